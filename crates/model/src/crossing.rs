@@ -1,9 +1,12 @@
-//! Comparison of two curves that differ in the value of one non-numeric axis.
+//! Comparison of two curves that differ in the value of one non-numeric axis, or in the command.
 
 use serde::{Deserialize, Serialize};
 
 use crate::curve::BoundedValue;
 use crate::point::Point;
+
+/// What two curves of commands differ in.
+pub const BENCHMARK: &str = "benchmark";
 
 macro_rules! crossing {
     ($($(#[$doc:meta])* pub struct $name:ident { $($body:tt)* })*) => {$(
@@ -15,9 +18,10 @@ macro_rules! crossing {
 }
 
 crossing! {
-    /// Two curves of one benchmark on one target that differ in the value of one axis.
+    /// Two curves of one benchmark on one target that differ in the value of one axis, or two
+    /// commands of the command line.
     pub struct Crossing {
-        /// `family/name`.
+        /// `family/name`; of two commands, that of the costlier one.
         pub benchmark: String,
         /// The value of every other axis.
         pub point: Point,
@@ -30,7 +34,8 @@ crossing! {
         /// The machine of the peers; null if they ran on the same machine, or if there are none.
         #[serde(default)]
         pub peer: Option<String>,
-        /// The axis whose value differs.
+        /// The axis whose value differs; `benchmark` if the commands do, whose ids are then the two
+        /// values.
         pub differing_axis: String,
         /// Its value on the curve with the higher cost at the largest number.
         pub costlier: String,
@@ -61,5 +66,12 @@ crossing! {
         /// `laws`: the difference of the marginal costs of the two laws; `ends`: the average between
         /// the smallest and the largest number.
         pub by: String,
+    }
+}
+
+impl Crossing {
+    /// Whether two commands are compared. No value of a parameter has a slash.
+    pub fn is_of_commands(&self) -> bool {
+        self.differing_axis == BENCHMARK && self.costlier.contains('/')
     }
 }

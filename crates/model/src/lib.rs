@@ -23,6 +23,7 @@ pub mod mark;
 pub mod monitor_report;
 pub mod noise_class;
 pub mod one_way;
+pub mod parameter;
 pub mod point;
 pub mod program;
 pub mod protocol;

@@ -1,10 +1,12 @@
 //! Programs as subjects: what a worker runs, and the result of a trial.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::counters::TreeCounts;
+use crate::parameter::{ParameterValues, SampledParameter, replace_placeholders};
 use crate::unit::Unit;
 
 /// The family of whole programs.
@@ -179,6 +181,9 @@ pub struct Trial {
     pub usage: TreeUsage,
     /// Figures parsed from its output, by name.
     pub figures: BTreeMap<String, f64>,
+    /// The values of sampled parameters.
+    #[serde(default, skip_serializing_if = "ParameterValues::is_empty")]
+    pub parameters: ParameterValues,
 }
 
 /// A program that is measured as a row.
@@ -200,6 +205,9 @@ pub struct Workload {
     pub figures: Vec<Figure>,
     /// The metric that is the row's figure: `real`, or the name of one of [`Self::figures`].
     pub primary: String,
+    /// The parameters that have a random value in each round.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sampled: Vec<SampledParameter>,
 }
 
 /// The time for the trials of a command, which are as many as fit.
@@ -282,6 +290,24 @@ impl Program {
         self.working_directory.is_some() && self.companion.is_none()
     }
 
+    /// The program with these values in place of `{name}` in the words of its commands and in the
+    /// path of its input.
+    pub fn with_values(&self, values: &ParameterValues) -> Cow<'_, Program> {
+        if values.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let text =
+            |text: &String| replace_placeholders(text, |name| Some(values.get(name)?.to_string()));
+        let command = |words: &Vec<String>| words.iter().map(text).collect::<Vec<String>>();
+        Cow::Owned(Program {
+            command: command(&self.command),
+            input: self.input.as_ref().map(text),
+            before: self.before.iter().map(command).collect(),
+            after: self.after.iter().map(command).collect(),
+            ..self.clone()
+        })
+    }
+
     /// Whether this exit status means success.
     pub fn accepts(&self, status: i32) -> bool {
         match &self.ok_statuses[..] {
@@ -314,6 +340,11 @@ impl Workload {
         self.time.is_some() || is_time || self.figures.iter().any(|it| it.name == metric)
     }
 
+    /// The middle of the range of each sampled parameter: its value in runs that are not timed.
+    pub fn middle_values(&self) -> ParameterValues {
+        self.sampled.iter().map(|it| (it.name.clone(), it.middle())).collect()
+    }
+
     /// The unit of the row's figure.
     pub fn unit(&self) -> Unit {
         let figure = self.figures.iter().find(|it| it.name == self.primary);
@@ -324,4 +355,28 @@ impl Workload {
 /// Whether a name is that of a standard metric.
 pub fn is_standard_metric(metric: &str) -> bool {
     STANDARD_METRICS.iter().any(|(name, ..)| *name == metric)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_values_of_parameters_replace_placeholders_in_all_words_and_in_the_path_of_the_input() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let program = Program {
+            command: words("./sort {n} x{n}{m}{other} {n"),
+            input: Some("/in/{m}".into()),
+            before: vec![words("make {n}"), words("true")],
+            after: vec![words("rm {m}.out")],
+            ..Program::default()
+        };
+        let values = ParameterValues::from([("n".into(), 3), ("m".into(), -4)]);
+        let filled = program.with_values(&values).into_owned();
+        assert_eq!(filled.command, words("./sort 3 x3-4{other} {n"));
+        assert_eq!(filled.input.as_deref(), Some("/in/-4"));
+        assert_eq!(filled.before, [words("make 3"), words("true")]);
+        assert_eq!(filled.after, [words("rm -4.out")]);
+        assert_eq!(*program.with_values(&ParameterValues::new()), program);
+    }
 }

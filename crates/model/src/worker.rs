@@ -6,6 +6,7 @@ pub use crate::batch::{BatchPlan, Disturbance, Mode, Sample, Usage, Windows};
 use crate::case::Case;
 use crate::clock::Calibration;
 use crate::counters::{CounterEvent, CountingPlan};
+use crate::parameter::ParameterValues;
 use crate::program::Program;
 use crate::treatment::AppliedTreatment;
 
@@ -143,6 +144,10 @@ pub enum Task {
     TakeTurns {
         /// The numbers.
         order: Vec<u8>,
+        /// The values of sampled parameters in each round, which is one turn of each program; empty
+        /// without such parameters.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        values: Vec<ParameterValues>,
     },
     /// Counts events of ops in batches that are no repetitions of the row.
     CountEvents(CountingPlan),

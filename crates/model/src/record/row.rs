@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::counters::RowCounters;
 use crate::channel::ChannelObservation;
+use crate::parameter::{ParameterValues, SampledParameter};
 use crate::point::Point;
 use crate::study_method::StudyMethodFigure;
 use crate::unit::{Better, Unit};
@@ -42,6 +43,10 @@ record! {
         /// The words of the command, if it was given on the command line; null for others.
         #[serde(default)]
         pub command: Option<Vec<String>>,
+        /// The parameters of the command that have a random value in each round, the same for all
+        /// commands; in the warm-ups, the middle of the range.
+        #[serde(default)]
+        pub sampled_parameters: Vec<SampledParameter>,
         /// Further metrics, by name.
         pub metrics: BTreeMap<String, Metric>,
         /// How events were counted; null if none were.
@@ -211,6 +216,9 @@ record! {
         pub reason: Option<String>,
         /// Its raw batches, with `--samples`.
         pub samples: Option<Vec<Sample>>,
+        /// The values of sampled parameters of a command; null without them, or if it was lost.
+        #[serde(default)]
+        pub parameters: Option<ParameterValues>,
     }
 
     /// The calls of an op.

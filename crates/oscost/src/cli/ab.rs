@@ -33,6 +33,8 @@ Examples:
   sudo oscost ab --base local --new ph workload/find  what a whole program pays
   oscost ab -- ./old -n 9 -- ./new -n 9               two commands, as pairs
   oscost ab --param size=10,20,40 -- ./sort {size}    one, by a parameter
+  oscost ab --param-sample key=1..99 -- ./a {key} -- ./b {key}
+                                                      a random key each round
   oscost ab --base local --new nice=5 -- make -C x    one, at two targets
   oscost ab --base ssh:db1 --new sud@ssh:db1 syscall  both on another machine
   oscost ab --base vm:6.1 --new vm:6.12 syscall       two kernels, exactly

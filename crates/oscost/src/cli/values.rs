@@ -1,6 +1,10 @@
 //! Parsers of option values, and options that several subcommands share.
 
-use crate::app::{Effort, GateMetric, GateRule, Parameter, ProgramRequest, Threshold};
+use oscost_model::parameter::SampledParameter;
+
+use crate::app::{
+    Effort, GateMetric, GateRule, Parameter, ProgramRequest, Threshold, sampled_parameter,
+};
 use crate::report::run::{CountedEvents, FigureUnit, Plots};
 
 /// The threshold of a gate without a value.
@@ -159,6 +163,10 @@ pub(super) struct ProgramArguments {
     /// Measure COMMAND with each of these values in place of `{NAME}`; may be repeated.
     #[arg(long, value_name = "NAME=VALUE,...")]
     param: Vec<Parameter>,
+    /// Measure COMMAND with a whole number from LOW to HIGH in place of `{NAME}`, a random one in
+    /// each round, the same for all commands; may be repeated.
+    #[arg(long, value_name = "NAME=LOW..HIGH", value_parser = sampled_parameter)]
+    param_sample: Vec<SampledParameter>,
     /// Run this before each trial of COMMAND, untimed; split into words, without a shell.
     #[arg(long, value_name = "COMMAND")]
     prepare: Vec<String>,
@@ -186,6 +194,7 @@ impl From<ProgramArguments> for ProgramRequest {
             commands: (!command.is_empty()).then_some(command).into_iter().collect(),
             command_texts: Vec::new(),
             parameters: arguments.param,
+            sampled: arguments.param_sample,
             prepare: arguments.prepare,
             cleanup: arguments.cleanup,
             input: arguments.stdin,

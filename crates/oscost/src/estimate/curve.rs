@@ -212,7 +212,7 @@ impl CurveRows<'_> {
     }
 
     fn crossing_side<'b>(&'b self, shape: &'b Shape) -> CurveSide<'b> {
-        let target = &self.rows[0].1.target;
+        let Row { target, command, .. } = self.rows[0].1;
         CurveSide {
             definition: self.definition,
             axis: self.axis,
@@ -220,6 +220,7 @@ impl CurveRows<'_> {
             rest: &self.rest,
             target: &target.text,
             peer: target.peer.as_deref(),
+            is_command: command.is_some(),
             sizes: &shape.sizes,
             law: shape.law,
         }

@@ -18,6 +18,7 @@ use oscost_model::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
 use oscost_model::counters::TreeCounts;
 use oscost_model::facts::Facts;
 use oscost_model::monitor_report::MonitorReport;
+use oscost_model::parameter::ParameterValues;
 use oscost_model::point::Point;
 use oscost_model::program::{OutputDigest, Program, ProgramResult, TreeUsage, TurnResult};
 use oscost_model::protocol::{CpuProbe, Event, Hello, Order, PROTOCOL, TurnFailure, WorkerBuild};
@@ -181,20 +182,23 @@ impl FakeSession {
 
     /// Trials of programs in turns.
     fn take_turns(&mut self, id: u64, spec: &WorkerSpec, programs: &[Program]) -> Event {
-        let Task::TakeTurns { order } = &spec.task else {
+        let Task::TakeTurns { order, values } = &spec.task else {
             let reason = "programs can only take turns".to_owned();
             return Event::Failed { id, at_op: None, reason, errno: None, arm: None };
         };
         let start_ns = self.now_ns;
         let mut trials = Vec::new();
-        for (&program, turn) in order.iter().zip(0..) {
+        let no_values = ParameterValues::new();
+        for (turn, &program) in order.iter().enumerate() {
+            let values = values.get(turn / programs.len().max(1)).unwrap_or(&no_values);
             let spec = WorkerSpec {
                 task: Task::Run { warm_up: false, counted: Vec::new() },
                 treatments: vec![spec.treatments_of(program).to_vec()],
-                seed: spec.seed.wrapping_add(turn),
+                seed: spec.seed.wrapping_add(turn as u64),
                 ..spec.clone()
             };
-            match self.run_program(id, &spec, &programs[usize::from(program)]) {
+            let run = &programs[usize::from(program)].with_values(values);
+            match self.run_program(id, &spec, run) {
                 Event::ProgramExited { result, .. } => {
                     let ended_ns = self.now_ns - start_ns;
                     trials.push(TurnResult { program, ended_ns, result: *result });

@@ -23,6 +23,7 @@ pub use skipped_row::SkippedRow;
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Definition, Timer};
 use oscost_model::journal::PlannedRow;
+use oscost_model::parameter::{ParameterValues, SampledParameter};
 use oscost_model::record::TargetInfo;
 use oscost_model::unit::Unit;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -111,6 +112,12 @@ impl RandomOrder {
         }
     }
 
+    /// The values of sampled parameters in the next round.
+    pub fn values(&mut self, parameters: &[SampledParameter]) -> ParameterValues {
+        let value = |it: &SampledParameter| (it.name.clone(), it.value(self.0.next_u64()));
+        parameters.iter().map(value).collect()
+    }
+
     /// The seed of the next worker.
     pub fn worker_seed(&mut self) -> u64 {
         self.0.next_u64()
@@ -169,5 +176,21 @@ mod tests {
         let mut sorted = order(1);
         sorted.sort_unstable();
         assert_eq!(sorted, (0..20).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_seed_reproduces_the_values_of_parameters() {
+        let range = |name: &str, high| SampledParameter { name: name.into(), low: 1, high };
+        let parameters = [range("n", 1_000_000), range("m", 3)];
+        let values = |seed| {
+            let mut order = RandomOrder::new(seed);
+            (0..20).map(|_| order.values(&parameters)).collect::<Vec<_>>()
+        };
+        assert_eq!(values(1), values(1));
+        assert_ne!(values(1), values(2));
+        let all = values(1);
+        assert!(all.iter().all(|it| (1..=1_000_000).contains(&it["n"])), "{all:?}");
+        assert!(all.iter().all(|it| (1..=3).contains(&it["m"]) && it.len() == 2), "{all:?}");
+        assert!(all.windows(2).any(|two| two[0]["n"] != two[1]["n"]), "{all:?}");
     }
 }

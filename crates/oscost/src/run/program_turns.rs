@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use oscost_model::journal::{Phase, WorkerOutcome};
+use oscost_model::parameter::ParameterValues;
 use oscost_model::program::{ProgramResult, Trial, TrialTime, TurnResult, Workload};
 use oscost_model::protocol::TurnFailure;
 use oscost_model::record::RowOutcome;
@@ -19,6 +20,7 @@ use super::error::RunError;
 use super::jobs::job::{JobFailure, job_failure};
 use super::jobs::workers::TurnsTaken;
 use super::state::{MAX_LOST_WORKERS, Run};
+use super::trials::CountedTrial;
 use crate::estimate::comparison::programs::{TrialsSoFar, have_differences};
 
 /// How long a worker runs programs in turns. Fresh ones have another layout of their environment.
@@ -48,6 +50,16 @@ impl TurnSet {
     fn span_s(&self) -> f64 {
         self.span.map_or(0.0, |[first, last]| last - first)
     }
+}
+
+/// Which round a turn belongs to, and what all turns of the round share.
+#[derive(Clone, Copy)]
+struct RoundOfTurn<'a> {
+    round: u32,
+    /// When the turn ended, in seconds since the start of the run.
+    at_s: f64,
+    /// The values of sampled parameters.
+    values: &'a ParameterValues,
 }
 
 /// When turns end.
@@ -266,11 +278,15 @@ impl Run<'_> {
         });
         let programs: Vec<_> = programs.collect();
         let mut turn: Vec<u8> = (0..=u8::MAX).take(programs.len()).collect();
-        let mut order = Vec::new();
+        let (mut order, mut values) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
             self.order.shuffle(&mut turn);
             order.extend_from_slice(&turn);
+            values.push(self.next_values(set.rows[0]));
         }
+        let no_values = ParameterValues::new();
+        values.retain(|it| !it.is_empty());
+        let task = Task::TakeTurns { order: order.clone(), values: values.clone() };
         let seconds = programs.iter().map(|it| u64::from(it.limits.seconds)).max().unwrap_or(0);
         let treatments =
             set.rows.iter().map(|&row| self.rows[row].treatments.applied.clone()).collect();
@@ -281,7 +297,7 @@ impl Run<'_> {
             arms: turn.len() as u8,
             treatments,
             timeout_ms: 1_000 * (seconds + 20) * order.len() as u64,
-            ..self.worker_spec(set.rows[0], Task::TakeTurns { order: order.clone() })
+            ..self.worker_spec(set.rows[0], task)
         };
         let TurnsTaken { trials, failure } = match self.workers.take_turns(spec)? {
             Ok(taken) => taken,
@@ -301,13 +317,16 @@ impl Run<'_> {
         let made = trials.len().div_ceil(per_round).max(1) as u32;
         let mut took = Duration::ZERO;
         for (position, turn) in trials.into_iter().enumerate() {
-            let round = set.done + (position / per_round) as u32;
+            let round_of_worker = position / per_round;
+            let round = set.done + round_of_worker as u32;
             let TurnResult { program, ended_ns, result } = turn;
             took += Duration::from_nanos(result.real_ns);
             let at_s = start_s + ended_ns as f64 * 1e-9;
             let [first_s, _] = set.span.unwrap_or([at_s; 2]);
             set.span = Some([first_s, at_s]);
-            self.keep_turn(set, usize::from(program), round, at_s, result);
+            let values = values.get(round_of_worker).unwrap_or(&no_values);
+            let trial = RoundOfTurn { round, at_s, values };
+            self.keep_turn(set, usize::from(program), trial, result);
         }
         set.done += made;
         if took_s > 0.0 {
@@ -318,7 +337,14 @@ impl Run<'_> {
             self.lose_turn(set, row, with_advice(job_failure(*event)));
         }
         for row in set.rows.clone() {
-            self.counted_trial_of_turns(row, set.done - 1, set.number, per_round > 1)?;
+            let counted = CountedTrial {
+                round: set.done - 1,
+                set: set.number,
+                attaches: false,
+                is_one_of_pair: per_round > 1,
+                values: values.get(made as usize - 1).unwrap_or(&no_values),
+            };
+            self.counted_trial(row, counted)?;
         }
         Ok(took)
     }
@@ -328,12 +354,11 @@ impl Run<'_> {
         &mut self,
         set: &mut TurnSet,
         program: usize,
-        round: u32,
-        at_s: f64,
+        RoundOfTurn { round, at_s, values }: RoundOfTurn<'_>,
         result: ProgramResult,
     ) {
         let Some(&row) = set.rows.get(program) else { return };
-        match self.read_trial(row, result) {
+        match self.read_trial(row, values, result) {
             Ok(trial) => {
                 let outcome = WorkerOutcome::Trial(Box::new(trial.clone()));
                 self.emit_worker_at(row, Phase::Round(round), at_s, set.number, outcome);

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use oscost_model::counters::TreeCounts;
 use oscost_model::journal::{Entry, Phase, WorkerOutcome};
-use oscost_model::program::{ProgramResult, Trial};
+use oscost_model::parameter::ParameterValues;
+use oscost_model::program::{ProgramResult, Trial, Workload};
 use oscost_model::record::RowOutcome;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
@@ -60,11 +61,14 @@ impl TrialSet {
 
 /// Which trial of a row is counted.
 #[derive(Clone, Copy)]
-struct CountedTrial {
-    round: u32,
-    set: u32,
-    attaches: bool,
-    is_one_of_pair: bool,
+pub(super) struct CountedTrial<'a> {
+    pub(super) round: u32,
+    pub(super) set: u32,
+    /// Whether treatments are attached for it.
+    pub(super) attaches: bool,
+    pub(super) is_one_of_pair: bool,
+    /// The values of sampled parameters in its round.
+    pub(super) values: &'a ParameterValues,
 }
 
 /// The warm-up succeeded and the first trial failed: leftovers of the warm-up may be the cause.
@@ -223,7 +227,9 @@ impl Run<'_> {
         row: usize,
         attaches: bool,
     ) -> Result<Result<ProgramResult, JobFailure>, RunError> {
-        let first = self.trial(row, attaches, Task::Run { warm_up: true, counted: Vec::new() })?;
+        let values = self.middle_values(row);
+        let warm_up = Task::Run { warm_up: true, counted: Vec::new() };
+        let first = self.trial(row, attaches, &values, warm_up)?;
         let is_command =
             self.rows[row].planned.workload.as_ref().is_some_and(|it| it.time.is_some());
         let (true, Ok(mut warm)) = (is_command, first.clone()) else { return Ok(first) };
@@ -231,7 +237,8 @@ impl Run<'_> {
         for _ in 0..repeated_warm_ups(Duration::from_nanos(warm.real_ns)) {
             // As in a trial, its output is not read: reading would make it wait.
             let timed = Task::Run { warm_up: false, counted: Vec::new() };
-            let ProgramResult { real_ns, usage, .. } = match self.trial(row, attaches, timed)? {
+            let repeated = self.trial(row, attaches, &values, timed)?;
+            let ProgramResult { real_ns, usage, .. } = match repeated {
                 Ok(result) => result,
                 Err(failure) => return Ok(Err(failure)),
             };
@@ -248,7 +255,8 @@ impl Run<'_> {
     fn warmed_up(&mut self, row: usize, result: ProgramResult) {
         self.rows[row].warm_lines = result.lines;
         let ProgramResult { real_ns, usage, digest, .. } = result;
-        let trial = Trial { real_ns, usage, ..Trial::default() };
+        let parameters = self.middle_values(row);
+        let trial = Trial { real_ns, usage, parameters, ..Trial::default() };
         let is_command =
             self.rows[row].planned.workload.as_ref().is_some_and(|it| it.time.is_some());
         if is_command {
@@ -272,7 +280,9 @@ impl Run<'_> {
                 continue;
             }
             counted.push(row);
-            let Some(spec) = self.program_spec(row, Task::Count { warm_ops: 0, ops: 1 }) else {
+            let values = self.middle_values(row);
+            let task = Task::Count { warm_ops: 0, ops: 1 };
+            let Some(spec) = self.program_spec(row, &values, task) else {
                 continue;
             };
             let spec = WorkerSpec { treatments: Vec::new(), ..spec };
@@ -285,12 +295,30 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The specification of a worker that runs a row's program.
-    fn program_spec(&mut self, row: usize, task: Task) -> Option<WorkerSpec> {
+    /// The values of a row's sampled parameters in runs that are not timed.
+    fn middle_values(&self, row: usize) -> ParameterValues {
+        let workload = self.rows[row].planned.workload.as_deref();
+        workload.map(Workload::middle_values).unwrap_or_default()
+    }
+
+    /// The values of a row's sampled parameters in the next round.
+    pub(super) fn next_values(&mut self, row: usize) -> ParameterValues {
+        let workload = self.rows[row].planned.workload.as_deref();
+        workload.map(|it| self.order.values(&it.sampled)).unwrap_or_default()
+    }
+
+    /// The specification of a worker that runs a row's program with these values.
+    fn program_spec(
+        &mut self,
+        row: usize,
+        values: &ParameterValues,
+        task: Task,
+    ) -> Option<WorkerSpec> {
         let workload = self.rows[row].planned.workload.clone()?;
         let limit = Duration::from_secs(workload.program.limits.seconds.into());
         let timeout_ms = (limit + CLEANUP_GRACE).as_millis() as u64;
-        let subject = Subject::Program(Box::new(workload.program));
+        let program = workload.program.with_values(values).into_owned();
+        let subject = Subject::Program(Box::new(program));
         let cpu = self.cpu.filter(|_| workload.one_cpu);
         Some(WorkerSpec { subject, cpu, timeout_ms, ..self.worker_spec(row, task) })
     }
@@ -299,10 +327,11 @@ impl Run<'_> {
     fn round_of_trials(&mut self, set: &TrialSet) -> Result<(), RunError> {
         let mut order = set.rows.clone();
         self.order.shuffle(&mut order);
+        let values = self.next_values(set.rows[0]);
         for row in order {
-            let result =
-                self.trial(row, set.attaches, Task::Run { warm_up: false, counted: Vec::new() })?;
-            let trial = result.and_then(|result| self.read_trial(row, result));
+            let task = Task::Run { warm_up: false, counted: Vec::new() };
+            let result = self.trial(row, set.attaches, &values, task)?;
+            let trial = result.and_then(|result| self.read_trial(row, &values, result));
             let trial = trial.map_err(|failure| match self.rows[row].lost_workers == set.done {
                 true => explain_first_failure(failure),
                 false => failure,
@@ -315,7 +344,13 @@ impl Run<'_> {
             };
             self.emit_worker(row, Phase::Round(set.done), set.number, outcome);
             match trial {
-                Ok(_) => self.counted_trial(row, set)?,
+                Ok(_) => {
+                    let TrialSet { done: round, number: set, attaches, .. } = *set;
+                    let is_one_of_pair = attaches;
+                    let values = &values;
+                    let counted = CountedTrial { round, set, attaches, is_one_of_pair, values };
+                    self.counted_trial(row, counted)?;
+                }
                 Err(failure) => self.count_lost_worker(row, failure),
             }
         }
@@ -324,31 +359,19 @@ impl Run<'_> {
 
     /// Runs a row's program once more while its events are counted, if that is due. It is no trial
     /// of the row.
-    fn counted_trial(&mut self, row: usize, set: &TrialSet) -> Result<(), RunError> {
-        let TrialSet { done: round, number: set, attaches, .. } = *set;
-        self.count_trial(row, CountedTrial { round, set, attaches, is_one_of_pair: attaches })
-    }
-
-    /// The same for a command that takes turns.
-    pub(super) fn counted_trial_of_turns(
+    pub(super) fn counted_trial(
         &mut self,
         row: usize,
-        round: u32,
-        set: u32,
-        is_one_of_pair: bool,
+        trial: CountedTrial<'_>,
     ) -> Result<(), RunError> {
-        self.count_trial(row, CountedTrial { round, set, attaches: false, is_one_of_pair })
-    }
-
-    fn count_trial(&mut self, row: usize, trial: CountedTrial) -> Result<(), RunError> {
-        let CountedTrial { round, set, attaches, is_one_of_pair } = trial;
+        let CountedTrial { round, set, attaches, is_one_of_pair, values } = trial;
         let counted = self.events_of_trial(row, round, is_one_of_pair);
         if counted.is_empty() || self.time_is_up() || self.rows[row].given_up {
             return Ok(());
         }
         let started_at = Instant::now();
         let task = Task::Run { warm_up: false, counted };
-        let result = self.trial(row, attaches, task)?;
+        let result = self.trial(row, attaches, values, task)?;
         let counts = result.and_then(|ProgramResult { counts, real_ns, .. }| {
             let none = || JobFailure::new(RowOutcome::Failed, "its worker counted nothing");
             let counts = counts.ok_or_else(none)?;
@@ -358,11 +381,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Reads the figures from a trial's output. If a figure is missing, the program or the
-    /// expression is wrong: another trial would not help.
+    /// Reads the figures from the output of a trial with these values. If a figure is missing, the
+    /// program or the expression is wrong: another trial would not help.
     pub(super) fn read_trial(
         &self,
         row: usize,
+        values: &ParameterValues,
         result: ProgramResult,
     ) -> Result<Trial, JobFailure> {
         let Some(workload) = &self.rows[row].planned.workload else {
@@ -370,17 +394,19 @@ impl Run<'_> {
         };
         let figures = workloads::figures(workload, &result, self.rows[row].warm_lines);
         let figures = figures.map_err(|reason| JobFailure::new(RowOutcome::Failed, reason))?;
-        Ok(Trial { real_ns: result.real_ns, usage: result.usage, figures })
+        let ProgramResult { real_ns, usage, .. } = result;
+        Ok(Trial { real_ns, usage, figures, parameters: values.clone() })
     }
 
-    /// Runs a row's program once, with its treatments attached.
+    /// Runs a row's program once with these values, with its treatments attached.
     fn trial(
         &mut self,
         row: usize,
         attaches: bool,
+        values: &ParameterValues,
         task: Task,
     ) -> Result<Result<ProgramResult, JobFailure>, RunError> {
-        let Some(spec) = self.program_spec(row, task) else {
+        let Some(spec) = self.program_spec(row, values, task) else {
             return Ok(Err(JobFailure::new(RowOutcome::Failed, "it has no program")));
         };
         if !attaches {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use oscost_model::parameter::SampledParameter;
 use oscost_model::point::Value;
 use oscost_model::program::FAMILY;
 use oscost_model::untrusted_text::{ParseError, is_control};
@@ -21,6 +22,8 @@ const MAX_NAME_CHARS: usize = 16;
 const MAX_VALUE_CHARS: usize = 32;
 /// The most values of a parameter.
 const MAX_VALUES: usize = 32;
+/// The largest end of a range: readers of JSON may keep numbers with 53 bits.
+const MAX_SAMPLED_VALUE: i64 = 1 << 53;
 
 /// A parameter of commands on the command line: `{name}` in their words stands for its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,12 +67,7 @@ impl FromStr for Parameter {
     /// Reads `n=1,2,4`.
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, values) = text.split_once('=').ok_or("it is not NAME=VALUE,VALUE...")?;
-        let is_name = |letter: char| letter.is_ascii_lowercase() || letter == '_';
-        if name.is_empty() || name.len() > MAX_NAME_CHARS || !name.chars().all(is_name) {
-            return Err(format!(
-                "its name has up to {MAX_NAME_CHARS} lower-case letters and `_`, like `n`"
-            ));
-        }
+        check_name(name)?;
         let values: Vec<String> = values.split(',').map(str::to_owned).collect();
         // They are part of the names of cases, which have a grammar.
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-+%".contains(letter);
@@ -88,6 +86,38 @@ impl FromStr for Parameter {
             true => Err("it has a value twice".to_owned()),
             false => Ok(Self { name: name.to_owned(), values }),
         }
+    }
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    let is_name = |letter: char| letter.is_ascii_lowercase() || letter == '_';
+    match !name.is_empty() && name.len() <= MAX_NAME_CHARS && name.chars().all(is_name) {
+        true => Ok(()),
+        false => {
+            Err(format!("its name has up to {MAX_NAME_CHARS} lower-case letters and `_`, like `n`"))
+        }
+    }
+}
+
+/// Reads `n=1..1000`: a parameter with a random value in each round.
+pub fn sampled_parameter(text: &str) -> Result<SampledParameter, String> {
+    const FORM: &str = "it is not NAME=LOW..HIGH, like `n=1..1000`";
+    let (name, range) = text.split_once('=').ok_or(FORM)?;
+    check_name(name)?;
+    let (low, high) = range.split_once("..").ok_or(FORM)?;
+    let end = |text: &str| {
+        let number = text.parse::<i64>().ok();
+        let number = number.filter(|it| it.unsigned_abs() <= MAX_SAMPLED_VALUE.unsigned_abs());
+        number.ok_or_else(|| {
+            format!("the ends of its range are whole numbers of at most {MAX_SAMPLED_VALUE}")
+        })
+    };
+    let (low, high) = (end(low)?, end(high)?);
+    match low <= high {
+        true => Ok(SampledParameter { name: name.to_owned(), low, high }),
+        false => Err(format!(
+            "its range has no value, since {low} is more than {high}: write {name}={high}..{low}"
+        )),
     }
 }
 
@@ -119,4 +149,34 @@ pub(super) fn check_words(words: &[String]) -> Result<(), String> {
 /// Whether a text has control characters other than the white space of scripts.
 pub(super) fn has_control(text: &str) -> bool {
     text.chars().any(|letter| is_control(letter) && !matches!(letter, '\n' | '\t'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_read_with_both_ends_and_a_wrong_one_is_refused_with_the_form_of_a_right_one() {
+        let read = |text: &str| sampled_parameter(text).map(|it| (it.name, it.low, it.high));
+        assert_eq!(read("n=1..1000"), Ok(("n".to_owned(), 1, 1_000)));
+        assert_eq!(read("cache_size=-5..-5"), Ok(("cache_size".to_owned(), -5, -5)));
+        let most = format!("n=-{MAX_SAMPLED_VALUE}..{MAX_SAMPLED_VALUE}");
+        assert_eq!(read(&most), Ok(("n".to_owned(), -MAX_SAMPLED_VALUE, MAX_SAMPLED_VALUE)));
+        let beyond = format!("n=0..{}", MAX_SAMPLED_VALUE + 1);
+        for (text, why) in [
+            ("n", "NAME=LOW..HIGH"),
+            ("n=1", "NAME=LOW..HIGH"),
+            ("N=1..2", "lower-case"),
+            ("=1..2", "lower-case"),
+            ("n=1..", "whole numbers"),
+            ("n=1.5..2", "whole numbers"),
+            ("n=1...2", "whole numbers"),
+            ("n=a..b", "whole numbers"),
+            (beyond.as_str(), "at most 9007199254740992"),
+            ("n=9..3", "write n=3..9"),
+        ] {
+            let refused = read(text).unwrap_err();
+            assert!(refused.contains(why), "{text}: {refused}");
+        }
+    }
 }

@@ -19,7 +19,7 @@ pub mod study_program;
 use std::sync::LazyLock;
 
 pub use cache::{CacheError, PreparationOutcome, clean, prepare};
-pub use command::{Parameter, of_command};
+pub use command::{Parameter, of_command, sampled_parameter};
 pub use environment::RunEnvironment;
 pub use figures::figures;
 pub use files::parser::{ParseError, parse};

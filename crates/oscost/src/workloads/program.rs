@@ -45,6 +45,7 @@ impl Spec {
             time: self.time,
             figures: figures.map(|it| it.figure.clone()).collect::<Vec<Figure>>(),
             primary: self.primary.clone(),
+            sampled: Vec::new(),
         })
     }
 

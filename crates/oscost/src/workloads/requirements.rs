@@ -76,7 +76,9 @@ impl Spec {
     /// the commands before the trial may create them. With a PATH of its own, a workload finds
     /// others.
     pub(super) fn check_program(&self, command: &[String], missing: &mut MissingItems) {
-        let Some(name) = command.first().filter(|name| !name.contains('/')) else { return };
+        // A name with a parameter that is sampled is another one in each trial.
+        let is_checked = |name: &&String| !name.contains(['/', '{']);
+        let Some(name) = command.first().filter(is_checked) else { return };
         let is_listed = |need: &Need| need.item == RequiredItem::Program(name.clone());
         let own_path = self.variables.contains_key("PATH");
         // Literal words are not replaced by a path outside of PATH.

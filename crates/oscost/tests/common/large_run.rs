@@ -75,6 +75,7 @@ fn add_repetitions(row: &mut Row, figure: f64, batches: u32, seed: &mut Seed) {
                 lost_pct: Some(0.25),
                 reason: None,
                 samples: Some(sampled.collect()),
+                parameters: None,
             }
         })
         .collect();

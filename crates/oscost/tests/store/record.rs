@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use oscost::store::{StoredRun, validate};
 
+use oscost_model::parameter::{ParameterValues, SampledParameter};
 use oscost_model::point::Point;
 use oscost_model::record::{
     AddedCost, Calls, Comparison, Conditions, DisturbanceSummary, Estimate, Floor, Metric,
@@ -76,6 +77,7 @@ fn row(case: &str) -> Row {
         lost_pct: Some(0.0),
         reason: None,
         samples: Some(vec![sample(0), sample(1)]),
+        parameters: Some(ParameterValues::from([("n".into(), 7)])),
     };
     let metric = Metric { unit: Unit::Seconds, better: Better::Lower, estimate: estimate(3.0, 2) };
     Row {
@@ -112,6 +114,7 @@ fn row(case: &str) -> Row {
         multiples: BTreeMap::new(),
         primary_metric: None,
         command: None,
+        sampled_parameters: vec![SampledParameter { name: "n".into(), low: -1, high: 9 }],
         counters: None,
         file: None,
         channel: None,

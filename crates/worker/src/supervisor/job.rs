@@ -34,7 +34,7 @@ pub fn run() -> Result<(), Errno> {
             return program_run::run_program(id, &spec, &line).send(&mut wire);
         }
         Order::Measure { spec, .. } if matches!(spec.subject, Subject::Programs(_)) => {
-            let (Subject::Programs(programs), Task::TakeTurns { order }) =
+            let (Subject::Programs(programs), Task::TakeTurns { order, .. }) =
                 (&spec.subject, &spec.task)
             else {
                 return wire.send(&failure(id, "programs can only take turns"));

@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use oscost_model::parameter::ParameterValues;
 use oscost_model::program::{Program, TurnResult};
 use oscost_model::protocol::{Event, Order, TurnFailure};
 use oscost_model::treatment::AppliedTreatment;
@@ -17,7 +18,7 @@ fn sh(script: &str) -> Program {
 }
 
 fn turns(programs: Vec<Program>, order: &[u8]) -> WorkerSpec {
-    let task = Task::TakeTurns { order: order.to_vec() };
+    let task = Task::TakeTurns { order: order.to_vec(), values: Vec::new() };
     let subject = Subject::Programs(programs);
     WorkerSpec { subject, task, timeout_ms: 60_000, ..measuring("syscall/getppid:via=raw") }
 }
@@ -147,6 +148,43 @@ fn commands_before_and_after_run_for_each_trial() {
     let log = fs::read_to_string(&file).unwrap();
     let both = ["before", "trial", "after"].repeat(2);
     assert_eq!(log.split_whitespace().collect::<Vec<_>>(), both);
+}
+
+#[test]
+fn all_programs_of_a_round_and_their_helpers_have_its_values() {
+    let mut session = Session::start();
+    let folder = Folder::new();
+    let log = folder.path().join("log");
+    let inputs = folder.path().join("{m}");
+    for (name, text) in [("1", "one\n"), ("2", "two\n")] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let first = Program {
+        input: Some(inputs.to_str().unwrap().to_owned()),
+        before: vec![
+            ["sh", "-c", &format!("echo before {{n}} >>{}", log.display())]
+                .map(str::to_owned)
+                .to_vec(),
+        ],
+        ..sh("echo {n}; cat; echo {other}")
+    };
+    let second = sh("echo second {m}");
+    let values = [(10, 1), (20, 2)]
+        .map(|(n, m)| ParameterValues::from([("n".to_owned(), n), ("m".to_owned(), m)]));
+    let order = vec![0, 1, 1, 0];
+    let with = |values: &[ParameterValues]| WorkerSpec {
+        task: Task::TakeTurns { order: order.clone(), values: values.to_vec() },
+        ..turns(vec![first.clone(), second.clone()], &[])
+    };
+    let (trials, failure) = taken(&mut session, with(&values));
+    assert_eq!(failure, None);
+    let outputs: Vec<&str> = trials.iter().map(|it| it.result.output.as_str()).collect();
+    assert_eq!(outputs, ["10\none\n{other}\n", "second 1\n", "second 2\n", "20\ntwo\n{other}\n"]);
+    assert_eq!(fs::read_to_string(&log).unwrap(), "before 10\nbefore 20\n");
+    // An order without the values of a later round.
+    let (trials, failure) = taken(&mut session, with(&values[..1]));
+    assert_eq!(trials.len(), 2);
+    assert!(reason(&failure.unwrap()).contains("no parameters for its round 1"));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Family};
 use oscost_model::journal::PlannedRow;
+use oscost_model::parameter::SampledParameter;
 use oscost_model::program::{FAMILY, TrialTime};
 use oscost_model::target::Host;
 
@@ -23,6 +24,8 @@ use crate::workloads::{self, CommandError, Parameter, RunEnvironment, Spec};
 const MAX_COMMANDS: usize = 12;
 /// The most commands and values of parameters that take turns.
 const MAX_TURNS: usize = 32;
+/// The most parameters with a random value: their values are in the record of each trial.
+const MAX_SAMPLED: usize = 8;
 /// Pairs that may be lost.
 const SPARE_PAIRS: u32 = 2;
 
@@ -40,6 +43,8 @@ pub struct ProgramRequest {
     pub command_texts: Vec<String>,
     /// Parameters in the words of commands.
     pub parameters: Vec<Parameter>,
+    /// Parameters with a random value in each round.
+    pub sampled: Vec<SampledParameter>,
     /// What is run before each trial of a command, each a command line.
     pub prepare: Vec<String>,
     /// What is run after each trial of a command, each a command line.
@@ -64,6 +69,7 @@ impl ProgramRequest {
     fn check_options(&self) -> Result<(), UsageError> {
         let given = [
             ("--param", !self.parameters.is_empty()),
+            ("--param-sample", !self.sampled.is_empty()),
             ("--prepare", !self.prepare.is_empty()),
             ("--cleanup", !self.cleanup.is_empty()),
             ("--stdin", self.input.is_some()),
@@ -108,12 +114,15 @@ pub(crate) struct Programs {
     own: Vec<String>,
     /// The ids of the commands of the command line.
     commands: Vec<String>,
+    /// Their parameters with a random value in each round.
+    sampled: Vec<SampledParameter>,
 }
 
 impl Programs {
     /// The programs that come with oscost.
     pub(crate) fn bundled() -> Self {
-        Self { specs: workloads::all().to_vec(), own: Vec::new(), commands: Vec::new() }
+        let specs = workloads::all().to_vec();
+        Self { specs, own: Vec::new(), commands: Vec::new(), sampled: Vec::new() }
     }
 
     /// The programs that come with oscost, and those of a request.
@@ -150,7 +159,8 @@ impl Programs {
             programs.commands.push(id.clone());
             programs.add(Spec { id, ..spec });
         }
-        programs.check_parameters(&request.parameters)?;
+        programs.check_parameters(request)?;
+        programs.sampled.clone_from(&request.sampled);
         Ok(programs)
     }
 
@@ -161,20 +171,37 @@ impl Programs {
         ids.find(|id| !self.commands.contains(id)).unwrap_or_default()
     }
 
-    /// Refuses a parameter that no command has, and one that is named twice.
-    fn check_parameters(&self, parameters: &[Parameter]) -> Result<(), UsageError> {
+    /// Refuses a parameter that no command has, one that is named twice, and too many with random
+    /// values.
+    fn check_parameters(&self, request: &ProgramRequest) -> Result<(), UsageError> {
+        let ProgramRequest { parameters, sampled, .. } = request;
+        if sampled.len() > MAX_SAMPLED {
+            let what = format!(
+                "{} parameters with random values: at most {MAX_SAMPLED} are drawn",
+                sampled.len()
+            );
+            let hint = "`--param NAME=VALUE` gives the others a fixed value";
+            return Err(UsageError::with_hint(&what, hint));
+        }
         let is_command = |spec: &&Spec| self.commands.contains(&spec.id);
-        for (at, parameter) in parameters.iter().enumerate() {
-            if parameters[..at].iter().any(|it| it.name == parameter.name) {
-                let text = format!("the parameter `{}` is named twice", parameter.name);
-                return Err(UsageError(text));
+        let fixed = parameters.iter().map(|it| &it.name);
+        let names: Vec<&String> = fixed.chain(sampled.iter().map(|it| &it.name)).collect();
+        for (at, name) in names.iter().enumerate() {
+            if names[..at].contains(name) {
+                let what = format!("the parameter `{name}` is named twice");
+                let hint = "name it once, in `--param` or in `--param-sample`";
+                return Err(UsageError::with_hint(&what, hint));
             }
-            let placeholder = format!("{{{}}}", parameter.name);
+            let placeholder = format!("{{{name}}}");
             let has_it =
                 |spec: &Spec| spec.words().chain(&spec.input).any(|it| it.contains(&placeholder));
             if !self.specs.iter().filter(is_command).any(has_it) {
-                let text = format!("no command has the parameter `{placeholder}`");
-                return Err(UsageError(text));
+                let what = format!("no command has the parameter `{placeholder}`");
+                let hint = format!(
+                    "write `{placeholder}` in a command, `--prepare`, `--cleanup` or `--stdin`, or \
+                     leave the parameter out"
+                );
+                return Err(UsageError::with_hint(&what, &hint));
             }
         }
         Ok(())
@@ -289,6 +316,7 @@ impl Programs {
                         workload.trials = MAX_COMMAND_TRIALS;
                         workload.min_trials = trials.min;
                         workload.time = Some(trials.time);
+                        workload.sampled.clone_from(&self.sampled);
                     }
                     row.workload = Some(Box::new(workload));
                 }

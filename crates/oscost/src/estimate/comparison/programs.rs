@@ -188,6 +188,7 @@ mod tests {
             time: Some(TrialTime { first_look_s: 20.0, last_look_s: Some(62.0) }),
             figures: Vec::new(),
             primary: REAL.to_owned(),
+            sampled: Vec::new(),
         }
     }
 

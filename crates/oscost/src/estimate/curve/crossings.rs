@@ -1,6 +1,7 @@
-//! Crossings of curves that differ in one word: which is cheaper, and from which number on.
+//! Crossings of curves that differ in one word, or in the command: which is cheaper, and from which
+//! number on.
 
-use oscost_model::crossing::{AddedCostPerItem, Crossing};
+use oscost_model::crossing::{AddedCostPerItem, BENCHMARK, Crossing};
 use oscost_model::curve;
 use oscost_model::definition::Definition;
 use oscost_model::point::{Point, Value};
@@ -27,6 +28,8 @@ pub(super) struct CurveSide<'a> {
     pub(super) target: &'a str,
     /// The machine of a remote peer.
     pub(super) peer: Option<&'a str>,
+    /// Whether it is of a command of the command line.
+    pub(super) is_command: bool,
     /// Its points with an interval and a logarithm, as costs in ns.
     pub(super) sizes: &'a [SizeCost],
     /// The law that fits all of them.
@@ -45,6 +48,22 @@ impl CurveSide<'_> {
         let whole = self.definition.with_implied(self.rest);
         let others = whole.iter().filter(|(name, _)| *name != axis);
         others.fold(Point::none(), |rest, (name, value)| rest.with(name, value.clone()))
+    }
+
+    /// Its point without what it differs in from others.
+    fn without_difference(&self, between: &Difference) -> Point {
+        match between {
+            Difference::Axis(axis) => self.without(axis),
+            Difference::Command => self.definition.with_implied(self.rest),
+        }
+    }
+
+    /// Its name among curves with that difference.
+    fn name(&self, between: &Difference) -> Option<String> {
+        match between {
+            Difference::Axis(axis) => self.word(axis),
+            Difference::Command => Some(self.definition.id.clone()),
+        }
     }
 
     fn word(&self, axis: &str) -> Option<String> {
@@ -84,7 +103,7 @@ impl CurveSide<'_> {
 pub(super) fn crossings(sides: &[CurveSide], seed: u64) -> Vec<Crossing> {
     let mut resampled: Vec<Option<ResampledCurve>> = sides.iter().map(|_| None).collect();
     let mut found = Vec::new();
-    for group in groups(sides) {
+    for group in groups(sides).into_iter().chain(command_groups(sides)) {
         for (costlier, cheaper) in pairs(sides, &group.curves) {
             let Some(order) = compare_curves(sides[costlier].sizes, sides[cheaper].sizes) else {
                 continue;
@@ -102,15 +121,24 @@ pub(super) fn crossings(sides: &[CurveSide], seed: u64) -> Vec<Crossing> {
             let Some((costlier, cheaper)) = in_pair(costlier).zip(in_pair(cheaper)) else {
                 continue;
             };
-            found.extend(crossing(&costlier, &cheaper, &group.axis, &order));
+            found.extend(crossing(&costlier, &cheaper, &group.between, &order));
         }
     }
     found
 }
 
-/// Curves that differ on one axis alone, in its words.
+/// What curves differ in.
+#[derive(PartialEq, Eq)]
+enum Difference {
+    /// The words of an axis.
+    Axis(String),
+    /// The command.
+    Command,
+}
+
+/// Curves that differ in one thing alone.
 struct CurveGroup {
-    axis: String,
+    between: Difference,
     /// Their indices.
     curves: Vec<usize>,
 }
@@ -137,18 +165,40 @@ fn groups(sides: &[CurveSide]) -> Vec<CurveGroup> {
         };
         let axes = side.definition.axes.iter().map(|axis| axis.name.as_str());
         let Some(axis) = axes.into_iter().find(differs) else { continue };
+        let between = Difference::Axis(axis.to_owned());
         let same = |group: &CurveGroup| {
             let first = &sides[group.curves[0]];
-            group.axis == axis && family(&first) && first.without(axis) == side.without(axis)
+            group.between == between && family(&first) && first.without(axis) == side.without(axis)
         };
         match found.iter().position(same) {
             Some(group) => found[group].curves.push(index),
             None if side.word(axis).is_some() => {
-                found.push(CurveGroup { axis: axis.to_owned(), curves: vec![index] });
+                found.push(CurveGroup { between, curves: vec![index] });
             }
             None => {}
         }
     }
+    found
+}
+
+/// The curves of commands of the command line, those over one parameter with the same values of all
+/// others together.
+fn command_groups(sides: &[CurveSide]) -> Vec<CurveGroup> {
+    let mut found: Vec<CurveGroup> = Vec::new();
+    for (index, side) in sides.iter().enumerate().filter(|(_, side)| side.is_command) {
+        let same = |group: &&mut CurveGroup| {
+            let first = &sides[group.curves[0]];
+            first.axis == side.axis
+                && first.rest == side.rest
+                && first.target == side.target
+                && first.peer == side.peer
+        };
+        match found.iter_mut().find(same) {
+            Some(group) => group.curves.push(index),
+            None => found.push(CurveGroup { between: Difference::Command, curves: vec![index] }),
+        }
+    }
+    found.retain(|group| group.curves.len() > 1);
     found
 }
 
@@ -187,11 +237,11 @@ struct CurveInPair<'a> {
     resampling: Resampling,
 }
 
-/// The crossing of two curves that differ on the axis `between`.
+/// The crossing of two curves that differ in `between`.
 fn crossing(
     costlier: &CurveInPair<'_>,
     cheaper: &CurveInPair<'_>,
-    between: &str,
+    between: &Difference,
     order: &CurveOrder,
 ) -> Option<Crossing> {
     let CurveOrder { numbers, costlier_wins_until: until, cheaper_wins_from: from, alternates } =
@@ -217,14 +267,17 @@ fn crossing(
     let CurveSide { definition, axis, item, target, peer, .. } = *costlier.side;
     let mut crossing = Crossing {
         benchmark: definition.id.clone(),
-        point: definition.without_implied(&costlier.side.without(between)),
+        point: definition.without_implied(&costlier.side.without_difference(between)),
         axis: axis.to_owned(),
         item: item.to_owned(),
         target: target.to_owned(),
         peer: peer.map(str::to_owned),
-        differing_axis: between.to_owned(),
-        costlier: costlier.side.word(between)?,
-        cheaper: cheaper.side.word(between)?,
+        differing_axis: match between {
+            Difference::Axis(axis) => axis.clone(),
+            Difference::Command => BENCHMARK.to_owned(),
+        },
+        costlier: costlier.side.name(between)?,
+        cheaper: cheaper.side.name(between)?,
         range: numbers.map(whole),
         added_cost: added_cost.map(|(ValueWithInterval { value, interval }, by)| {
             AddedCostPerItem { value, ci95: [interval.lo, interval.hi], by: by.to_owned() }

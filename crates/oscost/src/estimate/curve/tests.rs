@@ -69,6 +69,7 @@ fn row(definition: &Definition, point: Point, figure: f64) -> Row {
         lost_pct: None,
         reason: None,
         samples: None,
+        parameters: None,
     };
     let low = figure.min(figure * 1.005) - figure.abs() * 0.005;
     Row {
@@ -119,6 +120,7 @@ fn row(definition: &Definition, point: Point, figure: f64) -> Row {
         multiples: BTreeMap::new(),
         primary_metric: None,
         command: None,
+        sampled_parameters: Vec::new(),
         counters: None,
         file: None,
         channel: None,

@@ -91,6 +91,7 @@ impl RowState {
             multiples: BTreeMap::new(),
             primary_metric: None,
             command: None,
+            sampled_parameters: Vec::new(),
             file: self.file(&workers),
             channel: self.channel(&workers),
             study_method: study_method::study_method_figure(self, shared.clock),
@@ -223,5 +224,6 @@ fn repetition(worker: &EvaluatedWorker<'_>, with_samples: bool, sleeps: bool) ->
         lost_pct: worker.disturbance().and_then(|it| it.lost_pct(sleeps)),
         reason: lost.or_else(too_few),
         samples: with_samples.then(|| samples.to_vec()),
+        parameters: None,
     }
 }

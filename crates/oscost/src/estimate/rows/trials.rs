@@ -114,6 +114,7 @@ pub(in crate::estimate) fn row(
         multiples: BTreeMap::new(),
         primary_metric: Some(workload.primary.clone()),
         command: workload.time.map(|_| workload.program.command.clone()),
+        sampled_parameters: workload.sampled.clone(),
         file: None,
         channel: None,
         disturbed: DisturbanceSummary {
@@ -180,5 +181,6 @@ fn repetition(counted: &CountedTrial<'_>, workload: &Workload) -> Repetition {
         lost_pct: None,
         reason,
         samples: None,
+        parameters: trial.map(|it| it.parameters.clone()).filter(|it| !it.is_empty()),
     }
 }

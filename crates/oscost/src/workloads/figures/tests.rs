@@ -12,6 +12,7 @@ fn workload(found: FigureSource, unit: Unit) -> Workload {
         min_trials: 1,
         figures: vec![figure],
         primary: "real".into(),
+        sampled: Vec::new(),
     }
 }
 
@@ -78,7 +79,7 @@ fn standard_metrics_come_first_and_figures_of_the_file_last() {
         involuntary_switches: 4,
     };
     let own = BTreeMap::from([("it".to_owned(), 9.0), ("unknown".to_owned(), 1.0)]);
-    let trial = Trial { real_ns: 2_000_000_000, usage, figures: own };
+    let trial = Trial { real_ns: 2_000_000_000, usage, figures: own, ..Trial::default() };
     let found = workload(FigureSource::PerLine, Unit::OpsPerSecond).metrics(&trial);
     let names: Vec<&str> = found.iter().map(|it| it.name.as_str()).collect();
     assert!(

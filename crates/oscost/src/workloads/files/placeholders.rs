@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use oscost_model::parameter::replace_placeholders;
 use oscost_model::point::Point;
 
 use crate::workloads::command::check_command;
@@ -75,33 +76,12 @@ impl<'a> Placeholders<'a> {
 
     /// A word of the command line with all parameters replaced once.
     pub(in crate::workloads) fn parameters_of(&self, word: &str) -> String {
-        self.replaced(word, |name| Some(self.point.get(name)?.to_string()))
+        replace_placeholders(word, |name| Some(self.point.get(name)?.to_string()))
     }
 
     /// A text with all placeholders replaced once.
     pub(in crate::workloads) fn text(&self, text: &str) -> String {
-        self.replaced(text, |name| self.replacement(name))
-    }
-
-    fn replaced(&self, text: &str, replacement: impl Fn(&str) -> Option<String>) -> String {
-        let mut filled = String::new();
-        let mut rest = text;
-        while let Some((before, after_brace)) = rest.split_once('{') {
-            filled.push_str(before);
-            let name = after_brace.split_once('}');
-            match name.and_then(|(name, after)| Some((replacement(name)?, after))) {
-                Some((replacement, after)) => {
-                    filled.push_str(&replacement);
-                    rest = after;
-                }
-                None => {
-                    filled.push('{');
-                    rest = after_brace;
-                }
-            }
-        }
-        filled.push_str(rest);
-        filled
+        replace_placeholders(text, |name| self.replacement(name))
     }
 
     /// The words of a command. The placeholder of an axis with words is replaced by these words,

@@ -4,6 +4,7 @@
 //! worker: between two trials there is a byte to the next starter and its answer, not a new worker.
 //! Each trial is started, timed and cleaned up as one alone (see [`super::program_run`]).
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 use oscost_model::program::{Program, ProgramResult, TurnResult};
 use oscost_model::protocol::{Event, TurnFailure};
 use oscost_model::treatment::AppliedTreatment;
-use oscost_model::worker::WorkerSpec;
+use oscost_model::worker::{Task, WorkerSpec};
 
 use super::external_program::{self, SessionEnd, WaitLimit, WaitResult};
 use super::program_run::{CLEANUP_TIME, PrivateDirectory, ProgramRun};
@@ -26,8 +27,8 @@ use crate::treatments::{TreatedProcess, Treatments};
 
 /// The length of an answer in front of it.
 const LENGTH_BYTES: usize = 4;
-/// A request: how many milliseconds the program may take.
-const REQUEST_BYTES: usize = 8;
+/// A request: how many milliseconds the program may take, and the round of the trial.
+type Request = [[u8; 8]; 2];
 
 /// Runs programs in turns, as `order` says.
 pub(crate) fn take_turns(
@@ -42,8 +43,9 @@ pub(crate) fn take_turns(
     let failure = match Turns::start(id, spec, line, programs) {
         Err(failure) => Some(failure),
         Ok(mut turns) => {
-            let taken = order.iter().try_for_each(|&program| {
-                let result = turns.take(program)?;
+            let per_round = programs.len().max(1);
+            let taken = order.iter().enumerate().try_for_each(|(turn, &program)| {
+                let result = turns.take(program, turn / per_round)?;
                 let ended_ns = started_at.elapsed().as_nanos() as u64;
                 trials.push(TurnResult { program, ended_ns, result });
                 Ok(())
@@ -100,17 +102,19 @@ impl<'a> Turns<'a> {
         Ok(turns)
     }
 
-    /// Lets a program run once.
-    fn take(&mut self, program: u8) -> Result<ProgramResult, TurnFailure> {
+    /// Lets a program run once, as a trial of a round.
+    fn take(&mut self, program: u8, round: usize) -> Result<ProgramResult, TurnFailure> {
         let failed = |event: Event| TurnFailure { program, event: Box::new(event) };
         let Some(starter) = self.starters.get_mut(usize::from(program)) else {
             return Err(failed(failure(self.id, "the order has no such program")));
         };
-        let run = starter.run();
+        let template = starter.run();
+        let filled = program_of_round(template, round).map_err(failed)?;
+        let run = ProgramRun { program: &filled, ..template };
         let before = WaitLimit { deadline: run.deadline, session: SessionEnd::Cancels };
         let answer = run
             .run_commands("command before it: ", &run.program.before, before)
-            .and_then(|()| starter.answer(run));
+            .and_then(|()| starter.answer(run, round));
         if answer.is_err() {
             // A program that was given up must not run while the commands after it do.
             self.starters.clear();
@@ -167,16 +171,20 @@ fn start_starter(
 /// Runs the program at each request, in the starter, until the other end is closed.
 fn serve(run: ProgramRun<'_>, mut requests: File, mut answers: File) -> std::io::Result<()> {
     let ready = run.become_starter();
-    let mut request = [0; REQUEST_BYTES];
+    let mut request = Request::default();
     loop {
-        match requests.read_exact(&mut request) {
+        match requests.read_exact(request.as_flattened_mut()) {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
             Err(error) => return Err(error),
         }
-        let limit = Duration::from_millis(u64::from_le_bytes(request));
+        let [limit_ms, round] = request.map(u64::from_le_bytes);
+        let limit = Duration::from_millis(limit_ms);
         let run = ProgramRun { deadline: Instant::now() + limit, ..run };
-        let timed = ready.clone().and_then(|()| run.time_program(false, None));
+        let timed = ready.clone().and_then(|()| {
+            let program = program_of_round(run, round as usize)?;
+            ProgramRun { program: &program, ..run }.time_program(false, None)
+        });
         // The tool reads no output that a trial does not need: thousands of trials are one answer.
         let timed = timed.map(|result| match run.program.captures_output {
             true => result,
@@ -192,6 +200,19 @@ fn serve(run: ProgramRun<'_>, mut requests: File, mut answers: File) -> std::io:
     }
 }
 
+/// The program with the values that the order has for a round.
+fn program_of_round(run: ProgramRun<'_>, round: usize) -> Result<Cow<'_, Program>, Event> {
+    match &run.spec.task {
+        Task::TakeTurns { values, .. } if !values.is_empty() => match values.get(round) {
+            Some(values) => Ok(run.program.with_values(values)),
+            None => {
+                Err(failure(run.id, format!("the order has no parameters for its round {round}")))
+            }
+        },
+        _ => Ok(Cow::Borrowed(run.program)),
+    }
+}
+
 impl<'a> Starter<'a> {
     /// Our ends of its pipes.
     fn ends(&self) -> [RawFd; 2] {
@@ -204,12 +225,13 @@ impl<'a> Starter<'a> {
         ProgramRun { deadline: Instant::now() + limit, ..self.run }
     }
 
-    /// Lets the program run once, and waits for the result.
-    fn answer(&mut self, run: ProgramRun<'_>) -> Result<ProgramResult, Event> {
+    /// Lets the program run once, as a trial of a round, and waits for the result.
+    fn answer(&mut self, run: ProgramRun<'_>, round: usize) -> Result<ProgramResult, Event> {
         let lost =
             |error: Errno| failure(run.id, format!("read the result of the program: {error}"));
         let left_ms = time_until(run.deadline).as_millis() as u64;
-        self.requests.write_all(&left_ms.to_le_bytes()).map_err(|error| lost(error.into()))?;
+        let request: Request = [left_ms, round as u64].map(u64::to_le_bytes);
+        self.requests.write_all(request.as_flattened()).map_err(|error| lost(error.into()))?;
         // The starter stops a program in time by itself.
         let limit =
             WaitLimit { deadline: run.deadline + 2 * CLEANUP_TIME, session: SessionEnd::Cancels };

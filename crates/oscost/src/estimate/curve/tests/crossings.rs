@@ -50,6 +50,35 @@ fn a_crossing_reports_which_is_cheaper_from_which_size_on_and_the_cost_of_a_furt
 }
 
 #[test]
+fn two_commands_cross_at_the_number_from_which_on_the_other_one_is_cheaper() {
+    let of = |id: &str| Definition { id: id.into(), ..definition(Unit::Seconds) };
+    let definitions = ["workload/old", "workload/new"].map(of);
+    let costs: [fn(f64) -> f64; 2] = [|n| 0.001 + 2e-6 * n, |_| 0.012];
+    let rows = |command: Option<Vec<String>>| -> Vec<Row> {
+        let of = |(definition, cost): (&Definition, fn(f64) -> f64)| {
+            let at = |&size: &u64| Row {
+                command: command.clone(),
+                ..row(definition, Point::none().with("size", size), cost(size as f64))
+            };
+            NINE.iter().map(at).collect::<Vec<Row>>()
+        };
+        definitions.iter().zip(costs).flat_map(of).collect()
+    };
+    let crossed = |rows: &[Row]| {
+        let definitions = definitions.iter().flat_map(|it| [it; NINE.len()]);
+        let defined = definitions.zip(rows).map(|(definition, row)| DefinedRow { definition, row });
+        curves(&defined.collect::<Vec<_>>(), None, 1).crossings
+    };
+    let [found] = &crossed(&rows(Some(vec!["./old".into()])))[..] else { panic!("no pair") };
+    assert!(found.is_of_commands(), "{found:?}");
+    assert_eq!((found.costlier.as_str(), found.cheaper.as_str()), ("workload/old", "workload/new"));
+    assert_eq!(found.benchmark, "workload/old");
+    assert_eq!((found.costlier_wins_until, found.cheaper_wins_from), (Some(4_096), Some(65_536)));
+    assert!(found.sentence.ends_with("workload/new is cheaper"), "{}", found.sentence);
+    assert_eq!(crossed(&rows(None)), [], "of other benchmarks, each has an op of its own");
+}
+
+#[test]
 fn a_curve_with_a_break_has_no_law_and_its_crossing_is_between_points() {
     let costs = definition(Unit::NsPerOp);
     let rows = mechanisms(

@@ -14,6 +14,7 @@ use crate::report::text::plain;
 use crate::report::view::comparison::compare::{compared, flag_remarks};
 use crate::report::view::comparison::counts;
 use crate::report::view::comparison::pair::Pair;
+use crate::report::view::comparison::parameter_ratios;
 use crate::report::view::comparison::verdicts::{
     INCONCLUSIVE, MAY_BE_CHANCE, count_verdicts, has_detectable_effect, may_be_chance,
     time_verdicts,
@@ -22,7 +23,7 @@ use crate::report::view::comparison::work;
 use crate::report::view::document::{Block, Section, View};
 use crate::report::view::run::headline::{headline, title};
 use crate::report::view::run::row::is_requested;
-use crate::report::view::run::{flags, instructions, monitor};
+use crate::report::view::run::{curves, flags, instructions, monitor, programs};
 use crate::report::view::sections::{not_measured, notes_of, origin, section_of_cases};
 
 /// The most characters of a command.
@@ -33,6 +34,9 @@ pub fn view(record: &Record) -> View {
     let pairs = targets(record).into_iter().enumerate();
     let mut sections: Vec<Section> =
         pairs.map(|(number, targets)| pair(record, number, targets)).collect();
+    sections.extend(curves::section_of_commands(record, |group| {
+        parameter_ratios::table(record, group).map(Block::Table)
+    }));
     sections.extend(summary(record));
     View { title: title(record), lead: headline(record), sections, ..View::default() }
 }
@@ -80,9 +84,13 @@ fn commands(pairs: &[Pair<'_>]) -> Option<String> {
         true => "wall time: one of them waited in its warm-up",
     };
     let judged = format!("judged by {by}");
-    Some(match base == new {
+    let text = match base == new {
         true => judged,
         false => format!("base {}, new {}; {judged}", words(base), words(new)),
+    };
+    Some(match programs::sampled_ranges(first.new) {
+        Some(sampled) => format!("{text}; {sampled}"),
+        None => text,
     })
 }
 

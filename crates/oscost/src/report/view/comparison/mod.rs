@@ -4,5 +4,6 @@ pub mod ab;
 pub mod compare;
 mod counts;
 pub(super) mod pair;
+mod parameter_ratios;
 mod verdicts;
 pub mod work;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use oscost_model::crossing::Crossing;
 use oscost_model::curve::{BoundedValue, Curve, CurvePoint};
 use oscost_model::point::Point;
+use oscost_model::program::FAMILY;
 use oscost_model::record::{Calls, Record, Row};
 use oscost_model::unit::Unit;
 
@@ -61,6 +62,11 @@ pub(in crate::report::view) fn cases(record: &Record) -> BTreeSet<CaseOfPeer<'_>
     found
 }
 
+/// The part of a benchmark's id after the family.
+fn name_of(benchmark: &str) -> &str {
+    benchmark.split_once('/').map_or(benchmark, |(_, name)| name)
+}
+
 /// Where curves were measured, in words.
 fn at(target: &str, peer: Option<&str>) -> String {
     peer.map_or(plain(target), |peer| plain(&format!("{target} to {peer}")))
@@ -70,10 +76,17 @@ fn at(target: &str, peer: Option<&str>) -> String {
 pub(in crate::report::view) fn section(record: &Record, plots: Plots) -> Option<Section> {
     let rows: BTreeMap<CaseOfPeer<'_>, &Row> =
         record.results.iter().map(|row| (case_of(row), row)).collect();
-    let groups = groups(record);
-    if groups.is_empty() {
-        return None;
-    }
+    let (id, title) = ("curves".to_owned(), "Curves".to_owned());
+    let blocks = tables_and_plots(&groups(record), &rows, plots);
+    (!blocks.is_empty()).then(|| Section { id, title, blocks, ..Section::default() })
+}
+
+/// The tables and plots of these curves.
+fn tables_and_plots(
+    groups: &[CurveGroup<'_>],
+    rows: &BTreeMap<CaseOfPeer<'_>, &Row>,
+    plots: Plots,
+) -> Vec<Block> {
     let wide = groups.iter().filter(|group| group.is_wide()).count();
     let drawn = match plots {
         Plots::WhereFew => wide <= MAX_DRAWN,
@@ -81,25 +94,59 @@ pub(in crate::report::view) fn section(record: &Record, plots: Plots) -> Option<
         Plots::None => false,
     };
     let mut blocks = Vec::new();
-    for group in &groups {
+    for group in groups {
         blocks.push(Block::Heading(group.title.clone()));
-        blocks.push(Block::Table(group.table(&rows)));
+        blocks.push(Block::Table(group.table(rows)));
         let plot = group.plot().filter(|_| drawn && group.is_wide());
         blocks.extend(plot.map(Block::LogPlot));
     }
     if wide > 0 && !drawn && plots == Plots::WhereFew {
         blocks.push(Block::Text("`--plot` draws these curves".to_owned()));
     }
-    let (id, title) = ("curves".to_owned(), "Curves".to_owned());
-    Some(Section { id, title, blocks, ..Section::default() })
+    blocks
 }
 
-/// The curves of a run, those of one benchmark over one axis together.
+/// The commands of the command line, by their benchmarks.
+fn commands(record: &Record) -> BTreeSet<&str> {
+    let commands = record.results.iter().filter(|row| row.command.is_some());
+    commands.map(|row| row.benchmark.as_str()).collect()
+}
+
+/// The curves of commands at one target; `None` if there are none. Others are in the tables of their
+/// comparisons.
+pub(in crate::report::view) fn section_of_commands(
+    record: &Record,
+    mut more: impl FnMut(&CurveGroup<'_>) -> Option<Block>,
+) -> Option<Section> {
+    let rows: BTreeMap<CaseOfPeer<'_>, &Row> =
+        record.results.iter().map(|row| (case_of(row), row)).collect();
+    let commands = commands(record);
+    let mut of_commands = groups(record);
+    of_commands.retain(|group| {
+        let first = group.curves[0];
+        commands.contains(first.benchmark.as_str())
+            && group.curves.iter().all(|curve| curve.target == first.target)
+    });
+    let blocks = of_commands.iter().flat_map(|group| {
+        let own = tables_and_plots(std::slice::from_ref(group), &rows, Plots::WhereFew);
+        own.into_iter().chain(more(group))
+    });
+    let blocks: Vec<Block> = blocks.collect();
+    let (id, title) = ("curves".to_owned(), "Curves".to_owned());
+    (!blocks.is_empty()).then(|| Section { id, title, blocks, ..Section::default() })
+}
+
+/// The curves of a run, those of one benchmark over one axis together, and those of all commands.
 pub(in crate::report::view) fn groups(record: &Record) -> Vec<CurveGroup<'_>> {
+    let commands = commands(record);
     let mut blocks: Vec<Vec<&Curve>> = Vec::new();
     let mut known: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for curve in &record.curves {
-        let at = *known.entry((&curve.benchmark, &curve.axis)).or_insert(blocks.len());
+        let benchmark = match commands.contains(curve.benchmark.as_str()) {
+            true => FAMILY,
+            false => curve.benchmark.as_str(),
+        };
+        let at = *known.entry((benchmark, &curve.axis)).or_insert(blocks.len());
         match blocks.get_mut(at) {
             Some(block) => block.push(curve),
             None => blocks.push(vec![curve]),
@@ -108,12 +155,14 @@ pub(in crate::report::view) fn groups(record: &Record) -> Vec<CurveGroup<'_>> {
     blocks.into_iter().map(|curves| CurveGroup::of(curves, &record.crossings)).collect()
 }
 
-/// The curves of one benchmark over one axis; there is at least one.
+/// The curves of one benchmark, or of all commands, over one axis; there is at least one.
 pub(in crate::report::view) struct CurveGroup<'a> {
     /// The curves.
     pub(in crate::report::view) curves: Vec<&'a Curve>,
     /// Comparisons of pairs of them.
     pairs: Vec<&'a Crossing>,
+    /// Whether they are of several benchmarks.
+    names_benchmarks: bool,
     /// The axes in which they differ, and `at` where the target does.
     differing_axes: Vec<String>,
     /// Their title.
@@ -144,10 +193,25 @@ impl<'a> CurveGroup<'a> {
             .collect();
         let colon = if shared.is_empty() { "" } else { ":" };
         let Curve { benchmark, axis, .. } = curves[0];
-        let title = plain(&format!("{benchmark}{colon}{} by {axis}", shared.join(",")));
-        let of_block = |it: &&Crossing| it.benchmark == *benchmark && it.axis == *axis;
+        let mut benchmarks: Vec<&str> = Vec::new();
+        for curve in &curves {
+            if !benchmarks.contains(&curve.benchmark.as_str()) {
+                benchmarks.push(&curve.benchmark);
+            }
+        }
+        let names_benchmarks = benchmarks.len() > 1;
+        let names = benchmarks.join(" and ");
+        let title = plain(&format!("{names}{colon}{} by {axis}", shared.join(",")));
+        // The crossings within one of several commands are those of its own parameters.
+        let of_block = |it: &&Crossing| {
+            it.axis == *axis
+                && match names_benchmarks {
+                    true => it.is_of_commands() && benchmarks.contains(&it.benchmark.as_str()),
+                    false => it.benchmark == *benchmark,
+                }
+        };
         let pairs = crossings.iter().filter(of_block).collect();
-        Self { curves, pairs, differing_axes, title }
+        Self { curves, pairs, names_benchmarks, differing_axes, title }
     }
 
     /// Whether one of its curves is wide enough to be drawn.
@@ -183,7 +247,8 @@ impl<'a> CurveGroup<'a> {
             // A default of the system.
             None => "-".to_owned(),
         };
-        self.differing_axes.iter().map(of).collect()
+        let benchmark = self.names_benchmarks.then(|| plain(name_of(&curve.benchmark)));
+        benchmark.into_iter().chain(self.differing_axes.iter().map(of)).collect()
     }
 
     /// A row for each number and a column for each curve, with the properties of the curves below.
@@ -193,8 +258,9 @@ impl<'a> CurveGroup<'a> {
             .iter()
             .map(|curve| CurveColumn::of(curve, self.labels(curve), rows))
             .collect();
-        let axes =
-            self.differing_axes.iter().map(|axis| plain(axis)).collect::<Vec<_>>().join("\n");
+        let command = self.names_benchmarks.then(|| "command".to_owned());
+        let axes = command.into_iter().chain(self.differing_axes.iter().map(|axis| plain(axis)));
+        let axes = axes.collect::<Vec<_>>().join("\n");
         let titles = columns.iter().map(|column| column.labels.join("\n"));
         let titles = titles.map(|title| Column::number(&title, &title));
         let row = |name: &str, cell: &dyn Fn(&CurveColumn) -> String| {

@@ -1,5 +1,6 @@
 //! Rows whose subject is a program: its time, how the kernel accounted for it, and its calls.
 
+use oscost_model::parameter::SampledParameter;
 use oscost_model::program::{FAMILY, PEAK_MEMORY, REAL, SYSTEM, USER};
 use oscost_model::record::{Comparison, Metric, Row};
 use oscost_stats::order;
@@ -11,6 +12,8 @@ use crate::report::view::run::row::figure;
 
 /// Of more rows than these, the details of trials are only in the record.
 const MAX_DETAILED: usize = 4;
+/// More sampled parameters than a command can have are in the record alone.
+const MAX_SAMPLED: usize = 8;
 
 /// Whether a row's subject is a program.
 pub(in crate::report::view) fn is_program(row: &Row) -> bool {
@@ -20,9 +23,27 @@ pub(in crate::report::view) fn is_program(row: &Row) -> bool {
 /// The programs among measured rows: their table, and further figures of each.
 pub(in crate::report::view) fn blocks(measured: &[&Row]) -> Vec<Block> {
     let rows: Vec<&Row> = measured.iter().copied().filter(|row| is_program(row)).collect();
-    let lines = rows.iter().flat_map(|row| details(row, rows.len() <= MAX_DETAILED));
+    let of_rows = rows.iter().flat_map(|row| details(row, rows.len() <= MAX_DETAILED));
+    let lines = rows.iter().find_map(|row| sampled_ranges(row)).into_iter().chain(of_rows);
     let lines = Block::list(lines.map(|line| plain(&line)));
     table(&rows).map(Block::Table).into_iter().chain(lines).collect()
+}
+
+/// Which parameters of a command had a random value in each round, and what the warm-ups had
+/// instead; `None` if it has none.
+pub(in crate::report::view) fn sampled_ranges(row: &Row) -> Option<String> {
+    let (shown, more) =
+        row.sampled_parameters.split_at(row.sampled_parameters.len().min(MAX_SAMPLED));
+    let ranges = shown.iter().map(|SampledParameter { name, low, high }| {
+        format!("`{{{}}}` is {low}..{high}", plain(name))
+    });
+    let middles = shown.iter().map(|it| it.middle().to_string());
+    let [ranges, middles] =
+        [ranges.collect::<Vec<_>>(), middles.collect()].map(|texts| texts.join(", "));
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    (!shown.is_empty()).then(|| {
+        format!("{ranges}{more}: a random value in each round; in warm-ups the middle, {middles}")
+    })
 }
 
 /// The table of programs; `None` if there are none.
