@@ -13,7 +13,7 @@ use oscost_model::unit::{Better, Unit};
 use oscost_stats::interval::Interval;
 
 use super::rows::RunRow;
-use super::verdict::{EffectEstimate, Judgement, MIN_PAIRS, Z_80, Z_95, verdicts};
+use super::verdict::{EffectEstimate, Judgement, MIN_PAIRS, detectable_beyond, verdicts};
 use crate::estimate::counters::decomposition::{TimedChange, decomposition};
 use crate::estimate::counters::term::{Matching, Sides, Term, median_of};
 
@@ -92,7 +92,7 @@ fn effect(term: Term, matching: Matching, repeats: bool) -> EffectEstimate {
         interval: Some(interval),
         // Exponential tails, as between runs of times.
         p: 0.05f64.powf(term.value.abs() / toward_zero),
-        min_detectable: Some(MIN_WORK_EFFECT.ln_1p() + below.max(above) * (1.0 + Z_80 / Z_95)),
+        min_detectable: Some(MIN_WORK_EFFECT.ln_1p() + detectable_beyond(below.max(above))),
         equivalent: -bound < interval.lo && interval.hi < bound,
         ..found
     }
@@ -179,8 +179,8 @@ impl StoredCase<'_> {
     }
 }
 
-/// Why the figure of a case changed by this ratio from one stored run to another, by the events that
-/// both counted; `None` if one of them has none. The error says why they cannot be compared.
+/// Why the figure of a case changed by this ratio from one stored run to another, by the events
+/// that both counted; `None` if one of them has none. The error says why they cannot be compared.
 pub fn change_between(
     base: &Record,
     new: &Record,
