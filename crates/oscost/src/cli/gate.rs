@@ -92,12 +92,12 @@ fn text(&GatePower { judged, powered, not_judged }: &GatePower, rule: GateRule) 
 fn advice(on: GateMetric) -> &'static str {
     match on {
         GateMetric::Figure => {
-            "More pairs in one run (`oscost ab --thorough`), more runs, or a larger threshold detect \
-             more"
+            "More pairs in one run (`oscost ab --thorough`), more runs, or a larger threshold \
+             detect more"
         }
         GateMetric::Work => {
-            "Both sides in one run (`oscost ab`) show smaller changes than two runs; for these, take \
-             a larger threshold (`--gate 0.5`)"
+            "Both sides in one run (`oscost ab`) show smaller changes than two runs; for these, \
+             take a larger threshold (`--gate 0.5`)"
         }
     }
 }
