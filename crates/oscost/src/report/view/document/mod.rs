@@ -344,8 +344,8 @@ pub struct Cell {
     pub style: &'static str,
     /// The case that it names, where it names one: a medium may leave out what rows share.
     pub case: Option<CaseName>,
-    /// The parts of a bar, one after the other, whose text alternative is the text; a medium without
-    /// bars writes the text. Empty for none.
+    /// The parts of a bar, one after the other. The text says the same, for a medium without bars.
+    /// Empty for none.
     pub bar: Vec<BarPart>,
 }
 

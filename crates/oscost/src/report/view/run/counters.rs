@@ -279,7 +279,7 @@ mod tests {
         let lines = core_lines(&shared, best);
         assert_eq!(lines.len(), 1, "{lines:?}");
         assert!(lines[0].contains("took 1.4 times its own best cycles per instruction"));
-        assert!(lines[0].contains(" The best of all rows: 0.31 cycles per instruction (timer/noth"));
+        assert!(lines[0].contains(" The best of all rows: 0.31 cycles per instruction (timer/"));
         assert!(lines[0].contains("), 3.10 GHz (syscall/get") && !lines[0].contains('\u{1b}'));
         let bare = core_lines(&shared, BestOfRows::default());
         assert!(bare[0].ends_with("shared core or caches."), "{bare:?}");
