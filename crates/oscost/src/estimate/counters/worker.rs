@@ -113,11 +113,14 @@ impl<'a> SetReader<'a> {
         if let Some(why) = &set.void {
             return Err(why.clone());
         }
-        let all = || set.batches.iter().chain(&set.empty);
-        if all().any(|batch| batch.counts.len() != set.events.len()) {
-            return Err("a batch does not have a count for each event".to_owned());
+        if let Some(why) = set.contradiction() {
+            return Err(why);
         }
-        // The worker checks this, too; a scaled count is never used.
+        let all = || set.batches.iter().chain(&set.empty);
+        // The worker checks these, too; a scaled count is never used.
+        if all().any(|batch| batch.counting_ns > batch.enabled_ns) {
+            return Err("the events were counted for longer than they were enabled".to_owned());
+        }
         if all().any(|batch| batch.counting_ns < batch.enabled_ns) {
             return Err("the events were multiplexed: they counted only part of the time".into());
         }
