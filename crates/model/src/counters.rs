@@ -436,12 +436,14 @@ mod tests {
 
     #[test]
     fn a_set_names_each_event_once_and_has_a_count_for_each() {
-        let batch = |counts: &[u64]| CountedBatch { counts: counts.to_vec(), ..CountedBatch::default() };
-        let set = |events: &[CounterEvent], counts: &[u64]| CountedSet {
-            events: events.to_vec(),
-            batches: vec![batch(counts)],
-            empty: vec![batch(counts)],
-            ..CountedSet::default()
+        let set = |events: &[CounterEvent], counts: &[u64]| {
+            let batch = CountedBatch { counts: counts.to_vec(), ..CountedBatch::default() };
+            CountedSet {
+                events: events.to_vec(),
+                batches: vec![batch.clone()],
+                empty: vec![batch],
+                ..CountedSet::default()
+            }
         };
         let why = |set: CountedSet| set.contradiction().unwrap_or_default();
         assert_eq!(set(&CounterEvent::WORK, &[1, 2, u64::MAX]).contradiction(), None);

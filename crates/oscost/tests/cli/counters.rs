@@ -60,6 +60,24 @@ fn void_counts_have_their_reason_and_no_figure() {
 }
 
 #[test]
+fn counters_that_are_taken_in_the_middle_of_a_run_have_a_reason_and_leave_the_row_as_it_is() {
+    let sandbox = Sandbox::new();
+    let record = sandbox.fake("taken-counters", &[RAW, "--json", "-"]).exits(0).json();
+    let found = row(&record, RAW);
+    assert_eq!(found["outcome"], "measured");
+    assert!(found["estimate"]["repetitions"].as_u64() >= Some(6), "{found}");
+    // What was counted before stays, and what was not is no 0.
+    let insn = &found["metrics"]["insn"]["estimate"];
+    assert_eq!(insn["repetitions"], 2, "{insn}");
+    assert!((insn["median"].as_f64().unwrap() - 305.0).abs() < 0.01, "{insn}");
+    let void = found["counters"]["void"].to_string();
+    let why = "cannot count instructions:u: Device or resource busy (os error 16)";
+    assert!(void.contains(why), "{void}");
+    let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0);
+    assert_shows(&shown, &format!("not counted in some workers: {why}"));
+}
+
+#[test]
 fn the_table_has_instructions_and_in_shows_rows_in_them_or_in_cycles() {
     let sandbox = Sandbox::new();
     let ran = sandbox.fake("counters", QUICK).exits(0);

@@ -48,8 +48,8 @@ pub fn void_reason(set: &CountedSet) -> Option<String> {
     None
 }
 
-/// Why the time for which counters were enabled shows that they did not count; `None` if it does not.
-/// On the page of a counter the kernel writes it only when it moves the event.
+/// Why the time for which counters were enabled shows that they did not count; `None` if it does
+/// not. On the page of a counter the kernel writes it only when it moves the event.
 pub fn enabled_problem(set: &CountedSet, read_by: CounterRead) -> Option<String> {
     let mut batches = set.batches.iter().filter(|batch| batch.sample.n > 0);
     let is_still = read_by == CounterRead::Read && batches.any(|batch| batch.enabled_ns == 0);
