@@ -10,8 +10,11 @@ use crate::report::view::document::{BarPart, Cell, Column};
 /// The name of the column.
 pub(super) const COLUMN: &str = "running_parts";
 
-/// The best of the rows of each machine, which bars are drawn against.
-pub(super) struct WorkBars<'a>(BTreeMap<&'a str, BestOfRows<'a>>);
+/// What bars are drawn against.
+pub(super) struct WorkBars<'a> {
+    /// The best of the rows of each machine.
+    best: BTreeMap<&'a str, BestOfRows<'a>>,
+}
 
 impl<'a> WorkBars<'a> {
     pub(super) fn of(record: &'a Record) -> Self {
@@ -20,12 +23,12 @@ impl<'a> WorkBars<'a> {
             let of_machine = best.entry(&row.target.machine).or_default();
             *of_machine = of_machine.with(row);
         }
-        Self(best)
+        Self { best }
     }
 
     /// The cell of a row; empty where its cycles or its clock were not counted.
     pub(super) fn cell(&self, row: &Row) -> Cell {
-        let best = self.0.get(row.target.machine.as_str());
+        let best = self.best.get(row.target.machine.as_str());
         let Some(parts) = best.and_then(|best| best.parts(row)) else { return Cell::default() };
         let RunningParts { instructions, cycles_per_instruction, clock } = parts;
         let part = |style, share| BarPart { style, share };
