@@ -320,8 +320,8 @@ pub(crate) fn s20_unusable_clocks() -> CheckResult {
     Ok("S20: seven combinations, each with its clock and its reasons".into())
 }
 
-/// Counters that another program takes in the middle of a run: the row is timed to its end, what was
-/// counted stays, and the rest is absent with its reason.
+/// S21: counters that another program takes in the middle of a run. The row is timed to its end,
+/// what was counted stays, and the rest is absent with its reason.
 pub(crate) fn s21_taken_counters() -> CheckResult {
     const COUNTED: u32 = 1;
     /// Of an op, and in a batch with its loop.
