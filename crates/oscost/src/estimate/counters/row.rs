@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::clock::Calibration;
-use oscost_model::counters::{
-    CPI, CountedSet, CounterEvent, CounterRead, GHZ, INSN, TreeCounts,
-};
+use oscost_model::counters::{CPI, CountedSet, CounterEvent, CounterRead, GHZ, INSN, TreeCounts};
 use oscost_model::journal::CountingOutcome;
 use oscost_model::record::{CountedRepetition, Estimate, Metric, Overhead, RowCounters};
 use oscost_model::unit::Unit;
