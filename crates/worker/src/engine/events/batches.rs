@@ -39,7 +39,7 @@ impl Windows {
         match source.window() {
             Ok(window) if window.counts.len() != source.events().len() => {
                 let (counts, events) = (window.counts.len() as u64, source.events().len());
-                drop(self.error.get_or_insert(WindowError::OtherGroup { counts, events }));
+                let _ = self.error.get_or_insert(WindowError::OtherGroup { counts, events });
             }
             Ok(window) => {
                 self.samples.push(sample);
