@@ -319,6 +319,32 @@ pub struct CountedSet {
     pub added_per_process: Option<Vec<f64>>,
 }
 
+impl CountedSet {
+    /// The most events of a set, since none is in it twice.
+    pub const MAX_EVENTS: usize = CounterEvent::ALL.len();
+
+    /// What in it contradicts itself; `None` if nothing does. It may be from a worker on another
+    /// machine, or from a damaged store.
+    pub fn contradiction(&self) -> Option<String> {
+        let events = self.events.len();
+        if events > Self::MAX_EVENTS {
+            return Some(format!(
+                "a set names {events} events, and there are {}",
+                Self::MAX_EVENTS
+            ));
+        }
+        let is_again = |(at, event): &(usize, &CounterEvent)| self.events[..*at].contains(event);
+        if let Some((_, event)) = self.events.iter().enumerate().find(is_again) {
+            return Some(format!("a set names {} twice", event.perf_name()));
+        }
+        if self.batches.iter().chain(&self.empty).any(|batch| batch.counts.len() != events) {
+            return Some("a batch does not have a count for each event".to_owned());
+        }
+        let has_others = self.added_per_process.as_ref().is_some_and(|added| added.len() != events);
+        has_others.then(|| "what inheriting adds is not known of each event".to_owned())
+    }
+}
+
 /// A batch whose events were counted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -406,6 +432,33 @@ mod tests {
         };
         assert!(!counters.can_count_work() && !counters.sees_kernel());
         assert_eq!(counters.sets(), [CounterEvent::SOFTWARE.to_vec()]);
+    }
+
+    #[test]
+    fn a_set_names_each_event_once_and_has_a_count_for_each() {
+        let set = |events: &[CounterEvent], counts: &[u64]| {
+            let batch = CountedBatch { counts: counts.to_vec(), ..CountedBatch::default() };
+            CountedSet {
+                events: events.to_vec(),
+                batches: vec![batch.clone()],
+                empty: vec![batch],
+                ..CountedSet::default()
+            }
+        };
+        let why = |set: CountedSet| set.contradiction().unwrap_or_default();
+        assert_eq!(set(&CounterEvent::WORK, &[1, 2, u64::MAX]).contradiction(), None);
+        assert_eq!(set(&CounterEvent::ALL, &[0; 14]).contradiction(), None);
+        let twice = [CounterEvent::Cycles, CounterEvent::PageFaults, CounterEvent::Cycles];
+        assert_eq!(why(set(&twice, &[1; 3])), "a set names cycles twice");
+        let many = vec![CounterEvent::Cycles; 100_000];
+        assert_eq!(why(set(&many, &[])), "a set names 100000 events, and there are 14");
+        for counts in [&[1, 2][..], &[1, 2, 3, 4], &[]] {
+            let why = why(set(&CounterEvent::WORK, counts));
+            assert_eq!(why, "a batch does not have a count for each event");
+        }
+        let added_per_process = Some(vec![1.0]);
+        let added = CountedSet { added_per_process, ..set(&CounterEvent::WORK, &[1; 3]) };
+        assert_eq!(why(added), "what inheriting adds is not known of each event");
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub enum InjectedFault {
     NoMultiplicityCorrection,
     /// The minimum detectable effect is stated at 50 % power.
     HalfThePower,
+    /// Events whose counters could not be opened are taken to have occurred never.
+    LostCountsAreZero,
 }
 
 #[cfg(feature = "fault-injection")]

@@ -45,10 +45,10 @@ pub(super) fn report_gate(
         }
         Gate::Passed(power) => report_line(&format!("gate: passed: {}", text(power, rule))),
         Gate::NotJudged(power) => report_line(&format!(
-            "gate: not judged: {}; `--gate-coverage` asks for {} % of them. More pairs in one run \
-             (`oscost ab --thorough`), more runs, or a larger threshold detect more",
+            "gate: not judged: {}; `--gate-coverage` asks for {} % of them. {}",
             text(power, rule),
-            rule.min_coverage_pct
+            rule.min_coverage_pct,
+            advice(on)
         )),
     }
     match gate.is_passed() {
@@ -78,11 +78,28 @@ fn text(&GatePower { judged, powered, not_judged }: &GatePower, rule: GateRule) 
         GateMetric::Figure => "is significantly slower",
         GateMetric::Work => "has significantly more instructions,",
     };
+    let power = match on {
+        GateMetric::Figure => format!("{change} would have been detected"),
+        GateMetric::Work => format!("the interval would have shown {change}"),
+    };
     format!(
-        "none of {} compared {what} by more than {threshold}; in \
-         {powered} of them {change} would have been detected{rest}",
+        "none of {} compared {what} by more than {threshold}; in {powered} of them {power}{rest}",
         row_count(judged)
     )
+}
+
+/// What shows smaller changes.
+fn advice(on: GateMetric) -> &'static str {
+    match on {
+        GateMetric::Figure => {
+            "More pairs in one run (`oscost ab --thorough`), more runs, or a larger threshold \
+             detect more"
+        }
+        GateMetric::Work => {
+            "Both sides in one run (`oscost ab`) show smaller changes than two runs; for these, \
+             take a larger threshold (`--gate 0.5`)"
+        }
+    }
 }
 
 fn row_count(count: usize) -> String {

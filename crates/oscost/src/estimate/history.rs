@@ -1,6 +1,7 @@
 //! The history of a case: its series of figures, the changes found in it, and the updates of the
 //! system in between, as plain data.
 
+use oscost_model::record::Decomposition;
 use oscost_model::unit::{Better, Unit};
 use serde::Serialize;
 
@@ -114,6 +115,11 @@ pub struct Change {
     pub p: f64,
     /// The corrected p value of the whole series.
     pub q: f64,
+    /// Why it changed, by the events that both of these runs counted; `null` if one of them has
+    /// none, if they cannot be compared, or if no case was named.
+    pub decomposition: Option<Decomposition>,
+    /// Why the counted events of both runs are not compared.
+    pub not_decomposed: Option<String>,
 }
 
 /// A shift of the newest runs against those before them.

@@ -20,6 +20,7 @@ mod steps;
 mod uncertainty;
 
 pub use assembler::Assembler;
+pub use counters::best::{BestFigure, BestOfRows, RunningParts};
 pub use counters::core::core_of_counts;
 pub use curve::{Curves, curves};
 pub use half_round_trip::half_round_trips;

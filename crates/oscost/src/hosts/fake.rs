@@ -45,6 +45,8 @@ pub struct FakeSession {
     /// The report of the monitor, if one is attached.
     monitor_report: Option<MonitorReport>,
     events: VecDeque<Event>,
+    /// The workers of each case that counted events so far.
+    counted: BTreeMap<String, u32>,
     workers: u32,
     now_ns: u64,
 }
@@ -128,6 +130,7 @@ impl FakeSession {
             attached: None,
             monitor_report: None,
             events: VecDeque::new(),
+            counted: BTreeMap::new(),
             workers: 0,
             now_ns: 1_000_000_000,
         })
@@ -363,6 +366,9 @@ impl FakeSession {
             added_insn: self.added_insn(&spec),
         };
         let counts = counters.counts(&name, op, plan, &mut Seed::new(spec.seed));
+        let before = self.counted.entry(name).or_default();
+        let counts = counters.openable_counts(counts, *before);
+        *before += 1;
         Some(Event::EventsCounted { id, counts: Box::new(counts) })
     }
 

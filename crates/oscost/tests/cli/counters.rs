@@ -60,6 +60,24 @@ fn void_counts_have_their_reason_and_no_figure() {
 }
 
 #[test]
+fn counters_that_are_taken_in_the_middle_of_a_run_have_a_reason_and_leave_the_row_as_it_is() {
+    let sandbox = Sandbox::new();
+    let record = sandbox.fake("taken-counters", &[RAW, "--json", "-"]).exits(0).json();
+    let found = row(&record, RAW);
+    assert_eq!(found["outcome"], "measured");
+    assert!(found["estimate"]["repetitions"].as_u64() >= Some(6), "{found}");
+    // What was counted before stays, and what was not is no 0.
+    let insn = &found["metrics"]["insn"]["estimate"];
+    assert_eq!(insn["repetitions"], 2, "{insn}");
+    assert!((insn["median"].as_f64().unwrap() - 305.0).abs() < 0.01, "{insn}");
+    let void = found["counters"]["void"].to_string();
+    let why = "cannot count instructions:u: Device or resource busy (os error 16)";
+    assert!(void.contains(why), "{void}");
+    let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0);
+    assert_shows(&shown, &format!("not counted in some workers: {why}"));
+}
+
+#[test]
 fn the_table_has_instructions_and_in_shows_rows_in_them_or_in_cycles() {
     let sandbox = Sandbox::new();
     let ran = sandbox.fake("counters", QUICK).exits(0);
@@ -138,12 +156,28 @@ fn a_gate_on_instructions_passes_two_runs_of_one_boot_and_fails_without_counts()
     let sandbox = Sandbox::new();
     sandbox.fake("counters", &[RAW]).exits(0);
     sandbox.fake("counters", &[RAW]).exits(0);
-    let ran = sandbox.oscost(&["compare", "last~1", "last", "--gate", "--on", "insn"]).exits(0);
-    let ran = ran.stderr_contains("has significantly more instructions, by more than 0.1 %");
+    let compare = ["compare", "last~1", "last", "--on", "insn", "--gate"];
+    let ran = sandbox.oscost(&with(&compare, &["0.5"])).exits(0);
+    let ran = ran.stderr_contains("has significantly more instructions, by more than 0.5 %");
+    let ran = ran.stderr_contains("in 1 of them the interval would have shown a change of 0.5 %");
     assert_shows(&ran, "equivalent (0.");
+    // Runs of one boot differ by more than a tenth of a per cent: equal ones do not show as little.
+    let ran = sandbox.oscost(&compare).exits(3);
+    let ran = ran.stderr_contains("in 0 of them the interval would have shown a change of 0.1 %");
+    ran.stderr_contains("take a larger threshold (`--gate 0.5`)");
     sandbox.fake("no-counters", &[RAW]).exits(0);
     let ran = sandbox.oscost(&["compare", "last~1", "last", "--gate", "--on", "insn"]).exits(3);
     ran.stderr_contains("no row has instructions of both sides");
+}
+
+#[test]
+fn both_sides_in_one_run_show_a_tenth_of_a_per_cent() {
+    let sandbox = Sandbox::new();
+    let base = format!("fake:{}", scenario_file("counters").display());
+    let new = format!("nice=5@{base}");
+    let ab = ["ab", "--seed", "1", "--base", &base, "--new", &new, "--quick", RAW];
+    let ran = sandbox.oscost(&with(&ab, &["--gate", "--on", "insn"])).exits(0);
+    ran.stderr_contains("in 1 of them the interval would have shown a change of 0.1 %");
 }
 
 #[test]

@@ -16,7 +16,12 @@ pub(crate) const RUNS: usize = 40;
 
 /// A record of the simulated machine, as if it had been measured here and quiet.
 pub(crate) fn record(sandbox: &Sandbox) -> Value {
-    let mut record = sandbox.fake("measured", ASKED).exits(0).json();
+    record_of(sandbox, "measured")
+}
+
+/// The same of the simulated machine of a scenario.
+pub(crate) fn record_of(sandbox: &Sandbox, scenario: &str) -> Value {
+    let mut record = sandbox.fake(scenario, ASKED).exits(0).json();
     for row in record["results"].as_array_mut().unwrap() {
         row["target"]["text"] = json!("local");
         row["target"]["host"] = json!("local");
@@ -57,8 +62,17 @@ pub(crate) fn import(sandbox: &Sandbox, record: &Value) {
 
 /// A store with some days of the simulated machine, each of them changed.
 pub(crate) fn changed_days(days: usize, change: impl Fn(usize, &mut Value)) -> Sandbox {
+    changed_days_of("measured", days, change)
+}
+
+/// The same of the simulated machine of a scenario.
+pub(crate) fn changed_days_of(
+    scenario: &str,
+    days: usize,
+    change: impl Fn(usize, &mut Value),
+) -> Sandbox {
     let sandbox = Sandbox::new();
-    let record = record(&sandbox);
+    let record = record_of(&sandbox, scenario);
     for day in 0..days {
         let mut of_day = of_day(&record, day);
         change(day, &mut of_day);

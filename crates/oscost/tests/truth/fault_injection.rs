@@ -14,6 +14,11 @@ fn is_detected(fault: InjectedFault, check: fn() -> CheckResult) {
 }
 
 #[test]
+fn s21_detects_lost_counts_that_are_taken_for_zero() {
+    is_detected(InjectedFault::LostCountsAreZero, checks::s21_taken_counters);
+}
+
+#[test]
 fn s4_detects_pooled_batches() {
     is_detected(InjectedFault::PooledBatches, checks::s4_hierarchy);
 }

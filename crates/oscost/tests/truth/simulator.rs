@@ -93,6 +93,11 @@ fn s20_the_next_clock_replaces_an_unusable_one_and_the_record_says_why() {
 }
 
 #[test]
+fn s21_counters_that_are_taken_in_the_middle_of_a_run_leave_the_row_and_what_was_counted() {
+    passes(checks::s21_taken_counters());
+}
+
+#[test]
 fn equal_cases_on_a_drifting_machine_do_not_differ() {
     passes(checks::spread_repetitions());
 }

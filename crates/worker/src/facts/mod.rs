@@ -11,7 +11,7 @@ pub mod hardware;
 pub mod source;
 mod system;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use oscost_model::facts::{Cpu, Facts, Snapshot};
 

@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::source::roots::Roots;
 
 /// A private directory that represents a machine, removed with this value.
-struct Tree(PathBuf);
+pub(crate) struct Tree(PathBuf);
 
 impl Tree {
-    fn new() -> Tree {
+    pub(crate) fn new() -> Tree {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("oscost-facts-{}-{next}", std::process::id());
@@ -32,7 +32,7 @@ impl Tree {
         self
     }
 
-    fn files(self, files: &[(&str, &str)]) -> Tree {
+    pub(crate) fn files(self, files: &[(&str, &str)]) -> Tree {
         files.iter().fold(self, |tree, (path, content)| tree.file(path, content))
     }
 
@@ -43,7 +43,7 @@ impl Tree {
         self
     }
 
-    fn roots(&self) -> Roots {
+    pub(crate) fn roots(&self) -> Roots {
         Roots::under(&self.0)
     }
 }

@@ -18,6 +18,7 @@ use crate::kernel::process;
 use crate::kernel::process::signal::{self, SignalEvent};
 
 mod attach;
+mod core_counters;
 mod init;
 mod job;
 mod lock;

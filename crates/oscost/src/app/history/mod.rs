@@ -1,5 +1,6 @@
 //! The history of cases: which figures of the store form a series, and what changed in it.
 
+mod causes;
 mod run_figure;
 mod selector;
 mod series;
@@ -46,5 +47,9 @@ pub fn history(request: &Request, observer: &dyn Observer) -> anyhow::Result<His
         last: request.last,
         named: !selectors.is_empty(),
     };
-    Ok(series::history(&kept, &query, without))
+    let mut found = series::history(&kept, &query, without);
+    if found.named {
+        causes::add_causes(&store, &mut found.series);
+    }
+    Ok(found)
 }

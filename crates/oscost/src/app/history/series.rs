@@ -294,5 +294,7 @@ fn changed(points: &[Point], it: &change::Change, q: f64) -> Change {
         ci95: it.interval.map(|it| [it.lo.exp(), it.hi.exp()]),
         p: it.p,
         q,
+        decomposition: None,
+        not_decomposed: None,
     }
 }

@@ -32,7 +32,7 @@ pub struct GatePower {
     /// Rows that the threshold applies to.
     pub judged: usize,
     /// The judged rows in which a change of that size would have been detected, or that have a
-    /// verdict.
+    /// verdict; of instructions, one of a change.
     pub powered: usize,
     /// Rows that the threshold does not apply to.
     pub not_judged: usize,
@@ -87,6 +87,16 @@ impl GateRule {
         self.threshold.applies_to(it) && !(self.on == GateMetric::Work && varies)
     }
 
+    /// Whether a comparison would have shown a change of the threshold's size, or has shown one.
+    fn has_power_in(self, it: &Comparison) -> bool {
+        let is_shown = match self.on {
+            GateMetric::Figure => it.verdict != "inconclusive",
+            // Equivalent work is the same to 0.3 %, and thresholds are smaller.
+            GateMetric::Work => matches!(it.verdict.as_str(), "slower" | "faster"),
+        };
+        is_shown || self.threshold.would_detect(it)
+    }
+
     /// The comparisons that are judged.
     pub fn judged(self, comparisons: &[Comparison]) -> Vec<Comparison> {
         comparisons.iter().filter(|it| self.concerns(it) && self.applies_to(it)).cloned().collect()
@@ -107,8 +117,7 @@ pub(crate) fn judge(results: &[Row], comparisons: &[Comparison], rule: GateRule)
     if judged.iter().any(|it| threshold.is_exceeded(it, &results[it.base as usize])) {
         return Gate::Regressed;
     }
-    let is_powered = |it: &&Comparison| threshold.would_detect(it) || it.verdict != "inconclusive";
-    let powered = judged.iter().filter(is_powered).count();
+    let powered = judged.iter().filter(|it| rule.has_power_in(it)).count();
     let judged = judged.len();
     let power = GatePower { judged, powered, not_judged: compared - judged };
     match 100.0 * powered as f64 >= rule.min_coverage_pct * judged as f64 {
@@ -119,6 +128,9 @@ pub(crate) fn judge(results: &[Row], comparisons: &[Comparison], rule: GateRule)
 
 #[cfg(test)]
 mod tests {
+    use oscost_model::record::{AddedCost, Ratio};
+    use oscost_model::unit::Unit;
+
     use super::*;
 
     fn comparison(metric: &str, verdict: &str, ratio: f64, flags: &[&str]) -> Comparison {
@@ -166,6 +178,45 @@ mod tests {
         let varies = [comparison("insn", "slower", 1.004, &["WORK_VARIES"])];
         assert_eq!(judge(&varies, GateMetric::Work, 0.1), Gate::NothingJudged { rows: 1 });
         assert_eq!(judge(&all[..1], GateMetric::Work, 0.1), Gate::NothingCompared);
+    }
+
+    #[test]
+    fn equal_instructions_pass_a_gate_only_if_their_interval_could_have_shown_the_threshold() {
+        let equal = |half_pct: f64| {
+            let log = (half_pct / 100.0).ln_1p();
+            let ci95 = Some([(-log).exp(), log.exp()]);
+            // Of 1,000 instructions; the limit has the margin of the verdict.
+            let added = AddedCost {
+                value: 0.0,
+                ci95: Some([-10.0 * half_pct, 10.0 * half_pct]),
+                unit: Unit::InstructionsPerOp,
+            };
+            let mde_pct = Some(0.1 + 1.43 * half_pct);
+            let bare = comparison("insn", "equivalent", 1.0, &[]);
+            Comparison { ratio: Ratio { value: 1.0, ci95 }, added, mde_pct, ..bare }
+        };
+        let judge = |half_pct: f64, threshold| {
+            let rule = GateRule { threshold, on: GateMetric::Work, min_coverage_pct: 80.0 };
+            judge(&[row()], &[equal(half_pct)], rule)
+        };
+        let power = |powered| GatePower { judged: 1, powered, not_judged: 0 };
+        let tenth = Threshold::PerCent(0.1);
+        // Workers in turns, and two runs of one boot.
+        assert_eq!(judge(0.04, tenth), Gate::Passed(power(1)));
+        assert_eq!(judge(0.22, tenth), Gate::NotJudged(power(0)));
+        assert_eq!(judge(0.22, tenth).is_passed(), None);
+        assert_eq!(judge(0.22, Threshold::PerCent(0.5)), Gate::Passed(power(1)));
+        assert_eq!(judge(0.22, Threshold::Instructions(4.0)), Gate::Passed(power(1)));
+        assert_eq!(judge(0.22, Threshold::Instructions(3.0)), Gate::NotJudged(power(0)));
+        // Without an interval nothing is known, and a change that is shown is one.
+        let unknown = Comparison {
+            ratio: Ratio { value: 1.0, ci95: None },
+            ..comparison("insn", "inconclusive", 1.0, &[])
+        };
+        let faster = Comparison { verdict: "faster".to_owned(), ..equal(0.22) };
+        let rule = GateRule { threshold: tenth, on: GateMetric::Work, min_coverage_pct: 80.0 };
+        assert_eq!(super::judge(&[row()], &[unknown], rule), Gate::NotJudged(power(0)));
+        assert_eq!(super::judge(&[row()], &[faster], rule), Gate::Passed(power(1)));
     }
 
     #[test]

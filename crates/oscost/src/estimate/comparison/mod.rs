@@ -26,6 +26,7 @@ pub use self::run_comparison::{RunComparison, SkippedComparison};
 pub use self::separate_runs::EarlierRuns;
 use self::separate_runs::compare_separate;
 pub use self::verdict::MIN_PAIRS;
+pub use self::work::{StoredCase, change_between};
 
 /// Compares the runs of two sides: pairs of neighbours, where they alternated often enough,
 /// otherwise each run as one value that varies as `earlier` runs did.

@@ -6,6 +6,8 @@ use oscost_model::counters::is_work;
 use oscost_model::record::{Comparison, Row};
 use oscost_model::unit::{Better, Unit};
 
+use super::verdict::detectable_beyond;
+
 /// The largest accepted slowdown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
@@ -65,12 +67,32 @@ impl Threshold {
     /// Whether a comparison would have detected a change of this size.
     pub fn would_detect(self, it: &Comparison) -> bool {
         let claimable = !it.flags.iter().any(|flag| flag == "UNRELIABLE");
-        let is_detectable = it.mde_pct.is_some_and(|at| match self {
-            Threshold::PerCent(pct) => at <= pct,
-            // An exact count shows each instruction; others may miss some.
-            Threshold::Instructions(_) => at == 0.0,
-        });
+        let is_detectable = match is_work(&it.metric) {
+            true => self.is_visible_in(it),
+            false => it.mde_pct.is_some_and(|at| match self {
+                Threshold::PerCent(pct) => at <= pct,
+                // An exact count shows each instruction; others may miss some.
+                Threshold::Instructions(_) => at == 0.0,
+            }),
+        };
         claimable && self.applies_to(it) && is_detectable
+    }
+
+    /// Whether the interval of a comparison of work would lie beyond no change in four of five
+    /// comparisons, were the change of this size. The smallest detectable effect of work cannot be
+    /// asked: it has the margin of the verdict, which is a tenth of a per cent by itself.
+    fn is_visible_in(self, it: &Comparison) -> bool {
+        let reach = |value: f64, [low, high]: [f64; 2]| (value - low).max(high - value);
+        match self {
+            Threshold::PerCent(pct) => it.ratio.ci95.is_some_and(|ends| {
+                let half_width = reach(it.ratio.value.ln(), ends.map(f64::ln));
+                detectable_beyond(half_width) <= (pct / 100.0).ln_1p()
+            }),
+            Threshold::Instructions(count) => it
+                .added
+                .ci95
+                .is_some_and(|ends| detectable_beyond(reach(it.added.value, ends)) <= count),
+        }
     }
 }
 

@@ -35,11 +35,17 @@ const MAX_FALSE_DISCOVERY_RATE: f64 = 0.05;
 const RUN_TO_RUN_SD: f64 = 0.025;
 
 /// Half the width of a normal interval of 95 %, in standard deviations.
-pub(super) const Z_95: f64 = 1.960;
+const Z_95: f64 = 1.960;
 
 /// The distance beyond the end of an interval, in standard deviations, of an effect that is
 /// detected in four of five comparisons.
-pub(super) const Z_80: f64 = 0.842;
+const Z_80: f64 = 0.842;
+
+/// The effect whose interval lies beyond a point in four of five comparisons, as its distance from
+/// that point; the interval reaches so far towards it.
+pub(super) fn detectable_beyond(half_width: f64) -> f64 {
+    half_width * (1.0 + Z_80 / Z_95)
+}
 
 /// The effect found in a pair of rows, before correction for the number of pairs.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -6,13 +6,14 @@
 
 use oscost_model::counters::{CounterEvent, INSN};
 use oscost_model::record::{
-    AddedCost, Comparison, CountedRepetition, Decomposition, Machine, Ratio, Row, RowCounters,
+    AddedCost, Comparison, CountedRepetition, Decomposition, Machine, Ratio, Record, Row,
+    RowCounters, RowOutcome,
 };
 use oscost_model::unit::{Better, Unit};
 use oscost_stats::interval::Interval;
 
 use super::rows::RunRow;
-use super::verdict::{EffectEstimate, Judgement, MIN_PAIRS, Z_80, Z_95, verdicts};
+use super::verdict::{EffectEstimate, Judgement, MIN_PAIRS, detectable_beyond, verdicts};
 use crate::estimate::counters::decomposition::{TimedChange, decomposition};
 use crate::estimate::counters::term::{Matching, Sides, Term, median_of};
 
@@ -91,7 +92,7 @@ fn effect(term: Term, matching: Matching, repeats: bool) -> EffectEstimate {
         interval: Some(interval),
         // Exponential tails, as between runs of times.
         p: 0.05f64.powf(term.value.abs() / toward_zero),
-        min_detectable: Some(MIN_WORK_EFFECT.ln_1p() + below.max(above) * (1.0 + Z_80 / Z_95)),
+        min_detectable: Some(MIN_WORK_EFFECT.ln_1p() + detectable_beyond(below.max(above))),
         equivalent: -bound < interval.lo && interval.hi < bound,
         ..found
     }
@@ -150,6 +151,53 @@ pub(super) fn decompose(
     let counting = one.counted_time_ratio.zip(other.counted_time_ratio);
     let counting = counting.filter(|(from, _)| *from > 0.0).map(|(from, to)| to / from);
     decomposition(sides, TimedChange { log_ratio: ratio.value.ln(), counting })
+}
+
+/// A case on a target, as a stored run has it.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredCase<'a> {
+    /// The case.
+    pub case: &'a str,
+    /// The target.
+    pub target: &'a str,
+    /// Whether its peer is on another machine.
+    pub has_peer: bool,
+}
+
+impl StoredCase<'_> {
+    /// Its row in a run: of a comparison of a target with itself the base.
+    fn row(self, run: &Record) -> Option<RunRow<'_>> {
+        let is_it = |row: &Row| {
+            row.case == self.case
+                && row.target.text == self.target
+                && row.target.peer.is_some() == self.has_peer
+                && row.outcome == RowOutcome::Measured
+                && row.estimate.is_some()
+        };
+        let (index, row) = run.results.iter().enumerate().find(|(_, row)| is_it(row))?;
+        Some(RunRow { run, row, index: index as u32 })
+    }
+}
+
+/// Why the figure of a case changed by this ratio from one stored run to another, by the events
+/// that both counted; `None` if one of them has none. The error says why they cannot be compared.
+pub fn change_between(
+    base: &Record,
+    new: &Record,
+    of: StoredCase<'_>,
+    ratio: f64,
+) -> Option<Result<Decomposition, &'static str>> {
+    let (base, new) = (of.row(base)?, of.row(new)?);
+    if let Some(why) = work_difference(base, new) {
+        return Some(Err(why));
+    }
+    let (base, new) = (base.row, new.row);
+    let includes_others = |row: &Row| row.counters.as_ref().is_some_and(|it| it.inherited);
+    if includes_others(base) != includes_others(new) {
+        return Some(Err("one of the runs counted other tasks, too"));
+    }
+    let sides = stored_sides(base, new)?;
+    decompose(base, new, sides, &Ratio { value: ratio, ci95: None }).map(Ok)
 }
 
 /// Both sides of two stored rows.

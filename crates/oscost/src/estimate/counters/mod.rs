@@ -1,6 +1,7 @@
 //! Counted events: the figures of counting workers, the metrics of a row, why a figure changed, and
 //! the core over a run (docs/explanation/METHOD.md, section 17).
 
+pub(super) mod best;
 pub(super) mod core;
 pub(super) mod decomposition;
 pub(super) mod row;

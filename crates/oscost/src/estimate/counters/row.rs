@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::clock::Calibration;
-use oscost_model::counters::{CPI, CounterEvent, CounterRead, GHZ, INSN, TreeCounts};
+use oscost_model::counters::{CPI, CountedSet, CounterEvent, CounterRead, GHZ, INSN, TreeCounts};
 use oscost_model::journal::CountingOutcome;
 use oscost_model::record::{CountedRepetition, Estimate, Metric, Overhead, RowCounters};
 use oscost_model::unit::Unit;
@@ -94,6 +94,11 @@ fn tree_figures(counts: &TreeCounts) -> CountedFigures {
     let mut found = CountedFigures::default();
     found.void.extend(counts.void.clone());
     if counts.void.is_some() {
+        return found;
+    }
+    if counts.counts.len() > CountedSet::MAX_EVENTS {
+        let events = counts.counts.len();
+        found.void.insert(format!("the tree has counts of {events} events, more than there are"));
         return found;
     }
     let count = |event: CounterEvent| {

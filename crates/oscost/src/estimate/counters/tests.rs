@@ -198,6 +198,12 @@ fn a_set_that_is_no_count_is_void_with_its_reason() {
     assert_eq!(by_worker, "instructions:u stood still");
     let short = broken(&|set| set.batches[0].counts.truncate(3));
     assert!(short.contains("count for each event"), "{short}");
+    let twice = broken(&|set| set.events[3] = CounterEvent::Cycles);
+    assert_eq!(twice, "a set names cycles twice");
+    let many = broken(&|set| set.events = vec![CounterEvent::Cycles; 1_000]);
+    assert_eq!(many, "a set names 1000 events, and there are 14");
+    let longer = broken(&|set| set.empty[0].counting_ns = u64::MAX);
+    assert_eq!(longer, "the events were counted for longer than they were enabled");
     let disturbed = broken(&|set| {
         set.batches[..3].iter_mut().for_each(|it| it.sample.involuntary_switches = 1);
     });

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use oscost_model::counters::{
     CPI, CountedBatch, CountedSet, CounterEvent, CounterRead, EventCounts, GHZ, INSN,
 };
+use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_model::worker::Mode;
 use oscost_stats::{line, order, robust};
 
@@ -42,6 +43,15 @@ pub(in crate::estimate) struct CountedFigures {
     pub(in crate::estimate) void: BTreeSet<String>,
 }
 
+impl CountedFigures {
+    /// Adds what an injected fault makes of a set without counts.
+    fn add_zeros(&mut self, set: &CountedSet) {
+        let zero = CountedFigure { value: 0.0, raw: 0.0, overhead: None, batches: 0, ops: 1.0 };
+        let names = set.events.iter().map(|event| event.metric()).chain([INSN]);
+        self.figures.extend(names.map(|name| (name, zero)));
+    }
+}
+
 /// The sum of the counts of some events.
 struct Quantity {
     /// Their positions in the set.
@@ -76,6 +86,9 @@ pub(in crate::estimate) fn counted_figures(
         match SetReader::new(set, ops) {
             Ok(reader) => reader.read_into(&mut found, counts),
             Err(why) => {
+                if is_injected(InjectedFault::LostCountsAreZero) {
+                    found.add_zeros(set);
+                }
                 found.void.insert(why);
             }
         }
@@ -113,11 +126,14 @@ impl<'a> SetReader<'a> {
         if let Some(why) = &set.void {
             return Err(why.clone());
         }
-        let all = || set.batches.iter().chain(&set.empty);
-        if all().any(|batch| batch.counts.len() != set.events.len()) {
-            return Err("a batch does not have a count for each event".to_owned());
+        if let Some(why) = set.contradiction() {
+            return Err(why);
         }
-        // The worker checks this, too; a scaled count is never used.
+        let all = || set.batches.iter().chain(&set.empty);
+        // The worker checks these, too; a scaled count is never used.
+        if all().any(|batch| batch.counting_ns > batch.enabled_ns) {
+            return Err("the events were counted for longer than they were enabled".to_owned());
+        }
         if all().any(|batch| batch.counting_ns < batch.enabled_ns) {
             return Err("the events were multiplexed: they counted only part of the time".into());
         }

@@ -2,7 +2,9 @@
 //! from them and from the cost of the op.
 
 use std::collections::BTreeMap;
+use std::io;
 
+use nix::errno::Errno;
 use oscost_model::counters::{
     CountedBatch, CountedSet, CounterEvent, CounterFacts, CounterProbe, CounterRead,
     CounterReadCost, CountingPlan, EventCounts, EventTotal, TreeCounts,
@@ -28,6 +30,9 @@ pub struct FakeCounters {
     pub added_insn: BTreeMap<String, f64>,
     /// Cases whose sets are void, with the reason.
     pub void: BTreeMap<String, String>,
+    /// After so many counting workers of a case another program has the processor's counters: from
+    /// then on none of its events can be opened. Null for never.
+    pub taken_after: Option<u32>,
 }
 
 /// What an op executes.
@@ -190,6 +195,22 @@ impl FakeCounters {
             sets: plan.sets.iter().map(set).collect(),
             disturbance: Box::new(Disturbance::default()),
         }
+    }
+
+    /// What a worker answers, by how many of its case have counted before.
+    pub(super) fn openable_counts(&self, counts: EventCounts, before: u32) -> EventCounts {
+        if self.taken_after.is_none_or(|after| before < after) {
+            return counts;
+        }
+        let open = |set: CountedSet| {
+            let Some(event) = set.events.iter().find(|event| !event.is_software()) else {
+                return set;
+            };
+            let void =
+                format!("cannot count {}: {}", event.perf_name(), io::Error::from(Errno::EBUSY));
+            CountedSet { events: set.events, void: Some(void), ..CountedSet::default() }
+        };
+        EventCounts { sets: counts.sets.into_iter().map(open).collect(), ..counts }
     }
 
     /// The counts of a program's process tree.

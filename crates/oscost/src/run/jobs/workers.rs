@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use oscost_model::calls::CallCount;
 use oscost_model::clock::{ClockKind, SyncedCalibration};
-use oscost_model::counters::EventCounts;
+use oscost_model::counters::{CountedSet, EventCounts};
 use oscost_model::journal::WorkerOutcome;
 use oscost_model::program::{ProgramResult, TurnResult};
 use oscost_model::protocol::{CpuProbe, Event, Order, TurnFailure};
@@ -278,7 +278,16 @@ impl<'a> Workers<'a> {
         let result =
             self.with_peer_server(spec, peer, |workers, spec| workers.run_worker(spec, 1))?;
         Ok(result.and_then(|it| match it.event {
-            Event::EventsCounted { counts, .. } => Ok(*counts),
+            // What the journal keeps must be readable, whatever a worker on another machine sends.
+            Event::EventsCounted { counts, .. } => {
+                match counts.sets.iter().find_map(CountedSet::contradiction) {
+                    None => Ok(*counts),
+                    Some(why) => {
+                        let reason = format!("the worker's counts contradict themselves: {why}");
+                        Err(JobFailure::new(RowOutcome::Failed, reason))
+                    }
+                }
+            }
             other => Err(job_failure(other)),
         }))
     }

@@ -53,7 +53,11 @@ pub(super) fn unpack_into(sets: &mut [CountedSet], bytes: &[u8]) -> Result<(), B
         let mut last: Vec<u64> = Vec::new();
         for index in 0..batches.checked_add(empty).ok_or(BadSamples::OutOfRange)? {
             let mut counts = Vec::new();
-            for at in 0..rest.number()? {
+            let events = rest.number()?;
+            if events > CountedSet::MAX_EVENTS as u64 {
+                return Err(BadSamples::OutOfRange);
+            }
+            for at in 0..events {
                 let from = last.get(at as usize).copied().unwrap_or(0);
                 counts.push(add_difference(from, rest.number()?));
             }
@@ -141,6 +145,20 @@ mod tests {
             let cut = &whole[..cut.index(whole.len())];
             prop_assert!(unpack_into(&mut found, cut).is_err());
         }
+    }
+
+    #[test]
+    fn a_batch_has_no_more_counts_than_there_are_events() {
+        let unpack = |counts: usize| {
+            let events = CounterEvent::ALL.to_vec();
+            let batch = CountedBatch { counts: vec![7; counts], ..CountedBatch::default() };
+            let set = CountedSet { events, batches: vec![batch], ..CountedSet::default() };
+            let mut sets = [set];
+            let bytes = take_and_pack(&mut sets);
+            unpack_into(&mut sets, &bytes)
+        };
+        assert_eq!(unpack(CounterEvent::ALL.len()), Ok(()));
+        assert_eq!(unpack(CounterEvent::ALL.len() + 1), Err(BadSamples::OutOfRange));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! Numbers and acceptance figures: docs/explanation/METHOD.md, section 10. Seeds are fixed.
 
 use oscost::run::Profile;
+use oscost_model::counters::INSN;
 use oscost_model::record::{Row, RowOutcome};
 use oscost_model::unit::Unit;
 use oscost_model::worker::Mode;
@@ -317,6 +318,32 @@ pub(crate) fn s20_unusable_clocks() -> CheckResult {
         }
     }
     Ok("S20: seven combinations, each with its clock and its reasons".into())
+}
+
+/// S21: counters that another program takes in the middle of a run. The row is timed to its end,
+/// what was counted stays, and the rest is absent with its reason.
+pub(crate) fn s21_taken_counters() -> CheckResult {
+    const COUNTED: u32 = 1;
+    /// Of an op, and in a batch with its loop.
+    const TRUE_INSN: std::ops::RangeInclusive<f64> = 299.9..=302.1;
+    let subject = SimulatedSubject::op(Truth::QUIET);
+    let session = SimSession::with_counters(vec![subject], COUNTED);
+    let row = measure_in(session, Profile::Quick, 3).results.remove(0);
+    if row.outcome != RowOutcome::Measured || row.repetitions.len() < 6 {
+        return Err(format!("S21: {:?} with {} repetitions", row.outcome, row.repetitions.len()));
+    }
+    let Some(insn) = row.metrics.get(INSN).map(|metric| &metric.estimate) else {
+        return Err(format!("S21: no instructions, {:?}", row.counters));
+    };
+    if insn.repetitions != COUNTED || !TRUE_INSN.contains(&insn.median) {
+        let (found, workers) = (insn.median, insn.repetitions);
+        return Err(format!("S21: {found} instructions by {workers} workers, not by {COUNTED}"));
+    }
+    let void = row.counters.as_ref().map(|it| it.void.join("; ")).unwrap_or_default();
+    match void.contains("cannot count instructions:u: Device or resource busy") {
+        true => Ok(format!("S21: {} instructions; then {void}", insn.median)),
+        false => Err(format!("S21: no reason, {void}")),
+    }
 }
 
 /// Repetitions are spread over the run, so two equal cases on a drifting machine do not differ.

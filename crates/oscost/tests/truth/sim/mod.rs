@@ -15,6 +15,9 @@ use oscost::run::{Profile, Request, TrialBudget, run};
 use oscost_model::calls::CallCount;
 use oscost_model::case::Case;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
+use oscost_model::counters::{
+    CountedSet, CounterEvent, CounterFacts, CounterProbe, CounterRead, CountingPlan, EventCounts,
+};
 use oscost_model::definition::Definition;
 use oscost_model::facts::Facts;
 use oscost_model::journal::{Entry, PlannedRow, RunHeader};
@@ -29,7 +32,9 @@ use oscost_worker::engine::calibrate;
 use oscost_worker::engine::clock_check::counter_problem;
 use oscost_worker::engine::collect::{BatchJitter, SampleTag};
 use oscost_worker::engine::pilot::pilot;
-use oscost_worker::engine::simulator::{SimulatedMachine, Truth};
+use oscost_worker::engine::simulator::counters::SimCounters;
+use oscost_worker::engine::simulator::{CounterDefect, SimulatedMachine, Truth};
+use oscost_worker::kernel::probe::perf::OpenError;
 
 /// A benchmark of the simulated machine.
 #[derive(Clone)]
@@ -51,6 +56,8 @@ pub(crate) struct SimSession {
     hello: Hello,
     now_ns: f64,
     calibration: Option<(ClockKind, Calibration)>,
+    /// How many workers can still count events.
+    countings_left: u32,
     running: BTreeMap<u64, WorkerSpec>,
     events: VecDeque<Event>,
 }
@@ -93,12 +100,27 @@ impl SimSession {
         session
     }
 
+    /// A machine whose counters another program takes after so many workers have counted.
+    pub(crate) fn with_counters(subjects: Vec<SimulatedSubject>, workers: u32) -> Self {
+        let probe = |event| CounterProbe { event, refused: None };
+        let mut session = Self::new(subjects);
+        session.hello.facts.counters = CounterFacts {
+            simultaneous: Some(6),
+            read_by: Some(CounterRead::Read),
+            events: CounterEvent::ALL.map(probe).to_vec(),
+            ..CounterFacts::default()
+        };
+        session.countings_left = workers;
+        session
+    }
+
     fn with(hello: Hello, subjects: Vec<SimulatedSubject>) -> Self {
         Self {
             subjects,
             hello,
             now_ns: 1e9,
             calibration: None,
+            countings_left: 0,
             running: BTreeMap::new(),
             events: VecDeque::new(),
         }
@@ -112,20 +134,69 @@ impl SimSession {
 
     /// A new process, one millisecond after the last one.
     fn process(&mut self, spec: &WorkerSpec) -> (SimulatedMachine, Shape) {
+        self.process_with(spec, None)
+    }
+
+    /// The same on a machine with a defect of its counters.
+    fn process_with(
+        &mut self,
+        spec: &WorkerSpec,
+        defect: Option<CounterDefect>,
+    ) -> (SimulatedMachine, Shape) {
         self.now_ns += 1e6;
         let subject = self.subject(spec).clone();
-        let truth = truth_for_clock(spec.clock.kind, &subject.truth);
+        let mut truth = truth_for_clock(spec.clock.kind, &subject.truth);
+        truth.execution.defect = defect.or(truth.execution.defect);
         (SimulatedMachine::new(&truth, spec.seed, self.now_ns), subject.shape)
     }
 
     fn go(&mut self, id: u64) -> Option<Event> {
         let spec = self.running.get(&id)?.clone();
+        if let Task::CountEvents(plan) = &spec.task {
+            return Some(self.count_events(id, &spec, plan));
+        }
         let Task::Pilot { interruptions_per_s } = spec.task else { return None };
         let (machine, shape) = self.process(&spec);
         let mut work = machine.work(shape);
         let plan = pilot(&mut machine.collector(), &mut work, &spec.clock, interruptions_per_s);
         self.now_ns = machine.now_ns();
         Some(Event::Piloted { id, plan: plan.unwrap() })
+    }
+
+    /// Counts events of all sets, as a worker does.
+    fn count_events(&mut self, id: u64, spec: &WorkerSpec, plan: &CountingPlan) -> Event {
+        let defect = (self.countings_left == 0).then_some(CounterDefect::Taken);
+        self.countings_left = self.countings_left.saturating_sub(1);
+        let (machine, shape) = self.process_with(spec, defect);
+        let mut work = machine.work(shape);
+        let mut collector = machine.collector();
+        collector.warm_up(&mut work, &plan.batches).unwrap();
+        let opened = collector.open_account();
+        let mut jitter = BatchJitter::new(spec.seed);
+        let mut sets = Vec::new();
+        for events in &plan.sets {
+            sets.push(match SimCounters::open(&machine, events) {
+                Ok(mut counters) => collector
+                    .count_set(&mut work, &plan.batches, &mut jitter, 0, &mut counters)
+                    .unwrap(),
+                Err(OpenError { event, errno }) => CountedSet {
+                    events: events.clone(),
+                    void: Some(format!("cannot count {}: {errno}", event.perf_name())),
+                    ..CountedSet::default()
+                },
+            });
+        }
+        let disturbance = Box::new(collector.close_account(&opened));
+        self.now_ns = machine.now_ns();
+        let counts = EventCounts {
+            read_by: CounterRead::Read,
+            inherited: plan.inherits,
+            times_itself: false,
+            kernel: true,
+            sets,
+            disturbance,
+        };
+        Event::EventsCounted { id, counts: Box::new(counts) }
     }
 
     fn stop(&mut self, id: u64) -> Event {
@@ -373,7 +444,8 @@ pub(crate) fn measure_with_study_method_in(
 pub(crate) fn measure_in(mut session: SimSession, profile: Profile, seed: u64) -> Record {
     let subjects = session.subjects.clone();
     let rows = subjects.iter().enumerate().map(|(index, subject)| row(index, subject)).collect();
-    let request = Request { rows, ..request(profile, seed) };
+    let mut request = Request { rows, ..request(profile, seed) };
+    request.machine.counters = session.hello.facts.counters.clone();
     let mut assembler = Assembler::default();
     run(&mut session, request, &mut |entry: &Entry| assembler.apply(entry)).unwrap();
     assembler.record(false).unwrap()

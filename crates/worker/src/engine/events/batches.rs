@@ -4,7 +4,7 @@ use oscost_model::counters::{CountedBatch, CountedSet};
 use oscost_model::worker::{BatchPlan, Sample};
 
 use super::source::{CounterSource, WindowError};
-use super::validity::{KNOWN_ITERATIONS, loop_problem, void_reason};
+use super::validity::{KNOWN_ITERATIONS, enabled_problem, loop_problem, void_reason};
 use crate::bench::{OpError, Work};
 use crate::engine::clock::Clock;
 use crate::engine::collect::{BatchJitter, Collector, SampleTag};
@@ -37,6 +37,10 @@ impl Windows {
     /// Adds the last window of the source; one without counts is left out, and makes the set void.
     fn add(&mut self, sample: Sample, source: &impl CounterSource) {
         match source.window() {
+            Ok(window) if window.counts.len() != source.events().len() => {
+                let (counts, events) = (window.counts.len() as u64, source.events().len());
+                let _ = self.error.get_or_insert(WindowError::OtherGroup { counts, events });
+            }
             Ok(window) => {
                 self.samples.push(sample);
                 self.counts.extend_from_slice(&window.counts);
@@ -122,6 +126,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             .map(|error| error.to_string())
             .or(disabled)
             .or_else(|| void_reason(&set))
+            .or_else(|| enabled_problem(&set, source.read_by()))
             .or_else(|| loop_problem(&set, known.into_batches().first(), source.is_inherited()));
         Ok(set)
     }

@@ -218,6 +218,12 @@ fn group_window(
     first: &[u64],
     last: &[u64],
 ) -> Result<WindowCounts, WindowError> {
+    for words in [first, last] {
+        let counts = words.first().copied().unwrap_or(0);
+        if counts != events.len() as u64 || words.len() != GROUP_HEADER + events.len() {
+            return Err(WindowError::OtherGroup { counts, events: events.len() });
+        }
+    }
     let difference =
         |at: usize, event| increase(first[at], last[at], None).ok_or(WindowError::Backwards(event));
     let leader = events.first().copied().unwrap_or(CounterEvent::Cycles);
@@ -235,6 +241,12 @@ fn separate_window(
     first: &[u64],
     last: &[u64],
 ) -> Result<WindowCounts, WindowError> {
+    for words in [first, last] {
+        if words.len() != GROUP_HEADER * events.len() {
+            let counts = (words.len() / GROUP_HEADER) as u64;
+            return Err(WindowError::OtherGroup { counts, events: events.len() });
+        }
+    }
     let mut window = WindowCounts::default();
     for (at, &event) in events.iter().enumerate() {
         let difference = |word: usize| {
@@ -381,6 +393,49 @@ mod tests {
         assert_eq!((window.enabled_ns, window.counting_ns), (110, 50));
         let window = separate_window(&EVENTS, &first, &[15, 200, 120, 29, 210, 210]).unwrap();
         assert_eq!((window.enabled_ns, window.counting_ns), (100, 20));
+    }
+
+    #[test]
+    fn reads_of_another_length_or_number_of_events_have_no_counts() {
+        let good: &[u64] = &[2, 100, 100, 7, 9];
+        let bad: [&[u64]; 8] = [
+            &[],
+            &[2],
+            &[2, 100, 100],
+            &[2, 100, 100, 7],
+            &[2, 100, 100, 7, 9, 9],
+            &[1, 100, 100, 7, 9],
+            &[0, 0, 0, 0, 0],
+            &[u64::MAX, 100, 100, 7, 9],
+        ];
+        for bad in bad {
+            for (first, last) in [(good, bad), (bad, good)] {
+                let window = group_window(&EVENTS, first, last);
+                let is_refused = matches!(window, Err(WindowError::OtherGroup { events: 2, .. }));
+                assert!(is_refused, "{bad:?}: {window:?}");
+            }
+        }
+        let six: &[u64] = &[5, 100, 100, 9, 100, 100];
+        for bad in [&six[..0], &six[..3], &six[..5], &[6; 7], &[6; 9]] {
+            for (first, last) in [(six, bad), (bad, six)] {
+                let window = separate_window(&EVENTS, first, last);
+                let is_refused = matches!(window, Err(WindowError::OtherGroup { events: 2, .. }));
+                assert!(is_refused, "{bad:?}: {window:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn times_that_go_backwards_have_no_counts() {
+        let user = WindowError::Backwards(CounterEvent::InstructionsUser);
+        let first = [2, 100, 100, 7, 9];
+        for last in [[2, 99, 100, 8, 10], [2, 100, 99, 8, 10], [2, 0, 0, u64::MAX, u64::MAX]] {
+            assert_eq!(group_window(&EVENTS, &first, &last), Err(user), "{last:?}");
+        }
+        let first = [5, 100, 100, 9, 100, 100];
+        let last = [6, 100, 100, 10, 100, 99];
+        let cycles = WindowError::Backwards(CounterEvent::Cycles);
+        assert_eq!(separate_window(&EVENTS, &first, &last), Err(cycles));
     }
 
     fn request(events: &[CounterEvent], counted: Counted) -> Option<KernelCounters> {

@@ -28,6 +28,13 @@ pub enum WindowError {
     OffProcessor(CounterEvent),
     /// A counter went backwards.
     Backwards(CounterEvent),
+    /// A read returned counts of another number of events.
+    OtherGroup {
+        /// How many it returned.
+        counts: u64,
+        /// How many events there are.
+        events: usize,
+    },
 }
 
 impl fmt::Display for WindowError {
@@ -41,6 +48,9 @@ impl fmt::Display for WindowError {
             ),
             WindowError::Backwards(event) => {
                 write!(out, "the counter of {} went backwards", event.perf_name())
+            }
+            WindowError::OtherGroup { counts, events } => {
+                write!(out, "a read returned {counts} counts for a group of {events} events")
             }
         }
     }
@@ -80,14 +90,15 @@ pub trait CounterSource: CounterReads {
 }
 
 /// By how much a counter has increased; `None` if it went backwards. A counter of `width_bits` bits
-/// may have wrapped once: then it fell by more than half of its range.
+/// may have wrapped once: then it fell by more than half of its range. One that rose by more than
+/// that fell, and wrapped.
 pub fn increase(before: u64, after: u64, width_bits: Option<u32>) -> Option<u64> {
-    if let Some(forward) = after.checked_sub(before) {
-        return Some(forward);
-    }
-    let range = width_bits.filter(|&bits| bits < 64).map(|bits| 1_u64 << bits)?;
-    let wrapped = range.checked_sub(before - after)?;
-    (wrapped < range / 2).then_some(wrapped)
+    let range = width_bits.filter(|&bits| bits < 64).map(|bits| 1_u64 << bits);
+    let increase = match after.checked_sub(before) {
+        Some(forward) => forward,
+        None => range?.checked_sub(before - after)?,
+    };
+    range.is_none_or(|range| increase < range / 2).then_some(increase)
 }
 
 #[cfg(test)]
@@ -108,5 +119,9 @@ mod tests {
         assert_eq!(increase(100, 99, None), None);
         assert_eq!(increase(1 << 47, 0, Some(48)), None, "half of its range");
         assert_eq!(increase(1 << 50, 0, Some(48)), None, "more than its range");
+        assert_eq!(increase(5, (1 << 48) - 3, Some(48)), None, "below 0, where it wraps");
+        assert_eq!(increase(0, u64::MAX, Some(48)), None);
+        assert_eq!(increase(u64::MAX, 0, Some(48)), None);
+        assert_eq!(increase(u64::MAX, 0, Some(0)), None, "of no width");
     }
 }

@@ -1,6 +1,6 @@
 //! Which counts are void, and why: they are never scaled or repaired.
 
-use oscost_model::counters::{CountedBatch, CountedSet, CounterEvent};
+use oscost_model::counters::{CountedBatch, CountedSet, CounterEvent, CounterRead};
 
 use crate::engine::calibrate::median;
 use crate::kernel::cpu::instruction_loop::LOOP_INSTRUCTIONS;
@@ -21,7 +21,10 @@ pub fn void_reason(set: &CountedSet) -> Option<String> {
     if set.batches.is_empty() {
         return Some("no batch was counted".to_owned());
     }
-    if let Some(batch) = all().find(|batch| batch.counting_ns != batch.enabled_ns) {
+    if all().any(|batch| batch.counting_ns > batch.enabled_ns) {
+        return Some("the counters counted for longer than they were enabled".to_owned());
+    }
+    if let Some(batch) = all().find(|batch| batch.counting_ns < batch.enabled_ns) {
         let share = 100.0 * batch.counting_ns as f64 / batch.enabled_ns.max(1) as f64;
         return Some(format!(
             "the counters were multiplexed: they counted for {share:.0} % of the time for which \
@@ -43,6 +46,14 @@ pub fn void_reason(set: &CountedSet) -> Option<String> {
         return Some(format!("all {} batches have {} cycles", cycles.len(), cycles[0]));
     }
     None
+}
+
+/// Why the time for which counters were enabled shows that they did not count; `None` if it does
+/// not. On the page of a counter the kernel writes it only when it moves the event.
+pub fn enabled_problem(set: &CountedSet, read_by: CounterRead) -> Option<String> {
+    let mut batches = set.batches.iter().filter(|batch| batch.sample.n > 0);
+    let is_still = read_by == CounterRead::Read && batches.any(|batch| batch.enabled_ns == 0);
+    is_still.then(|| "the counters were not enabled while a batch ran".to_owned())
 }
 
 /// Why a count of the loop of known length shows that a counter of instructions is wrong; `None` if
@@ -99,6 +110,20 @@ mod tests {
         let mut empty = set(&[&[1, 1, 1]]);
         empty.empty[2].counting_ns = 0;
         assert!(void_reason(&empty).unwrap().contains(" 0 %"));
+    }
+
+    #[test]
+    fn times_that_contradict_themselves_are_void() {
+        let mut longer = set(&[&[1, 1, 1], &[1, 1, 2]]);
+        longer.batches[0].counting_ns = u64::MAX;
+        assert!(void_reason(&longer).unwrap().contains("longer than they were enabled"));
+        let mut off = set(&[&[1, 1, 1], &[1, 1, 2]]);
+        (off.batches[1].enabled_ns, off.batches[1].counting_ns) = (0, 0);
+        let reason = enabled_problem(&off, CounterRead::Read).unwrap();
+        assert_eq!(reason, "the counters were not enabled while a batch ran");
+        assert_eq!(enabled_problem(&off, CounterRead::Rdpmc), None, "not written meanwhile");
+        off.batches[1].sample.n = 0;
+        assert_eq!(enabled_problem(&off, CounterRead::Read), None, "no op ran");
     }
 
     #[test]

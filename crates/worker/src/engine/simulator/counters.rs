@@ -35,6 +35,7 @@ impl SimCounters {
         let refusal = |event: CounterEvent| match (defect, event) {
             (_, event) if event.is_software() => None,
             (Some(CounterDefect::Absent), _) => Some(Errno::ENOENT),
+            (Some(CounterDefect::Taken), _) => Some(Errno::EBUSY),
             (Some(CounterDefect::UserOnly), CounterEvent::InstructionsKernel) => {
                 Some(Errno::EACCES)
             }

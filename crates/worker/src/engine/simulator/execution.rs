@@ -65,6 +65,8 @@ pub enum CounterDefect {
     UserOnly,
     /// No event of the processor can be opened.
     Absent,
+    /// The same, because another program has the counters.
+    Taken,
 }
 
 /// Counts so far.

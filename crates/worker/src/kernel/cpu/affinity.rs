@@ -5,6 +5,10 @@ use crate::kernel::arch;
 
 /// One more than the highest CPU number that a mask here can name; `cpu_set_t` ends at 1024.
 const MAX_CPU: u32 = 8_192;
+const WORDS: usize = MAX_CPU as usize / 64;
+
+/// A bit for each CPU.
+type Mask = [u64; WORDS];
 
 /// Pins the calling thread to one CPU.
 pub fn pin(cpu: u32) -> Result<(), Errno> {
@@ -16,21 +20,39 @@ pub fn pin_task(task: u32, cpu: u32) -> Result<(), Errno> {
     if cpu >= MAX_CPU {
         return Err(Errno::EINVAL);
     }
-    let mut mask = [0u64; MAX_CPU as usize / 64];
+    let mut mask = [0u64; WORDS];
     mask[cpu as usize / 64] |= 1 << (cpu % 64);
+    set_mask(task, &mask)
+}
+
+/// Acts while the calling thread is pinned to a CPU; afterwards it may run where it could before.
+pub fn on_cpu<T>(cpu: u32, act: impl FnOnce() -> T) -> Result<T, Errno> {
+    let before = mask(0)?;
+    pin(cpu)?;
+    let done = act();
+    set_mask(0, &before)?;
+    Ok(done)
+}
+
+/// The CPUs that another process may run on, ascending.
+pub fn allowed_cpus(pid: u32) -> Result<Vec<u32>, Errno> {
+    let mask = mask(pid)?;
+    Ok((0..MAX_CPU).filter(|cpu| mask[*cpu as usize / 64] >> (cpu % 64) & 1 == 1).collect())
+}
+
+fn set_mask(task: u32, mask: &Mask) -> Result<(), Errno> {
     // SAFETY: the kernel reads as many bytes as the mask has.
     let result = unsafe {
         arch::syscall(
             libc::SYS_sched_setaffinity,
-            [u64::from(task), size_of_val(&mask) as u64, mask.as_ptr() as u64, 0, 0, 0],
+            [u64::from(task), size_of_val(mask) as u64, mask.as_ptr() as u64, 0, 0, 0],
         )
     };
     if result < 0 { Err(Errno(-result as i32)) } else { Ok(()) }
 }
 
-/// The CPUs that another process may run on, ascending.
-pub fn allowed_cpus(pid: u32) -> Result<Vec<u32>, Errno> {
-    let mut mask = [0u64; MAX_CPU as usize / 64];
+fn mask(pid: u32) -> Result<Mask, Errno> {
+    let mut mask = [0u64; WORDS];
     // SAFETY: the kernel writes at most as many bytes as the mask has.
     let result = unsafe {
         arch::syscall(
@@ -38,10 +60,7 @@ pub fn allowed_cpus(pid: u32) -> Result<Vec<u32>, Errno> {
             [u64::from(pid), size_of_val(&mask) as u64, mask.as_mut_ptr() as u64, 0, 0, 0],
         )
     };
-    if result < 0 {
-        return Err(Errno(-result as i32));
-    }
-    Ok((0..MAX_CPU).filter(|cpu| mask[*cpu as usize / 64] >> (cpu % 64) & 1 == 1).collect())
+    if result < 0 { Err(Errno(-result as i32)) } else { Ok(mask) }
 }
 
 /// The CPU that the calling thread is running on.

@@ -22,10 +22,11 @@ use crate::engine::covariates::KernelAccount;
 use crate::engine::events::inheritance;
 use crate::engine::events::kernel_counters::{CounterRequest, KernelCounters, visible_modes};
 use crate::engine::events::source::CounterSource;
-use crate::facts::{Roots, counter_files};
+use crate::facts::Roots;
 use crate::kernel::Errno;
 use crate::kernel::probe::perf::{Counted, Modes};
 use crate::kernel::process::Termination;
+use crate::supervisor::core_counters::open_on_cpu;
 use crate::supervisor::protocol::answer::Answer;
 use crate::supervisor::protocol::failure::{
     describe_end, failure, no_instruction_counter, op_failure, refusal,
@@ -85,11 +86,26 @@ struct OpenSets {
 impl OpenSets {
     /// Opens the counters of the calling thread.
     fn open(spec: &WorkerSpec, plan: &CountingPlan) -> Self {
+        open_on_cpu(&Roots::machine(), spec.cpu, |pmu| Self::open_here(spec, plan, pmu))
+            .unwrap_or_else(|why| Self::none(plan, &why))
+    }
+
+    /// No counters, for this reason.
+    fn none(plan: &CountingPlan, why: &str) -> Self {
+        let none = |events: &Vec<CounterEvent>| OpenSet {
+            events: events.clone(),
+            counters: Err(why.to_owned()),
+            added_per_process: None,
+        };
+        Self { sets: plan.sets.iter().map(none).collect(), modes: Modes::User }
+    }
+
+    /// Opens them on the CPU that the thread is on, which has these counters.
+    fn open_here(spec: &WorkerSpec, plan: &CountingPlan, pmu: u32) -> Self {
         let modes = visible_modes().unwrap_or(Modes::User);
         let counted = if plan.inherits { Counted::Descendants } else { Counted::Thread };
         // On another CPU the number of a counter may be that of none, which faults.
         let read_by = plan.read_by.filter(|_| spec.cpu.is_some()).unwrap_or(CounterRead::Read);
-        let pmu = counter_files::pmu_of(&Roots::machine(), spec.cpu);
         let avoids_syscalls = may_avoid_syscalls(&plan.batches);
         let open = |events: &Vec<CounterEvent>| {
             let request = CounterRequest { events, modes, counted, read_by, avoids_syscalls, pmu };

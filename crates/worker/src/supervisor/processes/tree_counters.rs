@@ -8,10 +8,9 @@ use oscost_model::counters::{CounterEvent, EventTotal, TreeCounts};
 use oscost_model::program::TreeUsage;
 
 use crate::engine::events::kernel_counters::visible_modes;
-use crate::facts::{Roots, counter_files};
-use crate::kernel::probe::perf::{
-    Counted, Counter, GROUP_HEADER, Modes, OpenError, Selection, Start,
-};
+use crate::facts::Roots;
+use crate::kernel::probe::perf::{Counted, Counter, GROUP_HEADER, Modes, Selection, Start};
+use crate::supervisor::core_counters::open_on_cpu;
 
 /// Processes whose counters are lost may have this share of the CPU time, which the kernel accounts
 /// in another way ...
@@ -21,7 +20,7 @@ const UNCOUNTED_NS: u64 = 10_000_000;
 
 /// Counters that a program inherits.
 pub(super) struct TreeCounters {
-    counters: Result<Vec<Counter>, OpenError>,
+    counters: Result<Vec<Counter>, String>,
     events: Vec<CounterEvent>,
     modes: Modes,
 }
@@ -29,11 +28,18 @@ pub(super) struct TreeCounters {
 impl TreeCounters {
     /// Opens counters of the calling process's descendants.
     pub(super) fn open(events: &[CounterEvent], cpu: Option<u32>) -> Self {
-        let modes = visible_modes().unwrap_or(Modes::User);
-        let pmu = counter_files::pmu_of(&Roots::machine(), cpu);
-        let (counted, start) = (Counted::Descendants, Start::Exec);
-        let open = |&event| Counter::open(&Selection { event, modes, counted, start, pmu });
-        Self { counters: events.iter().map(open).collect(), events: events.to_vec(), modes }
+        let opened = open_on_cpu(&Roots::machine(), cpu, |pmu| {
+            let modes = visible_modes().unwrap_or(Modes::User);
+            let (counted, start) = (Counted::Descendants, Start::Exec);
+            let open = |&event: &CounterEvent| {
+                Counter::open(&Selection { event, modes, counted, start, pmu }).map_err(|error| {
+                    format!("cannot count {}: {}", error.event.perf_name(), error.errno)
+                })
+            };
+            (events.iter().map(open).collect(), modes)
+        });
+        let (counters, modes) = opened.unwrap_or_else(|why| (Err(why), Modes::User));
+        Self { counters, events: events.to_vec(), modes }
     }
 
     /// The totals of the tree, which has ended, and whose processes used this much.
@@ -43,9 +49,7 @@ impl TreeCounters {
             |reason: String| TreeCounts { kernel, void: Some(reason), ..TreeCounts::default() };
         let counters = match &self.counters {
             Ok(counters) => counters,
-            Err(OpenError { event, errno }) => {
-                return void(format!("cannot count {}: {errno}", event.perf_name()));
-            }
+            Err(why) => return void(why.clone()),
         };
         let mut readings = Vec::new();
         for (counter, &event) in counters.iter().zip(&self.events) {

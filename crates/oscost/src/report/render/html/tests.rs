@@ -5,8 +5,9 @@ use std::io::Read as _;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use oscost_model::counters::{CPI, GHZ};
 use oscost_model::curve::{Break, Curve, CurvePoint};
-use oscost_model::record::{Comparison, Prediction, Record};
+use oscost_model::record::{Comparison, Estimate, Metric, Prediction, Record};
 use oscost_model::unit::Unit;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -63,6 +64,33 @@ fn comparison_of(case: String, base: u32) -> Comparison {
 
 fn page(record: &Record) -> String {
     html(&page::run(&PageContent { record, study: None, catalog: None })).unwrap()
+}
+
+#[test]
+fn a_counted_row_has_a_bar_and_its_text_and_others_have_no_column() {
+    let mut record = several();
+    assert!(!page(&record).contains("class=\"bar\""));
+    assert!(!page(&record).contains("time on a CPU"));
+    for (at, cpi, ghz) in [(0, 0.5, 3.0), (1, 1.0, 2.4), (2, f64::INFINITY, 3.0)] {
+        let row = &mut record.results[at];
+        assert!(row.estimate.is_some() && row.flags.iter().all(|flag| flag != "REFERENCE"));
+        for (name, unit, median) in
+            [(CPI, Unit::CyclesPerInstruction, cpi), (GHZ, Unit::Gigahertz, ghz)]
+        {
+            let estimate = Estimate { median, ..row.estimate.clone().unwrap() };
+            row.metrics.insert(name.to_owned(), Metric { unit, better: unit.better(), estimate });
+        }
+    }
+    let page = page(&record);
+    assert_eq!(page.matches("<span class=\"bar\" aria-hidden=\"true\"").count(), 2);
+    let text = "40 % instructions, 40 % cycles per instruction, 20 % clock";
+    assert!(page.contains(&format!("title=\"{text}\"")));
+    assert!(page.contains(&format!("<span class=\"unseen\">{text}</span>")));
+    let parts = "<i class=\"work\" style=\"width:40.0%\"></i><i class=\"core\" \
+                 style=\"width:40.0%\"></i><i class=\"clock\" style=\"width:20.0%\"></i>";
+    assert!(page.contains(parts));
+    assert!(page.contains("100 % instructions, 0 % cycles per instruction, 0 % clock"));
+    assert!(page.contains("<li>time on a CPU: what an op"));
 }
 
 fn page_compared(base: &[Record], new: &[Record]) -> String {

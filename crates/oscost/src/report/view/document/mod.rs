@@ -344,6 +344,25 @@ pub struct Cell {
     pub style: &'static str,
     /// The case that it names, where it names one: a medium may leave out what rows share.
     pub case: Option<CaseName>,
+    /// The parts of a bar, one after the other. The text says the same, for a medium without bars.
+    /// Empty for none.
+    pub bar: Vec<BarPart>,
+}
+
+/// A part of a bar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BarPart {
+    /// Its style, a constant.
+    pub style: &'static str,
+    /// Its share of the bar, from 0 to 1.
+    pub share: f64,
+}
+
+impl BarPart {
+    /// Its width in per cent.
+    pub fn width_pct(&self) -> String {
+        format!("{:.1}", 100.0 * self.share)
+    }
 }
 
 /// A case in its parts.
@@ -427,6 +446,11 @@ impl Cell {
     pub fn case(row: &Row) -> Self {
         let name = CaseName { benchmark: row.benchmark.clone(), point: row.point.clone() };
         Self { case: Some(name), ..Self::text(&row.case) }
+    }
+
+    /// A bar with its text alternative.
+    pub fn bar(parts: Vec<BarPart>, text: String) -> Self {
+        Self { bar: parts, ..Self::text(text) }
     }
 
     /// The same cell with a style.

@@ -308,9 +308,16 @@ fn change(series: &Series, it: &Change) -> String {
         }
         false => format!("updated {}", near.join("; ")),
     };
+    let counted = match (&it.decomposition, &it.not_decomposed) {
+        (Some(found), _) => format!(" Counted in these two runs: {}.", plain(&found.sentence)),
+        (None, Some(why)) => {
+            format!(" The counts of these two runs are not compared: {}.", plain(why))
+        }
+        (None, None) => String::new(),
+    };
     format!(
         "change at run {} of {}: {from} -> {to}, {} times{interval}; p {}, q {}. Between runs {} and \
-         {}; {near}.",
+         {}; {near}.{counted}",
         it.point + 1,
         started(series, it),
         times(it.ratio),

@@ -35,6 +35,8 @@ fn series(count: usize, step: usize) -> Series {
         ci95: Some([1.051, 1.069]),
         p: 0.005,
         q: 0.0125,
+        decomposition: None,
+        not_decomposed: None,
     });
     Series {
         case: "syscall/getppid:via=raw".to_owned(),

@@ -8,6 +8,7 @@ mod price_list;
 mod rows;
 mod spread;
 mod study;
+mod work_bar;
 
 use std::collections::BTreeMap;
 

@@ -8,6 +8,7 @@ use oscost_model::record::{Record, Row, RowOutcome};
 use crate::report::figures::per_cent;
 use crate::report::text::plain;
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
+use crate::report::view::page::work_bar::{self, WorkBars};
 use crate::report::view::run::row::{entries, figure, floor, is_requested, spread_pct};
 use crate::report::view::run::{counters, instructions};
 
@@ -96,7 +97,7 @@ pub(super) fn details(name: &str, row: &Row) -> Vec<String> {
 pub(super) fn section(rows: &Rows<'_>, record: &Record) -> Option<Section> {
     let others = record.results.len() - rows.requested.len();
     let mut parts = Vec::new();
-    parts.extend((!rows.requested.is_empty()).then(|| Block::Table(table(rows))));
+    parts.extend((!rows.requested.is_empty()).then(|| Block::Table(table(rows, record))));
     if others > 0 {
         parts.push(Block::Text(format!(
             "{others} more rows were measured as reference cases or as parts of floors: they are in \
@@ -113,9 +114,10 @@ pub(super) fn section(rows: &Rows<'_>, record: &Record) -> Option<Section> {
 }
 
 /// The table. A target or outcome that all rows share is in the caption instead of a column.
-fn table(rows: &Rows<'_>) -> Table {
+fn table(rows: &Rows<'_>, record: &Record) -> Table {
+    let bars = WorkBars::of(record);
     let mut columns = columns();
-    let mut lines: Vec<TableRow> = rows.requested.iter().map(|&row| line(row)).collect();
+    let mut lines: Vec<TableRow> = rows.requested.iter().map(|&row| line(row, &bars)).collect();
     let mut caption = "Every requested row".to_owned();
     for title in ["outcome", "target"] {
         let Some(index) = columns.iter().position(|column| column.title == title) else { continue };
@@ -127,7 +129,7 @@ fn table(rows: &Rows<'_>) -> Table {
         }
     }
     // Where nothing was counted there is no column for it.
-    for name in [INSN, CPI, GHZ] {
+    for name in [INSN, CPI, GHZ, work_bar::COLUMN] {
         let Some(index) = columns.iter().position(|column| column.name == name) else { continue };
         if lines.iter().all(|line| line.cells[index].text.is_empty()) {
             columns.remove(index);
@@ -160,6 +162,7 @@ fn columns() -> Vec<Column> {
         Column::number("insn", INSN),
         Column::number("cycles per insn", CPI),
         Column::number("GHz", GHZ),
+        work_bar::column(),
         Column::choice("class"),
         Column::number("entries", "kernel_entries"),
         Column::number("floor", "floor"),
@@ -167,7 +170,7 @@ fn columns() -> Vec<Column> {
     ]
 }
 
-fn line(IndexedRow { index, row }: IndexedRow<'_>) -> TableRow {
+fn line(IndexedRow { index, row }: IndexedRow<'_>, bars: &WorkBars<'_>) -> TableRow {
     let estimate = row.estimate.as_ref().filter(|_| row.outcome == RowOutcome::Measured);
     let shown = figure(row).filter(|_| estimate.is_some());
     let end = |texts: Option<&[String; 2]>, values: Option<[f64; 2]>, which: usize| {
@@ -210,6 +213,7 @@ fn line(IndexedRow { index, row }: IndexedRow<'_>) -> TableRow {
         Cell::number(counters::insn(row), counters::median(row, INSN)),
         Cell::number(counters::cpi(row), counters::median(row, CPI)),
         Cell::number(ghz.map(|ghz| format!("{ghz:.2}")).unwrap_or_default(), ghz),
+        bars.cell(row),
         Cell::text(row.class.as_deref().map_or("-".to_owned(), plain)).with_style(class_style(row)),
         Cell::number(entries(row), counted),
         Cell::number(floor(row).unwrap_or("-".to_owned()), floor_value),

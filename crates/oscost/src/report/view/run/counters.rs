@@ -4,6 +4,7 @@ use oscost_model::counters::{CPI, CounterEvent, GHZ, INSN};
 use oscost_model::record::{CoreConditions, CoreFigure, Metric, Record, Row};
 use oscost_model::unit::Unit;
 
+use crate::estimate::{BestFigure, BestOfRows};
 use crate::report::figures::{Style, per_cent};
 use crate::report::text::plain;
 use crate::report::view::document::{Cell, Column, Table, TableRow};
@@ -171,13 +172,17 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
     for (why, cases) in grouped(void) {
         lines.push(format!("not counted in some workers: {why}: {}", plain(&first_of(&cases))));
     }
-    let core = record.conditions.first().and_then(|it| it.core.as_ref());
-    lines.extend(core.into_iter().flat_map(core_lines));
+    let conditions = record.conditions.first();
+    if let Some((core, conditions)) = conditions.and_then(|it| Some((it.core.as_ref()?, it))) {
+        let of_machine = |row: &&Row| row.target.machine == conditions.machine;
+        let best = BestOfRows::of(record.results.iter().filter(of_machine));
+        lines.extend(core_lines(core, best));
+    }
     lines
 }
 
-/// What the core did over the run, if it was not always at its best.
-pub(in crate::report::view) fn core_lines(core: &CoreConditions) -> Vec<String> {
+/// What the core did over the run, if it was not always at its best, and the best of all rows.
+fn core_lines(core: &CoreConditions, best: BestOfRows<'_>) -> Vec<String> {
     let worse = |it: &CoreFigure| {
         let by = it.worse_by.filter(|_| it.worse_pct > 0.0)?;
         let share = format!("for {} of the run the core", per_cent(it.worse_pct));
@@ -192,7 +197,25 @@ pub(in crate::report::view) fn core_lines(core: &CoreConditions) -> Vec<String> 
     let clock = core.ghz.as_ref().and_then(worse).map(|WorseCore { share, by }| {
         format!("{share} ran at a clock {by:.1} times lower than its own best.")
     });
-    neighbour.into_iter().chain(clock).collect()
+    let mut lines: Vec<String> = neighbour.into_iter().chain(clock).collect();
+    if let Some(last) = lines.last_mut() {
+        last.push_str(&best_text(best));
+    }
+    lines
+}
+
+/// What is the best of all rows, after a sentence; empty if nothing is known.
+fn best_text(BestOfRows { cpi, ghz }: BestOfRows<'_>) -> String {
+    let text = |best: BestFigure<'_>, unit: &str| {
+        format!("{:.2} {unit} ({})", best.value, plain(best.case))
+    };
+    let cpi = cpi.map(|best| text(best, "cycles per instruction"));
+    let ghz = ghz.map(|best| text(best, "GHz"));
+    let parts: Vec<String> = cpi.into_iter().chain(ghz).collect();
+    match parts.is_empty() {
+        true => String::new(),
+        false => format!(" The best of all rows: {}.", parts.join(", ")),
+    }
 }
 
 /// How long the core was worse than its best, in words, and by which factor.
@@ -231,4 +254,36 @@ pub(in crate::report::view) fn sentence(row: &Row) -> Option<String> {
         counters.counted_time_ratio.map(|it| format!("{it:.2} times the timed figure if counted")),
     );
     Some(parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(worse_pct: f64, worse_by: Option<f64>) -> Option<CoreFigure> {
+        let (best, median) = (1.0, 1.2);
+        Some(CoreFigure { case: None, workers: 10, best, median, worse_pct, worse_by })
+    }
+
+    #[test]
+    fn a_core_that_was_worse_than_its_best_is_named_with_the_best_of_all_rows() {
+        let best = BestOfRows {
+            cpi: Some(BestFigure { value: 0.312, case: "timer/nothing" }),
+            ghz: Some(BestFigure { value: 3.1, case: "syscall/get\u{1b}ppid" }),
+        };
+        let shared = CoreConditions {
+            ghz: figure(0.0, None),
+            cpi_of_loop: None,
+            cpi_of_kernel_op: figure(40.0, Some(1.4)),
+        };
+        let lines = core_lines(&shared, best);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].contains("took 1.4 times its own best cycles per instruction"));
+        assert!(lines[0].contains(" The best of all rows: 0.31 cycles per instruction (timer/"));
+        assert!(lines[0].contains("), 3.10 GHz (syscall/get") && !lines[0].contains('\u{1b}'));
+        let bare = core_lines(&shared, BestOfRows::default());
+        assert!(bare[0].ends_with("shared core or caches."), "{bare:?}");
+        let quiet = CoreConditions { cpi_of_kernel_op: figure(0.0, None), ..shared };
+        assert_eq!(core_lines(&quiet, best), [""; 0]);
+    }
 }

@@ -6,6 +6,7 @@ use oscost_model::worker::{BatchPlan, Mode};
 use super::*;
 use crate::bench::Shape;
 use crate::engine::collect::BatchJitter;
+use crate::engine::events::scripted::ScriptedCounters;
 use crate::engine::simulator::{Execution, Truth};
 
 const EVENTS: [CounterEvent; 4] = [
@@ -136,6 +137,36 @@ fn defects_make_a_set_void_with_their_reason() {
         );
         let void = set.void.unwrap_or_default();
         assert!(void.contains(reason), "{defect:?}: {void}");
+    }
+}
+
+/// Why a set is void whose windows are all this one.
+fn void_of(window: &WindowCounts) -> String {
+    let plan = plan(Mode::B, 400, &[1]);
+    let machine = SimulatedMachine::new(&Truth::QUIET, 7, 0.0);
+    let window = window.clone();
+    let mut counters = ScriptedCounters::new(&EVENTS, move |_| Ok(window.clone()));
+    let mut work = machine.work(Shape::Repeat);
+    let mut collector = machine.collector();
+    collector.warm_up(&mut work, &plan).unwrap();
+    let set = collector.count_set(&mut work, &plan, &mut BatchJitter::new(7), 0, &mut counters);
+    set.unwrap().void.unwrap_or_default()
+}
+
+#[test]
+fn windows_that_contradict_themselves_make_a_set_void() {
+    for (counts, enabled_ns, counting_ns, reason) in [
+        (vec![1; 3], 9, 9, "a read returned 3 counts for a group of 4 events"),
+        (vec![1; 5], 9, 9, "a read returned 5 counts for a group of 4 events"),
+        (vec![], 9, 9, "a read returned 0 counts for a group of 4 events"),
+        (vec![0; 4], 9, 9, "the counter of instructions:u stood still"),
+        (vec![u64::MAX; 4], 9, 9, "all 21 batches have 18446744073709551615 cycles"),
+        (vec![1; 4], 9, 0, "multiplexed: they counted for 0 %"),
+        (vec![1; 4], 0, 9, "the counters counted for longer than they were enabled"),
+        (vec![1; 4], 0, u64::MAX, "the counters counted for longer than they were enabled"),
+    ] {
+        let void = void_of(&WindowCounts { counts, enabled_ns, counting_ns });
+        assert!(void.contains(reason), "{reason}: {void}");
     }
 }
 

@@ -1,0 +1,59 @@
+//! Why figures changed, by the events that the runs around a change counted.
+
+use std::collections::BTreeMap;
+
+use oscost_model::record::Record;
+
+use crate::app::results::records::load;
+use crate::estimate::comparison::{StoredCase, change_between};
+use crate::estimate::history::Series;
+use crate::store::Store;
+
+/// Of more pairs of runs than these, the newest are read: the journal of each is read as a whole.
+const MAX_PAIRS: usize = 30;
+
+/// A change by its indices.
+struct Place {
+    series: usize,
+    change: usize,
+}
+
+/// Adds to each change why the figure changed from the last run before it to the first after it.
+pub(super) fn add_causes(store: &Store, all: &mut [Series]) {
+    let mut pairs: BTreeMap<[String; 2], Vec<Place>> = BTreeMap::new();
+    for (series, it) in all.iter().enumerate() {
+        for (change, it) in it.changes.iter().enumerate() {
+            let pair = [it.before.clone(), it.after.clone()];
+            pairs.entry(pair).or_default().push(Place { series, change });
+        }
+    }
+    // Ids begin with the time: the newest come first.
+    for (number, (pair, places)) in pairs.iter().rev().enumerate() {
+        let runs = match number < MAX_PAIRS {
+            true => read_both(store, pair),
+            false => Err(format!("only the newest {MAX_PAIRS} pairs of runs are read")),
+        };
+        for &Place { series, change } in places {
+            let Series { case, target, peer, changes, .. } = &mut all[series];
+            let of = StoredCase { case, target, has_peer: *peer };
+            let change = &mut changes[change];
+            let found = match &runs {
+                Ok([base, new]) => change_between(base, new, of, change.ratio),
+                Err(why) => Some(Err(why.as_str())),
+            };
+            match found {
+                Some(Ok(found)) => change.decomposition = Some(found),
+                Some(Err(why)) => change.not_decomposed = Some(why.to_owned()),
+                None => {}
+            }
+        }
+    }
+}
+
+/// The records of both runs; the error is a reason.
+fn read_both(store: &Store, [before, after]: &[String; 2]) -> Result<[Record; 2], String> {
+    let read = |id: &str| {
+        load(store, id, false).map_err(|error| format!("run {id} cannot be read: {error:#}"))
+    };
+    Ok([read(before)?, read(after)?])
+}
