@@ -1,7 +1,8 @@
 //! The signals that this process answers itself.
 //!
-//! Purpose: which signals ask the process to end, which of them have arrived, and that a write beyond
-//! the limit of file sizes is an error instead of the end. It must not know what is done at an end.
+//! Purpose: which signals ask the process to end, which of them have arrived, and that a write
+//! beyond the limit of file sizes is an error instead of the end. It must not know what is done at
+//! an end.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -383,8 +383,8 @@ mod tests {
             assert_eq!(
                 error.to_string(),
                 format!(
-                    "the worker process was ended by {signal}\n  hint: what was measured by then is \
-                     not lost; run it again for the rest"
+                    "the worker process was ended by {signal}\n  hint: what was measured by then \
+                     is not lost; run it again for the rest"
                 )
             );
         }

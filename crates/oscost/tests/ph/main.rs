@@ -221,7 +221,8 @@ fn profile_of(profiles: &[Profile], path: &str) -> Profile {
 /// The child processes of all threads of a process.
 fn children(pid: u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let lists =
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
     let text = lists.collect::<Vec<_>>().join(" ");
     text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }

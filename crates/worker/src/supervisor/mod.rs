@@ -176,8 +176,8 @@ fn handle_order(
     }
 }
 
-/// The signal that requests the end, if one has arrived. The exit of a child shows on its pipes; its
-/// signal only wakes the loop.
+/// The signal that requests the end, if one has arrived. The exit of a child shows on its pipes;
+/// its signal only wakes the loop.
 fn end_request(signals: &SignalFd) -> Option<i32> {
     let mut request = None;
     while let Some(arrived) = signal::next_event(signals) {

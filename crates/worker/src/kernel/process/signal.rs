@@ -11,10 +11,8 @@ use crate::kernel::Errno;
 /// blocked. A SIGHUP that is ignored, as nohup(1) has it, stays so: blocked, it would arrive.
 pub fn block_and_open() -> Result<SignalFd, Errno> {
     let hangup = (!is_ignored(Signal::SIGHUP)).then_some(Signal::SIGHUP);
-    let signals: SigSet = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGCHLD]
-        .into_iter()
-        .chain(hangup)
-        .collect();
+    let signals: SigSet =
+        [Signal::SIGTERM, Signal::SIGINT, Signal::SIGCHLD].into_iter().chain(hangup).collect();
     signals.thread_block()?;
     Ok(SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?)
 }
@@ -41,8 +39,8 @@ pub enum SignalEvent {
 }
 
 /// From now on a write beyond the limit of file sizes fails with EFBIG, as one to a full disk fails
-/// with ENOSPC, and does not end this process. By a handler: a program that is started gets back the
-/// default, while it would inherit that a signal is ignored.
+/// with ENOSPC, and does not end this process. By a handler: a program that is started gets back
+/// the default, while it would inherit that a signal is ignored.
 pub fn outlive_file_size_limit() {
     extern "C" fn nothing(_: i32) {}
     if !is_ignored(Signal::SIGXFSZ) {
