@@ -146,7 +146,7 @@ pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<Ex
         no_wait: arguments.no_wait,
     };
     let Outcome { measured, gate } = measure(&request, &Terminal::new())?;
-    let CompletedRun { record, study, kept_as, ended } = measured;
+    let CompletedRun { record, study, kept_as, is_lost, ended } = measured;
     let study = study.as_ref();
     let document = RunDocument { record: &record, samples, study, table };
     let text = || run_text::comparison(&record, study);
@@ -160,5 +160,6 @@ pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<Ex
         }
         _ => ExitStatus::Success,
     };
-    Ok(if ended == Completion::Complete { judged } else { ended.into() })
+    let status = if ended == Completion::Complete { judged } else { ended.into() };
+    Ok(status.or_not_kept(is_lost))
 }

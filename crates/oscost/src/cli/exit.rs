@@ -15,7 +15,7 @@ pub(super) enum ExitStatus {
     Failure,
     /// What was asked for could not be measured, or a gate could be neither passed nor failed.
     NotMeasured,
-    /// It was measured, but a file could not be written.
+    /// It was measured, but a file could not be written, or the store was lost with the run.
     NotWritten,
     /// A signal asked for the end: Ctrl-C, SIGTERM or SIGHUP.
     Interrupted,
@@ -39,6 +39,14 @@ impl From<ExitStatus> for ExitCode {
             ExitStatus::ClosedOutput => ExitCode::from(141),
             ExitStatus::Of(status) => ExitCode::from(status),
         }
+    }
+}
+
+impl ExitStatus {
+    /// The status of a run that may have been lost with the store: one without any other fault was
+    /// measured and not written.
+    pub(super) fn or_not_kept(self, is_lost: bool) -> Self {
+        if is_lost && self == ExitStatus::Success { ExitStatus::NotWritten } else { self }
     }
 }
 

@@ -144,12 +144,13 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
         },
         no_wait: arguments.no_wait,
     };
-    let CompletedRun { record, study, kept_as, ended } = measure(&request, &Terminal::new())?;
+    let CompletedRun { record, study, kept_as, is_lost, ended } =
+        measure(&request, &Terminal::new())?;
     let study = study.as_ref();
     let document = RunDocument { record: &record, samples, study, table: Table::Rows };
     let text = || run_text::single(&record, study, plots, counted);
     let shown = exports.write_with_text(&Subject::Run(document), text, output);
     run_text::report_run_id(kept_as.as_deref());
     shown?;
-    Ok(ended?.into())
+    Ok(ExitStatus::from(ended?).or_not_kept(is_lost))
 }

@@ -157,6 +157,39 @@ fn a_hangup_that_is_ignored_stays_ignored() {
 }
 
 #[test]
+fn a_run_whose_store_is_deleted_is_kept_in_a_new_one() {
+    let sandbox = Sandbox::new();
+    let mut running = long_run(&sandbox, &["--json", "-"]);
+    std::fs::remove_dir_all(sandbox.folder("data").join("oscost")).unwrap();
+    // The run makes the new one: asking for it here would.
+    let store = sandbox.folder("data").join("oscost/store.db");
+    until("there is a new store", || store.exists());
+    until("the run is in it", || repetitions(&sandbox).is_some_and(|repetitions| repetitions >= 3));
+    signal(running.pid(), Signal::SIGINT);
+    let ran = running.ended().exits(130);
+    assert_eq!(kept(&sandbox).unwrap(), ran.json());
+    ran.stderr_contains("was deleted or replaced during this run").stderr_contains("kept as ");
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_run_that_is_lost_with_its_store_is_told_as_such() {
+    let sandbox = Sandbox::new();
+    let data = sandbox.folder("data");
+    let arguments = ["run", "--precision", "0.001", "--budget", "5", "syscall/getppid:via=raw"];
+    let mut command = sandbox.command(&arguments);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let running = RunningTool::with_repetitions(child, &sandbox, 1);
+    // Where there is a file, no folder can be made.
+    std::fs::rename(data.join("oscost"), data.join("gone")).unwrap();
+    std::fs::write(data.join("oscost"), "").unwrap();
+    let ran = running.ended().exits(4).stderr_contains("this run is not kept: the store ");
+    assert!(!ran.stderr.contains("kept as"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("getppid"), "{}", ran.stdout);
+    sandbox.nothing_is_left();
+}
+
+#[test]
 fn a_limit_of_the_stack_is_no_limit_of_the_tool() {
     let sandbox = Sandbox::new();
     for arguments in [&["list"][..], &["run", "--help"]] {
