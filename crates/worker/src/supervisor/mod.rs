@@ -15,6 +15,7 @@ use oscost_model::protocol::{Event, Order};
 use crate::kernel::Errno;
 use crate::kernel::event::poll;
 use crate::kernel::process;
+use crate::kernel::process::limits::stack_limit;
 use crate::kernel::process::signal::{self, SignalEvent};
 
 mod attach;
@@ -41,12 +42,23 @@ use protocol::failure::failure;
 use protocol::hello::hello;
 use protocol::line_reader::LineReader;
 
+/// Orders and events are read 64 KiB at once, on the stack.
+const MIN_STACK_BYTES: u64 = 256 << 10;
+
 /// The tool never runs more jobs at once.
 const MAX_JOBS: usize = 64;
 
 /// Serves one session on standard input and output, until the input ends. Returns the exit status:
 /// after a signal that of a shell, 128 and the signal's number, so that the tool can tell why.
 pub fn supervise() -> Result<u8, Errno> {
+    if let Some(limit) = stack_limit().filter(|&limit| limit < MIN_STACK_BYTES) {
+        return Err(Errno::unavailable(format!(
+            "its stack is limited to {} KiB, and it needs {}: `ulimit -s 8192` in the shell that \
+             starts oscost",
+            limit >> 10,
+            MIN_STACK_BYTES >> 10
+        )));
+    }
     signal::outlive_file_size_limit();
     process::become_subreaper()?;
     let signals = signal::block_and_open()?;

@@ -293,6 +293,17 @@ fn a_closed_output_ends_the_session() {
 }
 
 #[test]
+fn a_stack_that_is_too_small_is_refused_with_the_way_out() {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -s 64; exec \"$0\" supervise"]).arg(worker());
+    let ran = shell.stdin(Stdio::null()).output().unwrap();
+    assert_eq!(ran.status.code(), Some(1));
+    let text = String::from_utf8_lossy(&ran.stderr);
+    assert!(text.contains("limited to 64 KiB") && text.contains("`ulimit -s 8192`"), "{text}");
+    assert_eq!(ran.stdout, b"", "it said hello");
+}
+
+#[test]
 fn a_machine_without_a_writable_directory_can_be_measured() {
     let folder = Folder::new();
     let mut session = Session::start_with(&folder.path().join("no-such-folder"));
