@@ -52,7 +52,7 @@ pub enum Cause {
     )]
     TooLarge,
     /// The file at its path is no longer the one that is open.
-    #[error("its file was deleted or replaced while it was open")]
+    #[error("its file was deleted or replaced while it was open\n  hint: run the command again")]
     Gone,
     /// The store cannot be written, and its log cannot be read without writing.
     #[error(
