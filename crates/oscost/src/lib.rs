@@ -14,6 +14,7 @@ pub mod ph;
 pub mod plan;
 pub mod report;
 pub mod run;
+pub mod signals;
 pub mod store;
 pub mod studies;
 pub mod treatments;

@@ -25,7 +25,10 @@ fn main() -> ExitCode {
     }
     let verb = std::env::args().nth(1).unwrap_or_default();
     let done = match verb.as_str() {
-        "supervise" => supervisor::supervise(),
+        "supervise" => match supervisor::supervise() {
+            Ok(status) => return ExitCode::from(status),
+            Err(error) => Err(error),
+        },
         "job" => supervisor::run_job(),
         "traced-job" => supervisor::run_traced_job(),
         "treat" => return ExitCode::from(supervisor::run_treat()),

@@ -197,7 +197,7 @@ fn last_figures(cases: &[Case], at: &str, facts: &Facts) -> Vec<Option<LastFigur
     let mut found: Vec<Option<LastFigure>> = cases.iter().map(|_| None).collect();
     let until = Instant::now() + READING;
     let path = Store::default_path().filter(|path| path.exists());
-    let Some(store) = path.and_then(|path| Store::open(&path).ok()) else { return found };
+    let Some(store) = path.and_then(|path| Store::open_to_read(&path).ok()) else { return found };
     let listed = store.list().unwrap_or_default();
     let own = listed.iter().filter(|run| !run.imported).take(MAX_RUNS_READ);
     for (number, listing) in own.enumerate() {

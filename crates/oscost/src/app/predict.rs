@@ -10,7 +10,7 @@ pub use crate::studies::figures::prediction::Estimate;
 use super::error::UsageError;
 use super::measurement::run_header::timestamp;
 use super::results::records::record;
-use super::results::user_data::{existing_store, open_store};
+use super::results::user_data::{existing_store, open_store, open_store_to_read};
 use super::selection::cases::all_definitions;
 use crate::plan;
 
@@ -87,7 +87,7 @@ pub fn delete(which: PredictionSelection) -> anyhow::Result<usize> {
 
 /// The run whose predictions are checked.
 pub fn check(run: &str) -> anyhow::Result<Record> {
-    record(&open_store()?, run, false)
+    record(&open_store_to_read()?, run, false)
 }
 
 /// The single case that `name` means, if its cost is a time.

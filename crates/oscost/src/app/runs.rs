@@ -8,22 +8,22 @@ pub use crate::store::Listing;
 use super::observer::Observer;
 use super::results::figures::keep_figures;
 use super::results::records::{read_file, record};
-use super::results::user_data::open_store;
+use super::results::user_data::{open_store, open_store_to_delete, open_store_to_read};
 use crate::store::MAX_IMPORT_BYTES;
 
 /// The runs, newest first.
 pub fn list() -> anyhow::Result<Vec<Listing>> {
-    Ok(open_store()?.list()?)
+    Ok(open_store_to_read()?.list()?)
 }
 
 /// The record of a run in the store, with its raw samples if they are wanted.
 pub fn export(run: &str, samples: bool) -> anyhow::Result<Record> {
-    record(&open_store()?, run, samples)
+    record(&open_store_to_read()?, run, samples)
 }
 
 /// Deletes a run; returns its id.
 pub fn delete(run: &str) -> anyhow::Result<String> {
-    let mut store = open_store()?;
+    let mut store = open_store_to_delete()?;
     let id = store.find(run)?;
     store.delete(&id)?;
     Ok(id)

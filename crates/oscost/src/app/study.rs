@@ -3,7 +3,7 @@
 use oscost_model::record::Record;
 
 use super::results::records::record;
-use super::results::user_data::open_store;
+use super::results::user_data::open_store_to_read;
 use super::selection::named_files::find_study;
 use crate::studies::{self, Study};
 use crate::workloads;
@@ -36,7 +36,7 @@ pub fn programs(study: &Study) -> Vec<&'static StudyProgram> {
 
 /// The last run of each of these studies that was measured here, if there is one.
 pub fn last_runs(studies: &[Study]) -> anyhow::Result<Vec<Option<Record>>> {
-    let store = open_store()?;
+    let store = open_store_to_read()?;
     let mut found: Vec<Option<Record>> = studies.iter().map(|_| None).collect();
     for run in store.list()? {
         // A record is read only where its command line names a study.

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::Context;
 use oscost_model::call_names::Arch;
@@ -17,6 +17,7 @@ use super::observer::Observer;
 use super::results::profile_files::report_unreadable;
 use super::targets::connect::measuring_process;
 use super::targets::prepare::with_profile_folder;
+use crate::files::null_device::null_device;
 use crate::hosts::WorkerBinary;
 use crate::run::MachineLock;
 use crate::treatments::{KINDS, Mechanism, parse_with_notes, with_user_profiles};
@@ -152,7 +153,7 @@ fn try_treatment(
     let treated = with_profile_folder(with_user_profiles(read(&all, observer)?))?;
     // Without a command the worker only applies the treatments.
     let mut command = worker_with(worker, &treated)?;
-    let ran = command.stdin(Stdio::null()).output();
+    let ran = null_device().and_then(|input| command.stdin(input).output());
     let ran = ran.with_context(|| format!("cannot start {}", worker.path.display()))?;
     if ran.status.success() {
         return Ok(Works::Yes);

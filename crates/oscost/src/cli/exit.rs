@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use super::output::OutputError;
-use crate::app::{CommandError, Completion, is_of_host, is_usage};
+use crate::app::{CommandError, Completion, interrupt_status, is_of_host, is_usage};
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,9 +15,9 @@ pub(super) enum ExitStatus {
     Failure,
     /// What was asked for could not be measured, or a gate could be neither passed nor failed.
     NotMeasured,
-    /// It was measured, but a file could not be written.
+    /// It was measured, but a file could not be written, or the store was lost with the run.
     NotWritten,
-    /// The user pressed Ctrl-C.
+    /// A signal asked for the end: Ctrl-C, SIGTERM or SIGHUP.
     Interrupted,
     /// The reader of standard output closed it.
     ClosedOutput,
@@ -35,7 +35,7 @@ impl From<ExitStatus> for ExitCode {
             ExitStatus::Failure => ExitCode::FAILURE,
             ExitStatus::NotMeasured => ExitCode::from(3),
             ExitStatus::NotWritten => ExitCode::from(4),
-            ExitStatus::Interrupted => ExitCode::from(130),
+            ExitStatus::Interrupted => ExitCode::from(interrupt_status()),
             ExitStatus::ClosedOutput => ExitCode::from(141),
             ExitStatus::Of(status) => ExitCode::from(status),
         }

@@ -39,7 +39,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::app::is_interrupted;
+use crate::app::{is_interrupted, outlive_file_size_limit};
 use exit::ExitStatus;
 use output::Output;
 
@@ -135,6 +135,7 @@ impl Verb {
 
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
+    outlive_file_size_limit();
     // clap exits with 2 and a hint on unknown arguments.
     let arguments = Arguments::parse_from(with_gate_values(std::env::args_os()));
     let measures = arguments.verb.measures();

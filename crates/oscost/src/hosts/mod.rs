@@ -20,12 +20,13 @@ use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use oscost_model::protocol::{Event, Hello, Order};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use thiserror::Error;
+
+use crate::signals::{end_signals, watch_end_signals};
 
 /// A session with a supervisor.
 pub trait Session {
@@ -90,8 +91,11 @@ pub enum HostError {
         /// How to install it.
         hint: String,
     },
-    /// The supervisor has ended.
-    #[error("the supervisor ended: {0}")]
+    /// The supervisor has ended, or cannot be heard: how, as the end of a sentence.
+    #[error(
+        "the worker process {0}\n  hint: what was measured by then is not lost; run it again for \
+         the rest"
+    )]
     SupervisorEnded(String),
     /// The supervisor did not answer in time.
     #[error("the supervisor did not answer within {0:?}")]
@@ -114,8 +118,6 @@ pub enum HostError {
 pub struct Interrupt {
     stop_signal: UnixStream,
     _sender: UnixStream,
-    /// The signal's number; 0 before the first.
-    signal: Arc<AtomicUsize>,
 }
 
 /// Signals this soon after the first belong to it: timeout(1) signals its child and then the whole
@@ -124,15 +126,16 @@ const SIGNAL_GRACE: Duration = Duration::from_millis(300);
 
 impl Interrupt {
     /// Installs the handlers. The first signal requests an orderly end; a later one ends the
-    /// process at once.
+    /// process at once. A SIGHUP that is ignored stays ignored.
     pub fn listen() -> std::io::Result<Self> {
         let (stop_signal, sender) = UnixStream::pair()?;
         let (mut first_signal, to_arm) = UnixStream::pair()?;
         let armed = Arc::new(AtomicBool::new(false));
-        let received = Arc::new(AtomicUsize::new(0));
-        for (signal, number) in [(SIGINT, 2), (SIGTERM, 15), (SIGHUP, 1)] {
-            signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&armed))?;
-            signal_hook::flag::register_usize(signal, Arc::clone(&received), number)?;
+        // First, so that the signal is known when its arrival is read from the descriptor.
+        watch_end_signals()?;
+        for signal in end_signals() {
+            let status = 128 + signal;
+            signal_hook::flag::register_conditional_shutdown(signal, status, Arc::clone(&armed))?;
             signal_hook::low_level::pipe::register(signal, sender.try_clone()?)?;
             signal_hook::low_level::pipe::register(signal, to_arm.try_clone()?)?;
         }
@@ -143,16 +146,7 @@ impl Interrupt {
                 armed.store(true, Ordering::Relaxed);
             }
         })?;
-        Ok(Self { stop_signal, _sender: sender, signal: received })
-    }
-
-    /// The exit status for the signal, as in shells: 128 plus its number; 130 before the first
-    /// signal.
-    pub fn exit_status(&self) -> u8 {
-        match self.signal.load(Ordering::Relaxed) {
-            0 => 130,
-            number => u8::try_from(128 + number).unwrap_or(130),
-        }
+        Ok(Self { stop_signal, _sender: sender })
     }
 }
 

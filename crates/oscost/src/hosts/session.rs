@@ -3,15 +3,18 @@
 
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::Signal;
 use oscost_model::protocol::{Event, EventHead, Hello, MAX_LINE_BYTES, Order};
 
 use super::stderr_tail::StderrTail;
 use super::{HostError, Interrupt, WorkerBinary};
+use crate::signals::end_signal_of_status;
 
 /// The time limit of a supervisor's hello, which takes about 30 ms.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(20);
@@ -142,7 +145,7 @@ impl<'a> PipeSession<'a> {
                 let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
                 match poll(&mut fds, timeout) {
                     Ok(_) | Err(Errno::EINTR) => {}
-                    Err(error) => return Err(HostError::SupervisorEnded(error.to_string())),
+                    Err(error) => return Err(unreadable(&error)),
                 }
                 fds.map(|fd| fd.any().unwrap_or(false))
             };
@@ -155,8 +158,7 @@ impl<'a> PipeSession<'a> {
             let mut ready = Readiness { ended: false, writable };
             if has_output {
                 let mut chunk = [0; 64 << 10];
-                let read = self.output.read(&mut chunk);
-                let read = read.map_err(|error| HostError::SupervisorEnded(error.to_string()))?;
+                let read = self.output.read(&mut chunk).map_err(|error| unreadable(&error))?;
                 self.unread.extend_from_slice(&chunk[..read]);
                 ready.ended = read == 0;
             }
@@ -181,7 +183,7 @@ impl<'a> PipeSession<'a> {
             }
             let written = match &mut self.input {
                 Some(input) => input.write_all(page),
-                None => return Err(HostError::SupervisorEnded("the session is closed".to_owned())),
+                None => return Err(HostError::SupervisorEnded("has no input any more".to_owned())),
             };
             if written.is_err() {
                 return Err(self.supervisor_ended());
@@ -209,7 +211,9 @@ impl<'a> PipeSession<'a> {
     /// Sends an order.
     pub(super) fn send(&mut self, order: &Order) -> Result<(), HostError> {
         let line = serde_json::to_vec(order);
-        let mut line = line.map_err(|error| HostError::SupervisorEnded(error.to_string()))?;
+        let mut line = line.map_err(|error| {
+            HostError::SupervisorEnded(format!("cannot be sent an order: {error}"))
+        })?;
         line.push(b'\n');
         self.write(&line, SEND_TIMEOUT)
     }
@@ -229,10 +233,10 @@ impl<'a> PipeSession<'a> {
             return HostError::Interrupted;
         }
         let ChildEnd { status, stderr } = self.wait_for_end();
-        let status = status.map_or("it closed its output".to_owned(), |status| status.to_string());
+        let how = status.map_or("closed its output".to_owned(), end_text);
         HostError::SupervisorEnded(match stderr.as_str() {
-            "" => status,
-            stderr => format!("{status}: {stderr}"),
+            "" => how,
+            stderr => format!("{how}: {stderr}"),
         })
     }
 
@@ -297,6 +301,24 @@ impl PipeSession<'_> {
     }
 }
 
+/// How a process ended, as the end of a sentence. One that was asked to end exits with the status
+/// of a shell for that signal.
+pub(super) fn end_text(status: ExitStatus) -> String {
+    let asked = status.code().and_then(end_signal_of_status);
+    match (status.signal().or(asked), status.code()) {
+        (Some(number), _) => match Signal::try_from(number) {
+            Ok(signal) => format!("was ended by {}", signal.as_str()),
+            Err(_) => format!("was ended by signal {number}"),
+        },
+        (None, Some(code)) => format!("ended with exit status {code}"),
+        (None, None) => format!("ended: {status}"),
+    }
+}
+
+fn unreadable(error: &dyn std::fmt::Display) -> HostError {
+    HostError::SupervisorEnded(format!("cannot be heard: {error}"))
+}
+
 /// Parses an event. If only its head is valid, the worker has failed and the session continues.
 pub(super) fn parse_event(line: &[u8]) -> Result<Event, HostError> {
     serde_json::from_slice(line).or_else(|error| {
@@ -350,6 +372,25 @@ mod tests {
     }
 
     #[test]
+    fn a_supervisor_that_was_ended_from_outside_is_told_as_such() {
+        let interrupt = Interrupt::listen().unwrap();
+        // By a signal that no process survives, and as a supervisor exits that was asked to end.
+        for (script, signal) in [("kill -KILL $$", "SIGKILL"), ("exit 143", "SIGTERM")] {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            let mut session = PipeSession::start(&mut command, &interrupt).unwrap();
+            let error = session.next_event(Duration::from_secs(20)).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "the worker process was ended by {signal}\n  hint: what was measured by then \
+                     is not lost; run it again for the rest"
+                )
+            );
+        }
+    }
+
+    #[test]
     fn the_end_of_a_child_has_its_status_and_standard_error() {
         let interrupt = Interrupt::listen().unwrap();
         let mut command = Command::new("sh");
@@ -359,7 +400,7 @@ mod tests {
         assert_eq!(session.read_line(timeout).unwrap(), Some(b"hello\n".to_vec()));
         assert_eq!(session.read_line(timeout).unwrap(), None);
         let end = session.wait_for_end();
-        assert_eq!(end.status.and_then(|it| it.code()), Some(7));
+        assert_eq!(end.status.map(end_text).unwrap(), "ended with exit status 7");
         assert_eq!(end.stderr, "failure");
     }
 }

@@ -179,9 +179,11 @@ impl Opening<'_, '_> {
     /// Copies the worker.
     fn copy_worker(&mut self, file: &[u8]) -> Result<(), HostError> {
         self.pipes.write(file, COPY_TIMEOUT).map_err(|error| match error {
-            HostError::SupervisorEnded(why) => {
-                unreachable(self.host, &format!("copying the worker failed: {why}"), "try again")
-            }
+            HostError::SupervisorEnded(why) => unreachable(
+                self.host,
+                &format!("copying the worker failed: ssh {why}"),
+                "try again",
+            ),
             HostError::TimedOut(timeout) => {
                 let why = format!("copying the worker took longer than {timeout:?}");
                 unreachable(self.host, &why, &login_hint(self.host))

@@ -2,13 +2,14 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use oscost_model::definition::Catalog;
 use oscost_model::hash;
 use oscost_model::protocol::{Hello, PROTOCOL};
 
 use super::HostError;
+use crate::files::null_device::null_device;
 
 /// The worker program and its catalog.
 #[derive(Clone, Debug)]
@@ -47,10 +48,8 @@ impl WorkerBinary {
     fn query_catalog(path: &Path) -> Result<Self, HostError> {
         let program = path.display().to_string();
         let cannot_start = |why: String| HostError::CannotStart { program: program.clone(), why };
-        let output = Command::new(path)
-            .arg("catalog")
-            .stdin(Stdio::null())
-            .output()
+        let output = null_device()
+            .and_then(|input| Command::new(path).arg("catalog").stdin(input).output())
             .map_err(|error| cannot_start(error.to_string()))?;
         if !output.status.success() {
             let stderr = String::from_utf8_lossy(&output.stderr);

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
+use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 use thiserror::Error;
@@ -27,16 +28,44 @@ pub struct StoreError {
 #[derive(Debug, Error)]
 pub enum Cause {
     /// The user lacks permission.
-    #[error("permission denied")]
+    #[error(
+        "permission denied\n  hint: its owner can give it; XDG_DATA_HOME names another folder for \
+         a store of your own"
+    )]
     Denied,
     /// The file or its file system is read-only.
-    #[error("the file, its folder or its file system is read-only")]
+    #[error(
+        "the file, its folder or its file system is read-only\n  hint: what it has can be read; \
+         XDG_DATA_HOME names a folder for another one"
+    )]
     ReadOnly,
     /// The disk or a quota is full. Stored data is kept.
-    #[error("no space left on its disk")]
+    #[error(
+        "no space left on its disk\n  hint: `oscost runs delete RUN` makes room without needing \
+         any, `oscost runs list` names the runs"
+    )]
     Full,
+    /// A file would exceed the limit of this process. Stored data is kept.
+    #[error(
+        "it would exceed the limit of file sizes of this process\n  hint: `ulimit -f unlimited` in \
+         the shell that starts oscost"
+    )]
+    TooLarge,
+    /// The file at its path is no longer the one that is open.
+    #[error("its file was deleted or replaced while it was open\n  hint: run the command again")]
+    Gone,
+    /// The store cannot be written, and its log cannot be read without writing.
+    #[error(
+        "its newest runs are in the log beside it, which cannot be read without writing there\n  \
+         hint: copy its folder `oscost` to one that you may write, which XDG_DATA_HOME then names"
+    )]
+    UnreadableLog,
     /// Another process held the lock for too long.
-    #[error("another process has locked it for more than {} s", LOCK_TIMEOUT.as_secs())]
+    #[error(
+        "another process has locked it for more than {} s\n  hint: `fuser FILE` names the process; \
+         try again when it has ended",
+        LOCK_TIMEOUT.as_secs()
+    )]
     Locked,
     /// It has another version of the schema. It was left as it is.
     #[error(
@@ -82,9 +111,27 @@ pub enum Cause {
     Other(String),
 }
 
+impl Cause {
+    /// Whether the store cannot be written, but perhaps read.
+    pub(super) fn prevents_writing(&self) -> bool {
+        matches!(self, Cause::Denied | Cause::ReadOnly) || self.is_lack_of_space()
+    }
+
+    /// Whether there is no room for more.
+    pub(super) fn is_lack_of_space(&self) -> bool {
+        matches!(self, Cause::Full | Cause::TooLarge)
+    }
+
+    /// Whether it is about what the file contains.
+    pub(super) fn is_of_content(&self) -> bool {
+        matches!(self, Cause::OtherVersion { .. } | Cause::NotAStore(_) | Cause::Damaged(_))
+    }
+}
+
 impl From<io::Error> for Cause {
     fn from(error: io::Error) -> Self {
         match error.kind() {
+            io::ErrorKind::FileTooLarge => Cause::TooLarge,
             io::ErrorKind::PermissionDenied => Cause::Denied,
             io::ErrorKind::ReadOnlyFilesystem => Cause::ReadOnly,
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Cause::Full,
@@ -97,9 +144,17 @@ impl From<rusqlite::Error> for Cause {
     fn from(error: rusqlite::Error) -> Self {
         let code = error.sqlite_error().map(|failure| (failure.code, failure.extended_code));
         match code {
+            // SQLite has no code for EFBIG: unlike a full disk it fails a write as an I/O error.
+            Some((_, ffi::SQLITE_IOERR_WRITE)) if file_size_limit().is_some() => Cause::TooLarge,
             // WAL keeps its index in a small mapped file; on a full disk its growth often fails
             // first.
-            Some((_, ffi::SQLITE_IOERR_SHMSIZE)) => Cause::Full,
+            Some((_, ffi::SQLITE_IOERR_SHMSIZE)) => {
+                match file_size_limit().is_some_and(|limit| limit < LOG_INDEX_BYTES) {
+                    true => Cause::TooLarge,
+                    false => Cause::Full,
+                }
+            }
+            Some((_, ffi::SQLITE_READONLY_DBMOVED)) => Cause::Gone,
             Some((ErrorCode::DiskFull, _)) => Cause::Full,
             Some((ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _)) => Cause::Locked,
             Some((ErrorCode::ReadOnly, _)) => Cause::ReadOnly,
@@ -111,6 +166,15 @@ impl From<rusqlite::Error> for Cause {
             _ => Cause::Other(error.to_string()),
         }
     }
+}
+
+/// The first size of the index of SQLite's log.
+const LOG_INDEX_BYTES: u64 = 32 << 10;
+
+/// The limit of file sizes of this process (`ulimit -f`), if it has one.
+fn file_size_limit() -> Option<u64> {
+    let (soft, _) = getrlimit(Resource::RLIMIT_FSIZE).ok()?;
+    (soft != RLIM_INFINITY).then_some(soft)
 }
 
 /// A text does not identify exactly one run.

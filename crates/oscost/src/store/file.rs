@@ -2,15 +2,20 @@
 
 use std::fs::OpenOptions;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{
+    Connection, ErrorCode, FileControl, MAIN_DB, OpenFlags, Transaction, TransactionBehavior,
+};
 
 use super::error::{Cause, StoreError};
 use super::limits::LOCK_TIMEOUT;
+use super::lock_wait::retry_while_locked;
 use super::tables::schema;
 use crate::files::user_folder::{create_private, data_folder};
+use crate::signals::watch_end_signals;
 
 /// The runs of one user, in one file.
 ///
@@ -27,9 +32,64 @@ impl Store {
     pub fn open(path: &Path) -> Result<Store, StoreError> {
         let opened = open(path).and_then(|mut conn| {
             schema::prepare(&mut conn)?;
-            Ok(Store { conn, path: path.to_owned() })
+            Ok(conn)
         });
-        opened.map_err(|cause| StoreError { act: "open".to_owned(), path: path.to_owned(), cause })
+        Self::opened(path, opened)
+    }
+
+    /// Opens the store at `path` to read it, also where it cannot be written.
+    pub fn open_to_read(path: &Path) -> Result<Store, StoreError> {
+        match Store::open(path) {
+            Err(error) if error.cause.prevents_writing() && path.exists() => {
+                Self::opened(path, open_read_only(path))
+            }
+            opened => opened,
+        }
+    }
+
+    /// Opens the store at `path` to delete from it, also where its disk is full.
+    pub fn open_to_delete(path: &Path) -> Result<Store, StoreError> {
+        match Store::open(path) {
+            Err(error) if error.cause.is_lack_of_space() && path.exists() => {
+                Self::opened(path, open_in_place(path))
+            }
+            opened => opened,
+        }
+    }
+
+    fn opened(path: &Path, opened: Result<Connection, Cause>) -> Result<Store, StoreError> {
+        let path = path.to_owned();
+        match opened {
+            Ok(conn) => Ok(Store { conn, path }),
+            Err(cause) => Err(StoreError { act: "open".to_owned(), path, cause }),
+        }
+    }
+
+    /// Opens the file again, to change it without space for a log. After an error this store can no
+    /// longer be used.
+    pub(super) fn reopen_in_place(&mut self) -> Result<(), Cause> {
+        // The connection is closed first: it has the lock that the next one needs.
+        self.conn = Connection::open_in_memory()?;
+        self.conn = open_in_place(&self.path)?;
+        Ok(())
+    }
+
+    /// Opens a new store where this one was, whose file is gone.
+    pub(super) fn open_anew(&self) -> Result<Store, StoreError> {
+        Store::open(&self.path)
+    }
+
+    /// Checks that what was committed is in the file at the path of this store. A process that has
+    /// a deleted file open can still write to it, and all of that is lost at its end.
+    pub fn check_place(&self) -> Result<(), StoreError> {
+        self.place().map_err(|cause| self.error("keep the run in".to_owned(), cause))
+    }
+
+    /// The same for a part of an operation.
+    pub(super) fn place(&self) -> Result<(), Cause> {
+        let mut has_moved = 0;
+        self.conn.file_control(Some(MAIN_DB), FileControl::HasMoved(&mut has_moved))?;
+        if has_moved == 0 { Ok(()) } else { Err(Cause::Gone) }
     }
 
     /// The path of a user's store: in `$XDG_DATA_HOME`, else in `$HOME/.local/share`; `None` if the
@@ -55,18 +115,111 @@ fn open(path: &Path) -> Result<Connection, Cause> {
     // SQLite reads a relative name that starts with `file:` as a URI, and `:memory:` as no file.
     let path = std::path::absolute(path)?;
     create(&path)?;
+    connect(&path)
+}
+
+/// Opens an existing database to read and write it.
+fn connect(path: &Path) -> Result<Connection, Cause> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let conn = Connection::open_with_flags(&path, flags).map_err(|error| {
+    let conn = Connection::open_with_flags(path, flags).map_err(|error| {
         let cannot_open = error.sqlite_error_code() == Some(ErrorCode::CannotOpen);
-        let cause = cannot_open.then(|| open_error(&path)).flatten();
+        let cause = cannot_open.then(|| open_error(path)).flatten();
         cause.unwrap_or_else(|| error.into())
     })?;
     // SQLite opens a file that it may not write read-only, without an error.
     if conn.is_readonly(MAIN_DB)? {
-        return Err(open_error(&path).unwrap_or(Cause::ReadOnly));
+        return Err(open_error(path).unwrap_or(Cause::ReadOnly));
     }
     conn.busy_timeout(LOCK_TIMEOUT)?;
     Ok(conn)
+}
+
+/// Opens a database whose changes are made in its file, not in a log beside it that grows first:
+/// for a deletion on a full disk. No other process can use it meanwhile.
+///
+/// What is changed is kept in memory, to be restored after an error. A kill in the milliseconds of
+/// a commit may damage the file: hence only where there is no space, and signals that ask for an
+/// end are held off.
+fn open_in_place(path: &Path) -> Result<Connection, Cause> {
+    watch_end_signals()?;
+    let path = std::path::absolute(path)?;
+    retry_while_locked(|| {
+        let conn = connect(&path)?;
+        let text = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
+        // Before the first query: the index of a log is then in memory, too.
+        conn.pragma_update_and_check(None, "locking_mode", "EXCLUSIVE", text)?;
+        schema::check(&conn)?;
+        // Until the commit nothing is written, and no temporary file is made.
+        conn.pragma_update(None, "cache_spill", false)?;
+        conn.pragma_update(None, "temp_store", "MEMORY")?;
+        conn.pragma_update(None, "foreign_keys", true)?;
+        // What is in a log is moved into the file, and the log deleted. The next process that opens
+        // the store has one again.
+        let mode = conn.pragma_update_and_check(None, "journal_mode", "MEMORY", text)?;
+        if mode == "memory" { Ok(conn) } else { Err(Cause::Locked) }
+    })
+}
+
+/// Opens a database that cannot be written, and writes nothing beside it.
+///
+/// In WAL mode SQLite needs the log's index, which it makes beside the file. Without a log the file
+/// has everything, and may be read as one that nobody changes.
+fn open_read_only(path: &Path) -> Result<Connection, Cause> {
+    let path = std::path::absolute(path)?;
+    let log_bytes = std::fs::metadata(log_path(&path)).map(|log| log.len()).ok();
+    if let Some(log_bytes) = log_bytes {
+        match connect_read_only(&path, Changes::ByOthers) {
+            Err(cause) if !cause.is_of_content() && log_bytes > 0 => {
+                return Err(Cause::UnreadableLog);
+            }
+            Err(cause) if !cause.is_of_content() => {}
+            opened => return opened,
+        }
+    }
+    connect_read_only(&path, Changes::None)
+}
+
+/// Whether a database that is read may change meanwhile.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Changes {
+    None,
+    ByOthers,
+}
+
+fn connect_read_only(path: &Path, changes: Changes) -> Result<Connection, Cause> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    let conn = Connection::open_with_flags(uri(path, changes), flags).map_err(|error| {
+        let reason = OpenOptions::new().read(true).open(path).err();
+        reason.map_or_else(|| Cause::from(error), Cause::from)
+    })?;
+    conn.busy_timeout(LOCK_TIMEOUT)?;
+    schema::check(&conn)?;
+    Ok(conn)
+}
+
+/// The path as a URI of SQLite (https://sqlite.org/uri.html).
+fn uri(path: &Path, changes: Changes) -> String {
+    let mut uri = "file://".to_owned();
+    for &byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'-' | b'.' | b'_' => uri.push(byte.into()),
+            _ if byte.is_ascii_alphanumeric() => uri.push(byte.into()),
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    if changes == Changes::None {
+        uri.push_str("?immutable=1");
+    }
+    uri
+}
+
+/// The log beside a database.
+fn log_path(path: &Path) -> PathBuf {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    log.into()
 }
 
 /// Creates an empty file that only its owner may read; SQLite creates its WAL and shared-memory
@@ -91,4 +244,100 @@ fn create(path: &Path) -> io::Result<()> {
 /// `None` if it does. Called only after SQLite failed to open it, when there are no locks to lose.
 fn open_error(path: &Path) -> Option<Cause> {
     OpenOptions::new().read(true).write(true).open(path).err().map(Cause::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// A store with one prediction, in a folder of its own.
+    fn store_of_one() -> (TempDir, PathBuf, Store) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        let store = Store::open(&path).unwrap();
+        predict(&store.conn).unwrap();
+        (folder, path, store)
+    }
+
+    fn predict(conn: &Connection) -> rusqlite::Result<usize> {
+        conn.execute("INSERT INTO prediction (made_at, of_case) VALUES ('now', 'a/b')", [])
+    }
+
+    fn predictions(conn: &Connection) -> i64 {
+        conn.query_row("SELECT count(*) FROM prediction", [], |row| row.get(0)).unwrap()
+    }
+
+    fn files(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_store_that_cannot_be_written_is_read_without_a_file_beside_it() {
+        let (folder, path, store) = store_of_one();
+        drop(store);
+        assert_eq!(files(folder.path()), ["store.db"]);
+        let mut conn = open_read_only(&path).unwrap();
+        assert_eq!(predictions(&conn), 1);
+        assert!(matches!(transaction(&mut conn), Err(Cause::ReadOnly)));
+        drop(conn);
+        assert_eq!(files(folder.path()), ["store.db"]);
+    }
+
+    #[test]
+    fn a_store_that_cannot_be_written_is_read_with_its_log_or_not_at_all() {
+        let (folder, path, _writer) = store_of_one();
+        assert_eq!(predictions(&open_read_only(&path).unwrap()), 1, "it is in the log");
+        // A copy, beside which SQLite can make no index of the log.
+        let copy = folder.path().join("copy.db");
+        std::fs::copy(&path, &copy).unwrap();
+        std::fs::copy(log_path(&path), log_path(&copy)).unwrap();
+        symlink("/no/such/file", folder.path().join("copy.db-shm")).unwrap();
+        let error = Store::opened(&copy, open_read_only(&copy)).unwrap_err();
+        assert!(matches!(error.cause, Cause::UnreadableLog), "{error}");
+        assert!(error.to_string().contains("\n  hint: copy its folder"), "{error}");
+    }
+
+    #[test]
+    fn an_empty_file_is_not_read_as_a_store() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        create(&path).unwrap();
+        assert!(matches!(open_read_only(&path), Err(Cause::NotAStore(_))));
+    }
+
+    #[test]
+    fn a_store_that_is_changed_in_place_has_no_log() {
+        let (folder, path, store) = store_of_one();
+        // What is in the log of a process that was killed is moved into the file.
+        let killed = folder.path().join("killed.db");
+        std::fs::copy(&path, &killed).unwrap();
+        std::fs::copy(log_path(&path), log_path(&killed)).unwrap();
+        drop(store);
+        let conn = open_in_place(&killed).unwrap();
+        assert_eq!(predictions(&conn), 1);
+        predict(&conn).unwrap();
+        assert_eq!(files(folder.path()), ["killed.db", "store.db"]);
+        drop(conn);
+        // The next one that opens it has a log again.
+        let store = Store::open(&killed).unwrap();
+        let mode: String =
+            store.conn.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+        assert_eq!((predictions(&store.conn), mode.as_str()), (2, "wal"));
+    }
+
+    #[test]
+    fn a_path_of_any_bytes_is_a_uri() {
+        let plain = uri(Path::new("/home/joe/.a-b_c/store.db"), Changes::ByOthers);
+        assert_eq!(plain, "file:///home/joe/.a-b_c/store.db");
+        let special = uri(Path::new("/a b?c#d%e&\u{e9}"), Changes::None);
+        assert_eq!(special, "file:///a%20b%3Fc%23d%25e%26%C3%A9?immutable=1");
+    }
 }

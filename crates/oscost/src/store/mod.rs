@@ -18,6 +18,7 @@ mod import;
 mod inspect;
 mod limits;
 mod listing;
+mod lock_wait;
 mod read;
 mod summaries;
 pub mod tables;

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 use super::error::{Cause, StoreError};
 use super::file::{Store, transaction};
 use super::limits::LOCK_TIMEOUT;
+use super::read::StoredRun;
 use super::tables::entry_row::EntryRow;
 use super::tables::run_row::RunRow;
 use super::tables::texts::delete_unused_texts;
@@ -17,24 +18,57 @@ impl Store {
     /// Begins a run, whose journal then consists of this entry.
     pub fn begin(&mut self, started: &RunHeader) -> Result<(), StoreError> {
         begin(&mut self.conn, started)
+            .and_then(|()| self.place())
             .map_err(|cause| self.error(format!("begin run {} in", started.id), cause))
     }
 
     /// Appends an entry to the journal of the run `id`. After this has returned, the entry survives
-    /// the death of any process.
+    /// the death of any process. If the file was deleted meanwhile ([`Cause::Gone`]), the run can
+    /// be moved to a new one ([`Store::move_to_new_file`]).
     pub fn append(&mut self, id: &str, entry: &Entry) -> Result<(), StoreError> {
         append(&mut self.conn, id, entry)
+            .and_then(|()| self.place())
             .map_err(|cause| self.error(format!("append to run {id} in"), cause))
+    }
+
+    /// Moves a run from a file that was deleted or replaced, but is still open, to the file that is
+    /// at its path now, or to a new one. Other runs are not moved: they were deleted.
+    pub fn move_to_new_file(&mut self, id: &str) -> Result<(), StoreError> {
+        let entries = match self.load(id)? {
+            StoredRun::Journal(entries) => entries,
+            StoredRun::Imported(_) => {
+                return Err(self.error(format!("move run {id} to"), Cause::NoRun));
+            }
+        };
+        let mut new = self.open_anew()?;
+        insert_journal(&mut new.conn, &entries)
+            .and_then(|()| new.place())
+            .map_err(|cause| new.error(format!("move run {id} to"), cause))?;
+        *self = new;
+        Ok(())
     }
 
     /// Deletes a run with everything that belongs to it, and returns its space to the file system.
     pub fn delete(&mut self, id: &str) -> Result<(), StoreError> {
-        delete(&mut self.conn, id)
-            .map_err(|cause| self.error(format!("delete run {id} from"), cause))
+        let deleted = match delete(&mut self.conn, id) {
+            // A deletion, too, is first written to the log.
+            Err(cause) if cause.is_lack_of_space() => {
+                self.reopen_in_place().and_then(|()| delete(&mut self.conn, id))
+            }
+            deleted => deleted,
+        };
+        deleted.map_err(|cause| self.error(format!("delete run {id} from"), cause))
     }
 }
 
 fn begin(conn: &mut Connection, started: &RunHeader) -> Result<(), Cause> {
+    let tx = transaction(conn)?;
+    insert_start(&tx, started)?;
+    Ok(tx.commit()?)
+}
+
+/// Inserts a run with its first entry; returns its key.
+fn insert_start(tx: &Transaction<'_>, started: &RunHeader) -> Result<i64, Cause> {
     let body = EntryRow::of(&Entry::Started(Box::new(started.clone())))?;
     let row = RunRow {
         id: &started.id,
@@ -43,8 +77,22 @@ fn begin(conn: &mut Connection, started: &RunHeader) -> Result<(), Cause> {
         command: &started.command,
         ..RunRow::default()
     };
+    let run = row.insert(tx)?;
+    insert(tx, run, &body)?;
+    Ok(run)
+}
+
+/// Inserts a whole run, which begins with its start.
+fn insert_journal(conn: &mut Connection, entries: &[Entry]) -> Result<(), Cause> {
+    let [Entry::Started(started), rest @ ..] = entries else {
+        return Err(Cause::Damaged("the run has no start".to_owned()));
+    };
     let tx = transaction(conn)?;
-    insert(&tx, row.insert(&tx)?, &body)?;
+    let run = insert_start(&tx, started)?;
+    for entry in rest {
+        insert(&tx, run, &EntryRow::of(entry)?)?;
+        update_listing(&tx, run, entry)?;
+    }
     Ok(tx.commit()?)
 }
 

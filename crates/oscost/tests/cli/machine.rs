@@ -24,13 +24,7 @@ fn signal(pid: u32, signal: Signal) {
 fn long_run(sandbox: &Sandbox, more: &[&str]) -> RunningTool {
     let mut command = sandbox.command(&[LONG, more].concat());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut running = RunningTool(Some(child));
-    until("some repetitions are kept", || {
-        let ended = running.child().try_wait().unwrap();
-        assert!(ended.is_none(), "the run has ended by itself");
-        repetitions(sandbox).is_some_and(|repetitions| repetitions >= 3)
-    });
-    running
+    RunningTool::with_repetitions(child, sandbox, 3)
 }
 
 /// The newest run in the store, during the run or afterwards.
@@ -50,6 +44,17 @@ fn repetitions(sandbox: &Sandbox) -> Option<usize> {
 struct RunningTool(Option<Child>);
 
 impl RunningTool {
+    /// A run, once so many repetitions are kept.
+    fn with_repetitions(child: Child, sandbox: &Sandbox, wanted: usize) -> Self {
+        let mut running = Self(Some(child));
+        until("some repetitions are kept", || {
+            let ended = running.child().try_wait().unwrap();
+            assert!(ended.is_none(), "the run has ended by itself");
+            repetitions(sandbox).is_some_and(|repetitions| repetitions >= wanted)
+        });
+        running
+    }
+
     fn child(&mut self) -> &mut Child {
         self.0.as_mut().unwrap()
     }
@@ -81,19 +86,34 @@ impl Drop for RunningTool {
     }
 }
 
+/// The children of all threads of a process.
 fn children(pid: u32) -> Vec<u32> {
-    let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
-    let list = list.unwrap_or_default();
-    list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = threads
+        .filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok())
+        .collect::<Vec<_>>()
+        .join(" ");
+    lists.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+/// Whether this process and those that it starts ignore SIGHUP, as under nohup(1).
+fn is_hangup_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+    u64::from_str_radix(mask.trim(), 16).unwrap() & 1 == 1
 }
 
 #[test]
-fn ctrl_c_keeps_and_prints_what_there_is() {
-    for name in [Signal::SIGINT, Signal::SIGTERM] {
+fn a_signal_keeps_and_prints_what_there_is_and_is_told_by_the_exit_status() {
+    for (name, status) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
+        if name == Signal::SIGHUP && is_hangup_ignored() {
+            eprintln!("cannot test SIGHUP here: what the tests are started by has them ignore it");
+            continue;
+        }
         let sandbox = Sandbox::new();
         let mut running = long_run(&sandbox, &["--json", "-"]);
         signal(running.pid(), name);
-        let ran = running.ended().exits(130);
+        let ran = running.ended().exits(status);
         let record = ran.json();
         assert_eq!(record["complete"], false);
         assert!(record["ended"].is_string());
@@ -112,8 +132,70 @@ fn one_request_to_stop_may_come_as_several_signals() {
     for name in [Signal::SIGTERM, Signal::SIGTERM, Signal::SIGHUP] {
         signal(running.pid(), name);
     }
-    assert_eq!(running.ended().exits(130).json()["complete"], false);
+    assert_eq!(running.ended().exits(143).json()["complete"], false);
     sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_hangup_that_is_ignored_stays_ignored() {
+    let sandbox = Sandbox::new();
+    // As nohup(1) starts a program.
+    let mut command = sandbox.command_in_shell("trap '' HUP; exec \"$0\" \"$@\"", LONG);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut running = RunningTool::with_repetitions(child, &sandbox, 3);
+    let before = repetitions(&sandbox).unwrap();
+    signal(running.pid(), Signal::SIGHUP);
+    let supervisor = running.supervisor();
+    signal(supervisor, Signal::SIGHUP);
+    until("the run goes on", || {
+        assert!(running.child().try_wait().unwrap().is_none(), "it ended");
+        repetitions(&sandbox).is_some_and(|repetitions| repetitions > before + 1)
+    });
+    signal(running.pid(), Signal::SIGTERM);
+    running.ended().exits(143);
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_run_whose_store_is_deleted_is_kept_in_a_new_one() {
+    let sandbox = Sandbox::new();
+    let mut running = long_run(&sandbox, &["--json", "-"]);
+    std::fs::remove_dir_all(sandbox.folder("data").join("oscost")).unwrap();
+    // The run makes the new one: asking for it here would.
+    let store = sandbox.folder("data").join("oscost/store.db");
+    until("there is a new store", || store.exists());
+    until("the run is in it", || repetitions(&sandbox).is_some_and(|repetitions| repetitions >= 3));
+    signal(running.pid(), Signal::SIGINT);
+    let ran = running.ended().exits(130);
+    assert_eq!(kept(&sandbox).unwrap(), ran.json());
+    ran.stderr_contains("was deleted or replaced during this run").stderr_contains("kept as ");
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_run_that_is_lost_with_its_store_is_told_as_such() {
+    let sandbox = Sandbox::new();
+    let data = sandbox.folder("data");
+    let arguments = ["run", "--precision", "0.001", "--budget", "5", "syscall/getppid:via=raw"];
+    let mut command = sandbox.command(&arguments);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let running = RunningTool::with_repetitions(child, &sandbox, 1);
+    // Where there is a file, no folder can be made.
+    std::fs::rename(data.join("oscost"), data.join("gone")).unwrap();
+    std::fs::write(data.join("oscost"), "").unwrap();
+    let ran = running.ended().exits(0).stderr_contains("this run is not kept: the store ");
+    assert!(!ran.stderr.contains("kept as"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("getppid"), "{}", ran.stdout);
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_limit_of_the_stack_is_no_limit_of_the_tool() {
+    let sandbox = Sandbox::new();
+    for arguments in [&["list"][..], &["run", "--help"]] {
+        let mut command = sandbox.command_in_shell("ulimit -s 64; exec \"$0\" \"$@\"", arguments);
+        assert!(!Ran::of(&mut command).exits(0).stdout.is_empty());
+    }
 }
 
 #[test]
@@ -169,8 +251,18 @@ fn a_killed_supervisor_ends_the_run_and_what_was_measured_is_shown() {
     let sandbox = Sandbox::new();
     let mut running = long_run(&sandbox, &[]);
     signal(running.supervisor(), Signal::SIGKILL);
-    let ran =
-        running.ended().exits(3).stderr_contains("the supervisor ended").stderr_contains("SIGKILL");
+    let ran = running.ended().exits(3).stderr_contains("the worker process was ended by SIGKILL");
+    assert!(ran.stdout.contains("getppid"), "{}", ran.stdout);
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_supervisor_that_is_asked_to_end_is_told_as_such() {
+    let sandbox = Sandbox::new();
+    let mut running = long_run(&sandbox, &[]);
+    signal(running.supervisor(), Signal::SIGTERM);
+    let ran = running.ended().exits(3).stderr_contains("the worker process was ended by SIGTERM");
+    let ran = ran.stderr_contains("hint: ");
     assert!(ran.stdout.contains("getppid"), "{}", ran.stdout);
     sandbox.nothing_is_left();
 }

@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{Ran, Sandbox, row};
+use crate::common::{Ran, Sandbox, row, scenario_file};
 
 const ASKED: &[&str] = &["timer", "syscall"];
 
@@ -191,4 +193,112 @@ fn the_store_of_another_user_is_distinguished_from_a_damaged_one() {
     }
     let ran = sandbox.fake("measured", &["syscall/getppid"]).exits(0);
     ran.stderr_contains("note: this run is not kept").stderr_contains("permission denied");
+}
+
+/// A file system in memory for a store, which is taken away with the value.
+struct StoreDisk(PathBuf);
+
+impl StoreDisk {
+    /// Mounts it in place of the data of a test; `None`, with a message, without permission.
+    fn mount(sandbox: &Sandbox) -> Option<Self> {
+        let folder = sandbox.folder("data");
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=8m", "oscost-test"]).arg(&folder);
+        match mount.output() {
+            Ok(ran) if ran.status.success() => Some(Self(folder)),
+            _ => {
+                eprintln!("no disk of its own to be had here: mounting one takes root");
+                None
+            }
+        }
+    }
+
+    /// Leaves no byte of it free.
+    fn fill(&self) {
+        let rest = vec![0; 16 << 20];
+        let error = fs::write(self.0.join("rest"), rest).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+    }
+
+    fn make_read_only(&self) {
+        let mut mount = Command::new("mount");
+        assert!(mount.args(["-o", "remount,ro"]).arg(&self.0).status().unwrap().success());
+    }
+}
+
+impl Drop for StoreDisk {
+    fn drop(&mut self) {
+        let gone = Command::new("umount").arg(&self.0).status();
+        assert!(gone.is_ok_and(|status| status.success()) || std::thread::panicking());
+    }
+}
+
+/// Checks that a store of two runs can be read: the last of them printed this.
+fn check_readable(sandbox: &Sandbox, printed: &str) {
+    let id = last_id(sandbox);
+    assert!(sandbox.oscost(&["runs", "list"]).exits(0).stdout.contains(&id[..8]));
+    assert_eq!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout, printed);
+    sandbox.oscost(&["compare", "last~1", "last"]).exits(0);
+    sandbox.oscost(&["history"]).exits(0);
+}
+
+#[test]
+fn a_store_on_a_read_only_disk_is_read_and_the_next_step_is_named() {
+    let sandbox = Sandbox::new();
+    let Some(disk) = StoreDisk::mount(&sandbox) else { return };
+    sandbox.fake("measured", ASKED).exits(0);
+    let printed = sandbox.fake("measured", ASKED).exits(0).stdout;
+    disk.make_read_only();
+    check_readable(&sandbox, &printed);
+    let deleted = sandbox.oscost(&["runs", "delete", "last"]).exits(2).no_data();
+    deleted.stderr_contains("is read-only").stderr_contains("hint: ");
+    let ran = sandbox.fake("measured", ASKED).exits(0);
+    ran.stderr_contains("note: this run is not kept").stderr_contains("XDG_DATA_HOME names");
+}
+
+#[test]
+fn a_store_on_a_full_disk_is_read_and_a_run_is_deleted_from_it() {
+    let sandbox = Sandbox::new();
+    let Some(disk) = StoreDisk::mount(&sandbox) else { return };
+    sandbox.fake("measured", ASKED).exits(0);
+    let printed = sandbox.fake("measured", ASKED).exits(0).stdout;
+    disk.fill();
+    check_readable(&sandbox, &printed);
+    let ran = sandbox.fake("measured", ASKED).exits(0);
+    ran.stderr_contains("no space left on its disk").stderr_contains("`oscost runs delete RUN`");
+    for _ in 0..2 {
+        sandbox.oscost(&["runs", "delete", "last"]).exits(0).stderr_contains("deleted ");
+    }
+    assert_eq!(sandbox.oscost(&["runs", "list"]).exits(0).stdout, "no runs are kept\n");
+}
+
+#[test]
+fn a_limit_of_file_sizes_is_like_a_full_disk() {
+    let sandbox = Sandbox::new();
+    // 1 KiB, or 2 in some shells: less than a page of the store, and than the table.
+    let limited = |arguments: &[&str]| {
+        Ran::of(&mut sandbox.command_in_shell("ulimit -f 2; exec \"$0\" \"$@\"", arguments))
+    };
+    let target = format!("fake:{}", scenario_file("measured").display());
+    let arguments = ["run", "--seed", "1", "--at", &target, "syscall"];
+    let ran = limited(&arguments).exits(0);
+    let printed = sandbox.oscost(&arguments).exits(0).stdout;
+    assert_eq!(ran.stdout, printed);
+    let ran = ran.stderr_contains("note: this run is not kept");
+    ran.stderr_contains("limit of file sizes").stderr_contains("hint: `ulimit -f unlimited`");
+    assert_eq!(limited(&["runs", "show", "last"]).exits(0).stdout, printed);
+    let table = sandbox.file("table.csv");
+    let table = table.to_str().unwrap();
+    limited(&["report", "last", "--csv", table]).exits(4).stderr_contains("cannot write");
+}
+
+#[test]
+fn a_program_gets_back_the_signal_of_the_limit_of_file_sizes() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("large");
+    let script = format!("head -c 100000 /dev/zero > {}; echo $?", file.display());
+    let arguments = ["treat", "env=A=1", "--", "sh", "-c", &script];
+    let mut command = sandbox.command_in_shell("ulimit -f 8; exec \"$0\" \"$@\"", &arguments);
+    // 128 and SIGXFSZ.
+    assert_eq!(Ran::of(&mut command).exits(0).stdout, "153\n");
 }

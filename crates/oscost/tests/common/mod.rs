@@ -67,6 +67,17 @@ impl Sandbox {
         command
     }
 
+    /// The tool with these arguments as `$0` and `$@` of a shell's script, which sets a limit or a
+    /// signal and then executes it.
+    pub(crate) fn command_in_shell(&self, script: &str, arguments: &[&str]) -> Command {
+        let tool = self.command(arguments);
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", script]).arg(tool.get_program()).args(tool.get_args()).env_clear();
+        let variables = tool.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        shell.envs(variables).stdin(Stdio::null());
+        shell
+    }
+
     /// The tool as a user other than root, in a world-readable directory if necessary.
     pub(crate) fn ordinary(&self, arguments: &[&str]) -> Command {
         /// `nobody` on most systems; any user other than root will do.

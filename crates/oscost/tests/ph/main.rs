@@ -218,10 +218,12 @@ fn profile_of(profiles: &[Profile], path: &str) -> Profile {
     profiles.iter().find(|it| it.key.inode == inode).cloned().unwrap()
 }
 
-/// The child processes of a process with one thread.
+/// The child processes of all threads of a process.
 fn children(pid: u32) -> Vec<u32> {
-    let path = format!("/proc/{pid}/task/{pid}/children");
-    let text = fs::read_to_string(path).unwrap_or_default();
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists =
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let text = lists.collect::<Vec<_>>().join(" ");
     text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 

@@ -89,7 +89,7 @@ fn results_measured_before_the_machine_disappears_are_kept() {
     until("it is there", || hosts.supervisor(2).is_some());
     std::thread::sleep(Duration::from_millis(1_500));
     kill("-9", session(&hosts, 2));
-    let ran = Ran::of_child(tool).exits(3).stderr_contains(&["the supervisor ended"]);
+    let ran = Ran::of_child(tool).exits(3).stderr_contains(&["the worker process "]);
     assert_eq!(ran.json()["complete"], false);
     hosts.nothing_is_left();
 }

@@ -5,6 +5,7 @@
 
 mod examples;
 mod figures;
+mod gone;
 mod import;
 mod kill;
 mod open;

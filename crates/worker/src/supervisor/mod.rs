@@ -15,6 +15,7 @@ use oscost_model::protocol::{Event, Order};
 use crate::kernel::Errno;
 use crate::kernel::event::poll;
 use crate::kernel::process;
+use crate::kernel::process::limits::stack_limit;
 use crate::kernel::process::signal::{self, SignalEvent};
 
 mod attach;
@@ -42,11 +43,24 @@ use protocol::failure::failure;
 use protocol::hello::hello;
 use protocol::line_reader::LineReader;
 
+/// Orders and events are read 64 KiB at once, on the stack.
+const MIN_STACK_BYTES: u64 = 256 << 10;
+
 /// The tool never runs more jobs at once.
 const MAX_JOBS: usize = 64;
 
-/// Serves one session on standard input and output, until the input ends.
-pub fn supervise() -> Result<(), Errno> {
+/// Serves one session on standard input and output, until the input ends. Returns the exit status:
+/// after a signal that of a shell, 128 and the signal's number, so that the tool can tell why.
+pub fn supervise() -> Result<u8, Errno> {
+    if let Some(limit) = stack_limit().filter(|&limit| limit < MIN_STACK_BYTES) {
+        return Err(Errno::unavailable(format!(
+            "its stack is limited to {} KiB, and it needs {}: `ulimit -s 8192` in the shell that \
+             starts oscost",
+            limit >> 10,
+            MIN_STACK_BYTES >> 10
+        )));
+    }
+    signal::outlive_file_size_limit();
     process::become_subreaper()?;
     let signals = signal::block_and_open()?;
     let mut undo = Undo::with_scratch();
@@ -59,17 +73,18 @@ pub fn supervise() -> Result<(), Errno> {
     // `undo` kills every process group and removes every file.
     children.iter_mut().for_each(JobProcess::close_input);
     children.iter_mut().for_each(JobProcess::wait_for_cleanup);
-    served
+    Ok(served?.map_or(0, |signal| (128 + signal) as u8))
 }
 
-/// Handles orders until the input ends, a signal requests the end, or the output is closed.
+/// Handles orders until the input ends, a signal requests the end, which is returned, or the output
+/// is closed.
 fn serve(
     signals: &SignalFd,
     input: &mut File,
     output: &mut File,
     children: &mut Vec<JobProcess>,
     undo: &mut Undo,
-) -> Result<(), Errno> {
+) -> Result<Option<i32>, Errno> {
     let mut orders = LineReader::default();
     let mut claim = MachineClaim::default();
     loop {
@@ -82,8 +97,10 @@ fn serve(
             fds.extend(claim.holder_fd());
             poll::readable(&fds, timeout)?
         };
-        if ready[1] && end_requested(signals) {
-            return Ok(());
+        if ready[1]
+            && let Some(signal) = end_request(signals)
+        {
+            return Ok(Some(signal));
         }
         if claim.holder_fd().is_some() && ready.last() == Some(&true) {
             send(output, &claim.retry())?;
@@ -108,7 +125,7 @@ fn serve(
             running
         });
         if ready[0] && !orders.read_from(input)? {
-            return Ok(()); // The tool has exited.
+            return Ok(None); // The tool has exited.
         }
         while let Some(line) = orders.next_line() {
             handle_order(&line, children, &mut claim, undo, output)?;
@@ -172,14 +189,16 @@ fn handle_order(
     }
 }
 
-/// Whether a signal that has arrived requests the end. The exit of a child shows on its pipes; its
-/// signal only wakes the loop.
-fn end_requested(signals: &SignalFd) -> bool {
-    let mut requested = false;
+/// The signal that requests the end, if one has arrived. The exit of a child shows on its pipes;
+/// its signal only wakes the loop.
+fn end_request(signals: &SignalFd) -> Option<i32> {
+    let mut request = None;
     while let Some(arrived) = signal::next_event(signals) {
-        requested |= arrived == SignalEvent::EndRequested;
+        if let SignalEvent::EndRequested { signal } = arrived {
+            request = request.or(Some(signal));
+        }
     }
-    requested
+    request
 }
 
 /// Sends one event. The error, if the tool has closed its end, ends the session.

@@ -378,6 +378,7 @@ fn a_program_run_leaves_no_process_if_any_of_its_processes_is_killed() {
                 assert_eq!(failure_reason(session.event()), "the worker was killed by SIGKILL");
             }
             "supervisor" => assert_eq!(session.ended().signal(), Some(9)),
+            "term" => assert_eq!(session.ended().code(), Some(143)),
             _ => assert!(session.ended().success()),
         }
         wait_until_gone(&session, &format!("a trial after the end: {end}"));

@@ -15,7 +15,7 @@ pub use crate::estimate::history::History;
 use super::error::UsageError;
 use super::observer::Observer;
 use super::results::figures::{self, RunsWithoutFigures};
-use super::results::user_data::open_store;
+use super::results::user_data::open_store_to_read;
 
 /// Which cases, and how far back.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub struct Request {
 pub fn history(request: &Request, observer: &dyn Observer) -> anyhow::Result<History> {
     let target = Target::parse(&request.at).map_err(|error| UsageError(error.to_string()))?;
     let selectors = selector::parse(&request.cases)?;
-    let mut store = open_store()?;
+    let mut store = open_store_to_read()?;
     let RunsWithoutFigures { mut unkept, without } = figures::complete(&mut store, observer)?;
     let mut known: BTreeSet<String> = store.cases()?.into_iter().collect();
     known.extend(unkept.iter().flat_map(|run| &run.summary.figures).map(|it| it.case.clone()));

@@ -229,7 +229,7 @@ struct EmulatedMachines<'a> {
 
 impl<'a> EmulatedMachines<'a> {
     fn booted(&mut self, machine: usize) -> Result<&mut ScriptedVm<'a>, HostError> {
-        let gone = || HostError::SupervisorEnded("it was never booted".to_owned());
+        let gone = || HostError::SupervisorEnded("has no machine: it was not booted".to_owned());
         self.booted.get_mut(machine).and_then(Option::as_mut).ok_or_else(gone)
     }
 }

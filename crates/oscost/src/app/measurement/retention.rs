@@ -12,7 +12,7 @@ use crate::estimate::between_runs::variations;
 use crate::hosts::HostError;
 use crate::plan;
 use crate::run::{Observer as RunObserver, RunEnd, RunError};
-use crate::store::Store;
+use crate::store::{Cause, Store, StoreError};
 use crate::studies::Study;
 
 /// What is kept of a run.
@@ -70,6 +70,7 @@ pub(crate) fn observe(
         return Err(ended.err().unwrap_or(RunError::Host(HostError::Interrupted)).into());
     }
     keeper.keep_figures(&record);
+    keeper.check_place();
     let ended = ended.map(|finish| match finish {
         RunEnd::Interrupted => Completion::Interrupted,
         RunEnd::Completed if any_failed(&record) || none_measured(&record) => {
@@ -148,21 +149,21 @@ struct Keeper<'a> {
 
 impl<'a> Keeper<'a> {
     fn open(keep: bool, header: &RunHeader, observer: &'a dyn Observer) -> Self {
-        let id = header.id.clone();
+        let mut keeper = Self { store: None, id: header.id.clone(), observer };
         if !keep {
-            return Self { store: None, id, observer };
+            return keeper;
         }
         let Some(path) = Store::default_path() else {
             observer.note("this run is not kept: neither XDG_DATA_HOME nor HOME names a folder");
-            return Self { store: None, id, observer };
+            return keeper;
         };
         let opened = Store::open(&path).and_then(|mut store| {
             store.begin(header)?;
             Ok(store)
         });
-        let store =
+        keeper.store =
             opened.map_err(|error| observer.note(&format!("this run is not kept: {error}"))).ok();
-        Self { store, id, observer }
+        keeper
     }
 
     fn append(&mut self, entry: &Entry) {
@@ -172,8 +173,43 @@ impl<'a> Keeper<'a> {
         if let Some(store) = &mut self.store
             && let Err(error) = store.append(&self.id, entry)
         {
+            self.recover(&error);
+        }
+    }
+
+    /// After an entry could not be kept: if the store was deleted, the run moves to a new one, else
+    /// it goes on without a store.
+    fn recover(&mut self, error: &StoreError) {
+        let Some(mut store) = self.store.take() else { return };
+        if !matches!(error.cause, Cause::Gone) {
             self.observer.note(&format!("the rest of this run is not kept: {error}"));
-            self.store = None;
+            return;
+        }
+        match store.move_to_new_file(&self.id) {
+            Ok(()) => {
+                self.observer.note(&format!(
+                    "the store {} was deleted or replaced during this run: the run is kept in the \
+                     one that is there now",
+                    error.path.display()
+                ));
+                self.store = Some(store);
+            }
+            Err(new_error) => {
+                self.observer.note(&format!(
+                    "this run is not kept: the store {} was deleted or replaced, and oscost \
+                     {new_error}",
+                    error.path.display()
+                ));
+            }
+        }
+    }
+
+    /// Checks at the end of the run that all of it is where it will be looked for.
+    fn check_place(&mut self) {
+        if let Some(store) = &self.store
+            && let Err(error) = store.check_place()
+        {
+            self.recover(&error);
         }
     }
 

@@ -26,6 +26,7 @@ use crate::ph::processes::monitor_process::{
 };
 use crate::ph::profiles::store::{self, find_all};
 use crate::run::MachineLock;
+use crate::signals::exit_status;
 
 /// The maximum length of text from other processes that is shown.
 const MAX_LETTERS: usize = 400;
@@ -215,7 +216,7 @@ impl MonitoredRun<'_> {
             self.state = CommandState::Ended(status);
         }
         Ok(match self.state {
-            _ if is_interrupted => MonitoringEnd::WithStatus(self.interrupt.exit_status()),
+            _ if is_interrupted => MonitoringEnd::WithStatus(exit_status()),
             CommandState::Waiting | CommandState::Running(_) => MonitoringEnd::Done,
             CommandState::Ended(status) => {
                 let code = status.code().or(status.signal().map(|signal| 128 + signal));

@@ -5,7 +5,7 @@ use std::io::Read;
 use anyhow::Context;
 use oscost_model::record::Record;
 
-use super::user_data::open_store;
+use super::user_data::open_store_to_read;
 use crate::app::error::UsageError;
 use crate::estimate::Assembler;
 use crate::store::{MAX_IMPORT_BYTES, Store, StoredRun, validate};
@@ -70,7 +70,7 @@ impl RecordReader {
         }
         let store = match self.store.take() {
             Some(store) => store,
-            None => open_store()?,
+            None => open_store_to_read()?,
         };
         let store = self.store.insert(store);
         record(store, name, samples)

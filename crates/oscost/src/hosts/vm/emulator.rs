@@ -6,12 +6,13 @@ use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use super::initrd::initrd;
 use super::{Accel, Kernel, VmSpec};
+use crate::files::null_device::null_device;
 use crate::hosts::session::printable;
 use crate::hosts::{HostError, WorkerBinary};
 
@@ -55,7 +56,8 @@ impl Emulator {
     pub fn find() -> Result<Self, String> {
         let variable = std::env::var_os("OSCOST_QEMU").filter(|program| !program.is_empty());
         let program = variable.unwrap_or(PROGRAM.into());
-        let output = Command::new(&program).arg("--version").stdin(Stdio::null()).output();
+        let output = null_device()
+            .and_then(|input| Command::new(&program).arg("--version").stdin(input).output());
         let output = output.map_err(|error| format!("{}: {error}", program.display()))?;
         let text = printable(&String::from_utf8_lossy(&output.stdout));
         // Other programs print versions too, for instance of their licence.

@@ -10,6 +10,7 @@ use oscost_model::protocol::{Event, Hello, MAX_LINE_BYTES, Order};
 
 use super::KERNEL_REQUIREMENTS;
 use super::emulator::{self, VmFiles, VmMode, VmSetup};
+use crate::files::null_device::null_device;
 use crate::hosts::session::parse_event;
 use crate::hosts::{HostError, Interrupt, WorkerBinary};
 
@@ -39,7 +40,8 @@ impl<'a> ScriptedVm<'a> {
         let files = VmFiles::create(setup, Some(&orders)).map_err(cannot_start)?;
         let mut command = emulator::command(setup, VmMode::Scripted, &files);
         let errors = files.errors.try_clone().map_err(cannot_start)?;
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::from(errors));
+        command.stdin(null_device().map_err(cannot_start)?);
+        command.stdout(null_device().map_err(cannot_start)?).stderr(Stdio::from(errors));
         let child = command.spawn().map_err(cannot_start)?;
         let host = setup.host.to_owned();
         Ok(Self { host, child, files, read: 0, unread: Vec::new(), interrupt })
@@ -108,7 +110,8 @@ impl<'a> ScriptedVm<'a> {
     fn read_events(&mut self) -> Result<bool, HostError> {
         let mut chunk = [0; 64 << 10];
         let read = self.files.events.read_at(&mut chunk, self.read);
-        let read = read.map_err(|error| HostError::SupervisorEnded(error.to_string()))?;
+        let read =
+            read.map_err(|error| HostError::SupervisorEnded(format!("cannot be heard: {error}")))?;
         self.read += read as u64;
         self.unread.extend_from_slice(&chunk[..read]);
         Ok(read > 0)

@@ -37,7 +37,11 @@ impl<'a> VmSession<'a> {
             Ok(hello) => Ok(Self { pipes, hello }),
             Err(error @ (HostError::SupervisorEnded(_) | HostError::TimedOut(_))) => {
                 pipes.kill();
-                let why = files.explain(&format!("{error}: {}", files.emulator_stderr()));
+                let what = match error {
+                    HostError::SupervisorEnded(how) => format!("the emulator {how}"),
+                    error => error.to_string(),
+                };
+                let why = files.explain(&format!("{what}: {}", files.emulator_stderr()));
                 Err(HostError::Unreachable {
                     host: setup.host.to_owned(),
                     why,

@@ -15,7 +15,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use oscost_model::monitor_report::MonitorReport;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::ph::event::EventKind;
 use crate::ph::monitor::{Monitor, Scope, remove_stopped, stopped_pids};
@@ -27,6 +26,7 @@ use crate::ph::profiles::profile_table::ProfileTable;
 use crate::ph::profiles::store;
 use crate::ph::requirements::{self, Availability};
 use crate::ph::rules;
+use crate::signals::end_signals;
 use output::Output;
 
 mod output;
@@ -203,7 +203,7 @@ fn check_pid_namespace() -> Result<(), String> {
 
 fn signals() -> io::Result<UnixStream> {
     let (receiver, sender) = UnixStream::pair()?;
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    for signal in end_signals() {
         signal_hook::low_level::pipe::register(signal, sender.try_clone()?)?;
     }
     Ok(receiver)

@@ -271,7 +271,10 @@ impl Run<'_> {
                 let rejected_clocks = Vec::new();
                 self.emit(Entry::Calibrated { machine, calibration, sync, rejected_clocks });
             }
-            other => return Err(HostError::SupervisorEnded(job_failure(other).reason)),
+            other => {
+                let how = format!("cannot calibrate: {}", job_failure(other).reason);
+                return Err(HostError::SupervisorEnded(how));
+            }
         }
         let mut early = None;
         for (job, number_of_job) in self.jobs(number).into_iter().zip(0..) {

@@ -80,7 +80,10 @@ pub fn wait_for_release(stream: &UnixStream, interrupt: &Interrupt) -> Result<()
             // Nothing is ever sent: an event means that the holder has ended.
             Ok(_) => return Ok(()),
             Err(Errno::EINTR) => {}
-            Err(error) => return Err(HostError::SupervisorEnded(error.to_string())),
+            Err(error) => {
+                let how = format!("that holds the machine cannot be waited for: {error}");
+                return Err(HostError::SupervisorEnded(how));
+            }
         }
     }
 }

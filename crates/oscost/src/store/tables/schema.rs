@@ -1,12 +1,9 @@
 //! The schema of the database, its version, and the settings of SQLite.
 
-use std::thread;
-use std::time::{Duration, Instant};
-
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::store::error::Cause;
-use crate::store::limits::LOCK_TIMEOUT;
+use crate::store::lock_wait::retry_while_locked;
 
 /// "oscs": distinguishes the store from databases of other programs.
 const APPLICATION: i64 = 0x6f73_6373;
@@ -111,16 +108,16 @@ pub(in crate::store) const VERSION: i64 = 6;
 
 /// Creates the schema in a new database, or refuses one of another version without changing it.
 pub(in crate::store) fn prepare(conn: &mut Connection) -> Result<(), Cause> {
-    let started = Instant::now();
-    loop {
-        // SQLite waits for locks, except if two processes switch a new file to WAL at once: one of
-        // them fails immediately, to avoid a deadlock.
-        match try_prepare(conn) {
-            Err(Cause::Locked) if started.elapsed() < LOCK_TIMEOUT => {
-                thread::sleep(Duration::from_millis(10));
-            }
-            done => return done,
-        }
+    // SQLite waits for locks, except if two processes switch a new file to WAL at once: one of them
+    // fails immediately, to avoid a deadlock.
+    retry_while_locked(|| try_prepare(conn))
+}
+
+/// Checks that a database has the schema, without writing anything.
+pub(in crate::store) fn check(conn: &Connection) -> Result<(), Cause> {
+    match version(&conn.unchecked_transaction()?)? {
+        0 => Err(Cause::NotAStore("the file is empty")),
+        _ => Ok(()),
     }
 }
 

@@ -25,6 +25,11 @@ pub fn raise_descriptor_limit_to(wanted: u64) -> Result<u64, Errno> {
     Ok(if setrlimit(Resource::Nofile, raised).is_ok() { wanted } else { limit })
 }
 
+/// The limit of this process's stack in bytes; `None` without one.
+pub fn stack_limit() -> Option<u64> {
+    getrlimit(Resource::Stack).current
+}
+
 /// A soft limit that this process has lowered for its children: restored on drop.
 pub struct LoweredLimit(Resource, Rlimit);
 

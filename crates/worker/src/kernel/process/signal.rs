@@ -7,11 +7,12 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 
 use crate::kernel::Errno;
 
-/// A descriptor that becomes readable when SIGTERM, SIGINT, SIGHUP or SIGCHLD arrives; the four are
-/// blocked.
+/// A descriptor that becomes readable when SIGTERM, SIGINT, SIGHUP or SIGCHLD arrives; they are
+/// blocked. A SIGHUP that is ignored, as nohup(1) has it, stays so: blocked, it would arrive.
 pub fn block_and_open() -> Result<SignalFd, Errno> {
+    let hangup = (!is_ignored(Signal::SIGHUP)).then_some(Signal::SIGHUP);
     let signals: SigSet =
-        [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGCHLD].into_iter().collect();
+        [Signal::SIGTERM, Signal::SIGINT, Signal::SIGCHLD].into_iter().chain(hangup).collect();
     signals.thread_block()?;
     Ok(SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?)
 }
@@ -21,7 +22,7 @@ pub fn next_event(signals: &SignalFd) -> Option<SignalEvent> {
     let info = signals.read_signal().ok()??;
     Some(match info.ssi_signo as i32 {
         libc::SIGCHLD => SignalEvent::ChildChanged,
-        _ => SignalEvent::EndRequested,
+        signal => SignalEvent::EndRequested { signal },
     })
 }
 
@@ -30,8 +31,32 @@ pub fn next_event(signals: &SignalFd) -> Option<SignalEvent> {
 pub enum SignalEvent {
     /// A child ended or stopped.
     ChildChanged,
-    /// The supervisor is asked to end.
-    EndRequested,
+    /// The supervisor is asked to end, by this signal.
+    EndRequested {
+        /// Its number.
+        signal: i32,
+    },
+}
+
+/// From now on a write beyond the limit of file sizes fails with EFBIG, as one to a full disk fails
+/// with ENOSPC, and does not end this process. By a handler: a program that is started gets back
+/// the default, while it would inherit that a signal is ignored.
+pub fn outlive_file_size_limit() {
+    extern "C" fn nothing(_: i32) {}
+    if !is_ignored(Signal::SIGXFSZ) {
+        // SAFETY: no handler was installed, so none is removed; the new one does nothing.
+        let _ = unsafe { signal(Signal::SIGXFSZ, SigHandler::Handler(nothing)) };
+    }
+}
+
+/// Whether this process ignores a signal.
+fn is_ignored(signal: Signal) -> bool {
+    // SAFETY: all-zero bits are a valid action, which the call fills in.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal as i32, std::ptr::null(), &raw mut action);
+        action.sa_sigaction == libc::SIG_IGN
+    }
 }
 
 /// The signals that a wrapper process forwards to its child.

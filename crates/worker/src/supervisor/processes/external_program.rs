@@ -105,7 +105,9 @@ impl ExternalProgram {
         limits: &ProgramLimits,
     ) -> Result<Self, Errno> {
         let [program, arguments @ ..] = words else { return Err(Errno::ENOENT) };
-        let null = File::options().read(true).write(true).open("/dev/null")?;
+        let null = File::options().read(true).write(true).open("/dev/null").map_err(|error| {
+            Errno::unavailable(format!("/dev/null cannot be opened: {}", Errno::from(error)))
+        })?;
         let stdin = match input {
             Some(path) => File::open(path)?,
             None => null.try_clone()?,

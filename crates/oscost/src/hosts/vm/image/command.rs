@@ -15,6 +15,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use thiserror::Error;
 
+use crate::files::null_device::null_device;
 use crate::hosts::Interrupt;
 use crate::hosts::stderr_tail::StderrTail;
 
@@ -67,7 +68,8 @@ pub(super) fn run(
     mut options: RunOptions<'_>,
 ) -> Result<CommandOutput, CommandError> {
     // In a process group of its own, so that all of it can be killed and Ctrl-C reaches only us.
-    let command = command.process_group(0).stdin(Stdio::null());
+    let input = null_device().map_err(CommandError::NotStarted)?;
+    let command = command.process_group(0).stdin(input);
     // Its messages are searched, so they must not be translated.
     let command = command.env("LC_ALL", "C").stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(CommandError::NotStarted)?;
