@@ -18,7 +18,9 @@ use super::comparison::{Difference, benjamini_hochberg, median_difference};
 use super::interval::{Interval, Nominal, median_hs};
 use super::order;
 pub use runs::RunValue;
-use runs::{logs, merge_bursts, min_log_change, prewhiten, residual_autocorrelation, weights};
+use runs::{
+    logs, merge_bursts, min_log_change, prewhiten, residual_autocorrelation, spread, weights,
+};
 
 /// The number of newest points that are searched. Older ones were searched when they were new, and
 /// the time grows with the square of the points. Runs that started within an hour are one point.
@@ -255,7 +257,8 @@ impl Series {
     }
 
     /// Removes changes that are too small to report, the weakest first, since merging two segments
-    /// affects the adjacent changes.
+    /// affects the adjacent changes. A change of the level by less than single runs vary by is one
+    /// that the next run may well not show.
     fn large_enough(&self, mut found: Vec<Split>) -> Vec<Change> {
         loop {
             let bounds: Vec<usize> = [0]
@@ -267,8 +270,9 @@ impl Series {
             let judged: Vec<(Change, f64)> = around
                 .map(|(of, split)| {
                     let change = self.change([of[0], of[1], of[2]], split.p);
-                    let share = (change.to - change.from).abs()
-                        / min_log_change(&self.points[of[0]..of[2]]);
+                    let smallest = min_log_change(&self.points[of[0]..of[2]]);
+                    let spread = spread([&self.points[of[0]..of[1]], &self.points[of[1]..of[2]]]);
+                    let share = (change.to - change.from).abs() / smallest.max(spread);
                     // A change of the spread alone is not a change of the level.
                     let level = !change.interval.is_some_and(|it| it.contains(0.0));
                     (change, if level { share } else { 0.0 })

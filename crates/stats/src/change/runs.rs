@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use super::super::comparison::lag_one_autocorrelation;
-use super::super::order;
+use super::super::{order, robust};
 
 /// The value of a run in a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,6 +59,18 @@ const MIN_RELATIVE_CHANGE: f64 = 0.02;
 /// half-width of their intervals.
 pub(super) fn min_log_change(points: &[RunValue]) -> f64 {
     MIN_RELATIVE_CHANGE.max(2.0 * median_half_width(points).unwrap_or(0.0)).ln_1p()
+}
+
+/// The standard deviation between the runs of two adjacent segments, each around its own median. It
+/// is robust: one run that differs says nothing of how far the others do.
+pub(super) fn spread(segments: [&[RunValue]; 2]) -> f64 {
+    let mut residuals = Vec::new();
+    for segment in segments {
+        let logs = order::sorted(&logs(segment));
+        let level = order::median(&logs).unwrap_or(0.0);
+        residuals.extend(logs.iter().map(|log| log - level));
+    }
+    robust::mad_sd(&order::sorted(&residuals)).unwrap_or(0.0)
 }
 
 /// The half-width of a point, if it is valid.
