@@ -84,6 +84,6 @@ pub(super) fn study(arguments: &Arguments, output: &mut Output) -> anyhow::Resul
 
 /// A study with its runs, as they are shown.
 pub(super) fn last_run<'a>(study: &'a Study, runs: Option<&'a LastRuns>) -> LastRun<'a> {
-    let earlier = runs.map_or(&[][..], |it| &it.earlier);
+    let earlier = runs.map_or(&[][..], |it| it.earlier.as_slice());
     LastRun { study, record: runs.map(|it| &it.last), earlier }
 }

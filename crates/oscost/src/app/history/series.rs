@@ -15,7 +15,7 @@ use oscost_stats::change::{self, NEWEST_POINTS, PRECEDING_POINTS, WINDOW_POINTS}
 /// A fixed seed, so that a history gives the same result each time.
 const SEED: u64 = 0x6f73_636f_7374;
 /// A figure outside these bounds is not a plausible cost; an imported record may contain one.
-const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e-20..=1e20;
+pub(super) const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e-20..=1e20;
 
 /// Which series are wanted.
 pub(super) struct Query<'a> {

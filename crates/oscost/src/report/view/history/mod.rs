@@ -162,13 +162,15 @@ fn figure_with_intervals(point: &Point, style: &Style) -> String {
 pub(super) fn timeline(id: String, series: &Series) -> Timeline {
     let newest = series.points.last().map_or(1.0, |point| point.median);
     let style = Style::of(newest, series.unit);
+    // Intervals of one kind: with few runs only the newest has one between runs.
+    let is_known = series.between_run_sd.is_some();
     let run = |(number, point): (usize, &Point)| {
         let figure = figure_with_intervals(point, &style);
         let class = point.class.as_deref().unwrap_or("not classed");
         TimelineRun {
             day: day(&point.started),
             figure: point.median,
-            interval: point.between_run_ci95.or(point.interval),
+            interval: point.between_run_ci95.filter(|_| is_known).or(point.interval),
             details: vec![
                 format!("run {} of {}", number + 1, minute(&point.started)),
                 figure,
@@ -184,7 +186,7 @@ pub(super) fn timeline(id: String, series: &Series) -> Timeline {
         letter: letter(mark.part),
         text: update_text(mark),
     };
-    let which = if series.between_run_sd.is_some() { " between runs" } else { "" };
+    let which = if is_known { " between runs" } else { "" };
     Timeline {
         id,
         caption: format!(
