@@ -21,7 +21,7 @@ Examples:
   oscost study show cse221-2014        its tables, conditions and claims
   oscost run --study cse221-2014       measure it again, on this machine
   sudo oscost ab --study ph-2000       the same of one that compares two targets
-  oscost study claims                  which still hold, by your last runs of each
+  oscost study claims                  which still hold, by your last run of each
   oscost study across                  the same acts in all of them, and here
   oscost study book studies            pages of all, with pictures and lessons")]
 pub(super) struct Arguments {
@@ -38,7 +38,7 @@ enum Verb {
         /// A study, or a file of your own.
         name: String,
     },
-    /// Check the claims of all studies against the last run of each, and those before it.
+    /// Check the claims of all studies against the last runs of each.
     Claims,
     /// Show the same acts in all studies and here: in time, in cycles, in multiples.
     Across(study_across::Arguments),
