@@ -104,6 +104,12 @@ impl RunVariation {
         Self { deviation: pooled.sqrt(), degrees_of_freedom }
     }
 
+    /// The same by the runs alone, where nothing is known beforehand. `None` if no system has two.
+    pub fn without_prior(systems: &[&[RunMedian]]) -> Option<Self> {
+        let is_known = systems.iter().any(|runs| runs.len() >= 2);
+        is_known.then(|| Self::pooled(systems, Prior { deviation: 0.0, degrees_of_freedom: 0.0 }))
+    }
+
     /// This variation, if it is at least as large as this deviation, otherwise that deviation.
     #[must_use]
     pub fn at_least(self, deviation: f64) -> Self {
@@ -126,6 +132,30 @@ impl RunVariation {
 
 fn within_term(run: &RunMedian) -> VarianceTerm {
     VarianceTerm { variance: run.variance(), degrees_of_freedom: run.degrees_of_freedom() }
+}
+
+/// The mean over some runs of one system.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunMean {
+    /// The mean of their medians.
+    pub value: f64,
+    /// The interval for the long-run figure.
+    pub interval: Interval,
+}
+
+/// The mean over runs of one system, each with the same weight, and its interval. `None` below two
+/// runs.
+///
+/// It needs no prior: the variance of the medians has both parts, that between runs and that within.
+/// It is taken for at least what the repetitions explain, since a few runs may agree by chance.
+pub fn run_mean(runs: &[RunMedian], nominal: Nominal) -> Option<RunMean> {
+    let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
+    let (value, deviation) = (moments::mean(&values)?, moments::standard_deviation(&values)?);
+    let count = runs.len() as f64;
+    let within = runs.iter().map(RunMedian::variance).sum::<f64>() / count;
+    let variance = (deviation * deviation).max(within) / count;
+    let uncertainty = Uncertainty::of([VarianceTerm { variance, degrees_of_freedom: count - 1.0 }]);
+    Some(RunMean { value, interval: uncertainty.around(value, nominal) })
 }
 
 /// A difference between runs.

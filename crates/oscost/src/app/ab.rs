@@ -19,6 +19,7 @@ use super::measurement::predictions::predictions_for;
 use super::measurement::retention::{CompletedRun, Retention, observe};
 use super::measurement::run_header::{fresh_seed, run_header};
 use super::observer::Observer;
+use super::results::earlier_study_runs::MeasuredStudy;
 use super::results::gate::{self, Gate, GateMetric, GateRule};
 use super::selection::cases::{Selection, select};
 use super::selection::named_files::find_study;
@@ -177,7 +178,7 @@ pub fn ab(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome>
                 retention: request.retention,
             };
             let measured = count(&worker, &selection, counted, options)?;
-            CompletedRun { study: selection.study, ..measured }
+            CompletedRun { study: selection.study.map(MeasuredStudy::alone), ..measured }
         }
         None => {
             let mut connection = connect(&targets.base.host, &worker, options)?;
@@ -188,7 +189,7 @@ pub fn ab(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome>
             let measured = observe(&header, request.retention, observer, |listener| {
                 run::run(session, planned, listener)
             })?;
-            CompletedRun { study: selection.study, ..measured }
+            CompletedRun { study: selection.study.map(MeasuredStudy::alone), ..measured }
         }
     };
     let gate = request.gate.map(|rule| judge(&measured.record, rule));

@@ -2,8 +2,10 @@
 
 use oscost_model::record::Record;
 
+pub use super::results::earlier_study_runs::MeasuredStudy;
 pub use crate::studies::Study;
 
+use super::observer::Observer;
 use super::results::records::RecordReader;
 use super::selection::named_files::study_of;
 use crate::studies::comparison::single_target::{SingleTargetComparison, compare_single_target};
@@ -14,29 +16,33 @@ pub struct Run {
     /// Its record.
     pub record: Record,
     /// The study, if it comes with oscost.
-    pub study: Option<Study>,
+    pub study: Option<MeasuredStudy>,
 }
 
 /// The run of that name: in the store, or a record file.
-pub fn read(name: &str, samples: bool) -> anyhow::Result<Run> {
-    Ok(with_study(RecordReader::new("report").read(name, samples)?))
+pub fn read(name: &str, samples: bool, observer: &dyn Observer) -> anyhow::Result<Run> {
+    Ok(with_study(RecordReader::new("report").read(name, samples)?, observer))
 }
 
-/// A record with the study that it names.
-pub fn with_study(record: Record) -> Run {
-    Run { study: study_of(&record), record }
+/// A record with the study that it names, and its earlier runs.
+pub fn with_study(record: Record, observer: &dyn Observer) -> Run {
+    let study = study_of(&record).map(|study| MeasuredStudy::of(study, &record, observer));
+    Run { study, record }
 }
 
 /// A run of a study that compares two targets, with what was published; `None` if the run does not
 /// compare them.
 pub fn study_comparison<'a>(
-    study: &'a Study,
+    study: &'a MeasuredStudy,
     record: &'a Record,
 ) -> Option<TwoTargetComparison<'a>> {
-    compare_two_targets(study, record)
+    compare_two_targets(&study.study, record)
 }
 
 /// A run side by side with what its study published.
-pub fn side_by_side<'a>(study: &'a Study, record: &'a Record) -> SingleTargetComparison<'a> {
-    compare_single_target(study, record)
+pub fn side_by_side<'a>(
+    study: &'a MeasuredStudy,
+    record: &'a Record,
+) -> SingleTargetComparison<'a> {
+    compare_single_target(&study.study, record, &study.earlier)
 }

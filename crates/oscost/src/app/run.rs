@@ -15,6 +15,7 @@ use super::measurement::predictions::predictions_for;
 use super::measurement::retention::{CompletedRun, Retention, observe};
 use super::measurement::run_header::{fresh_seed, run_header};
 use super::observer::Observer;
+use super::results::earlier_study_runs::MeasuredStudy;
 use super::selection::cases::{Selection, select};
 use super::selection::programs::{CommandTrials, Effort, ProgramRequest, trial_budget};
 use super::selection::study_rows::{
@@ -188,7 +189,8 @@ pub fn run(request: &Request, observer: &dyn Observer) -> anyhow::Result<Complet
     let measured = observe(&header, request.retention, observer, |listener| {
         run::run_with_peer(session, peer, planned, listener)
     })?;
-    Ok(CompletedRun { study: selection.study, ..measured })
+    let with_runs = |study| MeasuredStudy::of(study, &measured.record, observer);
+    Ok(CompletedRun { study: selection.study.map(with_runs), ..measured })
 }
 
 /// Where a run measures.

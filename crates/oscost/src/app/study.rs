@@ -2,6 +2,7 @@
 
 use oscost_model::record::Record;
 
+use super::results::earlier_study_runs::earlier_study_runs;
 use super::results::records::record;
 use super::results::user_data::open_store_to_read;
 use super::selection::named_files::find_study;
@@ -34,10 +35,19 @@ pub fn programs(study: &Study) -> Vec<&'static StudyProgram> {
     found
 }
 
-/// The last run of each of these studies that was measured here, if there is one.
-pub fn last_runs(studies: &[Study]) -> anyhow::Result<Vec<Option<Record>>> {
+/// The last run of a study, and the runs of it before that one.
+#[derive(Clone, Debug)]
+pub struct LastRuns {
+    /// The last run.
+    pub last: Record,
+    /// Those before it on the same system, the newest first.
+    pub earlier: Vec<Record>,
+}
+
+/// The last runs of each of these studies that were measured here, if there are any.
+pub fn last_runs(studies: &[Study]) -> anyhow::Result<Vec<Option<LastRuns>>> {
     let store = open_store_to_read()?;
-    let mut found: Vec<Option<Record>> = studies.iter().map(|_| None).collect();
+    let mut found: Vec<Option<LastRuns>> = studies.iter().map(|_| None).collect();
     for run in store.list()? {
         // A record is read only where its command line names a study.
         let is_study = |word: &String| word == "--study" || word.starts_with("--study=");
@@ -47,11 +57,12 @@ pub fn last_runs(studies: &[Study]) -> anyhow::Result<Vec<Option<Record>>> {
         if run.imported || !run.command.iter().any(is_study) {
             continue;
         }
-        let record = record(&store, &run.id, false)?;
-        let Some(name) = record.settings.study.clone() else { continue };
-        let at = studies.iter().position(|study| study.id == name);
-        if let Some(slot) = at.and_then(|at| found.get_mut(at)).filter(|it| it.is_none()) {
-            *slot = Some(record);
+        let last = record(&store, &run.id, false)?;
+        let Some(name) = last.settings.study.clone() else { continue };
+        let Some(at) = studies.iter().position(|study| study.id == name) else { continue };
+        if found[at].is_none() {
+            let earlier = earlier_study_runs(&store, &studies[at], &last)?;
+            found[at] = Some(LastRuns { last, earlier });
         }
     }
     Ok(found)

@@ -7,7 +7,7 @@ use super::documents::{self, Document, Format, by_ending};
 use super::output::Output;
 use crate::app::UsageError;
 use crate::app::list::definitions;
-use crate::app::report::{side_by_side, study_comparison};
+use crate::app::report::{MeasuredStudy, side_by_side, study_comparison};
 use crate::report;
 use crate::report::compare::ComparisonContent;
 use crate::report::export::Sheet;
@@ -65,7 +65,7 @@ pub(super) struct RunDocument<'a> {
     /// Whether its JSON includes the raw samples.
     pub(super) samples: bool,
     /// The study that it was measured for.
-    pub(super) study: Option<&'a crate::app::report::Study>,
+    pub(super) study: Option<&'a MeasuredStudy>,
     /// What a line of its tables is.
     pub(super) table: Table,
 }

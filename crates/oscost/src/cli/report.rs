@@ -4,6 +4,7 @@ use super::exit::ExitStatus;
 use super::exports::{Exports, RunDocument, Subject, Table};
 use super::output::Output;
 use super::run_text;
+use super::terminal::Terminal;
 use super::values::{CountedArguments, plots};
 use crate::app::report::{Run, read};
 use crate::report::run::{CountedEvents, Plots};
@@ -47,7 +48,7 @@ pub(super) struct Arguments {
 pub(super) fn report(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let Arguments { run, exports, table, .. } = arguments;
     exports.check()?;
-    let run = read(run, exports.needs_samples())?;
+    let run = read(run, exports.needs_samples(), &Terminal::new())?;
     let plots = plots(arguments.plot, arguments.no_plot);
     let counted = arguments.counted.into();
     show(&RunToShow { run, samples: false, table: *table, plots, counted }, exports, output)?;

@@ -3,18 +3,18 @@
 use oscost_model::record::Record;
 
 use super::output::report_line;
-use crate::app::report::{Study, side_by_side, study_comparison};
+use crate::app::report::{MeasuredStudy, side_by_side, study_comparison};
 use crate::report;
 use crate::report::run::{CountedEvents, Plots};
 
 /// A run of one target: in the form of its study, if it has one.
 pub(super) fn single(
     record: &Record,
-    study: Option<&Study>,
+    study: Option<&MeasuredStudy>,
     plots: Plots,
     counted: CountedEvents,
 ) -> String {
-    match study.filter(|study| study.columns.is_none()) {
+    match study.filter(|it| it.study.columns.is_none()) {
         Some(study) => {
             report::terminal(&report::study::run::view(&side_by_side(study, record), record, plots))
         }
@@ -23,7 +23,7 @@ pub(super) fn single(
 }
 
 /// A run of several targets: in the form of its study, if that compares two.
-pub(super) fn comparison(record: &Record, study: Option<&Study>) -> String {
+pub(super) fn comparison(record: &Record, study: Option<&MeasuredStudy>) -> String {
     match study.and_then(|study| study_comparison(study, record)) {
         Some(comparison) => report::terminal(&report::study::ab::view(&comparison, record)),
         None => report::terminal(&report::ab::view(record)),
@@ -33,7 +33,7 @@ pub(super) fn comparison(record: &Record, study: Option<&Study>) -> String {
 /// A run in the form of the command that measured it.
 pub(super) fn any(
     record: &Record,
-    study: Option<&Study>,
+    study: Option<&MeasuredStudy>,
     plots: Plots,
     counted: CountedEvents,
 ) -> String {

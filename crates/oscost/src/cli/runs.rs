@@ -85,7 +85,8 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
             exports.check()?;
             let record = runs::export(&run, samples || exports.needs_samples())?;
             let (plots, counted) = (plots(plot, no_plot), counted.into());
-            let shown = RunToShow { run: with_study(record), samples, table, plots, counted };
+            let run = with_study(record, &Terminal::new());
+            let shown = RunToShow { run, samples, table, plots, counted };
             show(&shown, &exports, output)?;
         }
         Verb::Delete { run } => {

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use super::exit::ExitStatus;
 use super::output::{Output, report_line};
 use super::{study_across, study_book};
-use crate::app::study::{last_runs, list, programs, show};
+use crate::app::report::Study;
+use crate::app::study::{LastRuns, last_runs, list, programs, show};
 use crate::report;
 use crate::report::study::list::{self as studies, LastRun, StudyCode};
 
@@ -37,7 +38,7 @@ enum Verb {
         /// A study, or a file of your own.
         name: String,
     },
-    /// Check the claims of all studies against the last run of each.
+    /// Check the claims of all studies against the last runs of each.
     Claims,
     /// Show the same acts in all studies and here: in time, in cycles, in multiples.
     Across(study_across::Arguments),
@@ -67,11 +68,11 @@ pub(super) fn study(arguments: &Arguments, output: &mut Output) -> anyhow::Resul
         }
         Verb::Claims => {
             let studies = list();
-            let records = last_runs(&studies)?;
-            let pairs = studies.iter().zip(&records);
+            let runs = last_runs(&studies)?;
+            let pairs = studies.iter().zip(&runs);
             let last_runs: Vec<LastRun<'_>> =
-                pairs.map(|(study, record)| LastRun { study, record: record.as_ref() }).collect();
-            if records.iter().all(Option::is_none) {
+                pairs.map(|(study, runs)| last_run(study, runs.as_ref())).collect();
+            if runs.iter().all(Option::is_none) {
                 report_line("no run of a study is kept: `oscost run --study NAME` makes one");
             }
             output.write(&report::terminal(&studies::claims(&last_runs)))?;
@@ -79,4 +80,10 @@ pub(super) fn study(arguments: &Arguments, output: &mut Output) -> anyhow::Resul
         Verb::Book { folder } => study_book::write(folder)?,
     }
     Ok(ExitStatus::Success)
+}
+
+/// A study with its runs, as they are shown.
+pub(super) fn last_run<'a>(study: &'a Study, runs: Option<&'a LastRuns>) -> LastRun<'a> {
+    let earlier = runs.map_or(&[][..], |it| it.earlier.as_slice());
+    LastRun { study, record: runs.map(|it| &it.last), earlier }
 }

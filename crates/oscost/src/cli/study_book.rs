@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 
 use super::output::report_line;
+use super::study::last_run;
 use super::terminal::Terminal;
 use crate::app::output_file;
 use crate::app::study::{last_runs, list};
@@ -32,16 +33,16 @@ pub(super) fn write(folder: &Path) -> anyhow::Result<()> {
         other_runs: found.other_runs,
     };
     let studies = list();
-    let records = last_runs(&studies)?;
-    if records.iter().all(Option::is_none) {
+    let runs = last_runs(&studies)?;
+    if runs.iter().all(Option::is_none) {
         report_line(
             "no run of a study is kept: the book has what was published; `oscost run --study NAME` \
              makes one",
         );
     }
-    let pairs = studies.iter().zip(&records);
+    let pairs = studies.iter().zip(&runs);
     let last_runs: Vec<LastRun<'_>> =
-        pairs.map(|(study, record)| LastRun { study, record: record.as_ref() }).collect();
+        pairs.map(|(study, runs)| last_run(study, runs.as_ref())).collect();
     let book = book(BookContent {
         studies: &last_runs,
         figures: found.figures(),

@@ -3,7 +3,14 @@
 
 use oscost_model::record::Decomposition;
 use oscost_model::unit::{Better, Unit};
+use oscost_stats::between_runs::{RunMedian, RunVariation};
+use oscost_stats::change::WINDOW_POINTS;
+use oscost_stats::interval::{Interval, Nominal};
 use serde::Serialize;
+
+/// With fewer degrees of freedom, those of six runs of one level, the deviation between runs is not
+/// known: an interval by it would be wide or narrow by chance.
+const MIN_DEGREES_OF_FREEDOM: f64 = 5.0;
 
 /// The history of the requested cases.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +64,9 @@ pub struct Series {
     pub rejected_by_correction: bool,
     /// The autocorrelation, if it was so large that it was removed before the test.
     pub autocorrelation: Option<f64>,
+    /// The standard deviation of the figure's logarithm between runs of one level; `null` if too few
+    /// runs show it.
+    pub between_run_sd: Option<f64>,
     /// The changes, in order.
     pub changes: Vec<Change>,
     /// A provisional shift of the newest runs against those before.
@@ -69,6 +79,35 @@ pub struct Series {
     pub other_targets: Vec<String>,
 }
 
+impl Series {
+    /// Sets the intervals between runs: the runs between two changes show how far the figure varies
+    /// from run to run, which the repetitions of one run do not. A change is no variation, so each
+    /// level has its own mean.
+    pub fn set_intervals_between_runs(&mut self) {
+        let runs: Vec<Option<RunMedian>> = self.points.iter().map(Point::run_median).collect();
+        // Older runs were not searched for changes.
+        let oldest = runs.len().saturating_sub(WINDOW_POINTS);
+        let changes = self.changes.iter().map(|it| it.point);
+        let bounds: Vec<usize> =
+            std::iter::once(oldest).chain(changes).chain([runs.len()]).collect();
+        let levels: Vec<Vec<RunMedian>> = bounds
+            .windows(2)
+            .map(|of| runs.get(of[0]..of[1]).unwrap_or(&[]).iter().flatten().copied().collect())
+            .collect();
+        let levels: Vec<&[RunMedian]> = levels.iter().map(Vec::as_slice).collect();
+        let known = RunVariation::without_prior(&levels)
+            .filter(|it| it.degrees_of_freedom >= MIN_DEGREES_OF_FREEDOM);
+        self.between_run_sd = known.map(|it| it.deviation);
+        for (point, run) in self.points.iter_mut().zip(runs) {
+            let interval = known.zip(run).map(|(it, run)| it.interval(&run, Nominal::FIXED));
+            // What a run's repetitions leave open, further runs leave open too.
+            point.between_run_ci95 = interval
+                .zip(point.interval)
+                .map(|(it, [low, high])| [it.lo.exp().min(low), it.hi.exp().max(high)]);
+        }
+    }
+}
+
 /// A run in a series.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
@@ -78,8 +117,11 @@ pub struct Point {
     pub started: String,
     /// The figure, in the unit of the series.
     pub median: f64,
-    /// Its interval.
+    /// What its repetitions leave open.
     pub interval: Option<[f64; 2]>,
+    /// Where the long-run figure lies, by this run and by how far the runs of the series vary;
+    /// `null` if too few of them show it.
+    pub between_run_ci95: Option<[f64; 2]>,
     /// The noise class of the machine.
     pub class: Option<String>,
     /// Whether the run was imported.
@@ -91,6 +133,13 @@ impl Point {
     pub fn relative_half_width(&self) -> Option<f64> {
         let interval = self.interval.filter(|[low, high]| low <= high);
         interval.map(|[low, high]| (high - low) / 2.0 / self.median.abs())
+    }
+
+    /// Its figure, by its logarithm; `None` without an interval of costs.
+    fn run_median(&self) -> Option<RunMedian> {
+        let [low, high] = self.interval.filter(|[low, high]| 0.0 < *low && low <= high)?;
+        let interval = Interval { lo: low.ln(), hi: high.ln() };
+        (self.median > 0.0).then(|| RunMedian::from_interval(self.median.ln(), interval))
     }
 }
 
@@ -225,4 +274,99 @@ pub struct LeftOut {
     pub reason: String,
     /// Their number.
     pub runs: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A series of runs with these figures, each known to 1 % by its own repetitions.
+    fn series(figures: &[f64]) -> Series {
+        let point = |median: &f64| Point {
+            run: String::new(),
+            started: String::new(),
+            median: *median,
+            interval: Some([0.995 * median, 1.005 * median]),
+            between_run_ci95: None,
+            class: None,
+            imported: false,
+        };
+        Series {
+            case: String::new(),
+            target: String::new(),
+            peer: false,
+            peer_host: None,
+            unit: Unit::NsPerOp,
+            better: Better::Lower,
+            rev: 1,
+            machine_class: String::new(),
+            kernel_class: String::new(),
+            points: figures.iter().map(point).collect(),
+            older_runs: 0,
+            p: None,
+            q: None,
+            rejected_by_correction: false,
+            autocorrelation: None,
+            between_run_sd: None,
+            changes: Vec::new(),
+            recent_shift: None,
+            updates: Vec::new(),
+            left_out: Vec::new(),
+            other_targets: Vec::new(),
+        }
+    }
+
+    fn change(point: usize) -> Change {
+        Change {
+            point,
+            before: String::new(),
+            after: String::new(),
+            from: 100.0,
+            to: 150.0,
+            ratio: 1.5,
+            ci95: None,
+            p: 0.001,
+            q: 0.001,
+            decomposition: None,
+            not_decomposed: None,
+        }
+    }
+
+    #[test]
+    fn runs_that_vary_more_than_their_repetitions_have_wider_intervals_between_runs() {
+        let mut varying = series(&[95.0, 105.0, 97.0, 103.0, 95.0, 105.0, 100.0]);
+        varying.set_intervals_between_runs();
+        let [low, high] = varying.points[6].between_run_ci95.unwrap();
+        assert!(low < 92.0 && high > 108.0, "{low} {high}");
+        assert!((0.03..0.06).contains(&varying.between_run_sd.unwrap()));
+        // Runs that agree leave open what each of them does.
+        let mut equal = series(&[100.0; 7]);
+        equal.set_intervals_between_runs();
+        assert_eq!(equal.between_run_sd, Some(0.0));
+        let [low, high] = equal.points[6].between_run_ci95.unwrap();
+        assert!((99.4..=99.5).contains(&low) && (100.5..100.6).contains(&high), "{low} {high}");
+    }
+
+    #[test]
+    fn a_change_of_the_level_is_no_variation_between_runs() {
+        let levels = [[100.0, 101.0, 99.0, 100.0], [150.0, 151.5, 148.5, 150.0]].concat();
+        let mut changed = series(&levels);
+        changed.changes = vec![change(4)];
+        changed.set_intervals_between_runs();
+        assert!(changed.between_run_sd.unwrap() < 0.02, "{changed:?}");
+        changed.changes.clear();
+        changed.set_intervals_between_runs();
+        assert!(changed.between_run_sd.unwrap() > 0.1, "{changed:?}");
+    }
+
+    #[test]
+    fn too_few_runs_of_a_level_do_not_show_how_far_they_vary() {
+        let mut few = series(&[100.0, 104.0, 96.0, 100.0, 103.0]);
+        few.set_intervals_between_runs();
+        assert!(few.points.iter().all(|it| it.between_run_ci95.is_none()));
+        assert_eq!(few.between_run_sd, None);
+        let mut none = series(&[]);
+        none.set_intervals_between_runs();
+        assert_eq!(none.between_run_sd, None);
+    }
 }

@@ -13,10 +13,7 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("lmbench-1996", include_str!("../../../../studies/lmbench-1996.toml")),
     ("xen-2003", include_str!("../../../../studies/xen-2003.toml")),
     ("lebench-2019", include_str!("../../../../studies/lebench-2019.toml")),
-    (
-        "lebench-2019-mitigations",
-        include_str!("../../../../studies/lebench-2019-mitigations.toml"),
-    ),
+    ("lebench-2019-mitigations", include_str!("../../../../studies/lebench-2019-mitigations.toml")),
 ];
 
 /// The names of the studies that come with oscost.

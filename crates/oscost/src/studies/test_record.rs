@@ -1,14 +1,21 @@
 //! A record for the tests of this room.
 
+use std::sync::LazyLock;
+
 use oscost_model::record::{Record, Repetition, Row};
 
-/// A stored record with one row and one comparison, both of other cases than those of the tests.
-pub(super) fn stored_record() -> Record {
+/// Simulations need thousands of it.
+static STORED: LazyLock<Record> = LazyLock::new(|| {
     let text = include_str!("../../tests/store/run-1.json");
     let mut record: Record = serde_json::from_str(text).unwrap();
     record.comparisons.truncate(1);
     record.results.truncate(1);
     record
+});
+
+/// A stored record with one row and one comparison, both of other cases than those of the tests.
+pub(super) fn stored_record() -> Record {
+    STORED.clone()
 }
 
 /// A measured row of a case, with repetitions of these values in this order; a value that is not

@@ -79,6 +79,11 @@ fn as_json_every_point_names_its_run_and_every_change_the_runs_around_it() {
     let row = rows(&record).iter().find(|row| row["case"] == CASE).unwrap();
     assert_eq!(points[7]["median"], row["estimate"]["median"]);
     assert_eq!(points[7]["interval"], row["estimate"]["ci95"]);
+    // Between runs it lies within more than the run leaves open.
+    let end = |key: &str, at: usize| points[7][key][at].as_f64().unwrap();
+    assert!(end("between_run_ci95", 0) <= end("interval", 0));
+    assert!(end("between_run_ci95", 1) >= end("interval", 1));
+    assert!(series["between_run_sd"].as_f64().unwrap() < 0.05, "{series}");
 
     let target = sandbox.file("history.json");
     let ran =
@@ -99,6 +104,16 @@ fn runs_of_this_machine_are_in_the_history_of_their_target_until_deleted() {
     let ask = || sandbox.oscost(&["history", CASE, "--at", &target]).exits(0).stdout;
     assert!(flat(&ask()).contains(": 3 runs"), "{}", ask());
     assert!(ask().contains("3 runs: changes are looked for from "), "{}", ask());
+    // Three runs do not show how far they vary: the newest record says it, by the class of the case.
+    let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
+    let row = rows(&record).iter().find(|row| row["case"] == CASE).unwrap();
+    let found = sandbox.oscost(&["history", CASE, "--at", &target, "--json", "-"]).exits(0).json();
+    let series = &found["series"][0];
+    assert!(row["estimate"]["between_run_ci95"].is_array(), "{row}");
+    assert_eq!(series["points"][2]["between_run_ci95"], row["estimate"]["between_run_ci95"]);
+    assert!(series["points"][1]["between_run_ci95"].is_null(), "{series}");
+    assert!(series["between_run_sd"].is_null(), "{series}");
+    assert!(flat(&ask()).contains(" within the run)"), "{}", ask());
     let kept = ask();
     forget_figures(&sandbox);
     assert_eq!(ask(), kept);

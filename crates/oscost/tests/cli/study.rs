@@ -316,6 +316,27 @@ fn a_study_of_one_target_is_shown_side_by_side_with_this_machine() {
 }
 
 #[test]
+fn claims_are_judged_by_all_runs_of_a_study_and_say_so() {
+    let sandbox = Sandbox::new();
+    let host = format!("fake:{}", scenario_file("study").display());
+    let shown = |more: &[&str]| {
+        let all = ["run", "--study", "ALONE", "--quick", "--at", &host];
+        alone(&sandbox, &[&all[..], more].concat()).exits(0).stdout
+    };
+    assert!(shown(&["--seed", "1"]).contains("here: does not hold\n"));
+    assert!(shown(&["--seed", "2"]).contains("here: does not hold over 2 runs"));
+    shown(&["--seed", "3"]);
+    let fourth = shown(&["--seed", "4"]);
+    fits_width(&fourth);
+    assert!(fourth.contains("here: does not hold over 4 runs"), "{fourth}");
+    // Counts repeat: one run decides.
+    assert!(fourth.contains("here: holds\n"), "{fourth}");
+    // A run that is not kept has no place among the others.
+    let apart = shown(&["--seed", "5", "--no-store"]);
+    assert!(apart.contains("here: does not hold\n"), "{apart}");
+}
+
+#[test]
 fn a_study_is_shown_as_published_without_measuring() {
     let sandbox = Sandbox::new();
     let ran = alone(&sandbox, &["study", "show", "ALONE"]).exits(0);

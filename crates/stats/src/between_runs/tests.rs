@@ -224,3 +224,40 @@ fn one_noisy_run_of_several_has_its_own_degrees_of_freedom() {
     assert!((term.degrees_of_freedom - 5.0).abs() < 0.1, "{term:?}");
     assert_eq!(mean_term(&[run(0.1); 5]).degrees_of_freedom.round(), 25.0);
 }
+
+#[test]
+fn the_mean_over_runs_has_an_interval_that_holds_the_long_run_figure_without_a_prior() {
+    const CASES: usize = 6_000;
+    // Runs that vary by less than their repetitions show, by as much, and by far more.
+    for (between, accepted) in [(0.0, 0.94..1.0), (0.02, 0.94..0.99), (0.2, 0.94..0.96)] {
+        for runs in [4, 6, 11] {
+            let mut random = Random(Xoshiro256PlusPlus::seed_from_u64(31 + runs));
+            let held = (0..CASES).filter(|_| {
+                let all: Vec<RunMedian> = (0..runs).map(|_| random.run(between)).collect();
+                run_mean(&all, Nominal::FIXED).unwrap().interval.contains(0.0)
+            });
+            let share = held.count() as f64 / CASES as f64;
+            assert!(accepted.contains(&share), "{runs} runs that vary by {between}: {share}");
+        }
+    }
+}
+
+#[test]
+fn runs_that_agree_by_chance_leave_open_what_their_repetitions_do() {
+    let run = |value: f64| RunMedian { value, standard_error: 0.01, count: 10 };
+    let agreeing = run_mean(&[run(2.0); 4], Nominal::FIXED).unwrap();
+    assert_eq!(agreeing.value, 2.0);
+    // Student's distribution with three degrees of freedom: 3.182.
+    assert!((agreeing.interval.half_width() - 3.182 * 0.005).abs() < 1e-5, "{agreeing:?}");
+    assert_eq!(run_mean(&[run(2.0)], Nominal::FIXED), None);
+}
+
+#[test]
+fn without_a_prior_two_runs_of_a_system_are_needed() {
+    let run = |value: f64| RunMedian { value, standard_error: 0.0, count: 10 };
+    let (one, two) = ([run(0.0)], [run(0.0), run(0.2)]);
+    assert_eq!(RunVariation::without_prior(&[&one, &one]), None);
+    let found = RunVariation::without_prior(&[&one, &two]).unwrap();
+    assert!((found.deviation - 0.02f64.sqrt()).abs() < 1e-12, "{found:?}");
+    assert_eq!(found.degrees_of_freedom, 1.0);
+}

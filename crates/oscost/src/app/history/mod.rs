@@ -6,8 +6,9 @@ mod selector;
 mod series;
 mod updates;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use oscost_model::record::Record;
 use oscost_model::target::Target;
 
 pub use crate::estimate::history::History;
@@ -15,7 +16,12 @@ pub use crate::estimate::history::History;
 use super::error::UsageError;
 use super::observer::Observer;
 use super::results::figures::{self, RunsWithoutFigures};
+use super::results::records::load;
 use super::results::user_data::open_store_to_read;
+use crate::store::Store;
+
+/// The maximum number of records that are read: of more series none is shown in full.
+const MAX_RECORDS: usize = 10;
 
 /// Which cases, and how far back.
 #[derive(Clone, Debug)]
@@ -50,6 +56,39 @@ pub fn history(request: &Request, observer: &dyn Observer) -> anyhow::Result<His
     let mut found = series::history(&kept, &query, without);
     if found.named {
         causes::add_causes(&store, &mut found.series);
+        set_newest_intervals(&store, &mut found, observer);
     }
     Ok(found)
+}
+
+/// Sets the interval between runs of the newest run of those series whose runs are too few to show
+/// how far they vary: its record has one, by the class of the case.
+fn set_newest_intervals(store: &Store, found: &mut History, observer: &dyn Observer) {
+    let mut records: BTreeMap<String, Option<Record>> = BTreeMap::new();
+    for series in found.series.iter_mut().filter(|it| it.between_run_sd.is_none()) {
+        let Some(newest) = series.points.last_mut() else { continue };
+        if !records.contains_key(&newest.run) {
+            if records.len() == MAX_RECORDS {
+                return;
+            }
+            let record = load(store, &newest.run, false).map_err(|error| {
+                observer.note(&format!("its interval between runs is not shown: {error:#}"));
+            });
+            records.insert(newest.run.clone(), record.ok());
+        }
+        let record = records.get(&newest.run).and_then(Option::as_ref);
+        let row = record.and_then(|it| {
+            it.results.iter().find(|row| {
+                row.case == series.case
+                    && row.target.text == series.target
+                    && row.target.peer.is_some() == series.peer
+            })
+        });
+        let interval = row.and_then(|row| row.estimate.as_ref()?.between_run_ci95);
+        // An imported record may contain anything.
+        newest.between_run_ci95 = interval.filter(|[low, high]| {
+            [low, high].into_iter().all(|end| series::PLAUSIBLE.contains(end))
+                && (*low..=*high).contains(&newest.median)
+        });
+    }
 }

@@ -15,7 +15,7 @@ use oscost_stats::change::{self, NEWEST_POINTS, PRECEDING_POINTS, WINDOW_POINTS}
 /// A fixed seed, so that a history gives the same result each time.
 const SEED: u64 = 0x6f73_636f_7374;
 /// A figure outside these bounds is not a plausible cost; an imported record may contain one.
-const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e-20..=1e20;
+pub(super) const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e-20..=1e20;
 
 /// Which series are wanted.
 pub(super) struct Query<'a> {
@@ -140,6 +140,7 @@ fn series_of_case<'a>(found: &[RunFigure<'a>], query: &Query<'_>) -> Option<Seri
         p: None,
         rejected_by_correction: false,
         autocorrelation: None,
+        between_run_sd: None,
         q: None,
         changes: Vec::new(),
         recent_shift: None,
@@ -243,6 +244,7 @@ fn point(it: &RunFigure<'_>) -> Point {
         started: it.run.started.clone(),
         median: it.figure.median,
         interval: it.figure.interval,
+        between_run_ci95: None,
         class: it.machine.and_then(|state| state.class.clone()),
         imported: it.run.imported,
     }
@@ -270,6 +272,7 @@ fn find_changes(all: &mut [Series]) {
             let changes = found.changes.iter();
             series.changes = changes.map(|it| changed(&series.points, it, found.q)).collect();
         }
+        series.set_intervals_between_runs();
         // A change at the newest runs says the same, with more evidence.
         let last = series.changes.last().map(|it| it.point);
         let is_new = |it: &change::RecentShift| last.is_none_or(|last| last < it.first);

@@ -6,6 +6,7 @@ use oscost_model::record::{Record, RowOutcome};
 
 use crate::app::observer::Observer;
 use crate::app::results::earlier_runs::runs_before;
+use crate::app::results::earlier_study_runs::MeasuredStudy;
 use crate::app::results::figures::keep_figures;
 use crate::estimate::Assembler;
 use crate::estimate::between_runs::variations;
@@ -13,7 +14,6 @@ use crate::hosts::HostError;
 use crate::plan;
 use crate::run::{Observer as RunObserver, RunEnd, RunError};
 use crate::store::{Cause, Store, StoreError};
-use crate::studies::Study;
 
 /// What is kept of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct CompletedRun {
     /// The record.
     pub record: Record,
     /// The study that it was measured for.
-    pub study: Option<Study>,
+    pub study: Option<MeasuredStudy>,
     /// The id under which it is kept, if it is.
     pub kept_as: Option<String>,
     /// How the run ended.

@@ -98,11 +98,21 @@ fn is_same_case(one: &Figure, other: &Figure) -> bool {
 
 /// Whether two figures are of one machine with one kernel in one configuration, by one worker.
 fn is_same_system(one: &Summary, of_one: &Figure, other: &Summary, of_other: &Figure) -> bool {
-    let state = |summary: &Summary, figure: &Figure| {
-        let state = summary.machine_states.get(figure.machine?)?;
+    is_same_machine(one, of_one.machine, other, of_other.machine)
+}
+
+/// The same of two machines, by their indices in their runs.
+pub(super) fn is_same_machine(
+    one: &Summary,
+    in_one: Option<usize>,
+    other: &Summary,
+    in_other: Option<usize>,
+) -> bool {
+    let state = |summary: &Summary, machine: Option<usize>| {
+        let state = summary.machine_states.get(machine?)?;
         Some(MachineState { class: None, ..state.clone() })
     };
-    let (one_state, other_state) = (state(one, of_one), state(other, of_other));
+    let (one_state, other_state) = (state(one, in_one), state(other, in_other));
     one.worker == other.worker && one_state.is_some() && one_state == other_state
 }
 

@@ -121,7 +121,7 @@ fn program_identity(record: &Record, row: &Row) -> Option<String> {
 }
 
 /// The values of an option on a command line, in order; the words after `--` belong to a program.
-fn options<'a>(command: &'a [String], name: &str) -> Vec<&'a str> {
+pub(super) fn options<'a>(command: &'a [String], name: &str) -> Vec<&'a str> {
     let mut words = command.iter().take_while(|it| *it != "--");
     let mut values = Vec::new();
     while let Some(word) = words.next() {

@@ -1,6 +1,7 @@
 //! What is kept: the store, records, figures for histories, profiles; and what a gate makes of it.
 
 pub(super) mod earlier_runs;
+pub(super) mod earlier_study_runs;
 pub(super) mod figures;
 pub(super) mod gate;
 pub(super) mod profile_files;

@@ -15,8 +15,10 @@ use crate::studies::study::Placement;
 pub struct JudgedClaim<'a> {
     /// The claim.
     pub claim: &'a Claim,
-    /// The verdict of this run.
+    /// The verdict.
     pub verdict: Verdict,
+    /// How many runs it rests on: this one, and earlier ones of the same study on the same system.
+    pub runs: usize,
     /// What decides it, where the figures do not show it at once.
     pub because: Option<String>,
     /// The figures by which it is judged.
@@ -53,6 +55,8 @@ pub enum Basis {
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
+    /// How many runs it rests on.
+    pub runs: usize,
     /// What decides it, where the values do not show it at once.
     pub because: Option<String>,
     /// The value of each quantity.

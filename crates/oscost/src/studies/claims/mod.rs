@@ -6,6 +6,7 @@ pub mod equal_added_cost;
 pub mod judgement;
 pub mod published_result;
 pub mod quantity;
+mod several_runs;
 pub(super) mod single_target_judgement;
 pub(super) mod two_targets_judgement;
 pub mod verdict;

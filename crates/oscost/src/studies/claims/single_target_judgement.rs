@@ -14,6 +14,7 @@ use super::published_result::published_result;
 use super::quantity::{
     EQUAL_FACTOR, Extreme, ExtremeRatio, Measure, Quantity, SeriesPoint, saturation_index,
 };
+use super::several_runs::{RunRounds, estimate};
 use super::two_targets_judgement::judge_two_targets;
 use super::verdict::{MIN_ROUNDS, Verdict};
 use crate::studies::figures::rounds::{IntervalEstimate, Rounds};
@@ -44,11 +45,28 @@ pub(in crate::studies) struct RunFigures {
     pub(in crate::studies) nominal: Nominal,
 }
 
-/// Judges a claim on one target.
+impl RunFigures {
+    /// Its figures by round on which verdicts of this basis rest.
+    fn rounds_of(&self, basis: Basis) -> RunRounds<'_> {
+        let rates = self.rates;
+        match basis {
+            Basis::StudyStatistic => {
+                let over_all_ops = Some(&self.over_all_ops);
+                RunRounds { rounds: &self.by_study, over_all_ops, rates }
+            }
+            Basis::OwnEstimates | Basis::Counts => {
+                RunRounds { rounds: &self.own, over_all_ops: None, rates }
+            }
+        }
+    }
+}
+
+/// Judges a claim on one target by a run, and by earlier ones of the same study on the same system.
 pub(in crate::studies) fn judge_single_target<'a>(
     study: &Study,
     claim: &'a Claim,
     run: &RunFigures,
+    earlier: &[RunFigures],
 ) -> JudgedClaim<'a> {
     let Criterion::Within(quantities) = &claim.criterion else {
         return judge_two_targets(study, claim, &[], None);
@@ -60,7 +78,7 @@ pub(in crate::studies) fn judge_single_target<'a>(
             let key = |key: &str| study.key_in(key, placement);
             let quantities: Vec<Quantity> =
                 quantities.iter().map(|it| it.with_keys(&key)).collect();
-            judge_placed(study, placement, &quantities, run)
+            judge_placed(study, placement, &quantities, Runs { run, earlier })
         })
         .collect();
     let by: Vec<(Placement, &Verdict)> =
@@ -71,6 +89,7 @@ pub(in crate::studies) fn judge_single_target<'a>(
     JudgedClaim {
         claim,
         verdict,
+        runs: placed.iter().map(|it| it.judgement.runs).min().unwrap_or(1),
         because: first.and_then(|it| it.judgement.because.clone()),
         basis: first.map_or(Basis::OwnEstimates, |it| it.basis),
         added: None,
@@ -123,13 +142,21 @@ fn difference(methods: &[StudyMethod]) -> String {
 const COARSE: &str = "by oscost's own estimates, since the smallest op is only a few steps of the \
                       clock here";
 
+/// A run, and earlier ones of the same study on the same system.
+#[derive(Clone, Copy)]
+struct Runs<'a> {
+    run: &'a RunFigures,
+    earlier: &'a [RunFigures],
+}
+
 /// Judges quantities in one placement.
 fn judge_placed(
     study: &Study,
     placement: Placement,
     quantities: &[Quantity],
-    run: &RunFigures,
+    runs: Runs<'_>,
 ) -> PlacedJudgement {
+    let run = runs.run;
     let keys: Vec<&str> = quantities.iter().flat_map(|it| it.measure.keys()).collect();
     let is_count = quantities.iter().all(|it| it.measure.is_count());
     // Rows without any figure are missing either way.
@@ -143,17 +170,14 @@ fn judge_placed(
         (false, true) => Basis::StudyStatistic,
         (false, false) => Basis::OwnEstimates,
     };
-    let judge = |rounds, over_all_ops| {
-        let judgement = Figures { run, rounds, over_all_ops }.judge(quantities);
-        match unsound_reason(study, &keys, is_count, run) {
-            Some(why) => Judgement { verdict: Verdict::Undecided(why), because: None, ..judgement },
-            None => judgement,
+    let judge = |basis| match unsound_reason(study, &keys, is_count, run) {
+        Some(why) => {
+            let judgement = Figures::of(run, basis).judge(quantities);
+            Judgement { verdict: Verdict::Undecided(why), because: None, ..judgement }
         }
+        None => judge_over_runs(study, quantities, runs, basis),
     };
-    let mut judgement = match basis {
-        Basis::StudyStatistic => judge(&run.by_study, Some(&run.over_all_ops)),
-        Basis::OwnEstimates | Basis::Counts => judge(&run.own, None),
-    };
+    let mut judgement = judge(basis);
     if is_coarse && basis == Basis::OwnEstimates && judgement.because.is_none() {
         judgement.because = Some(COARSE.to_owned());
     }
@@ -161,8 +185,82 @@ fn judge_placed(
         placement,
         basis,
         judgement,
-        own: (basis == Basis::StudyStatistic).then(|| judge(&run.own, None)),
+        own: (basis == Basis::StudyStatistic).then(|| judge(Basis::OwnEstimates)),
     }
+}
+
+/// Judges quantities by a run and by those earlier ones that have them all, in the order of time. No
+/// verdict is against one that some of the runs had before: noise would turn it from run to run.
+fn judge_over_runs(
+    study: &Study,
+    quantities: &[Quantity],
+    Runs { run, earlier }: Runs<'_>,
+    basis: Basis,
+) -> Judgement {
+    let figures = Figures::of(run, basis);
+    let measures = figures.measures(quantities).into_iter().map(|(_, measure)| measure);
+    // Counts repeat.
+    let measures: Vec<Measure> = measures.filter(|it| !it.is_count()).collect();
+    let keys: Vec<&str> = measures.iter().flat_map(Measure::keys).collect();
+    let has_all = |rounds: &RunRounds<'_>| measures.iter().all(|it| rounds.has(it));
+    if basis == Basis::Counts || !has_all(&figures.this) {
+        return figures.judge(quantities);
+    }
+    let is_usable = |other: &&RunFigures| {
+        let is_coarse =
+            basis == Basis::StudyStatistic && keys.iter().any(|key| other.coarse.contains(*key));
+        let is_sound = unsound_reason(study, &keys, false, other).is_none();
+        is_sound && !is_coarse && has_all(&other.rounds_of(basis))
+    };
+    // The oldest first.
+    let before: Vec<&RunFigures> = earlier.iter().rev().filter(is_usable).collect();
+    let mut decided: Vec<DecidedVerdict> = Vec::new();
+    for (at, other) in before.iter().enumerate() {
+        judge_last(quantities, other, &before[..at], basis, &mut decided);
+    }
+    judge_last(quantities, run, &before, basis, &mut decided)
+}
+
+/// A verdict other than undecided.
+struct DecidedVerdict {
+    verdict: Verdict,
+    /// How many runs it rested on.
+    runs: usize,
+}
+
+/// Judges quantities by a run and all before it, the oldest first. `decided` has the verdicts of
+/// these, alone and together, and gets those of the run.
+fn judge_last(
+    quantities: &[Quantity],
+    run: &RunFigures,
+    before: &[&RunFigures],
+    basis: Basis,
+    decided: &mut Vec<DecidedVerdict>,
+) -> Judgement {
+    let alone = Figures::of(run, basis).judge(quantities);
+    if alone.verdict.is_decided() {
+        decided.push(DecidedVerdict { verdict: alone.verdict.clone(), runs: 1 });
+    }
+    if before.is_empty() {
+        return alone;
+    }
+    let earlier = before.iter().map(|it| it.rounds_of(basis)).collect();
+    let together = Figures { earlier, ..Figures::of(run, basis) }.judge(quantities);
+    if !together.verdict.is_decided() {
+        return together;
+    }
+    let against = decided.iter().find(|it| !it.verdict.is_same(&together.verdict));
+    let Some(DecidedVerdict { verdict, runs }) = against else {
+        decided.push(DecidedVerdict { verdict: together.verdict.clone(), runs: together.runs });
+        return together;
+    };
+    let which = match runs {
+        1 => "one of them alone".to_owned(),
+        several => format!("the first {several} of them"),
+    };
+    let (all, some) = (together.verdict.sentence(), verdict.sentence());
+    let why = format!("all together say that {all}, and {which} that {some}");
+    Judgement { verdict: Verdict::Undecided(why), because: None, ..together }
 }
 
 /// Why no verdict may rest on these rows; counts do not depend on noise.
@@ -186,9 +284,9 @@ fn unsound_reason(
 /// The figures by which quantities are judged.
 struct Figures<'a> {
     run: &'a RunFigures,
-    rounds: &'a Rounds,
-    /// The figures over all ops, if they are not the medians over the rounds.
-    over_all_ops: Option<&'a BTreeMap<String, f64>>,
+    this: RunRounds<'a>,
+    /// Those of earlier runs.
+    earlier: Vec<RunRounds<'a>>,
 }
 
 /// A part of a quantity that is compared with the bounds by itself.
@@ -215,24 +313,20 @@ impl Part<'_> {
     }
 }
 
-impl Figures<'_> {
+impl<'a> Figures<'a> {
+    /// Those of a run alone.
+    fn of(run: &'a RunFigures, basis: Basis) -> Self {
+        Self { run, this: run.rounds_of(basis), earlier: Vec::new() }
+    }
+
     fn estimate(&self, measure: &Measure, nominal: Nominal) -> Option<IntervalEstimate> {
-        let rates = self.run.rates;
         if measure.is_count() {
-            let value = measure.value(&|key| self.run.calls.get(key).copied(), rates)?;
+            let value = measure.value(&|key| self.run.calls.get(key).copied(), self.run.rates)?;
             let interval = Some(Interval { lo: value, hi: value });
             return Some(IntervalEstimate { value, interval });
         }
-        let measure = measure.restricted_to(|key| self.rounds.has(key));
-        let by_round =
-            self.rounds.estimate(&measure.keys(), nominal, &|of| measure.value(of, rates))?;
-        let Some(over_all_ops) = self.over_all_ops else { return Some(by_round) };
-        // What is judged is what the tables show: a statistic such as the minimum still moves with
-        // the number of ops, and its values in the rounds may be on one side of it.
-        let value = measure.value(&|key| over_all_ops.get(key).copied(), rates)?;
-        let interval =
-            by_round.interval.map(|it| Interval { lo: it.lo.min(value), hi: it.hi.max(value) });
-        Some(IntervalEstimate { value, interval })
+        let measure = measure.restricted_to(|key| self.this.rounds.has(key));
+        estimate(&self.this, &self.earlier, &measure, nominal)
     }
 
     /// The value of a quantity; of an extreme, that of the extreme ratio.
@@ -253,7 +347,7 @@ impl Figures<'_> {
 
     /// The ratios of which a measure is the largest or the smallest, if it is one.
     fn extreme_ratio(&self, measure: &Measure) -> Option<ExtremeRatio> {
-        match measure.restricted_to(|key| self.rounds.has(key)) {
+        match measure.restricted_to(|key| self.this.rounds.has(key)) {
             Measure::Retention(points) => {
                 let ratios = self.beyond_saturation(&points);
                 (!ratios.is_empty()).then_some(ExtremeRatio { extreme: Extreme::Smallest, ratios })
@@ -265,7 +359,7 @@ impl Figures<'_> {
     /// The rate of each point beyond the saturation over the largest: which these are is decided by
     /// the medians of their figures.
     fn beyond_saturation(&self, points: &[SeriesPoint]) -> Vec<Measure> {
-        let median = |it: &SeriesPoint| Some((it.number as f64, self.rounds.median(&it.key)?));
+        let median = |it: &SeriesPoint| Some((it.number as f64, self.this.rounds.median(&it.key)?));
         let medians: Option<Vec<(f64, f64)>> = points.iter().map(median).collect();
         let found = medians.and_then(|medians| {
             let by_rate =
@@ -277,18 +371,27 @@ impl Figures<'_> {
         later.map(|at| Measure::Ratio(points[at].key.clone(), points[peak].key.clone())).collect()
     }
 
-    fn judge(&self, quantities: &[Quantity]) -> Judgement {
-        let values: Vec<Option<IntervalEstimate>> =
-            quantities.iter().map(|it| self.value(it)).collect();
+    /// What is compared with the bounds: of an extreme, each of its ratios.
+    fn measures<'q>(&self, quantities: &'q [Quantity]) -> Vec<(&'q Quantity, Measure)> {
         let mut measures: Vec<(&Quantity, Measure)> = Vec::new();
         for quantity in quantities {
             match self.extreme_ratio(&quantity.measure) {
                 Some(extreme) => {
                     measures.extend(extreme.ratios.into_iter().map(|it| (quantity, it)))
                 }
-                None => measures.push((quantity, quantity.measure.clone())),
+                None => {
+                    let measure = quantity.measure.restricted_to(|key| self.this.rounds.has(key));
+                    measures.push((quantity, measure));
+                }
             }
         }
+        measures
+    }
+
+    fn judge(&self, quantities: &[Quantity]) -> Judgement {
+        let values: Vec<Option<IntervalEstimate>> =
+            quantities.iter().map(|it| self.value(it)).collect();
+        let measures = self.measures(quantities);
         // That all parts hold needs only the interval of each, since one that holds by chance is not
         // enough. That one of many fails is concluded only from intervals that are valid together.
         let nominal = self.run.nominal;
@@ -323,7 +426,7 @@ impl Figures<'_> {
                 Some(format!("within {within:.0} %: {}{others}", names.join(", "))),
             )
         };
-        Judgement { verdict, because, values }
+        Judgement { verdict, runs: 1 + self.earlier.len(), because, values }
     }
 
     /// How far a rate falls beyond its saturation.
@@ -332,7 +435,7 @@ impl Figures<'_> {
         let Measure::Ratio(of, _) = &part.measure else { return None };
         let share = self.value(part.quantity)?.value;
         let at = points.iter().find(|point| point.key == *of)?;
-        let lowest = points.iter().filter_map(|it| Some((it, self.rounds.median(&it.key)?)));
+        let lowest = points.iter().filter_map(|it| Some((it, self.this.rounds.median(&it.key)?)));
         let lowest = lowest
             .filter(|(it, _)| it.number >= at.number)
             .min_by(|(_, one), (_, other)| one.total_cmp(other))?;
@@ -347,7 +450,7 @@ impl Figures<'_> {
     ) -> String {
         let missing = quantities.iter().zip(values).find(|(_, estimate)| estimate.is_none());
         if let Some((quantity, _)) = missing {
-            let measured = quantity.measure.keys().iter().all(|key| self.rounds.has(key));
+            let measured = quantity.measure.keys().iter().all(|key| self.this.rounds.has(key));
             let why = match (quantity.measure.is_count(), measured) {
                 (true, _) => {
                     "not all of its rows were counted: in a quick run programs are with --calls only"

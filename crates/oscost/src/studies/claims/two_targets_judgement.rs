@@ -46,6 +46,7 @@ pub(in crate::studies) fn judge_two_targets<'a>(
     let mut judged = JudgedClaim {
         claim,
         verdict: Verdict::Undecided("it is a claim on one target".to_owned()),
+        runs: 1,
         because: None,
         basis: Basis::OwnEstimates,
         added: None,

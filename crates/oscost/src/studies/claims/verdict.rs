@@ -46,6 +46,11 @@ impl Verdict {
         }
     }
 
+    /// Whether it says something of the claim.
+    pub fn is_decided(&self) -> bool {
+        !matches!(self, Verdict::Undecided(_))
+    }
+
     /// Whether both are the same, whatever the reasons of undecided ones.
     pub fn is_same(&self, other: &Verdict) -> bool {
         self.text() == other.text()

@@ -105,17 +105,44 @@ pub struct PredictionComparison<'a> {
     pub floor: Option<f64>,
 }
 
-/// Joins a run with a study of one target.
+/// Joins a run with a study of one target. Earlier runs of the same study on the same system, the
+/// newest first, add to its verdicts alone.
 pub fn compare_single_target<'a>(
     study: &'a Study,
     record: &'a Record,
+    earlier: &[Record],
 ) -> SingleTargetComparison<'a> {
     let rates = ClockRates::of(record);
     let clock = record.machines.first().and_then(|machine| machine.clock.as_ref());
     let clock_ns = clock.map(|clock| clock.c_in_ns);
-    let clock_step_ns = clock.map(|clock| clock.q_ns);
     let measured = |row: &TableRow| measured_row(record, row);
     let nominal = Nominal::from_run_level(record.settings.nominal);
+    let figures = run_figures(study, record);
+    let earlier: Vec<RunFigures> = earlier.iter().map(|it| run_figures(study, it)).collect();
+    let claims = study.claims.iter();
+    let claims = claims.map(|claim| judge_single_target(study, claim, &figures, &earlier));
+    let rounds = &figures.own;
+    let tables = study.tables.iter().map(|table| {
+        let all: Vec<Option<&Row>> = table.rows.iter().map(measured).collect();
+        let join = TableJoin { study, table, all: &all, rounds, rates, clock_ns, nominal };
+        let rows = (0..table.rows.len()).map(|at| join.row(at));
+        SingleTargetTable { table, rows: rows.collect() }
+    });
+    SingleTargetComparison {
+        study,
+        clock_rates: rates,
+        clock_step_ns: clock.map(|clock| clock.q_ns),
+        tables: tables.collect(),
+        conditions: condition::judge_all(&study.conditions, record),
+        claims: claims.collect(),
+    }
+}
+
+/// The figures of a run for the claims of a study.
+fn run_figures(study: &Study, record: &Record) -> RunFigures {
+    let clock = record.machines.first().and_then(|machine| machine.clock.as_ref());
+    let clock_ns = clock.map(|clock| clock.c_in_ns);
+    let clock_step_ns = clock.map(|clock| clock.q_ns);
     let mut figures = RunFigures {
         by_study: Rounds::default(),
         over_all_ops: BTreeMap::new(),
@@ -125,11 +152,11 @@ pub fn compare_single_target<'a>(
         study_methods: BTreeMap::new(),
         unsound_rows: BTreeMap::new(),
         unsound_run: record.conditions.first().and_then(Conditions::not_claimable_reason),
-        rates,
-        nominal,
+        rates: ClockRates::of(record),
+        nominal: Nominal::from_run_level(record.settings.nominal),
     };
     for row in study.rows() {
-        let Some(measured) = measured(row) else { continue };
+        let Some(measured) = measured_row(record, row) else { continue };
         figures.own.add(row, measured);
         if let Some(by_study) = row_statistic(row, measured, clock_ns) {
             figures.by_study.insert(row.key(), by_study.by_round);
@@ -151,23 +178,7 @@ pub fn compare_single_target<'a>(
             figures.calls.insert(row.key(), counted);
         }
     }
-    let claims = study.claims.iter();
-    let claims = claims.map(|claim| judge_single_target(study, claim, &figures));
-    let rounds = &figures.own;
-    let tables = study.tables.iter().map(|table| {
-        let all: Vec<Option<&Row>> = table.rows.iter().map(measured).collect();
-        let join = TableJoin { study, table, all: &all, rounds, rates, clock_ns, nominal };
-        let rows = (0..table.rows.len()).map(|at| join.row(at));
-        SingleTargetTable { table, rows: rows.collect() }
-    });
-    SingleTargetComparison {
-        study,
-        clock_rates: rates,
-        clock_step_ns,
-        tables: tables.collect(),
-        conditions: condition::judge_all(&study.conditions, record),
-        claims: claims.collect(),
-    }
+    figures
 }
 
 /// The run's row of a study's row.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use oscost_stats::change::{MIN_POINTS, WINDOW_POINTS};
 use serde::Serialize;
 
-use crate::estimate::history::{Change, History, LeftOut, Series, Update, UpdatedPart};
+use crate::estimate::history::{Change, History, LeftOut, Point, Series, Update, UpdatedPart};
 use crate::report::figures::Style;
 use crate::report::text::{class_text, day, minute, plain, shortest_unique};
 use crate::report::view::document::timeline::{
@@ -127,11 +127,13 @@ fn section(series: &Series, is_alone: bool) -> Section {
     }
     head.extend(points.last().map(|last| {
         let style = Style::of(last.median, series.unit);
-        let interval = last
-            .interval
-            .map(|[low, high]| format!(" ({} .. {})", style.number(low), style.number(high)));
-        format!("newest: {}{}", style.with_unit(last.median), interval.unwrap_or_default())
+        format!("newest: {}", figure_with_intervals(last, &style))
     }));
+    head.extend(
+        series.between_run_sd.map(|sd| {
+            format!("runs of one level vary by {:.1} % (standard deviation)", 100.0 * sd)
+        }),
+    );
     let sentences = sentences(series);
     let blocks = match is_alone {
         true => {
@@ -145,23 +147,30 @@ fn section(series: &Series, is_alone: bool) -> Section {
     Section { title, blocks, ..Section::default() }
 }
 
+/// A figure with its intervals: between runs, if it is known, and what the run's own repetitions
+/// leave open.
+fn figure_with_intervals(point: &Point, style: &Style) -> String {
+    let ends = |[low, high]: [f64; 2]| format!("{} .. {}", style.number(low), style.number(high));
+    let between = point.between_run_ci95.map(ends);
+    let within = point.interval.map(|it| format!("{} within the run", ends(it)));
+    let intervals: Vec<String> = between.into_iter().chain(within).collect();
+    let figure = style.with_unit(point.median);
+    if intervals.is_empty() { figure } else { format!("{figure} ({})", intervals.join("; ")) }
+}
+
 /// A series as a timeline.
 pub(super) fn timeline(id: String, series: &Series) -> Timeline {
     let newest = series.points.last().map_or(1.0, |point| point.median);
     let style = Style::of(newest, series.unit);
-    let run = |(number, point): (usize, &crate::estimate::history::Point)| {
-        let figure = style.with_unit(point.median);
-        let figure = match point.interval {
-            Some([low, high]) => {
-                format!("{figure} ({} .. {})", style.number(low), style.number(high))
-            }
-            None => figure,
-        };
+    // Intervals of one kind: with few runs only the newest has one between runs.
+    let is_known = series.between_run_sd.is_some();
+    let run = |(number, point): (usize, &Point)| {
+        let figure = figure_with_intervals(point, &style);
         let class = point.class.as_deref().unwrap_or("not classed");
         TimelineRun {
             day: day(&point.started),
             figure: point.median,
-            interval: point.interval,
+            interval: point.between_run_ci95.filter(|_| is_known).or(point.interval),
             details: vec![
                 format!("run {} of {}", number + 1, minute(&point.started)),
                 figure,
@@ -177,10 +186,11 @@ pub(super) fn timeline(id: String, series: &Series) -> Timeline {
         letter: letter(mark.part),
         text: update_text(mark),
     };
+    let which = if is_known { " between runs" } else { "" };
     Timeline {
         id,
         caption: format!(
-            "{} at {}: {} runs with their 95 % intervals; lines are medians between changes, \
+            "{} at {}: {} runs with their 95 % intervals{which}; lines are medians between changes, \
              symbols at the bottom are updates.",
             plain(&series.case),
             plain(&series.target),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use oscost_model::unit::{Better, Unit};
 
 use super::*;
-use crate::estimate::history::{Point, RecentShift};
+use crate::estimate::history::RecentShift;
 
 fn point(number: usize, median: f64) -> Point {
     Point {
@@ -13,6 +13,7 @@ fn point(number: usize, median: f64) -> Point {
         started: format!("2026-{:02}-{:02}T08:15:00Z", 9 + number / 28, 1 + number % 28),
         median,
         interval: Some([median * 0.995, median * 1.005]),
+        between_run_ci95: None,
         class: Some("quiet".to_owned()),
         imported: false,
     }
@@ -53,6 +54,7 @@ fn series(count: usize, step: usize) -> Series {
         p: Some(0.005),
         rejected_by_correction: false,
         autocorrelation: None,
+        between_run_sd: None,
         q: Some(0.0125),
         changes: changed.into_iter().collect(),
         recent_shift: None,
@@ -225,6 +227,26 @@ fn an_interval_that_ends_before_it_begins_is_not_drawn() {
     one.points[10].interval = Some([130.0, 110.0]);
     assert_eq!(one.points[10].relative_half_width(), None);
     fits(&text(&history(true, vec![one])));
+}
+
+#[test]
+fn the_interval_between_runs_is_shown_first_and_drawn_where_it_is_known() {
+    let mut one = series(60, usize::MAX);
+    let shown = flat(&text(&history(true, vec![one.clone()])));
+    assert!(shown.contains("newest: 120.2 ns (119.6 .. 120.8 within the run)"), "{shown}");
+    one.between_run_sd = Some(0.021);
+    for point in &mut one.points {
+        point.between_run_ci95 = Some([point.median * 0.9, point.median * 1.1]);
+    }
+    let drawn = timeline(String::new(), &one);
+    assert!(drawn.caption.contains("95 % intervals between runs"), "{}", drawn.caption);
+    assert_eq!(drawn.runs[3].interval, one.points[3].between_run_ci95);
+    let shown = text(&history(true, vec![one]));
+    fits(&shown);
+    let words = flat(&shown);
+    let newest = "newest: 120.2 ns (108.2 .. 132.3; 119.6 .. 120.8 within the run)";
+    assert!(words.contains(newest), "{words}");
+    assert!(words.contains("runs of one level vary by 2.1 % (standard deviation)"), "{words}");
 }
 
 #[test]

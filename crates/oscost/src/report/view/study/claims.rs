@@ -64,27 +64,36 @@ fn row(study: &Study, judged: &JudgedClaim<'_>) -> TableRow {
             "inconclusive"
         }
     };
+    let verdict = verdict_text(&judged.verdict, judged.runs, judged.because.as_deref());
     let plain_parts =
         |parts: &[String]| Cell::parts(parts.iter().map(|it| plain_paragraph(it)).collect());
     TableRow::of(vec![
         Cell::text(plain(&format!("\"{}\" ({})", claim.statement, claim.location))),
         Cell::text(then),
-        Cell::text(plain_paragraph(&verdict_text(&judged.verdict, judged.because.as_deref())))
-            .with_style(style),
+        Cell::text(plain_paragraph(&verdict)).with_style(style),
         Cell::text(required(claim)),
         plain_parts(&measured_parts(study, judged)),
         plain_parts(&own_parts(study, judged)),
     ])
 }
 
+/// A verdict, with the number of runs that it rests on if it is not this one alone.
+pub(super) fn verdict_over_runs(verdict: &Verdict, runs: usize) -> String {
+    match runs {
+        0 | 1 => verdict.text().to_owned(),
+        several => format!("{} over {several} runs", verdict.text()),
+    }
+}
+
 /// A verdict with what decides it.
-fn verdict_text(verdict: &Verdict, because: Option<&str>) -> String {
+fn verdict_text(verdict: &Verdict, runs: usize, because: Option<&str>) -> String {
+    let text = verdict_over_runs(verdict, runs);
     match (verdict, because) {
         (Verdict::Undecided(why) | Verdict::DependsOnPlacement(why), _) => {
-            format!("{}: {why}", verdict.text())
+            format!("{text}: {why}")
         }
-        (verdict, Some(because)) => format!("{}: {because}", verdict.text()),
-        (verdict, None) => verdict.text().to_owned(),
+        (_, Some(because)) => format!("{text}: {because}"),
+        (_, None) => text,
     }
 }
 
@@ -95,8 +104,8 @@ fn measured_parts(study: &Study, judged: &JudgedClaim<'_>) -> Vec<String> {
         return added.into_iter().chain(values(study, judged.claim, &judged.values)).collect();
     }
     let of_placement = |placed: &PlacedJudgement| {
-        let Judgement { verdict, because, values: its } = &placed.judgement;
-        let verdict = verdict_text(verdict, because.as_deref());
+        let Judgement { verdict, runs, because, values: its } = &placed.judgement;
+        let verdict = verdict_text(verdict, *runs, because.as_deref());
         let each = values(study, judged.claim, its).join("; ");
         format!("{}: {verdict}; {each}", placed.placement.text())
     };
@@ -106,8 +115,8 @@ fn measured_parts(study: &Study, judged: &JudgedClaim<'_>) -> Vec<String> {
 /// The verdict by oscost's own estimates, where it differs, with its values and the reason.
 fn own_parts(study: &Study, judged: &JudgedClaim<'_>) -> Vec<String> {
     let Some(OwnJudgement { judgement, difference }) = &judged.own else { return vec![] };
-    let Judgement { verdict, because, values: its } = judgement;
-    let verdict = verdict_text(verdict, because.as_deref());
+    let Judgement { verdict, runs, because, values: its } = judgement;
+    let verdict = verdict_text(verdict, *runs, because.as_deref());
     let own = if judged.placements.is_empty() { its.clone() } else { vec![] };
     let of_placements = judged.placements.iter().filter_map(|placed| {
         let its = &placed.own.as_ref()?.values;
@@ -322,4 +331,17 @@ fn added_cost(estimate: &IntervalEstimate) -> String {
 fn ratio(estimate: &IntervalEstimate) -> String {
     let interval = estimate.interval.map(|it| format!(" [{:.2} .. {:.2}]", it.lo, it.hi));
     format!("{:.2}{}", estimate.value, interval.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_names_the_runs_that_it_rests_on_if_they_are_several() {
+        assert_eq!(verdict_text(&Verdict::Holds, 1, None), "holds");
+        assert_eq!(verdict_text(&Verdict::Holds, 4, Some("so")), "holds over 4 runs: so");
+        let open = Verdict::Undecided("why".to_owned());
+        assert_eq!(verdict_text(&open, 2, None), "undecided over 2 runs: why");
+    }
 }

@@ -7,6 +7,7 @@ use crate::report::text::plain;
 use crate::report::view::document::{
     Block, Cell, Column, Layout, Paragraph, Section, Table, TableRow, View,
 };
+use crate::report::view::study::claims::verdict_over_runs;
 use crate::report::view::study::heading::heading_lines;
 use crate::report::view::study::method::method_text;
 use crate::report::view::study::systems;
@@ -172,6 +173,8 @@ pub struct LastRun<'a> {
     pub study: &'a Study,
     /// Its last run; `None` if it was not measured here.
     pub record: Option<&'a Record>,
+    /// Earlier runs of it on the same system, which add to the verdicts.
+    pub earlier: &'a [Record],
 }
 
 /// The verdicts on a study's claims.
@@ -218,11 +221,11 @@ impl Tally {
     }
 }
 
-/// The claims of a study, judged by a run.
-fn judged<'a>(study: &'a Study, record: &'a Record) -> Vec<JudgedClaim<'a>> {
+/// The claims of a study, judged by a run and by earlier ones.
+fn judged<'a>(study: &'a Study, record: &'a Record, earlier: &[Record]) -> Vec<JudgedClaim<'a>> {
     match compare_two_targets(study, record) {
         Some(comparison) => comparison.claims,
-        None => compare_single_target(study, record).claims,
+        None => compare_single_target(study, record, earlier).claims,
     }
 }
 
@@ -252,17 +255,19 @@ fn other_targets(study: &Study, record: &Record) -> Option<String> {
 
 /// The claims of all studies with their verdicts.
 pub fn claims(studies: &[LastRun<'_>]) -> View {
-    let section = |&LastRun { study, record }: &LastRun<'_>| {
+    let section = |&LastRun { study, record, earlier }: &LastRun<'_>| {
         let Some(record) = record else {
             let again = command(study, &study.id);
             let text = format!("{}: not measured here; {again}", study.id);
             return Section { blocks: vec![Block::Text(plain(&text))], ..Section::default() };
         };
-        let judged = judged(study, record);
+        let judged = judged(study, record, earlier);
         let tally = Tally::of(&judged).text();
         let title = plain(&format!("{} ({}): {tally}", study.id, run_date(study, record)));
-        let claim =
-            |it: &JudgedClaim<'_>| plain(&format!("{}: {}", it.verdict.text(), it.claim.statement));
+        let claim = |it: &JudgedClaim<'_>| {
+            let verdict = verdict_over_runs(&it.verdict, it.runs);
+            plain(&format!("{verdict}: {}", it.claim.statement))
+        };
         let blocks = Block::list(judged.iter().map(claim)).into_iter().collect();
         Section { title, blocks, ..Section::default() }
     };
@@ -314,7 +319,7 @@ mod tests {
     fn a_study_without_a_run_is_listed_with_its_command() {
         let studies: Vec<Study> = built_in_names().filter_map(find_built_in).collect();
         let none: Vec<LastRun<'_>> =
-            studies.iter().map(|study| LastRun { study, record: None }).collect();
+            studies.iter().map(|study| LastRun { study, record: None, earlier: &[] }).collect();
         let text = terminal::report(&claims(&none));
         assert!(text.contains("cs736-2019: not measured here; oscost run --study"), "{text}");
     }

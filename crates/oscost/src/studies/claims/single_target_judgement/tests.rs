@@ -1,3 +1,5 @@
+mod several_runs;
+
 use oscost_model::record::{Record, Row};
 use oscost_model::study_method::{
     ClockCost, Statistic, StudyMethod, StudyMethodFigure, StudyMethodRound, TimingScope,
@@ -188,7 +190,7 @@ fn switches(one: [f64; 2], two: [f64; 2]) -> Record {
 }
 
 fn judged<'a>(study: &'a Study, record: &'a Record) -> JudgedClaim<'a> {
-    compare_single_target(study, record).claims.remove(0)
+    compare_single_target(study, record, &[]).claims.remove(0)
 }
 
 fn undecided(judged: &JudgedClaim<'_>) -> String {
@@ -444,11 +446,11 @@ fn a_smallest_op_of_a_few_steps_of_the_clock_does_not_judge() {
     for ((case, own), minimum) in cases.iter().zip([100.0, 300.0]).zip([100.0, 200.0]) {
         add(&mut record, case, &around(own), Some(&around(minimum)));
     }
-    let judged = &compare_single_target(&study, &record).claims[0];
+    let judged = &compare_single_target(&study, &record, &[]).claims[0];
     assert_eq!((&judged.verdict, judged.basis), (&Verdict::Holds, Basis::OwnEstimates));
     assert!(judged.because.as_ref().unwrap().contains("a few steps of the clock"));
     // With a finer clock the same figures decide.
     record.machines[0].clock.as_mut().unwrap().q_ns = 0.1;
-    let judged = &compare_single_target(&study, &record).claims[0];
+    let judged = &compare_single_target(&study, &record, &[]).claims[0];
     assert_eq!((&judged.verdict, judged.basis), (&Verdict::DoesNotHold, Basis::StudyStatistic));
 }

@@ -176,7 +176,7 @@ fn close(one: f64, other: f64) -> bool {
 #[test]
 fn each_column_has_the_published_figure_and_its_formula_of_the_run() {
     let (study, record) = (study(), measured());
-    let comparison = compare_single_target(&study, &record);
+    let comparison = compare_single_target(&study, &record, &[]);
     let [time, slowdown, lines] = &comparison.tables[0].rows[1].cells[..] else { panic!() };
     let here = |cell: &ColumnResult<'_>| cell.by_study_statistic.unwrap().value;
     assert!(close(here(time), 0.12), "{time:?}");
@@ -197,7 +197,7 @@ fn each_column_has_the_published_figure_and_its_formula_of_the_run() {
 #[test]
 fn a_range_in_cycles_is_compared_with_cycles_of_this_core() {
     let (study, record) = (study(), measured());
-    let comparison = compare_single_target(&study, &record);
+    let comparison = compare_single_target(&study, &record, &[]);
     let cell = &comparison.tables[1].rows[0].cells[0];
     assert!(close(
         cell.estimate.unwrap().value,
@@ -211,7 +211,7 @@ fn a_range_in_cycles_is_compared_with_cycles_of_this_core() {
 #[test]
 fn a_prediction_is_judged_by_the_published_and_by_the_measured_figure() {
     let (study, record) = (study(), measured());
-    let comparison = compare_single_target(&study, &record);
+    let comparison = compare_single_target(&study, &record, &[]);
     let expected = comparison.tables[0].rows[1].expected.unwrap();
     assert_eq!(
         (expected.published_result, expected.measured_result),
@@ -224,10 +224,11 @@ fn a_prediction_is_judged_by_the_published_and_by_the_measured_figure() {
 fn claims_are_judged_round_by_round_and_calls_by_their_count() {
     let (study, mut record) = (study(), measured());
     let verdicts = |record: &Record| -> Vec<Verdict> {
-        compare_single_target(&study, record).claims.iter().map(|it| it.verdict.clone()).collect()
+        let compared = compare_single_target(&study, record, &[]);
+        compared.claims.iter().map(|it| it.verdict.clone()).collect()
     };
     assert_eq!(verdicts(&record), [Verdict::Holds, Verdict::Holds, Verdict::Holds]);
-    let then = &compare_single_target(&study, &record).claims[0].published;
+    let then = &compare_single_target(&study, &record, &[]).claims[0].published;
     assert_eq!(*then, Some(PublishedResult::Within(vec![Some(100.0)])));
     // These change the figures of the rows, so that all claims fail.
     record.results[3] = row(&record, &record.results[3].case.clone(), &around(190.0), None);
@@ -249,7 +250,7 @@ fn a_row_with_a_remote_peer_is_another_row() {
     let mut remote = row(&record, &local.case, &around(500.0), None);
     remote.target.peer = Some("m1".to_owned());
     record.results.extend([local, remote]);
-    let comparison = compare_single_target(&study, &record);
+    let comparison = compare_single_target(&study, &record, &[]);
     let found = comparison.tables[1].rows[2].measured.unwrap();
     assert_eq!(found.target.peer.as_deref(), Some("m1"));
     assert!(comparison.tables[1].rows[3].measured.is_none());
@@ -261,7 +262,7 @@ fn a_core_of_unknown_frequency_has_no_cycles_and_a_failed_method_no_figure() {
     record.conditions[0].probe[0].core_cycles_per_ns = None;
     let study_method = record.results[1].study_method.as_mut().unwrap();
     (study_method.value, study_method.reason) = (None, Some("it failed".to_owned()));
-    let comparison = compare_single_target(&study, &record);
+    let comparison = compare_single_target(&study, &record, &[]);
     let cell = &comparison.tables[1].rows[0].cells[0];
     assert!(
         cell.by_study_statistic.is_none()
@@ -283,7 +284,7 @@ fn a_row_with_a_unit_of_its_own_is_shown_in_it() {
     let study = parser::parse(SMALL.replacen("[[table.series]]", row, 1).as_bytes()).unwrap();
     let mut record = measured();
     record.results.push(row_of(&record, "process/shell", 1e6));
-    let comparison = compare_single_target(&study, &record);
+    let comparison = compare_single_target(&study, &record, &[]);
     let cell = &comparison.tables[1].rows[0].cells[0];
     assert!(close(cell.estimate.unwrap().value, 1.0), "{cell:?}");
     assert!(close(cell.published_ratio.unwrap()[0], 2.0));
@@ -312,7 +313,7 @@ fn an_extreme_by_noise_alone_is_undecided() {
         let case = format!("pipe/round-trip:by=pipe,size={size},peer_cpu=other");
         record.results.push(row(&record, &case, &of(noise), None));
     }
-    let verdict = compare_single_target(&study, &record).claims[2].verdict.clone();
+    let verdict = compare_single_target(&study, &record, &[]).claims[2].verdict.clone();
     assert!(matches!(verdict, Verdict::Undecided(_)), "{verdict:?}");
 }
 

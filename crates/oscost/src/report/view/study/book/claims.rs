@@ -5,7 +5,7 @@ use crate::report::text::{plain, plain_paragraph};
 use crate::report::view::document::{
     Block, Cell, Column, Paragraph, Section, Table, TableRow, View,
 };
-use crate::report::view::study::claims::ClaimParts;
+use crate::report::view::study::claims::{ClaimParts, verdict_over_runs};
 use crate::report::view::study::list::{Tally, run_date};
 use crate::studies::Study;
 use crate::studies::claims::judgement::JudgedClaim;
@@ -41,8 +41,11 @@ fn in_lines(StudyRun { study, run }: &StudyRun<'_>) -> Block {
     let columns = ["claim", "where", "here"].map(Column::text).into_iter().collect();
     let rows = study.claims.iter().enumerate().map(|(at, claim)| {
         let judged = run.as_ref().and_then(|it| it.joined.claims().get(at));
-        let verdict = judged.map_or("not measured", |it| it.verdict.text());
-        let cells = [plain(&claim.statement), plain(&claim.location), verdict.to_owned()];
+        let verdict = judged.map_or_else(
+            || "not measured".to_owned(),
+            |it| verdict_over_runs(&it.verdict, it.runs),
+        );
+        let cells = [plain(&claim.statement), plain(&claim.location), verdict];
         TableRow::of(cells.map(Cell::text).into_iter().collect())
     });
     Block::Table(Table { columns, rows: rows.collect(), ..Table::default() })
@@ -60,8 +63,8 @@ pub(super) fn in_full(study: &Study, joined: &StudyComparison<'_>) -> Section {
 
 fn one(study: &Study, judged: &JudgedClaim<'_>) -> Vec<Block> {
     let claim = judged.claim;
-    let heading =
-        format!("{}: \"{}\" ({})", judged.verdict.text(), claim.statement, claim.location);
+    let verdict = verdict_over_runs(&judged.verdict, judged.runs);
+    let heading = format!("{verdict}: \"{}\" ({})", claim.statement, claim.location);
     let ClaimParts { then, here } = ClaimParts::of(study, judged);
     let then = then.iter().map(|part| plain_paragraph(&format!("then: {part}")));
     let here = here.iter().map(|part| plain_paragraph(&format!("here: {part}")));

@@ -34,9 +34,11 @@ pub fn book(content: BookContent<'_>) -> Book {
     let BookContent { studies, figures, lessons, across } = content;
     let runs: Vec<StudyRun<'_>> = studies
         .iter()
-        .map(|&LastRun { study, record }| {
-            let run = record
-                .map(|record| JoinedRun { record, joined: StudyComparison::of(study, record) });
+        .map(|&LastRun { study, record, earlier }| {
+            let run = record.map(|record| JoinedRun {
+                record,
+                joined: StudyComparison::of(study, record, earlier),
+            });
             StudyRun { study, run }
         })
         .collect();

@@ -14,10 +14,10 @@ pub(super) enum StudyComparison<'a> {
 }
 
 impl<'a> StudyComparison<'a> {
-    pub(super) fn of(study: &'a Study, record: &'a Record) -> Self {
+    pub(super) fn of(study: &'a Study, record: &'a Record, earlier: &[Record]) -> Self {
         match compare_two_targets(study, record) {
             Some(comparison) => Self::TwoTargets(Box::new(comparison)),
-            None => Self::OneTarget(Box::new(compare_single_target(study, record))),
+            None => Self::OneTarget(Box::new(compare_single_target(study, record, earlier))),
         }
     }
 

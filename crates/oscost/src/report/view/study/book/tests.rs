@@ -8,7 +8,7 @@ use crate::studies::{Study, built_in_names, find_built_in};
 fn without_runs() -> Book {
     let studies: Vec<Study> = built_in_names().filter_map(find_built_in).collect();
     let runs: Vec<LastRun<'_>> =
-        studies.iter().map(|study| LastRun { study, record: None }).collect();
+        studies.iter().map(|study| LastRun { study, record: None, earlier: &[] }).collect();
     let lessons = built_in_class_lessons();
     let (figures, across) = (BTreeMap::new(), None);
     book(BookContent { studies: &runs, figures: &figures, lessons: &lessons, across })

@@ -1,0 +1,221 @@
+//! The quantities of a claim in several runs: this one, and earlier ones of the same study on the
+//! same system. What a run's rounds leave open is less than what runs differ by
+//! (docs/explanation/METHOD.md, section 14).
+
+use std::collections::BTreeMap;
+
+use oscost_stats::between_runs::{RunMedian, RunVariation, run_mean};
+use oscost_stats::interval::{Interval, Nominal};
+
+use super::quantity::Measure;
+use super::verdict::MIN_ROUNDS;
+use crate::studies::figures::rounds::{IntervalEstimate, Rounds};
+use crate::studies::figures::unit::ClockRates;
+
+/// From this number of runs on their mean is judged. The deviation of fewer is hardly known, so they
+/// only widen the interval of the newest.
+const MIN_POOLED_RUNS: usize = 4;
+
+/// The figures of one run by one statistic.
+#[derive(Clone, Copy)]
+pub(super) struct RunRounds<'a> {
+    /// The figures by round.
+    pub(super) rounds: &'a Rounds,
+    /// The figures over all ops, if they are not the medians over the rounds.
+    pub(super) over_all_ops: Option<&'a BTreeMap<String, f64>>,
+    /// The clock rates of its machine.
+    pub(super) rates: ClockRates,
+}
+
+impl RunRounds<'_> {
+    /// A measure in this run alone.
+    fn estimate(&self, measure: &Measure, nominal: Nominal) -> Option<IntervalEstimate> {
+        let by_round =
+            self.rounds.estimate(&measure.keys(), nominal, &|of| measure.value(of, self.rates))?;
+        let Some(over_all_ops) = self.over_all_ops else { return Some(by_round) };
+        // What is judged is what the tables show: a statistic such as the minimum still moves with
+        // the number of ops, and its values in the rounds may be on one side of it.
+        let value = measure.value(&|key| over_all_ops.get(key).copied(), self.rates)?;
+        let interval =
+            by_round.interval.map(|it| Interval { lo: it.lo.min(value), hi: it.hi.max(value) });
+        Some(IntervalEstimate { value, interval })
+    }
+
+    /// A measure in this run as one value of several, with what its rounds leave open.
+    fn run_median(&self, measure: &Measure, scale: Scale) -> Option<RunMedian> {
+        let values =
+            self.rounds.values_by_round(&measure.keys(), &|of| measure.value(of, self.rates))?;
+        let scaled: Option<Vec<f64>> = values.into_iter().map(|it| scale.apply(it)).collect();
+        let median = RunMedian::of(&scaled?)?;
+        let Some(over_all_ops) = self.over_all_ops else { return Some(median) };
+        let value = measure.value(&|key| over_all_ops.get(key).copied(), self.rates)?;
+        Some(RunMedian { value: scale.apply(value)?, ..median })
+    }
+
+    /// Whether a measure has a value here that can be compared with those of other runs.
+    pub(super) fn has(&self, measure: &Measure) -> bool {
+        match Scale::of(measure) {
+            Some(scale) => self.run_median(measure, scale).is_some_and(|it| it.count >= MIN_ROUNDS),
+            None => self.estimate(measure, Nominal::FIXED).is_some_and(|it| it.interval.is_some()),
+        }
+    }
+}
+
+/// The scale on which a measure varies from run to run.
+#[derive(Clone, Copy)]
+enum Scale {
+    Linear,
+    Logarithmic,
+}
+
+impl Scale {
+    /// The scale of a measure; `None` of a number that has steps, which does not vary around a mean.
+    fn of(measure: &Measure) -> Option<Self> {
+        match measure {
+            Measure::Ratio(..) | Measure::Spread(_) | Measure::Gap(..) | Measure::Retention(_) => {
+                Some(Scale::Logarithmic)
+            }
+            // These may be zero or negative.
+            Measure::FromMean(_) | Measure::Exponent(_) | Measure::Slope { .. } => {
+                Some(Scale::Linear)
+            }
+            Measure::Saturation(_) | Measure::Calls(_) => None,
+        }
+    }
+
+    /// A value on this scale; `None` if it has none.
+    fn apply(self, value: f64) -> Option<f64> {
+        let scaled = match self {
+            Scale::Linear => value,
+            Scale::Logarithmic => value.ln(),
+        };
+        scaled.is_finite().then_some(scaled)
+    }
+
+    /// The value that is this on the scale.
+    fn invert(self, scaled: f64) -> f64 {
+        match self {
+            Scale::Linear => scaled,
+            Scale::Logarithmic => scaled.exp(),
+        }
+    }
+
+    fn invert_interval(self, Interval { lo, hi }: Interval) -> Interval {
+        Interval { lo: self.invert(lo), hi: self.invert(hi) }
+    }
+}
+
+/// A measure by a run and by earlier ones: alone, widened by what they differ by, or from
+/// [`MIN_POOLED_RUNS`] on by their mean.
+pub(super) fn estimate(
+    this: &RunRounds<'_>,
+    earlier: &[RunRounds<'_>],
+    measure: &Measure,
+    nominal: Nominal,
+) -> Option<IntervalEstimate> {
+    let alone = this.estimate(measure, nominal)?;
+    if earlier.is_empty() {
+        return Some(alone);
+    }
+    let Some(scale) = Scale::of(measure) else {
+        let others = earlier.iter().map(|run| run.estimate(measure, nominal)?.interval);
+        let interval = others.fold(alone.interval, |one, other| Some(hull(one?, other?)));
+        return Some(IntervalEstimate { interval, ..alone });
+    };
+    let all = std::iter::once(this).chain(earlier);
+    let runs: Option<Vec<RunMedian>> = all.map(|run| run.run_median(measure, scale)).collect();
+    let runs = runs?;
+    if runs.len() >= MIN_POOLED_RUNS {
+        let mean = run_mean(&runs, nominal)?;
+        let interval = Some(scale.invert_interval(mean.interval));
+        return Some(IntervalEstimate { value: scale.invert(mean.value), interval });
+    }
+    let variation = RunVariation::without_prior(&[&runs])?;
+    let between = scale.invert_interval(variation.interval(runs.first()?, nominal));
+    // What this run leaves open, further runs leave open too.
+    let interval = alone.interval.map(|it| hull(it, between));
+    Some(IntervalEstimate { interval, ..alone })
+}
+
+/// The smallest interval that contains both.
+fn hull(one: Interval, other: Interval) -> Interval {
+    Interval { lo: one.lo.min(other.lo), hi: one.hi.max(other.hi) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::quantity::SeriesPoint;
+    use super::*;
+
+    fn by_round(values: impl Iterator<Item = f64>) -> BTreeMap<u32, f64> {
+        (0..).zip(values).collect()
+    }
+
+    /// A run of two rows with these ratios in its rounds.
+    fn rounds(ratios: &[f64]) -> Rounds {
+        let mut rounds = Rounds::default();
+        rounds.insert("a".to_owned(), by_round(ratios.iter().copied()));
+        rounds.insert("b".to_owned(), by_round(ratios.iter().map(|_| 1.0)));
+        rounds
+    }
+
+    /// Ten rounds around a ratio, within 1 % of it.
+    fn around(ratio: f64) -> Rounds {
+        let share = |round: u32| 1.0 + 0.005 * (f64::from(round % 5) - 2.0);
+        rounds(&(0..10).map(|round| ratio * share(round)).collect::<Vec<_>>())
+    }
+
+    fn ratio() -> Measure {
+        Measure::Ratio("a".to_owned(), "b".to_owned())
+    }
+
+    fn over(runs: &[Rounds], measure: &Measure) -> IntervalEstimate {
+        let run = |rounds| RunRounds { rounds, over_all_ops: None, rates: ClockRates::default() };
+        let runs: Vec<RunRounds<'_>> = runs.iter().map(run).collect();
+        let (this, earlier) = runs.split_first().unwrap();
+        estimate(this, earlier, measure, Nominal::FIXED).unwrap()
+    }
+
+    #[test]
+    fn few_runs_that_differ_widen_the_interval_and_equal_ones_do_not() {
+        let alone = over(&[around(2.0)], &ratio());
+        let agreeing = over(&[around(2.0), around(2.0)], &ratio());
+        assert_eq!(agreeing.value, alone.value);
+        let width = |it: &IntervalEstimate| it.interval.unwrap().half_width();
+        assert!(width(&agreeing) < 1.5 * width(&alone), "{agreeing:?} {alone:?}");
+        let differing = over(&[around(2.0), around(2.2)], &ratio());
+        assert_eq!(differing.value, alone.value, "it is still that of this run");
+        assert!(differing.interval.unwrap().contains(2.2), "{differing:?}");
+    }
+
+    #[test]
+    fn from_four_runs_on_the_mean_is_judged_and_more_runs_narrow_its_interval() {
+        let run = |at: u32| around(2.0 * (1.0 + 0.02 * (f64::from(at % 3) - 1.0)));
+        let several = |count: u32| over(&(0..count).map(run).collect::<Vec<_>>(), &ratio());
+        let [three, four, eleven] = [3, 4, 11].map(several);
+        let width = |it: &IntervalEstimate| it.interval.unwrap().half_width();
+        assert!(width(&eleven) < width(&four) && width(&four) < width(&three), "{four:?}");
+        assert!((three.value - 1.96).abs() < 1e-9 && (eleven.value - 2.0).abs() < 0.01);
+        assert!(eleven.interval.unwrap().contains(2.0), "{eleven:?}");
+    }
+
+    #[test]
+    fn a_number_with_steps_has_the_intervals_of_all_runs() {
+        let point = |number: u64, key: &str| SeriesPoint { number, key: key.to_owned() };
+        let saturation = Measure::Saturation(vec![point(1, "b"), point(2, "a")]);
+        // Where `a` is twice `b` the second point is the first near the largest; else the first is.
+        let found = over(&[around(2.0), around(2.0)], &saturation);
+        assert_eq!(found.interval, Some(Interval { lo: 2.0, hi: 2.0 }));
+        let found = over(&[around(2.0), around(1.0), around(2.0), around(2.0)], &saturation);
+        assert_eq!(found.interval, Some(Interval { lo: 1.0, hi: 2.0 }));
+    }
+
+    #[test]
+    fn a_run_without_six_rounds_of_all_rows_is_not_comparable() {
+        let has = |rounds: &Rounds| {
+            RunRounds { rounds, over_all_ops: None, rates: ClockRates::default() }.has(&ratio())
+        };
+        assert!(has(&around(2.0)) && !has(&rounds(&[2.0; 5])) && !has(&Rounds::default()));
+        assert!(!has(&rounds(&[2.0, 2.0, 2.0, 2.0, 2.0, 2.0, -1.0])), "it has no logarithm");
+    }
+}
