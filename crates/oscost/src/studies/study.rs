@@ -17,6 +17,9 @@ use super::system::{SystemFigure, Systems, TableSystems};
 /// The reason in the record for a row that needs a second machine.
 pub const NO_PEER: &str = "the peer is on another machine: name that with --peer ssh:HOST";
 
+/// What the key of a row ends with whose peer is on another machine.
+pub(super) const PEER_SUFFIX: &str = " peer";
+
 /// A study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
@@ -288,7 +291,7 @@ impl TableRow {
     pub fn key(&self) -> String {
         let case = self.case().unwrap_or_default();
         let metric = self.metric.as_ref().map(|metric| format!(" {metric}")).unwrap_or_default();
-        let peer = if self.peer { " peer" } else { "" };
+        let peer = if self.peer { PEER_SUFFIX } else { "" };
         format!("{case}{metric}{peer}")
     }
 

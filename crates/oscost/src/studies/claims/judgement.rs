@@ -97,13 +97,14 @@ pub(super) fn common_verdict(placed: &[(Placement, &Verdict)]) -> Verdict {
     let each: Vec<String> = placed
         .iter()
         .map(|(placement, verdict)| match verdict {
-            Verdict::Undecided(why) => format!("{} it is undecided ({why})", placement.text()),
+            Verdict::Undecided(why) | Verdict::NotMeasured(why) => {
+                format!("{} {} ({why})", placement.text(), verdict.sentence())
+            }
             verdict => format!("{} {}", placement.text(), verdict.sentence()),
         })
         .collect();
     let text = format!("{}: the study does not say where they ran", each.join(", "));
-    let is_open = |(_, verdict): &(_, &Verdict)| matches!(verdict, Verdict::Undecided(_));
-    match placed.iter().any(is_open) {
+    match placed.iter().any(|(_, verdict)| !verdict.is_decided()) {
         true => Verdict::Undecided(text),
         false => Verdict::DependsOnPlacement(text),
     }

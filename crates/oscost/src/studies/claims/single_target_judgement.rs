@@ -19,7 +19,7 @@ use super::two_targets_judgement::judge_two_targets;
 use super::verdict::{MIN_ROUNDS, Verdict};
 use crate::studies::figures::rounds::{IntervalEstimate, Rounds};
 use crate::studies::figures::unit::ClockRates;
-use crate::studies::study::{Placement, Study};
+use crate::studies::study::{PEER_SUFFIX, Placement, Study};
 
 /// The figures of a run for claims on one target.
 pub(in crate::studies) struct RunFigures {
@@ -413,8 +413,10 @@ impl<'a> Figures<'a> {
         let failed = others.iter().find(|part| part.fails());
         let (verdict, because) = if let Some(failed) = failed {
             (Verdict::DoesNotHold, self.fall(failed))
+        } else if let Some(why) = self.not_measured_reason(quantities, &values) {
+            (Verdict::NotMeasured(why), None)
         } else if !others.iter().all(|part| part.holds()) {
-            (Verdict::Undecided(self.undecided_reason(quantities, &values, &parts)), None)
+            (Verdict::Undecided(self.undecided_reason(&values, &parts)), None)
         } else if equal.is_empty() {
             (Verdict::Holds, None)
         } else {
@@ -442,25 +444,36 @@ impl<'a> Figures<'a> {
         Some(format!("it falls to {:.0} % of its peak, at {}", 100.0 * share, lowest.0.number))
     }
 
-    fn undecided_reason(
+    /// Why a quantity has no value, if that is so since a row of it was not measured.
+    fn not_measured_reason(
         &self,
         quantities: &[Quantity],
         values: &[Option<IntervalEstimate>],
-        parts: &[Part<'_>],
-    ) -> String {
-        let missing = quantities.iter().zip(values).find(|(_, estimate)| estimate.is_none());
-        if let Some((quantity, _)) = missing {
-            let measured = quantity.measure.keys().iter().all(|key| self.this.rounds.has(key));
-            let why = match (quantity.measure.is_count(), measured) {
-                (true, _) => {
-                    "not all of its rows were counted: in a quick run programs are with --calls only"
-                }
-                (false, false) => "not all of its rows were measured",
-                (false, true) => {
-                    "no round has all of its rows, or one of their figures is not positive"
-                }
-            };
-            return why.to_owned();
+    ) -> Option<String> {
+        let without_value = quantities.iter().zip(values).filter(|(_, value)| value.is_none());
+        let mut measures = without_value.map(|(quantity, _)| &quantity.measure);
+        let is_missing = |key: &&str| !self.this.rounds.has(key);
+        let why = measures.find_map(|measure| {
+            let keys = measure.keys();
+            let missing = keys.iter().find(|key| is_missing(key));
+            match (measure.is_count(), missing) {
+                (true, _) => Some(
+                    "not all of its rows were counted: in a quick run programs are with --calls only",
+                ),
+                (false, Some(key)) if key.ends_with(PEER_SUFFIX) => Some(
+                    "it is about two machines: --peer ssh:HOST names the second",
+                ),
+                (false, Some(_)) => Some("not all of its rows were measured"),
+                (false, None) => None,
+            }
+        })?;
+        Some(why.to_owned())
+    }
+
+    fn undecided_reason(&self, values: &[Option<IntervalEstimate>], parts: &[Part<'_>]) -> String {
+        if values.iter().any(Option::is_none) {
+            return "no round has all of its rows, or one of their figures is not positive"
+                .to_owned();
         }
         if values.iter().flatten().any(|it| it.interval.is_none()) {
             return format!("too few rounds for an interval: {MIN_ROUNDS} are needed");

@@ -21,6 +21,8 @@ pub enum Verdict {
     DependsOnPlacement(String),
     /// This run cannot decide, and why.
     Undecided(String),
+    /// This run has not measured what it is about, and why.
+    NotMeasured(String),
 }
 
 impl Verdict {
@@ -32,6 +34,7 @@ impl Verdict {
             Verdict::NoDifference => "no difference",
             Verdict::DependsOnPlacement(_) => "depends on the placement",
             Verdict::Undecided(_) => "undecided",
+            Verdict::NotMeasured(_) => "not measured",
         }
     }
 
@@ -43,12 +46,13 @@ impl Verdict {
             Verdict::NoDifference => "there is no difference",
             Verdict::DependsOnPlacement(_) => "it depends on the placement",
             Verdict::Undecided(_) => "it is undecided",
+            Verdict::NotMeasured(_) => "it was not measured",
         }
     }
 
     /// Whether it says something of the claim.
     pub fn is_decided(&self) -> bool {
-        !matches!(self, Verdict::Undecided(_))
+        !matches!(self, Verdict::Undecided(_) | Verdict::NotMeasured(_))
     }
 
     /// Whether both are the same, whatever the reasons of undecided ones.

@@ -60,9 +60,10 @@ fn row(study: &Study, judged: &JudgedClaim<'_>) -> TableRow {
     let style = match judged.verdict {
         Verdict::Holds => "faster",
         Verdict::DoesNotHold => "slower",
-        Verdict::NoDifference | Verdict::DependsOnPlacement(_) | Verdict::Undecided(_) => {
-            "inconclusive"
-        }
+        Verdict::NoDifference
+        | Verdict::DependsOnPlacement(_)
+        | Verdict::Undecided(_)
+        | Verdict::NotMeasured(_) => "inconclusive",
     };
     let verdict = verdict_text(&judged.verdict, judged.runs, judged.because.as_deref());
     let plain_parts =
@@ -89,9 +90,10 @@ pub(super) fn verdict_over_runs(verdict: &Verdict, runs: usize) -> String {
 fn verdict_text(verdict: &Verdict, runs: usize, because: Option<&str>) -> String {
     let text = verdict_over_runs(verdict, runs);
     match (verdict, because) {
-        (Verdict::Undecided(why) | Verdict::DependsOnPlacement(why), _) => {
-            format!("{text}: {why}")
-        }
+        (
+            Verdict::Undecided(why) | Verdict::DependsOnPlacement(why) | Verdict::NotMeasured(why),
+            _,
+        ) => format!("{text}: {why}"),
         (_, Some(because)) => format!("{text}: {because}"),
         (_, None) => text,
     }
@@ -149,7 +151,9 @@ impl ClaimParts {
             then => then,
         };
         let why = match &judged.verdict {
-            Verdict::Undecided(why) | Verdict::DependsOnPlacement(why) => Some(why.clone()),
+            Verdict::Undecided(why)
+            | Verdict::DependsOnPlacement(why)
+            | Verdict::NotMeasured(why) => Some(why.clone()),
             _ => judged.because.clone(),
         };
         let own = own_parts(study, judged).join("; ");

@@ -184,6 +184,7 @@ pub(super) struct Tally {
     no_difference: usize,
     depend_on_placement: usize,
     undecided: usize,
+    not_measured: usize,
 }
 
 impl Tally {
@@ -195,6 +196,7 @@ impl Tally {
             no_difference: count(|verdict| *verdict == Verdict::NoDifference),
             depend_on_placement: count(|verdict| matches!(verdict, Verdict::DependsOnPlacement(_))),
             undecided: count(|verdict| matches!(verdict, Verdict::Undecided(_))),
+            not_measured: count(|verdict| matches!(verdict, Verdict::NotMeasured(_))),
         }
     }
 
@@ -210,8 +212,12 @@ impl Tally {
             1 => ", 1 depends on the placement".to_owned(),
             many => format!(", {many} depend on the placement"),
         };
+        let not_measured = match self.not_measured {
+            0 => String::new(),
+            count => format!(", {count} not measured"),
+        };
         format!(
-            "{} {}, {} {} not hold{no_difference}{placement}, {} undecided",
+            "{} {}, {} {} not hold{no_difference}{placement}, {} undecided{not_measured}",
             self.holds,
             verb(self.holds, "holds", "hold"),
             self.does_not_hold,
