@@ -390,7 +390,7 @@ fn the_claims_of_all_studies_are_judged_by_the_last_run_of_each() {
     fits_width(&ran.stdout);
     let claims = sandbox.oscost(&["study", "claims"]).exits(0);
     fits_width(&claims.stdout);
-    let judged = ["holds: ", "does not hold: ", "no difference: ", "undecided: "];
+    let judged = ["holds: ", "does not hold: ", "no difference: ", "undecided: ", "not measured: "];
     let lines = claims.stdout.lines().map(str::trim_start);
     let judged = lines.filter(|line| judged.iter().any(|words| line.starts_with(words))).count();
     assert_eq!(judged, 23, "{}", claims.stdout);
