@@ -18,6 +18,8 @@ const MIN_SD_LOG10: f64 = 0.02;
 const MIN_GAP_RATIO: f64 = 1.5;
 /// How often the costs are resampled from their intervals.
 const RESAMPLES: u32 = 500;
+/// More costs are not resampled: each time takes a partition of all of them.
+pub const MAX_RESAMPLED_COSTS: usize = 1_000;
 /// A cost that is in another group in more than this share of the resamples is borderline.
 const BORDERLINE_SHARE: f64 = 0.05;
 
@@ -59,7 +61,8 @@ pub struct Groups {
     pub assignments: Vec<usize>,
     /// The number of groups.
     pub count: usize,
-    /// The costs whose group is uncertain, in the order of the costs.
+    /// The costs whose group is uncertain, in the order of the costs; not searched for among more than
+    /// [`MAX_RESAMPLED_COSTS`].
     pub borderline: Vec<Borderline>,
 }
 
@@ -83,7 +86,8 @@ pub fn group_costs(costs: &[Cost], seed: u64) -> Groups {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     // For each cost, how often it was in each other group; the last column counts new groups.
     let mut elsewhere = vec![vec![0u32; count + 1]; costs.len()];
-    for _ in 0..RESAMPLES {
+    let resamples = if costs.len() > MAX_RESAMPLED_COSTS { 0 } else { RESAMPLES };
+    for _ in 0..resamples {
         let redrawn: Vec<Cost> = costs.iter().map(|cost| cost.resampled(&mut random)).collect();
         let now = assign_groups(&redrawn);
         let names = match_groups(&of, &now, count);
@@ -94,7 +98,7 @@ pub fn group_costs(costs: &[Cost], seed: u64) -> Groups {
         }
     }
     let borderline = elsewhere.iter().enumerate().filter_map(|(item, times)| {
-        let often = f64::from(times.iter().sum::<u32>()) > BORDERLINE_SHARE * f64::from(RESAMPLES);
+        let often = f64::from(times.iter().sum::<u32>()) > BORDERLINE_SHARE * f64::from(resamples);
         let (alternative, _) = times.iter().enumerate().max_by_key(|&(group, &times)| {
             // Ties go to the cheaper group.
             (times, std::cmp::Reverse(group))
@@ -296,6 +300,19 @@ mod tests {
         let cuts = k - 1..values.len();
         cuts.map(|cut| by_trying_all(&values[..cut], k - 1) + squares(&values[cut..]))
             .fold(f64::INFINITY, f64::min)
+    }
+
+    #[test]
+    fn many_costs_have_groups_and_no_borderline() {
+        let wide = |value: f64| {
+            Cost::new(value, Interval { lo: value / 2.0, hi: value * 2.0 }).unwrap()
+        };
+        let spread = |count: usize| -> Vec<Cost> {
+            (0..count).map(|at| wide(1.2f64.powi((at % 40) as i32))).collect()
+        };
+        assert!(!group_costs(&spread(MAX_RESAMPLED_COSTS), 1).borderline.is_empty());
+        let many = group_costs(&spread(MAX_RESAMPLED_COSTS + 1), 1);
+        assert!(many.borderline.is_empty() && many.count >= 1, "{}", many.count);
     }
 
     proptest! {

@@ -34,6 +34,7 @@ mod selection;
 mod targets;
 
 pub use crate::files::output_file;
+pub use crate::files::user_folder::foreign_home_note;
 pub use crate::signals::{exit_status as interrupt_status, outlive_file_size_limit};
 pub use crate::workloads::{CommandError, Parameter, sampled_parameter};
 pub use error::{UsageError, is_interrupted, is_of_host, is_usage};

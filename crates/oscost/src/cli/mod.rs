@@ -39,7 +39,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::app::{is_interrupted, outlive_file_size_limit};
+use crate::app::{foreign_home_note, is_interrupted, outlive_file_size_limit};
 use exit::ExitStatus;
 use output::Output;
 
@@ -133,12 +133,22 @@ impl Verb {
     }
 }
 
+impl Verb {
+    /// Whether it reads or writes the user's data.
+    fn has_data(&self) -> bool {
+        !matches!(self, Verb::List(_) | Verb::Schema | Verb::Completions(_) | Verb::Man(_))
+    }
+}
+
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
     outlive_file_size_limit();
     // clap exits with 2 and a hint on unknown arguments.
     let arguments = Arguments::parse_from(with_gate_values(std::env::args_os()));
     let measures = arguments.verb.measures();
+    if let Some(note) = foreign_home_note().filter(|_| arguments.verb.has_data()) {
+        output::report_line(&format!("note: {note}"));
+    }
     match dispatch(arguments.verb, &mut Output::stdout()) {
         Ok(status) => status.into(),
         Err(error) if is_interrupted(&error) => ExitStatus::Interrupted.into(),

@@ -112,5 +112,20 @@ pub(super) fn report_error(error: &anyhow::Error) {
 /// Writes a line to standard error. Where that is closed or full the line is lost, and the work goes
 /// on.
 pub(super) fn report_line(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", without_escapes(text));
+}
+
+/// A text whose parts from outside, such as the name of a file that a stranger chose, cannot command a
+/// terminal: control characters are written as in a string of Rust. Those that separate its lines
+/// and columns stay.
+fn without_escapes(text: &str) -> String {
+    let mut safe = String::new();
+    for letter in text.chars() {
+        match letter {
+            '\n' | '\t' => safe.push(letter),
+            _ if letter.is_control() => safe.extend(letter.escape_debug()),
+            _ => safe.push(letter),
+        }
+    }
+    safe
 }

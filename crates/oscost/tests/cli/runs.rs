@@ -302,3 +302,34 @@ fn a_program_gets_back_the_signal_of_the_limit_of_file_sizes() {
     // 128 and SIGXFSZ.
     assert_eq!(Ran::of(&mut command).exits(0).stdout, "153\n");
 }
+
+#[test]
+fn root_keeps_its_runs_apart_from_a_folder_of_another_user() {
+    if !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let said = "belongs to another user: root's runs are kept in /";
+    assert!(!sandbox.oscost(&["explain", "getppid"]).exits(0).stderr.contains(said));
+    std::os::unix::fs::chown(sandbox.folder("data"), Some(65_534), None).unwrap();
+    sandbox.oscost(&["explain", "getppid"]).exits(0).stderr_contains(said);
+    assert_eq!(std::fs::read_dir(sandbox.folder("data")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_fifo_is_refused_and_a_name_with_escape_sequences_is_shown_without_them() {
+    let sandbox = Sandbox::new();
+    let fifo = sandbox.file("fifo.json");
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let fifo = fifo.to_str().unwrap();
+    for arguments in [&["report", fifo][..], &["runs", "import", fifo], &["compare", fifo, fifo]] {
+        let ran = sandbox.oscost(arguments).exits(2);
+        ran.stderr_contains("it is a FIFO, not a regular file");
+    }
+    let study = sandbox.file("fifo.toml");
+    nix::unistd::mkfifo(&study, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let ran = sandbox.oscost(&["study", "show", study.to_str().unwrap()]).exits(2);
+    ran.stderr_contains("it is a FIFO, not a regular file");
+    let ran = sandbox.oscost(&["runs", "import", "./no\u{1b}[2Jsuch.json"]).exits(2);
+    assert!(ran.stderr.contains(r"\u{1b}[2J") && !ran.stderr.contains('\u{1b}'), "{}", ran.stderr);
+}

@@ -1,6 +1,7 @@
 //! Records by name: of a run in the store, or from an untrusted file.
 
 use std::io::Read;
+use std::path::Path;
 
 use anyhow::Context;
 use oscost_model::record::Record;
@@ -8,6 +9,7 @@ use oscost_model::record::Record;
 use super::user_data::open_store_to_read;
 use crate::app::error::UsageError;
 use crate::estimate::Assembler;
+use crate::files::input_file;
 use crate::store::{MAX_IMPORT_BYTES, Store, StoredRun, validate};
 
 /// The record of the run that `name` means: an id, the beginning of one, `last`, `last~1`.
@@ -32,7 +34,10 @@ pub(crate) fn read_file(file: &str, max_bytes: usize) -> anyhow::Result<Vec<u8>>
     let mut bytes = Vec::new();
     let opened: Box<dyn Read> = match file {
         "-" => Box::new(std::io::stdin()),
-        path => Box::new(std::fs::File::open(path).with_context(|| format!("cannot open {path}"))?),
+        path => {
+            let opened = input_file::open(Path::new(path));
+            Box::new(opened.with_context(|| format!("cannot open {path}"))?)
+        }
     };
     opened
         .take(max_bytes as u64 + 1)

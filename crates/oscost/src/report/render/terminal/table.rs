@@ -1,5 +1,7 @@
 //! A table in 80 columns: figures have the width that they need, names the rest.
 
+use std::collections::BTreeSet;
+
 use crate::report::text::{fold, plain};
 use crate::report::view::document::{CaseName, Cell, ColumnKind, Table, TableRow};
 
@@ -257,20 +259,26 @@ fn of_one_benchmark(rows: &[TableRow], left: usize) -> Vec<Line<'_>> {
         |case: &CaseName| case.point.iter().map(|(axis, _)| axis.to_owned()).collect::<Vec<_>>();
     // If some rows leave an axis out, a shared title could leave the others without a name.
     let same_axes = cases.iter().all(|(_, case)| axes_of(case) == axes_of(first));
-    let agreed = |axis: &str| {
-        same_axes && cases.iter().all(|(_, case)| case.point.get(axis) == first.point.get(axis))
-    };
+    // Found once: every row asks for it.
+    let agreed: BTreeSet<&str> = first
+        .point
+        .iter()
+        .filter(|&(axis, value)| {
+            same_axes && cases.iter().all(|(_, case)| case.point.get(axis) == Some(value))
+        })
+        .map(|(axis, _)| axis)
+        .collect();
     let joined = |parts: &mut dyn Iterator<Item = String>| parts.collect::<Vec<_>>().join(",");
     let full = |case: &CaseName| {
-        let axes = case.point.iter().filter(|(axis, _)| !agreed(axis));
+        let axes = case.point.iter().filter(|(axis, _)| !agreed.contains(axis));
         joined(&mut axes.map(|(axis, value)| format!("{axis}={value}")))
     };
     let values = |case: &CaseName| {
-        let axes = case.point.iter().filter(|(axis, _)| !agreed(axis));
+        let axes = case.point.iter().filter(|(axis, _)| !agreed.contains(axis));
         joined(&mut axes.map(|(_, value)| value.to_string()))
     };
     let fits = !same_axes || cases.iter().all(|(_, case)| width(&full(case)) + 2 <= left);
-    let axes = first.point.iter().filter_map(|(axis, value)| match (agreed(axis), fits) {
+    let axes = first.point.iter().filter_map(|(axis, value)| match (agreed.contains(axis), fits) {
         (true, _) => Some(format!("{axis}={value}")),
         (false, true) => None,
         (false, false) => Some(axis.to_owned()),

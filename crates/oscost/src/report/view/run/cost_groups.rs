@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::record::{Record, Row};
 use oscost_model::unit::Unit;
-use oscost_stats::groups::{Borderline, Cost, Groups, group_costs};
+use oscost_stats::groups::{Borderline, Cost, Groups, MAX_RESAMPLED_COSTS, group_costs};
 use oscost_stats::interval::Interval;
 
 use crate::report::figures::{rough, times};
@@ -42,7 +42,10 @@ pub(in crate::report::view) fn table(record: &Record, measured: &[&Row]) -> Opti
     Some(Table {
         columns: columns.collect(),
         rows: rows.collect(),
-        notes: borderline_notes(&borderline, &costed),
+        notes: match costed.len() > MAX_RESAMPLED_COSTS {
+            true => vec![format!("borderline costs are not searched for among {}", costed.len())],
+            false => borderline_notes(&borderline, &costed),
+        },
         ..Table::default()
     })
 }
