@@ -224,7 +224,8 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
     // An environment variable would move the stack, which costs or saves per cents by itself; this
     // is an argument of the arm only.
     sets.iter_mut().for_each(|set| set.design = Design::Twins);
-    let pairs = PairCount { min: 16, max: 40, spread: true, time_budget: Duration::from_secs(75) };
+    let time_budget = Duration::from_secs(75);
+    let pairs = PairCount { min: 16, max: 40, spread: true, time_budget, has_limit: false };
     let hello = session.hello().clone();
     let request = Request {
         header: RunHeader {

@@ -28,7 +28,7 @@ pub(super) fn estimate(
 /// The memory of a process whose page tables fork(2) copies.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Memory {
-    /// Its mappings.
+    /// Its mappings, without those that it keeps from forks.
     pub(super) mappings: usize,
     /// Pages of private memory that it has written.
     pub(super) pages: usize,
@@ -40,8 +40,12 @@ impl Memory {
         let kib = |line: &str| -> Option<usize> {
             line.strip_prefix("Anonymous:")?.trim().strip_suffix(" kB")?.parse().ok()
         };
+        let is_copied = |line: &&str| {
+            line.strip_prefix("VmFlags:")
+                .is_some_and(|flags| flags.split_whitespace().all(|flag| flag != "dc"))
+        };
         Ok(Self {
-            mappings: smaps.lines().filter(|line| line.starts_with("VmFlags:")).count(),
+            mappings: smaps.lines().filter(is_copied).count(),
             pages: smaps.lines().filter_map(kib).sum::<usize>() / 4,
         })
     }

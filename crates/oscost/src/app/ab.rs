@@ -129,6 +129,8 @@ impl Request {
             max: max.max(runs),
             spread,
             time_budget: Duration::from_secs_f64(seconds),
+            // The pairs of a study are as many as it had runs, whatever time they take.
+            has_limit: is_quick && study.is_none(),
         };
         match self.effort {
             Effort::Quick => count(QUICK_PAIRS, QUICK_PAIRS, 0.0, false),

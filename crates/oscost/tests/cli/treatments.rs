@@ -90,6 +90,32 @@ fn a_row_is_void_if_ph_missed_a_call() {
 }
 
 #[test]
+fn nothing_is_compared_once_no_row_that_was_asked_for_is_left() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("scenario.json");
+    let case = "syscall/getppid:via=libc";
+    fs::write(&file, format!(r#"{{"missed_calls": {{"{case}": 1}}}}"#)).unwrap();
+    let base = format!("fake:{}", file.display());
+    let new = format!("ph@{base}");
+    let targets = ["ab", "--seed", "1", "--base", &base, "--new", &new];
+    let ran = sandbox.oscost(&[&targets[..], &[case, "--quick", "--json", "-"]].concat());
+    let record = ran.exits(3).json();
+    let under_ph = rows(&record).iter().filter(|row| row["target"]["treatments"][0] == "ph");
+    let mut references = 0;
+    for row in under_ph {
+        let reason = row["reason"].as_str().unwrap();
+        if row["case"] == case {
+            assert!(reason.starts_with("void: the monitor observed 22 calls"), "{reason}");
+        } else {
+            assert_eq!(row["outcome"], "skipped", "{row}");
+            assert_eq!(reason, "no row that was asked for could be compared");
+            references += 1;
+        }
+    }
+    assert_eq!(references, 3);
+}
+
+#[test]
 fn treatments_that_make_no_sense_are_refused_before_anything_is_measured() {
     let sandbox = Sandbox::new();
     let profile = sandbox.file("x.json");

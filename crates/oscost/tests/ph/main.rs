@@ -127,8 +127,7 @@ impl Drop for Shell {
 /// The results of a monitor that has ended.
 struct MonitorEnd {
     anomalies: Vec<Anomaly>,
-    /// The number of observed calls.
-    calls: u64,
+    report: MonitorReport,
 }
 
 /// A monitor process.
@@ -140,8 +139,13 @@ struct Monitor {
 
 impl Monitor {
     fn start(data: &Path, root: &Shell, options: &[&str]) -> Self {
+        Self::start_at(data, root.child.id(), options)
+    }
+
+    /// Starts one that monitors the tree of a process.
+    fn start_at(data: &Path, root: u32, options: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_oscost"))
-            .args(["ph", "monitor", &format!("--tree={}", root.child.id())])
+            .args(["ph", "monitor", &format!("--tree={root}")])
             .args(options)
             .env("XDG_DATA_HOME", data)
             .stdin(Stdio::piped())
@@ -176,18 +180,18 @@ impl Monitor {
         }
     }
 
-    /// Ends it; returns its remaining anomalies and its number of calls.
+    /// Ends it; returns its remaining anomalies and its report.
     fn end(mut self) -> MonitorEnd {
         drop(self.input.take());
         let mut anomalies = Vec::new();
         while let Some(event) = self.next() {
             match event {
                 MonitorEvent::Anomaly(anomaly) => anomalies.push(anomaly),
-                MonitorEvent::Ended(MonitorReport { calls, anomalies: counted, lost, .. }) => {
-                    assert_eq!(lost, 0, "no event was lost");
-                    assert_eq!(counted as usize, anomalies.len());
+                MonitorEvent::Ended(report) => {
+                    assert_eq!(report.lost, 0, "no event was lost");
+                    assert_eq!(report.anomalies as usize, anomalies.len());
                     assert!(self.child.wait().unwrap().success());
-                    return MonitorEnd { anomalies, calls };
+                    return MonitorEnd { anomalies, report };
                 }
                 _ => {}
             }
@@ -290,11 +294,11 @@ fn all_calls_are_counted_and_the_programs_are_detached() {
         let monitor = Monitor::start(data.path(), &shell, &[]);
         assert!(program_count() >= 3);
         shell.run(&copy_command(&dd, count));
-        let MonitorEnd { anomalies, calls } = monitor.end();
+        let MonitorEnd { anomalies, report } = monitor.end();
         assert!(anomalies.is_empty());
         shell.end();
         let profiles = profiles(&data);
-        assert_eq!(profiles.iter().map(|profile| profile.calls).sum::<u64>(), calls);
+        assert_eq!(profiles.iter().map(|profile| profile.calls).sum::<u64>(), report.calls);
         profile_of(&profiles, &dd.file).calls
     };
     // One read and one write per byte.

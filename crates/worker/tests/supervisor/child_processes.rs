@@ -4,10 +4,11 @@ use std::fs;
 use std::path::PathBuf;
 
 use oscost_model::protocol::Event;
-use oscost_model::worker::{Mode, Task};
+use oscost_model::worker::{Mode, Task, WorkerSpec};
 
 use crate::common::{
-    ENDLESS, Session, cpu_ticks, failure_reason, plan, signal, spec, until, wait_until_gone,
+    ENDLESS, Session, cpu_ticks, failure_reason, measuring, plan, signal, spec, until,
+    wait_until_gone,
 };
 
 const CASES: &[&str] = &[
@@ -76,4 +77,29 @@ fn the_end_of_the_session_ends_the_children_of_its_workers() {
         assert_eq!(session.leftovers(), Vec::<PathBuf>::new(), "{case}");
     }
     wait_for_kernel_threads(before);
+}
+
+/// The mappings of a process that the processes which it forks do not get (`dc` in smaps).
+fn mappings_kept_from_forks(pid: u32) -> usize {
+    let smaps = fs::read_to_string(format!("/proc/{pid}/smaps")).unwrap();
+    let flags = smaps.lines().filter_map(|line| line.strip_prefix("VmFlags:"));
+    flags.filter(|flags| flags.split_whitespace().any(|flag| flag == "dc")).count()
+}
+
+#[test]
+fn the_tables_of_a_worker_add_nothing_to_the_forks_of_its_ops() {
+    const CASE: &str = "syscall/getppid:via=raw";
+    let mut session = Session::start();
+    session.measure(1, measuring(CASE));
+    let alone = session.ready(1);
+    assert_eq!(mappings_kept_from_forks(alone), 1, "the samples");
+    signal(alone, "KILL");
+    assert_eq!(failure_reason(session.event()), "the worker was killed by SIGKILL");
+    wait_until_gone(&session, "the worker of one arm");
+    session.measure(2, WorkerSpec { arms: 2, ..measuring(CASE) });
+    session.ready(2);
+    let mut kept: Vec<usize> =
+        session.workers().into_iter().map(mappings_kept_from_forks).collect();
+    kept.sort_unstable();
+    assert_eq!(kept, [0, 2, 2], "the samples and the accounts, in the arms alone");
 }

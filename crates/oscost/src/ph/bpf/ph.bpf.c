@@ -82,11 +82,11 @@ struct task {                   // With the kernel's pointer before it: one cach
 	__u64 calls;            // The number of all its calls.
 	__u32 slot;             // The slot of its executable's profile.
 	__u32 epoch;            // The epoch of the profile when its frame began.
+	__u32 marked;           // The process between whose marks it is, or 0.
 	__u8 monitored;         // Whether it is monitored.
 	__u8 delayed;           // Whether it was stopped at its last call.
 	__u8 locality_count;    // Anomalies in its frame,
 	__u8 max_locality_count;        // and their maximum since the frame was cleared.
-	__u8 marked;            // Whether it is between marks.
 };
 
 struct executable { __u64 device, inode; };     // Identifies a file.
@@ -136,12 +136,16 @@ struct {                                                // The processes that we
 	__type(value, __u64);
 } stopped SEC(".maps");
 
-// The process whose calls a tracer counts, and the calls that were observed meanwhile. One process
-// at a time is counted, and calls are never traced while they are timed.
+// The calls that were observed between the marks of each process whose calls a tracer counts. A run
+// counts one process at a time, but others on the machine, such as another run's, may be counted at
+// the same time. A process that is killed between its marks leaves its entry, and without room for
+// one the marks of a process are not observed.
 struct {
-	__u32 process;
-	__u64 calls;
-} marked;
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, __u64);
+} marked SEC(".maps");
 
 enum kind { NEW_EXECUTABLE = 1, ANOMALY, STOPPED, TOLERISED, RETRAINED, MARKED };
 
@@ -449,26 +453,32 @@ static __noinline int delay(struct task *t)
 
 // Counts the calls between two marks. A process whose calls a tracer counts marks the first and the
 // last of them: the calls observed here, of it and of the processes that it starts in between, must
-// be those that the tracer counted. Any process can make marks; if it does, the two counts differ,
-// and the run discards them.
+// be those that the tracer counted. Any process can make marks: its calls are its own, and change no
+// count of another process.
 static __noinline int handle_mark(struct task *t, __u64 call, struct pt_regs *regs)
 {
 	__u32 process = bpf_get_current_pid_tgid() >> 32, mark;
+	__u64 none = 0, observed, *calls;
 
 	if (call != rules.mark_call || BPF_CORE_READ(regs, FIRST_ARGUMENT) != rules.mark_option) {
-		if (t->marked && marked.process)
-			__sync_fetch_and_add(&marked.calls, 1);
+		// A process that was started between the marks may live on after the second: the entry
+		// is gone then.
+		calls = t->marked ? bpf_map_lookup_elem(&marked, &t->marked) : 0;
+		if (calls)
+			__sync_fetch_and_add(calls, 1);
 		return 0;
 	}
 	mark = BPF_CORE_READ(regs, SECOND_ARGUMENT) & 0xff;
 	if (mark == rules.begin) {
-		t->marked = 1;
-		marked.calls = 0;
-		marked.process = process;
-	} else if (mark == rules.end && marked.process == process) {
+		t->marked = bpf_map_update_elem(&marked, &process, &none, BPF_ANY) ? 0 : process;
+	} else if (mark == rules.end) {
+		calls = bpf_map_lookup_elem(&marked, &process);
+		if (!calls)
+			return 0;
+		observed = *calls;
+		bpf_map_delete_elem(&marked, &process);
 		t->marked = 0;
-		marked.process = 0;
-		return report(t, MARKED, marked.calls, NO_CALL, 0);
+		return report(t, MARKED, observed, NO_CALL, 0);
 	}
 	return 0;
 }

@@ -9,7 +9,7 @@ use oscost_model::worker::WorkerSpec;
 
 use super::arms::SetWithPlan;
 use super::batch_plan::shared_plan;
-use super::plan::{ComparisonPlan, MIN_PAIR_SPAN, PairCount};
+use super::plan::{ComparisonPlan, MIN_PAIR_SPAN, PairCount, PlannedArms};
 use crate::plan::ComparisonSet;
 use crate::run::error::RunError;
 use crate::run::jobs::job::JobFailure;
@@ -36,8 +36,9 @@ impl Run<'_> {
         self.emit(Entry::Paired { pairs });
         self.pilot_targets()?;
         let planned = self.shared_plans(comparison);
+        let planned = self.if_requested(comparison, planned);
         self.reference_cases(Phase::Before)?;
-        self.pair_rounds(planned, comparison.pairs)?;
+        self.limited_pair_rounds(planned, comparison.pairs)?;
         self.trials(Some(comparison), time)?;
         for row in 0..self.rows.len() {
             if !self.rows[row].given_up {
@@ -110,6 +111,49 @@ impl Run<'_> {
         planned
     }
 
+    /// The planned sets; none if cases were asked for, and none of their rows can be compared. The
+    /// others are reference cases: a minute of pairs of them would answer no question.
+    fn if_requested(
+        &mut self,
+        comparison: &ComparisonPlan,
+        planned: Vec<SetWithPlan>,
+    ) -> Vec<SetWithPlan> {
+        let mut of_cases = comparison.sets.iter().filter(|set| !self.is_program(set.base));
+        if !of_cases.any(|set| self.is_requested(set))
+            || planned.iter().any(|planned| self.is_requested(&planned.set))
+        {
+            return planned;
+        }
+        for row in planned.iter().flat_map(|planned| planned.set.news.iter().copied()) {
+            let reason = "no row that was asked for could be compared";
+            self.give_up(row, JobFailure::new(RowOutcome::Skipped, reason));
+        }
+        Vec::new()
+    }
+
+    /// Whether the rows of a set were asked for: all have the same case.
+    fn is_requested(&self, set: &ComparisonSet) -> bool {
+        self.rows[set.base].planned.requested
+    }
+
+    /// Runs the rounds within their time limit, if they have one.
+    fn limited_pair_rounds(
+        &mut self,
+        sets: Vec<SetWithPlan>,
+        count: PairCount,
+    ) -> Result<(), RunError> {
+        let arms = |planned: &SetWithPlan| planned.set.news.len() + 1;
+        let limit = count.time_limit(
+            sets.iter().map(|planned| PlannedArms { arms: arms(planned), plan: &planned.plan }),
+        );
+        let deadline = self.deadline;
+        let limit = limit.map(|limit| Instant::now() + limit);
+        self.deadline = deadline.into_iter().chain(limit).min();
+        let done = self.pair_rounds(sets, count);
+        self.deadline = deadline;
+        done
+    }
+
     /// Runs rounds, each with one pair of every set and one of each control.
     fn pair_rounds(
         &mut self,
@@ -119,6 +163,7 @@ impl Run<'_> {
         if sets.is_empty() {
             return Ok(());
         }
+        let was_requested = sets.iter().any(|planned| self.is_requested(&planned.set));
         let mut started_at = Instant::now();
         let mut rounds = count.min;
         let mut round = 0;
@@ -132,10 +177,14 @@ impl Run<'_> {
                 started_at = Instant::now();
             }
             round += 1;
+            sets.retain(|planned| self.is_wanted(&planned.set));
+            if was_requested && !sets.iter().any(|planned| self.is_requested(&planned.set)) {
+                // Each of these rows says why it was given up: no pair is missing.
+                rounds = round;
+            }
             if count.spread && round < rounds {
                 self.sleep_until(started_at + MIN_PAIR_SPAN * round / (rounds - 1).max(1))?;
             }
-            sets.retain(|planned| self.is_wanted(&planned.set));
         }
         self.pairs_missing = round < rounds;
         Ok(())

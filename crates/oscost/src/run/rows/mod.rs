@@ -8,4 +8,4 @@ pub(super) mod row;
 pub(super) mod stopping;
 mod study_method;
 #[cfg(test)]
-mod test_pilot;
+pub(super) mod test_pilot;

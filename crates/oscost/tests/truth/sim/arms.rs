@@ -252,7 +252,13 @@ pub(crate) fn compare(
         treatments: [vec![TreatmentSet::default(); rows], vec![treated; rows]].concat(),
         sets: sets.collect(),
     };
-    let pairs = PairCount { min: pairs, max: pairs, spread: false, time_budget: Duration::ZERO };
+    let pairs = PairCount {
+        min: pairs,
+        max: pairs,
+        spread: false,
+        time_budget: Duration::ZERO,
+        has_limit: false,
+    };
     let comparison = Some(ComparisonPlan { sets, pairs, measure_lone_bases: false });
     let request =
         Request { rows, treatments: treated, comparison, ..request(Profile::Quick, seed) };

@@ -92,6 +92,13 @@ impl Mapping {
         let _ = unsafe { madvise(self.base.as_ptr().cast(), self.bytes, Advice::LinuxNoHugepage) };
     }
 
+    /// Leaves it out of the memory of processes that are forked from now on. A kernel that refuses
+    /// copies its description, as of any other mapping.
+    pub(in crate::kernel) fn keep_from_forks(&self) {
+        // SAFETY: the range is the mapping, whose content is kept.
+        let _ = unsafe { madvise(self.base.as_ptr().cast(), self.bytes, Advice::LinuxDontFork) };
+    }
+
     /// Makes it executable, and no longer writable.
     pub(in crate::kernel) fn make_executable(&self) -> Result<(), Errno> {
         let access = MprotectFlags::READ | MprotectFlags::EXEC;

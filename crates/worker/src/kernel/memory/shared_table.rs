@@ -11,7 +11,7 @@ pub struct SharedTable<T: Copy + Default> {
     base: NonNull<T>,
     len: usize,
     /// What `base` points into.
-    _mapping: Mapping,
+    mapping: Mapping,
 }
 
 impl<T: Copy + Default> SharedTable<T> {
@@ -28,7 +28,13 @@ impl<T: Copy + Default> SharedTable<T> {
             // SAFETY: `index` lies inside the mapping, which is aligned to a page.
             unsafe { base.add(index).write(T::default()) };
         }
-        Ok(Self { base, len, _mapping: mapping })
+        Ok(Self { base, len, mapping })
+    }
+
+    /// Leaves it out of the memory of processes that are forked from now on, none of which may use
+    /// it: a fork copies the description of each mapping, which would be charged to the op.
+    pub fn keep_from_forks(&self) {
+        self.mapping.keep_from_forks();
     }
 
     /// The capacity in values.
@@ -66,7 +72,30 @@ impl<T: Copy + Default> SharedTable<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+    use crate::kernel::process::spawn::reap;
+    use crate::kernel::process::{fork, in_own_process};
+
+    /// Whether a table is mapped in this process.
+    fn is_mapped(table: &SharedTable<u64>) -> bool {
+        let begins = format!("{:x}-", table.base.as_ptr() as usize);
+        let maps = fs::read_to_string("/proc/self/maps").unwrap();
+        maps.lines().any(|line| line.starts_with(&begins))
+    }
+
+    #[test]
+    fn a_process_forked_later_does_not_have_a_table_that_is_kept_from_forks() {
+        in_own_process(|| {
+            let tables = [(); 2].map(|()| SharedTable::<u64>::new(1_000).unwrap());
+            let [kept, shared] = &tables;
+            kept.keep_from_forks();
+            assert!(is_mapped(kept) && is_mapped(shared));
+            let child = fork(|| i32::from(is_mapped(kept) || !is_mapped(shared)));
+            assert_eq!(reap(child.unwrap()), Ok(()));
+        });
+    }
 
     #[test]
     fn a_table_keeps_what_is_written_and_refuses_what_lies_outside() {

@@ -167,6 +167,7 @@ impl Session<'_> {
         let id = self.id;
         let arms = if self.spec.toggled { 2 } else { 1 };
         let mut table = sample_table(id, plan, arms)?;
+        table.keep_from_forks();
         // Rounds of the same index have the same number of ops in every arm.
         let mut jitters: Vec<BatchJitter> =
             (0..arms).map(|_| BatchJitter::new(self.spec.seed)).collect();

@@ -186,6 +186,9 @@ impl ArmProcess<'_, '_> {
         let send_error = |error: Errno| failure(id, format!("send the answer of an arm: {error}"));
         let clock = clock.map_err(|error| failure(id, format!("open the clock: {error}")))?;
         let mut collector = Collector::new(clock, KernelAccount::of_this_thread());
+        // No other arm is forked from this one, and its ops leave the tables alone.
+        self.worker.samples.keep_from_forks();
+        self.worker.results.keep_from_forks();
         collector.warm_up(self.work, plan).map_err(at)?;
         let wakeups = monitor_wakeups_per_op(self.work, plan, self.page).map_err(at)?;
         self.tokens.send_done().map_err(send_error)?;
