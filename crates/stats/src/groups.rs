@@ -304,9 +304,8 @@ mod tests {
 
     #[test]
     fn many_costs_have_groups_and_no_borderline() {
-        let wide = |value: f64| {
-            Cost::new(value, Interval { lo: value / 2.0, hi: value * 2.0 }).unwrap()
-        };
+        let wide =
+            |value: f64| Cost::new(value, Interval { lo: value / 2.0, hi: value * 2.0 }).unwrap();
         let spread = |count: usize| -> Vec<Cost> {
             (0..count).map(|at| wide(1.2f64.powi((at % 40) as i32))).collect()
         };
