@@ -304,14 +304,16 @@ mod tests {
 
     #[test]
     fn many_costs_have_groups_and_no_borderline() {
-        let wide =
-            |value: f64| Cost::new(value, Interval { lo: value / 2.0, hi: value * 2.0 }).unwrap();
+        // Two heaps, and a cost whose interval reaches into one of them.
+        let apart = Cost::new(2.0, Interval { lo: 2.0 / 1.8, hi: 2.0 * 1.8 }).unwrap();
         let spread = |count: usize| -> Vec<Cost> {
-            (0..count).map(|at| wide(1.2f64.powi((at % 40) as i32))).collect()
+            let heap = |at: usize| if at.is_multiple_of(2) { cost(1.0) } else { cost(100.0) };
+            (1..count).map(heap).chain([apart]).collect()
         };
-        assert!(!group_costs(&spread(MAX_RESAMPLED_COSTS), 1).borderline.is_empty());
+        let few = group_costs(&spread(MAX_RESAMPLED_COSTS), 1);
+        assert!(!few.borderline.is_empty() && few.count > 1, "{} groups", few.count);
         let many = group_costs(&spread(MAX_RESAMPLED_COSTS + 1), 1);
-        assert!(many.borderline.is_empty() && many.count >= 1, "{}", many.count);
+        assert!(many.borderline.is_empty() && many.count > 1, "{} groups", many.count);
     }
 
     proptest! {

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use super::exit::ExitStatus;
 use super::output::{Output, report_line};
 use super::{study_across, study_book};
-use crate::app::report::Study;
-use crate::app::study::{LastRuns, last_runs, list, programs, show};
+use crate::app::study::{last_runs, list, programs, show};
 use crate::report;
 use crate::report::study::list::{self as studies, LastRun, StudyCode};
 
@@ -71,7 +70,7 @@ pub(super) fn study(arguments: &Arguments, output: &mut Output) -> anyhow::Resul
             let runs = last_runs(&studies)?;
             let pairs = studies.iter().zip(&runs);
             let last_runs: Vec<LastRun<'_>> =
-                pairs.map(|(study, runs)| last_run(study, runs.as_ref())).collect();
+                pairs.map(|(study, runs)| study_book::last_run(study, runs.as_ref())).collect();
             if runs.iter().all(Option::is_none) {
                 report_line("no run of a study is kept: `oscost run --study NAME` makes one");
             }
@@ -80,10 +79,4 @@ pub(super) fn study(arguments: &Arguments, output: &mut Output) -> anyhow::Resul
         Verb::Book { folder } => study_book::write(folder)?,
     }
     Ok(ExitStatus::Success)
-}
-
-/// A study with its runs, as they are shown.
-pub(super) fn last_run<'a>(study: &'a Study, runs: Option<&'a LastRuns>) -> LastRun<'a> {
-    let earlier = runs.map_or(&[][..], |it| it.earlier.as_slice());
-    LastRun { study, record: runs.map(|it| &it.last), earlier }
 }

@@ -6,10 +6,10 @@ use std::path::Path;
 use anyhow::Context;
 
 use super::output::report_line;
-use super::study::last_run;
 use super::terminal::Terminal;
 use crate::app::output_file;
-use crate::app::study::{last_runs, list};
+use crate::app::report::Study;
+use crate::app::study::{LastRuns, last_runs, list};
 use crate::app::study_across::{Request, look_up_with};
 use crate::app::study_book::{lesson_cases, lessons};
 use crate::report;
@@ -56,4 +56,10 @@ pub(super) fn write(folder: &Path) -> anyhow::Result<()> {
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
+}
+
+/// A study with its runs, as they are shown.
+pub(super) fn last_run<'a>(study: &'a Study, runs: Option<&'a LastRuns>) -> LastRun<'a> {
+    let earlier = runs.map_or(&[][..], |it| it.earlier.as_slice());
+    LastRun { study, record: runs.map(|it| &it.last), earlier }
 }

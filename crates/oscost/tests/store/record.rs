@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use oscost::store::{StoredRun, validate};
 
-use oscost_model::parameter::{ParameterValues, SampledParameter};
 use oscost_model::point::Point;
 use oscost_model::record::{
     AddedCost, Calls, Comparison, Conditions, DisturbanceSummary, Estimate, Floor, Metric,
@@ -77,7 +76,7 @@ fn row(case: &str) -> Row {
         lost_pct: Some(0.0),
         reason: None,
         samples: Some(vec![sample(0), sample(1)]),
-        parameters: Some(ParameterValues::from([("n".into(), 7)])),
+        parameters: None,
     };
     let metric = Metric { unit: Unit::Seconds, better: Better::Lower, estimate: estimate(3.0, 2) };
     Row {
@@ -114,7 +113,7 @@ fn row(case: &str) -> Row {
         multiples: BTreeMap::new(),
         primary_metric: None,
         command: None,
-        sampled_parameters: vec![SampledParameter { name: "n".into(), low: -1, high: 9 }],
+        sampled_parameters: vec![],
         counters: None,
         file: None,
         channel: None,

@@ -239,8 +239,12 @@ fn claims_are_judged_round_by_round_and_calls_by_their_count() {
     record.results[1].calls = None;
     record.results[0].repetitions.truncate(5);
     record.results[3].outcome = RowOutcome::Failed;
-    let undecided = |it: &Verdict| matches!(it, Verdict::Undecided(_));
-    assert!(verdicts(&record).iter().all(undecided), "{:?}", verdicts(&record));
+    // Too few rounds, no counts, and a row without figures.
+    let open = verdicts(&record);
+    let [Verdict::Undecided(_), Verdict::NotMeasured(_), Verdict::NotMeasured(_)] = &open[..]
+    else {
+        panic!("{open:?}")
+    };
 }
 
 #[test]
