@@ -34,9 +34,11 @@ mod selection;
 mod targets;
 
 pub use crate::files::output_file;
+pub use crate::files::user_folder::redirection_note;
 pub use crate::workloads::{CommandError, Parameter};
 pub use error::{UsageError, is_interrupted, is_of_host, is_usage};
 pub use measurement::retention::{CompletedRun, Completion, Retention};
 pub use observer::Observer;
 pub use results::gate::{Gate, GateMetric, GatePower, GateRule, Threshold};
 pub use selection::programs::{Effort, ProgramRequest};
+pub use targets::connect::BusyPolicy;

@@ -16,6 +16,7 @@ mod gate;
 mod history;
 mod kernels;
 mod list;
+mod lock_arguments;
 mod machine;
 mod man;
 mod output;
@@ -39,7 +40,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::app::is_interrupted;
+use crate::app::{is_interrupted, redirection_note};
 use exit::ExitStatus;
 use output::Output;
 
@@ -131,6 +132,11 @@ impl Verb {
             | Verb::Man(_) => false,
         }
     }
+
+    /// Whether it may read or write the user's store or cache.
+    fn uses_folders(&self) -> bool {
+        !matches!(self, Verb::Schema | Verb::Completions(_) | Verb::Man(_))
+    }
 }
 
 /// Reads the command line and does what it says.
@@ -138,6 +144,11 @@ pub fn main() -> ExitCode {
     // clap exits with 2 and a hint on unknown arguments.
     let arguments = Arguments::parse_from(with_gate_values(std::env::args_os()));
     let measures = arguments.verb.measures();
+    if arguments.verb.uses_folders()
+        && let Some(note) = redirection_note()
+    {
+        output::report_line(&format!("note: {note}"));
+    }
     match dispatch(arguments.verb, &mut Output::stdout()) {
         Ok(status) => status.into(),
         Err(error) if is_interrupted(&error) => ExitStatus::Interrupted.into(),

@@ -10,7 +10,7 @@ use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, Transacti
 use super::error::{Cause, StoreError};
 use super::limits::LOCK_TIMEOUT;
 use super::tables::schema;
-use crate::files::user_folder::{create_private, data_folder};
+use crate::files::user_folder::{create_private, data_folder, give_to_owner_of};
 
 /// The runs of one user, in one file.
 ///
@@ -83,7 +83,8 @@ fn create(path: &Path) -> io::Result<()> {
     }
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        created => created.map(drop),
+        // SQLite gives its WAL and shared-memory files the owner of this one.
+        created => give_to_owner_of(path.parent().unwrap_or(path), &created?),
     }
 }
 
