@@ -80,8 +80,7 @@ pub struct Process<'a> {
 
 impl LockHolder {
     /// A holder that cannot be found.
-    pub const UNKNOWN: Self =
-        Self { pid: 0, uid: None, command: None, kind: HolderKind::Unknown };
+    pub const UNKNOWN: Self = Self { pid: 0, uid: None, command: None, kind: HolderKind::Unknown };
 
     /// A holder of the lock's name that does not listen at it, which every oscost does.
     pub const MUTE: Self = Self { pid: 0, uid: None, command: None, kind: HolderKind::Stranger };

@@ -124,13 +124,18 @@ const SIGNAL_GRACE: Duration = Duration::from_millis(300);
 
 impl Interrupt {
     /// Installs the handlers. The first signal requests an orderly end; a later one ends the
-    /// process at once.
+    /// process at once. A SIGHUP that the parent ignores stays ignored: a run by nohup(1) survives
+    /// its terminal.
     pub fn listen() -> std::io::Result<Self> {
         let (stop_signal, sender) = UnixStream::pair()?;
         let (mut first_signal, to_arm) = UnixStream::pair()?;
         let armed = Arc::new(AtomicBool::new(false));
         let received = Arc::new(AtomicUsize::new(0));
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         for (signal, number) in [(SIGINT, 2), (SIGTERM, 15), (SIGHUP, 1)] {
+            if signal == SIGHUP && is_ignored(&status, signal) {
+                continue;
+            }
             signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&armed))?;
             signal_hook::flag::register_usize(signal, Arc::clone(&received), number)?;
             signal_hook::low_level::pipe::register(signal, sender.try_clone()?)?;
@@ -156,8 +161,28 @@ impl Interrupt {
     }
 }
 
+/// Whether a process ignores a signal, by its /proc/PID/status: bit 0 of the mask is signal 1.
+fn is_ignored(status: &str, signal: i32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| (mask >> (signal - 1)) & 1 == 1)
+}
+
 impl AsFd for Interrupt {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stop_signal.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ignored_signal_is_a_bit_of_a_mask() {
+        let status = "SigBlk:\t0000000000000000\nSigIgn:\t0000000000001001\nSigCgt:\tffff\n";
+        assert!(is_ignored(status, SIGHUP));
+        assert!(!is_ignored(status, SIGINT));
+        assert!(!is_ignored("", SIGHUP));
     }
 }

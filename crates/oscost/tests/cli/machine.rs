@@ -2,7 +2,7 @@
 //! is left behind.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
@@ -113,6 +113,44 @@ fn one_request_to_stop_may_come_as_several_signals() {
         signal(running.pid(), name);
     }
     assert_eq!(running.ended().exits(130).json()["complete"], false);
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_run_by_nohup_survives_its_terminal() {
+    let sandbox = Sandbox::new();
+    let plain = sandbox.command(LONG);
+    let mut command = Command::new("env");
+    command.arg("--ignore-signal=HUP").arg(plain.get_program()).args(plain.get_args());
+    command.env_clear().envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut running = RunningTool(Some(command.spawn().unwrap()));
+    let more_than = |count| repetitions(&sandbox).is_some_and(|done| done > count);
+    until("some repetitions are kept", || more_than(2));
+    signal(running.pid(), Signal::SIGHUP);
+    let before = repetitions(&sandbox).unwrap();
+    until("it goes on", || {
+        assert!(running.child().try_wait().unwrap().is_none(), "SIGHUP has ended it");
+        more_than(before + 2)
+    });
+    signal(running.pid(), Signal::SIGINT);
+    running.ended().exits(130);
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_run_without_the_lock_measures_beside_another() {
+    let sandbox = Sandbox::new();
+    let mut first = long_run(&sandbox, &[]);
+    let quick = ["run", "--quick", "--no-store", "--no-lock", "timer/nothing"];
+    let ran = sandbox.oscost(&quick);
+    assert!(!ran.stderr.contains("waiting for"), "{}", ran.stderr);
+    // Beside another run it may have too few undisturbed batches.
+    assert!(ran.stdout.contains("nothing"), "{}", ran.stdout);
+    assert!(first.child().try_wait().unwrap().is_none(), "the first has ended");
+    sandbox.oscost(&["run", "--no-lock", "--no-wait"]).exits(2);
+    signal(first.pid(), Signal::SIGINT);
+    first.ended().exits(130);
     sandbox.nothing_is_left();
 }
 
@@ -228,6 +266,17 @@ fn a_second_run_fails_or_waits_and_names_the_first() {
     let ran = sandbox.oscost(&[&quick[..], &["--no-wait"]].concat()).exits(3).no_data();
     ran.stderr_contains(&format!("cannot measure: process {pid} ("))
         .stderr_contains("is measuring on this machine");
+
+    // A stopped one is named with the way to continue it.
+    signal(pid, Signal::SIGSTOP);
+    until("it is stopped", || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        stat.rsplit_once(')').unwrap().1.starts_with(" T")
+    });
+    let ran = sandbox.oscost(&["doctor", "--no-wait"]).exits(3).no_data();
+    ran.stderr_contains(&format!("(stopped: `kill -CONT {pid}` continues it)"))
+        .stderr_contains("`--no-lock` measures beside it");
+    signal(pid, Signal::SIGCONT);
 
     let ran = sandbox.oscost(&["doctor", "--no-wait"]).exits(3).no_data();
     ran.stderr_contains(&format!("cannot measure: process {pid} ("))

@@ -1,11 +1,12 @@
 //! The store by the command line: stored runs are shown unchanged.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{Ran, Sandbox, row};
+use crate::common::{Ran, Sandbox, row, tool};
 
 const ASKED: &[&str] = &["timer", "syscall"];
 
@@ -191,4 +192,43 @@ fn the_store_of_another_user_is_distinguished_from_a_damaged_one() {
     }
     let ran = sandbox.fake("measured", &["syscall/getppid"]).exits(0);
     ran.stderr_contains("note: this run is not kept").stderr_contains("permission denied");
+}
+
+/// An id that no user of a test machine has.
+const OTHER: u32 = 12_345;
+
+#[test]
+fn root_leaves_no_folder_of_its_own_in_the_home_of_a_user() {
+    if !nix::unistd::geteuid().is_root() {
+        return eprintln!("cannot run here: only root writes into the homes of others");
+    }
+    let sandbox = Sandbox::new();
+    let home = sandbox.folder("files");
+    chown(&home, Some(OTHER), Some(OTHER)).unwrap();
+    let mut command = sandbox.command(&["runs", "list"]);
+    let ran = Ran::of(command.env_remove("XDG_DATA_HOME")).exits(0);
+    assert_eq!(ran.stderr, "");
+    for made in [".local", ".local/share", ".local/share/oscost", ".local/share/oscost/store.db"] {
+        let made = home.join(made).metadata().unwrap();
+        assert_eq!((made.uid(), made.gid()), (OTHER, OTHER));
+    }
+}
+
+#[test]
+fn root_that_cannot_give_files_away_uses_its_own_folders_and_says_so() {
+    let sandbox = Sandbox::new();
+    let home = sandbox.folder("files");
+    let mut plain = Command::new("setpriv");
+    let without = ["--bounding-set=-chown", "--inh-caps=-chown"];
+    if !plain.args(without).arg("true").status().is_ok_and(|status| status.success()) {
+        return eprintln!("cannot run here: setpriv(1) needs root");
+    }
+    chown(&home, Some(OTHER), Some(OTHER)).unwrap();
+    let mut command = Command::new("setpriv");
+    command.args(without).arg(tool()).arg("list").env_clear().env("HOME", &home);
+    Ran::of(&mut command)
+        .exits(0)
+        .stderr_contains("note: root may not create files for the owner of this home")
+        .stderr_contains(&format!("instead of {}/.local/share/oscost", home.display()));
+    assert!(!home.join(".local").exists());
 }

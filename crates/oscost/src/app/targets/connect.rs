@@ -148,7 +148,8 @@ pub(crate) fn reserve_this_machine(options: ConnectOptions<'_, '_>) -> anyhow::R
                     awaited = process;
                 }
                 let limit = held.holder.is_stranger().then(|| {
-                    let ends = patience_ends.get_or_insert_with(|| Instant::now() + STRANGER_PATIENCE);
+                    let ends =
+                        patience_ends.get_or_insert_with(|| Instant::now() + STRANGER_PATIENCE);
                     ends.saturating_duration_since(Instant::now())
                 });
                 wait_for_release(&held, interrupt, limit)?;

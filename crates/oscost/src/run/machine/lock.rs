@@ -84,9 +84,7 @@ impl MachineLock {
                 (None, Some(holder.ignored()))
             }
             Ok(file::Attempt::HeldBy(holder)) => return Err(HeldLock { holder, end: None }),
-            Ok(file::Attempt::Unavailable(error)) | Err(error) => {
-                (None, Some(without_file(error)))
-            }
+            Ok(file::Attempt::Unavailable(error)) | Err(error) => (None, Some(without_file(error))),
         };
         let gaps = name_gap.into_iter().chain(file_gap).collect();
         Ok(Self { _file: file, _name: name, gaps })

@@ -44,7 +44,8 @@ pub(super) fn bind(name: &[u8]) -> Attempt {
         match connect(name) {
             Ok(stream) => {
                 let peer = getsockopt(&stream, PeerCredentials).ok();
-                let holder = peer.map_or(LockHolder::UNKNOWN, |it| holder(it.pid(), Some(it.uid())));
+                let holder =
+                    peer.map_or(LockHolder::UNKNOWN, |it| holder(it.pid(), Some(it.uid())));
                 return Attempt::HeldBy(holder, Some(stream));
             }
             // The holder has released it between the two calls, or does not listen yet.
