@@ -19,6 +19,7 @@ pub mod fault_injection;
 pub mod file;
 pub mod hash;
 pub mod journal;
+pub mod machine_lock;
 pub mod mark;
 pub mod monitor_report;
 pub mod noise_class;

@@ -88,8 +88,8 @@ pub struct Request {
     pub gate: Option<GateRule>,
     /// What is kept.
     pub retention: Retention,
-    /// Whether to fail while another run has the machine.
-    pub no_wait: bool,
+    /// What to do while another run has the machine.
+    pub on_busy: BusyPolicy,
 }
 
 /// A comparison that was measured.
@@ -167,7 +167,7 @@ pub fn ab(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome>
     let commands = compared_commands(request, &selection, &targets)?;
     selection.programs.check_commands(&targets.base.host)?;
     let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
-    let on_busy = BusyPolicy::by_flag(request.no_wait);
+    let on_busy = request.on_busy;
     let options = ConnectOptions { interrupt: &interrupt, on_busy, observer };
     let measured = match counted {
         Some(targets) => {

@@ -24,8 +24,8 @@ const SPIN: Duration = Duration::from_millis(1_200);
 pub struct Request {
     /// The host.
     pub at: String,
-    /// Whether to fail while another run has the machine.
-    pub no_wait: bool,
+    /// What to do while another run has the machine.
+    pub on_busy: BusyPolicy,
 }
 
 /// What was observed on a machine.
@@ -62,7 +62,7 @@ pub struct Outcome {
 
 /// Examines a machine.
 pub fn doctor(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome> {
-    let Request { at, no_wait } = request;
+    let Request { at, on_busy } = request;
     if counted_machine(&resolve(at, None)?)?.is_some() {
         let what = format!(
             "cannot examine noise at `{at}`: instructions are counted there, and noise does not \
@@ -74,8 +74,7 @@ pub fn doctor(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outc
     let worker = WorkerBinary::find()?;
     let host = host_alone(at, "a machine is examined without treatments")?;
     let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
-    let on_busy = BusyPolicy::by_flag(*no_wait);
-    let options = ConnectOptions { interrupt: &interrupt, on_busy, observer };
+    let options = ConnectOptions { interrupt: &interrupt, on_busy: *on_busy, observer };
     let mut connection = connect(&host, &worker, options)?;
     let session = &mut *connection.session;
     observer.working("probing every CPU for 1.2 s");

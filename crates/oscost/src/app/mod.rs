@@ -34,7 +34,7 @@ mod selection;
 mod targets;
 
 pub use crate::files::output_file;
-pub use crate::files::user_folder::foreign_home_note;
+pub use crate::files::user_folder::redirection_note;
 pub use crate::signals::{exit_status as interrupt_status, outlive_file_size_limit};
 pub use crate::workloads::{CommandError, Parameter, sampled_parameter};
 pub use error::{UsageError, is_interrupted, is_of_host, is_usage};
@@ -42,3 +42,4 @@ pub use measurement::retention::{CompletedRun, Completion, Retention};
 pub use observer::Observer;
 pub use results::gate::{Gate, GateMetric, GatePower, GateRule, Threshold};
 pub use selection::programs::{Effort, ProgramRequest};
+pub use targets::connect::BusyPolicy;

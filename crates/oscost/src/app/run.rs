@@ -82,8 +82,8 @@ pub struct Request {
     pub seed: Option<u64>,
     /// What is kept.
     pub retention: Retention,
-    /// Whether to fail while another run has the machine.
-    pub no_wait: bool,
+    /// What to do while another run has the machine.
+    pub on_busy: BusyPolicy,
 }
 
 impl Request {
@@ -154,7 +154,7 @@ pub fn run(request: &Request, observer: &dyn Observer) -> anyhow::Result<Complet
         select(&worker, &request.selectors, &request.programs, study, request.extent())?;
     selection.programs.check_commands(&target.host)?;
     let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
-    let on_busy = BusyPolicy::by_flag(request.no_wait);
+    let on_busy = request.on_busy;
     let options = ConnectOptions { interrupt: &interrupt, on_busy, observer };
     if let Some(machine) = counted_machine(&target)? {
         request.check_counting()?;

@@ -19,7 +19,7 @@ use super::targets::connect::measuring_process;
 use super::targets::prepare::with_profile_folder;
 use crate::files::null_device::null_device;
 use crate::hosts::WorkerBinary;
-use crate::run::MachineLock;
+use crate::run::{MachineLock, Strangers};
 use crate::treatments::{KINDS, Mechanism, parse_with_notes, with_user_profiles};
 
 /// A treatment, and whether it works here.
@@ -62,7 +62,7 @@ pub fn exec(
     }
     let worker = WorkerBinary::find()?;
     if !treated.attached.is_empty()
-        && let Some(process) = measuring_process(&MachineLock::acquire())
+        && let Some(process) = measuring_process()
     {
         observer.note(&format!("{process} is measuring, and is affected by this"));
     }
@@ -106,8 +106,9 @@ fn worker_with(worker: &WorkerBinary, treated: &TreatmentSet) -> anyhow::Result<
 pub fn list(observer: &dyn Observer) -> anyhow::Result<Vec<TreatmentListing>> {
     let worker = WorkerBinary::find()?;
     // What is attached to the whole system would disturb another run.
-    let lock = MachineLock::acquire();
-    let measuring = measuring_process(&lock).map(|process| format!("{process} is measuring"));
+    let lock = MachineLock::acquire(Strangers::Ignored);
+    let holder = lock.as_ref().err().map(|held| &held.holder);
+    let measuring = holder.map(|process| format!("{process} is measuring"));
     let clocks = ClockSources::here();
     let listed = KINDS.iter().map(|kind| {
         let works = match (&measuring, kind.mechanism) {

@@ -3,6 +3,7 @@
 use super::exit::ExitStatus;
 use super::exports::{Exports, RunDocument, Subject, Table};
 use super::gate::report_gate;
+use super::lock_arguments::LockArguments;
 use super::output::Output;
 use super::run_text;
 use super::terminal::Terminal;
@@ -100,9 +101,8 @@ pub(super) struct Arguments {
     /// Do not keep the run.
     #[arg(long)]
     no_store: bool,
-    /// Fail instead of waiting for another run.
-    #[arg(long)]
-    no_wait: bool,
+    #[command(flatten)]
+    lock: LockArguments,
 }
 
 /// The commands after `--`, which further ones separate, or those of options.
@@ -145,7 +145,7 @@ pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<Ex
             keep: !arguments.no_store,
             raw_samples: samples || exports.needs_samples(),
         },
-        no_wait: arguments.no_wait,
+        on_busy: arguments.lock.policy(),
     };
     let Outcome { measured, gate } = measure(&request, &Terminal::new())?;
     let CompletedRun { record, study, kept_as, ended } = measured;

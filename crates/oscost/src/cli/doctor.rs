@@ -1,6 +1,7 @@
 //! `oscost doctor`
 
 use super::exit::ExitStatus;
+use super::lock_arguments::LockArguments;
 use super::output::Output;
 use super::terminal::Terminal;
 use crate::app::doctor::{Outcome, Request, doctor as examine};
@@ -32,14 +33,14 @@ pub(super) struct Arguments {
     /// Which machine.
     #[arg(long, value_name = "HOST", default_value = "local")]
     at: String,
-    /// Fail instead of waiting for another run.
-    #[arg(long)]
-    no_wait: bool,
+    #[command(flatten)]
+    lock: LockArguments,
 }
 
 pub(super) fn doctor(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let Arguments { json, at, no_wait } = arguments;
-    let Outcome { machine, diagnosis } = examine(&Request { at, no_wait }, &Terminal::new())?;
+    let Arguments { json, at, lock } = arguments;
+    let request = Request { at, on_busy: lock.policy() };
+    let Outcome { machine, diagnosis } = examine(&request, &Terminal::new())?;
     let examination = Examination { observations: machine.observations(), diagnosis: &diagnosis };
     match json {
         true => output.write(&report::doctor::json(&examination)?)?,

@@ -16,6 +16,7 @@ mod gate;
 mod history;
 mod kernels;
 mod list;
+mod lock_arguments;
 mod machine;
 mod man;
 mod output;
@@ -39,7 +40,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::app::{foreign_home_note, is_interrupted, outlive_file_size_limit};
+use crate::app::{is_interrupted, outlive_file_size_limit, redirection_note};
 use exit::ExitStatus;
 use output::Output;
 
@@ -131,12 +132,10 @@ impl Verb {
             | Verb::Man(_) => false,
         }
     }
-}
 
-impl Verb {
-    /// Whether it reads or writes the user's data.
-    fn has_data(&self) -> bool {
-        !matches!(self, Verb::List(_) | Verb::Schema | Verb::Completions(_) | Verb::Man(_))
+    /// Whether it may read or write the user's store or cache.
+    fn uses_folders(&self) -> bool {
+        !matches!(self, Verb::Schema | Verb::Completions(_) | Verb::Man(_))
     }
 }
 
@@ -146,7 +145,9 @@ pub fn main() -> ExitCode {
     // clap exits with 2 and a hint on unknown arguments.
     let arguments = Arguments::parse_from(with_gate_values(std::env::args_os()));
     let measures = arguments.verb.measures();
-    if let Some(note) = foreign_home_note().filter(|_| arguments.verb.has_data()) {
+    if arguments.verb.uses_folders()
+        && let Some(note) = redirection_note()
+    {
         output::report_line(&format!("note: {note}"));
     }
     match dispatch(arguments.verb, &mut Output::stdout()) {

@@ -2,6 +2,7 @@
 
 use super::exit::ExitStatus;
 use super::exports::{Exports, RunDocument, Subject, Table};
+use super::lock_arguments::LockArguments;
 use super::output::Output;
 use super::run_text;
 use super::terminal::Terminal;
@@ -112,9 +113,8 @@ pub(super) struct Arguments {
     /// Do not keep the run.
     #[arg(long)]
     no_store: bool,
-    /// Fail instead of waiting for another run.
-    #[arg(long)]
-    no_wait: bool,
+    #[command(flatten)]
+    lock: LockArguments,
 }
 
 pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
@@ -142,7 +142,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
             keep: !arguments.no_store,
             raw_samples: samples || exports.needs_samples(),
         },
-        no_wait: arguments.no_wait,
+        on_busy: arguments.lock.policy(),
     };
     let CompletedRun { record, study, kept_as, ended } = measure(&request, &Terminal::new())?;
     let study = study.as_ref();

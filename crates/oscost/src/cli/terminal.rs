@@ -37,8 +37,8 @@ impl Observer for Terminal {
     }
 
     fn waiting_for(&self, process: &str, host: Option<&str>) {
-        let machine = host.map_or("on this machine".to_owned(), |host| format!("at {host}"));
-        report_line(&format!("waiting for {process}, which is measuring {machine}"));
+        let machine = host.map_or("this machine".to_owned(), |host| format!("`{host}`"));
+        report_line(&format!("waiting for {process}: the lock of {machine} is held"));
     }
 
     fn working(&self, activity: &str) {

@@ -1,9 +1,11 @@
 //! Lock files: one process at a time changes what a lock file stands for.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+
+use super::user_folder::give_to_owner_of;
 
 /// An exclusive lock of a file (flock(2)), released on drop, and by the kernel when the process
 /// ends. The file is never removed: a lock on a removed file would exclude no one.
@@ -22,11 +24,7 @@ pub enum LockError {
 impl FileLock {
     /// Locks a file without waiting; creates it if it does not exist.
     pub fn acquire(path: &Path) -> Result<Self, LockError> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        // A symbolic link in its place is not followed.
-        let opened = options.custom_flags(nix::libc::O_NOFOLLOW).open(path);
-        let file = opened.map_err(LockError::Io)?;
+        let file = open(path).map_err(LockError::Io)?;
         match file.try_lock() {
             Ok(()) => Ok(Self(file)),
             Err(TryLockError::WouldBlock) => Err(LockError::Held),
@@ -38,6 +36,22 @@ impl FileLock {
     /// released.
     pub fn try_clone_file(&self) -> io::Result<File> {
         self.0.try_clone()
+    }
+}
+
+/// Opens a lock file, or creates it for the owner of its folder.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    // A symbolic link in its place is not followed.
+    options.read(true).write(true).mode(0o600).custom_flags(nix::libc::O_NOFOLLOW);
+    match options.clone().create_new(true).open(path) {
+        Ok(created) => {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            give_to_owner_of(folder.unwrap_or(Path::new(".")), &created)?;
+            Ok(created)
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => options.open(path),
+        Err(error) => Err(error),
     }
 }
 

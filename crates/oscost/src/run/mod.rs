@@ -27,7 +27,8 @@ pub use error::{RunEnd, RunError};
 pub use jobs::remote_peer::Peer;
 pub use machine::inspection::{ClockInspection, MachineInspection, inspect_clock, inspect_machine};
 pub use machine::lock::{
-    Claim, LockError, LockHolder, MachineLock, claim, wait_for_claim, wait_for_release,
+    Claim, HeldLock, LockHolder, MachineLock, Strangers, claim, name_holder, wait_for_claim,
+    wait_for_release,
 };
 pub use observer::Observer;
 pub use request::{Request, TrialBudget};

@@ -14,7 +14,7 @@ use super::error::{Cause, StoreError};
 use super::limits::LOCK_TIMEOUT;
 use super::lock_wait::retry_while_locked;
 use super::tables::schema;
-use crate::files::user_folder::{create_private, data_folder};
+use crate::files::user_folder::{create_private, data_folder, give_to_owner_of};
 use crate::signals::watch_end_signals;
 
 /// The runs of one user, in one file.
@@ -236,7 +236,8 @@ fn create(path: &Path) -> io::Result<()> {
     }
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        created => created.map(drop),
+        // SQLite gives its WAL and shared-memory files the owner of this one.
+        created => give_to_owner_of(path.parent().unwrap_or(path), &created?),
     }
 }
 

@@ -190,6 +190,22 @@ fn a_run_that_is_lost_with_its_store_is_told_as_such() {
 }
 
 #[test]
+fn a_run_without_the_lock_measures_beside_another() {
+    let sandbox = Sandbox::new();
+    let mut first = long_run(&sandbox, &[]);
+    let quick = ["run", "--quick", "--no-store", "--no-lock", "timer/nothing"];
+    let ran = sandbox.oscost(&quick);
+    assert!(!ran.stderr.contains("waiting for"), "{}", ran.stderr);
+    // Beside another run it may have too few undisturbed batches.
+    assert!(ran.stdout.contains("nothing"), "{}", ran.stdout);
+    assert!(first.child().try_wait().unwrap().is_none(), "the first has ended");
+    sandbox.oscost(&["run", "--no-lock", "--no-wait"]).exits(2);
+    signal(first.pid(), Signal::SIGINT);
+    first.ended().exits(130);
+    sandbox.nothing_is_left();
+}
+
+#[test]
 fn a_limit_of_the_stack_is_no_limit_of_the_tool() {
     let sandbox = Sandbox::new();
     for arguments in [&["list"][..], &["run", "--help"]] {
@@ -320,6 +336,17 @@ fn a_second_run_fails_or_waits_and_names_the_first() {
     let ran = sandbox.oscost(&[&quick[..], &["--no-wait"]].concat()).exits(3).no_data();
     ran.stderr_contains(&format!("cannot measure: process {pid} ("))
         .stderr_contains("is measuring on this machine");
+
+    // A stopped one is named with the way to continue it.
+    signal(pid, Signal::SIGSTOP);
+    until("it is stopped", || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        stat.rsplit_once(')').unwrap().1.starts_with(" T")
+    });
+    let ran = sandbox.oscost(&["doctor", "--no-wait"]).exits(3).no_data();
+    ran.stderr_contains(&format!("(stopped: `kill -CONT {pid}` continues it)"))
+        .stderr_contains("`--no-lock` measures beside it");
+    signal(pid, Signal::SIGCONT);
 
     let ran = sandbox.oscost(&["doctor", "--no-wait"]).exits(3).no_data();
     ran.stderr_contains(&format!("cannot measure: process {pid} ("))

@@ -1,13 +1,13 @@
 //! The store by the command line: stored runs are shown unchanged.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{Ran, Sandbox, row, scenario_file};
+use crate::common::{Ran, Sandbox, row, scenario_file, tool};
 
 const ASKED: &[&str] = &["timer", "syscall"];
 
@@ -304,19 +304,6 @@ fn a_program_gets_back_the_signal_of_the_limit_of_file_sizes() {
 }
 
 #[test]
-fn root_keeps_its_runs_apart_from_a_folder_of_another_user() {
-    if !nix::unistd::geteuid().is_root() {
-        return;
-    }
-    let sandbox = Sandbox::new();
-    let said = "belongs to another user: root's runs are kept in /";
-    assert!(!sandbox.oscost(&["explain", "getppid"]).exits(0).stderr.contains(said));
-    std::os::unix::fs::chown(sandbox.folder("data"), Some(65_534), None).unwrap();
-    sandbox.oscost(&["explain", "getppid"]).exits(0).stderr_contains(said);
-    assert_eq!(std::fs::read_dir(sandbox.folder("data")).unwrap().count(), 0);
-}
-
-#[test]
 fn a_fifo_is_refused_and_a_name_with_escape_sequences_is_shown_without_them() {
     let sandbox = Sandbox::new();
     let fifo = sandbox.file("fifo.json");
@@ -332,4 +319,43 @@ fn a_fifo_is_refused_and_a_name_with_escape_sequences_is_shown_without_them() {
     ran.stderr_contains("it is a FIFO, not a regular file");
     let ran = sandbox.oscost(&["runs", "import", "./no\u{1b}[2Jsuch.json"]).exits(2);
     assert!(ran.stderr.contains(r"\u{1b}[2J") && !ran.stderr.contains('\u{1b}'), "{}", ran.stderr);
+}
+
+/// An id that no user of a test machine has.
+const OTHER: u32 = 12_345;
+
+#[test]
+fn root_leaves_no_folder_of_its_own_in_the_home_of_a_user() {
+    if !nix::unistd::geteuid().is_root() {
+        return eprintln!("cannot run here: only root writes into the homes of others");
+    }
+    let sandbox = Sandbox::new();
+    let home = sandbox.folder("files");
+    chown(&home, Some(OTHER), Some(OTHER)).unwrap();
+    let mut command = sandbox.command(&["runs", "list"]);
+    let ran = Ran::of(command.env_remove("XDG_DATA_HOME")).exits(0);
+    assert_eq!(ran.stderr, "");
+    for made in [".local", ".local/share", ".local/share/oscost", ".local/share/oscost/store.db"] {
+        let made = home.join(made).metadata().unwrap();
+        assert_eq!((made.uid(), made.gid()), (OTHER, OTHER));
+    }
+}
+
+#[test]
+fn root_that_cannot_give_files_away_uses_its_own_folders_and_says_so() {
+    let sandbox = Sandbox::new();
+    let home = sandbox.folder("files");
+    let mut plain = Command::new("setpriv");
+    let without = ["--bounding-set=-chown", "--inh-caps=-chown"];
+    if !plain.args(without).arg("true").status().is_ok_and(|status| status.success()) {
+        return eprintln!("cannot run here: setpriv(1) needs root");
+    }
+    chown(&home, Some(OTHER), Some(OTHER)).unwrap();
+    let mut command = Command::new("setpriv");
+    command.args(without).arg(tool()).arg("list").env_clear().env("HOME", &home);
+    Ran::of(&mut command)
+        .exits(0)
+        .stderr_contains("note: root may not create files for the owner of this home")
+        .stderr_contains(&format!("instead of {}/.local/share/oscost", home.display()));
+    assert!(!home.join(".local").exists());
 }

@@ -63,7 +63,7 @@ fn a_killed_peer_fails_its_rows_but_not_the_run() {
 fn a_killed_tool_leaves_nothing_on_either_machine() {
     let Some(hosts) = Hosts::some(2) else { return };
     let mut tool = long_run(&hosts);
-    // `ip netns exec` has executed the tool: it has the same process id.
+    // `ip netns exec` and its shell have executed the tool: it has the same process id.
     tool.kill().unwrap();
     tool.wait().unwrap();
     hosts.nothing_is_left();

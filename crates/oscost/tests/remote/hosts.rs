@@ -167,10 +167,13 @@ impl Hosts {
         self.folder.path().join(format!("host{host}"))
     }
 
-    /// A command on a machine's network.
+    /// A command on a machine's network, with a folder of its own for the lock's file: these
+    /// machines are one, on which one run measures at a time.
     pub(crate) fn at(&self, host: usize, program: &str) -> Command {
+        const SCRIPT: &str = "[ ! -d /run/lock ] || mount -t tmpfs -o mode=1777 none /run/lock; \
+                              exec \"$0\" \"$@\"";
         let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.namespace(host), program]);
+        command.args(["netns", "exec", &self.namespace(host), "sh", "-ec", SCRIPT, program]);
         command
     }
 

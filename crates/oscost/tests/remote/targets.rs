@@ -83,7 +83,7 @@ fn the_measuring_machine_allows_one_run_at_a_time() {
     let mut second = hosts.tool(1, &words(&at_2()));
     let second = second.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     until("the second run has connected", || hosts.processes(2).len() > 2);
-    // `ip netns exec` has executed the tool: it has the same process id.
+    // `ip netns exec` and its shell have executed the tool: it has the same process id.
     first.kill().unwrap();
     first.wait().unwrap();
     Ran::of_child(second).exits(0);

@@ -1,7 +1,7 @@
 //! Opening a store: a new one, another file, another version, and without permission.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 
 use oscost::store::{Cause, Store};
@@ -25,6 +25,22 @@ fn a_new_store_and_its_folders_are_private() {
     }
     for made in ["store.db", "store.db-wal", "store.db-shm"] {
         assert_eq!(mode(&folder.path().join("data/oscost").join(made)), 0o600, "{made}");
+    }
+}
+
+#[test]
+fn a_store_that_root_creates_in_a_users_folder_belongs_to_the_user() {
+    const OTHER: u32 = 12_345;
+    let folder = tempfile::tempdir().unwrap();
+    if chown(folder.path(), Some(OTHER), Some(OTHER)).is_err() {
+        return eprintln!("cannot run here: only root creates files in another user's folder");
+    }
+    let path = folder.path().join("data/oscost/store.db");
+    let mut store = Store::open(&path).unwrap();
+    begin(&mut store, &id(1), 1);
+    for made in ["", "oscost", "oscost/store.db", "oscost/store.db-wal", "oscost/store.db-shm"] {
+        let made = fs::metadata(folder.path().join("data").join(made)).unwrap();
+        assert_eq!((made.uid(), made.gid()), (OTHER, OTHER), "{made:?}");
     }
 }
 

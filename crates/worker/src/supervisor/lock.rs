@@ -1,12 +1,13 @@
 //! The machine lock: keeps other runs off this machine while the session lasts.
 
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 
+use oscost_model::machine_lock::{RETRY_INTERVAL, STRANGER_PATIENCE};
 use oscost_model::protocol::Event;
 
 use super::protocol::failure::failure;
-use crate::kernel::machine::lock::{Holder, LockAttempt, MachineLock};
+use crate::kernel::machine::lock::{HeldLock, MachineLock, Strangers};
 
 /// The session's claim to the machine.
 #[derive(Default)]
@@ -14,13 +15,8 @@ pub(super) enum MachineClaim {
     /// Not requested.
     #[default]
     None,
-    /// Another session holds the lock, and this job waits for it.
-    Waiting {
-        /// The job.
-        id: u64,
-        /// Closed when the holder releases the lock.
-        until: UnixStream,
-    },
+    /// Another process holds the lock, and a job waits for it.
+    Waiting(Wait),
     /// This session holds the lock, for this job.
     Owned {
         /// The job.
@@ -30,42 +26,72 @@ pub(super) enum MachineClaim {
     },
 }
 
+/// A job that waits for the lock.
+pub(super) struct Wait {
+    id: u64,
+    held: HeldLock,
+    /// When the lock is tried again, if that does not depend on its holder.
+    retry_at: Option<Instant>,
+    /// When a holder that is no oscost is ignored; `None` before the first.
+    patience_ends: Option<Instant>,
+}
+
 impl MachineClaim {
-    /// Takes the lock, or reports who holds it and, if `wait`, waits for it.
+    /// Takes the lock, or reports who holds it and, if `wait`, waits for it. A process that is no
+    /// oscost is waited for as long as [`STRANGER_PATIENCE`], and then ignored.
     pub(super) fn acquire(&mut self, id: u64, wait: bool) -> Event {
-        let ready = Event::Ready { id, pid: std::process::id(), addr: None };
-        if let MachineClaim::Owned { .. } = self {
-            return ready;
-        }
-        match MachineLock::acquire() {
-            LockAttempt::Acquired(_lock) => {
-                *self = MachineClaim::Owned { id, _lock };
-                ready
-            }
-            LockAttempt::HeldBy(holder, until) => {
-                *self = if wait { MachineClaim::Waiting { id, until } } else { MachineClaim::None };
-                Event::Busy { id, holder: describe_holder(&holder) }
-            }
-            LockAttempt::Unavailable(error) => {
-                *self = MachineClaim::None;
-                failure(id, error.to_string())
-            }
+        match self {
+            MachineClaim::Owned { .. } => ready(id),
+            MachineClaim::None | MachineClaim::Waiting(_) => self.attempt(id, wait, None),
         }
     }
 
-    /// Tries again after the holder has released the lock.
-    pub(super) fn retry(&mut self) -> Event {
-        let id = match self {
-            MachineClaim::Waiting { id, .. } | MachineClaim::Owned { id, .. } => *id,
-            MachineClaim::None => 0,
-        };
-        self.acquire(id, true)
+    /// Tries again after the holder has released the lock, or a wait has ended; `None` as long as the
+    /// same process holds it.
+    pub(super) fn retry(&mut self) -> Option<Event> {
+        let MachineClaim::Waiting(Wait { id, held, patience_ends, .. }) = self else { return None };
+        let (id, holder, patience_ends) = (*id, held.holder.clone(), *patience_ends);
+        let event = self.attempt(id, true, patience_ends);
+        let is_unchanged =
+            matches!(self, MachineClaim::Waiting(wait) if wait.held.holder == holder);
+        (!is_unchanged).then_some(event)
+    }
+
+    fn attempt(&mut self, id: u64, wait: bool, patience_ends: Option<Instant>) -> Event {
+        let waits = wait && patience_ends.is_none_or(|ends| Instant::now() < ends);
+        let strangers = if waits { Strangers::Respected } else { Strangers::Ignored };
+        match MachineLock::acquire(strangers) {
+            Ok(lock) => {
+                let gaps = lock.gaps().join("; ");
+                *self = MachineClaim::Owned { id, _lock: lock };
+                if gaps.is_empty() { ready(id) } else { failure(id, gaps) }
+            }
+            Err(held) if wait => {
+                let holder = held.holder.awaited();
+                *self = MachineClaim::Waiting(Wait::new(id, held, patience_ends));
+                Event::Busy { id, holder }
+            }
+            Err(held) => {
+                *self = MachineClaim::None;
+                Event::Busy { id, holder: held.holder.to_string() }
+            }
+        }
     }
 
     /// The descriptor that becomes readable when the holder releases the lock.
     pub(super) fn holder_fd(&self) -> Option<BorrowedFd<'_>> {
         match self {
-            MachineClaim::Waiting { until, .. } => Some(until.as_fd()),
+            MachineClaim::Waiting(wait) => wait.held.end.as_ref().map(AsFd::as_fd),
+            MachineClaim::None | MachineClaim::Owned { .. } => None,
+        }
+    }
+
+    /// The time until the lock is tried again, if that does not depend on its holder.
+    pub(super) fn time_left(&self) -> Option<Duration> {
+        match self {
+            MachineClaim::Waiting(wait) => {
+                Some(wait.retry_at?.saturating_duration_since(Instant::now()))
+            }
             MachineClaim::None | MachineClaim::Owned { .. } => None,
         }
     }
@@ -73,14 +99,25 @@ impl MachineClaim {
     /// Whether the claim belongs to this job.
     pub(super) fn belongs_to(&self, job: u64) -> bool {
         match self {
-            MachineClaim::Waiting { id, .. } | MachineClaim::Owned { id, .. } => *id == job,
+            MachineClaim::Waiting(Wait { id, .. }) | MachineClaim::Owned { id, .. } => *id == job,
             MachineClaim::None => false,
         }
     }
 }
 
-/// The holder, for a message.
-fn describe_holder(holder: &Holder) -> String {
-    let command = holder.command.as_deref().unwrap_or("command line not readable");
-    format!("process {} ({command})", holder.pid)
+impl Wait {
+    fn new(id: u64, held: HeldLock, patience_ends: Option<Instant>) -> Self {
+        let now = Instant::now();
+        let is_stranger = held.holder.is_stranger();
+        let first = is_stranger.then(|| now + STRANGER_PATIENCE);
+        let patience_ends = patience_ends.or(first);
+        let unobserved = held.end.is_none().then(|| now + RETRY_INTERVAL);
+        let stranger_ends = patience_ends.filter(|_| is_stranger);
+        let retry_at = unobserved.into_iter().chain(stranger_ends).min();
+        Self { id, held, retry_at, patience_ends }
+    }
+}
+
+fn ready(id: u64) -> Event {
+    Event::Ready { id, pid: std::process::id(), addr: None }
 }

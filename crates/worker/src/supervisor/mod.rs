@@ -8,6 +8,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 use nix::sys::signalfd::SignalFd;
 use oscost_model::protocol::{Event, Order};
@@ -88,7 +89,7 @@ fn serve(
     let mut orders = LineReader::default();
     let mut claim = MachineClaim::default();
     loop {
-        let timeout = children.iter().map(JobProcess::time_left).min();
+        let timeout = children.iter().map(JobProcess::time_left).chain(claim.time_left()).min();
         let ready = {
             let mut fds = vec![input.as_fd(), signals.as_fd()];
             for child in &*children {
@@ -102,8 +103,11 @@ fn serve(
         {
             return Ok(Some(signal));
         }
-        if claim.holder_fd().is_some() && ready.last() == Some(&true) {
-            send(output, &claim.retry())?;
+        let is_released = claim.holder_fd().is_some() && ready.last() == Some(&true);
+        if (is_released || claim.time_left() == Some(Duration::ZERO))
+            && let Some(event) = claim.retry()
+        {
+            send(output, &event)?;
         }
         let mut flags = ready[2..].chunks(2);
         let mut done = Vec::new();

@@ -25,7 +25,6 @@ use crate::ph::processes::monitor_process::{
     MonitorRunner, StateChange,
 };
 use crate::ph::profiles::store::{self, find_all};
-use crate::run::MachineLock;
 use crate::signals::exit_status;
 
 /// The maximum length of text from other processes that is shown.
@@ -91,7 +90,7 @@ fn monitor(
 ) -> anyhow::Result<MonitoringEnd> {
     check_window(request.constants.window)?;
     let interrupt = Interrupt::listen().context("cannot listen for signals")?;
-    if let Some(process) = measuring_process(&MachineLock::acquire()) {
+    if let Some(process) = measuring_process() {
         observer.note(&format!("{process} is measuring, and is affected by this"));
     }
     let tree = (!request.command.is_empty()).then(std::process::id);

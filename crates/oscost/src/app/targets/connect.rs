@@ -1,7 +1,9 @@
 //! Sessions with a host, and the reservation of its machine.
 
 use std::fmt;
+use std::time::Instant;
 
+use oscost_model::machine_lock::STRANGER_PATIENCE;
 use oscost_model::target::Host;
 use oscost_model::untrusted_text::display_text;
 
@@ -11,24 +13,30 @@ use crate::app::observer::Observer;
 use crate::hosts::vm::{Emulator, VmSession, VmSetup, VmSpec};
 use crate::hosts::{FakeSession, Interrupt, LocalSession, Session, SshSession, WorkerBinary};
 use crate::run::{
-    Claim, LockError, LockHolder, MachineLock, claim, wait_for_claim, wait_for_release,
+    Claim, MachineLock, Strangers, claim, name_holder, wait_for_claim, wait_for_release,
 };
 
 /// What to do while another run has the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BusyPolicy {
+pub enum BusyPolicy {
     /// Wait until it ends.
     Wait,
     /// Fail.
     Fail,
     /// Go on, without disturbing it.
     Continue,
+    /// Measure beside it: the lock is not asked for.
+    NoLock,
 }
 
 impl BusyPolicy {
-    /// By the option `--no-wait`.
-    pub(crate) fn by_flag(no_wait: bool) -> Self {
-        if no_wait { BusyPolicy::Fail } else { BusyPolicy::Wait }
+    /// The policy at a second machine, while this one is reserved: waiting for one while holding
+    /// another could end in a deadlock.
+    pub(crate) fn at_second_machine(self) -> Self {
+        match self {
+            BusyPolicy::NoLock => BusyPolicy::NoLock,
+            BusyPolicy::Wait | BusyPolicy::Fail | BusyPolicy::Continue => BusyPolicy::Continue,
+        }
     }
 }
 
@@ -104,28 +112,47 @@ pub(crate) fn connect<'a>(
     Ok(Connection { session, machine: reserved.machine, _lock: reserved.lock })
 }
 
-/// Reserves this machine, since one run measures at a time; waits for another run if requested.
+/// Reserves this machine, since one run measures at a time; waits for another run if requested. A
+/// process that is no run is waited for as long as [`STRANGER_PATIENCE`], and then ignored.
 pub(crate) fn reserve_this_machine(options: ConnectOptions<'_, '_>) -> anyhow::Result<Reservation> {
     let ConnectOptions { interrupt, on_busy, observer } = options;
+    if on_busy == BusyPolicy::NoLock {
+        return Ok(Reservation { machine: Machine::Ours, lock: None });
+    }
+    name_holder();
+    let mut patience_ends: Option<Instant> = None;
+    let mut awaited = String::new();
     loop {
-        match MachineLock::acquire() {
-            Ok(lock) => return Ok(Reservation { machine: Machine::Ours, lock: Some(lock) }),
-            Err(LockError::Unavailable(error)) => {
-                observer.note(&format!("cannot keep other runs off this machine: {error}"));
-                return Ok(Reservation { machine: Machine::Ours, lock: None });
-            }
-            Err(LockError::HeldBy(holder, stream)) => {
-                let process = process(&holder);
-                match on_busy {
-                    BusyPolicy::Continue => {
-                        return Ok(Reservation { machine: Machine::Busy(process), lock: None });
-                    }
-                    BusyPolicy::Fail => return Err(busy(&process, "on this machine")),
-                    BusyPolicy::Wait => {
-                        observer.waiting_for(&process, None);
-                        wait_for_release(&stream, interrupt)?;
-                    }
+        let waits = on_busy == BusyPolicy::Wait
+            && patience_ends.is_none_or(|patience_ends| Instant::now() < patience_ends);
+        let strangers = if waits { Strangers::Respected } else { Strangers::Ignored };
+        let held = match MachineLock::acquire(strangers) {
+            Err(held) => held,
+            Ok(lock) => {
+                for gap in lock.gaps() {
+                    observer.note(&format!("cannot keep other runs off this machine: {gap}"));
                 }
+                return Ok(Reservation { machine: Machine::Ours, lock: Some(lock) });
+            }
+        };
+        match on_busy {
+            BusyPolicy::Fail => return Err(busy(&held.holder.to_string(), "on this machine")),
+            BusyPolicy::Continue | BusyPolicy::NoLock => {
+                let machine = Machine::Busy(held.holder.to_string());
+                return Ok(Reservation { machine, lock: None });
+            }
+            BusyPolicy::Wait => {
+                let process = held.holder.awaited();
+                if awaited != process {
+                    observer.waiting_for(&process, None);
+                    awaited = process;
+                }
+                let limit = held.holder.is_stranger().then(|| {
+                    let ends =
+                        patience_ends.get_or_insert_with(|| Instant::now() + STRANGER_PATIENCE);
+                    ends.saturating_duration_since(Instant::now())
+                });
+                wait_for_release(&held, interrupt, limit)?;
             }
         }
     }
@@ -141,6 +168,9 @@ fn claim_remote(
     /// shown.
     const MAX_LETTERS: usize = 400;
     let shown = |process: &str| display_text(process, MAX_LETTERS);
+    if on_busy == BusyPolicy::NoLock {
+        return Ok(Machine::Ours);
+    }
     let mut claimed = claim(session, on_busy == BusyPolicy::Wait)?;
     if let (Claim::HeldByOther(by), BusyPolicy::Wait) = (&claimed, on_busy) {
         observer.waiting_for(&shown(by), Some(&host.to_string()));
@@ -158,19 +188,15 @@ fn claim_remote(
 }
 
 fn busy(process: &str, target: impl fmt::Display) -> anyhow::Error {
-    anyhow::anyhow!("cannot measure: {process} is measuring {target}")
+    anyhow::anyhow!(
+        "cannot measure: {process} is measuring {target}\n  hint: try again when it has ended; \
+         `--no-lock` measures beside it"
+    )
 }
 
-/// The process that has the machine, as shown to users.
-fn process(holder: &LockHolder) -> String {
-    let command = holder.command.as_deref().unwrap_or("its command line is not readable");
-    format!("process {} ({command})", holder.pid)
-}
-
-/// The process that measures on this machine now, if there is one.
-pub(crate) fn measuring_process(tried: &Result<MachineLock, LockError>) -> Option<String> {
-    match tried {
-        Err(LockError::HeldBy(holder, _)) => Some(process(holder)),
-        _ => None,
-    }
+/// The process that measures on this machine now, if there is one. A process that holds the lock and
+/// is no oscost does not measure.
+pub(crate) fn measuring_process() -> Option<String> {
+    let tried = MachineLock::acquire(Strangers::Ignored);
+    tried.err().map(|held| held.holder.to_string())
 }

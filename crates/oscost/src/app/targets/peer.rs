@@ -8,7 +8,7 @@ use oscost_model::protocol::Hello;
 use oscost_model::record;
 use oscost_model::target::Host;
 
-use super::connect::{BusyPolicy, ConnectOptions, Connection, Machine, connect};
+use super::connect::{ConnectOptions, Connection, Machine, connect};
 use super::resolve::host_alone;
 use crate::app::error::UsageError;
 use crate::app::observer::Observer;
@@ -58,12 +58,12 @@ impl<'a> PeerConnection<'a> {
         worker: &WorkerBinary,
         options: ConnectOptions<'a, '_>,
     ) -> anyhow::Result<Self> {
-        let options = ConnectOptions { on_busy: BusyPolicy::Continue, ..options };
+        let on_busy = options.on_busy.at_second_machine();
+        let options = ConnectOptions { on_busy, ..options };
         let connection = connect(host, worker, options)?;
         if let Machine::Busy(by) = &connection.machine
             && !is_this_process(by, workers.host)
         {
-            // Waiting for one machine while holding another could end in a deadlock.
             anyhow::bail!(
                 "cannot have the peer at {host}: {by} is measuring there\n  hint: try again when \
                  it has ended"

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::files::lock::{FileLock, LockError};
-use crate::files::user_folder::create_private;
+use crate::files::user_folder::{create_private, give_to_owner_of};
 use crate::ph::executable_path::is_gone;
 use crate::ph::profiles::profile::{Key, Profile};
 use crate::ph::profiles::profile_file::{self, MAX_FILE_BYTES, MAX_PROFILES, Refusal};
@@ -237,6 +237,7 @@ fn save(folder: &Path, profile: &Profile) -> Result<(), StoreError> {
     let temporary = folder.join(format!(".{name}.{}{TEMPORARY_SUFFIX}", std::process::id()));
     let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary);
     let written = opened.and_then(|mut file| {
+        give_to_owner_of(folder, &file)?;
         file.write_all(profile_file::write(profile).as_bytes())?;
         file.sync_all()
     });

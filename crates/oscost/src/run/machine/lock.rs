@@ -1,82 +1,120 @@
 //! One run per machine at a time.
 //!
-//! The lock is a name in the abstract socket namespace: it is machine-wide (within one network
-//! namespace) and independent of the user; it leaves no file, and the kernel removes it when its
-//! holder ends. Nothing is ever sent through it.
+//! The lock has two parts, independent of the user. A name in the abstract socket namespace is shared
+//! by the processes of one network namespace; a locked file by those that see the same folder, also
+//! in other network namespaces. Nothing is ever sent or written through either. A holder that is no
+//! oscost can be ignored, since any user can hold both for ever.
 
-use std::io::ErrorKind;
+mod file;
+mod holder;
+mod name;
+
+use std::io;
 use std::os::fd::AsFd;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 
+pub use oscost_model::machine_lock::LockHolder;
+use oscost_model::machine_lock::{HOLDER_NAMES, RETRY_INTERVAL, without_file};
 use oscost_model::protocol::{Event, LOCK_NAME, Order};
 
 use crate::hosts::{HostError, Interrupt, Session};
 
-/// The name.
-const NAME: &[u8] = LOCK_NAME.as_bytes();
-
 /// The lock of the machine, held until this is dropped.
 #[derive(Debug)]
 pub struct MachineLock {
-    _name: UnixListener,
+    /// Released first: who finds the name free does not meet the file of the same holder.
+    _file: Option<file::LockedFile>,
+    _name: Option<UnixListener>,
+    /// What it does not exclude, and why.
+    gaps: Vec<String>,
 }
 
-/// The process that holds the lock.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LockHolder {
-    /// Its process id; 0 if it is in a PID namespace that is not visible here.
-    pub pid: i32,
-    /// Its command line, if it is readable.
-    pub command: Option<String>,
+/// What to do about a holder that is no oscost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strangers {
+    /// It holds the lock.
+    Respected,
+    /// The lock is acquired without the part that it holds.
+    Ignored,
 }
 
-/// Why the lock could not be acquired.
+/// A lock that another process holds.
 #[derive(Debug)]
-pub enum LockError {
-    /// Another process holds it; the stream ends when that releases it.
-    HeldBy(LockHolder, UnixStream),
-    /// The kernel has no abstract sockets (a sandbox): there is no lock.
-    Unavailable(std::io::Error),
+pub struct HeldLock {
+    /// The process.
+    pub holder: LockHolder,
+    /// Ends when the process releases the lock; `None` if that cannot be observed.
+    end: Option<UnixStream>,
 }
 
 impl MachineLock {
     /// Acquires the lock, or returns its holder.
-    pub fn acquire() -> Result<MachineLock, LockError> {
-        Self::acquire_named(NAME)
+    pub fn acquire(strangers: Strangers) -> Result<Self, HeldLock> {
+        Self::acquire_parts(LOCK_NAME.as_bytes(), file::path(), strangers)
     }
 
-    fn acquire_named(name: &[u8]) -> Result<MachineLock, LockError> {
-        loop {
-            let address = SocketAddr::from_abstract_name(name).map_err(LockError::Unavailable)?;
-            match UnixListener::bind_addr(&address) {
-                Ok(name) => return Ok(MachineLock { _name: name }),
-                Err(error) if error.kind() == ErrorKind::AddrInUse => {}
-                Err(error) => return Err(LockError::Unavailable(error)),
+    /// What the lock does not exclude: one sentence each.
+    pub fn gaps(&self) -> &[String] {
+        &self.gaps
+    }
+
+    fn acquire_parts(
+        name: &[u8],
+        path: io::Result<PathBuf>,
+        strangers: Strangers,
+    ) -> Result<Self, HeldLock> {
+        let is_ignored =
+            |holder: &LockHolder| strangers == Strangers::Ignored && holder.is_stranger();
+        let (name, name_gap) = match name::bind(name) {
+            name::Attempt::Bound(bound) => (Some(bound), None),
+            name::Attempt::HeldBy(holder, _) if is_ignored(&holder) => {
+                (None, Some(holder.ignored()))
             }
-            match UnixStream::connect_addr(&address) {
-                Ok(stream) => return Err(LockError::HeldBy(holder(&stream), stream)),
-                // The holder released it between the two calls, or its backlog is full.
-                Err(_) => std::thread::sleep(Duration::from_millis(20)),
+            name::Attempt::HeldBy(holder, end) => return Err(HeldLock { holder, end }),
+            name::Attempt::Unavailable(error) => (None, Some(error.to_string())),
+        };
+        let (file, file_gap) = match path.map(|path| file::lock(&path)) {
+            Ok(file::Attempt::Locked(locked)) => (Some(locked), None),
+            Ok(file::Attempt::HeldBy(holder)) if is_ignored(&holder) => {
+                (None, Some(holder.ignored()))
             }
-        }
+            Ok(file::Attempt::HeldBy(holder)) => return Err(HeldLock { holder, end: None }),
+            Ok(file::Attempt::Unavailable(error)) | Err(error) => (None, Some(without_file(error))),
+        };
+        let gaps = name_gap.into_iter().chain(file_gap).collect();
+        Ok(Self { _file: file, _name: name, gaps })
     }
 }
 
-/// Sleeps until the holder at the other end of `stream` releases the lock, or the user interrupts.
-pub fn wait_for_release(stream: &UnixStream, interrupt: &Interrupt) -> Result<(), HostError> {
+/// Gives this process the command name by which other runs recognise it, whatever its file is called.
+pub fn name_holder() {
+    // Without /proc nobody can read it.
+    let _ = std::fs::write("/proc/self/comm", HOLDER_NAMES[0]);
+}
+
+/// Sleeps until the holder may have released the lock, `limit` has passed, or the user interrupts.
+pub fn wait_for_release(
+    held: &HeldLock,
+    interrupt: &Interrupt,
+    limit: Option<Duration>,
+) -> Result<(), HostError> {
+    let retry = held.end.is_none().then_some(RETRY_INTERVAL);
+    let timeout = match retry.into_iter().chain(limit).min() {
+        // Rounded up to the unit of poll(2), or the end of a wait would spin.
+        Some(time) => PollTimeout::try_from(time + Duration::from_millis(1)),
+        None => Ok(PollTimeout::NONE),
+    };
+    let timeout = timeout.unwrap_or(PollTimeout::MAX);
     loop {
-        let mut fds = [
-            PollFd::new(stream.as_fd(), PollFlags::POLLIN),
-            PollFd::new(interrupt.as_fd(), PollFlags::POLLIN),
-        ];
-        match poll(&mut fds, PollTimeout::NONE) {
-            Ok(_) if fds[1].any().unwrap_or(false) => return Err(HostError::Interrupted),
+        let mut fds = vec![PollFd::new(interrupt.as_fd(), PollFlags::POLLIN)];
+        fds.extend(held.end.as_ref().map(|end| PollFd::new(end.as_fd(), PollFlags::POLLIN)));
+        match poll(&mut fds, timeout) {
+            Ok(_) if fds[0].any().unwrap_or(false) => return Err(HostError::Interrupted),
             // Nothing is ever sent: an event means that the holder has ended.
             Ok(_) => return Ok(()),
             Err(Errno::EINTR) => {}
@@ -133,33 +171,81 @@ fn receive_claim(session: &mut dyn Session, patience: Duration) -> Result<Claim,
     }
 }
 
-fn holder(stream: &UnixStream) -> LockHolder {
-    let pid = getsockopt(stream, PeerCredentials).map_or(0, |peer| peer.pid());
-    let command = std::fs::read(format!("/proc/{pid}/cmdline")).ok().map(|bytes| {
-        let text = String::from_utf8_lossy(&bytes).replace('\0', " ");
-        // Text of another process: bounded, and without control characters.
-        text.trim().chars().filter(|c| !c.is_control()).take(120).collect()
-    });
-    LockHolder { pid, command: command.filter(|text: &String| !text.is_empty()) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The parts of a lock that no other process uses.
+    struct Parts {
+        name: String,
+        folder: tempfile::TempDir,
+    }
+
+    impl Parts {
+        fn new(test: &str) -> Self {
+            let name = format!("oscost.test.{test}.{}", std::process::id());
+            Self { name, folder: tempfile::tempdir().unwrap() }
+        }
+
+        fn acquire(&self, strangers: Strangers) -> Result<MachineLock, HeldLock> {
+            self.acquire_as(&self.name, strangers)
+        }
+
+        fn acquire_as(&self, name: &str, strangers: Strangers) -> Result<MachineLock, HeldLock> {
+            let file = self.folder.path().join("lock");
+            MachineLock::acquire_parts(name.as_bytes(), Ok(file), strangers)
+        }
+    }
+
     #[test]
     fn a_second_run_gets_the_holder_and_acquires_the_lock_next() {
-        let name = format!("oscost.test.{}", std::process::id());
-        let first = MachineLock::acquire_named(name.as_bytes()).unwrap();
-        let Err(LockError::HeldBy(holder, stream)) = MachineLock::acquire_named(name.as_bytes())
-        else {
-            panic!("the lock was acquired twice");
-        };
-        assert_eq!(holder.pid, std::process::id() as i32);
+        let parts = Parts::new("second");
+        let first = parts.acquire(Strangers::Respected).unwrap();
+        assert_eq!(first.gaps(), [""; 0]);
+        let held = parts.acquire(Strangers::Respected).unwrap_err();
+        assert_eq!(held.holder.pid, std::process::id() as i32);
         let interrupt = Interrupt::listen().unwrap();
-        let waiting = std::thread::spawn(move || wait_for_release(&stream, &interrupt));
+        let waiting = std::thread::spawn(move || wait_for_release(&held, &interrupt, None));
         drop(first);
         waiting.join().unwrap().unwrap();
-        assert!(MachineLock::acquire_named(name.as_bytes()).is_ok());
+        parts.acquire(Strangers::Respected).unwrap();
+    }
+
+    #[test]
+    fn a_run_that_does_not_share_the_name_is_excluded_by_the_file() {
+        let parts = Parts::new("file");
+        let first = parts.acquire(Strangers::Respected).unwrap();
+        let elsewhere = format!("{}.elsewhere", parts.name);
+        let held = parts.acquire_as(&elsewhere, Strangers::Respected).unwrap_err();
+        assert_eq!(held.holder.pid, std::process::id() as i32);
+        drop(first);
+        parts.acquire_as(&elsewhere, Strangers::Respected).unwrap();
+    }
+
+    #[test]
+    fn a_stranger_can_be_ignored_and_is_named() {
+        let parts = Parts::new("stranger");
+        // The command name of a test is not oscost's.
+        let stranger = parts.acquire(Strangers::Respected).unwrap();
+        let lock = parts.acquire(Strangers::Ignored).unwrap();
+        let named = format!("process {} (", std::process::id());
+        assert_eq!(lock.gaps().len(), 2, "name and file");
+        for gap in lock.gaps() {
+            assert!(gap.starts_with(&named), "{gap}");
+            assert!(gap.ends_with(" (no oscost) holds its lock, and is ignored"), "{gap}");
+        }
+        drop(stranger);
+        // Who ignores the holder of the name still holds the file.
+        let name_alone = UnixListener::bind_addr(&address(&parts.name)).unwrap();
+        let lock = parts.acquire(Strangers::Ignored).unwrap();
+        assert_eq!(lock.gaps().len(), 1);
+        let elsewhere = format!("{}.elsewhere", parts.name);
+        assert!(parts.acquire_as(&elsewhere, Strangers::Respected).is_err());
+        drop(name_alone);
+    }
+
+    fn address(name: &str) -> std::os::unix::net::SocketAddr {
+        use std::os::linux::net::SocketAddrExt;
+        std::os::unix::net::SocketAddr::from_abstract_name(name).unwrap()
     }
 }

@@ -1,78 +1,86 @@
-//! One run per machine at a time: an abstract socket name that the tool binds on its own machine,
-//! bound here where its session runs on another one. Nothing is ever read from it.
+//! One run per machine at a time: the lock that the tool takes on its own machine, taken here where
+//! its session runs on another one. It has two parts: a name in the abstract socket namespace, shared
+//! by the processes of one network namespace, and a locked file, shared by those that see it. Nothing
+//! is ever sent or written through either.
 
-use std::io::ErrorKind;
-use std::os::fd::AsRawFd;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+mod file;
+mod holder;
+mod name;
 
+use std::io;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+
+pub use oscost_model::machine_lock::LockHolder;
+use oscost_model::machine_lock::{HOLDER_NAMES, without_file};
 use oscost_model::protocol::LOCK_NAME;
 
-use crate::kernel::Errno;
-
 /// The machine is locked until this is dropped.
-pub struct MachineLock(#[expect(dead_code, reason = "holding it is all it is for")] UnixListener);
-
-/// The holder of a machine's lock.
-pub struct Holder {
-    /// Its process; 0 if it is in another pid namespace.
-    pub pid: i32,
-    /// Its command line, if readable.
-    pub command: Option<String>,
+pub struct MachineLock {
+    /// Released first: who finds the name free does not meet the file of the same holder.
+    _file: Option<file::LockedFile>,
+    _name: Option<UnixListener>,
+    /// What it does not exclude, and why.
+    gaps: Vec<String>,
 }
 
-/// The result of trying to lock the machine.
-pub enum LockAttempt {
-    /// Acquired.
-    Acquired(MachineLock),
-    /// Held by another process; the stream ends when it is released.
-    HeldBy(Holder, UnixStream),
-    /// Abstract names are unavailable, or the name cannot be used.
-    Unavailable(Errno),
+/// What to do about a holder that is no oscost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strangers {
+    /// It holds the lock.
+    Respected,
+    /// The lock is acquired without the part that it holds.
+    Ignored,
+}
+
+/// A lock that another process holds.
+pub struct HeldLock {
+    /// The process.
+    pub holder: LockHolder,
+    /// Ends when the process releases the lock; `None` if that cannot be observed.
+    pub end: Option<UnixStream>,
 }
 
 impl MachineLock {
     /// Locks the machine, or returns the holder.
-    pub fn acquire() -> LockAttempt {
-        Self::acquire_named(LOCK_NAME)
+    pub fn acquire(strangers: Strangers) -> Result<Self, HeldLock> {
+        // The name by which others recognise this process: the file that was copied here has another
+        // one. Without /proc nobody can read it.
+        let _ = std::fs::write("/proc/self/comm", HOLDER_NAMES[1]);
+        Self::acquire_parts(LOCK_NAME.as_bytes(), file::path(), strangers)
     }
 
-    fn acquire_named(name: &str) -> LockAttempt {
-        let address = match SocketAddr::from_abstract_name(name) {
-            Ok(address) => address,
-            Err(error) => return LockAttempt::Unavailable(error.into()),
+    /// What the lock does not exclude: one sentence each.
+    pub fn gaps(&self) -> &[String] {
+        &self.gaps
+    }
+
+    fn acquire_parts(
+        name: &[u8],
+        path: io::Result<PathBuf>,
+        strangers: Strangers,
+    ) -> Result<Self, HeldLock> {
+        let is_ignored =
+            |holder: &LockHolder| strangers == Strangers::Ignored && holder.is_stranger();
+        let (name, name_gap) = match name::bind(name) {
+            name::Attempt::Bound(bound) => (Some(bound), None),
+            name::Attempt::HeldBy(holder, _) if is_ignored(&holder) => {
+                (None, Some(holder.ignored()))
+            }
+            name::Attempt::HeldBy(holder, end) => return Err(HeldLock { holder, end }),
+            name::Attempt::Unavailable(error) => (None, Some(error.to_string())),
         };
-        loop {
-            match UnixListener::bind_addr(&address) {
-                Ok(name) => return LockAttempt::Acquired(Self(name)),
-                Err(error) if error.kind() == ErrorKind::AddrInUse => {}
-                Err(error) => return LockAttempt::Unavailable(error.into()),
+        let (file, file_gap) = match path.map(|path| file::lock(&path)) {
+            Ok(file::Attempt::Locked(locked)) => (Some(locked), None),
+            Ok(file::Attempt::HeldBy(holder)) if is_ignored(&holder) => {
+                (None, Some(holder.ignored()))
             }
-            match UnixStream::connect_addr(&address) {
-                Ok(stream) => return LockAttempt::HeldBy(holder(&stream), stream),
-                // The lock was released between the two calls, or its backlog is full.
-                Err(_) => std::thread::sleep(std::time::Duration::from_millis(20)),
-            }
-        }
+            Ok(file::Attempt::HeldBy(holder)) => return Err(HeldLock { holder, end: None }),
+            Ok(file::Attempt::Unavailable(error)) | Err(error) => (None, Some(without_file(error))),
+        };
+        let gaps = name_gap.into_iter().chain(file_gap).collect();
+        Ok(Self { _file: file, _name: name, gaps })
     }
-}
-
-fn holder(stream: &UnixStream) -> Holder {
-    let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
-    let mut size = size_of::<libc::ucred>() as libc::socklen_t;
-    let (level, option) = (libc::SOL_SOCKET, libc::SO_PEERCRED);
-    // SAFETY: the kernel writes at most `size` bytes, which `peer` has.
-    unsafe {
-        let peer = (&raw mut peer).cast();
-        // If it fails the pid stays 0.
-        let _ = libc::getsockopt(stream.as_raw_fd(), level, option, peer, &raw mut size);
-    }
-    let command = std::fs::read(format!("/proc/{}/cmdline", peer.pid)).ok().map(|bytes| {
-        let text = String::from_utf8_lossy(&bytes).replace('\0', " ");
-        // Untrusted text: bounded, without control characters.
-        text.trim().chars().filter(|c| !c.is_control()).take(120).collect()
-    });
-    Holder { pid: peer.pid, command: command.filter(|text: &String| !text.is_empty()) }
 }
 
 #[cfg(test)]
@@ -84,16 +92,33 @@ mod tests {
         use std::io::Read;
 
         let name = format!("oscost.test.worker.{}", std::process::id());
-        let LockAttempt::Acquired(first) = MachineLock::acquire_named(&name) else {
-            panic!("the name is free");
+        let path = std::env::temp_dir().join(&name);
+        let acquire = |name: &str, strangers| {
+            MachineLock::acquire_parts(name.as_bytes(), Ok(path.clone()), strangers)
         };
-        let LockAttempt::HeldBy(holder, mut stream) = MachineLock::acquire_named(&name) else {
+        let Ok(first) = acquire(&name, Strangers::Respected) else {
+            panic!("the machine is free");
+        };
+        assert_eq!(first.gaps(), [""; 0]);
+        let Err(HeldLock { holder, end: Some(mut end) }) = acquire(&name, Strangers::Respected)
+        else {
             panic!("the machine was given twice");
         };
         assert_eq!(holder.pid, std::process::id() as i32);
-        drop(first);
+        // One in another network namespace meets the file.
+        let Err(held) = acquire(&format!("{name}.elsewhere"), Strangers::Respected) else {
+            panic!("the machine was given twice");
+        };
+        assert_eq!(held.holder.pid, std::process::id() as i32);
+        // The command name of a test is not oscost's.
+        let Ok(without) = acquire(&name, Strangers::Ignored) else {
+            panic!("a stranger was not ignored");
+        };
+        assert_eq!(without.gaps().len(), 2, "name and file");
+        drop((without, first));
         // The end shows as a reset, since the connection was never accepted.
-        assert!(!matches!(stream.read(&mut [0]), Ok(1..)));
-        assert!(matches!(MachineLock::acquire_named(&name), LockAttempt::Acquired(_)));
+        assert!(!matches!(end.read(&mut [0]), Ok(1..)));
+        assert!(acquire(&name, Strangers::Respected).is_ok());
+        std::fs::remove_file(&path).unwrap();
     }
 }
