@@ -16,8 +16,12 @@ const MAX_GROUPS: usize = 6;
 const MIN_SD_LOG10: f64 = 0.02;
 /// Neighbours closer than this ratio are in the same group.
 const MIN_GAP_RATIO: f64 = 1.5;
-/// How often the costs are resampled from their intervals.
-const RESAMPLES: u32 = 500;
+/// How often the costs are resampled from their intervals ...
+const MAX_RESAMPLES: u32 = 500;
+/// ... but of more than a thousand costs only as often as so many draws allow ...
+const MAX_DRAWS: usize = 500_000;
+/// ... and at least so often: a cost is then borderline if it changes its group twice.
+const MIN_RESAMPLES: u32 = 20;
 /// A cost that is in another group in more than this share of the resamples is borderline.
 const BORDERLINE_SHARE: f64 = 0.05;
 
@@ -83,7 +87,8 @@ pub fn group_costs(costs: &[Cost], seed: u64) -> Groups {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     // For each cost, how often it was in each other group; the last column counts new groups.
     let mut elsewhere = vec![vec![0u32; count + 1]; costs.len()];
-    for _ in 0..RESAMPLES {
+    let resamples = resamples(costs.len());
+    for _ in 0..resamples {
         let redrawn: Vec<Cost> = costs.iter().map(|cost| cost.resampled(&mut random)).collect();
         let now = assign_groups(&redrawn);
         let names = match_groups(&of, &now, count);
@@ -94,7 +99,7 @@ pub fn group_costs(costs: &[Cost], seed: u64) -> Groups {
         }
     }
     let borderline = elsewhere.iter().enumerate().filter_map(|(item, times)| {
-        let often = f64::from(times.iter().sum::<u32>()) > BORDERLINE_SHARE * f64::from(RESAMPLES);
+        let often = f64::from(times.iter().sum::<u32>()) > BORDERLINE_SHARE * f64::from(resamples);
         let (alternative, _) = times.iter().enumerate().max_by_key(|&(group, &times)| {
             // Ties go to the cheaper group.
             (times, std::cmp::Reverse(group))
@@ -103,6 +108,12 @@ pub fn group_costs(costs: &[Cost], seed: u64) -> Groups {
         often.then_some(Borderline { item, group: of[item], alternative })
     });
     Groups { count, borderline: borderline.collect(), assignments: of }
+}
+
+/// How often so many costs are resampled: their number must not decide how long that takes.
+fn resamples(costs: usize) -> u32 {
+    let affordable = u32::try_from(MAX_DRAWS / costs.max(1)).unwrap_or(MAX_RESAMPLES);
+    affordable.clamp(MIN_RESAMPLES, MAX_RESAMPLES)
 }
 
 /// The group of each cost: k-means with the number of groups of the lowest BIC, without boundaries
@@ -381,6 +392,12 @@ mod tests {
         let found = group_costs(&costs(&[100.0, 100.0, 100.0, 149.0]), 7);
         assert_eq!(found.assignments, [0; 4]);
         assert_eq!(found.borderline, [Borderline { item: 3, group: 0, alternative: None }]);
+    }
+
+    #[test]
+    fn many_costs_are_resampled_less_often() {
+        assert_eq!([0, 1, 100, 1_000].map(resamples), [500; 4]);
+        assert_eq!([2_000, 10_000, 50_000, 100_000].map(resamples), [250, 50, 20, 20]);
     }
 
     #[test]

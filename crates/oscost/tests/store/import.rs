@@ -145,6 +145,20 @@ fn invalid_ids_times_and_indices_are_refused() {
 }
 
 #[test]
+fn lists_that_are_compared_with_all_rows_are_bounded() {
+    let of = |name: &str, count: usize| {
+        let one = serde_json::to_value(record()).unwrap()[name][0].clone();
+        with(&format!("/{name}"), Value::Array(vec![one; count]))
+    };
+    for name in ["machines", "conditions"] {
+        assert!(validate(&of(name, 1_000)).is_ok());
+        refused(&of(name, 1_001), &format!("`{name}` has 1001 entries, the maximum is 1000"));
+    }
+    let axes = (0..65).map(|at| (format!("a{at}"), json!(1))).collect();
+    refused(&with("/results/0/point", Value::Object(axes)), "a point has more than 64 axes");
+}
+
+#[test]
 fn a_record_of_too_many_rows_is_refused() {
     // As short as a row can be, or the record would first be too long.
     let short = json!({"case": "", "benchmark": "", "rev": 1, "point": {}, "outcome": "failed",

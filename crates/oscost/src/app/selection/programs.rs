@@ -7,6 +7,7 @@ use std::time::Duration;
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Family};
 use oscost_model::journal::PlannedRow;
+use oscost_model::point::MAX_AXES;
 use oscost_model::program::{FAMILY, TrialTime};
 use oscost_model::target::Host;
 
@@ -163,6 +164,12 @@ impl Programs {
 
     /// Refuses a parameter that no command has, and one that is named twice.
     fn check_parameters(&self, parameters: &[Parameter]) -> Result<(), UsageError> {
+        if parameters.len() > MAX_AXES {
+            return Err(UsageError::with_hint(
+                &format!("there are {} parameters, the maximum is {MAX_AXES}", parameters.len()),
+                "write those with one value into the command",
+            ));
+        }
         let is_command = |spec: &&Spec| self.commands.contains(&spec.id);
         for (at, parameter) in parameters.iter().enumerate() {
             if parameters[..at].iter().any(|it| it.name == parameter.name) {
