@@ -8,9 +8,11 @@ mod scenario;
 pub use scenario::Scenario;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
 use std::time::Duration;
 
 use super::{HostError, Session, WorkerBinary};
+use crate::files::input_file;
 use counters::{CountedOp, FakeCounters};
 use oscost_model::calls::{ANY_OTHER_CALL, CallCount, CallTimes};
 use oscost_model::case::Case;
@@ -28,6 +30,9 @@ use oscost_model::worker::{
     BatchPlan, Disturbance, Mode, Sample, Subject, Task, Usage, Windows, WorkerSpec,
 };
 use scenario::merged_with_defaults;
+
+/// A scenario is written by hand.
+const MAX_SCENARIO_BYTES: u64 = 1 << 20;
 
 /// A session with a fake host.
 pub struct FakeSession {
@@ -82,8 +87,9 @@ impl FakeSession {
     /// Reads a scenario file (JSON).
     pub fn open(file: &str, program: &WorkerBinary) -> Result<Self, HostError> {
         let bad = |why: String| HostError::BadScenario { file: file.to_owned(), why };
-        let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
-        let scenario = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+        let text = input_file::read(Path::new(file), MAX_SCENARIO_BYTES);
+        let text = text.map_err(|error| bad(error.to_string()))?;
+        let scenario = serde_json::from_slice(&text).map_err(|error| bad(error.to_string()))?;
         Self::new(scenario, program).map_err(|error| bad(error.to_string()))
     }
 

@@ -41,7 +41,7 @@ const TOOL: &[(&str, &[&str])] = &[
     ("plan", &["model"]),
     ("advice", &["model"]),
     ("hosts", &["model", "files"]),
-    ("treatments", &["model"]),
+    ("treatments", &["model", "files"]),
     ("ph", &["model", "treatments", "files"]),
     ("workloads", &["model", "treatments", "files"]),
     ("estimate", &["model", "stats"]),

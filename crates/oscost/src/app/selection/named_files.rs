@@ -1,13 +1,12 @@
 //! Studies and workloads by name: those that come with oscost, or files of the user.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use oscost_model::record::Record;
 use oscost_model::untrusted_text::ParseError;
 
 use crate::app::error::UsageError;
+use crate::files::input_file;
 use crate::studies::{self, Study};
 use crate::treatments::did_you_mean;
 use crate::workloads::{self, Spec};
@@ -59,10 +58,7 @@ impl Kind {
             let what = format!("cannot read the {noun} {path:?}: {why}");
             UsageError::with_hint(&what, &format!("{page} documents the file of a {noun}"))
         };
-        let file = File::open(path).map_err(|error| bad(error.to_string()))?;
-        let mut bytes = Vec::new();
-        file.take(self.max_bytes as u64 + 1)
-            .read_to_end(&mut bytes)
+        let bytes = input_file::read(Path::new(path), self.max_bytes as u64)
             .map_err(|error| bad(error.to_string()))?;
         parse(&bytes).map_err(|refusal| bad(refusal.to_string()).into())
     }

@@ -1,7 +1,7 @@
 //! Programs to measure: those that come with oscost, a file of the user's own, and the commands
 //! behind `--`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use oscost_model::case::Case;
@@ -14,6 +14,7 @@ use oscost_model::target::Host;
 use super::named_files::read_workload;
 use crate::app::error::UsageError;
 use crate::estimate::comparison::verdict::min_pairs_for_discovery;
+use crate::files::input_file;
 use crate::files::user_folder::cache_folder;
 use crate::plan::SkippedRow;
 use crate::run::TrialBudget;
@@ -355,10 +356,11 @@ fn input_path(path: &str) -> anyhow::Result<String> {
     if !path.contains('{') {
         let facts = std::fs::metadata(path).map_err(|why| error(why.to_string()))?;
         if !facts.is_file() {
-            let why = "it is no file, and cannot be read again in each trial";
+            let why = "it is no file, and cannot be read again in each trial\n  hint: copy what it \
+                       gives to a file, and name that";
             return Err(error(why.to_owned()).into());
         }
-        std::fs::File::open(path).map_err(|why| error(why.to_string()))?;
+        input_file::open(Path::new(path)).map_err(|why| error(why.to_string()))?;
     }
     let absolute = std::path::absolute(path).map_err(|why| error(why.to_string()))?;
     let text = absolute.to_str().ok_or_else(|| error("its name is not UTF-8".to_owned()))?;
