@@ -38,6 +38,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use oscost_model::untrusted_text::escape_controls;
 
 use crate::app::is_interrupted;
 use exit::ExitStatus;
@@ -78,7 +79,7 @@ enum Verb {
     List(list::Arguments),
     /// Explain what a benchmark times, and what to expect.
     Explain(explain::Arguments),
-    /// List, show, delete, export and import the runs in the store.
+    /// List, show, delete, export, import and prune the runs in the store.
     Runs(runs::Arguments),
     /// Write a run as a page, CSV, JSON, Markdown or Parquet, or show it.
     Report(report::Arguments),
@@ -135,8 +136,10 @@ impl Verb {
 
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
-    // clap exits with 2 and a hint on unknown arguments.
-    let arguments = Arguments::parse_from(with_gate_values(std::env::args_os()));
+    let arguments = match Arguments::try_parse_from(with_gate_values(std::env::args_os())) {
+        Ok(arguments) => arguments,
+        Err(error) => return refuse(&error),
+    };
     let measures = arguments.verb.measures();
     match dispatch(arguments.verb, &mut Output::stdout()) {
         Ok(status) => status.into(),
@@ -148,6 +151,18 @@ pub fn main() -> ExitCode {
             exit::of_error(&error, measures).into()
         }
     }
+}
+
+/// Ends as clap does on invalid arguments, with 2 and a hint; or shows a help that was asked for.
+/// Its message quotes arguments as they are, so one that would control the terminal is written out,
+/// and the message is not in colours.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    if escape_controls(&text) == text {
+        error.exit();
+    }
+    output::report_line(text.trim_end());
+    ExitStatus::Of(error.exit_code() as u8).into()
 }
 
 fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<ExitStatus> {
