@@ -55,8 +55,8 @@ impl From<&str> for Value {
     }
 }
 
-/// The maximum number of axes of a point. No benchmark has ten, and a command has as many parameters
-/// as someone typed.
+/// The maximum number of axes of a point. No benchmark has ten, and a command has as many
+/// parameters as someone typed.
 pub const MAX_AXES: usize = 64;
 
 /// One value for each axis, in the order in which the definition names its axes.

@@ -256,8 +256,8 @@ fn benchmark(row: &TableRow) -> Option<&str> {
 }
 
 /// The axes on which all cases have the value of the first, found once: if each row asked for them,
-/// each would be compared with all others. If some leave an axis out, a shared title could leave the
-/// others without a name, so they agree on none.
+/// each would be compared with all others. If some leave an axis out, a shared title could leave
+/// the others without a name, so they agree on none.
 struct SharedAxes<'a> {
     /// Whether all have the same axes.
     all_named: bool,

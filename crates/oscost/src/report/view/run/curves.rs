@@ -25,8 +25,8 @@ const MIN_DRAWN_SPAN: u64 = 100;
 const MAX_CURVES_FOR_ALL_PAIRS: usize = 3;
 /// The maximum number of sentences about pairs; the record has all.
 const MAX_PAIRS: usize = 12;
-/// The maximum number of curves of a group that are shown, a column each: with a cell for each curve
-/// and number, a table would otherwise be quadratic in the rows of a record.
+/// The maximum number of curves of a group that are shown, a column each: with a cell for each
+/// curve and number, a table would otherwise be quadratic in the rows of a record.
 const MAX_COLUMNS: usize = 100;
 /// The maximum number of named pairs that cannot be distinguished; of more, the number is given.
 const MAX_UNDISTINGUISHED: usize = 6;
@@ -165,7 +165,8 @@ impl<'a> CurveGroup<'a> {
         let colon = if shared.is_empty() { "" } else { ":" };
         let Curve { benchmark, axis, .. } = curves[0];
         let title = plain(&format!("{benchmark}{colon}{} by {axis}", shared.join(",")));
-        let pairs = crossings.get(&(benchmark.as_str(), axis.as_str())).cloned().unwrap_or_default();
+        let pairs = crossings.get(&(benchmark.as_str(), axis.as_str())).cloned();
+        let pairs = pairs.unwrap_or_default();
         Self { curves, more, pairs, differing_axes, title }
     }
 

@@ -15,8 +15,8 @@ use crate::report::view::document::{Cell, Column, Table, TableRow};
 const COLUMNS: &str = "method";
 const ROWS: &str = "idle";
 
-/// The maximum number of columns of a table. A cell for each pair of words and numbers would otherwise
-/// be quadratic in the rows of a record.
+/// The maximum number of columns of a table. A cell for each pair of words and numbers would
+/// otherwise be quadratic in the rows of a record.
 const MAX_COLUMNS: usize = 50;
 
 /// Latencies of cases that differ only on these two axes.
