@@ -4,7 +4,7 @@ use oscost_model::record::Record;
 
 pub use crate::studies::Study;
 
-use super::results::records::RecordReader;
+use super::results::records::{KeptRun, RecordReader};
 use super::selection::named_files::study_of;
 use crate::studies::comparison::single_target::{SingleTargetComparison, compare_single_target};
 use crate::studies::comparison::two_targets::{TwoTargetComparison, compare_two_targets};
@@ -15,6 +15,8 @@ pub struct Run {
     pub record: Record,
     /// The study, if it comes with oscost.
     pub study: Option<Study>,
+    /// When its raw batches were pruned, if they were.
+    pub pruned_at: Option<String>,
 }
 
 /// The run of that name: in the store, or a record file.
@@ -22,9 +24,10 @@ pub fn read(name: &str, samples: bool) -> anyhow::Result<Run> {
     Ok(with_study(RecordReader::new("report").read(name, samples)?))
 }
 
-/// A record with the study that it names.
-pub fn with_study(record: Record) -> Run {
-    Run { study: study_of(&record), record }
+/// A run with the study that it names.
+pub fn with_study(kept: KeptRun) -> Run {
+    let KeptRun { record, pruned_at } = kept;
+    Run { study: study_of(&record), record, pruned_at }
 }
 
 /// A run of a study that compares two targets, with what was published; `None` if the run does not

@@ -4,5 +4,6 @@ pub(super) mod earlier_runs;
 pub(super) mod figures;
 pub(super) mod gate;
 pub(super) mod profile_files;
+pub(super) mod pruning;
 pub(super) mod records;
 pub(super) mod user_data;
