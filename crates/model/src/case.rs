@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::point::{Point, Value};
+use crate::point::{MAX_AXES, Point, Value};
 
 /// A benchmark at one point, written `family/name:axis=value,axis=value`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -30,7 +30,8 @@ impl Case {
         let mut point = Point::none();
         for pair in axes.iter().flat_map(|axes| axes.split(',')) {
             let (axis, value) = pair.split_once('=')?;
-            if axis.is_empty() || value.is_empty() || point.get(axis).is_some() {
+            let is_known = point.get(axis).is_some() || point.iter().count() == MAX_AXES;
+            if axis.is_empty() || value.is_empty() || is_known {
                 return None;
             }
             point = point.with(axis, Value::parse(value));

@@ -12,7 +12,7 @@ use crate::counters::{EventCounts, TreeCounts};
 use crate::definition::{Definition, Timer};
 use crate::program::{OutputDigest, Trial, Workload};
 use crate::protocol::CpuProbe;
-use crate::record::{Machine, RowOutcome, Settings, TargetInfo, Tool};
+use crate::record::{Machine, Record, RowOutcome, Settings, TargetInfo, Tool};
 use crate::study_method::StudyMethod;
 use crate::worker::{BatchPlan, Disturbance, Sample};
 
@@ -200,6 +200,16 @@ pub enum Entry {
         at: String,
         /// Whether everything requested was done.
         complete: bool,
+    },
+    /// The raw batches of the run were removed later: this entry stands for all entries between its
+    /// start and now, and nothing follows it.
+    Pruned {
+        /// When. RFC 3339, UTC.
+        at: String,
+        /// The record of the run as it was then, without raw batches; null only where the store
+        /// keeps it beside the entry.
+        #[serde(default)]
+        record: Option<Box<Record>>,
     },
 }
 

@@ -55,6 +55,10 @@ impl From<&str> for Value {
     }
 }
 
+/// The maximum number of axes of a point. No benchmark has ten, and a command has as many
+/// parameters as someone typed.
+pub const MAX_AXES: usize = 64;
+
 /// One value for each axis, in the order in which the definition names its axes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -131,6 +135,11 @@ impl<'de> Deserialize<'de> for Point {
             fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Point, M::Error> {
                 let mut point = Point::none();
                 while let Some((axis, value)) = map.next_entry::<String, Value>()? {
+                    if point.0.len() == MAX_AXES {
+                        return Err(serde::de::Error::custom(format!(
+                            "a point has more than {MAX_AXES} axes"
+                        )));
+                    }
                     if point.get(&axis).is_some() {
                         return Err(serde::de::Error::custom(format!(
                             "axis `{axis}` occurs twice"
@@ -159,8 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn a_duplicate_axis_is_rejected() {
+    fn a_duplicate_axis_is_rejected_and_so_are_too_many() {
         assert!(serde_json::from_str::<Point>(r#"{"a":1,"a":2}"#).is_err());
+        let point = |axes: usize| {
+            let point = (0..axes).fold(Point::none(), |point, at| point.with(format!("a{at}"), 1));
+            serde_json::from_str::<Point>(&serde_json::to_string(&point).unwrap())
+        };
+        assert!(point(MAX_AXES).is_ok());
+        assert!(point(MAX_AXES + 1).is_err());
     }
 
     #[test]

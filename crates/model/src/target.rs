@@ -57,7 +57,10 @@ pub enum TargetError {
 impl fmt::Display for TargetError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TargetError::Empty => out.write_str("the target is empty"),
+            TargetError::Empty => out.write_str(
+                "the target is empty\n  hint: `local` is this machine; `oscost treat list` lists \
+                 treatments",
+            ),
             TargetError::BadName(name) => write!(
                 out,
                 "`{name}` is neither a host nor a treatment\n  hint: hosts are `local`, \
@@ -75,7 +78,11 @@ impl fmt::Display for TargetError {
                  value as `%40`; name the host by `--at`",
                 host.escape_debug()
             ),
-            TargetError::NoHost(host) => write!(out, "`{host}` has nothing after its colon"),
+            TargetError::NoHost(host) => write!(
+                out,
+                "`{host}` has nothing after its colon\n  hint: hosts are `ssh:[user@]HOST` and \
+                 `vm:KERNEL`"
+            ),
         }
     }
 }

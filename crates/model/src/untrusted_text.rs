@@ -82,6 +82,20 @@ pub fn is_control(letter: char) -> bool {
         || letter.is_control()
 }
 
+/// A text with its control characters written out (`\u{1b}`), except line breaks and tabs: for a
+/// terminal that shows what others named, such as the files of a folder.
+pub fn escape_controls(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\n' | '\t' => shown.push(letter),
+            letter if is_control(letter) => shown.extend(letter.escape_default()),
+            letter => shown.push(letter),
+        }
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +108,12 @@ mod tests {
         }
         assert_eq!(display_text("a\u{1b}[1m\n b\u{feff}", 20), "a[1m b");
         assert_eq!(display_text("abcdef", 3), "abc...");
+    }
+
+    #[test]
+    fn control_characters_are_written_out_and_lines_kept() {
+        assert_eq!(escape_controls("a\n\tb \u{e9}"), "a\n\tb \u{e9}");
+        assert_eq!(escape_controls("\u{1b}[2J\r\u{9b}\u{202e}"), "\\u{1b}[2J\\r\\u{9b}\\u{202e}");
     }
 
     #[test]

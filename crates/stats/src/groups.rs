@@ -16,10 +16,12 @@ const MAX_GROUPS: usize = 6;
 const MIN_SD_LOG10: f64 = 0.02;
 /// Neighbours closer than this ratio are in the same group.
 const MIN_GAP_RATIO: f64 = 1.5;
-/// How often the costs are resampled from their intervals.
-const RESAMPLES: u32 = 500;
-/// More costs are not resampled: each time takes a partition of all of them.
-pub const MAX_RESAMPLED_COSTS: usize = 1_000;
+/// How often the costs are resampled from their intervals ...
+const MAX_RESAMPLES: u32 = 500;
+/// ... but of more than a thousand costs only as often as so many draws allow ...
+const MAX_DRAWS: usize = 500_000;
+/// ... and at least so often: a cost is then borderline if it changes its group twice.
+const MIN_RESAMPLES: u32 = 20;
 /// A cost that is in another group in more than this share of the resamples is borderline.
 const BORDERLINE_SHARE: f64 = 0.05;
 
@@ -61,8 +63,7 @@ pub struct Groups {
     pub assignments: Vec<usize>,
     /// The number of groups.
     pub count: usize,
-    /// The costs whose group is uncertain, in the order of the costs; not searched for among more than
-    /// [`MAX_RESAMPLED_COSTS`].
+    /// The costs whose group is uncertain, in the order of the costs.
     pub borderline: Vec<Borderline>,
 }
 
@@ -86,7 +87,7 @@ pub fn group_costs(costs: &[Cost], seed: u64) -> Groups {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     // For each cost, how often it was in each other group; the last column counts new groups.
     let mut elsewhere = vec![vec![0u32; count + 1]; costs.len()];
-    let resamples = if costs.len() > MAX_RESAMPLED_COSTS { 0 } else { RESAMPLES };
+    let resamples = resamples(costs.len());
     for _ in 0..resamples {
         let redrawn: Vec<Cost> = costs.iter().map(|cost| cost.resampled(&mut random)).collect();
         let now = assign_groups(&redrawn);
@@ -107,6 +108,12 @@ pub fn group_costs(costs: &[Cost], seed: u64) -> Groups {
         often.then_some(Borderline { item, group: of[item], alternative })
     });
     Groups { count, borderline: borderline.collect(), assignments: of }
+}
+
+/// How often so many costs are resampled: their number must not decide how long that takes.
+fn resamples(costs: usize) -> u32 {
+    let affordable = u32::try_from(MAX_DRAWS / costs.max(1)).unwrap_or(MAX_RESAMPLES);
+    affordable.clamp(MIN_RESAMPLES, MAX_RESAMPLES)
 }
 
 /// The group of each cost: k-means with the number of groups of the lowest BIC, without boundaries
@@ -302,20 +309,6 @@ mod tests {
             .fold(f64::INFINITY, f64::min)
     }
 
-    #[test]
-    fn many_costs_have_groups_and_no_borderline() {
-        // Two heaps, and a cost whose interval reaches into one of them.
-        let apart = Cost::new(2.0, Interval { lo: 2.0 / 1.8, hi: 2.0 * 1.8 }).unwrap();
-        let spread = |count: usize| -> Vec<Cost> {
-            let heap = |at: usize| if at.is_multiple_of(2) { cost(1.0) } else { cost(100.0) };
-            (1..count).map(heap).chain([apart]).collect()
-        };
-        let few = group_costs(&spread(MAX_RESAMPLED_COSTS), 1);
-        assert!(!few.borderline.is_empty() && few.count > 1, "{} groups", few.count);
-        let many = group_costs(&spread(MAX_RESAMPLED_COSTS + 1), 1);
-        assert!(many.borderline.is_empty() && many.count > 1, "{} groups", many.count);
-    }
-
     proptest! {
         #[test]
         fn no_partition_is_better_than_the_result(
@@ -399,6 +392,12 @@ mod tests {
         let found = group_costs(&costs(&[100.0, 100.0, 100.0, 149.0]), 7);
         assert_eq!(found.assignments, [0; 4]);
         assert_eq!(found.borderline, [Borderline { item: 3, group: 0, alternative: None }]);
+    }
+
+    #[test]
+    fn many_costs_are_resampled_less_often() {
+        assert_eq!([0, 1, 100, 1_000].map(resamples), [500; 4]);
+        assert_eq!([2_000, 10_000, 50_000, 100_000].map(resamples), [250, 50, 20, 20]);
     }
 
     #[test]

@@ -61,7 +61,7 @@ fn records(reader: &mut RecordReader, names: &[String]) -> anyhow::Result<Vec<Re
         let text = format!("{count} runs on a side: at most {MAX_RUNS} are compared");
         return Err(UsageError(text).into());
     }
-    names.iter().map(|name| reader.read(name.trim(), false)).collect()
+    names.iter().map(|name| Ok(reader.read(name.trim(), false)?.record)).collect()
 }
 
 /// Refuses a run that is named twice: it is not independent of itself.

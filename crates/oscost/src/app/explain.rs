@@ -223,12 +223,18 @@ struct Subject<'a> {
 fn is_relevant(entries: &[Entry], cases: &[Case], at: &str, facts: &Facts) -> bool {
     let same_machine = entries.iter().any(|entry| match entry {
         Entry::MachineDescribed { machine, .. } => machine.cpu.model_name == facts.cpu.model_name,
+        Entry::Pruned { record: Some(record), .. } => {
+            record.machines.iter().any(|it| it.cpu.model_name == facts.cpu.model_name)
+        }
         _ => false,
     });
     let same_case = entries.iter().any(|entry| match entry {
         Entry::Planned { rows, .. } => {
             rows.iter().any(|row| row.target.text == at && cases.contains(&row.case))
         }
+        Entry::Pruned { record: Some(record), .. } => record.results.iter().any(|row| {
+            row.target.text == at && Case::parse(&row.case).is_some_and(|it| cases.contains(&it))
+        }),
         _ => false,
     });
     same_machine && same_case

@@ -6,7 +6,7 @@ pub use super::results::earlier_study_runs::MeasuredStudy;
 pub use crate::studies::Study;
 
 use super::observer::Observer;
-use super::results::records::RecordReader;
+use super::results::records::{KeptRun, RecordReader};
 use super::selection::named_files::study_of;
 use crate::studies::comparison::single_target::{SingleTargetComparison, compare_single_target};
 use crate::studies::comparison::two_targets::{TwoTargetComparison, compare_two_targets};
@@ -17,6 +17,8 @@ pub struct Run {
     pub record: Record,
     /// The study, if it comes with oscost.
     pub study: Option<MeasuredStudy>,
+    /// When its raw batches were pruned, if they were.
+    pub pruned_at: Option<String>,
 }
 
 /// The run of that name: in the store, or a record file.
@@ -24,10 +26,11 @@ pub fn read(name: &str, samples: bool, observer: &dyn Observer) -> anyhow::Resul
     Ok(with_study(RecordReader::new("report").read(name, samples)?, observer))
 }
 
-/// A record with the study that it names, and its earlier runs.
-pub fn with_study(record: Record, observer: &dyn Observer) -> Run {
+/// A run with the study that it names, and its earlier runs.
+pub fn with_study(kept: KeptRun, observer: &dyn Observer) -> Run {
+    let KeptRun { record, pruned_at } = kept;
     let study = study_of(&record).map(|study| MeasuredStudy::of(study, &record, observer));
-    Run { study, record }
+    Run { study, record, pruned_at }
 }
 
 /// A run of a study that compares two targets, with what was published; `None` if the run does not

@@ -26,8 +26,10 @@ pub(super) fn man(
         None => command,
         Some(verb) => {
             let found = command.get_subcommands().find(|found| found.get_name() == verb);
-            let found =
-                found.ok_or_else(|| UsageError(format!("there is no subcommand `{verb}`")))?;
+            let found = found.ok_or_else(|| {
+                let what = format!("there is no subcommand `{verb}`");
+                UsageError::with_hint(&what, "`oscost --help` lists the subcommands")
+            })?;
             let name = format!("oscost-{verb}");
             found.clone().name(name.clone()).display_name(name)
         }

@@ -39,6 +39,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use oscost_model::untrusted_text::escape_controls;
 
 use crate::app::{is_interrupted, outlive_file_size_limit, redirection_note};
 use exit::ExitStatus;
@@ -79,7 +80,7 @@ enum Verb {
     List(list::Arguments),
     /// Explain what a benchmark times, and what to expect.
     Explain(explain::Arguments),
-    /// List, show, delete, export and import the runs in the store.
+    /// List, show, delete, export, import and prune the runs in the store.
     Runs(runs::Arguments),
     /// Write a run as a page, CSV, JSON, Markdown or Parquet, or show it.
     Report(report::Arguments),
@@ -142,8 +143,10 @@ impl Verb {
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
     outlive_file_size_limit();
-    // clap exits with 2 and a hint on unknown arguments.
-    let arguments = Arguments::parse_from(with_gate_values(std::env::args_os()));
+    let arguments = match Arguments::try_parse_from(with_gate_values(std::env::args_os())) {
+        Ok(arguments) => arguments,
+        Err(error) => return refuse(&error),
+    };
     let measures = arguments.verb.measures();
     if arguments.verb.uses_folders()
         && let Some(note) = redirection_note()
@@ -160,6 +163,18 @@ pub fn main() -> ExitCode {
             exit::of_error(&error, measures).into()
         }
     }
+}
+
+/// Ends as clap does on invalid arguments, with 2 and a hint; or shows a help that was asked for.
+/// Its message quotes arguments as they are, so one that would control the terminal is written out,
+/// and the message is not in colours.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    if escape_controls(&text) == text {
+        error.exit();
+    }
+    output::report_line(text.trim_end());
+    ExitStatus::Of(error.exit_code() as u8).into()
 }
 
 fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<ExitStatus> {

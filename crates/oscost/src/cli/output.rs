@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use oscost_model::untrusted_text::escape_controls;
 use thiserror::Error;
 
 use crate::app::{UsageError, output_file};
@@ -76,12 +77,15 @@ impl Destination {
     pub(super) fn check(&self) -> anyhow::Result<()> {
         let Destination::File(path) = self else { return Ok(()) };
         output_file::check(path).map_err(|error| {
-            let why = match error.kind() {
-                ErrorKind::NotFound if !has_parent(path) => "its folder does not exist".to_owned(),
-                ErrorKind::IsADirectory => "it is a folder".to_owned(),
-                _ => error.to_string(),
+            let (why, hint) = match error.kind() {
+                ErrorKind::NotFound if !has_parent(path) => {
+                    ("its folder does not exist".to_owned(), "make the folder, or name another")
+                }
+                ErrorKind::IsADirectory => ("it is a folder".to_owned(), "name a file in it"),
+                _ => (error.to_string(), "name another file"),
             };
-            UsageError(format!("cannot write {}: {why}", path.display())).into()
+            let what = format!("cannot write {}: {why}", path.display());
+            UsageError::with_hint(&what, hint).into()
         })
     }
 }
@@ -109,23 +113,8 @@ pub(super) fn report_error(error: &anyhow::Error) {
     }
 }
 
-/// Writes a line to standard error. Where that is closed or full the line is lost, and the work goes
-/// on.
+/// Writes a line to standard error, in which nothing that was typed or read controls the terminal.
+/// Where standard error is closed or full the line is lost, and the work goes on.
 pub(super) fn report_line(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", without_escapes(text));
-}
-
-/// A text whose parts from outside, such as the name of a file that a stranger chose, cannot command a
-/// terminal: control characters are written as in a string of Rust. Those that separate its lines
-/// and columns stay.
-fn without_escapes(text: &str) -> String {
-    let mut safe = String::new();
-    for letter in text.chars() {
-        match letter {
-            '\n' | '\t' => safe.push(letter),
-            _ if letter.is_control() => safe.extend(letter.escape_debug()),
-            _ => safe.push(letter),
-        }
-    }
-    safe
+    let _ = writeln!(std::io::stderr(), "{}", escape_controls(text));
 }

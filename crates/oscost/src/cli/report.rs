@@ -72,8 +72,12 @@ pub(super) fn show(
     exports: &Exports,
     output: &mut Output,
 ) -> anyhow::Result<()> {
-    let RunToShow { run: Run { record, study }, samples, table, plots, counted } = shown;
+    let RunToShow { run, samples, table, plots, counted } = shown;
+    let Run { record, study, pruned_at } = run;
     let study = study.as_ref();
+    if *samples || exports.needs_samples() {
+        run_text::report_missing_batches(pruned_at.as_deref());
+    }
     if exports.is_empty() {
         return output.write(&run_text::any(record, study, *plots, *counted));
     }

@@ -43,6 +43,17 @@ pub(super) fn any(
     }
 }
 
+/// Reports that a run whose raw batches are needed has none any more.
+pub(super) fn report_missing_batches(pruned_at: Option<&str>) {
+    if let Some(at) = pruned_at {
+        let day = at.get(..10).unwrap_or(at);
+        report_line(&format!(
+            "note: the raw batches of this run were pruned on {day}: its repetitions have their \
+             values alone"
+        ));
+    }
+}
+
 /// Reports where a run is kept.
 pub(super) fn report_run_id(id: Option<&str>) {
     if let Some(id) = id {

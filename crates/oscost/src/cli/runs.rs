@@ -4,10 +4,11 @@ use super::exit::ExitStatus;
 use super::exports::{Exports, Table};
 use super::output::{Destination, Output, report_line};
 use super::report::{RunToShow, show};
+use super::run_text::report_missing_batches;
 use super::terminal::Terminal;
 use super::values::{CountedArguments, plots};
 use crate::app::report::with_study;
-use crate::app::runs;
+use crate::app::runs::{self, KeepCount, KeptRun, PruneRequest, Pruning, RunList};
 use crate::report;
 
 /// What to do with the runs in the store.
@@ -15,11 +16,16 @@ use crate::report;
 #[command(after_help = "\
 RUN is an id, the beginning of one, `last`, or `last~1` for the run before it.
 
+The last 50 runs, and those of the last 30 days, keep their raw batches; each
+run of oscost prunes a few older ones. The variables OSCOST_KEEP_RUNS and
+OSCOST_KEEP_DAYS set other limits, `all` none. Records are kept for ever.
+
 Examples:
   oscost runs list
   oscost runs show last
   oscost runs export 0197 run.json     a record for another user
-  oscost runs import run.json          a record from another user")]
+  oscost runs import run.json          a record from another user
+  oscost runs prune --dry-run          what old raw batches take")]
 pub(super) struct Arguments {
     #[command(subcommand)]
     verb: Verb,
@@ -67,25 +73,50 @@ enum Verb {
         /// The file; `-` is standard input.
         file: String,
     },
+    /// Remove the raw batches of old runs; their records are kept.
+    Prune {
+        /// Keep those of the last N runs, or of `all` [default: 50].
+        #[arg(long, value_name = "N")]
+        keep_runs: Option<KeepCount>,
+        /// Keep those of the last D days, or of `all` [default: 30].
+        #[arg(long, value_name = "D")]
+        keep_days: Option<KeepCount>,
+        /// Only say what would be removed.
+        #[arg(long)]
+        dry_run: bool,
+    },
 }
 
 pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     match arguments.verb {
         Verb::List => {
-            let lines = runs::list()?.into_iter().map(|run| report::runs::Line {
+            let RunList { runs, store_bytes } = runs::list()?;
+            let with_batches = runs.iter().filter(|run| run.has_raw_batches).count();
+            let lines = runs.into_iter().map(|run| report::runs::Line {
                 id: run.id,
                 started: run.started,
                 complete: run.complete,
                 label: run.label,
                 command: run.command,
             });
-            output.write(&report::terminal(&report::runs::view(&lines.collect::<Vec<_>>())))?;
+            let lines: Vec<report::runs::Line> = lines.collect();
+            output.write(&report::terminal(&report::runs::view(&lines)))?;
+            if !lines.is_empty() {
+                let size = report::runs::StoreSize {
+                    runs: lines.len(),
+                    with_raw_batches: with_batches,
+                    bytes: store_bytes,
+                };
+                report_line(&report::runs::size_line(&size));
+            }
         }
         Verb::Show { run, exports, samples, table, plot, no_plot, counted } => {
             exports.check()?;
-            let record = runs::export(&run, samples || exports.needs_samples())?;
+            let run = with_study(
+                runs::export(&run, samples || exports.needs_samples())?,
+                &Terminal::new(),
+            );
             let (plots, counted) = (plots(plot, no_plot), counted.into());
-            let run = with_study(record, &Terminal::new());
             let shown = RunToShow { run, samples, table, plots, counted };
             show(&shown, &exports, output)?;
         }
@@ -94,13 +125,41 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
             report_line(&format!("deleted {id}"));
         }
         Verb::Export { run, file } => {
-            let record = runs::export(&run, true)?;
+            let KeptRun { record, pruned_at } = runs::export(&run, true)?;
+            report_missing_batches(pruned_at.as_deref());
             Destination::of(&file).write(&report::json::record(&record)?, output)?;
         }
         Verb::Import { file } => {
             let id = runs::import(&file, &Terminal::new())?;
             report_line(&format!("kept as {id}"));
         }
+        Verb::Prune { keep_runs, keep_days, dry_run } => {
+            let request = PruneRequest { keep_runs, keep_days, is_preview: dry_run };
+            report_pruning(&runs::prune(&request)?, dry_run)?;
+        }
     }
     Ok(ExitStatus::Success)
+}
+
+/// Reports what was pruned; an error if a run that was to be pruned was not.
+fn report_pruning(pruning: &Pruning, is_preview: bool) -> anyhow::Result<()> {
+    let Pruning { limits, runs, bytes, failures, store_bytes } = pruning;
+    if *runs > 0 || failures.is_empty() {
+        report_line(&report::runs::pruning_line(&report::runs::PrunedBatches {
+            kept: limits.to_string(),
+            runs: *runs,
+            bytes_before: bytes.before,
+            bytes_after: bytes.after,
+            store_bytes: *store_bytes,
+            is_preview,
+        }));
+    }
+    failures.iter().for_each(|failure| report_line(&format!("note: {failure}")));
+    anyhow::ensure!(
+        failures.is_empty(),
+        "{} of {} runs keep their raw batches: `oscost runs delete` removes a damaged run",
+        failures.len(),
+        failures.len() + runs
+    );
+    Ok(())
 }

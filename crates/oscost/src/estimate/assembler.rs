@@ -31,6 +31,15 @@ pub struct Assembler {
     controls: Vec<Control>,
     variations: Vec<CaseVariation>,
     ended: Option<(String, bool)>,
+    pruned: Option<PrunedRun>,
+}
+
+/// What is left of a run whose raw batches were removed.
+#[derive(Clone, Debug)]
+struct PrunedRun {
+    /// When they were removed.
+    at: String,
+    record: Record,
 }
 
 /// What the journal contains about a machine. The first one measures; another is that of a peer, on
@@ -139,6 +148,11 @@ impl Assembler {
             // Only for those who watch the run.
             Entry::Control { .. } | Entry::StudyMethodsPlanned { .. } => {}
             Entry::Ended { at, complete } => self.ended = Some((at.clone(), *complete)),
+            Entry::Pruned { at, record } => {
+                self.pruned = record
+                    .as_deref()
+                    .map(|record| PrunedRun { at: at.clone(), record: record.clone() });
+            }
             Entry::Piloted { row, .. }
             | Entry::WarmedUp { row, .. }
             | Entry::Worker { row, .. }
@@ -160,9 +174,17 @@ impl Assembler {
         self.rows.iter().map(|row| row.planned.clone()).collect()
     }
 
+    /// When the raw samples of the run were removed, if they were: its record has none then.
+    pub fn pruned_at(&self) -> Option<&str> {
+        self.pruned.as_ref().map(|pruned| pruned.at.as_str())
+    }
+
     /// The record so far, with or without raw samples; `None` before the run has started.
     pub fn record(&self, samples: bool) -> Option<Record> {
         let started = self.started.as_ref()?;
+        if let Some(pruned) = &self.pruned {
+            return Some(pruned.record.clone());
+        }
         let nominal = Nominal::from_run_level(started.settings.nominal);
         let mut conditions = Vec::new();
         let mut rows: Vec<Option<Row>> = vec![None; self.rows.len()];

@@ -11,7 +11,7 @@ mod number_format;
 mod sentences;
 mod shape;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::crossing::Crossing;
 use oscost_model::curve::{self, Curve, CurvePoint, Saturation};
@@ -84,9 +84,20 @@ struct CurveRows<'a> {
     rows: Vec<(u64, &'a Row)>,
 }
 
+/// What the rows of a curve share.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct CurveKey<'a> {
+    benchmark: &'a str,
+    axis: &'a str,
+    rest: Point,
+    target: &'a str,
+    peer: Option<&'a str>,
+}
+
 /// Requested rows that differ on one axis alone, if there are enough for a curve.
 fn curve_rows<'a>(rows: &[DefinedRow<'a>]) -> Vec<CurveRows<'a>> {
     let mut found: Vec<CurveRows<'a>> = Vec::new();
+    let mut known: BTreeMap<CurveKey<'_>, usize> = BTreeMap::new();
     let is_unrequested = |flag: &String| flag == "REFERENCE" || flag == "PRIMITIVE";
     // A law weighs points by their spread, and counts have none.
     let is_count = |row: &Row| row.unit == Unit::InstructionsPerOp;
@@ -103,15 +114,15 @@ fn curve_rows<'a>(rows: &[DefinedRow<'a>]) -> Vec<CurveRows<'a>> {
             let others = row.point.iter().filter(|(name, _)| *name != axis);
             let rest =
                 others.fold(Point::none(), |rest, (name, value)| rest.with(name, value.clone()));
-            let same = |it: &&mut CurveRows<'a>| {
-                it.definition.id == definition.id
-                    && it.axis == axis
-                    && it.rest == rest
-                    && it.rows.iter().all(|(_, other)| {
-                        other.target.text == row.target.text && other.target.peer == row.target.peer
-                    })
+            let key = CurveKey {
+                benchmark: &definition.id,
+                axis,
+                rest: rest.clone(),
+                target: &row.target.text,
+                peer: row.target.peer.as_deref(),
             };
-            match found.iter_mut().find(same) {
+            let number = *known.entry(key).or_insert(found.len());
+            match found.get_mut(number) {
                 Some(it) => it.rows.push((value, row)),
                 None => found.push(CurveRows { definition, axis, rest, rows: vec![(value, row)] }),
             }

@@ -4,6 +4,8 @@
 //! `one-way` with an axis `way` and the points `there` and `back`), the assumption gets a verdict
 //! at each point of the other axes (docs/explanation/METHOD.md, section 4).
 
+use std::collections::BTreeMap;
+
 use oscost_model::one_way::{Equivalence, Figure, HalfRoundTrip, OneWay};
 use oscost_model::point::{Point, Value};
 use oscost_model::record::{Row, RowOutcome};
@@ -29,19 +31,34 @@ fn verdict(ways: [Equivalence; 2], unreliable: bool) -> Equivalence {
 /// Each round trip of which both ways are in the run too.
 pub fn half_round_trips<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<HalfRoundTrip> {
     let rows: Vec<&Row> = rows.into_iter().collect();
-    rows.iter().filter_map(|row| compare_half(row, &rows)).collect()
+    let mut one_way: BTreeMap<OneWayKey<'_>, Vec<&Row>> = BTreeMap::new();
+    for &row in &rows {
+        if let (Some(family), Some(Value::Word(way))) =
+            (row.benchmark.strip_suffix("/one-way"), row.point.get("way"))
+        {
+            let key = OneWayKey { family, way, others: without_way(&row.point) };
+            one_way.entry(key).or_default().push(row);
+        }
+    }
+    rows.iter().filter_map(|row| compare_half(row, &one_way)).collect()
 }
 
-fn compare_half(trip: &Row, rows: &[&Row]) -> Option<HalfRoundTrip> {
+/// What a round trip and one of its ways share, apart from the target.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct OneWayKey<'a> {
+    family: &'a str,
+    way: &'a str,
+    others: Point,
+}
+
+fn compare_half(
+    trip: &Row,
+    one_way_rows: &BTreeMap<OneWayKey<'_>, Vec<&Row>>,
+) -> Option<HalfRoundTrip> {
     let family = trip.benchmark.strip_suffix("/round-trip")?;
-    let benchmark = format!("{family}/one-way");
     let at_way = |way: &str| {
-        rows.iter().copied().find(|row| {
-            row.benchmark == benchmark
-                && row.target == trip.target
-                && row.point.get("way") == Some(&Value::from(way))
-                && without_way(&row.point) == trip.point
-        })
+        let rows = one_way_rows.get(&OneWayKey { family, way, others: trip.point.clone() })?;
+        rows.iter().copied().find(|row| row.target == trip.target)
     };
     let (there, back) = (at_way("there")?, at_way("back")?);
     let whole = figure(trip)?;

@@ -32,6 +32,9 @@ use oscost_model::worker::{
 };
 use scenario::merged_with_defaults;
 
+/// A scenario is written by hand.
+const MAX_SCENARIO_BYTES: u64 = 1 << 20;
+
 /// A session with a fake host.
 pub struct FakeSession {
     scenario: Scenario,
@@ -87,9 +90,9 @@ impl FakeSession {
     /// Reads a scenario file (JSON).
     pub fn open(file: &str, program: &WorkerBinary) -> Result<Self, HostError> {
         let bad = |why: String| HostError::BadScenario { file: file.to_owned(), why };
-        let text = input_file::open(Path::new(file)).and_then(std::io::read_to_string);
+        let text = input_file::read(Path::new(file), MAX_SCENARIO_BYTES);
         let text = text.map_err(|error| bad(error.to_string()))?;
-        let scenario = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
+        let scenario = serde_json::from_slice(&text).map_err(|error| bad(error.to_string()))?;
         Self::new(scenario, program).map_err(|error| bad(error.to_string()))
     }
 

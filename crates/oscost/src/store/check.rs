@@ -19,6 +19,18 @@ const MAX_CROSSINGS: usize = 10 * MAX_CURVES;
 /// A curve is read by a person, who does not need more points.
 const MAX_CURVE_POINTS: usize = 10_000;
 
+/// A curve with more breaks is noise, and a person reads no more sentences about one.
+const MAX_CURVE_NOTES: usize = 100;
+
+/// A run has a machine for each of its targets and peers.
+const MAX_MACHINES: usize = 1_000;
+
+/// The kernel has a dozen clocks.
+const MAX_TIMERS: usize = 1_000;
+
+/// Each row is compared with a few others.
+const MAX_COMPARISONS: usize = 10 * MAX_ROWS;
+
 /// A label is shown in one line of a list.
 const MAX_LABEL_BYTES: usize = 1 << 10;
 
@@ -47,13 +59,28 @@ pub(super) fn check(record: &Record) -> Result<(), ImportError> {
     let why = format!("has {curves} curves, the maximum is {MAX_CURVES}");
     refuse_unless(curves <= MAX_CURVES, "curves", &why)?;
     for (index, curve) in record.curves.iter().enumerate() {
-        let points = curve.points.len();
-        let why = format!("has {points} points, the maximum is {MAX_CURVE_POINTS}");
-        refuse_unless(points <= MAX_CURVE_POINTS, &format!("curves[{index}].points"), &why)?;
+        let breaks = curve.breaks.as_ref().map_or(0, Vec::len);
+        for (part, count, max) in [
+            ("points", curve.points.len(), MAX_CURVE_POINTS),
+            ("breaks", breaks, MAX_CURVE_NOTES),
+            ("sentences", curve.sentences.len(), MAX_CURVE_NOTES),
+        ] {
+            let why = format!("has {count} {part}, the maximum is {max}");
+            refuse_unless(count <= max, &format!("curves[{index}].{part}"), &why)?;
+        }
     }
     let crossings = record.crossings.len();
     let why = format!("has {crossings} crossings, the maximum is {MAX_CROSSINGS}");
     refuse_unless(crossings <= MAX_CROSSINGS, "crossings", &why)?;
+    for (part, count, max) in [
+        ("machines", record.machines.len(), MAX_MACHINES),
+        ("conditions", record.conditions.len(), MAX_MACHINES),
+        ("timers", record.timers.len(), MAX_TIMERS),
+        ("comparisons", record.comparisons.len(), MAX_COMPARISONS),
+    ] {
+        let why = format!("has {count} entries, the maximum is {max}");
+        refuse_unless(count <= max, part, &why)?;
+    }
     let steps = record.steps.len();
     let why = format!("has steps of {steps} methods, the maximum is {MAX_CURVES}");
     refuse_unless(steps <= MAX_CURVES, "steps", &why)?;

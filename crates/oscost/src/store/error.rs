@@ -87,6 +87,9 @@ pub enum Cause {
     /// No run has that id, or it was imported and cannot be appended to.
     #[error("it has no such run, or the run was imported")]
     NoRun,
+    /// The run has no raw batches: it does not exist, was imported, or was pruned before.
+    #[error("it has no raw batches of such a run: it was deleted, imported or pruned before")]
+    NoRawBatches,
     /// No prediction has that number.
     #[error("it has no prediction {0}\n  hint: `oscost predict list` shows their numbers")]
     NoPrediction(i64),
@@ -181,7 +184,7 @@ fn file_size_limit() -> Option<u64> {
 #[derive(Debug, Error)]
 pub enum FindError {
     /// No id starts with the text.
-    #[error("there is no run `{name}`{}", list_of_runs("the newest are", newest))]
+    #[error("there is no run `{name}`{}{}", list_of_runs("the newest are", newest), hint(newest))]
     Unknown {
         /// The text.
         name: String,
@@ -190,8 +193,9 @@ pub enum FindError {
     },
     /// Several ids start with the text.
     #[error(
-        "`{name}` is ambiguous: {count} run ids start with it{}",
-        list_of_runs("the newest of them are", newest)
+        "`{name}` is ambiguous: {count} run ids start with it{}{}",
+        list_of_runs("the newest of them are", newest),
+        hint(newest)
     )]
     Ambiguous {
         /// The text.
@@ -228,6 +232,14 @@ fn list_of_runs(words: &str, runs: &[Listing]) -> String {
         .unwrap_or(MAX_ID_CHARS);
     let ids: Vec<&str> = runs.iter().map(|run| beginning(&run.id, length)).collect();
     format!("; {words} {}", ids.join(", "))
+}
+
+/// The next step of a user who named a run wrongly.
+fn hint(runs: &[Listing]) -> &'static str {
+    match runs {
+        [] => "\n  hint: `oscost run` measures one, `oscost runs import FILE` keeps another user's",
+        _ => "\n  hint: `oscost runs list` lists all; `last` is the newest, `last~1` that before",
+    }
 }
 
 /// An imported record was refused, and no part of it was stored.
@@ -273,7 +285,10 @@ pub enum ImportError {
         why: String,
     },
     /// The store has a run with that id.
-    #[error("run {id} is already in the store")]
+    #[error(
+        "run {id} is already in the store\n  hint: `oscost runs show {id}` shows it, `oscost runs \
+         delete {id}` makes room for this record"
+    )]
     Exists {
         /// The id.
         id: String,

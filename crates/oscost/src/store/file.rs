@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(files(folder.path()), ["store.db"]);
         let conn = open_read_only(&path).unwrap();
         assert_eq!(predictions(&conn), 1);
-        let refused = conn.execute("DELETE FROM predictions", []).map_err(Cause::from);
+        let refused = conn.execute("DELETE FROM prediction", []).map_err(Cause::from);
         assert!(matches!(refused, Err(Cause::ReadOnly)), "{refused:?}");
         drop(conn);
         assert_eq!(files(folder.path()), ["store.db"]);

@@ -22,4 +22,6 @@ pub struct Listing {
     pub workers: u64,
     /// Whether it was imported as a record.
     pub imported: bool,
+    /// Whether its journal has its raw batches; an imported record may have its own.
+    pub has_raw_batches: bool,
 }

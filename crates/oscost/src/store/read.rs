@@ -8,6 +8,7 @@ use super::error::{Cause, FindError, StoreError};
 use super::file::Store;
 use super::listing::Listing;
 use super::tables::entry_row::EntryRow;
+use super::tables::run_row::HAS_RAW_BATCHES;
 
 /// The maximum number of runs that an error names.
 const MAX_NAMED_RUNS: usize = 5;
@@ -67,11 +68,11 @@ fn before_last(name: &str) -> Option<usize> {
 }
 
 fn list(conn: &Connection) -> Result<Vec<Listing>, Cause> {
-    let mut statement = conn.prepare_cached(
+    let mut statement = conn.prepare_cached(&format!(
         "SELECT id, started, ended, complete, label, command, rows_requested, workers,
-                record IS NOT NULL AS imported
+                record IS NOT NULL AS imported, {HAS_RAW_BATCHES} AS has_raw_batches
          FROM run ORDER BY started DESC, id DESC",
-    )?;
+    ))?;
     let mut rows = statement.query([])?;
     let mut listings = Vec::new();
     while let Some(row) = rows.next()? {
@@ -92,6 +93,7 @@ fn listing(row: &Row<'_>) -> Result<Listing, Cause> {
         rows_requested: row.get::<_, Option<i64>>("rows_requested")?.map(i64::cast_unsigned),
         workers: row.get::<_, i64>("workers")?.cast_unsigned(),
         imported: row.get("imported")?,
+        has_raw_batches: row.get("has_raw_batches")?,
     })
 }
 

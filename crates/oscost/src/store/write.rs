@@ -109,7 +109,7 @@ fn append(conn: &mut Connection, id: &str, entry: &Entry) -> Result<(), Cause> {
     Ok(tx.commit()?)
 }
 
-fn insert(tx: &Transaction<'_>, run: i64, body: &EntryRow) -> Result<(), Cause> {
+pub(super) fn insert(tx: &Transaction<'_>, run: i64, body: &EntryRow) -> Result<(), Cause> {
     tx.prepare_cached("INSERT INTO entry (run, body, samples) VALUES (?1, ?2, ?3)")?.execute((
         run,
         &body.json,
@@ -152,9 +152,13 @@ fn delete(conn: &mut Connection, id: &str) -> Result<(), Cause> {
     }
     delete_unused_texts(&tx)?;
     tx.commit()?;
-    // The run is deleted. It is not an error if its space cannot be returned now, because another
-    // process is reading or the disk is too full to move pages: the next run uses it, or the next
-    // deletion returns it. So this does not wait for a lock either.
+    return_space(conn)
+}
+
+/// Returns free space to the file system. It is not an error if that cannot be done now, because
+/// another process is reading or the disk is too full to move pages: the next run uses the space,
+/// or the next deletion returns it. So this does not wait for a lock either.
+pub(super) fn return_space(conn: &Connection) -> Result<(), Cause> {
     conn.busy_timeout(Duration::ZERO)?;
     let _ = run_pragma(conn, "incremental_vacuum")
         .and_then(|()| run_pragma(conn, "wal_checkpoint(TRUNCATE)"));

@@ -303,24 +303,6 @@ fn a_program_gets_back_the_signal_of_the_limit_of_file_sizes() {
     assert_eq!(Ran::of(&mut command).exits(0).stdout, "153\n");
 }
 
-#[test]
-fn a_fifo_is_refused_and_a_name_with_escape_sequences_is_shown_without_them() {
-    let sandbox = Sandbox::new();
-    let fifo = sandbox.file("fifo.json");
-    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
-    let fifo = fifo.to_str().unwrap();
-    for arguments in [&["report", fifo][..], &["runs", "import", fifo], &["compare", fifo, fifo]] {
-        let ran = sandbox.oscost(arguments).exits(2);
-        ran.stderr_contains("it is a FIFO, not a regular file");
-    }
-    let study = sandbox.file("fifo.toml");
-    nix::unistd::mkfifo(&study, nix::sys::stat::Mode::S_IRWXU).unwrap();
-    let ran = sandbox.oscost(&["study", "show", study.to_str().unwrap()]).exits(2);
-    ran.stderr_contains("it is a FIFO, not a regular file");
-    let ran = sandbox.oscost(&["runs", "import", "./no\u{1b}[2Jsuch.json"]).exits(2);
-    assert!(ran.stderr.contains(r"\u{1b}[2J") && !ran.stderr.contains('\u{1b}'), "{}", ran.stderr);
-}
-
 /// An id that no user of a test machine has.
 const OTHER: u32 = 12_345;
 
@@ -342,6 +324,133 @@ fn root_leaves_no_folder_of_its_own_in_the_home_of_a_user() {
 }
 
 #[test]
+fn a_pruned_run_is_shown_and_compared_as_before_and_says_what_it_lacks() {
+    let sandbox = Sandbox::new();
+    let printed = sandbox.fake("all-outcomes", ASKED).exits(3);
+    sandbox.fake("measured", ASKED).exits(0);
+    let show = |run: &str| {
+        let shown = sandbox.oscost(&["runs", "show", run, "--json", "-"]).exits(0);
+        assert_eq!(shown.stderr, "", "the raw batches are not needed");
+        shown.stdout
+    };
+    let before = [show("last~1"), show("last")];
+    let compared = sandbox.oscost(&["compare", "last~1", "last"]).stdout;
+    let prune = ["runs", "prune", "--keep-days", "0", "--keep-runs", "1"];
+    sandbox
+        .oscost(&[&prune[..], &["--dry-run"]].concat())
+        .exits(0)
+        .no_data()
+        .stderr_contains("the raw batches of 1 run would be removed");
+    sandbox.oscost(&["runs", "list"]).exits(0).stderr_contains("2 with raw batches");
+    sandbox
+        .oscost(&prune)
+        .exits(0)
+        .no_data()
+        .stderr_contains("removed the raw batches of 1 run: ")
+        .stderr_contains("the last 1 runs and those of the last 0 days keep theirs");
+    sandbox.oscost(&["runs", "list"]).exits(0).stderr_contains("2 runs in ");
+    sandbox.oscost(&["runs", "list"]).exits(0).stderr_contains(", 1 with raw batches");
+    sandbox.oscost(&prune).exits(0).stderr_contains("nothing to prune");
+
+    for (run, before) in ["last~1", "last"].iter().zip(&before) {
+        assert_same(&show(run), before);
+    }
+    let shown = sandbox.oscost(&["runs", "show", "last~1"]).exits(0);
+    assert_eq!((shown.stdout, shown.stderr), (printed.stdout, String::new()));
+    assert_eq!(sandbox.oscost(&["compare", "last~1", "last"]).stdout, compared);
+    let page = sandbox.file("page.html");
+    for needing in [
+        &["runs", "export", "last~1", "-"][..],
+        &["runs", "show", "last~1", "--samples", "--json", "-"],
+        &["report", "last~1", "--html", page.to_str().unwrap()],
+    ] {
+        let ran = sandbox.oscost(needing).exits(0);
+        ran.stderr_contains("note: the raw batches of this run were pruned on 20");
+    }
+    let exported = sandbox.oscost(&["runs", "export", "last", "-"]).exits(0);
+    assert!(!exported.stderr.contains("pruned"), "{}", exported.stderr);
+}
+
+#[test]
+fn a_run_prunes_those_that_are_beyond_the_limits_of_the_environment() {
+    let sandbox = Sandbox::new();
+    let run = |variables: &[(&str, &str)]| {
+        let target = format!("fake:{}", crate::common::scenario_file("measured").display());
+        let mut command = sandbox.command(&["run", "--seed", "1", "--at", &target, "syscall"]);
+        Ran::of(command.envs(variables.iter().copied())).exits(0)
+    };
+    let words = "removed the raw batches of old runs";
+    assert!(!run(&[]).stderr.contains(words));
+    let young = run(&[("OSCOST_KEEP_RUNS", "1")]);
+    assert!(!young.stderr.contains(words), "its month is not over");
+    let all = run(&[("OSCOST_KEEP_RUNS", "all"), ("OSCOST_KEEP_DAYS", "0")]);
+    assert!(!all.stderr.contains(words));
+    run(&[("OSCOST_KEEP_RUNS", "2"), ("OSCOST_KEEP_DAYS", "0")])
+        .stderr_contains(&format!("note: {words}: 2;"));
+    run(&[("OSCOST_KEEP_RUNS", "many")])
+        .stderr_contains("note: the raw batches of old runs are kept: OSCOST_KEEP_RUNS is");
+    let mut command = sandbox.command(&["runs", "prune"]);
+    let ran = Ran::of(command.env("OSCOST_KEEP_DAYS", "-1")).exits(2).no_data();
+    ran.stderr_contains("OSCOST_KEEP_DAYS is \"-1\"").stderr_contains("hint: unset it");
+    let ran = sandbox.oscost(&["runs", "prune", "--keep-runs", "some"]).exits(2);
+    ran.stderr_contains("neither a number");
+}
+
+#[test]
+fn what_is_no_regular_file_is_refused_and_not_waited_for() {
+    let sandbox = Sandbox::new();
+    let fifo = sandbox.file("fifo");
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let fifo = fifo.to_str().unwrap();
+    let folder = sandbox.folder("files");
+    for arguments in [
+        &["report", fifo][..],
+        &["compare", fifo, fifo],
+        &["runs", "import", fifo],
+        &["study", "show", fifo],
+        &["run", "--workload", fifo],
+        &["ph", "load", fifo],
+        &["treat", &format!("seccomp={fifo}"), "--", "true"],
+        &["run", "--at", &format!("fake:{fifo}"), "timer"],
+    ] {
+        let ran = sandbox.oscost(arguments).no_data();
+        assert!(matches!(ran.code, Some(2 | 3)), "{arguments:?}: {:?}\n{}", ran.code, ran.stderr);
+        ran.stderr_contains("it is a named pipe, not a regular file; copy what it gives to a file");
+    }
+    let ran = sandbox.oscost(&["runs", "import", folder.to_str().unwrap()]).exits(2);
+    ran.stderr_contains("it is a directory, not a regular file; name a file in it");
+}
+
+#[test]
+fn what_a_stranger_named_does_not_control_the_terminal() {
+    let sandbox = Sandbox::new();
+    let name = "\u{1b}[2J\u{9b}31m.json";
+    let file = sandbox.file(name);
+    fs::write(&file, "{}").unwrap();
+    for arguments in [
+        &["runs", "import", file.to_str().unwrap()][..],
+        &["runs", "show", name],
+        &["report", name],
+        &["compare", name, "last"],
+        &["run", name],
+        &["explain", name],
+        &["history", name],
+        &["study", "show", name],
+        &["run", "--at", name],
+        &["man", name],
+        &[name],
+        &["run", &format!("--{name}")],
+        &["run", "--budget", name],
+        &["run", "-o", &format!("/no/such/folder/{name}")],
+    ] {
+        let ran = sandbox.oscost(arguments).exits(2).no_data();
+        let is_control = |c: char| c.is_control() && c != '\n' && c != '\t';
+        assert!(!ran.stderr.contains(is_control), "{arguments:?}: {:?}", ran.stderr);
+        assert!(ran.stderr.contains("[2J"), "{arguments:?}: {:?}", ran.stderr);
+    }
+}
+
+#[test]
 fn root_that_cannot_give_files_away_uses_its_own_folders_and_says_so() {
     let sandbox = Sandbox::new();
     let home = sandbox.folder("files");
@@ -358,4 +467,22 @@ fn root_that_cannot_give_files_away_uses_its_own_folders_and_says_so() {
         .stderr_contains("note: root may not create files for the owner of this home")
         .stderr_contains(&format!("instead of {}/.local/share/oscost", home.display()));
     assert!(!home.join(".local").exists());
+}
+
+#[test]
+fn an_error_about_a_name_has_a_next_step() {
+    let sandbox = Sandbox::new();
+    sandbox.fake("measured", &["syscall/getppid"]).exits(0);
+    let folder = sandbox.folder("files");
+    for (arguments, words) in [
+        (&["runs", "show", "zzz"][..], "hint: `oscost runs list` lists all"),
+        (&["run", "--at", "nonsense"], "`oscost treat list` lists the treatments"),
+        (&["run", "--at", "ssh:"], "hint: hosts are `ssh:[user@]HOST`"),
+        (&["man", "nonsense"], "hint: `oscost --help` lists the subcommands"),
+        (&["predict", "syscall/getppid:via=raw", "120"], "write one of ns, us, ms"),
+        (&["run", "--csv", folder.to_str().unwrap()], "hint: name a file in it"),
+        (&["run", "--csv", "/no/such/folder/x.csv"], "hint: make the folder"),
+    ] {
+        sandbox.oscost(arguments).exits(2).no_data().stderr_contains(words);
+    }
 }

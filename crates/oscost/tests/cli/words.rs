@@ -31,7 +31,7 @@ const VERBS: &[&str] = &[
     "completions",
     "man",
 ];
-const RUNS_VERBS: &[&str] = &["list", "show", "delete", "export", "import"];
+const RUNS_VERBS: &[&str] = &["list", "show", "delete", "export", "import", "prune"];
 
 fn catalog() -> Catalog {
     oscost_worker::benchmarks::data()

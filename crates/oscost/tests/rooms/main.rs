@@ -43,7 +43,7 @@ const TOOL: &[(&str, &[&str])] = &[
     ("plan", &["model"]),
     ("advice", &["model"]),
     ("hosts", &["model", "files", "signals"]),
-    ("treatments", &["model"]),
+    ("treatments", &["model", "files"]),
     ("ph", &["model", "treatments", "files", "signals"]),
     ("workloads", &["model", "treatments", "files"]),
     ("estimate", &["model", "stats"]),

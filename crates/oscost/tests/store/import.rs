@@ -47,7 +47,8 @@ fn a_record_that_is_already_stored_is_refused() {
     let (_folder, mut store) = new_store();
     store.import(&with("/label", json!("first"))).unwrap();
     let error = store.import(&with("/label", json!("second"))).unwrap_err();
-    assert_eq!(error.to_string(), format!("run {} is already in the store", id(1)));
+    let text = error.to_string();
+    assert!(text.starts_with(&format!("run {} is already in the store\n", id(1))), "{text}");
     assert_eq!(store.list().unwrap()[0].label.as_deref(), Some("first"));
 }
 
@@ -142,6 +143,20 @@ fn invalid_ids_times_and_indices_are_refused() {
     refused(&with("/comparisons/0/new", json!(-1)), "not a record");
     refused(&with("/results/0/estimate", json!(null)), "`results[0].estimate` is missing");
     refused(&with("/results/0/repetitions", json!([])), "is 2, and there are 0 repetitions");
+}
+
+#[test]
+fn lists_that_are_compared_with_all_rows_are_bounded() {
+    let of = |name: &str, count: usize| {
+        let one = serde_json::to_value(record()).unwrap()[name][0].clone();
+        with(&format!("/{name}"), Value::Array(vec![one; count]))
+    };
+    for name in ["machines", "conditions"] {
+        assert!(validate(&of(name, 1_000)).is_ok());
+        refused(&of(name, 1_001), &format!("`{name}` has 1001 entries, the maximum is 1000"));
+    }
+    let axes = (0..65).map(|at| (format!("a{at}"), json!(1))).collect();
+    refused(&with("/results/0/point", Value::Object(axes)), "a point has more than 64 axes");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod gone;
 mod import;
 mod kill;
 mod open;
+mod prune;
 mod record;
 
 use oscost::store::tables::samples;
@@ -112,6 +113,9 @@ fn a_run_is_found_by_its_id_by_a_prefix_and_as_the_last() {
     }
 }
 
+/// How runs are named.
+const HINT: &str = "`oscost runs list` lists all; `last` is the newest, `last~1` that before";
+
 #[test]
 fn an_ambiguous_prefix_names_the_newest_five_runs() {
     let (_folder, mut store) = new_store();
@@ -123,7 +127,8 @@ fn an_ambiguous_prefix_names_the_newest_five_runs() {
     assert_eq!(
         error.to_string(),
         format!(
-            "`0190` is ambiguous: 7 run ids start with it; the newest of them are {}",
+            "`0190` is ambiguous: 7 run ids start with it; the newest of them are {}\n  \
+             hint: {HINT}",
             expected.join(", ")
         )
     );
@@ -134,14 +139,15 @@ fn an_unknown_run_names_the_newest_runs() {
     let (_folder, mut store) = new_store();
     assert_eq!(
         store.find("last").unwrap_err().to_string(),
-        "there is no run `last`: the store is empty"
+        "there is no run `last`: the store is empty\n  hint: `oscost run` measures one, `oscost \
+         runs import FILE` keeps another user's"
     );
     begin(&mut store, &id(1), 1);
     for name in ["", "x", "%", "_190", "0190x"] {
         let error = store.find(name).unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!("there is no run `{name}`; the newest are {}", &id(1)[..13])
+            format!("there is no run `{name}`; the newest are {}\n  hint: {HINT}", &id(1)[..13])
         );
         assert!(matches!(error, FindError::Unknown { .. }));
     }

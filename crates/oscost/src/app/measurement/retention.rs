@@ -8,12 +8,17 @@ use crate::app::observer::Observer;
 use crate::app::results::earlier_runs::runs_before;
 use crate::app::results::earlier_study_runs::MeasuredStudy;
 use crate::app::results::figures::keep_figures;
+use crate::app::results::pruning::{self, PrunedRuns, RawBatchLimits};
 use crate::estimate::Assembler;
 use crate::estimate::between_runs::variations;
 use crate::hosts::HostError;
 use crate::plan;
 use crate::run::{Observer as RunObserver, RunEnd, RunError};
 use crate::store::{Cause, Store, StoreError};
+
+/// How many old runs lose their raw batches after a run: more than one, so that a store that grew
+/// before there were limits shrinks; few, so that it takes a fraction of a second.
+const MAX_PRUNED_AFTER_A_RUN: usize = 4;
 
 /// What is kept of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +75,7 @@ pub(crate) fn observe(
         return Err(ended.err().unwrap_or(RunError::Host(HostError::Interrupted)).into());
     }
     keeper.keep_figures(&record);
+    keeper.prune_old_runs();
     keeper.check_place();
     let ended = ended.map(|finish| match finish {
         RunEnd::Interrupted => Completion::Interrupted,
@@ -218,6 +224,30 @@ impl<'a> Keeper<'a> {
         if let Some(store) = self.store.as_mut().filter(|_| record.ended.is_some()) {
             keep_figures(store, &self.id, record, self.observer);
         }
+    }
+
+    /// Removes the raw batches of a few runs that are beyond the limits, so that the store stays of
+    /// one size. Nothing is being timed now.
+    fn prune_old_runs(&mut self) {
+        let Some(store) = &mut self.store else { return };
+        let limits = RawBatchLimits::of_environment().map_err(anyhow::Error::from);
+        let pruned = limits.and_then(|limits| {
+            Ok((limits, pruning::prune(store, limits, MAX_PRUNED_AFTER_A_RUN)?))
+        });
+        let text = match pruned {
+            Err(error) => format!("the raw batches of old runs are kept: {error:#}"),
+            Ok((_, PrunedRuns { count: 0, failures, .. })) if failures.is_empty() => return,
+            Ok((_, PrunedRuns { count: 0, failures, .. })) => format!(
+                "old runs that cannot be read keep their raw batches: {}; `oscost runs prune` says \
+                 why",
+                failures.len()
+            ),
+            Ok((limits, PrunedRuns { count, .. })) => format!(
+                "removed the raw batches of old runs: {count}; their records are kept, and \
+                 {limits} keep all (`oscost runs prune --help`)"
+            ),
+        };
+        self.observer.note(&text);
     }
 
     /// Deletes a run that ended before it was planned.

@@ -20,7 +20,12 @@ pub(crate) fn run_header(label: Option<String>, hello: &Hello, settings: Setting
 
 /// Now, as records spell it.
 pub(crate) fn timestamp() -> String {
-    humantime::format_rfc3339_millis(SystemTime::now()).to_string()
+    rfc3339(SystemTime::now())
+}
+
+/// A time as records spell it.
+pub(crate) fn rfc3339(time: SystemTime) -> String {
+    humantime::format_rfc3339_millis(time).to_string()
 }
 
 /// A fresh seed, within the 53 bits that every reader of JSON keeps.

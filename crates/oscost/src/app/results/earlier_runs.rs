@@ -22,15 +22,20 @@ pub(crate) fn earlier_runs(base: &[Record], new: &[Record]) -> anyhow::Result<Ea
     let (Some(of_base), Some(of_new)) = (base.first(), new.first()) else { return Ok(found) };
     let Some(store) = existing_store()? else { return Ok(found) };
     let (of_base, of_new) = (summary(of_base), summary(of_new));
-    let has = |summary: &Summary, case: &str| summary.figures.iter().any(|it| it.case == case);
-    let is_compared = |case: &str| has(&of_base, case) && has(&of_new, case);
+    let (cases_of_base, cases_of_new) = (cases(&of_base), cases(&of_new));
+    let is_compared = |case: &str| cases_of_base.contains(case) && cases_of_new.contains(case);
     let mut stored = store.figures(SUMMARY_RULES, &is_compared)?;
     let compared: BTreeSet<&str> = base.iter().chain(new).map(|it| it.id.as_str()).collect();
     // Later runs may contain the change that is looked for.
     let newest = base.iter().chain(new).map(|it| it.started.as_str()).max().unwrap_or_default();
     stored.retain(|it| !compared.contains(it.id.as_str()) && it.started.as_str() < newest);
+    let mut base_figures: BTreeMap<(&str, &str), Vec<&Figure>> = BTreeMap::new();
+    for it in &of_base.figures {
+        base_figures.entry(key(it)).or_default().push(it);
+    }
     let is_shared = |it: &Figure| {
-        let same = of_base.figures.iter().find(|other| is_same_case(it, other));
+        let mut of_case = base_figures.get(&key(it)).into_iter().flatten();
+        let same = of_case.find(|other| is_same_case(it, other));
         same.is_some_and(|other| is_same_system(&of_base, other, &of_new, it))
     };
     found.base = runs_of_system(&of_base, &stored, |_| true);
@@ -41,10 +46,15 @@ pub(crate) fn earlier_runs(base: &[Record], new: &[Record]) -> anyhow::Result<Ea
 /// The stored runs of the system of a run that has just been measured.
 pub(crate) fn runs_before(store: &Store, record: &Record) -> Result<SystemRuns, StoreError> {
     let own = summary(record);
-    let cases: BTreeSet<&str> = own.figures.iter().map(|it| it.case.as_str()).collect();
+    let cases = cases(&own);
     let mut stored = store.figures(SUMMARY_RULES, &|case| cases.contains(case))?;
     stored.retain(|it| it.id != record.id);
     Ok(runs_of_system(&own, &stored, |_| true))
+}
+
+/// The cases of a run's figures.
+fn cases(summary: &Summary) -> BTreeSet<&str> {
+    summary.figures.iter().map(|it| it.case.as_str()).collect()
 }
 
 /// The newest runs of the system of `own`, for each of its figures that is asked for. Of a run that

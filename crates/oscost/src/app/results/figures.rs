@@ -1,5 +1,6 @@
 //! The figures that the store keeps of a run next to its journal, for histories.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use oscost_model::hash;
@@ -43,8 +44,28 @@ pub(crate) fn summary(record: &Record) -> Summary {
             .iter()
             .map(|machine| machine_state(record, machine))
             .collect(),
-        figures: record.results.iter().filter_map(|row| figure(record, row)).collect(),
+        figures: figures(record),
     }
+}
+
+/// A figure for each measured row.
+fn figures(record: &Record) -> Vec<Figure> {
+    let machines = record.machines.iter().enumerate().rev();
+    let shared = SharedProperties {
+        machines: machines.map(|(at, machine)| (machine.id.as_str(), at)).collect(),
+        trial_options: ["--prepare", "--stdin"].map(|name| (name, options(&record.command, name))),
+        workload_files: options(&record.command, "--workload"),
+    };
+    record.results.iter().filter_map(|row| figure(&shared, row)).collect()
+}
+
+/// What is read of a run once for all its figures.
+struct SharedProperties<'a> {
+    /// The index of each machine by its id; of several with one id the first.
+    machines: BTreeMap<&'a str, usize>,
+    /// The values of the options that change what a trial is.
+    trial_options: [(&'static str, Vec<&'a str>); 2],
+    workload_files: Vec<&'a str>,
 }
 
 fn machine_state(record: &Record, machine: &Machine) -> MachineState {
@@ -74,10 +95,10 @@ fn command_line(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn figure(record: &Record, row: &Row) -> Option<Figure> {
+fn figure(shared: &SharedProperties<'_>, row: &Row) -> Option<Figure> {
     let measured = row.outcome == RowOutcome::Measured;
     let estimate = row.estimate.as_ref().filter(|_| measured)?;
-    let machine = |id: &String| record.machines.iter().position(|machine| machine.id == *id);
+    let machine = |id: &String| shared.machines.get(id.as_str()).copied();
     let file = |it: &FileSummary| format!("{} ({})", it.filesystem, it.backing);
     Some(Figure {
         case: row.case.clone(),
@@ -88,7 +109,7 @@ fn figure(record: &Record, row: &Row) -> Option<Figure> {
         rev: row.rev,
         unit: row.unit,
         mode: row.mode,
-        subject: program_identity(record, row),
+        subject: program_identity(shared, row),
         file: row.file.as_ref().map(file),
         monitor: row.monitor.as_ref().map(|it| it.profile_states.join(" ")),
         flags: row.flags.clone(),
@@ -101,7 +122,7 @@ fn figure(record: &Record, row: &Row) -> Option<Figure> {
 /// What distinguishes a program from others of the same name: the words of the command, or the file
 /// that describes it, the commands before it, and which of its metrics is the figure. A program
 /// that comes with oscost is identified by its revision.
-fn program_identity(record: &Record, row: &Row) -> Option<String> {
+fn program_identity(shared: &SharedProperties<'_>, row: &Row) -> Option<String> {
     let (family, _) = row.benchmark.split_once('/')?;
     if family != FAMILY {
         return None;
@@ -109,12 +130,12 @@ fn program_identity(record: &Record, row: &Row) -> Option<String> {
     let mut parts: Vec<&str> = vec![row.primary_metric.as_deref().unwrap_or_default()];
     if let Some(command) = &row.command {
         parts.extend(command.iter().map(String::as_str));
-        for option in ["--prepare", "--stdin"] {
+        for (option, values) in &shared.trial_options {
             parts.push(option);
-            parts.extend(options(&record.command, option));
+            parts.extend(values);
         }
     } else if workloads::find(&row.benchmark).is_none() {
-        parts.extend(options(&record.command, "--workload"));
+        parts.extend(&shared.workload_files);
     }
     // No argument contains a zero byte.
     Some(hash::content(parts.join("\0").as_bytes()))

@@ -5,5 +5,6 @@ pub(super) mod earlier_study_runs;
 pub(super) mod figures;
 pub(super) mod gate;
 pub(super) mod profile_files;
+pub(super) mod pruning;
 pub(super) mod records;
 pub(super) mod user_data;

@@ -12,38 +12,56 @@ use crate::estimate::Assembler;
 use crate::files::input_file;
 use crate::store::{MAX_IMPORT_BYTES, Store, StoredRun, validate};
 
+/// A run of the store.
+pub struct KeptRun {
+    /// Its record.
+    pub record: Record,
+    /// When its raw batches were pruned, if they were: the record has none then.
+    pub pruned_at: Option<String>,
+}
+
 /// The record of the run that `name` means: an id, the beginning of one, `last`, `last~1`.
 pub(crate) fn record(store: &Store, name: &str, samples: bool) -> anyhow::Result<Record> {
     load(store, &store.find(name)?, samples)
 }
 
-/// The record of the run with exactly this id: assembled from its journal as it was the first time,
-/// or as imported.
+/// The record of the run with exactly this id.
 pub(crate) fn load(store: &Store, id: &str, samples: bool) -> anyhow::Result<Record> {
+    Ok(assembled(store, id, samples)?.record)
+}
+
+/// The run with exactly this id: assembled from its journal as it was the first time, as it was
+/// when it was pruned, or as imported.
+pub(crate) fn assembled(store: &Store, id: &str, samples: bool) -> anyhow::Result<KeptRun> {
     match store.load(id)? {
-        StoredRun::Journal(entries) => Assembler::read(&entries)
-            .record(samples)
-            .with_context(|| format!("run {id} never began")),
-        StoredRun::Imported(record) => Ok(*record),
+        StoredRun::Journal(entries) => {
+            let assembler = Assembler::read(&entries);
+            let record = assembler.record(samples);
+            Ok(KeptRun {
+                record: record.with_context(|| never_began(id))?,
+                pruned_at: assembler.pruned_at().map(str::to_owned),
+            })
+        }
+        StoredRun::Imported(record) => Ok(KeptRun { record: *record, pruned_at: None }),
     }
+}
+
+fn never_began(id: &str) -> String {
+    format!("the journal of run {id} has no start\n  hint: `oscost runs delete {id}` removes it")
 }
 
 /// Reads a whole file, or standard input for `-`, but at most one byte more than `max_bytes`: the
 /// caller refuses what is longer.
 pub(crate) fn read_file(file: &str, max_bytes: usize) -> anyhow::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let opened: Box<dyn Read> = match file {
-        "-" => Box::new(std::io::stdin()),
-        path => {
-            let opened = input_file::open(Path::new(path));
-            Box::new(opened.with_context(|| format!("cannot open {path}"))?)
+    let max_bytes = max_bytes as u64;
+    let read = match file {
+        "-" => {
+            let mut bytes = Vec::new();
+            std::io::stdin().take(max_bytes + 1).read_to_end(&mut bytes).map(|_| bytes)
         }
+        path => input_file::read(Path::new(path), max_bytes),
     };
-    opened
-        .take(max_bytes as u64 + 1)
-        .read_to_end(&mut bytes)
-        .with_context(|| format!("cannot read {file}"))?;
-    Ok(bytes)
+    read.with_context(|| format!("cannot read {file}"))
 }
 
 /// Reads records by name; the store is opened for the first one that needs it.
@@ -62,7 +80,7 @@ impl RecordReader {
 
     /// The run of that name: `-` is standard input; a name with a slash or ending in `.json` is a
     /// file; anything else is looked up in the store, with its raw samples on request.
-    pub(crate) fn read(&mut self, name: &str, samples: bool) -> anyhow::Result<Record> {
+    pub(crate) fn read(&mut self, name: &str, samples: bool) -> anyhow::Result<KeptRun> {
         let act = self.act;
         let is_file = name == "-" || name.contains('/') || name.ends_with(".json");
         if is_file {
@@ -71,14 +89,17 @@ impl RecordReader {
                 return Err(UsageError(text.to_owned()).into());
             }
             let bytes = read_file(name, MAX_IMPORT_BYTES)?;
-            return validate(&bytes).with_context(|| format!("cannot {act} {name}"));
+            let record = validate(&bytes).with_context(|| format!("cannot {act} {name}"))?;
+            return Ok(KeptRun { record, pruned_at: None });
         }
         let store = match self.store.take() {
             Some(store) => store,
             None => open_store_to_read()?,
         };
         let store = self.store.insert(store);
-        record(store, name, samples)
+        let found = store.find(name).map_err(anyhow::Error::from);
+        found
+            .and_then(|id| assembled(store, &id, samples))
             .with_context(|| format!("cannot {act} `{name}` (a file has a slash or ends in .json)"))
     }
 }

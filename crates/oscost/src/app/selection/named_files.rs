@@ -1,6 +1,5 @@
 //! Studies and workloads by name: those that come with oscost, or files of the user.
 
-use std::io::Read;
 use std::path::Path;
 
 use oscost_model::record::Record;
@@ -59,10 +58,7 @@ impl Kind {
             let what = format!("cannot read the {noun} {path:?}: {why}");
             UsageError::with_hint(&what, &format!("{page} documents the file of a {noun}"))
         };
-        let file = input_file::open(Path::new(path)).map_err(|error| bad(error.to_string()))?;
-        let mut bytes = Vec::new();
-        file.take(self.max_bytes as u64 + 1)
-            .read_to_end(&mut bytes)
+        let bytes = input_file::read(Path::new(path), self.max_bytes as u64)
             .map_err(|error| bad(error.to_string()))?;
         parse(&bytes).map_err(|refusal| bad(refusal.to_string()).into())
     }

@@ -1,19 +1,21 @@
 //! Programs to measure: those that come with oscost, a file of the user's own, and the commands
 //! behind `--`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Family};
 use oscost_model::journal::PlannedRow;
 use oscost_model::parameter::SampledParameter;
+use oscost_model::point::MAX_AXES;
 use oscost_model::program::{FAMILY, TrialTime};
 use oscost_model::target::Host;
 
 use super::named_files::read_workload;
 use crate::app::error::UsageError;
 use crate::estimate::comparison::verdict::min_pairs_for_discovery;
+use crate::files::input_file;
 use crate::files::user_folder::cache_folder;
 use crate::plan::SkippedRow;
 use crate::run::TrialBudget;
@@ -182,6 +184,12 @@ impl Programs {
             );
             let hint = "`--param NAME=VALUE` gives the others a fixed value";
             return Err(UsageError::with_hint(&what, hint));
+        }
+        if parameters.len() > MAX_AXES {
+            return Err(UsageError::with_hint(
+                &format!("there are {} parameters, the maximum is {MAX_AXES}", parameters.len()),
+                "write those with one value into the command",
+            ));
         }
         let is_command = |spec: &&Spec| self.commands.contains(&spec.id);
         let fixed = parameters.iter().map(|it| &it.name);
@@ -376,10 +384,11 @@ fn input_path(path: &str) -> anyhow::Result<String> {
     if !path.contains('{') {
         let facts = std::fs::metadata(path).map_err(|why| error(why.to_string()))?;
         if !facts.is_file() {
-            let why = "it is no file, and cannot be read again in each trial";
+            let why = "it is no file, and cannot be read again in each trial\n  hint: copy what it \
+                       gives to a file, and name that";
             return Err(error(why.to_owned()).into());
         }
-        std::fs::File::open(path).map_err(|why| error(why.to_string()))?;
+        input_file::open(Path::new(path)).map_err(|why| error(why.to_string()))?;
     }
     let absolute = std::path::absolute(path).map_err(|why| error(why.to_string()))?;
     let text = absolute.to_str().ok_or_else(|| error("its name is not UTF-8".to_owned()))?;

@@ -5,6 +5,8 @@
 mod class_variation;
 mod system_runs;
 
+use std::collections::BTreeMap;
+
 use oscost_model::journal::CaseVariation;
 use oscost_model::record::{Conditions, Levels, Row};
 use oscost_model::unit::Unit;
@@ -54,10 +56,17 @@ pub fn variations(rows: &[Row], earlier: &SystemRuns) -> Vec<CaseVariation> {
     rows.iter().filter(|row| has_variation(row)).filter_map(variation).collect()
 }
 
+/// The variations of cases by target and case.
+type KnownVariations<'a> = BTreeMap<(&'a str, &'a str), &'a CaseVariation>;
+
+fn by_case(known: &[CaseVariation]) -> KnownVariations<'_> {
+    known.iter().rev().map(|it| ((it.target.as_str(), it.case.as_str()), it)).collect()
+}
+
 /// How far a case varies between runs: by earlier runs, or by its class.
-fn variation_of(row: &Row, known: &[CaseVariation]) -> RunVariation {
-    let of_case = |it: &&CaseVariation| it.target == row.target.text && it.case == row.case;
-    match known.iter().find(of_case).filter(|_| row.target.peer.is_none()) {
+fn variation_of(row: &Row, known: &KnownVariations<'_>) -> RunVariation {
+    let of_case = known.get(&(row.target.text.as_str(), row.case.as_str()));
+    match of_case.filter(|_| row.target.peer.is_none()) {
         Some(it) => {
             RunVariation { deviation: it.deviation, degrees_of_freedom: it.degrees_of_freedom }
         }
@@ -72,6 +81,7 @@ pub(in crate::estimate) fn flag_drift(
     rows: &[Row],
     known: &[CaseVariation],
 ) {
+    let known = &by_case(known);
     for there in conditions {
         let cases = &there.reference_cases;
         let has_moved = cases.before.iter().any(|(case, before)| {
@@ -98,6 +108,7 @@ pub(in crate::estimate) fn set_intervals(
     known: &[CaseVariation],
     conditions: &[Conditions],
 ) {
+    let known = &by_case(known);
     for row in rows.iter_mut().filter(|row| has_variation(row)) {
         let variation = variation_of(row, known);
         let movement = conditions

@@ -144,7 +144,8 @@ impl Progress {
             | Entry::VariationKnown { .. }
             | Entry::MonitorReported { .. }
             | Entry::Abandoned { .. }
-            | Entry::RowFinished { .. } => {}
+            | Entry::RowFinished { .. }
+            | Entry::Pruned { .. } => {}
         }
     }
 

@@ -1,5 +1,7 @@
 //! Sections that several kinds of reports have.
 
+use std::collections::BTreeMap;
+
 use oscost_model::record::{Record, Row, RowOutcome};
 
 use crate::report::text::plain;
@@ -35,10 +37,15 @@ pub(in crate::report::view) fn grouped<'a>(
     sentences: impl Iterator<Item = (String, &'a str)>,
 ) -> Vec<(String, Vec<&'a str>)> {
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+    // A record may have a sentence of its own for each of its rows.
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
     for (sentence, case) in sentences {
-        match found.iter_mut().find(|(same, _)| *same == sentence) {
-            Some((_, cases)) => cases.push(case),
-            None => found.push((sentence, vec![case])),
+        match known.get(&sentence) {
+            Some(&at) => found[at].1.push(case),
+            None => {
+                known.insert(sentence.clone(), found.len());
+                found.push((sentence, vec![case]));
+            }
         }
     }
     found
@@ -68,4 +75,18 @@ pub(in crate::report::view) fn origin(record: &Record) -> Section {
     let started = record.started.get(..19).unwrap_or(&record.started).replace('T', " ");
     let text = format!("Run {}, {started} UTC, oscost {}.", record.id, record.tool.version);
     Section { blocks: vec![Block::Text(plain(&text))], ..Section::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cases_are_grouped_by_their_sentence_in_the_order_of_the_first() {
+        let of = |number: usize| (format!("reason {}", number % 10_000), "a/b");
+        let found = grouped((0..20_000).map(of));
+        assert_eq!(found.len(), 10_000);
+        assert_eq!(found[0], ("reason 0".to_owned(), vec!["a/b"; 2]));
+        assert_eq!(found[9_999].0, "reason 9999");
+    }
 }

@@ -1,4 +1,5 @@
-//! A journal entry as two columns: JSON without samples, and the packed samples.
+//! A journal entry as two columns: JSON without samples, and the packed samples. Of the entry that
+//! stands for a pruned journal, the second column is the record.
 //!
 //! Samples are by far the largest part of a journal. A sample takes some 130 bytes as JSON and
 //! about ten packed, and code that reads a journal for anything else need not unpack them.
@@ -7,18 +8,19 @@ use std::error::Error;
 
 use oscost_model::counters::CountedSet;
 use oscost_model::journal::{CountingOutcome, Entry, WorkerOutcome};
+use oscost_model::record::Record;
 use oscost_model::worker::Sample;
 use serde::Serialize;
 
 use crate::store::error::Cause;
 use crate::store::inspect;
-use crate::store::tables::{counted_batches, samples};
+use crate::store::tables::{counted_batches, packed_record, samples};
 
 /// An entry as it is stored.
 pub(in crate::store) struct EntryRow {
     /// The entry as JSON, without its samples.
     pub(in crate::store) json: String,
-    /// The samples; `None` for a kind of entry without samples.
+    /// The samples, or the record of a pruned run; `None` for a kind of entry without either.
     pub(in crate::store) samples: Option<Vec<u8>>,
 }
 
@@ -29,6 +31,9 @@ impl EntryRow {
         let samples = match parts_of(&mut bare) {
             Some(Parts::Samples(samples)) => Some(samples::pack(&std::mem::take(samples))),
             Some(Parts::Counted(sets)) => Some(counted_batches::take_and_pack(sets)),
+            Some(Parts::Record(record)) => {
+                record.take().map(|record| packed_record::pack(&record)).transpose()?
+            }
             None => None,
         };
         // JSON has no infinity and no NaN: they would be written as null, and the whole journal
@@ -45,6 +50,7 @@ impl EntryRow {
         match parts_of(&mut entry) {
             Some(Parts::Samples(samples)) => *samples = samples::unpack(&bytes)?,
             Some(Parts::Counted(sets)) => counted_batches::unpack_into(sets, &bytes)?,
+            Some(Parts::Record(record)) => *record = Some(Box::new(packed_record::unpack(&bytes)?)),
             None => {}
         }
         Ok(entry)
@@ -61,6 +67,8 @@ enum Parts<'a> {
     Samples(&'a mut Vec<Sample>),
     /// Sets of counted batches.
     Counted(&'a mut [CountedSet]),
+    /// The record that stands for a pruned journal.
+    Record(&'a mut Option<Box<Record>>),
 }
 
 /// The part of an entry that is packed; `None` for a kind of entry without one.
@@ -71,6 +79,7 @@ fn parts_of(entry: &mut Entry) -> Option<Parts<'_>> {
         Entry::EventsCounted { outcome: CountingOutcome::Batches(counts), .. } => {
             Some(Parts::Counted(&mut counts.sets))
         }
+        Entry::Pruned { record, .. } => Some(Parts::Record(record)),
         _ => None,
     }
 }

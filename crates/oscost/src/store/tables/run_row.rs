@@ -5,6 +5,11 @@ use rusqlite::{OptionalExtension, Transaction};
 use crate::store::error::Cause;
 use crate::store::tables::entry_row::to_json;
 
+/// Whether a row of `run` was measured here and has its raw batches: more entries than its start
+/// and the record that stands for the others.
+pub(in crate::store) const HAS_RAW_BATCHES: &str = "(record IS NULL AND
+    EXISTS (SELECT 1 FROM entry WHERE entry.run = run.key LIMIT 1 OFFSET 2))";
+
 /// A new row of the listing.
 #[derive(Default)]
 pub(in crate::store) struct RunRow<'a> {

@@ -88,7 +88,8 @@ impl Estimate {
             return Err(format!("{} is not an estimate: try `120 ns`", quote(text)));
         }
         let unit = TimeUnit::parse(unit).ok_or_else(|| {
-            format!("{} has no unit: ns, us, ms, s, cycles or ticks", quote(text))
+            let units = "ns, us, ms, s, cycles or ticks";
+            format!("{} has no unit: write one of {units}, as in `120 ns`", quote(text))
         })?;
         Ok(Self { bound: Bound::parse(bound)?, unit })
     }

@@ -5,12 +5,12 @@ pub mod docker;
 mod oci;
 pub mod profile;
 
-use std::fs::File;
-use std::io::Read;
+use std::path::Path;
 
 use oscost_model::call_names::Arch;
 
 use super::error::{TreatmentError, shorten};
+use crate::files::input_file;
 use compile::{CompiledProfile, MAX_INSTRUCTIONS, compile};
 pub use oci::ProfileError;
 use profile::Profile;
@@ -61,7 +61,7 @@ pub(super) fn read(value: &str, arch: Arch) -> Result<Filter, TreatmentError> {
 }
 
 fn unusable_profile(file: &str, why: String) -> TreatmentError {
-    let hint = match std::path::Path::new(file).exists() {
+    let hint = match Path::new(file).exists() {
         true => String::new(),
         false => "`seccomp=allow`, `seccomp=docker`, or an OCI JSON file".to_owned(),
     };
@@ -74,17 +74,9 @@ fn path(file: &str) -> String {
     shorten(file, MAX_CHARS)
 }
 
-/// Reads a regular file: reading a device or a pipe might never end.
 fn read_file(path: &str) -> Result<Vec<u8>, String> {
-    let message = |error: std::io::Error| error.to_string();
-    let metadata = std::fs::metadata(path).map_err(message)?;
-    if !metadata.is_file() {
-        return Err("it is not a regular file".to_owned());
-    }
-    let mut text = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut text))
-        .map_err(message)?;
+    let read = input_file::read(Path::new(path), MAX_FILE_BYTES);
+    let text = read.map_err(|error| error.to_string())?;
     if text.len() as u64 > MAX_FILE_BYTES {
         return Err(format!("it has more than {MAX_FILE_BYTES} bytes"));
     }

@@ -1,6 +1,5 @@
 //! A kernel image in memory, read from a file or from a Debian package.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use super::error::{
     ImageError, MAX_IMAGE_BYTES, image_too_large, path_excerpt, unreadable_file, unusable_kernel,
 };
 use super::header::{self, Header};
+use crate::files::input_file;
 
 /// The first bytes of a Debian package, which is an ar(5) archive.
 const PACKAGE_MAGIC: &[u8] = b"!<arch>\n";
@@ -71,14 +71,14 @@ fn read_magic(requested: &str, file: &Path) -> Result<Vec<u8>, ImageError> {
         return Err(wrong_kind("is not a regular file"));
     }
     let mut magic = Vec::new();
-    let opened = File::open(file);
+    let opened = input_file::open(file);
     let read = opened.and_then(|it| it.take(PACKAGE_MAGIC.len() as u64).read_to_end(&mut magic));
     read.map(|_| magic).map_err(unreadable)
 }
 
 fn read_image(requested: &str, file: &Path) -> Result<Vec<u8>, ImageError> {
     let mut image = Vec::new();
-    File::open(file)
+    input_file::open(file)
         .and_then(|it| it.take(MAX_IMAGE_BYTES + 1).read_to_end(&mut image))
         .map_err(|error| unreadable_file(requested, file, &error))?;
     match image.len() as u64 > MAX_IMAGE_BYTES {

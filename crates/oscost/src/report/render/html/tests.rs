@@ -19,9 +19,11 @@ use super::script::STYLE;
 use crate::estimate::comparison::threshold::Threshold;
 use crate::estimate::comparison::{EarlierRuns, compare};
 use crate::report::render::terminal;
+use crate::report::view::comparison::ab;
 use crate::report::view::comparison::compare::ComparisonContent as ComparedRuns;
 use crate::report::view::document::{Block, Section, View};
 use crate::report::view::page::{self, PageContent};
+use crate::report::view::run;
 
 #[path = "../../../../tests/common/large_run.rs"]
 mod large_run;
@@ -163,6 +165,30 @@ fn a_page_of_two_thousand_rows_is_under_five_megabytes() {
     assert_eq!(page.matches("<tr id=\"r").count(), 2_000);
     every_chart_is_of_numbers(&page);
     ids_are_unique(&page);
+}
+
+/// In time that is quadratic in the rows, this takes minutes.
+#[test]
+fn many_rows_of_one_benchmark_are_shown() {
+    let mut record = large_run::run(&[("pipe/copy", Unit::NsPerOp)], 20_000, 0);
+    record.results.iter_mut().for_each(|row| row.repetitions.truncate(2));
+    let view = run::view(&record, run::Plots::WhereFew, run::CountedEvents::default());
+    let text = terminal::report(&view);
+    // Of seven sizes each; only the first hundred have a column.
+    assert!(text.contains("2757 more curves: `curves` in the record"), "{}", &text[..5_000]);
+    let lines = text.lines().filter(|line| line.starts_with("  way=")).count();
+    assert!((18_000..20_000).contains(&lines), "{lines}");
+    let page = page::run(&PageContent { record: &record, study: None, catalog: None });
+    let rows = page.sections.iter().flat_map(|it| &it.blocks).filter_map(|block| match block {
+        Block::Table(table) if table.id == "rows" => Some(table.rows.len()),
+        _ => None,
+    });
+    assert_eq!(rows.sum::<usize>(), 20_000);
+
+    record.comparisons =
+        (0..10_000).map(|at| comparison_of(format!("pipe/copy:size={at}"), 2 * at)).collect();
+    let text = terminal::report(&ab::view(&record));
+    assert!(text.matches(" slower").count() >= 10_000, "{}", &text[..5_000]);
 }
 
 #[test]

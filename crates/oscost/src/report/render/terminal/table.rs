@@ -226,9 +226,6 @@ struct Line<'a> {
 
 /// The rows with their names; cases by family and benchmark.
 fn lines(rows: &[TableRow], left: usize) -> Vec<Line<'_>> {
-    let case = |row: &TableRow| row.cells.first().and_then(|cell| cell.case.clone());
-    let family = |row: &TableRow| case(row).map(|case| case.family().to_owned());
-    let benchmark = |row: &TableRow| case(row).map(|case| case.benchmark);
     let mut lines = Vec::new();
     for of_family in rows.chunk_by(|one, other| family(one) == family(other)) {
         let Some(family) = family(&of_family[0]) else {
@@ -237,7 +234,7 @@ fn lines(rows: &[TableRow], left: usize) -> Vec<Line<'_>> {
             );
             continue;
         };
-        lines.push(Line { name: plain(&family), row: None });
+        lines.push(Line { name: plain(family), row: None });
         for of_benchmark in of_family.chunk_by(|one, other| benchmark(one) == benchmark(other)) {
             lines.extend(of_one_benchmark(of_benchmark, left));
         }
@@ -245,40 +242,64 @@ fn lines(rows: &[TableRow], left: usize) -> Vec<Line<'_>> {
     lines
 }
 
+/// The case that a row is named by.
+fn case(row: &TableRow) -> Option<&CaseName> {
+    row.cells.first()?.case.as_ref()
+}
+
+fn family(row: &TableRow) -> Option<&str> {
+    case(row).map(CaseName::family)
+}
+
+fn benchmark(row: &TableRow) -> Option<&str> {
+    case(row).map(|case| case.benchmark.as_str())
+}
+
+/// The axes on which all cases have the value of the first, found once: if each row asked for them,
+/// each would be compared with all others. If some leave an axis out, a shared title could leave
+/// the others without a name, so they agree on none.
+struct SharedAxes<'a> {
+    /// Whether all have the same axes.
+    all_named: bool,
+    agreed: BTreeSet<&'a str>,
+}
+
+impl<'a> SharedAxes<'a> {
+    fn of(first: &'a CaseName, others: &[&CaseName]) -> Self {
+        let axes = |case: &'a CaseName| case.point.iter().map(|(axis, _)| axis);
+        let has_axes = |case: &&CaseName| case.point.iter().map(|(axis, _)| axis).eq(axes(first));
+        let all_named = others.iter().all(has_axes);
+        let is_agreed =
+            |axis: &&str| others.iter().all(|it| it.point.get(axis) == first.point.get(axis));
+        let agreed = axes(first).filter(|axis| all_named && is_agreed(axis)).collect();
+        Self { all_named, agreed }
+    }
+}
+
 /// The rows of a benchmark. If there are several, a title names the axes on which they agree, and each
 /// row the others. If those do not fit, the title names these axes too, and a row only its values.
 fn of_one_benchmark(rows: &[TableRow], left: usize) -> Vec<Line<'_>> {
     let cases: Vec<(&TableRow, &CaseName)> =
-        rows.iter().filter_map(|row| Some((row, row.cells.first()?.case.as_ref()?))).collect();
+        rows.iter().filter_map(|row| Some((row, case(row)?))).collect();
     let [(row, first), rest @ ..] = &cases[..] else { return Vec::new() };
     if rest.is_empty() {
         let name = row.cells.first().map_or("", |Cell { text, .. }| without_family(text));
         return vec![Line { name: plain(&format!(" {name}")), row: Some(row) }];
     }
-    let axes_of =
-        |case: &CaseName| case.point.iter().map(|(axis, _)| axis.to_owned()).collect::<Vec<_>>();
-    // If some rows leave an axis out, a shared title could leave the others without a name.
-    let same_axes = cases.iter().all(|(_, case)| axes_of(case) == axes_of(first));
-    // Found once: every row asks for it.
-    let agreed: BTreeSet<&str> = first
-        .point
-        .iter()
-        .filter(|&(axis, value)| {
-            same_axes && cases.iter().all(|(_, case)| case.point.get(axis) == Some(value))
-        })
-        .map(|(axis, _)| axis)
-        .collect();
+    let others: Vec<&CaseName> = rest.iter().map(|&(_, case)| case).collect();
+    let SharedAxes { all_named, agreed } = SharedAxes::of(first, &others);
+    let agreed = |axis: &str| agreed.contains(axis);
     let joined = |parts: &mut dyn Iterator<Item = String>| parts.collect::<Vec<_>>().join(",");
     let full = |case: &CaseName| {
-        let axes = case.point.iter().filter(|(axis, _)| !agreed.contains(axis));
+        let axes = case.point.iter().filter(|(axis, _)| !agreed(axis));
         joined(&mut axes.map(|(axis, value)| format!("{axis}={value}")))
     };
     let values = |case: &CaseName| {
-        let axes = case.point.iter().filter(|(axis, _)| !agreed.contains(axis));
+        let axes = case.point.iter().filter(|(axis, _)| !agreed(axis));
         joined(&mut axes.map(|(_, value)| value.to_string()))
     };
-    let fits = !same_axes || cases.iter().all(|(_, case)| width(&full(case)) + 2 <= left);
-    let axes = first.point.iter().filter_map(|(axis, value)| match (agreed.contains(axis), fits) {
+    let fits = !all_named || cases.iter().all(|(_, case)| width(&full(case)) + 2 <= left);
+    let axes = first.point.iter().filter_map(|(axis, value)| match (agreed(axis), fits) {
         (true, _) => Some(format!("{axis}={value}")),
         (false, true) => None,
         (false, false) => Some(axis.to_owned()),
@@ -341,6 +362,8 @@ fn part(table: &Table, columns: &[Column<'_>], names: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use oscost_model::point::Point;
+
     use super::*;
     use crate::report::view::document::Column;
 
@@ -376,5 +399,22 @@ mod tests {
         let text = table(&wide);
         assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
         assert_eq!(text.lines().filter(|line| line.starts_with("  10")).count(), 2, "{text}");
+    }
+
+    /// In time that is quadratic in the rows, this takes minutes.
+    #[test]
+    fn many_rows_of_one_benchmark_are_named_by_the_axis_in_which_they_differ() {
+        const ROWS: u64 = 20_000;
+        let row = |size: u64| {
+            let point = Point::none().with("way", "raw").with("size", size);
+            let case = CaseName { benchmark: "pipe/copy".to_owned(), point };
+            let name = Cell { case: Some(case), ..Cell::text(format!("pipe/copy:size={size}")) };
+            TableRow::of(vec![name, Cell::text("12 ns"), Cell::text("")])
+        };
+        let text = table(&of(Column::text("case"), (1..=ROWS).map(row).collect()));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len() as u64, 3 + ROWS, "the titles of columns, family and benchmark");
+        assert_eq!(lines[1..4], ["pipe", " copy:way=raw", "  size=1      12 ns"]);
+        assert_eq!(lines[lines.len() - 1], "  size=20000  12 ns");
     }
 }

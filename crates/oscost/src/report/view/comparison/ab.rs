@@ -1,6 +1,6 @@
 //! Targets that were measured interleaved: comparisons of each pair, and what they mean.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::counters::is_work;
 use oscost_model::journal::Design;
@@ -31,9 +31,9 @@ const MAX_COMMAND_CHARS: usize = 200;
 
 /// The comparisons of a run as a screen shows them.
 pub fn view(record: &Record) -> View {
-    let pairs = targets(record).into_iter().enumerate();
+    let pairs = TargetComparisons::all(record).into_iter().enumerate();
     let mut sections: Vec<Section> =
-        pairs.map(|(number, targets)| pair(record, number, targets)).collect();
+        pairs.map(|(number, compared)| pair(record, number, compared)).collect();
     sections.extend(curves::section_of_commands(record, |group| {
         parameter_ratios::table(record, group).map(Block::Table)
     }));
@@ -49,9 +49,8 @@ pub fn brief(record: &Record) -> View {
 }
 
 /// A pair of targets: its comparisons, and what the new target adds to the reference cases.
-fn pair(record: &Record, number: usize, targets: Targets<'_>) -> Section {
-    let TargetComparisons { requested, reference_cases, work } =
-        TargetComparisons::of(record, targets);
+fn pair(record: &Record, number: usize, compared_targets: TargetComparisons<'_>) -> Section {
+    let TargetComparisons { targets, requested, reference_cases, work } = compared_targets;
     let row = |index: u32| record.results.get(index as usize);
     let pairs = requested.iter().chain(&work);
     let pairs: Vec<Pair<'_>> =
@@ -105,7 +104,7 @@ pub(in crate::report::view) fn summary(record: &Record) -> Vec<Section> {
 }
 
 /// Two targets that were compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::report::view) struct Targets<'a> {
     /// The one that is compared with.
     pub(in crate::report::view) base: &'a str,
@@ -123,21 +122,10 @@ fn targets_of<'a>(record: &'a Record, it: &Comparison) -> Option<Targets<'a>> {
     })
 }
 
-/// The targets that were compared, in the order of the record.
-pub(in crate::report::view) fn targets(record: &Record) -> Vec<Targets<'_>> {
-    let mut found = Vec::new();
-    for it in record.comparisons.iter().filter(|it| !it.control) {
-        if let Some(targets) = targets_of(record, it)
-            && !found.contains(&targets)
-        {
-            found.push(targets);
-        }
-    }
-    found
-}
-
 /// The comparisons of two targets.
 pub(in crate::report::view) struct TargetComparisons<'a> {
+    /// The targets.
+    pub(in crate::report::view) targets: Targets<'a>,
     /// Those of requested cases.
     pub(in crate::report::view) requested: Vec<&'a Comparison>,
     /// Those of reference cases.
@@ -147,15 +135,29 @@ pub(in crate::report::view) struct TargetComparisons<'a> {
 }
 
 impl<'a> TargetComparisons<'a> {
-    /// The comparisons of two targets in a record.
-    pub(in crate::report::view) fn of(record: &'a Record, targets: Targets<'_>) -> Self {
-        let of_both = |it: &&Comparison| !it.control && targets_of(record, it) == Some(targets);
-        let all = record.comparisons.iter().filter(of_both);
-        let (requested, mut reference_cases): (Vec<&Comparison>, Vec<&Comparison>) =
-            all.partition(|it| is_requested(&record.results[it.base as usize]));
-        let (work, requested) = requested.into_iter().partition(|it| is_work(&it.metric));
-        reference_cases.retain(|it| !is_work(&it.metric));
-        Self { requested, reference_cases, work }
+    /// The comparisons of all pairs of targets, in the order of the record.
+    pub(in crate::report::view) fn all(record: &'a Record) -> Vec<Self> {
+        let mut found: Vec<Self> = Vec::new();
+        let mut known: BTreeMap<Targets<'a>, usize> = BTreeMap::new();
+        for it in record.comparisons.iter().filter(|it| !it.control) {
+            let Some(targets) = targets_of(record, it) else { continue };
+            let at = *known.entry(targets).or_insert(found.len());
+            if at == found.len() {
+                found.push(Self::none(targets));
+            }
+            let is_of_request = is_requested(&record.results[it.base as usize]);
+            match (is_of_request, is_work(&it.metric)) {
+                (true, false) => found[at].requested.push(it),
+                (true, true) => found[at].work.push(it),
+                (false, false) => found[at].reference_cases.push(it),
+                (false, true) => {}
+            }
+        }
+        found
+    }
+
+    fn none(targets: Targets<'a>) -> Self {
+        Self { targets, requested: Vec::new(), reference_cases: Vec::new(), work: Vec::new() }
     }
 }
 
@@ -212,10 +214,10 @@ pub(in crate::report::view) fn added_to_reference_cases(
 
 /// Rows that have figures but are in no comparison, by reason.
 pub(in crate::report::view) fn not_compared(record: &Record, asked: &[&Row]) -> Option<Section> {
-    let is_compared = |row: &Row| {
-        let is = |index: u32| std::ptr::eq(&record.results[index as usize], row);
-        record.comparisons.iter().any(|it| is(it.base) || is(it.new))
-    };
+    let sides = record.comparisons.iter().flat_map(|it| [it.base, it.new]);
+    let rows = sides.filter_map(|index| record.results.get(index as usize));
+    let compared: BTreeSet<*const Row> = rows.map(std::ptr::from_ref).collect();
+    let is_compared = |row: &Row| compared.contains(&std::ptr::from_ref(row));
     let left = asked
         .iter()
         .copied()

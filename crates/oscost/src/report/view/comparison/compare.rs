@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use oscost_model::case::Case;
 use oscost_model::counters::is_work;
+use oscost_model::point::Value;
 use oscost_model::record::{Comparison, Record, Row};
 use oscost_stats::order;
 use serde::Serialize;
@@ -268,11 +269,18 @@ fn details(name: &str, pair: &Pair<'_>) -> Vec<String> {
 /// Cases by their benchmarks and the axes in which the cases of one benchmark differ.
 pub(in crate::report::view) fn short_names(cases: &[&str]) -> Vec<String> {
     let parsed: Vec<Option<Case>> = cases.iter().map(|case| Case::parse(case)).collect();
+    // The axes that have one value in all cases of a benchmark.
+    let mut shared: BTreeMap<&str, Vec<(&str, &Value)>> = BTreeMap::new();
+    for Case { benchmark, point } in parsed.iter().flatten() {
+        shared
+            .entry(benchmark)
+            .and_modify(|axes| axes.retain(|(axis, value)| point.get(axis) == Some(*value)))
+            .or_insert_with(|| point.iter().collect());
+    }
     let name = |(text, case): (&&str, &Option<Case>)| {
         let Some(case) = case else { return (*text).to_owned() };
-        let alike = parsed.iter().flatten().filter(|it| it.benchmark == case.benchmark);
-        let differs =
-            |axis: &str| alike.clone().any(|other| other.point.get(axis) != case.point.get(axis));
+        let shared = shared.get(case.benchmark.as_str()).map_or(&[][..], Vec::as_slice);
+        let differs = |axis: &str| !shared.iter().any(|(name, _)| *name == axis);
         let axes = case.point.iter().filter(|(axis, _)| differs(axis));
         let axes: Vec<String> = axes.map(|(axis, value)| format!("{axis}={value}")).collect();
         match axes.is_empty() {

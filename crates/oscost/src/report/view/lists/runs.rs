@@ -1,5 +1,8 @@
 //! The list of runs.
 
+use oscost_model::unit::Unit;
+
+use crate::report::figures::rough;
 use crate::report::text::{minute, plain, shortest_unique};
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
 
@@ -44,9 +47,91 @@ pub fn view(lines: &[Line]) -> View {
     View::of(vec![Section::of("", [Block::Table(table)])])
 }
 
+/// The size of the store.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreSize {
+    /// The number of runs.
+    pub runs: usize,
+    /// The number of those with their raw batches.
+    pub with_raw_batches: usize,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// How much room the runs take, and how to get some of it back.
+pub fn size_line(size: &StoreSize) -> String {
+    let StoreSize { runs, with_raw_batches, bytes } = *size;
+    let s = if runs == 1 { "" } else { "s" };
+    format!(
+        "{runs} run{s} in {}, {with_raw_batches} with raw batches: `oscost runs prune` removes old \
+         ones",
+        size_text(bytes)
+    )
+}
+
+/// The runs whose raw batches were removed, or would be.
+#[derive(Clone, Debug)]
+pub struct PrunedBatches {
+    /// The runs that keep theirs, in words.
+    pub kept: String,
+    /// How many do not.
+    pub runs: usize,
+    /// The size of their journals.
+    pub bytes_before: u64,
+    /// What is left of them.
+    pub bytes_after: u64,
+    /// The size of the store.
+    pub store_bytes: u64,
+    /// Whether nothing was removed.
+    pub is_preview: bool,
+}
+
+/// What was removed, and what that freed.
+pub fn pruning_line(pruned: &PrunedBatches) -> String {
+    let PrunedBatches { kept, runs, bytes_before, bytes_after, store_bytes, .. } = pruned;
+    let s = if *runs == 1 { "" } else { "s" };
+    let (before, store) = (size_text(*bytes_before), size_text(*store_bytes));
+    match runs {
+        0 => format!("nothing to prune: {kept} keep their raw batches; the store takes {store}"),
+        _ if pruned.is_preview => format!(
+            "the raw batches of {runs} run{s} would be removed: their journals take {before} of \
+             the store's {store}; {kept} keep theirs"
+        ),
+        _ => format!(
+            "removed the raw batches of {runs} run{s}: {before} became {}; the store takes {store} \
+             now; {kept} keep theirs",
+            size_text(*bytes_after)
+        ),
+    }
+}
+
+fn size_text(bytes: u64) -> String {
+    rough(bytes as f64, Unit::Bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_size_of_the_store_and_what_was_freed_are_in_one_line_each() {
+        let size = StoreSize { runs: 1, with_raw_batches: 0, bytes: 1_500_000 };
+        assert!(size_line(&size).starts_with("1 run in 1.5"), "{}", size_line(&size));
+        let none = PrunedBatches {
+            kept: "the last 50 runs".to_owned(),
+            runs: 0,
+            bytes_before: 0,
+            bytes_after: 0,
+            store_bytes: 1_500_000,
+            is_preview: false,
+        };
+        assert!(pruning_line(&none).starts_with("nothing to prune: "), "{}", pruning_line(&none));
+        let two = PrunedBatches { runs: 2, bytes_before: 9_000_000, bytes_after: 60_000, ..none };
+        let text = pruning_line(&two);
+        assert!(text.starts_with("removed the raw batches of 2 runs: 9"), "{text}");
+        let text = pruning_line(&PrunedBatches { is_preview: true, ..two });
+        assert!(text.contains("would be removed: their journals take 9"), "{text}");
+    }
 
     fn line(id: &str) -> Line {
         Line {

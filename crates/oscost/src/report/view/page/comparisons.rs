@@ -16,9 +16,8 @@ const VERDICTS: [&str; 4] = ["slower", "faster", "equivalent", "inconclusive"];
 pub(super) fn of_run(record: &Record) -> Option<Section> {
     let mut blocks = Vec::new();
     let row = |index: u32| record.results.get(index as usize);
-    for (number, targets) in ab::targets(record).into_iter().enumerate() {
-        let TargetComparisons { requested, reference_cases, work } =
-            TargetComparisons::of(record, targets);
+    for (number, compared) in TargetComparisons::all(record).into_iter().enumerate() {
+        let TargetComparisons { targets, requested, reference_cases, work } = compared;
         blocks.push(Block::Heading(ab::pair_title(targets, &requested)));
         let pairs = requested.into_iter().chain(work);
         let pairs: Vec<Pair<'_>> =

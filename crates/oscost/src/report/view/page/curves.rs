@@ -1,8 +1,10 @@
 //! Curves on a page: figures over a size or a number, with their intervals, the laws fitted to them,
 //! and their breaks with the probable causes.
 
+use std::collections::BTreeMap;
+
 use oscost_model::curve::{Curve, CurvePoint, Scaling};
-use oscost_model::record::Record;
+use oscost_model::record::{Record, Row};
 use oscost_model::unit::Unit;
 use oscost_stats::scaling::Law;
 
@@ -11,17 +13,63 @@ use crate::report::view::document::chart::{
     Axis, Chart, Colour, Mark, Point, Series, Shape, Symbol, Vertical,
 };
 use crate::report::view::page::rows;
+use crate::report::view::page::rows::IndexedRow;
 use crate::report::view::run::curves::CurveGroup;
 
 /// The number of line segments of a drawn law.
 const LAW_STEPS: u32 = 60;
 
+/// The rows of a record as the points of curves name them: found once for all points.
+pub(super) struct RowsOfPoints<'a>(BTreeMap<PlacedCase<'a>, IndexedRow<'a>>);
+
+/// A case, and where it was measured.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct PlacedCase<'a> {
+    case: &'a str,
+    target: &'a str,
+    peer: Option<&'a str>,
+}
+
+impl<'a> RowsOfPoints<'a> {
+    /// Those of a record; of several with the same case at the same place the first.
+    pub(super) fn of(record: &'a Record) -> Self {
+        let placed = |(index, row): (usize, &'a Row)| {
+            let (case, target) = (row.case.as_str(), row.target.text.as_str());
+            let place = PlacedCase { case, target, peer: row.target.peer.as_deref() };
+            (place, IndexedRow { index, row })
+        };
+        Self(record.results.iter().enumerate().rev().map(placed).collect())
+    }
+
+    fn of_point(&self, curve: &Curve, point: &CurvePoint) -> Option<IndexedRow<'a>> {
+        let peer = curve.peer.as_deref();
+        self.0.get(&PlacedCase { case: &point.case, target: &curve.target, peer }).copied()
+    }
+}
+
+/// The breaks of a group's curves at one position.
+struct BreakMark {
+    position: u64,
+    causes: Vec<String>,
+}
+
+impl BreakMark {
+    fn into_mark(self) -> Mark {
+        Mark { x: self.position as f64, text: self.causes.join("; ") }
+    }
+}
+
 /// The chart of a group; `None` if it has no point that a logarithmic scale can show.
-pub(super) fn chart(number: usize, group: &CurveGroup<'_>, record: &Record) -> Option<Chart> {
+pub(super) fn chart(
+    number: usize,
+    group: &CurveGroup<'_>,
+    rows: &RowsOfPoints<'_>,
+) -> Option<Chart> {
     let mut series = Vec::new();
-    let mut marks: Vec<Mark> = Vec::new();
+    let mut marks: Vec<BreakMark> = Vec::new();
+    let mut known_marks: BTreeMap<u64, usize> = BTreeMap::new();
     for (number, &curve) in group.curves.iter().enumerate() {
-        let points = points(curve, record);
+        let points = points(curve, rows);
         if points.is_empty() {
             continue;
         }
@@ -39,17 +87,17 @@ pub(super) fn chart(number: usize, group: &CurveGroup<'_>, record: &Record) -> O
         series.extend(law);
         // A logarithmic scale has no 0.
         for it in curve.breaks.iter().flatten().filter(|it| it.position > 0) {
-            let x = it.position as f64;
             let cause = match &it.constants[..] {
                 [] => "unexplained break".to_owned(),
                 some => some.join(", "),
             };
-            match marks.iter_mut().find(|mark| mark.x == x) {
-                Some(mark) if !mark.text.contains(&cause) => {
-                    mark.text.push_str(&format!("; {cause}"));
-                }
-                Some(_) => {}
-                None => marks.push(Mark { x, text: cause }),
+            let at = *known_marks.entry(it.position).or_insert(marks.len());
+            if at == marks.len() {
+                marks.push(BreakMark { position: it.position, causes: Vec::new() });
+            }
+            let causes = &mut marks[at].causes;
+            if !causes.iter().any(|known| known.contains(&cause)) {
+                causes.push(cause);
             }
         }
     }
@@ -70,25 +118,18 @@ pub(super) fn chart(number: usize, group: &CurveGroup<'_>, record: &Record) -> O
         x: Axis::logarithmic(by),
         y: Vertical::Axis(Axis::over(values.into_iter(), quantity(*unit), *unit)),
         series,
-        marks,
+        marks: marks.into_iter().map(BreakMark::into_mark).collect(),
         band: None,
     })
 }
 
 /// The points of a curve that a logarithmic scale can show.
-fn points(curve: &Curve, record: &Record) -> Vec<Point> {
-    let row = |point: &CurvePoint| {
-        record.results.iter().position(|row| {
-            row.case == point.case
-                && row.target.text == curve.target
-                && row.target.peer == curve.peer
-        })
-    };
+fn points(curve: &Curve, rows: &RowsOfPoints<'_>) -> Vec<Point> {
     let point = |point: &CurvePoint| {
         let figure = point.figure.filter(|it| *it > 0.0 && it.is_finite() && point.value > 0)?;
-        let row = row(point);
+        let row = rows.of_point(curve, point);
         let details = match row {
-            Some(at) => rows::details(&point.case, &record.results[at]),
+            Some(it) => rows::details(&point.case, it.row),
             None => vec![point.case.clone(), Style::of(figure, curve.unit).with_unit(figure)],
         };
         Some(Point {
@@ -96,7 +137,7 @@ fn points(curve: &Curve, record: &Record) -> Vec<Point> {
             y: figure,
             interval: Some(point.ci95.unwrap_or([figure; 2])),
             details,
-            row: row.map(rows::id).unwrap_or_default(),
+            row: row.map(|it| rows::id(it.index)).unwrap_or_default(),
             ..Point::default()
         })
     };

@@ -19,6 +19,7 @@ use crate::report::text::{minute, plain};
 use crate::report::view::comparison::compare;
 use crate::report::view::document::{Block, Section, View};
 use crate::report::view::lists::catalog;
+use crate::report::view::page::curves::RowsOfPoints;
 pub use crate::report::view::page::history::history;
 use crate::report::view::page::rows::{IndexedRow, Rows};
 pub use crate::report::view::page::study::StudyComparison;
@@ -107,33 +108,30 @@ fn explained<'a>(
 
 /// The curves of each family, and the spread of its repetitions.
 fn families(rows: &Rows<'_>, record: &Record) -> Option<Section> {
-    let mut names: Vec<&str> = Vec::new();
-    for IndexedRow { row, .. } in rows.measured_rows() {
-        if !names.contains(&family(row)) {
-            names.push(family(row));
-        }
-    }
     let groups = curves_of(record);
+    let mut groups_of: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (number, group) in groups.iter().enumerate() {
+        let name = group.curves[0].benchmark.split('/').next().unwrap_or_default();
+        groups_of.entry(name).or_default().push(number);
+    }
+    let points = RowsOfPoints::of(record);
+    // Several names may have the same anchor.
+    let mut anchors: BTreeMap<String, usize> = BTreeMap::new();
     let mut blocks = Vec::new();
-    for (nth, &name) in names.iter().enumerate() {
+    for (name, members) in by_family(rows) {
         let mut family_blocks = Vec::new();
-        let of_family = |benchmark: &str| benchmark.split('/').next() == Some(name);
-        for (number, group) in groups.iter().enumerate() {
-            if !of_family(&group.curves[0].benchmark) {
-                continue;
-            }
-            family_blocks.extend(curves::chart(number, group, record).map(Block::chart));
+        for &number in groups_of.get(name).into_iter().flatten() {
+            let group = &groups[number];
+            family_blocks.extend(curves::chart(number, group, &points).map(Block::chart));
             family_blocks.extend(Block::list(group.sentences()));
         }
-        let members: Vec<IndexedRow<'_>> =
-            rows.measured_rows().filter(|it| family(it.row) == name).collect();
-        // Several names may have the same anchor.
         let anchor = rows::anchor(name);
-        let before = names[..nth].iter().filter(|other| rows::anchor(other) == anchor).count();
-        let id = match before {
+        let before = anchors.entry(anchor.clone()).or_default();
+        let id = match *before {
             0 => format!("spread-{anchor}"),
             some => format!("spread-{anchor}.{some}"),
         };
+        *before += 1;
         family_blocks.extend(spread::chart(id, &members, rows).map(Block::chart));
         if !family_blocks.is_empty() {
             blocks.push(Block::Heading(plain(name)));
@@ -147,6 +145,21 @@ fn families(rows: &Rows<'_>, record: &Record) -> Option<Section> {
         blocks,
         ..Section::default()
     })
+}
+
+/// The measured rows by family, in the order of the first of each.
+fn by_family<'a>(rows: &Rows<'a>) -> Vec<(&'a str, Vec<IndexedRow<'a>>)> {
+    let mut found: Vec<(&str, Vec<IndexedRow<'_>>)> = Vec::new();
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    for it in rows.measured_rows() {
+        let name = family(it.row);
+        let at = *known.entry(name).or_insert(found.len());
+        if at == found.len() {
+            found.push((name, Vec::new()));
+        }
+        found[at].1.push(it);
+    }
+    found
 }
 
 /// What follows from several rows: programs, steps of waits, groups of costs, halves of round trips.

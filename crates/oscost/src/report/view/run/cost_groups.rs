@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::record::{Record, Row};
 use oscost_model::unit::Unit;
-use oscost_stats::groups::{Borderline, Cost, Groups, MAX_RESAMPLED_COSTS, group_costs};
+use oscost_stats::groups::{Borderline, Cost, Groups, group_costs};
 use oscost_stats::interval::Interval;
 
 use crate::report::figures::{rough, times};
@@ -16,6 +16,9 @@ use crate::report::view::document::{Cell, Column, Table, TableRow};
 const MIN_COSTS: usize = 8;
 /// The maximum number of names in a note; of more, the number is given.
 const MAX_NAMED: usize = 3;
+/// The maximum number of bases, a column each. A run has two; in a foreign record each row may name
+/// others.
+const MAX_BASES: usize = 8;
 
 /// The groups; `None` if too few rows have a class and a cost.
 pub(in crate::report::view) fn table(record: &Record, measured: &[&Row]) -> Option<Table> {
@@ -30,8 +33,11 @@ pub(in crate::report::view) fn table(record: &Record, measured: &[&Row]) -> Opti
         let assigned = assignments.iter().zip(&costed);
         assigned.filter(move |(its, _)| **its == group).map(|(_, it)| it.row).collect::<Vec<_>>()
     };
-    let bases: BTreeSet<&str> =
+    let all_bases: BTreeSet<&str> =
         costed.iter().flat_map(|it| it.row.multiples.keys().map(String::as_str)).collect();
+    let bases: BTreeSet<&str> = all_bases.iter().copied().take(MAX_BASES).collect();
+    let more = all_bases.len() - bases.len();
+    let more = (more > 0).then(|| format!("{more} more: `multiples` in the record (`--json`)"));
     let titles = bases.iter().map(|base| {
         let title = format!("x {}", name(base));
         let meaning = format!("{title}: times the cost of {}", plain(base));
@@ -42,10 +48,7 @@ pub(in crate::report::view) fn table(record: &Record, measured: &[&Row]) -> Opti
     Some(Table {
         columns: columns.collect(),
         rows: rows.collect(),
-        notes: match costed.len() > MAX_RESAMPLED_COSTS {
-            true => vec![format!("borderline costs are not searched for among {}", costed.len())],
-            false => borderline_notes(&borderline, &costed),
-        },
+        notes: borderline_notes(&borderline, &costed).into_iter().chain(more).collect(),
         ..Table::default()
     })
 }

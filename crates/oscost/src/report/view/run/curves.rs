@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::crossing::Crossing;
 use oscost_model::curve::{BoundedValue, Curve, CurvePoint};
-use oscost_model::point::Point;
+use oscost_model::point::{MAX_AXES, Point};
 use oscost_model::program::FAMILY;
 use oscost_model::record::{Calls, Record, Row};
 use oscost_model::unit::Unit;
@@ -26,6 +26,9 @@ const MIN_DRAWN_SPAN: u64 = 100;
 const MAX_CURVES_FOR_ALL_PAIRS: usize = 3;
 /// The maximum number of sentences about pairs; the record has all.
 const MAX_PAIRS: usize = 12;
+/// The maximum number of curves of a group that are shown, a column each: with a cell for each
+/// curve and number, a table would otherwise be quadratic in the rows of a record.
+const MAX_COLUMNS: usize = 100;
 /// The maximum number of named pairs that cannot be distinguished; of more, the number is given.
 const MAX_UNDISTINGUISHED: usize = 6;
 
@@ -53,10 +56,10 @@ fn point_of<'a>(curve: &'a Curve, point: &'a CurvePoint) -> CaseOfPeer<'a> {
     (&point.case, curve.peer.as_deref())
 }
 
-/// The rows that are in curves, and so in no other table.
+/// The rows that are in curves that are shown, and so in no other table.
 pub(in crate::report::view) fn cases(record: &Record) -> BTreeSet<CaseOfPeer<'_>> {
     let mut found = BTreeSet::new();
-    for curve in &record.curves {
+    for curve in groups(record).iter().flat_map(|group| group.curves.iter().copied()) {
         found.extend(curve.points.iter().map(|point| point_of(curve, point)));
     }
     found
@@ -65,6 +68,17 @@ pub(in crate::report::view) fn cases(record: &Record) -> BTreeSet<CaseOfPeer<'_>
 /// The part of a benchmark's id after the family.
 fn name_of(benchmark: &str) -> &str {
     benchmark.split_once('/').map_or(benchmark, |(_, name)| name)
+}
+
+/// Crossings by benchmark and axis.
+type Crossings<'a> = BTreeMap<(&'a str, &'a str), Vec<&'a Crossing>>;
+
+fn crossings(record: &Record) -> Crossings<'_> {
+    let mut found = Crossings::new();
+    for it in &record.crossings {
+        found.entry((&it.benchmark, &it.axis)).or_default().push(it);
+    }
+    found
 }
 
 /// Where curves were measured, in words.
@@ -152,13 +166,16 @@ pub(in crate::report::view) fn groups(record: &Record) -> Vec<CurveGroup<'_>> {
             None => blocks.push(vec![curve]),
         }
     }
-    blocks.into_iter().map(|curves| CurveGroup::of(curves, &record.crossings)).collect()
+    let crossings = crossings(record);
+    blocks.into_iter().map(|curves| CurveGroup::of(curves, &crossings)).collect()
 }
 
 /// The curves of one benchmark, or of all commands, over one axis; there is at least one.
 pub(in crate::report::view) struct CurveGroup<'a> {
     /// The curves.
     pub(in crate::report::view) curves: Vec<&'a Curve>,
+    /// The number of further curves, which are not shown.
+    more: usize,
     /// Comparisons of pairs of them.
     pairs: Vec<&'a Crossing>,
     /// Whether they are of several benchmarks.
@@ -170,10 +187,13 @@ pub(in crate::report::view) struct CurveGroup<'a> {
 }
 
 impl<'a> CurveGroup<'a> {
-    fn of(curves: Vec<&'a Curve>, crossings: &'a [Crossing]) -> Self {
+    fn of(mut curves: Vec<&'a Curve>, crossings: &Crossings<'a>) -> Self {
+        let more = curves.len().saturating_sub(MAX_COLUMNS);
+        curves.truncate(MAX_COLUMNS);
         let mut axes: Vec<&str> = Vec::new();
         for (axis, _) in curves.iter().flat_map(|&curve| curve.point.iter()) {
-            if !axes.contains(&axis) {
+            // The curves of a foreign record may all have others.
+            if axes.len() < MAX_AXES && !axes.contains(&axis) {
                 axes.push(axis);
             }
         }
@@ -192,7 +212,7 @@ impl<'a> CurveGroup<'a> {
             .filter_map(|axis| Some(format!("{axis}={}", curves[0].point.get(axis)?)))
             .collect();
         let colon = if shared.is_empty() { "" } else { ":" };
-        let Curve { benchmark, axis, .. } = curves[0];
+        let Curve { axis, .. } = curves[0];
         let mut benchmarks: Vec<&str> = Vec::new();
         for curve in &curves {
             if !benchmarks.contains(&curve.benchmark.as_str()) {
@@ -203,15 +223,15 @@ impl<'a> CurveGroup<'a> {
         let names = benchmarks.join(" and ");
         let title = plain(&format!("{names}{colon}{} by {axis}", shared.join(",")));
         // The crossings within one of several commands are those of its own parameters.
-        let of_block = |it: &&Crossing| {
-            it.axis == *axis
-                && match names_benchmarks {
-                    true => it.is_of_commands() && benchmarks.contains(&it.benchmark.as_str()),
-                    false => it.benchmark == *benchmark,
-                }
-        };
-        let pairs = crossings.iter().filter(of_block).collect();
-        Self { curves, pairs, names_benchmarks, differing_axes, title }
+        let is_shown = |it: &&Crossing| !names_benchmarks || it.is_of_commands();
+        let pairs = benchmarks
+            .iter()
+            .filter_map(|&benchmark| crossings.get(&(benchmark, axis.as_str())))
+            .flatten()
+            .copied()
+            .filter(is_shown)
+            .collect();
+        Self { curves, more, pairs, names_benchmarks, differing_axes, title }
     }
 
     /// Whether one of its curves is wide enough to be drawn.
@@ -307,16 +327,18 @@ impl<'a> CurveGroup<'a> {
 
     /// The sentences of the curves, each once, with the curves that it is about.
     pub(in crate::report::view) fn sentences(&self) -> Vec<String> {
-        let mut sentences: Vec<(&str, Vec<String>)> = Vec::new();
+        let mut sentences: Vec<(&str, Vec<&str>)> = Vec::new();
         let mut known: BTreeMap<&str, usize> = BTreeMap::new();
-        for &curve in &self.curves {
+        let names: Vec<String> =
+            self.curves.iter().map(|curve| self.labels(curve).join(",")).collect();
+        for (&curve, name) in self.curves.iter().zip(&names) {
             let capacity = curve.capacity.iter().map(|capacity| capacity.sentence.as_str());
             for words in curve.sentences.iter().map(String::as_str).chain(capacity) {
                 let at = *known.entry(words).or_insert(sentences.len());
                 if at == sentences.len() {
                     sentences.push((words, Vec::new()));
                 }
-                sentences[at].1.push(self.labels(curve).join(","));
+                sentences[at].1.push(name);
             }
         }
         // What applies to all of them comes last.
@@ -330,20 +352,21 @@ impl<'a> CurveGroup<'a> {
         let bends = self.curves.iter().filter_map(|curve| curve.scaling.as_ref());
         let bends = bends.into_iter().any(|law| !law.fits);
         let nearest = bends.then(|| "~: the nearest law of a curve that follows none".to_owned());
-        let lines = some.chain(all).chain(nearest).chain(self.of_pairs());
+        let more = (self.more > 0)
+            .then(|| format!("{} more curves: `curves` in the record (`--json`)", self.more));
+        let lines = some.chain(all).chain(nearest).chain(self.of_pairs()).chain(more);
         lines.map(|line| plain(&line)).collect()
     }
 
     /// Comparisons of pairs, those that share everything else together.
     fn of_pairs(&self) -> Vec<String> {
         let mut sets: Vec<Vec<&Crossing>> = Vec::new();
+        let mut known: BTreeMap<(&str, &Point, String), usize> = BTreeMap::new();
         let target = |it: &Crossing| at(&it.target, it.peer.as_deref());
         for &pair in &self.pairs {
-            let same = |set: &&mut Vec<&Crossing>| {
-                let of = |it: &Crossing| (it.differing_axis.clone(), it.point.clone(), target(it));
-                of(set[0]) == of(pair)
-            };
-            match sets.iter_mut().find(same) {
+            let shared = (pair.differing_axis.as_str(), &pair.point, target(pair));
+            let number = *known.entry(shared).or_insert(sets.len());
+            match sets.get_mut(number) {
                 Some(set) => set.push(pair),
                 None => sets.push(vec![pair]),
             }
@@ -351,11 +374,10 @@ impl<'a> CurveGroup<'a> {
         let compared = sets.iter().flat_map(|set| {
             let curves: BTreeSet<&str> =
                 set.iter().flat_map(|it| [it.costlier.as_str(), &it.cheaper]).collect();
-            let is_costlier = |word: &str| set.iter().any(|it| it.costlier == word);
+            let costlier: BTreeSet<&str> = set.iter().map(|it| it.costlier.as_str()).collect();
             // If curves end at different numbers, possibly none of them is the cheapest.
-            let all = curves.len() <= MAX_CURVES_FOR_ALL_PAIRS
-                || curves.iter().all(|word| is_costlier(word));
-            set.iter().filter(move |it| all || !is_costlier(&it.cheaper))
+            let all = curves.len() <= MAX_CURVES_FOR_ALL_PAIRS || curves == costlier;
+            set.iter().filter(move |it| all || !costlier.contains(it.cheaper.as_str()))
         });
         // Those that cannot be distinguished share one sentence.
         let (distinguished, undistinguished): (Vec<&&Crossing>, Vec<&&Crossing>) = compared

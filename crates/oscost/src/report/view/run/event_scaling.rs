@@ -1,6 +1,8 @@
 //! The question of study cs161-syscalls, answered with the figures of a run: which calls do work for
 //! all descriptors to report a few, in which steps, and from which number of descriptors it matters.
 
+use std::collections::BTreeSet;
+
 use oscost_model::crossing::Crossing;
 use oscost_model::curve::{BoundedValue, Curve, Scaling};
 use oscost_model::point::Value;
@@ -15,6 +17,11 @@ use crate::report::view::document::{Block, Section};
 const BENCHMARK: &str = "event/wait";
 const AXIS: &str = "fds";
 const METHOD: &str = "method";
+
+/// A run has a few targets and seven methods. A foreign record with more than these has no answer:
+/// all methods are compared with all others.
+const MAX_TARGETS: usize = 20;
+const MAX_METHODS: usize = 20;
 
 /// How the cost of a method grows with the number of idle descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +59,9 @@ pub(in crate::report::view) fn section(record: &Record) -> Option<Section> {
     for curve in record.curves.iter().filter(|curve| method(curve).is_some()) {
         if !targets.contains(&curve.target.as_str()) {
             targets.push(&curve.target);
+        }
+        if targets.len() > MAX_TARGETS {
+            return None;
         }
     }
     let several = targets.len() > 1;
@@ -93,6 +103,11 @@ fn sentences(record: &Record, target: &str) -> Vec<String> {
             Some(MethodCurve { method: method(curve)?, curve, growth })
         })
         .collect();
+    if all.len() > MAX_METHODS {
+        return Vec::new();
+    }
+    let methods: BTreeSet<&str> = all.iter().map(|it| it.method.as_str()).collect();
+    let mut known = BTreeSet::new();
     let pairs: Vec<&Crossing> = record
         .crossings
         .iter()
@@ -103,6 +118,8 @@ fn sentences(record: &Record, target: &str) -> Vec<String> {
                 && it.target == target
                 && it.point.iter().count() == 1
                 && it.point.get("ready") == Some(&Value::from("one"))
+                && [&it.costlier, &it.cheaper].iter().all(|it| methods.contains(plain(it).as_str()))
+                && known.insert((it.costlier.as_str(), it.cheaper.as_str()))
         })
         .collect();
     let of = |growth: Growth| all.iter().filter(move |it| it.growth == growth);

@@ -1,6 +1,8 @@
 //! The user's predictions for the cases of a run, next to the definition's expectation, the floor and
 //! the figure; and which predictions held.
 
+use std::collections::BTreeMap;
+
 use oscost_model::record::{NumberedPrediction, Prediction, Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
 
@@ -19,8 +21,13 @@ const CORE: &str = "timer/ticks-per-cycle";
 
 /// The predictions of a run; `None` if it has none.
 pub(in crate::report::view) fn section(record: &Record) -> Option<Section> {
+    let predictions = &record.settings.predictions;
+    if predictions.is_empty() {
+        return None;
+    }
+    let rows = RowsByCase::of(record);
     let judged: Vec<PredictionRow> =
-        record.settings.predictions.iter().map(|it| PredictionRow::of(it, record)).collect();
+        predictions.iter().map(|it| PredictionRow::of(it, record, &rows)).collect();
     let blocks = vec![Block::Table(table(&judged)?), Block::Text(summary(&judged))];
     let title = "Predictions, made before the run".to_owned();
     Some(Section { id: "predictions".to_owned(), title, blocks, ..Section::default() })
@@ -125,18 +132,17 @@ struct Verdict {
 }
 
 impl PredictionRow {
-    fn of(predicted: &Prediction, record: &Record) -> Self {
-        let row = measured_row(&predicted.case, record);
-        let rates = clock_rates(row.ok(), record);
+    fn of(predicted: &Prediction, record: &Record, rows: &RowsByCase<'_>) -> Self {
+        let row = rows.measured(&predicted.case);
+        let rates = clock_rates(row.ok(), record, rows);
         let (text, verdict) = match &predicted.below {
-            Some(other) => ("less".to_owned(), below(other, row, record)),
+            Some(other) => ("less".to_owned(), below(other, row, rows)),
             None => cost(predicted, row, &rates),
         };
         let mut notes = parts(predicted, &rates);
         notes.extend(verdict.note.clone());
         if let Ok(row) = row {
-            let targets = record.results.iter().filter(|it| it.case == row.case).count();
-            if targets > 1 {
+            if rows.count(&row.case) > 1 {
                 notes.push(format!("measured at {}", plain(&row.target.text)));
             }
         }
@@ -166,14 +172,40 @@ impl PredictionRow {
     }
 }
 
-/// The first measured row of a case; or why there is none.
-fn measured_row<'a>(case: &str, record: &'a Record) -> Result<&'a Row, &'static str> {
-    let of_case = || record.results.iter().filter(|row| row.case == case);
-    let measured = of_case().find(|row| row.outcome == RowOutcome::Measured);
-    measured.filter(|row| row.estimate.is_some()).ok_or_else(|| match of_case().next() {
-        Some(row) => row.outcome.text(),
-        None => "not among the rows",
-    })
+/// The rows of a record by their cases, found once for all predictions.
+struct RowsByCase<'a>(BTreeMap<&'a str, RowsOfCase<'a>>);
+
+/// The rows of a case.
+struct RowsOfCase<'a> {
+    first: &'a Row,
+    first_measured: Option<&'a Row>,
+    count: usize,
+}
+
+impl<'a> RowsByCase<'a> {
+    fn of(record: &'a Record) -> Self {
+        let mut found: BTreeMap<&str, RowsOfCase<'a>> = BTreeMap::new();
+        for row in &record.results {
+            let none = RowsOfCase { first: row, first_measured: None, count: 0 };
+            let rows = found.entry(&row.case).or_insert(none);
+            let measured = Some(row).filter(|row| row.outcome == RowOutcome::Measured);
+            rows.first_measured = rows.first_measured.or(measured);
+            rows.count += 1;
+        }
+        Self(found)
+    }
+
+    /// The first measured row of a case; or why there is none.
+    fn measured(&self, case: &str) -> Result<&'a Row, &'static str> {
+        let rows = self.0.get(case).ok_or("not among the rows")?;
+        let measured = rows.first_measured.filter(|row| row.estimate.is_some());
+        measured.ok_or(rows.first.outcome.text())
+    }
+
+    /// The number of rows of a case.
+    fn count(&self, case: &str) -> usize {
+        self.0.get(case).map_or(0, |rows| rows.count)
+    }
 }
 
 /// A row's figure in nanoseconds.
@@ -197,12 +229,12 @@ fn in_ns(row: &Row) -> Option<FigureNs> {
 /// The rates of the counter and of the core where a row was measured. The counter's is known only
 /// if it was the run's clock, and the core's only if it was estimated in the same run: by a row of
 /// its own, or when the run chose its CPU.
-fn clock_rates(row: Option<&Row>, record: &Record) -> ClockRates {
+fn clock_rates(row: Option<&Row>, record: &Record, rows: &RowsByCase<'_>) -> ClockRates {
     let machine = row.and_then(|row| record.machines.iter().find(|it| it.id == row.target.machine));
     let clock = machine.and_then(|machine| machine.clock.as_ref());
     let above_0 = |rate: &f64| rate.is_finite() && *rate > 0.0;
     let counter = clock.filter(|clock| clock.source == "tsc").map(|clock| clock.ticks_per_ns);
-    let core = measured_row(CORE, record).ok().filter(|core| core.unit == Unit::TicksPerCycle);
+    let core = rows.measured(CORE).ok().filter(|core| core.unit == Unit::TicksPerCycle);
     let core = core.and_then(|core| core.estimate.as_ref()).map(|estimate| estimate.median);
     let by_row = counter.zip(core).map(|(per_ns, per_cycle)| per_ns / per_cycle);
     // Without that row, the rate from the CPU probe's chain of multiplications.
@@ -239,8 +271,8 @@ fn cost(predicted: &Prediction, row: Result<&Row, &str>, rates: &ClockRates) -> 
 }
 
 /// The verdict on an order.
-fn below(other: &str, row: Result<&Row, &str>, record: &Record) -> Verdict {
-    let other_row = measured_row(other, record);
+fn below(other: &str, row: Result<&Row, &str>, rows: &RowsByCase<'_>) -> Verdict {
+    let other_row = rows.measured(other);
     let interval = |row: Result<&Row, &str>, name: &str| {
         let row = row.map_err(|why| format!("{name} is {why}"))?;
         let figure = in_ns(row).ok_or(format!("the figure of {name} is not a time"))?;

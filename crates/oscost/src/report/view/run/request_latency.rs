@@ -1,7 +1,7 @@
 //! The latency of requests as observed by the clients of a server: for each benchmark a table with a
 //! row for each number of idle descriptors and a column for each method.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::point::{Point, Value};
 use oscost_model::record::Row;
@@ -15,18 +15,18 @@ use crate::report::view::document::{Cell, Column, Table, TableRow};
 const COLUMNS: &str = "method";
 const ROWS: &str = "idle";
 
+/// The maximum number of columns of a table. A cell for each pair of words and numbers would
+/// otherwise be quadratic in the rows of a record.
+const MAX_COLUMNS: usize = 50;
+
 /// Latencies of cases that differ only on these two axes.
 struct Group<'a> {
     benchmark: &'a str,
     rest: Point,
-    latencies: Vec<Latency>,
-}
-
-/// The latency of one case.
-struct Latency {
-    column: String,
-    row: u64,
-    text: String,
+    /// The words, in the order of the rows of the record.
+    columns: Vec<String>,
+    /// The latencies by number and column; of several of one case the first.
+    latencies: BTreeMap<u64, BTreeMap<String, String>>,
 }
 
 /// The median and the 99th percentile; their unit once if it is the same.
@@ -46,6 +46,8 @@ fn latency(row: &Row) -> Option<String> {
 /// The tables; empty if no row has latencies of requests.
 pub(in crate::report::view) fn tables(measured: &[&Row]) -> Vec<Table> {
     let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut known: BTreeMap<(&str, Point), usize> = BTreeMap::new();
+    let mut columns: BTreeSet<(usize, String)> = BTreeSet::new();
     for row in measured {
         let (Some(text), Some(column), Some(&Value::Number(number))) =
             (latency(row), row.point.get(COLUMNS), row.point.get(ROWS))
@@ -55,11 +57,16 @@ pub(in crate::report::view) fn tables(measured: &[&Row]) -> Vec<Table> {
         let others = row.point.iter().filter(|(axis, _)| *axis != COLUMNS && *axis != ROWS);
         let rest = others.fold(Point::none(), |rest, (axis, value)| rest.with(axis, value.clone()));
         let benchmark = row.benchmark.as_str();
-        let it = Latency { column: plain(&column.to_string()), row: number, text };
-        match groups.iter_mut().find(|it| it.benchmark == benchmark && it.rest == rest) {
-            Some(group) => group.latencies.push(it),
-            None => groups.push(Group { benchmark, rest, latencies: vec![it] }),
+        let at = *known.entry((benchmark, rest.clone())).or_insert(groups.len());
+        if at == groups.len() {
+            let (columns, latencies) = (Vec::new(), BTreeMap::new());
+            groups.push(Group { benchmark, rest, columns, latencies });
         }
+        let column = plain(&column.to_string());
+        if columns.insert((at, column.clone())) {
+            groups[at].columns.push(column.clone());
+        }
+        groups[at].latencies.entry(number).or_default().entry(column).or_insert(text);
     }
     groups.iter().map(Group::table).collect()
 }
@@ -71,27 +78,20 @@ impl Group<'_> {
         let colon = if rest.is_empty() { "" } else { ":" };
         let caption =
             format!("Request latency, p50 / p99: {}{colon}{}", self.benchmark, rest.join(","));
-        let mut columns: Vec<&str> = Vec::new();
-        for it in &self.latencies {
-            if !columns.contains(&it.column.as_str()) {
-                columns.push(&it.column);
-            }
-        }
-        let numbers: BTreeSet<u64> = self.latencies.iter().map(|it| it.row).collect();
-        let text = |column: &str, row: u64| {
-            let found = self.latencies.iter().find(|it| it.column == column && it.row == row);
-            found.map_or("-", |it| it.text.as_str())
+        let shown = &self.columns[..self.columns.len().min(MAX_COLUMNS)];
+        let row = |(number, texts): (&u64, &BTreeMap<String, String>)| {
+            let cells = shown.iter().map(|column| texts.get(column).map_or("-", String::as_str));
+            let cells = cells.map(Cell::text);
+            TableRow::of([Cell::text(number.to_string())].into_iter().chain(cells).collect())
         };
-        let row = |&row: &u64| {
-            let cells = columns.iter().map(|column| Cell::text(text(column, row)));
-            let name = Cell::text(row.to_string());
-            TableRow::of([name].into_iter().chain(cells).collect())
-        };
-        let titles = columns.iter().map(|column| Column::number(column, column));
+        let titles = shown.iter().map(|column| Column::number(column, column));
+        let more = self.columns.len() - shown.len();
+        let note = format!("{more} more columns: `metrics` of the rows in the record (`--json`)");
         Table {
             caption: plain(&caption),
             columns: [Column::number(ROWS, ROWS)].into_iter().chain(titles).collect(),
-            rows: numbers.iter().map(row).collect(),
+            rows: self.latencies.iter().map(row).collect(),
+            notes: (more > 0).then_some(note).into_iter().collect(),
             ..Table::default()
         }
     }

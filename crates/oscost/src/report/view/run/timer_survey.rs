@@ -1,5 +1,7 @@
 //! The survey of timers: one table at the end of `oscost run timer`, and the clock of the run.
 
+use std::collections::BTreeMap;
+
 use oscost_model::definition::{SurveyEntry, Timer};
 use oscost_model::record::{Clock, Record, Row, RowOutcome};
 
@@ -28,15 +30,16 @@ pub(in crate::report::view) fn section(record: &Record) -> Option<Section> {
         return None;
     }
     let mut reasons = Reasons::default();
+    let measured = rows_by_case(record);
     let rows: Vec<TableRow> =
-        record.timers.iter().map(|timer| row_of(timer, record, &mut reasons)).collect();
+        record.timers.iter().map(|timer| row_of(timer, &measured, &mut reasons)).collect();
     let columns = HEADINGS.iter().map(|title| Column::number(title, title));
     let table = Table {
         columns: [Column::text("timer")].into_iter().chain(columns).collect(),
         rows,
         ..Table::default()
     };
-    let reasons = reasons.0.iter().enumerate();
+    let reasons = reasons.texts.iter().enumerate();
     let reasons = reasons.map(|(index, reason)| format!("({}) {reason}", letter(index)));
     let mut blocks = vec![Block::Table(table)];
     blocks.extend(Block::list(reasons));
@@ -46,19 +49,29 @@ pub(in crate::report::view) fn section(record: &Record) -> Option<Section> {
     Some(Section { id, title, blocks, ..Section::default() })
 }
 
+/// The rows of a record by their cases; of several of one case the first.
+type RowsByCase<'a> = BTreeMap<&'a str, &'a Row>;
+
+fn rows_by_case(record: &Record) -> RowsByCase<'_> {
+    record.results.iter().rev().map(|row| (row.case.as_str(), row)).collect()
+}
+
 /// Reasons, each once below the table; cells refer to them by letter.
 #[derive(Default)]
-struct Reasons(Vec<String>);
+struct Reasons {
+    texts: Vec<String>,
+    known: BTreeMap<String, usize>,
+}
 
 impl Reasons {
     /// The text of a cell that refers to a reason.
     fn mark(&mut self, reason: &str) -> String {
         let reason = plain(reason);
-        let known = self.0.iter().position(|other| *other == reason);
-        let index = known.unwrap_or_else(|| {
-            self.0.push(reason);
-            self.0.len() - 1
-        });
+        let next = self.texts.len();
+        let index = *self.known.entry(reason.clone()).or_insert(next);
+        if index == next {
+            self.texts.push(reason);
+        }
         format!("n/a({})", letter(index))
     }
 }
@@ -66,13 +79,13 @@ impl Reasons {
 /// a to z, then aa to az, and so on.
 fn letter(index: usize) -> String {
     let last = char::from(b'a' + (index % 26) as u8);
-    let first = index.checked_sub(26).map(|rest| char::from(b'a' + (rest / 26) as u8));
-    first.into_iter().chain([last]).collect()
+    let before = (index / 26).checked_sub(1).map(letter);
+    before.unwrap_or_default() + &last.to_string()
 }
 
-fn row_of(timer: &Timer, record: &Record, reasons: &mut Reasons) -> TableRow {
+fn row_of(timer: &Timer, rows: &RowsByCase<'_>, reasons: &mut Reasons) -> TableRow {
     let mut cell = |entry: &SurveyEntry| match entry {
-        SurveyEntry { case: Some(case), .. } => match row(record, case) {
+        SurveyEntry { case: Some(case), .. } => match row(rows, case) {
             Ok(row) => figure(row),
             Err(why) => reasons.mark(&why),
         },
@@ -82,15 +95,14 @@ fn row_of(timer: &Timer, record: &Record, reasons: &mut Reasons) -> TableRow {
     let (cost, resolution) = (cell(&timer.cost), cell(&timer.resolution));
     let (quantum, precision) = (cell(&timer.quantum), cell(&timer.precision));
     let (slewed, back) = (cell(&timer.slewed), cell(&timer.steps_back));
-    let kernel = enters_the_kernel(timer, record).unwrap_or_else(|why| reasons.mark(&why));
+    let kernel = enters_the_kernel(timer, rows).unwrap_or_else(|why| reasons.mark(&why));
     let cells = [plain(&timer.name), cost, resolution, quantum, precision, kernel, slewed, back];
     TableRow::of(cells.into_iter().map(Cell::text).collect())
 }
 
 /// The row of a case, if it was measured; or why it was not.
-fn row<'a>(record: &'a Record, case: &str) -> Result<&'a Row, String> {
-    let row = record.results.iter().find(|row| row.case == case);
-    let row = row.ok_or_else(|| format!("{case} is not among the rows"))?;
+fn row<'a>(rows: &RowsByCase<'a>, case: &str) -> Result<&'a Row, String> {
+    let row = *rows.get(case).ok_or_else(|| format!("{case} is not among the rows"))?;
     let reason = || row.reason.as_deref().unwrap_or("no reason given");
     match row.outcome {
         RowOutcome::Measured if row.estimate.is_some() => Ok(row),
@@ -119,9 +131,9 @@ fn figure(row: &Row) -> String {
 }
 
 /// Whether reading the timer enters the kernel, as it was counted.
-fn enters_the_kernel(timer: &Timer, record: &Record) -> Result<String, String> {
+fn enters_the_kernel(timer: &Timer, rows: &RowsByCase<'_>) -> Result<String, String> {
     let case = timer.cost.case.as_deref().ok_or("its cost is not measured")?;
-    let calls = row(record, case)?.calls.as_ref().ok_or("its calls could not be counted here")?;
+    let calls = row(rows, case)?.calls.as_ref().ok_or("its calls could not be counted here")?;
     Ok(if calls.per_op.values().any(|&times| times > 0.0) { "yes" } else { "no" }.to_owned())
 }
 
@@ -177,7 +189,7 @@ mod tests {
         assert_eq!(reasons.mark("one"), "n/a(a)");
         assert_eq!(reasons.mark("two\u{1b}[2J"), "n/a(b)");
         assert_eq!(reasons.mark("one"), "n/a(a)");
-        assert_eq!(reasons.0, ["one", "two[2J"]);
-        assert_eq!([letter(25), letter(26), letter(52)], ["z", "aa", "ba"]);
+        assert_eq!(reasons.texts, ["one", "two[2J"]);
+        assert_eq!([letter(25), letter(26), letter(52), letter(702)], ["z", "aa", "ba", "aaa"]);
     }
 }

@@ -1,0 +1,76 @@
+//! Runs without their raw batches: their records stay, and so does everything about other runs.
+
+use oscost::store::{Cause, PrunedBytes};
+use oscost_model::journal::Entry;
+
+use super::examples::{entries, id, started, worker};
+use super::record::record;
+use super::{begin, journal, keep, new_store};
+
+const AT: &str = "2026-12-24T00:00:00Z";
+
+#[test]
+fn a_pruned_run_keeps_its_start_and_its_record() {
+    let (_folder, mut store) = new_store();
+    let run = keep(&mut store, &entries());
+    begin(&mut store, &id(7), 7);
+    for row in 0..3 {
+        store.append(&id(7), &worker(row, 50)).unwrap();
+    }
+    let before = store.list().unwrap();
+    assert!(before.iter().all(|run| run.has_raw_batches));
+    let size = store.journal_bytes(&run).unwrap();
+    let PrunedBytes { before: bytes, after } = store.prune(&run, AT, &record()).unwrap();
+    assert_eq!(bytes, size);
+    assert!(after > 0);
+
+    let record = Some(Box::new(record()));
+    let expected =
+        [Entry::Started(Box::new(started())), Entry::Pruned { at: AT.to_owned(), record }];
+    assert_eq!(journal(&store, &run), expected);
+    let mut listed = store.list().unwrap();
+    assert!(!listed[0].has_raw_batches && !listed[0].imported);
+    listed[0].has_raw_batches = true;
+    assert_eq!(listed, before, "nothing else has changed");
+    assert_eq!(journal(&store, &id(7)).len(), 4);
+}
+
+#[test]
+fn only_a_run_with_raw_batches_is_pruned_and_only_once() {
+    let (_folder, mut store) = new_store();
+    let run = keep(&mut store, &entries());
+    store.prune(&run, AT, &record()).unwrap();
+    let imported = store.import(&serde_json::to_vec(&record()).unwrap()).unwrap();
+    for id in [&run, &imported, &id(9)] {
+        let error = store.prune(id, AT, &record()).unwrap_err();
+        assert!(matches!(error.cause, Cause::NoRawBatches), "{error}");
+        assert!(store.journal_bytes(id).is_err());
+    }
+    store.delete(&run).unwrap();
+    assert_eq!(store.list().unwrap().len(), 1);
+}
+
+#[test]
+fn a_record_that_cannot_be_stored_leaves_the_journal() {
+    let (_folder, mut store) = new_store();
+    let run = keep(&mut store, &entries());
+    let mut wrong = record();
+    wrong.results[0].estimate.as_mut().unwrap().mean = f64::NAN;
+    let error = store.prune(&run, AT, &wrong).unwrap_err();
+    assert!(matches!(error.cause, Cause::Invalid(_)), "{error}");
+    assert_eq!(journal(&store, &run), entries());
+}
+
+#[test]
+fn the_space_of_raw_batches_is_returned() {
+    let (_folder, mut store) = new_store();
+    begin(&mut store, &id(1), 1);
+    for row in 0..200 {
+        store.append(&id(1), &worker(row, 2_000)).unwrap();
+    }
+    let before = store.size_bytes().unwrap();
+    store.prune(&id(1), AT, &record()).unwrap();
+    store.return_space().unwrap();
+    let after = store.size_bytes().unwrap();
+    assert!(after * 10 < before, "{before} bytes before, {after} after");
+}
