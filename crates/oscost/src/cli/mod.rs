@@ -80,7 +80,7 @@ enum Verb {
     List(list::Arguments),
     /// Explain what a benchmark times, and what to expect.
     Explain(explain::Arguments),
-    /// List, show, delete, export, import and prune the runs in the store.
+    /// List, show, delete, export, import and prune stored runs.
     Runs(runs::Arguments),
     /// Write a run as a page, CSV, JSON, Markdown or Parquet, or show it.
     Report(report::Arguments),

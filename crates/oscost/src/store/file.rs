@@ -199,7 +199,7 @@ fn connect_read_only(path: &Path, changes: Changes) -> Result<Connection, Cause>
     Ok(conn)
 }
 
-/// The path as a URI of SQLite (https://sqlite.org/uri.html).
+/// The path as a URI of SQLite (<https://sqlite.org/uri.html>).
 fn uri(path: &Path, changes: Changes) -> String {
     let mut uri = "file://".to_owned();
     for &byte in path.as_os_str().as_bytes() {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::check;
 use super::error::{Cause, ImportError};
 use super::file::{Store, transaction};
-use super::tables::entry_row::to_json;
+use super::tables::json::to_json;
 use super::tables::run_row::RunRow;
 
 /// The maximum size of a record: room for half a million samples, which take 130 bytes each in JSON

@@ -252,5 +252,5 @@ fn runs_are_named_by_id_or_by_file() {
     let ran = sandbox.oscost(&["compare", "last", garbage.to_str().unwrap()]).exits(2).no_data();
     ran.stderr_contains("garbage.json").stderr_contains("the file is not a record");
     let ran = sandbox.oscost(&["compare", "last", "./no/such"]).exits(2).no_data();
-    ran.stderr_contains("cannot open ./no/such");
+    ran.stderr_contains("cannot read ./no/such");
 }

@@ -305,7 +305,7 @@ fn an_invalid_record_is_refused_in_one_line_and_writes_no_file() {
         assert_eq!(files(&sandbox), ["bad.json", "run.json"], "{words}");
     }
     let ran = sandbox.oscost(&["report", "./no/such.json", "--csv", &csv]).exits(2).no_data();
-    ran.stderr_contains("cannot open ./no/such.json");
+    ran.stderr_contains("cannot read ./no/such.json");
 }
 
 #[test]

@@ -446,7 +446,8 @@ fn what_a_stranger_named_does_not_control_the_terminal() {
         let ran = sandbox.oscost(arguments).exits(2).no_data();
         let is_control = |c: char| c.is_control() && c != '\n' && c != '\t';
         assert!(!ran.stderr.contains(is_control), "{arguments:?}: {:?}", ran.stderr);
-        assert!(ran.stderr.contains("[2J"), "{arguments:?}: {:?}", ran.stderr);
+        // The parser of arguments leaves whole sequences out.
+        assert!(ran.stderr.contains("31m.json"), "{arguments:?}: {:?}", ran.stderr);
     }
 }
 
@@ -476,7 +477,7 @@ fn an_error_about_a_name_has_a_next_step() {
     let folder = sandbox.folder("files");
     for (arguments, words) in [
         (&["runs", "show", "zzz"][..], "hint: `oscost runs list` lists all"),
-        (&["run", "--at", "nonsense"], "`oscost treat list` lists the treatments"),
+        (&["run", "--at", "nonsense"], "`oscost treat list` lists all treatments"),
         (&["run", "--at", "ssh:"], "hint: hosts are `ssh:[user@]HOST`"),
         (&["man", "nonsense"], "hint: `oscost --help` lists the subcommands"),
         (&["predict", "syscall/getppid:via=raw", "120"], "write one of ns, us, ms"),

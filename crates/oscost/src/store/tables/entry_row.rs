@@ -10,10 +10,10 @@ use oscost_model::counters::CountedSet;
 use oscost_model::journal::{CountingOutcome, Entry, WorkerOutcome};
 use oscost_model::record::Record;
 use oscost_model::worker::Sample;
-use serde::Serialize;
 
 use crate::store::error::Cause;
 use crate::store::inspect;
+use crate::store::tables::json::to_json;
 use crate::store::tables::{counted_batches, packed_record, samples};
 
 /// An entry as it is stored.
@@ -55,11 +55,6 @@ impl EntryRow {
         }
         Ok(entry)
     }
-}
-
-/// A value as JSON.
-pub(in crate::store) fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<String, Cause> {
-    serde_json::to_string(value).map_err(|error| Cause::Invalid(error.to_string()))
 }
 
 /// The part of an entry that is packed.

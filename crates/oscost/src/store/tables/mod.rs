@@ -2,6 +2,7 @@
 
 pub(in crate::store) mod counted_batches;
 pub(in crate::store) mod entry_row;
+pub(in crate::store) mod json;
 pub(in crate::store) mod packed_record;
 pub(in crate::store) mod run_row;
 pub mod samples;

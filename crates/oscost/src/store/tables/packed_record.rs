@@ -11,7 +11,7 @@ use oscost_model::record::Record;
 
 use crate::store::error::Cause;
 use crate::store::inspect;
-use crate::store::tables::entry_row::to_json;
+use crate::store::tables::json::to_json;
 
 /// The maximum size of the text: memory for a damaged store is bounded by it. No run is as large.
 const MAX_TEXT_BYTES: u64 = 1 << 30;

@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, Transaction};
 
 use crate::store::error::Cause;
-use crate::store::tables::entry_row::to_json;
+use crate::store::tables::json::to_json;
 
 /// Whether a row of `run` was measured here and has its raw batches: more entries than its start
 /// and the record that stands for the others.

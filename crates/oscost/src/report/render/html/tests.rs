@@ -178,12 +178,7 @@ fn many_rows_of_one_benchmark_are_shown() {
     assert!(text.contains("2757 more curves: `curves` in the record"), "{}", &text[..5_000]);
     let lines = text.lines().filter(|line| line.starts_with("  way=")).count();
     assert!((18_000..20_000).contains(&lines), "{lines}");
-    let page = page::run(&PageContent { record: &record, study: None, catalog: None });
-    let rows = page.sections.iter().flat_map(|it| &it.blocks).filter_map(|block| match block {
-        Block::Table(table) if table.id == "rows" => Some(table.rows.len()),
-        _ => None,
-    });
-    assert_eq!(rows.sum::<usize>(), 20_000);
+    assert_eq!(page(&record).matches("<tr id=\"r").count(), 20_000);
 
     record.comparisons =
         (0..10_000).map(|at| comparison_of(format!("pipe/copy:size={at}"), 2 * at)).collect();

@@ -141,10 +141,10 @@ impl PredictionRow {
         };
         let mut notes = parts(predicted, &rates);
         notes.extend(verdict.note.clone());
-        if let Ok(row) = row {
-            if rows.count(&row.case) > 1 {
-                notes.push(format!("measured at {}", plain(&row.target.text)));
-            }
+        if let Ok(row) = row
+            && rows.count(&row.case) > 1
+        {
+            notes.push(format!("measured at {}", plain(&row.target.text)));
         }
         Self {
             case: plain(&predicted.case),
