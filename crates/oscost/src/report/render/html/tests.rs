@@ -176,8 +176,8 @@ fn many_rows_of_one_benchmark_are_shown() {
     let text = terminal::report(&view);
     // Of seven sizes each; only the first hundred have a column.
     assert!(text.contains("2757 more curves: `curves` in the record"), "{}", &text[..5_000]);
-    let lines = text.lines().filter(|line| line.starts_with("  way=")).count();
-    assert!((18_000..20_000).contains(&lines), "{lines}");
+    let lines = text.lines().count();
+    assert!((18_000..22_000).contains(&lines), "{lines} lines\n{}", &text[..5_000]);
     assert_eq!(page(&record).matches("<tr id=\"r").count(), 20_000);
 
     record.comparisons =
