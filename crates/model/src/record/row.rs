@@ -44,7 +44,7 @@ record! {
         #[serde(default)]
         pub command: Option<Vec<String>>,
         /// The parameters of the command that have a random value in each round, the same for all
-        /// commands; in the warm-ups, the middle of the range.
+        /// commands that are compared; in the warm-ups, the middle of the range.
         #[serde(default)]
         pub sampled_parameters: Vec<SampledParameter>,
         /// Further metrics, by name.

@@ -6,7 +6,7 @@ use oscost_model::counters::is_work;
 use oscost_model::record::{Comparison, Row};
 use oscost_model::unit::{Better, Unit};
 
-use super::verdict::detectable_beyond;
+use super::verdict::{MAX_FALSE_DISCOVERY_RATE, detectable_beyond};
 
 /// The largest accepted slowdown.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,9 +37,11 @@ impl Threshold {
         }
     }
 
-    /// Whether the verdict of a comparison is `slower`, by more than the threshold.
+    /// Whether the verdict of a comparison is `slower`, by more than the threshold. An increase of work
+    /// need not exceed the margin of that verdict: a threshold may be as small.
     pub fn is_exceeded(self, it: &Comparison, base: &Row) -> bool {
-        if it.verdict != "slower" || !self.applies_to(it) {
+        let is_slower = it.verdict == "slower" || is_work(&it.metric) && is_increase(it);
+        if !is_slower || !self.applies_to(it) {
             return false;
         }
         let median = base.estimate.as_ref().map(|estimate| estimate.median);
@@ -96,6 +98,13 @@ impl Threshold {
     }
 }
 
+/// Whether a comparison shows an increase, however small.
+fn is_increase(it: &Comparison) -> bool {
+    let is_judged = matches!(it.verdict.as_str(), "equivalent" | "inconclusive");
+    let is_above = it.ratio.ci95.is_some_and(|[low, _]| low > 1.0);
+    is_judged && is_above && it.q <= MAX_FALSE_DISCOVERY_RATE
+}
+
 impl fmt::Display for Threshold {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -134,5 +143,24 @@ mod tests {
         assert_eq!(texts, ["5 %", "0.1 %"]);
         let texts = [0.0, 1.0, 10.0].map(|it| Threshold::Instructions(it).to_string());
         assert_eq!(texts, ["0 instructions", "1 instruction", "10 instructions"]);
+    }
+
+    #[test]
+    fn a_small_increase_of_work_exceeds_a_threshold_that_is_as_small() {
+        let text = include_str!("../../../tests/store/run-1.json");
+        let record: oscost_model::record::Record = serde_json::from_str(text).unwrap();
+        let base = &record.results[0];
+        let mut it = record.comparisons[0].clone();
+        it.metric = oscost_model::counters::INSN.to_owned();
+        it.added.unit = Unit::InstructionsPerOp;
+        (it.verdict, it.q) = ("equivalent".to_owned(), 0.001);
+        (it.ratio.value, it.ratio.ci95) = (1.0013, Some([1.0009, 1.0017]));
+        assert!(Threshold::PerCent(0.1).is_exceeded(&it, base));
+        assert!(!Threshold::PerCent(0.2).is_exceeded(&it, base));
+        it.ratio.ci95 = Some([0.9999, 1.0027]);
+        assert!(!Threshold::PerCent(0.1).is_exceeded(&it, base), "it may be none");
+        it.metric = "primary".to_owned();
+        it.ratio.ci95 = Some([1.0009, 1.0017]);
+        assert!(!Threshold::PerCent(0.1).is_exceeded(&it, base), "times have their margin");
     }
 }

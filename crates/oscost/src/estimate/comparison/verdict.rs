@@ -27,7 +27,7 @@ const EQUIVALENCE_FACTOR: f64 = 1.03;
 const MIN_SPAN_S: f64 = 60.0;
 
 /// The accepted share of false discoveries, on average.
-const MAX_FALSE_DISCOVERY_RATE: f64 = 0.05;
+pub(super) const MAX_FALSE_DISCOVERY_RATE: f64 = 0.05;
 
 /// The standard deviation of a row from run to run if its repetitions show none: the largest Allan
 /// deviation of getppid on a shared host. It is the same from half a second to half a minute, so
