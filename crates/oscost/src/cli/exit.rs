@@ -15,7 +15,7 @@ pub(super) enum ExitStatus {
     Failure,
     /// What was asked for could not be measured, or a gate could be neither passed nor failed.
     NotMeasured,
-    /// It was measured, but a file could not be written, or the store was lost with the run.
+    /// It was measured, but a file could not be written.
     NotWritten,
     /// A signal asked for the end: Ctrl-C, SIGTERM or SIGHUP.
     Interrupted,

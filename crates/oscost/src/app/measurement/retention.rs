@@ -75,8 +75,8 @@ pub(crate) fn observe(
         return Err(ended.err().unwrap_or(RunError::Host(HostError::Interrupted)).into());
     }
     keeper.keep_figures(&record);
-    keeper.prune_old_runs();
     keeper.check_place();
+    keeper.prune_old_runs();
     let ended = ended.map(|finish| match finish {
         RunEnd::Interrupted => Completion::Interrupted,
         RunEnd::Completed if any_failed(&record) || none_measured(&record) => {

@@ -21,7 +21,7 @@ use super::error::{ImageError, excerpt, path_excerpt};
 use super::kernel::read_kernel;
 use super::local_kernels::{LocalKernel, LocalKernels, PackageFileName, newest_first, version_of};
 use crate::files::lock::{FileLock, LockError};
-use crate::files::user_folder::{create_private, give_to_owner_of};
+use crate::files::user_folder::create_private;
 use crate::hosts::Interrupt;
 
 /// The time limit of apt-cache: a second if its cache must be built first.
@@ -143,11 +143,10 @@ impl LocalKernels {
         // A package without a kernel is reported now, not at the first boot.
         read_kernel(&version, new, None)?;
         fetched.file = folder.join(new.file_name().unwrap_or_default());
+        // It stays root's if root fetched it for another user: that user owns the folder, may put a link
+        // in its place meanwhile, and can read and remove it anyway.
         File::open(new)
-            .and_then(|package| {
-                give_to_owner_of(folder, &package)?;
-                package.sync_all()
-            })
+            .and_then(|package| package.sync_all())
             .and_then(|()| std::fs::rename(new, &fetched.file))
             .map_err(|error| cannot_write(&act, &fetched.file, &error))?;
         for PackageFile { path, build } in earlier {
