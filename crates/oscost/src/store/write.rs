@@ -160,9 +160,24 @@ fn delete(conn: &mut Connection, id: &str) -> Result<(), Cause> {
 /// or the next deletion returns it. So this does not wait for a lock either.
 pub(super) fn return_space(conn: &Connection) -> Result<(), Cause> {
     conn.busy_timeout(Duration::ZERO)?;
-    let _ = run_pragma(conn, "incremental_vacuum")
-        .and_then(|()| run_pragma(conn, "wal_checkpoint(TRUNCATE)"));
+    let _ = vacuum(conn).and_then(|()| run_pragma(conn, "wal_checkpoint(TRUNCATE)"));
     Ok(conn.busy_timeout(LOCK_TIMEOUT)?)
+}
+
+/// Frees a thousand pages at a time, each a transaction: a run that is being measured waits for the
+/// lock only so long.
+fn vacuum(conn: &Connection) -> rusqlite::Result<()> {
+    let free = || conn.query_row("PRAGMA freelist_count", [], |row| row.get::<_, i64>(0));
+    let mut before = free()?;
+    while before > 0 {
+        run_pragma(conn, "incremental_vacuum(1000)")?;
+        let after = free()?;
+        if after >= before {
+            break; // Another process needs the pages.
+        }
+        before = after;
+    }
+    Ok(())
 }
 
 /// Runs a pragma to its end: the vacuum frees one page a step.
