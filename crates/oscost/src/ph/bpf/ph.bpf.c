@@ -138,10 +138,10 @@ struct {                                                // The processes that we
 
 // The calls that were observed between the marks of each process whose calls a tracer counts. A run
 // counts one process at a time, but others on the machine, such as another run's, may be counted at
-// the same time. A process that is killed between its marks leaves its entry, and without room for
-// one the marks of a process are not observed.
+// the same time. A process that is killed between its marks leaves its entry, which makes room for
+// others when the map is full.
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
 	__type(key, __u32);
 	__type(value, __u64);

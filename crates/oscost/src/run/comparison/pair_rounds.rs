@@ -186,8 +186,15 @@ impl Run<'_> {
                 self.sleep_until(started_at + MIN_PAIR_SPAN * round / (rounds - 1).max(1))?;
             }
         }
-        self.pairs_missing = round < rounds;
+        self.pairs_missing |= round < rounds;
         Ok(())
+    }
+
+    /// Whether there is no time for a pair of this round. The first one is always made.
+    fn skips_pair(&mut self, round: u32) -> bool {
+        let is_skipped = self.time_is_up() && round > 0;
+        self.pairs_missing |= is_skipped;
+        is_skipped
     }
 
     /// Whether a set still has rows to be measured with its base, or its base is measured alone.
@@ -199,20 +206,20 @@ impl Run<'_> {
     fn pair_round(&mut self, sets: &[SetWithPlan], round: u32) -> Result<(), RunError> {
         let of = |design: Design| sets.iter().filter(move |planned| planned.set.design == design);
         for planned in of(Design::Twins) {
-            if !(self.time_is_up() && round > 0) {
+            if !self.skips_pair(round) {
                 self.measure_twins(planned, round)?;
                 self.count_pair(planned, round)?;
             }
         }
         for planned in of(Design::Pairs) {
-            if !(self.time_is_up() && round > 0) {
+            if !self.skips_pair(round) {
                 self.measure_pair(planned, round)?;
                 self.count_pair(planned, round)?;
             }
         }
         let toggled: Vec<&SetWithPlan> = of(Design::Toggle).collect();
         for group in self.toggle_groups(&toggled) {
-            if !(self.time_is_up() && round > 0) {
+            if !self.skips_pair(round) {
                 self.measure_toggled(&group, round)?;
                 for planned in &group {
                     self.count_pair(planned, round)?;
