@@ -20,8 +20,8 @@ pub const LOCK_FILE: &str = "oscost.lock";
 /// The command names (/proc/PID/comm) of holders, whatever their files are called.
 pub const HOLDER_NAMES: [&str; 2] = ["oscost", "oscost-worker"];
 
-/// A holder that is no oscost is waited for this long.
-pub const STRANGER_PATIENCE: Duration = Duration::from_secs(10);
+/// A holder that is not oscost is waited for this long.
+pub const OTHER_PROGRAM_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How often a lock is tried whose release cannot be waited for in poll(2).
 pub const RETRY_INTERVAL: Duration = Duration::from_secs(1);
@@ -47,7 +47,7 @@ pub enum HolderKind {
     /// An oscost that a signal has stopped: it holds the lock until it is continued.
     StoppedOscost,
     /// Another program, or one that has ended and left the lock to another.
-    Stranger,
+    OtherProgram,
     /// A process of which nothing can be read.
     Unknown,
 }
@@ -83,7 +83,8 @@ impl LockHolder {
     pub const UNKNOWN: Self = Self { pid: 0, uid: None, command: None, kind: HolderKind::Unknown };
 
     /// A holder of the lock's name that does not listen at it, which every oscost does.
-    pub const MUTE: Self = Self { pid: 0, uid: None, command: None, kind: HolderKind::Stranger };
+    pub const MUTE: Self =
+        Self { pid: 0, uid: None, command: None, kind: HolderKind::OtherProgram };
 
     /// A holder by its files in /proc, which `read` returns by name.
     ///
@@ -101,12 +102,12 @@ impl LockHolder {
         let names = [file, name.as_deref()];
         let is_oscost = names.iter().flatten().any(|name| HOLDER_NAMES.contains(name));
         let kind = match (is_oscost, file.is_some() || name.is_some()) {
-            _ if !exists => HolderKind::Stranger,
+            _ if !exists => HolderKind::OtherProgram,
             (true, _) if read("stat").is_some_and(|stat| is_stopped(&stat)) => {
                 HolderKind::StoppedOscost
             }
             (true, _) => HolderKind::Oscost,
-            (false, true) => HolderKind::Stranger,
+            (false, true) => HolderKind::OtherProgram,
             (false, false) => HolderKind::Unknown,
         };
         let command = read("cmdline").map(|text| text.replace('\0', " "));
@@ -119,15 +120,15 @@ impl LockHolder {
         }
     }
 
-    /// Whether it is no run, and is ignored after [`STRANGER_PATIENCE`].
-    pub fn is_stranger(&self) -> bool {
-        self.kind == HolderKind::Stranger
+    /// Whether it is no run, and is ignored after [`OTHER_PROGRAM_PATIENCE`].
+    pub fn is_other_program(&self) -> bool {
+        self.kind == HolderKind::OtherProgram
     }
 
     /// The holder while a run waits for it.
     pub fn awaited(&self) -> String {
-        match self.is_stranger() {
-            true => format!("{self}, for at most {} s", STRANGER_PATIENCE.as_secs()),
+        match self.is_other_program() {
+            true => format!("{self}, for at most {} s", OTHER_PROGRAM_PATIENCE.as_secs()),
             false => self.to_string(),
         }
     }
@@ -145,7 +146,7 @@ impl fmt::Display for LockHolder {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { pid, uid, command, kind } = self;
         match (pid, kind) {
-            (0, HolderKind::Stranger) => out.write_str("a process that does not answer")?,
+            (0, HolderKind::OtherProgram) => out.write_str("a process that does not answer")?,
             (0, _) => out.write_str("a process that is not visible here")?,
             _ => {
                 let command = command.as_deref().unwrap_or("its command line is not readable");
@@ -153,8 +154,8 @@ impl fmt::Display for LockHolder {
             }
         }
         match (kind, uid) {
-            (HolderKind::Stranger, Some(uid)) => write!(out, " of user {uid} (no oscost)"),
-            (HolderKind::Stranger, None) => out.write_str(" (no oscost)"),
+            (HolderKind::OtherProgram, Some(uid)) => write!(out, " of user {uid} (not oscost)"),
+            (HolderKind::OtherProgram, None) => out.write_str(" (not oscost)"),
             (HolderKind::StoppedOscost, _) => {
                 write!(out, " (stopped: `kill -CONT {pid}` continues it)")
             }
@@ -241,14 +242,14 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_is_named_with_its_user() {
+    fn another_program_is_named_with_its_user() {
         let found = holder("python3", "python3\0hold.py\0", 'S', Some("/usr/bin/python3"));
-        assert!(found.is_stranger());
-        let named = "process 12 (python3 hold.py) of user 1000 (no oscost)";
+        assert!(found.is_other_program());
+        let named = "process 12 (python3 hold.py) of user 1000 (not oscost)";
         assert_eq!(found.to_string(), named);
         assert_eq!(found.awaited(), format!("{named}, for at most 10 s"));
         // A stopped one is no run either.
-        assert!(holder("sh", "", 'T', None).is_stranger());
+        assert!(holder("sh", "", 'T', None).is_other_program());
         // Neither is one whose file only begins like it; a kernel thread has no command line.
         let named = holder("oscost-test", "", 'S', Some("/bin/oscost-test")).to_string();
         assert!(named.starts_with("process 12 (its command line is not readable)"), "{named}");
@@ -258,16 +259,16 @@ mod tests {
     }
 
     #[test]
-    fn a_holder_that_has_ended_is_a_stranger_and_a_hidden_one_is_unknown() {
+    fn a_holder_that_has_ended_is_another_program_and_a_hidden_one_is_unknown() {
         let hidden = Process { pid: 12, uid: Some(7), exists: true, executable: None };
         let nothing = |_: &str| None;
         assert_eq!(LockHolder::new(hidden, nothing).kind, HolderKind::Unknown);
         let ended = Process { exists: false, ..hidden };
-        assert!(LockHolder::new(ended, nothing).is_stranger());
+        assert!(LockHolder::new(ended, nothing).is_other_program());
         assert_eq!(LockHolder::new(Process { pid: 0, ..ended }, nothing), LockHolder::UNKNOWN);
         assert_eq!(LockHolder::UNKNOWN.to_string(), "a process that is not visible here");
         let mute = LockHolder::MUTE.to_string();
-        assert_eq!(mute, "a process that does not answer (no oscost)");
+        assert_eq!(mute, "a process that does not answer (not oscost)");
     }
 
     #[test]

@@ -28,7 +28,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use oscost::hosts::{Interrupt, LocalSession, WorkerBinary};
-use oscost::run::{MachineLock, Strangers, name_holder};
+use oscost::run::{MachineLock, OtherPrograms, name_holder};
 use oscost_model::definition::Catalog;
 use oscost_stats::interval::{Nominal, median_hs};
 use oscost_stats::order;
@@ -86,7 +86,7 @@ fn compare_studies(words: &[String]) -> anyhow::Result<bool> {
 /// Locks the machine against other measurements, where that is possible.
 fn lock_machine() -> anyhow::Result<MachineLock> {
     name_holder();
-    match MachineLock::acquire(Strangers::Ignored) {
+    match MachineLock::acquire(OtherPrograms::Ignore) {
         Ok(lock) => Ok(lock),
         Err(held) => bail!("{} measures on this machine", held.holder),
     }

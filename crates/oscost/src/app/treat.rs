@@ -19,7 +19,7 @@ use super::targets::connect::measuring_process;
 use super::targets::prepare::with_profile_folder;
 use crate::files::null_device::null_device;
 use crate::hosts::WorkerBinary;
-use crate::run::{MachineLock, Strangers};
+use crate::run::{MachineLock, OtherPrograms};
 use crate::treatments::{KINDS, Mechanism, parse_with_notes, with_user_profiles};
 
 /// A treatment, and whether it works here.
@@ -106,7 +106,7 @@ fn worker_with(worker: &WorkerBinary, treated: &TreatmentSet) -> anyhow::Result<
 pub fn list(observer: &dyn Observer) -> anyhow::Result<Vec<TreatmentListing>> {
     let worker = WorkerBinary::find()?;
     // What is attached to the whole system would disturb another run.
-    let lock = MachineLock::acquire(Strangers::Ignored);
+    let lock = MachineLock::acquire(OtherPrograms::Ignore);
     let holder = lock.as_ref().err().map(|held| &held.holder);
     let measuring = holder.map(|process| format!("{process} is measuring"));
     let clocks = ClockSources::here();

@@ -27,7 +27,7 @@ pub use error::{RunEnd, RunError};
 pub use jobs::remote_peer::Peer;
 pub use machine::inspection::{ClockInspection, MachineInspection, inspect_clock, inspect_machine};
 pub use machine::lock::{
-    Claim, HeldLock, LockHolder, MachineLock, Strangers, claim, name_holder, wait_for_claim,
+    Claim, HeldLock, LockHolder, MachineLock, OtherPrograms, claim, name_holder, wait_for_claim,
     wait_for_release,
 };
 pub use observer::Observer;

@@ -422,7 +422,7 @@ fn what_is_no_regular_file_is_refused_and_not_waited_for() {
 }
 
 #[test]
-fn what_a_stranger_named_does_not_control_the_terminal() {
+fn a_name_that_another_user_chose_does_not_control_the_terminal() {
     let sandbox = Sandbox::new();
     let name = "\u{1b}[2J\u{9b}31m.json";
     let file = sandbox.file(name);

@@ -274,7 +274,7 @@ fn treatments_that_would_disturb_a_run_are_not_tried_meanwhile() {
     });
     let sandbox = Sandbox::new();
     let quick = ["run", "--quick", "--no-store", "--no-wait", "timer/nothing"];
-    // This process is no oscost: it is named, and ignored, by other tests as well, which may hold the
+    // This process is not oscost: it is named, and ignored, by other tests as well, which may hold the
     // other part of the lock for their run.
     let named = format!("other runs off this machine: process {} (", std::process::id());
     let mut beside = None;
@@ -291,7 +291,7 @@ fn treatments_that_would_disturb_a_run_are_not_tried_meanwhile() {
     let noted = sandbox.oscost(&["treat", "antagonist=cpu", "--", "true"]).exits(0);
     let refused = sandbox.oscost(&quick).exits(3);
     drop(name);
-    beside.unwrap().stderr_contains(" (no oscost) holds its lock, and is ignored");
+    beside.unwrap().stderr_contains(" (not oscost) holds its lock, and is ignored");
     refused.stderr_contains(&format!("cannot measure: process {} (", std::process::id()));
     noted.stderr_contains(&format!("note: process {} (", std::process::id()));
     for row in listed["treatments"].as_array().unwrap() {

@@ -3,11 +3,11 @@
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-use oscost_model::machine_lock::{RETRY_INTERVAL, STRANGER_PATIENCE};
+use oscost_model::machine_lock::{OTHER_PROGRAM_PATIENCE, RETRY_INTERVAL};
 use oscost_model::protocol::Event;
 
 use super::protocol::failure::failure;
-use crate::kernel::machine::lock::{HeldLock, MachineLock, Strangers};
+use crate::kernel::machine::lock::{HeldLock, MachineLock, OtherPrograms};
 
 /// The session's claim to the machine.
 #[derive(Default)]
@@ -32,13 +32,13 @@ pub(super) struct Wait {
     held: HeldLock,
     /// When the lock is tried again, if that does not depend on its holder.
     retry_at: Option<Instant>,
-    /// When a holder that is no oscost is ignored; `None` before the first.
+    /// When a holder that is not oscost is ignored; `None` before the first.
     patience_ends: Option<Instant>,
 }
 
 impl MachineClaim {
     /// Takes the lock, or reports who holds it and, if `wait`, waits for it. A process that is no
-    /// oscost is waited for as long as [`STRANGER_PATIENCE`], and then ignored.
+    /// oscost is waited for as long as [`OTHER_PROGRAM_PATIENCE`], and then ignored.
     pub(super) fn acquire(&mut self, id: u64, wait: bool) -> Event {
         match self {
             MachineClaim::Owned { .. } => ready(id),
@@ -59,8 +59,8 @@ impl MachineClaim {
 
     fn attempt(&mut self, id: u64, wait: bool, patience_ends: Option<Instant>) -> Event {
         let waits = wait && patience_ends.is_none_or(|ends| Instant::now() < ends);
-        let strangers = if waits { Strangers::Respected } else { Strangers::Ignored };
-        match MachineLock::acquire(strangers) {
+        let other_programs = if waits { OtherPrograms::Respect } else { OtherPrograms::Ignore };
+        match MachineLock::acquire(other_programs) {
             Ok(lock) => {
                 let gaps = lock.gaps().join("; ");
                 *self = MachineClaim::Owned { id, _lock: lock };
@@ -108,12 +108,12 @@ impl MachineClaim {
 impl Wait {
     fn new(id: u64, held: HeldLock, patience_ends: Option<Instant>) -> Self {
         let now = Instant::now();
-        let is_stranger = held.holder.is_stranger();
-        let first = is_stranger.then(|| now + STRANGER_PATIENCE);
+        let is_other_program = held.holder.is_other_program();
+        let first = is_other_program.then(|| now + OTHER_PROGRAM_PATIENCE);
         let patience_ends = patience_ends.or(first);
         let unobserved = held.end.is_none().then(|| now + RETRY_INTERVAL);
-        let stranger_ends = patience_ends.filter(|_| is_stranger);
-        let retry_at = unobserved.into_iter().chain(stranger_ends).min();
+        let other_program_ends = patience_ends.filter(|_| is_other_program);
+        let retry_at = unobserved.into_iter().chain(other_program_ends).min();
         Self { id, held, retry_at, patience_ends }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Instant;
 
-use oscost_model::machine_lock::STRANGER_PATIENCE;
+use oscost_model::machine_lock::OTHER_PROGRAM_PATIENCE;
 use oscost_model::target::Host;
 use oscost_model::untrusted_text::display_text;
 
@@ -13,7 +13,7 @@ use crate::app::observer::Observer;
 use crate::hosts::vm::{Emulator, VmSession, VmSetup, VmSpec};
 use crate::hosts::{FakeSession, Interrupt, LocalSession, Session, SshSession, WorkerBinary};
 use crate::run::{
-    Claim, MachineLock, Strangers, claim, name_holder, wait_for_claim, wait_for_release,
+    Claim, MachineLock, OtherPrograms, claim, name_holder, wait_for_claim, wait_for_release,
 };
 
 /// What to do while another run has the machine.
@@ -113,7 +113,7 @@ pub(crate) fn connect<'a>(
 }
 
 /// Reserves this machine, since one run measures at a time; waits for another run if requested. A
-/// process that is no run is waited for as long as [`STRANGER_PATIENCE`], and then ignored.
+/// process that is no run is waited for as long as [`OTHER_PROGRAM_PATIENCE`], and then ignored.
 pub(crate) fn reserve_this_machine(options: ConnectOptions<'_, '_>) -> anyhow::Result<Reservation> {
     let ConnectOptions { interrupt, on_busy, observer } = options;
     if on_busy == BusyPolicy::NoLock {
@@ -125,8 +125,8 @@ pub(crate) fn reserve_this_machine(options: ConnectOptions<'_, '_>) -> anyhow::R
     loop {
         let waits = on_busy == BusyPolicy::Wait
             && patience_ends.is_none_or(|patience_ends| Instant::now() < patience_ends);
-        let strangers = if waits { Strangers::Respected } else { Strangers::Ignored };
-        let held = match MachineLock::acquire(strangers) {
+        let other_programs = if waits { OtherPrograms::Respect } else { OtherPrograms::Ignore };
+        let held = match MachineLock::acquire(other_programs) {
             Err(held) => held,
             Ok(lock) => {
                 for gap in lock.gaps() {
@@ -147,9 +147,9 @@ pub(crate) fn reserve_this_machine(options: ConnectOptions<'_, '_>) -> anyhow::R
                     observer.waiting_for(&process, None);
                     awaited = process;
                 }
-                let limit = held.holder.is_stranger().then(|| {
-                    let ends =
-                        patience_ends.get_or_insert_with(|| Instant::now() + STRANGER_PATIENCE);
+                let limit = held.holder.is_other_program().then(|| {
+                    let ends = patience_ends
+                        .get_or_insert_with(|| Instant::now() + OTHER_PROGRAM_PATIENCE);
                     ends.saturating_duration_since(Instant::now())
                 });
                 wait_for_release(&held, interrupt, limit)?;
@@ -195,8 +195,8 @@ fn busy(process: &str, target: impl fmt::Display) -> anyhow::Error {
 }
 
 /// The process that measures on this machine now, if there is one. A process that holds the lock and
-/// is no oscost does not measure.
+/// is not oscost does not measure.
 pub(crate) fn measuring_process() -> Option<String> {
-    let tried = MachineLock::acquire(Strangers::Ignored);
+    let tried = MachineLock::acquire(OtherPrograms::Ignore);
     tried.err().map(|held| held.holder.to_string())
 }

@@ -34,13 +34,13 @@ pub struct MachineLock {
     gaps: Vec<String>,
 }
 
-/// What to do about a holder that is no oscost.
+/// What to do about a holder that is not oscost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strangers {
+pub enum OtherPrograms {
     /// It holds the lock.
-    Respected,
+    Respect,
     /// The lock is acquired without the part that it holds.
-    Ignored,
+    Ignore,
 }
 
 /// A lock that another process holds.
@@ -54,8 +54,8 @@ pub struct HeldLock {
 
 impl MachineLock {
     /// Acquires the lock, or returns its holder.
-    pub fn acquire(strangers: Strangers) -> Result<Self, HeldLock> {
-        Self::acquire_parts(LOCK_NAME.as_bytes(), file::path(), strangers)
+    pub fn acquire(other_programs: OtherPrograms) -> Result<Self, HeldLock> {
+        Self::acquire_parts(LOCK_NAME.as_bytes(), file::path(), other_programs)
     }
 
     /// What the lock does not exclude: one sentence each.
@@ -66,10 +66,11 @@ impl MachineLock {
     fn acquire_parts(
         name: &[u8],
         path: io::Result<PathBuf>,
-        strangers: Strangers,
+        other_programs: OtherPrograms,
     ) -> Result<Self, HeldLock> {
-        let is_ignored =
-            |holder: &LockHolder| strangers == Strangers::Ignored && holder.is_stranger();
+        let is_ignored = |holder: &LockHolder| {
+            other_programs == OtherPrograms::Ignore && holder.is_other_program()
+        };
         let (name, name_gap) = match name::bind(name) {
             name::Attempt::Bound(bound) => (Some(bound), None),
             name::Attempt::HeldBy(holder, _) if is_ignored(&holder) => {
@@ -187,60 +188,64 @@ mod tests {
             Self { name, folder: tempfile::tempdir().unwrap() }
         }
 
-        fn acquire(&self, strangers: Strangers) -> Result<MachineLock, HeldLock> {
-            self.acquire_as(&self.name, strangers)
+        fn acquire(&self, other_programs: OtherPrograms) -> Result<MachineLock, HeldLock> {
+            self.acquire_as(&self.name, other_programs)
         }
 
-        fn acquire_as(&self, name: &str, strangers: Strangers) -> Result<MachineLock, HeldLock> {
+        fn acquire_as(
+            &self,
+            name: &str,
+            other_programs: OtherPrograms,
+        ) -> Result<MachineLock, HeldLock> {
             let file = self.folder.path().join("lock");
-            MachineLock::acquire_parts(name.as_bytes(), Ok(file), strangers)
+            MachineLock::acquire_parts(name.as_bytes(), Ok(file), other_programs)
         }
     }
 
     #[test]
     fn a_second_run_gets_the_holder_and_acquires_the_lock_next() {
         let parts = Parts::new("second");
-        let first = parts.acquire(Strangers::Respected).unwrap();
+        let first = parts.acquire(OtherPrograms::Respect).unwrap();
         assert_eq!(first.gaps(), [""; 0]);
-        let held = parts.acquire(Strangers::Respected).unwrap_err();
+        let held = parts.acquire(OtherPrograms::Respect).unwrap_err();
         assert_eq!(held.holder.pid, std::process::id() as i32);
         let interrupt = Interrupt::listen().unwrap();
         let waiting = std::thread::spawn(move || wait_for_release(&held, &interrupt, None));
         drop(first);
         waiting.join().unwrap().unwrap();
-        parts.acquire(Strangers::Respected).unwrap();
+        parts.acquire(OtherPrograms::Respect).unwrap();
     }
 
     #[test]
     fn a_run_that_does_not_share_the_name_is_excluded_by_the_file() {
         let parts = Parts::new("file");
-        let first = parts.acquire(Strangers::Respected).unwrap();
+        let first = parts.acquire(OtherPrograms::Respect).unwrap();
         let elsewhere = format!("{}.elsewhere", parts.name);
-        let held = parts.acquire_as(&elsewhere, Strangers::Respected).unwrap_err();
+        let held = parts.acquire_as(&elsewhere, OtherPrograms::Respect).unwrap_err();
         assert_eq!(held.holder.pid, std::process::id() as i32);
         drop(first);
-        parts.acquire_as(&elsewhere, Strangers::Respected).unwrap();
+        parts.acquire_as(&elsewhere, OtherPrograms::Respect).unwrap();
     }
 
     #[test]
-    fn a_stranger_can_be_ignored_and_is_named() {
-        let parts = Parts::new("stranger");
+    fn another_program_can_be_ignored_and_is_named() {
+        let parts = Parts::new("other-program");
         // The command name of a test is not oscost's.
-        let stranger = parts.acquire(Strangers::Respected).unwrap();
-        let lock = parts.acquire(Strangers::Ignored).unwrap();
+        let other = parts.acquire(OtherPrograms::Respect).unwrap();
+        let lock = parts.acquire(OtherPrograms::Ignore).unwrap();
         let named = format!("process {} (", std::process::id());
         assert_eq!(lock.gaps().len(), 2, "name and file");
         for gap in lock.gaps() {
             assert!(gap.starts_with(&named), "{gap}");
-            assert!(gap.ends_with(" (no oscost) holds its lock, and is ignored"), "{gap}");
+            assert!(gap.ends_with(" (not oscost) holds its lock, and is ignored"), "{gap}");
         }
-        drop(stranger);
+        drop(other);
         // Who ignores the holder of the name still holds the file.
         let name_alone = UnixListener::bind_addr(&address(&parts.name)).unwrap();
-        let lock = parts.acquire(Strangers::Ignored).unwrap();
+        let lock = parts.acquire(OtherPrograms::Ignore).unwrap();
         assert_eq!(lock.gaps().len(), 1);
         let elsewhere = format!("{}.elsewhere", parts.name);
-        assert!(parts.acquire_as(&elsewhere, Strangers::Respected).is_err());
+        assert!(parts.acquire_as(&elsewhere, OtherPrograms::Respect).is_err());
         drop(name_alone);
     }
 

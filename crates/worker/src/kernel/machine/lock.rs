@@ -24,13 +24,13 @@ pub struct MachineLock {
     gaps: Vec<String>,
 }
 
-/// What to do about a holder that is no oscost.
+/// What to do about a holder that is not oscost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strangers {
+pub enum OtherPrograms {
     /// It holds the lock.
-    Respected,
+    Respect,
     /// The lock is acquired without the part that it holds.
-    Ignored,
+    Ignore,
 }
 
 /// A lock that another process holds.
@@ -43,11 +43,11 @@ pub struct HeldLock {
 
 impl MachineLock {
     /// Locks the machine, or returns the holder.
-    pub fn acquire(strangers: Strangers) -> Result<Self, HeldLock> {
+    pub fn acquire(other_programs: OtherPrograms) -> Result<Self, HeldLock> {
         // The name by which others recognise this process: the file that was copied here has another
         // one. Without /proc nobody can read it.
         let _ = std::fs::write("/proc/self/comm", HOLDER_NAMES[1]);
-        Self::acquire_parts(LOCK_NAME.as_bytes(), file::path(), strangers)
+        Self::acquire_parts(LOCK_NAME.as_bytes(), file::path(), other_programs)
     }
 
     /// What the lock does not exclude: one sentence each.
@@ -58,10 +58,11 @@ impl MachineLock {
     fn acquire_parts(
         name: &[u8],
         path: io::Result<PathBuf>,
-        strangers: Strangers,
+        other_programs: OtherPrograms,
     ) -> Result<Self, HeldLock> {
-        let is_ignored =
-            |holder: &LockHolder| strangers == Strangers::Ignored && holder.is_stranger();
+        let is_ignored = |holder: &LockHolder| {
+            other_programs == OtherPrograms::Ignore && holder.is_other_program()
+        };
         let (name, name_gap) = match name::bind(name) {
             name::Attempt::Bound(bound) => (Some(bound), None),
             name::Attempt::HeldBy(holder, _) if is_ignored(&holder) => {
@@ -93,32 +94,32 @@ mod tests {
 
         let name = format!("oscost.test.worker.{}", std::process::id());
         let path = std::env::temp_dir().join(&name);
-        let acquire = |name: &str, strangers| {
-            MachineLock::acquire_parts(name.as_bytes(), Ok(path.clone()), strangers)
+        let acquire = |name: &str, other_programs| {
+            MachineLock::acquire_parts(name.as_bytes(), Ok(path.clone()), other_programs)
         };
-        let Ok(first) = acquire(&name, Strangers::Respected) else {
+        let Ok(first) = acquire(&name, OtherPrograms::Respect) else {
             panic!("the machine is free");
         };
         assert_eq!(first.gaps(), [""; 0]);
-        let Err(HeldLock { holder, end: Some(mut end) }) = acquire(&name, Strangers::Respected)
+        let Err(HeldLock { holder, end: Some(mut end) }) = acquire(&name, OtherPrograms::Respect)
         else {
             panic!("the machine was given twice");
         };
         assert_eq!(holder.pid, std::process::id() as i32);
         // One in another network namespace meets the file.
-        let Err(held) = acquire(&format!("{name}.elsewhere"), Strangers::Respected) else {
+        let Err(held) = acquire(&format!("{name}.elsewhere"), OtherPrograms::Respect) else {
             panic!("the machine was given twice");
         };
         assert_eq!(held.holder.pid, std::process::id() as i32);
         // The command name of a test is not oscost's.
-        let Ok(without) = acquire(&name, Strangers::Ignored) else {
-            panic!("a stranger was not ignored");
+        let Ok(without) = acquire(&name, OtherPrograms::Ignore) else {
+            panic!("another program was not ignored");
         };
         assert_eq!(without.gaps().len(), 2, "name and file");
         drop((without, first));
         // The end shows as a reset, since the connection was never accepted.
         assert!(!matches!(end.read(&mut [0]), Ok(1..)));
-        assert!(acquire(&name, Strangers::Respected).is_ok());
+        assert!(acquire(&name, OtherPrograms::Respect).is_ok());
         std::fs::remove_file(&path).unwrap();
     }
 }

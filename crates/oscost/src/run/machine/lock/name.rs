@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_nobody_listens_at_is_a_strangers() {
+    fn a_name_that_nobody_listens_at_is_another_programs() {
         let name = format!("oscost.test.mute.{}", std::process::id());
         let bound = mute(&name);
         let Attempt::HeldBy(holder, None) = bind(name.as_bytes()) else { panic!("it is bound") };
