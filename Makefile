@@ -29,7 +29,7 @@ check:
 
 test:
 	scripts/install.sh cc ph
-	scripts/install-beside.sh $(MAKE) lint
+	scripts/prepare-beside.sh $(MAKE) lint
 	$(MAKE) unit
 
 # With the profile of the tests, so that dependencies are built once for both. The tool is also
