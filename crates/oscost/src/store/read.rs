@@ -114,7 +114,7 @@ fn load(conn: &Connection, id: &str) -> Result<StoredRun, Cause> {
     }
 }
 
-fn journal(conn: &Connection, run: i64) -> Result<Vec<Entry>, Cause> {
+pub(super) fn journal(conn: &Connection, run: i64) -> Result<Vec<Entry>, Cause> {
     let mut statement =
         conn.prepare_cached("SELECT body, samples FROM entry WHERE run = ?1 ORDER BY key")?;
     let mut rows = statement.query([run])?;

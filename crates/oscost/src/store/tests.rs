@@ -157,6 +157,22 @@ fn a_store_locked_by_another_process_is_reported_as_locked() {
 }
 
 #[test]
+fn what_is_done_without_waiting_fails_while_another_process_has_the_lock() {
+    let (folder, mut store) = new_store();
+    store.begin(&started()).unwrap();
+    let other = Connection::open(folder.path().join("store.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let done = store.without_waiting(|store| {
+        assert_eq!(pragma(&store.conn, "busy_timeout"), 0);
+        store.append(ID, &worker(0.0))
+    });
+    assert!(matches!(done.unwrap().unwrap_err().cause, Cause::Locked));
+    assert_eq!(pragma(&store.conn, "busy_timeout"), 5_000, "the next one waits");
+    drop(other);
+    store.append(ID, &worker(0.0)).unwrap();
+}
+
+#[test]
 fn a_damaged_entry_is_named_and_the_list_still_works() {
     let (_folder, mut store) = new_store();
     store.begin(&started()).unwrap();

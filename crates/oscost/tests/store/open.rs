@@ -7,8 +7,9 @@ use std::path::Path;
 use oscost::store::{Cause, Store};
 use rusqlite::Connection;
 
-use super::examples::{id, worker};
-use super::{begin, journal, new_store};
+use super::examples::{entries, id, worker};
+use super::record::record;
+use super::{begin, journal, keep, new_store};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -50,20 +51,52 @@ fn a_store_of_another_version_is_refused_and_not_changed() {
     begin(&mut store, &id(1), 1);
     drop(store);
     let path = folder.path().join("store.db");
-    for version in [1, 3, 7] {
-        Connection::open(&path).unwrap().pragma_update(None, "user_version", version).unwrap();
+    let hint_at_older = "delete the file, or move it away to keep it: a new one is created";
+    let hint_at_newer = "a newer oscost has written it, and reads it; XDG_DATA_HOME names a folder \
+                         for another store";
+    for (version, hint) in [(1, hint_at_older), (5, hint_at_older), (8, hint_at_newer)] {
+        set_version(&path, version);
         let error = Store::open(&path).unwrap_err();
-        let Cause::OtherVersion { found, known: 6 } = error.cause else { panic!("{error}") };
+        let Cause::OtherVersion { found, oldest: 6, newest: 7 } = error.cause else {
+            panic!("{error}")
+        };
         assert_eq!(found, version);
         let expected = format!(
-            "cannot open the store {}: it has version {version}, and this oscost reads version 6 \
-             only\n  hint: delete the file, or move it away to keep it: a new one is created",
+            "cannot open the store {}: it has version {version}, and this oscost reads versions 6 \
+             to 7\n  hint: {hint}",
             path.display()
         );
         assert_eq!(error.to_string(), expected);
     }
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 6).unwrap();
+    set_version(&path, 7);
     assert_eq!(journal(&Store::open(&path).unwrap(), &id(1)).len(), 1);
+}
+
+fn set_version(path: &Path, version: i64) {
+    Connection::open(path).unwrap().pragma_update(None, "user_version", version).unwrap();
+}
+
+/// The version of a store, as a program of that time would find it.
+fn version(path: &Path) -> i64 {
+    let conn = Connection::open(path).unwrap();
+    conn.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn an_older_store_is_open_to_older_programs_until_a_run_is_pruned() {
+    let (folder, mut store) = new_store();
+    let pruned = keep(&mut store, &entries());
+    drop(store);
+    let path = folder.path().join("store.db");
+    set_version(&path, 6);
+    assert_eq!(journal(&Store::open_to_read(&path).unwrap(), &pruned), entries());
+    let mut store = Store::open(&path).unwrap();
+    begin(&mut store, &id(1), 1);
+    store.append(&id(1), &worker(0, 5)).unwrap();
+    assert_eq!(version(&path), 6);
+    store.prune(&pruned, "2026-12-24T00:00:00Z", &record()).unwrap();
+    assert_eq!(version(&path), 7, "programs of version 6 would take it for damaged");
+    assert_eq!(journal(&store, &id(1)).len(), 2);
 }
 
 #[test]
