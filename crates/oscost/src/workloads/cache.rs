@@ -20,7 +20,7 @@ use super::files::spec::{Prepare, Spec};
 use super::requirements::MissingItems;
 use crate::files::input_file;
 use crate::files::lock::{FileLock, LockError};
-use crate::files::user_folder::{create_private, give_tree};
+use crate::files::user_folder::create_private;
 
 /// A file in a prepared directory with the commands that filled it.
 const FILL_RECORD: &str = ".oscost-filled-by";
@@ -115,7 +115,6 @@ pub fn prepare(
     DirBuilder::new().mode(0o700).create(&paths.staging).map_err(error_at(&paths.staging))?;
     let preparation = Preparation { spec, prepare, environment, staging: &paths.staging, lock };
     let filled = preparation.run(output).and_then(|()| {
-        give_tree(&paths.staging).map_err(error_at(&paths.staging))?;
         remove(&paths.folder)?;
         std::fs::rename(&paths.staging, &paths.folder).map_err(error_at(&paths.folder))
     });
