@@ -75,6 +75,11 @@ impl Store {
         Ok(())
     }
 
+    /// Opens the same file again, to read it in another thread.
+    pub fn open_again_to_read(&self) -> Result<Store, StoreError> {
+        Store::open_to_read(&self.path)
+    }
+
     /// Opens a new store where this one was, whose file is gone.
     pub(super) fn open_anew(&self) -> Result<Store, StoreError> {
         Store::open(&self.path)

@@ -4,14 +4,14 @@
 use std::time::Duration;
 
 use oscost_model::journal::{Entry, Phase, RunHeader, WorkerOutcome};
-use oscost_model::record::{Settings, Tool, WorkerProgram};
+use oscost_model::record::{RowOutcome, Settings, Tool, WorkerProgram};
 use oscost_model::worker::Sample;
-use rusqlite::Connection;
+use rusqlite::{Connection, StatementStatus};
 use tempfile::TempDir;
 
 use super::error::Cause;
 use super::file::Store;
-use super::read::StoredRun;
+use super::read::{StoredRun, list_sql};
 use super::tables::schema;
 
 const ID: &str = "0190a0b1-c2d3-7e4f-8a9b-0c1d2e3f4a5b";
@@ -170,6 +170,33 @@ fn what_is_done_without_waiting_fails_while_another_process_has_the_lock() {
     assert_eq!(pragma(&store.conn, "busy_timeout"), 5_000, "the next one waits");
     drop(other);
     store.append(ID, &worker(0.0)).unwrap();
+}
+
+/// The steps of SQLite's machine that a list takes, in a store of runs with so many workers each.
+fn steps_of_a_list(runs: u32, workers: u32) -> i32 {
+    let (_folder, mut store) = new_store();
+    for run in 0..runs {
+        let id = format!("{run:03}");
+        store.begin(&RunHeader { id: id.clone(), ..started() }).unwrap();
+        for row in 0..workers {
+            let reason = "none".to_owned();
+            let outcome = WorkerOutcome::Lost { outcome: RowOutcome::Failed, reason };
+            let (phase, at_s) = (Phase::Round(0), 0.0);
+            store.append(&id, &Entry::Worker { row, phase, at_s, set: 0, outcome }).unwrap();
+        }
+    }
+    assert_eq!(store.list().unwrap().len(), runs as usize);
+    let statement = store.conn.prepare_cached(&list_sql()).unwrap();
+    statement.get_status(StatementStatus::VmStep)
+}
+
+#[test]
+fn a_list_is_linear_in_the_runs_and_reads_no_journal() {
+    let [few, many] = [steps_of_a_list(100, 3), steps_of_a_list(300, 3)];
+    assert!(few > 100, "it counts: {few}");
+    assert!(many < 4 * few, "{few} steps for 100 runs, {many} for 300");
+    let long = steps_of_a_list(100, 30);
+    assert!(long <= few + 100, "{few} steps for short journals, {long} for long ones");
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use oscost::store::{Cause, PrunedBytes};
 use oscost_model::journal::{Entry, RunHeader};
+use oscost_model::unit::Unit;
 
 use super::examples::{entries, id, started, worker};
 use super::record::record;
-use super::{begin, journal, keep, new_store};
+use super::{begin, journal, keep, large_run, new_store};
 
 const AT: &str = "2026-12-24T00:00:00Z";
 
@@ -80,6 +81,18 @@ fn a_record_that_cannot_be_stored_leaves_the_journal() {
     let error = store.prune(&run, AT, &wrong).unwrap_err();
     assert!(matches!(error.cause, Cause::Invalid(_)), "{error}");
     assert_eq!(journal(&store, &run), entries());
+}
+
+#[test]
+fn the_estimates_of_a_run_of_a_hundred_rows_take_under_100_kb() {
+    let (_folder, mut store) = new_store();
+    let run = keep(&mut store, &entries());
+    let benchmarks = ["syscall/getppid", "pipe/round-trip"].map(|id| (id, Unit::NsPerOp));
+    let mut large = large_run::run(&benchmarks, 100, 0);
+    large.id.clone_from(&run);
+    let PrunedBytes { after, .. } = store.prune(&run, AT, &large).unwrap();
+    println!("{after} bytes");
+    assert!(after < 100_000, "{after} bytes");
 }
 
 #[test]
