@@ -81,10 +81,13 @@ pub enum Cause {
         newest: i64,
     },
     /// The file is not a store. It was left as it is.
-    #[error("{0}")]
+    #[error("{0}\n  hint: move it away: a new store is created there")]
     NotAStore(&'static str),
     /// Stored data is invalid.
-    #[error("it is damaged: {0}")]
+    #[error(
+        "it is damaged: {0}\n  hint: `oscost runs delete RUN` removes a damaged run; if that fails, \
+         move the file away: a new one is created"
+    )]
     Damaged(String),
     /// No run has that id, or it was imported and cannot be appended to.
     #[error("it has no such run, or the run was imported")]
@@ -109,7 +112,7 @@ pub enum Cause {
     )]
     TooManyPredictions,
     /// A run already has that id.
-    #[error("it already has a run with that id")]
+    #[error("it already has another run with that id\n  hint: `oscost runs list` shows it")]
     Exists,
     /// An entry or figure that cannot be stored.
     #[error("the entry cannot be stored: {0}")]

@@ -210,6 +210,7 @@ fn a_damaged_entry_is_named_and_the_list_still_works() {
         let error = store.load(ID).unwrap_err();
         assert!(matches!(error.cause, Cause::Damaged(_)), "{error}");
         assert!(error.to_string().contains("entry 1 cannot be read"), "{error}");
+        assert!(error.to_string().contains("\n  hint: `oscost runs delete RUN`"), "{error}");
         assert_eq!(store.list().unwrap().len(), 1);
         store.conn.execute("DELETE FROM entry WHERE key > 1", []).unwrap();
     }

@@ -108,7 +108,8 @@ fn a_file_that_is_not_a_database_is_refused_and_not_changed() {
         fs::write(&path, content).unwrap();
         let error = Store::open(&path).unwrap_err();
         assert!(matches!(error.cause, Cause::NotAStore(_)), "{error}");
-        assert!(error.to_string().ends_with("is not a SQLite database"), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("is not a SQLite database\n  hint: move it away"), "{text}");
         assert_eq!(fs::read_to_string(&path).unwrap(), content);
     }
 }
@@ -126,7 +127,8 @@ fn the_database_of_another_program_is_refused_and_not_changed() {
         let before = fs::read(&path).unwrap();
         let error = Store::open(&path).unwrap_err();
         assert!(matches!(error.cause, Cause::NotAStore(_)), "{name}: {error}");
-        assert!(error.to_string().ends_with("the database of another program"), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("the database of another program\n  hint: move"), "{text}");
         assert_eq!(fs::read(&path).unwrap(), before, "{name}");
     }
 }
