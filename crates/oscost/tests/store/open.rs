@@ -1,7 +1,7 @@
 //! Opening a store: a new one, another file, another version, and without permission.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 
 use oscost::store::{Cause, Store};
@@ -43,6 +43,25 @@ fn a_store_that_root_creates_in_a_users_folder_belongs_to_the_user() {
         let made = fs::metadata(folder.path().join("data").join(made)).unwrap();
         assert_eq!((made.uid(), made.gid()), (OTHER, OTHER), "{made:?}");
     }
+}
+
+#[test]
+fn root_follows_no_link_of_a_users_to_what_is_not_that_users() {
+    const OTHER: u32 = 12_345;
+    let (home, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    if chown(home.path(), Some(OTHER), Some(OTHER)).is_err() {
+        return eprintln!("cannot run here: only root creates files in another user's folder");
+    }
+    symlink(elsewhere.path(), home.path().join("oscost")).unwrap();
+    let error = Store::open(&home.path().join("oscost/store.db")).unwrap_err();
+    assert!(matches!(error.cause, Cause::Denied), "{error}");
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0, "nothing is created there");
+    // Nor one in the place of the file.
+    let roots = elsewhere.path().join("store.db");
+    drop(Store::open(&roots).unwrap());
+    symlink(&roots, home.path().join("store.db")).unwrap();
+    let error = Store::open(&home.path().join("store.db")).unwrap_err();
+    assert!(matches!(error.cause, Cause::Denied), "{error}");
 }
 
 #[test]
