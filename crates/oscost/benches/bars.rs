@@ -70,7 +70,8 @@ fn main() {
                 bar(&format!("{verb}, store of {runs} runs of 100 rows"), seconds, limit, "s");
             }
         }
-        println!("{:<44} {:>9.2} s", "first history over 200 imported runs", first_history(tool));
+        let what = "the first history over 200 imported runs";
+        println!("{what:<44} {:>9.2} s", first_history(tool));
     }
     if wanted("report") {
         report(&mut bar);
