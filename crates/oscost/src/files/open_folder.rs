@@ -157,7 +157,9 @@ pub(super) fn is_roots_alone(path: &Path) -> bool {
     let Ok(real) = nearest.canonicalize() else { return false };
     let is_closed = |part: &Path, is_last: bool| {
         let Ok(metadata) = part.symlink_metadata() else { return false };
-        let (is_open, is_sticky) = (metadata.mode() & 0o022 != 0, metadata.mode() & 0o1000 != 0);
+        let (mode, is_of_roots_group) = (metadata.mode(), metadata.gid() == 0);
+        let is_open = mode & 0o002 != 0 || (mode & 0o020 != 0 && !is_of_roots_group);
+        let is_sticky = mode & 0o1000 != 0;
         // In a sticky folder nobody replaces what is root's, but anyone creates what is missing.
         let is_changeable = is_open && (is_last || !is_sticky);
         metadata.uid() == ROOT.as_raw() && (metadata.is_symlink() || !is_changeable)
@@ -360,9 +362,16 @@ mod tests {
         assert!(!is_roots_alone(&own.path().join("link/oscost")));
         symlink(own.path(), home.path().join("link")).unwrap();
         assert!(!is_roots_alone(&home.path().join("link/oscost")));
-        for mode in [0o777, 0o1777, 0o770] {
+        for (mode, group, is_alone) in [
+            (0o777, 0, false),
+            (0o1777, 0, false),
+            (0o770, OTHER, false),
+            (0o770, 0, true),
+            (0o755, OTHER, true),
+        ] {
+            chown(own.path(), None, Some(group)).unwrap();
             std::fs::set_permissions(own.path(), Permissions::from_mode(mode)).unwrap();
-            assert!(!is_roots_alone(&own_path), "{mode:o}");
+            assert_eq!(is_roots_alone(&own_path), is_alone, "{mode:o}, group {group}");
         }
     }
 }
