@@ -26,8 +26,8 @@ pub const OTHER_PROGRAM_PATIENCE: Duration = Duration::from_secs(10);
 /// How often a lock is tried whose release cannot be waited for in poll(2).
 pub const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The shortest time between two tries. The end of a connection tells that a holder has released the
-/// lock; a process that ends each connection at once would keep those that wait busy.
+/// The shortest time between two tries. The end of a connection tells that a holder has released
+/// the lock; a process that ends each connection at once would keep those that wait busy.
 const MIN_TRY_INTERVAL: Duration = Duration::from_millis(250);
 
 /// How long the next try has to wait, this long after the last one.

@@ -6,10 +6,11 @@
 //! under 15 s; a history of 200 cases over 1,000 runs takes under a second; with 2,000 runs of 100
 //! rows in the store a list of runs, a history and a comparison each take under a second, with
 //! 10,000 under 5 s; a page of 2,000 rows is written in under a second, is smaller than 5 MB, and
-//! Chromium on two cores draws its first charts within 2 s; the monitor pH adds under 2.5 times what
-//! an empty program adds to a call, and the same within 5 % while the other CPU makes calls too;
-//! times of programs are within 1 % of hyperfine's, and a trial costs less than 1 ms. Each figure is
-//! printed with its bar and the ratio of the two. On a loaded machine the times are longer.
+//! Chromium on two cores draws its first charts within 2 s; the monitor pH adds under 2.5 times
+//! what an empty program adds to a call, and the same within 5 % while the other CPU makes calls
+//! too; times of programs are within 1 % of hyperfine's, and a trial costs less than 1 ms. Each
+//! figure is printed with its bar and the ratio of the two. On a loaded machine the times are
+//! longer.
 
 #![expect(
     clippy::unwrap_used,
@@ -132,8 +133,8 @@ fn calls(program: &WorkerBinary, tool: &str, bar: &mut dyn FnMut(&str, f64, f64,
     }
 }
 
-/// A store of so many runs with figures of all cases. One case in forty has changed in the last twenty
-/// runs: few enough that the permutation test runs for each of them.
+/// A store of so many runs with figures of all cases. One case in forty has changed in the last
+/// twenty runs: few enough that the permutation test runs for each of them.
 fn store_of_runs(folder: &Path, runs: u32, cases: &[String]) -> Store {
     let mut store = Store::open(&folder.join("oscost/store.db")).unwrap();
     let mut seed = Seed::new(1);

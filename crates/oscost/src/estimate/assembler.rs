@@ -207,8 +207,8 @@ impl Assembler {
         })
     }
 
-    /// The same without what is computed of several rows: curves, crossings, steps, half round trips and
-    /// comparisons. A pruned run has them: its record is kept as a whole.
+    /// The same without what is computed of several rows: curves, crossings, steps, half round
+    /// trips and comparisons. A pruned run has them: its record is kept as a whole.
     pub fn estimates(&self, samples: bool) -> Option<Record> {
         let started = self.started.as_ref()?;
         if let Some(pruned) = &self.pruned {

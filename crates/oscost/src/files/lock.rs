@@ -38,8 +38,8 @@ impl FileLock {
     }
 }
 
-/// Opens a lock file, or creates it for the owner of its folder. A symbolic link in its place is not
-/// followed.
+/// Opens a lock file, or creates it for the owner of its folder. A symbolic link in its place is
+/// not followed.
 fn open(path: &Path) -> io::Result<File> {
     let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

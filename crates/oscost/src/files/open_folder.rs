@@ -1,8 +1,8 @@
 //! Folders that stay open: what is created in one is there, wherever its path leads meanwhile.
 //!
-//! Root often has the `HOME` of a user (`sudo -E`, `su -m`), who can replace any part of a path below
-//! it by a link at any moment. So root follows no link there that leads out of what the user owns,
-//! creates by descriptors, and gives what it has created to the user.
+//! Root often has the `HOME` of a user (`sudo -E`, `su -m`), who can replace any part of a path
+//! below it by a link at any moment. So root follows no link there that leads out of what the user
+//! owns, creates by descriptors, and gives what it has created to the user.
 
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -29,7 +29,8 @@ impl OpenFolder {
     }
 
     /// Opens a folder; creates it and those above it where they are missing, for their owner only:
-    /// this user, or for root the owner of the nearest one that exists. An existing one is unchanged.
+    /// this user, or for root the owner of the nearest one that exists. An existing one is
+    /// unchanged.
     pub fn create(path: &Path) -> io::Result<Self> {
         if !geteuid().is_root() {
             DirBuilder::new().recursive(true).mode(0o700).create(path)?;
@@ -57,8 +58,8 @@ impl OpenFolder {
         Ok(Self { folder, owner })
     }
 
-    /// Creates a file for the owner of the folder only. Anything of that name, a link too, is an error
-    /// ([`ErrorKind::AlreadyExists`]).
+    /// Creates a file for the owner of the folder only. Anything of that name, a link too, is an
+    /// error ([`ErrorKind::AlreadyExists`]).
     pub fn create_file(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL;
         let created = self.open_at(name, flags)?;
@@ -87,8 +88,8 @@ impl OpenFolder {
         Ok(unlinkat(&self.folder, name, UnlinkatFlags::NoRemoveDir)?)
     }
 
-    /// Checks a file that root has opened by its path, as libraries do: in the folder of another user
-    /// it must be that user's, or a link may have led to it.
+    /// Checks a file that root has opened by its path, as libraries do: in the folder of another
+    /// user it must be that user's, or a link may have led to it.
     pub fn check_owner(&self, opened_uid: u32) -> io::Result<()> {
         match self.owner {
             NewOwner::OwnerOfFolder { uid, .. } if uid != opened_uid => {
@@ -149,8 +150,8 @@ pub(super) fn may_create_below(path: &Path) -> bool {
     }
 }
 
-/// Whether no other user can change what is at a path, which may not exist: all on the way is root's,
-/// and others may not write there.
+/// Whether no other user can change what is at a path, which may not exist: all on the way is
+/// root's, and others may not write there.
 pub(super) fn is_roots_alone(path: &Path) -> bool {
     let exists = |part: &&Path| part.symlink_metadata().is_ok();
     let Some(nearest) = path.ancestors().find(exists) else { return false };
@@ -184,8 +185,8 @@ fn open_nearest(path: &Path) -> io::Result<(File, Vec<&OsStr>)> {
     }
 }
 
-/// Opens a folder that exists. Root follows what another user can have put on the way only to a folder
-/// of that user's.
+/// Opens a folder that exists. Root follows what another user can have put on the way only to a
+/// folder of that user's.
 fn open(path: &Path) -> io::Result<File> {
     let path = std::path::absolute(path)?;
     if !geteuid().is_root() {

@@ -85,8 +85,8 @@ pub enum Cause {
     NotAStore(&'static str),
     /// Stored data is invalid.
     #[error(
-        "it is damaged: {0}\n  hint: `oscost runs delete RUN` removes a damaged run; if that fails, \
-         move the file away: a new one is created"
+        "it is damaged: {0}\n  hint: `oscost runs delete RUN` removes a damaged run; if that \
+         fails, move the file away: a new one is created"
     )]
     Damaged(String),
     /// No run has that id, or it was imported and cannot be appended to.
@@ -97,8 +97,8 @@ pub enum Cause {
     NoRawBatches,
     /// The run has no end, and may still be measured.
     #[error(
-        "the run has no end: it is still being measured, or was killed\n  hint: `oscost runs delete \
-         RUN` removes one that was killed"
+        "the run has no end: it is still being measured, or was killed\n  hint: `oscost runs \
+         delete RUN` removes one that was killed"
     )]
     NotEnded,
     /// No prediction has that number.
@@ -186,8 +186,8 @@ impl From<rusqlite::Error> for Cause {
 fn version_hint(is_newer: bool) -> &'static str {
     match is_newer {
         true => {
-            "\n  hint: a newer oscost has written it, and reads it; XDG_DATA_HOME names a folder for \
-             another store"
+            "\n  hint: a newer oscost has written it, and reads it; XDG_DATA_HOME names a folder \
+             for another store"
         }
         false => "\n  hint: delete the file, or move it away to keep it: a new one is created",
     }

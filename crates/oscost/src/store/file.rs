@@ -237,8 +237,8 @@ fn log_path(path: &Path) -> PathBuf {
     log.into()
 }
 
-/// Creates an empty file that only its owner may read, and returns its folder; SQLite creates its WAL
-/// and shared-memory files with the same mode.
+/// Creates an empty file that only its owner may read, and returns its folder; SQLite creates its
+/// WAL and shared-memory files with the same mode.
 ///
 /// An existing file is not opened: closing any descriptor of it would release the locks that this
 /// process holds on it through another connection, since POSIX locks belong to the process.

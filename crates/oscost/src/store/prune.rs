@@ -39,8 +39,8 @@ impl Store {
     /// Keeps the record of a run instead of its journal, all of it or nothing. Of the journal the
     /// start stays, by which a run that was measured here differs from an imported one.
     ///
-    /// A run without an end is refused, whatever its age: entries that are added later would be lost,
-    /// and a clock that was set says nothing about the process that adds them.
+    /// A run without an end is refused, whatever its age: entries that are added later would be
+    /// lost, and a clock that was set says nothing about the process that adds them.
     ///
     /// The space is free for other runs then; [`Store::return_space`] returns it to the file
     /// system.

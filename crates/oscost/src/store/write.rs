@@ -32,8 +32,8 @@ impl Store {
     }
 
     /// Moves a run from a file that was deleted or replaced, but is still open, to the file that is
-    /// at its path now, or to a new one. Other runs are not moved: they were deleted. A file that is an
-    /// earlier copy of the store has the beginning of the run, which is continued.
+    /// at its path now, or to a new one. Other runs are not moved: they were deleted. A file that
+    /// is an earlier copy of the store has the beginning of the run, which is continued.
     pub fn move_to_new_file(&mut self, id: &str) -> Result<(), StoreError> {
         let entries = match self.load(id)? {
             StoredRun::Journal(entries) => entries,
@@ -83,8 +83,8 @@ fn insert_start(tx: &Transaction<'_>, started: &RunHeader) -> Result<i64, Cause>
     Ok(run)
 }
 
-/// Inserts a whole run, which begins with its start, or what is missing of it: another run of its id
-/// stays as it is.
+/// Inserts a whole run, which begins with its start, or what is missing of it: another run of its
+/// id stays as it is.
 fn insert_journal(conn: &mut Connection, entries: &[Entry]) -> Result<(), Cause> {
     let [Entry::Started(started), rest @ ..] = entries else {
         return Err(Cause::Damaged("the run has no start".to_owned()));

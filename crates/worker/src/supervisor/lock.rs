@@ -121,8 +121,8 @@ impl Wait {
         Self { id, held, tried_at: now, retry_at, patience_ends }
     }
 
-    /// Puts off a try that would follow the last one too soon: the holder has ended the connection at
-    /// once, and may do so again. Returns whether it was.
+    /// Puts off a try that would follow the last one too soon: the holder has ended the connection
+    /// at once, and may do so again. Returns whether it was.
     fn put_off(&mut self, now: Instant) -> bool {
         let pause = pause_before_next_try(now.saturating_duration_since(self.tried_at));
         if pause.is_zero() {

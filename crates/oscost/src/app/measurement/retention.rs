@@ -227,8 +227,8 @@ impl<'a> Keeper<'a> {
     }
 
     /// Removes the raw batches of a few runs that are beyond the limits, so that the store stays of
-    /// one size. Nothing is being timed now; but the user waits for the results, and does not wait for
-    /// another process that has locked the store.
+    /// one size. Nothing is being timed now; but the user waits for the results, and does not wait
+    /// for another process that has locked the store.
     fn prune_old_runs(&mut self) {
         let Some(store) = &mut self.store else { return };
         let limits = RawBatchLimits::of_environment().map_err(anyhow::Error::from);

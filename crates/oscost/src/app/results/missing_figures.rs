@@ -1,5 +1,6 @@
-//! The figures of runs that have none in the store yet: those of an older oscost, and those that could
-//! not be kept. Their records are computed once, on several CPUs, and their figures kept in bulk.
+//! The figures of runs that have none in the store yet: those of an older oscost, and those that
+//! could not be kept. Their records are computed once, on several CPUs, and their figures kept in
+//! bulk.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -25,8 +25,8 @@ impl Store {
             .map_err(|cause| self.error(format!("store the figures of run {id} in"), cause))
     }
 
-    /// Stores the summaries of many runs in one transaction, replacing existing ones; runs that were
-    /// deleted meanwhile are left out.
+    /// Stores the summaries of many runs in one transaction, replacing existing ones; runs that
+    /// were deleted meanwhile are left out.
     pub fn summarise_all(&mut self, runs: &[SummarisedRun]) -> Result<(), StoreError> {
         summarise_all(&mut self.conn, runs)
             .map_err(|cause| self.error("store the figures of runs in".to_owned(), cause))

@@ -103,8 +103,8 @@ const SCHEMA: &str = "
 ";
 
 /// The version of the schema, raised whenever the schema or the meaning of stored data changes. A
-/// store is only opened by a program that knows all that it may have: version 7 has runs without raw
-/// batches.
+/// store is only opened by a program that knows all that it may have: version 7 has runs without
+/// raw batches.
 pub(in crate::store) const VERSION: i64 = 7;
 
 /// The oldest version that is read. Such a store keeps its version, and is open to programs of that
