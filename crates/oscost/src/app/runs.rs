@@ -52,6 +52,8 @@ pub struct Pruning {
     pub runs: usize,
     /// The size of their journals before and after; in a preview both are equal.
     pub bytes: PrunedBytes,
+    /// The number of runs that are old enough and keep their batches, since they have no end.
+    pub unended: usize,
     /// The runs that could not be pruned, and why.
     pub failures: Vec<String>,
     /// The size of the store now.
@@ -65,11 +67,15 @@ pub fn prune(request: &PruneRequest) -> anyhow::Result<Pruning> {
     limits.runs = keep_runs.unwrap_or(limits.runs);
     limits.days = keep_days.unwrap_or(limits.days);
     let mut store = open_store()?;
-    let PrunedRuns { count, bytes, failures } = match is_preview {
+    let PrunedRuns { count, bytes, unended, failures, locked } = match is_preview {
         true => pruning::preview(&store, limits)?,
         false => pruning::prune(&mut store, limits, usize::MAX)?,
     };
-    Ok(Pruning { limits, runs: count, bytes, failures, store_bytes: store.size_bytes()? })
+    if let Some(error) = locked {
+        return Err(error.context(format!("{count} runs were pruned, the others were not")));
+    }
+    let store_bytes = store.size_bytes()?;
+    Ok(Pruning { limits, runs: count, bytes, unended, failures, store_bytes })
 }
 
 /// Deletes a run; returns its id.

@@ -143,7 +143,7 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
 
 /// Reports what was pruned; an error if a run that was to be pruned was not.
 fn report_pruning(pruning: &Pruning, is_preview: bool) -> anyhow::Result<()> {
-    let Pruning { limits, runs, bytes, failures, store_bytes } = pruning;
+    let Pruning { limits, runs, bytes, unended, failures, store_bytes } = pruning;
     if *runs > 0 || failures.is_empty() {
         report_line(&report::runs::pruning_line(&report::runs::PrunedBatches {
             kept: limits.to_string(),
@@ -153,6 +153,9 @@ fn report_pruning(pruning: &Pruning, is_preview: bool) -> anyhow::Result<()> {
             store_bytes: *store_bytes,
             is_preview,
         }));
+    }
+    if *unended > 0 {
+        report_line(&format!("note: {}", report::runs::unended_line(*unended)));
     }
     failures.iter().for_each(|failure| report_line(&format!("note: {failure}")));
     anyhow::ensure!(

@@ -67,12 +67,16 @@ fn before_last(name: &str) -> Option<usize> {
     }
 }
 
-fn list(conn: &Connection) -> Result<Vec<Listing>, Cause> {
-    let mut statement = conn.prepare_cached(&format!(
+pub(super) fn list_sql() -> String {
+    format!(
         "SELECT id, started, ended, complete, label, command, rows_requested, workers,
                 record IS NOT NULL AS imported, {HAS_RAW_BATCHES} AS has_raw_batches
-         FROM run ORDER BY started DESC, id DESC",
-    ))?;
+         FROM run ORDER BY started DESC, id DESC"
+    )
+}
+
+fn list(conn: &Connection) -> Result<Vec<Listing>, Cause> {
+    let mut statement = conn.prepare_cached(&list_sql())?;
     let mut rows = statement.query([])?;
     let mut listings = Vec::new();
     while let Some(row) = rows.next()? {
@@ -114,7 +118,7 @@ fn load(conn: &Connection, id: &str) -> Result<StoredRun, Cause> {
     }
 }
 
-fn journal(conn: &Connection, run: i64) -> Result<Vec<Entry>, Cause> {
+pub(super) fn journal(conn: &Connection, run: i64) -> Result<Vec<Entry>, Cause> {
     let mut statement =
         conn.prepare_cached("SELECT body, samples FROM entry WHERE run = ?1 ORDER BY key")?;
     let mut rows = statement.query([run])?;

@@ -5,6 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::PathBuf;
 use std::process::Command;
 
+use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::common::{Ran, Sandbox, row, scenario_file, tool};
@@ -369,6 +370,23 @@ fn a_pruned_run_is_shown_and_compared_as_before_and_says_what_it_lacks() {
     }
     let exported = sandbox.oscost(&["runs", "export", "last", "-"]).exits(0);
     assert!(!exported.stderr.contains("pruned"), "{}", exported.stderr);
+}
+
+#[test]
+fn an_old_run_without_an_end_keeps_its_batches_and_is_counted() {
+    let sandbox = Sandbox::new();
+    sandbox.fake("measured", ASKED).exits(0);
+    let conn = Connection::open(sandbox.folder("data").join("oscost/store.db")).unwrap();
+    conn.execute("UPDATE run SET ended = NULL, started = '2001-01-01T00:00:00Z'", []).unwrap();
+    let entries = || conn.query_row("SELECT count(*) FROM entry", [], |row| row.get::<_, i64>(0));
+    let before = entries().unwrap();
+    for preview in [&["--dry-run"][..], &[]] {
+        let prune = ["runs", "prune", "--keep-days", "0", "--keep-runs", "0"];
+        let ran = sandbox.oscost(&[&prune[..], preview].concat()).exits(0).no_data();
+        ran.stderr_contains("nothing to prune")
+            .stderr_contains("note: 1 run without an end keeps its raw batches");
+    }
+    assert_eq!(entries().unwrap(), before);
 }
 
 #[test]

@@ -46,6 +46,17 @@ pub(crate) fn assembled(store: &Store, id: &str, samples: bool) -> anyhow::Resul
     }
 }
 
+/// The record of the run with exactly this id as far as its figures go: without what is computed of
+/// several rows (curves, crossings, comparisons), which takes longer than all the rest.
+pub(crate) fn estimates(store: &Store, id: &str) -> anyhow::Result<Record> {
+    match store.load(id)? {
+        StoredRun::Journal(entries) => {
+            Assembler::read(&entries).estimates(false).with_context(|| never_began(id))
+        }
+        StoredRun::Imported(record) => Ok(*record),
+    }
+}
+
 fn never_began(id: &str) -> String {
     format!("the journal of run {id} has no start\n  hint: `oscost runs delete {id}` removes it")
 }

@@ -16,7 +16,7 @@ use super::named_files::read_workload;
 use crate::app::error::UsageError;
 use crate::estimate::comparison::verdict::min_pairs_for_discovery;
 use crate::files::input_file;
-use crate::files::user_folder::cache_folder;
+use crate::files::user_folder::program_folder;
 use crate::plan::SkippedRow;
 use crate::run::TrialBudget;
 use crate::treatments::command_line::split;
@@ -405,7 +405,7 @@ fn environment(host: &Host, quick: bool) -> RunEnvironment {
         cpus: std::thread::available_parallelism().map_or(1, Into::into),
         start_folder: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
         // Without HOME nothing can have been prepared; the missing preparation is then reported.
-        cache: cache_folder().unwrap_or_else(|| PathBuf::from("/var/cache/oscost")),
+        cache: program_folder().unwrap_or_else(|| PathBuf::from("/var/cache/oscost")),
         quick,
         skip_checks: false,
     }

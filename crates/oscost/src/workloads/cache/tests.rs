@@ -195,3 +195,15 @@ fn what_root_prepares_in_a_users_cache_belongs_to_the_user() {
         assert_eq!((metadata.uid(), metadata.gid()), (OTHER, OTHER), "{path:?}");
     }
 }
+
+#[test]
+fn a_pipe_in_the_place_of_the_record_is_not_waited_for() {
+    let it = Sandbox::new("echo > words");
+    it.prepare().0.unwrap();
+    let record = it.folder().join(FILL_RECORD);
+    std::fs::remove_file(&record).unwrap();
+    nix::unistd::mkfifo(&record, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    assert_eq!(state(&it.spec, &it.environment), State::Absent);
+    assert_eq!(it.prepare().0.unwrap(), PreparationOutcome::Now);
+    assert!(it.is_ready());
+}

@@ -105,6 +105,15 @@ pub fn pruning_line(pruned: &PrunedBatches) -> String {
     }
 }
 
+/// The old runs that keep their raw batches because they have no end.
+pub fn unended_line(runs: usize) -> String {
+    let (s, keep) = if runs == 1 { ("", "keeps its") } else { ("s", "keep their") };
+    format!(
+        "{runs} run{s} without an end {keep} raw batches, since a process may still add to them: \
+         `oscost runs delete` removes one that was killed"
+    )
+}
+
 fn size_text(bytes: u64) -> String {
     rough(bytes as f64, Unit::Bytes)
 }
@@ -131,6 +140,14 @@ mod tests {
         assert!(text.starts_with("removed the raw batches of 2 runs: 9"), "{text}");
         let text = pruning_line(&PrunedBatches { is_preview: true, ..two });
         assert!(text.contains("would be removed: their journals take 9"), "{text}");
+    }
+
+    #[test]
+    fn old_runs_without_an_end_are_counted_and_have_a_next_step() {
+        let one = unended_line(1);
+        assert!(one.starts_with("1 run without an end keeps its raw batches"), "{one}");
+        assert!(one.ends_with("`oscost runs delete` removes one that was killed"), "{one}");
+        assert!(unended_line(2).starts_with("2 runs without an end keep their"));
     }
 
     fn line(id: &str) -> Line {
