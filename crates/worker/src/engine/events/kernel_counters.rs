@@ -1,11 +1,15 @@
 //! The kernel's counters of the calling thread.
 
+use std::cmp::Reverse;
+
 use oscost_model::counters::{CounterEvent, CounterRead};
 
 use super::source::{CounterSource, CounterTimes, WindowCounts, WindowError, increase};
 use super::survey::CounterOpener;
 use crate::engine::collect::CounterReads;
 use crate::kernel::Errno;
+#[cfg(feature = "fault-injection")]
+use crate::kernel::cpu::instruction_loop;
 use crate::kernel::probe::perf::{
     Counted, Counter, CounterGroup, CounterPage, GROUP_HEADER, Modes, OpenError, PageReading,
     Selection, Start,
@@ -368,6 +372,22 @@ impl CounterSource for KernelCounters {
         }
     }
 
+    #[cfg(feature = "fault-injection")]
+    fn run_known_loop(&mut self, iterations: u64) {
+        let instructions = iterations * instruction_loop::LOOP_INSTRUCTIONS;
+        let is_run = match &self.counters {
+            OpenCounters::Group(group) | OpenCounters::Pages { processor: group, .. } => {
+                group.run_stand_in_loop(instructions)
+            }
+            OpenCounters::Separate(all) => {
+                all.first().is_some_and(|counter| counter.run_stand_in_loop(instructions))
+            }
+        };
+        if !is_run {
+            instruction_loop::run(iterations);
+        }
+    }
+
     fn times(&self) -> Option<CounterTimes> {
         match &self.counters {
             // On a page the kernel writes them only when it moves the event.
@@ -384,7 +404,8 @@ impl CounterSource for KernelCounters {
                     Some(CounterTimes { enabled_ns, counting_ns })
                 };
                 let times = all.iter().map(times).collect::<Option<Vec<_>>>()?;
-                times.into_iter().max_by_key(|it| it.enabled_ns.abs_diff(it.counting_ns))
+                let missed = |it: &CounterTimes| it.enabled_ns.abs_diff(it.counting_ns);
+                times.into_iter().max_by_key(|it| (missed(it), Reverse(it.enabled_ns)))
             }
         }
     }

@@ -92,8 +92,8 @@ pub trait CounterSource: CounterReads {
     /// The counts of the last window.
     fn window(&self) -> Result<WindowCounts, WindowError>;
 
-    /// The times since the counters were opened, of the one that missed most; `None` if they cannot
-    /// be read.
+    /// The times since the counters were opened: of the one that missed most, and else of the one
+    /// that was enabled least. `None` if they cannot be read.
     fn times(&self) -> Option<CounterTimes> {
         None
     }

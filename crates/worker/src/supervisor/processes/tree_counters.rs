@@ -85,8 +85,8 @@ fn void_reason(readings: &[Reading], cpu_ns: u64) -> Option<String> {
         let name = event.perf_name();
         if *counting_ns == 0 && *enabled_ns > 0 {
             return Some(format!(
-                "{name} was not scheduled: it was counted for none of {} ms for which it was enabled",
-                enabled_ns / 1_000_000
+                "{name} was not scheduled: it was counted for none of {enabled_ns} ns for which it was \
+                 enabled, so another user of the counters has them"
             ));
         }
         if *enabled_ns == 0 && *counting_ns == 0 && *count > 0 {
@@ -139,7 +139,9 @@ mod tests {
         let shared = reason(CounterEvent::Cycles, 9, 100, 40, 100);
         assert_eq!(shared, "cycles was multiplexed: it was counted for 40 % of the time");
         let never = reason(CounterEvent::Cycles, 0, 100, 0, 100);
-        assert!(never.starts_with("cycles was not scheduled: it was counted for none of 100 ms"));
+        assert!(
+            never.starts_with("cycles was not scheduled: it was counted for none of 100000000 ns")
+        );
         let untimed = reason(CounterEvent::Cycles, 9, 0, 0, 100);
         assert!(untimed.contains("enabled for 0 ns: its clock does not show"), "{untimed}");
         let off = reason(CounterEvent::Cycles, 0, 0, 0, 100);
