@@ -7,7 +7,7 @@ use crate::survey::cells;
 
 /// A run on this machine in which every row was measured: repeated if the machine is too loaded to
 /// measure some workers.
-fn measured(mut run: impl FnMut() -> Ran) -> Value {
+pub(crate) fn measured(mut run: impl FnMut() -> Ran) -> Value {
     for _ in 0..3 {
         let ran = run();
         let record = ran.json();

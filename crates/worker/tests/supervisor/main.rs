@@ -15,6 +15,7 @@ mod work;
 mod channels;
 mod child_processes;
 mod control_groups;
+mod counter_faults;
 mod counts;
 mod event_counts;
 mod file_leftovers;
