@@ -27,6 +27,8 @@ mod large_run;
 #[path = "../tests/browser/page.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
 mod page;
+#[path = "../tests/browser/shared.rs"]
+mod shared;
 #[path = "../tests/browser/wire.rs"]
 mod wire;
 
