@@ -157,8 +157,8 @@ fn counted_cycles(table: &SingleTargetTable<'_>) -> Option<String> {
     })
 }
 
-/// The maximum number of rows whose counted cycles are named.
-const MAX_COUNTED_ROWS: usize = 20;
+/// The maximum number of rows whose counted cycles are named: a note has 400 characters.
+const MAX_COUNTED_ROWS: usize = 6;
 
 /// The maximum number of rows that are named one by one.
 const MAX_NAMED_ROWS: usize = 5;
