@@ -20,7 +20,9 @@ pub(super) fn open_on_cpu<T>(
         None => Ok(open(pmu)),
         Some(cpu) => affinity::on_cpu(cpu, || open(pmu)).map_err(|error| match error {
             OnCpuError::Pin(error) => {
-                format!("cannot pin the worker to CPU {cpu}, where its counters are opened: {error}")
+                format!(
+                    "cannot pin the worker to CPU {cpu}, where its counters are opened: {error}"
+                )
             }
             OnCpuError::Restore(error) => format!(
                 "cannot release the worker from CPU {cpu}, where its counters were opened: \

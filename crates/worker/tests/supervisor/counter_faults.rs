@@ -105,7 +105,7 @@ fn a_survey_of_counters_that_lie_does_not_use_them() {
         (CounterFault::Wrapped, "the counter of instructions:u went backwards"),
         (CounterFault::Halved, "a loop of 999999 instructions in user mode was counted as"),
         (CounterFault::Multiplexed, "another user of the counters has them: it was multiplexed"),
-        (CounterFault::Unscheduled, "another user of the counters has them"),
+        (CounterFault::Unscheduled, "another user of the counters has them: it was not scheduled"),
     ] {
         let Some(session) = surveyed(fault) else { return };
         let facts: &CounterFacts = &session.hello.facts.counters;

@@ -10,8 +10,8 @@ const MIN_WORKERS: u32 = 3;
 /// ... and further ones while they take at most this part of the time of the timed workers, so that
 /// a run is hardly longer, or hardly less precise in the same time.
 const TIME_PART: u32 = 10;
-/// The rounds of a comparison in which both sides are counted: six pairs have an interval, and one
-/// may be lost.
+/// The rounds of a comparison, or the trials of compared programs, in which both sides are counted: six
+/// pairs have an interval, and one may be lost.
 const COMPARED_ROUNDS: u32 = 7;
 /// Groups of batches of a set, in batches of the length of the timed ones.
 const QUICK_GROUPS: u32 = 3;
@@ -97,13 +97,20 @@ impl CountedEvents {
         round: u32,
         is_one_of_pair: bool,
     ) -> Vec<CounterEvent> {
+        // Short commands have many rounds between two counted trials.
+        let is_compared = is_one_of_pair && counting.workers() < COMPARED_ROUNDS;
         let is_due = match is_one_of_pair {
-            true => round < COMPARED_ROUNDS,
+            true => is_compared,
             false => counting.is_due(round, false),
         };
         let is_due = is_due && !self.is_quick || self.is_requested;
-        let work = self.sets.first().cloned().unwrap_or_default();
-        if is_due && !counting.is_given_up() { work } else { Vec::new() }
+        if !is_due || counting.is_given_up() {
+            return Vec::new();
+        }
+        // The work of both sides is compared by as many pairs as have an interval; misses are not.
+        let worker = if is_compared { 0 } else { counting.workers() };
+        let inherits = true;
+        self.sets_of(worker, inherits).into_iter().next().unwrap_or_default()
     }
 }
 
@@ -234,6 +241,33 @@ mod tests {
         let requested = CountedEvents { is_requested: true, ..counted };
         assert_eq!(requested.sets_of(2, true)[0][0], CounterEvent::BranchMisses);
         assert_eq!(requested.sets_of(5, true)[0][0], CounterEvent::StalledCycles);
+    }
+
+    #[test]
+    fn a_program_counts_the_work_and_on_request_the_others_in_turn() {
+        let counted = CountedEvents::new(&facts(true), false, false).unwrap();
+        let requested = CountedEvents { is_requested: true, ..counted.clone() };
+        let first = |counted: &CountedEvents, workers, round, is_one_of_pair| {
+            let counting = RowCounting { workers, ..RowCounting::default() };
+            counted.of_trial(&counting, round, is_one_of_pair).first().copied()
+        };
+        let (work, misses) = (CounterEvent::InstructionsUser, CounterEvent::BranchMisses);
+        assert_eq!(first(&counted, 2, 8, false), Some(work));
+        let of_workers: Vec<_> = (0..6).map(|it| first(&requested, it, it, false)).collect();
+        let stalled = CounterEvent::StalledCycles;
+        let expected = [work, work, misses, work, work, stalled].map(Some);
+        assert_eq!(of_workers, expected);
+        // As many pairs as have an interval have the work of both sides, whatever their rounds are.
+        for workers in 0..COMPARED_ROUNDS {
+            for round in [workers, 17 * (workers + 1)] {
+                assert_eq!(first(&requested, workers, round, true), Some(work));
+                assert_eq!(first(&counted, workers, round, true), Some(work));
+            }
+        }
+        assert_eq!(first(&requested, 8, 8, true), Some(CounterEvent::PageFaults));
+        assert_eq!(first(&counted, COMPARED_ROUNDS, 8, true), None);
+        let quick = CountedEvents { is_quick: true, ..counted };
+        assert_eq!(first(&quick, 0, 0, false), None);
     }
 
     #[test]

@@ -83,6 +83,9 @@ struct Reading {
 fn void_reason(readings: &[Reading], cpu_ns: u64) -> Option<String> {
     for Reading { event, count, enabled_ns, counting_ns } in readings {
         let name = event.perf_name();
+        if counting_ns > enabled_ns {
+            return Some(format!("{name} was counted for longer than it was enabled"));
+        }
         if *counting_ns == 0 && *enabled_ns > 0 {
             return Some(format!(
                 "{name} was not scheduled: it was counted for none of {enabled_ns} ns for which it was \
@@ -142,6 +145,8 @@ mod tests {
         assert!(
             never.starts_with("cycles was not scheduled: it was counted for none of 100000000 ns")
         );
+        let longer = reason(CounterEvent::Cycles, 9, 60, 100, 100);
+        assert_eq!(longer, "cycles was counted for longer than it was enabled");
         let untimed = reason(CounterEvent::Cycles, 9, 0, 0, 100);
         assert!(untimed.contains("enabled for 0 ns: its clock does not show"), "{untimed}");
         let off = reason(CounterEvent::Cycles, 0, 0, 0, 100);
