@@ -20,6 +20,7 @@ pub mod predict;
 pub mod report;
 pub mod run;
 pub mod runs;
+pub mod self_check;
 pub mod study;
 pub mod study_across;
 pub mod study_book;

@@ -23,4 +23,4 @@ pub use self::view::brief::brief;
 pub use self::view::comparison::{ab, compare};
 pub use self::view::lists::{catalog, kernels, runs, treatments, workloads};
 pub use self::view::run::predictions;
-pub use self::view::{doctor, explain, export, history, machine, page, ph, run, study};
+pub use self::view::{doctor, explain, export, history, machine, page, ph, run, self_check, study};

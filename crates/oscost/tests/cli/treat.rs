@@ -249,6 +249,9 @@ fn the_list_shows_which_treatments_work_here_and_why_others_do_not() {
     let names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
     let listed = rows(&json);
     assert_eq!(listed.iter().map(|row| row["name"].as_str().unwrap()).collect::<Vec<_>>(), names);
+    let here = |name: &str| listed.iter().find(|row| row["name"] == name).unwrap()["here"].clone();
+    assert_eq!([here("trained"), here("respond")], [here("ph"), here("ph")], "both modify it");
+    assert!(!json.stdout.contains("Usage: "), "what a parser prints explains nothing");
     for row in &listed {
         let (name, here) = (row["name"].as_str().unwrap(), row["here"].as_str().unwrap());
         assert!(ran.stdout.lines().any(|line| line.starts_with(&format!("{name} "))), "{name}");

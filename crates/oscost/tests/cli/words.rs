@@ -445,3 +445,22 @@ fn a_missing_or_foreign_worker_is_reported_with_a_hint() {
         with(program.to_str().unwrap(), &["list"]).stderr_contains(words).stderr_contains(name);
     }
 }
+
+#[test]
+fn a_login_that_floods_is_ended_and_not_waited_for() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = Sandbox::new();
+    let (ssh, mark) = (sandbox.file("ssh"), sandbox.file("mark"));
+    // One that is waited for sees the end of its input, and goes on.
+    let script = format!(
+        "#!/bin/sh\ni=0\nwhile [ $i -lt 1001 ]; do echo hello; i=$((i + 1)); done\n\
+         cat > /dev/null\n: > '{}'\n",
+        mark.display()
+    );
+    fs::write(&ssh, script).unwrap();
+    fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = sandbox.command(&["machine", "--at", "ssh:host"]);
+    let ran = Ran::of(command.env("OSCOST_SSH", &ssh)).exits(3).no_data();
+    ran.stderr_contains("its login prints too much").stderr_contains("hint:");
+    assert!(!mark.exists(), "it was waited for");
+}

@@ -22,6 +22,7 @@ mod file_leftovers;
 mod machine_code;
 mod monitors;
 mod page_faults;
+mod privileges;
 mod program_run;
 mod program_turns;
 mod protocol;

@@ -13,4 +13,5 @@ pub mod page;
 pub mod ph;
 pub mod run;
 pub mod sections;
+pub mod self_check;
 pub mod study;

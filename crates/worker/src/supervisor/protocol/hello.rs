@@ -18,7 +18,7 @@ use crate::engine::events::survey::survey;
 use crate::facts::{self, Roots, counter_files};
 use crate::kernel::cpu::affinity;
 use crate::kernel::probe::perf::are_counters_replaced;
-use crate::kernel::process::{self, libc_version};
+use crate::kernel::process::{self, libc_version, privileges};
 use crate::kernel::time::clock;
 use crate::kernel::{counter, syscall};
 
@@ -32,6 +32,7 @@ pub(crate) fn hello(scratch: Option<&Path>) -> Hello {
     }
     let mut facts = facts::gather(&roots);
     facts.counters = counter_survey(&roots, &facts);
+    facts.security.worker_capabilities = privileges::of_plain_worker();
     Hello {
         protocol: PROTOCOL,
         catalog_hash: hash::content(&catalog_json()),

@@ -144,7 +144,8 @@ fn needs(definition: &Definition) -> Vec<String> {
             Requirement::WallTime => "wall-clock time".to_owned(),
             Requirement::IoUring => "io_uring, available and allowed".to_owned(),
             Requirement::Resource(what) => what.to_string(),
-            Requirement::Undefined(_) => return None,
+            // It is no condition: without it the case says what is missing.
+            Requirement::Capability(_) | Requirement::Undefined(_) => return None,
         };
         Some(format!("{what}{}", condition(&need.when)))
     });
