@@ -7,7 +7,7 @@ export OSCOST_WORKER := $(CURDIR)/target/release/oscost-worker
 EBPF = $(shell scripts/features.sh)
 FEATURES = oscost/fault-injection,$(EBPF)
 
-.PHONY: run build worker check test lint unit golden test-live bench asm-check docs book picture studies fuzz clean browser hosts ph readers vm
+.PHONY: run build worker check test lint unit golden test-live bench asm-check docs book picture studies fuzz attacks clean browser hosts ph readers vm
 
 run: build
 	target/release/oscost run
@@ -80,6 +80,10 @@ picture: worker
 
 fuzz:
 	scripts/fuzz.sh
+# All attacks, with a line for each. Most of them take root; the machine must be free of other runs.
+attacks: worker
+	scripts/install.sh cc hosts ph vm
+	scripts/attacks.sh "$(FEATURES)"
 
 clean:
 	cargo clean

@@ -1,7 +1,6 @@
 //! Refusals, help, generated texts, and the stream that each is written to.
 
-use std::fs::{self, File};
-use std::process::Stdio;
+use std::fs;
 
 use oscost_model::definition::{Catalog, Definition};
 use serde_json::Value;
@@ -327,91 +326,6 @@ fn piped_output_has_no_colours() {
         no_escape(Ran::of(command.env("NO_COLOR", "1").env("TERM", "xterm-256color")), "NO_COLOR");
     }
     no_escape(sandbox.fake("all-outcomes", &["syscall"]), "run");
-}
-
-#[test]
-fn a_closed_pipe_ends_as_by_its_signal_and_is_no_error() {
-    let sandbox = Sandbox::new();
-    let scenario = format!("fake:{}", crate::common::scenario_file("measured").display());
-    for arguments in [
-        &["schema"][..],
-        &["list"],
-        &["man"],
-        &["completions", "bash"],
-        &["run", "--at", &scenario],
-        &["machine", "--at", &scenario],
-        &["doctor", "--at", &scenario, "--json"],
-    ] {
-        let (reader, writer) = std::io::pipe().unwrap();
-        drop(reader);
-        let mut command = sandbox.command(arguments);
-        let child = command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
-        drop(command); // It holds an end of the pipe as well.
-        let output = child.wait_with_output().unwrap();
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(141), "{arguments:?}: {stderr}");
-        assert!(!stderr.contains("error"), "{arguments:?}: {stderr}");
-    }
-    // What was measured is kept first.
-    assert!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout.contains("getppid"));
-}
-
-#[test]
-fn a_lost_standard_error_changes_no_status() {
-    let sandbox = Sandbox::new();
-    let scenario = format!("fake:{}", crate::common::scenario_file("measured").display());
-    let run = ["run", "--at", &scenario];
-    for (arguments, status) in [(&run[..], 0), (&["runs", "delete", "last"], 0), (&["oops"], 2)] {
-        let full = fs::File::options().write(true).open("/dev/full").unwrap();
-        let ended = sandbox.command(arguments).stdout(Stdio::null()).stderr(full).status().unwrap();
-        assert_eq!(ended.code(), Some(status), "{arguments:?}");
-    }
-    let (reader, closed) = std::io::pipe().unwrap();
-    drop(reader);
-    let ended = sandbox.command(&run).stdout(Stdio::null()).stderr(closed).status().unwrap();
-    assert_eq!(ended.code(), Some(0));
-}
-
-#[test]
-fn standard_output_by_its_name_is_written_where_it_goes() {
-    let sandbox = Sandbox::new();
-    let scenario = format!("fake:{}", crate::common::scenario_file("measured").display());
-    let path = sandbox.file("out.json");
-    let file = fs::File::create(&path).unwrap();
-    let arguments = ["run", "--at", &scenario, "--no-store", "--json", "/dev/stdout"];
-    let ended = sandbox.command(&arguments).stdout(file).stderr(Stdio::null()).status().unwrap();
-    assert_eq!(ended.code(), Some(0));
-    let text = fs::read_to_string(&path).unwrap();
-    assert!(text.contains("\"schema\": \"oscost.run/1\"") && text.contains("getppid"), "{text}");
-    let link = fs::symlink_metadata("/dev/stdout").unwrap();
-    assert!(link.is_symlink(), "a link of the whole machine must not be replaced");
-}
-
-#[test]
-fn a_full_disk_at_stdout_is_an_error() {
-    let sandbox = Sandbox::new();
-    let scenario = format!("fake:{}", crate::common::scenario_file("measured").display());
-    for arguments in [
-        &["schema"][..],
-        &["list"],
-        &["machine", "--at", &scenario],
-        &["doctor", "--at", &scenario],
-        &["run", "--at", &scenario, "syscall"],
-    ] {
-        let full = File::options().write(true).open("/dev/full").unwrap();
-        let mut command = sandbox.command(arguments);
-        let child = command.stdout(full).stderr(Stdio::piped()).spawn().unwrap();
-        let output = child.wait_with_output().unwrap();
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(4), "{arguments:?}: {stderr}");
-        assert!(
-            stderr.contains("error: cannot write to standard output"),
-            "{arguments:?}: {stderr}"
-        );
-        assert!(stderr.contains("No space left on device"), "{arguments:?}: {stderr}");
-    }
-    // What was measured is not lost with the table.
-    assert!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout.contains("getppid"));
 }
 
 #[test]
