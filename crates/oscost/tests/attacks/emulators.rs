@@ -8,7 +8,7 @@ use oscost_model::seed::Seed;
 
 use crate::attack::{Attack, Effort, Outcome, make, number};
 use crate::common::{Ran, Sandbox};
-use crate::machines::{Kernel, emulator, in_own_network, spinning, spinning_target};
+use crate::machines::{Kernel, emulator, in_own_namespaces, spinning, spinning_target};
 use crate::oracles::{check_end, has_next_step};
 
 /// An emulator: its name, and its script. The file for events is `$events`.
@@ -51,7 +51,7 @@ const GETPPID: &str = "syscall/getppid:via=raw";
 /// Runs on a target under an emulator, which gets a second to boot.
 fn run_on(sandbox: &Sandbox, target: &str, emulator: Option<&str>, seconds: &str) -> Ran {
     let arguments = ["run", "--quick", "--at", target, GETPPID];
-    let mut command = in_own_network(sandbox, &arguments);
+    let mut command = in_own_namespaces(sandbox, &arguments);
     command.env("OSCOST_BOOT_SECONDS", seconds);
     if let Some(emulator) = emulator {
         command.env("OSCOST_QEMU", emulator);

@@ -16,7 +16,7 @@ use oscost_model::seed::Seed;
 use crate::attack::{Attack, Effort, Outcome, make, number};
 use crate::common::{PATIENCE, Ran, Sandbox, scenario_file, until};
 use crate::hosts::{Hosts, address};
-use crate::machines::{Kernel, in_own_network};
+use crate::machines::{Kernel, in_own_namespaces};
 use crate::oracles::{check_database, store_of};
 use crate::resources;
 
@@ -161,7 +161,7 @@ fn vm(count: u64, seed: &mut Seed) -> Outcome {
     let sandbox = Sandbox::new();
     let target = kernel.target("");
     let run =
-        |_: &mut Seed| in_own_network(&sandbox, &["run", "--quick", "--at", &target, GETPPID]);
+        |_: &mut Seed| in_own_namespaces(&sandbox, &["run", "--quick", "--at", &target, GETPPID]);
     in_sandbox(&sandbox, Duration::from_secs(12), run).kill(count, seed)
 }
 

@@ -6,6 +6,7 @@ use super::Sandbox;
 
 /// A sleeping process under treatments of the whole system and of its own; `None` if they cannot be
 /// applied.
+#[expect(clippy::print_stderr, reason = "a skipped test prints why")]
 pub(crate) fn sleeper(sandbox: &Sandbox, treatments: &str) -> Option<Child> {
     let arguments = ["treat", treatments, "--", "sh", "-c", "echo up; exec sleep 1000"];
     let plain = sandbox.command(&arguments);

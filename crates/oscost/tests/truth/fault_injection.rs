@@ -27,7 +27,7 @@ fn s21_detects_lost_counts_that_are_taken_for_zero() {
 
 #[test]
 fn s4_detects_pooled_batches() {
-    is_detected_by_few_runs(InjectedFault::PooledBatches, || checks::s4_hierarchy(300));
+    is_detected_by_few_runs(InjectedFault::PooledBatches, || checks::s4_hierarchy(400, &[0.05]));
 }
 
 #[test]

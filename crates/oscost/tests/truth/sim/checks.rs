@@ -140,9 +140,9 @@ pub(crate) fn s1_cold_start() -> CheckResult {
 }
 
 /// S4: processes that differ, six of them.
-pub(crate) fn s4_hierarchy(runs: usize) -> CheckResult {
+pub(crate) fn s4_hierarchy(runs: usize, between_sds: &[f64]) -> CheckResult {
     let mut texts = Vec::new();
-    for between_sd in [0.0, 0.005, 0.01, 0.02, 0.05] {
+    for &between_sd in between_sds {
         let truth = Truth { between_sd, loop_ns: 0.0, ..Truth::QUIET };
         let found = summarize(&SimulatedSubject::op(truth), Profile::Quick, TRUTH_IN_BATCH, runs);
         let good = found.coverage >= 0.93 && found.repetitions >= 6.0;
