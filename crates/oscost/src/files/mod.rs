@@ -3,6 +3,7 @@
 //! Purpose: where a user's cache and data are, how one process at a time changes them, how a file
 //! that the user names is read or written, and the null device. It must not know what is kept there.
 
+pub mod input_copy;
 pub mod input_file;
 pub mod lock;
 pub mod null_device;
