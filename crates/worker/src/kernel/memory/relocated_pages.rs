@@ -24,7 +24,8 @@ pub fn share() -> Result<(), Errno> {
     // SAFETY: the C library has made these pages readable and read-only before `main`; whatever is
     // in them stays mapped, and its bytes are copied by the kernel.
     file.write_all(unsafe { std::slice::from_raw_parts(start, pages.len()) })?;
-    let flags = MapFlags::PRIVATE | MapFlags::FIXED;
+    // All present, so that no op is the first to read one.
+    let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::POPULATE;
     // SAFETY: the kernel replaces the pages in one step. Their bytes are the same before and after,
     // and nothing writes to them: they were read-only.
     unsafe { mmap(start.cast(), pages.len(), ProtFlags::READ, flags, &file, 0) }?;
