@@ -435,6 +435,20 @@ fn one_command_of_several_that_fails_leaves_the_others_compared() {
 }
 
 #[test]
+fn a_command_may_fail_if_that_is_said_and_its_statuses_are_then_unknown() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("hyperfine.json");
+    let export = ["--export-hyperfine", file.to_str().unwrap()];
+    let run = ["run", "--quick", "--budget", "1", "--ignore-failure", "--json", "-"];
+    let command = ["--", "sh", "-c", "exit 3"];
+    let record = sandbox.oscost(&[&run[..], &export, &command].concat()).exits(0).json();
+    assert_eq!(row(&record, "workload/sh")["outcome"], "measured");
+    let read: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert!(read["results"][0]["exit_codes"].is_null(), "{read}");
+    sandbox.nothing_is_left();
+}
+
+#[test]
 fn a_program_that_fails_misses_something_or_takes_too_long_is_reported() {
     let sandbox = Sandbox::new();
     let run = ["run", "--at", "HERE", "--quick"];

@@ -174,3 +174,20 @@ pub(super) fn margin(found: RunRow<'_>) -> f64 {
         clock.zip(batch_ns.filter(|&ns| ns > 0.0)).map(|(clock, batch_ns)| clock.q_ns / batch_ns);
     margins::of_batches(of_batch)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_figure_of_a_program_has_the_margin_of_its_metric() {
+        let text = include_str!("../../../tests/store/run-1.json");
+        let run: Record = serde_json::from_str(text).unwrap();
+        let margin_of = |metric: Option<&str>| {
+            let row = Row { primary_metric: metric.map(str::to_owned), ..run.results[0].clone() };
+            margin(RunRow { run: &run, row: &row, index: 0 })
+        };
+        assert!(margin_of(None) >= 0.01);
+        assert_eq!([Some("real"), Some("cpu"), Some("speed")].map(margin_of), [0.005, 0.003, 0.01]);
+    }
+}
