@@ -43,5 +43,5 @@ pub(super) fn compare(catalog: &Catalog, worker: &mut WorkerSession<'_>) -> anyh
 }
 
 fn print_memory(name: &str, Memory { mappings, pages, page_table_kib }: Memory) {
-    println!("{name:<16}{mappings:>11}{pages:>15}{:>13}", format!("{page_table_kib} KiB"));
+    println!("{name:<16}{mappings:>11}{pages:>15}{page_table_kib:>9} KiB");
 }
