@@ -4,6 +4,7 @@
 //! time changes them, how a file that the user names is read or written, and the null device. It
 //! must not know what is kept there.
 
+pub mod input_copy;
 pub mod input_file;
 pub mod lock;
 pub mod null_device;

@@ -78,6 +78,12 @@ impl CountedEvents {
         CountingPlan { batches, sets, inherits, read_by: self.read_by }
     }
 
+    /// The workers that count the events of an arm in so many rounds of a comparison.
+    pub(crate) fn of_arm(&self, plan: &BatchPlan, rounds: u32) -> PlannedCounting {
+        let workers = (0..rounds).filter(|&round| self.is_compared(round)).count() as u32;
+        PlannedCounting { workers, plan: self.plan(plan, 0, false) }
+    }
+
     /// Whether a row is counted after its timed worker of a round.
     pub(super) fn is_due(&self, counting: &RowCounting, round: u32) -> bool {
         counting.is_due(round, self.is_requested)
@@ -88,20 +94,19 @@ impl CountedEvents {
         round < COMPARED_ROUNDS || self.is_requested
     }
 
-    /// The events that are counted over a program's process tree after its trial of a round; none
-    /// if no trial is due. A counted trial takes as long as a timed one, which a quick run has no
-    /// time for.
+    /// The events that are counted over a program's process tree after a timed trial; none if none
+    /// are due after so many opportunities. A counted trial takes as long as a timed one, which a
+    /// quick run has no time for.
     pub(super) fn of_trial(
         &self,
         counting: &RowCounting,
-        round: u32,
+        opportunity: u32,
         is_one_of_pair: bool,
     ) -> Vec<CounterEvent> {
-        // Short commands have many rounds between two counted trials.
-        let is_compared = is_one_of_pair && counting.workers() < COMPARED_ROUNDS;
+        let is_compared = is_one_of_pair && opportunity < COMPARED_ROUNDS;
         let is_due = match is_one_of_pair {
             true => is_compared,
-            false => counting.is_due(round, false),
+            false => counting.is_due(opportunity, false),
         };
         let is_due = is_due && !self.is_quick || self.is_requested;
         if !is_due || counting.is_given_up() {
@@ -112,6 +117,15 @@ impl CountedEvents {
         let inherits = true;
         self.sets_of(worker, inherits).into_iter().next().unwrap_or_default()
     }
+}
+
+/// The workers of an arm that count its events.
+#[derive(Clone, Debug)]
+pub(crate) struct PlannedCounting {
+    /// How many.
+    pub(crate) workers: u32,
+    /// The plan of each; where events are inherited, it has one set only.
+    pub(crate) plan: CountingPlan,
 }
 
 /// A plan of shorter batches that take as long as so many groups of the given one.
@@ -312,6 +326,17 @@ mod tests {
         assert_eq!(of(plan(500, 1)), (125, 4));
         let shots = BatchPlan { mode: Mode::S, ..plan(1, 201) };
         assert_eq!(of(shots), (1, 25));
+    }
+
+    #[test]
+    fn an_arm_is_counted_in_seven_rounds_or_in_all_if_that_is_requested() {
+        let plan = crate::run::rows::test_pilot::pilot(Mode::B, 500);
+        let counted = CountedEvents::new(&facts(true), false, true).unwrap();
+        let workers = |counted: &CountedEvents| counted.of_arm(&plan, 8).workers;
+        assert_eq!(workers(&counted), COMPARED_ROUNDS);
+        assert_eq!(workers(&CountedEvents { is_requested: true, ..counted.clone() }), 8);
+        assert_eq!(counted.of_arm(&plan, 3).workers, 3);
+        assert_eq!(counted.of_arm(&plan, 8).plan.sets.len(), 2);
     }
 
     #[test]

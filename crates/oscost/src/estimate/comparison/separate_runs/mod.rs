@@ -20,12 +20,13 @@ use self::reference_drift::ReferenceDrift;
 use super::comparability::{
     incomparable_reason, method_differences, not_claimable_reason, system_differences,
 };
+use super::margins::MIN_EFFECT;
 use super::rows::{
     RowKey, RowsByKey, RunRow, counts_instructions, has_flag, is_count, median, rows_by_key,
 };
 use super::run_comparison::{JudgedPair, RunComparison, Timing};
 use super::start_time::{distance_s, start_time};
-use super::verdict::{self, EffectEstimate, MIN_EFFECT, Side, neighbours};
+use super::verdict::{self, EffectEstimate, Side, neighbours};
 use super::work::{
     WorkEffect, WorkPair, decompose, judge_work, stored_sides, work_difference, work_effect,
 };
