@@ -14,3 +14,4 @@ pub mod ph;
 pub mod run;
 pub mod sections;
 pub mod study;
+pub mod words;
