@@ -64,15 +64,14 @@ pub(super) fn of(word: &Word, record: &Record) -> Option<String> {
     }
 }
 
+/// The last run, with when it began.
 fn run_text(record: &Record) -> String {
     format!("the last run ({} UTC)", minute(&record.started))
 }
 
+/// Whether something holds of the last run.
 fn whether(holds: bool, record: &Record) -> String {
-    match holds {
-        true => format!("{} is or has it", run_text(record)),
-        false => format!("{} is not, or has it not", run_text(record)),
-    }
+    format!("{}: {}", run_text(record), if holds { "yes" } else { "no" })
 }
 
 /// The first of some texts, and how many of all there are.
