@@ -64,7 +64,7 @@ studies: build
 golden: worker docs
 	UPDATE_GOLDEN=1 cargo test --locked -p oscost --test cli
 	git diff --stat
-# docs/catalog from the definitions, the columns in EXPORTS.md, the help in CLI.md.
+# docs/catalog from the definitions, the columns in EXPORTS.md, the help in CLI.md, the glossary.
 docs:
 	UPDATE_GOLDEN=1 cargo test --locked -p oscost --test catalog_pages --test documents
 

@@ -1,12 +1,14 @@
 //! Judges facts: the causes of noise on a machine, what limits oscost on it, and the figures with
 //! which its own can be compared.
 //!
-//! Purpose: findings about a machine from its facts and from the activity on it. It must not know
-//! about anything that was measured.
+//! Purpose: findings about a machine from its facts and from the activity on it; the words that
+//! oscost prints; the grade of a run by its flags and conditions. It must not know about any figure.
 
 pub mod classes;
 pub mod doctor;
 pub mod self_check;
+pub mod trust;
+pub mod words;
 
 use oscost_model::facts::{Bound, Facts};
 

@@ -227,6 +227,14 @@ pub enum FindError {
         /// The newest of them, at most five.
         newest: Vec<Listing>,
     },
+    /// No run has the label.
+    #[error("no run has the label `{label}`{}", label_hint(labels))]
+    UnknownLabel {
+        /// The label.
+        label: String,
+        /// The labels of the newest runs that have one, at most five.
+        labels: Vec<String>,
+    },
     /// The store could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -254,6 +262,17 @@ fn list_of_runs(words: &str, runs: &[Listing]) -> String {
         .unwrap_or(MAX_ID_CHARS);
     let ids: Vec<&str> = runs.iter().map(|run| beginning(&run.id, length)).collect();
     format!("; {words} {}", ids.join(", "))
+}
+
+/// The next step of a user who named a label that no run has.
+fn label_hint(labels: &[String]) -> String {
+    match labels {
+        [] => "\n  hint: `oscost run --label TEXT` gives a run a label; none has one".to_owned(),
+        labels => {
+            let names: Vec<String> = labels.iter().map(|label| format!("`@{label}`")).collect();
+            format!("\n  hint: the newest labels are {}", names.join(", "))
+        }
+    }
 }
 
 /// The next step of a user who named a run wrongly.

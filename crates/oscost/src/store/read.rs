@@ -29,13 +29,17 @@ impl Store {
     }
 
     /// The id of the run that `name` identifies: an id, a unique prefix of one, `last` for the run
-    /// that started last, or `last~N` for the run that started N runs before that.
+    /// that started last, `last~N` for the run that started N runs before that, or `@LABEL` for the
+    /// newest run with that label.
     pub fn find(&self, name: &str) -> Result<String, FindError> {
         let mut runs = self.list()?;
         if let Some(back) = before_last(name)
             && back < runs.len()
         {
             return Ok(runs.swap_remove(back).id);
+        }
+        if let Some(label) = name.strip_prefix('@') {
+            return with_label(runs, label);
         }
         let prefix = name.to_ascii_lowercase();
         let matches = |run: &&Listing| !prefix.is_empty() && run.id.starts_with(&prefix);
@@ -57,6 +61,20 @@ impl Store {
     pub fn load(&self, id: &str) -> Result<StoredRun, StoreError> {
         load(&self.conn, id).map_err(|cause| self.error(format!("read run {id} from"), cause))
     }
+}
+
+/// The id of the newest of these runs, the newest first, that has this label.
+fn with_label(runs: Vec<Listing>, label: &str) -> Result<String, FindError> {
+    if let Some(run) = runs.iter().find(|run| run.label.as_deref() == Some(label)) {
+        return Ok(run.id.clone());
+    }
+    let mut labels: Vec<String> = Vec::new();
+    for other in runs.into_iter().filter_map(|run| run.label) {
+        if labels.len() < MAX_NAMED_RUNS && !labels.contains(&other) {
+            labels.push(other);
+        }
+    }
+    Err(FindError::UnknownLabel { label: label.to_owned(), labels })
 }
 
 /// N of `last~N`, 0 of `last`; `None` of another name.

@@ -97,7 +97,11 @@ fn runs_are_listed_newest_first_and_named_by_the_beginning_of_their_ids() {
         sandbox.fake("measured", &["syscall/getppid", "--label", label]).exits(0);
     }
     let list = sandbox.oscost(&["runs", "list"]).exits(0).stdout;
-    let lines: Vec<&str> = list.lines().collect();
+    let (heading, lines) = list.split_once('\n').unwrap();
+    for title in ["run", "started", "took", "trust", "label", "command"] {
+        assert!(heading.split_whitespace().any(|it| it == title), "`{title}` is not in {heading}");
+    }
+    let lines: Vec<&str> = lines.lines().collect();
     assert_eq!(lines.len(), 3, "{list}");
     for (line, label) in lines.iter().zip(["third", "second", "first"]) {
         assert!(line.contains(label) && line.chars().count() <= 80, "{list}");
@@ -115,6 +119,52 @@ fn runs_are_listed_newest_first_and_named_by_the_beginning_of_their_ids() {
         .exits(2)
         .no_data()
         .stderr_contains("there is no run `zzz`");
+}
+
+#[test]
+fn a_run_is_found_by_its_label_and_of_several_the_newest() {
+    let sandbox = Sandbox::new();
+    for label in ["before", "after", "after"] {
+        sandbox.fake("measured", &["syscall/getppid", "--label", label]).exits(0);
+    }
+    let newest = last_id(&sandbox);
+    let shown = |name: &str| sandbox.oscost(&["runs", "show", name, "--json", "-"]);
+    assert_eq!(shown("@after").exits(0).json()["id"], newest.as_str());
+    assert_eq!(shown("@before").exits(0).json()["label"], "before");
+    let unknown = shown("@later").exits(2).no_data();
+    let unknown = unknown.stderr_contains("no run has the label `later`");
+    unknown.stderr_contains("hint: the newest labels are `@after`, `@before`");
+    sandbox.oscost(&["compare", "@before", "@after"]).exits(0);
+}
+
+#[test]
+fn the_list_of_runs_as_json_has_their_times_and_grades() {
+    let sandbox = Sandbox::new();
+    let empty = sandbox.oscost(&["runs", "list", "--json"]).exits(0).json();
+    assert_eq!(empty["schema"], "oscost.runs/1");
+    assert_eq!(empty["runs"].as_array().map(Vec::len), Some(0));
+    sandbox.fake("measured", &[ASKED, &["--label", "quiet"]].concat()).exits(0);
+    sandbox.fake("very-noisy", &[ASKED, &["--label", "noisy"]].concat()).exits(0);
+    let list = sandbox.oscost(&["runs", "list", "--json"]).exits(0).json();
+    let [noisy, quiet] = &list["runs"].as_array().unwrap()[..] else { panic!("{list}") };
+    assert_eq!((noisy["label"].as_str(), noisy["trust"].as_str()), (Some("noisy"), Some("poor")));
+    let reasons = noisy["trust_reasons"].as_array().unwrap();
+    assert!(reasons.iter().any(|it| it.as_str().unwrap().contains("very noisy")), "{noisy}");
+    assert!(["good", "fair"].contains(&quiet["trust"].as_str().unwrap()), "{quiet}");
+    let holds = |key: &str| quiet[key].as_bool() == Some(true);
+    assert!(holds("complete") && holds("has_raw_batches"), "{quiet}");
+    assert!(quiet["duration_s"].is_number() && quiet["id"].is_string(), "{quiet}");
+}
+
+#[test]
+fn a_quiet_run_says_nothing_but_notes() {
+    // Two stores: intervals depend on earlier runs.
+    let loud = Sandbox::new().fake("measured", ASKED).exits(0);
+    let quiet = Sandbox::new().fake("measured", &[ASKED, &["-q"]].concat()).exits(0);
+    assert_eq!(quiet.stdout, loud.stdout);
+    assert!(loud.stderr.contains("kept as ") && !quiet.stderr.contains("kept as "));
+    let is_note = |line: &str| line.starts_with("note: ");
+    assert!(quiet.stderr.lines().all(is_note), "{}", quiet.stderr);
 }
 
 #[test]

@@ -101,6 +101,74 @@ fn options_that_make_no_sense_are_refused() {
     refused(&["runs"], &["list", "show", "delete", "export", "import"]);
 }
 
+/// What people type who do not know oscost, and a part of the sentence that helps.
+const WRONG_INPUTS: &[(&[&str], &str)] = &[
+    (&["show"], "did you mean 'oscost runs show'"),
+    (&["prune"], "did you mean 'oscost runs prune'?"),
+    (&["diff"], "did you mean 'oscost compare BASE NEW'?"),
+    (&["bench"], "did you mean 'oscost run'?"),
+    (&["ls"], "did you mean 'oscost list'?"),
+    (&["search", "fork"], "did you mean 'oscost list -k TEXT'?"),
+    (&["getppid"], "'oscost run getppid'"),
+    (&["timer"], "'oscost explain timer'"),
+    (&["NOT_CONVERGED"], "'oscost explain NOT_CONVERGED'"),
+    (&["comapre"], "'compare'"),
+    (&["runs", "shwo"], "'show'"),
+    (&["runs"], "import"),
+    (&["list", "--quick"], "'--quick' is an option of 'oscost run'"),
+    (&["explain", "getppid", "--json", "-"], "'--json' is an option of"),
+    (&["run", "--precison", "1"], "'--precision'"),
+    (&["run", "--precision", "0"], "above 0"),
+    (&["run", "--budget", "soon"], "above 0"),
+    (&["run", "--quick", "--thorough"], "cannot be used with"),
+    (&["run", "--cpu", "first"], "--cpu"),
+    (&["run", "--label", "two\nlines"], "one line"),
+    (&["run", "-o", "run.txt"], "must end in one of .html"),
+    (&["run", "--csv", "/no/such/folder/x.csv"], "make the folder"),
+    (&["run", "syscall/getpppid"], "`syscall/getppid`"),
+    (&["run", "sycall"], "`syscall`"),
+    (&["run", "SYSCALL"], "`syscall`"),
+    (&["run", "round-trip"], "`round-trip` names"),
+    (&["run", "syscall/getppid:via=magic"], "`via` may be `raw`"),
+    (&["run", "syscall/getppid:size=1"], "it has `via`"),
+    (&["run", "timer/nothing:size=1"], "it has no axes"),
+    (&["run", "syscall/getppid:via"], "`axis=a|b` selects two points"),
+    (&["run", "pipe/round-trip:size=64kb"], "`size` may be"),
+    (&["run", "syscall/{getppid,getpid"], "`{a,b}` stands for two names"),
+    (&["run", "--at", "nowhere"], "`local`"),
+    (&["run", "--at", ""], "the target is empty"),
+    (&["run", "--at", "ssh:"], "hosts are `ssh:[user@]HOST`"),
+    (&["run", "--at", "nice=50+sud@local"], "`nice=50`"),
+    (&["explain", "NOT_CONVERGD"], "`NOT_CONVERGED`"),
+    (&["explain", "spraed"], "`spread`"),
+    (&["explain", "--precison"], "`--precision`"),
+    (&["explain", "peer_cqu"], "`peer_cpu`"),
+    (&["explain", "round-trip"], "`pipe/round-trip`"),
+    (&["explain", "zzzzzzzzz"], "`oscost list -k TEXT` searches benchmarks"),
+    (&["list", "zzzzzz"], "`oscost list` lists all of them"),
+    (&["list", "-k", "zzzzzzz"], "`zzzzzzz` is in no name"),
+    (&["list", "--calls", "opennat"], "`openat`"),
+    (&["runs", "show", "zzz"], "`oscost run` measures one"),
+    (&["runs", "show", "@before"], "`oscost run --label TEXT` gives a run a label"),
+    (&["man", "nonsense"], "`oscost --help` lists the subcommands"),
+    (&["completions", "tcsh"], "bash"),
+    (&["predict", "syscall/getppid:via=raw", "120"], "write one of ns, us, ms"),
+];
+
+#[test]
+fn each_of_forty_wrong_inputs_is_answered_with_a_sentence_that_helps() {
+    assert!(WRONG_INPUTS.len() >= 40);
+    let sandbox = Sandbox::new();
+    for (arguments, words) in WRONG_INPUTS {
+        let ran = sandbox.oscost(arguments).no_data();
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(words), "{arguments:?}: `{words}` is not in:\n{}", ran.stderr);
+        // Advice of the parser of arguments that would measure the option as a command.
+        assert!(!ran.stderr.contains("as a value, use"), "{arguments:?}: {}", ran.stderr);
+    }
+    sandbox.nothing_is_left();
+}
+
 #[test]
 fn help_names_every_verb_has_examples_and_fits_into_eighty_columns() {
     let sandbox = Sandbox::new();
@@ -256,6 +324,58 @@ fn explain_prefers_an_older_figure_with_an_interval_to_one_of_an_interrupted_run
     let sure = here(&sure);
     assert!(sure.contains("last figure: 2") || sure.contains("last figure: 1"), "200 ns: {sure}");
     assert!(sure.contains(" ns ("), "{sure}");
+}
+
+#[test]
+fn explain_of_a_word_shows_the_rows_of_the_last_run_that_have_it() {
+    let sandbox = Sandbox::new();
+    let explain = |word: &str| {
+        let text = sandbox.oscost(&["explain", word]).exits(0).stdout;
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let before = explain("light");
+    assert!(before.starts_with("light: class of a cost"), "{before}");
+    assert!(!before.contains("the last run"), "no run is kept: {before}");
+    assert!(!sandbox.folder("data").join("oscost").exists(), "a store was made for nothing");
+    sandbox.fake("measured", &["syscall/getppid"]).exits(0);
+    let outcome = explain("measured");
+    assert!(outcome.contains("rows of the last run"), "{outcome}");
+    assert!(outcome.contains("syscall/getppid:via=raw"), "{outcome}");
+    assert!(explain("VOID").starts_with("VOID: flag of a comparison"));
+    assert!(explain("WORKER_LOST").contains("no row of the last run"));
+    let column = explain("per op");
+    assert!(column.contains("in the last run (") && column.contains("getppid"), "{column}");
+    // A word in several places has all its meanings, and an option is found by either name.
+    let verdict = explain("verdict");
+    for part in ["verdict: column of a table", "key of the record", "comparisons[].verdict"] {
+        assert!(verdict.contains(part), "`{part}` is not in {verdict}");
+    }
+    for option in ["precision", "--precision"] {
+        let text = explain(option);
+        assert!(text.contains("--precision PCT: option of the command line"), "{text}");
+    }
+    assert!(explain("peer_cpu=other").starts_with("other: value of the axis `peer_cpu`"));
+    assert!(explain("sunos-1999").contains("oscost study show sunos-1999"));
+}
+
+#[test]
+fn explain_shows_a_benchmark_before_a_word_of_the_same_name() {
+    let text = Sandbox::new().oscost(&["explain", "timer"]).exits(0).stdout;
+    let benchmark = text.find("timer/nothing\n").unwrap();
+    let word = text.find("timer: column of a table\n").unwrap();
+    assert!(benchmark < word, "{text}");
+}
+
+#[test]
+fn list_searches_names_questions_and_calls_and_names_axes_on_request() {
+    let sandbox = Sandbox::new();
+    let list =
+        |arguments: &[&str]| sandbox.oscost(&[&["list"], arguments].concat()).exits(0).stdout;
+    assert!(list(&["-k", "fork"]).contains("process/fork-exit"));
+    let opening = list(&["--calls", "openat"]);
+    assert!(opening.contains("syscall/open-close") && !opening.contains("syscall/getppid"));
+    assert!(list(&["-v", "pipe"]).contains("axes: "));
+    assert!(list(&[]).starts_with("family "));
 }
 
 #[test]

@@ -15,3 +15,4 @@ pub mod run;
 pub mod sections;
 pub mod self_check;
 pub mod study;
+pub mod words;
