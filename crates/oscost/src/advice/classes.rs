@@ -170,7 +170,10 @@ mod tests {
         let words = "cpu GenuineIntel 6/85/? Some CPU, cpus 4, hypervisor kvm, clocksource tsc";
         assert_eq!(one, words);
         assert_eq!(processor(&one).as_deref(), Some("Some CPU"));
-        assert_eq!(processor("arch x, cpu Vendor 6/85/7, cpus 2").as_deref(), Some("Vendor 6/85/7"));
+        assert_eq!(
+            processor("arch x, cpu Vendor 6/85/7, cpus 2").as_deref(),
+            Some("Vendor 6/85/7")
+        );
         assert_eq!(processor("arch x86_64, cpus 2"), None);
         let not = |change: &dyn Fn(&mut Facts)| difference(&one, &machine(change)).is_some();
         assert!(!not(&|facts| facts.cpu.microcode = Some("0x2".to_owned())));

@@ -68,7 +68,8 @@ pub(super) fn explain(
     }
     let mut written = false;
     if let Some(kind) = treatment {
-        output.write(&report::terminal(&report::treatments::explanation(&self::treatment(kind))))?;
+        output
+            .write(&report::terminal(&report::treatments::explanation(&self::treatment(kind))))?;
         written = true;
     }
     if let Some(benchmarks) = benchmarks {

@@ -172,18 +172,8 @@ pub(super) const WORDS: &[Word] = &[
         range: "insn/op",
         ..COLUMN
     },
-    Word {
-        word: "cycles",
-        means: "cycles of the core per op",
-        range: "cycle/op",
-        ..COLUMN
-    },
-    Word {
-        word: "branch misses",
-        means: "mispredicted branches per op",
-        range: "1/op",
-        ..COLUMN
-    },
+    Word { word: "cycles", means: "cycles of the core per op", range: "cycle/op", ..COLUMN },
+    Word { word: "branch misses", means: "mispredicted branches per op", range: "1/op", ..COLUMN },
     Word {
         word: "L1D misses",
         means: "misses of the first data cache per op",
@@ -196,12 +186,7 @@ pub(super) const WORDS: &[Word] = &[
         range: "1/op",
         ..COLUMN
     },
-    Word {
-        word: "LLC misses",
-        means: "misses of the last cache per op",
-        range: "1/op",
-        ..COLUMN
-    },
+    Word { word: "LLC misses", means: "misses of the last cache per op", range: "1/op", ..COLUMN },
     Word {
         word: "dTLB misses",
         means: "translations of data addresses that were not cached, per op",
@@ -226,36 +211,11 @@ pub(super) const WORDS: &[Word] = &[
         range: "ns",
         ..COLUMN
     },
-    Word {
-        word: "faults",
-        means: "page faults per op",
-        range: "1/op",
-        ..COLUMN
-    },
-    Word {
-        word: "switches",
-        means: "switches to another task per op",
-        range: "1/op",
-        ..COLUMN
-    },
-    Word {
-        word: "moves",
-        means: "moves to another CPU per op",
-        range: "1/op",
-        ..COLUMN
-    },
-    Word {
-        word: "median",
-        means: "the median over the trials of a program",
-        range: "s",
-        ..COLUMN
-    },
-    Word {
-        word: "user",
-        means: "CPU time of a trial in user mode",
-        range: "s",
-        ..COLUMN
-    },
+    Word { word: "faults", means: "page faults per op", range: "1/op", ..COLUMN },
+    Word { word: "switches", means: "switches to another task per op", range: "1/op", ..COLUMN },
+    Word { word: "moves", means: "moves to another CPU per op", range: "1/op", ..COLUMN },
+    Word { word: "median", means: "the median over the trials of a program", range: "s", ..COLUMN },
+    Word { word: "user", means: "CPU time of a trial in user mode", range: "s", ..COLUMN },
     Word {
         word: "system",
         means: "CPU time of a trial in the kernel; of a published figure, its machine",
@@ -275,11 +235,7 @@ pub(super) const WORDS: &[Word] = &[
         action: "`oscost predict --help`.",
         ..COLUMN
     },
-    Word {
-        word: "measured",
-        means: "the figure that was measured",
-        ..COLUMN
-    },
+    Word { word: "measured", means: "the figure that was measured", ..COLUMN },
     Word {
         word: "verdict",
         means: "what the interval says of a difference, a claim or a prediction",
@@ -292,23 +248,14 @@ pub(super) const WORDS: &[Word] = &[
         means: "the range of costs of a group: rows close together and far from the rest",
         ..COLUMN
     },
-    Word {
-        word: "rows",
-        means: "the rows of a group of costs",
-        ..COLUMN
-    },
+    Word { word: "rows", means: "the rows of a group of costs", ..COLUMN },
     Word {
         word: "timer",
         means: "a clock or a counter that a program can read",
         action: "`oscost run timer` measures all of them.",
         ..COLUMN
     },
-    Word {
-        word: "cost",
-        means: "what one read of the timer costs",
-        range: "ns",
-        ..COLUMN
-    },
+    Word { word: "cost", means: "what one read of the timer costs", range: "ns", ..COLUMN },
     Word {
         word: "declared resolution",
         means: "the step that clock_getres(2) states",
@@ -393,11 +340,7 @@ pub(super) const WORDS: &[Word] = &[
         range: "the unit of the figure",
         ..COLUMN
     },
-    Word {
-        word: "new",
-        means: "what is compared with the base",
-        ..COLUMN
-    },
+    Word { word: "new", means: "what is compared with the base", ..COLUMN },
     Word {
         word: "ratio",
         means: "new over base, of pairs that were measured side by side",
@@ -454,9 +397,5 @@ pub(super) const WORDS: &[Word] = &[
         range: "6 and more for a verdict",
         ..COLUMN
     },
-    Word {
-        word: "why",
-        means: "why there is no verdict, or what explains the change",
-        ..COLUMN
-    },
+    Word { word: "why", means: "why there is no verdict, or what explains the change", ..COLUMN },
 ];

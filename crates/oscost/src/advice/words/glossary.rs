@@ -20,11 +20,7 @@ pub(super) const WORDS: &[Word] = &[
         means: "of a treatment: done to one process and what it starts",
         ..TERM
     },
-    Word {
-        word: "arm",
-        means: "one side within a worker: fork twins have two or three",
-        ..TERM
-    },
+    Word { word: "arm", means: "one side within a worker: fork twins have two or three", ..TERM },
     Word {
         word: "attached",
         means: "of a treatment: done to the whole system while something is measured",
@@ -35,42 +31,18 @@ pub(super) const WORDS: &[Word] = &[
         means: "a parameter of a benchmark, such as `size`; its values are points",
         ..TERM
     },
-    Word {
-        word: "base, new",
-        means: "the two sides of a comparison",
-        ..TERM
-    },
-    Word {
-        word: "batch",
-        means: "some ops timed together between two clock reads",
-        ..TERM
-    },
-    Word {
-        word: "benchmark",
-        means: "one question about the system: `family/kebab-name`",
-        ..TERM
-    },
-    Word {
-        word: "break",
-        means: "where a curve jumps or changes its slope",
-        ..TERM
-    },
+    Word { word: "base, new", means: "the two sides of a comparison", ..TERM },
+    Word { word: "batch", means: "some ops timed together between two clock reads", ..TERM },
+    Word { word: "benchmark", means: "one question about the system: `family/kebab-name`", ..TERM },
+    Word { word: "break", means: "where a curve jumps or changes its slope", ..TERM },
     Word {
         word: "case",
         means: "a benchmark with one point on each axis: \
                 `pipe/round-trip:by=pipe,size=64,peer_cpu=same`",
         ..TERM
     },
-    Word {
-        word: "catalog",
-        means: "all definitions of the worker, as data",
-        ..TERM
-    },
-    Word {
-        word: "claim",
-        means: "a study's statement about its figures, with a verdict",
-        ..TERM
-    },
+    Word { word: "catalog", means: "all definitions of the worker, as data", ..TERM },
+    Word { word: "claim", means: "a study's statement about its figures, with a verdict", ..TERM },
     Word {
         word: "class",
         means: "of a cost: `user`, `vdso`, `light`, `heavy`, `blocking`; of a run: `quiet` (below \
@@ -97,11 +69,7 @@ pub(super) const WORDS: &[Word] = &[
         means: "the number from which one of two curves is the cheaper one",
         ..TERM
     },
-    Word {
-        word: "curve",
-        means: "rows that differ in one number alone",
-        ..TERM
-    },
+    Word { word: "curve", means: "rows that differ in one number alone", ..TERM },
     Word {
         word: "default point",
         means: "a point of an axis that is measured if none is selected",
@@ -127,11 +95,7 @@ pub(super) const WORDS: &[Word] = &[
         means: "the benchmarks before the slash: `timer`, `syscall`, `switch`, ...",
         ..TERM
     },
-    Word {
-        word: "floor",
-        means: "the sum of the primitives in an op, from the same run",
-        ..TERM
-    },
+    Word { word: "floor", means: "the sum of the primitives in an op, from the same run", ..TERM },
     Word {
         word: "fork twins",
         means: "two processes of one parent, one of them treated, timed in alternation",
@@ -162,11 +126,7 @@ pub(super) const WORDS: &[Word] = &[
         means: "the events of a run in order; the record is derived from it",
         ..TERM
     },
-    Word {
-        word: "lost time",
-        means: "when a worker was ready to run but had no CPU",
-        ..TERM
-    },
+    Word { word: "lost time", means: "when a worker was ready to run but had no CPU", ..TERM },
     Word {
         word: "margin",
         means: "the smallest difference for a verdict: 1 %, or two clock steps in a batch",
@@ -198,11 +158,7 @@ pub(super) const WORDS: &[Word] = &[
         means: "two sides of a case measured together once: one ratio of a comparison",
         ..TERM
     },
-    Word {
-        word: "peer",
-        means: "the process or machine at a benchmark's other end",
-        ..TERM
-    },
+    Word { word: "peer", means: "the process or machine at a benchmark's other end", ..TERM },
     Word {
         word: "pilot",
         means: "a case's first worker; finds mode, iterations and batch length for the others",
@@ -219,11 +175,7 @@ pub(super) const WORDS: &[Word] = &[
                 selected",
         ..TERM
     },
-    Word {
-        word: "primitive",
-        means: "a case that a floor consists of",
-        ..TERM
-    },
+    Word { word: "primitive", means: "a case that a floor consists of", ..TERM },
     Word {
         word: "probe",
         means: "a spin on a CPU that looks for gaps between clock reads",
@@ -235,11 +187,7 @@ pub(super) const WORDS: &[Word] = &[
                 (`switch/quantum`)",
         ..TERM
     },
-    Word {
-        word: "record",
-        means: "a run as one JSON document, `oscost.run/1`",
-        ..TERM
-    },
+    Word { word: "record", means: "a run as one JSON document, `oscost.run/1`", ..TERM },
     Word {
         word: "reference case",
         means: "a case measured before, in every round and after, to show drift of the run",
@@ -260,11 +208,7 @@ pub(super) const WORDS: &[Word] = &[
         means: "a pass over the rows that need workers, in fresh random order",
         ..TERM
     },
-    Word {
-        word: "row",
-        means: "a case at a target in a run",
-        ..TERM
-    },
+    Word { word: "row", means: "a case at a target in a run", ..TERM },
     Word {
         word: "selector",
         means: "text that chooses cases: a family, an id, a case or a glob",
@@ -285,11 +229,7 @@ pub(super) const WORDS: &[Word] = &[
         means: "`oscost-worker supervise`: starts a process per job and cleans up",
         ..TERM
     },
-    Word {
-        word: "target",
-        means: "treatments on a host: `seccomp=docker@ssh:db1`",
-        ..TERM
-    },
+    Word { word: "target", means: "treatments on a host: `seccomp=docker@ssh:db1`", ..TERM },
     Word {
         word: "treatment",
         means: "what is done to the measured process or its system: `seccomp=docker`, `ptrace`",
@@ -300,11 +240,7 @@ pub(super) const WORDS: &[Word] = &[
         means: "`slower`, `faster`, `equivalent` or `inconclusive`, about two estimates",
         ..TERM
     },
-    Word {
-        word: "worker",
-        means: "the small, fresh process that measures a case once",
-        ..TERM
-    },
+    Word { word: "worker", means: "the small, fresh process that measures a case once", ..TERM },
     Word {
         word: "workload",
         means: "a whole program as the subject, with its preparation",

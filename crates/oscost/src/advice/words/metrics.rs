@@ -95,12 +95,7 @@ pub(super) const WORDS: &[Word] = &[
         range: "insn/op",
         ..METRIC
     },
-    Word {
-        word: "cycles",
-        means: "cycles of the core per op",
-        range: "cycle/op",
-        ..METRIC
-    },
+    Word { word: "cycles", means: "cycles of the core per op", range: "cycle/op", ..METRIC },
     Word {
         word: "cpi",
         means: "cycles of the core per instruction",
@@ -119,12 +114,7 @@ pub(super) const WORDS: &[Word] = &[
         range: "cycle/op",
         ..METRIC
     },
-    Word {
-        word: "branch_misses",
-        means: "mispredicted branches per op",
-        range: "1/op",
-        ..METRIC
-    },
+    Word { word: "branch_misses", means: "mispredicted branches per op", range: "1/op", ..METRIC },
     Word {
         word: "l1d_misses",
         means: "misses of the first data cache per op",
@@ -173,10 +163,5 @@ pub(super) const WORDS: &[Word] = &[
         range: "1/op",
         ..METRIC
     },
-    Word {
-        word: "migrations",
-        means: "moves to another CPU per op",
-        range: "1/op",
-        ..METRIC
-    },
+    Word { word: "migrations", means: "moves to another CPU per op", range: "1/op", ..METRIC },
 ];

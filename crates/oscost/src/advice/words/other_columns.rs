@@ -38,27 +38,10 @@ pub(super) const WORDS: &[Word] = &[
         source: "docs/explanation/METHOD.md, section 15",
         ..COLUMN
     },
-    Word {
-        word: "was",
-        means: "the figure before the change",
-        ..COLUMN
-    },
-    Word {
-        word: "times",
-        means: "new figure over the old one",
-        range: "1 is no change",
-        ..COLUMN
-    },
-    Word {
-        word: "from",
-        means: "the figure before the change",
-        ..COLUMN
-    },
-    Word {
-        word: "to",
-        means: "the figure after the change",
-        ..COLUMN
-    },
+    Word { word: "was", means: "the figure before the change", ..COLUMN },
+    Word { word: "times", means: "new figure over the old one", range: "1 is no change", ..COLUMN },
+    Word { word: "from", means: "the figure before the change", ..COLUMN },
+    Word { word: "to", means: "the figure after the change", ..COLUMN },
     Word {
         word: "last run before",
         means: "the last run with the old figure",
@@ -132,12 +115,7 @@ pub(super) const WORDS: &[Word] = &[
         source: "`oscost kernels --help`, docs/reference/PH.md",
         ..COLUMN
     },
-    Word {
-        word: "size",
-        means: "the bytes that it takes on the disk",
-        range: "B",
-        ..COLUMN
-    },
+    Word { word: "size", means: "the bytes that it takes on the disk", range: "B", ..COLUMN },
     Word {
         word: "treatment",
         means: "what can be done to a process or its system",
@@ -319,11 +297,7 @@ pub(super) const WORDS: &[Word] = &[
         source: "docs/reference/STUDY-FILES.md",
         ..COLUMN
     },
-    Word {
-        word: "runs",
-        means: "how many runs a figure here rests on",
-        ..COLUMN
-    },
+    Word { word: "runs", means: "how many runs a figure here rests on", ..COLUMN },
     Word {
         word: "run",
         means: "the beginning of the id of a run, as far as it is unique",

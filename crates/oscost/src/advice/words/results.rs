@@ -96,11 +96,7 @@ pub(super) const WORDS: &[Word] = &[
         action: "Measure again; `oscost doctor` names what disturbs.",
         ..TRUST
     },
-    Word {
-        word: "measured",
-        means: "the row has a figure",
-        ..OUTCOME
-    },
+    Word { word: "measured", means: "the row has a figure", ..OUTCOME },
     Word {
         word: "skipped",
         means: "the target lacks what the case needs; the reason is beside it",

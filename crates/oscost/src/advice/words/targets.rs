@@ -5,11 +5,7 @@ use super::word::{Kind, Word};
 const HOST: Word = Word::of(Kind::Host);
 
 pub(super) const WORDS: &[Word] = &[
-    Word {
-        word: "local",
-        means: "this machine; the default",
-        ..HOST
-    },
+    Word { word: "local", means: "this machine; the default", ..HOST },
     Word {
         word: "ssh:",
         means: "`ssh:[user@]HOST`: another machine, over one session of the ssh(1) of the system",

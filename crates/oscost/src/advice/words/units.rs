@@ -25,12 +25,7 @@ pub(super) const WORDS: &[Word] = &[
         matters: "More is better.",
         ..UNIT
     },
-    Word {
-        word: "s",
-        means: "seconds, of a whole program",
-        range: "above 0",
-        ..UNIT
-    },
+    Word { word: "s", means: "seconds, of a whole program", range: "above 0", ..UNIT },
     Word {
         word: "frame/s",
         means: "frames per second, read from the output of a program",
@@ -38,12 +33,7 @@ pub(super) const WORDS: &[Word] = &[
         matters: "More is better.",
         ..UNIT
     },
-    Word {
-        word: "B",
-        means: "bytes: of memory",
-        range: "whole numbers",
-        ..UNIT
-    },
+    Word { word: "B", means: "bytes: of memory", range: "whole numbers", ..UNIT },
     Word {
         word: "insn/op",
         means: "instructions per op, counted under an emulator or by the processor",

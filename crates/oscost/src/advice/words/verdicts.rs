@@ -36,11 +36,7 @@ pub(super) const WORDS: &[Word] = &[
         action: "Read what would have been detected (`mde_pct`); measure longer or more quietly.",
         ..VERDICT
     },
-    Word {
-        word: "holds",
-        means: "the claim is true here, by the whole interval",
-        ..CLAIM
-    },
+    Word { word: "holds", means: "the claim is true here, by the whole interval", ..CLAIM },
     Word {
         word: "does not hold",
         means: "the claim is not true here, by the whole interval",
@@ -94,11 +90,7 @@ pub(super) const WORDS: &[Word] = &[
         matters: "Both sides are the same process.",
         ..DESIGN
     },
-    Word {
-        word: "boots",
-        means: "two boots of one machine that were measured in turns",
-        ..DESIGN
-    },
+    Word { word: "boots", means: "two boots of one machine that were measured in turns", ..DESIGN },
     Word {
         word: "stored",
         means: "runs that did not alternate: between them the machine may have changed",
@@ -132,11 +124,7 @@ pub(super) const WORDS: &[Word] = &[
         matters: "A device, a lock or another task.",
         ..CAUSE
     },
-    Word {
-        word: "none",
-        means: "nothing changed that would need a cause",
-        ..CAUSE
-    },
+    Word { word: "none", means: "nothing changed that would need a cause", ..CAUSE },
     Word {
         word: "unknown",
         means: "what was counted does not explain the change",
@@ -160,16 +148,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "intervals are wider, or figures change from minute to minute",
         ..WEIGHT
     },
-    Word {
-        word: "limitation",
-        means: "something cannot be measured or observed here",
-        ..WEIGHT
-    },
-    Word {
-        word: "note",
-        means: "worth knowing when figures are compared",
-        ..WEIGHT
-    },
+    Word { word: "limitation", means: "something cannot be measured or observed here", ..WEIGHT },
+    Word { word: "note", means: "worth knowing when figures are compared", ..WEIGHT },
     Word {
         word: "wraps",
         means: "a program is started through it, as by strace(1) or nice(1)",

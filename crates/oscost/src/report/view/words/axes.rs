@@ -54,9 +54,8 @@ fn uses<'a>(catalog: &'a Catalog, is_it: &dyn Fn(&Axis) -> bool) -> Vec<AxisUse<
     for definition in &catalog.benchmarks {
         let Definition { id, axes, .. } = definition;
         for axis in axes.iter().filter(|axis| is_it(axis)) {
-            let same = |it: &&mut AxisUse<'_>| {
-                (&it.axis.name, &it.axis.sets) == (&axis.name, &axis.sets)
-            };
+            let same =
+                |it: &&mut AxisUse<'_>| (&it.axis.name, &it.axis.sets) == (&axis.name, &axis.sets);
             match found.iter_mut().find(same) {
                 Some(known) => known.benchmarks.push(id),
                 None => found.push(AxisUse { axis, benchmarks: vec![id] }),
