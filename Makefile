@@ -5,7 +5,7 @@
 export OSCOST_WORKER := $(CURDIR)/target/release/oscost-worker
 # Evaluated when a recipe runs: scripts/install.sh may have installed clang by then.
 EBPF = $(shell scripts/features.sh)
-FEATURES = oscost/fault-injection,$(EBPF)
+FEATURES = oscost/fault-injection,oscost-worker/fault-injection,$(EBPF)
 
 .PHONY: run build worker check test lint unit golden test-live bench asm-check docs book picture studies fuzz attacks clean browser hosts ph readers vm
 

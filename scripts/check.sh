@@ -3,7 +3,7 @@
 # cargo-deny, cargo-machete, typos and shellcheck run where they are installed.
 set -eu
 cd "$(dirname "$0")/.."
-features="oscost/fault-injection,$(scripts/features.sh)"
+features="oscost/fault-injection,oscost-worker/fault-injection,$(scripts/features.sh)"
 
 optional() {
     tool=$1

@@ -6,9 +6,9 @@
 use oscost_model::definition::Catalog;
 
 use super::acts::{ACTS, resolve_case};
+use super::pairs::{alternate, figure, print_comparison};
 use super::peer_programs::PeerPrograms;
 use super::worker_session::{Memory, WorkerSession};
-use super::{alternate, figure, print_comparison};
 
 /// The programs in C, and how they are linked: at a fixed address, without relocations, and as the
 /// worker is.

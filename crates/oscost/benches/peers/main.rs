@@ -17,6 +17,7 @@
 mod acts;
 mod event_counts;
 mod fork_memory;
+mod pairs;
 mod peer_programs;
 mod run_spread;
 mod study_comparison;
@@ -28,22 +29,16 @@ mod worker_session;
 
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use oscost::hosts::{Interrupt, LocalSession, WorkerBinary};
 use oscost::run::{MachineLock, OtherPrograms, name_holder};
 use oscost_model::definition::Catalog;
-use oscost_stats::interval::{Nominal, median_hs};
-use oscost_stats::order;
 
 use acts::{ACTS, Act, MAX_RATIO, resolve_case};
+use pairs::{ALTERNATIONS, PROCESSES, alternate, figure, line, print_comparison};
 use peer_programs::PeerPrograms;
 use study_figures::Cpus;
 use worker_session::WorkerSession;
-
-/// Pairs of figures, one of ours and one of the peer's: an interval needs six.
-const ALTERNATIONS: usize = 15;
-/// Fresh processes for each figure of a pair.
-const PROCESSES: usize = 3;
 
 fn main() -> ExitCode {
     let only: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
@@ -178,73 +173,4 @@ fn compare_act(
         holds &= print_comparison(tool.name(), act.max_ratio, pairs);
     }
     Ok(holds)
-}
-
-/// Pairs of figures, ours first. The two alternate, and so does which one begins, so that drift
-/// affects both alike.
-fn alternate(
-    mut worker: impl FnMut() -> anyhow::Result<f64>,
-    mut peer: impl FnMut() -> anyhow::Result<f64>,
-) -> anyhow::Result<Vec<(f64, f64)>> {
-    let mut pair = |index: usize| -> anyhow::Result<(f64, f64)> {
-        if index.is_multiple_of(2) {
-            let first = worker()?;
-            return Ok((first, peer()?));
-        }
-        let first = peer()?;
-        Ok((worker()?, first))
-    };
-    (0..ALTERNATIONS).map(&mut pair).collect()
-}
-
-/// The median over fresh processes, one figure each.
-fn figure(mut process: impl FnMut() -> anyhow::Result<Option<f64>>) -> anyhow::Result<f64> {
-    /// A process whose batches were disturbed has no figure and is replaced; with this many
-    /// replacements the machine is too noisy.
-    const MAX_TRIES: usize = 20 * PROCESSES;
-    let mut figures = Vec::new();
-    for _ in 0..MAX_TRIES {
-        figures.extend(process()?);
-        if figures.len() == PROCESSES {
-            return order::median(&order::sorted(&figures)).context("there is no figure");
-        }
-    }
-    bail!("only {} of {MAX_TRIES} processes were undisturbed", figures.len());
-}
-
-/// Prints how ours compares with a peer; returns whether the bar holds.
-fn print_comparison(peer: &str, max_ratio: f64, pairs: anyhow::Result<Vec<(f64, f64)>>) -> bool {
-    let pairs = match pairs {
-        Ok(pairs) => pairs,
-        Err(error) => {
-            println!("  {peer}: failed: {error:#}");
-            return false;
-        }
-    };
-    let median = |values: Vec<f64>| order::median(&order::sorted(&values)).unwrap_or(f64::NAN);
-    let ratios = pairs.iter().map(|(worker, peer)| (worker / peer).ln()).collect::<Vec<_>>();
-    let sorted = order::sorted(&ratios);
-    let Some(interval) = median_hs(&sorted, Nominal::FIXED) else { return false };
-    let (low, high) = (interval.lo.exp(), interval.hi.exp());
-    let holds = low <= max_ratio;
-    let figures = [
-        format_ns(median(pairs.iter().map(|pair| pair.0).collect())),
-        format_ns(median(pairs.iter().map(|pair| pair.1).collect())),
-        format!("{:.3}", median(ratios).exp()),
-        format!("{low:.3} .. {high:.3}"),
-        if holds { "holds" } else { "FAILS" }.to_owned(),
-    ];
-    println!("{}", line(&format!("  {peer}"), figures.each_ref().map(String::as_str)));
-    holds
-}
-
-/// A figure as text; the cost of a byte is small and gets more digits.
-fn format_ns(value: f64) -> String {
-    if value < 1.0 { format!("{value:.4} ns") } else { format!("{value:.2} ns") }
-}
-
-/// A line of the table, in 80 columns.
-fn line(name: &str, columns: [&str; 5]) -> String {
-    let [worker, peer, ratio, interval, bar] = columns;
-    format!("{name:<22}{worker:>13}{peer:>13}{ratio:>7}{interval:>16} {bar:>8}")
 }

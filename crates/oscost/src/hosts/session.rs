@@ -25,6 +25,8 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
 /// The time limit for a child that has closed its output to exit, and for the end of its standard
 /// error.
 const STDERR_TIMEOUT: Duration = Duration::from_secs(2);
+/// The time in which a login that failed ends, and removes its folder, when its input has ended.
+const END_OF_INPUT_TIMEOUT: Duration = Duration::from_secs(1);
 /// A pipe that is writable accepts at least one page.
 const PIPE_PAGE: usize = 4_096;
 /// The time limit for sending an order.
@@ -293,19 +295,27 @@ impl PipeSession<'_> {
         self.kill();
     }
 
-    /// Ends a child that has nothing to undo and may not end by itself. It is asked first: an ssh that
-    /// waits for a password has switched off the echo of the terminal.
+    /// Ends a child that may not end by itself. The end of its input comes first: what was begun at
+    /// the other side is then removed there. Then it is asked: an ssh that waits for a password has
+    /// switched off the echo of the terminal.
     pub(super) fn terminate(&mut self) {
-        let deadline = Instant::now() + STDERR_TIMEOUT;
+        self.input = None;
+        self.wait_at_most(END_OF_INPUT_TIMEOUT);
         // Of one that has ended, the process id may be another one's.
         if let (Ok(None), Ok(pid)) = (self.child.try_wait(), i32::try_from(self.child.id())) {
             // It fails only for a process that has ended.
             let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
         }
+        self.wait_at_most(STDERR_TIMEOUT);
+        self.kill();
+    }
+
+    /// Waits until the child has ended, at most so long.
+    fn wait_at_most(&mut self, limit: Duration) {
+        let deadline = Instant::now() + limit;
         while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
-        self.kill();
     }
 
     /// Kills a child that has nothing to undo.
@@ -388,17 +398,18 @@ mod tests {
     }
 
     #[test]
-    fn a_child_is_terminated_before_the_end_of_its_input() {
+    fn a_child_is_told_the_end_of_its_input_and_is_terminated_if_it_goes_on() {
         let interrupt = Interrupt::listen().unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let mark = folder.path().join("mark");
-        // At the end of its input the shell would go on, and a session would wait for it.
+        let marks = ["input", "signal"].map(|name| folder.path().join(name));
+        let script =
+            "cat > /dev/null; : > \"$0\"; trap 'kill $!; : > \"$1\"; exit' TERM; sleep 1000 & wait";
         let mut command = Command::new("sh");
-        command.args(["-c", "cat > /dev/null; : > \"$0\""]).arg(&mark);
+        command.args(["-c", script]).args(&marks);
         let mut session = PipeSession::start(&mut command, &interrupt).unwrap();
         session.terminate();
         drop(session);
-        assert!(!mark.exists());
+        assert!(marks.iter().all(|mark| mark.exists()));
     }
 
     #[test]
