@@ -14,6 +14,7 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat, renameat};
 use nix::sys::stat::{Mode, mkdirat};
 use nix::unistd::{ROOT, UnlinkatFlags, geteuid, unlinkat};
+use thiserror::Error;
 
 /// A folder that is open.
 #[derive(Debug)]
@@ -230,9 +231,18 @@ fn open_folder(path: &Path, flags: i32) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(nix::libc::O_DIRECTORY | flags).open(path)
 }
 
+/// A path leads root out of what a user owns; the inner error of [`ErrorKind::PermissionDenied`].
+#[derive(Debug, Error)]
+#[error("its path leads from a folder of user {from} to what belongs to user {to}")]
+pub struct LeadsElsewhere {
+    /// The user.
+    pub from: u32,
+    /// The owner of what it leads to.
+    pub to: u32,
+}
+
 fn leads_elsewhere(from: u32, to: u32) -> io::Error {
-    let why = format!("its path leads from a folder of user {from} to what belongs to user {to}");
-    io::Error::new(ErrorKind::PermissionDenied, why)
+    io::Error::new(ErrorKind::PermissionDenied, LeadsElsewhere { from, to })
 }
 
 #[cfg(test)]
