@@ -196,8 +196,10 @@ fn open(path: &Path) -> io::Result<File> {
     let mut parts: Vec<&Path> = path.ancestors().collect();
     parts.reverse();
     let users = parts.into_iter().find_map(|part| {
-        let uid = part.symlink_metadata().ok()?.uid();
-        (uid != ROOT.as_raw()).then_some((part, uid))
+        // A link of root's may lead to a folder of a user's.
+        let owners = [part.symlink_metadata(), part.metadata()];
+        let mut uids = owners.into_iter().flatten().map(|owner| owner.uid());
+        Some((part, uids.find(|uid| *uid != ROOT.as_raw())?))
     });
     let Some((top, uid)) = users else { return open_folder(&path, 0) };
     match open_without_links(&path, top) {
@@ -355,6 +357,12 @@ mod tests {
         assert_eq!(std::fs::read_dir(roots.path()).unwrap().count(), 0);
         OpenFolder::create(&home.path().join("to-user/oscost")).unwrap();
         assert_eq!(owner(&users.path().join("oscost")), (OTHER, OTHER));
+        // A link of root's to a user's folder is no reason to follow the next one elsewhere.
+        symlink(home.path(), roots.path().join("home")).unwrap();
+        let error = OpenFolder::create(&roots.path().join("home/to-root")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+        OpenFolder::create(&roots.path().join("home/own")).unwrap();
+        assert_eq!(owner(&home.path().join("own")), (OTHER, OTHER));
         // A folder of root's that is really there stays in use.
         std::fs::create_dir(home.path().join("mounted")).unwrap();
         OpenFolder::create(&home.path().join("mounted/oscost")).unwrap();
