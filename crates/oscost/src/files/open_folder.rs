@@ -46,8 +46,13 @@ impl OpenFolder {
                 Ok(()) | Err(Errno::EEXIST) => open_child(&above, name)?,
                 Err(error) => return Err(error.into()),
             };
-            if created.is_ok() && made.metadata()?.uid() == ROOT.as_raw() {
-                owner.take(&made)?;
+            if created.is_ok()
+                && made.metadata()?.uid() == ROOT.as_raw()
+                && let Err(error) = owner.take(&made)
+            {
+                // One that stays root's would be in the way for ever.
+                let _ = unlinkat(&above, name, UnlinkatFlags::RemoveDir);
+                return Err(error);
             }
             above = made;
         }
@@ -64,7 +69,11 @@ impl OpenFolder {
     pub fn create_file(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL;
         let created = self.open_at(name, flags)?;
-        self.owner.take(&created)?;
+        if let Err(error) = self.owner.take(&created) {
+            // A file of root's would be in the way for ever.
+            let _ = self.remove(name);
+            return Err(error);
+        }
         Ok(created)
     }
 
