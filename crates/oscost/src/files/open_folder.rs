@@ -33,7 +33,7 @@ impl OpenFolder {
     /// this user, or for root the owner of the nearest one that exists. An existing one is
     /// unchanged.
     pub fn create(path: &Path) -> io::Result<Self> {
-        if !geteuid().is_root() {
+        if !is_root() {
             DirBuilder::new().recursive(true).mode(0o700).create(path)?;
             return Self::open(path);
         }
@@ -131,7 +131,7 @@ impl NewOwner {
     fn in_folder(folder: &File) -> io::Result<Self> {
         let metadata = folder.metadata()?;
         let (uid, gid) = (metadata.uid(), metadata.gid());
-        if !geteuid().is_root() || uid == ROOT.as_raw() {
+        if !is_root() || uid == ROOT.as_raw() {
             return Ok(NewOwner::Creator);
         }
         // A change to the same owner takes the right to change it, and changes nothing.
@@ -148,6 +148,27 @@ impl NewOwner {
             NewOwner::Creator | NewOwner::Refused => Ok(()),
         }
     }
+}
+
+/// Whether this process is root, who may own what other users cannot change.
+///
+/// The root of a user namespace (`unshare -r`) on the file system of the host is an ordinary user
+/// there: `/` is not its own. Its files are those of this user, like any that it creates.
+pub(super) fn is_root() -> bool {
+    let is_own = || {
+        let uid_map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+        let owner = Path::new("/").metadata().map_or(ROOT.as_raw(), |top| top.uid());
+        !is_root_of_namespace_only(&uid_map, owner)
+    };
+    geteuid().is_root() && is_own()
+}
+
+/// By the user ids of the namespace, and the owner of `/`. A process without /proc, and a container
+/// with files of its own, have root's rights on these.
+fn is_root_of_namespace_only(uid_map: &str, owner_of_top: u32) -> bool {
+    let mut ids = uid_map.split_whitespace();
+    let outer_root = ids.nth(1);
+    outer_root.is_some_and(|uid| uid != "0") && owner_of_top != ROOT.as_raw()
 }
 
 /// Whether what root creates below a path, which may not exist, can have the right owner.
@@ -199,8 +220,9 @@ fn open_nearest(path: &Path) -> io::Result<(File, Vec<&OsStr>)> {
 /// folder of that user's.
 fn open(path: &Path) -> io::Result<File> {
     let path = std::path::absolute(path)?;
-    if !geteuid().is_root() {
-        return open_folder(&path, 0);
+    if !is_root() {
+        // A folder that this user may not list is one to create files in, too.
+        return open_folder(&path, nix::libc::O_PATH);
     }
     let mut parts: Vec<&Path> = path.ancestors().collect();
     parts.reverse();
@@ -268,7 +290,7 @@ mod tests {
 
     /// A folder of another user; `None` where this user cannot make one.
     fn home_of_other() -> Option<tempfile::TempDir> {
-        if !geteuid().is_root() {
+        if !is_root() {
             eprintln!("cannot run here: only root creates files in another user's folder");
             return None;
         }
@@ -335,6 +357,49 @@ mod tests {
         folder.create_file(name("store.db")).unwrap();
         assert!(moved.join("store.db").exists());
         assert!(!elsewhere.join("store.db").exists());
+    }
+
+    #[test]
+    fn the_root_of_a_user_namespace_on_the_files_of_the_host_is_a_user() {
+        let [host, one, many] = [
+            "         0          0 4294967295\n",
+            "         0       1000          1\n",
+            "         0       1000          1\n         1     100000      65536\n",
+        ];
+        for (uid_map, owner_of_top, is_user) in [
+            (host, 0, false),
+            (host, OTHER, false),
+            (one, 65_534, true),
+            (many, 65_534, true),
+            (many, 0, false),
+            ("", 65_534, false),
+        ] {
+            assert_eq!(is_root_of_namespace_only(uid_map, owner_of_top), is_user, "{uid_map}");
+        }
+    }
+
+    #[test]
+    fn a_folder_that_its_user_may_not_list_is_used() {
+        if is_root() {
+            return eprintln!("cannot run here: root may list any folder");
+        }
+        let home = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(home.path(), Permissions::from_mode(0o300)).unwrap();
+        OpenFolder::open(home.path()).unwrap().create_file(name("file")).unwrap();
+        std::fs::set_permissions(home.path(), Permissions::from_mode(0o700)).unwrap();
+        assert!(home.path().join("file").exists());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_given_to_its_owner_is_removed() {
+        if geteuid().is_root() {
+            return eprintln!("cannot run here: root gives files to anyone");
+        }
+        let home = tempfile::tempdir().unwrap();
+        let folder = open(home.path()).unwrap();
+        let owner = NewOwner::OwnerOfFolder { uid: OTHER, gid: OTHER };
+        OpenFolder { folder, owner }.create_file(name("file")).unwrap_err();
+        assert!(!home.path().join("file").exists());
     }
 
     #[test]
