@@ -108,6 +108,8 @@ pub struct Pruning {
     pub unended: usize,
     /// The runs that could not be pruned, and why.
     pub failures: Vec<String>,
+    /// Why the others were left: another process has locked the store.
+    pub locked: Option<anyhow::Error>,
     /// The size of the store now.
     pub store_bytes: u64,
 }
@@ -123,11 +125,8 @@ pub fn prune(request: &PruneRequest) -> anyhow::Result<Pruning> {
         true => pruning::preview(&store, limits)?,
         false => pruning::prune(&mut store, limits, usize::MAX)?,
     };
-    if let Some(error) = locked {
-        return Err(error.context(format!("{count} runs were pruned, the others were not")));
-    }
     let store_bytes = store.size_bytes()?;
-    Ok(Pruning { limits, runs: count, bytes, unended, failures, store_bytes })
+    Ok(Pruning { limits, runs: count, bytes, unended, failures, locked, store_bytes })
 }
 
 /// Deletes a run; returns its id.

@@ -126,7 +126,7 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
         }
         Verb::Prune { keep_runs, keep_days, dry_run } => {
             let request = PruneRequest { keep_runs, keep_days, is_preview: dry_run };
-            report_pruning(&runs::prune(&request)?, dry_run)?;
+            report_pruning(runs::prune(&request)?, dry_run)?;
         }
     }
     Ok(ExitStatus::Success)
@@ -170,22 +170,25 @@ fn line(run: ListedRun) -> report::runs::Line {
 }
 
 /// Reports what was pruned; an error if a run that was to be pruned was not.
-fn report_pruning(pruning: &Pruning, is_preview: bool) -> anyhow::Result<()> {
-    let Pruning { limits, runs, bytes, unended, failures, store_bytes } = pruning;
-    if *runs > 0 || failures.is_empty() {
+fn report_pruning(pruning: Pruning, is_preview: bool) -> anyhow::Result<()> {
+    let Pruning { limits, runs, bytes, unended, failures, locked, store_bytes } = pruning;
+    if runs > 0 || (failures.is_empty() && locked.is_none()) {
         report_line(&report::runs::pruning_line(&report::runs::PrunedBatches {
             kept: limits.to_string(),
-            runs: *runs,
+            runs,
             bytes_before: bytes.before,
             bytes_after: bytes.after,
-            store_bytes: *store_bytes,
+            store_bytes,
             is_preview,
         }));
     }
-    if *unended > 0 {
-        report_line(&format!("note: {}", report::runs::unended_line(*unended)));
+    if unended > 0 {
+        report_line(&format!("note: {}", report::runs::unended_line(unended)));
     }
     failures.iter().for_each(|failure| report_line(&format!("note: {failure}")));
+    if let Some(error) = locked {
+        return Err(error.context(format!("{runs} runs were pruned, the others were not")));
+    }
     anyhow::ensure!(
         failures.is_empty(),
         "{} of {} runs keep their raw batches: `oscost runs delete` removes a damaged run",

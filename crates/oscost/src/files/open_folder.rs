@@ -14,6 +14,7 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat, renameat};
 use nix::sys::stat::{Mode, mkdirat};
 use nix::unistd::{ROOT, UnlinkatFlags, geteuid, unlinkat};
+use thiserror::Error;
 
 /// A folder that is open.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ impl OpenFolder {
     /// this user, or for root the owner of the nearest one that exists. An existing one is
     /// unchanged.
     pub fn create(path: &Path) -> io::Result<Self> {
-        if !geteuid().is_root() {
+        if !is_root() {
             DirBuilder::new().recursive(true).mode(0o700).create(path)?;
             return Self::open(path);
         }
@@ -45,8 +46,13 @@ impl OpenFolder {
                 Ok(()) | Err(Errno::EEXIST) => open_child(&above, name)?,
                 Err(error) => return Err(error.into()),
             };
-            if created.is_ok() && made.metadata()?.uid() == ROOT.as_raw() {
-                owner.take(&made)?;
+            if created.is_ok()
+                && made.metadata()?.uid() == ROOT.as_raw()
+                && let Err(error) = owner.take(&made)
+            {
+                // One that stays root's would be in the way for ever.
+                let _ = unlinkat(&above, name, UnlinkatFlags::RemoveDir);
+                return Err(error);
             }
             above = made;
         }
@@ -63,7 +69,11 @@ impl OpenFolder {
     pub fn create_file(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL;
         let created = self.open_at(name, flags)?;
-        self.owner.take(&created)?;
+        if let Err(error) = self.owner.take(&created) {
+            // A file of root's would be in the way for ever.
+            let _ = self.remove(name);
+            return Err(error);
+        }
         Ok(created)
     }
 
@@ -121,7 +131,7 @@ impl NewOwner {
     fn in_folder(folder: &File) -> io::Result<Self> {
         let metadata = folder.metadata()?;
         let (uid, gid) = (metadata.uid(), metadata.gid());
-        if !geteuid().is_root() || uid == ROOT.as_raw() {
+        if !is_root() || uid == ROOT.as_raw() {
             return Ok(NewOwner::Creator);
         }
         // A change to the same owner takes the right to change it, and changes nothing.
@@ -138,6 +148,27 @@ impl NewOwner {
             NewOwner::Creator | NewOwner::Refused => Ok(()),
         }
     }
+}
+
+/// Whether this process is root, who may own what other users cannot change.
+///
+/// The root of a user namespace (`unshare -r`) on the file system of the host is an ordinary user
+/// there: `/` is not its own. Its files are those of this user, like any that it creates.
+pub(super) fn is_root() -> bool {
+    let is_own = || {
+        let uid_map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+        let owner = Path::new("/").metadata().map_or(ROOT.as_raw(), |top| top.uid());
+        !is_root_of_namespace_only(&uid_map, owner)
+    };
+    geteuid().is_root() && is_own()
+}
+
+/// By the user ids of the namespace, and the owner of `/`. A process without /proc, and a container
+/// with files of its own, have root's rights on these.
+fn is_root_of_namespace_only(uid_map: &str, owner_of_top: u32) -> bool {
+    let mut ids = uid_map.split_whitespace();
+    let outer_root = ids.nth(1);
+    outer_root.is_some_and(|uid| uid != "0") && owner_of_top != ROOT.as_raw()
 }
 
 /// Whether what root creates below a path, which may not exist, can have the right owner.
@@ -189,14 +220,17 @@ fn open_nearest(path: &Path) -> io::Result<(File, Vec<&OsStr>)> {
 /// folder of that user's.
 fn open(path: &Path) -> io::Result<File> {
     let path = std::path::absolute(path)?;
-    if !geteuid().is_root() {
-        return open_folder(&path, 0);
+    if !is_root() {
+        // A folder that this user may not list is one to create files in, too.
+        return open_folder(&path, nix::libc::O_PATH);
     }
     let mut parts: Vec<&Path> = path.ancestors().collect();
     parts.reverse();
     let users = parts.into_iter().find_map(|part| {
-        let uid = part.symlink_metadata().ok()?.uid();
-        (uid != ROOT.as_raw()).then_some((part, uid))
+        // A link of root's may lead to a folder of a user's.
+        let owners = [part.symlink_metadata(), part.metadata()];
+        let mut uids = owners.into_iter().flatten().map(|owner| owner.uid());
+        Some((part, uids.find(|uid| *uid != ROOT.as_raw())?))
     });
     let Some((top, uid)) = users else { return open_folder(&path, 0) };
     match open_without_links(&path, top) {
@@ -230,9 +264,18 @@ fn open_folder(path: &Path, flags: i32) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(nix::libc::O_DIRECTORY | flags).open(path)
 }
 
+/// A path leads root out of what a user owns; the inner error of [`ErrorKind::PermissionDenied`].
+#[derive(Debug, Error)]
+#[error("its path leads from a folder of user {from} to what belongs to user {to}")]
+pub struct LeadsElsewhere {
+    /// The user.
+    pub from: u32,
+    /// The owner of what it leads to.
+    pub to: u32,
+}
+
 fn leads_elsewhere(from: u32, to: u32) -> io::Error {
-    let why = format!("its path leads from a folder of user {from} to what belongs to user {to}");
-    io::Error::new(ErrorKind::PermissionDenied, why)
+    io::Error::new(ErrorKind::PermissionDenied, LeadsElsewhere { from, to })
 }
 
 #[cfg(test)]
@@ -247,7 +290,7 @@ mod tests {
 
     /// A folder of another user; `None` where this user cannot make one.
     fn home_of_other() -> Option<tempfile::TempDir> {
-        if !geteuid().is_root() {
+        if !is_root() {
             eprintln!("cannot run here: only root creates files in another user's folder");
             return None;
         }
@@ -317,6 +360,49 @@ mod tests {
     }
 
     #[test]
+    fn the_root_of_a_user_namespace_on_the_files_of_the_host_is_a_user() {
+        let [host, one, many] = [
+            "         0          0 4294967295\n",
+            "         0       1000          1\n",
+            "         0       1000          1\n         1     100000      65536\n",
+        ];
+        for (uid_map, owner_of_top, is_user) in [
+            (host, 0, false),
+            (host, OTHER, false),
+            (one, 65_534, true),
+            (many, 65_534, true),
+            (many, 0, false),
+            ("", 65_534, false),
+        ] {
+            assert_eq!(is_root_of_namespace_only(uid_map, owner_of_top), is_user, "{uid_map}");
+        }
+    }
+
+    #[test]
+    fn a_folder_that_its_user_may_not_list_is_used() {
+        if is_root() {
+            return eprintln!("cannot run here: root may list any folder");
+        }
+        let home = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(home.path(), Permissions::from_mode(0o300)).unwrap();
+        OpenFolder::open(home.path()).unwrap().create_file(name("file")).unwrap();
+        std::fs::set_permissions(home.path(), Permissions::from_mode(0o700)).unwrap();
+        assert!(home.path().join("file").exists());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_given_to_its_owner_is_removed() {
+        if geteuid().is_root() {
+            return eprintln!("cannot run here: root gives files to anyone");
+        }
+        let home = tempfile::tempdir().unwrap();
+        let folder = open(home.path()).unwrap();
+        let owner = NewOwner::OwnerOfFolder { uid: OTHER, gid: OTHER };
+        OpenFolder { folder, owner }.create_file(name("file")).unwrap_err();
+        assert!(!home.path().join("file").exists());
+    }
+
+    #[test]
     fn what_root_creates_in_a_users_folder_belongs_to_the_user() {
         let Some(home) = home_of_other() else { return };
         let folder = OpenFolder::create(&home.path().join(".local/share/oscost")).unwrap();
@@ -345,6 +431,12 @@ mod tests {
         assert_eq!(std::fs::read_dir(roots.path()).unwrap().count(), 0);
         OpenFolder::create(&home.path().join("to-user/oscost")).unwrap();
         assert_eq!(owner(&users.path().join("oscost")), (OTHER, OTHER));
+        // A link of root's to a user's folder is no reason to follow the next one elsewhere.
+        symlink(home.path(), roots.path().join("home")).unwrap();
+        let error = OpenFolder::create(&roots.path().join("home/to-root")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+        OpenFolder::create(&roots.path().join("home/own")).unwrap();
+        assert_eq!(owner(&home.path().join("own")), (OTHER, OTHER));
         // A folder of root's that is really there stays in use.
         std::fs::create_dir(home.path().join("mounted")).unwrap();
         OpenFolder::create(&home.path().join("mounted/oscost")).unwrap();

@@ -9,9 +9,9 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use nix::unistd::{ROOT, User, geteuid};
+use nix::unistd::{ROOT, User};
 
-use super::open_folder::{OpenFolder, is_roots_alone, may_create_below};
+use super::open_folder::{OpenFolder, is_root, is_roots_alone, may_create_below};
 
 /// Where a kind of folder is.
 struct Place {
@@ -43,7 +43,7 @@ pub fn program_folder() -> Option<PathBuf> {
 }
 
 fn for_programs(cache: PathBuf) -> Option<PathBuf> {
-    match geteuid().is_root() && !is_roots_alone(&cache) {
+    match is_root() && !is_roots_alone(&cache) {
         true => CACHE.of_root(),
         false => Some(cache),
     }
@@ -56,12 +56,23 @@ pub fn redirection_note() -> Option<String> {
         (named != used).then(|| format!("{} instead of {}", used.display(), named.display()))
     };
     let redirected: Vec<String> = [DATA, CACHE].iter().filter_map(redirected).collect();
-    (!redirected.is_empty()).then(|| {
-        format!(
-            "root may not create files for the owner of this home, and uses its own folders: {}",
-            redirected.join(", ")
-        )
-    })
+    if redirected.is_empty() {
+        return programs_note(CACHE.usable()?);
+    }
+    Some(format!(
+        "root may not create files for the owner of this home, and uses its own folders: {}",
+        redirected.join(", ")
+    ))
+}
+
+/// Where workloads are if not in the cache.
+fn programs_note(cache: PathBuf) -> Option<String> {
+    let used = for_programs(cache.clone()).filter(|used| *used != cache)?;
+    Some(format!(
+        "root prepares and runs workloads in {}, since other users could change them in {}",
+        used.display(),
+        cache.display()
+    ))
 }
 
 impl Place {
@@ -73,7 +84,7 @@ impl Place {
     /// The same, or root's own where root could only create files in it that shut out its owner.
     fn usable(&self) -> Option<PathBuf> {
         let named = self.named()?;
-        if !geteuid().is_root() || may_create_below(&named) {
+        if !is_root() || may_create_below(&named) {
             return Some(named);
         }
         self.of_root().or(Some(named))
@@ -122,10 +133,13 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let cache = home.path().join("cache/oscost");
         assert_eq!(for_programs(cache.clone()), Some(cache.clone()));
+        assert_eq!(programs_note(cache.clone()), None);
         if std::os::unix::fs::chown(home.path(), Some(12_345), None).is_err() {
             return eprintln!("cannot run here: only root gives a folder to another user");
         }
         let of_root = User::from_uid(ROOT).unwrap().unwrap().dir.join(".cache/oscost");
-        assert_eq!(for_programs(cache), Some(of_root));
+        assert_eq!(for_programs(cache.clone()), Some(of_root.clone()));
+        let note = programs_note(cache).unwrap();
+        assert!(note.contains(&format!("workloads in {}, since", of_root.display())), "{note}");
     }
 }

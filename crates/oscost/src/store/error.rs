@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use super::limits::{LOCK_TIMEOUT, MAX_PREDICTIONS};
 use super::listing::Listing;
+use crate::files::open_folder::LeadsElsewhere;
 
 /// An operation of the store failed.
 #[derive(Debug, Error)]
@@ -33,6 +34,15 @@ pub enum Cause {
          a store of your own"
     )]
     Denied,
+    /// The file or its folder is not of the user whose folder it is in, or seems to be in.
+    ///
+    /// `chown -h`: what a link of the user's leads to is not given to the user.
+    #[error(
+        "{0}\n  hint: `ls -l FILE` shows whether a link leads there; if none does, `chown -h {user} \
+         FILE` gives it to the user",
+        user = .0.from
+    )]
+    OfOther(LeadsElsewhere),
     /// The file or its file system is read-only.
     #[error(
         "the file, its folder or its file system is read-only\n  hint: what it has can be read; \
@@ -144,6 +154,10 @@ impl Cause {
 
 impl From<io::Error> for Cause {
     fn from(error: io::Error) -> Self {
+        let error = match error.downcast::<LeadsElsewhere>() {
+            Ok(elsewhere) => return Cause::OfOther(elsewhere),
+            Err(error) => error,
+        };
         match error.kind() {
             io::ErrorKind::FileTooLarge => Cause::TooLarge,
             io::ErrorKind::PermissionDenied => Cause::Denied,

@@ -31,11 +31,7 @@ impl Store {
     /// Opens the store at `path`. If there is none yet, creates it and its folders, readable by
     /// their owner only.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
-        let opened = open(path).and_then(|mut conn| {
-            schema::prepare(&mut conn)?;
-            Ok(conn)
-        });
-        Self::opened(path, opened)
+        Self::opened(path, open(path))
     }
 
     /// Opens the store at `path` to read it, also where it cannot be written.
@@ -75,9 +71,20 @@ impl Store {
         Ok(())
     }
 
-    /// Opens the same file again, to read it in another thread.
+    /// Opens the same file again, to read it in another thread. If it is gone, no other is created.
     pub fn open_again_to_read(&self) -> Result<Store, StoreError> {
-        Store::open_to_read(&self.path)
+        Self::opened(&self.path, self.connect_again())
+    }
+
+    fn connect_again(&self) -> Result<Connection, Cause> {
+        let conn = match self.conn.is_readonly(MAIN_DB)? {
+            true => open_read_only(&self.path)?,
+            false => connect(&std::path::absolute(&self.path)?)?,
+        };
+        // Both are the file that is at the path now.
+        place_of(&conn)?;
+        self.place()?;
+        Ok(conn)
     }
 
     /// Opens a new store where this one was, whose file is gone.
@@ -121,16 +128,27 @@ pub(super) fn transaction(conn: &mut Connection) -> Result<Transaction<'_>, Caus
     Ok(conn.transaction_with_behavior(TransactionBehavior::Immediate)?)
 }
 
-/// Opens the database; if there is none, creates its folders and an empty file first.
+/// Opens the database, and prepares it; if there is none, creates its folders and an empty file
+/// first.
 fn open(path: &Path) -> Result<Connection, Cause> {
     // SQLite reads a relative name that starts with `file:` as a URI, and `:memory:` as no file.
     let path = std::path::absolute(path)?;
     let folder = create(&path)?;
-    let conn = connect(&path)?;
-    // SQLite has opened it by its path, which may lead elsewhere by now.
-    place_of(&conn)?;
-    folder.check_owner(std::fs::metadata(&path)?.uid())?;
+    let mut conn = connect(&path)?;
+    // SQLite has opened it by its path, which may have led elsewhere: it resolves links first. What
+    // was at the resolved path before the file was prepared must be there afterwards.
+    check_owner(&conn, &folder, &path)?;
+    schema::prepare(&mut conn)?;
+    check_owner(&conn, &folder, &path)?;
     Ok(conn)
+}
+
+/// Checks that the file that is open is at its place, and may be used in that folder.
+fn check_owner(conn: &Connection, folder: &OpenFolder, path: &Path) -> Result<(), Cause> {
+    place_of(conn)?;
+    // SQLite's own path has no links; it is not known if it is not UTF-8.
+    let opened = conn.path().map_or(path, Path::new);
+    Ok(folder.check_owner(std::fs::symlink_metadata(opened)?.uid())?)
 }
 
 /// Opens an existing database to read and write it.
@@ -320,6 +338,36 @@ mod tests {
         let error = Store::opened(&copy, open_read_only(&copy)).unwrap_err();
         assert!(matches!(error.cause, Cause::UnreadableLog), "{error}");
         assert!(error.to_string().contains("\n  hint: copy its folder"), "{error}");
+    }
+
+    #[test]
+    fn a_store_that_is_gone_is_not_opened_again_nor_created() {
+        let (folder, path, store) = store_of_one();
+        assert_eq!(predictions(&store.open_again_to_read().unwrap().conn), 1);
+        let moved = folder.path().join("moved.db");
+        std::fs::rename(&path, &moved).unwrap();
+        store.open_again_to_read().unwrap_err();
+        assert!(!path.exists(), "it was created");
+        std::fs::copy(&moved, &path).unwrap();
+        let error = store.open_again_to_read().unwrap_err();
+        assert!(matches!(error.cause, Cause::Gone), "{error}");
+    }
+
+    #[test]
+    fn a_store_of_another_user_is_not_read_through_a_link_either() {
+        let (_folder, path, store) = store_of_one();
+        drop(store);
+        let home = tempfile::tempdir().unwrap();
+        if std::os::unix::fs::chown(home.path(), Some(12_345), None).is_err() {
+            return eprintln!("cannot run here: only root gives a folder to another user");
+        }
+        let link = home.path().join("store.db");
+        symlink(&path, &link).unwrap();
+        let error = Store::open_to_read(&link).unwrap_err();
+        assert!(matches!(error.cause, Cause::OfOther(_)), "{error}");
+        let text = error.to_string();
+        assert!(text.contains(" of user 12345 to what belongs to user 0\n  hint: "), "{text}");
+        assert!(text.contains("`chown -h 12345 FILE`"), "{text}");
     }
 
     #[test]

@@ -236,6 +236,11 @@ impl<'a> Keeper<'a> {
             let prune = |store: &mut Store| pruning::prune(store, limits, MAX_PRUNED_AFTER_A_RUN);
             Ok((limits, store.without_waiting(prune)??))
         });
+        if let Ok((_, pruned)) = &pruned
+            && let Some(note) = pruned.unended_note()
+        {
+            self.observer.note(&note);
+        }
         let text = match pruned {
             Err(error) => format!("the raw batches of old runs are kept: {error:#}"),
             Ok((_, PrunedRuns { count: 0, locked: Some(_), .. })) => {

@@ -23,8 +23,10 @@ const REPORT_EVERY: Duration = Duration::from_secs(5);
 const MAX_READERS: usize = 4;
 /// For fewer runs, another thread is not worth its start.
 const MIN_RUNS_OF_A_READER: usize = 4;
-/// How many summaries are kept in one transaction: Ctrl-C loses the work of a second at most.
+/// How many summaries are kept in one transaction, and after which time fewer: Ctrl-C loses the
+/// work of about a second.
 const RUNS_OF_A_TRANSACTION: usize = 32;
+const TIME_OF_A_TRANSACTION: Duration = Duration::from_secs(1);
 
 /// Runs whose figures were missing in the store.
 pub(crate) struct RunsWithoutFigures {
@@ -45,29 +47,39 @@ pub(crate) fn complete(
         true => true,
         false => was_kept(store.delete_outdated_figures(SUMMARY_RULES), observer),
     };
-    let readers = readers(store, missing.len())?;
-    let mut keeper = Keeper { store, observer, is_writable, read: Vec::new(), unkept: Vec::new() };
+    let readers = readers(store, missing.len());
+    let mut keeper = Keeper::new(store, observer, is_writable);
     let mut unreadable: BTreeMap<usize, String> = BTreeMap::new();
     let mut progress = Progress::new(missing.len());
     let next = AtomicUsize::new(0);
+    let mut take = |keeper: &mut Keeper<'_>, ReadRun { at, result }| {
+        match result {
+            Ok(summary) => keeper.add(&missing[at], summary),
+            Err(error) if was_deleted(&error) => {}
+            Err(error) => {
+                unreadable.insert(at, format!("run {} is left out: {error:#}", missing[at].id));
+            }
+        }
+        if let Some(text) = progress.report(keeper.is_writable) {
+            observer.status(&text);
+        }
+    };
     thread::scope(|scope| {
         let (sender, receiver) = sync_channel(RUNS_OF_A_TRANSACTION);
         for reader in readers {
             let (sender, next, missing) = (sender.clone(), &next, &missing[..]);
-            scope.spawn(move || read_runs(&reader, missing, next, &sender));
+            let read = move || read_runs(&reader, missing, next, &sender);
+            if thread::Builder::new().spawn_scoped(scope, read).is_err() {
+                break; // At a limit of processes, those that were started do it.
+            }
         }
         drop(sender);
-        for ReadRun { at, result } in receiver {
-            match result {
-                Ok(summary) => keeper.add(&missing[at], summary),
-                Err(error) if was_deleted(&error) => {}
-                Err(error) => {
-                    unreadable.insert(at, format!("run {} is left out: {error:#}", missing[at].id));
-                }
-            }
-            if let Some(text) = progress.report() {
-                observer.status(&text);
-            }
+        for read in receiver {
+            take(&mut keeper, read);
+        }
+        // All of them, if no reader could be opened or started.
+        while let Some(read) = read_next(keeper.store, &missing, &next) {
+            take(&mut keeper, read);
         }
     });
     let unkept = keeper.finish();
@@ -85,11 +97,11 @@ pub(crate) fn complete(
     Ok(RunsWithoutFigures { unkept, without })
 }
 
-/// The stores that threads read.
-fn readers(store: &Store, runs: usize) -> Result<Vec<Store>, StoreError> {
+/// The stores that threads read; fewer where a limit of open files is near.
+fn readers(store: &Store, runs: usize) -> Vec<Store> {
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     let count = runs.div_ceil(MIN_RUNS_OF_A_READER).min(cpus).min(MAX_READERS);
-    (0..count).map(|_| store.open_again_to_read()).collect()
+    (0..count).map_while(|_| store.open_again_to_read().ok()).collect()
 }
 
 /// What was read of a run.
@@ -106,14 +118,18 @@ fn read_runs(
     next: &AtomicUsize,
     sender: &SyncSender<ReadRun>,
 ) {
-    loop {
-        let at = next.fetch_add(1, Ordering::Relaxed);
-        let Some(run) = runs.get(at) else { return };
-        let result = estimates(store, &run.id).map(|record| summary(&record));
-        if sender.send(ReadRun { at, result }).is_err() {
+    while let Some(read) = read_next(store, runs, next) {
+        if sender.send(read).is_err() {
             return; // Nobody waits for it any more.
         }
     }
+}
+
+fn read_next(store: &Store, runs: &[UnsummarisedRun], next: &AtomicUsize) -> Option<ReadRun> {
+    let at = next.fetch_add(1, Ordering::Relaxed);
+    let run = runs.get(at)?;
+    let result = estimates(store, &run.id).map(|record| summary(&record));
+    Some(ReadRun { at, result })
 }
 
 /// Keeps summaries in bulk, or in memory where the store cannot be written.
@@ -123,15 +139,23 @@ struct Keeper<'a> {
     is_writable: bool,
     /// What is not kept yet.
     read: Vec<SummarisedRun>,
+    last_kept: Instant,
     unkept: Vec<SummarisedRun>,
 }
 
-impl Keeper<'_> {
+impl<'a> Keeper<'a> {
+    fn new(store: &'a mut Store, observer: &'a dyn Observer, is_writable: bool) -> Self {
+        let (read, unkept) = (Vec::new(), Vec::new());
+        Self { store, observer, is_writable, read, last_kept: Instant::now(), unkept }
+    }
+
     fn add(&mut self, run: &UnsummarisedRun, summary: Summary) {
         let UnsummarisedRun { id, started, imported } = run.clone();
         self.read.push(SummarisedRun { id, started, imported, summary });
-        if self.read.len() == RUNS_OF_A_TRANSACTION {
+        let is_old = self.last_kept.elapsed() >= TIME_OF_A_TRANSACTION;
+        if is_old || self.read.len() == RUNS_OF_A_TRANSACTION {
             self.keep();
+            self.last_kept = Instant::now();
         }
     }
 
@@ -150,16 +174,18 @@ impl Keeper<'_> {
         }
     }
 
-    /// Keeps all but those that cannot be stored.
+    /// Keeps all but those that cannot be stored, until the store cannot be written.
     fn keep_each(&mut self, read: Vec<SummarisedRun>) {
         for run in read {
-            let is_done = match self.store.summarise(&run.id, &run.summary) {
-                Err(error) if matches!(error.cause, Cause::NoRun) => true,
-                kept => was_kept(kept, self.observer),
-            };
-            if !is_done {
-                self.unkept.push(run);
+            if self.is_writable {
+                let kept = self.store.summarise(&run.id, &run.summary);
+                let cause = kept.as_ref().err().map(|error| &error.cause);
+                self.is_writable = matches!(cause, None | Some(Cause::Invalid(_) | Cause::NoRun));
+                if matches!(cause, Some(Cause::NoRun)) || was_kept(kept, self.observer) {
+                    continue;
+                }
             }
+            self.unkept.push(run);
         }
     }
 
@@ -184,23 +210,27 @@ impl Progress {
     }
 
     /// Counts a run; a report if one is due.
-    fn report(&mut self) -> Option<String> {
+    fn report(&mut self, is_writable: bool) -> Option<String> {
         self.read += 1;
         let elapsed = self.begun.elapsed();
         if elapsed < self.report_at {
             return None;
         }
         self.report_at = elapsed + REPORT_EVERY;
-        Some(progress_text(self.read, self.runs, elapsed))
+        Some(progress_text(self.read, self.runs, elapsed, is_writable))
     }
 }
 
-fn progress_text(read: usize, runs: usize, elapsed: Duration) -> String {
+fn progress_text(read: usize, runs: usize, elapsed: Duration, is_writable: bool) -> String {
     let left_s = elapsed.as_secs_f64() * (runs - read) as f64 / read as f64;
-    format!(
-        "reading runs whose figures are not kept yet, once: {read} of {runs}, {left_s:.0} s left; \
-         Ctrl-C keeps those that were read"
-    )
+    let left = format!("{read} of {runs}, {left_s:.0} s left");
+    match is_writable {
+        true => format!(
+            "reading runs whose figures are not kept yet, once: {left}; Ctrl-C keeps those that \
+             were read"
+        ),
+        false => format!("reading runs whose figures cannot be kept: {left}"),
+    }
 }
 
 /// Whether another process deleted the run meanwhile.
@@ -283,12 +313,23 @@ mod tests {
     }
 
     #[test]
+    fn runs_are_read_without_readers() {
+        let ids: Vec<String> = (0..10).map(|number| format!("{number:03}")).collect();
+        let (folder, mut store) = store_of(&ids);
+        // The store cannot be opened again.
+        std::fs::rename(folder.path().join("store.db"), folder.path().join("moved.db")).unwrap();
+        assert_eq!(readers(&store, ids.len()).len(), 0);
+        let found = complete(&mut store, &Silent).unwrap();
+        assert_eq!((found.unkept, found.without), (Vec::new(), Vec::new()));
+        assert_eq!(store.without_figures(SUMMARY_RULES).unwrap(), []);
+        assert_eq!(store.figures(SUMMARY_RULES, &|_| true).unwrap().len(), ids.len());
+    }
+
+    #[test]
     fn a_run_that_cannot_be_kept_is_returned_and_the_others_are_kept() {
         let (_folder, mut store) = store_of(&["a", "b", "c"].map(str::to_owned));
         let runs = store.without_figures(SUMMARY_RULES).unwrap();
-        let (read, unkept) = (Vec::new(), Vec::new());
-        let mut keeper =
-            Keeper { store: &mut store, observer: &Silent, is_writable: true, read, unkept };
+        let mut keeper = Keeper::new(&mut store, &Silent, true);
         let figure = Figure {
             case: "a/b".to_owned(),
             target: "local".to_owned(),
@@ -317,9 +358,9 @@ mod tests {
 
     #[test]
     fn progress_has_the_time_that_is_left() {
-        let text = progress_text(500, 2_000, Duration::from_secs(9));
+        let text = progress_text(500, 2_000, Duration::from_secs(9), true);
         assert!(text.contains(" 500 of 2000, 27 s left; Ctrl-C keeps"), "{text}");
-        let text = progress_text(2_000, 2_000, Duration::from_secs(36));
-        assert!(text.contains(" 2000 of 2000, 0 s left"), "{text}");
+        let text = progress_text(2_000, 2_000, Duration::from_secs(36), false);
+        assert!(text.ends_with(" 2000 of 2000, 0 s left"), "{text}");
     }
 }

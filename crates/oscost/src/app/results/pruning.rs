@@ -19,6 +19,10 @@ const DEFAULT_LIMITS: RawBatchLimits =
 const RUNS_VARIABLE: &str = "OSCOST_KEEP_RUNS";
 const DAYS_VARIABLE: &str = "OSCOST_KEEP_DAYS";
 
+/// How many old runs without an end are left without a note: a few are still measured, or were
+/// killed.
+const MAX_UNENDED: usize = 20;
+
 /// A number of runs or days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeepCount {
@@ -140,6 +144,17 @@ impl PrunedRuns {
         self.bytes.before += bytes.before;
         self.bytes.after += bytes.after;
     }
+
+    /// What keeps a store from staying of one size: nothing removes these but the user.
+    pub(crate) fn unended_note(&self) -> Option<String> {
+        (self.unended > MAX_UNENDED).then(|| {
+            format!(
+                "old runs without an end keep their raw batches: {}; `oscost runs list` names \
+                 them, `oscost runs delete RUN` removes one that was killed",
+                self.unended
+            )
+        })
+    }
 }
 
 /// What would be pruned.
@@ -163,8 +178,13 @@ pub(crate) fn prune(
     limits: RawBatchLimits,
     max_runs: usize,
 ) -> anyhow::Result<PrunedRuns> {
-    let runs = limits.prunable(&store.list()?, SystemTime::now());
-    prune_listed(store, runs, max_runs)
+    match store.list().map_err(anyhow::Error::from) {
+        Ok(runs) => prune_listed(store, limits.prunable(&runs, SystemTime::now()), max_runs),
+        Err(error) if is_locked(&error) => {
+            Ok(PrunedRuns { locked: Some(error), ..PrunedRuns::default() })
+        }
+        Err(error) => Err(error),
+    }
 }
 
 fn prune_listed(
@@ -353,6 +373,15 @@ mod tests {
         assert!(locked.unwrap().to_string().contains("cannot prune run a in"), "the oldest");
         drop(other);
         assert_eq!(prune_listed(&mut store, both(), 4).unwrap().count, 2);
+    }
+
+    #[test]
+    fn many_old_runs_without_an_end_are_noted() {
+        let note = |unended| PrunedRuns { unended, ..PrunedRuns::default() }.unended_note();
+        assert_eq!(note(20), None);
+        let text = note(21).unwrap();
+        assert!(text.contains("raw batches: 21; "), "{text}");
+        assert!(text.contains("`oscost runs delete RUN` removes one"), "{text}");
     }
 
     #[test]
