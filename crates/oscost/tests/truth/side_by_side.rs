@@ -3,11 +3,18 @@
 
 use crate::sim::arms::{Arms, compare};
 use oscost_model::journal::Design;
-use oscost_model::record::Comparison;
+use oscost_model::record::{AddedCost, Comparison};
+use oscost_model::unit::Unit;
 
 /// Arms like fork twins on a shared machine: they differ by 0.4 % at random.
-const EVEN: Arms =
-    Arms { pair_sd: 0.004, effect: 0.0, bias: 0.0, drift_per_s: 0.0, mitigated: false };
+const EVEN: Arms = Arms {
+    pair_sd: 0.004,
+    effect: 0.0,
+    bias: 0.0,
+    drift_per_s: 0.0,
+    mitigated: false,
+    core_changes: false,
+};
 
 const DESIGNS: [Design; 3] = [Design::Twins, Design::Toggle, Design::Pairs];
 
@@ -57,6 +64,45 @@ fn five_per_cent_are_found_in_each_design_and_intervals_contain_them() {
         assert_eq!(rows[0].design, design.text());
         assert!(rows.iter().all(|it| it.pairs == 16), "{design:?}");
     }
+}
+
+#[test]
+fn what_is_added_at_changing_rates_of_the_core_is_known_in_cycles() {
+    // 5 % of 124 ns at 2.6 cycles per ns.
+    const ADDED_CYCLES: f64 = 16.12;
+    for design in DESIGNS {
+        let arms = Arms { effect: 0.05, core_changes: true, ..EVEN };
+        let (rows, _) = rows_and_controls(compare(40, design, arms, 16, 19));
+        let cycles: Vec<_> = rows.iter().filter_map(|it| it.added_cycles.as_ref()).collect();
+        assert_eq!(cycles.len(), rows.len(), "{design:?}: each row follows the core");
+        assert!(cycles.iter().all(|it| it.unit == Unit::CyclesPerOp));
+        let ends = |it: &AddedCost| it.ci95.unwrap();
+        let holds = |it: &&&AddedCost| {
+            let [low, high] = ends(it);
+            (low..=high).contains(&ADDED_CYCLES)
+        };
+        let held = cycles.iter().filter(holds).count();
+        // The time added is that of any rate: it is less well known.
+        let width = |it: &AddedCost| {
+            let [low, high] = ends(it);
+            (high - low) / it.value
+        };
+        let narrower =
+            rows.iter().zip(&cycles).filter(|(row, cycles)| width(cycles) < width(&row.added));
+        let narrower = narrower.count();
+        println!("{design:?}: {held} of 40 hold, {narrower} narrower in cycles");
+        assert!(held >= 34 && narrower == 40, "{design:?}: {held}, {narrower}");
+        // At half and at all of the rate: the time added there lies within.
+        let of_any_rate = |it: &&Comparison| {
+            let [low, high] = ends(&it.added);
+            low < 6.2 && high > 9.0
+        };
+        let of_any_rate = rows.iter().filter(of_any_rate).count();
+        assert!(of_any_rate >= 34, "{design:?}: {of_any_rate}");
+    }
+    let arms = Arms { effect: 0.05, ..EVEN };
+    let (rows, _) = rows_and_controls(compare(3, Design::Twins, arms, 16, 19));
+    assert!(rows.iter().all(|it| it.added_cycles.is_none()), "one rate shows nothing: {rows:?}");
 }
 
 #[test]

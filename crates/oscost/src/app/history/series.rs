@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
 
+use oscost_model::unit::Unit;
 use oscost_model::worker::Mode;
 
 use super::run_figure::RunFigure;
@@ -10,7 +11,9 @@ use super::updates::updates;
 use crate::advice::classes::difference;
 use crate::estimate::history::{Change, History, LeftOut, Point, RecentShift, Series};
 use crate::store::{MachineState, SummarisedRun};
+use oscost_stats::between_runs::RunMedian;
 use oscost_stats::change::{self, NEWEST_POINTS, PRECEDING_POINTS, WINDOW_POINTS};
+use oscost_stats::core_rate::{CoreDependence, PeriodRegression, RatedCost, RatedRun};
 
 /// A fixed seed, so that a history gives the same result each time.
 const SEED: u64 = 0x6f73_636f_7374;
@@ -33,11 +36,13 @@ type LeftOutRuns<'a> = BTreeMap<String, BTreeSet<&'a str>>;
 /// The series of the figures that were kept, each with its changes.
 pub(super) fn history(kept: &[SummarisedRun], query: &Query<'_>, without: Vec<LeftOut>) -> History {
     // Two peers, and two ends on one machine, are three series.
-    let mut cases: BTreeMap<(&str, Option<&str>), Vec<RunFigure<'_>>> = BTreeMap::new();
+    // And so are figures in time, and the same in cycles of the core.
+    let mut cases: BTreeMap<(&str, Option<&str>, bool), Vec<RunFigure<'_>>> = BTreeMap::new();
     for run in kept {
         for figure in &run.summary.figures {
             let peer = figure.peer.map(|_| run.summary.peer.as_deref().unwrap_or_default());
-            let of_case = cases.entry((&figure.case, peer)).or_default();
+            let in_cycles = figure.unit == Unit::CyclesPerOp;
+            let of_case = cases.entry((&figure.case, peer, in_cycles)).or_default();
             // One figure per run: of a comparison of a target with itself the base, which other
             // runs have, too.
             let before = of_case.iter().rev().take_while(|it| ptr::eq(it.run, run));
@@ -65,7 +70,14 @@ pub(super) fn history(kept: &[SummarisedRun], query: &Query<'_>, without: Vec<Le
         }
         all.push(series);
     }
+    let all = choose_units(all);
+    let (mut all, mut others): (Vec<Series>, Vec<Series>) =
+        all.into_iter().partition(|it| !it.secondary);
+    // The verdicts on cases are one family of hypotheses; the others stand beside.
     find_changes(&mut all);
+    find_changes(&mut others);
+    all.append(&mut others);
+    all.sort_by(|one, other| (&one.case, one.secondary).cmp(&(&other.case, other.secondary)));
     History {
         named: query.named,
         target: query.target.to_owned(),
@@ -75,6 +87,39 @@ pub(super) fn history(kept: &[SummarisedRun], query: &Query<'_>, without: Vec<Le
         left_out: counted(left_out),
         other_targets: other_targets.into_iter().collect(),
     }
+}
+
+/// Drops the series in cycles of cases that do not follow the core's rate, and marks of the others the
+/// one on which no verdict rests: that which varies more from one run to the next. Neither depends on
+/// where its figures change.
+fn choose_units(all: Vec<Series>) -> Vec<Series> {
+    let (cycles, mut kept): (Vec<Series>, Vec<Series>) =
+        all.into_iter().partition(|it| it.unit == Unit::CyclesPerOp);
+    for mut cycles in cycles {
+        let is_it = |time: &&mut Series| {
+            (&time.case, time.peer, &time.peer_host)
+                == (&cycles.case, cycles.peer, &cycles.peer_host)
+        };
+        let Some(time) = kept.iter_mut().find(is_it).filter(|time| follows(time, &cycles)) else {
+            continue;
+        };
+        let deviation = |series: &Series| series.variation_of_neighbours().map(|it| it.deviation);
+        let both = deviation(&cycles).zip(deviation(time));
+        let by_cycles = both.is_some_and(|(cycles, time)| cycles < time);
+        (time.secondary, cycles.secondary) = (by_cycles, !by_cycles);
+        kept.push(cycles);
+    }
+    kept
+}
+
+/// Whether a case follows the core's rate, by its runs.
+fn follows(time: &Series, cycles: &Series) -> bool {
+    let in_cycles: BTreeMap<&str, RunMedian> = cycles.run_medians().collect();
+    let rated = |(run, time): (&str, RunMedian)| {
+        Some(RatedRun { time, cycles: *in_cycles.get(run)? }.rated_cost())
+    };
+    let runs: Vec<RatedCost> = time.run_medians().filter_map(rated).collect();
+    CoreDependence::of(&[PeriodRegression::of(&[&runs])]).follows()
 }
 
 /// Whether the user asked for the case; reference cases and parts of floors are measured anyway.
@@ -139,6 +184,7 @@ fn series_of_case<'a>(found: &[RunFigure<'a>], query: &Query<'_>) -> Option<Seri
         older_runs: older,
         p: None,
         rejected_by_correction: false,
+        secondary: false,
         autocorrelation: None,
         between_run_sd: None,
         q: None,

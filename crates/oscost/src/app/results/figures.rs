@@ -6,10 +6,13 @@ use std::time::{Duration, Instant};
 use oscost_model::hash;
 use oscost_model::program::FAMILY;
 use oscost_model::record::{FileSummary, Machine, Record, Row, RowOutcome};
+use oscost_model::unit::Unit;
+use oscost_stats::interval::Nominal;
 
 use super::records::load;
 use crate::advice::classes::{kernel_class, machine_class};
 use crate::app::observer::Observer;
+use crate::estimate::core_rate::cycles_estimate;
 use crate::estimate::history::LeftOut;
 use crate::store::{
     Cause, Figure, MachineState, Store, StoreError, SummarisedRun, Summary, UnsummarisedRun,
@@ -18,7 +21,7 @@ use crate::workloads;
 
 /// The version of the rules that make a summary of a record, including the names of classes. A
 /// change of one of them raises it: all runs are then read once more.
-pub(crate) const SUMMARY_RULES: u32 = 1;
+pub(crate) const SUMMARY_RULES: u32 = 2;
 
 /// Reading that takes longer than this is reported, with its progress.
 const UNREPORTED: Duration = Duration::from_secs(1);
@@ -48,7 +51,8 @@ pub(crate) fn summary(record: &Record) -> Summary {
     }
 }
 
-/// A figure for each measured row.
+/// A figure for each measured row, followed by the same in cycles of the core if its workers measured
+/// the core's rate.
 fn figures(record: &Record) -> Vec<Figure> {
     let machines = record.machines.iter().enumerate().rev();
     let shared = SharedProperties {
@@ -56,7 +60,19 @@ fn figures(record: &Record) -> Vec<Figure> {
         trial_options: ["--prepare", "--stdin"].map(|name| (name, options(&record.command, name))),
         workload_files: options(&record.command, "--workload"),
     };
-    record.results.iter().filter_map(|row| figure(&shared, row)).collect()
+    let of_row = |row| {
+        let own = figure(&shared, row);
+        let cycles = own.as_ref().and_then(|own| in_cycles(own, row));
+        own.into_iter().chain(cycles)
+    };
+    record.results.iter().flat_map(of_row).collect()
+}
+
+/// The figure of a row in cycles of the core.
+fn in_cycles(own: &Figure, row: &Row) -> Option<Figure> {
+    let estimate = cycles_estimate(row, Nominal::FIXED)?;
+    let (median, interval) = (estimate.median, estimate.ci95);
+    Some(Figure { unit: Unit::CyclesPerOp, median, interval, ..own.clone() })
 }
 
 /// What is read of a run once for all its figures.

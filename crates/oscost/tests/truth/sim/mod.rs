@@ -220,7 +220,8 @@ impl SimSession {
             }
             .unwrap();
         }
-        let disturbance = collector.close_account(&opened);
+        let account = collector.close_account(&opened);
+        let disturbance = collector.with_core_rate(account, &spec.clock);
         self.now_ns = machine.now_ns();
         let disturbance = Box::new(disturbance);
         Event::Sampled {

@@ -5,6 +5,7 @@
 //! runs in which nothing changed; that is known from earlier runs of the same system, and from the
 //! class of the case.
 
+mod core_cycles;
 mod earlier_runs;
 mod reference_drift;
 
@@ -12,16 +13,19 @@ use std::collections::BTreeSet;
 
 use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_model::record::{AddedCost, Decomposition, Record};
-use oscost_stats::between_runs::{RunMedian, RunVariation, run_difference};
+use oscost_stats::between_runs::{
+    Prior, RunDifference, RunMedian, RunVariation, run_difference, variance_between_sides,
+};
 use oscost_stats::moments;
 
+use self::core_cycles::CycleRows;
 pub use self::earlier_runs::EarlierRuns;
 use self::reference_drift::ReferenceDrift;
 use super::comparability::{
     incomparable_reason, method_differences, not_claimable_reason, system_differences,
 };
 use super::rows::{
-    RowKey, RowsByKey, RunRow, counts_instructions, has_flag, is_count, median, rows_by_key,
+    PRIMARY, RowKey, RowsByKey, RunRow, counts_instructions, has_flag, is_count, median, rows_by_key,
 };
 use super::run_comparison::{JudgedPair, RunComparison, Timing};
 use super::start_time::{distance_s, start_time};
@@ -64,16 +68,20 @@ pub(super) fn compare_separate(
         }
     }
     // Instruction counts of reference cases do not drift.
-    let drift = match all.iter().any(|run| counts_instructions(run)) {
-        true => ReferenceDrift::default(),
-        false => ReferenceDrift::between(base, new, same_system),
+    let (drift, drift_in_cycles) = match all.iter().any(|run| counts_instructions(run)) {
+        true => (ReferenceDrift::default(), None),
+        false => (
+            ReferenceDrift::between(base, new, same_system),
+            ReferenceDrift::in_cycles(base, new, same_system),
+        ),
     };
     let same_boot = boot(first).is_some() && all.iter().all(|run| boot(run) == boot(first));
-    let evidence = Evidence { earlier, same_boot, drift, is_claimable };
+    let evidence = Evidence { earlier, same_boot, drift, drift_in_cycles, is_claimable };
     let found = rows_by_key(&all);
     let mut judged = Vec::new();
     let mut work = Work::default();
     let mut sources = Vec::new();
+    let mut cycle_rows = CycleRows::default();
     for (key, rows) in &found {
         let sides = match comparable_sides(&found, *key, base, new) {
             Ok(sides) => sides,
@@ -88,14 +96,24 @@ pub(super) fn compare_separate(
             compared.compare_counts(rows[0].row, &sides.base, &sides.new, "stored", span_s);
             continue;
         }
-        let Some(JudgedEffect { effect, source }) = evidence.effect(&sides) else {
+        let Some(JudgedEffect { effect, source, between_sides }) = evidence.effect(&sides) else {
             let why = "fewer than six repetitions on a side: there is no interval";
             compared.exclude(rows[0].row, why);
             continue;
         };
         sources.push(source);
         let decomposition = work.add(&sides, &effect);
-        judged.push(sides.judged(effect, decomposition));
+        // By the variation between runs alone, before either effect is looked at.
+        let in_cycles = evidence.effect_in_cycles(&sides).and_then(|it| {
+            let vary_less = it.between_sides < between_sides;
+            sides.judged_in_cycles(it.effect, vary_less)
+        });
+        let by_cycles = in_cycles.as_ref().is_some_and(|it| it.is_hypothesis);
+        if in_cycles.is_some() {
+            cycle_rows.add(by_cycles);
+        }
+        judged.push(sides.judged(effect, !by_cycles, decomposition));
+        judged.extend(in_cycles);
     }
     let Work { effects, differences } = work;
     let why = differences.into_iter();
@@ -103,8 +121,10 @@ pub(super) fn compare_separate(
     if !judged.is_empty() {
         compared.notes.extend(evidence.drift_note());
         compared.notes.extend(source_of_variation(sources));
+        compared.notes.extend(cycle_rows.note());
     }
     compared.conclude(judged, judge_work(effects));
+    cycle_rows.complete(&mut compared);
     compared
 }
 
@@ -191,6 +211,7 @@ impl<'a> CaseSides<'a> {
     fn judged(
         self,
         effect: EffectEstimate,
+        is_hypothesis: bool,
         decomposition: Option<Decomposition>,
     ) -> JudgedPair<'a> {
         let [from, to] = [&self.base, &self.new].map(|rows| median_of_side(rows));
@@ -199,7 +220,17 @@ impl<'a> CaseSides<'a> {
         let pairs = self.alternations as u32;
         let timing = Timing { design: "stored", pairs, span_s: self.span_s() };
         let (base, new) = (self.base[0], self.new[0]);
-        JudgedPair { base, new, timing, effect, base_figure: from, added, decomposition }
+        JudgedPair {
+            base,
+            new,
+            timing,
+            effect,
+            metric: PRIMARY,
+            is_hypothesis,
+            base_figure: from,
+            added,
+            decomposition,
+        }
     }
 }
 
@@ -220,6 +251,8 @@ struct Evidence<'a> {
     /// Whether all runs are of one boot.
     same_boot: bool,
     drift: ReferenceDrift,
+    /// The same in cycles of the core, if its rate is known beside reference cases of both sides.
+    drift_in_cycles: Option<ReferenceDrift>,
     /// Whether verdicts may be based on these runs.
     is_claimable: bool,
 }
@@ -228,6 +261,8 @@ struct Evidence<'a> {
 struct JudgedEffect {
     effect: EffectEstimate,
     source: VariationSource,
+    /// The variance of the effect by the variation between runs alone.
+    between_sides: f64,
 }
 
 /// Where the variation between runs of a row comes from.
@@ -251,24 +286,36 @@ impl Evidence<'_> {
         let (of_base, of_new) = (self.earlier.base.of(row), self.earlier.new.of(row));
         let prior = prior(row);
         let variation = RunVariation::pooled(&[of_base, &base, of_new, &new], prior);
-        // Addresses and layouts change with the boot, which runs of one boot do not show.
-        let variation =
-            if self.same_boot { variation } else { variation.at_least(prior.deviation) };
-        let source = VariationSource {
+        let source = |variation: RunVariation| VariationSource {
             deviation: variation.deviation,
             earlier_runs: of_base.len() + of_new.len(),
         };
-        let (variation, common) = match is_injected(InjectedFault::RunsAsInterleaved) {
+        let variation = self.of_boots(variation, prior);
+        let (used, common) = match is_injected(InjectedFault::RunsAsInterleaved) {
             true => (RunVariation { deviation: 0.0, ..variation }, 0.0),
             false => (variation, self.drift.of(row)),
         };
-        let difference = run_difference(&base, &new, sides.alternations, variation, common)?;
+        let difference = run_difference(&base, &new, sides.alternations, used, common)?;
+        Some(JudgedEffect {
+            effect: self.judged(difference, sides),
+            source: source(variation),
+            between_sides: variance_between_sides(sides.alternations, used, common),
+        })
+    }
+
+    /// Addresses and layouts change with the boot, which runs of one boot do not show.
+    fn of_boots(&self, variation: RunVariation, prior: Prior) -> RunVariation {
+        if self.same_boot { variation } else { variation.at_least(prior.deviation) }
+    }
+
+    /// A difference as an effect, without a verdict where nothing may be concluded from the runs.
+    fn judged(&self, difference: RunDifference, sides: &CaseSides<'_>) -> EffectEstimate {
         let mut effect = verdict::separate_effect(difference);
         if !self.is_claimable || sides.all().any(|it| has_flag(it.row, "UNRELIABLE")) {
             effect.flags.push("UNRELIABLE");
             effect.p = 1.0;
         }
-        Some(JudgedEffect { effect, source })
+        effect
     }
 
     /// That the machine as a whole changed.

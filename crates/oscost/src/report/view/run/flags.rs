@@ -81,8 +81,9 @@ pub fn of_comparison(flag: &str) -> &'static str {
         "VOID" => "the control shows an effect where nothing differs: no verdict is given",
         "OUTPUT_DIFFERS" => "the commands wrote different output: they may not do the same",
         "SECONDARY" => {
-            "the verdict on these commands rests on another metric: CPU time if both computed in their \
-             warm-up, otherwise wall time"
+            "the verdict rests on another metric: of commands CPU time if both computed in their warm-up, \
+             otherwise wall time; of a row that follows the core's rate whichever of time and core \
+             cycles varies less between runs"
         }
         "REJECTION_DIFFERS" => {
             "more batches were disturbed on one side: what was left out may be the effect"
