@@ -13,7 +13,8 @@ use oscost_stats::core_rate::{CoreDependence, PeriodRegression, RatedCost, Rated
 use oscost_stats::interval::Nominal;
 use oscost_stats::moments;
 
-use super::{CaseSides, Evidence};
+use super::case_sides::CaseSides;
+use super::evidence::Evidence;
 use crate::estimate::between_runs::prior;
 use crate::estimate::comparison::rows::{PRIMARY, RunRow};
 use crate::estimate::comparison::run_comparison::{JudgedPair, RunComparison, Timing};
