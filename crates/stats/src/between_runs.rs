@@ -231,11 +231,7 @@ pub fn run_difference(
 
 /// How far two sides of one cost differ by the variation between runs, as a variance: what
 /// [`run_difference`] adds to that of the repetitions. It does not depend on the figures of the sides.
-pub fn variance_between_sides(
-    alternations: usize,
-    variation: RunVariation,
-    common: f64,
-) -> f64 {
+pub fn variance_between_sides(alternations: usize, variation: RunVariation, common: f64) -> f64 {
     let shares = 2.0 / alternations.max(1) as f64;
     (shares * variation.variance()).max(common * common)
 }

@@ -71,10 +71,8 @@ impl PeriodRegression {
         for group in groups {
             let of = |value: fn(&RatedCost) -> f64| group.iter().map(value).collect::<Vec<f64>>();
             let (costs, periods) = (of(|it| it.cost), of(|it| -it.rate));
-            let (Some(cost), Some(period)) = (moments::mean(&costs), moments::mean(&periods))
-            else {
-                continue;
-            };
+            let (cost, period) = (moments::mean(&costs), moments::mean(&periods));
+            let Some((cost, period)) = cost.zip(period) else { continue };
             for (it, at) in costs.iter().zip(&periods) {
                 sums.periods += (at - period).powi(2);
                 sums.products += (at - period) * (it - cost);
@@ -140,8 +138,8 @@ impl CoreDependence {
         let prior = 1.0 / (PRIOR_SLOPE_SD * PRIOR_SLOPE_SD);
         let known: Vec<KnownSlope> = regressions.iter().filter_map(|it| it.slope()).collect();
         let precision = prior + known.iter().map(|it| 1.0 / it.variance).sum::<f64>();
-        let weighted = prior * PRIOR_SLOPE + known.iter().map(|it| it.slope / it.variance).sum::<f64>();
-        let slope = weighted / precision;
+        let own: f64 = known.iter().map(|it| it.slope / it.variance).sum();
+        let slope = (prior * PRIOR_SLOPE + own) / precision;
         // Satterthwaite (1946); the prior is known.
         let squares: f64 = known
             .iter()

@@ -12,6 +12,7 @@
 mod classes;
 mod comparison;
 mod comparison_checks;
+mod core_rate;
 mod coverage;
 mod crossings;
 mod curves;

@@ -53,11 +53,7 @@ pub fn find_gaps<C: Clock, V: Covariates>(
 ///
 /// Two lengths, so that the costs of the clock and the call cancel; the best of so many tries, since
 /// an interruption can only add time.
-pub fn core_cycles_per_ns<C: Clock>(
-    clock: &mut C,
-    ticks_per_ns: f64,
-    tries: u32,
-) -> Option<f64> {
+pub fn core_cycles_per_ns<C: Clock>(clock: &mut C, ticks_per_ns: f64, tries: u32) -> Option<f64> {
     const LINKS: u64 = 8_000;
     let mut best = |links: u64| {
         (0..tries)

@@ -236,7 +236,8 @@ mod tests {
     fn a_row_in_time_and_in_cycles_counts_once_and_either_fails_the_gate() {
         let pair = |time: &str, cycles: &str| {
             let time = comparison("primary", time, 1.5, &["SECONDARY"]);
-            let cycles = Comparison { mde_pct: Some(4.0), ..comparison(CORE_CYCLES, cycles, 1.5, &[]) };
+            let cycles = comparison(CORE_CYCLES, cycles, 1.5, &[]);
+            let cycles = Comparison { mde_pct: Some(4.0), ..cycles };
             [Comparison { mde_pct: Some(90.0), ..time }, cycles]
         };
         let judge = |rows: &[Comparison]| {

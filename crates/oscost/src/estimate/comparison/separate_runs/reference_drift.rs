@@ -26,16 +26,11 @@ impl ReferenceDrift {
 
     /// The same in cycles of the core: what is left of the movement without that of the core's rate.
     /// `None` if no reference case has its rate on both sides.
-    pub(super) fn in_cycles(
-        base: &[&Record],
-        new: &[&Record],
-        same_system: bool,
-    ) -> Option<Self> {
+    pub(super) fn in_cycles(base: &[&Record], new: &[&Record], same_system: bool) -> Option<Self> {
         let is_known =
             |case: &&str| [base, new].iter().all(|runs| level_in_cycles(runs, case).is_some());
-        cases(base).iter().any(is_known).then(|| {
-            Self::of_levels(base, new, same_system, level_in_cycles)
-        })
+        let is_any_known = cases(base).iter().any(is_known);
+        is_any_known.then(|| Self::of_levels(base, new, same_system, level_in_cycles))
     }
 
     fn of_levels(

@@ -276,7 +276,8 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Vec<String> {
 fn added_in_cycles(record: &Record, it: &Comparison) -> Option<String> {
     let rate = record.results.get(it.base as usize)?.core_rate.as_ref()?;
     let AddedCost { value, ci95, unit } = it.added_cycles.as_ref()?;
-    let interval = ci95.map(|[low, high]| format!(" [{} .. {}]", added(low, *unit), added(high, *unit)));
+    let ends = |[low, high]: [f64; 2]| format!(" [{} .. {}]", added(low, *unit), added(high, *unit));
+    let interval = ci95.map(ends);
     Some(format!(
         "{} follows the core's rate, {:.2} cycles per ns here: {}{} are added at any rate, in as much \
          time only at this one.",

@@ -364,7 +364,8 @@ pub(in crate::report::view) fn remarks(shown: &ComparisonContent<'_>) -> Vec<Str
     let (beside, timed): (Vec<&Comparison>, Vec<&Comparison>) =
         timed.into_iter().partition(|it| is_secondary(it));
     lines.extend(time_verdicts(&timed, regressions(&timed)));
-    lines.extend(time_verdicts(&beside, regressions(&beside)).map(|text| format!("Beside: {text}")));
+    let of_beside = time_verdicts(&beside, regressions(&beside));
+    lines.extend(of_beside.map(|text| format!("Beside: {text}")));
     lines.extend(work::verdicts(&work));
     if has_detectable_effect(&timed) {
         lines.push(INCONCLUSIVE.to_owned());
