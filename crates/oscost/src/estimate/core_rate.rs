@@ -230,7 +230,7 @@ mod tests {
         let steady = at_rates(&[3.0; 10], 1.0);
         let of_runs = rate_deviation(&steady, &[known(1.0)]);
         assert!((0.15..0.35).contains(&of_runs), "{of_runs}");
-        assert_eq!(rate_deviation(&steady, &[]), 0.0);
+        assert!(rate_deviation(&steady, &[]) < 1e-9);
         let changing = at_rates(&[3.0, 1.0, 3.0, 1.0, 3.0, 1.0], 1.0);
         assert!(rate_deviation(&changing, &[known(1.0)]) > 0.5);
         let slowing = at_rates(&[3.0, 3.0, 2.0, 2.0, 1.5, 1.5], 1.0);

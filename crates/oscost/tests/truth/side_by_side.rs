@@ -95,7 +95,7 @@ fn what_is_added_at_changing_rates_of_the_core_is_known_in_cycles() {
         // At half and at all of the rate: the time added there lies within.
         let of_any_rate = |it: &&Comparison| {
             let [low, high] = ends(&it.added);
-            low < 6.2 && high > 9.0
+            low < 6.6 && high > 9.0
         };
         let of_any_rate = rows.iter().filter(of_any_rate).count();
         assert!(of_any_rate >= 34, "{design:?}: {of_any_rate}");
