@@ -7,7 +7,7 @@ export OSCOST_WORKER := $(CURDIR)/target/release/oscost-worker
 EBPF = $(shell scripts/features.sh)
 FEATURES = oscost/fault-injection,$(EBPF)
 
-.PHONY: run build worker check test lint unit golden test-live bench asm-check docs book picture studies fuzz clean browser hosts ph readers vm
+.PHONY: run build worker check test lint unit golden test-live bench asm-check docs book picture studies fuzz attacks clean browser hosts ph readers vm
 
 run: build
 	target/release/oscost run
@@ -29,7 +29,7 @@ check:
 
 test:
 	scripts/install.sh cc ph
-	scripts/install-beside.sh $(MAKE) lint
+	scripts/prepare-beside.sh $(MAKE) lint
 	$(MAKE) unit
 
 # With the profile of the tests, so that dependencies are built once for both. The tool is also
@@ -64,7 +64,7 @@ studies: build
 golden: worker docs
 	UPDATE_GOLDEN=1 cargo test --locked -p oscost --test cli
 	git diff --stat
-# docs/catalog from the definitions, the columns in EXPORTS.md, the help in CLI.md.
+# docs/catalog from the definitions, the columns in EXPORTS.md, the help in CLI.md, the glossary.
 docs:
 	UPDATE_GOLDEN=1 cargo test --locked -p oscost --test catalog_pages --test documents
 
@@ -80,6 +80,10 @@ picture: worker
 
 fuzz:
 	scripts/fuzz.sh
+# All attacks, with a line for each. Most of them take root; the machine must be free of other runs.
+attacks: worker
+	scripts/install.sh cc hosts ph vm
+	scripts/attacks.sh "$(FEATURES)"
 
 clean:
 	cargo clean

@@ -8,3 +8,6 @@ cargo bench --locked -p oscost --bench peers
 cargo bench --locked -p oscost --bench peers -- spread
 cargo bench --locked -p oscost --bench peers -- studies
 cargo bench --locked -p oscost --bench peers -- counters
+cargo bench --locked -p oscost --bench peers -- memory
+scripts/bench/hyperfine.py
+scripts/bench/commands.py

@@ -3,7 +3,8 @@
 #
 #   scripts/test.sh FEATURES
 #
-# The worker is one unit that one CPU links for a minute: the tests are built beside it.
+# The worker is one unit that one CPU links for a minute: the tests are built beside it, unless it
+# was built beside the lints.
 #
 # The simulated machines, the emulated guests and the unit tests compute; the tests of the tool
 # mostly wait, for each other's runs (one per machine), browsers and sleeping processes. The counts of the
@@ -21,7 +22,7 @@ tests() {
 }
 
 # The options that select each group. `live` is for make test-live; `ph` needs a BPF compiler.
-computing="--lib --bins"
+computing="--lib"
 waiting=""
 for file in crates/*/tests/*.rs crates/*/tests/*/main.rs; do
     name=$(basename "${file%/main.rs}" .rs)

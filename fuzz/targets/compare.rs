@@ -2,11 +2,17 @@
 
 #![no_main]
 
+#[path = "../common/in_time.rs"]
+mod in_time;
+
+use in_time::in_time;
 use libfuzzer_sys::fuzz_target;
 use oscost::estimate::comparison::compare;
 use oscost::store::validate;
 
-fuzz_target!(|bytes: &[u8]| {
+fuzz_target!(|bytes: &[u8]| in_time(bytes.len(), || check(bytes)));
+
+fn check(bytes: &[u8]) {
     // A NUL byte, which no JSON text contains, separates the two.
     let mut parts = bytes.splitn(2, |byte| *byte == 0);
     let (Some(base), Some(new)) = (parts.next(), parts.next()) else { return };
@@ -19,4 +25,4 @@ fuzz_target!(|bytes: &[u8]| {
             assert!((index as usize) < comparison.results.len(), "{it:?}");
         }
     }
-});
+}

@@ -3,10 +3,16 @@
 
 #![no_main]
 
+#[path = "../common/in_time.rs"]
+mod in_time;
+
+use in_time::in_time;
 use libfuzzer_sys::fuzz_target;
 use oscost_worker::facts::{dmi, gzip};
 
-fuzz_target!(|bytes: &[u8]| {
+fuzz_target!(|bytes: &[u8]| in_time(bytes.len(), || check(bytes)));
+
+fn check(bytes: &[u8]) {
     let found = dmi::parse(bytes);
     let modules = found.modules.unwrap_or_default();
     assert!(modules.len() <= found.slots.unwrap_or(0) as usize);
@@ -15,4 +21,4 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(modules.iter().all(|module| module.count > 0 && module.kind.iter().all(is_short_name)));
     const MAX_BYTES: usize = 1 << 16;
     assert!(gzip::decompress(bytes, MAX_BYTES).is_none_or(|plain| plain.len() <= MAX_BYTES));
-});
+}

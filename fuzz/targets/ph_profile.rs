@@ -2,6 +2,10 @@
 
 #![no_main]
 
+#[path = "../common/in_time.rs"]
+mod in_time;
+
+use in_time::in_time;
 use libfuzzer_sys::fuzz_target;
 use oscost::ph::profiles::profile_file::{Refusal, read, read_all, with_hash, write, write_all};
 
@@ -11,7 +15,9 @@ fn check_message(refusal: &Refusal) {
     assert!(refusal.line > 0, "{words}");
 }
 
-fuzz_target!(|bytes: &[u8]| {
+fuzz_target!(|bytes: &[u8]| in_time(bytes.len(), || check(bytes)));
+
+fn check(bytes: &[u8]) {
     match read_all(bytes) {
         Ok(profiles) => assert_eq!(write_all(&profiles).unwrap_or_default().as_bytes(), bytes),
         Err(refusal) => check_message(&refusal),
@@ -28,4 +34,4 @@ fuzz_target!(|bytes: &[u8]| {
         Ok(profile) => assert_eq!(write(&profile), text),
         Err(refusal) => check_message(&refusal),
     }
-});
+}

@@ -2,10 +2,16 @@
 
 #![no_main]
 
+#[path = "../common/in_time.rs"]
+mod in_time;
+
+use in_time::in_time;
 use libfuzzer_sys::fuzz_target;
 use oscost::store::validate;
 
-fuzz_target!(|bytes: &[u8]| {
+fuzz_target!(|bytes: &[u8]| in_time(bytes.len(), || check(bytes)));
+
+fn check(bytes: &[u8]) {
     match validate(bytes) {
         Ok(record) => {
             let again = serde_json::to_vec(&record).expect("a record can be written");
@@ -19,4 +25,4 @@ fuzz_target!(|bytes: &[u8]| {
             assert!(text.len() < 2_000 && !text.contains(char::is_control), "{text:?}");
         }
     }
-});
+}

@@ -3,6 +3,10 @@
 
 #![no_main]
 
+#[path = "../common/in_time.rs"]
+mod in_time;
+
+use in_time::in_time;
 use libfuzzer_sys::fuzz_target;
 use oscost::estimate::comparison::compare;
 use oscost::estimate::comparison::threshold::Threshold;
@@ -11,7 +15,9 @@ use oscost::report::export::Sheet;
 use oscost::report::{csv, html, json, markdown, page, parquet, view};
 use oscost::store::validate;
 
-fuzz_target!(|bytes: &[u8]| {
+fuzz_target!(|bytes: &[u8]| in_time(bytes.len(), || check(bytes)));
+
+fn check(bytes: &[u8]) {
     let Ok(record) = validate(bytes) else { return };
     let runs = std::slice::from_ref(&record);
     let compared = compare(runs, runs);
@@ -41,4 +47,4 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(!page.contains("<img"), "{page}");
     }
     json::record(&record).expect("a record can be written");
-});
+}

@@ -3,10 +3,16 @@
 
 #![no_main]
 
+#[path = "../common/in_time.rs"]
+mod in_time;
+
+use in_time::in_time;
 use libfuzzer_sys::fuzz_target;
 use oscost_worker::benchmarks::event::server::http::{MAX_HEAD_BYTES, parse_first};
 
-fuzz_target!(|bytes: &[u8]| {
+fuzz_target!(|bytes: &[u8]| in_time(bytes.len(), || check(bytes)));
+
+fn check(bytes: &[u8]) {
     let mut rest = bytes;
     while let Some(request) = parse_first(rest) {
         assert!(request.bytes > 0 && request.bytes <= rest.len());
@@ -14,4 +20,4 @@ fuzz_target!(|bytes: &[u8]| {
         rest = &rest[request.bytes..];
     }
     assert!(rest.len() < MAX_HEAD_BYTES);
-});
+}

@@ -3,10 +3,16 @@
 
 #![no_main]
 
+#[path = "../common/in_time.rs"]
+mod in_time;
+
+use in_time::in_time;
 use libfuzzer_sys::fuzz_target;
 use oscost::studies::parser::parse;
 
-fuzz_target!(|bytes: &[u8]| {
+fuzz_target!(|bytes: &[u8]| in_time(bytes.len(), || check(bytes)));
+
+fn check(bytes: &[u8]) {
     match parse(bytes) {
         Ok(study) => {
             let rows: Vec<_> = study.tables.iter().flat_map(|table| &table.rows).collect();
@@ -28,4 +34,4 @@ fuzz_target!(|bytes: &[u8]| {
             assert!((1..=lines).contains(&refusal.line), "{words}");
         }
     }
-});
+}

@@ -2,13 +2,19 @@
 
 #![no_main]
 
+#[path = "../common/in_time.rs"]
+mod in_time;
+
+use in_time::in_time;
 use libfuzzer_sys::fuzz_target;
 use oscost::studies::prediction::Estimate;
 use oscost_model::case::Case;
 use oscost_model::point::Value;
 use oscost_model::target::Target;
 
-fuzz_target!(|text: &str| {
+fuzz_target!(|text: &str| in_time(text.len(), || check(text)));
+
+fn check(text: &str) {
     match Target::parse(text) {
         Ok(target) => assert_eq!(Target::parse(&target.to_string()), Ok(target)),
         Err(error) => assert!(!error.to_string().is_empty()),
@@ -22,4 +28,4 @@ fuzz_target!(|text: &str| {
     }
     let value = Value::parse(text);
     assert_eq!(Value::parse(&value.to_string()), value);
-});
+}

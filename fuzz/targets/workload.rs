@@ -3,11 +3,17 @@
 
 #![no_main]
 
+#[path = "../common/in_time.rs"]
+mod in_time;
+
+use in_time::in_time;
 use libfuzzer_sys::fuzz_target;
 use oscost::workloads::{RunEnvironment, figures, parse};
 use oscost_model::program::ProgramResult;
 
-fuzz_target!(|bytes: &[u8]| {
+fuzz_target!(|bytes: &[u8]| in_time(bytes.len(), || check(bytes)));
+
+fn check(bytes: &[u8]) {
     match parse(bytes, "stem") {
         Ok(spec) => {
             assert!(!spec.command.is_empty() && spec.command.len() <= 1_024);
@@ -42,4 +48,4 @@ fuzz_target!(|bytes: &[u8]| {
             assert!((1..=lines).contains(&refusal.line), "{words}");
         }
     }
-});
+}

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::calls::CallRule;
+use crate::capability::Capability;
 use crate::case::Case;
 use crate::point::{Point, Value};
 use crate::resource::Resource;
@@ -223,6 +224,9 @@ pub enum Requirement {
     WallTime,
     /// Memory, disks or CPUs.
     Resource(Resource),
+    /// A capability that the worker of root keeps for the case. It is not asked for before: without
+    /// it the case says what is missing.
+    Capability(Capability),
     /// A requirement that no target meets: the point is not meaningful, for this reason.
     Undefined(String),
 }

@@ -389,6 +389,10 @@ pub struct Security {
     /// The capability bounding set (`CapBnd` of `/proc/self/status`).
     #[serde(default)]
     pub capability_bound: Option<u64>,
+    /// The effective capabilities of a worker whose case needs no others, a bit each. The `needs` of
+    /// a definition name what the worker of its cases keeps besides.
+    #[serde(default)]
+    pub worker_capabilities: Option<u64>,
 }
 
 /// Disturbance counters of a CPU since boot; the difference of two snapshots covers an interval.

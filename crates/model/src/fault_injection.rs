@@ -42,6 +42,71 @@ pub enum InjectedFault {
     LostCountsAreZero,
 }
 
+/// The variable that puts a clock of the kernel in the place of the processor's events, with one of
+/// these faults. Read only by a worker with the feature: the supervisor's survey of the counters
+/// follows its own variable, and a worker's counters that of its treatments.
+pub const COUNTER_FAULT: &str = "OSCOST_COUNTER_FAULT";
+/// What a worker with such counters names them in its facts, so that no record of theirs is taken
+/// for one of a processor.
+pub const STAND_IN: &str = "stand-in";
+
+/// What is wrong with the counters that stand in for the processor's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CounterFault {
+    /// Nothing.
+    Honest,
+    /// They stay at zero.
+    Zero,
+    /// They rise by the same number at each read.
+    Constant,
+    /// They fall.
+    Backwards,
+    /// They begin again at zero after 48 bits.
+    Wrapped,
+    /// They miss half of the events.
+    Halved,
+    /// They counted for half of the time for which they were enabled.
+    Multiplexed,
+    /// They were enabled, and never counted.
+    Unscheduled,
+    /// They count, and were enabled for 0 ns.
+    Untimed,
+    /// They count, and the times for which they did move by a tick of 4 ms.
+    CoarseClock,
+}
+
+impl CounterFault {
+    /// All of them.
+    pub const ALL: [CounterFault; 10] = [
+        CounterFault::Honest,
+        CounterFault::Zero,
+        CounterFault::Constant,
+        CounterFault::Backwards,
+        CounterFault::Wrapped,
+        CounterFault::Halved,
+        CounterFault::Multiplexed,
+        CounterFault::Unscheduled,
+        CounterFault::Untimed,
+        CounterFault::CoarseClock,
+    ];
+
+    /// Its name, the value of [`COUNTER_FAULT`].
+    pub fn name(self) -> &'static str {
+        match self {
+            CounterFault::Honest => "honest",
+            CounterFault::Zero => "zero",
+            CounterFault::Constant => "constant",
+            CounterFault::Backwards => "backwards",
+            CounterFault::Wrapped => "wrapped",
+            CounterFault::Halved => "halved",
+            CounterFault::Multiplexed => "multiplexed",
+            CounterFault::Unscheduled => "unscheduled",
+            CounterFault::Untimed => "untimed",
+            CounterFault::CoarseClock => "coarse-clock",
+        }
+    }
+}
+
 #[cfg(feature = "fault-injection")]
 thread_local! {
     static ACTIVE: std::cell::Cell<Option<InjectedFault>> = const { std::cell::Cell::new(None) };

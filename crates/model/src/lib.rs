@@ -7,6 +7,7 @@
 pub mod batch;
 pub mod call_names;
 pub mod calls;
+pub mod capability;
 pub mod case;
 pub mod channel;
 pub mod clock;

@@ -26,6 +26,15 @@ pub const OTHER_PROGRAM_PATIENCE: Duration = Duration::from_secs(10);
 /// How often a lock is tried whose release cannot be waited for in poll(2).
 pub const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
+/// The shortest time between two tries. The end of a connection tells that a holder has released
+/// the lock; a process that ends each connection at once would keep those that wait busy.
+const MIN_TRY_INTERVAL: Duration = Duration::from_millis(250);
+
+/// How long the next try has to wait, this long after the last one.
+pub fn pause_before_next_try(since_last: Duration) -> Duration {
+    MIN_TRY_INTERVAL.saturating_sub(since_last)
+}
+
 /// More than a command line for a message, or a line of /proc/PID/stat.
 pub const MAX_PROC_BYTES: u64 = 4 << 10;
 
@@ -282,6 +291,13 @@ mod tests {
         assert_eq!(FileNumber { inode: 78, ..file }.holder_in(locks), None);
         let wide = FileNumber { major: 0x103, minor: 2, inode: 77 };
         assert_eq!(wide.holder_in(locks), Some(6));
+    }
+
+    #[test]
+    fn a_lock_is_tried_at_most_four_times_a_second() {
+        let pause_ms =
+            |since_ms| pause_before_next_try(Duration::from_millis(since_ms)).as_millis();
+        assert_eq!([0, 1, 249, 250, 9_000].map(pause_ms), [250, 249, 1, 0, 0]);
     }
 
     #[test]

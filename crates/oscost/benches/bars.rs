@@ -3,12 +3,14 @@
 //! Bars: a worker has under 2 MiB of anonymous memory (fork(2) copies its page tables) and is ready
 //! 3 ms after the order; one benchmark is answered within 1.5 s with a half-width of at most 2 %;
 //! `oscost list` takes at most 30 ms; the whole price list takes under a minute, with `--quick`
-//! under 15 s; a history of 200 cases over 1,000 runs takes under a second; a page of 2,000 rows is
-//! written in under a second, is smaller than 5 MB, and Chromium on two cores draws its first
-//! charts within 2 s; the monitor pH adds under 2.5 times what an empty program adds to a call, and
-//! the same within 5 % while the other CPU makes calls too; times of programs are within 1 % of
-//! hyperfine's, and a trial costs less than 1 ms. Each figure is printed with its bar and the ratio
-//! of the two. On a loaded machine the times are longer.
+//! under 15 s; a history of 200 cases over 1,000 runs takes under a second; with 2,000 runs of 100
+//! rows in the store a list of runs, a history and a comparison each take under a second, with
+//! 10,000 under 5 s; a page of 2,000 rows is written in under a second, is smaller than 5 MB, and
+//! Chromium on two cores draws its first charts within 2 s; the monitor pH adds under 2.5 times
+//! what an empty program adds to a call, and the same within 5 % while the other CPU makes calls
+//! too; times of programs are within 1 % of hyperfine's, and a trial costs less than 1 ms. Each
+//! figure is printed with its bar and the ratio of the two. On a loaded machine the times are
+//! longer.
 
 #![expect(
     clippy::unwrap_used,
@@ -25,6 +27,8 @@ mod large_run;
 #[path = "../tests/browser/page.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
 mod page;
+#[path = "../tests/browser/shared.rs"]
+mod shared;
 #[path = "../tests/browser/wire.rs"]
 mod wire;
 
@@ -34,13 +38,13 @@ use std::time::{Duration, Instant};
 
 use oscost::hosts::{Interrupt, LocalSession, Session, WorkerBinary};
 use oscost::report;
-use oscost::store::{Figure, MachineState, Store, Summary};
+use oscost::store::{Figure, MachineState, Store, SummarisedRun, Summary};
 use oscost_model::case::Case;
 use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::journal::{Entry, RunHeader};
 use oscost_model::program::Program;
 use oscost_model::protocol::{Event, Order};
-use oscost_model::record::{Settings, Tool, WorkerProgram};
+use oscost_model::record::{Record, Settings, Tool, WorkerProgram};
 use oscost_model::seed::Seed;
 use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Mode, Subject, Task, WorkerSpec};
@@ -64,6 +68,13 @@ fn main() {
     let wanted = |name: &str| !some_alone || alone(name);
     if wanted("history") {
         bar("oscost history, 200 cases over 1,000 runs", history(tool), 1.0, "s");
+        for (runs, limit) in [(2_000, 1.0), (10_000, 5.0)] {
+            for (verb, seconds) in large_store(tool, runs) {
+                bar(&format!("{verb}, store of {runs} runs of 100 rows"), seconds, limit, "s");
+            }
+        }
+        let what = "the first history over 200 imported runs";
+        println!("{what:<44} {:>9.2} s", first_history(tool));
     }
     if wanted("report") {
         report(&mut bar);
@@ -124,13 +135,10 @@ fn calls(program: &WorkerBinary, tool: &str, bar: &mut dyn FnMut(&str, f64, f64,
     }
 }
 
-/// Seconds that a history of all cases takes, median of 5. One case in forty of the 200 has changed:
-/// few enough that the permutation test runs for each of them.
-fn history(tool: &str) -> f64 {
-    const RUNS: u32 = 1_000;
-    const CASES: u32 = 200;
-    let folder = tempfile::tempdir().unwrap();
-    let mut store = Store::open(&folder.path().join("oscost/store.db")).unwrap();
+/// A store of so many runs with figures of all cases. One case in forty has changed in the last
+/// twenty runs: few enough that the permutation test runs for each of them.
+fn store_of_runs(folder: &Path, runs: u32, cases: &[String]) -> Store {
+    let mut store = Store::open(&folder.join("oscost/store.db")).unwrap();
     let mut seed = Seed::new(1);
     let word = || "word".to_owned();
     let worker = WorkerProgram { hash: word(), link: word(), libc: word(), catalog: word() };
@@ -144,9 +152,11 @@ fn history(tool: &str) -> f64 {
         study: None,
         predictions: Vec::new(),
     };
-    for run in 0..RUNS {
+    let mut summarised = Vec::new();
+    for run in 0..runs {
         let id = format!("{run:08x}-c2d3-7e4f-8a9b-0c1d2e3f4a5b");
-        let at = format!("2026-{:02}-{:02}T{:02}:00:00Z", 1 + run / 88, 1 + run / 4 % 22, run % 4);
+        let (month, day, hour) = (1 + run / 880, 1 + run / 40 % 22, run % 40 / 2);
+        let at = format!("2026-{month:02}-{day:02}T{hour:02}:{:02}:00Z", run % 2 * 30);
         let (label, command) = (None, vec![word()]);
         let (tool, settings) = (tool_of.clone(), settings.clone());
         let id_of = id.clone();
@@ -154,13 +164,13 @@ fn history(tool: &str) -> f64 {
             .begin(&RunHeader { id: id_of, started_at: at.clone(), label, command, tool, settings })
             .unwrap();
         store.append(&id, &Entry::Ended { at, complete: true }).unwrap();
-        let figure = |case: u32| {
+        let figure = |(number, case): (usize, &String)| {
             // The sum of twelve uniform values is nearly normal.
             let noise = (0..12).map(|_| seed.unit()).sum::<f64>() - 6.0;
-            let step = if case.is_multiple_of(40) && run >= RUNS - 20 { 1.06 } else { 1.0 };
+            let step = if number.is_multiple_of(40) && run >= runs - 20 { 1.06 } else { 1.0 };
             let median = 100.0 * (1.0 + 0.02 * noise) * step;
             Figure {
-                case: format!("syscall/some-call:size={case}"),
+                case: case.clone(),
                 target: "local".to_owned(),
                 machine: Some(0),
                 peer: None,
@@ -176,14 +186,26 @@ fn history(tool: &str) -> f64 {
                 interval: Some([median * 0.99, median * 1.01]),
             }
         };
-        let figures = (0..CASES).map(figure).collect();
+        let figures = cases.iter().enumerate().map(figure).collect();
         let machine_states =
             vec![MachineState { machine: "cpus 2".to_owned(), ..MachineState::default() }];
-        // The rules of src/app/history/keep.rs: with others, the journals would be read.
-        let of_run = Summary { rules: 1, figures, machine_states, ..Summary::default() };
-        store.summarise(&id, &of_run).unwrap();
+        // The rules of src/app/results/figures.rs: with others, the journals would be read.
+        let summary = Summary { rules: 1, figures, machine_states, ..Summary::default() };
+        summarised.push(SummarisedRun { id, started: String::new(), imported: false, summary });
+        if summarised.len() == 500 || run + 1 == runs {
+            store.summarise_all(&summarised).unwrap();
+            summarised.clear();
+        }
     }
-    drop(store);
+    store
+}
+
+/// Seconds that a history of all cases takes, median of 5.
+fn history(tool: &str) -> f64 {
+    let folder = tempfile::tempdir().unwrap();
+    let cases: Vec<String> =
+        (0..200).map(|case| format!("syscall/some-call:size={case}")).collect();
+    drop(store_of_runs(folder.path(), 1_000, &cases));
     let times = (0..5).map(|_| {
         let (seconds, output) =
             timed(Command::new(tool).arg("history").env("XDG_DATA_HOME", folder.path()));
@@ -194,6 +216,50 @@ fn history(tool: &str) -> f64 {
         seconds
     });
     median(times.collect())
+}
+
+/// A record of a hundred rows, without raw batches.
+fn record(number: u32) -> Record {
+    let benchmarks = ["syscall/getppid", "pipe/round-trip"].map(|id| (id, Unit::NsPerOp));
+    let mut record = large_run::run(&benchmarks, 100, 0);
+    record.id = format!("{:08x}-c2d3-7e4f-8a9b-0c1d2e3f4a5b", u32::MAX - 1_000 + number);
+    record.started = format!("2027-01-01T{:02}:{:02}:00Z", number / 60, number % 60);
+    record
+}
+
+/// Seconds that subcommands take on a store of so many runs, median of 5.
+fn large_store(tool: &str, runs: u32) -> Vec<(&'static str, f64)> {
+    let folder = tempfile::tempdir().unwrap();
+    let cases: Vec<String> = record(0).results.into_iter().map(|row| row.case).collect();
+    let mut store = store_of_runs(folder.path(), runs, &cases);
+    for number in 0..2 {
+        store.import(&serde_json::to_vec(&record(number)).unwrap()).unwrap();
+    }
+    drop(store);
+    let measured = [
+        ("oscost runs list", &["runs", "list"][..]),
+        ("oscost history", &["history"]),
+        ("oscost compare", &["compare", "last~1", "last"]),
+    ];
+    let seconds = |arguments: &[&str]| {
+        let times = (0..5).map(|_| {
+            let mut command = Command::new(tool);
+            timed(command.args(arguments).env("XDG_DATA_HOME", folder.path())).0
+        });
+        median(times.collect())
+    };
+    measured.into_iter().map(|(verb, arguments)| (verb, seconds(arguments))).collect()
+}
+
+/// Seconds of the first history over 200 runs whose figures are not kept.
+fn first_history(tool: &str) -> f64 {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("oscost/store.db")).unwrap();
+    for number in 0..200 {
+        store.import(&serde_json::to_vec(&record(number)).unwrap()).unwrap();
+    }
+    drop(store);
+    timed(Command::new(tool).arg("history").env("XDG_DATA_HOME", folder.path())).0
 }
 
 /// Makes this program write a page to the path that follows and print the seconds that it took.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
 use golden::check_golden;
+use oscost::advice::words::{self, Kind};
 use oscost::plan;
 use oscost_model::definition::Extent;
 
@@ -333,6 +334,29 @@ fn every_page_is_in_the_book() {
         }
     }
     assert!(missing.is_empty(), "pages that docs/SUMMARY.md does not list: {missing:?}");
+}
+
+#[test]
+fn the_glossary_is_the_table_of_words() {
+    const HEAD: &str = "| word | meaning |\n| --- | --- |\n";
+    let path = root().join("docs/reference/GLOSSARY.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let (prose, _) = page.split_once(HEAD).unwrap();
+    let rows = words::glossary().map(|word| format!("| {} | {} |\n", word.word, word.means));
+    check_golden(&path, &format!("{prose}{HEAD}{}", rows.collect::<String>()));
+}
+
+#[test]
+fn the_page_of_the_record_and_the_table_of_words_have_the_same_flags() {
+    let page = fs::read_to_string(root().join("docs/reference/RECORDS.md")).unwrap();
+    let (_, page) = page.split_once("\n## Flags\n").unwrap();
+    let (page, _) = page.split_once("\n## ").unwrap();
+    let is_capital = |letter: char| letter.is_ascii_uppercase() || letter == '_';
+    let is_flag = |word: &&str| word.len() > 3 && word.chars().all(is_capital);
+    let on_page: BTreeSet<&str> = page.split('`').skip(1).step_by(2).filter(is_flag).collect();
+    let kinds = [Kind::RowFlag, Kind::ComparisonFlag, Kind::RunFlag];
+    let flags = words::all().filter(|word| kinds.contains(&word.kind));
+    assert_eq!(flags.map(|word| word.word).collect::<BTreeSet<_>>(), on_page);
 }
 
 #[test]

@@ -225,7 +225,7 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
     // is an argument of the arm only.
     sets.iter_mut().for_each(|set| set.design = Design::Twins);
     let time_budget = Duration::from_secs(75);
-    let pairs = PairCount { min: 16, max: 40, spread: true, time_budget, has_limit: false };
+    let pairs = PairCount { min: 16, max: 40, spread: true, time_budget, limit: None };
     let hello = session.hello().clone();
     let request = Request {
         header: RunHeader {

@@ -20,6 +20,7 @@ mod timer_survey;
 mod work;
 mod work_body;
 
+pub use oscost_model::capability::Capability;
 pub use oscost_model::channel::{ChannelObservation, Datagrams, Requests};
 pub use oscost_model::definition::Catalog;
 pub use oscost_model::file::FileObservation;

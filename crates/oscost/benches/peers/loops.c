@@ -84,6 +84,20 @@ static void size_of_self(unsigned long *mappings, unsigned long *pages)
         fclose(smaps);
 }
 
+/* The kibibytes of page tables. */
+static unsigned long page_tables_of_self(void)
+{
+    char line[512];
+    unsigned long kib = 0;
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status != NULL && fgets(line, sizeof line, status) != NULL)
+        if (sscanf(line, "VmPTE: %lu", &kib) == 1)
+            break;
+    if (status != NULL)
+        fclose(status);
+    return kib;
+}
+
 /* Adds mappings and pages until this process has as many as another: "MAPPINGS,PAGES". */
 static int grow_to(const char *with)
 {
@@ -595,6 +609,12 @@ int main(int argc, char **argv)
             return failed("sched_setaffinity");
         execvp(argv[3], argv + 3);
         return failed(argv[3]) + 126;
+    }
+    if (argc == 3 && strcmp(argv[2], "memory") == 0) {
+        unsigned long mappings, pages;
+        size_of_self(&mappings, &pages);
+        printf("%lu %lu %lu\n", mappings, pages, page_tables_of_self());
+        return fflush(stdout) == 0 ? 0 : failed("stdout");
     }
     if (argc < 6 || argc > 5 + MAX_UNROLL_FACTORS)
         return fputs("usage: loops CPU OP[=ARGUMENT] ITERATIONS GROUPS UNROLL...\n", stderr), 2;

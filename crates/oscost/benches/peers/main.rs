@@ -9,12 +9,14 @@
 //! words, only the ops whose cases contain one of them; with the word `spread`, how much figures
 //! move from run to run (`run_spread.rs`); with the word `studies`, whether figures by the studies'
 //! methods agree with programs that do what the studies say (`study_comparison.rs`); with the word
-//! `counters`, whether counted events agree with perf stat (`event_counts.rs`).
+//! `counters`, whether counted events agree with perf stat (`event_counts.rs`); with the word
+//! `memory`, what fork(2) copies of the worker and of plain programs (`fork_memory.rs`).
 
 #![expect(clippy::print_stdout, reason = "a program that is run by hand")]
 
 mod acts;
 mod event_counts;
+mod fork_memory;
 mod peer_programs;
 mod run_spread;
 mod study_comparison;
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Some((word, [])) if word == "spread" => compare_spreads(),
         Some((word, studies)) if word == "studies" => compare_studies(studies),
         Some((word, [])) if word == "counters" => compare_counts(),
+        Some((word, [])) if word == "memory" => compare_memory(),
         _ => compare(&only),
     };
     match holds {
@@ -100,6 +103,15 @@ fn compare_counts() -> anyhow::Result<bool> {
     let mut worker = WorkerSession::start(LocalSession::start(&program, &interrupt)?)?;
     let peers = PeerPrograms::compiled(&mut worker)?;
     event_counts::compare(&program.catalog, &mut worker, &peers)
+}
+
+/// Compares the memory that forks copy; returns whether the bars hold.
+fn compare_memory() -> anyhow::Result<bool> {
+    let program = WorkerBinary::find()?;
+    let interrupt = Interrupt::listen()?;
+    let _machine = lock_machine()?;
+    let mut worker = WorkerSession::start(LocalSession::start(&program, &interrupt)?)?;
+    fork_memory::compare(&program.catalog, &mut worker)
 }
 
 /// Compares every act with every peer, or those whose names contain one of these words; returns

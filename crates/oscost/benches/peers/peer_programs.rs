@@ -22,8 +22,8 @@ pub(super) struct PeerPrograms {
     folder: TempDir,
     cpu: u32,
     other_cpu: Option<u32>,
-    /// The memory of the worker that they are compared with.
-    worker: Memory,
+    /// The memory to which loops that fork grow.
+    grown: Memory,
     /// The tools that are not installed, and how to install them.
     missing: BTreeMap<&'static str, String>,
 }
@@ -48,10 +48,19 @@ const PERF_TRIPS: u32 = 20_000;
 impl PeerPrograms {
     /// Compiles the loops, linked as the worker is, and looks for the tools.
     pub(super) fn compiled(worker: &mut WorkerSession<'_>) -> anyhow::Result<Self> {
-        let linked = worker.linked();
-        let (cpu, other_cpu, worker) = (worker.cpu, worker.other_cpu, worker.memory()?);
+        let link = if worker.linked() == "static-pie" { "-static-pie" } else { "-pie" };
+        let memory = worker.memory()?;
+        Self::linked(worker, link, memory)
+    }
+
+    /// The same, linked by this option, with loops that grow to this memory before they fork.
+    pub(super) fn linked(
+        worker: &WorkerSession<'_>,
+        link: &str,
+        grown: Memory,
+    ) -> anyhow::Result<Self> {
+        let (cpu, other_cpu) = (worker.cpu, worker.other_cpu);
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
-        let link = if linked == "static-pie" { "-static-pie" } else { "-pie" };
         compile("loops.c", &folder.path().join("loops"), &["-O2", "-Wall", "-Wextra", link])?;
         compile("tiny.S", &folder.path().join("tiny"), &["-nostdlib", "-static"])?;
         let missing = PACKAGES
@@ -65,7 +74,20 @@ impl PeerPrograms {
                 (program, format!("{program} is not installed\n    (apt-get install {package})"))
             })
             .collect();
-        Ok(Self { folder, cpu, other_cpu, worker, missing })
+        Ok(Self { folder, cpu, other_cpu, grown, missing })
+    }
+
+    /// The memory of a process of the loops that has not grown.
+    pub(super) fn memory(&self) -> anyhow::Result<Memory> {
+        let said = self.run_loops(&["memory"])?;
+        let numbers: Option<Vec<usize>> =
+            said.split_whitespace().map(|word| word.parse().ok()).collect();
+        match numbers.as_deref() {
+            Some(&[mappings, pages, page_table_kib]) => {
+                Ok(Memory { mappings, pages, page_table_kib })
+            }
+            _ => anyhow::bail!("the loops said {said:?} of their memory"),
+        }
     }
 
     /// Why a program cannot be a peer, and how to install it.
@@ -134,9 +156,9 @@ impl PeerPrograms {
                 let capacity = capacity.map_or(String::new(), |bytes| format!(",{bytes}"));
                 format!("{name}={bytes},{}{capacity}", self.peer_cpu(peer)?)
             }
-            Argument::Memory => format!("{name}={},{}", self.worker.mappings, self.worker.pages),
+            Argument::Memory => format!("{name}={},{}", self.grown.mappings, self.grown.pages),
             Argument::Program => {
-                format!("{name}={},{},./tiny", self.worker.mappings, self.worker.pages)
+                format!("{name}={},{},./tiny", self.grown.mappings, self.grown.pages)
             }
             Argument::Folder => format!("{name}=."),
         })

@@ -26,12 +26,14 @@ pub(super) fn estimate(
 }
 
 /// The memory of a process whose page tables fork(2) copies.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Memory {
     /// Its mappings, without those that it keeps from forks.
     pub(super) mappings: usize,
     /// Pages of private memory that it has written.
     pub(super) pages: usize,
+    /// Its page tables, also those of pages that a fork does not copy.
+    pub(super) page_table_kib: usize,
 }
 
 impl Memory {
@@ -44,9 +46,14 @@ impl Memory {
             line.strip_prefix("VmFlags:")
                 .is_some_and(|flags| flags.split_whitespace().all(|flag| flag != "dc"))
         };
+        let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+        let page_tables = status.lines().find_map(|line| {
+            line.strip_prefix("VmPTE:")?.trim().strip_suffix(" kB")?.trim().parse().ok()
+        });
         Ok(Self {
             mappings: smaps.lines().filter(is_copied).count(),
             pages: smaps.lines().filter_map(kib).sum::<usize>() / 4,
+            page_table_kib: page_tables.context("no VmPTE in /proc/PID/status")?,
         })
     }
 }

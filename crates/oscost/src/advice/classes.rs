@@ -55,6 +55,15 @@ fn class(words: &[(&str, Option<String>)]) -> String {
     known.collect::<Vec<_>>().join(", ")
 }
 
+/// The processor of a machine class, without vendor and numbers where it has a name.
+pub fn processor(class: &str) -> Option<String> {
+    let cpu = class.split(", ").find_map(|word| word.strip_prefix("cpu "))?;
+    let words: Vec<&str> = cpu.split(' ').collect();
+    let numbers = words.iter().position(|word| word.split('/').count() == 3);
+    let name = numbers.map_or(&words[..], |at| &words[at + 1..]);
+    Some(if name.is_empty() { cpu.to_owned() } else { name.join(" ") })
+}
+
 /// The difference between two classes as text; `None` if no key that both contain differs.
 pub fn difference(one: &str, other: &str) -> Option<String> {
     fn words(class: &str) -> BTreeMap<&str, &str> {
@@ -160,6 +169,12 @@ mod tests {
         let one = machine(&|_| {});
         let words = "cpu GenuineIntel 6/85/? Some CPU, cpus 4, hypervisor kvm, clocksource tsc";
         assert_eq!(one, words);
+        assert_eq!(processor(&one).as_deref(), Some("Some CPU"));
+        assert_eq!(
+            processor("arch x, cpu Vendor 6/85/7, cpus 2").as_deref(),
+            Some("Vendor 6/85/7")
+        );
+        assert_eq!(processor("arch x86_64, cpus 2"), None);
         let not = |change: &dyn Fn(&mut Facts)| difference(&one, &machine(change)).is_some();
         assert!(!not(&|facts| facts.cpu.microcode = Some("0x2".to_owned())));
         assert!(!not(&|facts| facts.virtualization = None));

@@ -1,10 +1,14 @@
-//! Judges facts: the causes of noise on a machine, and the figures with which its own can be compared.
+//! Judges facts: the causes of noise on a machine, what limits oscost on it, and the figures with
+//! which its own can be compared.
 //!
-//! Purpose: findings about a machine from its facts and from the activity on it. It must not know
-//! about anything that was measured.
+//! Purpose: findings about a machine from its facts and from the activity on it; the words that
+//! oscost prints; the grade of a run by its flags and conditions. It must not know about any figure.
 
 pub mod classes;
 pub mod doctor;
+pub mod self_check;
+pub mod trust;
+pub mod words;
 
 use oscost_model::facts::{Bound, Facts};
 
@@ -31,6 +35,9 @@ const CLOCKSOURCE: Sentence = (
 );
 const SECCOMP: Sentence =
     ("seccomp filters apply to this process", "every system call pays for them");
+
+/// File descriptors that the largest cases need, including those a worker always has open.
+const OPEN_FILES: u64 = 20_010;
 
 /// Notes on the machine for readers of its figures, one sentence each.
 pub fn machine_notes(facts: &Facts) -> Vec<String> {

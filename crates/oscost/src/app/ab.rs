@@ -33,7 +33,7 @@ use crate::estimate::comparison::interleaved_run::SECONDARY;
 use crate::estimate::comparison::verdict::min_pairs_for_discovery;
 use crate::hosts::{Interrupt, WorkerBinary};
 use crate::plan::{ComparisonRows, ComparisonSet};
-use crate::run::{self, ComparisonPlan, PairCount, Profile};
+use crate::run::{self, ComparisonPlan, PairCount, Profile, RoundLimit};
 use crate::studies::Study;
 use crate::{advice, plan};
 
@@ -130,7 +130,7 @@ impl Request {
             spread,
             time_budget: Duration::from_secs_f64(seconds),
             // The pairs of a study are as many as it had runs, whatever time they take.
-            has_limit: is_quick && study.is_none(),
+            limit: (is_quick && study.is_none()).then_some(RoundLimit::QUICK),
         };
         match self.effort {
             Effort::Quick => count(QUICK_PAIRS, QUICK_PAIRS, 0.0, false),

@@ -1,14 +1,15 @@
-//! `oscost explain`: what a benchmark measures, with its calls counted here and its last figure.
+//! `oscost explain`: what a benchmark measures, with its calls counted here and its last figure;
+//! treatments and studies; and the last run, for examples of other words.
 
 use std::time::{Duration, Instant};
 
 use oscost_model::calls::CallCount;
 use oscost_model::case::Case;
-use oscost_model::definition::{Definition, Extent};
+use oscost_model::definition::{Catalog, Definition, Extent};
 use oscost_model::facts::Facts;
 use oscost_model::journal::Entry;
 use oscost_model::program::FAMILY;
-use oscost_model::record::{Row, RowOutcome};
+use oscost_model::record::{Record, Row, RowOutcome};
 use oscost_model::target::Host;
 use oscost_model::unit::Unit;
 
@@ -16,6 +17,8 @@ pub use crate::treatments::{Kind, Mechanism};
 
 use super::error::is_interrupted;
 use super::observer::Observer;
+use super::results::records::load;
+use super::results::user_data::existing_store;
 use super::selection::programs::Programs;
 use super::targets::connect::{
     BusyPolicy, ConnectOptions, Connection, Machine, connect, reserve_this_machine,
@@ -24,9 +27,10 @@ use super::targets::resolve::host_alone;
 use super::targets::vm::check;
 use crate::estimate::Assembler;
 use crate::hosts::{Interrupt, Session, WorkerBinary};
-use crate::plan;
+use crate::plan::{self, SelectorError};
 use crate::run::count_calls;
 use crate::store::{Store, StoredRun};
+use crate::studies::{Study, built_in_names, find_built_in};
 use crate::treatments::KINDS;
 
 /// The time for counting: the user waits for the explanation.
@@ -40,18 +44,26 @@ const MIN_RUNS_READ: usize = 3;
 /// What to explain, and where its calls are counted.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// A benchmark, a family, a case, or a treatment.
+    /// A benchmark, a family, a case, a treatment, a study, or a word.
     pub name: String,
     /// The host.
     pub at: String,
 }
 
-/// What a name means.
-pub enum Explanation {
+/// What a name means besides the words of reports.
+#[derive(Default)]
+pub struct Explanation {
     /// A treatment.
-    Treatment(&'static Kind),
+    pub treatment: Option<&'static Kind>,
     /// Benchmarks.
-    Benchmarks(Box<Benchmarks>),
+    pub benchmarks: Option<Benchmarks>,
+    /// A study.
+    pub study: Option<Study>,
+    /// All that can be measured; `None` of a treatment, for which no worker is asked.
+    pub catalog: Option<Catalog>,
+    /// What is wrong with the name as a selector; `None` if it names a benchmark, and if it looks
+    /// like no selector.
+    pub refusal: Option<anyhow::Error>,
 }
 
 /// Benchmarks to explain.
@@ -104,29 +116,70 @@ pub struct LastFigure {
 
 /// Finds what a name means.
 pub fn explain(request: &Request) -> anyhow::Result<Explanation> {
-    if let Some(kind) = KINDS.iter().find(|kind| kind.name == request.name) {
-        return Ok(Explanation::Treatment(kind));
+    let name = request.name.as_str();
+    if let Some(kind) = KINDS.iter().find(|kind| kind.name == name) {
+        return Ok(Explanation { treatment: Some(kind), ..Explanation::default() });
     }
     let host = host_alone(&request.at, "benchmarks are explained without treatments")?;
     check(&host)?;
     let worker = WorkerBinary::find()?;
     let catalog = Programs::bundled().definitions(&worker.catalog);
-    let cases = plan::select(&catalog, std::slice::from_ref(&request.name), Extent::Default)?;
+    let selected = plan::select(&catalog, std::slice::from_ref(&request.name), Extent::Default);
+    let mut found = Explanation { study: find_built_in(name), ..Explanation::default() };
+    match selected {
+        Ok(cases) => {
+            let at = CountedAt { worker, host, at: request.at.clone() };
+            found.benchmarks = Some(benchmarks(at, &catalog, &cases, name));
+        }
+        Err(SelectorError::UnknownName { .. }) => {}
+        Err(error) => found.refusal = Some(error.into()),
+    }
+    found.catalog = Some(catalog);
+    Ok(found)
+}
+
+/// Where calls are counted.
+struct CountedAt {
+    worker: WorkerBinary,
+    host: Host,
+    at: String,
+}
+
+/// The benchmarks of these cases, with those of a single one to be counted.
+fn benchmarks(
+    CountedAt { worker, host, at }: CountedAt,
+    catalog: &Catalog,
+    cases: &[Case],
+    name: &str,
+) -> Benchmarks {
     let is_selected =
         |definition: &&Definition| cases.iter().any(|case| case.benchmark == definition.id);
     let definitions: Vec<Definition> =
         catalog.benchmarks.iter().filter(is_selected).cloned().collect();
-    let id = request.name.split(':').next().unwrap_or_default();
+    let id = name.split(':').next().unwrap_or_default();
     let observed = match &definitions[..] {
         [definition] if is_id(id, definition) && definition.family() != FAMILY => {
             let floors = definition.compare_with.iter().filter_map(|case| Case::parse(case));
             let cases = cases.iter().cloned().chain(floors).collect();
-            let (at, definition) = (request.at.clone(), definition.clone());
-            Some(CountingTarget { worker, host, at, definition, cases })
+            Some(CountingTarget { worker, host, at, definition: definition.clone(), cases })
         }
         _ => None,
     };
-    Ok(Explanation::Benchmarks(Box::new(Benchmarks { definitions, observed })))
+    Benchmarks { definitions, observed }
+}
+
+/// The names that are not in the catalog: treatments and studies.
+pub fn other_names() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().map(|kind| kind.name).chain(built_in_names())
+}
+
+/// The last run, if there is one: it has examples of words.
+pub fn last_run() -> anyhow::Result<Option<Record>> {
+    let Some(store) = existing_store()? else { return Ok(None) };
+    match store.list()?.first() {
+        Some(newest) => Ok(Some(load(&store, &newest.id, false)?)),
+        None => Ok(None),
+    }
 }
 
 /// Whether a name is the id of a benchmark, or its last part.

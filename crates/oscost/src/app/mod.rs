@@ -20,6 +20,7 @@ pub mod predict;
 pub mod report;
 pub mod run;
 pub mod runs;
+pub mod self_check;
 pub mod study;
 pub mod study_across;
 pub mod study_book;
@@ -35,6 +36,7 @@ mod targets;
 
 pub use crate::files::output_file;
 pub use crate::files::user_folder::redirection_note;
+pub use crate::plan::nearest_names;
 pub use crate::signals::{exit_status as interrupt_status, outlive_file_size_limit};
 pub use crate::workloads::{CommandError, Parameter, sampled_parameter};
 pub use error::{UsageError, is_interrupted, is_of_host, is_usage};

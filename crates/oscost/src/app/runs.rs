@@ -1,30 +1,82 @@
 //! `oscost runs`: the runs in the store.
 
+use std::collections::HashMap;
+use std::time::Duration;
+
 use anyhow::Context;
 
 pub use super::results::pruning::{KeepCount, RawBatchLimits};
 pub use super::results::records::KeptRun;
+pub use crate::advice::trust::Trust;
 pub use crate::store::{Listing, PrunedBytes};
 
 use super::observer::Observer;
-use super::results::figures::keep_figures;
+use super::results::figures::{SUMMARY_RULES, keep_figures};
 use super::results::pruning::{self, PrunedRuns};
 use super::results::records::{assembled, load, read_file};
 use super::results::user_data::{open_store, open_store_to_delete, open_store_to_read};
-use crate::store::MAX_IMPORT_BYTES;
+use crate::advice::classes::processor;
+use crate::advice::trust::{Evidence, trust};
+use crate::store::{MAX_IMPORT_BYTES, Summary};
 
 /// The runs of the store.
 pub struct RunList {
     /// The runs, newest first.
-    pub runs: Vec<Listing>,
+    pub runs: Vec<ListedRun>,
     /// The size of the store.
     pub store_bytes: u64,
+}
+
+/// A run with what its figures say of it.
+pub struct ListedRun {
+    /// The run.
+    pub listing: Listing,
+    /// The time from its start to its end; `None` while it is running, and if it was killed.
+    pub duration: Option<Duration>,
+    /// The processor of its first machine, if its figures are kept and name one.
+    pub processor: Option<String>,
+    /// How noisy its first machine was.
+    pub class: Option<String>,
+    /// How far it can be believed; `None` of a run without kept figures.
+    pub trust: Option<Trust>,
 }
 
 /// The runs, and how much room they take.
 pub fn list() -> anyhow::Result<RunList> {
     let store = open_store_to_read()?;
-    Ok(RunList { runs: store.list()?, store_bytes: store.size_bytes()? })
+    let summarised = store.figures(SUMMARY_RULES, &|_| true)?;
+    let mut summaries: HashMap<String, Summary> =
+        summarised.into_iter().map(|run| (run.id, run.summary)).collect();
+    let runs = store.list()?.into_iter().map(|listing| {
+        let summary = summaries.remove(&listing.id);
+        listed(listing, summary.as_ref())
+    });
+    Ok(RunList { runs: runs.collect(), store_bytes: store.size_bytes()? })
+}
+
+fn listed(listing: Listing, summary: Option<&Summary>) -> ListedRun {
+    let machine = summary.and_then(|summary| summary.machine_states.first());
+    let trust = summary.and_then(|summary| {
+        trust(&Evidence {
+            classes: summary.machine_states.iter().filter_map(|it| it.class.as_deref()).collect(),
+            clock_drifted: summary.clock_drifted,
+            complete: listing.complete,
+            rows: summary.figures.iter().map(|figure| figure.flags.as_slice()).collect(),
+        })
+    });
+    ListedRun {
+        duration: duration(&listing),
+        processor: machine.and_then(|machine| processor(&machine.machine)),
+        class: machine.and_then(|machine| machine.class.clone()),
+        trust,
+        listing,
+    }
+}
+
+/// The time from the start of a run to its end, by the clock of its machine.
+fn duration(listing: &Listing) -> Option<Duration> {
+    let time = |text: &str| humantime::parse_rfc3339(&text.replace("+00:00", "Z")).ok();
+    time(listing.ended.as_deref()?)?.duration_since(time(&listing.started)?).ok()
 }
 
 /// A run in the store, with its raw samples if they are wanted and were not pruned.
@@ -52,6 +104,8 @@ pub struct Pruning {
     pub runs: usize,
     /// The size of their journals before and after; in a preview both are equal.
     pub bytes: PrunedBytes,
+    /// The number of runs that are old enough and keep their batches, since they have no end.
+    pub unended: usize,
     /// The runs that could not be pruned, and why.
     pub failures: Vec<String>,
     /// The size of the store now.
@@ -65,11 +119,15 @@ pub fn prune(request: &PruneRequest) -> anyhow::Result<Pruning> {
     limits.runs = keep_runs.unwrap_or(limits.runs);
     limits.days = keep_days.unwrap_or(limits.days);
     let mut store = open_store()?;
-    let PrunedRuns { count, bytes, failures } = match is_preview {
+    let PrunedRuns { count, bytes, unended, failures, locked } = match is_preview {
         true => pruning::preview(&store, limits)?,
         false => pruning::prune(&mut store, limits, usize::MAX)?,
     };
-    Ok(Pruning { limits, runs: count, bytes, failures, store_bytes: store.size_bytes()? })
+    if let Some(error) = locked {
+        return Err(error.context(format!("{count} runs were pruned, the others were not")));
+    }
+    let store_bytes = store.size_bytes()?;
+    Ok(Pruning { limits, runs: count, bytes, unended, failures, store_bytes })
 }
 
 /// Deletes a run; returns its id.
@@ -88,4 +146,30 @@ pub fn import(file: &str, observer: &dyn Observer) -> anyhow::Result<String> {
     let record = load(&store, &id, false)?;
     keep_figures(&mut store, &id, &record, observer);
     Ok(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_duration_of_a_run_is_unknown_until_it_has_ended() {
+        let mut listing = Listing {
+            id: "0197".to_owned(),
+            started: "2026-11-21T08:00:00.000Z".to_owned(),
+            ended: None,
+            complete: false,
+            label: None,
+            command: Vec::new(),
+            rows_requested: None,
+            workers: 0,
+            imported: false,
+            has_raw_batches: false,
+        };
+        assert_eq!(duration(&listing), None);
+        listing.ended = Some("2026-11-21T08:01:05.500+00:00".to_owned());
+        assert_eq!(duration(&listing), Some(Duration::from_millis(65_500)));
+        listing.ended = Some("2026-11-21T07:00:00.000Z".to_owned());
+        assert_eq!(duration(&listing), None, "the clock was set back");
+    }
 }

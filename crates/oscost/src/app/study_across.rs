@@ -6,7 +6,8 @@ use oscost_model::target::Target;
 
 use super::error::UsageError;
 use super::observer::Observer;
-use super::results::figures::{self, RunsWithoutFigures};
+use super::results::figures::SUMMARY_RULES;
+use super::results::missing_figures::{RunsWithoutFigures, complete};
 use super::results::records::load;
 use super::results::user_data::existing_store;
 use super::selection::named_files::find_study;
@@ -99,10 +100,10 @@ fn add_figures(
     &FigureRequest { cases: wanted, target }: &FigureRequest<'_>,
     observer: &dyn Observer,
 ) -> anyhow::Result<()> {
-    let RunsWithoutFigures { mut unkept, .. } = figures::complete(store, observer)?;
+    let RunsWithoutFigures { mut unkept, .. } = complete(store, observer)?;
     unkept.iter_mut().for_each(|run| run.summary.figures.retain(|it| wanted.contains(&it.case)));
     let is_wanted = |case: &str| wanted.iter().any(|it| it == case);
-    let mut kept = store.figures(figures::SUMMARY_RULES, &is_wanted)?;
+    let mut kept = store.figures(SUMMARY_RULES, &is_wanted)?;
     kept.append(&mut unkept);
     // The newest first.
     kept.sort_by(|one, other| (&other.started, &other.id).cmp(&(&one.started, &one.id)));

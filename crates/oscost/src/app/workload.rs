@@ -7,7 +7,7 @@ use anyhow::Context;
 
 use super::error::UsageError;
 use super::selection::named_files::find_workload;
-use crate::files::user_folder::cache_folder;
+use crate::files::user_folder::program_folder;
 use crate::workloads::{self, CacheError, PreparationOutcome, RunEnvironment, Spec};
 
 /// A workload that comes with oscost.
@@ -178,7 +178,7 @@ fn failed(act: &str, spec: &Spec, error: &CacheError) -> anyhow::Error {
 
 /// The environment of workloads on this machine.
 fn environment() -> anyhow::Result<RunEnvironment> {
-    let cache = cache_folder().ok_or_else(|| {
+    let cache = program_folder().ok_or_else(|| {
         UsageError(
             "cannot find the cache: neither XDG_CACHE_HOME nor HOME names a folder".to_owned(),
         )

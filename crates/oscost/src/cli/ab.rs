@@ -101,6 +101,9 @@ pub(super) struct Arguments {
     /// Do not keep the run.
     #[arg(long)]
     no_store: bool,
+    /// Show no progress, and not where the run is kept; notes and errors are shown.
+    #[arg(short, long)]
+    quiet: bool,
     #[command(flatten)]
     lock: LockArguments,
 }
@@ -124,7 +127,7 @@ fn commands(
 }
 
 pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let Arguments { exports, samples, table, gate: gate_arguments, .. } = arguments;
+    let Arguments { exports, samples, table, quiet, gate: gate_arguments, .. } = arguments;
     exports.check()?;
     let at_targets = !arguments.new.is_empty();
     let request = Request {
@@ -147,13 +150,15 @@ pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<Ex
         },
         on_busy: arguments.lock.policy(),
     };
-    let Outcome { measured, gate } = measure(&request, &Terminal::new())?;
+    let Outcome { measured, gate } = measure(&request, &Terminal::with_progress_unless(quiet))?;
     let CompletedRun { record, study, kept_as, ended } = measured;
     let study = study.as_ref();
     let document = RunDocument { record: &record, samples, study, table };
     let text = || run_text::comparison(&record, study);
     let shown = exports.write_with_text(&Subject::Run(document), text, output);
-    run_text::report_run_id(kept_as.as_deref());
+    if !quiet {
+        run_text::report_run_id(kept_as.as_deref());
+    }
     shown?;
     let ended = ended?;
     let judged = match (gate, gate_arguments.rule()) {

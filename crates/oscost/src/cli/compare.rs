@@ -11,9 +11,9 @@ use crate::report;
 /// Which runs to compare.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-BASE and NEW are runs: an id, the beginning of one, `last`, or `last~1` for the
-run before it; or a record file, with a slash in its name or ending in .json;
-`-` is standard input. Several runs of a side are joined by commas.
+BASE and NEW are runs: an id, the beginning of one, `last`, `last~1` for the run
+before it, or `@LABEL` for the newest run with that label; or a record file, with
+a slash in its name or ending in .json; `-` is standard input. Several runs of a side are joined by commas.
 
 Two runs that were measured one after the other also differ by what happened to
 the machine in between. Earlier runs of the same machine, kernel and worker in

@@ -5,6 +5,7 @@ use super::lock_arguments::LockArguments;
 use super::output::Output;
 use super::terminal::Terminal;
 use crate::app::doctor::{Outcome, Request, doctor as examine};
+use crate::app::self_check::self_check;
 use crate::report;
 use crate::report::doctor::Examination;
 
@@ -21,15 +22,24 @@ Nothing is changed. Findings are not errors: the exit status is 0.
   limitation   something cannot be measured or observed
   note         worth knowing when figures are compared
 
+With --self it lists what limits oscost itself here: rows, treatments and
+proofs that are not there, and what to do. It measures nothing. The exit
+status is 3 if nothing can be measured here, otherwise 0.
+
 Examples:
   oscost doctor                                     before you trust a figure
   sudo oscost doctor                                sees tracers and audit, too
+  oscost doctor --self                              what oscost cannot do here
   oscost doctor --json | jq -r .class               quiet, noisy or very-noisy
   oscost doctor --json | jq -r '.findings[].command | values'")]
 pub(super) struct Arguments {
-    /// Print the observations and findings as one JSON object (`oscost.doctor/1`).
+    /// Print the observations and findings as one JSON object (`oscost.doctor/1`; with --self
+    /// `oscost.self-check/1`).
     #[arg(long)]
     json: bool,
+    /// List which conditions of this machine limit oscost itself.
+    #[arg(long = "self", conflicts_with_all = ["at", "no_wait", "no_lock"])]
+    examines_oscost: bool,
     /// Which machine.
     #[arg(long, value_name = "HOST", default_value = "local")]
     at: String,
@@ -38,7 +48,10 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn doctor(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let Arguments { json, at, lock } = arguments;
+    let Arguments { json, examines_oscost, at, lock } = arguments;
+    if examines_oscost {
+        return examine_oscost(json, output);
+    }
     let request = Request { at, on_busy: lock.policy() };
     let Outcome { machine, diagnosis } = examine(&request, &Terminal::new())?;
     let examination = Examination { observations: machine.observations(), diagnosis: &diagnosis };
@@ -47,4 +60,16 @@ pub(super) fn doctor(arguments: Arguments, output: &mut Output) -> anyhow::Resul
         false => output.write(&report::terminal(&report::doctor::view(&examination)))?,
     }
     Ok(ExitStatus::Success)
+}
+
+fn examine_oscost(json: bool, output: &mut Output) -> anyhow::Result<ExitStatus> {
+    let judgements = self_check(&Terminal::new())?;
+    match json {
+        true => output.write(&report::self_check::json(&judgements)?)?,
+        false => output.write(&report::terminal(&report::self_check::view(&judgements)))?,
+    }
+    Ok(match report::self_check::can_measure(&judgements) {
+        true => ExitStatus::Success,
+        false => ExitStatus::NotMeasured,
+    })
 }

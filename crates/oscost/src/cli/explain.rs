@@ -1,19 +1,32 @@
 //! `oscost explain`
 
+use oscost_model::definition::Catalog;
+use oscost_model::record::Record;
+
+use super::command_words;
 use super::exit::ExitStatus;
-use super::output::Output;
+use super::output::{Output, report_line};
 use super::terminal::Terminal;
 use crate::app::explain::{
-    CaseHere, Explanation, Here, Kind, LastFigure, Mechanism, Request, explain as find, observe,
+    CaseHere, Explanation, Here, Kind, LastFigure, Mechanism, Request, explain as find, last_run,
+    observe, other_names,
 };
+use crate::app::{UsageError, nearest_names};
 use crate::report;
 use crate::report::explain::{CaseDetails, PreviousFigure};
 use crate::report::treatments::TreatmentExplanation;
 use crate::report::view::document::{Section, View};
+use crate::report::words;
+use crate::report::words::files::RecordWord;
 
 /// What to explain.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+NAME is a benchmark, a case, a family, a treatment, a study, or any word that
+oscost prints: a column, class, flag, verdict, unit, metric, an axis or its
+value, a key of the record, an option. Of a word of rows the last run has an
+example. A word with several meanings is explained in all of them.
+
 Of a single benchmark, the system calls are also counted here and now, which
 takes a moment, and its last figure from this machine is shown.
 
@@ -21,32 +34,116 @@ Examples:
   oscost explain syscall/getppid
   oscost explain getppid           the same
   oscost explain timer             every benchmark of a family
-  oscost explain seccomp           a treatment (`oscost treat list`)")]
+  oscost explain seccomp           a treatment (`oscost treat list`)
+  oscost explain NOT_CONVERGED     a flag, with the rows that have it
+  oscost explain floor             a column
+  oscost explain peer_cpu=other    a value of an axis
+  oscost explain --precision       an option")]
 pub(super) struct Arguments {
-    /// A benchmark, a case, a family, or a treatment.
-    #[arg(value_name = "NAME")]
+    /// A benchmark, a case, a family, a treatment, a study, or a word.
+    #[arg(value_name = "NAME", allow_hyphen_values = true)]
     name: String,
-    /// Where to count its system calls.
+    /// Where to count the system calls of a benchmark.
     #[arg(long, value_name = "HOST", default_value = "local")]
     at: String,
 }
 
-pub(super) fn explain(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
+/// Explains a name; of `command` also its options and subcommands.
+pub(super) fn explain(
+    arguments: Arguments,
+    command: clap::Command,
+    output: &mut Output,
+) -> anyhow::Result<ExitStatus> {
     let Arguments { name, at } = arguments;
-    let benchmarks = match find(&Request { name, at })? {
-        Explanation::Treatment(kind) => {
-            output.write(&report::terminal(&report::treatments::explanation(&treatment(kind))))?;
-            return Ok(ExitStatus::Success);
-        }
-        Explanation::Benchmarks(benchmarks) => *benchmarks,
-    };
+    let name = name.trim().to_owned();
     let text = |sections| report::terminal(&View::of(sections));
-    let sections = benchmarks.definitions.iter().flat_map(report::catalog::explanation);
-    output.write(&text(sections.collect()))?;
-    if let Some(here) = observe(benchmarks, &Terminal::new())? {
-        output.write(&format!("\n{}", text(here_sections(here))))?;
+    let found = find(&Request { name: name.clone(), at })?;
+    let sources = WordSources::of(command);
+    let last = if words::is_word(&name) { example_run() } else { None };
+    let explained = sources.sections(&found, &name, last.as_ref());
+    let Explanation { treatment, benchmarks, catalog, refusal, .. } = found;
+    if treatment.is_none() && benchmarks.is_none() && explained.is_empty() {
+        let names = sources.names(catalog.as_ref());
+        return Err(refusal.unwrap_or_else(|| unknown(&name, &names).into()));
+    }
+    let mut written = false;
+    if let Some(kind) = treatment {
+        output
+            .write(&report::terminal(&report::treatments::explanation(&self::treatment(kind))))?;
+        written = true;
+    }
+    if let Some(benchmarks) = benchmarks {
+        let sections = benchmarks.definitions.iter().flat_map(report::catalog::explanation);
+        output.write(&text(sections.collect()))?;
+        if let Some(here) = observe(benchmarks, &Terminal::new())? {
+            output.write(&format!("\n{}", text(here_sections(here))))?;
+        }
+        written = true;
+    }
+    if !explained.is_empty() {
+        let above = if written { "\n" } else { "" };
+        output.write(&format!("{above}{}", text(explained)))?;
     }
     Ok(ExitStatus::Success)
+}
+
+/// The last run for examples, which are left out where the store cannot be read; the meaning of a
+/// word is not.
+fn example_run() -> Option<Record> {
+    last_run().unwrap_or_else(|error| {
+        report_line(&format!("note: no example from the last run: {error}"));
+        None
+    })
+}
+
+/// What describes words besides their table.
+struct WordSources {
+    record: Vec<RecordWord>,
+    command: clap::Command,
+}
+
+impl WordSources {
+    fn of(command: clap::Command) -> Self {
+        Self { record: report::record_words(), command }
+    }
+
+    /// What a name means as a word: in reports, as an axis, in files, on the command line.
+    fn sections(&self, found: &Explanation, name: &str, last: Option<&Record>) -> Vec<Section> {
+        let mut sections = words::sections(name, last);
+        sections.extend(found.study.as_ref().map(words::study));
+        let axes = found.catalog.as_ref().map(|all| words::axes::sections(all, name));
+        sections.extend(axes.into_iter().flatten());
+        sections.extend(words::files::column_sections(name));
+        sections.extend(words::files::record_sections(&self.record, name));
+        let commands = command_words::find(&self.command, name);
+        sections.extend(commands.iter().map(words::command_section));
+        sections
+    }
+
+    /// Every name that can be explained.
+    fn names(&self, catalog: Option<&Catalog>) -> Vec<String> {
+        let of_catalog = catalog.map(report::catalog::names).into_iter().flatten();
+        let mut names: Vec<String> = of_catalog.collect();
+        names.extend(words::names().chain(other_names()).map(str::to_owned));
+        names.extend(catalog.map(words::axes::names).into_iter().flatten());
+        names.extend(words::files::column_names().map(str::to_owned));
+        names.extend(self.record.iter().map(|word| word.name.clone()));
+        names.extend(command_words::names(&self.command));
+        names
+    }
+}
+
+/// The error about a name that means nothing, with the nearest that do.
+fn unknown(name: &str, known: &[String]) -> UsageError {
+    let what = format!("`{name}` is not a benchmark, and no word that oscost prints");
+    match &nearest_names(name, known.iter().map(String::as_str))[..] {
+        [] => UsageError::with_hint(
+            &what,
+            "`oscost list -k TEXT` searches benchmarks, `oscost treat list` lists treatments, \
+             docs/reference/GLOSSARY.md words",
+        ),
+        near => UsageError::with_hint(&what, &format!("the nearest are `{}`", near.join("`, `"))),
+    }
 }
 
 fn treatment(kind: &Kind) -> TreatmentExplanation {
@@ -82,5 +179,98 @@ fn here_sections(Here { definition, cases }: Here) -> Vec<Section> {
             report::explain::sections(&definition, &shown)
         }
         Err(why) => report::explain::nothing(&why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use oscost_model::batch::Mode;
+    use oscost_model::counters::{CORE_CYCLES, CPI, CounterEvent, GHZ, INSN};
+    use oscost_model::noise_class::NoiseClass;
+
+    use super::*;
+
+    /// The sources of a folder, without tests.
+    fn sources(folder: &str) -> String {
+        fn read(folder: &Path, texts: &mut Vec<String>) {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path: PathBuf = entry.unwrap().path();
+                let is_test = path.file_stem().is_some_and(|name| name == "tests");
+                if path.is_dir() && !is_test {
+                    read(&path, texts);
+                } else if path.extension().is_some_and(|it| it == "rs") && !is_test {
+                    let text = fs::read_to_string(&path).unwrap();
+                    texts.push(text.split("#[cfg(test)]\nmod tests {").next().unwrap().to_owned());
+                }
+            }
+        }
+        let mut texts = Vec::new();
+        read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder), &mut texts);
+        texts.join("\n")
+    }
+
+    /// The texts of a group of a pattern, in which `Q` is a quote.
+    fn matches(text: &str, pattern: &str) -> BTreeSet<String> {
+        let pattern = regex::Regex::new(&pattern.replace('Q', "\"")).unwrap();
+        pattern.captures_iter(text).map(|found| found[1].to_owned()).collect()
+    }
+
+    /// Every flag in the sources that give flags, where one other word has capitals: a limit of
+    /// pipes by its name in C.
+    fn flags() -> BTreeSet<String> {
+        let mut found = matches(&sources("estimate"), "Q([A-Z][A-Z_]{3,})Q");
+        found.remove("PIPE_BUF");
+        found
+    }
+
+    /// Every heading of a table in the sources that make tables.
+    fn columns() -> BTreeSet<String> {
+        let text = sources("report/view");
+        let kinds = "text|number|choice|prose|excerpt";
+        let mut found = matches(&text, &format!(r"Column::(?:{kinds})\(\s*Q([^Q]*)Q"));
+        // Those that are not written where the column is made.
+        found.extend(matches(&text, r"CounterEvent::[A-Za-z0-9]+ => Q([^Q]*)Q"));
+        found.extend(matches(&text, r"\btitle: Q([^Q]*)Q,"));
+        let (_, headings) = text.split_once("const HEADINGS: [&str; 7] = [").unwrap();
+        let (headings, _) = headings.split_once("];").unwrap();
+        found.extend(matches(headings, "Q([^Q]*)Q"));
+        let title = |heading: String| heading.replace("\\n", " ").trim().to_owned();
+        found.into_iter().map(title).filter(|heading| !heading.is_empty()).collect()
+    }
+
+    /// Words that the record has as text, and those of verdicts, targets and findings.
+    const OTHER_WORDS: &str = "user|vdso|light|heavy|blocking|slower|faster|equivalent|\
+        inconclusive|twins|toggle|pairs|boots|stored|quick|default|thorough|holds|does not hold|\
+        no difference|depends on the placement|undecided|not measured|held|did not hold|\
+        invalidates|biases|noise|limitation|note|applied|attached|wraps|local|ssh:|vm:|fake:|\
+        good|fair|poor|system|real|cpu|peak-memory|minor-faults|major-faults|\
+        voluntary-switches|involuntary-switches|throughput|primary|peer_cpu=other|precision|\
+        time|rate|B/cycle";
+
+    #[test]
+    fn every_word_of_tables_files_and_options_is_explained() {
+        let catalog = oscost_worker::benchmarks::data();
+        let (flags, columns) = (flags(), columns());
+        assert!(flags.len() > 40 && columns.len() > 100, "{flags:?} {columns:?}");
+        let mut words: Vec<String> = flags.into_iter().chain(columns).collect();
+        words.extend(report::words::files::column_names().map(str::to_owned));
+        let sources = WordSources::of(crate::cli::command());
+        words.extend(sources.record.iter().map(|word| word.name.clone()));
+        words.extend(report::words::axes::names(&catalog));
+        words.extend(command_words::names(&sources.command));
+        let modes = [Mode::U, Mode::B, Mode::S, Mode::C, Mode::T, Mode::F].map(Mode::text);
+        let classes = [NoiseClass::Quiet, NoiseClass::Noisy, NoiseClass::VeryNoisy];
+        words.extend(modes.into_iter().chain(classes.map(NoiseClass::text)).map(str::to_owned));
+        let events = CounterEvent::ALL.map(CounterEvent::metric);
+        words.extend(events.into_iter().chain([INSN, CPI, GHZ, CORE_CYCLES]).map(str::to_owned));
+        words.extend(OTHER_WORDS.split('|').map(str::to_owned));
+        let found = Explanation { catalog: Some(catalog), ..Explanation::default() };
+        let unexplained: BTreeSet<&String> =
+            words.iter().filter(|word| sources.sections(&found, word, None).is_empty()).collect();
+        assert!(unexplained.is_empty(), "words without an explanation: {unexplained:#?}");
     }
 }

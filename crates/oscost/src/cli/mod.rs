@@ -5,6 +5,7 @@
 //! how anything is done, and opens only the files that it writes.
 
 mod ab;
+mod command_words;
 mod compare;
 mod completions;
 mod doctor;
@@ -22,6 +23,7 @@ mod man;
 mod output;
 mod ph;
 mod predict;
+mod refusals;
 mod report;
 mod run;
 mod run_text;
@@ -58,6 +60,7 @@ Examples:
   oscost run                       the price list: every default case
   oscost run getppid               one benchmark at its default points
   oscost explain getppid           what is timed, what is not, and why
+  oscost explain NOT_CONVERGED     any word that oscost prints
   oscost runs show last            the table of the last run
   oscost ab --new seccomp=docker   what a sandbox costs, call by call
   oscost compare last~1 last       what differs between the last two runs
@@ -78,7 +81,7 @@ enum Verb {
     History(history::Arguments),
     /// List families and benchmarks.
     List(list::Arguments),
-    /// Explain what a benchmark times, and what to expect.
+    /// Explain a benchmark, or any word that oscost prints.
     Explain(explain::Arguments),
     /// List, show, delete, export, import and prune stored runs.
     Runs(runs::Arguments),
@@ -145,7 +148,7 @@ pub fn main() -> ExitCode {
     outlive_file_size_limit();
     let arguments = match Arguments::try_parse_from(with_gate_values(std::env::args_os())) {
         Ok(arguments) => arguments,
-        Err(error) => return refuse(&error),
+        Err(error) => return refuse(&refusals::amended(error, &command())),
     };
     let measures = arguments.verb.measures();
     if arguments.verb.uses_folders()
@@ -184,7 +187,7 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<ExitStatus> {
         Verb::Compare(arguments) => compare::compare(arguments, output),
         Verb::History(arguments) => history::history(arguments, output),
         Verb::List(arguments) => list::list(&arguments, output),
-        Verb::Explain(arguments) => explain::explain(arguments, output),
+        Verb::Explain(arguments) => explain::explain(arguments, command(), output),
         Verb::Runs(arguments) => runs::runs(arguments, output),
         Verb::Report(arguments) => report::report(&arguments, output),
         Verb::Machine(arguments) => machine::machine(&arguments, output),

@@ -7,6 +7,7 @@ use oscost_model::untrusted_text::escape_controls;
 use thiserror::Error;
 
 use crate::app::{UsageError, output_file};
+use crate::report::WIDTH;
 
 /// Standard output, for data.
 pub(super) struct Output(std::io::Stdout);
@@ -37,6 +38,17 @@ impl OutputError {
     fn new(to: &str, error: io::Error) -> Self {
         Self { to: to.to_owned(), error }
     }
+}
+
+/// The widest lines that are written to a terminal: longer ones are hard to read along.
+const MAX_WIDTH: usize = 240;
+
+/// The columns of the terminal at standard output, for a list that gains by room; the usual number
+/// where it is narrower, or where it is no terminal.
+pub(super) fn width() -> usize {
+    let terminal = terminal_size::terminal_size_of(std::io::stdout());
+    let columns = terminal.map_or(WIDTH, |(terminal_size::Width(columns), _)| columns.into());
+    columns.clamp(WIDTH, MAX_WIDTH)
 }
 
 /// The names of standard output.

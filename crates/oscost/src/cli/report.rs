@@ -12,8 +12,8 @@ use crate::report::run::{CountedEvents, Plots};
 /// Which run, and how it is written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-RUN is an id, the beginning of one, `last`, or `last~1` for the run before it;
-or a record file, with a slash in its name or ending in .json; `-` is standard
+RUN is an id, the beginning of one, `last`, `last~1` for the run before it, or
+`@LABEL` for the newest run with that label; or a record file, with a slash in its name or ending in .json; `-` is standard
 input.
 
 Each FILE is written whole or not at all; one of them may be `-`, which is
@@ -27,7 +27,7 @@ Examples:
   oscost report ./theirs.json --csv -                a record from another user
   oscost report last --table rows --csv -            of a run of `oscost ab`")]
 pub(super) struct Arguments {
-    /// An id, the beginning of one, `last`, `last~1`, or a record file.
+    /// An id, the beginning of one, `last`, `last~1`, `@LABEL`, or a record file.
     #[arg(value_name = "RUN")]
     run: String,
     #[command(flatten)]

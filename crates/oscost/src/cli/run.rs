@@ -16,8 +16,8 @@ use crate::report::run::{CountedEvents, FigureUnit};
 #[command(after_help = "\
 SELECTOR is a family (syscall), the id of a benchmark (syscall/getppid) or its
 last part if that is unique (getppid), a case (pipe/round-trip:size=64k) or a
-glob ('*/round-trip'). axis=a|b selects two points, axis=* all of them; axes
-that are not named have their default points.
+glob ('*/round-trip', '{pipe,socket}/*'). axis=a|b or axis={a,b} selects two
+points, axis=* all of them; axes that are not named have their default points.
 
 Examples:
   oscost run                                   the price list
@@ -113,12 +113,15 @@ pub(super) struct Arguments {
     /// Do not keep the run.
     #[arg(long)]
     no_store: bool,
+    /// Show no progress, and not where the run is kept; notes and errors are shown.
+    #[arg(short, long)]
+    quiet: bool,
     #[command(flatten)]
     lock: LockArguments,
 }
 
 pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let (exports, samples) = (arguments.exports, arguments.samples);
+    let (exports, samples, quiet) = (arguments.exports, arguments.samples, arguments.quiet);
     exports.check()?;
     let plots = plots(arguments.plot, arguments.no_plot);
     let counted = CountedEvents { unit: arguments.figure_unit, all: arguments.counters };
@@ -144,12 +147,15 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
         },
         on_busy: arguments.lock.policy(),
     };
-    let CompletedRun { record, study, kept_as, ended } = measure(&request, &Terminal::new())?;
+    let CompletedRun { record, study, kept_as, ended } =
+        measure(&request, &Terminal::with_progress_unless(quiet))?;
     let study = study.as_ref();
     let document = RunDocument { record: &record, samples, study, table: Table::Rows };
     let text = || run_text::single(&record, study, plots, counted);
     let shown = exports.write_with_text(&Subject::Run(document), text, output);
-    run_text::report_run_id(kept_as.as_deref());
+    if !quiet {
+        run_text::report_run_id(kept_as.as_deref());
+    }
     shown?;
     Ok(ended?.into())
 }

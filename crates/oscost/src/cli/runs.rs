@@ -2,19 +2,21 @@
 
 use super::exit::ExitStatus;
 use super::exports::{Exports, Table};
-use super::output::{Destination, Output, report_line};
+use super::output::{Destination, Output, report_line, width};
 use super::report::{RunToShow, show};
 use super::run_text::report_missing_batches;
 use super::terminal::Terminal;
 use super::values::{CountedArguments, plots};
 use crate::app::report::with_study;
-use crate::app::runs::{self, KeepCount, KeptRun, PruneRequest, Pruning, RunList};
+use crate::app::runs::{self, KeepCount, KeptRun, ListedRun, PruneRequest, Pruning, RunList};
 use crate::report;
 
 /// What to do with the runs in the store.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-RUN is an id, the beginning of one, `last`, or `last~1` for the run before it.
+RUN is an id, the beginning of one, `last`, `last~1` for the run before it, or
+`@LABEL` for the newest run with that label. `oscost explain trust` says what
+the grade of a run rests on.
 
 The last 50 runs, and those of the last 30 days, keep their raw batches; each
 run of oscost prunes a few older ones. The variables OSCOST_KEEP_RUNS and
@@ -22,7 +24,9 @@ OSCOST_KEEP_DAYS set other limits, `all` none. Records are kept for ever.
 
 Examples:
   oscost runs list
+  oscost runs list --json | jq '.runs[].trust'
   oscost runs show last
+  oscost runs show @before             the newest run of `--label before`
   oscost runs export 0197 run.json     a record for another user
   oscost runs import run.json          a record from another user
   oscost runs prune --dry-run          what old raw batches take")]
@@ -33,11 +37,18 @@ pub(super) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// List the runs, newest first.
-    List,
+    /// List the runs, newest first: when, how long, how far to trust it, label, machine, command.
+    List {
+        /// Show each command whole, below its run.
+        #[arg(short, long)]
+        verbose: bool,
+        /// Print the list as JSON, `oscost.runs/1`.
+        #[arg(long, conflicts_with = "verbose")]
+        json: bool,
+    },
     /// Show a run as a table, or write it to files.
     Show {
-        /// An id, the beginning of one, `last`, or `last~1`.
+        /// An id, the beginning of one, `last`, `last~1`, or `@LABEL`.
         run: String,
         #[command(flatten)]
         exports: Exports,
@@ -58,12 +69,12 @@ enum Verb {
     },
     /// Delete a run.
     Delete {
-        /// An id, the beginning of one, `last`, or `last~1`.
+        /// An id, the beginning of one, `last`, `last~1`, or `@LABEL`.
         run: String,
     },
     /// Write a run's record with every raw sample.
     Export {
-        /// An id, the beginning of one, `last`, or `last~1`.
+        /// An id, the beginning of one, `last`, `last~1`, or `@LABEL`.
         run: String,
         /// The file; `-` is standard output.
         file: String,
@@ -89,27 +100,7 @@ enum Verb {
 
 pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     match arguments.verb {
-        Verb::List => {
-            let RunList { runs, store_bytes } = runs::list()?;
-            let with_batches = runs.iter().filter(|run| run.has_raw_batches).count();
-            let lines = runs.into_iter().map(|run| report::runs::Line {
-                id: run.id,
-                started: run.started,
-                complete: run.complete,
-                label: run.label,
-                command: run.command,
-            });
-            let lines: Vec<report::runs::Line> = lines.collect();
-            output.write(&report::terminal(&report::runs::view(&lines)))?;
-            if !lines.is_empty() {
-                let size = report::runs::StoreSize {
-                    runs: lines.len(),
-                    with_raw_batches: with_batches,
-                    bytes: store_bytes,
-                };
-                report_line(&report::runs::size_line(&size));
-            }
-        }
+        Verb::List { verbose, json } => list(verbose, json, output)?,
         Verb::Show { run, exports, samples, table, plot, no_plot, counted } => {
             exports.check()?;
             let run = with_study(
@@ -141,9 +132,46 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
     Ok(ExitStatus::Success)
 }
 
+/// Lists the runs, and how much room they take.
+fn list(verbose: bool, json: bool, output: &mut Output) -> anyhow::Result<()> {
+    let RunList { runs, store_bytes } = runs::list()?;
+    let lines: Vec<report::runs::Line> = runs.into_iter().map(line).collect();
+    if json {
+        return output.write(&report::json::value(&report::runs::json(&lines, store_bytes))?);
+    }
+    if lines.is_empty() {
+        return output.write(&format!("{}\n", report::runs::NO_RUNS));
+    }
+    output.write(&report::terminal_table(&report::runs::table(&lines, verbose), width()))?;
+    report_line(&report::runs::size_line(&report::runs::StoreSize {
+        runs: lines.len(),
+        with_raw_batches: lines.iter().filter(|line| line.has_raw_batches).count(),
+        bytes: store_bytes,
+    }));
+    Ok(())
+}
+
+fn line(run: ListedRun) -> report::runs::Line {
+    let ListedRun { listing, duration, processor, class, trust } = run;
+    report::runs::Line {
+        id: listing.id,
+        started: listing.started,
+        ended: listing.ended,
+        duration_s: duration.map(|it| it.as_secs_f64()),
+        complete: listing.complete,
+        label: listing.label,
+        processor,
+        class,
+        trust,
+        command: listing.command,
+        imported: listing.imported,
+        has_raw_batches: listing.has_raw_batches,
+    }
+}
+
 /// Reports what was pruned; an error if a run that was to be pruned was not.
 fn report_pruning(pruning: &Pruning, is_preview: bool) -> anyhow::Result<()> {
-    let Pruning { limits, runs, bytes, failures, store_bytes } = pruning;
+    let Pruning { limits, runs, bytes, unended, failures, store_bytes } = pruning;
     if *runs > 0 || failures.is_empty() {
         report_line(&report::runs::pruning_line(&report::runs::PrunedBatches {
             kept: limits.to_string(),
@@ -153,6 +181,9 @@ fn report_pruning(pruning: &Pruning, is_preview: bool) -> anyhow::Result<()> {
             store_bytes: *store_bytes,
             is_preview,
         }));
+    }
+    if *unended > 0 {
+        report_line(&format!("note: {}", report::runs::unended_line(*unended)));
     }
     failures.iter().for_each(|failure| report_line(&format!("note: {failure}")));
     anyhow::ensure!(

@@ -14,11 +14,19 @@ pub(super) struct Terminal {
     progress: RefCell<Option<Progress>>,
     /// Whether the first activity is printed as a line if standard error is not a terminal.
     announces: bool,
+    /// Whether progress is not shown.
+    is_quiet: bool,
 }
 
 impl Terminal {
     pub(super) fn new() -> Self {
-        Self { progress: RefCell::new(None), announces: false }
+        Self { progress: RefCell::new(None), announces: false, is_quiet: false }
+    }
+
+    /// A terminal that shows progress unless it is to be quiet. Notes are shown in any case: they
+    /// say what a reader of the figures must know, and what the run waits for.
+    pub(super) fn with_progress_unless(is_quiet: bool) -> Self {
+        Self { is_quiet, ..Self::new() }
     }
 
     /// A terminal that also reports its first activity where no progress can be drawn.
@@ -33,7 +41,9 @@ impl Observer for Terminal {
     }
 
     fn status(&self, text: &str) {
-        report_line(text);
+        if !self.is_quiet {
+            report_line(text);
+        }
     }
 
     fn waiting_for(&self, process: &str, host: Option<&str>) {
@@ -42,6 +52,9 @@ impl Observer for Terminal {
     }
 
     fn working(&self, activity: &str) {
+        if self.is_quiet {
+            return;
+        }
         let mut progress = self.progress.borrow_mut();
         match &*progress {
             Some(line) => line.show(activity),
@@ -59,6 +72,9 @@ impl Observer for Terminal {
     }
 
     fn entry(&self, entry: &Entry) {
+        if self.is_quiet {
+            return;
+        }
         self.progress.borrow_mut().get_or_insert_with(Progress::new).update(entry);
     }
 }

@@ -173,7 +173,8 @@ pub(super) struct ProgramArguments {
     /// Run this after each trial of COMMAND, untimed, also after a failed one.
     #[arg(long, value_name = "COMMAND")]
     cleanup: Vec<String>,
-    /// The standard input of COMMAND [default: empty].
+    /// The standard input of COMMAND; `-` for that of oscost itself, which is read once, up to 64
+    /// MiB [default: empty].
     #[arg(long, value_name = "FILE")]
     stdin: Option<String>,
     /// Measure COMMAND whatever its exit status is.

@@ -11,7 +11,8 @@ use crate::report::workloads::Workload;
 #[command(after_help = "\
 NAME is a workload that comes with oscost, or a file of your own (with a `/`, or
 ending in .toml). Prepared folders are in ~/.cache/oscost/workload, or below
-$XDG_CACHE_HOME.
+$XDG_CACHE_HOME; root's are in root's own home if another user could change
+what it executes.
 
 Examples:
   oscost workload list

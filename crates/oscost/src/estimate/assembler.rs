@@ -182,6 +182,35 @@ impl Assembler {
 
     /// The record so far, with or without raw samples; `None` before the run has started.
     pub fn record(&self, samples: bool) -> Option<Record> {
+        let estimates = self.estimates(samples)?;
+        if self.pruned.is_some() {
+            return Some(estimates);
+        }
+        let (rows, seed) = (&estimates.results[..], estimates.settings.seed);
+        let definitions = self.rows.iter().map(|state| &state.planned.definition);
+        let defined: Vec<DefinedRow<'_>> =
+            definitions.zip(rows).map(|(definition, row)| DefinedRow { definition, row }).collect();
+        let Curves { curves, crossings } = curves(&defined, self.own.machine.as_ref(), seed);
+        let halves = half_round_trips(rows);
+        let steps = wait_steps(rows, seed);
+        let comparisons = clock_rate(&self.own.calibrations).map(|rate| {
+            let (pairings, controls) = (&self.pairings[..], &self.controls[..]);
+            let (states, clock, variations) = (&self.rows[..], &rate.clock, &self.variations[..]);
+            InterleavedRun { states, rows, pairings, controls, clock, variations }.comparisons()
+        });
+        Some(Record {
+            comparisons: comparisons.unwrap_or_default(),
+            curves,
+            half_round_trips: halves,
+            crossings,
+            steps,
+            ..estimates
+        })
+    }
+
+    /// The same without what is computed of several rows: curves, crossings, steps, half round
+    /// trips and comparisons. A pruned run has them: its record is kept as a whole.
+    pub fn estimates(&self, samples: bool) -> Option<Record> {
         let started = self.started.as_ref()?;
         if let Some(pruned) = &self.pruned {
             return Some(pruned.record.clone());
@@ -232,20 +261,6 @@ impl Assembler {
         set_core_rates(&mut rows, &self.variations, nominal);
         between_runs::set_intervals(&mut rows, &self.variations, &conditions);
         between_runs::flag_drift(&mut conditions, &rows, &self.variations);
-        let definitions = self.rows.iter().map(|state| &state.planned.definition);
-        let defined: Vec<DefinedRow<'_>> = definitions
-            .zip(&rows)
-            .map(|(definition, row)| DefinedRow { definition, row })
-            .collect();
-        let Curves { curves, crossings } = curves(&defined, machine, started.settings.seed);
-        let halves = half_round_trips(&rows);
-        let steps = wait_steps(&rows, started.settings.seed);
-        let comparisons = clock_rate(&self.own.calibrations).map(|rate| {
-            let (pairings, controls) = (&self.pairings[..], &self.controls[..]);
-            let (states, clock) = (&self.rows[..], &rate.clock);
-            let (rows, variations) = (&rows[..], &self.variations[..]);
-            InterleavedRun { states, rows, pairings, controls, clock, variations }.comparisons()
-        });
         let machines = std::iter::once(&self.own).chain(&self.others);
         let machines = machines.filter_map(MachineState::machine).collect();
         Some(Record {
@@ -261,12 +276,12 @@ impl Assembler {
             conditions,
             machines,
             results: rows,
-            comparisons: comparisons.unwrap_or_default(),
+            comparisons: Vec::new(),
             timers: self.timers.clone(),
-            curves,
-            half_round_trips: halves,
-            crossings,
-            steps,
+            curves: Vec::new(),
+            half_round_trips: Vec::new(),
+            crossings: Vec::new(),
+            steps: Vec::new(),
         })
     }
 

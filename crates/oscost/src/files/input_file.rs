@@ -11,7 +11,8 @@ use std::path::Path;
 
 /// What names the descriptors of this process.
 const DESCRIPTOR_FOLDERS: [&str; 2] = ["/dev/fd", "/proc/self/fd"];
-const STDIN: &str = "/dev/stdin";
+/// The standard input of this process.
+pub const STDIN: &str = "/dev/stdin";
 
 /// Opens a file for reading; anything but a regular file or a descriptor of this process is an
 /// error.
@@ -41,7 +42,8 @@ pub fn read(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn is_descriptor(path: &Path) -> bool {
+/// Whether a path names a descriptor of this process, which is another one in other processes.
+pub fn is_descriptor(path: &Path) -> bool {
     let in_folder = path.parent().is_some_and(|folder| {
         DESCRIPTOR_FOLDERS.iter().any(|descriptors| folder == Path::new(descriptors))
     });

@@ -1,11 +1,10 @@
 //! Lock files: one process at a time changes what a lock file stands for.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use super::user_folder::give_to_owner_of;
+use super::open_folder::OpenFolder;
 
 /// An exclusive lock of a file (flock(2)), released on drop, and by the kernel when the process
 /// ends. The file is never removed: a lock on a removed file would exclude no one.
@@ -39,19 +38,15 @@ impl FileLock {
     }
 }
 
-/// Opens a lock file, or creates it for the owner of its folder.
+/// Opens a lock file, or creates it for the owner of its folder. A symbolic link in its place is
+/// not followed.
 fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    // A symbolic link in its place is not followed.
-    options.read(true).write(true).mode(0o600).custom_flags(nix::libc::O_NOFOLLOW);
-    match options.clone().create_new(true).open(path) {
-        Ok(created) => {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            give_to_owner_of(folder.unwrap_or(Path::new(".")), &created)?;
-            Ok(created)
-        }
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => options.open(path),
-        Err(error) => Err(error),
+    let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = OpenFolder::open(folder.unwrap_or(Path::new(".")))?;
+    match folder.create_file(name) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => folder.open_file(name),
+        created => created,
     }
 }
 

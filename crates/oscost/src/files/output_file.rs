@@ -148,6 +148,30 @@ mod tests {
     }
 
     #[test]
+    fn a_new_file_has_the_mode_that_the_umask_leaves() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        write(&file, b"text").unwrap();
+        // As another program of this process would create it.
+        let other = folder.path().join("other");
+        std::fs::write(&other, "text").unwrap();
+        assert_eq!(file.metadata().unwrap().mode(), other.metadata().unwrap().mode());
+    }
+
+    #[test]
+    fn a_named_pipe_is_written_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let path = pipe.clone();
+        let reader = std::thread::spawn(move || read(&path));
+        check(&pipe).unwrap();
+        write(&pipe, b"text").unwrap();
+        assert_eq!(reader.join().unwrap(), "text");
+        assert!(!pipe.metadata().unwrap().is_file());
+    }
+
+    #[test]
     fn a_link_to_a_file_that_is_not_there_creates_it() {
         let folder = tempfile::tempdir().unwrap();
         let link = folder.path().join("link");

@@ -56,7 +56,7 @@ pub enum HostError {
         tried: String,
     },
     /// The worker could not be started.
-    #[error("cannot start {program}: {why}")]
+    #[error("cannot start {program}: {why}{}", start_hint(why))]
     CannotStart {
         /// Its path.
         program: String,
@@ -98,19 +98,38 @@ pub enum HostError {
     )]
     SupervisorEnded(String),
     /// The supervisor did not answer in time.
-    #[error("the supervisor did not answer within {0:?}")]
+    #[error(
+        "the supervisor did not answer within {0:?}\n  hint: a stopped or overloaded machine \
+         answers late; run it again"
+    )]
     TimedOut(Duration),
     /// A message of the supervisor is invalid.
-    #[error("invalid message from the supervisor: {0}")]
+    #[error(
+        "invalid message from the supervisor: {0}\n  hint: run it again; if it stays, `make build` \
+         builds a matching pair of programs"
+    )]
     InvalidMessage(String),
     /// The scenario file of a fake host is invalid.
-    #[error("cannot read the scenario {file}: {why}")]
+    #[error(
+        "cannot read the scenario {file}: {why}\n  hint: docs/reference/TARGETS.md documents the \
+         keys of such a file"
+    )]
     BadScenario {
         /// The file.
         file: String,
         /// Why.
         why: String,
     },
+}
+
+/// What to do where the worker cannot be started, if the reason does not say.
+fn start_hint(why: &str) -> &'static str {
+    match why.contains("hint: ") {
+        true => "",
+        false => {
+            "\n  hint: it must be executable, and `ulimit -a` shows the limits that it may exceed"
+        }
+    }
 }
 
 /// The user's interrupt (SIGINT, SIGTERM, SIGHUP) as a file descriptor for poll(2).
@@ -153,5 +172,28 @@ impl Interrupt {
 impl AsFd for Interrupt {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stop_signal.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_failure_of_a_session_but_an_interrupt_has_one_hint() {
+        let text = |text: &str| text.to_owned();
+        for error in [
+            HostError::WorkerNotFound { tried: text("x") },
+            HostError::CannotStart { program: text("x"), why: text("EMFILE") },
+            HostError::CannotStart { program: text("x"), why: text("no\n  hint: mknod") },
+            HostError::WorkerMismatch { program: text("x"), why: text("y") },
+            HostError::SupervisorEnded(text("ended")),
+            HostError::TimedOut(Duration::from_secs(1)),
+            HostError::InvalidMessage(text("x")),
+            HostError::BadScenario { file: text("x"), why: text("y") },
+        ] {
+            let words = error.to_string();
+            assert_eq!(words.matches("\n  hint: ").count(), 1, "{words}");
+        }
     }
 }

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use oscost_model::protocol::{Event, EventHead, Hello, MAX_LINE_BYTES, Order};
 
 use super::stderr_tail::StderrTail;
@@ -292,6 +293,21 @@ impl PipeSession<'_> {
         self.kill();
     }
 
+    /// Ends a child that has nothing to undo and may not end by itself. It is asked first: an ssh that
+    /// waits for a password has switched off the echo of the terminal.
+    pub(super) fn terminate(&mut self) {
+        let deadline = Instant::now() + STDERR_TIMEOUT;
+        // Of one that has ended, the process id may be another one's.
+        if let (Ok(None), Ok(pid)) = (self.child.try_wait(), i32::try_from(self.child.id())) {
+            // It fails only for a process that has ended.
+            let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
+        }
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.kill();
+    }
+
     /// Kills a child that has nothing to undo.
     pub(super) fn kill(&mut self) {
         self.input = None;
@@ -369,6 +385,20 @@ mod tests {
         let line = session.read_line(timeout);
         assert!(matches!(line, Err(HostError::TimedOut(_))), "{line:?}");
         session.child.kill().unwrap();
+    }
+
+    #[test]
+    fn a_child_is_terminated_before_the_end_of_its_input() {
+        let interrupt = Interrupt::listen().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mark = folder.path().join("mark");
+        // At the end of its input the shell would go on, and a session would wait for it.
+        let mut command = Command::new("sh");
+        command.args(["-c", "cat > /dev/null; : > \"$0\""]).arg(&mark);
+        let mut session = PipeSession::start(&mut command, &interrupt).unwrap();
+        session.terminate();
+        drop(session);
+        assert!(!mark.exists());
     }
 
     #[test]

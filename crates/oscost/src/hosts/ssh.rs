@@ -95,18 +95,15 @@ impl<'a> SshSession<'a> {
         let pipes = pipes.map_err(|error| ssh_not_started(host, &command, &error))?;
         let mut opening = Opening { host, key, pipes };
         let timeout = if interactive { INTERACTIVE_LOGIN_TIMEOUT } else { LOGIN_TIMEOUT };
-        let mut reply = opening.read_reply(timeout)?;
-        while reply.word == "copy" {
-            check_machine(host, &reply, &file)?;
-            opening.copy_worker(&file)?;
-            reply = opening.read_reply(COPY_TIMEOUT)?;
+        match opening.start_supervisor(&file, program, timeout) {
+            Ok(hello) => Ok(Self { pipes: opening.pipes, hello }),
+            Err(error) => {
+                // Nothing was measured there, so that nothing has to be undone: a peer that hangs is
+                // not waited for. What was started there ends with its input.
+                opening.pipes.terminate();
+                Err(error)
+            }
         }
-        if reply.word != "run" {
-            return Err(opening.no_usable_folder());
-        }
-        check_machine(host, &reply, &file)?;
-        let hello = opening.pipes.hello(program)?;
-        Ok(Self { pipes: opening.pipes, hello })
     }
 }
 
@@ -155,6 +152,26 @@ struct Opening<'a, 'b> {
 }
 
 impl Opening<'_, '_> {
+    /// Logs in, copies the worker if it is not there, and starts the supervisor.
+    fn start_supervisor(
+        &mut self,
+        file: &[u8],
+        program: &WorkerBinary,
+        timeout: Duration,
+    ) -> Result<Hello, HostError> {
+        let mut reply = self.read_reply(timeout)?;
+        while reply.word == "copy" {
+            check_machine(self.host, &reply, file)?;
+            self.copy_worker(file)?;
+            reply = self.read_reply(COPY_TIMEOUT)?;
+        }
+        if reply.word != "run" {
+            return Err(self.no_usable_folder());
+        }
+        check_machine(self.host, &reply, file)?;
+        self.pipes.hello(program)
+    }
+
     /// The next reply of the remote script. Other output of the login is skipped.
     fn read_reply(&mut self, timeout: Duration) -> Result<ScriptReply, HostError> {
         for _ in 0..MAX_BANNER_LINES {

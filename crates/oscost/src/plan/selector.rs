@@ -7,6 +7,9 @@ use oscost_model::definition::{Axis, Catalog, Definition, Extent};
 use oscost_model::point::{Point, Value};
 use wildmatch::WildMatch;
 
+use super::name_sets::{NotASet, alternatives, without_sets};
+use super::near_names::nearest_names;
+
 /// Why a selector is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SelectorError {
@@ -16,6 +19,18 @@ pub enum SelectorError {
         name: String,
         /// The nearest names.
         nearest: Vec<String>,
+    },
+    /// Several benchmarks have a last part of that name.
+    AmbiguousName {
+        /// The requested text.
+        name: String,
+        /// Their ids.
+        ids: Vec<String>,
+    },
+    /// A `{` without its `}`, a set in a set, or sets that stand for too many names.
+    NotASet {
+        /// The requested text.
+        text: String,
     },
     /// A benchmark has no such axis.
     UnknownAxis {
@@ -54,6 +69,14 @@ impl fmt::Display for SelectorError {
                     nearest => write!(out, "\n  hint: the nearest are {}", names(nearest)),
                 }
             }
+            Self::AmbiguousName { name, ids } => {
+                write!(out, "`{name}` names {} benchmarks\n  hint: {}", ids.len(), names(ids))
+            }
+            Self::NotASet { text } => write!(
+                out,
+                "`{text}` has a set that cannot be read\n  hint: `{{a,b}}` stands for two names, \
+                 without blanks and without a set in it"
+            ),
             Self::UnknownAxis { benchmark, axis, axes } if axes.is_empty() => {
                 write!(out, "`{benchmark}` has no axis `{axis}`: it has no axes")
             }
@@ -107,7 +130,23 @@ pub fn select(
 
 fn select_one(catalog: &Catalog, text: &str, extent: Extent) -> Result<Vec<Case>, SelectorError> {
     let (name, axes) = text.split_once(':').unwrap_or((text, ""));
-    let requested = assignments(axes)?;
+    let refusal = |NotASet| SelectorError::NotASet { text: text.to_owned() };
+    let axes = without_sets(axes).map_err(refusal)?;
+    let requested = assignments(&axes)?;
+    let mut found = Vec::new();
+    for name in alternatives(name).map_err(refusal)? {
+        found.extend(select_name(catalog, &name, &requested, extent)?);
+    }
+    Ok(found)
+}
+
+/// The cases of what has this name, at the requested points.
+fn select_name(
+    catalog: &Catalog,
+    name: &str,
+    requested: &[(&str, Vec<&str>)],
+    extent: Extent,
+) -> Result<Vec<Case>, SelectorError> {
     let is_glob = name.contains(['*', '?']);
     let pattern = WildMatch::new(name);
     let named: Vec<&Definition> = catalog
@@ -119,12 +158,16 @@ fn select_one(catalog: &Catalog, text: &str, extent: Extent) -> Result<Vec<Case>
                 || (is_glob && pattern.matches(&definition.id))
         })
         .collect();
+    let name_text = || name.to_owned();
     let named = match (&named[..], &with_last_part(catalog, name)[..]) {
+        ([], []) => {
+            let nearest = nearest(catalog, name);
+            return Err(SelectorError::UnknownName { name: name_text(), nearest });
+        }
         ([], &[one]) => vec![one],
         ([], several) => {
-            let several: Vec<String> = several.iter().map(|it| it.id.clone()).collect();
-            let nearest = if several.is_empty() { nearest(catalog, name) } else { several };
-            return Err(SelectorError::UnknownName { name: name.to_owned(), nearest });
+            let ids = several.iter().map(|it| it.id.clone()).collect();
+            return Err(SelectorError::AmbiguousName { name: name_text(), ids });
         }
         _ => named,
     };
@@ -139,7 +182,7 @@ fn select_one(catalog: &Catalog, text: &str, extent: Extent) -> Result<Vec<Case>
     };
     let mut found = Vec::new();
     for definition in fitting {
-        found.extend(cases(definition, &requested, extent)?);
+        found.extend(cases(definition, requested, extent)?);
     }
     // A whole family includes its survey, which goes beyond the default points.
     if requested.is_empty() {
@@ -156,8 +199,9 @@ fn with_last_part<'a>(catalog: &'a Catalog, part: &str) -> Vec<&'a Definition> {
     catalog.benchmarks.iter().filter(has_it).collect()
 }
 
-/// A size as reports print it: `64k`, `1M`.
+/// A size as reports print it: `64k`, `64Ki`, `64KiB`, `1M`.
 pub fn parse_size(text: &str) -> Option<Value> {
+    let text = text.strip_suffix("iB").or_else(|| text.strip_suffix('i')).unwrap_or(text);
     let unit = text.chars().next_back()?;
     let shift = match unit {
         'k' | 'K' => 10,
@@ -237,24 +281,11 @@ fn allowed_values(axis: &Axis) -> Vec<String> {
     axis.points.iter().map(Value::to_string).chain(any).collect()
 }
 
-/// Up to three names that look like `name`, best first.
-pub(super) fn nearest(catalog: &Catalog, name: &str) -> Vec<String> {
-    /// So many letters may be wrong, and one more for each so many letters.
-    const MIN_WRONG: usize = 1;
-    const LETTERS_PER_WRONG: usize = 5;
-    let ids = catalog.benchmarks.iter().map(|definition| definition.id.as_str());
+/// Up to three families and benchmarks that look like `name`, best first.
+fn nearest(catalog: &Catalog, name: &str) -> Vec<String> {
     let families = catalog.families.iter().map(|family| family.name.as_str());
-    // The family may be missing or wrong: `syscall/times`.
-    let short = |id: &str| id.split_once('/').map_or(id, |(_, short)| short).to_owned();
-    let requested = short(name);
-    let max_distance = MIN_WRONG + requested.chars().count() / LETTERS_PER_WRONG;
-    let distance =
-        |id: &str| strsim::osa_distance(id, name).min(strsim::osa_distance(&short(id), &requested));
-    let names = families.chain(ids).map(|id| (distance(id), id));
-    let mut found: Vec<(usize, &str)> =
-        names.filter(|(distance, _)| *distance <= max_distance).collect();
-    found.sort_by_key(|(distance, _)| *distance);
-    found.into_iter().take(3).map(|(_, id)| id.to_owned()).collect()
+    let ids = catalog.benchmarks.iter().map(|definition| definition.id.as_str());
+    nearest_names(name, families.chain(ids))
 }
 
 #[cfg(test)]
@@ -301,14 +332,29 @@ mod tests {
     #[test]
     fn the_unique_last_part_of_an_id_selects_it() {
         assert_eq!(names_of(&["getppid:via=libc"]), ["syscall/getppid:via=libc"]);
+        assert!(refusal("round-trip").contains("`round-trip` names"), "{}", refusal("round-trip"));
         assert!(refusal("round-trip").contains("`pipe/round-trip`"));
+    }
+
+    #[test]
+    fn a_set_selects_each_of_its_members() {
+        let both = names_of(&["timer/nothing", "syscall/getppid"]);
+        assert_eq!(names_of(&["{timer/nothing,getppid}"]), both);
+        assert_eq!(names_of(&["{timer/noth,syscall/getpp}*"]), both);
+        let sizes = names_of(&["pipe/round-trip:size=64|4096"]);
+        assert_eq!(names_of(&["pipe/round-trip:size={64,4k}"]), sizes);
+        assert!(refusal("{timer/nothing,zzz}").contains("`zzz` is not"));
+        assert!(refusal("syscall/{getppid").contains("has a set that cannot be read"));
+        assert!(refusal("getppid:via={raw").contains("hint: `{a,b}` stands for two names"));
     }
 
     #[test]
     fn a_size_is_typed_as_it_is_printed() {
         let in_bytes = names_of(&["pipe/round-trip:size=65536"]);
         assert_eq!(names_of(&["pipe/round-trip:size=64k"]), in_bytes);
-        assert_eq!(names_of(&["pipe/round-trip:size=64Ki"]), in_bytes);
+        for size in ["64Ki", "64K", "64KiB", "64kiB"] {
+            assert_eq!(names_of(&[&format!("pipe/round-trip:size={size}")]), in_bytes, "{size}");
+        }
         assert!(
             refusal("pipe/round-trip:size=k")
                 .contains("axis `size` of `pipe/round-trip` has no value `k`")
@@ -380,7 +426,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_selector_makes_it_panic(text in "\\PC{0,40}|[a-z/:=,|*?-]{0,40}") {
+        fn no_selector_makes_it_panic(text in "\\PC{0,40}|[a-z/:=,|*?{}-]{0,40}") {
             let _ = select(&catalog(), &[text], Extent::Default);
         }
     }

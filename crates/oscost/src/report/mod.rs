@@ -6,21 +6,25 @@
 
 mod catalog_page;
 pub mod figures;
+mod record_words;
 pub mod render;
 pub mod text;
 pub mod view;
 
 pub use self::catalog_page::catalog_page;
+pub use self::record_words::record_words;
 pub use self::render::book::{BookFile, files as book_files};
 pub use self::render::csv::{csv, table as table_csv};
 pub use self::render::html::report as html;
 pub use self::render::markdown::{page as markdown_page, report as markdown};
 pub use self::render::parquet::parquet;
-pub use self::render::terminal::report as terminal;
+pub use self::render::terminal::{WIDTH, report as terminal, table_in as terminal_table};
 pub use self::render::{json, progress};
 pub use self::text::plain;
 pub use self::view::brief::brief;
 pub use self::view::comparison::{ab, compare};
 pub use self::view::lists::{catalog, kernels, runs, treatments, workloads};
 pub use self::view::run::predictions;
-pub use self::view::{doctor, explain, export, history, machine, page, ph, run, study};
+pub use self::view::{
+    doctor, explain, export, history, machine, page, ph, run, self_check, study, words,
+};

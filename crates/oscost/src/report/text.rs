@@ -53,6 +53,11 @@ pub fn shorten(text: &str, width: usize) -> String {
     format!("{head}..{end}")
 }
 
+/// A number of things: `1 pair`, `2 pairs`.
+pub fn plural(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
 /// A noise class in a sentence; the record spells it with hyphens.
 pub fn class_text(class: &str) -> String {
     plain(class).replace('-', " ")

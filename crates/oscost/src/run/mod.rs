@@ -18,7 +18,7 @@ mod rows;
 mod state;
 mod trials;
 
-pub use comparison::{ComparisonPlan, PairCount};
+pub use comparison::{ComparisonPlan, PairCount, RoundLimit};
 pub use counts::call_count::{CaseCallCount, count_calls};
 pub use counts::instruction_count::{
     InstructionCountRequest, Machines, count_instructions, machine_id,

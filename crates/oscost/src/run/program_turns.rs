@@ -43,6 +43,8 @@ pub(super) struct TurnSet {
     /// When its first trial ended, and its last one, in seconds since the start of the run.
     span: Option<[f64; 2]>,
     lost_workers: u32,
+    /// After how many workers each command was run once more to count its events.
+    countings: u32,
 }
 
 impl TurnSet {
@@ -148,7 +150,8 @@ impl Run<'_> {
         };
         let round_s = rows.iter().map(seconds).sum();
         let trials = vec![BTreeMap::new(); rows.len()];
-        TurnSet { number, rows, done: 0, trials, round_s, span: None, lost_workers: 0 }
+        let (done, lost_workers, countings) = (0, 0, 0);
+        TurnSet { number, rows, done, trials, round_s, span: None, lost_workers, countings }
     }
 
     /// Lets all commands take turns until their time is up.
@@ -193,7 +196,8 @@ impl Run<'_> {
                     continue;
                 };
                 if self.time_is_up() && set.done > 0 {
-                    self.pairs_missing = true;
+                    // As many rounds as the time allows are what was asked for.
+                    self.pairs_missing |= self.missing_rounds(set) > 0;
                     continue;
                 }
                 has_run = true;
@@ -223,10 +227,16 @@ impl Run<'_> {
         });
     }
 
+    /// How many rounds of the minimum number are still to be made.
+    fn missing_rounds(&self, set: &TurnSet) -> u32 {
+        let workload = set.rows.first().and_then(|&row| self.rows[row].planned.workload.as_ref());
+        workload.map_or(0, |it| it.min_trials.saturating_sub(set.done))
+    }
+
     /// How many rounds the next worker of a set makes; `None` if it is done.
     fn rounds_of_worker(&self, set: &TurnSet, end: TurnEnd, elapsed_s: f64) -> Option<u32> {
         let workload = self.rows[*set.rows.first()?].planned.workload.as_ref()?;
-        let missing = workload.min_trials.saturating_sub(set.done);
+        let missing = self.missing_rounds(set);
         let (left_s, most_trials) = match end {
             // The rest is for the pairs until the last look.
             TurnEnd::Elapsed(end_s) => (end_s - elapsed_s, workload.trials / 2),
@@ -304,6 +314,10 @@ impl Run<'_> {
             // No program of them is known to be the cause. The first loss may be an accident.
             Err(failure) => {
                 set.lost_workers += 1;
+                for &row in &set.rows {
+                    self.emit_lost_turn(set, row, set.done, &failure);
+                }
+                set.done += 1;
                 if set.lost_workers > MAX_LOST_WORKERS || failure.is_final {
                     set.rows.iter().for_each(|&row| self.give_up(row, failure.clone()));
                 }
@@ -313,8 +327,13 @@ impl Run<'_> {
         self.check_early_detachment();
         let per_round = set.rows.len();
         let took_s = trials.last().map_or(0.0, |it| it.ended_ns as f64 * 1e-9);
-        // A failure ends the last round early.
-        let made = trials.len().div_ceil(per_round).max(1) as u32;
+        // A failure ends its round, also if it was the first trial of it.
+        let whole_rounds = (trials.len() / per_round) as u32;
+        let made = match failure {
+            Some(_) => whole_rounds + 1,
+            None => trials.len().div_ceil(per_round).max(1) as u32,
+        };
+        let lost_round = set.done + whole_rounds;
         let mut took = Duration::ZERO;
         for (position, turn) in trials.into_iter().enumerate() {
             let round_of_worker = position / per_round;
@@ -334,11 +353,12 @@ impl Run<'_> {
         }
         if let Some(TurnFailure { program, event }) = failure {
             let row = set.rows.get(usize::from(program)).copied().unwrap_or(set.rows[0]);
-            self.lose_turn(set, row, with_advice(job_failure(*event)));
+            self.lose_turn(set, row, lost_round, with_advice(job_failure(*event)));
         }
         for row in set.rows.clone() {
             let counted = CountedTrial {
                 round: set.done - 1,
+                opportunity: set.countings,
                 set: set.number,
                 attaches: false,
                 is_one_of_pair: per_round > 1,
@@ -346,6 +366,7 @@ impl Run<'_> {
             };
             self.counted_trial(row, counted)?;
         }
+        set.countings += 1;
         Ok(took)
     }
 
@@ -364,14 +385,20 @@ impl Run<'_> {
                 self.emit_worker_at(row, Phase::Round(round), at_s, set.number, outcome);
                 set.trials[program].insert(round, trial);
             }
-            Err(failure) => self.lose_turn(set, row, failure),
+            Err(failure) => self.lose_turn(set, row, round, failure),
         }
     }
 
-    fn lose_turn(&mut self, set: &TurnSet, row: usize, failure: JobFailure) {
+    /// Emits that a row has no trial in a round.
+    fn emit_lost_turn(&mut self, set: &TurnSet, row: usize, round: u32, failure: &JobFailure) {
         let JobFailure { outcome, reason, .. } = failure.clone();
         let lost = WorkerOutcome::Lost { outcome, reason };
-        self.emit_worker(row, Phase::Round(set.done), set.number, lost);
+        self.emit_worker(row, Phase::Round(round), set.number, lost);
+    }
+
+    /// The same, if the row is to blame.
+    fn lose_turn(&mut self, set: &TurnSet, row: usize, round: u32, failure: JobFailure) {
+        self.emit_lost_turn(set, row, round, &failure);
         self.count_lost_worker(row, failure);
     }
 

@@ -47,15 +47,17 @@ struct TrialSet {
     trial_count: u32,
     /// When its first round was over.
     started_at: Option<Instant>,
+    /// The time from then to its last round.
+    span: Duration,
     /// When its next round is due; `None` for immediately.
     due: Option<Instant>,
 }
 
 impl TrialSet {
-    /// When its next round is due, so that the last one is [`MIN_PAIR_SPAN`] after the first.
+    /// When its next round is due, so that all are spread over its span.
     fn next_due(&self) -> Option<Instant> {
         let rounds = self.trial_count.saturating_sub(1).max(1);
-        Some(self.started_at? + MIN_PAIR_SPAN * self.done.min(rounds) / rounds)
+        Some(self.started_at? + self.span * self.done.min(rounds) / rounds)
     }
 }
 
@@ -63,6 +65,9 @@ impl TrialSet {
 #[derive(Clone, Copy)]
 pub(super) struct CountedTrial<'a> {
     pub(super) round: u32,
+    /// How often the events of its set could be counted before: after each round, or after each
+    /// worker that makes several.
+    pub(super) opportunity: u32,
     pub(super) set: u32,
     /// Whether treatments are attached for it.
     pub(super) attaches: bool,
@@ -120,15 +125,17 @@ impl Run<'_> {
                 let started_at = Instant::now();
                 self.round_of_trials(set)?;
                 if set.done == 0 {
-                    set.trial_count = self.trials_within(set.rows[0], share, started_at.elapsed());
+                    let took = started_at.elapsed();
+                    set.trial_count = self.trials_within(set.rows[0], share, took);
                     // The first pair is before this, the last one after the end.
                     set.started_at = Some(Instant::now());
+                    set.span = self.span_of_rounds(took);
                 }
                 set.done += 1;
                 set.due = set.next_due().filter(|_| comparison.is_some() && budget.spread);
             }
             if self.time_is_up() && sets.iter().all(|set| set.done > 0) {
-                self.pairs_missing |= sets.iter().any(|set| set.done < set.trial_count);
+                self.pairs_missing |= sets.iter().any(|set| set.done < self.asked_rounds(set));
                 break;
             }
             let unfinished = sets.iter().filter(|set| set.done < set.trial_count);
@@ -171,6 +178,7 @@ impl Run<'_> {
             done: 0,
             trial_count: 0,
             started_at: None,
+            span: MIN_PAIR_SPAN,
             due: None,
         };
         match comparison {
@@ -187,6 +195,23 @@ impl Run<'_> {
                 let rows = (0..self.rows.len()).filter(|&row| self.is_program(row));
                 rows.map(|row| trials(0, vec![row], false)).collect()
             }
+        }
+    }
+
+    /// The time from the first round to the last one, if a round takes this long: within a time
+    /// limit there is room for the last one.
+    fn span_of_rounds(&self, round: Duration) -> Duration {
+        let left = self.deadline.map(|it| it.saturating_duration_since(Instant::now()));
+        left.map_or(MIN_PAIR_SPAN, |left| left.saturating_sub(round).min(MIN_PAIR_SPAN))
+    }
+
+    /// How many rounds were asked for: of a command as many as its time allows, and at least its
+    /// minimum.
+    fn asked_rounds(&self, set: &TrialSet) -> u32 {
+        let workload = set.rows.first().and_then(|&row| self.rows[row].planned.workload.as_ref());
+        match workload {
+            Some(command) if command.time.is_some() => command.min_trials.min(set.trial_count),
+            _ => set.trial_count,
         }
     }
 
@@ -348,7 +373,9 @@ impl Run<'_> {
                     let TrialSet { done: round, number: set, attaches, .. } = *set;
                     let is_one_of_pair = attaches;
                     let values = &values;
-                    let counted = CountedTrial { round, set, attaches, is_one_of_pair, values };
+                    let opportunity = round;
+                    let counted =
+                        CountedTrial { round, opportunity, set, attaches, is_one_of_pair, values };
                     self.counted_trial(row, counted)?;
                 }
                 Err(failure) => self.count_lost_worker(row, failure),
@@ -364,8 +391,8 @@ impl Run<'_> {
         row: usize,
         trial: CountedTrial<'_>,
     ) -> Result<(), RunError> {
-        let CountedTrial { round, set, attaches, is_one_of_pair, values } = trial;
-        let counted = self.events_of_trial(row, round, is_one_of_pair);
+        let CountedTrial { round, opportunity, set, attaches, is_one_of_pair, values } = trial;
+        let counted = self.events_of_trial(row, opportunity, is_one_of_pair);
         if counted.is_empty() || self.time_is_up() || self.rows[row].given_up {
             return Ok(());
         }
@@ -432,6 +459,7 @@ mod tests {
             done,
             trial_count,
             started_at: Some(started_at),
+            span: MIN_PAIR_SPAN,
             due: None,
         };
         let due = |done, trial_count| set(done, trial_count).next_due().map(|due| due - started_at);
@@ -439,6 +467,9 @@ mod tests {
         assert_eq!(due(9, 10), Some(MIN_PAIR_SPAN));
         assert_eq!(due(10, 10), Some(MIN_PAIR_SPAN), "nothing is due after the last one");
         assert_eq!(due(1, 1), Some(MIN_PAIR_SPAN));
+        // The time of a run may be shorter.
+        let short = TrialSet { span: Duration::from_secs(9), ..set(1, 10) };
+        assert_eq!(short.next_due(), Some(started_at + Duration::from_secs(1)));
         assert_eq!(TrialSet { started_at: None, ..set(0, 0) }.next_due(), None);
     }
 

@@ -69,20 +69,25 @@ pub enum Cause {
     Locked,
     /// It has another version of the schema. It was left as it is.
     #[error(
-        "it has version {found}, and this oscost reads version {known} only\n  hint: delete the \
-         file, or move it away to keep it: a new one is created"
+        "it has version {found}, and this oscost reads versions {oldest} to {newest}{}",
+        version_hint(*found > *newest)
     )]
     OtherVersion {
         /// The version of the file.
         found: i64,
-        /// The version that this program reads.
-        known: i64,
+        /// The oldest version that this program reads.
+        oldest: i64,
+        /// The newest one.
+        newest: i64,
     },
     /// The file is not a store. It was left as it is.
-    #[error("{0}")]
+    #[error("{0}\n  hint: move it away: a new store is created there")]
     NotAStore(&'static str),
     /// Stored data is invalid.
-    #[error("it is damaged: {0}")]
+    #[error(
+        "it is damaged: {0}\n  hint: `oscost runs delete RUN` removes a damaged run; if that \
+         fails, move the file away: a new one is created"
+    )]
     Damaged(String),
     /// No run has that id, or it was imported and cannot be appended to.
     #[error("it has no such run, or the run was imported")]
@@ -90,6 +95,12 @@ pub enum Cause {
     /// The run has no raw batches: it does not exist, was imported, or was pruned before.
     #[error("it has no raw batches of such a run: it was deleted, imported or pruned before")]
     NoRawBatches,
+    /// The run has no end, and may still be measured.
+    #[error(
+        "the run has no end: it is still being measured, or was killed\n  hint: `oscost runs \
+         delete RUN` removes one that was killed"
+    )]
+    NotEnded,
     /// No prediction has that number.
     #[error("it has no prediction {0}\n  hint: `oscost predict list` shows their numbers")]
     NoPrediction(i64),
@@ -101,7 +112,7 @@ pub enum Cause {
     )]
     TooManyPredictions,
     /// A run already has that id.
-    #[error("it already has a run with that id")]
+    #[error("it already has another run with that id\n  hint: `oscost runs list` shows it")]
     Exists,
     /// An entry or figure that cannot be stored.
     #[error("the entry cannot be stored: {0}")]
@@ -171,6 +182,17 @@ impl From<rusqlite::Error> for Cause {
     }
 }
 
+/// What to do about a store of another version.
+fn version_hint(is_newer: bool) -> &'static str {
+    match is_newer {
+        true => {
+            "\n  hint: a newer oscost has written it, and reads it; XDG_DATA_HOME names a folder \
+             for another store"
+        }
+        false => "\n  hint: delete the file, or move it away to keep it: a new one is created",
+    }
+}
+
 /// The first size of the index of SQLite's log.
 const LOG_INDEX_BYTES: u64 = 32 << 10;
 
@@ -205,6 +227,14 @@ pub enum FindError {
         /// The newest of them, at most five.
         newest: Vec<Listing>,
     },
+    /// No run has the label.
+    #[error("no run has the label `{label}`{}", label_hint(labels))]
+    UnknownLabel {
+        /// The label.
+        label: String,
+        /// The labels of the newest runs that have one, at most five.
+        labels: Vec<String>,
+    },
     /// The store could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -232,6 +262,17 @@ fn list_of_runs(words: &str, runs: &[Listing]) -> String {
         .unwrap_or(MAX_ID_CHARS);
     let ids: Vec<&str> = runs.iter().map(|run| beginning(&run.id, length)).collect();
     format!("; {words} {}", ids.join(", "))
+}
+
+/// The next step of a user who named a label that no run has.
+fn label_hint(labels: &[String]) -> String {
+    match labels {
+        [] => "\n  hint: `oscost run --label TEXT` gives a run a label; none has one".to_owned(),
+        labels => {
+            let names: Vec<String> = labels.iter().map(|label| format!("`@{label}`")).collect();
+            format!("\n  hint: the newest labels are {}", names.join(", "))
+        }
+    }
 }
 
 /// The next step of a user who named a run wrongly.

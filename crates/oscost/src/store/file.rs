@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{
@@ -14,7 +14,8 @@ use super::error::{Cause, StoreError};
 use super::limits::LOCK_TIMEOUT;
 use super::lock_wait::retry_while_locked;
 use super::tables::schema;
-use crate::files::user_folder::{create_private, data_folder, give_to_owner_of};
+use crate::files::open_folder::OpenFolder;
+use crate::files::user_folder::data_folder;
 use crate::signals::watch_end_signals;
 
 /// The runs of one user, in one file.
@@ -74,6 +75,11 @@ impl Store {
         Ok(())
     }
 
+    /// Opens the same file again, to read it in another thread.
+    pub fn open_again_to_read(&self) -> Result<Store, StoreError> {
+        Store::open_to_read(&self.path)
+    }
+
     /// Opens a new store where this one was, whose file is gone.
     pub(super) fn open_anew(&self) -> Result<Store, StoreError> {
         Store::open(&self.path)
@@ -87,9 +93,7 @@ impl Store {
 
     /// The same for a part of an operation.
     pub(super) fn place(&self) -> Result<(), Cause> {
-        let mut has_moved = 0;
-        self.conn.file_control(Some(MAIN_DB), FileControl::HasMoved(&mut has_moved))?;
-        if has_moved == 0 { Ok(()) } else { Err(Cause::Gone) }
+        place_of(&self.conn)
     }
 
     /// The path of a user's store: in `$XDG_DATA_HOME`, else in `$HOME/.local/share`; `None` if the
@@ -104,6 +108,13 @@ impl Store {
     }
 }
 
+/// Checks that the file that is open is the one at its path.
+fn place_of(conn: &Connection) -> Result<(), Cause> {
+    let mut has_moved = 0;
+    conn.file_control(Some(MAIN_DB), FileControl::HasMoved(&mut has_moved))?;
+    if has_moved == 0 { Ok(()) } else { Err(Cause::Gone) }
+}
+
 /// A transaction that holds the write lock from its start. One that reads first may find, when it
 /// starts to write, that another process has written meanwhile; waiting does not help then.
 pub(super) fn transaction(conn: &mut Connection) -> Result<Transaction<'_>, Cause> {
@@ -114,8 +125,12 @@ pub(super) fn transaction(conn: &mut Connection) -> Result<Transaction<'_>, Caus
 fn open(path: &Path) -> Result<Connection, Cause> {
     // SQLite reads a relative name that starts with `file:` as a URI, and `:memory:` as no file.
     let path = std::path::absolute(path)?;
-    create(&path)?;
-    connect(&path)
+    let folder = create(&path)?;
+    let conn = connect(&path)?;
+    // SQLite has opened it by its path, which may lead elsewhere by now.
+    place_of(&conn)?;
+    folder.check_owner(std::fs::metadata(&path)?.uid())?;
+    Ok(conn)
 }
 
 /// Opens an existing database to read and write it.
@@ -222,22 +237,22 @@ fn log_path(path: &Path) -> PathBuf {
     log.into()
 }
 
-/// Creates an empty file that only its owner may read; SQLite creates its WAL and shared-memory
-/// files with the same mode.
+/// Creates an empty file that only its owner may read, and returns its folder; SQLite creates its
+/// WAL and shared-memory files with the same mode.
 ///
 /// An existing file is not opened: closing any descriptor of it would release the locks that this
 /// process holds on it through another connection, since POSIX locks belong to the process.
-fn create(path: &Path) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        create_private(folder).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => io::ErrorKind::NotADirectory.into(),
-            _ => error,
-        })?;
-    }
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+fn create(path: &Path) -> io::Result<OpenFolder> {
+    let parts = path.parent().zip(path.file_name());
+    let (folder, name) = parts.ok_or(io::ErrorKind::IsADirectory)?;
+    let folder = OpenFolder::create(folder).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => io::ErrorKind::NotADirectory.into(),
+        _ => error,
+    })?;
+    match folder.create_file(name) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         // SQLite gives its WAL and shared-memory files the owner of this one.
-        created => give_to_owner_of(path.parent().unwrap_or(path), &created?),
+        _ => Ok(folder),
     }
 }
 

@@ -1,13 +1,17 @@
 //! Removes the raw batches of runs, which are most of a store, and says how large it is.
 
+use std::time::Duration;
+
 use oscost_model::journal::Entry;
 use oscost_model::record::Record;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use super::error::{Cause, StoreError};
 use super::file::{Store, transaction};
+use super::limits::LOCK_TIMEOUT;
 use super::tables::entry_row::EntryRow;
 use super::tables::run_row::HAS_RAW_BATCHES;
+use super::tables::schema;
 use super::write::{insert, return_space};
 
 /// What the removal of raw batches changed.
@@ -35,6 +39,9 @@ impl Store {
     /// Keeps the record of a run instead of its journal, all of it or nothing. Of the journal the
     /// start stays, by which a run that was measured here differs from an imported one.
     ///
+    /// A run without an end is refused, whatever its age: entries that are added later would be
+    /// lost, and a clock that was set says nothing about the process that adds them.
+    ///
     /// The space is free for other runs then; [`Store::return_space`] returns it to the file
     /// system.
     pub fn prune(
@@ -45,6 +52,23 @@ impl Store {
     ) -> Result<PrunedBytes, StoreError> {
         prune(&mut self.conn, id, at, record)
             .map_err(|cause| self.error(format!("prune run {id} in"), cause))
+    }
+
+    /// Does something without waiting for other processes: while one of them has locked the store,
+    /// the act fails.
+    pub fn without_waiting<T>(
+        &mut self,
+        act: impl FnOnce(&mut Store) -> T,
+    ) -> Result<T, StoreError> {
+        self.set_patience(Duration::ZERO)?;
+        let done = act(self);
+        self.set_patience(LOCK_TIMEOUT)?;
+        Ok(done)
+    }
+
+    fn set_patience(&self, time: Duration) -> Result<(), StoreError> {
+        let set = self.conn.busy_timeout(time).map_err(Cause::from);
+        set.map_err(|cause| self.error("set the patience of".to_owned(), cause))
     }
 
     /// Returns the space of what was removed to the file system, as far as that is possible now.
@@ -59,11 +83,15 @@ fn size_bytes(conn: &Connection) -> Result<u64, Cause> {
     Ok(pragma("page_count")?.cast_unsigned() * pragma("page_size")?.cast_unsigned())
 }
 
-/// The key of a run that was measured here and has its raw batches.
+/// The key of a run that was measured here, has ended, and has its raw batches.
 fn run_key(conn: &Connection, id: &str) -> Result<i64, Cause> {
-    let sql = format!("SELECT key FROM run WHERE id = ?1 AND {HAS_RAW_BATCHES}");
-    let key = conn.prepare_cached(&sql)?.query_row([id], |row| row.get(0)).optional()?;
-    key.ok_or(Cause::NoRawBatches)
+    let sql = format!("SELECT key, ended IS NOT NULL FROM run WHERE id = ?1 AND {HAS_RAW_BATCHES}");
+    let found = conn.prepare_cached(&sql)?.query_row([id], |row| Ok((row.get(0)?, row.get(1)?)));
+    match found.optional()? {
+        Some((key, true)) => Ok(key),
+        Some((_, false)) => Err(Cause::NotEnded),
+        None => Err(Cause::NoRawBatches),
+    }
 }
 
 fn journal_bytes(conn: &Connection, run: i64) -> Result<u64, Cause> {
@@ -81,6 +109,7 @@ fn prune(conn: &mut Connection, id: &str, at: &str, record: &Record) -> Result<P
     let before = journal_bytes(&tx, run)?;
     delete_all_but_the_start(&tx, run)?;
     insert(&tx, run, &body)?;
+    schema::mark_as_current(&tx)?;
     let after = journal_bytes(&tx, run)?;
     tx.commit()?;
     Ok(PrunedBytes { before, after })

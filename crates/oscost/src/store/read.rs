@@ -29,13 +29,17 @@ impl Store {
     }
 
     /// The id of the run that `name` identifies: an id, a unique prefix of one, `last` for the run
-    /// that started last, or `last~N` for the run that started N runs before that.
+    /// that started last, `last~N` for the run that started N runs before that, or `@LABEL` for the
+    /// newest run with that label.
     pub fn find(&self, name: &str) -> Result<String, FindError> {
         let mut runs = self.list()?;
         if let Some(back) = before_last(name)
             && back < runs.len()
         {
             return Ok(runs.swap_remove(back).id);
+        }
+        if let Some(label) = name.strip_prefix('@') {
+            return with_label(runs, label);
         }
         let prefix = name.to_ascii_lowercase();
         let matches = |run: &&Listing| !prefix.is_empty() && run.id.starts_with(&prefix);
@@ -59,6 +63,20 @@ impl Store {
     }
 }
 
+/// The id of the newest of these runs, the newest first, that has this label.
+fn with_label(runs: Vec<Listing>, label: &str) -> Result<String, FindError> {
+    if let Some(run) = runs.iter().find(|run| run.label.as_deref() == Some(label)) {
+        return Ok(run.id.clone());
+    }
+    let mut labels: Vec<String> = Vec::new();
+    for other in runs.into_iter().filter_map(|run| run.label) {
+        if labels.len() < MAX_NAMED_RUNS && !labels.contains(&other) {
+            labels.push(other);
+        }
+    }
+    Err(FindError::UnknownLabel { label: label.to_owned(), labels })
+}
+
 /// N of `last~N`, 0 of `last`; `None` of another name.
 fn before_last(name: &str) -> Option<usize> {
     match name.strip_prefix("last")? {
@@ -67,12 +85,16 @@ fn before_last(name: &str) -> Option<usize> {
     }
 }
 
-fn list(conn: &Connection) -> Result<Vec<Listing>, Cause> {
-    let mut statement = conn.prepare_cached(&format!(
+pub(super) fn list_sql() -> String {
+    format!(
         "SELECT id, started, ended, complete, label, command, rows_requested, workers,
                 record IS NOT NULL AS imported, {HAS_RAW_BATCHES} AS has_raw_batches
-         FROM run ORDER BY started DESC, id DESC",
-    ))?;
+         FROM run ORDER BY started DESC, id DESC"
+    )
+}
+
+fn list(conn: &Connection) -> Result<Vec<Listing>, Cause> {
+    let mut statement = conn.prepare_cached(&list_sql())?;
     let mut rows = statement.query([])?;
     let mut listings = Vec::new();
     while let Some(row) = rows.next()? {
@@ -114,7 +136,7 @@ fn load(conn: &Connection, id: &str) -> Result<StoredRun, Cause> {
     }
 }
 
-fn journal(conn: &Connection, run: i64) -> Result<Vec<Entry>, Cause> {
+pub(super) fn journal(conn: &Connection, run: i64) -> Result<Vec<Entry>, Cause> {
     let mut statement =
         conn.prepare_cached("SELECT body, samples FROM entry WHERE run = ?1 ORDER BY key")?;
     let mut rows = statement.query([run])?;

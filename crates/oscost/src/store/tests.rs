@@ -4,14 +4,14 @@
 use std::time::Duration;
 
 use oscost_model::journal::{Entry, Phase, RunHeader, WorkerOutcome};
-use oscost_model::record::{Settings, Tool, WorkerProgram};
+use oscost_model::record::{RowOutcome, Settings, Tool, WorkerProgram};
 use oscost_model::worker::Sample;
-use rusqlite::Connection;
+use rusqlite::{Connection, StatementStatus};
 use tempfile::TempDir;
 
 use super::error::Cause;
 use super::file::Store;
-use super::read::StoredRun;
+use super::read::{StoredRun, list_sql};
 use super::tables::schema;
 
 const ID: &str = "0190a0b1-c2d3-7e4f-8a9b-0c1d2e3f4a5b";
@@ -157,6 +157,49 @@ fn a_store_locked_by_another_process_is_reported_as_locked() {
 }
 
 #[test]
+fn what_is_done_without_waiting_fails_while_another_process_has_the_lock() {
+    let (folder, mut store) = new_store();
+    store.begin(&started()).unwrap();
+    let other = Connection::open(folder.path().join("store.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let done = store.without_waiting(|store| {
+        assert_eq!(pragma(&store.conn, "busy_timeout"), 0);
+        store.append(ID, &worker(0.0))
+    });
+    assert!(matches!(done.unwrap().unwrap_err().cause, Cause::Locked));
+    assert_eq!(pragma(&store.conn, "busy_timeout"), 5_000, "the next one waits");
+    drop(other);
+    store.append(ID, &worker(0.0)).unwrap();
+}
+
+/// The steps of SQLite's machine that a list takes, in a store of runs with so many workers each.
+fn steps_of_a_list(runs: u32, workers: u32) -> i32 {
+    let (_folder, mut store) = new_store();
+    for run in 0..runs {
+        let id = format!("{run:03}");
+        store.begin(&RunHeader { id: id.clone(), ..started() }).unwrap();
+        for row in 0..workers {
+            let reason = "none".to_owned();
+            let outcome = WorkerOutcome::Lost { outcome: RowOutcome::Failed, reason };
+            let (phase, at_s) = (Phase::Round(0), 0.0);
+            store.append(&id, &Entry::Worker { row, phase, at_s, set: 0, outcome }).unwrap();
+        }
+    }
+    assert_eq!(store.list().unwrap().len(), runs as usize);
+    let statement = store.conn.prepare_cached(&list_sql()).unwrap();
+    statement.get_status(StatementStatus::VmStep)
+}
+
+#[test]
+fn a_list_is_linear_in_the_runs_and_reads_no_journal() {
+    let [few, many] = [steps_of_a_list(100, 3), steps_of_a_list(300, 3)];
+    assert!(few > 100, "it counts: {few}");
+    assert!(many < 4 * few, "{few} steps for 100 runs, {many} for 300");
+    let long = steps_of_a_list(100, 30);
+    assert!(long <= few + 100, "{few} steps for short journals, {long} for long ones");
+}
+
+#[test]
 fn a_damaged_entry_is_named_and_the_list_still_works() {
     let (_folder, mut store) = new_store();
     store.begin(&started()).unwrap();
@@ -167,6 +210,7 @@ fn a_damaged_entry_is_named_and_the_list_still_works() {
         let error = store.load(ID).unwrap_err();
         assert!(matches!(error.cause, Cause::Damaged(_)), "{error}");
         assert!(error.to_string().contains("entry 1 cannot be read"), "{error}");
+        assert!(error.to_string().contains("\n  hint: `oscost runs delete RUN`"), "{error}");
         assert_eq!(store.list().unwrap().len(), 1);
         store.conn.execute("DELETE FROM entry WHERE key > 1", []).unwrap();
     }

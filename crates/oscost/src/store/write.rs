@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 use super::error::{Cause, StoreError};
 use super::file::{Store, transaction};
 use super::limits::LOCK_TIMEOUT;
-use super::read::StoredRun;
+use super::read::{StoredRun, journal};
 use super::tables::entry_row::EntryRow;
 use super::tables::run_row::RunRow;
 use super::tables::texts::delete_unused_texts;
@@ -32,7 +32,8 @@ impl Store {
     }
 
     /// Moves a run from a file that was deleted or replaced, but is still open, to the file that is
-    /// at its path now, or to a new one. Other runs are not moved: they were deleted.
+    /// at its path now, or to a new one. Other runs are not moved: they were deleted. A file that
+    /// is an earlier copy of the store has the beginning of the run, which is continued.
     pub fn move_to_new_file(&mut self, id: &str) -> Result<(), StoreError> {
         let entries = match self.load(id)? {
             StoredRun::Journal(entries) => entries,
@@ -82,14 +83,26 @@ fn insert_start(tx: &Transaction<'_>, started: &RunHeader) -> Result<i64, Cause>
     Ok(run)
 }
 
-/// Inserts a whole run, which begins with its start.
+/// Inserts a whole run, which begins with its start, or what is missing of it: another run of its
+/// id stays as it is.
 fn insert_journal(conn: &mut Connection, entries: &[Entry]) -> Result<(), Cause> {
     let [Entry::Started(started), rest @ ..] = entries else {
         return Err(Cause::Damaged("the run has no start".to_owned()));
     };
     let tx = transaction(conn)?;
-    let run = insert_start(&tx, started)?;
-    for entry in rest {
+    let found = tx
+        .prepare_cached("SELECT key, record IS NULL FROM run WHERE id = ?1")?
+        .query_row([&started.id], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let (run, missing) = match found {
+        None => (insert_start(&tx, started)?, rest),
+        Some((run, true)) => {
+            let beginning = journal(&tx, run)?;
+            (run, entries.strip_prefix(&beginning[..]).ok_or(Cause::Exists)?)
+        }
+        Some((_, false)) => return Err(Cause::Exists),
+    };
+    for entry in missing {
         insert(&tx, run, &EntryRow::of(entry)?)?;
         update_listing(&tx, run, entry)?;
     }

@@ -4,7 +4,7 @@
 //! preparation leaves no partial one. Only one process at a time fills or deletes the directory of
 //! a workload: it holds a lock, which the kernel releases when the process ends.
 
-use std::fs::{DirBuilder, File};
+use std::fs::DirBuilder;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,9 @@ use super::files::placeholders::Placeholders;
 use super::files::quoting;
 use super::files::spec::{Prepare, Spec};
 use super::requirements::MissingItems;
+use crate::files::input_file;
 use crate::files::lock::{FileLock, LockError};
-use crate::files::user_folder::{create_private, give_tree};
+use crate::files::user_folder::create_private;
 
 /// A file in a prepared directory with the commands that filled it.
 const FILL_RECORD: &str = ".oscost-filled-by";
@@ -81,11 +82,8 @@ pub(super) enum State {
 pub(super) fn state(spec: &Spec, environment: &RunEnvironment) -> State {
     let Some(prepare) = &spec.prepare else { return State::Ready };
     let folder = environment.cache_of(spec);
-    let mut record = String::new();
-    let read = File::open(folder.join(FILL_RECORD))
-        .and_then(|file| file.take(MAX_FILL_RECORD_BYTES).read_to_string(&mut record));
-    match read {
-        Ok(_) if record != fill_record(prepare) => State::Outdated,
+    match input_file::read(&folder.join(FILL_RECORD), MAX_FILL_RECORD_BYTES) {
+        Ok(record) if record != fill_record(prepare).as_bytes() => State::Outdated,
         Ok(_) if folder.join(&prepare.marker_file).exists() => State::Ready,
         Ok(_) | Err(_) => State::Absent,
     }
@@ -117,7 +115,6 @@ pub fn prepare(
     DirBuilder::new().mode(0o700).create(&paths.staging).map_err(error_at(&paths.staging))?;
     let preparation = Preparation { spec, prepare, environment, staging: &paths.staging, lock };
     let filled = preparation.run(output).and_then(|()| {
-        give_tree(&paths.staging).map_err(error_at(&paths.staging))?;
         remove(&paths.folder)?;
         std::fs::rename(&paths.staging, &paths.folder).map_err(error_at(&paths.folder))
     });

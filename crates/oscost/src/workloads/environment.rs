@@ -11,8 +11,8 @@ pub struct RunEnvironment {
     pub cpus: usize,
     /// The directory that oscost was started in.
     pub start_folder: PathBuf,
-    /// The root of oscost's cache directories; see
-    /// [`cache_folder`](crate::files::user_folder::cache_folder).
+    /// The root of the directories of prepared programs; see
+    /// [`program_folder`](crate::files::user_folder::program_folder).
     pub cache: PathBuf,
     /// Whether it is a quick run.
     pub quick: bool,

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::page::Page;
+use crate::shared::Shared;
 use crate::wire::Wire;
 
 /// A step that takes longer hangs.
@@ -122,6 +123,11 @@ impl Chromium {
             }
             panic!("Chromium does not start: {why}\n{output}");
         }
+        // The permissions of a page in a window with focus.
+        let rights = ["clipboardReadWrite", "clipboardSanitizedWrite"];
+        let rights = json!({ "permissions": rights });
+        let granted = chromium.wire.call(PATIENCE, "", "Browser.grantPermissions", rights);
+        granted.unwrap_or_else(|why| panic!("{why}"));
         Some(chromium)
     }
 }
@@ -156,7 +162,10 @@ impl Drop for Chromium {
     }
 }
 
-/// A browser for one test.
+/// Starting one takes seconds of CPU time, and each page has its own window.
+static CHROMIUM: Shared<Chromium> = Shared::new();
+
+/// The browser of a test.
 pub(crate) struct Browser {
     chromium: Arc<Chromium>,
     /// The time limit of a step.
@@ -164,13 +173,14 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// `None`, with a line that says why, where no browser is installed.
+    /// The browser of all tests at work. `None`, with a line that says why, where none is installed.
     pub(crate) fn start() -> Option<Self> {
-        let browser = Self { chromium: Arc::new(Chromium::start()?), patience: PATIENCE };
-        // The permissions of a page in a window with focus.
-        let rights = ["clipboardReadWrite", "clipboardSanitizedWrite"];
-        browser.call("Browser.grantPermissions", json!({ "permissions": rights }));
-        Some(browser)
+        Some(Self { chromium: CHROMIUM.get(Chromium::start)?, patience: PATIENCE })
+    }
+
+    /// A browser of this test alone: with its own clipboard and processes.
+    pub(crate) fn start_own() -> Option<Self> {
+        Some(Self { chromium: Arc::new(Chromium::start()?), patience: PATIENCE })
     }
 
     fn call(&self, method: &str, params: Value) -> Value {

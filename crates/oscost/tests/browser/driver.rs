@@ -201,7 +201,7 @@ fn times_start_at_the_navigation() {
 
 #[test]
 fn the_clipboard_and_the_accessibility_tree_can_be_read() {
-    let Some(browser) = Browser::start() else { return };
+    let Some(browser) = Browser::start_own() else { return };
     let page = shown(
         &browser,
         "<main><h1>The price list</h1><button>Copy</button><p aria-hidden=true>unspoken</p>
@@ -230,7 +230,7 @@ fn the_clipboard_and_the_accessibility_tree_can_be_read() {
 
 #[test]
 fn a_page_that_never_loads_ends_the_test_and_the_browser() {
-    let Some(mut browser) = Browser::start() else { return };
+    let Some(mut browser) = Browser::start_own() else { return };
     let folder = browser.folder().to_owned();
     assert!(processes_of(&folder).len() > 1);
     browser.patience = Duration::from_secs(5);

@@ -12,6 +12,7 @@ mod chromium;
 #[expect(dead_code, reason = "these tests use a part of the helpers")]
 mod common;
 mod page;
+mod shared;
 mod wire;
 
 mod driver;

@@ -120,6 +120,19 @@ fn a_treatment_that_cannot_be_applied_has_its_reason_and_the_others_go_on() {
 }
 
 #[test]
+fn nothing_is_compared_with_a_target_that_cannot_be_measured() {
+    let sandbox = Sandbox::new();
+    let arguments = ["--quick", "syscall/getppid:via=raw", "--json", "-"];
+    let record = ab(&sandbox, "treated", &["ftrace"], &arguments).exits(3).json();
+    assert_eq!(rows(&record), Vec::<&Value>::new());
+    let ab = ["ab", "--quick", "--new", "ebpf=empty", "syscall/getppid:via=raw"];
+    // A user without the right to load BPF programs.
+    let ran = Ran::of(&mut sandbox.ordinary(&ab)).exits(3);
+    assert!(ran.stdout.contains("CAP_BPF"), "{}", ran.stdout);
+    sandbox.nothing_is_left();
+}
+
+#[test]
 fn a_control_that_shows_an_effect_voids_all_verdicts() {
     let sandbox = Sandbox::new();
     let arguments = ["syscall/getppid:via=raw", "--quick"];

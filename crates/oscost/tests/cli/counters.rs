@@ -187,7 +187,89 @@ fn a_program_has_the_instructions_of_its_tree() {
     let record = sandbox.fake("counters", &arguments).exits(0).json();
     let row = rows(&record).iter().find(|row| !row["primary_metric"].is_null()).unwrap();
     assert_eq!(row["metrics"]["insn"]["estimate"]["median"], 3.2e8);
+    // In turn with the work: one in a hundred instructions misses something.
+    assert_eq!(row["metrics"]["branch_misses"]["estimate"]["median"], 3.2e6);
     assert!(row["counters"]["inherited"] == true && row["counters"]["workers"].as_u64() > Some(3));
+}
+
+/// A fake target of this scenario, written for a test.
+fn made_up(sandbox: &Sandbox, name: &str, scenario: &serde_json::Value) -> String {
+    let file = sandbox.file(&format!("{name}.json"));
+    std::fs::write(&file, scenario.to_string()).unwrap();
+    format!("fake:{}", file.display())
+}
+
+#[test]
+fn a_third_of_a_per_cent_more_instructions_of_a_short_command_are_found() {
+    let sandbox = Sandbox::new();
+    // Short enough that a worker makes more rounds than are counted.
+    let scenario = serde_json::json!({
+        "costs_ns": { "./old": 2e7, "./new": 2e7 },
+        "between_sd": 0.02,
+        "counters": {
+            "boot": "0123456789abcdef",
+            "ops": {
+                "./old": { "insn_user": 5e7, "insn_kernel": 1e6 },
+                "./new": { "insn_user": 5.0168e7, "insn_kernel": 1e6 },
+            },
+        },
+    });
+    let target = made_up(&sandbox, "commands", &scenario);
+    let ab = ["ab", "--seed", "1", "--base", &target, "--json", "-", "--", "./old", "--", "./new"];
+    let record = sandbox.oscost(&ab).exits(0).json();
+    let comparisons = record["comparisons"].as_array().unwrap();
+    let work = comparisons.iter().find(|it| it["metric"] == "insn").unwrap();
+    assert_eq!((&work["verdict"], &work["pairs"]), (&"slower".into(), &7.into()), "{work}");
+    assert_eq!(work["added"]["value"], 168_000.0, "{work}");
+}
+
+#[test]
+fn a_row_that_took_longer_for_the_same_work_beside_a_neighbour_has_the_core_as_its_cause() {
+    let sandbox = Sandbox::new();
+    // Of one target: only the time of an op differs.
+    let run = |cost_ns: f64| {
+        let scenario = serde_json::json!({
+            "costs_ns": { "timer/nothing": 0.4, RAW: cost_ns },
+            "between_sd": 0.002,
+            "counters": {
+                "boot": "0123456789abcdef",
+                "ops": { RAW: { "insn_user": 12, "insn_kernel": 293 } },
+            },
+        });
+        let target = made_up(&sandbox, "machine", &scenario);
+        sandbox.oscost(&["run", "--seed", "1", "--at", &target, RAW]).exits(0);
+    };
+    run(122.0);
+    run(160.0);
+    let file = sandbox.file("compared.json");
+    let ran =
+        sandbox.oscost(&["compare", "last~1", "last", "--json", file.to_str().unwrap()]).exits(0);
+    let text = flat(&ran.stdout);
+    assert!(text.contains("cycles per instruction 1.3"), "{}", ran.stdout);
+    assert!(text.contains("work 1.000"), "{}", ran.stdout);
+    let record: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let found = record["comparisons"].as_array().unwrap().clone();
+    let of = |metric: &str| {
+        let found = found.iter().find(|it| it["metric"] == metric && it["case"] == RAW);
+        found.unwrap_or_else(|| panic!("{metric}: {found:?}")).clone()
+    };
+    assert_eq!(of("insn")["verdict"], "equivalent", "{}", of("insn"));
+    assert_eq!(of("primary")["decomposition"]["cause"], "core", "{}", of("primary"));
+}
+
+#[test]
+fn a_study_in_cycles_says_what_the_processor_counted() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.fake("counters", &["--study", "cs736-2019", "--quick"]).exits(0);
+    assert_shows(
+        &ran,
+        "core cycles of an op as the processor counted them, where those of the table",
+    );
+    // 100 ns at 3 GHz.
+    assert_shows(&ran, "getpid 300");
+    let ran = sandbox.fake("no-counters", &["--study", "cs736-2019", "--quick"]).exits(0);
+    assert!(!flat(&ran.stdout).contains("as the processor counted them"), "{}", ran.stdout);
 }
 
 #[test]

@@ -259,3 +259,35 @@ fn an_ordinary_user_sees_all_that_is_readable() {
     }
     sandbox.nothing_is_left();
 }
+
+#[test]
+fn the_conditions_of_this_machine_are_judged_and_nothing_is_left_behind() {
+    let sandbox = Sandbox::new();
+    let text = sandbox.oscost(&["doctor", "--self"]).exits(0).stdout;
+    assert_fits(&text);
+    assert!(text.starts_with("Everything that oscost needs is here"), "{text}");
+    let json = sandbox.oscost(&["doctor", "--self", "--json"]).exits(0).json();
+    assert_eq!(json["schema"], "oscost.self-check/1");
+    assert_eq!(json["can_measure"], true);
+    for condition in json["conditions"].as_array().unwrap() {
+        let subject = condition["subject"].as_str().unwrap();
+        assert!(text.lines().any(|line| line.starts_with(subject)), "no `{subject}` in:\n{text}");
+        let is_limited = condition["state"] == "limits";
+        for part in ["cost", "remedy"] {
+            assert_eq!(condition[part].is_string(), is_limited, "{condition}");
+        }
+    }
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_machine_without_a_worker_is_judged_and_cannot_measure() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command(&["doctor", "--self"]);
+    let text = Ran::of(command.env("OSCOST_WORKER", "/no/such/worker")).exits(3).stdout;
+    assert_fits(&text);
+    assert!(text.starts_with("Nothing can be measured here: worker"), "{text}");
+    assert!(text.contains("tried /no/such/worker") && text.contains("make build"), "{text}");
+    // Of another machine nothing could be said.
+    sandbox.oscost(&["doctor", "--self", "--at", "ssh:nowhere"]).exits(2).no_data();
+}

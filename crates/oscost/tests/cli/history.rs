@@ -124,6 +124,21 @@ fn runs_of_this_machine_are_in_the_history_of_their_target_until_deleted() {
 }
 
 #[test]
+fn a_list_and_a_history_read_no_run_and_a_comparison_only_its_own() {
+    let sandbox = forty_days();
+    let ask = |arguments: &[&str]| sandbox.oscost(arguments).exits(0).stdout;
+    let all = || [ask(&["runs", "list"]), ask(&["history"]), ask(&["compare", "last~1", "last"])];
+    let before = all();
+    let conn = Connection::open(sandbox.folder("data").join("oscost/store.db")).unwrap();
+    let newest = "SELECT key FROM run ORDER BY started DESC, id DESC LIMIT 2";
+    let damage = format!("UPDATE run SET record = 'damaged' WHERE key NOT IN ({newest})");
+    assert!(conn.execute(&damage, []).unwrap() >= RUNS - 2);
+    assert_eq!(all(), before);
+    conn.execute("UPDATE run SET record = 'damaged'", []).unwrap();
+    assert_eq!([ask(&["runs", "list"]), ask(&["history"])], before[..2]);
+}
+
+#[test]
 fn a_history_that_cannot_be_read_is_an_error_with_a_reason() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.oscost(&["history"]).exits(0).stdout, "no figure of local is kept\n");

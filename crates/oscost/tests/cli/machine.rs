@@ -206,15 +206,6 @@ fn a_run_without_the_lock_measures_beside_another() {
 }
 
 #[test]
-fn a_limit_of_the_stack_is_no_limit_of_the_tool() {
-    let sandbox = Sandbox::new();
-    for arguments in [&["list"][..], &["run", "--help"]] {
-        let mut command = sandbox.command_in_shell("ulimit -s 64; exec \"$0\" \"$@\"", arguments);
-        assert!(!Ran::of(&mut command).exits(0).stdout.is_empty());
-    }
-}
-
-#[test]
 fn a_stuck_tool_ends_at_the_second_signal() {
     let sandbox = Sandbox::new();
     let mut running = long_run(&sandbox, &["--html", "-"]);

@@ -14,6 +14,7 @@ mod golden;
 mod ab;
 mod across;
 mod compare;
+mod counter_faults;
 mod counters;
 mod counting;
 mod crossings;

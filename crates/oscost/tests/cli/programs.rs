@@ -312,6 +312,57 @@ fn programs_are_exported_as_hyperfine_does() {
 }
 
 #[test]
+fn parameters_are_exported_as_hyperfine_does() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("hyperfine.json");
+    let results = |options: &[&str], command: &[&str]| -> Value {
+        let run = ["run", "--seed", "1", "--at", "HERE", "--quick"];
+        let export = ["--export-hyperfine", file.to_str().unwrap()];
+        fake_program(&sandbox, &[&run[..], &export, options].concat(), command).exits(0);
+        serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap()
+    };
+    let read =
+        results(&["--param", "n=1000,2000", "--param", "how=a"], &["./sort", "{n}", "{how}"]);
+    for (at, n) in ["1000", "2000"].into_iter().enumerate() {
+        let result = &read["results"][at];
+        assert_eq!(result["parameters"], serde_json::json!({ "n": n, "how": "a" }), "{result}");
+        assert_eq!(result["command"], format!("./sort {n} a"));
+    }
+    // A value of each trial is none of a result's, and a command without parameters has no such
+    // key.
+    let sampled = results(&["--param-sample", "n=1..3"], &["./pick", "{n}"]);
+    assert!(sampled["results"][0]["times"].is_array(), "{sampled}");
+    assert!(sampled["results"][0].get("parameters").is_none(), "{sampled}");
+    let plain = results(&[], &["gzip", "-kf9", "FILE"]);
+    assert!(plain["results"][0].get("parameters").is_none(), "{plain}");
+}
+
+#[test]
+fn a_pipe_is_read_once_and_given_to_each_trial() {
+    let sandbox = Sandbox::new();
+    let piped = |script: &str, arguments: &[&str]| {
+        let script = format!("{script} | exec \"$0\" \"$@\"");
+        Ran::of(&mut sandbox.command_in_shell(&script, arguments))
+    };
+    let check = ["--", "sh", "-c", "test $(wc -l) = 1000"];
+    for stdin in ["-", "/dev/stdin"] {
+        let run = [&["run", "--quick", "--stdin", stdin, "--json", "-"], &check[..]].concat();
+        let record = piped("seq 1000", &run).exits(0).json();
+        let found = row(&record, "workload/sh");
+        assert!(found["repetitions"].as_array().unwrap().len() >= 3, "{found}");
+    }
+    let refused = |script: &str, stdin: &str| {
+        let run = [&["run", "--quick", "--stdin", stdin], &check[..]].concat();
+        piped(script, &run).exits(2)
+    };
+    refused("head -c 70000000 /dev/zero", "-").stderr_contains("more than 64 MiB");
+    let pipe = sandbox.file("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    refused(":", pipe.to_str().unwrap()).stderr_contains("--stdin - <PIPE");
+    sandbox.nothing_is_left();
+}
+
+#[test]
 fn real_commands_take_turns_and_are_read_from_text_and_files() {
     let sandbox = Sandbox::new();
     let input = sandbox.file("input");
@@ -380,6 +431,20 @@ fn one_command_of_several_that_fails_leaves_the_others_compared() {
     let found = compared(&record);
     assert!(found.iter().all(|it| it["pairs"].as_u64().unwrap() >= 8), "{found:?}");
     assert_eq!(found[0]["verdict"], "slower", "{}", found[0]);
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_command_may_fail_if_that_is_said_and_its_statuses_are_then_unknown() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("hyperfine.json");
+    let export = ["--export-hyperfine", file.to_str().unwrap()];
+    let run = ["run", "--quick", "--budget", "1", "--ignore-failure", "--json", "-"];
+    let command = ["--", "sh", "-c", "exit 3"];
+    let record = sandbox.oscost(&[&run[..], &export, &command].concat()).exits(0).json();
+    assert_eq!(row(&record, "workload/sh")["outcome"], "measured");
+    let read: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert!(read["results"][0]["exit_codes"].is_null(), "{read}");
     sandbox.nothing_is_left();
 }
 

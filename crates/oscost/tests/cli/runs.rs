@@ -1,13 +1,12 @@
 //! The store by the command line: stored runs are shown unchanged.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-use std::path::PathBuf;
-use std::process::Command;
+use std::os::unix::fs::PermissionsExt;
 
+use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::common::{Ran, Sandbox, row, scenario_file, tool};
+use crate::common::{Ran, Sandbox, row};
 
 const ASKED: &[&str] = &["timer", "syscall"];
 
@@ -98,7 +97,11 @@ fn runs_are_listed_newest_first_and_named_by_the_beginning_of_their_ids() {
         sandbox.fake("measured", &["syscall/getppid", "--label", label]).exits(0);
     }
     let list = sandbox.oscost(&["runs", "list"]).exits(0).stdout;
-    let lines: Vec<&str> = list.lines().collect();
+    let (heading, lines) = list.split_once('\n').unwrap();
+    for title in ["run", "started", "took", "trust", "label", "command"] {
+        assert!(heading.split_whitespace().any(|it| it == title), "`{title}` is not in {heading}");
+    }
+    let lines: Vec<&str> = lines.lines().collect();
     assert_eq!(lines.len(), 3, "{list}");
     for (line, label) in lines.iter().zip(["third", "second", "first"]) {
         assert!(line.contains(label) && line.chars().count() <= 80, "{list}");
@@ -116,6 +119,52 @@ fn runs_are_listed_newest_first_and_named_by_the_beginning_of_their_ids() {
         .exits(2)
         .no_data()
         .stderr_contains("there is no run `zzz`");
+}
+
+#[test]
+fn a_run_is_found_by_its_label_and_of_several_the_newest() {
+    let sandbox = Sandbox::new();
+    for label in ["before", "after", "after"] {
+        sandbox.fake("measured", &["syscall/getppid", "--label", label]).exits(0);
+    }
+    let newest = last_id(&sandbox);
+    let shown = |name: &str| sandbox.oscost(&["runs", "show", name, "--json", "-"]);
+    assert_eq!(shown("@after").exits(0).json()["id"], newest.as_str());
+    assert_eq!(shown("@before").exits(0).json()["label"], "before");
+    let unknown = shown("@later").exits(2).no_data();
+    let unknown = unknown.stderr_contains("no run has the label `later`");
+    unknown.stderr_contains("hint: the newest labels are `@after`, `@before`");
+    sandbox.oscost(&["compare", "@before", "@after"]).exits(0);
+}
+
+#[test]
+fn the_list_of_runs_as_json_has_their_times_and_grades() {
+    let sandbox = Sandbox::new();
+    let empty = sandbox.oscost(&["runs", "list", "--json"]).exits(0).json();
+    assert_eq!(empty["schema"], "oscost.runs/1");
+    assert_eq!(empty["runs"].as_array().map(Vec::len), Some(0));
+    sandbox.fake("measured", &[ASKED, &["--label", "quiet"]].concat()).exits(0);
+    sandbox.fake("very-noisy", &[ASKED, &["--label", "noisy"]].concat()).exits(0);
+    let list = sandbox.oscost(&["runs", "list", "--json"]).exits(0).json();
+    let [noisy, quiet] = &list["runs"].as_array().unwrap()[..] else { panic!("{list}") };
+    assert_eq!((noisy["label"].as_str(), noisy["trust"].as_str()), (Some("noisy"), Some("poor")));
+    let reasons = noisy["trust_reasons"].as_array().unwrap();
+    assert!(reasons.iter().any(|it| it.as_str().unwrap().contains("very noisy")), "{noisy}");
+    assert!(["good", "fair"].contains(&quiet["trust"].as_str().unwrap()), "{quiet}");
+    let holds = |key: &str| quiet[key].as_bool() == Some(true);
+    assert!(holds("complete") && holds("has_raw_batches"), "{quiet}");
+    assert!(quiet["duration_s"].is_number() && quiet["id"].is_string(), "{quiet}");
+}
+
+#[test]
+fn a_quiet_run_says_nothing_but_notes() {
+    // Two stores: intervals depend on earlier runs.
+    let loud = Sandbox::new().fake("measured", ASKED).exits(0);
+    let quiet = Sandbox::new().fake("measured", &[ASKED, &["-q"]].concat()).exits(0);
+    assert_eq!(quiet.stdout, loud.stdout);
+    assert!(loud.stderr.contains("kept as ") && !quiet.stderr.contains("kept as "));
+    let is_note = |line: &str| line.starts_with("note: ");
+    assert!(quiet.stderr.lines().all(is_note), "{}", quiet.stderr);
 }
 
 #[test]
@@ -195,103 +244,6 @@ fn the_store_of_another_user_is_distinguished_from_a_damaged_one() {
     ran.stderr_contains("note: this run is not kept").stderr_contains("permission denied");
 }
 
-/// A file system in memory for a store, which is taken away with the value.
-struct StoreDisk(PathBuf);
-
-impl StoreDisk {
-    /// Mounts it in place of the data of a test; `None`, with a message, without permission.
-    fn mount(sandbox: &Sandbox) -> Option<Self> {
-        let folder = sandbox.folder("data");
-        let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", "size=8m", "oscost-test"]).arg(&folder);
-        match mount.output() {
-            Ok(ran) if ran.status.success() => Some(Self(folder)),
-            _ => {
-                eprintln!("no disk of its own to be had here: mounting one takes root");
-                None
-            }
-        }
-    }
-
-    /// Leaves no byte of it free.
-    fn fill(&self) {
-        let rest = vec![0; 16 << 20];
-        let error = fs::write(self.0.join("rest"), rest).unwrap_err();
-        assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
-    }
-
-    fn make_read_only(&self) {
-        let mut mount = Command::new("mount");
-        assert!(mount.args(["-o", "remount,ro"]).arg(&self.0).status().unwrap().success());
-    }
-}
-
-impl Drop for StoreDisk {
-    fn drop(&mut self) {
-        let gone = Command::new("umount").arg(&self.0).status();
-        assert!(gone.is_ok_and(|status| status.success()) || std::thread::panicking());
-    }
-}
-
-/// Checks that a store of two runs can be read: the last of them printed this.
-fn check_readable(sandbox: &Sandbox, printed: &str) {
-    let id = last_id(sandbox);
-    assert!(sandbox.oscost(&["runs", "list"]).exits(0).stdout.contains(&id[..8]));
-    assert_eq!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout, printed);
-    sandbox.oscost(&["compare", "last~1", "last"]).exits(0);
-    sandbox.oscost(&["history"]).exits(0);
-}
-
-#[test]
-fn a_store_on_a_read_only_disk_is_read_and_the_next_step_is_named() {
-    let sandbox = Sandbox::new();
-    let Some(disk) = StoreDisk::mount(&sandbox) else { return };
-    sandbox.fake("measured", ASKED).exits(0);
-    let printed = sandbox.fake("measured", ASKED).exits(0).stdout;
-    disk.make_read_only();
-    check_readable(&sandbox, &printed);
-    let deleted = sandbox.oscost(&["runs", "delete", "last"]).exits(2).no_data();
-    deleted.stderr_contains("is read-only").stderr_contains("hint: ");
-    let ran = sandbox.fake("measured", ASKED).exits(0);
-    ran.stderr_contains("note: this run is not kept").stderr_contains("XDG_DATA_HOME names");
-}
-
-#[test]
-fn a_store_on_a_full_disk_is_read_and_a_run_is_deleted_from_it() {
-    let sandbox = Sandbox::new();
-    let Some(disk) = StoreDisk::mount(&sandbox) else { return };
-    sandbox.fake("measured", ASKED).exits(0);
-    let printed = sandbox.fake("measured", ASKED).exits(0).stdout;
-    disk.fill();
-    check_readable(&sandbox, &printed);
-    let ran = sandbox.fake("measured", ASKED).exits(0);
-    ran.stderr_contains("no space left on its disk").stderr_contains("`oscost runs delete RUN`");
-    for _ in 0..2 {
-        sandbox.oscost(&["runs", "delete", "last"]).exits(0).stderr_contains("deleted ");
-    }
-    assert_eq!(sandbox.oscost(&["runs", "list"]).exits(0).stdout, "no runs are kept\n");
-}
-
-#[test]
-fn a_limit_of_file_sizes_is_like_a_full_disk() {
-    let sandbox = Sandbox::new();
-    // 1 KiB, or 2 in some shells: less than a page of the store, and than the table.
-    let limited = |arguments: &[&str]| {
-        Ran::of(&mut sandbox.command_in_shell("ulimit -f 2; exec \"$0\" \"$@\"", arguments))
-    };
-    let target = format!("fake:{}", scenario_file("measured").display());
-    let arguments = ["run", "--seed", "1", "--at", &target, "syscall"];
-    let ran = limited(&arguments).exits(0);
-    let printed = sandbox.oscost(&arguments).exits(0).stdout;
-    assert_eq!(ran.stdout, printed);
-    let ran = ran.stderr_contains("note: this run is not kept");
-    ran.stderr_contains("limit of file sizes").stderr_contains("hint: `ulimit -f unlimited`");
-    assert_eq!(limited(&["runs", "show", "last"]).exits(0).stdout, printed);
-    let table = sandbox.file("table.csv");
-    let table = table.to_str().unwrap();
-    limited(&["report", "last", "--csv", table]).exits(4).stderr_contains("cannot write");
-}
-
 #[test]
 fn a_program_gets_back_the_signal_of_the_limit_of_file_sizes() {
     let sandbox = Sandbox::new();
@@ -301,26 +253,6 @@ fn a_program_gets_back_the_signal_of_the_limit_of_file_sizes() {
     let mut command = sandbox.command_in_shell("ulimit -f 8; exec \"$0\" \"$@\"", &arguments);
     // 128 and SIGXFSZ.
     assert_eq!(Ran::of(&mut command).exits(0).stdout, "153\n");
-}
-
-/// An id that no user of a test machine has.
-const OTHER: u32 = 12_345;
-
-#[test]
-fn root_leaves_no_folder_of_its_own_in_the_home_of_a_user() {
-    if !nix::unistd::geteuid().is_root() {
-        return eprintln!("cannot run here: only root writes into the homes of others");
-    }
-    let sandbox = Sandbox::new();
-    let home = sandbox.folder("files");
-    chown(&home, Some(OTHER), Some(OTHER)).unwrap();
-    let mut command = sandbox.command(&["runs", "list"]);
-    let ran = Ran::of(command.env_remove("XDG_DATA_HOME")).exits(0);
-    assert_eq!(ran.stderr, "");
-    for made in [".local", ".local/share", ".local/share/oscost", ".local/share/oscost/store.db"] {
-        let made = home.join(made).metadata().unwrap();
-        assert_eq!((made.uid(), made.gid()), (OTHER, OTHER));
-    }
 }
 
 #[test]
@@ -372,6 +304,23 @@ fn a_pruned_run_is_shown_and_compared_as_before_and_says_what_it_lacks() {
 }
 
 #[test]
+fn an_old_run_without_an_end_keeps_its_batches_and_is_counted() {
+    let sandbox = Sandbox::new();
+    sandbox.fake("measured", ASKED).exits(0);
+    let conn = Connection::open(sandbox.folder("data").join("oscost/store.db")).unwrap();
+    conn.execute("UPDATE run SET ended = NULL, started = '2001-01-01T00:00:00Z'", []).unwrap();
+    let entries = || conn.query_row("SELECT count(*) FROM entry", [], |row| row.get::<_, i64>(0));
+    let before = entries().unwrap();
+    for preview in [&["--dry-run"][..], &[]] {
+        let prune = ["runs", "prune", "--keep-days", "0", "--keep-runs", "0"];
+        let ran = sandbox.oscost(&[&prune[..], preview].concat()).exits(0).no_data();
+        ran.stderr_contains("nothing to prune")
+            .stderr_contains("note: 1 run without an end keeps its raw batches");
+    }
+    assert_eq!(entries().unwrap(), before);
+}
+
+#[test]
 fn a_run_prunes_those_that_are_beyond_the_limits_of_the_environment() {
     let sandbox = Sandbox::new();
     let run = |variables: &[(&str, &str)]| {
@@ -394,80 +343,6 @@ fn a_run_prunes_those_that_are_beyond_the_limits_of_the_environment() {
     ran.stderr_contains("OSCOST_KEEP_DAYS is \"-1\"").stderr_contains("hint: unset it");
     let ran = sandbox.oscost(&["runs", "prune", "--keep-runs", "some"]).exits(2);
     ran.stderr_contains("neither a number");
-}
-
-#[test]
-fn what_is_no_regular_file_is_refused_and_not_waited_for() {
-    let sandbox = Sandbox::new();
-    let fifo = sandbox.file("fifo");
-    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
-    let fifo = fifo.to_str().unwrap();
-    let folder = sandbox.folder("files");
-    for arguments in [
-        &["report", fifo][..],
-        &["compare", fifo, fifo],
-        &["runs", "import", fifo],
-        &["study", "show", fifo],
-        &["run", "--workload", fifo],
-        &["ph", "load", fifo],
-        &["treat", &format!("seccomp={fifo}"), "--", "true"],
-        &["run", "--at", &format!("fake:{fifo}"), "timer"],
-    ] {
-        let ran = sandbox.oscost(arguments).no_data();
-        assert!(matches!(ran.code, Some(2 | 3)), "{arguments:?}: {:?}\n{}", ran.code, ran.stderr);
-        ran.stderr_contains("it is a named pipe, not a regular file; copy what it gives to a file");
-    }
-    let ran = sandbox.oscost(&["runs", "import", folder.to_str().unwrap()]).exits(2);
-    ran.stderr_contains("it is a directory, not a regular file; name a file in it");
-}
-
-#[test]
-fn a_name_that_another_user_chose_does_not_control_the_terminal() {
-    let sandbox = Sandbox::new();
-    let name = "\u{1b}[2J\u{9b}31m.json";
-    let file = sandbox.file(name);
-    fs::write(&file, "{}").unwrap();
-    for arguments in [
-        &["runs", "import", file.to_str().unwrap()][..],
-        &["runs", "show", name],
-        &["report", name],
-        &["compare", name, "last"],
-        &["run", name],
-        &["explain", name],
-        &["history", name],
-        &["study", "show", name],
-        &["run", "--at", name],
-        &["man", name],
-        &[name],
-        &["run", &format!("--{name}")],
-        &["run", "--budget", name],
-        &["run", "-o", &format!("/no/such/folder/{name}")],
-    ] {
-        let ran = sandbox.oscost(arguments).exits(2).no_data();
-        let is_control = |c: char| c.is_control() && c != '\n' && c != '\t';
-        assert!(!ran.stderr.contains(is_control), "{arguments:?}: {:?}", ran.stderr);
-        // The parser of arguments leaves whole sequences out.
-        assert!(ran.stderr.contains("31m.json"), "{arguments:?}: {:?}", ran.stderr);
-    }
-}
-
-#[test]
-fn root_that_cannot_give_files_away_uses_its_own_folders_and_says_so() {
-    let sandbox = Sandbox::new();
-    let home = sandbox.folder("files");
-    let mut plain = Command::new("setpriv");
-    let without = ["--bounding-set=-chown", "--inh-caps=-chown"];
-    if !plain.args(without).arg("true").status().is_ok_and(|status| status.success()) {
-        return eprintln!("cannot run here: setpriv(1) needs root");
-    }
-    chown(&home, Some(OTHER), Some(OTHER)).unwrap();
-    let mut command = Command::new("setpriv");
-    command.args(without).arg(tool()).arg("list").env_clear().env("HOME", &home);
-    Ran::of(&mut command)
-        .exits(0)
-        .stderr_contains("note: root may not create files for the owner of this home")
-        .stderr_contains(&format!("instead of {}/.local/share/oscost", home.display()));
-    assert!(!home.join(".local").exists());
 }
 
 #[test]

@@ -4,16 +4,15 @@ use std::fs;
 use std::io::Write;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 
 use oscost::treatments::KINDS;
 use oscost_model::protocol::LOCK_NAME;
 
+use crate::common::treated::{kill, sleeper};
 use crate::common::{Ran, Sandbox, until};
 
 const CLOCKS: &str = "/sys/devices/system/clocksource/clocksource0";
-const INSTANCES: &str = "/sys/kernel/tracing/instances";
 
 /// Of each way to treat a process, one.
 const APPLIED: [&str; 8] = [
@@ -146,68 +145,6 @@ fn a_wrapper_starts_the_command_and_later_treatments_apply_inside_it() {
     assert_eq!(sandbox.oscost(&treat).exits(0).stdout, format!("{nicer}\nwv\n"));
 }
 
-/// A sleeping process under treatments of the whole system and of its own; `None` if they cannot be
-/// applied.
-fn sleeper(sandbox: &Sandbox, treatments: &str) -> Option<Child> {
-    let arguments = ["treat", treatments, "--", "sh", "-c", "echo up; exec sleep 1000"];
-    let plain = sandbox.command(&arguments);
-    // A signal that the parent of the tests ignores (nohup(1), a background shell) would stay
-    // ignored.
-    let mut command = Command::new("env");
-    command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(plain.get_program());
-    command.args(plain.get_args()).env_clear().stdin(Stdio::null());
-    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let command = command.stdout(Stdio::piped());
-    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
-    let mut up = [0; 3];
-    let is_up = std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut up).is_ok();
-    if !is_up {
-        eprintln!("cannot run here: {treatments}");
-        child.wait().unwrap();
-    }
-    is_up.then_some(child)
-}
-
-fn kill(signal: &str, pid: u32) {
-    assert!(pid > 1);
-    let sent = Command::new("kill").args([&format!("-{signal}"), &pid.to_string()]).status();
-    assert!(sent.unwrap().success());
-}
-
-/// What a treated command of this number may leave in the kernel's folders.
-fn leftovers(pid: u32) -> Vec<PathBuf> {
-    let groups = fs::read_dir("/sys/fs/cgroup").into_iter().flatten().flatten();
-    let folders =
-        groups.map(|entry| entry.path()).chain([INSTANCES, "/sys/fs/cgroup"].map(PathBuf::from));
-    let name = format!("oscost-alone-{pid}");
-    let entries = folders.filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
-    let is_ours = |path: &PathBuf| {
-        let its = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        its == name || its.starts_with(&format!("{name}."))
-    };
-    entries.map(|entry| entry.path()).filter(is_ours).collect()
-}
-
-#[test]
-fn nothing_is_left_behind_however_it_ends() {
-    let sandbox = Sandbox::new();
-    for (signal, status) in [("TERM", Some(143)), ("INT", Some(130)), ("KILL", None)] {
-        for treatments in
-            ["ebpf=empty+ftrace+antagonist=syscalls+cgroup=own", "ptrace", "seccomp-notify"]
-        {
-            let Some(mut child) = sleeper(&sandbox, treatments) else { continue };
-            let pid = child.id();
-            if treatments.contains("ftrace") {
-                assert!(leftovers(pid).len() >= 2, "{:?}", leftovers(pid));
-            }
-            kill(signal, pid);
-            assert_eq!(child.wait().unwrap().code(), status, "{treatments}, {signal}");
-            until("what was done is undone", || leftovers(pid).is_empty());
-            sandbox.nothing_is_left();
-        }
-    }
-}
-
 #[test]
 fn the_clock_source_is_restored_whichever_process_is_killed() {
     let read = |file: &str| {
@@ -249,6 +186,9 @@ fn the_list_shows_which_treatments_work_here_and_why_others_do_not() {
     let names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
     let listed = rows(&json);
     assert_eq!(listed.iter().map(|row| row["name"].as_str().unwrap()).collect::<Vec<_>>(), names);
+    let here = |name: &str| listed.iter().find(|row| row["name"] == name).unwrap()["here"].clone();
+    assert_eq!([here("trained"), here("respond")], [here("ph"), here("ph")], "both modify it");
+    assert!(!json.stdout.contains("Usage: "), "what a parser prints explains nothing");
     for row in &listed {
         let (name, here) = (row["name"].as_str().unwrap(), row["here"].as_str().unwrap());
         assert!(ran.stdout.lines().any(|line| line.starts_with(&format!("{name} "))), "{name}");

@@ -1,7 +1,6 @@
 //! Refusals, help, generated texts, and the stream that each is written to.
 
-use std::fs::{self, File};
-use std::process::Stdio;
+use std::fs;
 
 use oscost_model::definition::{Catalog, Definition};
 use serde_json::Value;
@@ -100,6 +99,74 @@ fn options_that_make_no_sense_are_refused() {
     refused(&["man", "no-such-verb"], &["there is no subcommand `no-such-verb`"]);
     refused(&["explain"], &["NAME"]);
     refused(&["runs"], &["list", "show", "delete", "export", "import"]);
+}
+
+/// What people type who do not know oscost, and a part of the sentence that helps.
+const WRONG_INPUTS: &[(&[&str], &str)] = &[
+    (&["show"], "did you mean 'oscost runs show'"),
+    (&["prune"], "did you mean 'oscost runs prune'?"),
+    (&["diff"], "did you mean 'oscost compare BASE NEW'?"),
+    (&["bench"], "did you mean 'oscost run'?"),
+    (&["ls"], "did you mean 'oscost list'?"),
+    (&["search", "fork"], "did you mean 'oscost list -k TEXT'?"),
+    (&["getppid"], "'oscost run getppid'"),
+    (&["timer"], "'oscost explain timer'"),
+    (&["NOT_CONVERGED"], "'oscost explain NOT_CONVERGED'"),
+    (&["comapre"], "'compare'"),
+    (&["runs", "shwo"], "'show'"),
+    (&["runs"], "import"),
+    (&["list", "--quick"], "'--quick' is an option of 'oscost run'"),
+    (&["explain", "getppid", "--json", "-"], "'--json' is an option of"),
+    (&["run", "--precison", "1"], "'--precision'"),
+    (&["run", "--precision", "0"], "above 0"),
+    (&["run", "--budget", "soon"], "above 0"),
+    (&["run", "--quick", "--thorough"], "cannot be used with"),
+    (&["run", "--cpu", "first"], "--cpu"),
+    (&["run", "--label", "two\nlines"], "one line"),
+    (&["run", "-o", "run.txt"], "must end in one of .html"),
+    (&["run", "--csv", "/no/such/folder/x.csv"], "make the folder"),
+    (&["run", "syscall/getpppid"], "`syscall/getppid`"),
+    (&["run", "sycall"], "`syscall`"),
+    (&["run", "SYSCALL"], "`syscall`"),
+    (&["run", "round-trip"], "`round-trip` names"),
+    (&["run", "syscall/getppid:via=magic"], "`via` may be `raw`"),
+    (&["run", "syscall/getppid:size=1"], "it has `via`"),
+    (&["run", "timer/nothing:size=1"], "it has no axes"),
+    (&["run", "syscall/getppid:via"], "`axis=a|b` selects two points"),
+    (&["run", "pipe/round-trip:size=64kb"], "`size` may be"),
+    (&["run", "syscall/{getppid,getpid"], "`{a,b}` stands for two names"),
+    (&["run", "--at", "nowhere"], "`local`"),
+    (&["run", "--at", ""], "the target is empty"),
+    (&["run", "--at", "ssh:"], "hosts are `ssh:[user@]HOST`"),
+    (&["run", "--at", "nice=50+sud@local"], "`nice=50`"),
+    (&["explain", "NOT_CONVERGD"], "`NOT_CONVERGED`"),
+    (&["explain", "spraed"], "`spread`"),
+    (&["explain", "--precison"], "`--precision`"),
+    (&["explain", "peer_cqu"], "`peer_cpu`"),
+    (&["explain", "round-trip"], "`pipe/round-trip`"),
+    (&["explain", "zzzzzzzzz"], "`oscost list -k TEXT` searches benchmarks"),
+    (&["list", "zzzzzz"], "`oscost list` lists all of them"),
+    (&["list", "-k", "zzzzzzz"], "`zzzzzzz` is in no name"),
+    (&["list", "--calls", "opennat"], "`openat`"),
+    (&["runs", "show", "zzz"], "`oscost run` measures one"),
+    (&["runs", "show", "@before"], "`oscost run --label TEXT` gives a run a label"),
+    (&["man", "nonsense"], "`oscost --help` lists the subcommands"),
+    (&["completions", "tcsh"], "bash"),
+    (&["predict", "syscall/getppid:via=raw", "120"], "write one of ns, us, ms"),
+];
+
+#[test]
+fn each_of_forty_wrong_inputs_is_answered_with_a_sentence_that_helps() {
+    assert!(WRONG_INPUTS.len() >= 40);
+    let sandbox = Sandbox::new();
+    for (arguments, words) in WRONG_INPUTS {
+        let ran = sandbox.oscost(arguments).no_data();
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(words), "{arguments:?}: `{words}` is not in:\n{}", ran.stderr);
+        // Advice of the parser of arguments that would measure the option as a command.
+        assert!(!ran.stderr.contains("as a value, use"), "{arguments:?}: {}", ran.stderr);
+    }
+    sandbox.nothing_is_left();
 }
 
 #[test]
@@ -260,6 +327,58 @@ fn explain_prefers_an_older_figure_with_an_interval_to_one_of_an_interrupted_run
 }
 
 #[test]
+fn explain_of_a_word_shows_the_rows_of_the_last_run_that_have_it() {
+    let sandbox = Sandbox::new();
+    let explain = |word: &str| {
+        let text = sandbox.oscost(&["explain", word]).exits(0).stdout;
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let before = explain("light");
+    assert!(before.starts_with("light: class of a cost"), "{before}");
+    assert!(!before.contains("the last run"), "no run is kept: {before}");
+    assert!(!sandbox.folder("data").join("oscost").exists(), "a store was made for nothing");
+    sandbox.fake("measured", &["syscall/getppid"]).exits(0);
+    let outcome = explain("measured");
+    assert!(outcome.contains("rows of the last run"), "{outcome}");
+    assert!(outcome.contains("syscall/getppid:via=raw"), "{outcome}");
+    assert!(explain("VOID").starts_with("VOID: flag of a comparison"));
+    assert!(explain("WORKER_LOST").contains("no row of the last run"));
+    let column = explain("per op");
+    assert!(column.contains("in the last run (") && column.contains("getppid"), "{column}");
+    // A word in several places has all its meanings, and an option is found by either name.
+    let verdict = explain("verdict");
+    for part in ["verdict: column of a table", "key of the record", "comparisons[].verdict"] {
+        assert!(verdict.contains(part), "`{part}` is not in {verdict}");
+    }
+    for option in ["precision", "--precision"] {
+        let text = explain(option);
+        assert!(text.contains("--precision PCT: option of the command line"), "{text}");
+    }
+    assert!(explain("peer_cpu=other").starts_with("other: value of the axis `peer_cpu`"));
+    assert!(explain("sunos-1999").contains("oscost study show sunos-1999"));
+}
+
+#[test]
+fn explain_shows_a_benchmark_before_a_word_of_the_same_name() {
+    let text = Sandbox::new().oscost(&["explain", "timer"]).exits(0).stdout;
+    let benchmark = text.find("timer/nothing\n").unwrap();
+    let word = text.find("timer: column of a table\n").unwrap();
+    assert!(benchmark < word, "{text}");
+}
+
+#[test]
+fn list_searches_names_questions_and_calls_and_names_axes_on_request() {
+    let sandbox = Sandbox::new();
+    let list =
+        |arguments: &[&str]| sandbox.oscost(&[&["list"], arguments].concat()).exits(0).stdout;
+    assert!(list(&["-k", "fork"]).contains("process/fork-exit"));
+    let opening = list(&["--calls", "openat"]);
+    assert!(opening.contains("syscall/open-close") && !opening.contains("syscall/getppid"));
+    assert!(list(&["-v", "pipe"]).contains("axes: "));
+    assert!(list(&[]).starts_with("family "));
+}
+
+#[test]
 fn explain_gives_the_reason_why_nothing_was_counted_in_one_line() {
     let sandbox = Sandbox::new();
     let at = format!("fake:{}", crate::common::scenario_file("uncounted").display());
@@ -330,91 +449,6 @@ fn piped_output_has_no_colours() {
 }
 
 #[test]
-fn a_closed_pipe_ends_as_by_its_signal_and_is_no_error() {
-    let sandbox = Sandbox::new();
-    let scenario = format!("fake:{}", crate::common::scenario_file("measured").display());
-    for arguments in [
-        &["schema"][..],
-        &["list"],
-        &["man"],
-        &["completions", "bash"],
-        &["run", "--at", &scenario],
-        &["machine", "--at", &scenario],
-        &["doctor", "--at", &scenario, "--json"],
-    ] {
-        let (reader, writer) = std::io::pipe().unwrap();
-        drop(reader);
-        let mut command = sandbox.command(arguments);
-        let child = command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
-        drop(command); // It holds an end of the pipe as well.
-        let output = child.wait_with_output().unwrap();
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(141), "{arguments:?}: {stderr}");
-        assert!(!stderr.contains("error"), "{arguments:?}: {stderr}");
-    }
-    // What was measured is kept first.
-    assert!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout.contains("getppid"));
-}
-
-#[test]
-fn a_lost_standard_error_changes_no_status() {
-    let sandbox = Sandbox::new();
-    let scenario = format!("fake:{}", crate::common::scenario_file("measured").display());
-    let run = ["run", "--at", &scenario];
-    for (arguments, status) in [(&run[..], 0), (&["runs", "delete", "last"], 0), (&["oops"], 2)] {
-        let full = fs::File::options().write(true).open("/dev/full").unwrap();
-        let ended = sandbox.command(arguments).stdout(Stdio::null()).stderr(full).status().unwrap();
-        assert_eq!(ended.code(), Some(status), "{arguments:?}");
-    }
-    let (reader, closed) = std::io::pipe().unwrap();
-    drop(reader);
-    let ended = sandbox.command(&run).stdout(Stdio::null()).stderr(closed).status().unwrap();
-    assert_eq!(ended.code(), Some(0));
-}
-
-#[test]
-fn standard_output_by_its_name_is_written_where_it_goes() {
-    let sandbox = Sandbox::new();
-    let scenario = format!("fake:{}", crate::common::scenario_file("measured").display());
-    let path = sandbox.file("out.json");
-    let file = fs::File::create(&path).unwrap();
-    let arguments = ["run", "--at", &scenario, "--no-store", "--json", "/dev/stdout"];
-    let ended = sandbox.command(&arguments).stdout(file).stderr(Stdio::null()).status().unwrap();
-    assert_eq!(ended.code(), Some(0));
-    let text = fs::read_to_string(&path).unwrap();
-    assert!(text.contains("\"schema\": \"oscost.run/1\"") && text.contains("getppid"), "{text}");
-    let link = fs::symlink_metadata("/dev/stdout").unwrap();
-    assert!(link.is_symlink(), "a link of the whole machine must not be replaced");
-}
-
-#[test]
-fn a_full_disk_at_stdout_is_an_error() {
-    let sandbox = Sandbox::new();
-    let scenario = format!("fake:{}", crate::common::scenario_file("measured").display());
-    for arguments in [
-        &["schema"][..],
-        &["list"],
-        &["machine", "--at", &scenario],
-        &["doctor", "--at", &scenario],
-        &["run", "--at", &scenario, "syscall"],
-    ] {
-        let full = File::options().write(true).open("/dev/full").unwrap();
-        let mut command = sandbox.command(arguments);
-        let child = command.stdout(full).stderr(Stdio::piped()).spawn().unwrap();
-        let output = child.wait_with_output().unwrap();
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(4), "{arguments:?}: {stderr}");
-        assert!(
-            stderr.contains("error: cannot write to standard output"),
-            "{arguments:?}: {stderr}"
-        );
-        assert!(stderr.contains("No space left on device"), "{arguments:?}: {stderr}");
-    }
-    // What was measured is not lost with the table.
-    assert!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout.contains("getppid"));
-}
-
-#[test]
 fn a_missing_or_foreign_worker_is_reported_with_a_hint() {
     let sandbox = Sandbox::new();
     let with = |worker: &str, arguments: &[&str]| {
@@ -444,4 +478,23 @@ fn a_missing_or_foreign_worker_is_reported_with_a_hint() {
         });
         with(program.to_str().unwrap(), &["list"]).stderr_contains(words).stderr_contains(name);
     }
+}
+
+#[test]
+fn a_login_that_floods_is_ended_and_not_waited_for() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = Sandbox::new();
+    let (ssh, mark) = (sandbox.file("ssh"), sandbox.file("mark"));
+    // One that is waited for sees the end of its input, and goes on.
+    let script = format!(
+        "#!/bin/sh\ni=0\nwhile [ $i -lt 1001 ]; do echo hello; i=$((i + 1)); done\n\
+         cat > /dev/null\n: > '{}'\n",
+        mark.display()
+    );
+    fs::write(&ssh, script).unwrap();
+    fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = sandbox.command(&["machine", "--at", "ssh:host"]);
+    let ran = Ran::of(command.env("OSCOST_SSH", &ssh)).exits(3).no_data();
+    ran.stderr_contains("its login prints too much").stderr_contains("hint:");
+    assert!(!mark.exists(), "it was waited for");
 }

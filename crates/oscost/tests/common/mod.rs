@@ -1,6 +1,7 @@
 //! The tool under test: each test has its own directories, so that leftovers can be found.
 
 pub(crate) mod day_series;
+pub(crate) mod treated;
 
 use std::fs;
 use std::io::Read;

@@ -1,6 +1,6 @@
 //! The figures of runs, which a history reads.
 
-use oscost::store::{Cause, Figure, MachineState, Store, Summary};
+use oscost::store::{Cause, Figure, MachineState, Store, SummarisedRun, Summary};
 use oscost_model::journal::{Entry, Phase, RunHeader, WorkerOutcome};
 use oscost_model::unit::Unit;
 use oscost_model::worker::{Disturbance, Mode};
@@ -125,6 +125,33 @@ fn an_ended_run_is_listed_until_it_is_summarised_and_can_be_summarised_again() {
     assert_eq!(store.figures(RULES, &|_| true).unwrap()[0].summary, summary());
     let error = store.summarise(&id(9), &summary()).unwrap_err();
     assert!(matches!(error.cause, Cause::NoRun), "{error}");
+}
+
+#[test]
+fn many_runs_are_summarised_at_once_without_those_that_were_deleted() {
+    let (folder, mut store) = with(&[Summary { tool: "0.2.0".to_owned(), ..summary() }]);
+    let words = count(&folder, "text");
+    for number in [2, 3] {
+        begin(&mut store, &id(number), number);
+        end(&mut store, &id(number));
+    }
+    store.delete(&id(3)).unwrap();
+    let run = |number| SummarisedRun {
+        id: id(number),
+        started: String::new(),
+        imported: false,
+        summary: summary(),
+    };
+    store.summarise_all(&[run(1), run(2), run(3)]).unwrap();
+    let kept = store.figures(RULES, &|_| true).unwrap();
+    assert_eq!(kept.iter().map(|run| &run.summary).collect::<Vec<_>>(), [&summary(), &summary()]);
+    assert_eq!(count(&folder, "text"), words, "one tool is another, and the old one is unused");
+    // All of them or none.
+    let mut wrong = run(2);
+    wrong.summary.figures[0].median = f64::INFINITY;
+    let first = SummarisedRun { summary: Summary { rules: RULES, ..Summary::default() }, ..run(1) };
+    assert!(matches!(store.summarise_all(&[first, wrong]).unwrap_err().cause, Cause::Invalid(_)));
+    assert_eq!(store.figures(RULES, &|_| true).unwrap()[1].summary, summary());
 }
 
 #[test]

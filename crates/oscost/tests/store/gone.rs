@@ -59,16 +59,54 @@ fn a_run_moves_to_the_store_that_replaced_its_own() {
     let (_other_folder, other_path, other) = store_with_run(2);
     drop(other);
     fs::rename(other_path, folder.path().join("new")).unwrap();
-    fs::rename(folder.path().join("new"), &path).unwrap();
-    // The log and its index belonged to the old file.
-    for ending in ["-wal", "-shm"] {
-        fs::remove_file(format!("{}{ending}", path.display())).unwrap();
-    }
+    replace(&path, &folder.path().join("new"));
     append_in_vain(&mut store, 1);
     store.move_to_new_file(&id(1)).unwrap();
     store.append(&id(1), &worker(2, 50)).unwrap();
     drop(store);
     check(&path, &[1, 2]);
+}
+
+/// Puts another file in the place of a store that is open.
+fn replace(path: &Path, by: &Path) {
+    fs::rename(by, path).unwrap();
+    // The log and its index belonged to the old file.
+    for ending in ["-wal", "-shm"] {
+        fs::remove_file(format!("{}{ending}", path.display())).unwrap();
+    }
+}
+
+#[test]
+fn a_run_is_continued_in_an_earlier_copy_of_its_store() {
+    let (folder, path, store) = store_with_run(1);
+    drop(store);
+    let copy = folder.path().join("copy");
+    fs::copy(&path, &copy).unwrap();
+    let mut store = Store::open(&path).unwrap();
+    begin(&mut store, &id(2), 2);
+    replace(&path, &copy);
+    append_in_vain(&mut store, 1);
+    store.move_to_new_file(&id(1)).unwrap();
+    store.append(&id(1), &worker(2, 50)).unwrap();
+    assert_eq!(store.list().unwrap()[0].workers, 3);
+    drop(store);
+    check(&path, &[1]);
+}
+
+#[test]
+fn a_run_does_not_replace_another_one_of_its_id() {
+    let (folder, path, mut store) = store_with_run(1);
+    let other_path = folder.path().join("other");
+    let mut other = Store::open(&other_path).unwrap();
+    begin(&mut other, &id(1), 1);
+    other.append(&id(1), &worker(7, 50)).unwrap();
+    drop(other);
+    replace(&path, &other_path);
+    append_in_vain(&mut store, 1);
+    let error = store.move_to_new_file(&id(1)).unwrap_err();
+    assert!(matches!(error.cause, Cause::Exists), "{error}");
+    let kept = Store::open(&path).unwrap();
+    assert_eq!(journal(&kept, &id(1))[1..], [worker(7, 50)]);
 }
 
 #[test]

@@ -8,6 +8,8 @@ mod figures;
 mod gone;
 mod import;
 mod kill;
+#[path = "../common/large_run.rs"]
+mod large_run;
 mod open;
 mod prune;
 mod record;

@@ -1,14 +1,15 @@
 //! Opening a store: a new one, another file, another version, and without permission.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 
 use oscost::store::{Cause, Store};
 use rusqlite::Connection;
 
-use super::examples::{id, worker};
-use super::{begin, journal, new_store};
+use super::examples::{entries, id, worker};
+use super::record::record;
+use super::{begin, journal, keep, new_store};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -45,25 +46,76 @@ fn a_store_that_root_creates_in_a_users_folder_belongs_to_the_user() {
 }
 
 #[test]
+fn root_follows_no_link_of_a_users_to_what_is_not_that_users() {
+    const OTHER: u32 = 12_345;
+    let (home, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    if chown(home.path(), Some(OTHER), Some(OTHER)).is_err() {
+        return eprintln!("cannot run here: only root creates files in another user's folder");
+    }
+    symlink(elsewhere.path(), home.path().join("oscost")).unwrap();
+    let error = Store::open(&home.path().join("oscost/store.db")).unwrap_err();
+    assert!(matches!(error.cause, Cause::Denied), "{error}");
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0, "nothing is created there");
+    // Nor one in the place of the file.
+    let roots = elsewhere.path().join("store.db");
+    drop(Store::open(&roots).unwrap());
+    symlink(&roots, home.path().join("store.db")).unwrap();
+    let error = Store::open(&home.path().join("store.db")).unwrap_err();
+    assert!(matches!(error.cause, Cause::Denied), "{error}");
+}
+
+#[test]
 fn a_store_of_another_version_is_refused_and_not_changed() {
     let (folder, mut store) = new_store();
     begin(&mut store, &id(1), 1);
     drop(store);
     let path = folder.path().join("store.db");
-    for version in [1, 3, 7] {
-        Connection::open(&path).unwrap().pragma_update(None, "user_version", version).unwrap();
+    let hint_at_older = "delete the file, or move it away to keep it: a new one is created";
+    let hint_at_newer = "a newer oscost has written it, and reads it; XDG_DATA_HOME names a folder \
+                         for another store";
+    for (version, hint) in [(1, hint_at_older), (5, hint_at_older), (8, hint_at_newer)] {
+        set_version(&path, version);
         let error = Store::open(&path).unwrap_err();
-        let Cause::OtherVersion { found, known: 6 } = error.cause else { panic!("{error}") };
+        let Cause::OtherVersion { found, oldest: 6, newest: 7 } = error.cause else {
+            panic!("{error}")
+        };
         assert_eq!(found, version);
         let expected = format!(
-            "cannot open the store {}: it has version {version}, and this oscost reads version 6 \
-             only\n  hint: delete the file, or move it away to keep it: a new one is created",
+            "cannot open the store {}: it has version {version}, and this oscost reads versions 6 \
+             to 7\n  hint: {hint}",
             path.display()
         );
         assert_eq!(error.to_string(), expected);
     }
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 6).unwrap();
+    set_version(&path, 7);
     assert_eq!(journal(&Store::open(&path).unwrap(), &id(1)).len(), 1);
+}
+
+fn set_version(path: &Path, version: i64) {
+    Connection::open(path).unwrap().pragma_update(None, "user_version", version).unwrap();
+}
+
+/// The version of a store, as a program of that time would find it.
+fn version(path: &Path) -> i64 {
+    let conn = Connection::open(path).unwrap();
+    conn.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn an_older_store_is_open_to_older_programs_until_a_run_is_pruned() {
+    let (folder, mut store) = new_store();
+    let pruned = keep(&mut store, &entries());
+    drop(store);
+    let path = folder.path().join("store.db");
+    set_version(&path, 6);
+    assert_eq!(journal(&Store::open_to_read(&path).unwrap(), &pruned), entries());
+    let mut store = Store::open(&path).unwrap();
+    begin(&mut store, &id(1), 1);
+    store.append(&id(1), &worker(0, 5)).unwrap();
+    assert_eq!(version(&path), 6);
+    store.prune(&pruned, "2026-12-24T00:00:00Z", &record()).unwrap();
+    assert_eq!(version(&path), 7, "programs of version 6 would take it for damaged");
+    assert_eq!(journal(&store, &id(1)).len(), 2);
 }
 
 #[test]
@@ -75,7 +127,8 @@ fn a_file_that_is_not_a_database_is_refused_and_not_changed() {
         fs::write(&path, content).unwrap();
         let error = Store::open(&path).unwrap_err();
         assert!(matches!(error.cause, Cause::NotAStore(_)), "{error}");
-        assert!(error.to_string().ends_with("is not a SQLite database"), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("is not a SQLite database\n  hint: move it away"), "{text}");
         assert_eq!(fs::read_to_string(&path).unwrap(), content);
     }
 }
@@ -93,7 +146,8 @@ fn the_database_of_another_program_is_refused_and_not_changed() {
         let before = fs::read(&path).unwrap();
         let error = Store::open(&path).unwrap_err();
         assert!(matches!(error.cause, Cause::NotAStore(_)), "{name}: {error}");
-        assert!(error.to_string().ends_with("the database of another program"), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("the database of another program\n  hint: move"), "{text}");
         assert_eq!(fs::read(&path).unwrap(), before, "{name}");
     }
 }

@@ -10,6 +10,7 @@
 )]
 
 mod classes;
+mod commands;
 mod comparison;
 mod comparison_checks;
 mod core_rate;

@@ -1,9 +1,12 @@
 //! Rows measured side by side with known true effects: all of `oscost ab` except its output, on a
 //! simulated machine (docs/explanation/METHOD.md, section 12). Seeds are fixed.
 
-use crate::sim::arms::{Arms, compare};
+use std::time::Duration;
+
+use crate::sim::arms::{Arms, RoundEnd, compare, compare_until};
+use oscost::run::RoundLimit;
 use oscost_model::journal::Design;
-use oscost_model::record::{AddedCost, Comparison};
+use oscost_model::record::{AddedCost, Comparison, Record, RowOutcome};
 use oscost_model::unit::Unit;
 
 /// Arms like fork twins on a shared machine: they differ by 0.4 % at random.
@@ -139,5 +142,38 @@ fn pairs_within_a_minute_are_flagged_and_never_called_equivalent() {
         assert!(it.flags.iter().any(|flag| flag == "SHORT_SPAN"), "{it:?}");
         // The margin of 1 %, and little more.
         assert!(it.mde_pct.is_some_and(|pct| (1.0..2.0).contains(&pct)), "{it:?}");
+    }
+}
+
+/// The number of workers of each row of three benchmarks, base and new.
+fn workers(record: &Record) -> Vec<usize> {
+    record.results.iter().map(|row| row.repetitions.len()).collect()
+}
+
+#[test]
+fn rounds_end_by_the_clock_after_the_first_one() {
+    let no_time = RoundLimit { run: Duration::ZERO, arm: Duration::ZERO, batch_factor: 0.0 };
+    for design in DESIGNS {
+        let workers_within = |limit| {
+            let end = RoundEnd { limit: Some(limit), ..RoundEnd::default() };
+            let record = compare_until(end, 3, design, EVEN, 8, 19);
+            (workers(&record), record.complete)
+        };
+        assert_eq!(workers_within(no_time), (vec![1; 6], false), "{design:?}");
+        assert_eq!(workers_within(RoundLimit::QUICK), (vec![8; 6], true), "{design:?}");
+    }
+}
+
+#[test]
+fn rounds_end_when_no_row_that_was_asked_for_is_left() {
+    for design in DESIGNS {
+        let end = RoundEnd { failing: 1, ..RoundEnd::default() };
+        let record = compare_until(end, 3, design, EVEN, 8, 23);
+        // The first benchmark fails; the others were not asked for.
+        assert_eq!(record.results[3].outcome, RowOutcome::Failed, "{design:?}");
+        for row in [1, 2, 4, 5] {
+            assert_eq!(record.results[row].repetitions.len(), 1, "{design:?}");
+        }
+        assert!(record.complete, "{design:?}: no pair is missing");
     }
 }

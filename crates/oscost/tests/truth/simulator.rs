@@ -43,7 +43,7 @@ fn s1_a_cold_start_does_not_bias_the_estimate() {
 
 #[test]
 fn s4_six_processes_cover_however_much_they_differ() {
-    passes(checks::s4_hierarchy());
+    passes(checks::s4_hierarchy(1_000, &[0.0, 0.005, 0.01, 0.02, 0.05]));
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn s5_control_an_interval_over_raw_batches_covers_too_little() {
 
 #[test]
 fn s6_stopping_at_two_narrow_looks_keeps_the_coverage() {
-    passes(checks::s6_stopping());
+    passes(checks::s6_stopping(4_000));
 }
 
 #[test]

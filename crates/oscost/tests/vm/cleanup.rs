@@ -7,7 +7,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::common::{Ran, Sandbox, has_flag, row, rows, until};
-use crate::machines::{Kernel, events_sent, in_own_network, machines_of, values};
+use crate::machines::{Kernel, events_sent, in_own_namespaces, machines_of, values};
 
 const GETPPID: &str = "syscall/getppid:via=raw";
 
@@ -15,7 +15,8 @@ const GETPPID: &str = "syscall/getppid:via=raw";
 fn half_way(sandbox: &Sandbox, target: &str) -> (Child, u32) {
     let arguments =
         ["run", "--thorough", GETPPID, "pipe/round-trip:size=64,peer_cpu=same", "--json"];
-    let mut command = in_own_network(sandbox, &[&arguments[..], &["-", "--at", target]].concat());
+    let mut command =
+        in_own_namespaces(sandbox, &[&arguments[..], &["-", "--at", target]].concat());
     let tool = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut machine = None;
     until("there is a machine", || {
@@ -59,7 +60,7 @@ fn killing_the_tool_ends_its_machine() {
     let Some(kernel) = Kernel::some() else { return };
     let sandbox = Sandbox::new();
     let arguments = ["run", GETPPID, "--at", &kernel.target("")];
-    let mut command = in_own_network(&sandbox, &arguments);
+    let mut command = in_own_namespaces(&sandbox, &arguments);
     let mut tool = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     until("there is a machine", || !machines_of(&sandbox, tool.id()).is_empty());
     tool.kill().unwrap();

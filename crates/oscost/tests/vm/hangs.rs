@@ -4,12 +4,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::common::{Ran, Sandbox, rows};
-use crate::machines::{Kernel, emulator, in_own_network, spinning_target, with};
+use crate::machines::{Kernel, emulator, in_own_namespaces, spinning_target, with};
 
 /// Runs on a machine that does not boot; returns the reason with which all rows fail.
 fn fails(sandbox: &Sandbox, target: &str, emulator: Option<&Path>, seconds: &str) -> String {
     let arguments = ["run", "--quick", "--at", target, "syscall/getppid:via=raw", "--json", "-"];
-    let mut command = in_own_network(sandbox, &arguments);
+    let mut command = in_own_namespaces(sandbox, &arguments);
     command.env("OSCOST_BOOT_SECONDS", seconds);
     if let Some(emulator) = emulator {
         command.env("OSCOST_QEMU", emulator);

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::common::{Ran, Sandbox, has_flag, row, rows};
-use crate::machines::{Kernel, in_own_network, values};
+use crate::machines::{Kernel, in_own_namespaces, values};
 
 const GETPPID: &str = "syscall/getppid:via=raw";
 const ROUND_TRIP: &str = "pipe/round-trip:by=pipe,size=64,peer_cpu=same";
@@ -42,7 +42,7 @@ fn two_boots_of_one_kernel_have_identical_counts() {
     let cases = [GETPPID, ROUND_TRIP, FORK, FAULT];
     let run = || {
         let arguments = [&["run", "--quick", "--at", &target][..], &cases].concat();
-        Ran::of(&mut in_own_network(&sandbox, &arguments)).exits(0);
+        Ran::of(&mut in_own_namespaces(&sandbox, &arguments)).exits(0);
         let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
         (record, sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout)
     };
@@ -118,7 +118,7 @@ fn a_kernel_against_itself_is_equal_and_without_its_mitigations_never_slower() {
     let targets = ["ab", "--quick", "--base", &same, "--new", &same, "--new", &off];
     let arguments = [GETPPID, ROUND_TRIP, FORK, FAULT, "--gate", "0insn"];
     let ran = &[&targets[..], &arguments, &["--json", "-"]].concat();
-    let ran = Ran::of(&mut in_own_network(&sandbox, ran));
+    let ran = Ran::of(&mut in_own_namespaces(&sandbox, ran));
     let ran = ran.exits(0).stderr_contains("gate: passed");
     let record = ran.json();
     assert_eq!(record["machines"].as_array().unwrap().len(), 3);

@@ -71,17 +71,21 @@ impl Drop for Kernel {
     }
 }
 
-/// The tool in its own network namespace. The lock of a run is a name in that namespace, so this
-/// run waits for no other one, and counts are not disturbed by others. Where namespaces are
-/// forbidden it waits.
-pub(crate) fn in_own_network(sandbox: &Sandbox, arguments: &[&str]) -> Command {
+/// What a shell does in new namespaces: the lock's file is in a folder of its own.
+const TAKE_LOCK_FOLDER: &str = r#"mount -t tmpfs none /run/lock && exec "$@""#;
+
+/// The tool in namespaces of its own. The lock of a run is a name in the network namespace and a
+/// file in /run/lock, so this run waits for no other one, and counts are not disturbed by others.
+/// Where namespaces are forbidden it waits.
+pub(crate) fn in_own_namespaces(sandbox: &Sandbox, arguments: &[&str]) -> Command {
     let plain = sandbox.command(arguments);
-    let can = Command::new("unshare").args(["-n", "true"]).stderr(Stdio::null()).status();
+    let enter = ["-n", "-m", "sh", "-c", TAKE_LOCK_FOLDER, "sh"];
+    let can = Command::new("unshare").args(enter).arg("true").stderr(Stdio::null()).status();
     if !can.is_ok_and(|can| can.success()) {
         return plain;
     }
     let mut command = Command::new("unshare");
-    command.arg("-n").arg(plain.get_program()).args(plain.get_args());
+    command.args(enter).arg(plain.get_program()).args(plain.get_args());
     command.env_clear().stdin(Stdio::null());
     command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command
@@ -131,7 +135,7 @@ pub(crate) fn emulator(sandbox: &Sandbox, script: &str) -> PathBuf {
 
 /// Runs the tool with another emulator.
 pub(crate) fn with(sandbox: &Sandbox, emulator: &Path, arguments: &[&str]) -> Ran {
-    Ran::of(in_own_network(sandbox, arguments).env("OSCOST_QEMU", emulator))
+    Ran::of(in_own_namespaces(sandbox, arguments).env("OSCOST_QEMU", emulator))
 }
 
 /// The machines that a tool runs: its children that have executed an emulator.

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::common::{Ran, Sandbox, rows};
-use crate::machines::{Kernel, in_own_network};
+use crate::machines::{Kernel, in_own_namespaces};
 
 /// Calls that no worker makes. The filter tests each of them before the measured call, with one
 /// instruction per call.
@@ -44,7 +44,7 @@ fn each_further_instruction_of_a_filter_is_found() {
     let mut requested = vec!["ab", "--quick", "--base", &base];
     requested.extend(news.iter().flat_map(|new| ["--new", new.as_str()]));
     requested.extend(["syscall/getppid:via=raw", "--json", "-"]);
-    let record = Ran::of(&mut in_own_network(&sandbox, &requested)).exits(0).json();
+    let record = Ran::of(&mut in_own_namespaces(&sandbox, &requested)).exits(0).json();
     let all = record["comparisons"].as_array().unwrap();
     let requested = |it: &&Value| it["case"] == "syscall/getppid:via=raw";
     let found: Vec<&Value> = all.iter().filter(requested).collect();

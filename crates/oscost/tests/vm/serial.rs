@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use crate::common::{Ran, Sandbox, row};
-use crate::machines::{Kernel, emulator, in_own_network, values, with};
+use crate::machines::{Kernel, emulator, in_own_namespaces, values, with};
 
 /// An emulator that is asked for KVM and emulates instead, since test machines have no /dev/kvm.
 fn pretends_kvm(sandbox: &Sandbox) -> Option<PathBuf> {
@@ -42,12 +42,12 @@ fn a_machine_that_counts_instructions_can_be_surveyed() {
     let Some(kernel) = Kernel::some() else { return };
     let sandbox = Sandbox::new();
     let arguments = ["machine", "--json", "--at", &kernel.target("")];
-    let machine = Ran::of(&mut in_own_network(&sandbox, &arguments)).exits(0).json();
+    let machine = Ran::of(&mut in_own_namespaces(&sandbox, &arguments)).exits(0).json();
     assert!(machine["os"]["release"].is_string(), "{machine}");
     let line = machine["os"]["cmdline"].as_str().unwrap();
     assert!(line.contains("nokaslr"), "{line}");
     let arguments = ["explain", "syscall/getppid", "--at", &kernel.target("")];
-    let output = Ran::of(&mut in_own_network(&sandbox, &arguments)).exits(0).stdout;
+    let output = Ran::of(&mut in_own_namespaces(&sandbox, &arguments)).exits(0).stdout;
     assert!(output.contains("1 kernel entry per op: getppid"), "{output}");
     sandbox.nothing_is_left();
 }

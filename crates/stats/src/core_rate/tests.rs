@@ -110,9 +110,8 @@ fn what_two_systems_or_sides_differ_by_is_no_dependence() {
 #[test]
 fn sums_of_two_sets_of_groups_are_those_of_all_groups() {
     let mut random = Random::new(47);
-    let costs = |runs: Vec<RatedRun>| -> Vec<RatedCost> {
-        runs.iter().map(RatedRun::rated_cost).collect()
-    };
+    let costs =
+        |runs: Vec<RatedRun>| -> Vec<RatedCost> { runs.iter().map(RatedRun::rated_cost).collect() };
     let (one, other) = (costs(random.runs(1.0, 5)), costs(random.runs(1.0, 7)));
     let all = PeriodRegression::of(&[&one, &other]);
     assert_eq!(PeriodRegression::of(&[&one]).plus(PeriodRegression::of(&[&other])), all);

@@ -1,5 +1,6 @@
 //! What the machine must offer for a benchmark to run.
 
+use oscost_model::capability::Capability;
 use oscost_model::definition;
 use oscost_model::resource::Resource;
 
@@ -20,6 +21,7 @@ enum Requirement {
     IoUring,
     Time,
     Resource(Resource),
+    Capability(Capability),
     NotApplicable(&'static str),
 }
 
@@ -55,6 +57,11 @@ impl Need {
         Self { requirement: Requirement::Resource(resource), when: &[] }
     }
 
+    /// A capability, which the worker of root keeps: it drops those that its case does not need.
+    pub const fn capability(capability: Capability) -> Self {
+        Self { requirement: Requirement::Capability(capability), when: &[] }
+    }
+
     /// The points that [`Self::when`] names do not apply, for this reason.
     pub const fn not_applicable(reason: &'static str) -> Self {
         Self { requirement: Requirement::NotApplicable(reason), when: &[] }
@@ -76,6 +83,7 @@ impl Need {
             Requirement::IoUring => definition::Requirement::IoUring,
             Requirement::Time => definition::Requirement::WallTime,
             Requirement::Resource(resource) => definition::Requirement::Resource(resource),
+            Requirement::Capability(capability) => definition::Requirement::Capability(capability),
             Requirement::NotApplicable(reason) => {
                 definition::Requirement::Undefined(reason.to_owned())
             }

@@ -236,6 +236,7 @@ const BENCHES: &[Bench] = &[
             SMALL_PAGES,
             MEMORY,
             Need::resource(Resource::Userfaultfd),
+            Need::capability(Capability::SysPtrace),
             Need::resource(Resource::SecondCpu).when(&[("peer_cpu", "other")]),
         ],
         in_price_list: false,

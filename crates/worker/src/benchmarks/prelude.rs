@@ -1,9 +1,9 @@
 //! What the file of every family imports.
 
 pub(super) use crate::bench::{
-    Axis, Bench, ChannelObservation, ExpectedCall, Family, FileObservation, Need, OpError, Params,
-    Points, Resource, Shape, Unit, Value, Work, WorkBody, at_least, exactly, once_per, other_calls,
-    up_to,
+    Axis, Bench, Capability, ChannelObservation, ExpectedCall, Family, FileObservation, Need,
+    OpError, Params, Points, Resource, Shape, Unit, Value, Work, WorkBody, at_least, exactly,
+    once_per, other_calls, up_to,
 };
 pub(super) use crate::kernel::{self, Errno};
 

@@ -109,12 +109,12 @@ const BENCHES: &[Bench] = &[
         expected: "80 us, and 3 us more per MiB, whose page tables are copied, write-protected and \
                    freed; on another CPU the wake-ups add 30 us",
         why: "touched_mib=0 adds nothing to the worker's own memory: about 15 mappings, its stack \
-              and heap, and some 50 pages of tables with addresses, which are written when a \
-              position-independent program starts; a fork copies an entry for each of them. Its \
-              samples are kept from forks. That matters: a plain C loop of the same op took 75 us \
-              on a guest with a Zen 5 core, and 91 us with 32 pages and 7 mappings more. Benchmark \
-              suites that do not state the size of their process differ by that, and by where the \
-              child runs.",
+              and heap. The tables with addresses that a position-independent program writes when \
+              it starts, some 50 pages, are mapped from a file in memory, of which a fork copies \
+              no entries; its samples are kept from forks. That matters: a plain C loop of the \
+              same op took 75 us on a guest with a Zen 5 core, and 91 us with 32 pages and 7 \
+              mappings more. Benchmark suites that do not state the size of their process differ \
+              by that, and by where the child runs.",
         calls: &[
             exactly("clone", 1),
             exactly("exit_group", 1),

@@ -109,7 +109,7 @@ fn unmet(definition: &Definition, point: &Point) -> Option<String> {
         Requirement::Counter => counter::unusable_reason(),
         Requirement::Undefined(why) => Some(why.clone()),
         Requirement::IoUring => Ring::new(1).err().map(|error| error.to_string()),
-        Requirement::WallTime => None,
+        Requirement::WallTime | Requirement::Capability(_) => None,
         Requirement::Resource(resource) => resources::missing(*resource),
         Requirement::Readable(path) => File::open(path).err().map(|error| error.to_string()),
         Requirement::VdsoFunction(name) => {

@@ -153,6 +153,7 @@ const BENCHES: &[Bench] = &[
             points: Points::Words(&["new", "there"]),
             default_points: Points::Words(&["new", "there"]),
         }],
+        needs: &[Need::capability(Capability::SysAdmin), Need::capability(Capability::NetAdmin)],
         in_price_list: false,
         switches: true,
         source: "kernel/kthread.c, net/core/dev.c (dev_set_threaded); study cse221-2014 section \

@@ -13,6 +13,7 @@ use super::processes::{program_run, program_turns};
 use super::protocol::failure::failure;
 use super::protocol::wire::{Wire, parse_order};
 use super::trace::tracer;
+use crate::kernel::memory::relocated_pages;
 use crate::kernel::process::signal;
 use crate::kernel::{Errno, process};
 use crate::treatments::system::AntagonistCpus;
@@ -41,7 +42,11 @@ pub fn run() -> Result<(), Errno> {
             };
             program_turns::take_turns(id, &spec, &line, programs, order)
         }
-        Order::Measure { spec, .. } => return measure(id, &spec, &mut wire).send(&mut wire),
+        Order::Measure { spec, .. } => {
+            // Where that cannot be done, forks cost what they cost any program at a random address.
+            let _ = relocated_pages::share();
+            return measure(id, &spec, &mut wire).send(&mut wire);
+        }
         Order::Count { spec, .. } => return tracer::count(id, &spec, &line).send(&mut wire),
         Order::Probe { cpus, spin_ms, clock, .. } => {
             Event::Probed { id, cpus: probe_cpus(&cpus, spin_ms, clock) }

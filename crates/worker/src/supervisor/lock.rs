@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-use oscost_model::machine_lock::{OTHER_PROGRAM_PATIENCE, RETRY_INTERVAL};
+use oscost_model::machine_lock::{OTHER_PROGRAM_PATIENCE, RETRY_INTERVAL, pause_before_next_try};
 use oscost_model::protocol::Event;
 
 use super::protocol::failure::failure;
@@ -30,6 +30,7 @@ pub(super) enum MachineClaim {
 pub(super) struct Wait {
     id: u64,
     held: HeldLock,
+    tried_at: Instant,
     /// When the lock is tried again, if that does not depend on its holder.
     retry_at: Option<Instant>,
     /// When a holder that is not oscost is ignored; `None` before the first.
@@ -49,8 +50,11 @@ impl MachineClaim {
     /// Tries again after the holder has released the lock, or a wait has ended; `None` as long as the
     /// same process holds it.
     pub(super) fn retry(&mut self) -> Option<Event> {
-        let MachineClaim::Waiting(Wait { id, held, patience_ends, .. }) = self else { return None };
-        let (id, holder, patience_ends) = (*id, held.holder.clone(), *patience_ends);
+        let MachineClaim::Waiting(wait) = self else { return None };
+        if wait.put_off(Instant::now()) {
+            return None;
+        }
+        let (id, holder, patience_ends) = (wait.id, wait.held.holder.clone(), wait.patience_ends);
         let event = self.attempt(id, true, patience_ends);
         let is_unchanged =
             matches!(self, MachineClaim::Waiting(wait) if wait.held.holder == holder);
@@ -114,10 +118,44 @@ impl Wait {
         let unobserved = held.end.is_none().then(|| now + RETRY_INTERVAL);
         let other_program_ends = patience_ends.filter(|_| is_other_program);
         let retry_at = unobserved.into_iter().chain(other_program_ends).min();
-        Self { id, held, retry_at, patience_ends }
+        Self { id, held, tried_at: now, retry_at, patience_ends }
+    }
+
+    /// Puts off a try that would follow the last one too soon: the holder has ended the connection
+    /// at once, and may do so again. Returns whether it was.
+    fn put_off(&mut self, now: Instant) -> bool {
+        let pause = pause_before_next_try(now.saturating_duration_since(self.tried_at));
+        if pause.is_zero() {
+            return false;
+        }
+        (self.held.end, self.retry_at) = (None, Some(now + pause));
+        true
     }
 }
 
 fn ready(id: u64) -> Event {
     Event::Ready { id, pid: std::process::id(), addr: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+    use crate::kernel::machine::lock::LockHolder;
+
+    #[test]
+    fn a_holder_that_ends_each_connection_at_once_does_not_keep_the_session_busy() {
+        let (end, other_end) = UnixStream::pair().unwrap();
+        drop(other_end);
+        let held = HeldLock { holder: LockHolder::UNKNOWN, end: Some(end) };
+        let mut wait = Wait::new(1, held, None);
+        assert_eq!(wait.retry_at, None, "the end of the connection is waited for");
+        let tried_at = wait.tried_at;
+        assert!(wait.put_off(tried_at));
+        assert!(wait.held.end.is_none(), "it would be readable at once");
+        let retry_at = wait.retry_at.unwrap();
+        assert!(retry_at > tried_at);
+        assert!(!wait.put_off(retry_at));
+    }
 }

@@ -78,6 +78,15 @@ impl Session {
         Self::start_in(Folder::new(), temporary)
     }
 
+    /// A session whose supervisor has this environment variable, too.
+    pub(crate) fn with_variable(name: &str, value: &str) -> Self {
+        let folder = Folder::new();
+        let path = folder.path().to_owned();
+        let mut command = Command::new(worker());
+        command.env(name, value);
+        Self::started(command, folder, &path)
+    }
+
     /// A session started by a shell that has run `limits`.
     pub(crate) fn limited(limits: &str) -> Self {
         let folder = Folder::new();

@@ -86,6 +86,43 @@ fn mappings_kept_from_forks(pid: u32) -> usize {
     flags.filter(|flags| flags.split_whitespace().any(|flag| flag == "dc")).count()
 }
 
+/// The pages of private memory that a process has in the read-only mappings of the worker's
+/// program, and in the copy that a worker makes of them.
+fn read_only_private_pages(pid: u32) -> [usize; 2] {
+    let smaps = fs::read_to_string(format!("/proc/{pid}/smaps")).unwrap();
+    let (mut pages, mut at) = ([0; 2], None);
+    for line in smaps.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            [_, access, _, _, _, ref file @ ..] if access.len() == 4 => {
+                let file = file.first().copied().unwrap_or_default();
+                let is_program = file.contains("oscost-worker");
+                let is_copy = file.starts_with("/memfd:relocated");
+                at = match access {
+                    "r--p" if is_program => Some(0),
+                    "r--p" if is_copy => Some(1),
+                    _ => None,
+                };
+            }
+            ["Anonymous:", kib, "kB"] => {
+                at.into_iter().for_each(|at: usize| pages[at] += kib.parse::<usize>().unwrap() / 4);
+            }
+            _ => {}
+        }
+    }
+    pages
+}
+
+#[test]
+fn a_worker_has_no_private_pages_of_relocated_tables_for_its_forks_to_copy() {
+    let mut session = Session::start();
+    session.measure(1, measuring("syscall/getppid:via=raw"));
+    let worker = session.ready(1);
+    let smaps = fs::read_to_string(format!("/proc/{worker}/smaps")).unwrap();
+    assert!(smaps.contains("/memfd:relocated"), "{smaps}");
+    assert_eq!(read_only_private_pages(worker), [0, 0], "{smaps}");
+}
+
 #[test]
 fn the_tables_of_a_worker_add_nothing_to_the_forks_of_its_ops() {
     const CASE: &str = "syscall/getppid:via=raw";

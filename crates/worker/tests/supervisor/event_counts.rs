@@ -26,7 +26,7 @@ const PIPE: &str = "switch/pipe:between=processes,peer_cpu=same";
 const ZERO_FILL: &str = "fault/zero-fill:access=write,pages=4k,map=outside,order=ascending";
 
 /// Whether the kernel counts this event for us; otherwise says why not.
-fn can_count(session: &Session, event: CounterEvent) -> bool {
+pub(crate) fn can_count(session: &Session, event: CounterEvent) -> bool {
     let probe = session.hello.facts.counters.events.iter().find(|it| it.event == event).unwrap();
     if let Some(reason) = &probe.refused {
         eprintln!("not tested: {}: {reason}", event.perf_name());
@@ -49,7 +49,7 @@ fn piloted(session: &mut Session, id: u64, case: &str) -> Option<BatchPlan> {
 }
 
 /// A worker that counts a set of events.
-fn counting(
+pub(crate) fn counting(
     session: &Session,
     case: &str,
     batches: BatchPlan,
@@ -60,7 +60,7 @@ fn counting(
     pinned(session, spec(case, Task::CountEvents(plan)))
 }
 
-fn answer(session: &mut Session, id: u64, spec: WorkerSpec) -> Event {
+pub(crate) fn answer(session: &mut Session, id: u64, spec: WorkerSpec) -> Event {
     session.measure(id, spec);
     match session.event() {
         Event::Ready { .. } => {
@@ -71,7 +71,7 @@ fn answer(session: &mut Session, id: u64, spec: WorkerSpec) -> Event {
     }
 }
 
-fn counts_of(event: Event) -> EventCounts {
+pub(crate) fn counts_of(event: Event) -> EventCounts {
     match event {
         Event::EventsCounted { counts, .. } => *counts,
         other => panic!("it should have counted: {other:?}"),
@@ -79,7 +79,7 @@ fn counts_of(event: Event) -> EventCounts {
 }
 
 /// The median per op of an event, without what reading adds.
-fn per_op(set: &CountedSet, event: CounterEvent) -> f64 {
+pub(crate) fn per_op(set: &CountedSet, event: CounterEvent) -> f64 {
     assert_eq!(set.void, None);
     let at = set.events.iter().position(|it| *it == event).unwrap();
     let median = |mut values: Vec<f64>| {
@@ -298,11 +298,24 @@ fn counted_script(
     script: &str,
     counted: &[CounterEvent],
 ) -> ProgramResult {
+    treated_script(session, id, script, counted, &[])
+}
+
+/// The result of a script, run under treatments with these events counted over its processes.
+pub(crate) fn treated_script(
+    session: &mut Session,
+    id: u64,
+    script: &str,
+    counted: &[CounterEvent],
+    applied: &[AppliedTreatment],
+) -> ProgramResult {
     let words = ["sh", "-c", script].map(str::to_owned).to_vec();
     let program = Program { command: words, captures_output: true, ..Program::default() };
     let subject = Subject::Program(Box::new(program));
     let task = Task::Run { warm_up: false, counted: counted.to_vec() };
-    session.measure(id, WorkerSpec { subject, task, timeout_ms: 60_000, ..measuring(GETPPID) });
+    let treatments = vec![applied.to_vec()];
+    let spec = WorkerSpec { subject, task, treatments, timeout_ms: 60_000, ..measuring(GETPPID) };
+    session.measure(id, spec);
     match session.event() {
         Event::ProgramExited { result, .. } => *result,
         other => panic!("it should have run: {other:?}"),

@@ -34,7 +34,8 @@ fn a_treatment_applies_to_its_own_arm_only() {
     let [arm] = of("Seccomp", "2")[..] else { panic!("one process has a filter") };
     assert_ne!(arm, coordinator);
     assert_eq!(nice(arm), nice(coordinator) + 3);
-    assert_eq!(of("NoNewPrivs", "1"), [arm]);
+    // As root every worker has it.
+    assert!(of("NoNewPrivs", "1").contains(&arm));
     let monitor = status(arm, "TracerPid");
     assert_ne!(monitor, "0");
     assert_eq!(of("TracerPid", "0").len(), 3, "the worker, the other arm, the monitor");
@@ -64,10 +65,9 @@ fn a_filter_that_kills_fails_the_worker_and_one_that_forbids_skips_it() {
     let kills = treated(&session, GETPPID, &[at_getppid(KILL)]);
     session.measure(1, kills);
     let reason = failure_reason(session.event());
-    assert_eq!(
-        reason,
-        "the worker was killed by SIGSYS under seccomp: a filter forbids a call that it makes"
-    );
+    let killed =
+        "the worker was killed by SIGSYS under seccomp: a filter forbids a call that it makes";
+    assert!(reason.starts_with(killed) && reason.contains("type=1326"), "{reason}");
     let kills = arms(&session, GETPPID, &[&[], &[at_getppid(KILL)]]);
     session.measure(2, kills);
     match session.event() {

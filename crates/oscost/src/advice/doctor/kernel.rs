@@ -5,10 +5,7 @@ use oscost_model::facts::Bound;
 use super::finding::{RuleResult, Weight};
 use super::observations::Observations;
 use super::wording::join_names;
-use crate::advice::SECCOMP;
-
-/// File descriptors that the largest cases need, including those a worker always has open.
-const OPEN_FILES: u64 = 20_010;
+use crate::advice::{OPEN_FILES, SECCOMP};
 
 /// The bit of CAP_SYS_RESOURCE, which allows raising limits.
 const CAP_SYS_RESOURCE: u32 = 24;

@@ -17,7 +17,8 @@ pub use crate::estimate::history::History;
 
 use super::error::UsageError;
 use super::observer::Observer;
-use super::results::figures::{self, RunsWithoutFigures};
+use super::results::figures::SUMMARY_RULES;
+use super::results::missing_figures::{RunsWithoutFigures, complete};
 use super::results::records::load;
 use super::results::user_data::open_store_to_read;
 use crate::store::Store;
@@ -41,13 +42,13 @@ pub fn history(request: &Request, observer: &dyn Observer) -> anyhow::Result<His
     let target = Target::parse(&request.at).map_err(|error| UsageError(error.to_string()))?;
     let selectors = selector::parse(&request.cases)?;
     let mut store = open_store_to_read()?;
-    let RunsWithoutFigures { mut unkept, without } = figures::complete(&mut store, observer)?;
+    let RunsWithoutFigures { mut unkept, without } = complete(&mut store, observer)?;
     let mut known: BTreeSet<String> = store.cases()?.into_iter().collect();
     known.extend(unkept.iter().flat_map(|run| &run.summary.figures).map(|it| it.case.clone()));
     let known: Vec<String> = known.into_iter().collect();
     let wanted = selector::cases(&known, &selectors)?;
     unkept.iter_mut().for_each(|run| run.summary.figures.retain(|it| wanted.contains(&it.case)));
-    let mut kept = store.figures(figures::SUMMARY_RULES, &|case| wanted.contains(case))?;
+    let mut kept = store.figures(SUMMARY_RULES, &|case| wanted.contains(case))?;
     kept.append(&mut unkept);
     kept.sort_by(|one, other| (&one.started, &one.id).cmp(&(&other.started, &other.id)));
     let query = series::Query {

@@ -74,8 +74,8 @@ pub(crate) fn observe(
         keeper.delete();
         return Err(ended.err().unwrap_or(RunError::Host(HostError::Interrupted)).into());
     }
-    keeper.keep_figures(&record);
     keeper.check_place();
+    keeper.keep_figures(&record);
     keeper.prune_old_runs();
     let ended = ended.map(|finish| match finish {
         RunEnd::Interrupted => Completion::Interrupted,
@@ -227,15 +227,22 @@ impl<'a> Keeper<'a> {
     }
 
     /// Removes the raw batches of a few runs that are beyond the limits, so that the store stays of
-    /// one size. Nothing is being timed now.
+    /// one size. Nothing is being timed now; but the user waits for the results, and does not wait
+    /// for another process that has locked the store.
     fn prune_old_runs(&mut self) {
         let Some(store) = &mut self.store else { return };
         let limits = RawBatchLimits::of_environment().map_err(anyhow::Error::from);
         let pruned = limits.and_then(|limits| {
-            Ok((limits, pruning::prune(store, limits, MAX_PRUNED_AFTER_A_RUN)?))
+            let prune = |store: &mut Store| pruning::prune(store, limits, MAX_PRUNED_AFTER_A_RUN);
+            Ok((limits, store.without_waiting(prune)??))
         });
         let text = match pruned {
             Err(error) => format!("the raw batches of old runs are kept: {error:#}"),
+            Ok((_, PrunedRuns { count: 0, locked: Some(_), .. })) => {
+                "the raw batches of old runs are kept until the next run: another process has \
+                 locked the store"
+                    .to_owned()
+            }
             Ok((_, PrunedRuns { count: 0, failures, .. })) if failures.is_empty() => return,
             Ok((_, PrunedRuns { count: 0, failures, .. })) => format!(
                 "old runs that cannot be read keep their raw batches: {}; `oscost runs prune` says \

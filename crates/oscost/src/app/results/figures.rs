@@ -1,7 +1,6 @@
 //! The figures that the store keeps of a run next to its journal, for histories.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
 use oscost_model::hash;
 use oscost_model::program::FAMILY;
@@ -9,24 +8,15 @@ use oscost_model::record::{FileSummary, Machine, Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
 use oscost_stats::interval::Nominal;
 
-use super::records::load;
 use crate::advice::classes::{kernel_class, machine_class};
 use crate::app::observer::Observer;
 use crate::estimate::core_rate::cycles_estimate;
-use crate::estimate::history::LeftOut;
-use crate::store::{
-    Cause, Figure, MachineState, Store, StoreError, SummarisedRun, Summary, UnsummarisedRun,
-};
+use crate::store::{Figure, MachineState, Store, Summary};
 use crate::workloads;
 
 /// The version of the rules that make a summary of a record, including the names of classes. A
 /// change of one of them raises it: all runs are then read once more.
 pub(crate) const SUMMARY_RULES: u32 = 2;
-
-/// Reading that takes longer than this is reported, with its progress.
-const UNREPORTED: Duration = Duration::from_secs(1);
-/// The time between two reports.
-const REPORT_EVERY: Duration = Duration::from_secs(5);
 
 /// What a history needs of a run, with figures to their last bit.
 pub(crate) fn summary(record: &Record) -> Summary {
@@ -178,82 +168,6 @@ pub(crate) fn keep_figures(store: &mut Store, id: &str, record: &Record, observe
     }
     if let Err(error) = store.summarise(id, &summary(record)) {
         observer.note(&format!("`oscost history` will read this run again: {error}"));
-    }
-}
-
-/// Runs whose figures were missing in the store.
-pub(crate) struct RunsWithoutFigures {
-    /// Runs whose figures could not be kept; this history includes them.
-    pub(crate) unkept: Vec<SummarisedRun>,
-    /// Runs that stay without figures, by the reason.
-    pub(crate) without: Vec<LeftOut>,
-}
-
-/// Adds the figures of runs that have none yet: those of an older oscost, and those that were kept
-/// while the disk was full.
-pub(crate) fn complete(
-    store: &mut Store,
-    observer: &dyn Observer,
-) -> anyhow::Result<RunsWithoutFigures> {
-    let mut unkept = Vec::new();
-    let missing = store.without_figures(SUMMARY_RULES)?;
-    // If the store cannot be written, this is noted once.
-    let mut writable = match missing.is_empty() {
-        true => true,
-        false => was_kept(store.delete_outdated_figures(SUMMARY_RULES), observer),
-    };
-    let (begun, mut report_at) = (Instant::now(), UNREPORTED);
-    let mut unreadable = 0;
-    for (at, UnsummarisedRun { id, started, imported }) in missing.iter().enumerate() {
-        if begun.elapsed() > report_at {
-            observer.status(&format!(
-                "reading runs whose figures are not kept yet, once: {at} of {}",
-                missing.len()
-            ));
-            report_at = begun.elapsed() + REPORT_EVERY;
-        }
-        let record = match load(store, id, false) {
-            Ok(record) => record,
-            Err(error) if was_deleted(&error) => continue,
-            Err(error) => {
-                observer.note(&format!("run {id} is left out: {error:#}"));
-                unreadable += 1;
-                continue;
-            }
-        };
-        let summary = summary(&record);
-        writable = writable && was_kept(store.summarise(id, &summary), observer);
-        if !writable {
-            let (id, started) = (id.clone(), started.clone());
-            unkept.push(SummarisedRun { id, started, imported: *imported, summary });
-        }
-    }
-    let unended = store.count_unended()?;
-    let reasons =
-        [("its journal cannot be read", unreadable), ("it has not ended, or was killed", unended)];
-    let without = reasons
-        .into_iter()
-        .filter(|(_, runs)| *runs > 0)
-        .map(|(why, runs)| LeftOut { reason: why.to_owned(), runs })
-        .collect();
-    Ok(RunsWithoutFigures { unkept, without })
-}
-
-/// Whether another process deleted the run meanwhile.
-fn was_deleted(error: &anyhow::Error) -> bool {
-    let error = error.downcast_ref::<StoreError>();
-    error.is_some_and(|it| matches!(it.cause, Cause::NoRun))
-}
-
-/// Whether figures were kept; a failure is noted.
-fn was_kept(kept: Result<(), StoreError>, observer: &dyn Observer) -> bool {
-    match kept {
-        Ok(()) => true,
-        Err(error) if matches!(error.cause, Cause::NoRun) => true,
-        Err(error) => {
-            observer.note(&format!("figures of runs are read again each time: {error}"));
-            false
-        }
     }
 }
 

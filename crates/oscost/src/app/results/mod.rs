@@ -4,6 +4,7 @@ pub(super) mod earlier_runs;
 pub(super) mod earlier_study_runs;
 pub(super) mod figures;
 pub(super) mod gate;
+pub(super) mod missing_figures;
 pub(super) mod profile_files;
 pub(super) mod pruning;
 pub(super) mod records;

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::records::assembled;
 use crate::app::error::UsageError;
 use crate::app::measurement::run_header::{rfc3339, timestamp};
-use crate::store::{Listing, PrunedBytes, Store};
+use crate::store::{Cause, Listing, PrunedBytes, Store, StoreError};
 
 /// Whoever measures often has a month to look into a run, and whoever measures rarely keeps the
 /// last ones whatever their age.
@@ -18,9 +18,6 @@ const DEFAULT_LIMITS: RawBatchLimits =
 /// The variables that set other limits.
 const RUNS_VARIABLE: &str = "OSCOST_KEEP_RUNS";
 const DAYS_VARIABLE: &str = "OSCOST_KEEP_DAYS";
-
-/// A run without an end that began within these days may still be measured.
-const MAX_RUN_DAYS: u64 = 7;
 
 /// A number of runs or days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +70,8 @@ impl RawBatchLimits {
         Ok(Self { runs, days: variable(DAYS_VARIABLE)?.unwrap_or(DEFAULT_LIMITS.days) })
     }
 
-    /// The runs of a list, the newest first, whose raw batches need not be kept; the oldest first.
-    fn prunable(self, runs: &[Listing], now: SystemTime) -> Vec<&Listing> {
+    /// The runs of a list, the newest first, whose raw batches need not be kept.
+    fn prunable(self, runs: &[Listing], now: SystemTime) -> PrunableRuns {
         let began_before = |run: &Listing, days: u64| {
             let age = Duration::from_secs(days * 24 * 60 * 60);
             let then = now.checked_sub(age).filter(|then| *then >= UNIX_EPOCH);
@@ -85,15 +82,26 @@ impl RawBatchLimits {
             let beyond_days = matches!(self.days, KeepCount::Last(days) if began_before(run, days));
             beyond_runs && beyond_days
         };
-        let is_over = |run: &Listing| run.ended.is_some() || began_before(run, MAX_RUN_DAYS);
         let own = runs.iter().filter(|run| !run.imported).enumerate();
-        let mut found: Vec<&Listing> = own
-            .filter(|(at, run)| run.has_raw_batches && is_over(run) && is_beyond(*at, run))
-            .map(|(_, run)| run)
-            .collect();
-        found.reverse();
+        let mut found = PrunableRuns::default();
+        for (_, run) in own.filter(|(at, run)| run.has_raw_batches && is_beyond(*at, run)) {
+            match run.ended {
+                Some(_) => found.ids.push(run.id.clone()),
+                None => found.unended += 1,
+            }
+        }
+        found.ids.reverse();
         found
     }
+}
+
+/// The runs whose raw batches need not be kept.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct PrunableRuns {
+    /// Those that have ended, the oldest first.
+    ids: Vec<String>,
+    /// The number of those that have not. They keep their batches: a process may still add to them.
+    unended: usize,
 }
 
 fn variable(name: &str) -> Result<Option<KeepCount>, UsageError> {
@@ -118,8 +126,12 @@ pub(crate) struct PrunedRuns {
     pub(crate) count: usize,
     /// The size of their journals before and after; of a preview both are equal.
     pub(crate) bytes: PrunedBytes,
+    /// The number of runs that are old enough and keep their batches, since they have no end.
+    pub(crate) unended: usize,
     /// The runs that could not be pruned, and why.
     pub(crate) failures: Vec<String>,
+    /// Why the others were left: another process has locked the store.
+    pub(crate) locked: Option<anyhow::Error>,
 }
 
 impl PrunedRuns {
@@ -132,11 +144,14 @@ impl PrunedRuns {
 
 /// What would be pruned.
 pub(crate) fn preview(store: &Store, limits: RawBatchLimits) -> anyhow::Result<PrunedRuns> {
-    let runs = store.list()?;
-    let mut found = PrunedRuns::default();
-    for run in limits.prunable(&runs, SystemTime::now()) {
-        let bytes = store.journal_bytes(&run.id)?;
-        found.add(PrunedBytes { before: bytes, after: bytes });
+    let PrunableRuns { ids, unended } = limits.prunable(&store.list()?, SystemTime::now());
+    let mut found = PrunedRuns { unended, ..PrunedRuns::default() };
+    for id in ids {
+        match store.journal_bytes(&id).map_err(anyhow::Error::from) {
+            Ok(bytes) => found.add(PrunedBytes { before: bytes, after: bytes }),
+            Err(error) if was_pruned_by_other(&error) => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(found)
 }
@@ -148,15 +163,28 @@ pub(crate) fn prune(
     limits: RawBatchLimits,
     max_runs: usize,
 ) -> anyhow::Result<PrunedRuns> {
-    let runs = store.list()?;
-    let mut pruned = PrunedRuns::default();
-    for run in limits.prunable(&runs, SystemTime::now()) {
+    let runs = limits.prunable(&store.list()?, SystemTime::now());
+    prune_listed(store, runs, max_runs)
+}
+
+fn prune_listed(
+    store: &mut Store,
+    PrunableRuns { ids, unended }: PrunableRuns,
+    max_runs: usize,
+) -> anyhow::Result<PrunedRuns> {
+    let mut pruned = PrunedRuns { unended, ..PrunedRuns::default() };
+    for id in ids {
         if pruned.count == max_runs || pruned.failures.len() == max_runs {
             break;
         }
-        match prune_run(store, &run.id) {
+        match prune_run(store, &id) {
             Ok(bytes) => pruned.add(bytes),
-            Err(error) => pruned.failures.push(format!("run {} is not pruned: {error:#}", run.id)),
+            Err(error) if was_pruned_by_other(&error) => {}
+            Err(error) if is_locked(&error) => {
+                pruned.locked = Some(error);
+                break;
+            }
+            Err(error) => pruned.failures.push(format!("run {id} is not pruned: {error:#}")),
         }
     }
     if pruned.count > 0 {
@@ -170,8 +198,25 @@ fn prune_run(store: &mut Store, id: &str) -> anyhow::Result<PrunedBytes> {
     Ok(store.prune(id, &timestamp(), &record)?)
 }
 
+fn cause(error: &anyhow::Error) -> Option<&Cause> {
+    error.downcast_ref::<StoreError>().map(|error| &error.cause)
+}
+
+/// Whether another process has pruned or deleted the run since it was listed.
+fn was_pruned_by_other(error: &anyhow::Error) -> bool {
+    matches!(cause(error), Some(Cause::NoRun | Cause::NoRawBatches))
+}
+
+fn is_locked(error: &anyhow::Error) -> bool {
+    matches!(cause(error), Some(Cause::Locked))
+}
+
 #[cfg(test)]
 mod tests {
+    use oscost_model::journal::{Entry, RunHeader};
+    use oscost_model::record::{Settings, Tool, WorkerProgram};
+    use rusqlite::Connection;
+
     use super::*;
 
     fn run(id: &str, started: &str) -> Listing {
@@ -189,12 +234,12 @@ mod tests {
         }
     }
 
-    /// The ids of runs that are prunable on 21 November.
-    fn prunable(runs: &[Listing], limits: [KeepCount; 2]) -> Vec<&str> {
+    /// The runs that are prunable on 21 November.
+    fn prunable(runs: &[Listing], limits: [KeepCount; 2]) -> PrunableRuns {
         let now = humantime::parse_rfc3339("2026-11-21T12:00:00Z").unwrap();
         let [runs_kept, days] = limits;
         let limits = RawBatchLimits { runs: runs_kept, days };
-        limits.prunable(runs, now).into_iter().map(|run| run.id.as_str()).collect()
+        limits.prunable(runs, now)
     }
 
     #[test]
@@ -217,7 +262,9 @@ mod tests {
             ([All, Last(0)], &[]),
             ([Last(0), All], &[]),
         ] {
-            assert_eq!(prunable(&runs, limits), expected, "{limits:?}");
+            let found = prunable(&runs, limits);
+            let ids: Vec<&str> = found.ids.iter().map(String::as_str).collect();
+            assert_eq!((&ids[..], found.unended), (expected, 0), "{limits:?}");
         }
         let text = "the last 50 runs and those of the last 30 days";
         assert_eq!(DEFAULT_LIMITS.to_string(), text);
@@ -238,8 +285,74 @@ mod tests {
         runs[2].ended = None;
         runs[3].ended = None;
         let limits = |runs| [KeepCount::Last(runs), KeepCount::Last(0)];
-        assert_eq!(prunable(&runs, limits(0)), ["a", "b"], "one was killed long ago");
-        assert_eq!(prunable(&runs, limits(3)), ["a"], "an imported one is not counted");
+        let found = prunable(&runs, limits(0));
+        assert_eq!((&found.ids[..], found.unended), (&["a".to_owned()][..], 2));
+        let found = prunable(&runs, limits(3));
+        assert_eq!((&found.ids[..], found.unended), (&["a".to_owned()][..], 0), "not counted");
+    }
+
+    /// A store of two runs that have ended.
+    fn store_of_two() -> (tempfile::TempDir, Store) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&folder.path().join("store.db")).unwrap();
+        let word = || "word".to_owned();
+        let worker = WorkerProgram { hash: word(), link: word(), libc: word(), catalog: word() };
+        let tool = Tool { version: word(), commit: None, rustc: None, worker };
+        let settings = Settings {
+            seed: 1,
+            profile: word(),
+            precision_pct: None,
+            nominal: 0.95,
+            budget_s: None,
+            study: None,
+            predictions: Vec::new(),
+        };
+        for id in ["a", "b"] {
+            let at = || "2026-11-21T08:15:00Z".to_owned();
+            let header = RunHeader {
+                id: id.to_owned(),
+                started_at: at(),
+                label: None,
+                command: Vec::new(),
+                tool: tool.clone(),
+                settings: settings.clone(),
+            };
+            store.begin(&header).unwrap();
+            let planned = Entry::Planned { rows: Vec::new(), timers: Vec::new() };
+            store.append(id, &planned).unwrap();
+            store.append(id, &Entry::Ended { at: at(), complete: true }).unwrap();
+        }
+        (folder, store)
+    }
+
+    fn both() -> PrunableRuns {
+        PrunableRuns { ids: ["a", "b"].map(str::to_owned).into(), unended: 0 }
+    }
+
+    #[test]
+    fn a_run_that_another_process_has_pruned_or_deleted_is_no_failure() {
+        let (_folder, mut store) = store_of_two();
+        let first = PrunableRuns { ids: vec!["a".to_owned()], unended: 0 };
+        assert_eq!(prune_listed(&mut store, first, 4).unwrap().count, 1);
+        // Both were listed before.
+        let second = prune_listed(&mut store, both(), 4).unwrap();
+        assert_eq!((second.count, second.failures), (1, Vec::new()));
+        store.delete("b").unwrap();
+        let third = prune_listed(&mut store, both(), 4).unwrap();
+        assert_eq!((third.count, third.failures), (0, Vec::new()));
+    }
+
+    #[test]
+    fn a_locked_store_is_tried_once() {
+        let (folder, mut store) = store_of_two();
+        let other = Connection::open(folder.path().join("store.db")).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let pruned = store.without_waiting(|store| prune_listed(store, both(), 4));
+        let PrunedRuns { count, failures, locked, .. } = pruned.unwrap().unwrap();
+        assert_eq!((count, failures), (0, Vec::new()));
+        assert!(locked.unwrap().to_string().contains("cannot prune run a in"), "the oldest");
+        drop(other);
+        assert_eq!(prune_listed(&mut store, both(), 4).unwrap().count, 2);
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub struct KeptRun {
     pub pruned_at: Option<String>,
 }
 
-/// The record of the run that `name` means: an id, the beginning of one, `last`, `last~1`.
+/// The record of the run that `name` means: an id, the beginning of one, `last`, `last~1`, `@LABEL`.
 pub(crate) fn record(store: &Store, name: &str, samples: bool) -> anyhow::Result<Record> {
     load(store, &store.find(name)?, samples)
 }
@@ -43,6 +43,17 @@ pub(crate) fn assembled(store: &Store, id: &str, samples: bool) -> anyhow::Resul
             })
         }
         StoredRun::Imported(record) => Ok(KeptRun { record: *record, pruned_at: None }),
+    }
+}
+
+/// The record of the run with exactly this id as far as its figures go: without what is computed of
+/// several rows (curves, crossings, comparisons), which takes longer than all the rest.
+pub(crate) fn estimates(store: &Store, id: &str) -> anyhow::Result<Record> {
+    match store.load(id)? {
+        StoredRun::Journal(entries) => {
+            Assembler::read(&entries).estimates(false).with_context(|| never_began(id))
+        }
+        StoredRun::Imported(record) => Ok(*record),
     }
 }
 
@@ -79,10 +90,12 @@ impl RecordReader {
     }
 
     /// The run of that name: `-` is standard input; a name with a slash or ending in `.json` is a
-    /// file; anything else is looked up in the store, with its raw samples on request.
+    /// file, except a label; anything else is looked up in the store, with its raw samples on
+    /// request.
     pub(crate) fn read(&mut self, name: &str, samples: bool) -> anyhow::Result<KeptRun> {
         let act = self.act;
-        let is_file = name == "-" || name.contains('/') || name.ends_with(".json");
+        let has_file_name = name.contains('/') || name.ends_with(".json");
+        let is_file = name == "-" || (has_file_name && !name.starts_with('@'));
         if is_file {
             if name == "-" && std::mem::replace(&mut self.stdin_read, true) {
                 let text = "`-` is named twice: standard input holds one record";

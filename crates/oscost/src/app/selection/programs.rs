@@ -1,6 +1,7 @@
 //! Programs to measure: those that come with oscost, a file of the user's own, and the commands
 //! behind `--`.
 
+use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,8 +16,9 @@ use oscost_model::target::Host;
 use super::named_files::read_workload;
 use crate::app::error::UsageError;
 use crate::estimate::comparison::verdict::min_pairs_for_discovery;
+use crate::files::input_copy::InputCopy;
 use crate::files::input_file;
-use crate::files::user_folder::cache_folder;
+use crate::files::user_folder::program_folder;
 use crate::plan::SkippedRow;
 use crate::run::TrialBudget;
 use crate::treatments::command_line::split;
@@ -30,6 +32,8 @@ const MAX_TURNS: usize = 32;
 const MAX_SAMPLED: usize = 8;
 /// Pairs that may be lost.
 const SPARE_PAIRS: u32 = 2;
+/// What is read from a pipe is kept in memory; a larger input is that of a file.
+const MAX_PIPED_MIB: u64 = 64;
 
 /// The time for trials beyond the minimum number, as for the price list.
 const TRIAL_TIME: Duration = Duration::from_secs(60);
@@ -51,7 +55,7 @@ pub struct ProgramRequest {
     pub prepare: Vec<String>,
     /// What is run after each trial of a command, each a command line.
     pub cleanup: Vec<String>,
-    /// The file that is the standard input of commands.
+    /// The file that is the standard input of commands; `-` for that of this process.
     pub input: Option<String>,
     /// Whether a command may fail.
     pub ignore_failure: bool,
@@ -118,13 +122,16 @@ pub(crate) struct Programs {
     commands: Vec<String>,
     /// Their parameters with a random value in each round.
     sampled: Vec<SampledParameter>,
+    /// Their standard input, if it was read from a pipe: it exists as long as this.
+    piped_input: Option<InputCopy>,
 }
 
 impl Programs {
     /// The programs that come with oscost.
     pub(crate) fn bundled() -> Self {
         let specs = workloads::all().to_vec();
-        Self { specs, own: Vec::new(), commands: Vec::new(), sampled: Vec::new() }
+        let (own, commands, sampled) = (Vec::new(), Vec::new(), Vec::new());
+        Self { specs, own, commands, sampled, piped_input: None }
     }
 
     /// The programs that come with oscost, and those of a request.
@@ -147,13 +154,18 @@ impl Programs {
         }
         let (before, after) =
             (words("--prepare", &request.prepare)?, words("--cleanup", &request.cleanup)?);
+        programs.piped_input = request.input.as_deref().map(piped_input).transpose()?.flatten();
+        let input = match &programs.piped_input {
+            Some(copy) => Some(copy.path()),
+            None => request.input.as_deref().map(input_path).transpose()?,
+        };
         for command in commands {
             let spec = workloads::of_command(&command, &request.parameters);
             let spec = spec.map_err(|why| error("measure this command", why.to_string()))?;
             let spec = Spec {
                 before: before.clone(),
                 after: after.clone(),
-                input: request.input.as_deref().map(input_path).transpose()?,
+                input: input.clone(),
                 ignores_status: request.ignore_failure,
                 ..spec
             };
@@ -377,15 +389,45 @@ impl CommandTrials {
     }
 }
 
+fn input_error(path: &str, why: &str) -> UsageError {
+    UsageError(format!("cannot read the standard input {path}: {why}"))
+}
+
+/// What a descriptor that the user handed over gives (`-`, `/dev/stdin`, `/dev/fd/63` of
+/// `<(command)` in a shell): a trial could read it once, and other processes not at all. `None` for
+/// other files.
+fn piped_input(path: &str) -> Result<Option<InputCopy>, UsageError> {
+    let source = Path::new(if path == "-" { input_file::STDIN } else { path });
+    if !input_file::is_descriptor(source) {
+        return Ok(None);
+    }
+    let file = input_file::open(source).map_err(|why| input_error(path, &why.to_string()))?;
+    if file.is_terminal() {
+        let why = "it is a terminal\n  hint: name a file, or connect a pipe (`... | oscost ...`)";
+        return Err(input_error(path, why));
+    }
+    match InputCopy::of(file, MAX_PIPED_MIB << 20) {
+        Ok(copy) => Ok(Some(copy)),
+        Err(why) if why.kind() == ErrorKind::FileTooLarge => {
+            let why = format!(
+                "it gives more than {MAX_PIPED_MIB} MiB\n  hint: copy what it gives to a file, and \
+                 name that"
+            );
+            Err(input_error(path, &why))
+        }
+        Err(why) => Err(input_error(path, &why.to_string())),
+    }
+}
+
 /// The absolute path of a file that can be read in each trial. A path with a parameter is that of
 /// several files, which the trials open.
 fn input_path(path: &str) -> anyhow::Result<String> {
-    let error = |why: String| UsageError(format!("cannot read the standard input {path}: {why}"));
+    let error = |why: String| input_error(path, &why);
     if !path.contains('{') {
         let facts = std::fs::metadata(path).map_err(|why| error(why.to_string()))?;
         if !facts.is_file() {
             let why = "it is no file, and cannot be read again in each trial\n  hint: copy what it \
-                       gives to a file, and name that";
+                       gives to a file, and name that; a pipe is read by `--stdin - <PIPE`";
             return Err(error(why.to_owned()).into());
         }
         input_file::open(Path::new(path)).map_err(|why| error(why.to_string()))?;
@@ -405,7 +447,7 @@ fn environment(host: &Host, quick: bool) -> RunEnvironment {
         cpus: std::thread::available_parallelism().map_or(1, Into::into),
         start_folder: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
         // Without HOME nothing can have been prepared; the missing preparation is then reported.
-        cache: cache_folder().unwrap_or_else(|| PathBuf::from("/var/cache/oscost")),
+        cache: program_folder().unwrap_or_else(|| PathBuf::from("/var/cache/oscost")),
         quick,
         skip_checks: false,
     }

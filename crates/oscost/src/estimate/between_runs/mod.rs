@@ -16,9 +16,9 @@ use oscost_stats::interval::Nominal;
 use oscost_stats::levels::two_levels;
 use oscost_stats::order;
 
-use super::core_rate::{cycle_variation, known_cycles, rate_movement, rated_run};
 pub(in crate::estimate) use self::class_variation::prior;
 pub use self::system_runs::SystemRuns;
+use super::core_rate::{cycle_variation, known_cycles, rate_movement, rated_run};
 
 /// The quantile of a normal distribution beyond which one of three values lies in 5 of 100 cases:
 /// there are three reference cases.

@@ -19,10 +19,11 @@ use oscost_model::unit::Unit;
 use oscost_model::worker::Sample;
 
 use super::exact_counts::{CountSide, compare_counts};
+use super::margins;
 use super::pairs::{Pair, round_of, span_s};
 use super::programs::{self, MetricPairs, metric_pairs};
 use super::rows::{IndexedRow, PRIMARY, has_flag, is_cost, is_count};
-use super::verdict::{self, EffectEstimate, Judgement, MIN_EFFECT, PairRule, Verdict, verdicts};
+use super::verdict::{self, EffectEstimate, Judgement, PairRule, Verdict, verdicts};
 use super::work::{WorkPair, decompose, judge_work, work_effect};
 use crate::estimate::core_rate;
 use crate::estimate::counters::row::EvaluatedCounting;
@@ -312,7 +313,7 @@ impl<'a> InterleavedRun<'a> {
     fn rule(self, row: &RowState) -> PairRule {
         let batch_ns = row.plan.as_ref().map(|plan| plan.batch_ns).filter(|&ns| ns > 0.0);
         let step_ns = self.clock.ns(self.clock.quantum_ticks);
-        let margin = batch_ns.map_or(MIN_EFFECT, |ns| (2.0 * step_ns / ns).max(MIN_EFFECT));
+        let margin = margins::of_batches(batch_ns.map(|ns| step_ns / ns));
         PairRule { margin: margin.ln_1p(), ..PairRule::default() }
     }
 

@@ -8,6 +8,7 @@ mod alternating_runs;
 mod comparability;
 mod exact_counts;
 pub mod interleaved_run;
+mod margins;
 mod pairs;
 pub mod programs;
 mod rows;

@@ -8,11 +8,10 @@ use oscost_model::journal::Pairing;
 use oscost_model::program::{CPU, MetricValue, REAL, Trial, Workload};
 use oscost_model::unit::Unit;
 
+use super::margins;
 use super::pairs::{Pair, round_of};
 use super::rows::is_cost;
-use super::verdict::{
-    EffectEstimate, Judgement, MIN_EFFECT, PairRule, Verdict, interleaved_effect, verdicts,
-};
+use super::verdict::{EffectEstimate, Judgement, PairRule, Verdict, interleaved_effect, verdicts};
 use crate::estimate::rows::row_state::RowState;
 use crate::estimate::rows::trials::{CountedTrial, counted_trials};
 
@@ -21,11 +20,6 @@ use crate::estimate::rows::trials::{CountedTrial, counted_trials};
 const BUSY_SHARE: f64 = 0.8;
 /// The same if it was preempted more often than it waited.
 const PREEMPTED_SHARE: f64 = 0.05;
-
-/// The smallest differences of a command that are worth reporting.
-const MIN_CPU_EFFECT: f64 = 0.003;
-/// Wall time also has the waits, and what others do to them.
-const MIN_REAL_EFFECT: f64 = 0.005;
 
 /// A metric in pairs of trials.
 pub(super) struct MetricPairs {
@@ -68,17 +62,7 @@ const MAX_BLOCKS: usize = 20;
 pub(super) fn rule(workload: &Workload, metric: &str, looks: u32) -> PairRule {
     let max_blocks =
         if workload.time.is_some() { MAX_BLOCKS } else { PairRule::default().max_blocks };
-    PairRule { margin: margin(workload, metric).ln_1p(), looks, max_blocks }
-}
-
-/// The smallest difference of a metric that is worth reporting, as a share.
-fn margin(workload: &Workload, metric: &str) -> f64 {
-    match metric {
-        _ if workload.time.is_none() => MIN_EFFECT,
-        CPU => MIN_CPU_EFFECT,
-        REAL => MIN_REAL_EFFECT,
-        _ => MIN_EFFECT,
-    }
+    PairRule { margin: margins::of_metric(metric).ln_1p(), looks, max_blocks }
 }
 
 /// The trials of two programs so far.
@@ -241,13 +225,5 @@ mod tests {
         let ten = rounds(102_000).into_iter().take(10).collect();
         assert_eq!(have_differences(&[against(&ten)], 1), [true]);
         assert_eq!(have_differences(&[against(&ten)], 100), [false], "one among many needs more");
-    }
-
-    #[test]
-    fn margins_are_those_of_the_metric() {
-        let of = |metric| margin(&command(), metric);
-        assert_eq!([of(CPU), of(REAL), of("speed")], [0.003, 0.005, 0.01]);
-        let file = Workload { time: None, ..command() };
-        assert_eq!([margin(&file, REAL), margin(&file, "user")], [0.01, 0.01]);
     }
 }

@@ -5,10 +5,11 @@ use oscost_model::record::{AddedCost, Comparison, Decomposition, Record, Row};
 use super::comparability::modes_differ_by_cost_alone;
 use super::exact_counts::{CountSide, compare_counts};
 use super::interleaved_run::SECONDARY;
+use super::margins;
 use super::rows::{RunRow, calls_differ};
 use oscost_stats::interval::Interval;
 
-use super::verdict::{EffectEstimate, Judgement, MIN_EFFECT, verdicts};
+use super::verdict::{EffectEstimate, Judgement, verdicts};
 
 /// The result of a comparison of runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -187,12 +188,32 @@ fn judgements(pairs: &[JudgedPair<'_>]) -> Vec<Judgement> {
     pairs.iter().filter_map(next).collect()
 }
 
-/// The smallest effect worth reporting, as a share: 1 %, or two steps of the clock in a batch.
+/// The smallest effect worth reporting, as a share: that of a program's metric; of a benchmark 1 %,
+/// or two steps of the clock in a batch.
 pub(super) fn margin(found: RunRow<'_>) -> f64 {
+    if let Some(metric) = &found.row.primary_metric {
+        return margins::of_metric(metric);
+    }
     let clock = found.machine().and_then(|machine| machine.clock.as_ref());
     let batch_ns = found.row.disturbed.plan.as_ref().map(|plan| plan.batch_ns);
-    let of_batch = clock
-        .zip(batch_ns.filter(|&ns| ns > 0.0))
-        .map(|(clock, batch_ns)| 2.0 * clock.q_ns / batch_ns);
-    of_batch.unwrap_or(0.0).max(MIN_EFFECT)
+    let of_batch =
+        clock.zip(batch_ns.filter(|&ns| ns > 0.0)).map(|(clock, batch_ns)| clock.q_ns / batch_ns);
+    margins::of_batches(of_batch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_figure_of_a_program_has_the_margin_of_its_metric() {
+        let text = include_str!("../../../tests/store/run-1.json");
+        let run: Record = serde_json::from_str(text).unwrap();
+        let margin_of = |metric: Option<&str>| {
+            let row = Row { primary_metric: metric.map(str::to_owned), ..run.results[0].clone() };
+            margin(RunRow { run: &run, row: &row, index: 0 })
+        };
+        assert!(margin_of(None) >= 0.01);
+        assert_eq!([Some("real"), Some("cpu"), Some("speed")].map(margin_of), [0.005, 0.003, 0.01]);
+    }
 }

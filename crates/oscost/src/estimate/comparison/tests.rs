@@ -208,7 +208,10 @@ fn a_row_that_follows_the_core_is_judged_in_cycles_and_its_time_stands_beside() 
         let row = &compared.results[in_cycles.new as usize];
         assert!((row.metrics["core-cycles"].estimate.median / cycles - 1.0).abs() < 0.01);
         let notes = &compared.notes;
-        assert!(notes.iter().any(|it| it.starts_with("1 row follows the core's rate")), "{notes:?}");
+        assert!(
+            notes.iter().any(|it| it.starts_with("1 row follows the core's rate")),
+            "{notes:?}"
+        );
         [time.verdict.clone(), in_cycles.verdict.clone()]
     };
     assert_eq!(judged(600.0), ["inconclusive", "inconclusive"]);

@@ -14,9 +14,6 @@ use oscost_stats::comparison::{
 use oscost_stats::interval::{Interval, Nominal, median_hs};
 use oscost_stats::{order, robust};
 
-/// A smaller effect is not worth reporting, however certain it is.
-pub(super) const MIN_EFFECT: f64 = 0.01;
-
 /// The minimum number of pairs for an interval.
 pub const MIN_PAIRS: usize = 6;
 

@@ -12,13 +12,12 @@ use oscost_model::record::{
 use oscost_model::unit::{Better, Unit};
 use oscost_stats::interval::Interval;
 
+use super::margins::MIN_WORK_EFFECT;
 use super::rows::RunRow;
 use super::verdict::{EffectEstimate, Judgement, MIN_PAIRS, detectable_beyond, verdicts};
 use crate::estimate::counters::decomposition::{TimedChange, decomposition};
 use crate::estimate::counters::term::{Matching, Sides, Term, median_of};
 
-/// A smaller change of work is not worth reporting, however certain it is.
-const MIN_WORK_EFFECT: f64 = 0.001;
 /// Work within this factor of each other is equivalent.
 const EQUIVALENT_WORK: f64 = 1.003;
 

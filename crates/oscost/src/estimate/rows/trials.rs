@@ -84,7 +84,7 @@ pub(in crate::estimate) fn row(
     if state.not_counted.is_some() {
         flags.push("CALLS_UNCOUNTED".to_owned());
     }
-    if workload.time.is_some() && trials.iter().any(|trial| is_split_by_ticks(trial)) {
+    if workload.time.is_some() && are_split_by_ticks(&trials) {
         flags.push("TICK_SPLIT".to_owned());
     }
     if lost > 0 && state.given_up.is_none() {
@@ -131,11 +131,50 @@ pub(in crate::estimate) fn row(
     }
 }
 
-/// Whether the clock tick divided the CPU time of a trial: no tick was in one of the two modes, so
-/// that the other has all of the time.
-fn is_split_by_ticks(trial: &Trial) -> bool {
-    let TreeUsage { user_ns, system_ns, .. } = trial.usage;
-    (user_ns == 0) != (system_ns == 0)
+/// In a trial of more clock ticks, one of them moves less than a twentieth of the CPU time from one
+/// mode to the other.
+const FEW_TICKS: u32 = 20;
+/// The shortest clock tick of Linux (CONFIG_HZ_1000).
+const SHORTEST_TICK_NS: f64 = 1e6;
+/// The resolution of the times of both modes, which are kept in microseconds.
+const USAGE_STEP_NS: f64 = 1e3;
+
+/// Whether the clock tick divided the CPU time of trials into that of both modes. The kernel counts
+/// in which mode its ticks find a process, and divides the exact sum in that ratio: without a tick
+/// in one of the modes, the other one has all of the time; otherwise each has a whole number of
+/// ticks. A program whose modes have the same ratio in each trial may have it by itself.
+fn are_split_by_ticks(trials: &[&Trial]) -> bool {
+    let is_of_one_mode =
+        |trial: &&Trial| (trial.usage.user_ns == 0) != (trial.usage.system_ns == 0);
+    if trials.iter().any(is_of_one_mode) {
+        return true;
+    }
+    let of_ticks: Vec<TickRatio> =
+        trials.iter().filter_map(|trial| tick_ratio(trial.usage)).collect();
+    let differ = of_ticks.iter().any(|ratio| *ratio != of_ticks[0]);
+    differ && 2 * of_ticks.len() > trials.len()
+}
+
+/// The part of user mode in CPU time, in clock ticks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct TickRatio {
+    user: u32,
+    all: u32,
+}
+
+/// The ratio of a few ticks that explains how CPU time is divided, in lowest terms, if there is
+/// one.
+fn tick_ratio(usage: TreeUsage) -> Option<TickRatio> {
+    let cpu_ns = usage.cpu_ns() as f64;
+    let share = usage.user_ns as f64 / cpu_ns.max(1.0);
+    let resolution = 2.0 * USAGE_STEP_NS / cpu_ns.max(1.0);
+    let most = ((cpu_ns / SHORTEST_TICK_NS) as u32).saturating_add(1).min(FEW_TICKS);
+    let ratio = |all: u32| {
+        let user = (share * f64::from(all)).round();
+        let explains = (share - user / f64::from(all)).abs() <= resolution;
+        explains.then_some(TickRatio { user: user as u32, all })
+    };
+    (2..=most).find_map(ratio)
 }
 
 /// The calls of one run; they are not verified, since a program has no definition.
@@ -184,5 +223,46 @@ fn repetition(counted: &CountedTrial<'_>, workload: &Workload) -> Repetition {
         reason,
         samples: None,
         parameters: trial.map(|it| it.parameters.clone()).filter(|it| !it.is_empty()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trials(of: &[[u64; 2]]) -> Vec<Trial> {
+        let trial = |&[user_us, system_us]: &[u64; 2]| {
+            let (user_ns, system_ns) = (1_000 * user_us, 1_000 * system_us);
+            let usage = TreeUsage { user_ns, system_ns, ..TreeUsage::default() };
+            Trial { usage, ..Trial::default() }
+        };
+        of.iter().map(trial).collect()
+    }
+
+    fn is_flagged(of: &[[u64; 2]]) -> bool {
+        let all = trials(of);
+        are_split_by_ticks(&all.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn times_of_both_modes_that_are_whole_ticks_are_split_by_them() {
+        // Of 12.0 ms three ticks, of 15.9 ms four: 250 a second.
+        assert!(is_flagged(&[[8_003, 4_001], [4_002, 8_005], [11_925, 3_975]]));
+        // In one trial no tick was in the kernel.
+        assert!(is_flagged(&[[8_123, 3_456], [9_000, 0], [7_777, 3_210]]));
+        // Exactly accounted times.
+        assert!(!is_flagged(&[[8_123, 3_456], [8_311, 3_402], [7_777, 3_210]]));
+        // Two thirds each time: that of the program.
+        assert!(!is_flagged(&[[8_000, 4_000], [8_200, 4_100], [8_100, 4_050]]));
+        // One of three by chance.
+        assert!(!is_flagged(&[[8_000, 4_000], [8_311, 3_402], [7_777, 3_210]]));
+        assert!(!is_flagged(&[]) && !is_flagged(&[[0, 0]]));
+    }
+
+    #[test]
+    fn many_ticks_divide_well_enough() {
+        // 120 of 240 ticks and the like: a tick is less than a hundredth.
+        let trials = [[500_213, 459_787], [504_211, 455_789], [496_215, 463_785]];
+        assert!(!is_flagged(&trials));
     }
 }

@@ -39,6 +39,7 @@ impl<'a> VmSession<'a> {
                 pipes.kill();
                 let what = match error {
                     HostError::SupervisorEnded(how) => format!("the emulator {how}"),
+                    HostError::TimedOut(timeout) => format!("no answer within {timeout:?}"),
                     error => error.to_string(),
                 };
                 let why = files.explain(&format!("{what}: {}", files.emulator_stderr()));

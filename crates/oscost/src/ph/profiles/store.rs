@@ -1,5 +1,6 @@
 //! The directory of profiles: one file per executable, always complete.
 
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -8,7 +9,8 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::files::lock::{FileLock, LockError};
-use crate::files::user_folder::{create_private, give_to_owner_of};
+use crate::files::open_folder::OpenFolder;
+use crate::files::user_folder::create_private;
 use crate::ph::executable_path::is_gone;
 use crate::ph::profiles::profile::{Key, Profile};
 use crate::ph::profiles::profile_file::{self, MAX_FILE_BYTES, MAX_PROFILES, Refusal};
@@ -233,21 +235,23 @@ fn read(path: &Path, key: Key) -> Result<Profile, Refusal> {
 
 /// Writes under a temporary name and renames, so that a full disk or a kill keeps the old file.
 fn save(folder: &Path, profile: &Profile) -> Result<(), StoreError> {
-    let name = name_of(profile.key);
-    let temporary = folder.join(format!(".{name}.{}{TEMPORARY_SUFFIX}", std::process::id()));
-    let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary);
-    let written = opened.and_then(|mut file| {
-        give_to_owner_of(folder, &file)?;
-        file.write_all(profile_file::write(profile).as_bytes())?;
-        file.sync_all()
+    let name = OsString::from(name_of(profile.key));
+    let mut temporary = OsString::from(".");
+    temporary.push(&name);
+    temporary.push(format!(".{}{TEMPORARY_SUFFIX}", std::process::id()));
+    let saved = OpenFolder::open(folder).and_then(|open| {
+        let written = open.create_file(&temporary).and_then(|mut file| {
+            file.write_all(profile_file::write(profile).as_bytes())?;
+            file.sync_all()
+        });
+        let renamed = written.and_then(|()| open.rename(&temporary, &name));
+        if renamed.is_err() {
+            // The error of writing is reported, not one of this.
+            let _ = open.remove(&temporary);
+        }
+        renamed
     });
-    let path = folder.join(name);
-    let renamed = written.and_then(|()| fs::rename(&temporary, &path));
-    if renamed.is_err() {
-        // The error of writing is reported, not one of this.
-        let _ = fs::remove_file(&temporary);
-    }
-    renamed.map_err(|error| failed("write", &path, error))
+    saved.map_err(|error| failed("write", &folder.join(name), error))
 }
 
 /// Creates the directory, readable by its owner only: profiles reveal the behaviour of programs.

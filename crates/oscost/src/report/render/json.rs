@@ -15,7 +15,14 @@ pub fn value(value: &serde_json::Value) -> Result<String, serde_json::Error> {
 
 /// The JSON Schema of a record as it is written: every key is present, and null if unknown.
 pub fn schema() -> Result<String, serde_json::Error> {
-    let settings = SchemaSettings::draft2020_12().for_serialize();
-    let schema = settings.into_generator().into_root_schema_for::<Record>();
-    serde_json::to_string_pretty(&schema).map(|text| text + "\n")
+    serde_json::to_string_pretty(&record_schema()).map(|text| text + "\n")
+}
+
+/// The same as a value, to look keys up in it.
+pub fn schema_value() -> serde_json::Value {
+    record_schema().to_value()
+}
+
+fn record_schema() -> schemars::Schema {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<Record>()
 }

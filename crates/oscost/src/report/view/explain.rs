@@ -175,8 +175,9 @@ fn figure(last: &PreviousFigure) -> Vec<String> {
     let flags: Vec<&str> = row.flags.iter().map(String::as_str).filter(is_remarkable).collect();
     let multiples = row.multiples.iter().filter(|(base, _)| **base != row.case);
     let multiples = multiples.map(|(base, ratio)| format!("{} times {base}", times(*ratio)));
-    let counted = counters::sentence(row).unwrap_or_default();
-    let others = multiples.chain([charged(row).join(", "), counted, flags.join(", ")]);
+    let [counted, misses] =
+        [counters::sentence(row), counters::misses(row)].map(Option::unwrap_or_default);
+    let others = multiples.chain([charged(row).join(", "), counted, misses, flags.join(", ")]);
     let others = others.filter(|text| !text.is_empty());
     [format!("last figure: {text}")].into_iter().chain(others).collect()
 }
@@ -225,6 +226,8 @@ fn numbered(number: &str, noun: &str) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
+    use oscost_model::record::{Metric, Record, RowCounters};
+
     use super::*;
     use crate::report::view::document::View;
 
@@ -251,6 +254,53 @@ mod tests {
         assert!(entries(&odd).ends_with("; 2 faults"));
         let both = CallCount { peer: count(&[("read", 23)]).own, ..count(&[("write", 23)]) };
         assert!(entries(&both).starts_with("1 kernel entry per op: write; the peer makes: read; "));
+    }
+
+    /// A row with these metrics, which three workers counted.
+    fn counted_row(metrics: &[(&str, Unit, f64)]) -> Row {
+        let text = include_str!("../../../tests/store/run-1.json");
+        let record: Record = serde_json::from_str(text).unwrap();
+        let mut row = record.results.into_iter().find(|row| row.estimate.is_some()).unwrap();
+        for &(name, unit, median) in metrics {
+            let mut estimate = row.estimate.clone().unwrap();
+            estimate.median = median;
+            row.metrics.insert(name.to_owned(), Metric { unit, better: unit.better(), estimate });
+        }
+        row.counters = Some(RowCounters {
+            workers: 3,
+            read_by: Some("read".to_owned()),
+            kernel: true,
+            inherited: false,
+            insn_sd_pct: Some(0.01),
+            repeats: Some(true),
+            counted_time_ratio: Some(1.02),
+            running_ns: None,
+            waiting_ns: None,
+            void: Vec::new(),
+            repetitions: Vec::new(),
+        });
+        row
+    }
+
+    #[test]
+    fn a_last_figure_has_its_counted_events() {
+        let row = counted_row(&[
+            ("insn", Unit::InstructionsPerOp, 305.0),
+            ("insn_user", Unit::InstructionsPerOp, 12.0),
+            ("insn_kernel", Unit::InstructionsPerOp, 293.0),
+            ("cpi", Unit::CyclesPerInstruction, 1.41),
+            ("ghz", Unit::Gigahertz, 2.6),
+            ("branch_misses", Unit::TimesPerOp, 0.25),
+            ("l1d_misses", Unit::TimesPerOp, 3.0),
+        ]);
+        let started = "2026-11-21T08:15:00Z".to_owned();
+        let lines = figure(&PreviousFigure { row, started, quiet: None, other_kernel: None });
+        let counted = "305.0 instructions (12.00 in user mode, 293.0 in the kernel), which repeat \
+                       within 0.01 %, 1.41 cycles per instruction, 2.60 GHz, 1.02 times the timed \
+                       figure if counted";
+        assert!(lines.iter().any(|line| line == counted), "{lines:?}");
+        let misses = "counted per op: 0.25 branch-misses, 3.00 L1-dcache-load-misses";
+        assert!(lines.iter().any(|line| line == misses), "{lines:?}");
     }
 
     #[test]

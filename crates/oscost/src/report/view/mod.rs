@@ -13,4 +13,6 @@ pub mod page;
 pub mod ph;
 pub mod run;
 pub mod sections;
+pub mod self_check;
 pub mod study;
+pub mod words;

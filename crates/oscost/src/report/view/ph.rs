@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::report::text::plain;
+use crate::report::text::{plain, plural};
 use crate::report::view::document::{
     Block, Cell, Column, Fact, Item, Section, Table, TableRow, View,
 };
@@ -175,7 +175,8 @@ fn pair_section(pairs: Option<&[Neighbours]>, kind: &str) -> Option<Section> {
         ..Table::default()
     };
     let count: usize = pairs.iter().map(|pair| pair.positions.len()).sum();
-    Some(Section::of(format!("{count} pairs {kind}"), [Block::Table(table)]))
+    let pairs = plural(count as u64, "pair");
+    Some(Section::of(format!("{pairs} {kind}"), [Block::Table(table)]))
 }
 
 /// An anomaly: a pair of calls that the profile does not contain.

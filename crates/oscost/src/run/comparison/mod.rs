@@ -12,4 +12,4 @@ mod pair_rounds;
 mod plan;
 
 pub(super) use plan::MIN_PAIR_SPAN;
-pub use plan::{ComparisonPlan, PairCount};
+pub use plan::{ComparisonPlan, PairCount, RoundLimit};

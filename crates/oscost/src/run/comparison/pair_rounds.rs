@@ -9,16 +9,13 @@ use oscost_model::worker::WorkerSpec;
 
 use super::arms::SetWithPlan;
 use super::batch_plan::shared_plan;
-use super::plan::{ComparisonPlan, MIN_PAIR_SPAN, PairCount, PlannedArms};
+use super::plan::{CONTROL_ARMS, ComparisonPlan, MIN_PAIR_SPAN, PairCount, PlannedSet};
 use crate::plan::ComparisonSet;
 use crate::run::error::RunError;
 use crate::run::jobs::job::JobFailure;
 use crate::run::jobs::workers::Measurement;
 use crate::run::request::TrialBudget;
 use crate::run::state::Run;
-
-/// A control has two arms.
-const CONTROL_ARMS: u8 = 2;
 
 impl Run<'_> {
     /// Measures a comparison, with the reference cases before and after.
@@ -142,10 +139,13 @@ impl Run<'_> {
         sets: Vec<SetWithPlan>,
         count: PairCount,
     ) -> Result<(), RunError> {
-        let arms = |planned: &SetWithPlan| planned.set.news.len() + 1;
-        let limit = count.time_limit(
-            sets.iter().map(|planned| PlannedArms { arms: arms(planned), plan: &planned.plan }),
-        );
+        let planned = sets.iter().map(|SetWithPlan { set, plan, .. }| PlannedSet {
+            design: set.design,
+            arms: 1 + set.news.len() as u32,
+            plan,
+            counting: self.counted_events.as_ref().map(|it| it.of_arm(plan, count.min)),
+        });
+        let limit = count.time_limit(&planned.collect::<Vec<_>>());
         let deadline = self.deadline;
         let limit = limit.map(|limit| Instant::now() + limit);
         self.deadline = deadline.into_iter().chain(limit).min();

@@ -10,8 +10,8 @@ const MIN_WORKERS: u32 = 3;
 /// ... and further ones while they take at most this part of the time of the timed workers, so that
 /// a run is hardly longer, or hardly less precise in the same time.
 const TIME_PART: u32 = 10;
-/// The rounds of a comparison in which both sides are counted: six pairs have an interval, and one
-/// may be lost.
+/// The rounds of a comparison, or the trials of compared programs, in which both sides are counted: six
+/// pairs have an interval, and one may be lost.
 const COMPARED_ROUNDS: u32 = 7;
 /// Groups of batches of a set, in batches of the length of the timed ones.
 const QUICK_GROUPS: u32 = 3;
@@ -78,6 +78,12 @@ impl CountedEvents {
         CountingPlan { batches, sets, inherits, read_by: self.read_by }
     }
 
+    /// The workers that count the events of an arm in so many rounds of a comparison.
+    pub(crate) fn of_arm(&self, plan: &BatchPlan, rounds: u32) -> PlannedCounting {
+        let workers = (0..rounds).filter(|&round| self.is_compared(round)).count() as u32;
+        PlannedCounting { workers, plan: self.plan(plan, 0, false) }
+    }
+
     /// Whether a row is counted after its timed worker of a round.
     pub(super) fn is_due(&self, counting: &RowCounting, round: u32) -> bool {
         counting.is_due(round, self.is_requested)
@@ -88,23 +94,38 @@ impl CountedEvents {
         round < COMPARED_ROUNDS || self.is_requested
     }
 
-    /// The events that are counted over a program's process tree after its trial of a round; none
-    /// if no trial is due. A counted trial takes as long as a timed one, which a quick run has no
-    /// time for.
+    /// The events that are counted over a program's process tree after a timed trial; none if none
+    /// are due after so many opportunities. A counted trial takes as long as a timed one, which a
+    /// quick run has no time for.
     pub(super) fn of_trial(
         &self,
         counting: &RowCounting,
-        round: u32,
+        opportunity: u32,
         is_one_of_pair: bool,
     ) -> Vec<CounterEvent> {
+        let is_compared = is_one_of_pair && opportunity < COMPARED_ROUNDS;
         let is_due = match is_one_of_pair {
-            true => round < COMPARED_ROUNDS,
-            false => counting.is_due(round, false),
+            true => is_compared,
+            false => counting.is_due(opportunity, false),
         };
         let is_due = is_due && !self.is_quick || self.is_requested;
-        let work = self.sets.first().cloned().unwrap_or_default();
-        if is_due && !counting.is_given_up() { work } else { Vec::new() }
+        if !is_due || counting.is_given_up() {
+            return Vec::new();
+        }
+        // The work of both sides is compared by as many pairs as have an interval; misses are not.
+        let worker = if is_compared { 0 } else { counting.workers() };
+        let inherits = true;
+        self.sets_of(worker, inherits).into_iter().next().unwrap_or_default()
     }
+}
+
+/// The workers of an arm that count its events.
+#[derive(Clone, Debug)]
+pub(crate) struct PlannedCounting {
+    /// How many.
+    pub(crate) workers: u32,
+    /// The plan of each; where events are inherited, it has one set only.
+    pub(crate) plan: CountingPlan,
 }
 
 /// A plan of shorter batches that take as long as so many groups of the given one.
@@ -237,6 +258,33 @@ mod tests {
     }
 
     #[test]
+    fn a_program_counts_the_work_and_on_request_the_others_in_turn() {
+        let counted = CountedEvents::new(&facts(true), false, false).unwrap();
+        let requested = CountedEvents { is_requested: true, ..counted.clone() };
+        let first = |counted: &CountedEvents, workers, round, is_one_of_pair| {
+            let counting = RowCounting { workers, ..RowCounting::default() };
+            counted.of_trial(&counting, round, is_one_of_pair).first().copied()
+        };
+        let (work, misses) = (CounterEvent::InstructionsUser, CounterEvent::BranchMisses);
+        assert_eq!(first(&counted, 2, 8, false), Some(work));
+        let of_workers: Vec<_> = (0..6).map(|it| first(&requested, it, it, false)).collect();
+        let stalled = CounterEvent::StalledCycles;
+        let expected = [work, work, misses, work, work, stalled].map(Some);
+        assert_eq!(of_workers, expected);
+        // As many pairs as have an interval have the work of both sides, whatever their rounds are.
+        for workers in 0..COMPARED_ROUNDS {
+            for round in [workers, 17 * (workers + 1)] {
+                assert_eq!(first(&requested, workers, round, true), Some(work));
+                assert_eq!(first(&counted, workers, round, true), Some(work));
+            }
+        }
+        assert_eq!(first(&requested, 8, 8, true), Some(CounterEvent::PageFaults));
+        assert_eq!(first(&counted, COMPARED_ROUNDS, 8, true), None);
+        let quick = CountedEvents { is_quick: true, ..counted };
+        assert_eq!(first(&quick, 0, 0, false), None);
+    }
+
+    #[test]
     fn three_workers_are_spread_over_a_quick_run_and_more_take_a_tenth_of_the_time() {
         // A counting worker takes a fifth of the time of a timed one.
         let mut counting = RowCounting::default();
@@ -278,6 +326,17 @@ mod tests {
         assert_eq!(of(plan(500, 1)), (125, 4));
         let shots = BatchPlan { mode: Mode::S, ..plan(1, 201) };
         assert_eq!(of(shots), (1, 25));
+    }
+
+    #[test]
+    fn an_arm_is_counted_in_seven_rounds_or_in_all_if_that_is_requested() {
+        let plan = crate::run::rows::test_pilot::pilot(Mode::B, 500);
+        let counted = CountedEvents::new(&facts(true), false, true).unwrap();
+        let workers = |counted: &CountedEvents| counted.of_arm(&plan, 8).workers;
+        assert_eq!(workers(&counted), COMPARED_ROUNDS);
+        assert_eq!(workers(&CountedEvents { is_requested: true, ..counted.clone() }), 8);
+        assert_eq!(counted.of_arm(&plan, 3).workers, 3);
+        assert_eq!(counted.of_arm(&plan, 8).plan.sets.len(), 2);
     }
 
     #[test]

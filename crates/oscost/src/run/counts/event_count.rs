@@ -126,11 +126,11 @@ impl Run<'_> {
     pub(crate) fn events_of_trial(
         &self,
         row: usize,
-        round: u32,
+        opportunity: u32,
         is_one_of_pair: bool,
     ) -> Vec<CounterEvent> {
         let Some(counted) = &self.counted_events else { return Vec::new() };
-        counted.of_trial(&self.rows[row].counting, round, is_one_of_pair)
+        counted.of_trial(&self.rows[row].counting, opportunity, is_one_of_pair)
     }
 
     /// Emits the counts of a program's process tree.

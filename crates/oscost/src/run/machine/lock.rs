@@ -13,13 +13,15 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 pub use oscost_model::machine_lock::LockHolder;
-use oscost_model::machine_lock::{HOLDER_NAMES, RETRY_INTERVAL, without_file};
+use oscost_model::machine_lock::{
+    HOLDER_NAMES, RETRY_INTERVAL, pause_before_next_try, without_file,
+};
 use oscost_model::protocol::{Event, LOCK_NAME, Order};
 
 use crate::hosts::{HostError, Interrupt, Session};
@@ -104,20 +106,23 @@ pub fn wait_for_release(
     interrupt: &Interrupt,
     limit: Option<Duration>,
 ) -> Result<(), HostError> {
-    let retry = held.end.is_none().then_some(RETRY_INTERVAL);
-    let timeout = match retry.into_iter().chain(limit).min() {
-        // Rounded up to the unit of poll(2), or the end of a wait would spin.
-        Some(time) => PollTimeout::try_from(time + Duration::from_millis(1)),
-        None => Ok(PollTimeout::NONE),
-    };
-    let timeout = timeout.unwrap_or(PollTimeout::MAX);
+    let tried_at = Instant::now();
+    let mut end = held.end.as_ref();
+    let retry = end.is_none().then_some(RETRY_INTERVAL);
+    let mut timeout = poll_timeout(retry.into_iter().chain(limit).min());
     loop {
         let mut fds = vec![PollFd::new(interrupt.as_fd(), PollFlags::POLLIN)];
-        fds.extend(held.end.as_ref().map(|end| PollFd::new(end.as_fd(), PollFlags::POLLIN)));
+        fds.extend(end.map(|end| PollFd::new(end.as_fd(), PollFlags::POLLIN)));
         match poll(&mut fds, timeout) {
             Ok(_) if fds[0].any().unwrap_or(false) => return Err(HostError::Interrupted),
-            // Nothing is ever sent: an event means that the holder has ended.
-            Ok(_) => return Ok(()),
+            // Nothing is ever sent: an event means that the holder has ended the connection.
+            Ok(events) => {
+                let pause = pause_before_next_try(tried_at.elapsed());
+                if events == 0 || pause.is_zero() {
+                    return Ok(());
+                }
+                (end, timeout) = (None, poll_timeout(Some(pause)));
+            }
             Err(Errno::EINTR) => {}
             Err(error) => {
                 let how = format!("that holds the machine cannot be waited for: {error}");
@@ -125,6 +130,15 @@ pub fn wait_for_release(
             }
         }
     }
+}
+
+fn poll_timeout(time: Option<Duration>) -> PollTimeout {
+    let timeout = match time {
+        // Rounded up to the unit of poll(2), or the end of a wait would spin.
+        Some(time) => PollTimeout::try_from(time + Duration::from_millis(1)),
+        None => Ok(PollTimeout::NONE),
+    };
+    timeout.unwrap_or(PollTimeout::MAX)
 }
 
 /// The id of the job in which a supervisor holds the lock of its machine.
@@ -214,6 +228,16 @@ mod tests {
         drop(first);
         waiting.join().unwrap().unwrap();
         parts.acquire(OtherPrograms::Respect).unwrap();
+    }
+
+    #[test]
+    fn a_holder_that_ends_each_connection_at_once_is_waited_for() {
+        let (end, other_end) = UnixStream::pair().unwrap();
+        drop(other_end);
+        let held = HeldLock { holder: LockHolder::UNKNOWN, end: Some(end) };
+        let interrupt = Interrupt::listen().unwrap();
+        wait_for_release(&held, &interrupt, None).unwrap();
+        wait_for_release(&held, &interrupt, Some(Duration::from_millis(1))).unwrap();
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde::de::value::{Error as UnknownValue, StrDeserializer};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,13 @@ impl Store {
     pub fn summarise(&mut self, id: &str, summary: &Summary) -> Result<(), StoreError> {
         summarise(&mut self.conn, id, summary)
             .map_err(|cause| self.error(format!("store the figures of run {id} in"), cause))
+    }
+
+    /// Stores the summaries of many runs in one transaction, replacing existing ones; runs that
+    /// were deleted meanwhile are left out.
+    pub fn summarise_all(&mut self, runs: &[SummarisedRun]) -> Result<(), StoreError> {
+        summarise_all(&mut self.conn, runs)
+            .map_err(|cause| self.error("store the figures of runs in".to_owned(), cause))
     }
 
     /// The ended runs without a summary by these rules, the oldest first.
@@ -100,24 +107,67 @@ fn delete_outdated(conn: &mut Connection, rules: u32) -> Result<(), Cause> {
 
 fn summarise(conn: &mut Connection, id: &str, summary: &Summary) -> Result<(), Cause> {
     let tx = transaction(conn)?;
-    let key = tx.query_row("SELECT key FROM run WHERE id = ?1", [id], |row| row.get::<_, i64>(0));
-    let run = match key {
-        Err(rusqlite::Error::QueryReturnedNoRows) => return Err(Cause::NoRun),
-        other => other?,
-    };
-    let mut before = 0;
-    for table in ["figure", "machine_state", "summary"] {
-        before += tx.execute(&format!("DELETE FROM {table} WHERE run = ?1"), [run])?;
+    let mut texts = TextTable::of(&tx)?;
+    match replace(&tx, &mut texts, id, summary)? {
+        Replaced::NoRun => return Err(Cause::NoRun),
+        Replaced::Nothing => {}
+        Replaced::Summary => delete_unused_texts(&tx)?,
     }
-    insert(&tx, run, summary)?;
-    if before > 0 {
-        delete_unused_texts(&tx)?;
-    }
+    drop(texts);
     Ok(tx.commit()?)
 }
 
-fn insert(tx: &Transaction<'_>, run: i64, summary: &Summary) -> Result<(), Cause> {
-    let mut texts = TextTable::of(tx)?;
+fn summarise_all(conn: &mut Connection, runs: &[SummarisedRun]) -> Result<(), Cause> {
+    let tx = transaction(conn)?;
+    let mut texts = TextTable::of(&tx)?;
+    let mut any_replaced = false;
+    for SummarisedRun { id, summary, .. } in runs {
+        any_replaced |= replace(&tx, &mut texts, id, summary)? == Replaced::Summary;
+    }
+    if any_replaced {
+        delete_unused_texts(&tx)?;
+    }
+    drop(texts);
+    Ok(tx.commit()?)
+}
+
+/// What a new summary of a run took the place of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Replaced {
+    /// Nothing: there is no such run, and the summary was not stored.
+    NoRun,
+    /// Nothing: the run had no summary.
+    Nothing,
+    /// Another summary.
+    Summary,
+}
+
+fn replace(
+    tx: &Transaction<'_>,
+    texts: &mut TextTable<'_>,
+    id: &str,
+    summary: &Summary,
+) -> Result<Replaced, Cause> {
+    let run = tx
+        .prepare_cached("SELECT key FROM run WHERE id = ?1")?
+        .query_row([id], |row| row.get::<_, i64>(0))
+        .optional()?;
+    let Some(run) = run else { return Ok(Replaced::NoRun) };
+    let mut before = 0;
+    for table in ["figure", "machine_state", "summary"] {
+        let sql = format!("DELETE FROM {table} WHERE run = ?1");
+        before += tx.prepare_cached(&sql)?.execute([run])?;
+    }
+    insert(tx, texts, run, summary)?;
+    Ok(if before > 0 { Replaced::Summary } else { Replaced::Nothing })
+}
+
+fn insert(
+    tx: &Transaction<'_>,
+    texts: &mut TextTable<'_>,
+    run: i64,
+    summary: &Summary,
+) -> Result<(), Cause> {
     let Summary {
         rules,
         tool,

@@ -18,7 +18,7 @@ use super::samples::{self, BadSamples, Rest, add_difference, difference, push};
 const VERSION: u8 = 1;
 
 /// Takes the batches out of sets and packs them.
-pub(super) fn take_and_pack(sets: &mut [CountedSet]) -> Vec<u8> {
+pub fn take_and_pack(sets: &mut [CountedSet]) -> Vec<u8> {
     let mut out = vec![VERSION];
     let mut all: Vec<Sample> = Vec::new();
     for set in sets {
@@ -42,7 +42,7 @@ pub(super) fn take_and_pack(sets: &mut [CountedSet]) -> Vec<u8> {
 }
 
 /// Puts packed batches back into their sets. Any bytes may be given.
-pub(super) fn unpack_into(sets: &mut [CountedSet], bytes: &[u8]) -> Result<(), BadSamples> {
+pub fn unpack_into(sets: &mut [CountedSet], bytes: &[u8]) -> Result<(), BadSamples> {
     let mut rest = Rest(bytes);
     let version = rest.byte()?;
     if version != VERSION {

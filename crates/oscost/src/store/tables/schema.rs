@@ -102,9 +102,14 @@ const SCHEMA: &str = "
     ) STRICT, WITHOUT ROWID;
 ";
 
-/// The version of the schema, raised whenever the schema or the meaning of stored data changes.
-/// There is no migration before the first release: a store of another version is refused.
-pub(in crate::store) const VERSION: i64 = 6;
+/// The version of the schema, raised whenever the schema or the meaning of stored data changes. A
+/// store is only opened by a program that knows all that it may have: version 7 has runs without
+/// raw batches.
+pub(in crate::store) const VERSION: i64 = 7;
+
+/// The oldest version that is read. Such a store keeps its version, and is open to programs of that
+/// time, until something is written that they do not know.
+const OLDEST_VERSION: i64 = 6;
 
 /// Creates the schema in a new database, or refuses one of another version without changing it.
 pub(in crate::store) fn prepare(conn: &mut Connection) -> Result<(), Cause> {
@@ -134,18 +139,26 @@ fn try_prepare(conn: &mut Connection) -> Result<(), Cause> {
     // but never the file; in exchange an append between two workers does not wait for the disk.
     conn.pragma_update(None, "synchronous", "NORMAL")?;
     conn.pragma_update(None, "foreign_keys", true)?;
-    if found == VERSION {
+    if found != 0 {
         return Ok(());
     }
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have created it meanwhile.
-    if version(&tx)? == VERSION {
+    if version(&tx)? != 0 {
         return Ok(());
     }
     tx.execute_batch(SCHEMA)?;
     tx.pragma_update(None, "application_id", APPLICATION)?;
     tx.pragma_update(None, "user_version", VERSION)?;
     Ok(tx.commit()?)
+}
+
+/// Marks a store in which this transaction puts what only programs of the current version know.
+pub(in crate::store) fn mark_as_current(tx: &Transaction<'_>) -> Result<(), Cause> {
+    if version(tx)? != VERSION {
+        tx.pragma_update(None, "user_version", VERSION)?;
+    }
+    Ok(())
 }
 
 /// The version of a database; 0 if it is empty. It needs a transaction, since it makes three
@@ -156,8 +169,10 @@ fn version(tx: &Transaction<'_>) -> Result<i64, Cause> {
     let tables: i64 = tx.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     match (application, version) {
         (0, 0) if tables == 0 => Ok(0),
-        (APPLICATION, VERSION) => Ok(VERSION),
-        (APPLICATION, found) => Err(Cause::OtherVersion { found, known: VERSION }),
+        (APPLICATION, OLDEST_VERSION..=VERSION) => Ok(version),
+        (APPLICATION, found) => {
+            Err(Cause::OtherVersion { found, oldest: OLDEST_VERSION, newest: VERSION })
+        }
         _ => Err(Cause::NotAStore("the file is the database of another program")),
     }
 }

@@ -30,8 +30,13 @@ pub(super) struct RunRounds<'a> {
 impl RunRounds<'_> {
     /// A measure in this run alone.
     fn estimate(&self, measure: &Measure, nominal: Nominal) -> Option<IntervalEstimate> {
+        // Between two steps of a number there is none.
+        let estimate = match Scale::of(measure) {
+            Some(_) => Rounds::estimate,
+            None => Rounds::estimate_of_steps,
+        };
         let by_round =
-            self.rounds.estimate(&measure.keys(), nominal, &|of| measure.value(of, self.rates))?;
+            estimate(self.rounds, &measure.keys(), nominal, &|of| measure.value(of, self.rates))?;
         let Some(over_all_ops) = self.over_all_ops else { return Some(by_round) };
         // What is judged is what the tables show: a statistic such as the minimum still moves with
         // the number of ops, and its values in the rounds may be on one side of it.
@@ -208,6 +213,19 @@ mod tests {
         assert_eq!(found.interval, Some(Interval { lo: 2.0, hi: 2.0 }));
         let found = over(&[around(2.0), around(1.0), around(2.0), around(2.0)], &saturation);
         assert_eq!(found.interval, Some(Interval { lo: 1.0, hi: 2.0 }));
+    }
+
+    #[test]
+    fn the_interval_of_a_number_with_steps_ends_at_steps() {
+        let point = |number: u64, key: &str| SeriesPoint { number, key: key.to_owned() };
+        let saturation = Measure::Saturation(vec![point(256, "b"), point(1024, "a")]);
+        // In three of twelve rounds the first point is near the largest already.
+        let ratios: Vec<f64> = (0..12).map(|round| if round < 3 { 1.0 } else { 2.0 }).collect();
+        let found = over(&[rounds(&ratios)], &saturation);
+        let interval = Some(Interval { lo: 256.0, hi: 1024.0 });
+        assert_eq!((found.value, found.interval), (1024.0, interval));
+        let found = over(&[rounds(&ratios[..6])], &saturation);
+        assert_eq!(found.value, 256.0, "of three and three rounds the lower");
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub(in crate::studies) struct RunFigures {
     pub(in crate::studies) calls: BTreeMap<String, f64>,
     /// The study's methods.
     pub(in crate::studies) study_methods: BTreeMap<String, StudyMethod>,
-    /// The rows on which no claim may rest, each with its flag.
+    /// The rows on which no claim may rest, each with why, as what it is.
     pub(in crate::studies) unsound_rows: BTreeMap<String, String>,
     /// Why no verdict may be based on the run, as what it is or has.
     pub(in crate::studies) unsound_run: Option<&'static str>,
@@ -276,9 +276,9 @@ fn unsound_reason(
     if let Some(why) = run.unsound_run {
         return Some(format!("the run {why}: no verdict may be based on it"));
     }
-    let (key, flag) = keys.iter().find_map(|key| Some((key, run.unsound_rows.get(*key)?)))?;
+    let (key, why) = keys.iter().find_map(|key| Some((key, run.unsound_rows.get(*key)?)))?;
     let name = study.row(key).map_or(*key, |row| row.name.as_str());
-    Some(format!("no claim may rest on {name}, which is {flag}"))
+    Some(format!("no claim may rest on {name}, which is {why}"))
 }
 
 /// The figures by which quantities are judged.

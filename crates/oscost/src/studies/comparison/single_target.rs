@@ -171,14 +171,24 @@ fn run_figures(study: &Study, record: &Record) -> RunFigures {
         if let Some(study_method) = row.study_method {
             figures.study_methods.entry(row.key()).or_insert(study_method);
         }
-        if let Some(flag) = unsound_flag(measured) {
-            figures.unsound_rows.insert(row.key(), flag);
+        let unsound = unsound_flag(measured).or_else(|| unsound_peer(record, measured));
+        if let Some(why) = unsound {
+            figures.unsound_rows.insert(row.key(), why);
         }
         if let Some(counted) = calls_per_op(measured) {
             figures.calls.insert(row.key(), counted);
         }
     }
     figures
+}
+
+/// Why no claim may rest on a row that is measured with another machine, as what the row is: as much
+/// noise there moves its figures as noise here.
+fn unsound_peer(record: &Record, row: &Row) -> Option<String> {
+    let peer = row.target.peer.as_deref()?;
+    let conditions = record.conditions.iter().find(|it| it.machine == peer)?;
+    let why = conditions.not_claimable_reason()?;
+    Some(format!("measured with a peer that {why}"))
 }
 
 /// The run's row of a study's row.

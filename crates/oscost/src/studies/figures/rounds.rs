@@ -10,7 +10,7 @@ use oscost_model::record::{Row, RowOutcome};
 
 use super::unit::{BaseUnit, base_unit};
 use crate::studies::study::TableRow;
-use oscost_stats::interval::{Interval, Nominal, median_hs};
+use oscost_stats::interval::{Interval, Nominal, median_exact, median_hs};
 use oscost_stats::order;
 
 /// A figure and its interval.
@@ -93,6 +93,22 @@ impl Rounds {
         Some(IntervalEstimate {
             value: order::median(&sorted)?,
             interval: median_hs(&sorted, nominal),
+        })
+    }
+
+    /// The same of values that have steps, such as the sizes of a series: the median is one of them,
+    /// of two in the middle the lower, and so are the ends of its interval.
+    pub(in crate::studies) fn estimate_of_steps(
+        &self,
+        keys: &[&str],
+        nominal: Nominal,
+        of: &dyn Fn(&Figures<'_>) -> Option<f64>,
+    ) -> Option<IntervalEstimate> {
+        let sorted = order::sorted(&self.values_by_round(keys, of)?);
+        let middle = sorted.len().checked_sub(1)? / 2;
+        Some(IntervalEstimate {
+            value: *sorted.get(middle)?,
+            interval: median_exact(&sorted, nominal),
         })
     }
 }

@@ -1,3 +1,4 @@
+use std::fs::File;
 use std::os::unix::fs::symlink;
 
 use super::*;
@@ -179,19 +180,13 @@ fn a_workload_without_a_preparation_or_with_missing_needs_is_not_prepared() {
 }
 
 #[test]
-fn what_root_prepares_in_a_users_cache_belongs_to_the_user() {
-    use std::os::unix::fs::MetadataExt;
-    const OTHER: u32 = 12_345;
-    let it = Sandbox::new("mkdir folder; echo x > folder/file; echo > words");
-    std::fs::create_dir_all(&it.environment.cache).unwrap();
-    if std::os::unix::fs::chown(&it.environment.cache, Some(OTHER), Some(OTHER)).is_err() {
-        return eprintln!("cannot run here: only root creates files in another user's folder");
-    }
+fn a_pipe_in_the_place_of_the_record_is_not_waited_for() {
+    let it = Sandbox::new("echo > words");
     it.prepare().0.unwrap();
-    let above = it.folder().parent().unwrap().to_owned();
-    let all = [above.join(".mine.lock"), above, it.folder().join("folder/file"), it.folder()];
-    for path in all {
-        let metadata = path.metadata().unwrap();
-        assert_eq!((metadata.uid(), metadata.gid()), (OTHER, OTHER), "{path:?}");
-    }
+    let record = it.folder().join(FILL_RECORD);
+    std::fs::remove_file(&record).unwrap();
+    nix::unistd::mkfifo(&record, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    assert_eq!(state(&it.spec, &it.environment), State::Absent);
+    assert_eq!(it.prepare().0.unwrap(), PreparationOutcome::Now);
+    assert!(it.is_ready());
 }

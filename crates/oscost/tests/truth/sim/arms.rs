@@ -7,11 +7,10 @@ use std::time::Duration;
 use oscost::estimate::Assembler;
 use oscost::hosts::{HostError, Session};
 use oscost::plan::{ComparisonRows, ComparisonSet};
-use oscost::run::{ComparisonPlan, PairCount, run};
-use oscost::run::{Profile, Request};
+use oscost::run::{ComparisonPlan, PairCount, Profile, Request, RoundLimit, run};
 use oscost_model::journal::{Design, Entry, PlannedRow};
 use oscost_model::protocol::{Event, Hello, Order};
-use oscost_model::record::{Comparison, TargetInfo};
+use oscost_model::record::{Comparison, Record, TargetInfo};
 use oscost_model::seed::Seed;
 use oscost_model::treatment::{AppliedTreatment, AttachedTreatment, TreatmentSet};
 use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
@@ -56,10 +55,12 @@ struct SideBySide {
     number: u64,
     workers: BTreeMap<u64, WaitingWorker>,
     attaching: Option<u64>,
+    /// The ops of so many benchmarks, from the first one on, fail when they are timed.
+    failing: usize,
     events: VecDeque<Event>,
 }
 
-/// A worker worker for its next `go`.
+/// A worker that waits for its next `go`.
 struct WaitingWorker {
     spec: WorkerSpec,
     jitters: [BatchJitter; 2],
@@ -121,6 +122,11 @@ impl SideBySide {
                 false => "thread vulnerable",
             };
         spec.treatments.iter().map(|applied| Some(word(applied).to_owned())).collect()
+    }
+
+    /// Whether the op of a worker fails.
+    fn fails(&self, spec: &WorkerSpec) -> bool {
+        self.inner.subject_index(spec) < self.failing
     }
 
     fn plan(spec: &WorkerSpec) -> &BatchPlan {
@@ -189,6 +195,11 @@ impl Session for SideBySide {
                 let toggled = self.workers[id].spec.toggled;
                 toggled.then(|| self.measure_groups(*id, *batches, *arm))
             }
+            Order::Stop { id } if self.workers.get(id).is_some_and(|it| self.fails(&it.spec)) => {
+                self.workers.remove(id);
+                let (at_op, reason) = (Some(0), "it broke".to_owned());
+                Some(Event::Failed { id: *id, at_op, reason, errno: None, arm: None })
+            }
             Order::Stop { id } if self.workers.contains_key(id) => {
                 let worker = self.workers.remove(id).unwrap();
                 self.inner.now_ns += 1e6;
@@ -198,8 +209,7 @@ impl Session for SideBySide {
                     true => worker.samples,
                     false => self.measure_arms(&worker.spec),
                 };
-                let core_cycles_per_ns =
-                    Some(Execution::QUIET.ghz * self.core_clock(&worker.spec));
+                let core_cycles_per_ns = Some(Execution::QUIET.ghz * self.core_clock(&worker.spec));
                 let disturbance =
                     Box::new(Disturbance { core_cycles_per_ns, ..Disturbance::default() });
                 Some(Event::Sampled {
@@ -241,6 +251,14 @@ fn normal(seed: u64) -> f64 {
     radius * (std::f64::consts::TAU * seed.unit()).cos()
 }
 
+/// How long the rounds of a run may go on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RoundEnd {
+    pub(crate) limit: Option<RoundLimit>,
+    /// So many benchmarks, from the first one on, fail; if there are any, only they were asked for.
+    pub(crate) failing: usize,
+}
+
 /// The comparisons of a run with this many rows, each compared with itself under a treatment.
 pub(crate) fn compare(
     rows: usize,
@@ -249,11 +267,28 @@ pub(crate) fn compare(
     pairs: u32,
     seed: u64,
 ) -> Vec<Comparison> {
+    compare_until(RoundEnd::default(), rows, design, arms, pairs, seed).comparisons
+}
+
+/// The record of such a run.
+pub(crate) fn compare_until(
+    end: RoundEnd,
+    rows: usize,
+    design: Design,
+    arms: Arms,
+    pairs: u32,
+    seed: u64,
+) -> Record {
     let subject = SimulatedSubject::op(Truth::QUIET);
     let session = SimSession::new(vec![subject.clone(); rows]);
     let target = |text: &str| TargetInfo { text: text.into(), ..super::target() };
     let of_target = |text: &str| -> Vec<PlannedRow> {
-        (0..rows).map(|index| PlannedRow { target: target(text), ..row(index, &subject) }).collect()
+        let row = |index| PlannedRow {
+            target: target(text),
+            requested: end.failing == 0 || index < end.failing,
+            ..row(index, &subject)
+        };
+        (0..rows).map(row).collect()
     };
     let treated = match design {
         Design::Toggle => attached(),
@@ -270,7 +305,7 @@ pub(crate) fn compare(
         max: pairs,
         spread: false,
         time_budget: Duration::ZERO,
-        has_limit: false,
+        limit: end.limit,
     };
     let comparison = Some(ComparisonPlan { sets, pairs, measure_lone_bases: false });
     let request =
@@ -282,9 +317,10 @@ pub(crate) fn compare(
         number: 0,
         workers: BTreeMap::new(),
         attaching: None,
+        failing: end.failing,
         events: VecDeque::new(),
     };
     let mut assembler = Assembler::default();
     run(&mut session, request, &mut |entry: &Entry| assembler.apply(entry)).unwrap();
-    assembler.record(false).unwrap().comparisons
+    assembler.record(false).unwrap()
 }

@@ -140,11 +140,11 @@ pub(crate) fn s1_cold_start() -> CheckResult {
 }
 
 /// S4: processes that differ, six of them.
-pub(crate) fn s4_hierarchy() -> CheckResult {
+pub(crate) fn s4_hierarchy(runs: usize, between_sds: &[f64]) -> CheckResult {
     let mut texts = Vec::new();
-    for between_sd in [0.0, 0.005, 0.01, 0.02, 0.05] {
+    for &between_sd in between_sds {
         let truth = Truth { between_sd, loop_ns: 0.0, ..Truth::QUIET };
-        let found = summarize(&SimulatedSubject::op(truth), Profile::Quick, TRUTH_IN_BATCH, 1_000);
+        let found = summarize(&SimulatedSubject::op(truth), Profile::Quick, TRUTH_IN_BATCH, runs);
         let good = found.coverage >= 0.93 && found.repetitions >= 6.0;
         texts.push(accept(&format!("S4, between {between_sd}"), good, found)?);
     }
@@ -181,10 +181,10 @@ pub(crate) fn s5_raw_batches() -> f64 {
 }
 
 /// S6: adaptive stopping in the whole pipeline.
-pub(crate) fn s6_stopping() -> CheckResult {
+pub(crate) fn s6_stopping(runs: usize) -> CheckResult {
     let truth = Truth { between_sd: 0.02, loop_ns: 0.0, ..Truth::QUIET };
     let goal = Profile::Default { precision_pct: 1.0 };
-    let found = summarize(&SimulatedSubject::op(truth), goal, TRUTH_IN_BATCH, 4_000);
+    let found = summarize(&SimulatedSubject::op(truth), goal, TRUTH_IN_BATCH, runs);
     accept("S6", found.coverage >= 0.935 && found.repetitions <= 80.0, found)
 }
 

@@ -5,6 +5,7 @@
 
 pub(crate) mod arms;
 pub(crate) mod checks;
+pub(crate) mod programs;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -126,10 +127,13 @@ impl SimSession {
         }
     }
 
-    fn subject(&self, spec: &WorkerSpec) -> &SimulatedSubject {
+    fn subject_index(&self, spec: &WorkerSpec) -> usize {
         let Subject::Case(case) = &spec.subject else { panic!("a program") };
-        let index: usize = case.benchmark.trim_start_matches("sim/op-").parse().unwrap();
-        &self.subjects[index]
+        case.benchmark.trim_start_matches("sim/op-").parse().unwrap()
+    }
+
+    fn subject(&self, spec: &WorkerSpec) -> &SimulatedSubject {
+        &self.subjects[self.subject_index(spec)]
     }
 
     /// A new process, one millisecond after the last one.

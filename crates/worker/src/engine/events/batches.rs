@@ -87,6 +87,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         // The same loop and call as of a short op, without an iteration: some bodies wait for an
         // answer also of no op.
         let mut nothing = Work::repeat(|| Ok(()));
+        let before = source.times();
         let enabled = source.enable();
         if let Err(error) = enabled {
             let void = Some(format!("the counters could not be enabled: {error}"));
@@ -117,6 +118,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         source.after();
         known.add(Sample::default(), source);
         let disabled = source.disable();
+        let times = source.times().zip(before).and_then(|(after, before)| after.since(before));
         done?;
         let error = counted.error.or(empty.error).or(known.error);
         let (batches, empty) = (counted.into_batches(), empty.into_batches());
@@ -126,7 +128,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             .map(|error| error.to_string())
             .or(disabled)
             .or_else(|| void_reason(&set))
-            .or_else(|| enabled_problem(&set, source.read_by()))
+            .or_else(|| enabled_problem(&set, source.read_by(), times))
             .or_else(|| loop_problem(&set, known.into_batches().first(), source.is_inherited()));
         Ok(set)
     }

@@ -1,11 +1,15 @@
 //! The kernel's counters of the calling thread.
 
+use std::cmp::Reverse;
+
 use oscost_model::counters::{CounterEvent, CounterRead};
 
-use super::source::{CounterSource, WindowCounts, WindowError, increase};
+use super::source::{CounterSource, CounterTimes, WindowCounts, WindowError, increase};
 use super::survey::CounterOpener;
 use crate::engine::collect::CounterReads;
 use crate::kernel::Errno;
+#[cfg(feature = "fault-injection")]
+use crate::kernel::cpu::instruction_loop;
 use crate::kernel::probe::perf::{
     Counted, Counter, CounterGroup, CounterPage, GROUP_HEADER, Modes, OpenError, PageReading,
     Selection, Start,
@@ -367,6 +371,44 @@ impl CounterSource for KernelCounters {
             OpenCounters::Pages { .. } => self.page_window(),
         }
     }
+
+    #[cfg(feature = "fault-injection")]
+    fn run_known_loop(&mut self, iterations: u64) {
+        let instructions = iterations * instruction_loop::LOOP_INSTRUCTIONS;
+        let is_run = match &self.counters {
+            OpenCounters::Group(group) | OpenCounters::Pages { processor: group, .. } => {
+                group.run_stand_in_loop(instructions)
+            }
+            OpenCounters::Separate(all) => {
+                all.first().is_some_and(|counter| counter.run_stand_in_loop(instructions))
+            }
+        };
+        if !is_run {
+            instruction_loop::run(iterations);
+        }
+    }
+
+    fn times(&self) -> Option<CounterTimes> {
+        match &self.counters {
+            // On a page the kernel writes them only when it moves the event.
+            OpenCounters::Group(group) | OpenCounters::Pages { processor: group, .. } => {
+                let mut words = vec![0; GROUP_HEADER + group.event_count()];
+                group.read(&mut words).ok()?;
+                Some(CounterTimes { enabled_ns: words[1], counting_ns: words[2] })
+            }
+            OpenCounters::Separate(all) => {
+                let times = |counter: &Counter| {
+                    let mut words = [0; GROUP_HEADER];
+                    counter.read(&mut words).ok()?;
+                    let [_, enabled_ns, counting_ns] = words;
+                    Some(CounterTimes { enabled_ns, counting_ns })
+                };
+                let times = all.iter().map(times).collect::<Option<Vec<_>>>()?;
+                let missed = |it: &CounterTimes| it.enabled_ns.abs_diff(it.counting_ns);
+                times.into_iter().max_by_key(|it| (missed(it), Reverse(it.enabled_ns)))
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -468,6 +510,8 @@ mod tests {
                 counters.window().unwrap()
             };
             assert_eq!(touch_new_pages(&mut counters).counts, [0, 0], "not enabled yet");
+            let never = CounterTimes { enabled_ns: 0, counting_ns: 0 };
+            assert_eq!(counters.times(), Some(never));
             counters.enable().unwrap();
             let window = touch_new_pages(&mut counters);
             assert!(window.counts[0] > 0 && window.enabled_ns > 0, "{window:?}");
@@ -475,7 +519,11 @@ mod tests {
             // A page table and the like may fault as well.
             assert!((64..90).contains(&window.counts[1]), "{window:?}");
             counters.disable().unwrap();
+            let times = counters.times().unwrap();
+            assert!(times.enabled_ns >= window.enabled_ns, "{times:?} and {window:?}");
+            assert_eq!(times.enabled_ns, times.counting_ns);
             assert_eq!(touch_new_pages(&mut counters).counts, [0, 0]);
+            assert_eq!(counters.times(), Some(times), "none is added while they are disabled");
         }
     }
 }

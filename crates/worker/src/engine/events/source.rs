@@ -19,6 +19,25 @@ pub struct WindowCounts {
     pub counting_ns: u64,
 }
 
+/// For how long counters have been enabled, and have counted, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CounterTimes {
+    /// How long they have been enabled.
+    pub enabled_ns: u64,
+    /// How long they have counted.
+    pub counting_ns: u64,
+}
+
+impl CounterTimes {
+    /// The times since an earlier reading; `None` if one went backwards.
+    pub fn since(self, earlier: Self) -> Option<Self> {
+        Some(Self {
+            enabled_ns: self.enabled_ns.checked_sub(earlier.enabled_ns)?,
+            counting_ns: self.counting_ns.checked_sub(earlier.counting_ns)?,
+        })
+    }
+}
+
 /// Why a window has no counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowError {
@@ -73,6 +92,12 @@ pub trait CounterSource: CounterReads {
     /// The counts of the last window.
     fn window(&self) -> Result<WindowCounts, WindowError>;
 
+    /// The times since the counters were opened: of the one that missed most, and else of the one
+    /// that was enabled least. `None` if they cannot be read.
+    fn times(&self) -> Option<CounterTimes> {
+        None
+    }
+
     /// How they are read.
     fn read_by(&self) -> CounterRead {
         CounterRead::Read
@@ -111,6 +136,14 @@ mod tests {
         assert_eq!(increase(last - 10, 89, Some(48)), Some(100));
         assert_eq!(increase(5, 5, Some(48)), Some(0));
         assert_eq!(increase(0, u64::MAX, None), Some(u64::MAX));
+    }
+
+    #[test]
+    fn times_since_an_earlier_reading_are_unknown_if_one_went_backwards() {
+        let at = |enabled_ns, counting_ns| CounterTimes { enabled_ns, counting_ns };
+        assert_eq!(at(90, 70).since(at(50, 60)), Some(at(40, 10)));
+        assert_eq!(at(90, 70).since(at(50, 71)), None);
+        assert_eq!(at(90, 70).since(at(91, 70)), None);
     }
 
     #[test]

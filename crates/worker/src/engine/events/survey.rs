@@ -246,10 +246,15 @@ fn window<S: CounterSource>(
     source.after();
     let window = source.window().map_err(|error| error.to_string())?;
     source.disable().map_err(|error| format!("it cannot be disabled: {error}"))?;
-    match window.enabled_ns == window.counting_ns {
-        true => Ok(window),
-        false => Err("another user of the counters has them: it was multiplexed".to_owned()),
-    }
+    let wrong = match (window.enabled_ns, window.counting_ns) {
+        (enabled_ns, counting_ns) if counting_ns == enabled_ns => return Ok(window),
+        (enabled_ns, counting_ns) if counting_ns > enabled_ns => {
+            "it counted for longer than it was enabled"
+        }
+        (_, 0) => "another user of the counters has them: it was not scheduled",
+        _ => "another user of the counters has them: it was multiplexed",
+    };
+    Err(wrong.to_owned())
 }
 
 /// Whether [`exercise`] must move the counter of an event. Misses that depend on sizes of caches

@@ -2,6 +2,7 @@
 
 use oscost_model::counters::{CountedBatch, CountedSet, CounterEvent, CounterRead};
 
+use super::source::CounterTimes;
 use crate::engine::calibrate::median;
 use crate::kernel::cpu::instruction_loop::LOOP_INSTRUCTIONS;
 
@@ -17,19 +18,16 @@ const EQUAL_COUNTS: usize = 5;
 
 /// Why the counts of a set are void; `None` if they are not.
 pub fn void_reason(set: &CountedSet) -> Option<String> {
-    let all = || set.batches.iter().chain(&set.empty);
     if set.batches.is_empty() {
         return Some("no batch was counted".to_owned());
     }
-    if all().any(|batch| batch.counting_ns > batch.enabled_ns) {
-        return Some("the counters counted for longer than they were enabled".to_owned());
-    }
-    if let Some(batch) = all().find(|batch| batch.counting_ns < batch.enabled_ns) {
-        let share = 100.0 * batch.counting_ns as f64 / batch.enabled_ns.max(1) as f64;
-        return Some(format!(
-            "the counters were multiplexed: they counted for {share:.0} % of the time for which \
-             they were enabled, so another user of the counters has some"
-        ));
+    let times = |batch: &CountedBatch| CounterTimes {
+        enabled_ns: batch.enabled_ns,
+        counting_ns: batch.counting_ns,
+    };
+    let mut all = set.batches.iter().chain(&set.empty);
+    if let Some(problem) = all.find_map(|batch| times_problem(times(batch))) {
+        return Some(problem);
     }
     let counts = |event: CounterEvent| {
         let at = set.events.iter().position(|it| *it == event)?;
@@ -48,12 +46,56 @@ pub fn void_reason(set: &CountedSet) -> Option<String> {
     None
 }
 
-/// Why the time for which counters were enabled shows that they did not count; `None` if it does
-/// not. On the page of a counter the kernel writes it only when it moves the event.
-pub fn enabled_problem(set: &CountedSet, read_by: CounterRead) -> Option<String> {
-    let mut batches = set.batches.iter().filter(|batch| batch.sample.n > 0);
-    let is_still = read_by == CounterRead::Read && batches.any(|batch| batch.enabled_ns == 0);
-    is_still.then(|| "the counters were not enabled while a batch ran".to_owned())
+/// Why these times show that counters did not count whenever they were enabled; `None` if they do
+/// not.
+fn times_problem(times: CounterTimes) -> Option<String> {
+    let CounterTimes { enabled_ns, counting_ns } = times;
+    if counting_ns > enabled_ns {
+        return Some("the counters counted for longer than they were enabled".to_owned());
+    }
+    if counting_ns == 0 && enabled_ns > 0 {
+        return Some(format!(
+            "the counters were not scheduled: they counted for none of {enabled_ns} ns for which \
+             they were enabled, so another user of the counters has them"
+        ));
+    }
+    let share = 100.0 * counting_ns as f64 / enabled_ns.max(1) as f64;
+    (counting_ns < enabled_ns).then(|| {
+        format!(
+            "the counters were multiplexed: they counted for {share:.0} % of the time for which \
+             they were enabled, so another user of the counters has some"
+        )
+    })
+}
+
+/// Why batches in which counters were enabled for 0 ns are not to be used; `None` if there are none
+/// of these, or if they are. `over_set` has the times over all batches.
+///
+/// The kernel keeps these times by its own clock (`sched_clock`), which without a usable counter of
+/// the processor moves with the tick, so that a batch is shorter than its step. Such a batch has
+/// counts, and over the whole set the times show whether the counters were multiplexed. On the page
+/// of a counter the kernel writes them only when it moves the event.
+pub fn enabled_problem(
+    set: &CountedSet,
+    read_by: CounterRead,
+    over_set: Option<CounterTimes>,
+) -> Option<String> {
+    let is_still = |batch: &&CountedBatch| batch.sample.n > 0 && batch.enabled_ns == 0;
+    let still: Vec<&CountedBatch> = set.batches.iter().filter(is_still).collect();
+    if read_by != CounterRead::Read || still.is_empty() {
+        return None;
+    }
+    if still.iter().any(|batch| batch.counts.iter().all(|&count| count == 0)) {
+        return Some("the counters were not enabled while a batch ran".to_owned());
+    }
+    match over_set.filter(|times| times.enabled_ns > 0) {
+        Some(times) => times_problem(times),
+        None => Some(
+            "the counters counted, but the kernel says that they were enabled for 0 ns: its clock \
+             does not show whether they were multiplexed"
+                .to_owned(),
+        ),
+    }
 }
 
 /// Why a count of the loop of known length shows that a counter of instructions is wrong; `None` if
@@ -108,8 +150,16 @@ mod tests {
         let reason = void_reason(&multiplexed).unwrap();
         assert!(reason.contains("multiplexed: they counted for 50 %"), "{reason}");
         let mut empty = set(&[&[1, 1, 1]]);
-        empty.empty[2].counting_ns = 0;
-        assert!(void_reason(&empty).unwrap().contains(" 0 %"));
+        empty.empty[2].counting_ns = 450;
+        assert!(void_reason(&empty).unwrap().contains(" 50 %"));
+    }
+
+    #[test]
+    fn counters_that_were_never_scheduled_are_void() {
+        let mut never = set(&[&[0, 0, 0], &[0, 0, 0]]);
+        never.batches[1].counting_ns = 0;
+        let reason = void_reason(&never).unwrap();
+        assert!(reason.contains("not scheduled: they counted for none of 900 ns"), "{reason}");
     }
 
     #[test]
@@ -117,13 +167,41 @@ mod tests {
         let mut longer = set(&[&[1, 1, 1], &[1, 1, 2]]);
         longer.batches[0].counting_ns = u64::MAX;
         assert!(void_reason(&longer).unwrap().contains("longer than they were enabled"));
-        let mut off = set(&[&[1, 1, 1], &[1, 1, 2]]);
-        (off.batches[1].enabled_ns, off.batches[1].counting_ns) = (0, 0);
-        let reason = enabled_problem(&off, CounterRead::Read).unwrap();
+    }
+
+    /// A set of two batches, in the second of which the counters were enabled for 0 ns.
+    fn untimed(counts: [u64; 3]) -> CountedSet {
+        let mut set = set(&[&[1, 1, 1], &counts]);
+        (set.batches[1].enabled_ns, set.batches[1].counting_ns) = (0, 0);
+        set
+    }
+
+    const WHOLE: Option<CounterTimes> =
+        Some(CounterTimes { enabled_ns: 4_000_000, counting_ns: 4_000_000 });
+
+    #[test]
+    fn a_batch_without_time_and_counts_shows_that_the_counters_were_off() {
+        let mut off = untimed([0, 0, 0]);
+        let reason = enabled_problem(&off, CounterRead::Read, WHOLE).unwrap();
         assert_eq!(reason, "the counters were not enabled while a batch ran");
-        assert_eq!(enabled_problem(&off, CounterRead::Rdpmc), None, "not written meanwhile");
+        assert_eq!(enabled_problem(&off, CounterRead::Rdpmc, WHOLE), None, "not written meanwhile");
         off.batches[1].sample.n = 0;
-        assert_eq!(enabled_problem(&off, CounterRead::Read), None, "no op ran");
+        assert_eq!(enabled_problem(&off, CounterRead::Read, WHOLE), None, "no op ran");
+    }
+
+    #[test]
+    fn a_batch_with_counts_and_without_time_is_judged_by_the_times_over_the_set() {
+        let counted = untimed([1, 0, 2]);
+        let problem = |over_set| enabled_problem(&counted, CounterRead::Read, over_set);
+        assert_eq!(problem(WHOLE), None, "a clock that moves with the tick");
+        let over = |enabled_ns, counting_ns| Some(CounterTimes { enabled_ns, counting_ns });
+        assert!(problem(over(4_000_000, 1_000_000)).unwrap().contains("for 25 % of the time"));
+        assert!(problem(over(4_000_000, 0)).unwrap().contains("not scheduled"));
+        for unknown in [None, over(0, 0)] {
+            let reason = problem(unknown).unwrap();
+            assert!(reason.contains("enabled for 0 ns: its clock does not show"), "{reason}");
+        }
+        assert_eq!(enabled_problem(&set(&[&[1, 1, 1]]), CounterRead::Read, None), None);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub(in crate::facts) fn gather(roots: &Roots, status: &str) -> Security {
             .and_then(|ids| ids.split_ascii_whitespace().nth(1))
             .map(|effective| effective == "0"),
         capability_bound: hex(parse::field(status, "CapBnd")),
+        // Not in a file: it is what the supervisor leaves to its workers.
+        worker_capabilities: None,
     }
 }
 

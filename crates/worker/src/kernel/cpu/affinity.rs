@@ -10,6 +10,15 @@ const WORDS: usize = MAX_CPU as usize / 64;
 /// A bit for each CPU.
 type Mask = [u64; WORDS];
 
+/// Why an act on a CPU has no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnCpuError {
+    /// The thread could not be pinned, and has not acted.
+    Pin(Errno),
+    /// It has acted, and stays on that CPU: its former mask could not be restored.
+    Restore(Errno),
+}
+
 /// Pins the calling thread to one CPU.
 pub fn pin(cpu: u32) -> Result<(), Errno> {
     pin_task(0, cpu)
@@ -26,11 +35,11 @@ pub fn pin_task(task: u32, cpu: u32) -> Result<(), Errno> {
 }
 
 /// Acts while the calling thread is pinned to a CPU; afterwards it may run where it could before.
-pub fn on_cpu<T>(cpu: u32, act: impl FnOnce() -> T) -> Result<T, Errno> {
-    let before = mask(0)?;
-    pin(cpu)?;
+pub fn on_cpu<T>(cpu: u32, act: impl FnOnce() -> T) -> Result<T, OnCpuError> {
+    let before = mask(0).map_err(OnCpuError::Pin)?;
+    pin(cpu).map_err(OnCpuError::Pin)?;
     let done = act();
-    set_mask(0, &before)?;
+    set_mask(0, &before).map_err(OnCpuError::Restore)?;
     Ok(done)
 }
 

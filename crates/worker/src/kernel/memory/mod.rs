@@ -6,6 +6,7 @@ pub(in crate::kernel) mod mapping;
 pub mod page_toucher;
 pub mod protection_fault;
 pub mod region;
+pub mod relocated_pages;
 pub mod resident;
 pub mod shared_table;
 pub mod userfaultfd;

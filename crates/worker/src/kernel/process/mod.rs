@@ -4,6 +4,7 @@ mod control;
 pub mod elf;
 pub mod kernel_thread;
 pub mod limits;
+pub mod privileges;
 pub mod signal;
 pub mod spawn;
 pub mod thread;

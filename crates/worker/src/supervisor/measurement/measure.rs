@@ -9,6 +9,7 @@ use oscost_model::worker::{BatchPlan, Disturbance, Subject, Task, WorkerSpec};
 use super::case_work::timed_work;
 use super::counting;
 use super::needs::NO_PASSING_TIME;
+use super::privileges::drop_privileges;
 use super::timing::{
     check_group_limit, monitor_wakeups_per_op, next_order, sample_table, send_ready,
     system_counters, with_stack_offset, with_system_counters,
@@ -34,6 +35,7 @@ use crate::treatments::{self, MonitorPage, Treatments};
 
 /// Measures or pilots a case, in a process of its own if treatments are applied to it.
 pub(crate) fn measure(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Answer {
+    drop_privileges(spec);
     if matches!(spec.task, Task::Measure(_)) && (2..=3).contains(&spec.arms) {
         return twins::measure_twins(id, spec, wire).map_or_else(|answer| answer, Answer::Event);
     }

@@ -6,6 +6,7 @@ pub(super) mod case_work;
 mod counting;
 pub(super) mod measure;
 mod needs;
+pub(super) mod privileges;
 pub(super) mod probe;
 pub(super) mod serve;
 #[cfg(feature = "live")]

@@ -89,6 +89,7 @@ fn unmet_reason(requirement: &Requirement) -> Option<String> {
         Requirement::IoUring => io_uring_unavailable(),
         Requirement::WallTime => Some(NO_PASSING_TIME.to_owned()),
         Requirement::Resource(what) => resources::missing(*what),
+        Requirement::Capability(_) => None,
         Requirement::Undefined(reason) => Some(reason.clone()),
     }
 }

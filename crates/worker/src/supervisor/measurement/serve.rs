@@ -4,6 +4,7 @@ use oscost_model::protocol::Event;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::case_work::context;
+use super::privileges::drop_privileges;
 use crate::bench::Params;
 use crate::benchmarks;
 use crate::kernel::cpu::affinity;
@@ -22,6 +23,7 @@ pub(crate) fn serve(id: u64, spec: &WorkerSpec, wire: &mut Wire) -> Result<Event
     let (Ok(bind), Some(token)) = (bind.parse(), Token::parse(token)) else {
         return Err(failure(id, "cannot parse the address or the token"));
     };
+    drop_privileges(spec);
     let bench = benchmarks::find(&case.benchmark).filter(|bench| bench.is_complete(&case.point));
     let Some((bench, serve)) = bench.and_then(|bench| Some((bench, bench.serve?))) else {
         return Err(failure(id, format!("`{case}` has no peer that could run on another machine")));

@@ -9,6 +9,7 @@ use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::undo::Undo;
 use crate::kernel::process;
+use crate::kernel::process::privileges;
 
 /// A fresh exec of this program, whose environment holds only padding, TMPDIR, and the variables of
 /// the treatments; if it is to run a program, the user's environment as well.
@@ -74,6 +75,9 @@ pub(crate) fn variables(applied: &[AppliedTreatment]) -> Vec<(&str, String)> {
         }
     }
     variables.push((TUNABLES, tunables));
+    if privileges::are_kept_by_request() {
+        variables.push((privileges::KEEP_VARIABLE, "1".to_owned()));
+    }
     variables
 }
 

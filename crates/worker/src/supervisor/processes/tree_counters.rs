@@ -83,6 +83,21 @@ struct Reading {
 fn void_reason(readings: &[Reading], cpu_ns: u64) -> Option<String> {
     for Reading { event, count, enabled_ns, counting_ns } in readings {
         let name = event.perf_name();
+        if counting_ns > enabled_ns {
+            return Some(format!("{name} was counted for longer than it was enabled"));
+        }
+        if *counting_ns == 0 && *enabled_ns > 0 {
+            return Some(format!(
+                "{name} was not scheduled: it was counted for none of {enabled_ns} ns for which it was \
+                 enabled, so another user of the counters has them"
+            ));
+        }
+        if *enabled_ns == 0 && *counting_ns == 0 && *count > 0 {
+            return Some(format!(
+                "{name} was counted, but the kernel says that it was enabled for 0 ns: its clock \
+                 does not show whether it was multiplexed"
+            ));
+        }
         if counting_ns != enabled_ns {
             let share = 100.0 * *counting_ns as f64 / (*enabled_ns).max(1) as f64;
             return Some(format!(
@@ -126,6 +141,16 @@ mod tests {
         };
         let shared = reason(CounterEvent::Cycles, 9, 100, 40, 100);
         assert_eq!(shared, "cycles was multiplexed: it was counted for 40 % of the time");
+        let never = reason(CounterEvent::Cycles, 0, 100, 0, 100);
+        assert!(
+            never.starts_with("cycles was not scheduled: it was counted for none of 100000000 ns")
+        );
+        let longer = reason(CounterEvent::Cycles, 9, 60, 100, 100);
+        assert_eq!(longer, "cycles was counted for longer than it was enabled");
+        let untimed = reason(CounterEvent::Cycles, 9, 0, 0, 100);
+        assert!(untimed.contains("enabled for 0 ns: its clock does not show"), "{untimed}");
+        let off = reason(CounterEvent::Cycles, 0, 0, 0, 100);
+        assert!(off.contains("for 0 ms of 100 ms of CPU time: a set-user-ID"), "{off}");
         let partial = reason(CounterEvent::Cycles, 9, 60, 60, 100);
         assert!(partial.contains("for 60 ms of 100 ms of CPU time: a set-user-ID"), "{partial}");
         let still = reason(CounterEvent::Cycles, 0, 100, 100, 100);

@@ -43,7 +43,12 @@ pub(crate) fn describe_end(termination: Termination, applied: &[AppliedTreatment
     };
     match termination {
         Termination::Killed(libc::SIGSYS) if !under.is_empty() => {
-            format!("was killed by SIGSYS{under}: a filter forbids a call that it makes")
+            // The kernel logs the calls for which it kills (seccomp(2), `actions_logged`).
+            format!(
+                "was killed by SIGSYS{under}: a filter forbids a call that it makes; the kernel's \
+                 log has its number (`dmesg | grep type=1326`, after `syscall=`): allow it in the \
+                 profile"
+            )
         }
         Termination::Killed(by) => format!("was killed by {}{under}", signal::name(by)),
         Termination::Exited(status) => {

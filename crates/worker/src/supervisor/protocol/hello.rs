@@ -5,6 +5,7 @@ use std::path::Path;
 use oscost_model::clock::{ClockKind, ClockVerdict};
 use oscost_model::counters::CounterFacts;
 use oscost_model::facts::Facts;
+use oscost_model::fault_injection::STAND_IN;
 use oscost_model::hash;
 use oscost_model::protocol::{Hello, PROTOCOL, SshEndpoints, WorkerBuild};
 
@@ -16,7 +17,8 @@ use crate::engine::events::refusal::Circumstances;
 use crate::engine::events::survey::survey;
 use crate::facts::{self, Roots, counter_files};
 use crate::kernel::cpu::affinity;
-use crate::kernel::process::{self, libc_version};
+use crate::kernel::probe::perf::are_counters_replaced;
+use crate::kernel::process::{self, libc_version, privileges};
 use crate::kernel::time::clock;
 use crate::kernel::{counter, syscall};
 
@@ -30,6 +32,7 @@ pub(crate) fn hello(scratch: Option<&Path>) -> Hello {
     }
     let mut facts = facts::gather(&roots);
     facts.counters = counter_survey(&roots, &facts);
+    facts.security.worker_capabilities = privileges::of_plain_worker();
     Hello {
         protocol: PROTOCOL,
         catalog_hash: hash::content(&catalog_json()),
@@ -47,7 +50,10 @@ pub(crate) fn hello(scratch: Option<&Path>) -> Hello {
 /// The counters, as found by trying. Where kinds of cores have counters of their own, it stays on one
 /// core meanwhile.
 fn counter_survey(roots: &Roots, facts: &Facts) -> CounterFacts {
-    let files = facts.counters.clone();
+    let mut files = facts.counters.clone();
+    if are_counters_replaced() {
+        files.pmus = vec![STAND_IN.to_owned()];
+    }
     let circumstances = Circumstances {
         paranoid: files.paranoid,
         is_filtered: facts.security.seccomp_filters.is_some_and(|filters| filters > 0)

@@ -17,6 +17,7 @@ use crate::kernel::file::location;
 use crate::kernel::probe::ptrace::{self, Stop, TaskStop};
 use crate::kernel::{Errno, process};
 use crate::supervisor::measurement::case_work::build_work;
+use crate::supervisor::measurement::privileges::drop_privileges;
 use crate::supervisor::processes::command;
 use crate::supervisor::processes::external_program;
 use crate::supervisor::protocol::answer::Answer;
@@ -62,6 +63,7 @@ pub fn run_traced_job() -> Result<(), Errno> {
     if let Err(error) = ptrace::request_tracing() {
         return wire.send(&failure(id, format!("ptrace is refused: {error}")));
     }
+    drop_privileges(&spec);
     if let Err(reason) = treatments::install(&arm_treatments(&spec)) {
         return wire.send(&refusal(id, reason));
     }

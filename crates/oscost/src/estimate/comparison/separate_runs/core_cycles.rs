@@ -142,9 +142,8 @@ impl CycleRows {
                     row.metrics.entry(CORE_CYCLES.to_owned()).or_insert(metric);
                 }
             }
-            let is_time = |it: &&Comparison| {
-                it.metric == PRIMARY && (it.base, it.new) == (base, new)
-            };
+            let is_time =
+                |it: &&Comparison| it.metric == PRIMARY && (it.base, it.new) == (base, new);
             let time = compared.comparisons.iter().find(is_time);
             let changed = time.filter(|it| it.verdict == "slower" && it.verdict != verdict);
             by_clock.extend(changed.map(|it| it.case.clone()));

@@ -9,8 +9,9 @@ use super::case_sides::CaseSides;
 use super::earlier_runs::EarlierRuns;
 use super::reference_drift::ReferenceDrift;
 use crate::estimate::between_runs::{prior, run_median};
+use crate::estimate::comparison::margins::MIN_EFFECT;
 use crate::estimate::comparison::rows::{RunRow, has_flag};
-use crate::estimate::comparison::verdict::{self, EffectEstimate, MIN_EFFECT};
+use crate::estimate::comparison::verdict::{self, EffectEstimate};
 
 /// What is known of the variation between runs.
 pub(super) struct Evidence<'a> {
@@ -76,7 +77,11 @@ impl Evidence<'_> {
     }
 
     /// A difference as an effect, without a verdict where nothing may be concluded from the runs.
-    pub(super) fn judged(&self, difference: RunDifference, sides: &CaseSides<'_>) -> EffectEstimate {
+    pub(super) fn judged(
+        &self,
+        difference: RunDifference,
+        sides: &CaseSides<'_>,
+    ) -> EffectEstimate {
         let mut effect = verdict::separate_effect(difference);
         if !self.is_claimable || sides.all().any(|it| has_flag(it.row, "UNRELIABLE")) {
             effect.flags.push("UNRELIABLE");

@@ -9,7 +9,7 @@ mod timeline;
 
 pub use self::layout::WIDTH;
 use self::layout::{INDENT, fold_lines};
-pub use self::table::table;
+pub use self::table::{table, table_in};
 use crate::report::text::fold;
 use crate::report::view::document::{Block, Fact, Item, Layout, Paragraph, Section, View};
 

@@ -11,30 +11,40 @@ use super::layout::WIDTH;
 const GAP: usize = 2;
 /// The minimum width of a column of sentences, unless all of them are shorter.
 const MIN_PROSE: usize = 30;
+/// The same of a column of texts of which the beginning may do.
+const MIN_EXCERPT: usize = 16;
 
 /// The table, its caption above it and its notes below.
 pub fn table(table: &Table) -> String {
-    let shortened = needs_short_texts(table).then(|| with_short_texts(table));
+    table_in(table, WIDTH)
+}
+
+/// The same on a terminal of another width.
+pub fn table_in(table: &Table, room: usize) -> String {
+    let shortened = needs_short_texts(table, room).then(|| with_short_texts(table));
     let table = shortened.as_ref().unwrap_or(table);
     let mut out = String::new();
     if !table.caption.is_empty() {
-        out += &format!("{}\n", fold(&table.caption, WIDTH - 2, "  "));
+        out += &format!("{}\n", fold(&table.caption, room - 2, "  "));
     }
-    let columns = fitting(table);
+    let columns = fitting(table, room);
     let titles: Vec<&str> = columns.iter().map(|column| column.title).collect();
     if !table.rows.is_empty() {
         let named_by_number = table.columns.first().is_some_and(|column| column.is_number());
-        out += &if named_by_number { in_parts(table, &columns) } else { named(table, &columns) };
+        out += &match named_by_number {
+            true => in_parts(table, &columns, room),
+            false => named(table, &columns, room),
+        };
     }
     let shown = table.columns.iter().filter(|column| titles.contains(&column.title.as_str()));
     for note in shown.filter_map(|column| column.meaning.as_ref()).chain(&table.notes) {
-        out += &format!("  {}\n", fold(note, WIDTH - 4, "    "));
+        out += &format!("  {}\n", fold(note, room - 4, "    "));
     }
     out
 }
 
 /// Whether the columns next to the names are wider than a line, and have shorter texts.
-fn needs_short_texts(table: &Table) -> bool {
+fn needs_short_texts(table: &Table, room: usize) -> bool {
     let has_short = table.rows.iter().flat_map(|row| &row.cells).any(|cell| cell.short.is_some());
     let names = match table.columns.first() {
         Some(first) if first.is_number() => {
@@ -42,8 +52,11 @@ fn needs_short_texts(table: &Table) -> bool {
         }
         _ => 1,
     };
-    let columns: usize = columns(table).iter().map(|column| column.width + GAP).sum();
-    has_short && names + columns > WIDTH
+    // Columns that may be left out do not shorten those that stay.
+    let stays = |column: &&Column<'_>| !table.columns[column.index].optional;
+    let columns = columns(table, room);
+    let widths: usize = columns.iter().filter(stays).map(|column| column.width + GAP).sum();
+    has_short && names + widths > room
 }
 
 fn with_short_texts(table: &Table) -> Table {
@@ -63,6 +76,8 @@ struct Column<'a> {
     index: usize,
     width: usize,
     kind: ColumnKind,
+    /// The width of a line.
+    room: usize,
 }
 
 impl Column<'_> {
@@ -70,7 +85,7 @@ impl Column<'_> {
         let width = self.width;
         line.push_str(&" ".repeat(gap));
         let start = self::width(line);
-        let left = WIDTH.saturating_sub(start).max(1);
+        let left = self.room.saturating_sub(start).max(1);
         match self.kind {
             ColumnKind::Number => line.push_str(&format!("{text:>width$}")),
             ColumnKind::Text | ColumnKind::Choice => line.push_str(&format!("{text:<width$}")),
@@ -94,28 +109,31 @@ fn excerpt(text: &str, room: usize) -> String {
 }
 
 /// The columns that are not empty, each with the width that it needs.
-fn columns(table: &Table) -> Vec<Column<'_>> {
+fn columns(table: &Table, room: usize) -> Vec<Column<'_>> {
     let columns = table.columns.iter().enumerate().skip(1);
     let shown = columns.filter_map(|(index, column)| {
         let widest = table.rows.iter().filter_map(|row| Some(width(&row.cells.get(index)?.text)));
         let widest = widest.max().filter(|&widest| widest > 0)?;
-        let is_flexible = matches!(column.kind, ColumnKind::Prose | ColumnKind::Excerpt);
-        let widest = if is_flexible { widest.min(MIN_PROSE) } else { widest };
+        let widest = match column.kind {
+            ColumnKind::Prose => widest.min(MIN_PROSE),
+            ColumnKind::Excerpt => widest.min(MIN_EXCERPT),
+            _ => widest,
+        };
         let title = column.title.as_str();
         let width = widest.max(title_width(title));
-        Some(Column { title, index, width, kind: column.kind })
+        Some(Column { title, index, width, kind: column.kind, room })
     });
     shown.collect()
 }
 
 /// The columns without the optional ones that do not fit next to the names.
-fn fitting(table: &Table) -> Vec<Column<'_>> {
-    let mut columns = columns(table);
+fn fitting(table: &Table, room: usize) -> Vec<Column<'_>> {
+    let mut columns = columns(table, room);
     let is_of_cases = !table.rows.is_empty()
         && table.rows.iter().all(|row| row.cells.first().is_some_and(|it| it.case.is_some()));
     let whole = table.rows.iter().map(|row| width(cell(row, 0))).max().unwrap_or(0);
     let fits = |columns: &[Column<'_>]| {
-        let left = WIDTH.checked_sub(columns.iter().map(|column| column.width + GAP).sum());
+        let left = room.checked_sub(columns.iter().map(|column| column.width + GAP).sum());
         left.is_some_and(|left| match is_of_cases {
             // Families and benchmarks are headings: what is left of the names is beside the columns.
             true => lines(&table.rows, left)
@@ -160,13 +178,13 @@ fn cell(row: &TableRow, index: usize) -> &str {
 }
 
 /// Rows under their headings. A name that is too long has a line of its own.
-fn named(table: &Table, columns: &[Column<'_>]) -> String {
+fn named(table: &Table, columns: &[Column<'_>], room: usize) -> String {
     let of_cases =
         table.rows.iter().any(|row| row.cells.first().is_some_and(|it| it.case.is_some()));
     // Cases need no title: their family and benchmark are above them.
     let title = table.columns.first().filter(|_| !of_cases).map_or("", |it| it.title.as_str());
     let left_by =
-        |gap: usize| WIDTH.saturating_sub(columns.iter().map(|column| column.width + gap).sum());
+        |gap: usize| room.saturating_sub(columns.iter().map(|column| column.width + gap).sum());
     let widest = table.rows.iter().map(|row| width(cell(row, 0))).max().unwrap_or(0);
     let gap = if !of_cases && (left_by(GAP) + 1..=left_by(1)).contains(&widest) { 1 } else { GAP };
     let left = left_by(gap);
@@ -175,34 +193,45 @@ fn named(table: &Table, columns: &[Column<'_>]) -> String {
     let names = of_rows.filter(|&name| name <= left).max().unwrap_or(0).max(1);
     let names = names.max(title_width(title).min(left));
     let titles: Vec<&str> = [title].into_iter().chain(columns.iter().map(|it| it.title)).collect();
+    let layout = LineLayout { names, gap, room };
     let mut out = String::new();
     for titles in heading_lines(&titles) {
-        out += &line(titles[0], names, gap, columns.iter().zip(titles[1..].iter().copied()));
+        out += &line(titles[0], layout, columns.iter().zip(titles[1..].iter().copied()));
     }
     let mut above = None;
     for Line { name, row } in &lines {
         let Some(row) = row else {
-            out += &lines_of_its_own(name);
+            out += &lines_of_its_own(name, room);
             continue;
         };
         let is_shared = table.rows_share_names && above == Some(name);
         let name = if is_shared { "" } else { above.insert(name) };
-        out += &line(name, names, gap, columns.iter().map(|it| (it, cell(row, it.index))));
+        out += &line(name, layout, columns.iter().map(|it| (it, cell(row, it.index))));
         for note in &row.notes {
-            out += &format!("    {}\n", fold(note, WIDTH - 6, "      "));
+            out += &format!("    {}\n", fold(note, room - 6, "      "));
         }
     }
     out
 }
 
+/// How the lines of a table are laid out.
+#[derive(Clone, Copy)]
+struct LineLayout {
+    /// The width of the names.
+    names: usize,
+    /// The space between two columns.
+    gap: usize,
+    /// The width of a line.
+    room: usize,
+}
+
 fn line<'a>(
     name: &str,
-    names: usize,
-    gap: usize,
+    LineLayout { names, gap, room }: LineLayout,
     cells: impl Iterator<Item = (&'a Column<'a>, &'a str)>,
 ) -> String {
     let (above, name) = match width(name) > names {
-        true => (lines_of_its_own(name), ""),
+        true => (lines_of_its_own(name, room), ""),
         false => (String::new(), name),
     };
     let mut text = format!("{name:<names$}");
@@ -213,9 +242,9 @@ fn line<'a>(
 }
 
 /// A name on lines of its own.
-fn lines_of_its_own(name: &str) -> String {
+fn lines_of_its_own(name: &str, room: usize) -> String {
     let letters: Vec<char> = name.chars().collect();
-    letters.chunks(WIDTH).map(|line| line.iter().collect::<String>() + "\n").collect()
+    letters.chunks(room).map(|line| line.iter().collect::<String>() + "\n").collect()
 }
 
 /// A line of a table: a row with its name, or a title above rows.
@@ -320,7 +349,7 @@ fn without_family(id: &str) -> &str {
 }
 
 /// Rows named by numbers: as many columns side by side as fit, the others below.
-fn in_parts(table: &Table, columns: &[Column<'_>]) -> String {
+fn in_parts(table: &Table, columns: &[Column<'_>], room: usize) -> String {
     let title = table.columns.first().map_or("", |column| column.title.as_str());
     let names = table.rows.iter().map(|row| width(cell(row, 0))).chain([title_width(title)]).max();
     let names = names.unwrap_or(0);
@@ -330,7 +359,7 @@ fn in_parts(table: &Table, columns: &[Column<'_>]) -> String {
         let mut wide = 1 + names;
         let fitting = left.iter().take_while(|column| {
             wide += GAP + column.width;
-            wide <= WIDTH
+            wide <= room
         });
         let (now, later) = left.split_at(fitting.count().max(1));
         parts.push(part(table, now, names));

@@ -9,7 +9,7 @@ use oscost_model::record::{AddedCost, Comparison, Record, Row, RowOutcome};
 
 pub use crate::estimate::comparison::verdict::min_pairs_for_discovery;
 use crate::report::figures::{added, per_cent};
-use crate::report::text::plain;
+use crate::report::text::{plain, plural};
 use crate::report::view::comparison::compare::{compared, flag_remarks, is_secondary};
 use crate::report::view::comparison::counts;
 use crate::report::view::comparison::pair::Pair;
@@ -162,16 +162,24 @@ pub(in crate::report::view) fn pair_title(targets: Targets<'_>, rows: &[&Compari
     let designs = designs.into_iter().collect::<Vec<_>>().join("; ");
     let pairs = rows.iter().map(|it| it.pairs);
     let (min, max) = (pairs.clone().min().unwrap_or(0), pairs.max().unwrap_or(0));
-    let pairs = if min == max { format!("{max}") } else { format!("{min} to {max}") };
+    let pairs = pair_count(min, max);
     let span = rows.iter().map(|it| it.span_s).fold(0.0, f64::max);
     let text = match rows {
         [] => format!("{new} against {base}"),
         rows if rows.iter().all(|it| it.design == Design::Boots.text()) => {
             format!("{new} against {base}: a boot of each")
         }
-        _ => format!("{new} against {base}: {pairs} pairs over {span:.0} s, {designs}"),
+        _ => format!("{new} against {base}: {pairs} over {span:.0} s, {designs}"),
     };
     plain(&text)
+}
+
+/// The numbers of pairs of some rows.
+fn pair_count(min: u32, max: u32) -> String {
+    match min == max {
+        true => plural(max.into(), "pair"),
+        false => format!("{min} to {max} pairs"),
+    }
 }
 
 /// How two targets were interleaved, in words.
@@ -249,8 +257,9 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Vec<String> {
     let ties: u32 = rows.iter().map(|it| it.ties).sum();
     if ties > 0 {
         lines.push(format!(
-            "{ties} pairs of batches did not differ: in a row with many of them, the clock's step \
-             hides smaller differences."
+            "{} of batches did not differ: in a row with many of them, the clock's step hides \
+             smaller differences.",
+            plural(ties.into(), "pair")
         ));
     }
     let is_counted = |it: &&Comparison| instructions::is_counted(&record.results[it.base as usize]);
@@ -276,7 +285,8 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Vec<String> {
 fn added_in_cycles(record: &Record, it: &Comparison) -> Option<String> {
     let rate = record.results.get(it.base as usize)?.core_rate.as_ref()?;
     let AddedCost { value, ci95, unit } = it.added_cycles.as_ref()?;
-    let ends = |[low, high]: [f64; 2]| format!(" [{} .. {}]", added(low, *unit), added(high, *unit));
+    let ends =
+        |[low, high]: [f64; 2]| format!(" [{} .. {}]", added(low, *unit), added(high, *unit));
     let interval = ci95.map(ends);
     Some(format!(
         "{} follows the core's rate, {:.2} cycles per ns here: {}{} are added at any rate, in as much \
@@ -292,15 +302,27 @@ fn added_in_cycles(record: &Record, it: &Comparison) -> Option<String> {
 fn control(it: &Comparison) -> String {
     let design = design(&it.design);
     let Some([low, high]) = it.ratio.ci95 else {
-        return format!("control ({design}): {} pairs, too few for an interval", it.pairs);
+        let pairs = plural(it.pairs.into(), "pair");
+        return format!("control ({design}): {pairs}, too few for an interval");
     };
-    let ratio = it.ratio.value;
+    let (pairs, ratio) = (plural(it.pairs.into(), "pair"), it.ratio.value);
     let text = format!(
-        "control, nothing differs ({design}): {} pairs, ratio {ratio:.3} [{low:.3} .. {high:.3}]",
-        it.pairs
+        "control, nothing differs ({design}): {pairs}, ratio {ratio:.3} [{low:.3} .. {high:.3}]"
     );
     match it.mde_pct {
         Some(pct) => format!("{text}; {} would have been detected", per_cent(pct)),
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_pair_is_in_the_singular() {
+        assert_eq!(pair_count(1, 1), "1 pair");
+        assert_eq!(pair_count(1, 2), "1 to 2 pairs");
+        assert_eq!(pair_count(12, 12), "12 pairs");
     }
 }

@@ -1,5 +1,7 @@
 //! Programs in the form of `hyperfine --export-json`, for tools that read it.
 
+use std::collections::BTreeMap;
+
 use oscost_model::program::{REAL, SYSTEM, USER};
 use oscost_model::record::{Record, Row, RowOutcome};
 use serde_json::{Value, json};
@@ -22,7 +24,7 @@ fn result(row: &Row, has_succeeded: bool) -> Option<Value> {
     let mean = |metric: &str| row.metrics.get(metric).map(|it| it.estimate.mean);
     let times: Vec<f64> = row.repetitions.iter().filter_map(|it| it.value).collect();
     let command = row.command.as_ref().map_or_else(|| row.case.clone(), |words| words.join(" "));
-    Some(json!({
+    let mut found = json!({
         "command": command,
         "mean": estimate.mean,
         "stddev": estimate.sd,
@@ -33,5 +35,12 @@ fn result(row: &Row, has_succeeded: bool) -> Option<Value> {
         "max": times.iter().copied().max_by(f64::total_cmp),
         "exit_codes": has_succeeded.then(|| vec![0; times.len()]),
         "times": times,
-    }))
+    });
+    // Text, and left out if there are none, as hyperfine has them. One that is drawn for each trial
+    // has no value that would be the result's, and hyperfine's readers know no others.
+    if !row.point.is_empty() {
+        let parameters = row.point.iter().map(|(name, value)| (name, value.to_string()));
+        found["parameters"] = json!(parameters.collect::<BTreeMap<&str, String>>());
+    }
+    Some(found)
 }

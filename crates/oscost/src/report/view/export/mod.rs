@@ -17,6 +17,11 @@ mod reference;
 mod rows;
 mod sheet;
 
+/// The columns of both tables.
+pub fn columns() -> impl Iterator<Item = &'static Column> {
+    rows::COLUMNS.iter().chain(comparisons::COLUMNS)
+}
+
 impl<'a> Sheet<'a> {
     /// The rows of a run: a line for each figure.
     pub fn rows(record: &'a Record) -> Self {

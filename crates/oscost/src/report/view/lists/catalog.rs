@@ -5,25 +5,52 @@ use oscost_model::definition::{Axis, Catalog, Definition, FloorPart, Requirement
 use oscost_model::point::{Point, Value};
 use oscost_model::program::FAMILY;
 
+use crate::report::text::plain;
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
 
-/// The families and their benchmarks.
-pub fn list(catalog: &Catalog, selected: &[&Definition]) -> View {
-    let row = |definition: &&&Definition| {
+/// From so many benchmarks on, a list of the families comes first.
+const MIN_LONG_LIST: usize = 40;
+
+/// The families and their benchmarks, a line each: its name and its question. A long list begins
+/// with the families alone. With `with_axes` the axes of each are named below it.
+pub fn list(catalog: &Catalog, selected: &[&Definition], with_axes: bool) -> View {
+    let row = |definition: &&Definition| {
         let mark = if definition.in_price_list { ' ' } else { '-' };
         let axes: Vec<&str> = definition.axes.iter().map(|axis| axis.name.as_str()).collect();
-        let axes = if axes.is_empty() { String::new() } else { format!("[{}]", axes.join(", ")) };
-        TableRow::of(vec![Cell::text(format!("{mark}{}", definition.id)), Cell::text(axes)])
+        let notes = match with_axes && !axes.is_empty() {
+            true => vec![format!("axes: {}", axes.join(", "))],
+            false => Vec::new(),
+        };
+        let name = format!("{mark}{}", definition.id);
+        let cells = vec![Cell::text(name), Cell::text(plain(&definition.asks))];
+        TableRow { notes, ..TableRow::of(cells) }
     };
     let families = catalog.families.iter().filter_map(|family| {
-        let members = selected.iter().filter(|definition| definition.family() == family.name);
-        let rows: Vec<TableRow> = members.map(|it| row(&it)).collect();
-        let columns = vec![Column::text(""), Column::prose("")];
+        let rows: Vec<TableRow> = members(selected, &family.name).map(|it| row(&it)).collect();
+        let columns = vec![Column::text(""), Column::excerpt("")];
         let table = Table { columns, ..Table::default() };
         let title = format!("{}: {}", family.name, family.about);
         (!rows.is_empty()).then(|| Section::of(title, [Block::Table(Table { rows, ..table })]))
     });
-    View::of(families.collect())
+    let sizes = catalog.families.iter().filter_map(|family| {
+        let count = members(selected, &family.name).count();
+        let cells = [family.name.clone(), count.to_string(), plain(&family.about)];
+        (count > 0).then(|| TableRow::of(cells.into_iter().map(Cell::text).collect()))
+    });
+    let columns =
+        vec![Column::text("family"), Column::number("benchmarks", "benchmarks"), Column::prose("")];
+    let sizes = Table { columns, rows: sizes.collect(), ..Table::default() };
+    let first = (selected.len() >= MIN_LONG_LIST && sizes.rows.len() > 1)
+        .then(|| Section::of("", [Block::Table(sizes)]));
+    View::of(first.into_iter().chain(families).collect())
+}
+
+/// Those of some benchmarks that belong to a family.
+fn members<'a>(
+    selected: &'a [&Definition],
+    family: &'a str,
+) -> impl Iterator<Item = &'a Definition> {
+    selected.iter().copied().filter(move |definition| definition.family() == family)
 }
 
 /// The complete explanation of a benchmark.
@@ -144,7 +171,8 @@ fn needs(definition: &Definition) -> Vec<String> {
             Requirement::WallTime => "wall-clock time".to_owned(),
             Requirement::IoUring => "io_uring, available and allowed".to_owned(),
             Requirement::Resource(what) => what.to_string(),
-            Requirement::Undefined(_) => return None,
+            // It is no condition: without it the case says what is missing.
+            Requirement::Capability(_) | Requirement::Undefined(_) => return None,
         };
         Some(format!("{what}{}", condition(&need.when)))
     });
@@ -189,6 +217,26 @@ mod tests {
             assert!(text.contains(part), "{part} is missing in:\n{text}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn a_list_has_a_line_for_each_benchmark_and_families_first_where_it_is_long() {
+        let catalog = oscost_worker::benchmarks::data();
+        let all: Vec<&Definition> = catalog.benchmarks.iter().collect();
+        let text = crate::report::terminal(&list(&catalog, &all, false));
+        assert!(text.starts_with("family "), "{text}");
+        let first_words = || text.lines().filter_map(|line| line.split_whitespace().next());
+        for definition in &all {
+            let lines = first_words().filter(|word| word.trim_start_matches('-') == definition.id);
+            assert_eq!(lines.count(), 1, "{}: {text}", definition.id);
+        }
+        let few = list(&catalog, &all[..3], true);
+        let few = crate::report::terminal(&few);
+        assert!(!few.contains("benchmarks") && few.lines().all(|it| it.len() <= 80), "{few}");
+        let with_axes = all.iter().position(|it| !it.axes.is_empty()).unwrap();
+        let one = list(&catalog, &all[with_axes..=with_axes], true);
+        let axis = &all[with_axes].axes[0].name;
+        assert!(crate::report::terminal(&one).contains(&format!("axes: {axis}")));
     }
 
     #[test]

@@ -1,50 +1,126 @@
 //! The list of runs.
 
 use oscost_model::unit::Unit;
+use serde_json::json;
 
+pub use crate::advice::trust::Trust;
 use crate::report::figures::rough;
-use crate::report::text::{minute, plain, shortest_unique};
-use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
+use crate::report::text::{minute, plain, plain_paragraph, shorten, shortest_unique};
+use crate::report::view::document::{Cell, Column, Table, TableRow};
 
 /// A run, as it is listed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Line {
     /// Its id.
     pub id: String,
     /// RFC 3339.
     pub started: String,
+    /// RFC 3339; `None` while it is running, and if it was killed.
+    pub ended: Option<String>,
+    /// From its start to its end, in seconds.
+    pub duration_s: Option<f64>,
     /// Whether it was measured to its end.
     pub complete: bool,
     /// The user's label.
     pub label: Option<String>,
+    /// The processor.
+    pub processor: Option<String>,
+    /// How noisy the machine was.
+    pub class: Option<String>,
+    /// How far it can be believed, and why no further.
+    pub trust: Option<Trust>,
     /// The command line.
     pub command: Vec<String>,
+    /// Whether it was imported.
+    pub imported: bool,
+    /// Whether the store has its raw batches.
+    pub has_raw_batches: bool,
 }
 
-/// The runs: enough of the id to name each, when it was started, and its label or command.
-pub fn view(lines: &[Line]) -> View {
-    if lines.is_empty() {
-        return View::sentence("no runs are kept");
-    }
+/// The longest label and processor where there is room, and where there is not.
+const MAX_LABEL: usize = 40;
+const SHORT_LABEL: usize = 12;
+const MAX_PROCESSOR: usize = 32;
+
+/// What a list without runs says.
+pub const NO_RUNS: &str = "no runs are kept";
+
+/// The runs: enough of the id to name each, when it was started, how long it took, how far it can
+/// be believed, its label, its processor and its command. With `whole_commands` each command is
+/// below its run.
+pub fn table(lines: &[Line], whole_commands: bool) -> Table {
     let length = shortest_unique(&lines.iter().map(|line| line.id.as_str()).collect::<Vec<_>>());
+    let known = |text: Option<String>| Cell::text(text.unwrap_or_else(|| "-".to_owned()));
     let row = |line: &Line| {
-        let what = match &line.label {
-            Some(label) => format!("{label:?}"),
-            None => line.command.iter().skip(1).cloned().collect::<Vec<_>>().join(" "),
-        };
+        let command = line.command.iter().skip(1).cloned().collect::<Vec<_>>().join(" ");
         let cut_short = if line.complete { "" } else { "(cut short) " };
-        TableRow::of(vec![
+        let label = plain(line.label.as_deref().unwrap_or_default());
+        let processor = line.processor.as_deref().map(|it| shortened(&plain(it), MAX_PROCESSOR));
+        let command = format!("{cut_short}{}", plain_paragraph(&command));
+        let (excerpt, notes) = match whole_commands {
+            true => (String::new(), vec![command]),
+            false => (command, Vec::new()),
+        };
+        let cells = vec![
             Cell::text(line.id.get(..length).unwrap_or(&line.id)),
             Cell::text(minute(&line.started)),
-            Cell::text(format!("{cut_short}{}", plain(&what))),
-        ])
+            known(line.duration_s.map(duration)),
+            known(line.trust.as_ref().map(|trust| trust.grade.text().to_owned())),
+            Cell::text(shortened(&label, MAX_LABEL)).or_short(shortened(&label, SHORT_LABEL)),
+            known(processor),
+            Cell::text(excerpt),
+        ];
+        TableRow { notes, ..TableRow::of(cells) }
     };
-    let table = Table {
-        columns: vec![Column::text(""), Column::text(""), Column::excerpt("")],
-        rows: lines.iter().map(row).collect(),
-        ..Table::default()
+    let columns = vec![
+        Column::text("run"),
+        Column::text("started"),
+        Column::number("took", "duration_s"),
+        Column::choice("trust"),
+        Column::text("label"),
+        Column { optional: true, ..Column::text("machine") },
+        Column::excerpt("command"),
+    ];
+    Table { columns, rows: lines.iter().map(row).collect(), ..Table::default() }
+}
+
+/// A text of at most `width` characters.
+fn shortened(text: &str, width: usize) -> String {
+    shorten(text, width).trim_end().to_owned()
+}
+
+/// A time as a person says it: `38 s`, `4 min`, `2.5 h`.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        ..10.0 => format!("{seconds:.1} s"),
+        ..120.0 => format!("{seconds:.0} s"),
+        ..7_200.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3_600.0),
+    }
+}
+
+/// The runs as one JSON object (`oscost.runs/1`).
+pub fn json(lines: &[Line], store_bytes: u64) -> serde_json::Value {
+    let run = |line: &Line| {
+        let reasons = line.trust.as_ref().map(|trust| trust.reasons.clone());
+        json!({
+            "id": line.id,
+            "started": line.started,
+            "ended": line.ended,
+            "duration_s": line.duration_s,
+            "complete": line.complete,
+            "label": line.label,
+            "cpu_model": line.processor,
+            "class": line.class,
+            "trust": line.trust.as_ref().map(|trust| trust.grade.text()),
+            "trust_reasons": reasons,
+            "command": line.command,
+            "imported": line.imported,
+            "has_raw_batches": line.has_raw_batches,
+        })
     };
-    View::of(vec![Section::of("", [Block::Table(table)])])
+    let runs: Vec<serde_json::Value> = lines.iter().map(run).collect();
+    json!({ "schema": "oscost.runs/1", "store_bytes": store_bytes, "runs": runs })
 }
 
 /// The size of the store.
@@ -105,6 +181,15 @@ pub fn pruning_line(pruned: &PrunedBatches) -> String {
     }
 }
 
+/// The old runs that keep their raw batches because they have no end.
+pub fn unended_line(runs: usize) -> String {
+    let (s, keep) = if runs == 1 { ("", "keeps its") } else { ("s", "keep their") };
+    format!(
+        "{runs} run{s} without an end {keep} raw batches, since a process may still add to them: \
+         `oscost runs delete` removes one that was killed"
+    )
+}
+
 fn size_text(bytes: u64) -> String {
     rough(bytes as f64, Unit::Bytes)
 }
@@ -133,21 +218,57 @@ mod tests {
         assert!(text.contains("would be removed: their journals take 9"), "{text}");
     }
 
+    #[test]
+    fn old_runs_without_an_end_are_counted_and_have_a_next_step() {
+        let one = unended_line(1);
+        assert!(one.starts_with("1 run without an end keeps its raw batches"), "{one}");
+        assert!(one.ends_with("`oscost runs delete` removes one that was killed"), "{one}");
+        assert!(unended_line(2).starts_with("2 runs without an end keep their"));
+    }
+
     fn line(id: &str) -> Line {
         Line {
             id: id.to_owned(),
             started: "2026-11-21T08:00:00.000Z".to_owned(),
-            complete: false,
-            label: None,
-            command: vec!["oscost".into(), "run".into(), "x".repeat(200)],
+            duration_s: Some(65.5),
+            label: Some("a label of thirty characters..".to_owned()),
+            processor: Some("Some Processor 3000 with a long name".to_owned()),
+            command: vec!["oscost".into(), "run".into(), "x".repeat(60)],
+            ..Line::default()
         }
     }
 
     #[test]
     fn ids_are_as_long_as_they_must_be_and_lines_fit() {
-        let text =
-            crate::report::terminal(&view(&[line("0197aaaa-1111-x"), line("0197aaaa-1122-x")]));
-        assert!(text.starts_with("0197aaaa-112  ") || text.starts_with("0197aaaa-111  "), "{text}");
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let lines = [line("0197aaaa-1111-x"), line("0197aaaa-1122-x")];
+        let narrow = crate::report::terminal_table(&table(&lines, false), 80);
+        let (heading, rows) = narrow.split_once('\n').unwrap();
+        assert!(heading.starts_with("run ") && heading.ends_with("command"), "{narrow}");
+        assert!(rows.starts_with("0197aaaa-111  2026-11-21 08:00"), "{narrow}");
+        assert!(narrow.contains("66 s") || narrow.contains("65 s"), "{narrow}");
+        assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+        assert!(!narrow.contains("machine"), "there is no room for it");
+    }
+
+    #[test]
+    fn a_wide_terminal_shows_the_machine_the_label_and_the_whole_command() {
+        let wide = crate::report::terminal_table(&table(&[line("0197aaaa-1111-x")], false), 240);
+        for part in ["machine", "Some Process", "a label of thirty", &"x".repeat(60)] {
+            assert!(wide.contains(part), "`{part}` is missing in\n{wide}");
+        }
+        let whole = crate::report::terminal_table(&table(&[line("0197aaaa-1111-x")], true), 80);
+        assert_eq!(whole.matches('x').count(), 60, "{whole}");
+    }
+
+    #[test]
+    fn what_is_unknown_is_null_in_json_and_a_dash_in_the_table() {
+        let unknown = Line { id: "0197aaaa-1111-x".to_owned(), ..Line::default() };
+        let json = json(std::slice::from_ref(&unknown), 7);
+        assert_eq!((&json["schema"], &json["store_bytes"]), (&json!("oscost.runs/1"), &json!(7)));
+        for key in ["ended", "duration_s", "label", "cpu_model", "class", "trust"] {
+            assert_eq!(json["runs"][0].get(key), Some(&serde_json::Value::Null), "{key}");
+        }
+        let text = crate::report::terminal_table(&table(&[unknown], false), 80);
+        assert!(text.lines().nth(1).unwrap().matches(" -").count() >= 2, "{text}");
     }
 }

@@ -2,6 +2,7 @@
 
 use oscost_model::facts::{Bound, Facts};
 
+pub(super) use crate::report::text::plural;
 use crate::report::view::document::Fact;
 
 /// A fact: its value, or the reason why it has none; without control characters.
@@ -51,10 +52,6 @@ pub(super) fn bound(bound: Bound, show: impl Fn(u64) -> String) -> String {
 /// A list as text; `none` for an empty one.
 pub(super) fn words(words: Option<&[String]>) -> Option<String> {
     words.map(|words| if words.is_empty() { "none".to_owned() } else { words.join(", ") })
-}
-
-pub(super) fn plural(count: u64, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 pub(super) fn kib(kib: u64) -> String {

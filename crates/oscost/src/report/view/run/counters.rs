@@ -265,6 +265,16 @@ pub(in crate::report::view) fn sentence(row: &Row) -> Option<String> {
     Some(parts.join(", "))
 }
 
+/// The misses of a row in words, for explanations; `None` if none were counted.
+pub(in crate::report::view) fn misses(row: &Row) -> Option<String> {
+    let named = |event: CounterEvent| {
+        let value = median(row, event.metric())?;
+        Some(format!("{} {}", number(value), event.perf_name()))
+    };
+    let parts: Vec<String> = CounterEvent::MISSES.into_iter().filter_map(named).collect();
+    (!parts.is_empty()).then(|| format!("counted per op: {}", parts.join(", ")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

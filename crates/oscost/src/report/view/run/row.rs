@@ -39,7 +39,15 @@ impl Figure {
 }
 
 fn interval_text([low, high]: &[String; 2]) -> String {
-    format!("{low} .. {high}")
+    match low == high && is_word(low) {
+        // All answers were the same.
+        true => low.clone(),
+        false => format!("{low} .. {high}"),
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
 /// The figure of a measured row. What cannot be distinguished from zero has an upper bound: the upper
@@ -51,9 +59,16 @@ pub(in crate::report::view) fn figure(row: &Row) -> Option<Figure> {
     let size = bound.unwrap_or(estimate.median);
     let style = Style::of(size, row.unit);
     let text = format!("{}{}", if is_bound { "<" } else { "" }, style.with_unit(size));
-    let ends = |interval: [f64; 2]| interval.map(|end| style.number(end));
+    let ends = |interval: [f64; 2]| ends(interval, style, is_bound);
     let interval = estimate.between_run_ci95.or(estimate.ci95).map(ends);
     Some(Figure { text, interval, within_run: estimate.ci95.map(ends) })
+}
+
+/// The ends of an interval. That of a bound has a unit: it may be in picoseconds beside figures in
+/// nanoseconds.
+fn ends([low, high]: [f64; 2], style: Style, is_bound: bool) -> [String; 2] {
+    let high = if is_bound { style.with_unit(high) } else { style.number(high) };
+    [style.number(low), high]
 }
 
 /// The standard deviation between repetitions in per cent of the figure. What cannot be distinguished
@@ -84,4 +99,30 @@ pub(in crate::report::view) fn entries(row: &Row) -> String {
 
 pub(in crate::report::view) fn has(row: &Row, flag: &str) -> bool {
     row.flags.iter().any(|it| it == flag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_of_a_bound_has_its_unit() {
+        let text = |is_bound: bool| {
+            let style = Style::of(0.012, Unit::NsPerOp);
+            interval_text(&ends([-0.004, 0.012], style, is_bound))
+        };
+        assert_eq!(text(true), "-4.00 .. 12.00 ps");
+        assert_eq!(text(false), "-4.00 .. 12.00");
+    }
+
+    #[test]
+    fn equal_answers_are_one_word_and_equal_figures_an_interval() {
+        let text = |low: f64, high: f64, unit: Unit| {
+            interval_text(&ends([low, high], Style::of(high, unit), false))
+        };
+        assert_eq!(text(1.0, 1.0, Unit::YesOrNo), "yes");
+        assert_eq!(text(0.0, 0.0, Unit::YesOrNo), "no");
+        assert_eq!(text(0.0, 1.0, Unit::YesOrNo), "no .. yes");
+        assert_eq!(text(2.0, 2.0, Unit::NsPerOp), "2.000 .. 2.000");
+    }
 }

@@ -1,17 +1,20 @@
 //! Sentences about the rows of a study of one target: expectations, missing figures, notes.
 
+use oscost_model::counters::CounterEvent;
 use oscost_model::record::RowOutcome;
 
-use crate::report::figures::{MIN_DIGITS, at_least, decimals_for};
+use crate::report::figures::{DIGITS, MIN_DIGITS, at_least, decimals_for};
 use crate::report::text::plain;
 use crate::report::view::document::Block;
+use crate::report::view::run::counters;
 use crate::report::view::sections::{first_of, grouped};
 use crate::report::view::study::method::op_count;
 use crate::studies::comparison::single_target::{
     PredictionComparison, SingleTargetRow, SingleTargetTable,
 };
 use crate::studies::figures::study_statistic::is_few_steps;
-use crate::studies::{PublishedFigure, Subject, Table};
+use crate::studies::study::Figure;
+use crate::studies::{PublishedFigure, Subject, Table, TableUnit};
 
 /// What the study says of each of its curves.
 pub(in crate::report::view) fn statements(table: &Table) -> Option<Block> {
@@ -95,6 +98,7 @@ pub(in crate::report::view) fn notes(
     lines.extend(without.map(|(words, rows)| format!("{}: {words}", first_of(&rows))));
     lines.extend(fewer(table));
     lines.extend(clock_step_ns.and_then(|step_ns| in_steps(table, step_ns)));
+    lines.extend(counted_cycles(table));
     // A row in two placements is one of the study's.
     let of_rows = table.rows.iter().flat_map(|row| {
         row.notes.iter().map(|note| format!("{}: {note}", row.row.published_name()))
@@ -122,6 +126,39 @@ fn missing(row: &SingleTargetRow<'_>) -> Option<String> {
         }
     }
 }
+
+/// The cycles that the processor counted per op, of a table in cycles or in ticks: those of the table
+/// are times at the rate of a clock.
+fn counted_cycles(table: &SingleTargetTable<'_>) -> Option<String> {
+    let is_in_cycles =
+        |figure: &Figure| matches!(figure.unit, TableUnit::Cycles | TableUnit::Ticks);
+    if !table.table.figures.iter().any(is_in_cycles) {
+        return None;
+    }
+    let counted = table.rows.iter().filter_map(|row| {
+        let measured = row.measured?;
+        let cycles = counters::median(measured, CounterEvent::Cycles.metric())?;
+        let sees_kernel = measured.counters.as_ref().is_some_and(|it| it.kernel);
+        let modes = if sees_kernel { "" } else { " (user mode alone)" };
+        let digits = decimals_for(cycles, DIGITS);
+        Some(format!("{} {}{modes}", row.row.name, at_least(cycles, digits)))
+    });
+    let counted: Vec<String> = counted.collect();
+    let named = counted.iter().take(MAX_COUNTED_ROWS).cloned().collect::<Vec<_>>().join("; ");
+    let more = match counted.len().saturating_sub(MAX_COUNTED_ROWS) {
+        0 => String::new(),
+        more => format!("; and {more} more rows in the record"),
+    };
+    (!counted.is_empty()).then(|| {
+        format!(
+            "core cycles of an op as the processor counted them, where those of the table are times \
+             at the rate of a clock: {named}{more}"
+        )
+    })
+}
+
+/// The maximum number of rows whose counted cycles are named: a note has 400 characters.
+const MAX_COUNTED_ROWS: usize = 6;
 
 /// The maximum number of rows that are named one by one.
 const MAX_NAMED_ROWS: usize = 5;

@@ -261,6 +261,31 @@ fn a_row_with_a_remote_peer_is_another_row() {
 }
 
 #[test]
+fn no_claim_rests_on_rows_whose_peer_allows_none() {
+    let claim = "[[claim]]\ntext = \"so\"\nlocation = \"page 3\"\nkind = \"flat\"\n\
+                 series = [\"far\"]\nmax = 1.5\n";
+    let study = parser::parse(format!("{SMALL}\n{claim}").as_bytes()).unwrap();
+    let mut record = measured();
+    for size in [4, 64] {
+        let case = format!("socket/round-trip:by=tcp,size={size},peer_cpu=other");
+        let mut far = row(&record, &case, &around(500.0), None);
+        far.target.peer = Some("m1".to_owned());
+        record.results.push(far);
+    }
+    let peer = Conditions { machine: "m1".to_owned(), ..record.conditions[0].clone() };
+    record.conditions.push(peer);
+    let verdicts = |record: &Record| -> Vec<Verdict> {
+        let compared = compare_single_target(&study, record, &[]);
+        compared.claims.iter().map(|it| it.verdict.clone()).collect()
+    };
+    assert_eq!(verdicts(&record), vec![Verdict::Holds; 4]);
+    record.conditions[1].flags.push("CLOCK_DRIFTED".to_owned());
+    let [local @ .., Verdict::Undecided(why)] = &verdicts(&record)[..] else { panic!() };
+    assert_eq!(local, vec![Verdict::Holds; 3], "they are measured without the peer");
+    assert!(why.contains("is measured with a peer that has a clock that drifted"), "{why}");
+}
+
+#[test]
 fn a_core_of_unknown_frequency_has_no_cycles_and_a_failed_method_no_figure() {
     let (study, mut record) = (study(), measured());
     record.conditions[0].probe[0].core_cycles_per_ns = None;

@@ -251,6 +251,12 @@ fn counters_that_another_user_has_are_not_used() {
     let refused = facts.events[0].refused.as_deref().unwrap();
     assert!(refused.contains("multiplexed"), "{refused}");
     assert!(facts.unavailable.as_deref().unwrap().contains("another user of the counters"));
+    let facts = surveyed(Machine { taken: 1.0, ..GOOD });
+    let refused = facts.events[0].refused.as_deref().unwrap();
+    assert!(refused.ends_with("has them: it was not scheduled"), "{refused}");
+    let facts = surveyed(Machine { taken: -1.0, ..GOOD });
+    let refused = facts.events[0].refused.as_deref().unwrap();
+    assert_eq!(refused, "it counted for longer than it was enabled");
 }
 
 #[test]

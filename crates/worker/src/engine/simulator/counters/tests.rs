@@ -161,7 +161,7 @@ fn windows_that_contradict_themselves_make_a_set_void() {
         (vec![], 9, 9, "a read returned 0 counts for a group of 4 events"),
         (vec![0; 4], 9, 9, "the counter of instructions:u stood still"),
         (vec![u64::MAX; 4], 9, 9, "all 21 batches have 18446744073709551615 cycles"),
-        (vec![1; 4], 9, 0, "multiplexed: they counted for 0 %"),
+        (vec![1; 4], 9, 0, "not scheduled: they counted for none of 9 ns"),
         (vec![1; 4], 0, 9, "the counters counted for longer than they were enabled"),
         (vec![1; 4], 0, u64::MAX, "the counters counted for longer than they were enabled"),
     ] {

@@ -2,6 +2,8 @@
 
 use oscost_model::counters::CounterEvent;
 
+use super::stand_in;
+
 /// `perf_event_attr` in its first version (PERF_ATTR_SIZE_VER0), which every kernel accepts.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -105,7 +107,7 @@ pub fn is_kernel_event(event: CounterEvent) -> bool {
 impl Selection {
     /// The attribute.
     pub(super) fn attribute(&self, place: Place) -> Attribute {
-        let (kind, number) = kind_and_number(self.event);
+        let (kind, number) = kind_and_number(stand_in::opened(self.event));
         // The extended form of linux/perf_event.h: which of several kinds of counters is meant.
         let pmu = if kind == SOFTWARE { 0 } else { u64::from(self.pmu) << 32 };
         let excluded = match (self.event, self.modes) {

@@ -5,6 +5,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use oscost_model::counters::CounterEvent;
 
 use super::attribute::{Attribute, Place, Selection};
+use super::stand_in::StandIns;
 use crate::kernel::Errno;
 
 /// PERF_FLAG_FD_CLOEXEC of perf_event_open(2).
@@ -26,29 +27,45 @@ pub struct OpenError {
 }
 
 /// A counter that is read by itself. Closed when dropped, and at exec(2).
-pub struct Counter(OwnedFd);
+pub struct Counter {
+    fd: OwnedFd,
+    stand_ins: StandIns,
+}
 
 impl Counter {
     /// Opens a counter for the calling thread, on any CPU. It does not count yet.
     pub fn open(selection: &Selection) -> Result<Self, OpenError> {
-        open(selection, &selection.attribute(Place::Alone), None).map(Self)
+        let fd = open(selection, &selection.attribute(Place::Alone), None)?;
+        Ok(Self { fd, stand_ins: StandIns::of(std::iter::once(selection.event)) })
     }
 
     /// Starts counting, in all tasks that inherited the counter too.
     pub fn enable(&self) -> Result<(), Errno> {
-        control(&self.0, ENABLE)
+        control(&self.fd, ENABLE)
     }
 
     /// Stops counting.
     pub fn disable(&self) -> Result<(), Errno> {
-        control(&self.0, DISABLE)
+        control(&self.fd, DISABLE)
     }
 
     /// Reads count, time enabled and time counted, in nanoseconds; with those of descendants, living
     /// or not.
     #[inline(always)]
     pub fn read(&self, into: &mut [u64; GROUP_HEADER]) -> Result<(), Errno> {
-        read_exactly(&self.0, into)
+        read_exactly(&self.fd, into)?;
+        self.stand_ins.falsify(into, 0);
+        Ok(())
+    }
+
+    /// Runs as long as so many instructions by the clock that stands in for them; `false` if none
+    /// does.
+    #[cfg(feature = "fault-injection")]
+    pub fn run_stand_in_loop(&self, instructions: u64) -> bool {
+        self.stand_ins.run_loop(instructions, || {
+            let mut words = [0; GROUP_HEADER];
+            read_exactly(&self.fd, &mut words).ok().map(|()| words[0])
+        })
     }
 }
 
@@ -56,6 +73,7 @@ impl Counter {
 pub struct CounterGroup {
     leader: OwnedFd,
     members: Vec<OwnedFd>,
+    stand_ins: StandIns,
 }
 
 impl CounterGroup {
@@ -69,7 +87,8 @@ impl CounterGroup {
             .iter()
             .map(|selection| open(selection, &selection.attribute(Place::Member), Some(&leader)))
             .collect::<Result<_, _>>()?;
-        Ok(Self { leader, members })
+        let stand_ins = StandIns::of(selections.iter().map(|selection| selection.event));
+        Ok(Self { leader, members, stand_ins })
     }
 
     /// The number of its events.
@@ -90,7 +109,19 @@ impl CounterGroup {
     /// Reads the header and a count for each event; `into` has room for just these.
     #[inline(always)]
     pub fn read(&self, into: &mut [u64]) -> Result<(), Errno> {
-        read_exactly(&self.leader, into)
+        read_exactly(&self.leader, into)?;
+        self.stand_ins.falsify(into, GROUP_HEADER);
+        Ok(())
+    }
+
+    /// Runs as long as so many instructions by the clock that stands in for them; `false` if none
+    /// does.
+    #[cfg(feature = "fault-injection")]
+    pub fn run_stand_in_loop(&self, instructions: u64) -> bool {
+        let mut words = vec![0; GROUP_HEADER + self.event_count()];
+        self.stand_ins.run_loop(instructions, || {
+            read_exactly(&self.leader, &mut words).ok().map(|()| words[GROUP_HEADER])
+        })
     }
 
     /// The descriptor of an event.
@@ -242,7 +273,7 @@ mod tests {
     fn descriptors_are_closed_at_exec() {
         let Some(counter) = opened(Counter::open(&TASK_CLOCK)) else { return };
         // SAFETY: F_GETFD takes no argument.
-        let flags = unsafe { libc::fcntl(counter.0.as_raw_fd(), libc::F_GETFD) };
+        let flags = unsafe { libc::fcntl(counter.fd.as_raw_fd(), libc::F_GETFD) };
         assert_eq!(flags, libc::FD_CLOEXEC);
     }
 

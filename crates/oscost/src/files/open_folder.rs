@@ -1,0 +1,378 @@
+//! Folders that stay open: what is created in one is there, wherever its path leads meanwhile.
+//!
+//! Root often has the `HOME` of a user (`sudo -E`, `su -m`), who can replace any part of a path
+//! below it by a link at any moment. So root follows no link there that leads out of what the user
+//! owns, creates by descriptors, and gives what it has created to the user.
+
+use std::ffi::OsStr;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, fchown};
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, openat, renameat};
+use nix::sys::stat::{Mode, mkdirat};
+use nix::unistd::{ROOT, UnlinkatFlags, geteuid, unlinkat};
+
+/// A folder that is open.
+#[derive(Debug)]
+pub struct OpenFolder {
+    folder: File,
+    owner: NewOwner,
+}
+
+impl OpenFolder {
+    /// Opens a folder that exists.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Self::of(open(path)?)
+    }
+
+    /// Opens a folder; creates it and those above it where they are missing, for their owner only:
+    /// this user, or for root the owner of the nearest one that exists. An existing one is
+    /// unchanged.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        if !geteuid().is_root() {
+            DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+            return Self::open(path);
+        }
+        let (mut above, missing) = open_nearest(path)?;
+        let owner = NewOwner::in_folder(&above)?;
+        for name in missing {
+            let created = mkdirat(&above, name, Mode::S_IRWXU);
+            let made = match created {
+                // Another process has created it meanwhile.
+                Ok(()) | Err(Errno::EEXIST) => open_child(&above, name)?,
+                Err(error) => return Err(error.into()),
+            };
+            if created.is_ok() && made.metadata()?.uid() == ROOT.as_raw() {
+                owner.take(&made)?;
+            }
+            above = made;
+        }
+        Self::of(above)
+    }
+
+    fn of(folder: File) -> io::Result<Self> {
+        let owner = NewOwner::in_folder(&folder)?;
+        Ok(Self { folder, owner })
+    }
+
+    /// Creates a file for the owner of the folder only. Anything of that name, a link too, is an
+    /// error ([`ErrorKind::AlreadyExists`]).
+    pub fn create_file(&self, name: &OsStr) -> io::Result<File> {
+        let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL;
+        let created = self.open_at(name, flags)?;
+        self.owner.take(&created)?;
+        Ok(created)
+    }
+
+    /// Opens a file to read and write it; a link is not followed.
+    pub fn open_file(&self, name: &OsStr) -> io::Result<File> {
+        self.open_at(name, OFlag::O_RDWR)
+    }
+
+    fn open_at(&self, name: &OsStr, flags: OFlag) -> io::Result<File> {
+        let flags = flags | OFlag::O_NOFOLLOW | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+        let mode = Mode::S_IRUSR | Mode::S_IWUSR;
+        Ok(File::from(openat(&self.folder, name, flags, mode)?))
+    }
+
+    /// Renames a file of the folder; another one of the new name is replaced.
+    pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        Ok(renameat(&self.folder, from, &self.folder, to)?)
+    }
+
+    /// Removes a file of the folder.
+    pub fn remove(&self, name: &OsStr) -> io::Result<()> {
+        Ok(unlinkat(&self.folder, name, UnlinkatFlags::NoRemoveDir)?)
+    }
+
+    /// Checks a file that root has opened by its path, as libraries do: in the folder of another
+    /// user it must be that user's, or a link may have led to it.
+    pub fn check_owner(&self, opened_uid: u32) -> io::Result<()> {
+        match self.owner {
+            NewOwner::OwnerOfFolder { uid, .. } if uid != opened_uid => {
+                Err(leads_elsewhere(uid, opened_uid))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The owner of what this process creates in a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NewOwner {
+    /// The user of this process.
+    Creator,
+    /// The owner of the folder, since root creates it in another user's.
+    OwnerOfFolder {
+        /// The user.
+        uid: u32,
+        /// The group.
+        gid: u32,
+    },
+    /// The same, but this root has no right to change owners (a user namespace, NFS, a container
+    /// without CAP_CHOWN).
+    Refused,
+}
+
+impl NewOwner {
+    fn in_folder(folder: &File) -> io::Result<Self> {
+        let metadata = folder.metadata()?;
+        let (uid, gid) = (metadata.uid(), metadata.gid());
+        if !geteuid().is_root() || uid == ROOT.as_raw() {
+            return Ok(NewOwner::Creator);
+        }
+        // A change to the same owner takes the right to change it, and changes nothing.
+        Ok(match fchown(folder, Some(uid), Some(gid)) {
+            Err(error) if error.kind() != ErrorKind::ReadOnlyFilesystem => NewOwner::Refused,
+            _ => NewOwner::OwnerOfFolder { uid, gid },
+        })
+    }
+
+    /// Gives a file or a folder that this process has just created.
+    fn take(self, created: &File) -> io::Result<()> {
+        match self {
+            NewOwner::OwnerOfFolder { uid, gid } => fchown(created, Some(uid), Some(gid)),
+            NewOwner::Creator | NewOwner::Refused => Ok(()),
+        }
+    }
+}
+
+/// Whether what root creates below a path, which may not exist, can have the right owner.
+pub(super) fn may_create_below(path: &Path) -> bool {
+    let owner = open_nearest(path).and_then(|(folder, _)| NewOwner::in_folder(&folder));
+    match owner {
+        Ok(owner) => owner != NewOwner::Refused,
+        // It is reported when it is used.
+        Err(error) => error.kind() != ErrorKind::PermissionDenied,
+    }
+}
+
+/// Whether no other user can change what is at a path, which may not exist: all on the way is
+/// root's, and others may not write there.
+pub(super) fn is_roots_alone(path: &Path) -> bool {
+    let exists = |part: &&Path| part.symlink_metadata().is_ok();
+    let Some(nearest) = path.ancestors().find(exists) else { return false };
+    let Ok(real) = nearest.canonicalize() else { return false };
+    let is_closed = |part: &Path, is_last: bool| {
+        let Ok(metadata) = part.symlink_metadata() else { return false };
+        let (mode, is_of_roots_group) = (metadata.mode(), metadata.gid() == 0);
+        let is_open = mode & 0o002 != 0 || (mode & 0o020 != 0 && !is_of_roots_group);
+        let is_sticky = mode & 0o1000 != 0;
+        // In a sticky folder nobody replaces what is root's, but anyone creates what is missing.
+        let is_changeable = is_open && (is_last || !is_sticky);
+        metadata.uid() == ROOT.as_raw() && (metadata.is_symlink() || !is_changeable)
+    };
+    [nearest, real.as_path()]
+        .into_iter()
+        .all(|path| path.ancestors().enumerate().all(|(above, part)| is_closed(part, above == 0)))
+}
+
+/// The nearest folder of a path that exists, and the names below it that do not.
+fn open_nearest(path: &Path) -> io::Result<(File, Vec<&OsStr>)> {
+    let mut missing = Vec::new();
+    let mut nearest = path;
+    loop {
+        match (open(nearest), nearest.parent(), nearest.file_name()) {
+            (Err(error), Some(above), Some(name)) if error.kind() == ErrorKind::NotFound => {
+                missing.insert(0, name);
+                nearest = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+            }
+            (opened, ..) => return Ok((opened?, missing)),
+        }
+    }
+}
+
+/// Opens a folder that exists. Root follows what another user can have put on the way only to a
+/// folder of that user's.
+fn open(path: &Path) -> io::Result<File> {
+    let path = std::path::absolute(path)?;
+    if !geteuid().is_root() {
+        return open_folder(&path, 0);
+    }
+    let mut parts: Vec<&Path> = path.ancestors().collect();
+    parts.reverse();
+    let users = parts.into_iter().find_map(|part| {
+        let uid = part.symlink_metadata().ok()?.uid();
+        (uid != ROOT.as_raw()).then_some((part, uid))
+    });
+    let Some((top, uid)) = users else { return open_folder(&path, 0) };
+    match open_without_links(&path, top) {
+        Err(error) if matches!(error.raw_os_error(), Some(LINK | NO_FOLDER)) => {}
+        opened => return opened,
+    }
+    let folder = open_folder(&path, 0)?;
+    let owner = folder.metadata()?.uid();
+    if owner == uid { Ok(folder) } else { Err(leads_elsewhere(uid, owner)) }
+}
+
+/// The errors of opening a link without following it; as a folder, the second.
+const LINK: i32 = nix::libc::ELOOP;
+const NO_FOLDER: i32 = nix::libc::ENOTDIR;
+
+/// Opens a folder below `top`, which is the beginning of its path.
+fn open_without_links(path: &Path, top: &Path) -> io::Result<File> {
+    let mut folder = open_folder(top, nix::libc::O_NOFOLLOW)?;
+    for name in path.strip_prefix(top).map_err(io::Error::other)? {
+        folder = open_child(&folder, name)?;
+    }
+    Ok(folder)
+}
+
+fn open_child(above: &File, name: &OsStr) -> io::Result<File> {
+    let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    Ok(File::from(openat(above, name, flags, Mode::empty())?))
+}
+
+fn open_folder(path: &Path, flags: i32) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(nix::libc::O_DIRECTORY | flags).open(path)
+}
+
+fn leads_elsewhere(from: u32, to: u32) -> io::Error {
+    let why = format!("its path leads from a folder of user {from} to what belongs to user {to}");
+    io::Error::new(ErrorKind::PermissionDenied, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+    use super::*;
+
+    /// An id that no user of a test machine has.
+    const OTHER: u32 = 12_345;
+
+    /// A folder of another user; `None` where this user cannot make one.
+    fn home_of_other() -> Option<tempfile::TempDir> {
+        if !geteuid().is_root() {
+            eprintln!("cannot run here: only root creates files in another user's folder");
+            return None;
+        }
+        let home = tempfile::tempdir().unwrap();
+        chown(home.path(), Some(OTHER), Some(OTHER)).unwrap();
+        Some(home)
+    }
+
+    fn owner(path: &Path) -> (u32, u32) {
+        let metadata = path.symlink_metadata().unwrap();
+        (metadata.uid(), metadata.gid())
+    }
+
+    fn name(text: &str) -> &OsStr {
+        OsStr::new(text)
+    }
+
+    #[test]
+    fn folders_are_created_for_their_owner_only_and_existing_ones_unchanged() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("a/b");
+        OpenFolder::create(&folder).unwrap();
+        OpenFolder::create(&folder).unwrap();
+        assert_eq!(folder.metadata().unwrap().mode() & 0o777, 0o700);
+        assert_eq!(owner(&folder).0, geteuid().as_raw());
+        std::fs::write(home.path().join("file"), "").unwrap();
+        for path in ["file", "file/below"] {
+            assert!(OpenFolder::create(&home.path().join(path)).is_err(), "{path}");
+        }
+        symlink("absent", home.path().join("link")).unwrap();
+        assert!(OpenFolder::create(&home.path().join("link/below")).is_err());
+        assert!(!home.path().join("absent").exists(), "a link was followed");
+    }
+
+    #[test]
+    fn a_file_is_created_once_and_no_link_in_its_place_is_followed() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = OpenFolder::open(home.path()).unwrap();
+        let created = folder.create_file(name("file")).unwrap();
+        assert_eq!(created.metadata().unwrap().mode() & 0o777, 0o600);
+        symlink("target", home.path().join("link")).unwrap();
+        for existing in ["file", "link"] {
+            let error = folder.create_file(name(existing)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{existing}");
+        }
+        folder.open_file(name("file")).unwrap();
+        assert!(folder.open_file(name("link")).is_err());
+        assert!(!home.path().join("target").exists());
+        folder.rename(name("file"), name("link")).unwrap();
+        assert!(home.path().join("link").symlink_metadata().unwrap().is_file());
+        folder.remove(name("link")).unwrap();
+        assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_is_created_in_the_folder_that_was_opened_wherever_its_path_leads_now() {
+        let home = tempfile::tempdir().unwrap();
+        let [path, moved, elsewhere] =
+            ["folder", "moved", "elsewhere"].map(|it| home.path().join(it));
+        let folder = OpenFolder::create(&path).unwrap();
+        std::fs::create_dir(&elsewhere).unwrap();
+        std::fs::rename(&path, &moved).unwrap();
+        symlink(&elsewhere, &path).unwrap();
+        folder.create_file(name("store.db")).unwrap();
+        assert!(moved.join("store.db").exists());
+        assert!(!elsewhere.join("store.db").exists());
+    }
+
+    #[test]
+    fn what_root_creates_in_a_users_folder_belongs_to_the_user() {
+        let Some(home) = home_of_other() else { return };
+        let folder = OpenFolder::create(&home.path().join(".local/share/oscost")).unwrap();
+        folder.create_file(name("file")).unwrap();
+        for path in [".local", ".local/share", ".local/share/oscost", ".local/share/oscost/file"] {
+            assert_eq!(owner(&home.path().join(path)), (OTHER, OTHER), "{path}");
+        }
+        folder.check_owner(OTHER).unwrap();
+        let error = folder.check_owner(0).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+    }
+
+    #[test]
+    fn root_follows_a_users_link_only_to_what_is_that_users() {
+        let Some(home) = home_of_other() else { return };
+        let (roots, users) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        chown(users.path(), Some(OTHER), Some(OTHER)).unwrap();
+        symlink(roots.path(), home.path().join("to-root")).unwrap();
+        symlink(users.path(), home.path().join("to-user")).unwrap();
+        for path in ["to-root", "to-root/oscost"] {
+            let error = OpenFolder::create(&home.path().join(path)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{path}");
+            assert!(error.to_string().contains(&format!("from a folder of user {OTHER} to")));
+        }
+        assert!(!may_create_below(&home.path().join("to-root/oscost")));
+        assert_eq!(std::fs::read_dir(roots.path()).unwrap().count(), 0);
+        OpenFolder::create(&home.path().join("to-user/oscost")).unwrap();
+        assert_eq!(owner(&users.path().join("oscost")), (OTHER, OTHER));
+        // A folder of root's that is really there stays in use.
+        std::fs::create_dir(home.path().join("mounted")).unwrap();
+        OpenFolder::create(&home.path().join("mounted/oscost")).unwrap();
+        assert_eq!(owner(&home.path().join("mounted/oscost")).0, 0);
+    }
+
+    #[test]
+    fn a_path_is_roots_alone_if_no_part_of_it_can_be_changed_by_others() {
+        let Some(home) = home_of_other() else { return };
+        let own = tempfile::tempdir().unwrap();
+        let own_path = own.path().join("cache/oscost");
+        assert!(is_roots_alone(&own_path), "a sticky folder above it does no harm");
+        assert!(!is_roots_alone(&home.path().join("cache/oscost")));
+        // A link of root's to a user's folder, and one of a user's to root's.
+        symlink(home.path(), own.path().join("link")).unwrap();
+        assert!(!is_roots_alone(&own.path().join("link/oscost")));
+        symlink(own.path(), home.path().join("link")).unwrap();
+        assert!(!is_roots_alone(&home.path().join("link/oscost")));
+        for (mode, group, is_alone) in [
+            (0o777, 0, false),
+            (0o1777, 0, false),
+            (0o770, OTHER, false),
+            (0o770, 0, true),
+            (0o755, OTHER, true),
+        ] {
+            chown(own.path(), None, Some(group)).unwrap();
+            std::fs::set_permissions(own.path(), Permissions::from_mode(mode)).unwrap();
+            assert_eq!(is_roots_alone(&own_path), is_alone, "{mode:o}, group {group}");
+        }
+    }
+}

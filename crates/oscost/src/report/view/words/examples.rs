@@ -1,0 +1,133 @@
+//! A word in the last run: the rows that have it, and their figures.
+
+use oscost_model::record::{Comparison, Record, Row};
+use oscost_model::unit::Better;
+
+use crate::advice::words::{Kind, Word};
+use crate::report::figures::Style;
+use crate::report::text::{minute, plain};
+use crate::report::view::document::{Block, Cell, Column, Table};
+use crate::report::view::run::row::figure;
+use crate::report::view::run::{CountedEvents, FigureUnit, Plots, view};
+
+/// How many rows are named.
+const MAX_NAMED: usize = 3;
+
+/// What the last run has of a word; `None` of a word that is not of rows.
+pub(super) fn of(word: &Word, record: &Record) -> Option<String> {
+    let name = word.word;
+    let of_rows = |has_it: &dyn Fn(&Row) -> bool| {
+        let rows = record.results.iter().filter(|row| has_it(row));
+        Some(named(rows.map(row_text).collect(), "row", record.results.len(), record))
+    };
+    let of_comparisons = |has_it: &dyn Fn(&Comparison) -> bool| {
+        let compared = record.comparisons.iter().filter(|it| has_it(it));
+        let texts = compared.map(|it| format!("{} (x {:.3})", plain(&it.case), it.ratio.value));
+        let all = record.comparisons.len();
+        (all > 0).then(|| named(texts.collect(), "comparison", all, record))
+    };
+    match word.kind {
+        Kind::RowFlag => of_rows(&|row| row.flags.iter().any(|flag| flag == name)),
+        Kind::CostClass => of_rows(&|row| row.class.as_deref() == Some(name)),
+        Kind::Outcome => of_rows(&|row| row.outcome.text() == name),
+        Kind::Mode => of_rows(&|row| row.mode.is_some_and(|mode| mode.text() == name)),
+        Kind::Unit => of_rows(&|row| row.unit.text() == name),
+        Kind::Direction => of_rows(&|row| match row.better {
+            Better::Lower => name == "lower",
+            Better::Higher => name == "higher",
+        }),
+        Kind::Metric => {
+            let figures = record.results.iter().filter_map(|row| metric(row, name));
+            let all = record.results.len();
+            Some(named(figures.collect(), "row", all, record))
+        }
+        Kind::ComparisonFlag => of_comparisons(&|it| it.flags.iter().any(|flag| flag == name)),
+        Kind::Verdict => of_comparisons(&|it| it.verdict == name),
+        Kind::Design => of_comparisons(&|it| it.design == name),
+        Kind::RunFlag => {
+            let flags = record.conditions.iter().flat_map(|it| &it.flags);
+            Some(whether(flags.into_iter().any(|flag| flag == name), record))
+        }
+        Kind::NoiseClass => {
+            let mut classes = record.conditions.iter().filter_map(|it| it.class.as_deref());
+            Some(whether(classes.any(|class| class == name), record))
+        }
+        Kind::Profile => Some(whether(record.settings.profile == name, record)),
+        Kind::Column => column(name, record),
+        Kind::Trust
+        | Kind::ClaimVerdict
+        | Kind::Cause
+        | Kind::Weight
+        | Kind::Mechanism
+        | Kind::Host
+        | Kind::Term => None,
+    }
+}
+
+/// The last run, with when it began.
+fn run_text(record: &Record) -> String {
+    format!("the last run ({} UTC)", minute(&record.started))
+}
+
+/// Whether something holds of the last run.
+fn whether(holds: bool, record: &Record) -> String {
+    format!("{}: {}", run_text(record), if holds { "yes" } else { "no" })
+}
+
+/// The first of some texts, and how many of all there are.
+fn named(texts: Vec<String>, noun: &str, all: usize, record: &Record) -> String {
+    let run = run_text(record);
+    if texts.is_empty() {
+        return format!("no {noun} of {run}");
+    }
+    let more = match texts.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let first = texts.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    format!("{} of {all} {noun}s of {run}: {first}{more}", texts.len())
+}
+
+/// A row with its figure, if it has one.
+fn row_text(row: &Row) -> String {
+    let text = figure(row).map(|figure| match figure.interval_text() {
+        Some(interval) => format!(" {} ({interval})", figure.text),
+        None => format!(" {}", figure.text),
+    });
+    format!("{}{}", plain(&row.case), text.unwrap_or_default())
+}
+
+/// A metric of a row.
+fn metric(row: &Row, name: &str) -> Option<String> {
+    if name == "primary" {
+        return row.estimate.as_ref().map(|_| row_text(row));
+    }
+    let metric = row.metrics.get(name)?;
+    let median = metric.estimate.median;
+    let text = Style::of(median, metric.unit).with_unit(median);
+    Some(format!("{} {text}", plain(&row.case)))
+}
+
+/// The first cells of a column of the run's tables; `None` if none has it.
+fn column(title: &str, record: &Record) -> Option<String> {
+    let events = CountedEvents { unit: FigureUnit::Own, all: true };
+    let shown = view(record, Plots::None, events);
+    let tables = shown.sections.iter().flat_map(|section| &section.blocks);
+    let mut tables = tables.filter_map(|block| match block {
+        Block::Table(table) => Some(table),
+        _ => None,
+    });
+    let is_it = |column: &Column| column.title.replace('\n', " ").trim() == title;
+    let at = |table: &Table| table.columns.iter().position(is_it);
+    let (table, at) = tables.find_map(|table| at(table).map(|at| (table, at)))?;
+    let filled = |cell: &&Cell| !matches!(cell.text.as_str(), "" | "-");
+    let cells = table.rows.iter().filter_map(|row| {
+        let (name, cell) = (row.cells.first()?, row.cells.get(at).filter(filled)?);
+        Some(match at {
+            0 => plain(&name.text),
+            _ => format!("{} {}", plain(name.text.trim()), plain(&cell.text)),
+        })
+    });
+    let cells: Vec<String> = cells.take(MAX_NAMED).collect();
+    (!cells.is_empty()).then(|| format!("in {}: {}", run_text(record), cells.join(", ")))
+}

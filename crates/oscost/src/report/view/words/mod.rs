@@ -1,0 +1,120 @@
+//! Words that oscost prints, explained: flags, classes, columns, units, axes, keys of files.
+
+pub mod axes;
+mod examples;
+pub mod files;
+
+use oscost_model::record::Record;
+
+use crate::advice::words::{self, Word};
+use crate::report::text::plain;
+use crate::report::view::document::{Block, Fact, Section};
+use crate::studies::Study;
+
+/// The meanings of a word; where the last run has such a row, with its figure.
+pub fn sections(name: &str, last: Option<&Record>) -> Vec<Section> {
+    words::find(name).into_iter().map(|word| section(word, last)).collect()
+}
+
+/// Whether the table of words has this one.
+pub fn is_word(name: &str) -> bool {
+    !words::find(name).is_empty()
+}
+
+/// Every word of the table, as it is printed.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    words::all().map(|word| word.word)
+}
+
+fn section(word: &Word, last: Option<&Record>) -> Section {
+    let example = last.and_then(|record| examples::of(word, record));
+    let facts = [
+        ("means", word.means.to_owned()),
+        ("range", word.range.to_owned()),
+        ("matters", word.matters.to_owned()),
+        ("do", word.action.to_owned()),
+        ("here", example.unwrap_or_default()),
+        ("more", word.page().to_owned()),
+    ];
+    explained(word.word, word.kind.text(), facts)
+}
+
+/// A word, what kind of word it is, and what is known of it.
+fn explained<const N: usize>(word: &str, kind: &str, facts: [(&str, String); N]) -> Section {
+    let known = facts.into_iter().filter(|(_, text)| !text.is_empty());
+    let facts = known.map(|(name, text)| Fact::new(name, text)).collect();
+    Section::of(plain(&format!("{word}: {kind}")), [Block::Facts(facts)])
+}
+
+/// An option of the command line, or one of its subcommands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandWord {
+    /// Its syntax: `--precision PCT`.
+    pub syntax: String,
+    /// What its help says.
+    pub means: String,
+    /// The values that it takes, where they are few.
+    pub values: String,
+    /// Its value if it is not given.
+    pub default: String,
+    /// The commands that have it; of a subcommand itself.
+    pub commands: Vec<String>,
+    /// Whether it is a subcommand.
+    pub is_subcommand: bool,
+}
+
+/// An option or a subcommand, explained.
+pub fn command_section(word: &CommandWord) -> Section {
+    let commands: Vec<String> = word.commands.iter().map(|it| format!("`{it}`")).collect();
+    let (of, more) = match (word.is_subcommand, word.commands.first()) {
+        (true, Some(command)) => (String::new(), format!("`{command} --help`")),
+        _ => (commands.join(", "), "docs/reference/CLI.md".to_owned()),
+    };
+    let facts = [
+        ("means", word.means.clone()),
+        ("values", word.values.clone()),
+        ("default", word.default.clone()),
+        ("of", of),
+        ("more", more),
+    ];
+    let kind = if word.is_subcommand { "subcommand" } else { "option of the command line" };
+    explained(&word.syntax, kind, facts)
+}
+
+/// A study, explained.
+pub fn study(study: &Study) -> Section {
+    let verb = if study.columns.is_some() { "ab" } else { "run" };
+    let facts = [
+        ("means", plain(&format!("{} ({})", study.title, study.year))),
+        ("has", format!("{} rows, {} claims", study.rows().count(), study.claims.len())),
+        ("of", plain(&study.measured_on)),
+        ("do", format!("`oscost {verb} --study {0}`, `oscost study show {0}`", study.id)),
+        ("more", plain(&study.source)),
+    ];
+    explained(&study.id, "published study", facts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::view::document::View;
+
+    #[test]
+    fn a_word_has_three_to_eight_lines_within_eighty_columns() {
+        for name in names() {
+            for section in sections(name, None) {
+                let title = section.title.clone();
+                let text = crate::report::terminal(&View::of(vec![section]));
+                let lines: Vec<&str> = text.lines().collect();
+                assert!((3..=8).contains(&lines.len()), "{title}: {} lines\n{text}", lines.len());
+                assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_word_has_no_section() {
+        assert!(!is_word("no such word") && sections("no such word", None).is_empty());
+        assert!(is_word("NOT_CONVERGED") && is_word("not_converged") && is_word("vm:"));
+    }
+}

@@ -1,0 +1,181 @@
+//! Full and read-only disks, limits of file sizes, and many tools at once on one store.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::attack::{Attack, Effort, Outcome, make, withstood};
+use crate::common::{Ran, Sandbox, scenario_file};
+use crate::line::Line;
+use crate::oracles::check_end;
+
+const ASKED: &[&str] = &["timer", "syscall"];
+
+/// 1 KiB, or 2 in some shells: less than a page of the store, and than the table.
+const SMALL_FILES: &str = r#"ulimit -f 2; exec "$0" "$@""#;
+
+const LINES: &[Line] = &[
+    Line {
+        name: "a run under a limit of file sizes",
+        script: SMALL_FILES,
+        arguments: &["run", "--seed", "1", "--at", "FAKE", "syscall"],
+        stderr: &[
+            "note: this run is not kept",
+            "limit of file sizes",
+            "hint: `ulimit -f unlimited`",
+        ],
+        check: |sandbox, ran| {
+            let arguments = ["syscall", "--no-store"];
+            assert_eq!(ran.stdout, sandbox.fake("measured", &arguments).exits(0).stdout);
+        },
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "a reader under a limit of file sizes",
+        has_run: true,
+        script: SMALL_FILES,
+        arguments: &["runs", "show", "last"],
+        check: |_, ran| assert!(ran.stdout.contains("getppid"), "{}", ran.stdout),
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "a table under a limit of file sizes",
+        has_run: true,
+        script: SMALL_FILES,
+        arguments: &["report", "last", "--csv", "FILES/table.csv"],
+        statuses: &[4],
+        stderr: &["cannot write"],
+        check: |sandbox, _| assert!(!sandbox.file("table.csv").exists(), "half of a table"),
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "no byte may be written",
+        has_run: true,
+        script: r#"ulimit -f 0; exec "$0" "$@""#,
+        arguments: &["runs", "list"],
+        ..Line::DEFAULT
+    },
+];
+
+/// A file system in memory for a store, which is taken away with the value.
+struct StoreDisk(PathBuf);
+
+impl StoreDisk {
+    /// Mounts it in place of the data of a test, or says why it cannot.
+    fn mount(sandbox: &Sandbox) -> Result<Self, Outcome> {
+        let folder = sandbox.folder("data");
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=8m", "oscost-test"]).arg(&folder);
+        match mount.output() {
+            Ok(ran) if ran.status.success() => Ok(Self(folder)),
+            _ => Err(Outcome::NotHere("mounting a disk takes root".to_owned())),
+        }
+    }
+
+    /// Leaves no byte of it free.
+    fn fill(&self) {
+        let rest = vec![0; 16 << 20];
+        let error = fs::write(self.0.join("rest"), rest).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+    }
+
+    fn make_read_only(&self) {
+        let mut mount = Command::new("mount");
+        assert!(mount.args(["-o", "remount,ro"]).arg(&self.0).status().unwrap().success());
+    }
+}
+
+impl Drop for StoreDisk {
+    fn drop(&mut self) {
+        let gone = Command::new("umount").arg(&self.0).status();
+        assert!(gone.is_ok_and(|status| status.success()) || std::thread::panicking());
+    }
+}
+
+/// Checks that a store of two runs can be read: the last of them printed this.
+fn check_readable(sandbox: &Sandbox, printed: &str) {
+    let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
+    let id = record["id"].as_str().unwrap();
+    assert!(sandbox.oscost(&["runs", "list"]).exits(0).stdout.contains(&id[..8]));
+    assert_eq!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout, printed);
+    sandbox.oscost(&["compare", "last~1", "last"]).exits(0);
+    sandbox.oscost(&["history"]).exits(0);
+}
+
+fn a_store_on_a_read_only_disk_is_read_and_the_next_step_is_named(sandbox: &Sandbox) -> Outcome {
+    let disk = match StoreDisk::mount(sandbox) {
+        Ok(disk) => disk,
+        Err(not_here) => return not_here,
+    };
+    sandbox.fake("measured", ASKED).exits(0);
+    let printed = sandbox.fake("measured", ASKED).exits(0).stdout;
+    disk.make_read_only();
+    check_readable(sandbox, &printed);
+    let deleted = sandbox.oscost(&["runs", "delete", "last"]).exits(2).no_data();
+    deleted.stderr_contains("is read-only").stderr_contains("hint: ");
+    let ran = sandbox.fake("measured", ASKED).exits(0);
+    ran.stderr_contains("note: this run is not kept").stderr_contains("XDG_DATA_HOME names");
+    withstood()
+}
+
+fn a_store_on_a_full_disk_is_read_and_a_run_is_deleted_from_it(sandbox: &Sandbox) -> Outcome {
+    let disk = match StoreDisk::mount(sandbox) {
+        Ok(disk) => disk,
+        Err(not_here) => return not_here,
+    };
+    sandbox.fake("measured", ASKED).exits(0);
+    let printed = sandbox.fake("measured", ASKED).exits(0).stdout;
+    disk.fill();
+    check_readable(sandbox, &printed);
+    let ran = sandbox.fake("measured", ASKED).exits(0);
+    ran.stderr_contains("no space left on its disk").stderr_contains("`oscost runs delete RUN`");
+    for _ in 0..2 {
+        sandbox.oscost(&["runs", "delete", "last"]).exits(0).stderr_contains("deleted ");
+    }
+    assert_eq!(sandbox.oscost(&["runs", "list"]).exits(0).stdout, "no runs are kept\n");
+    withstood()
+}
+
+/// So many tools keep a run at once, beside as many that read and prune.
+fn crowd(sandbox: &Sandbox, tools: usize) -> Outcome {
+    let fake = format!("fake:{}", scenario_file("measured").display());
+    let start = |arguments: &[&str]| {
+        let mut command = sandbox.command(arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let run = ["run", "--seed", "1", "--at", &fake, "syscall/getppid"];
+    let readers = [&["runs", "list"][..], &["history"], &["runs", "prune", "--keep-runs", "1"]];
+    let children: Vec<_> =
+        (0..tools).flat_map(|at| [start(&run), start(readers[at % readers.len()])]).collect();
+    for child in children {
+        let ran = Ran::of_child(child);
+        check_end(&ran);
+        ran.exits(0);
+    }
+    let list = sandbox.oscost(&["runs", "list"]).exits(0).stdout;
+    assert_eq!(list.lines().count(), tools, "{list}");
+    withstood()
+}
+
+#[test]
+fn a_disk_that_takes_nothing_loses_nothing() {
+    let short = |name: &str, attempt: fn(&Sandbox) -> Outcome| {
+        Attack::in_sandbox(name, Effort::Short, attempt)
+    };
+    let crowds =
+        [(2, Effort::Short), (8, Effort::Long), (20, Effort::Long)].map(|(tools, effort)| {
+            let name = format!("{tools} tools and {tools} readers at once on one store");
+            Attack::in_sandbox(name, effort, move |sandbox| crowd(sandbox, tools))
+        });
+    let disks = [
+        short(
+            "a store on a read-only disk",
+            a_store_on_a_read_only_disk_is_read_and_the_next_step_is_named,
+        ),
+        short(
+            "a store on a full disk",
+            a_store_on_a_full_disk_is_read_and_a_run_is_deleted_from_it,
+        ),
+    ];
+    make(LINES.iter().map(|line| line.attack()).chain(disks).chain(crowds));
+}

@@ -1,0 +1,167 @@
+//! Where output goes: names of standard output, links, private files, full devices, closed pipes
+//! and descriptors.
+
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+
+use crate::attack::{Attack, Effort, Outcome, make, withstood};
+use crate::common::{Ran, Sandbox, scenario_file};
+use crate::line::Line;
+
+/// The file that an attack is to write has a record, and /dev/stdout is what it was.
+fn check_record(sandbox: &Sandbox, _: &Ran) {
+    let text = fs::read_to_string(sandbox.file("out.json")).unwrap();
+    assert!(text.contains("\"schema\": \"oscost.run/1\"") && text.contains("getppid"), "{text}");
+    assert!(fs::symlink_metadata("/dev/stdout").unwrap().is_symlink(), "a link of the machine");
+}
+
+/// It was kept, too.
+fn check_kept(sandbox: &Sandbox, _: &Ran) {
+    assert!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout.contains("getppid"));
+}
+
+const RUN: &[&str] = &["run", "--seed", "1", "--at", "FAKE", "syscall/getppid"];
+const TO_FILE: Line = Line { has_run: true, check: check_record, ..Line::DEFAULT };
+const KEPT: Line = Line { arguments: RUN, check: check_kept, ..Line::DEFAULT };
+
+const LINES: &[Line] = &[
+    Line {
+        name: "a record to /dev/stdout, which is a file",
+        script: r#"exec "$0" "$@" > "$FILES/out.json""#,
+        arguments: &["report", "last", "--json", "/dev/stdout"],
+        ..TO_FILE
+    },
+    Line {
+        name: "an export to /dev/stdout, which is a file",
+        script: r#"exec "$0" "$@" > "$FILES/out.json""#,
+        arguments: &["runs", "export", "last", "/dev/stdout"],
+        ..TO_FILE
+    },
+    Line {
+        name: "a record to a descriptor, which is a file",
+        script: r#"exec "$0" "$@" 3> "$FILES/out.json""#,
+        arguments: &["report", "last", "--json", "/dev/fd/3"],
+        ..TO_FILE
+    },
+    Line {
+        name: "a record through a link",
+        script: r#"ln -s target.json "$FILES/out.json"; exec "$0" "$@""#,
+        arguments: &["report", "last", "--json", "FILES/out.json"],
+        check: |sandbox, ran| {
+            assert!(sandbox.file("out.json").is_symlink());
+            check_record(sandbox, ran);
+        },
+        ..TO_FILE
+    },
+    Line {
+        name: "a record to a private file",
+        script: r#"(umask 077; : > "$FILES/out.json"); exec "$0" "$@""#,
+        arguments: &["report", "last", "--json", "FILES/out.json"],
+        check: |sandbox, ran| {
+            let mode = sandbox.file("out.json").metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+            check_record(sandbox, ran);
+        },
+        ..TO_FILE
+    },
+    Line { name: "descriptor 0 closed", script: r#"exec "$0" "$@" <&-"#, ..KEPT },
+    Line { name: "descriptor 1 closed", script: r#"exec "$0" "$@" >&-"#, ..KEPT },
+    Line { name: "descriptor 2 closed", script: r#"exec "$0" "$@" 2>&-"#, ..KEPT },
+    Line { name: "descriptors 0 and 1 closed", script: r#"exec "$0" "$@" <&- >&-"#, ..KEPT },
+    Line { name: "descriptors 0 and 2 closed", script: r#"exec "$0" "$@" <&- 2>&-"#, ..KEPT },
+    Line { name: "descriptors 1 and 2 closed", script: r#"exec "$0" "$@" >&- 2>&-"#, ..KEPT },
+    Line { name: "descriptors 0, 1, 2 closed", script: r#"exec "$0" "$@" <&- >&- 2>&-"#, ..KEPT },
+    Line { name: "no descriptor closed", ..KEPT },
+    Line {
+        name: "a file for output where descriptors 0, 1, 2 are closed",
+        script: r#"exec "$0" "$@" <&- >&- 2>&-"#,
+        arguments: &["report", "last", "--json", "FILES/out.json"],
+        ..TO_FILE
+    },
+    Line {
+        name: "a treated command where descriptors 0, 1, 2 are closed",
+        script: r#"exec "$0" "$@" <&- >&- 2>&-"#,
+        arguments: &["treat", "nice=1", "--", "true"],
+        ..Line::DEFAULT
+    },
+];
+
+fn a_closed_pipe_ends_as_by_its_signal_and_is_no_error(sandbox: &Sandbox) -> Outcome {
+    let scenario = format!("fake:{}", scenario_file("measured").display());
+    for arguments in [
+        &["schema"][..],
+        &["list"],
+        &["man"],
+        &["completions", "bash"],
+        &["run", "--at", &scenario],
+        &["machine", "--at", &scenario],
+        &["doctor", "--at", &scenario, "--json"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = sandbox.command(arguments);
+        let child = command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+        drop(command); // It holds an end of the pipe as well.
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(141), "{arguments:?}: {stderr}");
+        assert!(!stderr.contains("error"), "{arguments:?}: {stderr}");
+    }
+    // What was measured is kept first.
+    assert!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout.contains("getppid"));
+    withstood()
+}
+
+fn a_lost_standard_error_changes_no_status(sandbox: &Sandbox) -> Outcome {
+    let scenario = format!("fake:{}", scenario_file("measured").display());
+    let run = ["run", "--at", &scenario];
+    for (arguments, status) in [(&run[..], 0), (&["runs", "delete", "last"], 0), (&["oops"], 2)] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let ended = sandbox.command(arguments).stdout(Stdio::null()).stderr(full).status().unwrap();
+        assert_eq!(ended.code(), Some(status), "{arguments:?}");
+    }
+    let (reader, closed) = std::io::pipe().unwrap();
+    drop(reader);
+    let ended = sandbox.command(&run).stdout(Stdio::null()).stderr(closed).status().unwrap();
+    assert_eq!(ended.code(), Some(0));
+    withstood()
+}
+
+fn a_full_disk_at_stdout_is_an_error(sandbox: &Sandbox) -> Outcome {
+    let scenario = format!("fake:{}", scenario_file("measured").display());
+    for arguments in [
+        &["schema"][..],
+        &["list"],
+        &["machine", "--at", &scenario],
+        &["doctor", "--at", &scenario],
+        &["run", "--at", &scenario, "syscall"],
+    ] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut command = sandbox.command(arguments);
+        let child = command.stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(4), "{arguments:?}: {stderr}");
+        assert!(
+            stderr.contains("error: cannot write to standard output"),
+            "{arguments:?}: {stderr}"
+        );
+        assert!(stderr.contains("No space left on device"), "{arguments:?}: {stderr}");
+    }
+    // What was measured is not lost with the table.
+    assert!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout.contains("getppid"));
+    withstood()
+}
+
+#[test]
+fn output_goes_where_it_is_named_and_its_loss_harms_nothing() {
+    let short = |name: &str, attempt: fn(&Sandbox) -> Outcome| {
+        Attack::in_sandbox(name, Effort::Short, attempt)
+    };
+    make(LINES.iter().map(|line| line.attack()).chain([
+        short("a closed standard output", a_closed_pipe_ends_as_by_its_signal_and_is_no_error),
+        short("a closed or full standard error", a_lost_standard_error_changes_no_status),
+        short("a full standard output", a_full_disk_at_stdout_is_an_error),
+    ]));
+}

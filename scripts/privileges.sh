@@ -1,0 +1,32 @@
+#!/bin/sh
+# Whether a figure depends on the capabilities that root's workers drop: runs that keep them (base)
+# and runs that drop them (new), in turns, compared pair by pair. As root, on an idle machine:
+#   scripts/privileges.sh [PAIRS [SELECTOR]...]
+set -eu
+cd "$(dirname "$0")/.."
+oscost=${OSCOST:-target/release/oscost}
+if [ "$(id -u)" != 0 ]; then
+    echo "privileges.sh: only root has capabilities to drop" >&2
+    exit 2
+fi
+pairs=${1:-8}
+[ $# -eq 0 ] || shift
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+kept=
+dropped=
+pair=1
+while [ "$pair" -le "$pairs" ]; do
+    # base, new, new, base, ...
+    if [ $((pair % 2)) = 1 ]; then order='kept dropped'; else order='dropped kept'; fi
+    for side in $order; do
+        keep=
+        [ "$side" = dropped ] || keep=1
+        OSCOST_KEEP_CAPABILITIES=$keep "$oscost" run --no-store --json "$folder/$side-$pair.json" \
+            "$@" > /dev/null
+    done
+    kept=$kept,$folder/kept-$pair.json
+    dropped=$dropped,$folder/dropped-$pair.json
+    pair=$((pair + 1))
+done
+"$oscost" compare "${kept#,}" "${dropped#,}"
