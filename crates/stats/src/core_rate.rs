@@ -67,20 +67,23 @@ impl PeriodRegression {
     /// The regression over groups that may lie on different levels: of another system, or of the
     /// other side of a comparison. What groups differ by does not enter it.
     pub fn of(groups: &[&[RatedCost]]) -> Self {
-        let mut sums = Self::default();
-        for group in groups {
-            let of = |value: fn(&RatedCost) -> f64| group.iter().map(value).collect::<Vec<f64>>();
-            let (costs, periods) = (of(|it| it.cost), of(|it| -it.rate));
-            let (cost, period) = (moments::mean(&costs), moments::mean(&periods));
-            let Some((cost, period)) = cost.zip(period) else { continue };
-            for (it, at) in costs.iter().zip(&periods) {
-                sums.periods += (at - period).powi(2);
-                sums.products += (at - period) * (it - cost);
-                sums.costs += (it - cost).powi(2);
-            }
-            sums.degrees_of_freedom += (group.len() - 1) as f64;
+        let groups = groups.iter().filter_map(|group| Self::of_group(group));
+        groups.fold(Self::default(), Self::plus)
+    }
+
+    /// The sums of one group; `None` without values.
+    fn of_group(group: &[RatedCost]) -> Option<Self> {
+        let of = |value: fn(&RatedCost) -> f64| group.iter().map(value).collect::<Vec<f64>>();
+        let (costs, periods) = (of(|it| it.cost), of(|it| -it.rate));
+        let (cost, period) = (moments::mean(&costs)?, moments::mean(&periods)?);
+        let degrees_of_freedom = (group.len() - 1) as f64;
+        let mut sums = Self { degrees_of_freedom, ..Self::default() };
+        for (it, at) in costs.iter().zip(&periods) {
+            sums.periods += (at - period).powi(2);
+            sums.products += (at - period) * (it - cost);
+            sums.costs += (it - cost).powi(2);
         }
-        sums
+        Some(sums)
     }
 
     /// The regression over the values of both.
