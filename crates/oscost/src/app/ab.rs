@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use anyhow::Context;
 use oscost_model::call_names::Arch;
 use oscost_model::case::Case;
 use oscost_model::definition::Extent;
@@ -29,9 +28,10 @@ use super::targets::connect::{BusyPolicy, ConnectOptions, connect};
 use super::targets::prepare::{PreparedTarget, check, prepare};
 use super::targets::resolve::resolve;
 use super::targets::vm::{GivenOption, counted_machine, refuse_options};
+use crate::app::interrupt::listen;
 use crate::estimate::comparison::interleaved_run::SECONDARY;
 use crate::estimate::comparison::verdict::min_pairs_for_discovery;
-use crate::hosts::{Interrupt, WorkerBinary};
+use crate::hosts::WorkerBinary;
 use crate::plan::{ComparisonRows, ComparisonSet};
 use crate::run::{self, ComparisonPlan, PairCount, Profile, RoundLimit};
 use crate::studies::Study;
@@ -166,7 +166,7 @@ pub fn ab(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome>
     targets.all().try_for_each(check)?;
     let commands = compared_commands(request, &selection, &targets)?;
     selection.programs.check_commands(&targets.base.host)?;
-    let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
+    let interrupt = listen()?;
     let on_busy = request.on_busy;
     let options = ConnectOptions { interrupt: &interrupt, on_busy, observer };
     let measured = match counted {

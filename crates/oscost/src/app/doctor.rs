@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use anyhow::Context;
 use oscost_model::clock::ClockVerdict;
 use oscost_model::facts::Facts;
 
@@ -12,7 +11,8 @@ use super::targets::connect::{BusyPolicy, ConnectOptions, connect};
 use super::targets::resolve::{host_alone, resolve};
 use super::targets::vm::counted_machine;
 use crate::advice::doctor::{Diagnosis, Observations, examine};
-use crate::hosts::{Interrupt, WorkerBinary};
+use crate::app::interrupt::listen;
+use crate::hosts::WorkerBinary;
 use crate::run::{self, MachineInspection};
 
 /// How long every CPU is watched: 120 ticks of the kernel's accounting, so that one tick is below 1
@@ -73,7 +73,7 @@ pub fn doctor(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outc
     }
     let worker = WorkerBinary::find()?;
     let host = host_alone(at, "a machine is examined without treatments")?;
-    let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
+    let interrupt = listen()?;
     let options = ConnectOptions { interrupt: &interrupt, on_busy: *on_busy, observer };
     let mut connection = connect(&host, &worker, options)?;
     let session = &mut *connection.session;

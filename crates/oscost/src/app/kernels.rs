@@ -8,8 +8,9 @@ pub use crate::hosts::vm::{AvailablePackage, FetchedKernel, LocalKernel};
 
 use super::error::UsageError;
 use super::observer::Observer;
-use crate::hosts::vm::{FetchError, ImageError, LocalKernels};
-use crate::hosts::{HostError, Interrupt};
+use crate::app::interrupt::listen;
+use crate::hosts::HostError;
+use crate::hosts::vm::{FetchError, LocalKernels};
 
 /// The kernels of this machine.
 pub struct Kernels {
@@ -49,15 +50,6 @@ pub fn fetch(name: &str, observer: &dyn Observer) -> anyhow::Result<FetchedKerne
 /// Deletes a kernel that was downloaded; returns its files.
 pub fn delete(name: &str) -> anyhow::Result<Vec<PathBuf>> {
     LocalKernels::of_this_machine().remove(name).map_err(error)
-}
-
-/// Listens for Ctrl-C, so that no partial download is left behind.
-fn listen() -> anyhow::Result<Interrupt> {
-    Interrupt::listen().map_err(|error| {
-        let why = format!("cannot listen for Ctrl-C: {error}");
-        let (act, hint) = ("begin".to_owned(), "try again".to_owned());
-        ImageError { act, why, hint }.into()
-    })
 }
 
 fn error(error: FetchError) -> anyhow::Error {

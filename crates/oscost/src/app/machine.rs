@@ -1,6 +1,5 @@
 //! `oscost machine`: describes a machine.
 
-use anyhow::Context;
 use oscost_model::clock::{Calibration, ClockVerdict};
 use oscost_model::facts::Facts;
 use oscost_model::protocol::{CpuProbe, WorkerBuild};
@@ -8,7 +7,8 @@ use oscost_model::protocol::{CpuProbe, WorkerBuild};
 use super::observer::Observer;
 use super::targets::connect::{BusyPolicy, ConnectOptions, Machine, connect};
 use super::targets::resolve::host_alone;
-use crate::hosts::{Interrupt, WorkerBinary};
+use crate::app::interrupt::listen;
+use crate::hosts::WorkerBinary;
 use crate::run;
 
 /// A machine.
@@ -31,7 +31,7 @@ pub struct Outcome {
 pub fn machine(at: &str, observer: &dyn Observer) -> anyhow::Result<Outcome> {
     let worker = WorkerBinary::find()?;
     let host = host_alone(at, "a machine is described without treatments")?;
-    let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
+    let interrupt = listen()?;
     // A spin would disturb another run, and is not worth waiting for it.
     let on_busy = BusyPolicy::Continue;
     let options = ConnectOptions { interrupt: &interrupt, on_busy, observer };

@@ -28,6 +28,7 @@ pub mod treat;
 pub mod workload;
 
 mod error;
+mod interrupt;
 mod measurement;
 mod observer;
 mod results;

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use anyhow::Context;
 use oscost_model::call_names::Arch;
 use oscost_model::definition::Extent;
 use oscost_model::journal::PlannedRow;
@@ -28,7 +27,8 @@ use super::targets::peer::{
 use super::targets::prepare::{PreparedTarget, check, prepare};
 use super::targets::resolve::resolve;
 use super::targets::vm::{GivenOption, counted_machine, refuse_options};
-use crate::hosts::{Interrupt, Session, WorkerBinary};
+use crate::app::interrupt::listen;
+use crate::hosts::{Session, WorkerBinary};
 use crate::plan::ComparedTarget;
 use crate::run::{self, Profile};
 use crate::studies::Study;
@@ -153,7 +153,7 @@ pub fn run(request: &Request, observer: &dyn Observer) -> anyhow::Result<Complet
     let mut selection =
         select(&worker, &request.selectors, &request.programs, study, request.extent())?;
     selection.programs.check_commands(&target.host)?;
-    let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
+    let interrupt = listen()?;
     let on_busy = request.on_busy;
     let options = ConnectOptions { interrupt: &interrupt, on_busy, observer };
     if let Some(machine) = counted_machine(&target)? {

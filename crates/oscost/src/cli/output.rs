@@ -38,6 +38,22 @@ impl OutputError {
     fn new(to: &str, error: io::Error) -> Self {
         Self { to: to.to_owned(), error }
     }
+
+    /// The next step, where it follows from the error.
+    fn hint(&self) -> Option<&'static str> {
+        match self.error.kind() {
+            ErrorKind::FileTooLarge => {
+                Some("`ulimit -f unlimited` in the shell that starts oscost lifts its limit")
+            }
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                Some("make room, or name a file on another disk")
+            }
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                Some("name a file in a folder that you may write")
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The widest lines that are written to a terminal: longer ones are hard to read along.
@@ -122,6 +138,9 @@ pub(super) fn report_error(error: &anyhow::Error) {
     report_line(&format!("error: {error}"));
     for cause in error.chain().skip(1) {
         report_line(&format!("  caused by: {cause}"));
+    }
+    if let Some(hint) = error.downcast_ref().and_then(OutputError::hint) {
+        report_line(&format!("  hint: {hint}"));
     }
 }
 

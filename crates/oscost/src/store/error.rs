@@ -162,12 +162,12 @@ impl From<rusqlite::Error> for Cause {
             Some((_, ffi::SQLITE_IOERR_WRITE)) if file_size_limit().is_some() => Cause::TooLarge,
             // WAL keeps its index in a small mapped file; on a full disk its growth often fails
             // first.
-            Some((_, ffi::SQLITE_IOERR_SHMSIZE)) => {
-                match file_size_limit().is_some_and(|limit| limit < LOG_INDEX_BYTES) {
-                    true => Cause::TooLarge,
-                    false => Cause::Full,
-                }
+            Some((_, ffi::SQLITE_IOERR_SHMSIZE | ffi::SQLITE_IOERR_SHMOPEN))
+                if file_size_limit().is_some_and(|limit| limit < LOG_INDEX_BYTES) =>
+            {
+                Cause::TooLarge
             }
+            Some((_, ffi::SQLITE_IOERR_SHMSIZE)) => Cause::Full,
             Some((_, ffi::SQLITE_READONLY_DBMOVED)) => Cause::Gone,
             Some((ErrorCode::DiskFull, _)) => Cause::Full,
             Some((ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _)) => Cause::Locked,

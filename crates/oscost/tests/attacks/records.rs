@@ -187,7 +187,9 @@ fn clock_set_back(sandbox: &Sandbox) -> Outcome {
     }
     sandbox.fake("measured", &["syscall/getppid"]).exits(0);
     let list = sandbox.oscost(&["runs", "list"]).exits(0).stdout;
-    assert_eq!(list.lines().count(), 3, "{list}");
+    for started in ["2099-01-01", "1970-01-01"] {
+        assert!(list.contains(started), "{list}");
+    }
     for arguments in [
         &["compare", "last~1", "last"][..],
         &["compare", "last", "last~2"],

@@ -15,6 +15,7 @@ use crate::oracles::check_end;
 
 /// What is put into the fields: its name, and the text.
 const TEXTS: &[(&str, &str)] = &[
+    ("all marks at once", "=<script>1</script>[x](javascript:1)|\u{1b}[2J"),
     ("a script", "<script>alert(1)</script>"),
     ("a script that ends another", "</script><script src=//x></script>"),
     ("an image", "\"><img src=x onerror=alert(1)>"),
@@ -208,8 +209,8 @@ fn inject(sandbox: &Sandbox, records: &[(Kind, Value)], text: &str) -> Outcome {
 fn no_text_becomes_a_tag_a_formula_or_a_command() {
     let records: Vec<(Kind, Value)> = Kind::ALL.map(|kind| (kind, kind.record())).into();
     let attacks = TEXTS.iter().enumerate().map(|(at, &(name, text))| {
-        // Those whose marks the others share.
-        let effort = if matches!(at, 0 | 4 | 7 | 11) { Effort::Short } else { Effort::Long };
+        // The first has the marks of all.
+        let effort = if at == 0 { Effort::Short } else { Effort::Long };
         let records = records.clone();
         Attack::in_sandbox(format!("texts: {name}"), effort, move |sandbox| {
             inject(sandbox, &records, text)

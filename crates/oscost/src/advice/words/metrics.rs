@@ -101,7 +101,7 @@ pub(super) const WORDS: &[Word] = &[
         means: "the figure in cycles of the core, by the rate that each worker measured, of a row \
                 whose time follows that rate",
         range: "cycle/op",
-        matters: "The core's rate may be another one in each run: cycles vary less than time.",
+        matters: "The rate may be another one in each run: cycles vary less than time.",
         action: "Quote it where runs of other days are compared.",
         source: "docs/explanation/METHOD.md, section 11",
         ..METRIC

@@ -5,7 +5,6 @@ mod gather;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::Context;
 use oscost_model::case::Case;
 use oscost_model::point::Point;
 use oscost_model::target::Host;
@@ -16,6 +15,7 @@ use super::targets::connect::{BusyPolicy, ConnectOptions, Machine, connect};
 use crate::advice::self_check::{
     CallTrial, Conditions, IO_URING, Judgement, PTRACE, USERFAULTFD, WorkerConditions, judge,
 };
+use crate::app::interrupt::listen;
 use crate::hosts::{Interrupt, WorkerBinary};
 use crate::run::count_calls;
 use crate::store::Store;
@@ -26,7 +26,7 @@ const TRIALS: Duration = Duration::from_secs(10);
 
 /// Judges the conditions under which oscost works on this machine.
 pub fn self_check(observer: &dyn Observer) -> anyhow::Result<Vec<Judgement>> {
-    let interrupt = Interrupt::listen().context("cannot listen for Ctrl-C")?;
+    let interrupt = listen()?;
     let worker = match worker_conditions(&interrupt, observer) {
         Err(error) if is_interrupted(&error) => return Err(error),
         Err(error) => Err(format!("{error:#}")),
