@@ -148,7 +148,8 @@ impl CoreDependence {
             .iter()
             .map(|it| (1.0 / (it.variance * precision)).powi(2) / it.degrees_of_freedom)
             .sum();
-        let degrees_of_freedom = (1.0 / squares).min(1e6);
+        // The sum of no values is -0.
+        let degrees_of_freedom = (1.0 / squares.abs()).min(1e6);
         let quantile = student(degrees_of_freedom)
             .map_or(f64::INFINITY, |it| it.inverse_cdf(0.5 + Nominal::FIXED.share() / 2.0));
         let half_width = quantile / precision.sqrt();

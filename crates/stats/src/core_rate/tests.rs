@@ -148,3 +148,21 @@ fn an_interval_in_cycles_holds_the_long_run_figure_and_is_narrower_than_that_of_
         }
     }
 }
+
+#[test]
+fn rates_that_never_change_leave_the_slope_open() {
+    for (count, rate) in [(6, 3.698_195_449_954_799_3_f64), (15, 2.6), (40, 3.0)] {
+        let costs: Vec<RatedCost> = (0..count)
+            .map(|at| RatedCost { cost: 0.01 * f64::from(at % 3), rate: rate.ln() })
+            .collect();
+        for regressions in [vec![], vec![PeriodRegression::of(&[&costs])]] {
+            let CoreDependence { slope, interval } = CoreDependence::of(&regressions);
+            assert!((slope - PRIOR_SLOPE).abs() < 1e-9, "{slope}");
+            let half_width = 1.96 * PRIOR_SLOPE_SD;
+            assert!(
+                (interval.half_width() - half_width).abs() < 0.001,
+                "{interval:?} {regressions:?}"
+            );
+        }
+    }
+}
