@@ -128,6 +128,9 @@ pub struct Disturbance {
     /// Resource usage of the thread; null if the kernel does not provide it.
     #[serde(default)]
     pub usage: Option<Usage>,
+    /// The core's rate after its last batch, in cycles per nanosecond; absent if it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_cycles_per_ns: Option<f64>,
     /// The file that its ops used; null if there is none.
     #[serde(default)]
     pub file: Option<FileObservation>,

@@ -139,6 +139,10 @@ pub const CPI: &str = "cpi";
 /// The metric for cycles per nanosecond of running time.
 pub const GHZ: &str = "ghz";
 
+/// The metric for the figure of a row that follows the core's rate in cycles of the core, by the rate
+/// that each worker measured.
+pub const CORE_CYCLES: &str = "core-cycles";
+
 /// Whether a metric is a number of instructions, which repeats.
 pub fn is_work(metric: &str) -> bool {
     metric == INSN || metric == CounterEvent::InstructionsUser.metric()

@@ -29,6 +29,26 @@ pub struct CaseVariation {
     pub deviation: f64,
     /// The degrees of freedom of its estimate.
     pub degrees_of_freedom: f64,
+    /// The same in cycles of the core; absent below two runs that measured its rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_cycles: Option<CycleVariation>,
+}
+
+/// How far the figure of a case in cycles of the core varies between runs, and how its time depends on
+/// the core's rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CycleVariation {
+    /// The standard deviation of the logarithm of its cycles between runs.
+    pub deviation: f64,
+    /// The degrees of freedom of its estimate.
+    pub degrees_of_freedom: f64,
+    /// The standard deviation of the logarithm of the core's rate between runs.
+    pub rate_deviation: f64,
+    /// The sums of the regression of its time over the period of the core's clock: squares of the
+    /// periods, products, squares of the times, all as logarithms.
+    pub sums: [f64; 3],
+    /// The degrees of freedom of these sums.
+    pub sums_degrees_of_freedom: f64,
 }
 
 /// An entry of the journal.

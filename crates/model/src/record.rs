@@ -30,8 +30,8 @@ pub use comparison::{AddedCost, Cause, Comparison, Decomposition, Ratio};
 pub use counters::{CoreConditions, CoreFigure, CountedRepetition, RowCounters};
 pub use machine::{Clock, Conditions, Machine, ReferenceCases, Vm};
 pub use row::{
-    Calls, DisturbanceSummary, Estimate, FileSummary, Floor, Levels, Metric, MonitorSummary,
-    Overhead, Quantiles, Repetition, Row, RowOutcome, TargetInfo,
+    Calls, CoreRate, DisturbanceSummary, Estimate, FileSummary, Floor, Levels, Metric,
+    MonitorSummary, Overhead, Quantiles, Repetition, Row, RowOutcome, TargetInfo,
 };
 
 /// The name and version of the schema.

@@ -110,6 +110,35 @@ impl RunVariation {
         is_known.then(|| Self::pooled(systems, Prior { deviation: 0.0, degrees_of_freedom: 0.0 }))
     }
 
+    /// The variation of a series of runs between levels that were found in the same series, by how far
+    /// neighbours differ: each item is the runs of one level, in order. A level that was placed where
+    /// the series fits it best has too small a deviation around its own mean; the difference of two
+    /// neighbours does not depend on where the levels begin, unless they are on two of them.
+    ///
+    /// Neighbours that are correlated differ by less than others: their variance is that of all over
+    /// 1 - `autocorrelation` (von Neumann 1941). `None` if no level has two runs.
+    pub fn by_neighbours(levels: &[&[RunMedian]], autocorrelation: f64) -> Option<Self> {
+        let (mut squares, mut within, mut count, mut weight) = (0.0, 0.0, 0.0, 0.0);
+        for runs in levels.iter().filter(|runs| runs.len() >= 2) {
+            for pair in runs.windows(2) {
+                squares += (pair[1].value - pair[0].value).powi(2) / 2.0;
+                within += (pair[0].variance() + pair[1].variance()) / 2.0;
+            }
+            let differences = (runs.len() - 1) as f64;
+            count += differences;
+            // Neighbouring differences share a run: the variance of their sum of squares.
+            weight += 3.0 * differences - 1.0;
+        }
+        if count == 0.0 {
+            return None;
+        }
+        let independent = 1.0 - autocorrelation.clamp(0.0, 0.9);
+        // A variance is not negative: the method of moments has none below zero.
+        let between = (squares / independent - within).max(0.0) / count;
+        let degrees_of_freedom = 2.0 * count * count / weight;
+        Some(Self { deviation: between.sqrt(), degrees_of_freedom })
+    }
+
     /// This variation, if it is at least as large as this deviation, otherwise that deviation.
     #[must_use]
     pub fn at_least(self, deviation: f64) -> Self {
@@ -190,15 +219,21 @@ pub fn run_difference(
         |runs: &[RunMedian]| moments::mean(&runs.iter().map(|run| run.value).collect::<Vec<_>>());
     let value = mean(new)? - mean(base)?;
     // One estimate for both sides, so it is one term, however many runs it applies to.
-    let shares = 2.0 / alternations.max(1) as f64;
-    let VarianceTerm { variance, degrees_of_freedom } = variation.term();
-    let variance = (shares * variance).max(common * common);
+    let VarianceTerm { degrees_of_freedom, .. } = variation.term();
+    let variance = variance_between_sides(alternations, variation, common);
     let between = VarianceTerm { variance, degrees_of_freedom };
     let uncertainty = Uncertainty::of([between, mean_term(base), mean_term(new)]);
     let Uncertainty { standard_error, degrees_of_freedom } = uncertainty;
     let interval = uncertainty.around(value, Nominal::FIXED);
     let p = uncertainty.two_sided_p(value);
     Some(RunDifference { value, interval, p, standard_error, degrees_of_freedom })
+}
+
+/// How far two sides of one cost differ by the variation between runs, as a variance: what
+/// [`run_difference`] adds to that of the repetitions. It does not depend on the figures of the sides.
+pub fn variance_between_sides(alternations: usize, variation: RunVariation, common: f64) -> f64 {
+    let shares = 2.0 / alternations.max(1) as f64;
+    (shares * variation.variance()).max(common * common)
 }
 
 /// What the repetitions of these runs leave open of the mean of their medians.
@@ -282,7 +317,7 @@ impl Uncertainty {
     }
 }
 
-fn student(degrees_of_freedom: f64) -> Option<StudentsT> {
+pub(crate) fn student(degrees_of_freedom: f64) -> Option<StudentsT> {
     StudentsT::new(0.0, 1.0, degrees_of_freedom).ok()
 }
 

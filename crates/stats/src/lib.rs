@@ -35,6 +35,7 @@
 pub mod between_runs;
 pub mod change;
 pub mod comparison;
+pub mod core_rate;
 pub mod crossing;
 pub mod groups;
 pub mod interval;

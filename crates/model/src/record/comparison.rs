@@ -25,6 +25,10 @@ record! {
         pub ratio: Ratio,
         /// New minus base.
         pub added: AddedCost,
+        /// The same in cycles of the core, of rows measured side by side whose base follows the core's
+        /// rate; null for others.
+        #[serde(default)]
+        pub added_cycles: Option<AddedCost>,
         /// The p value, two-sided: of a sign test over pairs, of Student's t between runs that did not
         /// alternate.
         pub p: f64,

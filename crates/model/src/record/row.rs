@@ -59,6 +59,10 @@ record! {
         /// The report of the system-call monitor; null if there was none, or one without a report.
         #[serde(default)]
         pub monitor: Option<MonitorSummary>,
+        /// How its figure depends on the core's rate; null if its workers did not measure that, or if
+        /// the figure is no time per op.
+        #[serde(default)]
+        pub core_rate: Option<CoreRate>,
         /// The sum of the primitives that it contains.
         pub floor: Option<Floor>,
         /// The prediction written before measuring.
@@ -110,7 +114,7 @@ record! {
         /// Its interval within the run: what the repetitions leave open; null below six of them.
         pub ci95: Option<[f64; 2]>,
         /// Where the long-run figure of the case lies on this machine and kernel; null below six
-        /// repetitions, below detection, and of counts, programs and metrics.
+        /// repetitions, below detection, and of counts, programs and metrics except `core-cycles`.
         #[serde(default)]
         pub between_run_ci95: Option<[f64; 2]>,
         /// The two levels of repetition values, if they lie around two; null otherwise.
@@ -142,6 +146,20 @@ record! {
         pub converged: bool,
         /// Quantiles over single shots; null in other modes.
         pub quantiles: Option<Quantiles>,
+    }
+
+    /// How a figure depends on the rate of the core.
+    pub struct CoreRate {
+        /// The core's rate beside the repetitions, in cycles per nanosecond: the median.
+        pub cycles_per_ns: f64,
+        /// The slope of the figure's logarithm over that of the period of the core's clock, over the
+        /// workers of the run and over earlier runs: near 1 it takes so many cycles, near 0 so much
+        /// time; 0.5 as long as the rate never changed.
+        pub slope: f64,
+        /// Its interval.
+        pub slope_ci95: [f64; 2],
+        /// Whether the figure follows the core's rate: it is then also in the metrics, in cycles.
+        pub follows: bool,
     }
 
     /// Two levels of repetition values: a short run may lie on one of them alone.
@@ -212,6 +230,10 @@ record! {
         pub rejected: BTreeMap<String, u32>,
         /// Runnable time without a CPU, in per cent of its timed part.
         pub lost_pct: Option<f64>,
+        /// The core's rate after its last batch, in cycles per nanosecond; null if it was not
+        /// measured.
+        #[serde(default)]
+        pub core_cycles_per_ns: Option<f64>,
         /// Why it has no value.
         pub reason: Option<String>,
         /// Its raw batches, with `--samples`.

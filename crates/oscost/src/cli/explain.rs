@@ -189,7 +189,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use oscost_model::batch::Mode;
-    use oscost_model::counters::{CPI, CounterEvent, GHZ, INSN};
+    use oscost_model::counters::{CORE_CYCLES, CPI, CounterEvent, GHZ, INSN};
     use oscost_model::noise_class::NoiseClass;
 
     use super::*;
@@ -266,7 +266,7 @@ mod tests {
         let classes = [NoiseClass::Quiet, NoiseClass::Noisy, NoiseClass::VeryNoisy];
         words.extend(modes.into_iter().chain(classes.map(NoiseClass::text)).map(str::to_owned));
         let events = CounterEvent::ALL.map(CounterEvent::metric);
-        words.extend(events.into_iter().chain([INSN, CPI, GHZ]).map(str::to_owned));
+        words.extend(events.into_iter().chain([INSN, CPI, GHZ, CORE_CYCLES]).map(str::to_owned));
         words.extend(OTHER_WORDS.split('|').map(str::to_owned));
         let found = Explanation { catalog: Some(catalog), ..Explanation::default() };
         let unexplained: BTreeSet<&String> =

@@ -10,6 +10,7 @@ use super::between_runs;
 use super::clock_rate::{ClockRate, clock_rate};
 use super::comparison::interleaved_run::{Control, InterleavedRun};
 use super::conditions::{conditions, is_very_noisy, peer_conditions};
+use super::core_rate::set_core_rates;
 use super::curve::{Curves, DefinedRow, curves};
 use super::half_round_trip::half_round_trips;
 use super::rows::relations;
@@ -194,8 +195,8 @@ impl Assembler {
         let steps = wait_steps(rows, seed);
         let comparisons = clock_rate(&self.own.calibrations).map(|rate| {
             let (pairings, controls) = (&self.pairings[..], &self.controls[..]);
-            let (states, clock) = (&self.rows[..], &rate.clock);
-            InterleavedRun { states, rows, pairings, controls, clock }.comparisons()
+            let (states, clock, variations) = (&self.rows[..], &rate.clock, &self.variations[..]);
+            InterleavedRun { states, rows, pairings, controls, clock, variations }.comparisons()
         });
         Some(Record {
             comparisons: comparisons.unwrap_or_default(),
@@ -257,6 +258,7 @@ impl Assembler {
             &mut rows,
             machine.and_then(|machine| machine.virtualization.as_deref()),
         );
+        set_core_rates(&mut rows, &self.variations, nominal);
         between_runs::set_intervals(&mut rows, &self.variations, &conditions);
         between_runs::flag_drift(&mut conditions, &rows, &self.variations);
         let machines = std::iter::once(&self.own).chain(&self.others);

@@ -8,9 +8,9 @@ use oscost_stats::change::WINDOW_POINTS;
 use oscost_stats::interval::{Interval, Nominal};
 use serde::Serialize;
 
-/// With fewer degrees of freedom, those of six runs of one level, the deviation between runs is not
+/// With fewer degrees of freedom than the neighbours among six runs of one level have, the deviation between runs is not
 /// known: an interval by it would be wide or narrow by chance.
-const MIN_DEGREES_OF_FREEDOM: f64 = 5.0;
+const MIN_DEGREES_OF_FREEDOM: f64 = 3.5;
 
 /// The history of the requested cases.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +62,9 @@ pub struct Series {
     pub q: Option<f64>,
     /// Whether a change would have been found without that correction.
     pub rejected_by_correction: bool,
+    /// Whether the verdict on the case rests on its other series: one that follows the core's rate has
+    /// one in time and one in cycles of the core, and rests on that which varies less between runs.
+    pub secondary: bool,
     /// The autocorrelation, if it was so large that it was removed before the test.
     pub autocorrelation: Option<f64>,
     /// The standard deviation of the figure's logarithm between runs of one level; `null` if too few
@@ -80,9 +83,23 @@ pub struct Series {
 }
 
 impl Series {
+    /// How far the figure varies from run to run, by neighbours among the runs that were searched for
+    /// changes, as if there were none; `None` below two runs.
+    pub fn variation_of_neighbours(&self) -> Option<RunVariation> {
+        let runs: Vec<RunMedian> = self.points.iter().filter_map(Point::run_median).collect();
+        let oldest = runs.len().saturating_sub(WINDOW_POINTS);
+        RunVariation::by_neighbours(&[&runs[oldest..]], 0.0)
+    }
+
+    /// The figures of the runs, by their ids, as logarithms.
+    pub fn run_medians(&self) -> impl Iterator<Item = (&str, RunMedian)> {
+        self.points.iter().filter_map(|it| Some((it.run.as_str(), it.run_median()?)))
+    }
+
     /// Sets the intervals between runs: the runs between two changes show how far the figure varies
-    /// from run to run, which the repetitions of one run do not. A change is no variation, so each
-    /// level has its own mean.
+    /// from run to run, which the repetitions of one run do not. A change is no variation, so only
+    /// neighbours of one level are compared: around the mean of a level that was found in them the
+    /// runs would vary by too little.
     pub fn set_intervals_between_runs(&mut self) {
         let runs: Vec<Option<RunMedian>> = self.points.iter().map(Point::run_median).collect();
         // Older runs were not searched for changes.
@@ -95,7 +112,8 @@ impl Series {
             .map(|of| runs.get(of[0]..of[1]).unwrap_or(&[]).iter().flatten().copied().collect())
             .collect();
         let levels: Vec<&[RunMedian]> = levels.iter().map(Vec::as_slice).collect();
-        let known = RunVariation::without_prior(&levels)
+        let autocorrelation = self.autocorrelation.unwrap_or(0.0);
+        let known = RunVariation::by_neighbours(&levels, autocorrelation)
             .filter(|it| it.degrees_of_freedom >= MIN_DEGREES_OF_FREEDOM);
         self.between_run_sd = known.map(|it| it.deviation);
         for (point, run) in self.points.iter_mut().zip(runs) {
@@ -306,6 +324,7 @@ mod tests {
             p: None,
             q: None,
             rejected_by_correction: false,
+            secondary: false,
             autocorrelation: None,
             between_run_sd: None,
             changes: Vec::new(),

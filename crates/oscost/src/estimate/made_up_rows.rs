@@ -3,7 +3,7 @@
 use oscost_model::case::Case;
 use oscost_model::definition::Catalog;
 use oscost_model::journal::PlannedRow;
-use oscost_model::record::{Conditions, Row};
+use oscost_model::record::{Conditions, Repetition, Row};
 
 /// A row whose repetitions lie around `cost`, within a few parts in a thousand.
 pub(super) fn row(case: &str, cost: f64) -> Row {
@@ -32,6 +32,25 @@ pub(super) fn row(case: &str, cost: f64) -> Row {
         "flags": []
     }))
     .unwrap()
+}
+
+/// A row of so many cycles whose workers ran at these rates, in cycles per nanosecond, a worker for
+/// each: a slope of 1 follows them, one of 0 takes as long at each. Repetitions vary by a few parts in
+/// a thousand.
+pub(super) fn rated_row(case: &str, cycles: f64, rates: &[f64], slope: f64) -> Row {
+    let mut row = row(case, cycles);
+    let first = row.repetitions[0].clone();
+    let repetition = |(at, &rate): (usize, &f64)| {
+        let value = cycles * rate.powf(-slope) * (1.0 + 0.001 * (at * 7 % 5) as f64);
+        Repetition { value: Some(value), core_cycles_per_ns: Some(rate), ..first.clone() }
+    };
+    row.repetitions = rates.iter().enumerate().map(repetition).collect();
+    let mut values: Vec<f64> = row.repetitions.iter().filter_map(|it| it.value).collect();
+    values.sort_by(f64::total_cmp);
+    let median = (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0;
+    let estimate = row.estimate.as_mut().unwrap();
+    (estimate.median, estimate.ci95) = (median, Some([median; 2]));
+    row
 }
 
 /// The plan of a row of a benchmark in this catalog.

@@ -9,6 +9,7 @@ pub mod between_runs;
 mod clock_rate;
 pub mod comparison;
 mod conditions;
+pub mod core_rate;
 mod counters;
 mod curve;
 mod half_round_trip;

@@ -73,6 +73,7 @@ fn add_repetitions(row: &mut Row, figure: f64, batches: u32, seed: &mut Seed) {
                 batches: 60,
                 rejected: Default::default(),
                 lost_pct: Some(0.25),
+                core_cycles_per_ns: None,
                 reason: None,
                 samples: Some(sampled.collect()),
                 parameters: None,

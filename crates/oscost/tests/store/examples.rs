@@ -177,6 +177,7 @@ pub(crate) fn worker(row: u32, samples: u32) -> Entry {
             throttled_periods: None,
             switches_uncounted: false,
             usage: None,
+            core_cycles_per_ns: None,
             file: None,
             channel: None,
         }),

@@ -13,6 +13,7 @@ mod classes;
 mod commands;
 mod comparison;
 mod comparison_checks;
+mod core_rate;
 mod coverage;
 mod crossings;
 mod curves;

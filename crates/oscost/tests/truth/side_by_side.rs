@@ -6,11 +6,18 @@ use std::time::Duration;
 use crate::sim::arms::{Arms, RoundEnd, compare, compare_until};
 use oscost::run::RoundLimit;
 use oscost_model::journal::Design;
-use oscost_model::record::{Comparison, Record, RowOutcome};
+use oscost_model::record::{AddedCost, Comparison, Record, RowOutcome};
+use oscost_model::unit::Unit;
 
 /// Arms like fork twins on a shared machine: they differ by 0.4 % at random.
-const EVEN: Arms =
-    Arms { pair_sd: 0.004, effect: 0.0, bias: 0.0, drift_per_s: 0.0, mitigated: false };
+const EVEN: Arms = Arms {
+    pair_sd: 0.004,
+    effect: 0.0,
+    bias: 0.0,
+    drift_per_s: 0.0,
+    mitigated: false,
+    core_changes: false,
+};
 
 const DESIGNS: [Design; 3] = [Design::Twins, Design::Toggle, Design::Pairs];
 
@@ -60,6 +67,56 @@ fn five_per_cent_are_found_in_each_design_and_intervals_contain_them() {
         assert_eq!(rows[0].design, design.text());
         assert!(rows.iter().all(|it| it.pairs == 16), "{design:?}");
     }
+}
+
+/// 5 % of 124 ns at 2.6 cycles per ns.
+const ADDED_CYCLES: f64 = 16.12;
+
+/// In which share of the next runs the time added lies between these: their cores have any rate from
+/// half to all of 2.6 cycles per ns.
+fn share_of_next_runs([low, high]: [f64; 2]) -> f64 {
+    const RUNS: u32 = 1_000;
+    let added = |run: u32| {
+        let share = 0.5 + 0.5 * (f64::from(run) + 0.5) / f64::from(RUNS);
+        ADDED_CYCLES / (2.6 * share)
+    };
+    let held = (0..RUNS).filter(|&run| (low..=high).contains(&added(run)));
+    held.count() as f64 / f64::from(RUNS)
+}
+
+#[test]
+fn what_is_added_at_changing_rates_of_the_core_is_known_in_cycles() {
+    for design in DESIGNS {
+        let arms = Arms { effect: 0.05, core_changes: true, ..EVEN };
+        let (rows, _) = rows_and_controls(compare(40, design, arms, 16, 19));
+        let cycles: Vec<_> = rows.iter().filter_map(|it| it.added_cycles.as_ref()).collect();
+        assert_eq!(cycles.len(), rows.len(), "{design:?}: each row follows the core");
+        assert!(cycles.iter().all(|it| it.unit == Unit::CyclesPerOp));
+        let ends = |it: &AddedCost| it.ci95.unwrap();
+        let holds = |it: &&&AddedCost| {
+            let [low, high] = ends(it);
+            (low..=high).contains(&ADDED_CYCLES)
+        };
+        let held = cycles.iter().filter(holds).count();
+        // The time added is that of any rate: it is less well known.
+        let width = |it: &AddedCost| {
+            let [low, high] = ends(it);
+            (high - low) / it.value
+        };
+        let narrower =
+            rows.iter().zip(&cycles).filter(|(row, cycles)| width(cycles) < width(&row.added));
+        let narrower = narrower.count();
+        println!("{design:?}: {held} of 40 hold, {narrower} narrower in cycles");
+        assert!(held >= 34 && narrower == 40, "{design:?}: {held}, {narrower}");
+        // The core of the next run has any rate from half to all of its own.
+        let mean_held = rows.iter().map(|it| share_of_next_runs(ends(&it.added))).sum::<f64>()
+            / rows.len() as f64;
+        println!("{design:?}: times hold {mean_held:.3} of the next runs");
+        assert!(mean_held >= 0.93, "{design:?}: {mean_held}");
+    }
+    let arms = Arms { effect: 0.05, ..EVEN };
+    let (rows, _) = rows_and_controls(compare(3, Design::Twins, arms, 16, 19));
+    assert!(rows.iter().all(|it| it.added_cycles.is_none()), "one rate shows nothing: {rows:?}");
 }
 
 #[test]

@@ -261,3 +261,80 @@ fn without_a_prior_two_runs_of_a_system_are_needed() {
     assert!((found.deviation - 0.02f64.sqrt()).abs() < 1e-12, "{found:?}");
     assert_eq!(found.degrees_of_freedom, 1.0);
 }
+
+/// The point at which two levels fit a series best.
+fn best_split(runs: &[RunMedian]) -> usize {
+    let mean = |runs: &[RunMedian]| {
+        moments::mean(&runs.iter().map(|run| run.value).collect::<Vec<_>>()).unwrap()
+    };
+    let gain = |at: usize| {
+        let (one, other) = runs.split_at(at);
+        let weight = (one.len() * other.len()) as f64 / runs.len() as f64;
+        weight * (mean(one) - mean(other)).powi(2)
+    };
+    (3..runs.len() - 2).max_by(|&one, &other| gain(one).total_cmp(&gain(other))).unwrap()
+}
+
+#[test]
+fn neighbours_show_the_deviation_of_runs_between_levels_that_were_found_in_them() {
+    const SERIES: usize = 4_000;
+    for step in [0.0, 0.1, 0.25] {
+        let mut random = Random(Xoshiro256PlusPlus::seed_from_u64(61));
+        let (mut neighbours, mut own_means) = (0.0, 0.0);
+        for _ in 0..SERIES {
+            let runs: Vec<RunMedian> = (0..24)
+                .map(|at| {
+                    let level = if at < 12 { 0.0 } else { step };
+                    let value = level + BETWEEN * random.normal();
+                    RunMedian { value, standard_error: 0.0, count: 10 }
+                })
+                .collect();
+            let (one, other) = runs.split_at(best_split(&runs));
+            let found = RunVariation::by_neighbours(&[one, other], 0.0).unwrap();
+            neighbours += found.deviation.powi(2);
+            let around_means = RunVariation::without_prior(&[one, other]).unwrap();
+            own_means += around_means.deviation.powi(2);
+        }
+        let ratio = |squares: f64| (squares / SERIES as f64).sqrt() / BETWEEN;
+        let (neighbours, own_means) = (ratio(neighbours), ratio(own_means));
+        assert!((0.96..1.03).contains(&neighbours), "step {step}: {neighbours}");
+        assert!(own_means < neighbours || step > 0.2, "step {step}: {own_means} {neighbours}");
+        // The control: levels where there are none, placed where they fit best.
+        assert!(step > 0.0 || own_means < 0.96, "{own_means}");
+    }
+}
+
+#[test]
+fn neighbours_that_are_correlated_differ_by_less_than_the_runs_vary() {
+    const SERIES: usize = 2_000;
+    const PHI: f64 = 0.6;
+    let mut random = Random(Xoshiro256PlusPlus::seed_from_u64(67));
+    let mut squares = [0.0; 2];
+    for _ in 0..SERIES {
+        let mut value = random.normal();
+        let runs: Vec<RunMedian> = (0..30)
+            .map(|_| {
+                value = PHI * value + (1.0 - PHI * PHI).sqrt() * random.normal();
+                RunMedian { value: BETWEEN * value, standard_error: 0.0, count: 10 }
+            })
+            .collect();
+        for (sum, autocorrelation) in squares.iter_mut().zip([0.0, PHI]) {
+            let found = RunVariation::by_neighbours(&[&runs], autocorrelation).unwrap();
+            *sum += found.deviation.powi(2);
+        }
+    }
+    let [ignored, known] = squares.map(|it| (it / SERIES as f64).sqrt() / BETWEEN);
+    assert!(ignored < 0.7 && (0.95..1.05).contains(&known), "{ignored} {known}");
+}
+
+#[test]
+fn the_freedom_of_neighbours_is_less_than_that_of_their_number() {
+    let run = |value: f64| RunMedian { value, standard_error: 0.0, count: 10 };
+    let of = |levels: &[&[RunMedian]]| RunVariation::by_neighbours(levels, 0.0);
+    let six = [0.0, 0.2, 0.0, 0.2, 0.0, 0.2].map(run);
+    let found = of(&[&six]).unwrap();
+    assert!((found.deviation - 0.02f64.sqrt()).abs() < 1e-12, "{found:?}");
+    assert!((found.degrees_of_freedom - 50.0 / 14.0).abs() < 1e-12, "{found:?}");
+    assert_eq!(of(&[&six[..1], &six[..1]]), None);
+    assert_eq!(of(&[&six[..2]]).unwrap().degrees_of_freedom, 1.0);
+}

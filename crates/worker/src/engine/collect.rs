@@ -1,6 +1,6 @@
 //! Batches: the timed window, and the untimed work around it.
 
-use oscost_model::clock::Calibration;
+use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_model::seed::Seed;
 use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
@@ -9,6 +9,7 @@ mod windows;
 
 use super::clock::Clock;
 use super::covariates::{Covariates, Reading, SwitchWatch};
+use super::probe::core_cycles_per_ns;
 use super::tick::TickClock;
 use crate::bench::{OpError, Work};
 use crate::kernel::cpu::black_box::barrier;
@@ -26,6 +27,9 @@ const REWARM_ITERATIONS: u64 = 64;
 
 /// No system call is made between batches of ops that are shorter than this.
 const NO_SYSCALLS_BELOW_NS: f64 = 50.0;
+
+/// How often a worker times each of the two chains that show the core's rate: 0.1 ms in all at 3 GHz.
+const WORKER_RATE_TRIES: u32 = 5;
 
 /// The maximum number of iterations of a batch, as a multiple of those of the plan.
 pub const MAX_JITTER: f64 = 1.1;
@@ -331,9 +335,22 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             throttled_periods: None,
             switches_uncounted: self.switches_unknown,
             usage: self.usage_since(opened),
+            core_cycles_per_ns: None,
             file: None,
             channel: None,
         }
+    }
+
+    /// The account with the core's rate, which is measured now: after the last batch, so that it
+    /// changes nothing for those that are timed. Counted instructions have no rate.
+    pub fn with_core_rate(&mut self, account: Disturbance, clock: &Calibration) -> Disturbance {
+        let core_cycles_per_ns = match clock.kind {
+            ClockKind::Instructions => None,
+            ClockKind::Tsc | ClockKind::Vdso | ClockKind::Syscall => {
+                core_cycles_per_ns(&mut self.clock, clock.ticks_per_ns, WORKER_RATE_TRIES)
+            }
+        };
+        Disturbance { core_cycles_per_ns, ..account }
     }
 
     /// The resource usage of the ops since the account was opened, without that of the

@@ -51,12 +51,12 @@ pub fn find_gaps<C: Clock, V: Covariates>(
 
 /// The core's frequency in cycles per nanosecond, estimated from a chain of known latency.
 ///
-/// Two lengths, so that the costs of the clock and the call cancel; the best of many, since an
-/// interruption can only add time.
-pub fn core_cycles_per_ns<C: Clock>(clock: &mut C, ticks_per_ns: f64) -> Option<f64> {
+/// Two lengths, so that the costs of the clock and the call cancel; the best of so many tries, since
+/// an interruption can only add time.
+pub fn core_cycles_per_ns<C: Clock>(clock: &mut C, ticks_per_ns: f64, tries: u32) -> Option<f64> {
     const LINKS: u64 = 8_000;
     let mut best = |links: u64| {
-        (0..15)
+        (0..tries)
             .map(|_| {
                 let start = clock.start();
                 clock.chain(links);

@@ -21,6 +21,9 @@ use super::collect::Collector;
 use super::covariates::{Covariates, Reading, SwitchWatch};
 use crate::bench::{OpError, Shape, Work, WorkBody};
 
+/// The time of a link of the dependency chain at the nominal clock, in nanoseconds.
+const CHAIN_LINK_NS: f64 = 0.73;
+
 /// A slow path that some batches take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlowPath {
@@ -300,7 +303,8 @@ impl Clock for SimClock {
     }
 
     fn chain(&mut self, links: u64) {
-        self.0.0.borrow_mut().now_ns += links as f64 * 0.73;
+        let mut state = self.0.0.borrow_mut();
+        state.now_ns += links as f64 * CHAIN_LINK_NS / state.truth.execution.clock;
     }
 }
 

@@ -240,6 +240,8 @@ pub fn merge(one: Disturbance, other: Disturbance) -> Disturbance {
         steal_ticks: sum(one.steal_ticks, other.steal_ticks),
         throttled_periods: sum(one.throttled_periods, other.throttled_periods),
         switches_uncounted: one.switches_uncounted || other.switches_uncounted,
+        // It is measured once, after the last of them.
+        core_cycles_per_ns: other.core_cycles_per_ns.or(one.core_cycles_per_ns),
         usage: one.usage.zip(other.usage).map(|(one, other)| Usage {
             ops: one.ops + other.ops,
             user_ns: one.user_ns + other.user_ns,

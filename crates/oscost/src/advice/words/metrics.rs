@@ -97,6 +97,16 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word { word: "cycles", means: "cycles of the core per op", range: "cycle/op", ..METRIC },
     Word {
+        word: "core-cycles",
+        means: "the figure in cycles of the core, by the rate that each worker measured, of a row \
+                whose time follows that rate",
+        range: "cycle/op",
+        matters: "The rate may be another one in each run: cycles vary less than time.",
+        action: "Quote it where runs of other days are compared.",
+        source: "docs/explanation/METHOD.md, section 11",
+        ..METRIC
+    },
+    Word {
         word: "cpi",
         means: "cycles of the core per instruction",
         range: "cycle/insn",

@@ -110,8 +110,21 @@ pub(super) const WORDS: &[Word] = &[
         ..COLUMN
     },
     Word {
+        word: "condition",
+        means: "what oscost itself needs of a machine",
+        action: "`oscost doctor --self` examines all of them.",
+        ..COLUMN
+    },
+    Word {
+        word: "found",
+        means: "what a condition was found to be, and what follows from it",
+        source: "`oscost doctor --self`",
+        ..COLUMN
+    },
+    Word {
         word: "state",
-        means: "of a kernel, whether it can be booted; of a profile of pH, whether it learns",
+        means: "of a kernel, whether it can be booted; of a profile of pH, whether it learns; of a \
+                condition, whether it limits oscost",
         source: "`oscost kernels --help`, docs/reference/PH.md",
         ..COLUMN
     },

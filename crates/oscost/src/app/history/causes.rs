@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use oscost_model::record::Record;
+use oscost_model::unit::Unit;
 
 use crate::app::results::records::load;
 use crate::estimate::comparison::{StoredCase, change_between};
@@ -21,7 +22,9 @@ struct Place {
 /// Adds to each change why the figure changed from the last run before it to the first after it.
 pub(super) fn add_causes(store: &Store, all: &mut [Series]) {
     let mut pairs: BTreeMap<[String; 2], Vec<Place>> = BTreeMap::new();
-    for (series, it) in all.iter().enumerate() {
+    // Events explain a changed time, not one that was taken in cycles.
+    let in_time = |(_, it): &(usize, &Series)| it.unit != Unit::CyclesPerOp;
+    for (series, it) in all.iter().enumerate().filter(in_time) {
         for (change, it) in it.changes.iter().enumerate() {
             let pair = [it.before.clone(), it.after.clone()];
             pairs.entry(pair).or_default().push(Place { series, change });

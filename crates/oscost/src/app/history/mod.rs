@@ -8,8 +8,10 @@ mod updates;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use oscost_model::counters::CORE_CYCLES;
 use oscost_model::record::Record;
 use oscost_model::target::Target;
+use oscost_model::unit::Unit;
 
 pub use crate::estimate::history::History;
 
@@ -85,7 +87,11 @@ fn set_newest_intervals(store: &Store, found: &mut History, observer: &dyn Obser
                     && row.target.peer.is_some() == series.peer
             })
         });
-        let interval = row.and_then(|row| row.estimate.as_ref()?.between_run_ci95);
+        let estimate = row.and_then(|row| match series.unit {
+            Unit::CyclesPerOp => row.metrics.get(CORE_CYCLES).map(|metric| &metric.estimate),
+            _ => row.estimate.as_ref(),
+        });
+        let interval = estimate.and_then(|it| it.between_run_ci95);
         // An imported record may contain anything.
         newest.between_run_ci95 = interval.filter(|[low, high]| {
             [low, high].into_iter().all(|end| series::PLAUSIBLE.contains(end))

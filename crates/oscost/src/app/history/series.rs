@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
 
+use oscost_model::unit::Unit;
 use oscost_model::worker::Mode;
 
 use super::run_figure::RunFigure;
@@ -10,7 +11,9 @@ use super::updates::updates;
 use crate::advice::classes::difference;
 use crate::estimate::history::{Change, History, LeftOut, Point, RecentShift, Series};
 use crate::store::{MachineState, SummarisedRun};
+use oscost_stats::between_runs::RunMedian;
 use oscost_stats::change::{self, NEWEST_POINTS, PRECEDING_POINTS, WINDOW_POINTS};
+use oscost_stats::core_rate::{CoreDependence, PeriodRegression, RatedCost, RatedRun};
 
 /// A fixed seed, so that a history gives the same result each time.
 const SEED: u64 = 0x6f73_636f_7374;
@@ -33,11 +36,13 @@ type LeftOutRuns<'a> = BTreeMap<String, BTreeSet<&'a str>>;
 /// The series of the figures that were kept, each with its changes.
 pub(super) fn history(kept: &[SummarisedRun], query: &Query<'_>, without: Vec<LeftOut>) -> History {
     // Two peers, and two ends on one machine, are three series.
-    let mut cases: BTreeMap<(&str, Option<&str>), Vec<RunFigure<'_>>> = BTreeMap::new();
+    // And so are figures in time, and the same in cycles of the core.
+    let mut cases: BTreeMap<(&str, Option<&str>, bool), Vec<RunFigure<'_>>> = BTreeMap::new();
     for run in kept {
         for figure in &run.summary.figures {
             let peer = figure.peer.map(|_| run.summary.peer.as_deref().unwrap_or_default());
-            let of_case = cases.entry((&figure.case, peer)).or_default();
+            let in_cycles = figure.unit == Unit::CyclesPerOp;
+            let of_case = cases.entry((&figure.case, peer, in_cycles)).or_default();
             // One figure per run: of a comparison of a target with itself the base, which other
             // runs have, too.
             let before = of_case.iter().rev().take_while(|it| ptr::eq(it.run, run));
@@ -65,7 +70,14 @@ pub(super) fn history(kept: &[SummarisedRun], query: &Query<'_>, without: Vec<Le
         }
         all.push(series);
     }
+    let all = choose_units(all);
+    let (mut all, mut others): (Vec<Series>, Vec<Series>) =
+        all.into_iter().partition(|it| !it.secondary);
+    // The verdicts on cases are one family of hypotheses; the others stand beside.
     find_changes(&mut all);
+    find_changes(&mut others);
+    all.append(&mut others);
+    all.sort_by(|one, other| (&one.case, one.secondary).cmp(&(&other.case, other.secondary)));
     History {
         named: query.named,
         target: query.target.to_owned(),
@@ -75,6 +87,39 @@ pub(super) fn history(kept: &[SummarisedRun], query: &Query<'_>, without: Vec<Le
         left_out: counted(left_out),
         other_targets: other_targets.into_iter().collect(),
     }
+}
+
+/// Drops the series in cycles of cases that do not follow the core's rate, and marks of the others the
+/// one on which no verdict rests: that which varies more from one run to the next. Neither depends on
+/// where its figures change.
+fn choose_units(all: Vec<Series>) -> Vec<Series> {
+    let (cycles, mut kept): (Vec<Series>, Vec<Series>) =
+        all.into_iter().partition(|it| it.unit == Unit::CyclesPerOp);
+    for mut cycles in cycles {
+        let is_it = |time: &&mut Series| {
+            (&time.case, time.peer, &time.peer_host)
+                == (&cycles.case, cycles.peer, &cycles.peer_host)
+        };
+        let Some(time) = kept.iter_mut().find(is_it).filter(|time| follows(time, &cycles)) else {
+            continue;
+        };
+        let deviation = |series: &Series| series.variation_of_neighbours().map(|it| it.deviation);
+        let both = deviation(&cycles).zip(deviation(time));
+        let by_cycles = both.is_some_and(|(cycles, time)| cycles < time);
+        (time.secondary, cycles.secondary) = (by_cycles, !by_cycles);
+        kept.push(cycles);
+    }
+    kept
+}
+
+/// Whether a case follows the core's rate, by its runs.
+fn follows(time: &Series, cycles: &Series) -> bool {
+    let in_cycles: BTreeMap<&str, RunMedian> = cycles.run_medians().collect();
+    let rated = |(run, time): (&str, RunMedian)| {
+        Some(RatedRun { time, cycles: *in_cycles.get(run)? }.rated_cost())
+    };
+    let runs: Vec<RatedCost> = time.run_medians().filter_map(rated).collect();
+    CoreDependence::of(&[PeriodRegression::of(&[&runs])]).follows()
 }
 
 /// Whether the user asked for the case; reference cases and parts of floors are measured anyway.
@@ -139,6 +184,7 @@ fn series_of_case<'a>(found: &[RunFigure<'a>], query: &Query<'_>) -> Option<Seri
         older_runs: older,
         p: None,
         rejected_by_correction: false,
+        secondary: false,
         autocorrelation: None,
         between_run_sd: None,
         q: None,
@@ -299,5 +345,78 @@ fn changed(points: &[Point], it: &change::Change, q: f64) -> Change {
         q,
         decomposition: None,
         not_decomposed: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::seed::Seed;
+
+    use super::*;
+    use crate::store::{Figure, Summary};
+
+    /// A run of a case of 600 cycles at this rate of the core, in time and in cycles; with a slope of 0
+    /// its time does not follow the rate.
+    fn run(day: usize, rate: f64, cycles: f64, slope: f64) -> SummarisedRun {
+        let time = cycles * rate.powf(-slope);
+        let figure = |unit: Unit, median: f64| Figure {
+            case: "syscall/read".to_owned(),
+            target: "local".to_owned(),
+            machine: Some(0),
+            peer: None,
+            cpu: Some(1),
+            rev: 1,
+            unit,
+            mode: None,
+            subject: None,
+            file: None,
+            monitor: None,
+            flags: Vec::new(),
+            median,
+            interval: Some([0.999 * median, 1.001 * median]),
+        };
+        let state = MachineState { machine: "m".to_owned(), ..MachineState::default() };
+        let summary = Summary {
+            machine_states: vec![state],
+            figures: vec![figure(Unit::NsPerOp, time), figure(Unit::CyclesPerOp, time * rate)],
+            ..Summary::default()
+        };
+        let started = format!("2026-10-{:02}T08:00:00Z", day + 1);
+        SummarisedRun { id: format!("{day:02}"), started, imported: false, summary }
+    }
+
+    /// The history of thirty runs at half to all of the core's rate, with a step of 20 % at the middle.
+    fn stepped(slope: f64) -> History {
+        let mut seed = Seed::new(5);
+        let runs: Vec<SummarisedRun> = (0..30)
+            .map(|day| {
+                let rate = 1.5 + 1.5 * seed.unit();
+                let noise = 1.0 + 0.01 * (seed.unit() - 0.5);
+                let step = if day < 15 { 1.0 } else { 1.2 };
+                run(day, rate, 600.0 * step * noise, slope)
+            })
+            .collect();
+        let query = Query { target: "local", last: 100, named: true };
+        history(&runs, &query, Vec::new())
+    }
+
+    #[test]
+    fn a_case_that_follows_the_core_has_its_verdict_in_cycles_and_its_time_beside() {
+        let found = stepped(1.0);
+        let [cycles, time] = &found.series[..] else { panic!("{:?}", found.series.len()) };
+        assert_eq!((cycles.unit, cycles.secondary), (Unit::CyclesPerOp, false));
+        assert_eq!((time.unit, time.secondary), (Unit::NsPerOp, true));
+        // The core's rate hides the step in time.
+        let points: Vec<usize> = cycles.changes.iter().map(|it| it.point).collect();
+        assert_eq!(points, [15]);
+        assert!(time.between_run_sd.unwrap() > 3.0 * cycles.between_run_sd.unwrap());
+    }
+
+    #[test]
+    fn a_case_of_memory_has_no_series_in_cycles() {
+        let found = stepped(0.0);
+        let [time] = &found.series[..] else { panic!("{:?}", found.series.len()) };
+        assert_eq!((time.unit, time.secondary), (Unit::NsPerOp, false));
+        assert_eq!(time.changes.len(), 1);
     }
 }

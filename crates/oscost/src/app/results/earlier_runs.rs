@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::record::Record;
+use oscost_model::unit::Unit;
 use oscost_stats::between_runs::RunMedian;
+use oscost_stats::core_rate::RatedRun;
 use oscost_stats::interval::Interval;
 
 use super::figures::{SUMMARY_RULES, summary};
@@ -73,18 +75,31 @@ fn runs_of_system(
     let mut runs = SystemRuns::default();
     for run in stored.iter().rev().filter(|it| !it.imported) {
         let mut seen = BTreeSet::new();
+        let in_cycles = cycles_of(run);
         for it in run.summary.figures.iter().filter(|it| seen.insert(key(it))) {
             let Some(wanted) = wanted.get_mut(&key(it)) else { continue };
             let matches = wanted.found < MAX_RUNS
                 && is_same_case(wanted.figure, it)
                 && is_same_system(own, wanted.figure, &run.summary, it);
-            if let Some(value) = run_median(&run.summary, it).filter(|_| matches) {
-                wanted.found += 1;
-                runs.insert(&it.target, &it.case, value);
+            let Some(time) = run_median(&run.summary, it).filter(|_| matches) else { continue };
+            wanted.found += 1;
+            let cycles = in_cycles.get(&key(it)).and_then(|it| run_median(&run.summary, it));
+            match cycles {
+                Some(cycles) => {
+                    runs.insert_rated(&it.target, &it.case, RatedRun { time, cycles });
+                }
+                None => runs.insert(&it.target, &it.case, time),
             }
         }
     }
     runs
+}
+
+/// The figures of a run in cycles of the core.
+fn cycles_of(run: &SummarisedRun) -> BTreeMap<(&str, &str), &Figure> {
+    let cycles = run.summary.figures.iter().filter(|it| it.unit == Unit::CyclesPerOp);
+    // Of several figures of a case the first one, as of those in time.
+    cycles.rev().map(|it| (key(it), it)).collect()
 }
 
 /// A figure whose earlier runs are wanted, and how many were found.
@@ -141,8 +156,6 @@ fn run_median(summary: &Summary, figure: &Figure) -> Option<RunMedian> {
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::unit::Unit;
-
     use super::*;
 
     fn run(id: &str, worker: &str, kernel: &str, median: f64) -> SummarisedRun {
@@ -198,6 +211,35 @@ mod tests {
         let many: Vec<SummarisedRun> =
             (0..100).map(|number| run(&format!("{number:03}"), "w", "k", 100.0)).collect();
         assert_eq!(count(&compared, &many), MAX_RUNS);
+    }
+
+    #[test]
+    fn a_run_with_figures_in_cycles_is_one_run_of_both() {
+        let in_cycles = |mut run: SummarisedRun| {
+            let time = run.summary.figures[0].clone();
+            let median = 3.0 * time.median;
+            let interval = time.interval.map(|ends| ends.map(|end| 3.0 * end));
+            let cycles = Figure { unit: Unit::CyclesPerOp, median, interval, ..time };
+            run.summary.figures.push(cycles);
+            run
+        };
+        let compared = in_cycles(run("9", "w", "k", 100.0)).summary;
+        let stored = [run("1", "w", "k", 101.0), in_cycles(run("2", "w", "k", 102.0))];
+        let found = runs_of_system(&compared, &stored, |_| true);
+        let row: oscost_model::record::Row = serde_json::from_value(serde_json::json!({
+            "case": "syscall/read", "benchmark": "syscall/read", "rev": 1, "point": {},
+            "target": {"text": "local", "host": "local", "treatments": [], "machine": "m0",
+                "cpu": null, "peer": null},
+            "outcome": "measured", "reason": null, "mode": null, "unit": "ns/op",
+            "better": "lower", "estimate": null, "metrics": {}, "repetitions": [], "calls": null,
+            "floor": null, "expected": "", "class": null, "disturbed": {"lost_repetitions": 0,
+                "rejected_pct": null, "rejected": {}, "lost_pct": null, "median_all": null,
+                "plan": null}, "flags": [],
+        }))
+        .unwrap();
+        assert_eq!((found.of(&row).len(), found.rated(&row).len()), (2, 1));
+        let rate = found.rated(&row)[0].rated_cost().rate;
+        assert!((rate - 3f64.ln()).abs() < 1e-12, "{rate}");
     }
 
     #[test]

@@ -5,15 +5,18 @@ use std::collections::BTreeMap;
 use oscost_model::hash;
 use oscost_model::program::FAMILY;
 use oscost_model::record::{FileSummary, Machine, Record, Row, RowOutcome};
+use oscost_model::unit::Unit;
+use oscost_stats::interval::Nominal;
 
 use crate::advice::classes::{kernel_class, machine_class};
 use crate::app::observer::Observer;
+use crate::estimate::core_rate::cycles_estimate;
 use crate::store::{Figure, MachineState, Store, Summary};
 use crate::workloads;
 
 /// The version of the rules that make a summary of a record, including the names of classes. A
 /// change of one of them raises it: all runs are then read once more.
-pub(crate) const SUMMARY_RULES: u32 = 1;
+pub(crate) const SUMMARY_RULES: u32 = 2;
 
 /// What a history needs of a run, with figures to their last bit.
 pub(crate) fn summary(record: &Record) -> Summary {
@@ -38,7 +41,8 @@ pub(crate) fn summary(record: &Record) -> Summary {
     }
 }
 
-/// A figure for each measured row.
+/// A figure for each measured row, followed by the same in cycles of the core if its workers measured
+/// the core's rate.
 fn figures(record: &Record) -> Vec<Figure> {
     let machines = record.machines.iter().enumerate().rev();
     let shared = SharedProperties {
@@ -46,7 +50,19 @@ fn figures(record: &Record) -> Vec<Figure> {
         trial_options: ["--prepare", "--stdin"].map(|name| (name, options(&record.command, name))),
         workload_files: options(&record.command, "--workload"),
     };
-    record.results.iter().filter_map(|row| figure(&shared, row)).collect()
+    let of_row = |row| {
+        let own = figure(&shared, row);
+        let cycles = own.as_ref().and_then(|own| in_cycles(own, row));
+        own.into_iter().chain(cycles)
+    };
+    record.results.iter().flat_map(of_row).collect()
+}
+
+/// The figure of a row in cycles of the core.
+fn in_cycles(own: &Figure, row: &Row) -> Option<Figure> {
+    let estimate = cycles_estimate(row, Nominal::FIXED)?;
+    let (median, interval) = (estimate.median, estimate.ci95);
+    Some(Figure { unit: Unit::CyclesPerOp, median, interval, ..own.clone() })
 }
 
 /// What is read of a run once for all its figures.

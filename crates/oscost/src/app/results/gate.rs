@@ -1,8 +1,9 @@
 //! Whether a comparison passes a gate.
 
-use oscost_model::counters::is_work;
+use oscost_model::counters::{CORE_CYCLES, is_work};
 use oscost_model::record::{Comparison, Row};
 
+use crate::estimate::comparison::interleaved_run::SECONDARY;
 pub use crate::estimate::comparison::threshold::Threshold;
 
 /// What a gate found.
@@ -117,8 +118,20 @@ pub(crate) fn judge(results: &[Row], comparisons: &[Comparison], rule: GateRule)
     if judged.iter().any(|it| threshold.is_exceeded(it, &results[it.base as usize])) {
         return Gate::Regressed;
     }
-    let powered = judged.iter().filter(|it| rule.has_power_in(it)).count();
-    let judged = judged.len();
+    // A row that follows the core's rate is compared in time and in cycles. Either may fail the gate;
+    // that a change would have been seen in one of them is enough.
+    let is_one_of_two = |it: &&Comparison| {
+        let is_other = |other: &Comparison| {
+            (other.base, other.new) == (it.base, it.new) && other.metric != it.metric
+        };
+        it.flags.iter().any(|flag| flag == SECONDARY)
+            && (it.metric == CORE_CYCLES
+                || judged.iter().any(|other| other.metric == CORE_CYCLES && is_other(other)))
+    };
+    let rows: Vec<&Comparison> = judged.iter().filter(|it| !is_one_of_two(it)).collect();
+    let compared = compared - (judged.len() - rows.len());
+    let powered = rows.iter().filter(|it| rule.has_power_in(it)).count();
+    let judged = rows.len();
     let power = GatePower { judged, powered, not_judged: compared - judged };
     match 100.0 * powered as f64 >= rule.min_coverage_pct * judged as f64 {
         true => Gate::Passed(power),
@@ -217,6 +230,24 @@ mod tests {
         let rule = GateRule { threshold: tenth, on: GateMetric::Work, min_coverage_pct: 80.0 };
         assert_eq!(super::judge(&[row()], &[unknown], rule), Gate::NotJudged(power(0)));
         assert_eq!(super::judge(&[row()], &[faster], rule), Gate::Passed(power(1)));
+    }
+
+    #[test]
+    fn a_row_in_time_and_in_cycles_counts_once_and_either_fails_the_gate() {
+        let pair = |time: &str, cycles: &str| {
+            let time = comparison("primary", time, 1.5, &["SECONDARY"]);
+            let cycles = comparison(CORE_CYCLES, cycles, 1.5, &[]);
+            let cycles = Comparison { mde_pct: Some(4.0), ..cycles };
+            [Comparison { mde_pct: Some(90.0), ..time }, cycles]
+        };
+        let judge = |rows: &[Comparison]| {
+            let (threshold, on) = (Threshold::PerCent(5.0), GateMetric::Figure);
+            judge(&[row()], rows, GateRule { threshold, on, min_coverage_pct: 80.0 })
+        };
+        let power = GatePower { judged: 1, powered: 1, not_judged: 0 };
+        assert_eq!(judge(&pair("inconclusive", "inconclusive")), Gate::Passed(power));
+        assert_eq!(judge(&pair("slower", "inconclusive")), Gate::Regressed);
+        assert_eq!(judge(&pair("inconclusive", "slower")), Gate::Regressed);
     }
 
     #[test]

@@ -7,7 +7,8 @@ mod system_runs;
 
 use std::collections::BTreeMap;
 
-use oscost_model::journal::CaseVariation;
+use oscost_model::counters::CORE_CYCLES;
+use oscost_model::journal::{CaseVariation, CycleVariation};
 use oscost_model::record::{Conditions, Levels, Row};
 use oscost_model::unit::Unit;
 use oscost_stats::between_runs::{RunMedian, RunVariation};
@@ -17,6 +18,7 @@ use oscost_stats::order;
 
 pub(in crate::estimate) use self::class_variation::prior;
 pub use self::system_runs::SystemRuns;
+use super::core_rate::{cycle_variation, known_cycles, rate_movement, rated_run};
 
 /// The quantile of a normal distribution beyond which one of three values lies in 5 of 100 cases:
 /// there are three reference cases.
@@ -51,6 +53,7 @@ pub fn variations(rows: &[Row], earlier: &SystemRuns) -> Vec<CaseVariation> {
             runs: runs.len() as u32,
             deviation,
             degrees_of_freedom,
+            core_cycles: cycle_variation(earlier.rated(row), prior(row)),
         })
     };
     rows.iter().filter(|row| has_variation(row)).filter_map(variation).collect()
@@ -108,14 +111,15 @@ pub(in crate::estimate) fn set_intervals(
     known: &[CaseVariation],
     conditions: &[Conditions],
 ) {
-    let known = &by_case(known);
+    let movements: BTreeMap<&str, Movement> =
+        conditions.iter().map(|it| (it.machine.as_str(), Movement::within(it, rows))).collect();
+    let cases = &by_case(known);
     for row in rows.iter_mut().filter(|row| has_variation(row)) {
-        let variation = variation_of(row, known);
-        let movement = conditions
-            .iter()
-            .find(|it| it.machine == row.target.machine)
-            .map_or(0.0, movement_within);
-        let variation = variation.at_least(movement / 2f64.sqrt());
+        let variation = variation_of(row, cases);
+        let movement = movements.get(row.target.machine.as_str()).copied().unwrap_or_default();
+        let variation = variation.at_least(movement.time / 2f64.sqrt());
+        let known_cycles = known_cycles(row, known);
+        set_interval_of_cycles(row, known_cycles, movement.cycles);
         let run = run_median(row);
         let levels = levels(row);
         let below_detection = row.flags.iter().any(|flag| flag == "BELOW_DETECTION");
@@ -139,6 +143,24 @@ pub(in crate::estimate) fn set_intervals(
     }
 }
 
+/// Sets the interval between runs of the figure in cycles of a row that follows the core's rate.
+fn set_interval_of_cycles(row: &mut Row, known: Option<&CycleVariation>, movement: f64) {
+    let variation = match known {
+        Some(it) => {
+            RunVariation { deviation: it.deviation, degrees_of_freedom: it.degrees_of_freedom }
+        }
+        None => RunVariation::of(&[], prior(row)),
+    };
+    let run = rated_run(row);
+    let estimate = row.metrics.get_mut(CORE_CYCLES).map(|metric| &mut metric.estimate);
+    let (Some(run), Some(estimate)) = (run, estimate) else { return };
+    let variation = variation.at_least(movement / 2f64.sqrt());
+    let interval = variation.interval(&run.cycles, Nominal::FIXED);
+    let [low, high] = [interval.lo.exp(), interval.hi.exp()];
+    let [own_low, own_high] = estimate.ci95.unwrap_or([low, high]);
+    estimate.between_run_ci95 = Some([low.min(own_low), high.max(own_high)]);
+}
+
 /// The two levels of a row's repetitions, if they lie around two.
 fn levels(row: &Row) -> Option<Levels> {
     let values = row.repetitions.iter().filter_map(|it| it.value);
@@ -154,15 +176,31 @@ fn levels(row: &Row) -> Option<Levels> {
     })
 }
 
-/// How far the reference cases moved from the beginning of a run to its end, as a logarithm: the
+/// How far the reference cases moved from the beginning of a run to its end, as logarithms: the
 /// smallest movement, since what they share moves each of them.
-fn movement_within(conditions: &Conditions) -> f64 {
-    let cases = &conditions.reference_cases;
-    let moved = cases.before.iter().filter_map(|(case, before)| {
-        let after = cases.after.get(case)?;
-        Some((after / before).ln().abs()).filter(|it| it.is_finite())
-    });
-    moved.min_by(f64::total_cmp).unwrap_or(0.0)
+#[derive(Clone, Copy, Debug, Default)]
+struct Movement {
+    /// In time.
+    time: f64,
+    /// In cycles of the core; in time if the core's rate beside them is not known.
+    cycles: f64,
+}
+
+impl Movement {
+    fn within(conditions: &Conditions, rows: &[Row]) -> Self {
+        let cases = &conditions.reference_cases;
+        let (mut time, mut cycles) = (f64::INFINITY, f64::INFINITY);
+        for (case, before) in &cases.before {
+            let moved = cases.after.get(case).map(|after| (after / before).ln());
+            let Some(moved) = moved.filter(|it| it.is_finite()) else { continue };
+            time = time.min(moved.abs());
+            let is_it = |row: &&Row| row.case == *case && row.target.machine == conditions.machine;
+            let rate = rows.iter().find(is_it).and_then(rate_movement);
+            cycles = rate.map_or(cycles, |rate| cycles.min((moved + rate).abs()));
+        }
+        let time = if time.is_finite() { time } else { 0.0 };
+        Self { time, cycles: if cycles.is_finite() { cycles } else { time } }
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
+use oscost_model::record::Estimate;
+use oscost_stats::core_rate::RatedRun;
 use oscost_stats::moments;
 
 use super::*;
-use crate::estimate::made_up_rows::{conditions, row};
+use crate::estimate::core_rate::set_core_rates;
+use crate::estimate::made_up_rows::{conditions, rated_row, row};
 
 /// A row of eleven repetitions.
 fn read_row() -> Row {
@@ -62,6 +65,7 @@ fn the_interval_of_a_row_on_two_levels_spans_both() {
         runs: 9,
         deviation: 0.002,
         degrees_of_freedom: 10.0,
+        core_cycles: None,
     }];
     set_intervals(std::slice::from_mut(&mut row), &steady, &conditions([100.0; 2]));
     let estimate = row.estimate.unwrap();
@@ -81,6 +85,7 @@ fn a_reference_case_drifts_if_it_moves_by_more_than_it_varies_between_runs() {
         runs: 9,
         deviation,
         degrees_of_freedom: 10.0,
+        core_cycles: None,
     };
     let is_flagged = |after: f64, known: &[CaseVariation], row: Row| {
         let mut there = conditions([100.0, after]);
@@ -116,4 +121,30 @@ fn counts_programs_and_figures_of_few_repetitions_or_near_zero_have_no_interval_
     let mut negative = read_row();
     negative.repetitions[0].value = Some(-1.0);
     assert_eq!(relative_width(negative, &[], &quiet), None);
+}
+
+#[test]
+fn the_interval_of_cycles_has_the_variation_of_cycles() {
+    let changing = [3.0, 1.5, 2.0, 2.9, 1.6, 2.4, 1.8, 2.7, 2.2, 3.0];
+    let mut runs = SystemRuns::default();
+    for at in 0..9 {
+        let rate = (1.5 + 0.2 * f64::from(at * 5 % 8)).ln();
+        let median = |value| RunMedian { value, standard_error: 0.0, count: 6 };
+        let cycles = 360f64.ln() + 0.003 * f64::from(at % 3);
+        let (time, cycles) = (median(cycles - rate), median(cycles));
+        runs.insert_rated("local", "syscall/read", RatedRun { time, cycles });
+    }
+    let mut rows = [rated_row("syscall/read", 360.0, &changing, 1.0)];
+    let known = variations(&rows, &runs);
+    assert_eq!(known[0].runs, 9);
+    assert!(known[0].core_cycles.unwrap().deviation < 0.5 * known[0].deviation, "{known:?}");
+    set_core_rates(&mut rows, &known, Nominal::FIXED);
+    set_intervals(&mut rows, &known, &conditions([100.0; 2]));
+    let width = |estimate: &Estimate| {
+        let [low, high] = estimate.between_run_ci95.unwrap();
+        (high / low).ln()
+    };
+    let time = width(rows[0].estimate.as_ref().unwrap());
+    let cycles = width(&rows[0].metrics[CORE_CYCLES].estimate);
+    assert!(cycles < 0.5 * time, "{cycles} {time}");
 }

@@ -10,7 +10,7 @@ use oscost_stats::order;
 use super::comparability::{
     incomparable_reason, method_differences, not_claimable_reason, system_differences,
 };
-use super::rows::{RunRow, counts_instructions, is_count, median, rows_by_key};
+use super::rows::{PRIMARY, RunRow, counts_instructions, is_count, median, rows_by_key};
 use super::run_comparison::{JudgedPair, RunComparison, Timing, margin};
 use super::separate_runs::{EarlierRuns, compare_separate};
 use super::start_time::{distance_s, start_time};
@@ -197,5 +197,15 @@ fn judge_pairs<'a>(
     };
     let timing = Timing { design: "boots", pairs: values.len() as u32, span_s };
     let base_figure = median(base.row);
-    Ok(JudgedPair { base, new, timing, effect, base_figure, added, decomposition: None })
+    Ok(JudgedPair {
+        base,
+        new,
+        timing,
+        effect,
+        metric: PRIMARY,
+        is_hypothesis: true,
+        base_figure,
+        added,
+        decomposition: None,
+    })
 }

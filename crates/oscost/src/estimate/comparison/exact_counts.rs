@@ -179,6 +179,7 @@ impl CountComparison {
             verdict: self.verdict.text(base.row.better).to_owned(),
             mde_pct: self.mde_pct,
             ties: 0,
+            added_cycles: None,
             monitor_events_per_op: None,
             decomposition: None,
             control: false,

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use oscost_model::calls::{CallRule, CallTimes, Caller};
 use oscost_model::clock::Calibration;
 use oscost_model::fault_injection::{InjectedFault, is_injected};
-use oscost_model::journal::{Design, Pairing, PlannedRow, WorkerOutcome};
+use oscost_model::journal::{CaseVariation, Design, Pairing, PlannedRow, WorkerOutcome};
 use oscost_model::program::Workload;
 use oscost_model::record::{
     AddedCost, Comparison, CountedRepetition, Decomposition, Row, RowOutcome,
@@ -25,6 +25,7 @@ use super::programs::{self, MetricPairs, metric_pairs};
 use super::rows::{IndexedRow, PRIMARY, has_flag, is_cost, is_count};
 use super::verdict::{self, EffectEstimate, Judgement, PairRule, Verdict, verdicts};
 use super::work::{WorkPair, decompose, judge_work, work_effect};
+use crate::estimate::core_rate;
 use crate::estimate::counters::row::EvaluatedCounting;
 use crate::estimate::counters::term::{Matching, Sides};
 use crate::estimate::rows::row_state::{RowState, WorkerEntry};
@@ -69,6 +70,8 @@ pub(in crate::estimate) struct InterleavedRun<'a> {
     pub(in crate::estimate) pairings: &'a [Pairing],
     pub(in crate::estimate) controls: &'a [Control],
     pub(in crate::estimate) clock: &'a Calibration,
+    /// How far figures and the core's rate vary between runs, by earlier ones.
+    pub(in crate::estimate) variations: &'a [CaseVariation],
 }
 
 /// The counting workers of two rows.
@@ -107,6 +110,20 @@ struct PairedRows {
     /// Whether it is one of the hypotheses of the comparison; otherwise it is a further metric of a
     /// row, judged with the others of that kind.
     is_hypothesis: bool,
+}
+
+impl PairedRows {
+    /// What is added, by the pairs. Its interval also contains that of the next run, in which the
+    /// core's rate may be another one by this deviation of its logarithm.
+    fn added(&self, of_pairs: &[f64], rate_sd: f64, unit: Unit) -> AddedCost {
+        let value = order::median(&order::sorted(of_pairs)).unwrap_or(0.0);
+        let merged = order::sorted(&self.effect.merged(of_pairs));
+        let interval = median_hs(&merged, self.rule.nominal()).map(|it| {
+            let next = verdict::widen_for_next_run(value, it, value);
+            verdict::widen_for_core_rate(value, next, rate_sd)
+        });
+        AddedCost { value, ci95: interval.map(|it| [it.lo, it.hi]), unit }
+    }
 }
 
 impl<'a> InterleavedRun<'a> {
@@ -250,8 +267,11 @@ impl<'a> InterleavedRun<'a> {
         let news = of(new);
         let pairs = of(base).into_iter().filter_map(|(round, worker)| {
             let of_base = self.clean_rounds(base, worker)?;
-            let of_new = self.clean_rounds(new, news.get(&round)?)?;
-            pair(worker.at_s, &of_base, &of_new, versus.design)
+            let other = news.get(&round)?;
+            let of_new = self.clean_rounds(new, other)?;
+            let cycles_per_ns = mean_core_rate([worker, other]);
+            let pair = pair(worker.at_s, &of_base, &of_new, versus.design)?;
+            Some(Pair { cycles_per_ns, ..pair })
         });
         judge(versus, self.primary_metric(versus.new), pairs.collect(), self.rule(base))
     }
@@ -301,10 +321,17 @@ impl<'a> InterleavedRun<'a> {
         let PairedRows { pairing: versus, pairs, effect, .. } = found;
         let [base, new] = [versus.base, versus.new].map(|row| &self.rows[row as usize]);
         let added: Vec<f64> = pairs.iter().map(|pair| pair.added).collect();
-        let value = order::median(&order::sorted(&added)).unwrap_or(0.0);
-        let added = order::sorted(&effect.merged(&added));
-        let interval = median_hs(&added, found.rule.nominal())
-            .map(|it| verdict::widen_for_next_run(value, it, value));
+        let follows = found.metric.name == PRIMARY && core_rate::follows(base);
+        // Where the base moves with the core, so does what is added to it.
+        let rate_sd = match follows {
+            true => core_rate::rate_deviation(base, self.variations),
+            false => 0.0,
+        };
+        let added = found.added(&added, rate_sd, found.metric.unit);
+        let cycles: Option<Vec<f64>> =
+            pairs.iter().map(|pair| Some(pair.added * pair.cycles_per_ns?)).collect();
+        let cycles = cycles.filter(|cycles| follows && !cycles.is_empty());
+        let added_cycles = cycles.map(|it| found.added(&it, 0.0, Unit::CyclesPerOp));
         let mut flags: Vec<String> = effect.flags.iter().map(|&flag| flag.to_owned()).collect();
         if !found.is_hypothesis {
             flags.push(SECONDARY.to_owned());
@@ -339,11 +366,8 @@ impl<'a> InterleavedRun<'a> {
             pairs: pairs.len() as u32,
             span_s: span_s(pairs),
             ratio: effect.ratio(),
-            added: AddedCost {
-                value,
-                ci95: interval.map(|it| [it.lo, it.hi]),
-                unit: found.metric.unit,
-            },
+            added,
+            added_cycles,
             p: effect.p,
             q: judgement.q,
             verdict: verdict.text(found.metric.unit.better()).to_owned(),
@@ -418,6 +442,17 @@ fn judge(
     PairedRows { pairing, metric, pairs, effect, rule, is_hypothesis: true }
 }
 
+/// The core's rate beside a pair of workers, in cycles per nanosecond; `None` if one of them did not
+/// measure it.
+fn mean_core_rate(workers: [&WorkerEntry; 2]) -> Option<f64> {
+    let of = |worker: &WorkerEntry| match &worker.outcome {
+        WorkerOutcome::Sampled { disturbance, .. } => disturbance.core_cycles_per_ns,
+        WorkerOutcome::Trial(_) | WorkerOutcome::Lost { .. } => None,
+    };
+    let [base, new] = workers.map(of);
+    Some((base? + new?) / 2.0).filter(|rate| rate.is_finite() && *rate > 0.0)
+}
+
 /// The clean batches of one side by round.
 type Rounds = BTreeMap<u32, f64>;
 
@@ -434,7 +469,8 @@ fn pair(at_s: f64, base: &Rounds, new: &Rounds, design: Design) -> Option<Pair> 
             return None;
         }
         let (base, new) = (middle(base)?, middle(new)?);
-        return Some(Pair { at_s, ratio: new / base, added: new - base, ties: 0 });
+        let (ratio, added) = (new / base, new - base);
+        return Some(Pair { at_s, ratio, added, ties: 0, cycles_per_ns: None });
     }
     let both: BTreeMap<u32, [f64; 2]> = base
         .iter()
@@ -464,7 +500,7 @@ fn pair(at_s: f64, base: &Rounds, new: &Rounds, design: Design) -> Option<Pair> 
     let ratio = median_of(&|[base, new]| (new / base).ln())?.exp();
     let added = median_of(&|[base, new]| new - base)?;
     let ties = both.values().filter(|[base, new]| base == new).count() as u32;
-    Some(Pair { at_s, ratio, added, ties })
+    Some(Pair { at_s, ratio, added, ties, cycles_per_ns: None })
 }
 
 /// Whether a control shows an effect with such certainty that the other results are not valid.

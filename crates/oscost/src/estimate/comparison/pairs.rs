@@ -10,6 +10,8 @@ pub(super) struct Pair {
     pub(super) ratio: f64,
     pub(super) added: f64,
     pub(super) ties: u32,
+    /// The core's rate beside both sides; `None` if it is not known.
+    pub(super) cycles_per_ns: Option<f64>,
 }
 
 /// The round of a phase; rehearsals and reference cases have none.

@@ -149,7 +149,8 @@ pub(super) fn metric_pairs(
         let pairs = both.map(|(base, new)| {
             let at_s = base.at_s;
             let (base, new) = (figure(base)?, figure(new)?);
-            Some(Pair { at_s, ratio: new / base, added: new - base, ties: 0 })
+            let (ratio, added) = (new / base, new - base);
+            Some(Pair { at_s, ratio, added, ties: 0, cycles_per_ns: None })
         });
         let pairs = pairs.collect::<Option<Vec<Pair>>>().filter(|pairs| !pairs.is_empty())?;
         Some(MetricPairs { name: name.clone(), unit: *unit, pairs })

@@ -4,8 +4,9 @@ use oscost_model::record::{AddedCost, Comparison, Decomposition, Record, Row};
 
 use super::comparability::modes_differ_by_cost_alone;
 use super::exact_counts::{CountSide, compare_counts};
+use super::interleaved_run::SECONDARY;
 use super::margins;
-use super::rows::{PRIMARY, RunRow, calls_differ};
+use super::rows::{RunRow, calls_differ};
 use oscost_stats::interval::Interval;
 
 use super::verdict::{EffectEstimate, Judgement, verdicts};
@@ -53,6 +54,11 @@ pub(super) struct JudgedPair<'a> {
     pub(super) new: RunRow<'a>,
     pub(super) timing: Timing,
     pub(super) effect: EffectEstimate,
+    /// The metric of the rows: `primary`, or `core-cycles`.
+    pub(super) metric: &'static str,
+    /// Whether it is one of the hypotheses of the comparison; otherwise the verdict on its rows rests
+    /// on their other metric, and it is judged with the others of that kind.
+    pub(super) is_hypothesis: bool,
     /// The figure of the base's side, in the unit of its row.
     pub(super) base_figure: f64,
     pub(super) added: AddedCost,
@@ -62,7 +68,8 @@ pub(super) struct JudgedPair<'a> {
 
 impl JudgedPair<'_> {
     fn comparison(self, judgement: Judgement) -> Comparison {
-        let Self { base, new, timing, effect, base_figure, added, decomposition } = self;
+        let Self { base, new, timing, effect, metric, .. } = self;
+        let Self { is_hypothesis, base_figure, added, decomposition, .. } = self;
         // The interval of the ratio, applied to the base's figure: what runs differ by is a share.
         let share_of_base = |it: Interval| [it.lo, it.hi].map(|end| base_figure * end.exp_m1());
         let added = match effect.between_runs {
@@ -77,9 +84,12 @@ impl JudgedPair<'_> {
         if modes_differ_by_cost_alone(base.row, new.row) {
             flags.push("MODES_DIFFER".to_owned());
         }
+        if !is_hypothesis {
+            flags.push(SECONDARY.to_owned());
+        }
         Comparison {
             case: base.row.case.clone(),
-            metric: PRIMARY.to_owned(),
+            metric: metric.to_owned(),
             base: base.index,
             new: new.index,
             design: timing.design.to_owned(),
@@ -92,6 +102,7 @@ impl JudgedPair<'_> {
             verdict: judgement.verdict.text(base.row.better).to_owned(),
             mde_pct: judgement.detectable_pct(),
             ties: 0,
+            added_cycles: None,
             monitor_events_per_op: None,
             decomposition,
             control: false,
@@ -148,18 +159,33 @@ impl RunComparison {
         pairs.sort_by_key(|pair| pair.base.index);
         // Counts have their verdicts already, and need no more pairs.
         let counted = std::mem::take(&mut self.comparisons).into_iter().map(|it| (it, None));
-        let effects: Vec<EffectEstimate> = pairs.iter().map(|pair| pair.effect.clone()).collect();
-        let margins: Vec<f64> = pairs.iter().map(|pair| margin(pair.base).ln_1p()).collect();
-        let judged =
-            pairs.into_iter().zip(verdicts(&effects, &margins)).map(|(pair, judgement)| {
-                let pairs_needed = pair.effect.pairs_needed;
-                (pair.comparison(judgement), pairs_needed)
-            });
+        let judgements = judgements(&pairs);
+        let judged = pairs.into_iter().zip(judgements).map(|(pair, judgement)| {
+            let pairs_needed = pair.effect.pairs_needed;
+            (pair.comparison(judgement), pairs_needed)
+        });
         let work = work.into_iter().map(|it| (it, None));
         let mut all: Vec<(Comparison, Option<f64>)> = counted.chain(judged).chain(work).collect();
         all.sort_by_key(|(it, _)| it.base);
         (self.comparisons, self.pairs_needed) = all.into_iter().unzip();
     }
+}
+
+/// The verdicts on pairs of rows, those on hypotheses apart from those on the other metrics of the same
+/// rows.
+fn judgements(pairs: &[JudgedPair<'_>]) -> Vec<Judgement> {
+    let of_kind = |is_hypothesis: bool| {
+        let of_kind = || pairs.iter().filter(|pair| pair.is_hypothesis == is_hypothesis);
+        let effects: Vec<EffectEstimate> = of_kind().map(|pair| pair.effect.clone()).collect();
+        let margins: Vec<f64> = of_kind().map(|pair| margin(pair.base).ln_1p()).collect();
+        verdicts(&effects, &margins).into_iter()
+    };
+    let (mut hypotheses, mut others) = (of_kind(true), of_kind(false));
+    let next = |pair: &JudgedPair<'_>| match pair.is_hypothesis {
+        true => hypotheses.next(),
+        false => others.next(),
+    };
+    pairs.iter().filter_map(next).collect()
 }
 
 /// The smallest effect worth reporting, as a share: that of a program's metric; of a benchmark 1 %,

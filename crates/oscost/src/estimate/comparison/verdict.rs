@@ -202,6 +202,19 @@ pub fn widen_for_next_run(value: f64, within: Interval, added: f64) -> Interval 
     }
 }
 
+/// The interval of an added time, widened by what the core's rate varies from run to run: the same
+/// cycles take another time. `rate_sd` is the standard deviation of its logarithm.
+pub fn widen_for_core_rate(value: f64, within: Interval, rate_sd: f64) -> Interval {
+    let end = |sign: f64| (value * (sign * Z_95 * rate_sd).exp_m1()).abs();
+    // A slower core makes the distance from zero larger, by more than a faster one makes it smaller.
+    let (inward, outward) = (end(-1.0), end(1.0));
+    let (below, above) = if value < 0.0 { (outward, inward) } else { (inward, outward) };
+    Interval {
+        lo: value - (value - within.lo).hypot(below),
+        hi: value + (within.hi - value).hypot(above),
+    }
+}
+
 /// Whether the effect in the second half differs with certainty from that in the first.
 fn drifts(ratios: &[f64], margin: f64) -> bool {
     let (first, second) = ratios.split_at(ratios.len() / 2);
@@ -396,6 +409,19 @@ mod tests {
         // However much is added, the ratio varies by no more than the added cost does.
         let [_, next] = both(50.0);
         assert!((next.hi - next.lo - 0.096).abs() < 0.003, "{next:?}");
+    }
+
+    #[test]
+    fn an_added_time_is_that_of_any_rate_of_the_core() {
+        let within = Interval { lo: 99.0, hi: 101.0 };
+        assert_eq!(widen_for_core_rate(100.0, within, 0.0), within);
+        let wide = widen_for_core_rate(100.0, within, 0.2);
+        // 100 / 1.48 and 100 times 1.48.
+        assert!((wide.lo - 67.6).abs() < 0.2 && (wide.hi - 148.0).abs() < 0.2, "{wide:?}");
+        let less = widen_for_core_rate(-100.0, Interval { lo: -101.0, hi: -99.0 }, 0.2);
+        assert!((less.lo + wide.hi).abs() < 1e-9 && (less.hi + wide.lo).abs() < 1e-9, "{less:?}");
+        let none = Interval { lo: -1.0, hi: 1.0 };
+        assert_eq!(widen_for_core_rate(0.0, none, 0.2), none);
     }
 
     #[test]

@@ -124,6 +124,7 @@ pub(super) fn judge_work(effects: Vec<WorkEffect<'_>>) -> Vec<Comparison> {
             verdict: judgement.verdict.text(Better::Lower).to_owned(),
             mde_pct: judgement.detectable_pct(),
             ties: 0,
+            added_cycles: None,
             monitor_events_per_op: None,
             decomposition: None,
             control: false,

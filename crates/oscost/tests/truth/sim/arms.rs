@@ -13,9 +13,9 @@ use oscost_model::protocol::{Event, Hello, Order};
 use oscost_model::record::{Comparison, Record, TargetInfo};
 use oscost_model::seed::Seed;
 use oscost_model::treatment::{AppliedTreatment, AttachedTreatment, TreatmentSet};
-use oscost_model::worker::{BatchPlan, Sample, Task, WorkerSpec};
+use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
 use oscost_worker::engine::collect::{BatchJitter, SampleTag};
-use oscost_worker::engine::simulator::{SimulatedMachine, Truth};
+use oscost_worker::engine::simulator::{Execution, SimulatedMachine, Truth};
 
 use super::{SimSession, SimulatedSubject, request, row};
 
@@ -32,6 +32,8 @@ pub(crate) struct Arms {
     pub(crate) drift_per_s: f64,
     /// Whether the treated side runs with mitigated speculation.
     pub(crate) mitigated: bool,
+    /// Whether the core runs at another rate in each worker, at half to all of its own.
+    pub(crate) core_changes: bool,
 }
 
 /// The treatment with the true cost, applied to a process.
@@ -78,6 +80,12 @@ impl SideBySide {
         process * own * effect * bias
     }
 
+    /// The clock of the core while a worker runs, as a factor of its own; two workers of a pair have
+    /// the same seed, and the same clock.
+    fn core_clock(&self, spec: &WorkerSpec) -> f64 {
+        if self.arms.core_changes { 0.5 + 0.5 * Seed::new(spec.seed).unit() } else { 1.0 }
+    }
+
     /// Times one group of an arm.
     fn group(
         &mut self,
@@ -88,7 +96,9 @@ impl SideBySide {
     ) -> Vec<Sample> {
         let Task::Measure(plan) = &spec.task else { panic!("only measuring has groups") };
         let subject = self.inner.subject(spec).clone();
+        let clock = self.core_clock(spec);
         let truth = Truth {
+            execution: Execution { clock, ..subject.truth.execution },
             op_ns: subject.truth.op_ns * factor,
             between_sd: 0.0,
             drift_per_s: self.arms.drift_per_s,
@@ -199,7 +209,9 @@ impl Session for SideBySide {
                     true => worker.samples,
                     false => self.measure_arms(&worker.spec),
                 };
-                let disturbance = Box::default();
+                let core_cycles_per_ns = Some(Execution::QUIET.ghz * self.core_clock(&worker.spec));
+                let disturbance =
+                    Box::new(Disturbance { core_cycles_per_ns, ..Disturbance::default() });
                 Some(Event::Sampled {
                     id: *id,
                     samples,

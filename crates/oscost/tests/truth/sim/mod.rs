@@ -21,7 +21,7 @@ use oscost_model::counters::{
 };
 use oscost_model::definition::Definition;
 use oscost_model::facts::Facts;
-use oscost_model::journal::{Entry, PlannedRow, RunHeader};
+use oscost_model::journal::{CaseVariation, Entry, PlannedRow, RunHeader};
 use oscost_model::point::Point;
 use oscost_model::protocol::{CpuProbe, Event, Hello, Order, PROTOCOL, WorkerBuild};
 use oscost_model::record::{Record, Row, Settings, TargetInfo, Tool, WorkerProgram};
@@ -224,9 +224,10 @@ impl SimSession {
             }
             .unwrap();
         }
-        let disturbance = collector.close_account(&opened);
+        let account = collector.close_account(&opened);
+        // Its time is no part of what is simulated.
         self.now_ns = machine.now_ns();
-        let disturbance = Box::new(disturbance);
+        let disturbance = Box::new(collector.with_core_rate(account, &spec.clock));
         Event::Sampled {
             id,
             samples,
@@ -414,6 +415,22 @@ fn request(profile: Profile, seed: u64) -> Request {
 /// The record of a whole run on the simulated machine.
 pub(crate) fn measure(subjects: &[SimulatedSubject], profile: Profile, seed: u64) -> Record {
     measure_in(SimSession::new(subjects.to_vec()), profile, seed)
+}
+
+/// The record of a quick run with what earlier runs show of the variation of its rows.
+pub(crate) fn measure_with_variation(
+    subjects: &[SimulatedSubject],
+    known: impl Fn(&[Row]) -> Vec<CaseVariation>,
+    seed: u64,
+) -> Record {
+    let mut session = SimSession::new(subjects.to_vec());
+    let rows = subjects.iter().enumerate().map(|(index, subject)| row(index, subject)).collect();
+    let request = Request { rows, ..request(Profile::Quick, seed) };
+    let mut assembler = Assembler::default();
+    run(&mut session, request, &mut |entry: &Entry| assembler.apply(entry)).unwrap();
+    let cases = known(&assembler.record(false).unwrap().results);
+    assembler.apply(&Entry::VariationKnown { cases });
+    assembler.record(false).unwrap()
 }
 
 /// The record of one subject that is also measured by the method of a study.

@@ -229,6 +229,7 @@ impl Session<'_> {
             return Err(failure(id, "the worker was stopped before its first `go`"));
         };
         let account = collector.close_account(&opened);
+        let account = collector.with_core_rate(account, &self.spec.clock);
         let (file, channel) = (self.work.file_observation(), self.work.channel_observation());
         let account = Disturbance { file, channel, ..account };
         let disturbance = with_system_counters(self.spec, account, before);

@@ -8,6 +8,9 @@ use crate::engine::covariates::KernelAccount;
 use crate::engine::{calibrate, probe};
 use crate::kernel::cpu::affinity;
 
+/// How often the probe times each of the two chains that show the core's rate.
+const CORE_RATE_TRIES: u32 = 15;
+
 /// Spins on every CPU at once, one thread each; a CPU that cannot be used is left out. Without CPUs
 /// it spins on the CPU that the scheduler has chosen.
 pub(crate) fn probe_cpus(cpus: &[u32], spin_ms: u64, clock: ClockKind) -> Vec<CpuProbe> {
@@ -43,6 +46,6 @@ fn probe_cpu<C: Clock>(clock: &mut C, cpu: u32, spin_ms: u64) -> Option<CpuProbe
     while clock.raw_ns() - first.raw_ns < 2_000_000 {}
     let rate = first.ticks_per_ns(&calibrate::sync(clock))?;
     let found = probe::find_gaps(clock, &mut covariates, cpu, spin_ms * 1_000_000, rate);
-    let core_cycles_per_ns = probe::core_cycles_per_ns(clock, rate);
+    let core_cycles_per_ns = probe::core_cycles_per_ns(clock, rate, CORE_RATE_TRIES);
     Some(CpuProbe { core_cycles_per_ns, ..found })
 }

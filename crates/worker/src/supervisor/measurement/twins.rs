@@ -197,6 +197,7 @@ impl ArmProcess<'_, '_> {
         let table = &mut self.worker.samples;
         let account =
             twin.serve(self.tokens, self.work, plan, table, &mut collector).map_err(at)?;
+        let account = collector.with_core_rate(account, &self.worker.spec.clock);
         let (file, channel) = (self.work.file_observation(), self.work.channel_observation());
         let account = Disturbance { file, channel, ..account };
         self.worker

@@ -4,6 +4,7 @@ use oscost_model::record::{Record, ReferenceCases, Row};
 use oscost_stats::{moments, order};
 
 use super::super::rows::is_cost;
+use crate::estimate::core_rate::rate_level;
 
 /// The movement of the reference cases from the base to the new side, as logarithms of ratios.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -20,6 +21,24 @@ impl ReferenceDrift {
     /// the kernel shows a drift only if both sides have the same system; otherwise its difference
     /// may be the effect that is compared.
     pub(super) fn between(base: &[&Record], new: &[&Record], same_system: bool) -> Self {
+        Self::of_levels(base, new, same_system, level)
+    }
+
+    /// The same in cycles of the core: what is left of the movement without that of the core's rate.
+    /// `None` if no reference case has its rate on both sides.
+    pub(super) fn in_cycles(base: &[&Record], new: &[&Record], same_system: bool) -> Option<Self> {
+        let is_known =
+            |case: &&str| [base, new].iter().all(|runs| level_in_cycles(runs, case).is_some());
+        let is_any_known = cases(base).iter().any(is_known);
+        is_any_known.then(|| Self::of_levels(base, new, same_system, level_in_cycles))
+    }
+
+    fn of_levels(
+        base: &[&Record],
+        new: &[&Record],
+        same_system: bool,
+        level: fn(&[&Record], &str) -> Option<f64>,
+    ) -> Self {
         let mut drift = Self { user: f64::INFINITY, kernel: f64::INFINITY };
         for case in cases(base) {
             let (Some(from), Some(to)) = (level(base, case), level(new, case)) else { continue };
@@ -68,13 +87,29 @@ fn cases<'a>(runs: &[&'a Record]) -> Vec<&'a str> {
 /// The figure of a reference case over these runs, as a logarithm: the median over the runs of the
 /// mean of beginning and end. `None` if no run has it.
 fn level(runs: &[&Record], case: &str) -> Option<f64> {
-    let of_run = |run: &&Record| {
-        let of = reference_cases(run)?;
-        let figures = [of.before.get(case), of.after.get(case)];
-        let figures = figures.into_iter().flatten().copied().filter(|&value| is_cost(value));
-        moments::mean(&figures.map(f64::ln).collect::<Vec<_>>())
-    };
-    order::median(&order::sorted(&runs.iter().filter_map(of_run).collect::<Vec<_>>()))
+    median_over(runs, |run| run_level(run, case))
+}
+
+/// The same in cycles of the core.
+fn level_in_cycles(runs: &[&Record], case: &str) -> Option<f64> {
+    median_over(runs, |run| {
+        let machine = &run.conditions.first()?.machine;
+        let is_it = |row: &&Row| row.case == case && row.target.machine == *machine;
+        Some(run_level(run, case)? + rate_level(run.results.iter().find(is_it)?)?)
+    })
+}
+
+fn median_over(runs: &[&Record], of_run: impl Fn(&Record) -> Option<f64>) -> Option<f64> {
+    let levels: Vec<f64> = runs.iter().filter_map(|run| of_run(run)).collect();
+    order::median(&order::sorted(&levels))
+}
+
+/// The figure of a reference case in a run, as a logarithm.
+fn run_level(run: &Record, case: &str) -> Option<f64> {
+    let of = reference_cases(run)?;
+    let figures = [of.before.get(case), of.after.get(case)];
+    let figures = figures.into_iter().flatten().copied().filter(|&value| is_cost(value));
+    moments::mean(&figures.map(f64::ln).collect::<Vec<_>>())
 }
 
 fn enters_kernel(run: &Record, case: &str) -> bool {

@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use oscost_model::counters::is_work;
 use oscost_model::journal::Design;
 use oscost_model::program::CPU;
-use oscost_model::record::{Comparison, Record, Row, RowOutcome};
+use oscost_model::record::{AddedCost, Comparison, Record, Row, RowOutcome};
 
-use crate::estimate::comparison::interleaved_run::SECONDARY;
 pub use crate::estimate::comparison::verdict::min_pairs_for_discovery;
 use crate::report::figures::{added, per_cent};
 use crate::report::text::{plain, plural};
-use crate::report::view::comparison::compare::{compared, flag_remarks};
+use crate::report::view::comparison::compare::{compared, flag_remarks, is_secondary};
 use crate::report::view::comparison::counts;
 use crate::report::view::comparison::pair::Pair;
 use crate::report::view::comparison::parameter_ratios;
@@ -59,11 +58,6 @@ fn pair(record: &Record, number: usize, compared_targets: TargetComparisons<'_>)
     blocks.extend(compared(number, &pairs));
     blocks.extend(added_to_reference_cases(record, &reference_cases).map(Block::Text));
     Section { title: pair_title(targets, &requested), blocks, ..Section::default() }
-}
-
-/// Whether it is a metric on which no verdict of the run rests.
-fn is_secondary(it: &Comparison) -> bool {
-    it.flags.iter().any(|flag| flag == SECONDARY)
 }
 
 /// Which commands were compared, and by what; `None` if targets were.
@@ -259,6 +253,7 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Vec<String> {
     }
     lines.extend(monitor::line(record.results.iter().filter(|row| is_requested(row))));
     lines.extend(controls.iter().map(|it| control(it)));
+    lines.extend(rows.iter().filter_map(|it| added_in_cycles(record, it)));
     let ties: u32 = rows.iter().map(|it| it.ties).sum();
     if ties > 0 {
         lines.push(format!(
@@ -284,6 +279,23 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Vec<String> {
         lines.push("The run was cut short.".to_owned());
     }
     lines
+}
+
+/// What is added to a row whose base follows the core's rate: its time is that of this rate.
+fn added_in_cycles(record: &Record, it: &Comparison) -> Option<String> {
+    let rate = record.results.get(it.base as usize)?.core_rate.as_ref()?;
+    let AddedCost { value, ci95, unit } = it.added_cycles.as_ref()?;
+    let ends =
+        |[low, high]: [f64; 2]| format!(" [{} .. {}]", added(low, *unit), added(high, *unit));
+    let interval = ci95.map(ends);
+    Some(format!(
+        "{} follows the core's rate, {:.2} cycles per ns here: {}{} are added at any rate, in as much \
+         time only at this one.",
+        plain(&it.case),
+        rate.cycles_per_ns,
+        added(*value, *unit),
+        interval.unwrap_or_default(),
+    ))
 }
 
 /// A control, in which both sides are the same: if it shows an effect, no verdict can be trusted.

@@ -10,6 +10,7 @@ use oscost_stats::order;
 use serde::Serialize;
 
 use crate::estimate::comparison::RunComparison;
+use crate::estimate::comparison::interleaved_run::SECONDARY;
 use crate::estimate::comparison::threshold::Threshold;
 use crate::estimate::comparison::verdict::min_pairs_for_discovery;
 use crate::report::figures::{Style, added, per_cent};
@@ -71,11 +72,16 @@ pub(in crate::report::view) fn lead(shown: &ComparisonContent<'_>) -> Vec<Paragr
     sides.into_iter().chain(differences).chain(detectable).collect()
 }
 
+/// Whether the verdict on its rows rests on another metric.
+pub(in crate::report::view) fn is_secondary(it: &Comparison) -> bool {
+    it.flags.iter().any(|flag| flag == SECONDARY)
+}
+
 /// How large a change would have been found; `None` if no row of times has a limit.
 fn detectable_changes(compared: &RunComparison) -> Option<String> {
     let is_timed = |it: &&Comparison| {
         let base = &compared.results[it.base as usize];
-        !is_work(&it.metric) && !instructions::is_counted(base)
+        !is_work(&it.metric) && !is_secondary(it) && !instructions::is_counted(base)
     };
     let timed: Vec<&Comparison> = compared.comparisons.iter().filter(is_timed).collect();
     let limits: Vec<f64> = timed.iter().filter_map(|it| it.mde_pct).collect();
@@ -356,7 +362,11 @@ pub(in crate::report::view) fn remarks(shown: &ComparisonContent<'_>) -> Vec<Str
     };
     lines.extend(count_verdicts(&counted, regressions(&counted)));
     lines.extend(instructions::remark(counted.iter().map(|it| &results[it.base as usize])));
+    let (beside, timed): (Vec<&Comparison>, Vec<&Comparison>) =
+        timed.into_iter().partition(|it| is_secondary(it));
     lines.extend(time_verdicts(&timed, regressions(&timed)));
+    let of_beside = time_verdicts(&beside, regressions(&beside));
+    lines.extend(of_beside.map(|text| format!("Beside: {text}")));
     lines.extend(work::verdicts(&work));
     if has_detectable_effect(&timed) {
         lines.push(INCONCLUSIVE.to_owned());

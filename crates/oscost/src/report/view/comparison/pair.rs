@@ -1,6 +1,6 @@
 //! A comparison with its two rows.
 
-use oscost_model::counters::is_work;
+use oscost_model::counters::{CORE_CYCLES, is_work};
 use oscost_model::record::{Comparison, Row};
 
 use crate::report::view::run::{counters, instructions, programs};
@@ -18,9 +18,12 @@ pub(in crate::report::view) struct Pair<'a> {
 impl<'a> Pair<'a> {
     /// A comparison and its rows.
     pub(in crate::report::view) fn of(it: &'a Comparison, base: &Row, new: &'a Row) -> Self {
-        let base = match is_work(&it.metric) && !programs::is_program(base) {
-            true => counters::with_metric(base, &it.metric).unwrap_or_else(|| base.clone()),
-            false => programs::of_metric(base, it),
+        let base = match it.metric.as_str() {
+            CORE_CYCLES => counters::in_cycles(base),
+            metric if is_work(metric) && !programs::is_program(base) => {
+                counters::with_metric(base, metric).unwrap_or_else(|| base.clone())
+            }
+            _ => programs::of_metric(base, it),
         };
         Self { it, base, new }
     }

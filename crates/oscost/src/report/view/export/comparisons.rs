@@ -14,6 +14,9 @@ pub(super) const SCHEMA: &str = "oscost.comparisons/1";
 const UNREAD: Option<&str> = Some("it could not be read");
 /// When there is no interval.
 const FEW_PAIRS: Option<&str> = Some("too few pairs, or repetitions");
+/// When there is nothing in cycles.
+const NO_CYCLES: Option<&str> =
+    Some("the base does not follow the core's rate, or the sides were not measured side by side");
 
 /// All of them, in the order in which they are written.
 pub(super) const COLUMNS: &[Column] = &[
@@ -229,6 +232,27 @@ pub(super) const COLUMNS: &[Column] = &[
         means: "where it ends",
         unknown: FEW_PAIRS,
         read: |line| line.compared(|it| it.added.ci95.map(|[_, high]| high)),
+    },
+    Column {
+        name: "added_cycles",
+        kind: Float,
+        means: "the same in cycles of the core",
+        unknown: NO_CYCLES,
+        read: |line| line.compared(|it| it.added_cycles.as_ref().map(|added| added.value)),
+    },
+    Column {
+        name: "added_cycles_ci95_low",
+        kind: Float,
+        means: "where its 95 % interval begins",
+        unknown: NO_CYCLES,
+        read: |line| line.compared(|it| Some(it.added_cycles.as_ref()?.ci95?[0])),
+    },
+    Column {
+        name: "added_cycles_ci95_high",
+        kind: Float,
+        means: "where it ends",
+        unknown: NO_CYCLES,
+        read: |line| line.compared(|it| Some(it.added_cycles.as_ref()?.ci95?[1])),
     },
     Column {
         name: "p",

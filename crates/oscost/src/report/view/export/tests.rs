@@ -33,6 +33,7 @@ fn compared() -> Record {
         verdict: "slower".to_owned(),
         mde_pct: None,
         ties: 0,
+        added_cycles: None,
         monitor_events_per_op: None,
         decomposition: None,
         control: false,

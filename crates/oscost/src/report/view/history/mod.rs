@@ -5,6 +5,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use oscost_model::unit::Unit;
 use oscost_stats::change::{MIN_POINTS, WINDOW_POINTS};
 use serde::Serialize;
 
@@ -61,12 +62,12 @@ pub fn view(history: &History) -> View {
 
 /// The series that were named, a section each.
 fn named(series: &[Series]) -> View {
-    let is_alone = series.len() == 1;
+    let is_alone = series.iter().filter(|it| !it.secondary).count() == 1;
     // Of many, those without a usable run are only counted.
     let (usable, unusable): (Vec<&Series>, Vec<&Series>) =
         series.iter().partition(|it| series.len() <= MAX_SERIES || !it.points.is_empty());
     let mut sections: Vec<Section> =
-        usable.iter().take(MAX_SERIES).map(|it| section(it, is_alone)).collect();
+        usable.iter().take(MAX_SERIES).map(|it| section(it, is_alone && !it.secondary)).collect();
     sections.extend(without_usable_run(&unusable));
     if let Some(others) = usable.get(MAX_SERIES..).filter(|others| !others.is_empty()) {
         let changed = others.iter().filter(|it| !it.changes.is_empty()).count();
@@ -279,6 +280,7 @@ pub(super) fn sentences(series: &Series) -> Vec<String> {
         )
     }));
     sentences.extend(newest(series));
+    sentences.extend(unit_of_verdict(series));
     if !series.left_out.is_empty() {
         sentences.push(format!("left out: {}", reasons(&series.left_out)));
     }
@@ -286,6 +288,25 @@ pub(super) fn sentences(series: &Series) -> Vec<String> {
         sentences.push(other_targets(&series.other_targets));
     }
     sentences
+}
+
+/// Whether the verdict on a case that follows the core's rate rests on this series.
+fn unit_of_verdict(series: &Series) -> Option<String> {
+    let in_cycles = series.unit == Unit::CyclesPerOp;
+    let of = |in_cycles: bool| if in_cycles { "cycles of the core" } else { "time" };
+    let (own, other) = (of(in_cycles), of(!in_cycles));
+    match series.secondary {
+        true => Some(format!(
+            "beside: the case follows the core's rate, and is judged in {other}, which varies less \
+             between runs than {own}"
+        )),
+        false => in_cycles.then(|| {
+            format!(
+                "judged in {own}: the case follows the core's rate, and they vary less between runs \
+                 than its {other}"
+            )
+        }),
+    }
 }
 
 fn other_targets(targets: &[String]) -> String {

@@ -53,6 +53,7 @@ fn series(count: usize, step: usize) -> Series {
         older_runs: 0,
         p: Some(0.005),
         rejected_by_correction: false,
+        secondary: false,
         autocorrelation: None,
         between_run_sd: None,
         q: Some(0.0125),

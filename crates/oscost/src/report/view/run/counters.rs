@@ -1,6 +1,6 @@
 //! What the processor's counters show of the rows of a run.
 
-use oscost_model::counters::{CPI, CounterEvent, GHZ, INSN};
+use oscost_model::counters::{CORE_CYCLES, CPI, CounterEvent, GHZ, INSN};
 use oscost_model::record::{CoreConditions, CoreFigure, Metric, Record, Row};
 use oscost_model::unit::Unit;
 
@@ -47,6 +47,15 @@ impl FigureUnit {
 pub(in crate::report::view) fn with_metric(row: &Row, metric: &str) -> Option<Row> {
     let Metric { unit, better, estimate } = row.metrics.get(metric)?.clone();
     Some(Row { unit, better, estimate: Some(estimate), ..row.clone() })
+}
+
+/// The row with its figure in cycles of the core, and the name of that metric after its own.
+pub(in crate::report::view) fn in_cycles(row: &Row) -> Row {
+    let mut shown = with_metric(row, CORE_CYCLES).unwrap_or_else(|| row.clone());
+    let colon = if shown.case.contains(':') { ',' } else { ':' };
+    shown.case = format!("{}{colon}metric={CORE_CYCLES}", shown.case);
+    shown.point = shown.point.with("metric", CORE_CYCLES);
+    shown
 }
 
 /// The figure of a row in a unit, and its spread between workers in per cent.

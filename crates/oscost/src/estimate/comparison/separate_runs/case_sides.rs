@@ -1,0 +1,140 @@
+//! The rows of a case on the two sides of a comparison.
+
+use oscost_model::record::{AddedCost, Decomposition, Record};
+use oscost_stats::moments;
+
+use crate::estimate::between_runs::run_median;
+use crate::estimate::comparison::comparability::incomparable_reason;
+use crate::estimate::comparison::rows::{PRIMARY, RowKey, RowsByKey, RunRow, is_count, median};
+use crate::estimate::comparison::run_comparison::{JudgedPair, Timing};
+use crate::estimate::comparison::start_time::{distance_s, start_time};
+use crate::estimate::comparison::verdict::{EffectEstimate, Side, neighbours};
+
+/// The comparable rows of a case on a target, at least one on each side.
+pub(super) struct CaseSides<'a> {
+    pub(super) base: Vec<RunRow<'a>>,
+    pub(super) new: Vec<RunRow<'a>>,
+    /// How many pairs of neighbours in time they form, at least 1.
+    pub(super) alternations: usize,
+}
+
+/// The rows with this key, or why they cannot be compared. Of several runs a side, those that are
+/// not comparable with the first usable one of the base, or have too few repetitions, are left out
+/// if others are not; and those without a neighbour on the other side, if at least two pairs have one.
+pub(super) fn comparable_sides<'a>(
+    found: &RowsByKey<'a>,
+    key: RowKey<'a>,
+    base: &[&Record],
+    new: &[&Record],
+) -> Result<CaseSides<'a>, String> {
+    let of_side = |runs: &[&Record]| -> Vec<RunRow<'a>> {
+        let row_of = |run: &&Record| found[&key].iter().copied().find(|it| it.run.id == run.id);
+        runs.iter().filter_map(row_of).collect()
+    };
+    let (base, new) = (of_side(base), of_side(new));
+    let is_usable = |it: &&RunRow<'_>| incomparable_reason(**it, **it).is_none();
+    let first_of = |rows: &[RunRow<'a>]| rows.iter().find(is_usable).or(rows.first()).copied();
+    let (Some(first), Some(other)) = (first_of(&base), first_of(&new)) else {
+        let side = if base.is_empty() { "base" } else { "new run" };
+        return Err(missing_reason(found, key, side));
+    };
+    let several = base.len() > 1 || new.len() > 1;
+    let is_comparable = |it: &RunRow<'a>| {
+        let has_value = !several || is_count(it.row) || run_median(it.row).is_some();
+        has_value && incomparable_reason(first, *it).is_none()
+    };
+    let comparable = |rows: Vec<RunRow<'a>>| -> Vec<RunRow<'a>> {
+        rows.into_iter().filter(is_comparable).collect()
+    };
+    let (base, new) = (comparable(base), comparable(new));
+    match base.is_empty() || new.is_empty() {
+        true => Err(incomparable_reason(first, other)
+            .or_else(|| incomparable_reason(first, first))
+            .unwrap_or_else(|| "no run of a side is comparable".to_owned())),
+        false => Ok(CaseSides::of(base, new)),
+    }
+}
+
+impl<'a> CaseSides<'a> {
+    fn of(base: Vec<RunRow<'a>>, new: Vec<RunRow<'a>>) -> Self {
+        let of_side = |side: Side, rows: &[RunRow<'a>]| -> Vec<(Side, RunRow<'a>)> {
+            rows.iter().map(|&row| (side, row)).collect()
+        };
+        let mut all = of_side(Side::Base, &base);
+        all.extend(of_side(Side::New, &new));
+        all.sort_by_key(|(_, it)| start_time(it.run));
+        let sides: Vec<Side> = all.iter().map(|(side, _)| *side).collect();
+        let pairs = neighbours(&sides);
+        // Runs of another day would move the mean of their side alone.
+        if pairs.len() < 2 || is_count(all[0].1.row) {
+            return Self { base, new, alternations: 1 };
+        }
+        let base = pairs.iter().map(|&[at, _]| all[at].1).collect();
+        let new = pairs.iter().map(|&[_, at]| all[at].1).collect();
+        Self { base, new, alternations: pairs.len() }
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &RunRow<'a>> {
+        self.base.iter().chain(&self.new)
+    }
+
+    /// The time from the first run to the last.
+    pub(super) fn span_s(&self) -> f64 {
+        let mut starts: Vec<_> = self.all().filter_map(|it| start_time(it.run)).collect();
+        starts.sort_unstable();
+        distance_s(starts.first().copied(), starts.last().copied())
+    }
+
+    pub(super) fn judged(
+        self,
+        effect: EffectEstimate,
+        is_hypothesis: bool,
+        decomposition: Option<Decomposition>,
+    ) -> JudgedPair<'a> {
+        let [from, to] = [&self.base, &self.new].map(|rows| median_of_side(rows));
+        // Its interval follows from that of the ratio, which is corrected for the number of rows.
+        let added = AddedCost { value: to - from, ci95: None, unit: self.base[0].row.unit };
+        let pairs = self.alternations as u32;
+        let timing = Timing { design: "stored", pairs, span_s: self.span_s() };
+        let (base, new) = (self.base[0], self.new[0]);
+        JudgedPair {
+            base,
+            new,
+            timing,
+            effect,
+            metric: PRIMARY,
+            is_hypothesis,
+            base_figure: from,
+            added,
+            decomposition,
+        }
+    }
+}
+
+/// The figure of a side: as the effect, a mean of logarithms.
+fn median_of_side(rows: &[RunRow<'_>]) -> f64 {
+    match rows {
+        [only] => median(only.row),
+        rows => {
+            let logs: Vec<f64> = rows.iter().map(|it| median(it.row).ln()).collect();
+            moments::mean(&logs).map_or(0.0, f64::exp)
+        }
+    }
+}
+
+/// Why one of the two sides has no row with this key.
+fn missing_reason(found: &RowsByKey<'_>, key: RowKey<'_>, side: &str) -> String {
+    let mut of_case = found.keys().filter(|it| it.case == key.case);
+    if of_case.clone().any(|it| it.target == key.target && it.peer != key.peer) {
+        let location = |remote: bool| if remote { "on two machines" } else { "on one machine" };
+        let (own, other) = (location(key.peer.is_some()), location(key.peer.is_none()));
+        return format!("another peer: its ends are {own} here, {other} in the {side}");
+    }
+    let text = |key: &RowKey<'_>| found[key][0].row.target.text.clone();
+    match of_case.find(|it| it.target != key.target) {
+        Some(other) => {
+            format!("another target: `{}` here, `{}` in the {side}", text(&key), text(other))
+        }
+        None => format!("not measured in the {side}"),
+    }
+}

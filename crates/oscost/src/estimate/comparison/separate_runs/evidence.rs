@@ -1,0 +1,122 @@
+//! What is known of the variation between runs, and what follows from it for an effect.
+
+use oscost_model::fault_injection::{InjectedFault, is_injected};
+use oscost_stats::between_runs::{
+    Prior, RunDifference, RunMedian, RunVariation, run_difference, variance_between_sides,
+};
+
+use super::case_sides::CaseSides;
+use super::earlier_runs::EarlierRuns;
+use super::reference_drift::ReferenceDrift;
+use crate::estimate::between_runs::{prior, run_median};
+use crate::estimate::comparison::margins::MIN_EFFECT;
+use crate::estimate::comparison::rows::{RunRow, has_flag};
+use crate::estimate::comparison::verdict::{self, EffectEstimate};
+
+/// What is known of the variation between runs.
+pub(super) struct Evidence<'a> {
+    pub(super) earlier: &'a EarlierRuns,
+    /// Whether all runs are of one boot.
+    pub(super) same_boot: bool,
+    pub(super) drift: ReferenceDrift,
+    /// The same in cycles of the core, if its rate is known beside reference cases of both sides.
+    pub(super) drift_in_cycles: Option<ReferenceDrift>,
+    /// Whether verdicts may be based on these runs.
+    pub(super) is_claimable: bool,
+}
+
+/// An effect, and where the variation between runs that it rests on comes from.
+pub(super) struct JudgedEffect {
+    pub(super) effect: EffectEstimate,
+    pub(super) source: VariationSource,
+    /// The variance of the effect by the variation between runs alone.
+    pub(super) between_sides: f64,
+}
+
+/// Where the variation between runs of a row comes from.
+#[derive(Clone, Copy)]
+pub(super) struct VariationSource {
+    /// Its standard deviation.
+    deviation: f64,
+    /// How many earlier runs of its systems show it.
+    earlier_runs: usize,
+}
+
+impl Evidence<'_> {
+    /// The effect between two sides; `None` if a run has too few repetitions.
+    pub(super) fn effect(&self, sides: &CaseSides<'_>) -> Option<JudgedEffect> {
+        let medians = |rows: &[RunRow<'_>]| -> Option<Vec<RunMedian>> {
+            rows.iter().map(|it| run_median(it.row)).collect()
+        };
+        let (base, new) = (medians(&sides.base)?, medians(&sides.new)?);
+        let row = sides.base[0].row;
+        // The compared runs apart from the earlier ones: which side they are on changes nothing.
+        let (of_base, of_new) = (self.earlier.base.of(row), self.earlier.new.of(row));
+        let prior = prior(row);
+        let variation = RunVariation::pooled(&[of_base, &base, of_new, &new], prior);
+        let source = |variation: RunVariation| VariationSource {
+            deviation: variation.deviation,
+            earlier_runs: of_base.len() + of_new.len(),
+        };
+        let variation = self.of_boots(variation, prior);
+        let (used, common) = match is_injected(InjectedFault::RunsAsInterleaved) {
+            true => (RunVariation { deviation: 0.0, ..variation }, 0.0),
+            false => (variation, self.drift.of(row)),
+        };
+        let difference = run_difference(&base, &new, sides.alternations, used, common)?;
+        Some(JudgedEffect {
+            effect: self.judged(difference, sides),
+            source: source(variation),
+            between_sides: variance_between_sides(sides.alternations, used, common),
+        })
+    }
+
+    /// Addresses and layouts change with the boot, which runs of one boot do not show.
+    pub(super) fn of_boots(&self, variation: RunVariation, prior: Prior) -> RunVariation {
+        if self.same_boot { variation } else { variation.at_least(prior.deviation) }
+    }
+
+    /// A difference as an effect, without a verdict where nothing may be concluded from the runs.
+    pub(super) fn judged(
+        &self,
+        difference: RunDifference,
+        sides: &CaseSides<'_>,
+    ) -> EffectEstimate {
+        let mut effect = verdict::separate_effect(difference);
+        if !self.is_claimable || sides.all().any(|it| has_flag(it.row, "UNRELIABLE")) {
+            effect.flags.push("UNRELIABLE");
+            effect.p = 1.0;
+        }
+        effect
+    }
+
+    /// That the machine as a whole changed.
+    pub(super) fn drift_note(&self) -> Option<String> {
+        let drift = self.drift.max();
+        (drift > MIN_EFFECT.ln_1p()).then(|| {
+            format!(
+                "the reference cases differ by {:.0} % between the sides: intervals allow for it",
+                100.0 * drift.exp_m1(),
+            )
+        })
+    }
+}
+
+/// How far the rows vary between runs, and how that is known; `None` without rows.
+pub(super) fn source_of_variation(mut sources: Vec<VariationSource>) -> Option<String> {
+    sources.sort_by_key(|it| it.earlier_runs);
+    let runs = sources.get(sources.len() / 2)?.earlier_runs;
+    sources.sort_by(|one, other| one.deviation.total_cmp(&other.deviation));
+    let pct = 100.0 * sources.get(sources.len() / 2)?.deviation.exp_m1();
+    let s = if runs == 1 { "" } else { "s" };
+    let known = match runs {
+        0 => "that of cases of the same class, since no earlier runs of this system (machine, kernel, \
+              worker) are known"
+            .to_owned(),
+        runs => format!(
+            "by {runs} earlier run{s} of this system (machine, kernel, worker) in the store, the \
+             compared runs, and cases of the same class"
+        ),
+    };
+    Some(format!("variation between runs: {pct:.1} % in the median row, {known}"))
+}
