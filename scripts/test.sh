@@ -27,7 +27,9 @@ waiting=""
 for file in crates/*/tests/*.rs crates/*/tests/*/main.rs; do
     name=$(basename "${file%/main.rs}" .rs)
     case $name,$features in
-    truth,* | store,* | vm,* | leaks,* | remote,* | schema,*) computing="$computing --test $name" ;;
+    truth,* | store,* | vm,* | leaks,* | remote,* | schema,* | attacks,* | seccomp,*)
+        computing="$computing --test $name"
+        ;;
     live,*) ;;
     ph,*ebpf*) waiting="$waiting --test $name" ;;
     ph,*) ;;

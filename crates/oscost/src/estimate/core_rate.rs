@@ -43,7 +43,7 @@ pub(in crate::estimate) fn rated_run(row: &Row) -> Option<RatedRun> {
 }
 
 /// The figure of a row in cycles of the core, whether it follows the core or not; `None` as for
-/// [`rated_costs`].
+/// `rated_costs`.
 pub fn cycles_estimate(row: &Row, nominal: Nominal) -> Option<Estimate> {
     let cycles: Vec<f64> = rated_costs(row)?.iter().map(|it| (it.cost + it.rate).exp()).collect();
     estimate_values(&cycles, nominal)

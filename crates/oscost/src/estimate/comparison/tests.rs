@@ -239,7 +239,7 @@ fn equal_rows_at_other_rates_of_the_core_are_rarely_called_different() {
     const ROWS: usize = 40;
     const COMPARISONS: usize = 20;
     let mut seed = Seed::new(71);
-    let slope = |at: usize| if at % 2 == 0 { 1.0 } else { 0.0 };
+    let slope = |at: usize| if at.is_multiple_of(2) { 1.0 } else { 0.0 };
     let case = |at: usize| format!("syscall/read-{at}");
     let mut earlier = EarlierRuns::default();
     for at in 0..ROWS {

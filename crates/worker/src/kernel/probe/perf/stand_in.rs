@@ -1,7 +1,7 @@
 //! Counters that stand in for the processor's, and lie, in tests.
 //!
 //! Few machines of developers and of CI show counters, and no counter lies on request. With the
-//! feature `fault-injection`, and the variable [`COUNTER_FAULT`], each event of the processor is
+//! feature `fault-injection`, and the variable `COUNTER_FAULT`, each event of the processor is
 //! opened as a clock of the kernel (`task-clock`), so that opening, groups, pages, enabling and
 //! inheritance are the kernel's own on every machine; and what is read of it is falsified. Without
 //! the feature nothing of this is in the program.
