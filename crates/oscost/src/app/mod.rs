@@ -36,7 +36,7 @@ mod selection;
 mod targets;
 
 pub use crate::files::output_file;
-pub use crate::files::user_folder::redirection_note;
+pub use crate::files::user_folder::{program_folder_note, redirection_note};
 pub use crate::plan::nearest_names;
 pub use crate::signals::{exit_status as interrupt_status, outlive_file_size_limit};
 pub use crate::workloads::{CommandError, Parameter, sampled_parameter};

@@ -43,7 +43,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use oscost_model::untrusted_text::escape_controls;
 
-use crate::app::{is_interrupted, outlive_file_size_limit, redirection_note};
+use crate::app::{is_interrupted, outlive_file_size_limit, program_folder_note, redirection_note};
 use exit::ExitStatus;
 use output::Output;
 
@@ -151,9 +151,12 @@ pub fn main() -> ExitCode {
         Err(error) => return refuse(&refusals::amended(error, &command())),
     };
     let measures = arguments.verb.measures();
-    if arguments.verb.uses_folders()
-        && let Some(note) = redirection_note()
-    {
+    let of_folders = if arguments.verb.uses_folders() { redirection_note() } else { None };
+    let of_programs = match arguments.verb {
+        Verb::Workload(_) => program_folder_note(),
+        _ => None,
+    };
+    for note in of_folders.into_iter().chain(of_programs) {
         output::report_line(&format!("note: {note}"));
     }
     match dispatch(arguments.verb, &mut Output::stdout()) {

@@ -56,16 +56,19 @@ pub fn redirection_note() -> Option<String> {
         (named != used).then(|| format!("{} instead of {}", used.display(), named.display()))
     };
     let redirected: Vec<String> = [DATA, CACHE].iter().filter_map(redirected).collect();
-    if redirected.is_empty() {
-        return programs_note(CACHE.usable()?);
-    }
-    Some(format!(
-        "root may not create files for the owner of this home, and uses its own folders: {}",
-        redirected.join(", ")
-    ))
+    (!redirected.is_empty()).then(|| {
+        format!(
+            "root may not create files for the owner of this home, and uses its own folders: {}",
+            redirected.join(", ")
+        )
+    })
 }
 
-/// Where workloads are if not in the cache.
+/// Where root's workloads are, if not in the cache.
+pub fn program_folder_note() -> Option<String> {
+    programs_note(CACHE.usable()?)
+}
+
 fn programs_note(cache: PathBuf) -> Option<String> {
     let used = for_programs(cache.clone()).filter(|used| *used != cache)?;
     Some(format!(
