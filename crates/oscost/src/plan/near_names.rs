@@ -5,10 +5,16 @@ const MIN_WRONG: usize = 1;
 const LETTERS_PER_WRONG: usize = 5;
 /// How many names are offered.
 const MAX_NAMES: usize = 3;
+/// What is longer is no misspelt name. The distance takes time by the product of both lengths, and an
+/// argument may have 128 KiB.
+const MAX_TYPED_BYTES: usize = 200;
 
 /// Up to three names that look like `name`, best first, whatever their case. What is before a slash
 /// may be missing or wrong: `syscall/times` for `timer/times`.
 pub fn nearest_names<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    if name.len() > MAX_TYPED_BYTES {
+        return Vec::new();
+    }
     let typed = name.to_lowercase();
     let max_distance = MIN_WRONG + last_part(&typed).chars().count() / LETTERS_PER_WRONG;
     let distance = |name: &str| {
@@ -46,5 +52,7 @@ mod tests {
         assert_eq!(nearest("syscall/times"), ["timer/times"]);
         assert_eq!(nearest("spraed"), ["spread"]);
         assert_eq!(nearest("zzz"), [""; 0]);
+        let long = "x".repeat(MAX_TYPED_BYTES);
+        assert_eq!(nearest_names(&format!("{long}y"), [long.as_str()].into_iter()), [""; 0]);
     }
 }

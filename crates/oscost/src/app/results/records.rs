@@ -72,7 +72,10 @@ pub(crate) fn read_file(file: &str, max_bytes: usize) -> anyhow::Result<Vec<u8>>
         }
         path => input_file::read(Path::new(path), max_bytes),
     };
-    read.with_context(|| format!("cannot read {file}"))
+    read.map_err(|error| {
+        let hint = "name a file that exists and that you may read, or `-` for standard input";
+        UsageError::with_hint(&format!("cannot read {file}: {error}"), hint).into()
+    })
 }
 
 /// Reads records by name; the store is opened for the first one that needs it.

@@ -85,7 +85,7 @@ impl Estimate {
         let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
         let (bound, unit) = text.split_at(at);
         if !text.contains(|c: char| c.is_ascii_digit()) {
-            return Err(format!("{} is not an estimate: try `120 ns`", quote(text)));
+            return Err(format!("{} is not an estimate; try `120 ns`", quote(text)));
         }
         let unit = TimeUnit::parse(unit).ok_or_else(|| {
             let units = "ns, us, ms, s, cycles or ticks";
