@@ -73,8 +73,10 @@ pub(crate) fn read_file(file: &str, max_bytes: usize) -> anyhow::Result<Vec<u8>>
         path => input_file::read(Path::new(path), max_bytes),
     };
     read.map_err(|error| {
-        let hint = "name a file that exists and that you may read, or `-` for standard input";
-        UsageError::with_hint(&format!("cannot read {file}: {error}"), hint).into()
+        anyhow::anyhow!(
+            "cannot read {file}: {error}\n  hint: name a file that exists and that you may read, or \
+             `-` for standard input"
+        )
     })
 }
 
