@@ -37,10 +37,12 @@ const LINES: &[Line] = &[
         effort: Effort::Long,
         needs: Needs::Network,
         // The abstract socket of the lock is one of each network, its file is one of the machine.
-        script: r#"unshare --net "$0" run --no-store --precision 0.001 --budget 8 \
-                syscall/getppid:via=raw > "$FILES/first" 2>&1 &
+        script: r#"unshare --net "$0" run --no-store --precision 0.001 --budget 60 syscall \
+                > "$FILES/first" 2>&1 &
+            first=$!
             sleep 3
             unshare --net "$0" "$@"; status=$?
+            kill -INT $first
             wait
             exit $status"#,
         arguments: &["run", "--no-wait", "--no-store", "syscall/getppid:via=raw"],
