@@ -7,7 +7,7 @@ mod in_time;
 
 use in_time::in_time;
 use libfuzzer_sys::fuzz_target;
-use oscost::estimate::comparison::compare;
+use oscost::estimate::comparison::{EarlierRuns, compare};
 use oscost::store::validate;
 
 fuzz_target!(|bytes: &[u8]| in_time(bytes.len(), || check(bytes)));
@@ -17,7 +17,8 @@ fn check(bytes: &[u8]) {
     let mut parts = bytes.splitn(2, |byte| *byte == 0);
     let (Some(base), Some(new)) = (parts.next(), parts.next()) else { return };
     let (Ok(base), Ok(new)) = (validate(base), validate(new)) else { return };
-    let comparison = compare(std::slice::from_ref(&base), std::slice::from_ref(&new));
+    let runs = [&base, &new].map(std::slice::from_ref);
+    let comparison = compare(runs[0], runs[1], &EarlierRuns::default());
     for it in &comparison.comparisons {
         let known = ["slower", "faster", "equivalent", "inconclusive"];
         assert!(known.contains(&it.verdict.as_str()), "{it:?}");

@@ -8,11 +8,11 @@ mod in_time;
 
 use in_time::in_time;
 use libfuzzer_sys::fuzz_target;
-use oscost::estimate::comparison::compare;
 use oscost::estimate::comparison::threshold::Threshold;
+use oscost::estimate::comparison::{EarlierRuns, compare};
 use oscost::report::compare::ComparisonContent;
 use oscost::report::export::Sheet;
-use oscost::report::{csv, html, json, markdown, page, parquet, view};
+use oscost::report::{brief, csv, html, json, markdown, page, parquet};
 use oscost::store::validate;
 
 fuzz_target!(|bytes: &[u8]| in_time(bytes.len(), || check(bytes)));
@@ -20,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| in_time(bytes.len(), || check(bytes)));
 fn check(bytes: &[u8]) {
     let Ok(record) = validate(bytes) else { return };
     let runs = std::slice::from_ref(&record);
-    let compared = compare(runs, runs);
+    let compared = compare(runs, runs, &EarlierRuns::default());
     let shown = ComparisonContent {
         base: runs,
         new: runs,
@@ -33,7 +33,7 @@ fn check(bytes: &[u8]) {
         let table = parquet(&sheet).expect("and Parquet");
         assert!(table.starts_with(b"PAR1") && table.ends_with(b"PAR1"));
     }
-    for view in [view::brief(&record), view::compare::brief(&shown)] {
+    for view in [brief(&record), oscost::report::compare::brief(&shown)] {
         let page = markdown(&view);
         assert!(!page.contains('<'), "{page}");
     }

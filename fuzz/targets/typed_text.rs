@@ -7,7 +7,7 @@ mod in_time;
 
 use in_time::in_time;
 use libfuzzer_sys::fuzz_target;
-use oscost::studies::prediction::Estimate;
+use oscost::studies::figures::prediction::Estimate;
 use oscost_model::case::Case;
 use oscost_model::point::Value;
 use oscost_model::target::Target;
