@@ -20,6 +20,8 @@ cargo clippy --profile test --locked --workspace --all-targets \
     --features "$features,oscost/live,oscost-worker/live" -- -D warnings
 cargo test --locked --workspace --lib --features "$features"
 cargo test --locked -p oscost --features "$features" --test rooms --test documents
+# Nothing else compiles the fuzz targets; libFuzzer is C++.
+optional c++ cargo check --quiet --locked --manifest-path fuzz/Cargo.toml
 optional shellcheck shellcheck scripts/*.sh fuzz/run.sh docs/examples/*.sh .ci/run
 # The advisories need a network: `cargo deny check advisories`.
 optional cargo-deny cargo deny --locked check bans licenses sources

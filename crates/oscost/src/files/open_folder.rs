@@ -192,7 +192,7 @@ pub(super) fn is_roots_alone(path: &Path) -> bool {
         let (mode, is_of_roots_group) = (metadata.mode(), metadata.gid() == 0);
         let is_open = mode & 0o002 != 0 || (mode & 0o020 != 0 && !is_of_roots_group);
         let is_sticky = mode & 0o1000 != 0;
-        // In a sticky folder nobody replaces what is root's, but anyone creates what is missing.
+        // In a sticky folder no other user replaces what is root's, but each may create what is missing.
         let is_changeable = is_open && (is_last || !is_sticky);
         metadata.uid() == ROOT.as_raw() && (metadata.is_symlink() || !is_changeable)
     };

@@ -1,4 +1,4 @@
-//! Kernels and emulators of strangers: a run on them ends in bounded time, with a reason, and
+//! Untrusted kernels and emulators: a run on them ends in bounded time, with a reason, and
 //! leaves nothing.
 
 use std::fs;

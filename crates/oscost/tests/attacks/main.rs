@@ -1,5 +1,5 @@
-//! Attacks from outside: on a machine's disks, limits, signals and descriptors, by records,
-//! kernels, emulators and command lines of strangers. Each has a name and an outcome
+//! Attacks from outside: on a machine's disks, limits, signals and descriptors, by untrusted
+//! records, kernels, emulators and command lines. Each has a name and an outcome
 //! (docs/explanation/ATTACKS.md).
 //!
 //! `make test` makes the short ones; `make attacks` makes all of them, one at a time, and prints

@@ -1,4 +1,4 @@
-//! Records of strangers: a valid record with one thing changed. Each is imported, reported and
+//! Untrusted records: a valid record with one thing changed. Each is imported, reported and
 //! compared; it is refused with a reason, or is a record like any other.
 
 use std::fs;
@@ -224,7 +224,7 @@ fn many_rows(sandbox: &Sandbox, rows: usize) -> Outcome {
 /// A record of two rows and the reference cases.
 fn measured() -> Value {
     let sandbox = Sandbox::new();
-    sandbox.fake("measured", &["syscall/getppid", "--label", "a stranger's"]).exits(0);
+    sandbox.fake("measured", &["syscall/getppid", "--label", "an untrusted one"]).exits(0);
     sandbox.oscost(&["runs", "export", "last", "-"]).exits(0).json()
 }
 

@@ -1,4 +1,4 @@
-//! Texts of strangers in every field of a record, of a run, curves, a comparison and a program:
+//! Untrusted texts in every field of a record, of a run, curves, a comparison and a program:
 //! none becomes a tag of a page, a formula of a spreadsheet, or a command of the terminal.
 
 use std::collections::BTreeSet;

@@ -23,7 +23,7 @@ pub(super) const WORDS: &[Word] = &[
         word: "vdso",
         means: "a cost of code that the kernel maps into each process, without entering the kernel",
         matters: "A kernel, a clock source or a boot option that turns this into a system call \
-                  makes it many times dearer.",
+                  makes it many times as expensive.",
         action: "`oscost machine` names the clock source.",
         ..COST_CLASS
     },

@@ -120,7 +120,7 @@ fn read_runs(
 ) {
     while let Some(read) = read_next(store, runs, next) {
         if sender.send(read).is_err() {
-            return; // Nobody waits for it any more.
+            return; // The receiver has ended.
         }
     }
 }
@@ -252,10 +252,10 @@ fn was_kept(kept: Result<(), StoreError>, observer: &dyn Observer) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::journal::{Entry, RunHeader};
-    use oscost_model::record::{Settings, Tool, WorkerProgram};
+    use oscost_model::journal::Entry;
     use oscost_model::unit::Unit;
 
+    use super::super::test_store::store_of;
     use super::*;
     use crate::store::Figure;
 
@@ -268,37 +268,6 @@ mod tests {
         fn working(&self, _activity: &str) {}
         fn finished(&self) {}
         fn entry(&self, _entry: &Entry) {}
-    }
-
-    /// A store with ended runs of these ids, without figures.
-    fn store_of(ids: &[String]) -> (tempfile::TempDir, Store) {
-        let folder = tempfile::tempdir().unwrap();
-        let mut store = Store::open(&folder.path().join("store.db")).unwrap();
-        let word = || "word".to_owned();
-        let worker = WorkerProgram { hash: word(), link: word(), libc: word(), catalog: word() };
-        let settings = Settings {
-            seed: 1,
-            profile: word(),
-            precision_pct: None,
-            nominal: 0.95,
-            budget_s: None,
-            study: None,
-            predictions: Vec::new(),
-        };
-        for id in ids {
-            let at = "2026-11-21T08:15:00Z".to_owned();
-            let header = RunHeader {
-                id: id.clone(),
-                started_at: at.clone(),
-                label: None,
-                command: Vec::new(),
-                tool: Tool { version: word(), commit: None, rustc: None, worker: worker.clone() },
-                settings: settings.clone(),
-            };
-            store.begin(&header).unwrap();
-            store.append(id, &Entry::Ended { at, complete: true }).unwrap();
-        }
-        (folder, store)
     }
 
     #[test]
@@ -327,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_run_that_cannot_be_kept_is_returned_and_the_others_are_kept() {
-        let (_folder, mut store) = store_of(&["a", "b", "c"].map(str::to_owned));
+        let (_folder, mut store) = store_of(&["a", "b", "c"]);
         let runs = store.without_figures(SUMMARY_RULES).unwrap();
         let mut keeper = Keeper::new(&mut store, &Silent, true);
         let figure = Figure {

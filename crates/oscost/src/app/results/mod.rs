@@ -9,3 +9,6 @@ pub(super) mod profile_files;
 pub(super) mod pruning;
 pub(super) mod records;
 pub(super) mod user_data;
+
+#[cfg(test)]
+mod test_store;

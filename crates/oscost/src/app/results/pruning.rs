@@ -233,10 +233,9 @@ fn is_locked(error: &anyhow::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::journal::{Entry, RunHeader};
-    use oscost_model::record::{Settings, Tool, WorkerProgram};
     use rusqlite::Connection;
 
+    use super::super::test_store::store_of;
     use super::*;
 
     fn run(id: &str, started: &str) -> Listing {
@@ -311,47 +310,13 @@ mod tests {
         assert_eq!((&found.ids[..], found.unended), (&["a".to_owned()][..], 0), "not counted");
     }
 
-    /// A store of two runs that have ended.
-    fn store_of_two() -> (tempfile::TempDir, Store) {
-        let folder = tempfile::tempdir().unwrap();
-        let mut store = Store::open(&folder.path().join("store.db")).unwrap();
-        let word = || "word".to_owned();
-        let worker = WorkerProgram { hash: word(), link: word(), libc: word(), catalog: word() };
-        let tool = Tool { version: word(), commit: None, rustc: None, worker };
-        let settings = Settings {
-            seed: 1,
-            profile: word(),
-            precision_pct: None,
-            nominal: 0.95,
-            budget_s: None,
-            study: None,
-            predictions: Vec::new(),
-        };
-        for id in ["a", "b"] {
-            let at = || "2026-11-21T08:15:00Z".to_owned();
-            let header = RunHeader {
-                id: id.to_owned(),
-                started_at: at(),
-                label: None,
-                command: Vec::new(),
-                tool: tool.clone(),
-                settings: settings.clone(),
-            };
-            store.begin(&header).unwrap();
-            let planned = Entry::Planned { rows: Vec::new(), timers: Vec::new() };
-            store.append(id, &planned).unwrap();
-            store.append(id, &Entry::Ended { at: at(), complete: true }).unwrap();
-        }
-        (folder, store)
-    }
-
     fn both() -> PrunableRuns {
         PrunableRuns { ids: ["a", "b"].map(str::to_owned).into(), unended: 0 }
     }
 
     #[test]
     fn a_run_that_another_process_has_pruned_or_deleted_is_no_failure() {
-        let (_folder, mut store) = store_of_two();
+        let (_folder, mut store) = store_of(&["a", "b"]);
         let first = PrunableRuns { ids: vec!["a".to_owned()], unended: 0 };
         assert_eq!(prune_listed(&mut store, first, 4).unwrap().count, 1);
         // Both were listed before.
@@ -364,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_locked_store_is_tried_once() {
-        let (folder, mut store) = store_of_two();
+        let (folder, mut store) = store_of(&["a", "b"]);
         let other = Connection::open(folder.path().join("store.db")).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         let pruned = store.without_waiting(|store| prune_listed(store, both(), 4));

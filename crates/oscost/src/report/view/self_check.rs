@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     fn judged(subject: &'static str, state: State) -> Judgement {
-        let (cost, remedy) = (Some("rows".to_owned()), Some("mend\u{1b}[31m it".to_owned()));
+        let (cost, remedy) = (Some("rows".to_owned()), Some("repair\u{1b}[31m it".to_owned()));
         Judgement { subject, state, found: "so".to_owned(), cost, remedy }
     }
 
@@ -122,6 +122,6 @@ mod tests {
         let row = row(&judged("ptrace", State::Limits));
         let texts: Vec<&str> = row.cells.iter().map(|cell| cell.text.as_str()).collect();
         assert_eq!(texts, ["ptrace", "limits", "so"]);
-        assert_eq!(row.notes, ["costs: rows", "remedy: mend[31m it"]);
+        assert_eq!(row.notes, ["costs: rows", "remedy: repair[31m it"]);
     }
 }
