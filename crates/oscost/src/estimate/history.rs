@@ -8,8 +8,8 @@ use oscost_stats::change::WINDOW_POINTS;
 use oscost_stats::interval::{Interval, Nominal};
 use serde::Serialize;
 
-/// With fewer degrees of freedom than the neighbours among six runs of one level have, the deviation between runs is not
-/// known: an interval by it would be wide or narrow by chance.
+/// With fewer degrees of freedom than neighbours among six runs of one level have, the deviation
+/// between runs is not known: an interval by it would be wide or narrow by chance.
 const MIN_DEGREES_OF_FREEDOM: f64 = 3.5;
 
 /// The history of the requested cases.

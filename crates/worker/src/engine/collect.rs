@@ -9,7 +9,7 @@ mod windows;
 
 use super::clock::Clock;
 use super::covariates::{Covariates, Reading, SwitchWatch};
-use super::probe::core_cycles_per_ns;
+use super::probe::{core_cycles_per_ns, shows_core_rate};
 use super::tick::TickClock;
 use crate::bench::{OpError, Work};
 use crate::kernel::cpu::black_box::barrier;
@@ -342,12 +342,14 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
     }
 
     /// The account with the core's rate, which is measured now: after the last batch, so that it
-    /// changes nothing for those that are timed. Counted instructions have no rate.
+    /// changes nothing for those that are timed. Counted instructions have no rate, and a clock of
+    /// coarse steps shows none.
     pub fn with_core_rate(&mut self, account: Disturbance, clock: &Calibration) -> Disturbance {
         let core_cycles_per_ns = match clock.kind {
             ClockKind::Instructions => None,
             ClockKind::Tsc | ClockKind::Vdso | ClockKind::Syscall => {
                 core_cycles_per_ns(&mut self.clock, clock.ticks_per_ns, WORKER_RATE_TRIES)
+                    .filter(|&rate| shows_core_rate(clock.ns(clock.quantum_ticks), rate))
             }
         };
         Disturbance { core_cycles_per_ns, ..account }
@@ -485,3 +487,6 @@ pub fn min_batch_ns(clock: &Calibration, unroll_factors: &[u32]) -> f64 {
     (QUANTA_PER_BATCH * clock.ns(clock.quantum_ticks))
         .max(reads_per_batch * clock.ns(clock.inside_ticks))
 }
+
+#[cfg(test)]
+mod tests;

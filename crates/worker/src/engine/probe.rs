@@ -6,6 +6,13 @@ use super::clock::Clock;
 use super::covariates::Covariates;
 use crate::kernel::cpu::dependent_chain::CYCLES_PER_LINK;
 
+/// The cycles of one of the two chains that show the core's rate; the other one has twice as many.
+/// 8 us at 3 GHz.
+const CHAIN_CYCLES: f64 = 24_000.0;
+/// A clock with a step of a larger part of that does not show the rate: each reading may be wrong by
+/// a step.
+const MAX_STEP_SHARE: f64 = 0.01;
+
 /// Spins for `spin_ns` and records gaps between two reads of the clock.
 ///
 /// It detects what no counter of a guest shows: system management mode, exits to the hypervisor,
@@ -54,7 +61,7 @@ pub fn find_gaps<C: Clock, V: Covariates>(
 /// Two lengths, so that the costs of the clock and the call cancel; the best of so many tries, since
 /// an interruption can only add time.
 pub fn core_cycles_per_ns<C: Clock>(clock: &mut C, ticks_per_ns: f64, tries: u32) -> Option<f64> {
-    const LINKS: u64 = 8_000;
+    let links = (CHAIN_CYCLES / CYCLES_PER_LINK) as u64;
     let mut best = |links: u64| {
         (0..tries)
             .map(|_| {
@@ -64,7 +71,12 @@ pub fn core_cycles_per_ns<C: Clock>(clock: &mut C, ticks_per_ns: f64, tries: u32
             })
             .min()
     };
-    let (one, two) = (best(LINKS)?, best(2 * LINKS)?);
+    let (one, two) = (best(links)?, best(2 * links)?);
     let ns = two.checked_sub(one).filter(|&ticks| ticks > 0)? as f64 / ticks_per_ns;
-    Some(CYCLES_PER_LINK * LINKS as f64 / ns)
+    Some(CHAIN_CYCLES / ns)
+}
+
+/// Whether a clock of this step shows such a rate of the core.
+pub fn shows_core_rate(step_ns: f64, cycles_per_ns: f64) -> bool {
+    step_ns <= MAX_STEP_SHARE * CHAIN_CYCLES / cycles_per_ns
 }

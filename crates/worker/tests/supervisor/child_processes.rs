@@ -124,6 +124,17 @@ fn a_worker_has_no_private_pages_of_relocated_tables_for_its_forks_to_copy() {
 }
 
 #[test]
+fn a_worker_that_may_not_write_its_relocated_tables_works_without_a_copy() {
+    // At most 64 KiB, and the tables are larger.
+    let mut session = Session::limited("ulimit -f 64");
+    session.measure(1, measuring("syscall/getppid:via=raw"));
+    let worker = session.ready(1);
+    let smaps = fs::read_to_string(format!("/proc/{worker}/smaps")).unwrap();
+    assert!(!smaps.contains("/memfd:relocated"), "{smaps}");
+    assert!(read_only_private_pages(worker)[0] > 16, "{smaps}");
+}
+
+#[test]
 fn the_tables_of_a_worker_add_nothing_to_the_forks_of_its_ops() {
     const CASE: &str = "syscall/getppid:via=raw";
     let mut session = Session::start();

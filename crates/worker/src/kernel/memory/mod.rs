@@ -3,6 +3,7 @@
 
 pub mod blocks;
 pub(in crate::kernel) mod mapping;
+pub(in crate::kernel) mod memory_file;
 pub mod page_toucher;
 pub mod protection_fault;
 pub mod region;

@@ -5,9 +5,10 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::ptr::NonNull;
 
-use rustix::fs::{Advice, MemfdFlags, fadvise, memfd_create};
+use rustix::fs::{Advice, fadvise};
 use rustix::thread::disable_transparent_huge_pages;
 
+use super::memory_file;
 use crate::kernel::Errno;
 use crate::kernel::file::unnamed_file::open_unnamed;
 use crate::kernel::time::clock::monotonic_raw_ns;
@@ -397,7 +398,7 @@ impl Drop for Region {
 
 /// An anonymous file in memory (memfd_create(2)) of `bytes` bytes.
 pub fn memory_file(bytes: u64) -> Result<File, Errno> {
-    let file = File::from(memfd_create("oscost", MemfdFlags::CLOEXEC)?);
+    let file = memory_file::create("oscost", bytes)?;
     file.set_len(bytes)?;
     Ok(file)
 }

@@ -5,13 +5,12 @@
 //! fork(2) copies an entry, and exit frees it. A program at a fixed address has none: its tables
 //! are pages of its file, which a child maps when it reads them.
 
-use std::fs::File;
 use std::io::Write;
 use std::ops::Range;
 
-use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap};
 
+use super::memory_file;
 use super::region::kernel_page_bytes;
 use crate::kernel::Errno;
 
@@ -20,7 +19,7 @@ use crate::kernel::Errno;
 pub fn share() -> Result<(), Errno> {
     let Some(pages) = relocated_pages() else { return Ok(()) };
     let start = std::ptr::with_exposed_provenance_mut::<u8>(pages.start);
-    let mut file = File::from(memfd_create("relocated", MemfdFlags::CLOEXEC)?);
+    let mut file = memory_file::create("relocated", pages.len() as u64)?;
     // SAFETY: the C library has made these pages readable and read-only before `main`; whatever is
     // in them stays mapped, and its bytes are copied by the kernel.
     file.write_all(unsafe { std::slice::from_raw_parts(start, pages.len()) })?;

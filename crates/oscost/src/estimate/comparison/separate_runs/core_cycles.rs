@@ -129,33 +129,75 @@ impl CycleRows {
         })
     }
 
-    /// Adds the cycles to the rows that are compared in them, and says where time alone changed.
+    /// Adds the cycles to the rows that are compared in them, and says where the clock changed.
     pub(super) fn complete(&self, compared: &mut RunComparison) {
         let in_cycles = compared.comparisons.iter().filter(|it| it.metric == CORE_CYCLES);
-        let in_cycles: Vec<(u32, u32, String)> =
-            in_cycles.map(|it| (it.base, it.new, it.verdict.clone())).collect();
-        let mut by_clock = Vec::new();
-        for (base, new, verdict) in in_cycles {
-            for index in [base, new] {
-                let Some(row) = compared.results.get_mut(index as usize) else { continue };
-                if let Some(metric) = cycles_metric(row, Nominal::FIXED) {
-                    row.metrics.entry(CORE_CYCLES.to_owned()).or_insert(metric);
-                }
+        let rows: Vec<[u32; 2]> = in_cycles.map(|it| [it.base, it.new]).collect();
+        for index in rows.into_iter().flatten() {
+            let Some(row) = compared.results.get_mut(index as usize) else { continue };
+            if let Some(metric) = cycles_metric(row, Nominal::FIXED) {
+                row.metrics.entry(CORE_CYCLES.to_owned()).or_insert(metric);
             }
-            let is_time =
-                |it: &&Comparison| it.metric == PRIMARY && (it.base, it.new) == (base, new);
-            let time = compared.comparisons.iter().find(is_time);
-            let changed = time.filter(|it| it.verdict == "slower" && it.verdict != verdict);
-            by_clock.extend(changed.map(|it| it.case.clone()));
         }
-        if let Some(first) = by_clock.first() {
-            let more = match by_clock.len() - 1 {
-                0 => String::new(),
-                others => format!(" and {others} more"),
-            };
-            compared.notes.push(format!(
-                "slower in time, not in cycles of the core: {first}{more}; the core's clock explains it"
-            ));
-        }
+        compared.notes.extend(note_on_clock(&compared.comparisons));
+    }
+}
+
+/// Names the rows whose slowdown is that of the core's clock, at least in part: in cycles none was
+/// found, and one as large as that in time is excluded. That none was found is not enough: the two
+/// metrics are judged in families of their own.
+fn note_on_clock(comparisons: &[Comparison]) -> Option<String> {
+    let is_by_clock = |time: &&Comparison| {
+        let is_in_cycles = |it: &&Comparison| {
+            it.metric == CORE_CYCLES && (it.base, it.new) == (time.base, time.new)
+        };
+        let in_cycles = comparisons.iter().find(is_in_cycles);
+        time.metric == PRIMARY
+            && time.verdict == "slower"
+            && in_cycles.is_some_and(|it| {
+                let excluded = it.ratio.ci95.is_some_and(|[_, high]| high < time.ratio.value);
+                it.verdict != "slower" && excluded
+            })
+    };
+    let mut by_clock = comparisons.iter().filter(is_by_clock);
+    let first = &by_clock.next()?.case;
+    let more = match by_clock.count() {
+        0 => String::new(),
+        others => format!(" and {others} more"),
+    };
+    Some(format!(
+        "slower in time, by less or not at all in cycles of the core: {first}{more}; the core's clock \
+         explains the difference"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::record::{Ratio, Record};
+
+    use super::*;
+
+    /// The comparison of a row in time, which is slower by 30 %, and in cycles.
+    fn of_both(verdict_in_cycles: &str, ratio: Ratio) -> Option<String> {
+        let text = include_str!("../../../../tests/store/run-1.json");
+        let record: Record = serde_json::from_str(text).unwrap();
+        let mut time = record.comparisons[0].clone();
+        (time.metric, time.verdict) = (PRIMARY.to_owned(), "slower".to_owned());
+        time.ratio = Ratio { value: 1.3, ci95: Some([1.2, 1.4]) };
+        let metric = CORE_CYCLES.to_owned();
+        let verdict = verdict_in_cycles.to_owned();
+        let in_cycles = Comparison { metric, verdict, ratio, ..time.clone() };
+        note_on_clock(&[time, in_cycles])
+    }
+
+    #[test]
+    fn the_clock_explains_a_slowdown_that_the_cycles_exclude() {
+        let ratio = |value, ends| Ratio { value, ci95: Some(ends) };
+        let by_clock = of_both("inconclusive", ratio(1.01, [0.95, 1.08])).unwrap();
+        assert!(by_clock.starts_with("slower in time, by less or not at all"), "{by_clock}");
+        // At the same rate of the core: in cycles it is one of more hypotheses.
+        assert_eq!(of_both("inconclusive", ratio(1.3, [0.99, 1.7])), None);
+        assert_eq!(of_both("slower", ratio(1.2, [1.15, 1.25])), None);
+        assert_eq!(of_both("inconclusive", Ratio { value: 1.01, ci95: None }), None);
     }
 }

@@ -20,6 +20,17 @@ const MAX_FIGURES: usize = 16;
 const MAX_AXES: usize = 4;
 const MAX_POINTS: usize = 32;
 const MAX_PATTERN_CHARS: usize = 400;
+/// The units of what a program can print. Those of counts of the processor's events are oscost's own:
+/// a figure in one of them would be compared as such a count.
+const FIGURE_UNITS: [Unit; 7] = [
+    Unit::Seconds,
+    Unit::OpsPerSecond,
+    Unit::BytesPerSecond,
+    Unit::FramesPerSecond,
+    Unit::Bytes,
+    Unit::NsPerOp,
+    Unit::TimesPerOp,
+];
 /// Placeholders that are not axes.
 const PLACEHOLDERS: [&str; 3] = ["cpus", "cache", "here"];
 
@@ -129,6 +140,11 @@ impl Parser<'_> {
                 return Err(self.refused(&raw.name, "this figure is defined twice"));
             }
             let unit = *raw.unit.as_ref();
+            if !FIGURE_UNITS.contains(&unit) {
+                let units = FIGURE_UNITS.map(Unit::text).join(", ");
+                let why = format!("`{}` is no unit of a figure: choose of {units}", unit.text());
+                return Err(self.refused(&raw.unit, why));
+            }
             let source = self.figure_source(raw, unit)?;
             let mut when = Point::none();
             for (axis, value) in &raw.when {

@@ -3,11 +3,13 @@
 use std::ffi::CStr;
 use std::fs::File;
 use std::hint::black_box;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 
 use super::call::{ANY_SUCCESS, Buffer, Call, CallPair};
 use crate::kernel::Errno;
 use crate::kernel::file::temp_folder::TempFolder;
+use crate::kernel::memory::memory_file;
 
 /// The start of relative paths: the working folder.
 const WORKING_FOLDER: u64 = libc::AT_FDCWD as i64 as u64;
@@ -47,7 +49,7 @@ pub fn read() -> Result<Call, Errno> {
 
 /// `pread(fd, byte, 1, 0)` of a file in memory.
 pub fn pread() -> Result<Call, Errno> {
-    let (file, room) = (memory_file()?, Buffer::zeroed(1));
+    let (file, room) = (file_of_one_page()?, Buffer::zeroed(1));
     let args = [fd_argument(&file), room.address(), 1, 0];
     // SAFETY: one byte is written; the call owns it and the descriptor.
     Ok(unsafe { Call::new(libc::SYS_pread64, &args) }
@@ -58,7 +60,7 @@ pub fn pread() -> Result<Call, Errno> {
 
 /// `lseek(fd, 1, SEEK_SET)` in a file in memory.
 pub fn lseek() -> Result<Call, Errno> {
-    let file = memory_file()?;
+    let file = file_of_one_page()?;
     let args = [fd_argument(&file), 1, libc::SEEK_SET as u64];
     // SAFETY: plain numbers; the call owns the descriptor.
     Ok(unsafe { Call::new(libc::SYS_lseek, &args) }.with_results(1..=1).with_owned(file))
@@ -160,13 +162,10 @@ pub fn getdents(folder: TempFolder) -> Result<CallPair, Errno> {
     Ok(CallPair { first: rewind, second: list, pass_result: false })
 }
 
-/// An anonymous file of one page.
-fn memory_file() -> Result<OwnedFd, Errno> {
-    // SAFETY: the name is NUL-terminated; the descriptor is new and owned here.
-    let file = unsafe {
-        let fd = Errno::check(libc::memfd_create(c"oscost".as_ptr(), libc::MFD_CLOEXEC))?;
-        OwnedFd::from_raw_fd(fd)
-    };
-    std::os::unix::fs::FileExt::write_all_at(&File::from(file.try_clone()?), &[1; 4_096], 0)?;
+/// A file of one page in memory.
+fn file_of_one_page() -> Result<File, Errno> {
+    let content = [1; 4_096];
+    let file = memory_file::create("oscost", content.len() as u64)?;
+    file.write_all_at(&content, 0)?;
     Ok(file)
 }
