@@ -1,13 +1,13 @@
 //! The signals that this process answers itself.
 //!
-//! Purpose: which signals ask the process to end, which of them have arrived, and that a write
-//! beyond the limit of file sizes is an error instead of the end. It must not know what is done at
-//! an end.
+//! Purpose: which signals ask the process to end, which of them have arrived, that a write beyond
+//! the limit of file sizes is an error instead of the end, and that children can be waited for. It
+//! must not know what is done at an end.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
 /// What a shell adds to the number of the signal that ended a command.
 const EXIT_SIGNAL_BASE: i32 = 128;
@@ -74,6 +74,16 @@ pub fn outlive_file_size_limit() {
     if !is_ignored(SIGXFSZ) {
         // It fails only for signals that no process can catch.
         let _ = signal_hook::flag::register(SIGXFSZ, &WAS_EXCEEDED);
+    }
+}
+
+/// From now on the ends of children can be waited for, also where the parent of this process has it
+/// ignore SIGCHLD: the kernel would reap them, and their statuses be lost. By a handler, as above.
+pub fn wait_for_children() {
+    static HAS_ENDED: AtomicBool = AtomicBool::new(false);
+    if is_ignored(SIGCHLD) {
+        // It fails only for signals that no process can catch.
+        let _ = signal_hook::flag::register(SIGCHLD, &HAS_ENDED);
     }
 }
 

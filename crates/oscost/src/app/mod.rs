@@ -38,7 +38,9 @@ mod targets;
 pub use crate::files::output_file;
 pub use crate::files::user_folder::{program_folder_note, redirection_note};
 pub use crate::plan::nearest_names;
-pub use crate::signals::{exit_status as interrupt_status, outlive_file_size_limit};
+pub use crate::signals::{
+    exit_status as interrupt_status, outlive_file_size_limit, wait_for_children,
+};
 pub use crate::workloads::{CommandError, Parameter, sampled_parameter};
 pub use error::{UsageError, is_interrupted, is_of_host, is_usage};
 pub use measurement::retention::{CompletedRun, Completion, Retention};

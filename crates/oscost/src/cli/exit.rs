@@ -1,4 +1,7 @@
-//! Exit statuses.
+//! Exit statuses: all of them, and the errors that lead to them.
+//!
+//! `tests/cli/exit_statuses.rs` has a line for each status of each subcommand;
+//! `docs/reference/CLI.md` has the table.
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -13,10 +16,16 @@ pub(super) enum ExitStatus {
     Success,
     /// A gate failed: a regression was found.
     Failure,
+    /// The command line is at fault, or what cannot be read.
+    Usage,
     /// What was asked for could not be measured, or a gate could be neither passed nor failed.
     NotMeasured,
     /// It was measured, but a file could not be written.
     NotWritten,
+    /// The command to measure or to run is not executable.
+    NotExecutable,
+    /// The command to measure or to run is not there.
+    NotFound,
     /// A signal asked for the end: Ctrl-C, SIGTERM or SIGHUP.
     Interrupted,
     /// The reader of standard output closed it.
@@ -25,20 +34,28 @@ pub(super) enum ExitStatus {
     Of(u8),
 }
 
-/// A usage error.
-const USAGE: u8 = 2;
+impl ExitStatus {
+    /// Its number; that of an interrupt depends on the signal.
+    fn number(self) -> u8 {
+        match self {
+            ExitStatus::Success => 0,
+            ExitStatus::Failure => 1,
+            ExitStatus::Usage => 2,
+            ExitStatus::NotMeasured => 3,
+            ExitStatus::NotWritten => 4,
+            ExitStatus::NotExecutable => 126,
+            ExitStatus::NotFound => 127,
+            ExitStatus::Interrupted => interrupt_status(),
+            // As a shell tells that SIGPIPE ended a command.
+            ExitStatus::ClosedOutput => 141,
+            ExitStatus::Of(status) => status,
+        }
+    }
+}
 
 impl From<ExitStatus> for ExitCode {
     fn from(status: ExitStatus) -> Self {
-        match status {
-            ExitStatus::Success => ExitCode::SUCCESS,
-            ExitStatus::Failure => ExitCode::FAILURE,
-            ExitStatus::NotMeasured => ExitCode::from(3),
-            ExitStatus::NotWritten => ExitCode::from(4),
-            ExitStatus::Interrupted => ExitCode::from(interrupt_status()),
-            ExitStatus::ClosedOutput => ExitCode::from(141),
-            ExitStatus::Of(status) => ExitCode::from(status),
-        }
+        ExitCode::from(status.number())
     }
 }
 
@@ -58,14 +75,49 @@ pub(super) fn of_error(error: &anyhow::Error, measures: bool) -> ExitStatus {
     match error.downcast_ref::<CommandError>() {
         Some(CommandError::NotFound(_)) => not_started(ErrorKind::NotFound),
         Some(CommandError::NotExecutable(_)) => not_started(ErrorKind::PermissionDenied),
-        None if is_usage(error) => ExitStatus::Of(USAGE),
+        None if is_usage(error) => ExitStatus::Usage,
         None if error.is::<OutputError>() => ExitStatus::NotWritten,
         None if measures || is_of_host(error) => ExitStatus::NotMeasured,
-        None => ExitStatus::Of(USAGE),
+        None => ExitStatus::Usage,
     }
 }
 
 /// The exit status of a command that could not be started, as in shells.
 pub(super) fn not_started(kind: ErrorKind) -> ExitStatus {
-    ExitStatus::Of(if kind == ErrorKind::NotFound { 127 } else { 126 })
+    match kind {
+        ErrorKind::NotFound => ExitStatus::NotFound,
+        _ => ExitStatus::NotExecutable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_page_of_the_command_line_has_every_status_and_no_other() {
+        let page = include_str!("../../../../docs/reference/CLI.md");
+        let (_, table) = page.split_once("| exit status | means |").unwrap();
+        let rows = table.lines().skip(1).take_while(|line| line.starts_with('|'));
+        let cells = rows.filter_map(|row| row.split('|').nth(1));
+        let documented: BTreeSet<u8> =
+            cells.flat_map(|cell| cell.split(',').filter_map(|it| it.trim().parse().ok())).collect();
+        let named = [
+            ExitStatus::Success,
+            ExitStatus::Failure,
+            ExitStatus::Usage,
+            ExitStatus::NotMeasured,
+            ExitStatus::NotWritten,
+            ExitStatus::NotExecutable,
+            ExitStatus::NotFound,
+            ExitStatus::ClosedOutput,
+        ];
+        let signals = [nix::libc::SIGHUP, nix::libc::SIGINT, nix::libc::SIGTERM];
+        let interrupts = signals.map(|signal| 128 + signal as u8);
+        let all: BTreeSet<u8> =
+            named.map(ExitStatus::number).into_iter().chain(interrupts).collect();
+        assert_eq!(documented, all);
+    }
 }

@@ -43,7 +43,10 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use oscost_model::untrusted_text::escape_controls;
 
-use crate::app::{is_interrupted, outlive_file_size_limit, program_folder_note, redirection_note};
+use crate::app::{
+    is_interrupted, outlive_file_size_limit, program_folder_note, redirection_note,
+    wait_for_children,
+};
 use exit::ExitStatus;
 use output::Output;
 
@@ -146,6 +149,7 @@ impl Verb {
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
     outlive_file_size_limit();
+    wait_for_children();
     let arguments = match Arguments::try_parse_from(with_gate_values(std::env::args_os())) {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&refusals::amended(error, &command())),

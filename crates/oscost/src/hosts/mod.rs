@@ -21,7 +21,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use oscost_model::protocol::{Event, Hello, Order};
 use thiserror::Error;
@@ -38,6 +38,25 @@ pub trait Session {
 
     /// Sleeps until the next event, at most for `timeout`.
     fn next(&mut self, timeout: Duration) -> Result<Event, HostError>;
+}
+
+/// The first event that `select` takes, within `timeout` in all, however many others arrive.
+pub fn next_matching<T>(
+    session: &mut dyn Session,
+    timeout: Duration,
+    mut select: impl FnMut(Event) -> Option<T>,
+) -> Result<T, HostError> {
+    let deadline = Instant::now() + timeout;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let event = session.next(left).map_err(|error| match error {
+            HostError::TimedOut(_) => HostError::TimedOut(timeout),
+            other => other,
+        })?;
+        if let Some(found) = select(event) {
+            return Ok(found);
+        }
+    }
 }
 
 /// Why a session failed.
@@ -178,6 +197,40 @@ impl AsFd for Interrupt {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A session that always has an event of another job, until its time is up.
+    struct OtherJobs(Hello);
+
+    impl Session for OtherJobs {
+        fn hello(&self) -> &Hello {
+            &self.0
+        }
+
+        fn send(&mut self, _: &Order) -> Result<(), HostError> {
+            Ok(())
+        }
+
+        fn next(&mut self, timeout: Duration) -> Result<Event, HostError> {
+            match timeout.is_zero() {
+                true => Err(HostError::TimedOut(timeout)),
+                false => Ok(Event::BatchesDone { id: 1 }),
+            }
+        }
+    }
+
+    #[test]
+    fn events_of_other_jobs_do_not_prolong_a_wait() {
+        let timeout = Duration::from_millis(20);
+        let mut others = 0;
+        let found = next_matching(&mut OtherJobs(Hello::default()), timeout, |_| {
+            others += 1;
+            None::<()>
+        });
+        assert!(matches!(found, Err(HostError::TimedOut(limit)) if limit == timeout), "{found:?}");
+        assert!(others > 0);
+        let found = next_matching(&mut OtherJobs(Hello::default()), timeout, |event| event.id());
+        assert!(matches!(found, Ok(1)), "{found:?}");
+    }
 
     #[test]
     fn every_failure_of_a_session_but_an_interrupt_has_one_hint() {

@@ -2,7 +2,7 @@
 //! orderly shutdown.
 
 use std::io::{Read, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -27,6 +27,8 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
 const STDERR_TIMEOUT: Duration = Duration::from_secs(2);
 /// The time in which a login that failed ends, and removes its folder, when its input has ended.
 const END_OF_INPUT_TIMEOUT: Duration = Duration::from_secs(1);
+/// The most that is read ahead while something is written: a line, and the events before it.
+const MAX_UNREAD_BYTES: usize = 2 * MAX_LINE_BYTES;
 /// A pipe that is writable accepts at least one page.
 const PIPE_PAGE: usize = 4_096;
 /// The time limit for sending an order.
@@ -164,6 +166,10 @@ impl<'a> PipeSession<'a> {
                 let read = self.output.read(&mut chunk).map_err(|error| unreadable(&error))?;
                 self.unread.extend_from_slice(&chunk[..read]);
                 ready.ended = read == 0;
+                if self.unread.len() > MAX_UNREAD_BYTES {
+                    let why = "it writes more than it was asked for".to_owned();
+                    return Err(HostError::InvalidMessage(why));
+                }
             }
             if has_output || writable {
                 return Ok(ready);
@@ -284,15 +290,14 @@ impl PipeSession<'_> {
     /// Ends the session: at the end of its input the supervisor kills every process group that it
     /// started and undoes its changes. A child that does not exit is killed.
     pub(super) fn end(&mut self) {
-        self.input = None;
-        let deadline = Instant::now() + SHUTDOWN_TIMEOUT;
-        while Instant::now() < deadline {
-            if matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        self.wait_for_shutdown();
         self.kill();
+    }
+
+    /// Ends its input, and waits until it has undone its changes.
+    pub(super) fn wait_for_shutdown(&mut self) {
+        self.input = None;
+        self.wait_at_most(SHUTDOWN_TIMEOUT);
     }
 
     /// Ends a child that may not end by itself. The end of its input comes first: what was begun at
@@ -310,12 +315,27 @@ impl PipeSession<'_> {
         self.kill();
     }
 
-    /// Waits until the child has ended, at most so long.
+    /// Waits until the child has ended, at most so long. What it writes is discarded: it may wait
+    /// for room in a pipe.
     fn wait_at_most(&mut self, limit: Duration) {
         let deadline = Instant::now() + limit;
         while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(1));
+            if !self.discard_output() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
         }
+    }
+
+    /// Discards what the child has written; false if that was nothing.
+    fn discard_output(&mut self) -> bool {
+        let has_some = |fd: BorrowedFd<'_>| {
+            let mut fds = [PollFd::new(fd, PollFlags::POLLIN)];
+            matches!(poll(&mut fds, PollTimeout::ZERO), Ok(1..))
+        };
+        if self.stderr.source().is_some_and(has_some) {
+            self.stderr.read_available();
+        }
+        has_some(self.output.as_fd()) && matches!(self.output.read(&mut [0; 64 << 10]), Ok(1..))
     }
 
     /// Kills a child that has nothing to undo.
@@ -410,6 +430,29 @@ mod tests {
         session.terminate();
         drop(session);
         assert!(marks.iter().all(|mark| mark.exists()));
+    }
+
+    #[test]
+    fn a_child_that_floods_is_not_read_for_ever() {
+        let interrupt = Interrupt::listen().unwrap();
+        // It reads nothing, so that an order cannot be written either.
+        let mut session = PipeSession::start(&mut Command::new("yes"), &interrupt).unwrap();
+        let written = session.write(&vec![b'x'; 1 << 20], Duration::from_secs(600));
+        assert!(matches!(written, Err(HostError::InvalidMessage(_))), "{written:?}");
+        session.terminate();
+    }
+
+    #[test]
+    fn a_child_that_has_much_to_write_at_its_end_is_not_killed_for_it() {
+        let interrupt = Interrupt::listen().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mark = folder.path().join("ended");
+        let script = "cat > /dev/null; head -c 1000000 /dev/zero; \
+                      head -c 1000000 /dev/zero >&2; : > \"$0\"";
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).arg(&mark).stderr(Stdio::piped());
+        PipeSession::start(&mut command, &interrupt).unwrap().end();
+        assert!(mark.exists());
     }
 
     #[test]

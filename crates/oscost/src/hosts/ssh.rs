@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use oscost_model::hash;
 use oscost_model::protocol::{Event, Hello, Order};
@@ -22,6 +22,8 @@ const LOGIN_TIMEOUT: Duration = Duration::from_secs(60);
 const INTERACTIVE_LOGIN_TIMEOUT: Duration = Duration::from_secs(300);
 /// The time limit for copying the worker: 2 MB at 100 kbit/s.
 const COPY_TIMEOUT: Duration = Duration::from_secs(180);
+/// The script asks for the worker once for each folder that it tries.
+const MAX_COPIES: usize = 4;
 /// The maximum number of lines that a login may print before the script's reply.
 const MAX_BANNER_LINES: usize = 1_000;
 /// The maximum length of ssh's output that is shown, its end.
@@ -66,6 +68,29 @@ const SCRIPT: &str = concat!(
 pub struct SshSession<'a> {
     pipes: PipeSession<'a>,
     hello: Hello,
+    state: SessionState,
+}
+
+/// Whether the end of a session is worth waiting for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SessionState {
+    /// No order was sent: there is nothing to undo.
+    Idle,
+    /// Its supervisor answers, and undoes what it has begun.
+    Working,
+    /// The last answer did not come in time, or was none. Its supervisor ends with its input,
+    /// whether it is waited for or not.
+    Lost,
+}
+
+impl SessionState {
+    /// The state after an exchange.
+    fn after<T>(exchange: &Result<T, HostError>) -> Self {
+        match exchange {
+            Err(HostError::TimedOut(_) | HostError::InvalidMessage(_)) => SessionState::Lost,
+            _ => SessionState::Working,
+        }
+    }
 }
 
 /// A reply of the remote script.
@@ -96,7 +121,9 @@ impl<'a> SshSession<'a> {
         let mut opening = Opening { host, key, pipes };
         let timeout = if interactive { INTERACTIVE_LOGIN_TIMEOUT } else { LOGIN_TIMEOUT };
         match opening.start_supervisor(&file, program, timeout) {
-            Ok(hello) => Ok(Self { pipes: opening.pipes, hello }),
+            Ok(hello) => {
+                Ok(Self { pipes: opening.pipes, hello, state: SessionState::Idle })
+            }
             Err(error) => {
                 // Nothing was measured there, so that nothing has to be undone: a peer that hangs is
                 // not waited for. What was started there ends with its input.
@@ -113,11 +140,24 @@ impl Session for SshSession<'_> {
     }
 
     fn send(&mut self, order: &Order) -> Result<(), HostError> {
-        self.pipes.send(order)
+        let sent = self.pipes.send(order);
+        self.state = SessionState::after(&sent);
+        sent
     }
 
     fn next(&mut self, timeout: Duration) -> Result<Event, HostError> {
-        self.pipes.next_event(timeout)
+        let event = self.pipes.next_event(timeout);
+        self.state = SessionState::after(&event);
+        event
+    }
+}
+
+impl Drop for SshSession<'_> {
+    fn drop(&mut self) {
+        if self.state == SessionState::Working {
+            self.pipes.wait_for_shutdown();
+        }
+        self.pipes.terminate();
     }
 }
 
@@ -160,7 +200,10 @@ impl Opening<'_, '_> {
         timeout: Duration,
     ) -> Result<Hello, HostError> {
         let mut reply = self.read_reply(timeout)?;
-        while reply.word == "copy" {
+        for _ in 0..MAX_COPIES {
+            if reply.word != "copy" {
+                break;
+            }
             check_machine(self.host, &reply, file)?;
             self.copy_worker(file)?;
             reply = self.read_reply(COPY_TIMEOUT)?;
@@ -172,17 +215,19 @@ impl Opening<'_, '_> {
         self.pipes.hello(program)
     }
 
-    /// The next reply of the remote script. Other output of the login is skipped.
+    /// The next reply of the remote script, within `timeout` in all. Other output of the login is
+    /// skipped.
     fn read_reply(&mut self, timeout: Duration) -> Result<ScriptReply, HostError> {
+        let deadline = Instant::now() + timeout;
         for _ in 0..MAX_BANNER_LINES {
-            match self.pipes.read_line(timeout) {
+            match self.pipes.read_line(deadline.saturating_duration_since(Instant::now())) {
                 Ok(Some(line)) => {
                     if let Some(reply) = ScriptReply::parse(&line, &self.key) {
                         return Ok(reply);
                     }
                 }
                 Ok(None) => return Err(self.login_failure()),
-                Err(HostError::TimedOut(timeout)) => {
+                Err(HostError::TimedOut(_)) => {
                     let why = format!("no reply within {timeout:?}");
                     return Err(unreachable(self.host, &why, &login_hint(self.host)));
                 }
@@ -333,7 +378,10 @@ fn diagnose(host: &str, end: &ChildEnd) -> LoginFailure {
 #[cfg(test)]
 mod tests {
     use std::os::unix::process::ExitStatusExt;
+    use std::path::Path;
     use std::process::ExitStatus;
+
+    use oscost_model::definition::Catalog;
 
     use super::*;
 
@@ -355,6 +403,69 @@ mod tests {
         for noise in ["oscost-0b run Linux x86_64", "Welcome!", "oscost-0a run", "", "\u{1b}[2J"] {
             assert_eq!(ScriptReply::parse(noise.as_bytes(), "0a"), None, "{noise}");
         }
+    }
+
+    /// A session with a script in place of ssh, which goes on at the end of its input. It leaves a
+    /// mark if it is asked to end, and not if it is killed after the time of an orderly shutdown.
+    fn session_of<'a>(script: &str, mark: &Path, interrupt: &'a Interrupt) -> SshSession<'a> {
+        let script = format!("trap ': > \"$0\"; exit' TERM; {script}\nwhile :; do sleep 0.01; done");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]).arg(mark);
+        let pipes = PipeSession::start(command.stderr(Stdio::piped()), interrupt).unwrap();
+        SshSession { pipes, hello: Hello::default(), state: SessionState::Idle }
+    }
+
+    #[test]
+    fn a_session_that_is_lost_is_not_waited_for() {
+        let interrupt = Interrupt::listen().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let (mark, short) = (folder.path().join("asked"), Duration::from_millis(50));
+        for (script, timeout, state) in [
+            // Without an answer, with one that is none, and never asked anything.
+            (":", Some(short), SessionState::Lost),
+            ("echo hello", Some(Duration::from_secs(60)), SessionState::Lost),
+            ("yes &", Some(Duration::from_secs(60)), SessionState::Lost),
+            (":", None, SessionState::Idle),
+        ] {
+            let mut session = session_of(script, &mark, &interrupt);
+            if let Some(timeout) = timeout {
+                session.next(timeout).unwrap_err();
+            }
+            assert_eq!(session.state, state, "{script}");
+            drop(session);
+            std::fs::remove_file(&mark).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_session_that_answered_is_waited_for() {
+        let answered = Ok(Event::BatchesDone { id: 1 });
+        assert_eq!(SessionState::after(&answered), SessionState::Working);
+        // The user's Ctrl-C does not end the supervisor: it still undoes what it has begun.
+        assert_eq!(SessionState::after::<()>(&Err(HostError::Interrupted)), SessionState::Working);
+    }
+
+    #[test]
+    fn a_login_has_one_limit_for_all_its_lines_and_copies() {
+        let interrupt = Interrupt::listen().unwrap();
+        let catalog = Catalog { families: vec![], benchmarks: vec![], timers: vec![] };
+        let (path, catalog_hash) = ("oscost-worker".into(), String::new());
+        let program = WorkerBinary { path, catalog, catalog_hash };
+        let opened = |script: &str, timeout| {
+            let mut command = Command::new("sh");
+            let pipes = PipeSession::start(command.args(["-c", script]), &interrupt).unwrap();
+            let mut opening = Opening { host: "db1", key: "0a".to_owned(), pipes };
+            let error = opening.start_supervisor(b"x", &program, timeout).unwrap_err();
+            opening.pipes.terminate();
+            error.to_string()
+        };
+        // Each line comes within the limit, all of them do not.
+        let drips = "while :; do echo hello; sleep 0.1; done";
+        let error = opened(drips, Duration::from_millis(300));
+        assert!(error.contains("no reply within 300ms"), "{error}");
+        let copies = "while :; do echo oscost-0a copy Linux x; head -c 1 > /dev/null; done";
+        let error = opened(copies, Duration::from_secs(60));
+        assert!(error.contains("cannot be stored there"), "{error}");
     }
 
     #[test]

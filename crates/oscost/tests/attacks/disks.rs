@@ -49,6 +49,39 @@ const LINES: &[Line] = &[
         ..Line::DEFAULT
     },
     Line {
+        name: "a named pipe in place of the store",
+        script: r#"mkdir "$DATA/oscost"; mkfifo "$DATA/oscost/store.db"; exec "$0" "$@""#,
+        arguments: &["runs", "list"],
+        statuses: &[2],
+        stderr: &["store.db"],
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "a folder in place of the store",
+        script: r#"mkdir -p "$DATA/oscost/store.db"; exec "$0" "$@""#,
+        arguments: &["runs", "list"],
+        statuses: &[2],
+        stderr: &["store.db"],
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "a link to nothing in place of the store",
+        script: r#"mkdir "$DATA/oscost"; ln -s "$FILES/absent" "$DATA/oscost/store.db"
+            exec "$0" "$@""#,
+        arguments: &["run", "--seed", "1", "--at", "FAKE", "syscall/getppid"],
+        stderr: &["note: this run is not kept"],
+        check: |sandbox, _| assert!(!sandbox.file("absent").exists(), "the link was followed"),
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "a record of a terabyte",
+        script: r#"truncate -s 1T "$FILES/huge.json"; exec "$0" "$@""#,
+        arguments: &["runs", "import", "FILES/huge.json"],
+        statuses: &[2],
+        stderr: &["huge.json"],
+        ..Line::DEFAULT
+    },
+    Line {
         name: "no byte may be written",
         has_run: true,
         script: r#"ulimit -f 0; exec "$0" "$@""#,

@@ -1,4 +1,5 @@
-//! Limits of resources, and machines without /proc, /dev/null or a temporary folder.
+//! Limits of resources, signals that are ignored or blocked, namespaces, and machines without
+//! /proc, /dev/null, a home or a temporary folder.
 
 use crate::attack::{Attack, Effort, Outcome, make, withstood};
 use crate::common::{Ran, Sandbox, scenario_file};
@@ -129,6 +130,85 @@ const LINES: &[Line] = &[
         name: "no temporary folder",
         effort: Effort::Long,
         script: r#"export TMPDIR=/nonexistent; exec "$0" "$@""#,
+        arguments: MEASURE,
+        statuses: &[0, 3],
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "a temporary folder that cannot be written",
+        effort: Effort::Long,
+        script: r#"export TMPDIR=/proc; exec "$0" "$@""#,
+        arguments: MEASURE,
+        statuses: &[0, 3],
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "a home that is no folder",
+        script: r#"unset XDG_DATA_HOME; export HOME=/dev/null; exec "$0" "$@""#,
+        arguments: RUN,
+        stderr: &["note: this run is not kept"],
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "no locked memory: a measurement",
+        effort: Effort::Long,
+        script: r#"ulimit -l 0; exec "$0" "$@""#,
+        arguments: MEASURE,
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "every signal ignored at the start: the list",
+        script: r#"exec env --ignore-signal "$0" "$@""#,
+        arguments: &["list"],
+        check: |_, ran| assert!(!ran.stdout.is_empty()),
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "every signal ignored at the start: a measurement",
+        effort: Effort::Long,
+        script: r#"exec env --ignore-signal "$0" "$@""#,
+        arguments: MEASURE,
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "every signal ignored at the start: a treated command's status",
+        script: r#"exec env --ignore-signal "$0" "$@""#,
+        arguments: &["treat", "seccomp=allow", "--", "sh", "-c", "exit 7"],
+        statuses: &[7],
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "every signal blocked at the start: a run",
+        script: r#"exec env --block-signal "$0" "$@""#,
+        arguments: RUN,
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "every signal blocked at the start: a measurement",
+        effort: Effort::Long,
+        script: r#"exec env --block-signal "$0" "$@""#,
+        arguments: MEASURE,
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "a namespace of users without ids",
+        needs: Needs::Users,
+        script: r#"exec unshare --user "$0" "$@""#,
+        arguments: RUN,
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "root of a namespace of users",
+        needs: Needs::Users,
+        script: r#"exec unshare --user --map-root-user "$0" "$@""#,
+        arguments: RUN,
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "a namespace of processes with the /proc of another one: a measurement",
+        effort: Effort::Long,
+        needs: Needs::Processes,
+        script: r#"exec unshare --pid --fork "$0" "$@""#,
         arguments: MEASURE,
         statuses: &[0, 3],
         ..Line::DEFAULT

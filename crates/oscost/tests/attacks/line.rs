@@ -17,6 +17,10 @@ pub(crate) enum Needs {
     Mounts,
     /// File systems and a network of its own.
     Network,
+    /// A namespace of users.
+    Users,
+    /// A namespace of processes.
+    Processes,
 }
 
 impl Needs {
@@ -26,6 +30,8 @@ impl Needs {
             Needs::Nothing => return None,
             Needs::Mounts => &["--mount"],
             Needs::Network => &["--mount", "--net"],
+            Needs::Users => &["--user"],
+            Needs::Processes => &["--pid", "--fork"],
         };
         let tried = Command::new("unshare").args(options).arg("true").output();
         match tried {

@@ -1,4 +1,5 @@
-//! Ctrl-C on a fake target: results measured before it are stored and shown.
+//! Ctrl-C on a fake target, and a budget that is up: results measured before it are stored and
+//! shown.
 
 use crate::common::{Sandbox, row, rows};
 use crate::golden::golden;
@@ -62,4 +63,18 @@ fn a_run_interrupted_before_its_first_row_leaves_no_trace() {
     let sandbox = Sandbox::new();
     sandbox.fake("interrupted-at-once", &THREE).exits(130).no_data();
     assert_eq!(sandbox.oscost(&["runs", "list"]).exits(0).stdout, "no runs are kept\n");
+}
+
+#[test]
+fn a_budget_that_is_up_begins_no_row_however_many_are_asked_for() {
+    let sandbox = Sandbox::new();
+    // Over before the first pilot.
+    let arguments = ["*/*", "--budget", "1e-9", "--json", "-"];
+    let record = sandbox.fake("measured", &arguments).exits(3).json();
+    assert_eq!(record["complete"], false);
+    assert!(rows(&record).len() > 200, "{}", rows(&record).len());
+    for row in rows(&record) {
+        assert_eq!(row["repetitions"].as_array().map_or(0, Vec::len), 0, "{row}");
+        assert!(!row["reason"].as_str().unwrap_or_default().is_empty(), "{row}");
+    }
 }

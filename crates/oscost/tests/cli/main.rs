@@ -20,6 +20,7 @@ mod counting;
 mod crossings;
 mod curves;
 mod describe;
+mod exit_statuses;
 mod history;
 mod interrupts;
 mod kernels;

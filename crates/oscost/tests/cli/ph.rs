@@ -152,7 +152,7 @@ fn a_damaged_or_foreign_file_is_refused_with_a_reason_and_nothing_changes() {
     let file = sandbox.file("given");
     let refuse = |bytes: &[u8], words: &str| {
         fs::write(&file, bytes).unwrap();
-        let ran = sandbox.oscost(&["ph", "load", file.to_str().unwrap()]).exits(3).no_data();
+        let ran = sandbox.oscost(&["ph", "load", file.to_str().unwrap()]).exits(2).no_data();
         ran.stderr_contains("error: cannot load ").stderr_contains(words);
         assert_eq!(sandbox.oscost(&["ph", "save", "-"]).exits(0).stdout, before);
     };
@@ -172,7 +172,7 @@ fn a_damaged_or_foreign_file_is_refused_with_a_reason_and_nothing_changes() {
     refuse(b"", "line 1: the text ends here, and is incomplete");
     sandbox
         .oscost(&["ph", "load", "/no/such/file"])
-        .exits(3)
+        .exits(2)
         .no_data()
         .stderr_contains("No such file");
     // While a monitor has them, they are its own.

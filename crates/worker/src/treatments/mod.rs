@@ -6,7 +6,6 @@
 use oscost_model::treatment::AppliedTreatment;
 
 use crate::kernel::file::location;
-use crate::kernel::process::Termination;
 
 mod apply;
 mod cgroup;
@@ -45,15 +44,6 @@ impl Treatments<'_> {
     ) -> Result<TreatedProcess, Refusal> {
         monitors::start(self, prepare, body)
     }
-}
-
-/// Runs `body` in a process of its own under `treatments`, and waits until it has exited; with a
-/// monitor, until its descendants have exited, too. See [`Treatments::start`].
-pub fn run(
-    treatments: &Treatments<'_>,
-    body: &mut dyn FnMut(&MonitorPage) -> i32,
-) -> Result<Termination, Refusal> {
-    treatments.start(body)?.wait()
 }
 
 /// Applies treatments that need no monitor to the calling process, in their order. The process that

@@ -1,9 +1,17 @@
 use super::*;
-use crate::kernel::process::in_own_process;
+use crate::kernel::process::{Termination, in_own_process};
 use crate::kernel::syscall::getppid;
 
 fn under(applied: &[AppliedTreatment]) -> Treatments<'_> {
     Treatments { applied, cpu: None, arm: 0 }
+}
+
+/// Runs `body` in a process of its own under `treatments`, and waits until it has exited.
+fn run(
+    treatments: &Treatments<'_>,
+    body: &mut dyn FnMut(&MonitorPage) -> i32,
+) -> Result<Termination, Refusal> {
+    treatments.start(body)?.wait()
 }
 
 /// How often the monitors of a process under these treatments wake for 23 calls, as the exit status

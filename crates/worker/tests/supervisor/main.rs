@@ -28,6 +28,7 @@ mod program_turns;
 mod protocol;
 mod remote_peer;
 mod shutdown;
+mod strict_filters;
 mod subcommands;
 mod system_treatments;
 mod treated_worker;

@@ -47,6 +47,15 @@ pub(crate) fn at_call(number: u32, action: u32) -> [u64; 4] {
     ]
 }
 
+/// A filter that allows these calls and ends with `action` at every other.
+pub(crate) fn allow_only(numbers: &[u32], action: u32) -> AppliedTreatment {
+    let each = numbers.iter().flat_map(|&number| {
+        [instruction(IF_EQUAL, 0, 1, number), instruction(RETURN, 0, 0, ALLOW)]
+    });
+    let program = std::iter::once(instruction(LOAD, 0, 0, 0)).chain(each);
+    filter(&program.chain([instruction(RETURN, 0, 0, action)]).collect::<Vec<_>>())
+}
+
 pub(crate) const KILL: u32 = 0x8000_0000;
 pub(crate) const EPERM: u32 = 0x0005_0001;
 

@@ -65,9 +65,9 @@ fn a_filter_that_kills_fails_the_worker_and_one_that_forbids_skips_it() {
     let kills = treated(&session, GETPPID, &[at_getppid(KILL)]);
     session.measure(1, kills);
     let reason = failure_reason(session.event());
-    let killed =
-        "the worker was killed by SIGSYS under seccomp: a filter forbids a call that it makes";
-    assert!(reason.starts_with(killed) && reason.contains("type=1326"), "{reason}");
+    let killed = "the worker was killed by SIGSYS under seccomp while it tried its op: the filter \
+                  forbids `getppid`";
+    assert!(reason.starts_with(killed), "{reason}");
     let kills = arms(&session, GETPPID, &[&[], &[at_getppid(KILL)]]);
     session.measure(2, kills);
     match session.event() {

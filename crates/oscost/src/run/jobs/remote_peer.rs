@@ -10,7 +10,7 @@ use oscost_model::record::{Machine, RowOutcome};
 use oscost_model::worker::{RemoteEnd, Task, WorkerSpec};
 
 use super::job::{JobFailure, JobResult, SUPERVISOR_GRACE, job_failure};
-use crate::hosts::{HostError, Session};
+use crate::hosts::{HostError, Session, next_matching};
 
 /// The time limit of a server beyond that of its worker, which starts later.
 const SERVER_GRACE_MS: u64 = 15_000;
@@ -143,12 +143,7 @@ impl<'a> PeerServers<'a> {
 
     /// The next event of this job; late events of other jobs are dropped.
     fn next_event(&mut self, id: u64, patience: Duration) -> Result<Event, HostError> {
-        loop {
-            let event = self.session.next(patience)?;
-            if event.id() == Some(id) {
-                return Ok(event);
-            }
-        }
+        next_matching(self.session, patience, |event| (event.id() == Some(id)).then_some(event))
     }
 
     /// A failed session fails the rows that need it, not the run; an interrupt ends the run.

@@ -14,7 +14,7 @@ use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
 
 use super::job::{JobFailure, JobResult, SUPERVISOR_GRACE, job_failure};
 use super::remote_peer::PeerServers;
-use crate::hosts::{HostError, Session};
+use crate::hosts::{HostError, Session, next_matching};
 
 /// The result of a worker that has measured.
 pub(crate) struct Measurement {
@@ -147,16 +147,17 @@ impl<'a> Workers<'a> {
 
     /// The next event of job `id`. Late events of earlier jobs are dropped.
     pub(crate) fn next(&mut self, id: u64, patience: Duration) -> Result<Event, HostError> {
-        loop {
-            let event = self.session.next(patience)?;
+        let Self { session, attached, early_detachment, .. } = self;
+        next_matching(*session, patience, |event| {
             if event.id() == Some(id) {
-                return Ok(event);
+                return Some(event);
             }
-            if let Some(attached) = event.id().filter(|id| self.attached.contains(id)) {
-                self.attached.retain(|id| *id != attached);
-                self.early_detachment = Some(job_failure(event));
+            if let Some(detached) = event.id().filter(|id| attached.contains(id)) {
+                attached.retain(|id| *id != detached);
+                *early_detachment = Some(job_failure(event));
             }
-        }
+            None
+        })
     }
 
     /// Starts a worker, lets it time `groups` groups, and returns its last event.

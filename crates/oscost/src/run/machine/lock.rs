@@ -24,7 +24,7 @@ use oscost_model::machine_lock::{
 };
 use oscost_model::protocol::{Event, LOCK_NAME, Order};
 
-use crate::hosts::{HostError, Interrupt, Session};
+use crate::hosts::{HostError, Interrupt, Session, next_matching};
 
 /// The lock of the machine, held until this is dropped.
 #[derive(Debug)]
@@ -176,14 +176,12 @@ pub fn wait_for_claim(session: &mut dyn Session) -> Result<Claim, HostError> {
 }
 
 fn receive_claim(session: &mut dyn Session, patience: Duration) -> Result<Claim, HostError> {
-    loop {
-        match session.next(patience)? {
-            Event::Ready { id: LOCK_JOB_ID, .. } => return Ok(Claim::Acquired),
-            Event::Busy { id: LOCK_JOB_ID, holder } => return Ok(Claim::HeldByOther(holder)),
-            Event::Failed { id: LOCK_JOB_ID, reason, .. } => return Ok(Claim::Unavailable(reason)),
-            _ => {}
-        }
-    }
+    next_matching(session, patience, |event| match event {
+        Event::Ready { id: LOCK_JOB_ID, .. } => Some(Claim::Acquired),
+        Event::Busy { id: LOCK_JOB_ID, holder } => Some(Claim::HeldByOther(holder)),
+        Event::Failed { id: LOCK_JOB_ID, reason, .. } => Some(Claim::Unavailable(reason)),
+        _ => None,
+    })
 }
 
 #[cfg(test)]

@@ -24,7 +24,9 @@ pub fn missing(resource: RequiredResource) -> Option<String> {
         RequiredResource::Swap => no_swap(),
         RequiredResource::ScratchFile(mib) => no_scratch_file(mib),
         RequiredResource::ScratchOnDisk => scratch_without_disk(),
-        RequiredResource::SecondCpu => one_cpu(),
+        RequiredResource::SecondCpu => {
+            missing_second_cpu(&affinity::allowed_cpus(0).unwrap_or_default())
+        }
     }
 }
 
@@ -251,10 +253,9 @@ fn scratch_without_disk() -> Option<String> {
     })
 }
 
-fn one_cpu() -> Option<String> {
-    // A worker checks before it is pinned.
-    let cpus = affinity::allowed_cpus(0).map_or(1, |cpus| cpus.len());
-    (cpus < 2).then(|| {
+/// The same for a second CPU, of a process that was allowed these before it was pinned.
+pub fn missing_second_cpu(allowed: &[u32]) -> Option<String> {
+    (allowed.len() < 2).then(|| {
         "only one CPU is available, and two are needed: choose a machine, container or cpuset \
          with two"
             .to_owned()

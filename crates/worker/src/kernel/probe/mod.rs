@@ -1,8 +1,9 @@
 //! What observes or filters another process: ptrace, monitors, seccomp filters and their listeners,
-//! BPF programs, the audit system, counters of events.
+//! the calls that a filter forbids, BPF programs, the audit system, counters of events.
 
 pub mod audit;
 pub mod bpf;
+pub mod forbidden_call;
 pub mod monitor;
 pub mod perf;
 pub mod ptrace;

@@ -21,6 +21,23 @@ pub const TRACE_ALL: [u64; 1] = [RETURN | libc::SECCOMP_RET_TRACE as u64];
 /// A filter that notifies a listener of every call.
 pub const NOTIFY_ALL: [u64; 1] = [RETURN | libc::SECCOMP_RET_USER_NOTIF as u64];
 
+/// The same program with SIGSYS, which can be caught, in place of every end that kills; `None` if
+/// no end of it kills or raises that signal.
+pub fn with_signal_for_kill(program: &[u64]) -> Option<Vec<u64>> {
+    const RAISE: u64 = RETURN | libc::SECCOMP_RET_TRAP as u64;
+    const FATAL: [u32; 3] = [
+        libc::SECCOMP_RET_KILL_PROCESS,
+        libc::SECCOMP_RET_KILL_THREAD,
+        libc::SECCOMP_RET_TRAP,
+    ];
+    let is_fatal = |instruction: u64| {
+        let action = instruction as u32 & libc::SECCOMP_RET_ACTION_FULL;
+        instruction >> 48 == RETURN >> 48 && FATAL.contains(&action)
+    };
+    let changed = program.iter().map(|&one| if is_fatal(one) { RAISE } else { one });
+    program.iter().any(|&one| is_fatal(one)).then(|| changed.collect())
+}
+
 /// Whether this kernel supports filters.
 pub fn is_supported() -> bool {
     std::path::Path::new("/proc/sys/kernel/seccomp").exists()

@@ -5,7 +5,9 @@ use std::num::NonZero;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 
-use rustix::process::{self, Pid, PidfdFlags, Resource, Rlimit, Signal};
+use rustix::process::{
+    self, Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions,
+};
 
 use crate::kernel::Errno;
 
@@ -149,12 +151,23 @@ pub fn wait(target: WaitTarget, patient: bool) -> Result<Option<EndedChild>, Err
     }
 }
 
-/// The current children of the calling process, zombies included.
+/// The current children of the calling process, zombies included. In a namespace of processes whose
+/// /proc is that of another one (`unshare --pid`) they are unknown: its numbers stand for other
+/// processes here.
 pub fn children() -> Vec<u32> {
     let me = std::process::id();
-    std::fs::read_to_string(format!("/proc/{me}/task/{me}/children"))
-        .map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect())
-        .unwrap_or_default()
+    let list = std::fs::read_to_string(format!("/proc/{me}/task/{me}/children"));
+    let numbers = list.unwrap_or_default();
+    let numbers = numbers.split_whitespace().filter_map(|pid| pid.parse().ok());
+    numbers.filter(|&pid| is_child(pid)).collect()
+}
+
+/// Whether a process is a child of the calling one, running or a zombie.
+fn is_child(pid: u32) -> bool {
+    // Children of every kind, without waiting and without reaping.
+    let any = WaitIdOptions::from_bits_retain(libc::__WALL as u32);
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT | any;
+    other_process(pid).is_some_and(|pid| process::waitid(WaitId::Pid(pid), options).is_ok())
 }
 
 /// Sets an environment variable of this process and its descendants. The process must have one
@@ -246,4 +259,26 @@ pub fn libc_version() -> String {
 pub fn disable_core_files() {
     // Lowering a limit cannot fail.
     let _ = process::setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_children_are_children_also_when_they_have_ended() {
+        in_own_process(|| {
+            let child = fork(|| 0).unwrap();
+            // Not reaped: it stays one.
+            while std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap().contains(") R") {
+                std::thread::yield_now();
+            }
+            assert!(is_child(child));
+            assert_eq!(children(), [child]);
+            let others = [0, 1, std::process::id(), std::os::unix::process::parent_id()];
+            assert!(!others.into_iter().any(is_child));
+            wait(WaitTarget::Child(child), true).unwrap();
+            assert!(!is_child(child));
+        });
+    }
 }

@@ -6,7 +6,7 @@ use oscost_model::call_names::Arch;
 #[cfg(target_arch = "x86_64")]
 const NATIVE: Arch = Arch::X86_64;
 #[cfg(target_arch = "aarch64")]
-const OURS: Arch = Arch::Aarch64;
+const NATIVE: Arch = Arch::Aarch64;
 
 /// The kernel's name of a call; `syscall_N` for one newer than the table.
 pub fn name_of(number: u64) -> String {

@@ -6,6 +6,7 @@ use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{RemoteEnd, Subject, WorkerSpec};
 
 use super::needs;
+use super::stage::Stage;
 use crate::bench::{Context, OpError, Work};
 use crate::benchmarks;
 use crate::kernel::cpu::affinity;
@@ -15,16 +16,40 @@ use crate::kernel::time::vdso::ClockGettime;
 use crate::kernel::{Errno, PEER_TIMEOUT};
 use crate::supervisor::protocol::failure::failure;
 
-/// Pins the process and builds the work of an arm, slowed down if a live test asks for it.
-pub(super) fn timed_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> {
-    let work = build_work(id, spec, arm)?;
+/// Pins the calling process to the CPU of its worker, and returns the CPUs that it was allowed
+/// before, which are none if they are unknown; the error is the answer.
+///
+/// A process under treatments does so before they are applied: a filter may forbid these calls.
+pub(crate) fn pin_to_cpu(id: u64, spec: &WorkerSpec) -> Result<Vec<u32>, Event> {
+    let allowed = affinity::allowed_cpus(0).unwrap_or_default();
+    if let Some(cpu) = spec.cpu {
+        affinity::pin(cpu).map_err(|error| failure(id, format!("pin to CPU {cpu}: {error}")))?;
+    }
+    Ok(allowed)
+}
+
+/// Builds the work of an arm, slowed down if a live test asks for it. See [`build_work`].
+pub(super) fn timed_work(
+    id: u64,
+    spec: &WorkerSpec,
+    arm: u8,
+    allowed: Vec<u32>,
+) -> Result<Work, Event> {
+    let work = build_work(id, spec, arm, allowed)?;
     #[cfg(feature = "live")]
     let work = super::slowdown::apply_slowdown(work, spec, arm);
     Ok(work)
 }
 
-/// Pins the process and builds the work of its case for an arm; the error is the answer.
-pub(crate) fn build_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> {
+/// Builds the work of a case for an arm, in a process that [`pin_to_cpu`] has pinned, which was
+/// allowed these CPUs before; the error is the answer.
+pub(crate) fn build_work(
+    id: u64,
+    spec: &WorkerSpec,
+    arm: u8,
+    allowed: Vec<u32>,
+) -> Result<Work, Event> {
+    Stage::SetUp.begin();
     let Subject::Case(case) = &spec.subject else {
         return Err(failure(id, "a program has no ops to time"));
     };
@@ -37,17 +62,11 @@ pub(crate) fn build_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Ev
         .ok_or_else(|| failure(id, format!("`{case}` is not in this worker's catalog")))?;
     let remote_peer = spec.remote_end.as_ref();
     let definition = bench.definition();
-    if let Some(missing) =
-        needs::unmet_need(&definition, &case.point, remote_peer.is_some(), spec.clock.kind)
-    {
+    let (has_peer, clock) = (remote_peer.is_some(), spec.clock.kind);
+    if let Some(missing) = needs::unmet_need(&definition, &case.point, has_peer, clock, &allowed) {
         return Err(Event::Skipped { id, missing, arm: None });
     }
-    // Read before pinning: afterwards the process sees only its one CPU.
-    let context = context(spec, affinity::allowed_cpus(0).unwrap_or_default());
-    if let Some(cpu) = spec.cpu {
-        affinity::pin(cpu).map_err(|error| failure(id, format!("pin to CPU {cpu}: {error}")))?;
-    }
-    let mut work = bench.work(&case.point, context).map_err(|error| {
+    let mut work = bench.work(&case.point, context(spec, allowed)).map_err(|error| {
         let reason =
             format!("set up `{case}`: {error}{}", unreachable_peer_hint(remote_peer, error));
         if error == Errno::PEER_TIMED_OUT {
@@ -67,6 +86,7 @@ pub(crate) fn build_work(id: u64, spec: &WorkerSpec, arm: u8) -> Result<Work, Ev
     }
     // A call that a filter forbids often shows only at the first op. Other errors show again when
     // it is timed, with the number of the op.
+    Stage::FirstOp.begin();
     work.limit_op_count(1);
     let tried = work.prepare(1).and_then(|()| work.run(1, 1));
     work.limit_op_count(u64::MAX);

@@ -11,7 +11,8 @@ use oscost_model::counters::{CountedSet, CounterEvent, CounterRead, CountingPlan
 use oscost_model::protocol::{Event, Order};
 use oscost_model::worker::{Disturbance, WorkerSpec};
 
-use super::case_work::timed_work;
+use super::case_work::{pin_to_cpu, timed_work};
+use super::forbidden_call::describe_worker_end;
 use super::timing::{
     next_order, send_ready, system_counters, with_stack_offset, with_system_counters,
 };
@@ -29,7 +30,7 @@ use crate::kernel::process::Termination;
 use crate::supervisor::core_counters::open_on_cpu;
 use crate::supervisor::protocol::answer::Answer;
 use crate::supervisor::protocol::failure::{
-    describe_end, failure, no_instruction_counter, op_failure, refusal,
+    failure, no_instruction_counter, op_failure, refusal,
 };
 use crate::supervisor::protocol::wire::Wire;
 use crate::treatments::Treatments;
@@ -48,22 +49,24 @@ pub(super) fn count_events(
     let applied = spec.treatments_of(0);
     // A variable and a wrapper were applied when the program was started.
     if !spec.forked && applied.iter().all(|one| !one.supports_twins()) {
-        return run_session(id, spec, plan, OpenSets::open(spec, plan), wire).into();
+        let sets = OpenSets::open(spec, plan);
+        return run_session(id, spec, plan, sets, pin_to_cpu(id, spec), wire).into();
     }
     // Both closures run in the treated process, one after the other.
-    let sets = Cell::new(None);
+    let prepared = Cell::new(None);
     let started = Treatments { applied, cpu: spec.cpu, arm: 0 }.start_prepared(
-        &mut || sets.set(Some(OpenSets::open(spec, plan))),
+        &mut || prepared.set(Some((OpenSets::open(spec, plan), pin_to_cpu(id, spec)))),
         &mut |_| {
-            let Some(sets) = sets.take() else { return 1 };
-            let answer = run_session(id, spec, plan, sets, wire);
+            let Some((sets, pinned)) = prepared.take() else { return 1 };
+            let answer = run_session(id, spec, plan, sets, pinned, wire);
             i32::from(wire.send(&answer).is_err())
         },
     );
     match started.and_then(|process| process.wait()) {
         Ok(Termination::Exited(0)) => Answer::Sent,
         Ok(termination) => {
-            failure(id, format!("the worker {}", describe_end(termination, applied))).into()
+            let end = describe_worker_end(id, spec, 0, termination);
+            failure(id, format!("the worker {end}")).into()
         }
         Err(reason) => refusal(id, reason).into(),
     }
@@ -136,9 +139,10 @@ fn run_session(
     spec: &WorkerSpec,
     plan: &CountingPlan,
     sets: OpenSets,
+    pinned: Result<Vec<u32>, Event>,
     wire: &mut Wire,
 ) -> Event {
-    let mut work = match timed_work(id, spec, 0) {
+    let mut work = match pinned.and_then(|allowed| timed_work(id, spec, 0, allowed)) {
         Ok(work) => work,
         Err(answer) => return answer,
     };

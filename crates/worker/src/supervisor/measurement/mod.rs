@@ -4,13 +4,16 @@
 pub(super) mod calibrate;
 pub(super) mod case_work;
 mod counting;
+mod forbidden_call;
 pub(super) mod measure;
 mod needs;
 pub(super) mod privileges;
 pub(super) mod probe;
 pub(super) mod serve;
+mod session;
 #[cfg(feature = "live")]
 mod slowdown;
+mod stage;
 pub(super) mod system_activity;
 mod timing;
 mod twins;

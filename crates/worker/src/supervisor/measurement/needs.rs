@@ -17,12 +17,14 @@ pub(super) const NO_PASSING_TIME: &str =
     "the passage of time, which instruction counts do not include";
 
 /// The first need that is not met at `point`, as text. A remote peer has its own CPU; time passes
-/// for every clock except the instruction counter.
+/// for every clock except the instruction counter. Before it was pinned, the process was allowed the
+/// CPUs `allowed`.
 pub(super) fn unmet_need(
     definition: &Definition,
     point: &Point,
     has_remote_peer: bool,
     clock: ClockKind,
+    allowed: &[u32],
 ) -> Option<String> {
     let counts = clock == ClockKind::Instructions;
     definition
@@ -33,7 +35,7 @@ pub(super) fn unmet_need(
             !has_remote_peer || need.requirement != Requirement::Resource(Resource::SecondCpu)
         })
         .filter(|need| counts || need.requirement != Requirement::WallTime)
-        .find_map(|need| unmet_reason(&need.requirement))
+        .find_map(|need| unmet_reason(&need.requirement, allowed))
 }
 
 /// A note about the seccomp filter of this process; empty if there is none.
@@ -74,7 +76,7 @@ fn io_uring_refusal(error: Errno, switch: &str, filtered: &str) -> String {
     }
 }
 
-fn unmet_reason(requirement: &Requirement) -> Option<String> {
+fn unmet_reason(requirement: &Requirement, allowed: &[u32]) -> Option<String> {
     match requirement {
         Requirement::Readable(path) => {
             File::open(path).err().map(|error| format!("cannot open {path} for reading: {error}"))
@@ -88,6 +90,7 @@ fn unmet_reason(requirement: &Requirement) -> Option<String> {
         Requirement::Counter => counter::unusable_reason(),
         Requirement::IoUring => io_uring_unavailable(),
         Requirement::WallTime => Some(NO_PASSING_TIME.to_owned()),
+        Requirement::Resource(Resource::SecondCpu) => resources::missing_second_cpu(allowed),
         Requirement::Resource(what) => resources::missing(*what),
         Requirement::Capability(_) => None,
         Requirement::Undefined(reason) => Some(reason.clone()),

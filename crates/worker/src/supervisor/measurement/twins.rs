@@ -1,12 +1,15 @@
 //! Workers of several arms: fork twins, each of which applies its treatments and builds its own
 //! work.
 
+use std::cell::Cell;
+
 use oscost_model::clock::ClockKind;
 use oscost_model::protocol::{Event, Order};
 use oscost_model::seed::Seed;
 use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
 
-use super::case_work::timed_work;
+use super::case_work::{pin_to_cpu, timed_work};
+use super::forbidden_call::describe_worker_end;
 use super::timing::{
     check_group_limit, monitor_wakeups_per_op, next_order, sample_table, send_ready,
     system_counters, with_stack_offset, with_system_counters,
@@ -22,7 +25,7 @@ use crate::kernel::memory::shared_table::SharedTable;
 use crate::kernel::{Errno, process};
 use crate::supervisor::protocol::answer::Answer;
 use crate::supervisor::protocol::failure::{
-    describe_end, failure, no_instruction_counter, op_failure, refusal,
+    failure, no_instruction_counter, op_failure, refusal,
 };
 use crate::supervisor::protocol::wire::Wire;
 use crate::treatments::{MonitorPage, TreatedProcess, Treatments};
@@ -116,15 +119,23 @@ impl TwinWorker<'_> {
             .map_err(|error| failure(id, format!("open the pipes to an arm: {error}")))?;
         let mut tokens = Some(tokens);
         let applied = self.spec.treatments_of(arm);
-        let started = Treatments { applied, cpu: self.spec.cpu, arm }.start(&mut |page| {
-            location::set_arm(arm);
-            // Closes the inherited pipes, so that each arm has the same number of descriptors.
-            others.close_pipes();
-            let Some(mut tokens) = tokens.take() else { return 1 };
-            let Err(reason) = self.run_arm(arm, page, &mut tokens) else { return 0 };
-            let words = serde_json::to_vec(&with_arm(reason, arm)).unwrap_or_default();
-            i32::from(tokens.send_message(&words).is_err())
-        });
+        let spec = self.spec;
+        // Both closures run in the process of the arm, one after the other.
+        let pinned = Cell::new(None);
+        let started = Treatments { applied, cpu: spec.cpu, arm }.start_prepared(
+            &mut || pinned.set(Some(pin_to_cpu(id, spec))),
+            &mut |page| {
+                location::set_arm(arm);
+                // Closes the inherited pipes, so that each arm has the same number of descriptors.
+                others.close_pipes();
+                let (Some(mut tokens), Some(pinned)) = (tokens.take(), pinned.take()) else {
+                    return 1;
+                };
+                let Err(reason) = self.run_arm(arm, pinned, page, &mut tokens) else { return 0 };
+                let words = serde_json::to_vec(&with_arm(reason, arm)).unwrap_or_default();
+                i32::from(tokens.send_message(&words).is_err())
+            },
+        );
         let process = started.map_err(|reason| with_arm(refusal(id, reason), arm))?;
         let running = RunningArm { number: arm, process };
         drop(tokens);
@@ -145,7 +156,7 @@ impl TwinWorker<'_> {
         };
         let exited = running.iter_mut().find(|running| running.number == arm);
         let end = match exited.map(|arm| arm.process.reap()) {
-            Some(Ok(end)) => describe_end(end, self.spec.treatments_of(arm)),
+            Some(Ok(end)) => describe_worker_end(self.id, self.spec, arm, end),
             _ => "has disappeared".to_owned(),
         };
         with_arm(failure(self.id, format!("a twin exited: arm {arm} {end}")), arm).into()
@@ -155,10 +166,11 @@ impl TwinWorker<'_> {
     fn run_arm(
         &mut self,
         arm: u8,
+        pinned: Result<Vec<u32>, Event>,
         page: &MonitorPage,
         tokens: &mut TokenPipes,
     ) -> Result<(), Event> {
-        let mut work = timed_work(self.id, self.spec, arm)?;
+        let mut work = timed_work(self.id, self.spec, arm, pinned?)?;
         let (id, spec) = (self.id, self.spec);
         let mut process = ArmProcess { arm, page, tokens, work: &mut work, worker: self };
         with_stack_offset(spec, &mut || match spec.clock.kind {

@@ -16,7 +16,7 @@ use crate::kernel::cpu::affinity;
 use crate::kernel::file::location;
 use crate::kernel::probe::ptrace::{self, Stop, TaskStop};
 use crate::kernel::{Errno, process};
-use crate::supervisor::measurement::case_work::build_work;
+use crate::supervisor::measurement::case_work::{build_work, pin_to_cpu};
 use crate::supervisor::measurement::privileges::drop_privileges;
 use crate::supervisor::processes::command;
 use crate::supervisor::processes::external_program;
@@ -64,11 +64,13 @@ pub fn run_traced_job() -> Result<(), Errno> {
         return wire.send(&failure(id, format!("ptrace is refused: {error}")));
     }
     drop_privileges(&spec);
+    let is_case = matches!(spec.subject, Subject::Case(_));
+    let pinned = if is_case { pin_to_cpu(id, &spec) } else { Ok(Vec::new()) };
     if let Err(reason) = treatments::install(&arm_treatments(&spec)) {
         return wire.send(&refusal(id, reason));
     }
     let done = match &spec.subject {
-        Subject::Case(_) => run_counted_ops(id, &spec),
+        Subject::Case(_) => pinned.and_then(|allowed| run_counted_ops(id, &spec, allowed)),
         Subject::Program(program) => Err(exec_program(id, &spec, program)),
         Subject::Programs(_) => Err(failure(id, "the calls of one program are counted at a time")),
     };
@@ -76,11 +78,11 @@ pub fn run_traced_job() -> Result<(), Errno> {
 }
 
 /// Runs the ops of the counted copy of a case, between marks.
-fn run_counted_ops(id: u64, spec: &WorkerSpec) -> Result<(), Event> {
+fn run_counted_ops(id: u64, spec: &WorkerSpec, allowed: Vec<u32>) -> Result<(), Event> {
     let Task::Count { warm_ops, ops } = spec.task else {
         return Err(failure(id, "the task of the order is not to count"));
     };
-    let mut work = build_work(id, spec, 0)?;
+    let mut work = build_work(id, spec, 0, allowed)?;
     count::run_counted(&mut work, warm_ops, ops).map_err(|error| op_failure(id, error))
 }
 
