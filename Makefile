@@ -6,6 +6,8 @@ export OSCOST_WORKER := $(CURDIR)/target/release/oscost-worker
 # Evaluated when a recipe runs: scripts/install.sh may have installed clang by then.
 EBPF = $(shell scripts/features.sh)
 FEATURES = oscost/fault-injection,oscost-worker/fault-injection,$(EBPF)
+# Ends what hangs: a download, a build.
+BOUNDED = scripts/bounded.sh 1800
 
 .PHONY: run build worker check test lint unit golden test-live bench asm-check docs book picture studies fuzz attacks clean browser hosts ph readers vm
 
@@ -28,21 +30,21 @@ check:
 	scripts/check.sh
 
 test:
-	scripts/install.sh cc ph
+	$(BOUNDED) scripts/install.sh cc ph
 	scripts/prepare-beside.sh $(MAKE) lint
 	$(MAKE) unit
 
 # With the profile of the tests, so that dependencies are built once for both. The tool is also
 # checked, and documented, as it is built without a BPF compiler.
 lint:
-	scripts/install.sh cc ph
+	$(BOUNDED) scripts/install.sh cc ph
 	cargo fmt --all --check
-	cargo clippy --profile test --locked --workspace --all-targets --features "$(FEATURES),oscost/live,oscost-worker/live" -- -D warnings
-	cargo check --profile test --locked --workspace
-	RUSTDOCFLAGS="-D warnings" cargo doc --profile test --locked --workspace --no-deps --document-private-items
+	$(BOUNDED) cargo clippy --profile test --locked --workspace --all-targets --features "$(FEATURES),oscost/live,oscost-worker/live" -- -D warnings
+	$(BOUNDED) cargo check --profile test --locked --workspace
+	RUSTDOCFLAGS="-D warnings" $(BOUNDED) cargo doc --profile test --locked --workspace --no-deps --document-private-items
 
 unit:
-	scripts/install.sh browser cc hosts ph readers vm
+	$(BOUNDED) scripts/install.sh browser cc hosts ph readers vm
 	scripts/test.sh "$(FEATURES)"
 
 # What some tests need, and skip without.

@@ -16,6 +16,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PATH:/usr/sbin:/sbin"
+# No package asks a question that nobody answers.
+export DEBIAN_FRONTEND=noninteractive
 
 has() { command -v "$1" >/dev/null; }
 

@@ -10,8 +10,8 @@ set -u
 cd "$(dirname "$0")/.." || exit
 log=$(mktemp)
 (
-    scripts/install.sh browser hosts readers vm &
-    scripts/worker.sh
+    scripts/bounded.sh 900 scripts/install.sh browser hosts readers vm &
+    scripts/bounded.sh 1800 scripts/worker.sh
     wait
 ) >"$log" 2>&1 &
 "$@"

@@ -10,20 +10,43 @@
 # mostly wait, for each other's runs (one per machine), browsers and sleeping processes. The counts of the
 # supervisor's tests come last, when the first group has ended: a peer that answers late is asked
 # again, which is one more call.
+#
+# Nothing is waited for without limit: each build, each test program and each group ends within some
+# three times of what it takes on two CPUs, and the tests that did not end are named.
 set -eu
 cd "$(dirname "$0")/.."
 logs=target/test-logs
 features=$1
+host=$(rustc -vV | sed -n 's/^host: //p')
+build_seconds=1800
+program_seconds=900
+group_seconds=1800
 
 tests() {
     # Always the whole workspace: another selection of packages would have other features, and be
     # built anew.
-    cargo test --locked --workspace --no-fail-fast --features "$features" "$@"
+    set -- --locked --workspace --no-fail-fast --features "$features" "$@"
+    exec scripts/bounded.sh $group_seconds cargo test \
+        --config "target.$host.runner = ['$PWD/scripts/bounded.sh', '$program_seconds']" "$@"
+}
+
+# The tests of a log that had run for a minute and not ended when their program was ended.
+not_ended() {
+    awk '
+        function tell(name) {
+            for (name in slow) print "  " program ": " name
+            delete slow
+        }
+        $1 == "Running" { tell(); program = $0; sub(/^ *Running /, "", program) }
+        $1 == "test" && / has been running for over / { slow[$2] = 1 }
+        $1 == "test" && / \.\.\. / { delete slow[$2] }
+        END { tell() }
+    ' "$1"
 }
 
 # The options that select each group. `live` is for make test-live; `ph` needs a BPF compiler.
 computing="--lib"
-waiting=""
+waiting=
 for file in crates/*/tests/*.rs crates/*/tests/*/main.rs; do
     name=$(basename "${file%/main.rs}" .rs)
     case $name,$features in
@@ -38,17 +61,41 @@ for file in crates/*/tests/*.rs crates/*/tests/*/main.rs; do
 done
 
 mkdir -p $logs
-scripts/worker.sh >$logs/worker 2>&1 &
-tests --no-run
-wait $! || {
+running=
+# What runs in the background ignores Ctrl-C.
+trap 'kill $running; exit 130' INT TERM HUP
+scripts/bounded.sh $build_seconds scripts/worker.sh >$logs/worker 2>&1 &
+running=$!
+scripts/bounded.sh $build_seconds \
+    cargo test --locked --workspace --no-run --features "$features"
+wait "$running" || {
     cat $logs/worker
     exit 1
 }
+
+# Each writes to its log alone: a process that a test has left behind would hold what reads the output
+# of this script open.
 # shellcheck disable=SC2086
-(tests $computing && tests --doc) >$logs/computing 2>&1 &
+(tests $computing) >$logs/computing 2>&1 &
+running=$!
+: >$logs/waiting
+# shellcheck disable=SC2086
+(tests $waiting) >$logs/waiting 2>&1 &
+waiting=$!
+(tests --doc) >$logs/documentation 2>&1 &
+running="$running $waiting $!"
+tail -n +1 -f --pid=$waiting $logs/waiting &
+shown=$!
+
 failed=
-# shellcheck disable=SC2086
-tests $waiting || failed=yes
-wait $! || failed=yes
-cat $logs/computing
-[ -z "$failed" ]
+for group in $running; do
+    wait "$group" || failed=yes
+done
+wait $shown
+cat $logs/computing $logs/documentation
+[ -n "$failed" ] || exit 0
+for log in computing waiting; do
+    names=$(not_ended $logs/$log)
+    [ -z "$names" ] || printf 'These tests had not ended, see %s:\n%s\n' "$logs/$log" "$names"
+done
+exit 1

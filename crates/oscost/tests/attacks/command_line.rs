@@ -6,12 +6,13 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Command;
 use oscost_model::seed::Seed;
 
 use crate::attack::{Attack, Effort, Outcome, all_are_made, make, number};
+use crate::common::ended::Ended;
 use crate::common::{Ran, Sandbox, scenario_file};
 use crate::oracles::{fault, has_next_step};
 
@@ -213,38 +214,12 @@ impl Lines {
     }
 }
 
-/// Waits for the end of a line; `None` if it hangs.
-fn end(mut child: Child) -> Option<Ran> {
-    // Both pipes are read meanwhile: help and tables are longer than a pipe holds.
-    let begun = Instant::now();
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let stdout = std::thread::spawn(move || text(stdout));
-    let stderr = std::thread::spawn(move || text(stderr));
-    let status = loop {
-        match child.try_wait().unwrap() {
-            Some(status) => break status,
-            None if begun.elapsed() > LIMIT => {
-                child.kill().unwrap();
-                child.wait().unwrap();
-                return None;
-            }
-            None => std::thread::sleep(Duration::from_millis(1)),
-        }
-    };
-    Some(Ran {
-        code: status.code(),
-        stdout: stdout.join().unwrap(),
-        stderr: stderr.join().unwrap(),
-    })
-}
-
-/// All of a pipe; what is no UTF-8 in it shows as U+FFFD.
-fn text(pipe: Option<impl std::io::Read>) -> String {
-    let mut bytes = Vec::new();
-    if let Some(mut pipe) = pipe {
-        pipe.read_to_end(&mut bytes).unwrap();
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+/// Waits for the end of a line; `None` if it hangs. What is no UTF-8 in its output shows as U+FFFD.
+fn end(child: Child) -> Option<Ran> {
+    let ended = Ended::of(child, LIMIT).ok()?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (stdout, stderr) = (text(&ended.stdout), text(&ended.stderr));
+    Some(Ran { code: ended.status.code(), stdout, stderr })
 }
 
 /// What is wrong with the end of a line.

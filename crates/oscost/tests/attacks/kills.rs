@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -14,7 +14,7 @@ use oscost::store::Store;
 use oscost_model::seed::Seed;
 
 use crate::attack::{Attack, Effort, Outcome, make, number};
-use crate::common::{PATIENCE, Ran, Sandbox, scenario_file, until};
+use crate::common::{Ran, Sandbox, end_of, scenario_file, until};
 use crate::hosts::{Hosts, address};
 use crate::machines::{Kernel, in_own_namespaces};
 use crate::oracles::{check_database, store_of};
@@ -71,7 +71,7 @@ impl Victim<'_> {
         let stored = stored_workers(&self.store);
         let is_there = tool.try_wait().unwrap().is_none();
         let killed = is_there && victim > 1 && send_kill(victim);
-        wait(tool);
+        end_of(&mut tool);
         (self.wait_until_clean)();
         check_database(&self.store);
         let kept = stored_workers(&self.store);
@@ -92,19 +92,6 @@ impl Victim<'_> {
 
 fn send_kill(pid: u32) -> bool {
     kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL).is_ok()
-}
-
-/// Waits for the end of a tool.
-fn wait(mut tool: Child) {
-    let begun = Instant::now();
-    while tool.try_wait().unwrap().is_none() {
-        if begun.elapsed() > PATIENCE {
-            tool.kill().unwrap();
-            tool.wait().unwrap();
-            panic!("it hangs");
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
 }
 
 /// A target that measures nothing.

@@ -24,6 +24,9 @@ mod large_run;
 #[expect(dead_code, reason = "these tests use a part of the helpers")]
 mod machines;
 
+// For the hosts, whose other tests have no such helpers.
+use common::ended;
+
 mod attack;
 mod line;
 mod oracles;

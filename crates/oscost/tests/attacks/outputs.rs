@@ -103,10 +103,9 @@ fn a_closed_pipe_ends_as_by_its_signal_and_is_no_error(sandbox: &Sandbox) -> Out
         let mut command = sandbox.command(arguments);
         let child = command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
         drop(command); // It holds an end of the pipe as well.
-        let output = child.wait_with_output().unwrap();
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(141), "{arguments:?}: {stderr}");
-        assert!(!stderr.contains("error"), "{arguments:?}: {stderr}");
+        let ran = Ran::of_child(child);
+        assert_eq!(ran.code, Some(141), "{arguments:?}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("error"), "{arguments:?}: {}", ran.stderr);
     }
     // What was measured is kept first.
     assert!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout.contains("getppid"));
@@ -118,13 +117,14 @@ fn a_lost_standard_error_changes_no_status(sandbox: &Sandbox) -> Outcome {
     let run = ["run", "--at", &scenario];
     for (arguments, status) in [(&run[..], 0), (&["runs", "delete", "last"], 0), (&["oops"], 2)] {
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let ended = sandbox.command(arguments).stdout(Stdio::null()).stderr(full).status().unwrap();
-        assert_eq!(ended.code(), Some(status), "{arguments:?}");
+        let mut command = sandbox.command(arguments);
+        let child = command.stdout(Stdio::null()).stderr(full).spawn().unwrap();
+        assert_eq!(Ran::of_child(child).code, Some(status), "{arguments:?}");
     }
     let (reader, closed) = std::io::pipe().unwrap();
     drop(reader);
-    let ended = sandbox.command(&run).stdout(Stdio::null()).stderr(closed).status().unwrap();
-    assert_eq!(ended.code(), Some(0));
+    let child = sandbox.command(&run).stdout(Stdio::null()).stderr(closed).spawn().unwrap();
+    Ran::of_child(child).exits(0);
     withstood()
 }
 
@@ -140,14 +140,10 @@ fn a_full_disk_at_stdout_is_an_error(sandbox: &Sandbox) -> Outcome {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let mut command = sandbox.command(arguments);
         let child = command.stdout(full).stderr(Stdio::piped()).spawn().unwrap();
-        let output = child.wait_with_output().unwrap();
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(4), "{arguments:?}: {stderr}");
-        assert!(
-            stderr.contains("error: cannot write to standard output"),
-            "{arguments:?}: {stderr}"
-        );
-        assert!(stderr.contains("No space left on device"), "{arguments:?}: {stderr}");
+        let ran = Ran::of_child(child);
+        assert_eq!(ran.code, Some(4), "{arguments:?}: {}", ran.stderr);
+        ran.stderr_contains("error: cannot write to standard output")
+            .stderr_contains("No space left on device");
     }
     // What was measured is not lost with the table.
     assert!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout.contains("getppid"));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::attack::{Attack, Effort, Outcome, make, withstood};
 use crate::common::treated::{kill, sleeper};
-use crate::common::{Sandbox, until};
+use crate::common::{Sandbox, end_of, until};
 
 const INSTANCES: &str = "/sys/kernel/tracing/instances";
 
@@ -53,7 +53,7 @@ fn end(sandbox: &Sandbox, treatments: &str, signal: &str, status: Option<i32>) -
     kill(signal, pid);
     // Where nothing has to be undone the command is executed in place of the tool, and is ended by the
     // signal itself.
-    let code = child.wait().unwrap().code();
+    let code = end_of(&mut child).code();
     assert!(code == status || code.is_none(), "{treatments}, {signal}: {code:?}");
     until("what was done is undone", || leftovers(pid).is_empty());
     withstood()

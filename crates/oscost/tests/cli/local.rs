@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::common::{Ran, Sandbox, has_flag, row, rows};
+use crate::common::{Ran, Sandbox, has_flag, row, rows, until};
 use crate::survey::cells;
 
 /// A run on this machine in which every row was measured: repeated if the machine is too loaded to
@@ -89,15 +89,13 @@ fn five_benchmarks_are_measured_with_intervals_and_their_expected_calls() {
 
 /// What explains a case that was counted just now, on this machine.
 fn explained(sandbox: &Sandbox, case: &str) -> String {
-    loop {
+    let mut here = String::new();
+    until("no other test measures", || {
         let text = sandbox.oscost(&["explain", case]).exits(0).stdout;
-        let (_, here) = text.split_once("\nOn this machine\n").unwrap();
-        if !here.contains("is measuring on this machine") {
-            return here.to_owned();
-        }
-        // Another test measures.
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+        text.split_once("\nOn this machine\n").unwrap().1.clone_into(&mut here);
+        !here.contains("is measuring on this machine")
+    });
+    here
 }
 
 #[test]

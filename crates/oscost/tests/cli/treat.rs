@@ -10,7 +10,7 @@ use oscost::treatments::KINDS;
 use oscost_model::protocol::LOCK_NAME;
 
 use crate::common::treated::{kill, sleeper};
-use crate::common::{Ran, Sandbox, until};
+use crate::common::{Ran, Sandbox, end_of, until};
 
 const CLOCKS: &str = "/sys/devices/system/clocksource/clocksource0";
 
@@ -169,7 +169,7 @@ fn the_clock_source_is_restored_whichever_process_is_killed() {
         } else {
             kill("KILL", child.id());
         }
-        child.wait().unwrap();
+        end_of(&mut child);
         until("the clock source is what it was", || read("current_clocksource") == was);
         sandbox.nothing_is_left();
     }

@@ -1,17 +1,19 @@
 //! The tool under test: each test has its own directories, so that leftovers can be found.
 
 pub(crate) mod day_series;
+pub(crate) mod ended;
 pub(crate) mod treated;
 
 use std::fs;
-use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread::JoinHandle;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use ended::Ended;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -157,6 +159,17 @@ impl Sandbox {
     }
 }
 
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        // A run of a test that has failed would keep the machine from those of all others.
+        if std::thread::panicking() {
+            for pid in self.processes().into_iter().filter(|&pid| pid > 1) {
+                let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
+            }
+        }
+    }
+}
+
 /// The exit status and output of a command.
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -171,25 +184,12 @@ impl Ran {
         Self::of_child(child)
     }
 
-    /// Waits for the end of a command, and kills it if it takes too long. Both pipes are read
-    /// concurrently, since either may fill up; one that was taken is empty.
-    pub(crate) fn of_child(mut child: Child) -> Self {
-        let (stdout, stderr) = (reader(child.stdout.take()), reader(child.stderr.take()));
-        let begun = Instant::now();
-        let status = loop {
-            match child.try_wait().unwrap() {
-                Some(status) => break Some(status),
-                None if begun.elapsed() > PATIENCE => {
-                    child.kill().unwrap();
-                    child.wait().unwrap();
-                    break None;
-                }
-                None => std::thread::sleep(Duration::from_millis(2)),
-            }
-        };
-        let (stdout, stderr) = (stdout.join().unwrap(), stderr.join().unwrap());
-        let status = status.unwrap_or_else(|| panic!("it hangs:\n{stdout}\n{stderr}"));
-        Self { code: status.code(), stdout, stderr }
+    /// Waits for the end of a command, and kills it if it takes too long.
+    pub(crate) fn of_child(child: Child) -> Self {
+        let Ended { status, stdout, stderr } =
+            Ended::of(child, PATIENCE).unwrap_or_else(|hang| panic!("{hang}"));
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Self { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
     }
 
     /// Asserts its exit status.
@@ -219,15 +219,20 @@ impl Ran {
     }
 }
 
-/// Reads a pipe to its end in a thread.
-fn reader(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
-    std::thread::spawn(move || {
-        let mut text = String::new();
-        if let Some(mut pipe) = pipe {
-            pipe.read_to_string(&mut text).unwrap();
+/// Waits for the end of a command whose output is not wanted, and kills it if it takes too long.
+pub(crate) fn end_of(child: &mut Child) -> ExitStatus {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
         }
-        text
-    })
+        if begun.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("it hangs");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }
 
 /// The scenario file of a fake target.

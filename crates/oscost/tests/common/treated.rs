@@ -1,8 +1,12 @@
 //! A command under treatments that a test ends.
 
+use std::io::Read;
+use std::os::fd::AsFd;
 use std::process::{Child, Command, Stdio};
 
-use super::Sandbox;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::{PATIENCE, Sandbox, end_of};
 
 /// A sleeping process under treatments of the whole system and of its own; `None` if they cannot be
 /// applied.
@@ -18,11 +22,14 @@ pub(crate) fn sleeper(sandbox: &Sandbox, treatments: &str) -> Option<Child> {
     command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let command = command.stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::null()).spawn().unwrap();
-    let mut up = [0; 3];
-    let is_up = std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut up).is_ok();
+    let output = child.stdout.as_mut().unwrap();
+    let mut fds = [PollFd::new(output.as_fd(), PollFlags::POLLIN)];
+    let ready = poll(&mut fds, PollTimeout::try_from(PATIENCE).unwrap()).unwrap();
+    assert_eq!(ready, 1, "a command under {treatments} has neither begun nor failed");
+    let is_up = output.read_exact(&mut [0; 3]).is_ok();
     if !is_up {
         eprintln!("cannot run here: {treatments}");
-        child.wait().unwrap();
+        end_of(&mut child);
     }
     is_up.then_some(child)
 }

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::ended::Ended;
+
 /// A step that takes longer hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// The port on which the sshds listen.
@@ -47,13 +49,13 @@ impl Hosts {
 
     /// A machine of each kind.
     pub(crate) fn like(kinds: &[Kind]) -> Option<Hosts> {
-        if let Some(lacking) = lacking() {
-            eprintln!("cannot make hosts here: {lacking}");
-            return None;
-        }
         static MADE: AtomicU32 = AtomicU32::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("oscost{}n{number}", std::process::id());
+        if let Some(lacking) = lacking(&name) {
+            eprintln!("cannot make hosts here: {lacking}");
+            return None;
+        }
         let folder = TempDir::with_prefix("oscost-hosts-").unwrap();
         let mut hosts = Hosts { name, count: kinds.len(), sshds: Vec::new(), folder };
         hosts.join();
@@ -168,9 +170,10 @@ impl Hosts {
     }
 
     /// A command on a machine's network, with a folder of its own for the lock's file: these
-    /// machines are one, on which one run measures at a time.
+    /// machines are one, on which one run measures at a time. Where there is no such folder, the file
+    /// would be in /tmp, and they would wait for each other: it is made, and stays.
     pub(crate) fn at(&self, host: usize, program: &str) -> Command {
-        const SCRIPT: &str = "[ ! -d /run/lock ] || mount -t tmpfs -o mode=1777 none /run/lock; \
+        const SCRIPT: &str = "mkdir -p /run/lock; mount -t tmpfs -o mode=1777 none /run/lock; \
                               exec \"$0\" \"$@\"";
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.namespace(host), "sh", "-ec", SCRIPT, program]);
@@ -293,8 +296,8 @@ impl Drop for Hosts {
     }
 }
 
-/// What this machine lacks for making such hosts.
-fn lacking() -> Option<String> {
+/// What this machine lacks for making such hosts of this name.
+fn lacking(name: &str) -> Option<String> {
     if !nix::unistd::geteuid().is_root() {
         return Some("network namespaces with an sshd need root".to_owned());
     }
@@ -314,7 +317,7 @@ fn lacking() -> Option<String> {
         }
     }
     // A trial: a container may forbid namespaces.
-    let name = format!("oscost{}try", std::process::id());
+    let name = format!("{name}try");
     let made = Command::new("ip").args(["netns", "add", &name]).output().unwrap();
     let _ = Command::new("ip").args(["netns", "del", &name]).output();
     let why = String::from_utf8_lossy(&made.stderr).trim().to_owned();
@@ -367,15 +370,11 @@ impl Ran {
         Self::of_child(command.spawn().unwrap())
     }
 
-    /// Waits for a command to exit.
+    /// Waits for a command to exit, and kills it if it takes too long.
     pub(crate) fn of_child(child: Child) -> Self {
-        let output = child.wait_with_output().unwrap();
+        let ended = Ended::of(child, PATIENCE).unwrap_or_else(|hang| panic!("{hang}"));
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Self {
-            code: output.status.code(),
-            stdout: text(&output.stdout),
-            stderr: text(&output.stderr),
-        }
+        Self { code: ended.status.code(), stdout: text(&ended.stdout), stderr: text(&ended.stderr) }
     }
 
     /// Asserts the exit status; a failure shows the output.

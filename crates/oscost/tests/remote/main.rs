@@ -7,6 +7,8 @@
     reason = "a failed test shows its location; a skipped one prints why"
 )]
 
+#[path = "../common/ended.rs"]
+mod ended;
 mod hosts;
 
 mod cleanup;

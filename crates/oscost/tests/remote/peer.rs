@@ -41,6 +41,16 @@ fn is_between_machines(record: &Value) {
     assert_eq!(record["machines"][1]["clock"], Value::Null, "nothing is timed there");
 }
 
+/// Tells a thread that watches a run of the end of the run, also if the test has failed: a scope of
+/// threads waits for all of them.
+struct Watched<'a>(&'a AtomicBool);
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn with_a_remote_peer_only_the_data_socket_listens() {
     let Some(hosts) = Hosts::some(2) else { return };
@@ -58,8 +68,9 @@ fn with_a_remote_peer_only_the_data_socket_listens() {
             }
             most
         });
+        let watched = Watched(&over);
         let ran = Ran::of_child(tool);
-        over.store(true, Ordering::Relaxed);
+        drop(watched);
         (ran.exits(0).json(), watch.join().unwrap())
     });
     is_between_machines(&record);
@@ -112,8 +123,9 @@ fn unauthorised_connections_are_counted_and_closed_and_the_run_continues() {
             }
             knocked
         });
+        let watched = Watched(&over);
         let ran = Ran::of_child(tool);
-        over.store(true, Ordering::Relaxed);
+        drop(watched);
         (ran, intruder.join().unwrap())
     });
     let record = ran.exits(0).json();

@@ -59,6 +59,8 @@ fn answered(child: &mut Child, mut enough: impl FnMut(&mut Child, u32)) -> Optio
     let mut last = None;
     while let Some(line) = lines.next() {
         let Ok(row) = line.parse() else {
+            // It may store workers for ever.
+            let _ = child.kill();
             let rest: Vec<String> = lines.collect();
             panic!("the child printed: {line}\n{}", rest.join("\n"));
         };

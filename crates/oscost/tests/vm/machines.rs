@@ -71,8 +71,10 @@ impl Drop for Kernel {
     }
 }
 
-/// What a shell does in new namespaces: the lock's file is in a folder of its own.
-const TAKE_LOCK_FOLDER: &str = r#"mount -t tmpfs none /run/lock && exec "$@""#;
+/// What a shell does in new namespaces: the lock's file is in a folder of its own. Where there is no
+/// such folder, the file would be in /tmp: it is made, and stays.
+const TAKE_LOCK_FOLDER: &str =
+    r#"mkdir -p /run/lock && mount -t tmpfs none /run/lock && exec "$@""#;
 
 /// The tool in namespaces of its own. The lock of a run is a name in the network namespace and a
 /// file in /run/lock, so this run waits for no other one, and counts are not disturbed by others.

@@ -222,7 +222,9 @@ mod tests {
         let held = parts.acquire(OtherPrograms::Respect).unwrap_err();
         assert_eq!(held.holder.pid, std::process::id() as i32);
         let interrupt = Interrupt::listen().unwrap();
-        let waiting = std::thread::spawn(move || wait_for_release(&held, &interrupt, None));
+        // If the release is not seen, the test fails and does not hang.
+        let limit = Some(Duration::from_secs(60));
+        let waiting = std::thread::spawn(move || wait_for_release(&held, &interrupt, limit));
         drop(first);
         waiting.join().unwrap().unwrap();
         parts.acquire(OtherPrograms::Respect).unwrap();

@@ -210,6 +210,10 @@ pub fn pause_forever() -> ! {
 pub(crate) fn in_own_process(body: impl FnOnce()) {
     use std::io::Write;
     use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
+    use std::time::{Duration, Instant};
+    /// A child that takes longer hangs: it may wait for a lock that another thread of its parent's
+    /// held when it was forked.
+    const PATIENCE: Duration = Duration::from_secs(120);
     // The C library makes its allocator consistent after a fork, whatever other threads were doing.
     let child = fork(|| {
         // Captured test output would be lost with the child.
@@ -219,9 +223,20 @@ pub(crate) fn in_own_process(body: impl FnOnce()) {
         i32::from(catch_unwind(AssertUnwindSafe(body)).is_err())
     });
     let child = child.unwrap_or_else(|error| panic!("cannot fork: {error}"));
-    match wait(WaitTarget::Child(child), true) {
-        Ok(Some(EndedChild { termination: Termination::Exited(0), .. })) => {}
-        other => panic!("the child process ended with {other:?}"),
+    let begun = Instant::now();
+    loop {
+        match wait(WaitTarget::Child(child), false) {
+            Ok(Some(EndedChild { termination: Termination::Exited(0), .. })) => return,
+            Ok(None) if begun.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Ok(None) => {
+                kill(child);
+                let ended = wait(WaitTarget::Child(child), true);
+                panic!("the child process hangs, and was killed: {ended:?}");
+            }
+            other => panic!("the child process ended with {other:?}"),
+        }
     }
 }
 
