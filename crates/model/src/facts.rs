@@ -43,7 +43,7 @@ pub struct Facts {
     pub tracers: Vec<String>,
     /// Sources of `tracers` that could not be read here (`tracefs`, `/proc/self/status`).
     pub tracers_unread: Vec<String>,
-    /// Files that could not be read, with the reason: `needs root`, `is not there`.
+    /// Files that could not be read, with the reason: `needs root`, `does not exist`.
     #[serde(default)]
     pub unread: BTreeMap<String, String>,
 }

@@ -1,4 +1,5 @@
-//! Cost groups: exact one-dimensional k-means, with borderline members found by resampling.
+//! Cost groups: exact one-dimensional k-means. Resampling tells which groups would be found again, and
+//! which of their members are borderline.
 //!
 //! Costs are compared by ratio, so groups are formed on logarithms to base 10. A group means that
 //! its costs are close to each other and far from the others, not that they have a common cause
@@ -8,6 +9,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::interval::Interval;
+use super::order;
+use super::scaling::bootstrap_median;
 
 /// The maximum number of groups.
 const MAX_GROUPS: usize = 6;
@@ -16,42 +19,87 @@ const MAX_GROUPS: usize = 6;
 const MIN_SD_LOG10: f64 = 0.02;
 /// Neighbours closer than this ratio are in the same group.
 const MIN_GAP_RATIO: f64 = 1.5;
-/// How often the costs are resampled from their intervals ...
+/// How often the costs are resampled ...
 const MAX_RESAMPLES: u32 = 500;
-/// ... but of more than a thousand costs only as often as so many draws allow ...
-const MAX_DRAWS: usize = 500_000;
+/// ... but of many values only as often as so many draws allow ...
+const MAX_DRAWS: usize = 2_000_000;
 /// ... and at least so often: a cost is then borderline if it changes its group twice.
 const MIN_RESAMPLES: u32 = 20;
+/// Beside the draws of its repetitions, placing a cost in a group takes as long as so many.
+const DRAWS_OF_A_COST: usize = 4;
 /// A cost that is in another group in more than this share of the resamples is borderline.
 const BORDERLINE_SHARE: f64 = 0.05;
 
+/// The largest ratio of two costs of a group: a chain of costs without a gap has no boundary, and
+/// what lies at its ends is not close together.
+const MAX_SPAN_RATIO: f64 = 10.0;
+/// The mean Jaccard similarity with the resamples from which a group is stable: "highly stable" for
+/// Hennig (2007), who trusts none below 0.6.
+const MIN_SIMILARITY: f64 = 0.85;
+
 /// A cost and its interval, all above zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cost {
-    /// The estimate.
-    pub value: f64,
-    /// Its interval.
-    pub interval: Interval,
+struct Cost {
+    value: f64,
+    interval: Interval,
 }
 
-impl Cost {
-    /// `None` unless the interval is positive, finite and contains the value.
+/// A cost with what varies in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasuredCost {
+    cost: Cost,
+    /// The values that the cost is the median of; empty if they are not known.
+    repetitions: Vec<f64>,
+    /// Their median.
+    median: f64,
+    /// What varies besides the repetitions, as the standard deviation of the logarithm below and
+    /// above the cost.
+    log_deviations: [f64; 2],
+}
+
+impl MeasuredCost {
+    /// A cost that varies as its 95 % interval says. `None` unless the interval is positive, finite
+    /// and contains the value.
     pub fn new(value: f64, interval: Interval) -> Option<Self> {
+        const QUANTILE: f64 = 1.959_963_984_540_054;
         let fits = interval.lo > 0.0 && interval.contains(value) && interval.hi.is_finite();
-        fits.then_some(Self { value, interval })
+        let deviation = |end: f64| (end / value).ln().abs() / QUANTILE;
+        fits.then(|| Self {
+            cost: Cost { value, interval },
+            repetitions: Vec::new(),
+            median: value,
+            log_deviations: [deviation(interval.lo), deviation(interval.hi)],
+        })
     }
 
-    /// A random draw of the cost: log-normal on each side of the estimate, with the ends of the
-    /// interval as 2.5 % and 97.5 % quantiles.
-    fn resampled(&self, random: &mut Xoshiro256PlusPlus) -> Self {
-        const QUANTILE: f64 = 1.959_963_984_540_054;
+    /// The same cost as the median of repetitions, which are resampled. What its interval holds
+    /// beyond theirs, as the variation between runs, still varies beside them.
+    #[must_use]
+    pub fn with_repetitions(mut self, values: &[f64], interval: Interval) -> Self {
+        let Some(of_repetitions) = Self::new(self.cost.value, interval) else { return self };
+        let sorted = order::sorted(values);
+        let have_ratios = sorted.first().is_some_and(|&least| least > 0.0);
+        let Some(median) = order::median(&sorted).filter(|_| have_ratios) else { return self };
+        let both = self.log_deviations.iter_mut().zip(of_repetitions.log_deviations);
+        for (deviation, theirs) in both {
+            // An interval that is no wider than theirs holds nothing beyond it.
+            *deviation = (deviation.powi(2) - theirs.powi(2)).max(0.0).sqrt();
+        }
+        Self { repetitions: sorted, median, ..self }
+    }
+
+    /// A random draw of the cost: the median of resampled repetitions, and log-normal on each side
+    /// what varies besides.
+    fn resampled(&self, random: &mut Xoshiro256PlusPlus) -> Cost {
+        let drawn = bootstrap_median(&self.repetitions, random).unwrap_or(self.median);
         let deviate = standard_normal(random);
-        let end = if deviate < 0.0 { self.interval.lo } else { self.interval.hi };
-        let factor = (end / self.value).ln().abs() * deviate / QUANTILE;
-        let factor = factor.exp();
-        Self {
-            value: self.value * factor,
-            interval: Interval { lo: self.interval.lo * factor, hi: self.interval.hi * factor },
+        let [below, above] = self.log_deviations;
+        let besides = deviate * if deviate < 0.0 { below } else { above };
+        let factor = drawn / self.median * besides.exp();
+        let Cost { value, interval: Interval { lo, hi } } = self.cost;
+        Cost {
+            value: value * factor,
+            interval: Interval { lo: lo * factor, hi: hi * factor },
         }
     }
 }
@@ -63,8 +111,27 @@ pub struct Groups {
     pub assignments: Vec<usize>,
     /// The number of groups.
     pub count: usize,
+    /// Of each group, how similar the most similar one of a resample is, in the mean: the number of
+    /// costs that are in both over that of costs in either (Jaccard 1901).
+    pub similarities: Vec<f64>,
+    /// Of each group, its largest cost over its smallest.
+    pub span_ratios: Vec<f64>,
     /// The costs whose group is uncertain, in the order of the costs.
     pub borderline: Vec<Borderline>,
+}
+
+impl Groups {
+    /// Whether a group is found again when the costs are resampled.
+    pub fn is_stable(&self, group: usize) -> bool {
+        self.similarities.get(group).is_some_and(|&similarity| similarity >= MIN_SIMILARITY)
+    }
+
+    /// Whether the costs of a group are close together, and far from those of other groups in the
+    /// resamples too. All costs in one group are far from nothing.
+    pub fn is_distinct(&self, group: usize) -> bool {
+        let is_close = self.span_ratios.get(group).is_some_and(|&ratio| ratio <= MAX_SPAN_RATIO);
+        self.count > 1 && is_close && self.is_stable(group)
+    }
 }
 
 /// A cost whose group is uncertain.
@@ -79,19 +146,26 @@ pub struct Borderline {
     pub alternative: Option<usize>,
 }
 
-/// Groups costs by exact k-means with the number of groups chosen by BIC, and finds borderline
-/// costs by resampling all of them from their intervals. Deterministic for a `seed`.
-pub fn group_costs(costs: &[Cost], seed: u64) -> Groups {
-    let of = assign_groups(costs);
+/// Groups costs by exact k-means with the number of groups chosen by BIC, and finds by resampling all
+/// of them which groups are stable and which costs borderline. Deterministic for a `seed`.
+pub fn group_costs(measured: &[MeasuredCost], seed: u64) -> Groups {
+    let costs: Vec<Cost> = measured.iter().map(|it| it.cost).collect();
+    let of = assign_groups(&costs);
     let count = of.iter().max().map_or(0, |last| last + 1);
+    let mut similarities = vec![0.0; count];
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     // For each cost, how often it was in each other group; the last column counts new groups.
     let mut elsewhere = vec![vec![0u32; count + 1]; costs.len()];
-    let resamples = resamples(costs.len());
+    let draws: usize = measured.iter().map(|it| it.repetitions.len() + DRAWS_OF_A_COST).sum();
+    let resamples = resamples(draws);
     for _ in 0..resamples {
-        let redrawn: Vec<Cost> = costs.iter().map(|cost| cost.resampled(&mut random)).collect();
+        let redrawn: Vec<Cost> = measured.iter().map(|it| it.resampled(&mut random)).collect();
         let now = assign_groups(&redrawn);
-        let names = match_groups(&of, &now, count);
+        let shared = shared_costs(&of, &now, count);
+        for (mean, similarity) in similarities.iter_mut().zip(greatest_similarities(&shared)) {
+            *mean += similarity / f64::from(resamples);
+        }
+        let names = match_groups(&shared);
         for (item, &group) in now.iter().enumerate() {
             if names[group] != Some(of[item]) {
                 elsewhere[item][names[group].unwrap_or(count)] += 1;
@@ -107,12 +181,25 @@ pub fn group_costs(costs: &[Cost], seed: u64) -> Groups {
         let alternative = (alternative < count).then_some(alternative);
         often.then_some(Borderline { item, group: of[item], alternative })
     });
-    Groups { count, borderline: borderline.collect(), assignments: of }
+    let borderline = borderline.collect();
+    let span_ratios = span_ratios(&costs, &of, count);
+    Groups { count, borderline, assignments: of, similarities, span_ratios }
 }
 
-/// How often so many costs are resampled: their number must not decide how long that takes.
-fn resamples(costs: usize) -> u32 {
-    let affordable = u32::try_from(MAX_DRAWS / costs.max(1)).unwrap_or(MAX_RESAMPLES);
+/// The largest cost of each group over its smallest.
+fn span_ratios(costs: &[Cost], of: &[usize], count: usize) -> Vec<f64> {
+    let mut ends = vec![(f64::INFINITY, 0.0f64); count];
+    for (cost, &group) in costs.iter().zip(of) {
+        let (low, high) = ends[group];
+        ends[group] = (low.min(cost.value), high.max(cost.value));
+    }
+    ends.into_iter().map(|(low, high)| high / low).collect()
+}
+
+/// How often costs are resampled if that takes so many draws: their number must not decide how long
+/// all resamples take.
+fn resamples(draws: usize) -> u32 {
+    let affordable = u32::try_from(MAX_DRAWS / draws.max(1)).unwrap_or(MAX_RESAMPLES);
     affordable.clamp(MIN_RESAMPLES, MAX_RESAMPLES)
 }
 
@@ -248,22 +335,45 @@ impl Sums {
     }
 }
 
-/// Matches the groups of a resample with the original groups by the largest overlap, one to one;
-/// `None` for a group without a match.
-fn match_groups(of: &[usize], now: &[usize], count: usize) -> Vec<Option<usize>> {
+/// How many costs each of `count` groups shares with each group of a resample.
+fn shared_costs(of: &[usize], now: &[usize], count: usize) -> Vec<Vec<u32>> {
     let there = now.iter().max().map_or(0, |last| last + 1);
-    let mut shared = vec![(0u32, 0usize, 0usize); count * there];
-    for (at, slot) in shared.iter_mut().enumerate() {
-        (slot.1, slot.2) = (at / there, at % there);
-    }
+    let mut shared = vec![vec![0; there]; count];
     for (&then, &now) in of.iter().zip(now) {
-        shared[then * there + now].0 += 1;
+        shared[then][now] += 1;
     }
-    // The largest overlap first; ties go to the cheaper groups.
-    shared.sort_by_key(|&(times, then, now)| (std::cmp::Reverse(times), then, now));
+    shared
+}
+
+/// The Jaccard similarity of each group with the most similar group of a resample.
+fn greatest_similarities(shared: &[Vec<u32>]) -> Vec<f64> {
+    let there = shared.first().map_or(0, Vec::len);
+    let sizes: Vec<u32> =
+        (0..there).map(|now| shared.iter().map(|groups| groups[now]).sum()).collect();
+    let greatest = |groups: &Vec<u32>| {
+        let size: u32 = groups.iter().sum();
+        let similarity = |(&both, &other): (&u32, &u32)| {
+            // No group is empty.
+            f64::from(both) / f64::from(size + other - both)
+        };
+        groups.iter().zip(&sizes).map(similarity).fold(0.0, f64::max)
+    };
+    shared.iter().map(greatest).collect()
+}
+
+/// Matches the groups of a resample with the original groups by the most costs that they share, one
+/// to one; `None` for a group without a match.
+fn match_groups(shared: &[Vec<u32>]) -> Vec<Option<usize>> {
+    let there = shared.first().map_or(0, Vec::len);
+    let pairs = shared.iter().enumerate().flat_map(|(then, groups)| {
+        groups.iter().enumerate().map(move |(now, &costs)| (costs, then, now))
+    });
+    let mut pairs: Vec<(u32, usize, usize)> = pairs.filter(|&(costs, ..)| costs > 0).collect();
+    // The most costs first; ties go to the cheaper groups.
+    pairs.sort_by_key(|&(costs, then, now)| (std::cmp::Reverse(costs), then, now));
     let mut names = vec![None; there];
-    for (times, then, now) in shared {
-        if times > 0 && names[now].is_none() && !names.contains(&Some(then)) {
+    for (_, then, now) in pairs {
+        if names[now].is_none() && !names.contains(&Some(then)) {
             names[now] = Some(then);
         }
     }
@@ -284,13 +394,20 @@ mod tests {
 
     use super::*;
 
-    /// A cost that is known to 2 % on either side.
-    fn cost(value: f64) -> Cost {
-        Cost::new(value, Interval { lo: value / 1.02, hi: value * 1.02 }).unwrap()
+    /// A cost that is known to some per cent on either side.
+    fn known_to(pct: f64, value: f64) -> MeasuredCost {
+        let factor = 1.0 + pct / 100.0;
+        let interval = Interval { lo: value / factor, hi: value * factor };
+        MeasuredCost::new(value, interval).unwrap()
+    }
+
+    /// Costs that are known to 2 % on either side.
+    fn measured(values: &[f64]) -> Vec<MeasuredCost> {
+        values.iter().map(|&value| known_to(2.0, value)).collect()
     }
 
     fn costs(values: &[f64]) -> Vec<Cost> {
-        values.iter().copied().map(cost).collect()
+        measured(values).iter().map(|it| it.cost).collect()
     }
 
     /// The sum of squares of some values about their mean.
@@ -356,7 +473,9 @@ mod tests {
 
     #[test]
     fn twenty_costs_from_a_call_to_a_process_form_six_groups() {
-        let Groups { assignments: of, count, borderline } = group_costs(&costs(&TWENTY), 1);
+        let found = group_costs(&measured(&TWENTY), 1);
+        assert!((0..6).all(|group| found.is_stable(group)), "{:?}", found.similarities);
+        let Groups { assignments: of, count, borderline, .. } = found;
         assert_eq!((count, borderline), (6, vec![]));
         let expected = [0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 4, 5, 5, 5];
         assert_eq!(of, expected);
@@ -377,7 +496,7 @@ mod tests {
 
     #[test]
     fn costs_far_from_every_boundary_are_not_borderline() {
-        let found = group_costs(&costs(&[1.0, 1.1, 24.0, 25.0, 120.0, 130.0, 2_000.0]), 7);
+        let found = group_costs(&measured(&[1.0, 1.1, 24.0, 25.0, 120.0, 130.0, 2_000.0]), 7);
         assert_eq!(found.assignments, [0, 0, 1, 1, 2, 2, 3]);
         assert_eq!(found.borderline, []);
     }
@@ -385,51 +504,130 @@ mod tests {
     #[test]
     fn a_cost_near_a_boundary_is_borderline() {
         // The gap is 1.5 to a hundredth: in some redraws it holds, in others it does not.
-        let found = group_costs(&costs(&[100.0, 100.0, 100.0, 151.0]), 7);
+        let found = group_costs(&measured(&[100.0, 100.0, 100.0, 151.0]), 7);
         assert_eq!(found.assignments, [0, 0, 0, 1]);
         assert_eq!(found.borderline, [Borderline { item: 3, group: 1, alternative: Some(0) }]);
         // The same from the other side: no group yet, but often one of its own.
-        let found = group_costs(&costs(&[100.0, 100.0, 100.0, 149.0]), 7);
+        let found = group_costs(&measured(&[100.0, 100.0, 100.0, 149.0]), 7);
         assert_eq!(found.assignments, [0; 4]);
         assert_eq!(found.borderline, [Borderline { item: 3, group: 0, alternative: None }]);
     }
 
+    /// Costs that lie at equal ratios have groups by chance alone.
+    fn chain(pct: f64) -> Vec<MeasuredCost> {
+        (0..40).map(|at| known_to(pct, 100.0 * 1.7f64.powi(at))).collect()
+    }
+
     #[test]
-    fn many_costs_are_resampled_less_often() {
-        assert_eq!([0, 1, 100, 1_000].map(resamples), [500; 4]);
-        assert_eq!([2_000, 10_000, 50_000, 100_000].map(resamples), [250, 50, 20, 20]);
+    fn groups_of_a_chain_are_stable_only_without_uncertainty() {
+        let exact = group_costs(&chain(0.0), 7);
+        assert!(exact.count > 1, "{exact:?}");
+        assert!(exact.similarities.iter().all(|&it| (it - 1.0).abs() < 1e-9), "{exact:?}");
+        let uncertain = group_costs(&chain(25.0), 7);
+        assert!(uncertain.similarities.iter().all(|it| (0.0..1.0).contains(it)), "{uncertain:?}");
+        let stable = (0..uncertain.count).filter(|&group| uncertain.is_stable(group)).count();
+        assert!(stable < uncertain.count, "{uncertain:?}");
+    }
+
+    #[test]
+    fn a_group_apart_is_stable_beside_a_chain_that_is_not() {
+        let near = [1.0, 1.01, 1.02, 1.03, 1.04].map(|value| known_to(10.0, value));
+        let found = group_costs(&near.into_iter().chain(chain(25.0)).collect::<Vec<_>>(), 7);
+        assert_eq!(found.assignments[..6], [0, 0, 0, 0, 0, 1], "{found:?}");
+        assert!(found.is_stable(0), "{found:?}");
+        assert!(!(1..found.count).all(|group| found.is_stable(group)), "{found:?}");
+        assert!(!found.is_stable(found.count), "there is no such group");
+    }
+
+    #[test]
+    fn a_distinct_group_is_stable_within_a_decade_and_not_alone() {
+        // Costs of one group that span a decade and a tenth, or a decade less a tenth.
+        for (ratio, expected) in [(1.25, false), (1.20, true)] {
+            let near = (0..12).map(|at| 1_000.0 * f64::powi(ratio, at));
+            let far = [1.0, 1.0, 1.0, 1.0];
+            let all: Vec<f64> = far.into_iter().chain(near).collect();
+            let found = group_costs(&measured(&all), 7);
+            assert_eq!(found.count, 2, "{found:?}");
+            assert!(found.is_stable(1) && found.is_distinct(0), "{found:?}");
+            assert_eq!(found.is_distinct(1), expected, "{found:?}");
+        }
+        let alone = group_costs(&measured(&[5.0; 9]), 7);
+        assert!(alone.is_stable(0) && !alone.is_distinct(0), "{alone:?}");
+    }
+
+    #[test]
+    fn a_similarity_is_the_shared_part_of_both_groups() {
+        // The first group lost one cost and got another; of the second, each is elsewhere.
+        let shared = shared_costs(&[0, 0, 0, 1, 1], &[0, 0, 1, 0, 2], 2);
+        assert_eq!(shared, [[2, 1, 0], [1, 0, 1]]);
+        assert_eq!(greatest_similarities(&shared), [2.0 / 4.0, 1.0 / 2.0]);
+        assert_eq!(match_groups(&shared), [Some(0), None, Some(1)]);
+    }
+
+    #[test]
+    fn repetitions_are_resampled_and_what_varies_between_runs_is_drawn_beside_them() {
+        let own = Interval { lo: 9.0, hi: 11.0 };
+        let values: Vec<f64> = (0..15).map(|at| 9.3 + 0.1 * f64::from(at)).collect();
+        let one = |wide: Interval| {
+            MeasuredCost::new(10.0, wide).unwrap().with_repetitions(&values, own)
+        };
+        let deviation = |cost: &MeasuredCost| {
+            let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
+            let draws: Vec<f64> =
+                (0..4_000).map(|_| (cost.resampled(&mut random).value / 10.0).ln()).collect();
+            (draws.iter().map(|it| it * it).sum::<f64>() / draws.len() as f64).sqrt()
+        };
+        let of_run = one(own);
+        assert_eq!(of_run.log_deviations, [0.0; 2]);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
+        let is_value = |it: f64| values.iter().any(|value| (value - it).abs() < 1e-9);
+        assert!((0..100).all(|_| is_value(of_run.resampled(&mut random).value)));
+        let between = deviation(&one(Interval { lo: 5.0, hi: 20.0 }));
+        let all = 2f64.ln() / 1.96;
+        assert!((between / all - 1.0).abs() < 0.05, "{between}, not {all}");
+        assert!(deviation(&of_run) < 0.1 * between, "{}", deviation(&of_run));
+        // What cannot be resampled varies as its interval says.
+        let plain = MeasuredCost::new(10.0, own).unwrap();
+        for unusable in [&[][..], &[0.0, 10.0, 20.0], &[-1.0; 9]] {
+            assert_eq!(plain.clone().with_repetitions(unusable, own), plain);
+        }
+    }
+
+    #[test]
+    fn many_values_are_resampled_less_often() {
+        assert_eq!([0, 1, 100, 4_000].map(resamples), [500; 4]);
+        assert_eq!([8_000, 40_000, 100_000, 1_000_000].map(resamples), [250, 50, 20, 20]);
     }
 
     #[test]
     fn the_same_seed_gives_the_same_result() {
-        let costs = costs(&TWENTY);
+        let costs = measured(&TWENTY);
         assert_eq!(group_costs(&costs, 3), group_costs(&costs, 3));
     }
 
     #[test]
     fn few_costs_can_be_grouped() {
-        assert_eq!(
-            group_costs(&[], 1),
-            Groups { assignments: vec![], count: 0, borderline: vec![] }
-        );
-        assert_eq!(group_costs(&costs(&[5.0]), 1).assignments, [0]);
-        assert_eq!(group_costs(&costs(&[5.0, 500.0]), 1).assignments.len(), 2);
-        assert_eq!(group_costs(&costs(&[5.0; 9]), 1).count, 1);
+        let none = group_costs(&[], 1);
+        assert_eq!((none.count, none.assignments, none.borderline), (0, vec![], vec![]));
+        assert_eq!(group_costs(&measured(&[5.0]), 1).assignments, [0]);
+        assert_eq!(group_costs(&measured(&[5.0, 500.0]), 1).assignments.len(), 2);
+        assert_eq!(group_costs(&measured(&[5.0; 9]), 1).count, 1);
     }
 
     #[test]
     fn a_cost_whose_interval_includes_zero_is_rejected() {
-        assert_eq!(Cost::new(0.1, Interval { lo: -0.1, hi: 0.3 }), None);
-        assert_eq!(Cost::new(0.0, Interval { lo: 0.0, hi: 0.3 }), None);
-        assert!(Cost::new(0.2, Interval { lo: 0.1, hi: 0.3 }).is_some());
+        assert_eq!(MeasuredCost::new(0.1, Interval { lo: -0.1, hi: 0.3 }), None);
+        assert_eq!(MeasuredCost::new(0.0, Interval { lo: 0.0, hi: 0.3 }), None);
+        assert!(MeasuredCost::new(0.2, Interval { lo: 0.1, hi: 0.3 }).is_some());
     }
 
     #[test]
     fn ninety_five_percent_of_resamples_are_within_the_interval() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
-        let lopsided = Cost::new(10.0, Interval { lo: 9.9, hi: 14.0 }).unwrap();
+        let interval = Interval { lo: 9.9, hi: 14.0 };
+        let lopsided = MeasuredCost::new(10.0, interval).unwrap();
         let inside = (0..20_000)
-            .filter(|_| lopsided.interval.contains(lopsided.resampled(&mut random).value))
+            .filter(|_| interval.contains(lopsided.resampled(&mut random).value))
             .count();
         assert!((18_900..19_100).contains(&inside), "{inside}");
     }

@@ -316,11 +316,16 @@ impl ResampledCosts {
 
 /// The median of a bootstrap resample of the repetitions; the cost itself if there are none.
 pub(super) fn resample_median(size: &SizeCost, random: &mut Xoshiro256PlusPlus) -> f64 {
-    let count = size.repetitions.len() as u128;
-    let one = |_| size.repetitions[((u128::from(random.next_u64()) * count) >> 64) as usize];
-    let drawn: Vec<f64> = (0..size.repetitions.len()).map(one).collect();
-    let drawn = order::median(&order::sorted(&drawn)).filter(|&figure| figure > 0.0);
+    let drawn = bootstrap_median(&size.repetitions, random).filter(|&figure| figure > 0.0);
     drawn.unwrap_or(size.figure)
+}
+
+/// The median of as many values, each drawn from all of them; `None` without values.
+pub(super) fn bootstrap_median(values: &[f64], random: &mut Xoshiro256PlusPlus) -> Option<f64> {
+    let count = values.len() as u128;
+    let one = |_| values[((u128::from(random.next_u64()) * count) >> 64) as usize];
+    let drawn: Vec<f64> = (0..values.len()).map(one).collect();
+    order::median(&order::sorted(&drawn))
 }
 
 /// The central 95 % of resampled values.

@@ -281,10 +281,13 @@ fn counted_targets(targets: &Targets) -> Result<Option<Vec<CountedTarget>>, Usag
     }
     match (counted.first(), timed.first()) {
         (None, _) => Ok(None),
-        (Some(CountedTarget { target, .. }), Some(other)) => Err(UsageError(format!(
-            "cannot compare `{target}` with `{other}`: instructions are counted at the first, and \
-             time is measured at the second"
-        ))),
+        (Some(CountedTarget { target, .. }), Some(other)) => Err(UsageError::with_hint(
+            &format!(
+                "cannot compare `{target}` with `{other}`: instructions are counted at the first, \
+                 and time is measured at the second"
+            ),
+            "name two kernels (`vm:KERNEL`), or two targets on one machine whose time is measured",
+        )),
         (Some(_), None) => Ok(Some(counted)),
     }
 }

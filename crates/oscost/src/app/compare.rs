@@ -58,8 +58,8 @@ pub fn compare(request: &Request) -> anyhow::Result<Outcome> {
 fn records(reader: &mut RecordReader, names: &[String]) -> anyhow::Result<Vec<Record>> {
     if names.len() > MAX_RUNS {
         let count = names.len();
-        let text = format!("{count} runs on a side: at most {MAX_RUNS} are compared");
-        return Err(UsageError(text).into());
+        let what = format!("cannot compare {count} runs on a side: the maximum is {MAX_RUNS}");
+        return Err(UsageError::with_hint(&what, "name fewer, separated by commas").into());
     }
     names.iter().map(|name| Ok(reader.read(name.trim(), false)?.record)).collect()
 }
@@ -69,7 +69,8 @@ fn check_distinct<'a>(records: impl Iterator<Item = &'a Record>) -> Result<(), U
     let mut ids = BTreeSet::new();
     for record in records {
         if !ids.insert(&record.id) {
-            return Err(UsageError(format!("run {} is named twice", record.id)));
+            let what = format!("cannot compare run {} with itself: it is named twice", record.id);
+            return Err(UsageError::with_hint(&what, "name each run once"));
         }
     }
     Ok(())

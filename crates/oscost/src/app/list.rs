@@ -5,7 +5,7 @@ use oscost_model::definition::{Catalog, Definition, Extent};
 
 use super::error::UsageError;
 use super::selection::cases::all_definitions;
-use crate::plan::{self, nearest_names};
+use crate::plan::{self, nearest_hint, nearest_names};
 
 /// Which benchmarks are listed: those that all of these name.
 #[derive(Clone, Debug, Default)]
@@ -81,7 +81,7 @@ fn nothing_found(catalog: &Catalog, Request { keyword, call, .. }: &Request) -> 
     };
     match &near[..] {
         [] => UsageError::with_hint(&what, "`oscost list` lists all of them"),
-        near => UsageError::with_hint(&what, &format!("the nearest are `{}`", near.join("`, `"))),
+        near => UsageError::with_hint(&what, &nearest_hint(near)),
     }
 }
 

@@ -54,7 +54,8 @@ pub fn predict(request: &Request) -> anyhow::Result<i64> {
         return Err(UsageError::with_hint(what, hint).into());
     }
     if below.as_ref() == Some(&case) {
-        return Err(UsageError(format!("`{case}` cannot cost less than itself")).into());
+        let what = format!("cannot predict this: `{case}` cannot cost less than itself");
+        return Err(UsageError::with_hint(&what, "name another case after `--below`").into());
     }
     let text = |estimate: Option<Estimate>| estimate.map(|it| it.to_string());
     let prediction = Prediction {
@@ -109,10 +110,11 @@ fn predictable(catalog: &Catalog, name: &str) -> anyhow::Result<Case> {
         Some(Unit::NsPerOp | Unit::Seconds) => Ok(case),
         unit => {
             let unit = unit.map_or("nothing", Unit::text);
-            let text = format!(
+            let what = format!(
                 "cannot predict `{case}`: its unit is {unit}, and only times are predicted"
             );
-            Err(UsageError(text).into())
+            let hint = "`oscost list -v` names benchmarks and axes; most figures are times of an op";
+            Err(UsageError::with_hint(&what, hint).into())
         }
     }
 }

@@ -49,27 +49,29 @@ pub fn list() -> anyhow::Result<RunList> {
         summarised.into_iter().map(|run| (run.id, run.summary)).collect();
     let runs = store.list()?.into_iter().map(|listing| {
         let summary = summaries.remove(&listing.id);
-        listed(listing, summary.as_ref())
+        ListedRun::of(listing, summary.as_ref())
     });
     Ok(RunList { runs: runs.collect(), store_bytes: store.size_bytes()? })
 }
 
-fn listed(listing: Listing, summary: Option<&Summary>) -> ListedRun {
-    let machine = summary.and_then(|summary| summary.machine_states.first());
-    let trust = summary.and_then(|summary| {
-        trust(&Evidence {
-            classes: summary.machine_states.iter().filter_map(|it| it.class.as_deref()).collect(),
-            clock_drifted: summary.clock_drifted,
-            complete: listing.complete,
-            rows: summary.figures.iter().map(|figure| figure.flags.as_slice()).collect(),
-        })
-    });
-    ListedRun {
-        duration: duration(&listing),
-        processor: machine.and_then(|machine| processor(&machine.machine)),
-        class: machine.and_then(|machine| machine.class.clone()),
-        trust,
-        listing,
+impl ListedRun {
+    fn of(listing: Listing, summary: Option<&Summary>) -> Self {
+        let machine = summary.and_then(|summary| summary.machine_states.first());
+        let trust = summary.and_then(|summary| {
+            trust(&Evidence {
+                classes: summary.machine_states.iter().filter_map(|it| it.class.as_deref()).collect(),
+                clock_drifted: summary.clock_drifted,
+                complete: listing.complete,
+                rows: summary.figures.iter().map(|figure| figure.flags.as_slice()).collect(),
+            })
+        });
+        Self {
+            duration: duration(&listing),
+            processor: machine.and_then(|machine| processor(&machine.machine)),
+            class: machine.and_then(|machine| machine.class.clone()),
+            trust,
+            listing,
+        }
     }
 }
 

@@ -101,7 +101,7 @@ pub(super) struct Arguments {
     /// Do not keep the run.
     #[arg(long)]
     no_store: bool,
-    /// Show no progress, and not where the run is kept; notes and errors are shown.
+    /// Show notes and errors only: no progress, and not where the run is kept.
     #[arg(short, long)]
     quiet: bool,
     #[command(flatten)]

@@ -12,15 +12,17 @@ use crate::report;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 BASE and NEW are runs: an id, the beginning of one, `last`, `last~1` for the run
-before it, or `@LABEL` for the newest run with that label; or a record file, with
-a slash in its name or ending in .json; `-` is standard input. Several runs of a side are joined by commas.
+before it, or `@LABEL` for the newest run with that label; or a record file,
+with a slash in its name or ending in .json; `-` is standard input. Several runs
+of a side are joined by commas.
 
 Two runs that were measured one after the other also differ by what happened to
 the machine in between. Earlier runs of the same machine, kernel and worker in
 the store show how much that is; without any, it is that of similar ops on other
 machines. Only a difference beyond it is called slower or faster, and nothing is
-called equivalent. Several runs on each side, measured in alternation (base, new,
-new, base, ...), prove more: 6 pairs for one row, 12 for a hundred.
+called equivalent. Several runs on each side, measured in alternation (base,
+new, new, base, ...), are better evidence: 6 pairs for one row, 12 for a
+hundred.
 
 Examples:
   oscost compare last~1 last

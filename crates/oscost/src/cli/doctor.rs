@@ -22,9 +22,9 @@ Nothing is changed. Findings are not errors: the exit status is 0.
   limitation   something cannot be measured or observed
   note         worth knowing when figures are compared
 
-With --self it lists what limits oscost itself here: rows, treatments and
-proofs that are not there, and what to do. It measures nothing. The exit
-status is 3 if nothing can be measured here, otherwise 0.
+With --self it lists what limits oscost itself here: the rows, treatments and
+checks that are missing, and what to do. It measures nothing. The exit status
+is 3 if nothing can be measured here, otherwise 0.
 
 Examples:
   oscost doctor                                     before you trust a figure

@@ -11,7 +11,7 @@ use crate::app::explain::{
     CaseHere, Explanation, Here, Kind, LastFigure, Mechanism, Request, explain as find, last_run,
     observe, other_names,
 };
-use crate::app::{UsageError, nearest_names};
+use crate::app::{UsageError, nearest_hint, nearest_names};
 use crate::report;
 use crate::report::explain::{CaseDetails, PreviousFigure};
 use crate::report::treatments::TreatmentExplanation;
@@ -24,8 +24,8 @@ use crate::report::words::files::RecordWord;
 #[command(after_help = "\
 NAME is a benchmark, a case, a family, a treatment, a study, or any word that
 oscost prints: a column, class, flag, verdict, unit, metric, an axis or its
-value, a key of the record, an option. Of a word of rows the last run has an
-example. A word with several meanings is explained in all of them.
+value, a key of the record, an option. A word that describes rows is shown with
+rows of the last run. A word with several meanings is explained in all of them.
 
 Of a single benchmark, the system calls are also counted here and now, which
 takes a moment, and its last figure from this machine is shown.
@@ -135,14 +135,14 @@ impl WordSources {
 
 /// The error about a name that means nothing, with the nearest that do.
 fn unknown(name: &str, known: &[String]) -> UsageError {
-    let what = format!("`{name}` is not a benchmark, and no word that oscost prints");
+    let what = format!("`{name}` is neither a benchmark nor a word that oscost prints");
     match &nearest_names(name, known.iter().map(String::as_str))[..] {
         [] => UsageError::with_hint(
             &what,
             "`oscost list -k TEXT` searches benchmarks, `oscost treat list` lists treatments, \
              docs/reference/GLOSSARY.md words",
         ),
-        near => UsageError::with_hint(&what, &format!("the nearest are `{}`", near.join("`, `"))),
+        near => UsageError::with_hint(&what, &nearest_hint(near)),
     }
 }
 

@@ -121,7 +121,7 @@ impl Subject<'_> {
                 report::json::value(&report::export::hyperfine::results(run.record))?.into_bytes()
             }
             (Format::Hyperfine, Subject::Comparison(_)) => {
-                let text = "a comparison of runs is not in hyperfine's form: export each run";
+                let text = "hyperfine's format has no comparison of runs: export each run";
                 return Err(UsageError(text.to_owned()).into());
             }
         })

@@ -24,13 +24,13 @@ pub(super) struct Arguments {
     /// A family, a benchmark or a glob [default: all].
     #[arg(value_name = "SELECTOR")]
     selectors: Vec<String>,
-    /// Only benchmarks with this in their names, questions or system calls.
+    /// List benchmarks with this text in their names, questions or system calls.
     #[arg(short, long, value_name = "TEXT")]
     keyword: Option<String>,
-    /// Only benchmarks whose ops make this system call.
+    /// List benchmarks whose ops make this system call.
     #[arg(long, value_name = "CALL")]
     calls: Option<String>,
-    /// Name the axes of each, too.
+    /// List the axes of each benchmark, too.
     #[arg(short, long, conflicts_with = "json")]
     verbose: bool,
     /// Print the definitions as JSON.

@@ -152,7 +152,7 @@ pub fn main() -> ExitCode {
     wait_for_children();
     let arguments = match Arguments::try_parse_from(with_gate_values(std::env::args_os())) {
         Ok(arguments) => arguments,
-        Err(error) => return refuse(&refusals::amended(error, &command())),
+        Err(error) => return refuse(&refusals::amend(error, &command())),
     };
     let measures = arguments.verb.measures();
     let of_folders = if arguments.verb.uses_folders() { redirection_note() } else { None };

@@ -39,8 +39,8 @@ const OTHER_VERBS: &[(&str, &str)] = &[
 /// The most commands that are named.
 const MAX_NAMED: usize = 3;
 
-/// A refusal of clap's with other suggestions, by the whole command line.
-pub(super) fn amended(mut error: clap::Error, command: &Command) -> clap::Error {
+/// Replaces the suggestions of a refusal of clap's, by the whole command line.
+pub(super) fn amend(mut error: clap::Error, command: &Command) -> clap::Error {
     let suggestions = match error.kind() {
         ErrorKind::UnknownArgument => {
             drop_misleading(&mut error);
@@ -127,7 +127,7 @@ mod tests {
 
     fn refusal(line: &str) -> String {
         let words = line.split(' ').map(std::ffi::OsString::from);
-        amended(crate::cli::check(words).unwrap_err(), &crate::cli::command()).render().to_string()
+        amend(crate::cli::check(words).unwrap_err(), &crate::cli::command()).render().to_string()
     }
 
     #[test]

@@ -13,8 +13,8 @@ use crate::report::run::{CountedEvents, Plots};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 RUN is an id, the beginning of one, `last`, `last~1` for the run before it, or
-`@LABEL` for the newest run with that label; or a record file, with a slash in its name or ending in .json; `-` is standard
-input.
+`@LABEL` for the newest run with that label; or a record file, with a slash in
+its name or ending in .json; `-` is standard input.
 
 Each FILE is written whole or not at all; one of them may be `-`, which is
 standard output. docs/reference/EXPORTS.md documents every column.

@@ -37,7 +37,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// List the runs, newest first: when, how long, how far to trust it, label, machine, command.
+    /// List the runs, newest first: start, duration, trust, label, machine, command.
     List {
         /// Show each command whole, below its run.
         #[arg(short, long)]

@@ -20,7 +20,7 @@ Examples:
   oscost study show cse221-2014        its tables, conditions and claims
   oscost run --study cse221-2014       measure it again, on this machine
   sudo oscost ab --study ph-2000       the same of one that compares two targets
-  oscost study claims                  which still hold, by your last run of each
+  oscost study claims                  which still hold, by the last run of each
   oscost study across                  the same acts in all of them, and here
   oscost study book studies            pages of all, with pictures and lessons")]
 pub(super) struct Arguments {

@@ -16,8 +16,8 @@ use crate::report::treatments::{Here, Row};
 The command has your terminal, folder, environment and signals. Treatments are
 joined by `+` and applied in their order; after `cmd=` they apply to what the
 wrapper starts. A treatment of the whole system is detached when the command
-ends, however it ends. A filter (seccomp) keeps setuid programs
-from gaining rights: sudo does not work under it.
+ends, however it ends. Under a filter (seccomp) set-user-ID programs gain no
+privileges (no_new_privs): sudo does not work.
 
 Exit status: the command's own; 128 and the signal's number if it was killed;
 127 if it is not found, 126 if it cannot be run, 125 if this machine cannot

@@ -110,7 +110,7 @@ pub enum HostError {
         /// How to install it.
         hint: String,
     },
-    /// The supervisor has ended, or cannot be heard: how, as the end of a sentence.
+    /// The supervisor has ended, or its events cannot be read: how, as the end of a sentence.
     #[error(
         "the worker process {0}\n  hint: what was measured by then is not lost; run it again for \
          the rest"

@@ -192,7 +192,7 @@ impl<'a> PipeSession<'a> {
             }
             let written = match &mut self.input {
                 Some(input) => input.write_all(page),
-                None => return Err(HostError::SupervisorEnded("has no input any more".to_owned())),
+                None => return Err(HostError::SupervisorEnded("accepts no more orders".to_owned())),
             };
             if written.is_err() {
                 return Err(self.supervisor_ended());
@@ -362,7 +362,7 @@ pub(super) fn end_text(status: ExitStatus) -> String {
 }
 
 fn unreadable(error: &dyn std::fmt::Display) -> HostError {
-    HostError::SupervisorEnded(format!("cannot be heard: {error}"))
+    HostError::SupervisorEnded(format!("sent what cannot be read: {error}"))
 }
 
 /// Parses an event. If only its head is valid, the worker has failed and the session continues.

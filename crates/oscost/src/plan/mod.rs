@@ -15,7 +15,7 @@ pub use comparison::{
     ComparedTarget, ComparisonRows, ComparisonSet, comparison_rows, design, has_monitor,
     program_rows,
 };
-pub use near_names::nearest_names;
+pub use near_names::{nearest_hint, nearest_names};
 pub use refinement::refinement_rows;
 pub use remote_peer::{
     RemotePeerCases, local_only_reason, mark_remote_peer, remote_peer_rows, with_remote_peer,

@@ -5,17 +5,17 @@ const MAX_NAMES: usize = 256;
 
 /// A `{` without its `}`, a set in a set, or sets that stand for too many names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NotASet;
+pub(super) struct SetError;
 
 /// The names that the sets of a name stand for; of a name without a set, itself.
-pub(super) fn alternatives(name: &str) -> Result<Vec<String>, NotASet> {
+pub(super) fn alternatives(name: &str) -> Result<Vec<String>, SetError> {
     let (mut names, mut rest) = (vec![String::new()], name);
     while let Some((before, after)) = rest.split_once('{') {
-        let (set, after) = after.split_once('}').ok_or(NotASet)?;
+        let (set, after) = after.split_once('}').ok_or(SetError)?;
         let members: Vec<&str> = set.split(',').collect();
         let is_plain = !before.contains('}') && !set.contains('{') && !set.is_empty();
         if !is_plain || names.len() * members.len() > MAX_NAMES {
-            return Err(NotASet);
+            return Err(SetError);
         }
         let mut longer = Vec::with_capacity(names.len() * members.len());
         for name in &names {
@@ -24,24 +24,24 @@ pub(super) fn alternatives(name: &str) -> Result<Vec<String>, NotASet> {
         (names, rest) = (longer, after);
     }
     if rest.contains('}') {
-        return Err(NotASet);
+        return Err(SetError);
     }
     names.iter_mut().for_each(|name| name.push_str(rest));
     Ok(names)
 }
 
 /// The axes of a selector with `a|b` in place of each set: a comma outside of a set separates axes.
-pub(super) fn without_sets(axes: &str) -> Result<String, NotASet> {
+pub(super) fn without_sets(axes: &str) -> Result<String, SetError> {
     let (mut text, mut in_set) = (String::with_capacity(axes.len()), false);
     for letter in axes.chars() {
         match letter {
-            '{' | '}' if in_set == (letter == '{') => return Err(NotASet),
+            '{' | '}' if in_set == (letter == '{') => return Err(SetError),
             '{' | '}' => in_set = !in_set,
             ',' if in_set => text.push('|'),
             letter => text.push(letter),
         }
     }
-    if in_set { Err(NotASet) } else { Ok(text) }
+    if in_set { Err(SetError) } else { Ok(text) }
 }
 
 #[cfg(test)]

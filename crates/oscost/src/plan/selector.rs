@@ -7,8 +7,8 @@ use oscost_model::definition::{Axis, Catalog, Definition, Extent};
 use oscost_model::point::{Point, Value};
 use wildmatch::WildMatch;
 
-use super::name_sets::{NotASet, alternatives, without_sets};
-use super::near_names::nearest_names;
+use super::name_sets::{SetError, alternatives, without_sets};
+use super::near_names::{nearest_hint, nearest_names};
 
 /// Why a selector is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum SelectorError {
         ids: Vec<String>,
     },
     /// A `{` without its `}`, a set in a set, or sets that stand for too many names.
-    NotASet {
+    InvalidSet {
         /// The requested text.
         text: String,
     },
@@ -66,13 +66,13 @@ impl fmt::Display for SelectorError {
                 write!(out, "`{name}` is not a family, benchmark or case")?;
                 match &nearest[..] {
                     [] => write!(out, "\n  hint: `oscost list` lists all of them"),
-                    nearest => write!(out, "\n  hint: the nearest are {}", names(nearest)),
+                    nearest => write!(out, "\n  hint: {}", nearest_hint(nearest)),
                 }
             }
             Self::AmbiguousName { name, ids } => {
                 write!(out, "`{name}` names {} benchmarks\n  hint: {}", ids.len(), names(ids))
             }
-            Self::NotASet { text } => write!(
+            Self::InvalidSet { text } => write!(
                 out,
                 "`{text}` has a set that cannot be read\n  hint: `{{a,b}}` stands for two names, \
                  without blanks and without a set in it"
@@ -130,7 +130,7 @@ pub fn select(
 
 fn select_one(catalog: &Catalog, text: &str, extent: Extent) -> Result<Vec<Case>, SelectorError> {
     let (name, axes) = text.split_once(':').unwrap_or((text, ""));
-    let refusal = |NotASet| SelectorError::NotASet { text: text.to_owned() };
+    let refusal = |SetError| SelectorError::InvalidSet { text: text.to_owned() };
     let axes = without_sets(axes).map_err(refusal)?;
     let requested = assignments(&axes)?;
     let mut found = Vec::new();
@@ -416,7 +416,9 @@ mod tests {
     #[test]
     fn errors_suggest_the_nearest_names() {
         assert!(refusal("syscall/getpidd").contains("`syscall/getpid`"));
-        assert!(refusal("syscall/times").contains("the nearest are `timer/times`"));
+        assert!(refusal("syscall/times").contains("the nearest is `timer/times`"));
+        assert!(refusal("process/fork-exit-wait").contains("`process/fork-exit`"));
+        assert!(refusal("process/exit-fork").contains("`process/fork-exit`"));
         assert!(refusal("zzz").contains("oscost list"));
         assert!(refusal("syscall/getppid:via=magic").contains("`raw`, `libc`"));
         assert!(refusal("syscall/getppid:size=1").contains("it has `via`"));

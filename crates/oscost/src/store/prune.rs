@@ -68,13 +68,13 @@ impl Store {
 
     fn set_patience(&self, time: Duration) -> Result<(), StoreError> {
         let set = self.conn.busy_timeout(time).map_err(Cause::from);
-        set.map_err(|cause| self.error("set the patience of".to_owned(), cause))
+        set.map_err(|cause| self.error("set the lock timeout of".to_owned(), cause))
     }
 
     /// Returns the space of what was removed to the file system, as far as that is possible now.
     pub fn return_space(&mut self) -> Result<(), StoreError> {
         return_space(&self.conn)
-            .map_err(|cause| self.error("return the space of".to_owned(), cause))
+            .map_err(|cause| self.error("free the space of".to_owned(), cause))
     }
 }
 

@@ -272,7 +272,7 @@ fn commands_and_options_that_mean_nothing_together_are_refused() {
     let nine: Vec<String> = ('a'..='i').map(|name| format!("{name}=1..2")).collect();
     let nine: Vec<&str> = nine.iter().map(String::as_str).collect();
     sampled(&nine, &["a"], "9 parameters with random values: at most 8");
-    refused(&[&run[..], &["--stdin", "/dev/null"]].concat(), &["a"], "it is no file");
+    refused(&[&run[..], &["--stdin", "/dev/null"]].concat(), &["a"], "it is not a regular file");
     refused(&[&ab[..], &["getppid"]].concat(), &["a", "--", "b"], "leave out the selectors");
     refused(&[&ab[..], &["--param", "m=1"]].concat(), &["a", "--", "b"], "no command has");
     refused(&[&run[..], &["--prepare", "true"]].concat(), &[], "--prepare belongs to a command");

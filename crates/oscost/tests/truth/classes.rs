@@ -2,9 +2,11 @@
 //! costs, with noise of 2 % between processes, and the counts are synthetic; journal, estimates,
 //! intervals, classes and groups are the real ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oscost::estimate::Assembler;
+use oscost::report;
+use oscost::report::run::{CountedEvents, Plots};
 use oscost_model::calls::{CallCount, CallRule, CallTimes, Caller};
 use oscost_model::case::Case;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync};
@@ -16,7 +18,7 @@ use oscost_model::record::{Machine, Record, Row, Settings, TargetInfo, Tool, Wor
 use oscost_model::seed::Seed;
 use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
-use oscost_stats::groups::{Cost, Groups, group_costs};
+use oscost_stats::groups::{Groups, MeasuredCost, group_costs};
 use oscost_stats::interval::Interval;
 
 /// The number of synthetic runs.
@@ -302,28 +304,32 @@ fn s18_contradictions_are_flagged_in_all_runs() {
     }
 }
 
+/// The cost of a row, as reports take it.
+fn cost(row: &Row) -> MeasuredCost {
+    let estimate = row.estimate.as_ref().unwrap();
+    let interval = |[lo, hi]: [f64; 2]| Interval { lo, hi };
+    let values: Vec<f64> = row.repetitions.iter().filter_map(|it| it.value).collect();
+    let between_runs = interval(estimate.between_run_ci95.unwrap());
+    let cost = MeasuredCost::new(estimate.median, between_runs).unwrap();
+    cost.with_repetitions(&values, interval(estimate.ci95.unwrap()))
+}
+
 /// The cost groups of the rows of a run, including the null call.
 fn grouped(record: &Record) -> Groups {
-    let costs: Vec<Cost> = record
-        .results
-        .iter()
-        .map(|row| {
-            let estimate = row.estimate.as_ref().unwrap();
-            let [lo, hi] = estimate.ci95.unwrap();
-            Cost::new(estimate.median, Interval { lo, hi }).unwrap()
-        })
-        .collect();
+    let costs: Vec<MeasuredCost> = record.results.iter().map(cost).collect();
     group_costs(&costs, record.settings.seed)
 }
 
 #[test]
 fn s18_cost_groups_are_right_in_all_runs_away_from_boundaries() {
-    let ns = [1.1, 1.3, 23.0, 24.0, 130.0, 165.0, 1_000.0, 1_100.0, 2_050.0, 60_000.0];
+    let ns = [1.1, 1.3, 23.0, 24.0, 130.0, 165.0, 1_000.0, 1_100.0, 2_400.0, 60_000.0];
     let ops: Vec<Op> = ns.iter().map(|&ns| op(ns, 1)).collect();
     // The null call of 120 ns comes first.
     let expected = [2, 0, 0, 1, 1, 2, 2, 3, 3, 4, 5];
     for seed in 0..RUNS / 4 {
-        let Groups { assignments: of, borderline, .. } = grouped(&run(&ops, seed));
+        let found = grouped(&run(&ops, seed));
+        assert!((0..6).all(|group| found.is_distinct(group)), "seed {seed}: {found:?}");
+        let Groups { assignments: of, borderline, .. } = found;
         assert_eq!((of.as_slice(), borderline), (&expected[..], vec![]), "seed {seed}");
     }
 }
@@ -339,6 +345,60 @@ fn s18_a_cost_at_a_boundary_of_groups_is_borderline() {
     });
     let found = found.count() as u64;
     assert!(found >= RUNS / 4 * 90 / 100, "{found} of {}", RUNS / 4);
+}
+
+#[test]
+fn s18_groups_that_another_run_would_not_find_are_not_shown() {
+    // Five equal costs, and costs that lie at equal ratios: where these are cut is chance.
+    let apart = [1.1, 1.1, 1.1, 1.1, 1.1];
+    let chain = (0..24).map(|at| 100.0 * 1.5f64.powi(at));
+    let ops: Vec<Op> = apart.into_iter().chain(chain).map(|ns| op(ns, 1)).collect();
+    let records: Vec<Record> = (0..RUNS / 10).map(|seed| run(&ops, seed)).collect();
+    let screens: Vec<String> = records.iter().map(cost_groups).collect();
+    let groups: BTreeSet<Vec<usize>> =
+        records.iter().map(|record| grouped(record).assignments).collect();
+    assert!(groups.len() > 1, "runs of the same costs find different groups");
+    let first_lines: BTreeSet<&str> =
+        screens.iter().map(|text| text.lines().nth(1).unwrap_or_default()).collect();
+    assert!(
+        first_lines.iter().all(|line| line.starts_with("  1  1.") && line.contains(" 5 light")),
+        "{first_lines:?}"
+    );
+    for (record, screen) in records.iter().zip(&screens) {
+        let found = grouped(record);
+        let shown = (0..found.count).filter(|&group| found.is_distinct(group)).count();
+        let lines = screen.lines().skip(1).take_while(|line| !line.is_empty());
+        assert_eq!(lines.filter(|line| is_group(line)).count(), shown, "{screen}");
+        assert!(shown < found.count, "{found:?}");
+        assert!(screen.contains("rows are in no group"), "{screen}");
+    }
+}
+
+#[test]
+fn s18_no_table_of_groups_is_shown_without_a_stable_one() {
+    let chain: Vec<Op> = (0..30).map(|at| op(10.0 * 1.45f64.powi(at), 1)).collect();
+    let screens: Vec<String> =
+        (0..RUNS / 10).map(|seed| report_of(&run(&chain, seed))).collect();
+    let shown = screens.iter().filter(|screen| screen.contains("Cost groups")).count();
+    assert_eq!(shown, 0, "{}", screens[0]);
+}
+
+/// Whether a line of the table is a group, with its number, and not a note.
+fn is_group(line: &str) -> bool {
+    let number = line.trim_start().split_once("  ").map(|(number, _)| number.parse::<u32>());
+    number.is_some_and(|number| number.is_ok())
+}
+
+/// What a screen shows of a run.
+fn report_of(record: &Record) -> String {
+    report::terminal(&report::run::view(record, Plots::None, CountedEvents::default()))
+}
+
+/// The table of cost groups of a run, from its heading.
+fn cost_groups(record: &Record) -> String {
+    let screen = report_of(record);
+    let table = screen.split_once("Cost groups").map(|(_, table)| table.to_owned());
+    table.unwrap_or_default()
 }
 
 #[test]

@@ -40,7 +40,7 @@ const WRITTEN: Axis = Axis {
 const NOTHING_TO_WRITE: Need = Need::not_applicable("there is no memory to write again")
     .when(&[("touched_mib", "0"), ("written", "anew")]);
 
-/// What the C library does in the child before fork(3) returns there.
+/// What the C library does in the child before fork() returns there.
 const LIBC_CALLS: ExpectedCall = up_to("set_robust_list", 1);
 
 /// The calls of an op that takes its own time stamps, where the clock is a system call.
@@ -54,7 +54,7 @@ const BENCHES: &[Bench] = &[
              or in the child, which passes its reading through shared memory (`until=runs`; the \
              child runs on its parent's CPU, usually once the parent blocks, so this includes the \
              parent's return, its first faults, its entry into wait4 and a context switch). \
-             `via=libc` is fork(3), whose child runs libc's setup before it returns; `via=raw` is \
+             `via=libc` is libc's fork(), whose child runs its setup before it returns; `via=raw` is \
              clone(2) with no flag except SIGCHLD, whose child reads the clock before it writes a \
              byte. Not included: the child's exit and the parent's wait for it, after each op; \
              with `written=anew` the writing, before.",
@@ -64,7 +64,7 @@ const BENCHES: &[Bench] = &[
               was written, and write-protects it in both processes; and it copies a description of \
               each mapping. So its cost grows with the parent. The first write to such a page \
               afterwards is a fault in either process, including the current stack page; in the \
-              child of libc's fork(3) that happens before fork(3) returns, as do libc's own \
+              child of libc's fork() that happens before fork() returns, as do libc's own \
               fix-ups. What has not been written since the last fork is write-protected already: \
               with `written=anew` a plain C loop took 246 us for 8 MiB on a Zen 5 guest, and 178 \
               us without.",
@@ -102,7 +102,7 @@ const BENCHES: &[Bench] = &[
     Bench {
         id: "process/fork-exit",
         asks: "What does a process that does nothing cost, from fork to the parent's wait?",
-        op: "fork(3); _exit(2) at once in the child; waitpid(2) in the parent until the child is \
+        op: "libc's fork(); _exit(2) at once in the child; waitpid(2) in the parent until the child is \
              reaped. With `peer_cpu=other` the parent also moves the child to another CPU \
              (sched_setaffinity(2)), where it exits. Not included: nothing; with `written=anew` \
              the writing, before each op.",
@@ -148,7 +148,7 @@ const BENCHES: &[Bench] = &[
     Bench {
         id: "process/fork-exec",
         asks: "What does starting a program by fork and exec cost, until it is reaped?",
-        op: "fork(3); in the child execve(2) of a minimal program, which makes one call, \
+        op: "libc's fork(); in the child execve(2) of a minimal program, which makes one call, \
              exit_group(0); in the parent waitpid(2). The program gets no environment. \
              `link=static` is three instructions in an ELF file; `link=dynamic` the same \
              instructions in a file that names this system's loader, that of /bin/sh, and the C \
@@ -283,7 +283,7 @@ const BENCHES: &[Bench] = &[
         asks: "What does process exit cost?",
         op: "_exit(2), from a clock read by the child before it to one by the parent, which sleeps \
              in waitid(2) for the child without reaping it (WNOWAIT) and is woken. Not included: \
-             fork(3) before, and the child's wait until its parent has announced that it goes to \
+             fork() before, and the child's wait until its parent has announced that it goes to \
              sleep; wait4(2) after.",
         expected: "30 us, and 1 us per MiB whose page tables are freed",
         calls: &[

@@ -137,7 +137,7 @@ const BENCHES: &[Bench] = &[
         id: "switch/sigwaitinfo",
         asks: "What does a signal cost if it is received without a handler?",
         op: "a round trip like switch/signal, but the waiting end calls rt_sigtimedwait(2), the \
-             call behind sigwaitinfo(3), and takes the signal there. Two calls per end. With \
+             call behind sigwaitinfo(2), and takes the signal there. Two calls per end. With \
              peer_cpu=none one process makes all four. Not included: creating the peer, which \
              waits before each op.",
         expected: "the same as a pipe: the same calls and switches, and no handler",

@@ -126,7 +126,7 @@ const BENCHES: &[Bench] = &[
                    thread's first run",
         why: "Study cse221-2014 asks why a kernel thread was more expensive than a fork although \
               it does not cross the user-kernel boundary. The reason is that its creator does not \
-              create it wakes kthreadd and sleeps; kthreadd creates the thread and wakes it; \
+              create it, but wakes kthreadd and sleeps; kthreadd creates the thread and wakes it; \
               the thread runs, wakes the creator and sleeps; the creator wakes it once more. \
               Scheduler tracepoints counted on Linux 6.18: 4 wake-ups, and 3 switches if all run \
               on one CPU, 4 to 6 if kthreadd ran on another. fork(2) wakes one task and returns \

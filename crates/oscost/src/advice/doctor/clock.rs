@@ -129,7 +129,7 @@ fn steering(watch: &SystemActivity) -> Option<String> {
         ));
     }
     if let Some(left) = discipline.adjtime_us.filter(|&left| left != 0) {
-        parts.push(format!("{left} us of an adjtime(2) remain"));
+        parts.push(format!("{left} us of an adjtime(3) remain"));
     }
     Some(parts.join(", "))
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 pub enum State {
     /// Nothing can be measured.
     Blocks,
-    /// Rows, treatments or proofs are not there.
+    /// Rows, treatments or checks are missing.
     Limits,
     /// It cannot be examined.
     Unknown,
@@ -25,7 +25,7 @@ pub struct Judgement {
     pub state: State,
     /// What is so.
     pub found: String,
-    /// The rows, treatments or proofs that are not there; `null` for none.
+    /// The rows, treatments or checks that are missing; `null` for none.
     pub cost: Option<String>,
     /// What to do; `null` if there is nothing to do.
     pub remedy: Option<String>,

@@ -95,7 +95,7 @@ pub(super) fn file_size(conditions: &Conditions) -> Judgement {
     let below = Threshold {
         minimum: FILE_BYTES,
         text: bytes,
-        cost: "the store and outputs end there as on a full disk; cases with larger files are \
+        cost: "the store and output files cannot grow beyond it; cases with larger files are \
                skipped or fail",
         remedy: "`ulimit -f unlimited` in the shell that starts oscost",
     };

@@ -1,4 +1,4 @@
-//! Which of a machine's conditions limit oscost itself: its rows, its treatments and its proofs.
+//! Which of a machine's conditions limit oscost itself: its rows, its treatments and its checks.
 //!
 //! A rule is one function of the facts that were gathered; it says of one subject what is so, what
 //! that costs and what to do. Noise is not judged here (that is [`super::doctor`]).

@@ -14,7 +14,7 @@ pub(super) fn null_device(conditions: &Conditions) -> Judgement {
     match conditions.host.has_null_device {
         true => Judgement::fine("there"),
         false => Judgement::blocks(
-            "it is not there, or is not the null device",
+            "it does not exist, or is not the null device",
             "`mknod -m 666 /dev/null c 1 3` as root makes it",
         ),
     }
@@ -32,7 +32,7 @@ pub(super) fn shared_memory(conditions: &Conditions) -> Judgement {
             "`sudo chmod 1777 /dev/shm`, or mount it writable",
         ),
         FolderAccess::Missing | FolderAccess::Creatable => {
-            Judgement::limits("it is not there", cost, "`sudo mount -t tmpfs tmpfs /dev/shm`")
+            Judgement::limits("it does not exist", cost, "`sudo mount -t tmpfs tmpfs /dev/shm`")
         }
     }
 }
@@ -56,7 +56,7 @@ pub(super) fn temporary(conditions: &Conditions) -> Judgement {
         FolderAccess::Writable => Judgement::fine(format!("{path} is writable{}", space(folder))),
         FolderAccess::NotWritable | FolderAccess::Missing | FolderAccess::Creatable => {
             Judgement::limits(
-                format!("{path} is not there, or cannot be written"),
+                format!("{path} does not exist, or cannot be written"),
                 "there is no scratch directory: rows that start a program are skipped",
                 remedy,
             )
@@ -80,7 +80,7 @@ pub(super) fn store(conditions: &Conditions) -> Judgement {
         FolderAccess::Writable | FolderAccess::Creatable if is_short_of(folder, STORE_BYTES) => {
             Judgement::limits(format!("{path} is nearly full{}", space(folder)), cost, remedy)
         }
-        FolderAccess::Creatable => Judgement::fine(format!("{path} can be made{}", space(folder))),
+        FolderAccess::Creatable => Judgement::fine(format!("{path} can be created{}", space(folder))),
         FolderAccess::Writable => Judgement::fine(format!("{path} is writable{}", space(folder))),
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn bpf(conditions: &Conditions) -> Judgement {
         Some(None) => "; the kernel has no bpf(2)".to_owned(),
         Some(Some(level)) => format!("; unprivileged_bpf_disabled is {level}"),
     };
-    let cost = "treatments `ebpf=empty`, `ebpf=count` and `ph`, and `oscost ph` are not there";
+    let cost = "treatments `ebpf=empty`, `ebpf=count` and `ph`, and `oscost ph` are not available";
     match (process.capabilities, may) {
         (None, _) => Judgement::unknown("the capabilities of this process are unknown"),
         _ if sysctl == Some(None) => {
@@ -92,7 +92,7 @@ pub(super) fn capabilities(conditions: &Conditions) -> Judgement {
         return Judgement::limits(
             "an ordinary user",
             "treatments `ebpf`, `ph`, `ftrace`, `clocksource`, `nice` below 0 and `cgroup` (unless \
-             a group is delegated) are not there; memory modules, tracers and the audit system are \
+             a group is delegated) are not available; memory modules, tracers and the audit system are \
              not visible",
             remedy,
         );
@@ -111,19 +111,19 @@ pub(super) fn capabilities(conditions: &Conditions) -> Judgement {
 pub(super) fn user_namespaces(conditions: &Conditions) -> Judgement {
     let host = &conditions.host;
     let made = match host.max_user_namespaces {
-        None => "whether new ones can be made is unknown",
-        Some(0) => "none can be made here",
-        Some(_) => "new ones can be made",
+        None => "whether new ones can be created is unknown",
+        Some(0) => "none can be created here",
+        Some(_) => "new ones can be created",
     };
     match host.process.is_in_user_namespace {
         None => Judgement::unknown("/proc/self/uid_map cannot be read"),
         Some(false) => {
-            Judgement::fine(format!("that of the machine; {made}, and oscost makes none"))
+            Judgement::fine(format!("that of the machine; {made}, and oscost creates none"))
         }
         Some(true) => Judgement::limits(
-            format!("not that of the machine; {made}, and oscost makes none"),
+            format!("not that of the machine; {made}, and oscost creates none"),
             "capabilities do not extend to the kernel: treatments that need root, and limits \
-             beyond those of the namespace's owner, are not there",
+             beyond those of the namespace's owner, are not available",
             "run oscost outside the namespace",
         ),
     }

@@ -164,12 +164,12 @@ fn a_refused_ptrace_costs_the_proof_of_calls() {
     };
     limits("ptrace", refused(None), ["no Yama", "CALLS_UNCOUNTED", "allow ptrace(2)"]);
     limits("ptrace", refused(Some(2)), ["scope is 2", "`seccomp-trace`", "ptrace_scope=1"]);
-    limits("ptrace", refused(Some(3)), ["EPERM", "no proof", "reboot"]);
+    limits("ptrace", refused(Some(3)), ["EPERM", "is not checked", "reboot"]);
     let filtered = |conditions: &mut Conditions| {
         refused(None)(conditions);
         process(conditions).seccomp_mode = Some(2);
     };
-    limits("ptrace", filtered, ["EPERM", "no proof", "--cap-add SYS_PTRACE"]);
+    limits("ptrace", filtered, ["EPERM", "is not checked", "--cap-add SYS_PTRACE"]);
     fine("ptrace", |conditions| facts(conditions).security.yama_ptrace_scope = Some(1));
 }
 

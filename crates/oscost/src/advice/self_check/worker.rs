@@ -78,8 +78,9 @@ pub(super) fn ptrace(conditions: &Conditions) -> Judgement {
     };
     Judgement::limits(
         format!("calls cannot be counted: {why}; {yama}"),
-        "no proof that an op makes the calls that it claims (CALLS_UNCOUNTED), no calls of \
-         programs, no treatments `ptrace` and `seccomp-trace`",
+        "whether an op makes the calls that its definition names is not checked \
+         (CALLS_UNCOUNTED); calls of programs, and treatments `ptrace` and `seccomp-trace`, are \
+         not available",
         remedy,
     )
 }
@@ -124,13 +125,13 @@ pub(super) fn perf_events(conditions: &Conditions) -> Judgement {
         Some(why) => Judgement::limits(
             format!("{why} ({level})"),
             "no instructions, cycles and misses per op: `--on insn` and the decomposition of a \
-             changed time are not there",
+             changed time are not available",
             remedy,
         ),
         None if counters.events.is_empty() => Judgement::unknown(level),
         None if !counters.sees_kernel() => Judgement::limits(
             format!("the processor's counters open in user mode only ({level})"),
-            "the kernel's instructions per op are not there",
+            "the kernel's instructions per op are not available",
             remedy,
         ),
         None => Judgement::fine(format!("counters open in both modes; {level}")),

@@ -118,7 +118,7 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "flags",
-        means: "what a reader must know of the row, in words of capitals",
+        means: "what a reader must know of the row, in capitals",
         action: "`oscost explain FLAG`.",
         source: "docs/reference/RECORDS.md, flags",
         ..COLUMN
@@ -176,32 +176,38 @@ pub(super) const WORDS: &[Word] = &[
     Word { word: "branch misses", means: "mispredicted branches per op", range: "1/op", ..COLUMN },
     Word {
         word: "L1D misses",
-        means: "misses of the first data cache per op",
+        means: "loads that missed the first-level data cache, per op",
         range: "1/op",
         ..COLUMN
     },
     Word {
         word: "L1I misses",
-        means: "misses of the instruction cache per op",
+        means: "fetches that missed the first-level instruction cache, per op",
         range: "1/op",
         ..COLUMN
     },
-    Word { word: "LLC misses", means: "misses of the last cache per op", range: "1/op", ..COLUMN },
+    Word {
+        word: "LLC misses",
+        means: "cache misses per op (the kernel's `cache-misses`): of the last level, on AMD Zen of \
+                the second",
+        range: "1/op",
+        ..COLUMN
+    },
     Word {
         word: "dTLB misses",
-        means: "translations of data addresses that were not cached, per op",
+        means: "loads that missed the data TLB, per op",
         range: "1/op",
         ..COLUMN
     },
     Word {
         word: "iTLB misses",
-        means: "translations of code addresses that were not cached, per op",
+        means: "fetches that missed the instruction TLB, per op",
         range: "1/op",
         ..COLUMN
     },
     Word {
         word: "stalled",
-        means: "cycles in which the core finished no instruction, per op",
+        means: "cycles in which the front end of the core delivered nothing, per op",
         range: "cycle/op",
         ..COLUMN
     },
@@ -245,7 +251,8 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "Cost groups",
-        means: "the range of costs of a group: rows close together and far from the rest",
+        means: "the range of costs of a group: rows within a decade and far from the rest, which stay \
+                together if repetitions are resampled",
         ..COLUMN
     },
     Word { word: "rows", means: "the rows of a group of costs", ..COLUMN },

@@ -56,7 +56,7 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "cost group",
-        means: "costs of a run close together and far from the rest",
+        means: "costs of a run close together and far from the rest, also if repetitions are resampled",
         ..TERM
     },
     Word {

@@ -120,38 +120,39 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "stalled_cycles",
-        means: "cycles in which the core finished no instruction, per op",
+        means: "cycles in which the front end of the core delivered nothing, per op",
         range: "cycle/op",
         ..METRIC
     },
     Word { word: "branch_misses", means: "mispredicted branches per op", range: "1/op", ..METRIC },
     Word {
         word: "l1d_misses",
-        means: "misses of the first data cache per op",
+        means: "loads that missed the first-level data cache, per op",
         range: "1/op",
         ..METRIC
     },
     Word {
         word: "l1i_misses",
-        means: "misses of the instruction cache per op",
+        means: "fetches that missed the first-level instruction cache, per op",
         range: "1/op",
         ..METRIC
     },
     Word {
         word: "llc_misses",
-        means: "misses of the last cache per op: reads of memory",
+        means: "cache misses per op (the kernel's `cache-misses`): of the last level, on AMD Zen of \
+                the second",
         range: "1/op",
         ..METRIC
     },
     Word {
         word: "dtlb_misses",
-        means: "translations of data addresses that were not cached, per op",
+        means: "loads that missed the data TLB, per op",
         range: "1/op",
         ..METRIC
     },
     Word {
         word: "itlb_misses",
-        means: "translations of code addresses that were not cached, per op",
+        means: "fetches that missed the instruction TLB, per op",
         range: "1/op",
         ..METRIC
     },

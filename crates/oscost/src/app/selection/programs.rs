@@ -426,8 +426,8 @@ fn input_path(path: &str) -> anyhow::Result<String> {
     if !path.contains('{') {
         let facts = std::fs::metadata(path).map_err(|why| error(why.to_string()))?;
         if !facts.is_file() {
-            let why = "it is no file, and cannot be read again in each trial\n  hint: copy what it \
-                       gives to a file, and name that; a pipe is read by `--stdin - <PIPE`";
+            let why = "it is not a regular file, and cannot be read again in each trial\n  hint: \
+                       copy what it gives to a file, and name that; a pipe is read by `--stdin - <PIPE`";
             return Err(error(why.to_owned()).into());
         }
         input_file::open(Path::new(path)).map_err(|why| error(why.to_string()))?;

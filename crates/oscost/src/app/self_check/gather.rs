@@ -153,7 +153,7 @@ fn lock_file(root: &Path) -> LockFile {
         // A run makes it.
         Err(_) => LockFile::Usable(path),
         Ok(metadata) if !metadata.is_file() || metadata.nlink() > 1 => {
-            LockFile::Unusable(format!("{path} is no regular file with one name"))
+            LockFile::Unusable(format!("{path} is not a regular file with one link"))
         }
         Ok(_) => match File::open(&file) {
             Ok(_) => LockFile::Usable(path),
@@ -289,7 +289,7 @@ mod tests {
         set_mode("run/lock", 0o1777);
         assert_eq!(found(), LockFile::Usable("/run/lock/oscost.lock".into()));
         symlink("other", root.path().join("run/lock/oscost.lock")).unwrap();
-        assert!(matches!(found(), LockFile::Unusable(why) if why.contains("no regular file")));
+        assert!(matches!(found(), LockFile::Unusable(why) if why.contains("not a regular file")));
         assert!(!root.path().join("tmp/oscost.lock").exists(), "it must not be made");
     }
 }

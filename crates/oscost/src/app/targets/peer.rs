@@ -34,7 +34,7 @@ pub(crate) struct WorkerSide<'a> {
 
 /// The host of a peer for workers on `workers`.
 pub(crate) fn peer_host(text: &str, workers: &Host) -> anyhow::Result<Host> {
-    let host = host_alone(text, "nothing is done to a peer: it serves")?;
+    let host = host_alone(text, "a peer has no treatments: name a host alone")?;
     match (workers, &host) {
         (Host::Local | Host::Ssh(_), Host::Ssh(_)) | (Host::Ssh(_), Host::Local) => Ok(host),
         (Host::Local, Host::Local) => {

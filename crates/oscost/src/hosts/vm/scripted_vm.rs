@@ -110,8 +110,9 @@ impl<'a> ScriptedVm<'a> {
     fn read_events(&mut self) -> Result<bool, HostError> {
         let mut chunk = [0; 64 << 10];
         let read = self.files.events.read_at(&mut chunk, self.read);
-        let read =
-            read.map_err(|error| HostError::SupervisorEnded(format!("cannot be heard: {error}")))?;
+        let read = read.map_err(|error| {
+            HostError::SupervisorEnded(format!("has events that cannot be read: {error}"))
+        })?;
         self.read += read as u64;
         self.unread.extend_from_slice(&chunk[..read]);
         Ok(read > 0)

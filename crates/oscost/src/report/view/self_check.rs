@@ -35,11 +35,11 @@ fn answer(judgements: &[Judgement]) -> String {
         ([], []) => format!("Everything that oscost needs is here{unknown}."),
         ([], [one]) => format!(
             "Everything that oscost needs is here, but one condition limits what it can measure or \
-             prove: {one}{unknown}."
+             check: {one}{unknown}."
         ),
         ([], limits) => format!(
             "Everything that oscost needs is here, but {} conditions limit what it can measure or \
-             prove: {}{unknown}.",
+             check: {}{unknown}.",
             limits.len(),
             limits.join(", ")
         ),
@@ -110,7 +110,7 @@ mod tests {
         };
         assert_eq!(answer(&[&fine]), "Everything that oscost needs is here.");
         let one = answer(&[&limited, &fine, &unknown]);
-        assert!(one.ends_with("prove: ptrace; 1 condition cannot be examined."), "{one}");
+        assert!(one.ends_with("check: ptrace; 1 condition cannot be examined."), "{one}");
         let two = answer(&[&limited, &judged("clock", State::Limits)]);
         assert!(two.contains("2 conditions limit") && two.contains("ptrace, clock."), "{two}");
         assert_eq!(answer(&[&blocked, &limited]), "Nothing can be measured here: worker.");

@@ -310,7 +310,7 @@ pub(super) const NO_DSECND: &str = "dsecnd is not a system call: a function of a
                                     above as seconds in a double";
 /// Why BSD's clock is not measured.
 pub(super) const NO_FTIME: &str = "ftime no longer exists: POSIX removed it in 2008, glibc in \
-                                   2.31; it returned milliseconds, and clock_gettime of \
+                                   2.33; it returned milliseconds, and clock_gettime of \
                                    CLOCK_REALTIME_COARSE is cheaper and finer";
 
 /// A timer of study sunos-1999 that Linux does not have.

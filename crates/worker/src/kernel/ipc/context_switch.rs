@@ -194,7 +194,7 @@ pub fn sigsuspend(mask: u64) {
     }
 }
 
-/// sigwaitinfo(3), as the system call it makes: waits for the signal and takes it, without a
+/// sigwaitinfo(2), as the system call it makes: waits for the signal and takes it, without a
 /// handler.
 #[inline(always)]
 pub fn wait_for_signal() -> Result<(), Errno> {

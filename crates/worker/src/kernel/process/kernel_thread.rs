@@ -108,7 +108,7 @@ impl Namespace {
     }
 }
 
-/// An ifreq(7) that names the device.
+/// A struct ifreq (netdevice(7)) that names the device.
 fn interface_request() -> libc::ifreq {
     // SAFETY: all-zero bits are a valid request.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };

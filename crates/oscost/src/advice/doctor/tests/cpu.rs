@@ -175,7 +175,7 @@ fn a_pending_correction_counts_as_steering() {
     );
     assert!(with(|it| it.offset_ns = 7_000).passes("time-daemon"), "no loop works on it");
     let left = with(|it| it.adjtime_us = Some(-40));
-    assert!(left.found("time-daemon").condition.contains("-40 us of an adjtime(2) remain"));
+    assert!(left.found("time-daemon").condition.contains("-40 us of an adjtime(3) remain"));
     assert!(with(|it| it.adjtime_us = Some(0)).passes("time-daemon"));
     let unknown = World::quiet().but(|world| world.watch().discipline = None);
     assert!(unknown.is_unknown("time-daemon"));

@@ -122,8 +122,8 @@ impl CycleRows {
         (by_cycles + by_time > 0).then(|| {
             format!(
                 "{} row{s} the core's rate, by earlier runs and the workers of these: {by_cycles} \
-                 judged in cycles of the core, {by_time} in time, by which varies less between runs; \
-                 the other one stands beside (SECONDARY)",
+                 judged in cycles of the core, {by_time} in time, whichever varies less between \
+                 runs; the other one is shown as SECONDARY",
                 by_cycles + by_time,
             )
         })

@@ -289,8 +289,8 @@ fn added_in_cycles(record: &Record, it: &Comparison) -> Option<String> {
         |[low, high]: [f64; 2]| format!(" [{} .. {}]", added(low, *unit), added(high, *unit));
     let interval = ci95.map(ends);
     Some(format!(
-        "{} follows the core's rate, {:.2} cycles per ns here: {}{} are added at any rate, in as much \
-         time only at this one.",
+        "{} follows the core's rate, {:.2} cycles per ns here: {}{} are added at any rate, the time \
+         added is that of this rate.",
         plain(&it.case),
         rate.cycles_per_ns,
         added(*value, *unit),

@@ -297,8 +297,8 @@ fn unit_of_verdict(series: &Series) -> Option<String> {
     let (own, other) = (of(in_cycles), of(!in_cycles));
     match series.secondary {
         true => Some(format!(
-            "beside: the case follows the core's rate, and is judged in {other}, which varies less \
-             between runs than {own}"
+            "shown for comparison: the case follows the core's rate, and is judged in {other}, which \
+             varies less between runs than {own}"
         )),
         false => in_cycles.then(|| {
             format!(

@@ -55,7 +55,7 @@ pub fn table(lines: &[Line], whole_commands: bool) -> Table {
         let command = line.command.iter().skip(1).cloned().collect::<Vec<_>>().join(" ");
         let cut_short = if line.complete { "" } else { "(cut short) " };
         let label = plain(line.label.as_deref().unwrap_or_default());
-        let processor = line.processor.as_deref().map(|it| shortened(&plain(it), MAX_PROCESSOR));
+        let processor = line.processor.as_deref().map(|it| shorten(&plain(it), MAX_PROCESSOR));
         let command = format!("{cut_short}{}", plain_paragraph(&command));
         let (excerpt, notes) = match whole_commands {
             true => (String::new(), vec![command]),
@@ -66,7 +66,7 @@ pub fn table(lines: &[Line], whole_commands: bool) -> Table {
             Cell::text(minute(&line.started)),
             known(line.duration_s.map(duration)),
             known(line.trust.as_ref().map(|trust| trust.grade.text().to_owned())),
-            Cell::text(shortened(&label, MAX_LABEL)).or_short(shortened(&label, SHORT_LABEL)),
+            Cell::text(shorten(&label, MAX_LABEL)).or_short(shorten(&label, SHORT_LABEL)),
             known(processor),
             Cell::text(excerpt),
         ];
@@ -85,7 +85,7 @@ pub fn table(lines: &[Line], whole_commands: bool) -> Table {
 }
 
 /// A text of at most `width` characters.
-fn shortened(text: &str, width: usize) -> String {
+fn shorten(text: &str, width: usize) -> String {
     shorten(text, width).trim_end().to_owned()
 }
 

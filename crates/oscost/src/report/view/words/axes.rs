@@ -3,7 +3,7 @@
 use oscost_model::definition::{Axis, Catalog, Definition};
 use oscost_model::point::Value;
 
-use super::explained;
+use super::word_section;
 use crate::report::text::plain;
 use crate::report::view::document::Section;
 
@@ -28,13 +28,13 @@ pub fn sections(catalog: &Catalog, name: &str) -> Vec<Section> {
         _ => axis.points.contains(&Value::Word(name.to_owned())),
     };
     let values = uses(catalog, &is_value);
-    let axes = axes.iter().map(|it| explained(name, "axis of benchmarks", facts(it)));
+    let axes = axes.iter().map(|it| word_section(name, "axis of benchmarks", facts(it)));
     let values = values.iter().map(|it| {
         let text = match &value {
             Some(value) => value.to_string(),
             None => name.to_owned(),
         };
-        explained(&text, &format!("value of the axis `{}`", it.axis.name), facts(it))
+        word_section(&text, &format!("value of the axis `{}`", it.axis.name), facts(it))
     });
     axes.chain(values).collect()
 }

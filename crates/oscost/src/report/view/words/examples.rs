@@ -46,13 +46,13 @@ pub(super) fn of(word: &Word, record: &Record) -> Option<String> {
         Kind::Design => of_comparisons(&|it| it.design == name),
         Kind::RunFlag => {
             let flags = record.conditions.iter().flat_map(|it| &it.flags);
-            Some(whether(flags.into_iter().any(|flag| flag == name), record))
+            Some(hold_text(flags.into_iter().any(|flag| flag == name), record))
         }
         Kind::NoiseClass => {
             let mut classes = record.conditions.iter().filter_map(|it| it.class.as_deref());
-            Some(whether(classes.any(|class| class == name), record))
+            Some(hold_text(classes.any(|class| class == name), record))
         }
-        Kind::Profile => Some(whether(record.settings.profile == name, record)),
+        Kind::Profile => Some(hold_text(record.settings.profile == name, record)),
         Kind::Column => column(name, record),
         Kind::Trust
         | Kind::ClaimVerdict
@@ -70,7 +70,7 @@ fn run_text(record: &Record) -> String {
 }
 
 /// Whether something holds of the last run.
-fn whether(holds: bool, record: &Record) -> String {
+fn hold_text(holds: bool, record: &Record) -> String {
     format!("{}: {}", run_text(record), if holds { "yes" } else { "no" })
 }
 

@@ -1,6 +1,6 @@
 //! Columns of CSV and Parquet, and keys of the record, as words.
 
-use super::explained;
+use super::word_section;
 use crate::report::view::document::Section;
 use crate::report::view::export::{Column, columns};
 
@@ -37,7 +37,7 @@ pub fn column_sections(name: &str) -> Vec<Section> {
             ("empty", empty),
             ("more", "docs/reference/EXPORTS.md".to_owned()),
         ];
-        explained(column.name, "column of CSV and Parquet", facts)
+        word_section(column.name, "column of CSV and Parquet", facts)
     };
     found.into_iter().map(section).collect()
 }
@@ -71,7 +71,7 @@ pub fn record_sections(words: &[RecordWord], name: &str) -> Vec<Section> {
             ("more", "docs/reference/RECORDS.md, `oscost schema`".to_owned()),
         ];
         let kind = if word.is_value { "value in the record" } else { "key of the record" };
-        explained(name, kind, facts)
+        word_section(name, kind, facts)
     };
     groups.iter().map(section).collect()
 }

@@ -36,11 +36,11 @@ fn section(word: &Word, last: Option<&Record>) -> Section {
         ("here", example.unwrap_or_default()),
         ("more", word.page().to_owned()),
     ];
-    explained(word.word, word.kind.text(), facts)
+    word_section(word.word, word.kind.text(), facts)
 }
 
 /// A word, what kind of word it is, and what is known of it.
-fn explained<const N: usize>(word: &str, kind: &str, facts: [(&str, String); N]) -> Section {
+fn word_section<const N: usize>(word: &str, kind: &str, facts: [(&str, String); N]) -> Section {
     let known = facts.into_iter().filter(|(_, text)| !text.is_empty());
     let facts = known.map(|(name, text)| Fact::new(name, text)).collect();
     Section::of(plain(&format!("{word}: {kind}")), [Block::Facts(facts)])
@@ -78,7 +78,7 @@ pub fn command_section(word: &CommandWord) -> Section {
         ("more", more),
     ];
     let kind = if word.is_subcommand { "subcommand" } else { "option of the command line" };
-    explained(&word.syntax, kind, facts)
+    word_section(&word.syntax, kind, facts)
 }
 
 /// A study, explained.
@@ -91,7 +91,7 @@ pub fn study(study: &Study) -> Section {
         ("do", format!("`oscost {verb} --study {0}`, `oscost study show {0}`", study.id)),
         ("more", plain(&study.source)),
     ];
-    explained(&study.id, "published study", facts)
+    word_section(&study.id, "published study", facts)
 }
 
 #[cfg(test)]

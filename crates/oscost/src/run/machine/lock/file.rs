@@ -62,7 +62,7 @@ fn try_lock(path: &Path) -> io::Result<Attempt> {
         let opened = file.metadata()?;
         // Anyone can have put it there: a link to another file would be locked with it.
         if !opened.is_file() || opened.nlink() > 1 {
-            let why = "it is no regular file of one name: remove it";
+            let why = "it is not a regular file with one link: remove it";
             return Err(io::Error::new(ErrorKind::InvalidInput, why));
         }
         let number = FileNumber {
