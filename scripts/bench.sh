@@ -11,3 +11,4 @@ cargo bench --locked -p oscost --bench peers -- counters
 cargo bench --locked -p oscost --bench peers -- memory
 scripts/bench/hyperfine.py
 scripts/bench/commands.py
+scripts/bench/counters.py

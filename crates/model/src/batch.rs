@@ -5,6 +5,14 @@ use serde::{Deserialize, Serialize};
 use crate::channel::ChannelObservation;
 use crate::file::FileObservation;
 
+/// A timed worker runs its op for at least this time before its first batch, in nanoseconds: page and
+/// dentry caches and the branch predictor have settled by then. (The 20 ms of the frequency ramp are
+/// spent once per run, by the probe's spin.)
+pub const WARM_UP_NS: u64 = 3_000_000;
+/// The same of a worker that counts events: 10,000 calls of 100 ns. Instructions depend on no cache, and
+/// the batches in which the counters settle follow.
+pub const COUNTED_WARM_UP_NS: u64 = 1_000_000;
+
 /// How an op is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

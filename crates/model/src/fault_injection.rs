@@ -73,11 +73,18 @@ pub enum CounterFault {
     Untimed,
     /// They count, and the times for which they did move by a tick of 4 ms.
     CoarseClock,
+    /// They count, and each read adds another number of events.
+    UnevenReads,
+    /// After a while they are no longer scheduled: the CPU of their kind was unplugged, or another
+    /// user took them.
+    Stopped,
+    /// Now and then they begin at zero again: the guest was moved to another host.
+    Restarted,
 }
 
 impl CounterFault {
     /// All of them.
-    pub const ALL: [CounterFault; 10] = [
+    pub const ALL: [CounterFault; 13] = [
         CounterFault::Honest,
         CounterFault::Zero,
         CounterFault::Constant,
@@ -88,6 +95,9 @@ impl CounterFault {
         CounterFault::Unscheduled,
         CounterFault::Untimed,
         CounterFault::CoarseClock,
+        CounterFault::UnevenReads,
+        CounterFault::Stopped,
+        CounterFault::Restarted,
     ];
 
     /// Its name, the value of [`COUNTER_FAULT`].
@@ -103,6 +113,9 @@ impl CounterFault {
             CounterFault::Unscheduled => "unscheduled",
             CounterFault::Untimed => "untimed",
             CounterFault::CoarseClock => "coarse-clock",
+            CounterFault::UnevenReads => "uneven-reads",
+            CounterFault::Stopped => "stopped",
+            CounterFault::Restarted => "restarted",
         }
     }
 }

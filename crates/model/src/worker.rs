@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::batch::{BatchPlan, Disturbance, Mode, Sample, Usage, Windows};
+pub use crate::batch::{
+    BatchPlan, COUNTED_WARM_UP_NS, Disturbance, Mode, Sample, Usage, WARM_UP_NS, Windows,
+};
 use crate::case::Case;
 use crate::clock::Calibration;
 use crate::counters::{CounterEvent, CountingPlan};

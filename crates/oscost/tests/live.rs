@@ -12,7 +12,7 @@ use std::time::Duration;
 use oscost::estimate::Assembler;
 use oscost::hosts::{Interrupt, LocalSession, Session, WorkerBinary};
 use oscost::plan::{self, ComparedTarget, ComparisonRows};
-use oscost::run::{ComparisonPlan, PairCount, Profile, Request, TrialBudget};
+use oscost::run::{ComparisonPlan, EventCounting, PairCount, Profile, Request, TrialBudget};
 use oscost_model::definition::Extent;
 use oscost_model::journal::{Design, Entry, RunHeader};
 use oscost_model::record::{
@@ -265,7 +265,7 @@ fn slowed(selectors: &[&str], pct: &str) -> Record {
         refine: false,
         trials: TrialBudget::default(),
         skipped: Vec::new(),
-        counters_requested: false,
+        event_counting: EventCounting::default(),
         requested_cpu: None,
         peer_cpu: None,
     };

@@ -33,7 +33,7 @@ use crate::estimate::comparison::interleaved_run::SECONDARY;
 use crate::estimate::comparison::verdict::min_pairs_for_discovery;
 use crate::hosts::WorkerBinary;
 use crate::plan::{ComparisonRows, ComparisonSet};
-use crate::run::{self, ComparisonPlan, PairCount, Profile, RoundLimit};
+use crate::run::{self, ComparisonPlan, EventCounting, PairCount, Profile, RoundLimit};
 use crate::studies::Study;
 use crate::{advice, plan};
 
@@ -73,9 +73,8 @@ pub struct Request {
     pub effort: Effort,
     /// The time after which the run stops, in seconds.
     pub budget_s: Option<f64>,
-    /// Whether events are counted in every round, and those of the kernel's own without counters of
-    /// the processor.
-    pub counters: bool,
+    /// In which rounds events are counted.
+    pub event_counting: EventCounting,
     /// The CPU of the workers; without it, the least disturbed.
     pub cpu: Option<u32>,
     /// The CPU of the second process of cases with two ends.
@@ -390,7 +389,7 @@ fn plan_run(
         refine: false,
         trials: trial_budget(request.effort, request.programs.count_calls, request.budget_s),
         skipped,
-        counters_requested: request.counters,
+        event_counting: request.event_counting,
         requested_cpu: request.cpu,
         peer_cpu: request.peer_cpu,
     })

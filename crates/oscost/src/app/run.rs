@@ -30,7 +30,7 @@ use super::targets::vm::{GivenOption, counted_machine, refuse_options};
 use crate::app::interrupt::listen;
 use crate::hosts::{Session, WorkerBinary};
 use crate::plan::ComparedTarget;
-use crate::run::{self, Profile};
+use crate::run::{self, EventCounting, Profile};
 use crate::studies::Study;
 use crate::{advice, plan};
 
@@ -67,9 +67,8 @@ pub struct Request {
     pub treatments: Option<String>,
     /// The target.
     pub at: String,
-    /// Whether events are counted in every round, and those of the kernel's own without counters of
-    /// the processor.
-    pub counters: bool,
+    /// In which rounds events are counted.
+    pub event_counting: EventCounting,
     /// The CPU of the workers; without it, the least disturbed.
     pub cpu: Option<u32>,
     /// The host of the other end of cases with two ends.
@@ -257,7 +256,7 @@ fn plan_run(
         refine: request.refines(),
         trials: trial_budget(request.effort, count_calls, request.budget_s),
         skipped,
-        counters_requested: request.counters,
+        event_counting: request.event_counting,
         requested_cpu: request.cpu,
         // With a peer's machine, `--peer-cpu` is a CPU there.
         peer_cpu: request.peer_cpu.filter(|_| peer.is_none()),

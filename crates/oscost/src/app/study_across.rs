@@ -1,7 +1,8 @@
 //! `oscost study across`: the same acts in all studies, and in the newest runs of the store.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::{BTreeMap, Entry};
 
+use oscost_model::record::Record;
 use oscost_model::target::Target;
 
 use super::error::UsageError;
@@ -13,6 +14,7 @@ use super::results::user_data::existing_store;
 use super::selection::named_files::find_study;
 use super::study::list;
 use crate::store::{MachineState, Store, SummarisedRun};
+use crate::studies::figures::counted_cycles::counted_cycles;
 use crate::studies::history::across::{Across, MeasuredFigure, MeasuredFigures, across, cases};
 use crate::studies::{ClockRates, Study};
 
@@ -88,6 +90,23 @@ struct Newest<'a> {
     figure: &'a crate::store::Figure,
 }
 
+/// What a run says of cycles.
+struct RunCycles {
+    rates: ClockRates,
+    /// Those that the processor counted, by case.
+    counted: BTreeMap<String, f64>,
+}
+
+impl RunCycles {
+    /// Those of the rows at this target.
+    fn of(record: &Record, target: &str) -> Self {
+        let rows = record.results.iter();
+        let rows = rows.filter(|row| row.target.text == target && row.target.peer.is_none());
+        let counted = rows.filter_map(|row| Some((row.case.clone(), counted_cycles(row)?)));
+        Self { rates: ClockRates::of(record), counted: counted.collect() }
+    }
+}
+
 /// The figures that are looked for.
 struct FigureRequest<'a> {
     cases: &'a [String],
@@ -127,14 +146,12 @@ fn add_figures(
         }
         found.other_runs += usize::from(is_other);
     }
-    let mut rates: BTreeMap<&str, ClockRates> = BTreeMap::new();
+    let mut cycles: BTreeMap<&str, RunCycles> = BTreeMap::new();
     for (case, Newest { run, figure }) in newest {
-        let rates = match rates.get(run.id.as_str()) {
-            Some(rates) => *rates,
-            None => {
-                let read = ClockRates::of(&load(store, &run.id, false)?);
-                rates.insert(&run.id, read);
-                read
+        let of_run: &RunCycles = match cycles.entry(run.id.as_str()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                place.insert(RunCycles::of(&load(store, &run.id, false)?, target))
             }
         };
         let measured = MeasuredFigure {
@@ -143,7 +160,8 @@ fn add_figures(
             unit: figure.unit,
             run: run.id.clone(),
             started: run.started.clone(),
-            core_ghz: rates.core_ghz,
+            core_ghz: of_run.rates.core_ghz,
+            counted_cycles: of_run.counted.get(case).copied(),
         };
         found.figures.insert(case.to_owned(), measured);
     }

@@ -7,7 +7,7 @@ use super::lock_arguments::LockArguments;
 use super::output::Output;
 use super::run_text;
 use super::terminal::Terminal;
-use super::values::{GateArguments, ProgramArguments, effort, label, positive};
+use super::values::{GateArguments, ProgramArguments, effort, event_counting, label, positive};
 use crate::app::ab::{Outcome, Request, ab as measure, requested_comparisons};
 use crate::app::{CompletedRun, Completion, ProgramRequest, Retention};
 
@@ -138,7 +138,7 @@ pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<Ex
         study: arguments.study,
         effort: effort(arguments.quick, arguments.thorough),
         budget_s: arguments.budget,
-        counters: arguments.counters,
+        event_counting: event_counting(arguments.counters, false),
         cpu: arguments.cpu,
         peer_cpu: arguments.peer_cpu,
         label: arguments.label,

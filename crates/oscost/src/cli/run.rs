@@ -6,7 +6,9 @@ use super::lock_arguments::LockArguments;
 use super::output::Output;
 use super::run_text;
 use super::terminal::Terminal;
-use super::values::{ProgramArguments, effort, figure_unit, label, plots, positive};
+use super::values::{
+    ProgramArguments, effort, event_counting, figure_unit, label, plots, positive,
+};
 use crate::app::run::{Request, run as measure};
 use crate::app::{CompletedRun, Retention};
 use crate::report::run::{CountedEvents, FigureUnit};
@@ -80,6 +82,9 @@ pub(super) struct Arguments {
     /// are].
     #[arg(long)]
     counters: bool,
+    /// Count no events, but time alone.
+    #[arg(long, conflicts_with = "counters")]
+    no_counters: bool,
     /// Show figures in this unit: `ns` (each row's own), `cycles` or `insn`, as counted by the
     /// processor.
     #[arg(long = "in", value_name = "UNIT", default_value = "ns", value_parser = figure_unit)]
@@ -135,7 +140,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
         budget_s: arguments.budget,
         treatments: arguments.treat,
         at: arguments.at,
-        counters: arguments.counters,
+        event_counting: event_counting(arguments.counters, arguments.no_counters),
         cpu: arguments.cpu,
         peer: arguments.peer,
         peer_cpu: arguments.peer_cpu,

@@ -3,7 +3,8 @@
 use oscost_model::parameter::SampledParameter;
 
 use crate::app::{
-    Effort, GateMetric, GateRule, Parameter, ProgramRequest, Threshold, sampled_parameter,
+    Effort, EventCounting, GateMetric, GateRule, Parameter, ProgramRequest, Threshold,
+    sampled_parameter,
 };
 use crate::report::run::{CountedEvents, FigureUnit, Plots};
 
@@ -109,6 +110,15 @@ pub(super) fn effort(quick: bool, thorough: bool) -> Effort {
         (true, _) => Effort::Quick,
         (_, true) => Effort::Thorough,
         _ => Effort::Default,
+    }
+}
+
+/// In which rounds events are counted, by the options `--counters` and `--no-counters`.
+pub(super) fn event_counting(in_every_round: bool, never: bool) -> EventCounting {
+    match (in_every_round, never) {
+        (true, _) => EventCounting::InEveryRound,
+        (_, true) => EventCounting::InNoRound,
+        _ => EventCounting::default(),
     }
 }
 

@@ -31,7 +31,7 @@ pub use machine::lock::{
     wait_for_release,
 };
 pub use observer::Observer;
-pub use request::{Request, TrialBudget};
+pub use request::{EventCounting, Request, TrialBudget};
 pub use rows::stopping::Profile;
 
 use std::time::Instant;
@@ -97,9 +97,10 @@ pub fn run_with_peer(
         clock: None,
         counted_events: CountedEvents::new(
             &request.machine.counters,
-            request.counters_requested,
+            request.event_counting == EventCounting::InEveryRound,
             request.header.settings.profile == Profile::Quick.text(),
-        ),
+        )
+        .filter(|_| request.event_counting != EventCounting::InNoRound),
         interruptions_per_s: 0.0,
         rounds_done: 0,
         pairs_missing: false,

@@ -38,12 +38,24 @@ pub struct Request {
     pub trials: TrialBudget,
     /// Rows that cannot be measured here.
     pub skipped: Vec<SkippedRow>,
-    /// Whether the user asked for counted events: they are then counted in every round.
-    pub counters_requested: bool,
+    /// In which rounds events are counted.
+    pub event_counting: EventCounting,
     /// The requested CPU.
     pub requested_cpu: Option<u32>,
     /// The requested CPU of the second process of a case on one machine.
     pub peer_cpu: Option<u32>,
+}
+
+/// In which rounds events are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EventCounting {
+    /// In a few, where the processor's counters are visible.
+    #[default]
+    InFewRounds,
+    /// In every one, and the kernel's own events without counters of the processor.
+    InEveryRound,
+    /// In none.
+    InNoRound,
 }
 
 /// The time budget of trials.

@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use oscost_model::record::{Record, Repetition, Row};
+use oscost_model::counters::CounterEvent;
+use oscost_model::record::{Metric, Record, Repetition, Row, RowCounters};
+use oscost_model::unit::Unit;
 
 /// Simulations need thousands of it.
 static STORED: LazyLock<Record> = LazyLock::new(|| {
@@ -31,4 +33,35 @@ pub(super) fn measured_row(record: &Record, case: &str, values: &[f64]) -> Row {
     });
     row.repetitions = repetitions.collect();
     row
+}
+
+/// What was counted of an op.
+#[derive(Clone, Copy)]
+pub(super) struct CountedOp {
+    pub(super) cycles: f64,
+    pub(super) running_ns: Option<f64>,
+    pub(super) waiting_ns: Option<f64>,
+}
+
+/// Adds what was counted of a row's op, in both modes.
+pub(super) fn with_counts(row: &mut Row, op: CountedOp) {
+    let CountedOp { cycles, running_ns, waiting_ns } = op;
+    let mut estimate = row.estimate.clone().unwrap();
+    (estimate.median, estimate.ci95) = (cycles, None);
+    let unit = Unit::CyclesPerOp;
+    let metric = Metric { unit, better: unit.better(), estimate };
+    row.metrics.insert(CounterEvent::Cycles.metric().to_owned(), metric);
+    row.counters = Some(RowCounters {
+        workers: 3,
+        read_by: Some("read".to_owned()),
+        kernel: true,
+        inherited: false,
+        insn_sd_pct: None,
+        repeats: None,
+        counted_time_ratio: None,
+        running_ns,
+        waiting_ns,
+        void: Vec::new(),
+        repetitions: Vec::new(),
+    });
 }

@@ -113,6 +113,38 @@ fn the_newest_figures_of_a_machine_stand_beside_those_of_the_studies() {
 }
 
 #[test]
+fn cycles_that_the_processor_counted_are_told_from_times_at_a_frequency() {
+    let sandbox = Sandbox::new();
+    let record = record(&sandbox);
+    let mut made = of_day(&record, 2, FIGURES);
+    let results = made["results"].as_array_mut().unwrap();
+    let getpid = results.iter_mut().find(|row| row["case"] == "syscall/getpid:via=raw").unwrap();
+    let mut cycles = getpid["estimate"].clone();
+    (cycles["median"], cycles["ci95"]) = (json!(300.0), Value::Null);
+    getpid["metrics"]["cycles"] =
+        json!({ "unit": "cycle/op", "better": "lower", "estimate": cycles });
+    getpid["counters"] = json!({
+        "workers": 3, "read_by": "read", "kernel": true, "inherited": false, "insn_sd_pct": 0.0,
+        "repeats": true, "counted_time_ratio": 1.0, "running_ns": 99.0, "waiting_ns": 1.0,
+        "void": [], "repetitions": [],
+    });
+    import(&sandbox, &made);
+    let found = sandbox.oscost(&["study", "across", "--json", "-"]).exits(0).json();
+    let here = |key: &str| {
+        let act = found["acts"].as_array().unwrap().iter().find(|it| it["act"] == key).unwrap();
+        let figures = act["figures"].as_array().unwrap();
+        let it = figures.iter().find(|it| !it["here"].is_null()).unwrap();
+        (it["here"]["cycles"][0].as_f64().unwrap(), it["here_cycles_by"].clone())
+    };
+    assert_eq!(here("getpid"), (300.0, json!("counter")));
+    assert_eq!(here("pipe-round-trip"), (16_000.0, json!("frequency")));
+    let text = sandbox.oscost(&["study", "across"]).exits(0).stdout;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("cycles here of 1 of "), "{text}");
+    assert!(text.contains("were counted by the processor"), "{text}");
+}
+
+#[test]
 fn the_acts_are_written_in_each_format_and_with_a_study_of_the_user() {
     let sandbox = store();
     let path = |name: &str| sandbox.file(name).to_str().unwrap().to_owned();

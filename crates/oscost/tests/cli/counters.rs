@@ -112,6 +112,36 @@ fn without_counters_nothing_is_counted_and_one_line_says_why() {
 }
 
 #[test]
+fn with_no_counters_nothing_is_counted_where_it_could_be() {
+    let sandbox = Sandbox::new();
+    let none = with(QUICK, &["--no-counters", "--json", "-"]);
+    let record = sandbox.fake("counters", &none).exits(0).json();
+    assert!(rows(&record).iter().all(|row| row["counters"].is_null()));
+    assert!(rows(&record).iter().all(|row| row["metrics"]["insn"].is_null()));
+    assert!(record["machines"][0]["counters"]["unavailable"].is_null(), "they are visible");
+    let both = with(QUICK, &["--no-counters", "--counters"]);
+    sandbox.fake("counters", &both).exits(2).stderr_contains("cannot be used with");
+}
+
+#[test]
+fn counting_makes_a_quick_price_list_a_tenth_longer_and_counts_every_row() {
+    let sandbox = Sandbox::new();
+    let record = sandbox.fake("counters", &["--quick", "--json", "-"]).exits(0).json();
+    let workers = |row: &&serde_json::Value| row["counters"]["workers"].as_u64();
+    let (measured, void): (Vec<&serde_json::Value>, Vec<_>) =
+        rows(&record).iter().filter(|row| row["outcome"] == "measured").partition(|row| {
+            row["unit"] == "ns/op" && row["mode"] == "B"
+        });
+    assert!(measured.len() > 50, "{} and {}", measured.len(), void.len());
+    let counted: Vec<u64> = measured.iter().filter_map(workers).collect();
+    assert_eq!(counted.len(), measured.len(), "every row has a worker that counts");
+    // Six timed ones each, a pilot, and ten more of a reference case: all start like these.
+    let timed = 7 * measured.len() as u64 + 30;
+    let total: u64 = counted.iter().sum();
+    assert!(100 * total <= 16 * timed, "{total} beside {timed}");
+}
+
+#[test]
 fn an_ordinary_user_sees_the_instructions_of_user_mode_alone() {
     let sandbox = Sandbox::new();
     let record = sandbox.fake("user-counters", &with(QUICK, &["--json", "-"])).exits(0).json();
@@ -268,6 +298,10 @@ fn a_study_in_cycles_says_what_the_processor_counted() {
     );
     // 100 ns at 3 GHz.
     assert_shows(&ran, "getpid 300");
+    let page = sandbox.file("study.md");
+    sandbox.oscost(&["report", "last", "-o", page.to_str().unwrap()]).exits(0);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("| counted cycles | then/counted |"), "{page}");
     let ran = sandbox.fake("no-counters", &["--study", "cs736-2019", "--quick"]).exits(0);
     assert!(!flat(&ran.stdout).contains("as the processor counted them"), "{}", ran.stdout);
 }

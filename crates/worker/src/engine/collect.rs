@@ -3,7 +3,9 @@
 use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_model::seed::Seed;
-use oscost_model::worker::{BatchPlan, Disturbance, Mode, Sample, Usage};
+use oscost_model::worker::{
+    BatchPlan, COUNTED_WARM_UP_NS, Disturbance, Mode, Sample, Usage, WARM_UP_NS,
+};
 
 mod windows;
 
@@ -15,12 +17,9 @@ use crate::bench::{OpError, Work};
 use crate::kernel::cpu::black_box::barrier;
 use crate::kernel::process::usage::ThreadUsage;
 
-/// A warm-up ends after so many groups of batches ...
+/// A warm-up ends after so many groups of batches, and not before its time: that in which the process
+/// was ready but did not run does not count.
 const WARM_UP_GROUPS: u32 = 5;
-/// ... and not before this time: page and dentry caches and the branch predictor have settled by
-/// then. Time in which the process was ready but did not run does not count. (The 20 ms of the
-/// frequency ramp are spent once per run, by the probe's spin.)
-const WARM_UP_NS: u64 = 3_000_000;
 
 /// Untimed iterations at the beginning of a batch, or an eighth of the batch if that is less.
 const REWARM_ITERATIONS: u64 = 64;
@@ -113,6 +112,20 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
 
     /// Runs groups of batches whose times are discarded, until the work has settled.
     pub fn warm_up(&mut self, work: &mut Work, plan: &BatchPlan) -> Result<(), OpError> {
+        self.warm_up_for(WARM_UP_NS, work, plan)
+    }
+
+    /// The same before events are counted.
+    pub fn warm_up_to_count(&mut self, work: &mut Work, plan: &BatchPlan) -> Result<(), OpError> {
+        self.warm_up_for(COUNTED_WARM_UP_NS, work, plan)
+    }
+
+    fn warm_up_for(
+        &mut self,
+        min_ns: u64,
+        work: &mut Work,
+        plan: &BatchPlan,
+    ) -> Result<(), OpError> {
         if plan.mode == Mode::C || is_injected(InjectedFault::NoWarmUp) {
             return Ok(()); // Cold work is not warmed up.
         }
@@ -122,7 +135,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         let is_loop = plan.mode == Mode::S && plan.iterations > 1;
         let min_groups = if plan.mode == Mode::F || is_loop { 1 } else { WARM_UP_GROUPS };
         let mut groups = 0;
-        while groups < min_groups || self.ran_ns(&start) < WARM_UP_NS {
+        while groups < min_groups || self.ran_ns(&start) < min_ns {
             for &unroll in &plan.unroll_factors {
                 self.time_batch(
                     work,

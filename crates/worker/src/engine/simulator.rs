@@ -229,7 +229,12 @@ impl State {
 
     /// Half of a read of the counters.
     fn read_half(&mut self) {
-        let [user, kernel] = self.truth.execution.read_insn.map(|insn| insn / 2.0);
+        let [user, mut kernel] = self.truth.execution.read_insn.map(|insn| insn / 2.0);
+        let spread = self.truth.execution.read_insn_spread;
+        if spread > 0.0 {
+            // Half of two random numbers: that of a read before the window, and of the one after.
+            kernel += spread / 2.0 * self.seed.unit();
+        }
         self.executed.insn_user += user;
         self.executed.insn_kernel += kernel;
         self.executed.cycles += user + kernel;

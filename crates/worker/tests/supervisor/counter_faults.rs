@@ -2,7 +2,7 @@
 //! event of the processor, and what is read of it is falsified. So these tests run on machines with
 //! and without counters of the processor.
 
-use oscost_model::counters::{CountedSet, CounterEvent, CounterFacts, CounterRead};
+use oscost_model::counters::{CountedBatch, CountedSet, CounterEvent, CounterFacts, CounterRead};
 use oscost_model::fault_injection::{COUNTER_FAULT, CounterFault, STAND_IN};
 use oscost_model::program::ProgramResult;
 use oscost_model::treatment::AppliedTreatment;
@@ -77,6 +77,8 @@ fn a_worker_whose_counters_lie_says_how_and_one_of_a_coarse_clock_counts() {
         (CounterFault::Multiplexed, "the counters were multiplexed: they counted for 50 %"),
         (CounterFault::Unscheduled, "the counters were not scheduled: they counted for none of"),
         (CounterFault::Untimed, "the kernel says that they were enabled for 0 ns"),
+        (CounterFault::Stopped, "so another user of the counters has"),
+        (CounterFault::Restarted, "went backwards"),
     ];
     for (id, (fault, reason)) in (1..).zip(faults) {
         for (id, inherits) in [(2 * id, false), (2 * id + 1, true)] {
@@ -94,6 +96,18 @@ fn a_worker_whose_counters_lie_says_how_and_one_of_a_coarse_clock_counts() {
         assert!(per_op(&set, CounterEvent::InstructionsUser) > 0.0);
     }
     wait_until_gone(&session, "the counting workers");
+}
+
+#[test]
+fn batches_become_longer_where_what_a_read_adds_varies_too_much_for_them() {
+    let Some(mut session) = surveyed(CounterFault::Honest) else { return };
+    let set = counted(&mut session, 1, CounterFault::UnevenReads, false);
+    assert_eq!(set.void, None);
+    // 400 in the plan, whose batches may take four times as long, and vary by a tenth.
+    let ops = |batch: &CountedBatch| (1_440..=1_760).contains(&batch.sample.n);
+    assert!(set.batches.iter().all(ops), "{set:?}");
+    assert_eq!((set.batches.len(), set.empty.len()), (7, 9));
+    assert!(set.empty.iter().all(|batch| batch.sample.n == 0));
 }
 
 #[test]

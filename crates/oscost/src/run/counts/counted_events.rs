@@ -5,8 +5,9 @@ use std::time::Duration;
 use oscost_model::counters::{CounterEvent, CounterFacts, CounterRead, CountingPlan};
 use oscost_model::worker::{BatchPlan, Mode};
 
-/// Every row gets this many counting workers: with fewer there is no interval ...
-const MIN_WORKERS: u32 = 3;
+/// Every row gets this many counting workers, in a quick run where they fit (see
+/// [`super::quick_counting`]): with fewer there is no interval ...
+pub(super) const MIN_WORKERS: u32 = 3;
 /// ... and further ones while they take at most this part of the time of the timed workers, so that
 /// a run is hardly longer, or hardly less precise in the same time.
 const TIME_PART: u32 = 10;
@@ -82,6 +83,12 @@ impl CountedEvents {
     pub(crate) fn of_arm(&self, plan: &BatchPlan, rounds: u32) -> PlannedCounting {
         let workers = (0..rounds).filter(|&round| self.is_compared(round)).count() as u32;
         PlannedCounting { workers, plan: self.plan(plan, 0, false) }
+    }
+
+    /// Whether the number of workers that count is planned: a quick run is to stay quick, unless the
+    /// user asked for counts.
+    pub(super) fn is_planned(&self) -> bool {
+        self.is_quick && !self.is_requested
     }
 
     /// Whether a row is counted after its timed worker of a round.
@@ -166,6 +173,8 @@ pub(crate) struct RowCounting {
     took: Duration,
     /// The time of its timed workers.
     pub(crate) timed: Duration,
+    /// How many workers are planned for it; `None` if their time decides.
+    planned: Option<u32>,
 }
 
 impl RowCounting {
@@ -175,10 +184,18 @@ impl RowCounting {
             return false;
         }
         // The first ones are in every second round, so that they are spread over a short run.
-        let is_early = self.workers < MIN_WORKERS && 2 * self.workers <= round;
+        let first = self.planned.unwrap_or(MIN_WORKERS);
+        let is_early = self.workers < first && 2 * self.workers <= round;
         let with_next = self.took + self.took / self.workers.max(1);
-        let is_cheap = self.workers >= MIN_WORKERS && TIME_PART * with_next <= self.timed;
+        let is_cheap = self.planned.is_none()
+            && self.workers >= MIN_WORKERS
+            && TIME_PART * with_next <= self.timed;
         is_requested || is_early || is_cheap
+    }
+
+    /// Plans so many workers, and no others.
+    pub(super) fn set_planned(&mut self, workers: u32) {
+        self.planned = Some(workers);
     }
 
     /// Whether too many of its workers were lost.
@@ -304,6 +321,24 @@ mod tests {
         assert!(TIME_PART * counting.took <= counting.timed);
         let lost = RowCounting { lost: MAX_LOST + 1, ..RowCounting::default() };
         assert!(!lost.is_due(0, true));
+    }
+
+    #[test]
+    fn as_many_workers_count_as_are_planned_whatever_time_they_take() {
+        for planned in 0..=MIN_WORKERS {
+            let mut counting = RowCounting::default();
+            counting.set_planned(planned);
+            let mut rounds = Vec::new();
+            for round in 0..60 {
+                counting.timed += Duration::from_secs(1);
+                if counting.is_due(round, false) {
+                    rounds.push(round);
+                    counting.add_worker(Duration::from_nanos(1));
+                }
+            }
+            assert_eq!(rounds, [0, 2, 4][..planned as usize]);
+            assert!(counting.is_due(60, true), "counts that were asked for are in every round");
+        }
     }
 
     #[test]

@@ -8,12 +8,42 @@ use oscost_model::journal::{CountingOutcome, Entry};
 use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{BatchPlan, Task, WorkerSpec};
 
-use super::counted_events::has_ops;
+use super::counted_events::{CountedEvents, has_ops};
+use super::quick_counting::{PlannedTime, counting_workers};
 use crate::run::error::RunError;
 use crate::run::jobs::job::JobFailure;
+use crate::run::rows::rounds::REFERENCE_CASE_WORKERS;
+use crate::run::rows::row::RowRun;
 use crate::run::state::Run;
 
 impl Run<'_> {
+    /// Plans how many workers count the events of the rows from `first` on, in a quick run. `rest` is
+    /// what it takes beside its rows.
+    pub(crate) fn plan_counting(&mut self, first: usize, rest: Duration) {
+        let Some(counted) = self.counted_events.clone().filter(CountedEvents::is_planned) else {
+            return;
+        };
+        let has_plan = |&at: &usize| {
+            let row = &self.rows[at];
+            let plan = row.progress.plan().filter(|_| row.needs_worker());
+            plan.is_some_and(|plan| has_ops(plan, ops_per_message(row)))
+        };
+        let mut rows: Vec<usize> = (first..self.rows.len()).filter(has_plan).collect();
+        rows.sort_by_key(|&at| !self.rows[at].planned.requested);
+        let time = |&at: &usize| {
+            let row = &self.rows[at];
+            let plan = row.progress.plan()?;
+            let counting = counted.plan(plan, 0, self.inherits(at, plan));
+            let references = if row.planned.is_reference { 2 * REFERENCE_CASE_WORKERS } else { 0 };
+            Some(PlannedTime::of(plan, &counting, references))
+        };
+        let times: Vec<PlannedTime> = rows.iter().filter_map(time).collect();
+        let workers = counting_workers(&times, rest.as_nanos() as f64);
+        for (row, workers) in rows.into_iter().zip(workers) {
+            self.rows[row].counting.set_planned(workers);
+        }
+    }
+
     /// Counts events of a row after its timed worker of a round, if that is due.
     pub(crate) fn count_events_if_due(&mut self, row: usize, round: u32) -> Result<(), RunError> {
         let Some(counted) = self.counted_events.clone() else { return Ok(()) };
@@ -72,8 +102,7 @@ impl Run<'_> {
         start: WorkerStart,
     ) -> Result<(), RunError> {
         let Some(counted) = self.counted_events.clone() else { return Ok(()) };
-        let planned = &self.rows[row].planned;
-        if !has_ops(plan, planned.definition.ops_per_message(&planned.case.point)) {
+        if !has_ops(plan, ops_per_message(&self.rows[row])) {
             return Ok(());
         }
         let WorkerStart { seed, forked, inherits } = start;
@@ -145,6 +174,11 @@ impl Run<'_> {
         let outcome = counts.map(|counts| CountingOutcome::Tree(Box::new(counts)));
         self.emit_counting(row, Turn { round, set, attaches: false }, took, outcome);
     }
+}
+
+/// The quoted ops of a message of a row.
+fn ops_per_message(row: &RowRun) -> u64 {
+    row.planned.definition.ops_per_message(&row.planned.case.point)
 }
 
 /// How a counting worker is started.

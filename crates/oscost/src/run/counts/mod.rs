@@ -4,3 +4,4 @@ pub(super) mod call_count;
 pub(super) mod counted_events;
 pub(super) mod event_count;
 pub(super) mod instruction_count;
+pub(super) mod quick_counting;

@@ -14,7 +14,7 @@ use crate::run::request::Request;
 use crate::run::state::Run;
 
 /// The length of the spin that finds interruptions; it also lets the core frequency ramp up.
-const SPIN: Duration = Duration::from_millis(200);
+pub(crate) const SPIN: Duration = Duration::from_millis(200);
 /// The number of probed CPUs: enough for a choice, few enough not to lower the turbo frequency.
 const MAX_PROBED_CPUS: usize = 4;
 

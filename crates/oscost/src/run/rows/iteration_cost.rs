@@ -5,10 +5,17 @@ use std::time::Duration;
 use oscost_model::clock::Calibration;
 use oscost_model::worker::{BatchPlan, Mode, Sample};
 
+/// The time to start and end a worker.
+pub(crate) const WORKER_START_NS: f64 = 5e6;
 /// The time around a window: reading the kernel's accounting before and after, and preparation.
 pub(super) const WINDOW_OVERHEAD_NS: f64 = 5e3;
 /// The time of an eviction before a cold shot, if no worker has measured it.
 const EVICTION_NS: f64 = 5e6;
+
+/// The time around a window of this mode, as it is planned.
+pub(crate) fn window_overhead_ns(mode: Mode) -> f64 {
+    if mode == Mode::C { EVICTION_NS } else { WINDOW_OVERHEAD_NS }
+}
 
 /// The cost of an iteration in a worker.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,8 +33,7 @@ impl IterationCost {
     pub(super) fn from_pilot(plan: &BatchPlan) -> Self {
         let unroll_factor = plan.unroll_factors.iter().copied().max().unwrap_or(1).max(1);
         let ns = plan.batch_ns / (plan.iterations.max(1) as f64 * f64::from(unroll_factor));
-        let overhead_ns = if plan.mode == Mode::C { EVICTION_NS } else { WINDOW_OVERHEAD_NS };
-        Self { ns, ops: 1, window_ns: plan.batch_ns + overhead_ns }
+        Self { ns, ops: 1, window_ns: plan.batch_ns + window_overhead_ns(plan.mode) }
     }
 
     /// The cost shown by samples; `None` if there are none.

@@ -1,9 +1,9 @@
 //! Rows of cases: their pilots and rounds, when a row has enough, and their repetition with the
 //! method of a study.
 
-mod iteration_cost;
+pub(super) mod iteration_cost;
 mod pilot;
-mod rounds;
+pub(super) mod rounds;
 pub(super) mod row;
 pub(super) mod stopping;
 mod study_method;

@@ -1,6 +1,6 @@
 //! Rounds: one new worker per row and round, in random order.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_model::journal::{Entry, Phase, WorkerOutcome};
@@ -13,11 +13,12 @@ use super::row::RowRun;
 use super::stopping::{Profile, Progress};
 use crate::run::error::RunError;
 use crate::run::jobs::job::JobFailure;
+use crate::run::machine::cpu_survey::SPIN;
 use crate::run::request::Request;
 use crate::run::state::Run;
 
 /// Workers of each reference case before the first round, and after the last.
-const REFERENCE_CASE_WORKERS: usize = 5;
+pub(crate) const REFERENCE_CASE_WORKERS: usize = 5;
 /// In these first rounds every row that is not settled gets a worker; the remaining budget goes to
 /// the rows furthest from their precision goal.
 const ROUNDS_FOR_ALL_ROWS: u32 = 15;
@@ -29,6 +30,8 @@ impl Run<'_> {
         first: usize,
         request: &Request,
     ) -> Result<(), RunError> {
+        // Rows that are added later are all that the rest of the run consists of.
+        self.plan_counting(first, if first == 0 { SPIN } else { Duration::ZERO });
         if matches!(request.profile, Profile::Thorough { .. }) {
             // The rehearsal gets a third of the budget; the rest is for the real rounds.
             let deadline = self.deadline;

@@ -82,7 +82,7 @@ impl RowRun {
     }
 
     /// Whether it gets a worker in the next round; a reference case always does.
-    pub(super) fn needs_worker(&self) -> bool {
+    pub(crate) fn needs_worker(&self) -> bool {
         !self.given_up
             && self.planned.workload.is_none()
             && (self.planned.is_reference || !self.progress.is_settled())

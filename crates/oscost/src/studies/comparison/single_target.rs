@@ -10,6 +10,7 @@ use super::two_targets::notes;
 use crate::studies::claims::judgement::{JudgedClaim, unsound_flag};
 use crate::studies::claims::single_target_judgement::{RunFigures, judge_single_target};
 use crate::studies::figures::bound::PredictionResult;
+use crate::studies::figures::counted_cycles::counted_cycles;
 use crate::studies::figures::formula::Variables;
 use crate::studies::figures::published_figure::PublishedFigure;
 use crate::studies::figures::rounds::{IntervalEstimate, Rounds};
@@ -75,8 +76,12 @@ pub struct ColumnResult<'a> {
     pub estimate: Option<IntervalEstimate>,
     /// The ratio of the published figure to this run's: its minimum and its maximum.
     pub published_ratio: Option<[f64; 2]>,
-    /// The same ratio in cycles of the two cores.
+    /// The same ratio in cycles of the two cores, each at its frequency.
     pub published_ratio_in_cycles: Option<[f64; 2]>,
+    /// The cycles that the processor counted for it, by oscost's own estimate.
+    pub counted_cycles: Option<f64>,
+    /// The published figure in cycles of its core over these.
+    pub published_ratio_in_counted_cycles: Option<[f64; 2]>,
 }
 
 /// A figure by the study's statistic.
@@ -243,6 +248,34 @@ impl Variables for StatisticVariables<'_, '_> {
     }
 }
 
+/// The variables of a formula, in cycles that the processor counted.
+struct CycleVariables<'a, 'b> {
+    join: &'b TableJoin<'a, 'b>,
+    at: usize,
+}
+
+impl CycleVariables<'_, '_> {
+    /// The cycles of a row whose figure is its own, not one of its metrics.
+    fn of(&self, at: usize) -> Option<f64> {
+        self.join.table.rows[at].metric.is_none().then_some(())?;
+        counted_cycles(self.join.all[at]?)
+    }
+}
+
+impl Variables for CycleVariables<'_, '_> {
+    fn own_figure(&self) -> Option<f64> {
+        self.of(self.at)
+    }
+
+    fn row(&self, name: &str) -> Option<f64> {
+        self.of(self.join.table.rows.iter().position(|row| row.name == name)?)
+    }
+
+    fn calls(&self) -> Option<f64> {
+        calls_per_op(self.join.all[self.at]?)
+    }
+}
+
 /// The variables of a formula in one round.
 struct RoundVariables<'a> {
     of: &'a dyn Fn(&str) -> Option<f64>,
@@ -306,6 +339,15 @@ impl<'a> TableJoin<'a, '_> {
             let (published_ghz, measured_ghz) = ghz;
             ratio.map(|it| it * published_ghz / measured_ghz)
         });
+        let counted_cycles = self.counted_cycles(at, &figure);
+        let published_cycles = || {
+            let it = published.filter(|it| !it.is_bound)?;
+            let cycles = published_size? * self.study.clock_rates.core_ghz?;
+            Some([it.low, it.high].map(|end| end * cycles))
+        };
+        let published_ratio_in_counted_cycles = counted_cycles.and_then(|counted| {
+            published_cycles().map(|ends| ends.map(|end| end / counted))
+        });
         ColumnResult {
             figure,
             published,
@@ -313,7 +355,17 @@ impl<'a> TableJoin<'a, '_> {
             estimate,
             published_ratio,
             published_ratio_in_cycles,
+            counted_cycles,
+            published_ratio_in_counted_cycles,
         }
+    }
+
+    /// What the column is in cycles that the processor counted, if it is a time of which all parts were
+    /// counted.
+    fn counted_cycles(&self, at: usize, figure: &Figure) -> Option<f64> {
+        let is_time = figure.unit.kind() == UnitKind::Time && figure.formula.degree() == Ok(1);
+        let cycles = figure.formula.value(&CycleVariables { join: self, at })?;
+        (is_time && cycles > 0.0).then_some(cycles)
     }
 
     /// Whether the measured figure of the row is of the kind of the column.

@@ -2,6 +2,7 @@
 //! round and by a study's statistic.
 
 pub mod bound;
+pub mod counted_cycles;
 pub mod formula;
 pub mod prediction;
 pub mod published_figure;

@@ -26,6 +26,8 @@ pub struct MeasuredFigure {
     pub started: String,
     /// Cycles of the core per nanosecond in that run, if known.
     pub core_ghz: Option<f64>,
+    /// The cycles of an op that the processor counted in that run, where they are those of its time.
+    pub counted_cycles: Option<f64>,
 }
 
 /// The figures of this machine, by case.
@@ -88,11 +90,22 @@ pub struct Cost {
     pub loads: Option<[f64; 2]>,
 }
 
+/// Where cycles are from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CyclesBy {
+    /// The processor counted them.
+    Counter,
+    /// They are the time at the core's frequency, which was estimated before the run.
+    Frequency,
+}
+
 /// What an act costs here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostHere {
     /// The cost, by oscost's own estimate.
     pub cost: Cost,
+    /// Where its cycles are from.
+    pub cycles_by: CyclesBy,
     /// Its interval, if the figure is that of one row.
     pub interval: Option<[f64; 2]>,
     /// When the newest of its runs began, RFC 3339.
@@ -242,12 +255,20 @@ struct VariablesHere<'a> {
     table: &'a Table,
     row: &'a TableRow,
     here: &'a MeasuredFigures,
+    /// What of a figure they are.
+    quantity: fn(&MeasuredFigure) -> Option<f64>,
 }
 
 impl VariablesHere<'_> {
     fn figure(&self, row: &TableRow) -> Option<f64> {
-        let it = self.here.get(row.case()?)?;
-        Some(it.value * base_unit(it.unit).size)
+        (self.quantity)(self.here.get(row.case()?)?)
+    }
+}
+
+impl MeasuredFigure {
+    /// In the base unit of its kind.
+    fn in_base_unit(&self) -> Option<f64> {
+        Some(self.value * base_unit(self.unit).size)
     }
 }
 
@@ -276,8 +297,11 @@ fn cost_here(
     let BaseUnit { kind, size: one } = base_unit(own.unit);
     (kind == figure.unit.kind()).then_some(())?;
     let is_own = figure.formula.own_figure_factor().is_some();
-    let variables = VariablesHere { table, row, here };
-    let value = if is_own { own.value * one } else { figure.formula.value(&variables)? };
+    let of_column = |quantity: fn(&MeasuredFigure) -> Option<f64>| match is_own {
+        true => quantity(own),
+        false => figure.formula.value(&VariablesHere { table, row, here, quantity }),
+    };
+    let value = of_column(MeasuredFigure::in_base_unit)?;
     // What is subtracted may exceed what it is subtracted from: that is no cost.
     (value > 0.0).then_some(())?;
     let names = if is_own { Vec::new() } else { figure.formula.rows() };
@@ -286,8 +310,16 @@ fn cost_here(
     let of: Vec<&MeasuredFigure> = std::iter::once(own).chain(others).collect();
     let runs: BTreeSet<&str> = of.iter().map(|it| it.run.as_str()).collect();
     let rates = ClockRates { core_ghz: own.core_ghz, ticks_per_ns: None };
+    let cost = Cost::of(kind, [value; 2], rates);
+    let counted = of_column(|it| it.counted_cycles);
+    let counted = counted.filter(|&cycles| kind == UnitKind::Time && cycles > 0.0);
+    let (cost, cycles_by) = match counted {
+        Some(cycles) => (Cost { cycles: Some([cycles; 2]), ..cost }, CyclesBy::Counter),
+        None => (cost, CyclesBy::Frequency),
+    };
     Some(CostHere {
-        cost: Cost::of(kind, [value; 2], rates),
+        cost,
+        cycles_by,
         interval: own.interval.filter(|_| is_own).map(|ends| ends.map(|end| end * one)),
         started: of.iter().map(|it| it.started.clone()).max().unwrap_or_default(),
         runs: runs.into_iter().map(str::to_owned).collect(),

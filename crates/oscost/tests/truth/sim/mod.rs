@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use oscost::estimate::Assembler;
 use oscost::hosts::{HostError, Session};
-use oscost::run::{Profile, Request, TrialBudget, run};
+use oscost::run::{EventCounting, Profile, Request, TrialBudget, run};
 use oscost_model::calls::CallCount;
 use oscost_model::case::Case;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
@@ -174,7 +174,7 @@ impl SimSession {
         let (machine, shape) = self.process_with(spec, defect);
         let mut work = machine.work(shape);
         let mut collector = machine.collector();
-        collector.warm_up(&mut work, &plan.batches).unwrap();
+        collector.warm_up_to_count(&mut work, &plan.batches).unwrap();
         let opened = collector.open_account();
         let mut jitter = BatchJitter::new(spec.seed);
         let mut sets = Vec::new();
@@ -406,7 +406,7 @@ fn request(profile: Profile, seed: u64) -> Request {
         refine: false,
         trials: TrialBudget::default(),
         skipped: Vec::new(),
-        counters_requested: false,
+        event_counting: EventCounting::default(),
         requested_cpu: None,
         peer_cpu: None,
     }

@@ -3,6 +3,7 @@
 use oscost_model::counters::{CountedBatch, CountedSet};
 use oscost_model::worker::{BatchPlan, Sample};
 
+use super::lengthening;
 use super::source::{CounterSource, WindowError};
 use super::validity::{KNOWN_ITERATIONS, enabled_problem, loop_problem, void_reason};
 use crate::bench::{OpError, Work};
@@ -68,8 +69,9 @@ impl Windows {
 }
 
 impl<C: Clock, V: Covariates> Collector<C, V> {
-    /// Counts a set of events in groups of batches of the plan. The first batch has the number
-    /// `first_batch`. The work must be warm.
+    /// Counts a set of events in groups of batches of the plan, which become longer where what
+    /// counting adds varies too much for its batches. The first batch has the number `first_batch`.
+    /// The work must be warm.
     pub fn count_set<S: CounterSource>(
         &mut self,
         work: &mut Work,
@@ -98,7 +100,10 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         let settled = self
             .time_batch(&mut nothing, plan, 0, 1, tag, source)
             .and_then(|_| self.time_group_with(work, plan, jitter, tag, source, &mut |_, _| ()));
-        let done = settled.and_then(|()| {
+        let lengthened =
+            settled.and_then(|()| self.lengthened(work, plan, jitter, first_batch, source));
+        let done = lengthened.and_then(|plan| {
+            let plan = &plan;
             for round in 0..plan.groups {
                 for index in empty_before(round, plan.groups) {
                     let tag = SampleTag { arm: 0, round: index, batch: index };
@@ -131,6 +136,43 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             .or_else(|| enabled_problem(&set, source.read_by(), times))
             .or_else(|| loop_problem(&set, known.into_batches().first(), source.is_inherited()));
         Ok(set)
+    }
+
+    /// The plan with batches so long that what counting adds can be told apart from the counts of
+    /// their ops, or as long as they may become. A worker decides this, since the reads differ from
+    /// one processor and kernel to another.
+    fn lengthened<S: CounterSource>(
+        &mut self,
+        work: &mut Work,
+        plan: &BatchPlan,
+        jitter: &mut BatchJitter,
+        first_batch: u32,
+        source: &mut S,
+    ) -> Result<BatchPlan, OpError> {
+        let max = lengthening::max_factor(plan, work.max_batch_ops());
+        if max == 1 {
+            return Ok(plan.clone());
+        }
+        let events = source.events().to_vec();
+        let mut empty = Windows::with_capacity(EMPTY_BATCHES as usize, events.len());
+        let mut group = Windows::with_capacity(plan.unroll_factors.len(), events.len());
+        let mut nothing = Work::repeat(|| Ok(()));
+        let tag = SampleTag { arm: 0, round: 0, batch: first_batch };
+        for _ in 0..EMPTY_BATCHES {
+            let sample = self.time_batch(&mut nothing, plan, 0, 1, tag, source)?;
+            empty.add(sample, source);
+        }
+        self.time_group_with(work, plan, jitter, tag, source, &mut |sample, source| {
+            group.add(sample, source);
+        })?;
+        if empty.error.or(group.error).is_some() {
+            // The batches that count have the same error, which makes the set void.
+            return Ok(plan.clone());
+        }
+        let factor = lengthening::factor(&events, &empty.into_batches(), &group.into_batches());
+        let factor = factor.min(max);
+        let (iterations, batch_ns) = (plan.iterations * factor, plan.batch_ns * factor as f64);
+        Ok(BatchPlan { iterations, batch_ns, ..plan.clone() })
     }
 }
 

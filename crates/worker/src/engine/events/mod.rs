@@ -8,6 +8,7 @@
 pub mod batches;
 pub mod inheritance;
 pub mod kernel_counters;
+mod lengthening;
 pub mod refusal;
 #[cfg(any(test, feature = "sim"))]
 pub mod scripted;

@@ -27,6 +27,9 @@ pub struct Execution {
     /// What reading the counters adds to each window: instructions in user mode and in the kernel,
     /// at one cycle each.
     pub read_insn: [f64; 2],
+    /// Up to how many instructions in the kernel reading adds more to a window, at one cycle each:
+    /// to each another number.
+    pub read_insn_spread: f64,
     /// A defect of the counters.
     pub defect: Option<CounterDefect>,
 }
@@ -44,6 +47,7 @@ impl Execution {
         interrupts_per_s: 0.0,
         interrupt_insn: 5_000.0,
         read_insn: [40.0, 900.0],
+        read_insn_spread: 0.0,
         defect: None,
     };
 }

@@ -182,7 +182,7 @@ impl CountingSession<'_> {
             return Err(failure(id, "the worker was stopped before its first `go`"));
         };
         let before = system_counters(spec);
-        collector.warm_up(work, plan).map_err(at)?;
+        collector.warm_up_to_count(work, plan).map_err(at)?;
         let opened = collector.open_account();
         let (read_by, modes) = (self.sets.read_by(), self.sets.modes);
         let mut jitter = BatchJitter::new(spec.seed);

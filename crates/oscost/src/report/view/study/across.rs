@@ -10,6 +10,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use oscost_model::unit::Unit;
 
 pub use self::content::AcrossContent;
@@ -22,7 +24,7 @@ use crate::report::view::document::{
     Block, Cell, Column, Fact, Paragraph, Section, Table, TableRow, View,
 };
 use crate::studies::figures::unit::UnitKind;
-use crate::studies::history::across::{Across, ActFigures, AgeFigure, CostHere};
+use crate::studies::history::across::{Across, ActFigures, AgeFigure, CostHere, CyclesBy};
 
 /// The acts in the terminal: the figures that stand for each study, and those here.
 pub fn view(content: &AcrossContent<'_>) -> View {
@@ -99,6 +101,7 @@ fn lead(content: &AcrossContent<'_>) -> Vec<Paragraph> {
 /// The notes on the figures, and what is missing.
 fn end(content: &AcrossContent<'_>) -> Section {
     let mut notes = lessons::notes();
+    notes.extend(counted(content.across));
     if content.other_runs > 0 {
         let runs = if content.other_runs == 1 { "run" } else { "runs" };
         let text = format!("left out: {} {runs} of other machines", content.other_runs);
@@ -118,6 +121,26 @@ fn end(content: &AcrossContent<'_>) -> Section {
         blocks.push(Block::Facts(vec![Fact::command("command", command)]));
     }
     Section { blocks, ..Section::default() }
+}
+
+/// Which counterparts here have cycles that the processor counted; nothing if none has.
+fn counted(across: &Across<'_>) -> Option<String> {
+    let is_counted = |it: &&AgeFigure<'_>| {
+        it.here.as_ref().is_some_and(|here| here.cycles_by == CyclesBy::Counter)
+    };
+    let figures = || across.acts.iter().flat_map(|act| &act.figures);
+    let cases: BTreeSet<&str> =
+        figures().filter(is_counted).filter_map(|it| it.row.case()).collect();
+    let all: BTreeSet<&str> =
+        figures().filter(|it| it.here.is_some()).filter_map(|it| it.row.case()).collect();
+    (!cases.is_empty()).then(|| {
+        format!(
+            "cycles here of {} of {} cases were counted by the processor; those of the others are \
+             times at the core's frequency, which was estimated before the run",
+            cases.len(),
+            all.len()
+        )
+    })
 }
 
 /// All counterparts here.

@@ -12,6 +12,7 @@ use crate::report::view::study::method::op_count;
 use crate::studies::comparison::single_target::{
     PredictionComparison, SingleTargetRow, SingleTargetTable,
 };
+use crate::studies::figures::counted_cycles::counted_cycles as comparable_cycles;
 use crate::studies::figures::study_statistic::is_few_steps;
 use crate::studies::study::Figure;
 use crate::studies::{PublishedFigure, Subject, Table, TableUnit};
@@ -127,21 +128,28 @@ fn missing(row: &SingleTargetRow<'_>) -> Option<String> {
     }
 }
 
-/// The cycles that the processor counted per op, of a table in cycles or in ticks: those of the table
-/// are times at the rate of a clock.
+/// The cycles that the processor counted per op, of a table in cycles or in ticks, or in times of which
+/// cycles are computed: these are at the rate of a clock.
 fn counted_cycles(table: &SingleTargetTable<'_>) -> Option<String> {
     let is_in_cycles =
         |figure: &Figure| matches!(figure.unit, TableUnit::Cycles | TableUnit::Ticks);
-    if !table.table.figures.iter().any(is_in_cycles) {
+    let is_compared = |row: &SingleTargetRow<'_>| {
+        row.cells.iter().any(|cell| cell.published_ratio_in_counted_cycles.is_some())
+    };
+    if !table.table.figures.iter().any(is_in_cycles) && !table.rows.iter().any(is_compared) {
         return None;
     }
     let counted = table.rows.iter().filter_map(|row| {
         let measured = row.measured?;
         let cycles = counters::median(measured, CounterEvent::Cycles.metric())?;
         let sees_kernel = measured.counters.as_ref().is_some_and(|it| it.kernel);
-        let modes = if sees_kernel { "" } else { " (user mode alone)" };
+        let why_not = match (sees_kernel, comparable_cycles(measured).is_some()) {
+            (false, _) => " (user mode alone)",
+            (true, false) => " (not all of its time)",
+            (true, true) => "",
+        };
         let digits = decimals_for(cycles, DIGITS);
-        Some(format!("{} {}{modes}", row.row.name, at_least(cycles, digits)))
+        Some(format!("{} {}{why_not}", row.row.name, at_least(cycles, digits)))
     });
     let counted: Vec<String> = counted.collect();
     let named = counted.iter().take(MAX_COUNTED_ROWS).cloned().collect::<Vec<_>>().join("; ");
@@ -158,7 +166,7 @@ fn counted_cycles(table: &SingleTargetTable<'_>) -> Option<String> {
 }
 
 /// The maximum number of rows whose counted cycles are named: a note has 400 characters.
-const MAX_COUNTED_ROWS: usize = 6;
+const MAX_COUNTED_ROWS: usize = 5;
 
 /// The maximum number of rows that are named one by one.
 const MAX_NAMED_ROWS: usize = 5;

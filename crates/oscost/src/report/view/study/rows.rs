@@ -48,8 +48,12 @@ pub(in crate::report::view) struct ColumnText {
     pub(in crate::report::view) estimate: EstimateText,
     /// How many times as much it was then.
     pub(in crate::report::view) ratio: String,
-    /// The same in cycles of both cores.
+    /// The same in cycles of both cores, each at its frequency.
     pub(in crate::report::view) ratio_in_cycles: String,
+    /// What the processor counted.
+    counted_cycles: String,
+    /// How many times as many cycles it was then.
+    ratio_in_counted_cycles: String,
 }
 
 impl ColumnText {
@@ -90,8 +94,15 @@ impl ColumnText {
                 .map_or_else(|| EstimateText { full: dash(), short: dash() }, estimate_text),
             ratio: ratio(cell.published_ratio),
             ratio_in_cycles: ratio(cell.published_ratio_in_cycles),
+            counted_cycles: cell.counted_cycles.map_or_else(dash, cycles_text),
+            ratio_in_counted_cycles: ratio(cell.published_ratio_in_counted_cycles),
         }
     }
+}
+
+/// A number of cycles.
+fn cycles_text(cycles: f64) -> String {
+    at_least(cycles, decimals_for(cycles, DIGITS))
 }
 
 /// The first figure that was published in the column of a cell.
@@ -120,6 +131,8 @@ pub(in crate::report::view) fn table_of_rows(
         Column::number("oscost's median", "median"),
         Column::number("then/here", "then_over_here"),
         Column::number("in cycles", "then_over_here_in_cycles"),
+        Column { optional: true, ..Column::number("counted cycles", "counted_cycles") },
+        Column { optional: true, ..Column::number("then/counted", "then_over_counted_cycles") },
     ];
     let table = Table { columns, rows, rows_share_names: true, ..Table::default() };
     (!table.rows.is_empty()).then(|| table.without_empty_columns())
@@ -143,6 +156,11 @@ fn lines(row: &SingleTargetRow<'_>, table: &SingleTargetTable<'_>) -> Vec<TableR
                 .or_short(text.estimate.short),
             Cell::number(text.ratio, middle(cell.published_ratio)),
             Cell::number(text.ratio_in_cycles, middle(cell.published_ratio_in_cycles)),
+            Cell::number(text.counted_cycles, cell.counted_cycles),
+            Cell::number(
+                text.ratio_in_counted_cycles,
+                middle(cell.published_ratio_in_counted_cycles),
+            ),
         ])
     };
     shown.map(line).collect()

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use oscost_model::study_method::{StudyMethod, TimingScope};
-use oscost_model::worker::{BatchPlan, Mode};
+use oscost_model::worker::{BatchPlan, Mode, WARM_UP_NS};
 
-use super::super::iteration_cost::{IterationCost, WINDOW_OVERHEAD_NS};
+use super::super::iteration_cost::{IterationCost, WINDOW_OVERHEAD_NS, WORKER_START_NS};
 use super::super::stopping::Profile;
 
 /// A row of which one op takes longer than this many times its limit is skipped, and says so.
@@ -21,10 +21,8 @@ const SHARE_OF_REPEATED_OP: f64 = 0.2;
 /// A sample holds at least so many windows, if there are as many: then hardly any window comes
 /// directly after the accounting was read.
 const MIN_WINDOWS_PER_SAMPLE: u64 = 1_000;
-/// The time to start and end a worker.
-const WORKER_START_NS: f64 = 5e6;
 /// A worker warms up for at least this long ...
-const MIN_WARM_UP_NS: f64 = 3e6;
+const MIN_WARM_UP_NS: f64 = WARM_UP_NS as f64;
 /// ... and this many ops that are timed one by one.
 const WARM_UP_OPS: f64 = 5.0;
 /// The time around a window that directly follows another: two reads of the clock, and a random

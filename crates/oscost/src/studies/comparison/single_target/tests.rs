@@ -7,7 +7,7 @@ use super::*;
 use crate::studies::claims::published_result::PublishedResult;
 use crate::studies::claims::verdict::Verdict;
 use crate::studies::parser;
-use crate::studies::test_record::{measured_row, stored_record};
+use crate::studies::test_record::{CountedOp, measured_row, stored_record, with_counts};
 
 /// Two rows of one loop, columns computed from each, and claims on them.
 const SMALL: &str = r#"
@@ -206,6 +206,50 @@ fn a_range_in_cycles_is_compared_with_cycles_of_this_core() {
     let [low, high] = cell.published_ratio_in_cycles.unwrap();
     let measured = cell.by_study_statistic.unwrap().value;
     assert!(close(low, 400.0 / measured) && close(high, 600.0 / measured), "{cell:?}");
+}
+
+#[test]
+fn a_time_has_a_ratio_in_cycles_that_the_processor_counted() {
+    let (study, mut record) = (study(), measured());
+    // 2 GHz then: 0.2 s are 4e8 cycles, and a million calls here take 3e8.
+    let op = CountedOp { cycles: 300.0, running_ns: Some(99.0), waiting_ns: Some(1.0) };
+    with_counts(&mut record.results[1], op);
+    with_counts(&mut record.results[2], CountedOp { cycles: 250.0, ..op });
+    let comparison = compare_single_target(&study, &record, &[]);
+    let [time, slowdown, lines] = &comparison.tables[0].rows[1].cells[..] else { panic!() };
+    assert!(close(time.counted_cycles.unwrap(), 3e8), "{time:?}");
+    let [low, high] = time.published_ratio_in_counted_cycles.unwrap();
+    assert!(close(low, 4.0 / 3.0) && low == high, "{time:?}");
+    // Beside that by the clock's rate, at 4 GHz here.
+    assert!(close(time.published_ratio_in_cycles.unwrap()[0], 0.2 / 0.12 / 2.0));
+    // Ratios and calls are no times, and what was not counted has none.
+    for cell in [slowdown, lines, &comparison.tables[0].rows[0].cells[0]] {
+        let both = (cell.counted_cycles, cell.published_ratio_in_counted_cycles);
+        assert_eq!(both, (None, None), "{cell:?}");
+    }
+    let in_cycles = &comparison.tables[1].rows[0].cells[0];
+    let [low, high] = in_cycles.published_ratio_in_counted_cycles.unwrap();
+    assert!(close(low, 400.0 / 250.0) && close(high, 600.0 / 250.0), "{in_cycles:?}");
+}
+
+#[test]
+fn a_formula_of_several_rows_is_in_counted_cycles_only_if_all_of_them_were_counted() {
+    let text = SMALL.replacen("figure = \"this * 1000000\"", "figure = 'this - \"none\"'", 1);
+    let study = parser::parse(text.as_bytes()).unwrap();
+    let mut record = measured();
+    let op = CountedOp { cycles: 300.0, running_ns: Some(100.0), waiting_ns: Some(0.0) };
+    with_counts(&mut record.results[1], op);
+    let cycles = |record: &Record| {
+        let comparison = compare_single_target(&study, record, &[]);
+        comparison.tables[0].rows[1].cells[0].counted_cycles
+    };
+    assert_eq!(cycles(&record), None);
+    with_counts(&mut record.results[0], CountedOp { cycles: 8.0, ..op });
+    assert_eq!(cycles(&record), Some(292.0));
+    // What is subtracted waits: its cycles are not those of its time.
+    let waits = CountedOp { cycles: 8.0, running_ns: Some(1.0), waiting_ns: Some(1.0) };
+    with_counts(&mut record.results[0], waits);
+    assert_eq!(cycles(&record), None);
 }
 
 #[test]

@@ -88,6 +88,7 @@ fn here(figures: &[(&str, f64, Unit)]) -> MeasuredFigures {
             run: format!("run-{nth}"),
             started: format!("2026-01-{:02}T00:00:00Z", nth + 1),
             core_ghz: Some(4.0),
+            counted_cycles: None,
         };
         ((*case).to_owned(), figure)
     };
@@ -137,6 +138,35 @@ fn an_act_costs_time_cycles_and_multiples_then_and_here() {
         (getpid.lesson.trend, getpid.lesson.in_loads.unwrap().oldest),
         (Trend::WithCore, 20.0)
     );
+}
+
+#[test]
+fn counted_cycles_stand_for_those_at_a_frequency_where_all_parts_of_a_time_were_counted() {
+    let studies = [old()];
+    let mut figures = all_here();
+    let mut count = |case: &str, cycles: f64| {
+        figures.get_mut(case).unwrap().counted_cycles = Some(cycles);
+    };
+    count("syscall/getpid:via=raw", 300.0);
+    count("switch/pipe:between=processes,peer_cpu=same", 9_000.0);
+    count("switch/ring:ring=2,footprint=0", 9_000.0);
+    count("pipe/throughput:by=pipe,size=65536,peer_cpu=same", 7.0);
+    let cycles = |figures: &MeasuredFigures, key: &str| {
+        let all = across(&studies, figures);
+        let here = of(&all, key).figures[0].here.clone().unwrap();
+        (here.cost.cycles.unwrap(), here.cycles_by)
+    };
+    assert_eq!(cycles(&figures, "getpid"), ([300.0; 2], CyclesBy::Counter));
+    assert_eq!(cycles(&figures, "pipe-round-trip"), ([9_000.0; 2], CyclesBy::Counter));
+    // What is subtracted was not counted, and the counted cycles of a rate are not per byte.
+    assert_eq!(cycles(&figures, "context-switch"), ([4_800.0; 2], CyclesBy::Frequency));
+    assert_eq!(cycles(&figures, "pipe-rate"), ([0.5; 2], CyclesBy::Frequency));
+    figures.get_mut("switch/ring:ring=1,footprint=0").unwrap().counted_cycles = Some(1_000.0);
+    assert_eq!(cycles(&figures, "context-switch"), ([4_000.0; 2], CyclesBy::Counter));
+    // The lesson is by what was counted: 400 cycles then.
+    let all = across(&studies, &figures);
+    let in_cycles = of(&all, "getpid").lesson.in_cycles.unwrap();
+    assert!((in_cycles.oldest - 4.0 / 3.0).abs() < 1e-12, "{in_cycles:?}");
 }
 
 #[test]

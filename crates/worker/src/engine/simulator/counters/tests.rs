@@ -22,10 +22,15 @@ fn plan(mode: Mode, iterations: u64, unroll_factors: &[u32]) -> BatchPlan {
 }
 
 fn counted(execution: Execution, plan: &BatchPlan) -> CountedSet {
+    counted_up_to(execution, plan, u64::MAX)
+}
+
+/// The counts of work that allows so many ops in a batch.
+fn counted_up_to(execution: Execution, plan: &BatchPlan, max_ops: u64) -> CountedSet {
     let truth = Truth { execution, ..Truth::QUIET };
     let machine = SimulatedMachine::new(&truth, 7, 0.0);
     let mut counters = SimCounters::open(&machine, &EVENTS).unwrap();
-    let mut work = machine.work(Shape::Repeat);
+    let mut work = machine.work(Shape::Repeat).with_max_batch_ops(max_ops);
     let mut collector = machine.collector();
     collector.warm_up(&mut work, plan).unwrap();
     collector.count_set(&mut work, plan, &mut BatchJitter::new(7), 0, &mut counters).unwrap()
@@ -109,6 +114,43 @@ fn interrupts_only_add_instructions_in_the_kernel() {
     assert!(set.batches.iter().all(|batch| batch.counts[1] >= exact(batch)));
     assert!(set.batches.iter().any(|batch| batch.counts[1] > exact(batch)));
     assert!(set.batches.iter().any(|batch| batch.counts[1] == exact(batch)), "the lower mode");
+}
+
+/// The median number of ops in a batch.
+fn ops(set: &CountedSet) -> u64 {
+    let mut ops: Vec<u64> = set.batches.iter().map(|batch| batch.sample.n).collect();
+    ops.sort_unstable();
+    ops[ops.len() / 2]
+}
+
+#[test]
+fn batches_become_longer_where_what_reading_adds_varies_too_much_for_them() {
+    let short = BatchPlan { batch_ns: 5e3, ..plan(Mode::B, 40, &[1]) };
+    let restless = Execution { read_insn_spread: 100.0, ..Execution::QUIET };
+    let steady = counted(Execution::QUIET, &short);
+    assert!((36..=44).contains(&ops(&steady)), "{}", ops(&steady));
+    let set = counted(restless, &short);
+    // A batch of 40 ops has 12,000 instructions, of which a thousandth is looked for.
+    assert!(set.empty.iter().any(|batch| batch.counts[1] > 925), "{:?}", set.empty);
+    assert!(ops(&set) >= 2 * ops(&steady), "{}", ops(&set));
+    assert_eq!((set.batches.len(), set.empty.len()), (21, 9), "as many of them");
+    assert!((per_op(&set, 1) / 240.0 - 1.0).abs() < 0.002, "{}", per_op(&set, 1));
+    // Long ones stay as they are, and no batch has more ops than its work allows.
+    let long = counted(restless, &plan(Mode::B, 4_000, &[1]));
+    assert!((3_600..=4_400).contains(&ops(&long)), "{}", ops(&long));
+    let bounded = counted_up_to(restless, &short, 90);
+    assert!(bounded.batches.iter().all(|batch| batch.sample.n <= 90), "{bounded:?}");
+    assert!(ops(&bounded) > ops(&steady));
+}
+
+#[test]
+fn single_shots_and_counters_that_fail_leave_the_plan_as_it_is() {
+    let restless = Execution { read_insn_spread: 1_000.0, ..Execution::QUIET };
+    let shots = counted(restless, &plan(Mode::S, 1, &[1]));
+    assert!(shots.batches.iter().all(|batch| batch.sample.n == 1));
+    let defect = Some(CounterDefect::Backwards);
+    let set = counted(Execution { defect, ..restless }, &plan(Mode::B, 40, &[1]));
+    assert!(set.void.unwrap_or_default().contains("went backwards"));
 }
 
 #[test]

@@ -74,6 +74,14 @@ mod injected {
     /// After so many reads it wraps again: between the reads of a window, sooner or later, whether
     /// the first of them is the first read or not.
     const READS_PER_WRAP: u64 = 3;
+    /// The same of counters that begin again, of which most windows are whole.
+    const READS_PER_RESTART: u64 = 15;
+    /// After so many reads counters are no longer scheduled: more than show how much reading adds.
+    const READS_UNTIL_STOPPED: u64 = 30;
+    /// How many events more a read adds than another: none, or up to four times this.
+    const UNEVEN_STEP: u64 = 50;
+    /// After so many reads these numbers repeat: an odd number, so that those after a window do too.
+    const UNEVEN_READS: u64 = 5;
     /// The step of a coarse clock.
     const TICK_NS: u64 = 4_000_000;
     /// The words of both times, in a read of a counter and of a group.
@@ -101,8 +109,11 @@ mod injected {
     #[derive(Default)]
     struct State {
         reads: u64,
-        /// What is added to each count so that it wraps.
+        /// What is added to each count so that it wraps, or by the reads so far; or where it began
+        /// again, or stopped.
         offsets: Vec<u64>,
+        /// For how long they had counted when they stopped.
+        stopped_at_ns: u64,
     }
 
     impl StandIns {
@@ -118,7 +129,7 @@ mod injected {
         ) -> Self {
             let events: Vec<CounterEvent> = events.collect();
             let offsets = vec![0; events.len()];
-            Self { fault, events, state: RefCell::new(State { reads: 0, offsets }) }
+            Self { fault, events, state: RefCell::new(State { offsets, ..State::default() }) }
         }
 
         /// Makes of what the kernel has written what the fault makes of it. The counts begin at this
@@ -142,6 +153,10 @@ mod injected {
             match fault {
                 CounterFault::Multiplexed => *counting_ns = *enabled_ns / 2,
                 CounterFault::Unscheduled => *counting_ns = 0,
+                CounterFault::Stopped if state.reads > READS_UNTIL_STOPPED => {
+                    *counting_ns = state.stopped_at_ns;
+                }
+                CounterFault::Stopped => state.stopped_at_ns = *counting_ns,
                 CounterFault::Untimed => (*enabled_ns, *counting_ns) = (0, 0),
                 CounterFault::CoarseClock => {
                     *enabled_ns -= *enabled_ns % TICK_NS;
@@ -182,6 +197,22 @@ mod injected {
                         self.offsets[at] = LAST_OF_48_BITS - count;
                     }
                     (count + self.offsets[at]) & LAST_OF_48_BITS
+                }
+                CounterFault::UnevenReads => {
+                    self.offsets[at] += UNEVEN_STEP * (self.reads % UNEVEN_READS);
+                    count + self.offsets[at]
+                }
+                CounterFault::Stopped => {
+                    if self.reads < READS_UNTIL_STOPPED {
+                        self.offsets[at] = count;
+                    }
+                    self.offsets[at]
+                }
+                CounterFault::Restarted => {
+                    if self.reads.is_multiple_of(READS_PER_RESTART) {
+                        self.offsets[at] = count;
+                    }
+                    count - self.offsets[at]
                 }
                 CounterFault::Honest
                 | CounterFault::Multiplexed
@@ -224,6 +255,9 @@ mod injected {
             assert_eq!(counts(CounterFault::Zero), [0; 4]);
             assert_eq!(counts(CounterFault::Constant), [0, 1_000, 2_000, 3_000]);
             assert_eq!(counts(CounterFault::Halved), [50, 100, 150, 200]);
+            assert_eq!(counts(CounterFault::UnevenReads), [100, 250, 450, 700]);
+            assert_eq!(counts(CounterFault::Restarted), [0, 100, 200, 300]);
+            assert_eq!(counts(CounterFault::Stopped), [100, 200, 300, 400]);
             let falling = counts(CounterFault::Backwards);
             assert!(falling.is_sorted_by(|one, next| one > next), "{falling:?}");
             let wrapped = [LAST_OF_48_BITS, 99, 199, LAST_OF_48_BITS];
@@ -244,6 +278,20 @@ mod injected {
             assert_eq!(times(CounterFault::Unscheduled), (9_000_000, 0));
             assert_eq!(times(CounterFault::Untimed), (0, 0));
             assert_eq!(times(CounterFault::CoarseClock), (8_000_000, 8_000_000));
+        }
+
+        #[test]
+        fn counters_that_stop_or_begin_again_do_so_after_some_reads() {
+            let ns: Vec<u64> = (1..=40).map(|read| 6_400 * read).collect();
+            let stopped = reads(CounterFault::Stopped, &ns);
+            assert!(stopped[..30].iter().zip(&ns).all(|(words, ns)| words[2] == *ns));
+            let last = [40, 30].map(|read| read * 6_400);
+            assert_eq!([stopped[39][1], stopped[39][2]], last, "enabled, and not counting");
+            assert_eq!((stopped[29][3], stopped[39][3]), (3_000, 3_000));
+            let restarted = reads(CounterFault::Restarted, &ns);
+            let counts: Vec<u64> = restarted.iter().map(|words| words[3]).collect();
+            assert_eq!((counts[14], counts[15], counts[16]), (1_400, 0, 100));
+            assert!(restarted.iter().all(|words| words[1] == words[2]));
         }
 
         #[test]

@@ -5,7 +5,7 @@ use oscost_model::unit::Unit;
 use crate::report::figures::rough;
 use crate::report::view::document::Cell;
 use crate::studies::figures::unit::UnitKind;
-use crate::studies::history::across::{ActFigures, AgeFigure, Cost};
+use crate::studies::history::across::{ActFigures, AgeFigure, Cost, CostHere, CyclesBy};
 
 /// The counterparts here that differ, each by its case, with the figures that it belongs to. Which of
 /// them is the first is that of the oldest figure.
@@ -35,6 +35,14 @@ pub(super) fn costs(cost: &Cost, unit: Unit) -> [Cell; 4] {
     let plain_numbers = [cost.cycles, cost.calls, cost.loads].map(|ends| number(ends, digits));
     let [cycles, calls, loads] = plain_numbers;
     [number(Some(cost.value), |value| rough(value, unit)), cycles, calls, loads]
+}
+
+/// Where the cycles of a cost here are from; nothing if it has none.
+pub(super) fn cycles_by(here: &CostHere) -> Option<&'static str> {
+    here.cost.cycles.map(|_| match here.cycles_by {
+        CyclesBy::Counter => "counter",
+        CyclesBy::Frequency => "frequency",
+    })
 }
 
 /// A figure or a range; `-` for none.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::content::AcrossContent;
+use super::costs::cycles_by;
 use crate::studies::figures::unit::UnitKind;
 use crate::studies::history::across::{ActFigures, AgeFigure, Cost};
 use crate::studies::history::lesson::{Ratios, Trend};
@@ -55,6 +56,7 @@ struct FigureDocument<'a> {
     published: &'a str,
     then: CostDocument,
     here: Option<CostDocument>,
+    here_cycles_by: Option<&'static str>,
     here_interval: Option<[f64; 2]>,
     here_started: Option<&'a str>,
     here_runs: &'a [String],
@@ -104,6 +106,7 @@ fn figure<'a>(it: &'a AgeFigure<'a>) -> FigureDocument<'a> {
         published: &it.published,
         then: cost(&it.then),
         here: here.map(|it| cost(&it.cost)),
+        here_cycles_by: here.and_then(cycles_by),
         here_interval: here.and_then(|it| it.interval),
         here_started: here.map(|it| it.started.as_str()),
         here_runs: here.map(|it| &it.runs[..]).unwrap_or_default(),

@@ -1,6 +1,6 @@
 //! Every published figure of the acts in one table.
 
-use super::costs::{costs, unit};
+use super::costs::{costs, cycles_by, unit};
 use crate::report::text::{day, plain};
 use crate::report::view::document::{Cell, Column, Table, TableRow};
 use crate::studies::history::across::Across;
@@ -34,6 +34,7 @@ pub fn figures(across: &Across<'_>) -> Table {
                 Cell::text(plain(it.row.case().unwrap_or_default())),
                 Cell::text(here.map(|it| day(&it.started)).unwrap_or_default()),
                 Cell::text(here.map(|it| plain(&it.runs.join(" "))).unwrap_or_default()),
+                Cell::text(here.and_then(cycles_by).unwrap_or_default()),
             ]));
         }
     }
@@ -55,6 +56,7 @@ pub fn figures(across: &Across<'_>) -> Table {
         Column::text("case"),
         Column::text("measured"),
         Column::text("runs"),
+        Column::text("cycles by"),
     ];
     Table { id: "all".to_owned(), columns, rows, ..Table::default() }
 }

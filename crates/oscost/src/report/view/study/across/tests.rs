@@ -19,6 +19,7 @@ fn here(studies: &[Study]) -> MeasuredFigures {
             run: "run".to_owned(),
             started: "2026-05-04T03:02:01Z".to_owned(),
             core_ghz: Some(4.0),
+            counted_cycles: None,
         };
         (case, measured)
     };
