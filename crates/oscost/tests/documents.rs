@@ -194,7 +194,8 @@ fn the_command_line_accepts_every_command_of_the_documentation() {
     assert!(tested > 100, "only {tested} commands were found");
 }
 
-/// The help of every verb, with those below it, as a command line prints it at 80 columns.
+/// The help of every verb, with those below it, as a command line prints it at 80 columns, but the
+/// options of all of them.
 fn help_texts() -> Vec<(String, String)> {
     fn collect(command: &clap::Command, name: &str, texts: &mut Vec<(String, String)>) {
         for verb in command.get_subcommands() {
@@ -203,7 +204,8 @@ fn help_texts() -> Vec<(String, String)> {
                 continue;
             }
             let name = format!("{name} {}", verb.get_name());
-            let help = verb.clone().term_width(80).render_long_help().to_string();
+            let own = verb.clone().mut_args(|it| if it.is_global_set() { it.hide(true) } else { it });
+            let help = own.term_width(80).render_long_help().to_string();
             let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
             texts.push((name.clone(), lines.join("\n")));
             collect(verb, &name, texts);

@@ -81,6 +81,11 @@ impl AdaptiveStopping {
         Self { goal, last_look_was_narrow: false }
     }
 
+    /// The number of repetitions at which it stops regardless of the width.
+    pub fn max_repetitions(&self) -> usize {
+        self.goal.max_repetitions
+    }
+
     /// The number of repetitions before the first look.
     pub fn first_look(&self) -> usize {
         FIRST_LOOK_REPETITIONS.min(self.goal.max_repetitions)

@@ -38,7 +38,7 @@ mod targets;
 pub use crate::files::output_file;
 pub use crate::files::user_folder::{program_folder_note, redirection_note};
 pub use crate::plan::{nearest_hint, nearest_names};
-pub use crate::run::EventCounting;
+pub use crate::run::{EventCounting, RunActivity, RunProgress, SettledFigure};
 pub use crate::signals::{
     exit_status as interrupt_status, outlive_file_size_limit, wait_for_children,
 };

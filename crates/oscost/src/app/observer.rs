@@ -2,6 +2,8 @@
 
 use oscost_model::journal::Entry;
 
+use crate::run::RunProgress;
+
 /// Receives notes and progress. Nothing here is called while a worker is timing.
 pub trait Observer {
     /// A message that is not an error.
@@ -21,4 +23,7 @@ pub trait Observer {
 
     /// An entry was added to the journal of the run.
     fn entry(&self, entry: &Entry);
+
+    /// How far the run is: the next worker starts after this.
+    fn progress(&self, _progress: &RunProgress) {}
 }

@@ -150,7 +150,7 @@ pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<Ex
         },
         on_busy: arguments.lock.policy(),
     };
-    let Outcome { measured, gate } = measure(&request, &Terminal::with_progress_unless(quiet))?;
+    let Outcome { measured, gate } = measure(&request, &Terminal::new(output).quiet_if(quiet))?;
     let CompletedRun { record, study, kept_as, ended } = measured;
     let study = study.as_ref();
     let document = RunDocument { record: &record, samples, study, table };

@@ -1,5 +1,6 @@
 //! `oscost compare`
 
+use super::display;
 use super::exit::ExitStatus;
 use super::exports::{Exports, Subject};
 use super::gate::report_gate;
@@ -70,7 +71,7 @@ pub(super) fn compare(arguments: Arguments, output: &mut Output) -> anyhow::Resu
         compared: &compared,
         threshold,
     };
-    let text = || report::terminal(&report::compare::view(&shown));
+    let text = || display::text(&report::compare::view(&shown));
     exports.write_with_text(&Subject::Comparison(&shown), text, output)?;
     Ok(gate.zip(gate_arguments.rule()).map_or(ExitStatus::Success, |(gate, rule)| {
         report_gate(&gate, rule, &compared.results, &compared.comparisons)

@@ -53,20 +53,20 @@ pub(super) fn doctor(arguments: Arguments, output: &mut Output) -> anyhow::Resul
         return examine_oscost(json, output);
     }
     let request = Request { at, on_busy: lock.policy() };
-    let Outcome { machine, diagnosis } = examine(&request, &Terminal::new())?;
+    let Outcome { machine, diagnosis } = examine(&request, &Terminal::new(output))?;
     let examination = Examination { observations: machine.observations(), diagnosis: &diagnosis };
     match json {
         true => output.write(&report::doctor::json(&examination)?)?,
-        false => output.write(&report::terminal(&report::doctor::view(&examination)))?,
+        false => output.show(&report::doctor::view(&examination))?,
     }
     Ok(ExitStatus::Success)
 }
 
 fn examine_oscost(json: bool, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let judgements = self_check(&Terminal::new())?;
+    let judgements = self_check(&Terminal::new(output))?;
     match json {
         true => output.write(&report::self_check::json(&judgements)?)?,
-        false => output.write(&report::terminal(&report::self_check::view(&judgements)))?,
+        false => output.show(&report::self_check::view(&judgements))?,
     }
     Ok(match report::self_check::can_measure(&judgements) {
         true => ExitStatus::Success,

@@ -4,6 +4,7 @@ use oscost_model::definition::Catalog;
 use oscost_model::record::Record;
 
 use super::command_words;
+use super::display;
 use super::exit::ExitStatus;
 use super::output::{Output, report_line};
 use super::terminal::Terminal;
@@ -56,7 +57,6 @@ pub(super) fn explain(
 ) -> anyhow::Result<ExitStatus> {
     let Arguments { name, at } = arguments;
     let name = name.trim().to_owned();
-    let text = |sections| report::terminal(&View::of(sections));
     let found = find(&Request { name: name.clone(), at })?;
     let sources = WordSources::of(command);
     let last = if words::is_word(&name) { example_run() } else { None };
@@ -68,21 +68,22 @@ pub(super) fn explain(
     }
     let mut written = false;
     if let Some(kind) = treatment {
-        output
-            .write(&report::terminal(&report::treatments::explanation(&self::treatment(kind))))?;
+        output.show(&report::treatments::explanation(&self::treatment(kind)))?;
         written = true;
     }
     if let Some(benchmarks) = benchmarks {
         let sections = benchmarks.definitions.iter().flat_map(report::catalog::explanation);
-        output.write(&text(sections.collect()))?;
-        if let Some(here) = observe(benchmarks, &Terminal::new())? {
-            output.write(&format!("\n{}", text(here_sections(here))))?;
+        output.show(&View::of(sections.collect()))?;
+        if let Some(here) = observe(benchmarks, &Terminal::new(output))? {
+            let text = display::text(&View::of(here_sections(here)));
+            output.write(&format!("\n{text}"))?;
         }
         written = true;
     }
     if !explained.is_empty() {
         let above = if written { "\n" } else { "" };
-        output.write(&format!("{above}{}", text(explained)))?;
+        let text = display::text(&View::of(explained));
+        output.write(&format!("{above}{text}"))?;
     }
     Ok(ExitStatus::Success)
 }

@@ -1,5 +1,6 @@
 //! `oscost history`
 
+use super::display;
 use super::documents::{self, Document, Format, by_ending};
 use super::exit::ExitStatus;
 use super::output::Output;
@@ -57,14 +58,14 @@ pub(super) fn history(arguments: Arguments, output: &mut Output) -> anyhow::Resu
         return Err(UsageError(text.to_owned()).into());
     }
     documents::check(&files)?;
-    let history = look_up(&Request { cases, last: last as usize, at }, &Terminal::new())?;
+    let history = look_up(&Request { cases, last: last as usize, at }, &Terminal::new(output))?;
     let make = |format| {
         Ok(match format {
             Format::Html => report::html(&report::page::history(&history))?.into_bytes(),
             _ => report::history::json(&history)?.into_bytes(),
         })
     };
-    let text = || report::terminal(&report::history::view(&history));
+    let text = || display::text(&report::history::view(&history));
     documents::write_with_text(&files, make, text, output)?;
     Ok(ExitStatus::Success)
 }

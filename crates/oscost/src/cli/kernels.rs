@@ -76,7 +76,7 @@ pub(super) fn kernels(arguments: &Arguments, output: &mut Output) -> anyhow::Res
         }
         Verb::List { json, .. } => write_list(&kernels::list(), *json, output)?,
         Verb::Fetch { name } => {
-            let fetched = kernels::fetch(name, &Terminal::with_announcements())?;
+            let fetched = kernels::fetch(name, &Terminal::new(output).announcing())?;
             write_fetched(fetched, output)?;
         }
         Verb::Delete { name } => {
@@ -114,7 +114,7 @@ fn write_available(pattern: Option<&str>, output: &mut Output) -> anyhow::Result
         );
         return Ok(());
     }
-    output.write(&report::terminal(&report::kernels::packages(&packages)))
+    output.show(&report::kernels::packages(&packages))
 }
 
 fn row(kernel: &LocalKernel) -> Kernel {
@@ -146,5 +146,5 @@ fn write_list(kernels: &Kernels, json: bool, output: &mut Output) -> anyhow::Res
         );
         return Ok(());
     }
-    output.write(&report::terminal(&report::kernels::view(&kernels)))
+    output.show(&report::kernels::view(&kernels))
 }

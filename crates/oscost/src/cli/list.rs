@@ -48,7 +48,7 @@ pub(super) fn list(arguments: &Arguments, output: &mut Output) -> anyhow::Result
     } else {
         let selected: Vec<&Definition> = selected.iter().collect();
         let view = report::catalog::list(&catalog, &selected, arguments.verbose);
-        output.write(&report::terminal(&view))?;
+        output.show(&view)?;
     }
     Ok(ExitStatus::Success)
 }

@@ -29,7 +29,7 @@ pub(super) struct Arguments {
 
 pub(super) fn machine(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let Outcome { facts, clocks, worker, probe, calibration, measuring } =
-        describe(&arguments.at, &Terminal::new())?;
+        describe(&arguments.at, &Terminal::new(output))?;
     let not_measured =
         measuring.map(|by| format!("{by} is measuring on this machine: try again later"));
     let rates = Rates { probe, calibration, not_measured };
@@ -37,7 +37,7 @@ pub(super) fn machine(arguments: &Arguments, output: &mut Output) -> anyhow::Res
         Description { facts: &facts, clocks: &clocks, worker: &worker, rates: &rates };
     match arguments.json {
         true => output.write(&report::machine::json(&description)?)?,
-        false => output.write(&report::terminal(&report::machine::view(&description)))?,
+        false => output.show(&report::machine::view(&description))?,
     }
     Ok(ExitStatus::Success)
 }

@@ -8,6 +8,7 @@ mod ab;
 mod command_words;
 mod compare;
 mod completions;
+mod display;
 mod doctor;
 mod documents;
 mod exit;
@@ -47,6 +48,7 @@ use crate::app::{
     is_interrupted, outlive_file_size_limit, program_folder_note, redirection_note,
     wait_for_children,
 };
+use display::DisplayArguments;
 use exit::ExitStatus;
 use output::Output;
 
@@ -56,6 +58,8 @@ use output::Output;
 struct Arguments {
     #[command(subcommand)]
     verb: Verb,
+    #[command(flatten)]
+    display: DisplayArguments,
 }
 
 const EXAMPLES: &str = "\
@@ -150,7 +154,9 @@ impl Verb {
 pub fn main() -> ExitCode {
     outlive_file_size_limit();
     wait_for_children();
-    let arguments = match Arguments::try_parse_from(with_gate_values(std::env::args_os())) {
+    let words = with_gate_values(std::env::args_os());
+    display::choose_colours(&words);
+    let arguments = match Arguments::try_parse_from(words) {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&refusals::amend(error, &command())),
     };
@@ -163,7 +169,7 @@ pub fn main() -> ExitCode {
     for note in of_folders.into_iter().chain(of_programs) {
         output::report_line(&format!("note: {note}"));
     }
-    match dispatch(arguments.verb, &mut Output::stdout()) {
+    match dispatch(arguments.verb, &mut Output::stdout(arguments.display)) {
         Ok(status) => status.into(),
         Err(error) if is_interrupted(&error) => ExitStatus::Interrupted.into(),
         // A reader may close its pipe whenever it has enough: this ends as by SIGPIPE.

@@ -6,20 +6,35 @@ use std::path::{Path, PathBuf};
 use oscost_model::untrusted_text::escape_controls;
 use thiserror::Error;
 
+use super::display::{DisplayArguments, message, text};
 use crate::app::{UsageError, output_file};
-use crate::report::WIDTH;
+use crate::report::progress::ProgressMode;
+use crate::report::view::document::View;
 
 /// Standard output, for data.
-pub(super) struct Output(std::io::Stdout);
+pub(super) struct Output {
+    stdout: std::io::Stdout,
+    display: DisplayArguments,
+}
 
 impl Output {
-    pub(super) fn stdout() -> Self {
-        Self(std::io::stdout())
+    pub(super) fn stdout(display: DisplayArguments) -> Self {
+        Self { stdout: std::io::stdout(), display }
+    }
+
+    /// How progress is shown beside it.
+    pub(super) fn progress(&self) -> ProgressMode {
+        self.display.progress()
+    }
+
+    /// Writes a report.
+    pub(super) fn show(&mut self, view: &View) -> anyhow::Result<()> {
+        self.write(&text(view))
     }
 
     /// Writes data; a closed pipe is an error (see [`is_broken_pipe`]).
     pub(super) fn write(&mut self, data: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::Result<()> {
-        let mut out = self.0.lock();
+        let mut out = self.stdout.lock();
         let written = out.write_all(data.as_ref()).and_then(|()| out.flush());
         written.map_err(|error| OutputError::new("to standard output", error).into())
     }
@@ -54,17 +69,6 @@ impl OutputError {
             _ => None,
         }
     }
-}
-
-/// The widest lines that are written to a terminal: longer ones are hard to read along.
-const MAX_WIDTH: usize = 240;
-
-/// The columns of the terminal at standard output, for a list that gains by room; the usual number
-/// where it is narrower, or where it is no terminal.
-pub(super) fn width() -> usize {
-    let terminal = terminal_size::terminal_size_of(std::io::stdout());
-    let columns = terminal.map_or(WIDTH, |(terminal_size::Width(columns), _)| columns.into());
-    columns.clamp(WIDTH, MAX_WIDTH)
 }
 
 /// The names of standard output.
@@ -147,5 +151,5 @@ pub(super) fn report_error(error: &anyhow::Error) {
 /// Writes a line to standard error, in which nothing that was typed or read controls the terminal.
 /// Where standard error is closed or full the line is lost, and the work goes on.
 pub(super) fn report_line(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", escape_controls(text));
+    let _ = writeln!(std::io::stderr(), "{}", message(&escape_controls(text)));
 }

@@ -1,5 +1,6 @@
 //! `oscost predict`
 
+use super::display;
 use super::exit::ExitStatus;
 use super::output::{Output, report_line};
 use crate::app::predict::{self, Estimate, PredictionSelection, Request};
@@ -88,9 +89,7 @@ pub(super) fn predict(arguments: Arguments, output: &mut Output) -> anyhow::Resu
                 "kept as prediction {number}: runs that begin from now on are compared with it"
             ));
         }
-        Some(Verb::List) => {
-            output.write(&report::terminal(&report::predictions::list(&predict::list()?)))?
-        }
+        Some(Verb::List) => output.show(&report::predictions::list(&predict::list()?))?,
         Some(Verb::Delete { which }) => {
             let deleted = predict::delete(which)?;
             let s = if deleted == 1 { "" } else { "s" };
@@ -98,7 +97,7 @@ pub(super) fn predict(arguments: Arguments, output: &mut Output) -> anyhow::Resu
         }
         Some(Verb::Check { run }) => {
             let record = predict::check(&run)?;
-            let text = report::terminal(&report::predictions::view(&record));
+            let text = display::text(&report::predictions::view(&record));
             match text.as_str() {
                 "" => report_line(&format!("run {} has no predictions", record.id)),
                 text => output.write(text)?,

@@ -48,7 +48,7 @@ pub(super) struct Arguments {
 pub(super) fn report(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let Arguments { run, exports, table, .. } = arguments;
     exports.check()?;
-    let run = read(run, exports.needs_samples(), &Terminal::new())?;
+    let run = read(run, exports.needs_samples(), &Terminal::new(output))?;
     let plots = plots(arguments.plot, arguments.no_plot);
     let counted = arguments.counted.into();
     show(&RunToShow { run, samples: false, table: *table, plots, counted }, exports, output)?;

@@ -153,7 +153,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
         on_busy: arguments.lock.policy(),
     };
     let CompletedRun { record, study, kept_as, ended } =
-        measure(&request, &Terminal::with_progress_unless(quiet))?;
+        measure(&request, &Terminal::new(output).quiet_if(quiet))?;
     let study = study.as_ref();
     let document = RunDocument { record: &record, samples, study, table: Table::Rows };
     let text = || run_text::single(&record, study, plots, counted);

@@ -2,6 +2,7 @@
 
 use oscost_model::record::Record;
 
+use super::display::text;
 use super::output::report_line;
 use crate::app::report::{MeasuredStudy, side_by_side, study_comparison};
 use crate::report;
@@ -16,17 +17,17 @@ pub(super) fn single(
 ) -> String {
     match study.filter(|it| it.study.columns.is_none()) {
         Some(study) => {
-            report::terminal(&report::study::run::view(&side_by_side(study, record), record, plots))
+            text(&report::study::run::view(&side_by_side(study, record), record, plots))
         }
-        None => report::terminal(&report::run::view(record, plots, counted)),
+        None => text(&report::run::view(record, plots, counted)),
     }
 }
 
 /// A run of several targets: in the form of its study, if that compares two.
 pub(super) fn comparison(record: &Record, study: Option<&MeasuredStudy>) -> String {
     match study.and_then(|study| study_comparison(study, record)) {
-        Some(comparison) => report::terminal(&report::study::ab::view(&comparison, record)),
-        None => report::terminal(&report::ab::view(record)),
+        Some(comparison) => text(&report::study::ab::view(&comparison, record)),
+        None => text(&report::ab::view(record)),
     }
 }
 

@@ -1,8 +1,9 @@
 //! `oscost runs`
 
+use super::display::list_text;
 use super::exit::ExitStatus;
 use super::exports::{Exports, Table};
-use super::output::{Destination, Output, report_line, width};
+use super::output::{Destination, Output, report_line};
 use super::report::{RunToShow, show};
 use super::run_text::report_missing_batches;
 use super::terminal::Terminal;
@@ -105,7 +106,7 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
             exports.check()?;
             let run = with_study(
                 runs::export(&run, samples || exports.needs_samples())?,
-                &Terminal::new(),
+                &Terminal::new(output),
             );
             let (plots, counted) = (plots(plot, no_plot), counted.into());
             let shown = RunToShow { run, samples, table, plots, counted };
@@ -121,7 +122,7 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
             Destination::of(&file).write(&report::json::record(&record)?, output)?;
         }
         Verb::Import { file } => {
-            let id = runs::import(&file, &Terminal::new())?;
+            let id = runs::import(&file, &Terminal::new(output))?;
             report_line(&format!("kept as {id}"));
         }
         Verb::Prune { keep_runs, keep_days, dry_run } => {
@@ -142,7 +143,7 @@ fn list(verbose: bool, json: bool, output: &mut Output) -> anyhow::Result<()> {
     if lines.is_empty() {
         return output.write(&format!("{}\n", report::runs::NO_RUNS));
     }
-    output.write(&report::terminal_table(&report::runs::table(&lines, verbose), width()))?;
+    output.write(&list_text(&report::runs::table(&lines, verbose)))?;
     report_line(&report::runs::size_line(&report::runs::StoreSize {
         runs: lines.len(),
         with_raw_batches: lines.iter().filter(|line| line.has_raw_batches).count(),

@@ -6,7 +6,6 @@ use super::exit::ExitStatus;
 use super::output::{Output, report_line};
 use super::{study_across, study_book};
 use crate::app::study::{last_runs, list, programs, show};
-use crate::report;
 use crate::report::study::list::{self as studies, LastRun, StudyCode};
 
 /// What to do with studies: published measurements that can be made again.
@@ -54,7 +53,7 @@ enum Verb {
 pub(super) fn study(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     match &arguments.verb {
         Verb::Across(arguments) => return study_across::across(arguments, output),
-        Verb::List => output.write(&report::terminal(&studies::list(&list())))?,
+        Verb::List => output.show(&studies::list(&list()))?,
         Verb::Show { name } => {
             let study = show(name)?;
             let programs = programs(&study).into_iter();
@@ -63,7 +62,7 @@ pub(super) fn study(arguments: &Arguments, output: &mut Output) -> anyhow::Resul
                 text: program.source.to_owned(),
             });
             let code: Vec<StudyCode> = code.collect();
-            output.write(&report::terminal(&studies::page(&study, name, &code)))?
+            output.show(&studies::page(&study, name, &code))?;
         }
         Verb::Claims => {
             let studies = list();
@@ -74,9 +73,9 @@ pub(super) fn study(arguments: &Arguments, output: &mut Output) -> anyhow::Resul
             if runs.iter().all(Option::is_none) {
                 report_line("no run of a study is kept: `oscost run --study NAME` makes one");
             }
-            output.write(&report::terminal(&studies::claims(&last_runs)))?;
+            output.show(&studies::claims(&last_runs))?;
         }
-        Verb::Book { folder } => study_book::write(folder)?,
+        Verb::Book { folder } => study_book::write(folder, output)?,
     }
     Ok(ExitStatus::Success)
 }

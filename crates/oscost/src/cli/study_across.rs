@@ -1,5 +1,6 @@
 //! `oscost study across`
 
+use super::display;
 use super::documents::{self, Document, Format, by_ending};
 use super::exit::ExitStatus;
 use super::output::Output;
@@ -50,7 +51,7 @@ pub(super) fn across(arguments: &Arguments, output: &mut Output) -> anyhow::Resu
     }
     documents::check(&documents)?;
     let request = Request { files: files.clone(), at: at.clone() };
-    let found = look_up(&request, &Terminal::new())?;
+    let found = look_up(&request, &Terminal::new(output))?;
     let across = found.across();
     let content = AcrossContent {
         across: &across,
@@ -69,7 +70,7 @@ pub(super) fn across(arguments: &Arguments, output: &mut Output) -> anyhow::Resu
     documents::write_with_text(
         &documents,
         make,
-        || report::terminal(&view::view(&content)),
+        || display::text(&view::view(&content)),
         output,
     )?;
     Ok(ExitStatus::Success)

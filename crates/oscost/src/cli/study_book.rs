@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use super::output::report_line;
+use super::output::{Output, report_line};
 use super::terminal::Terminal;
 use crate::app::output_file;
 use crate::app::report::Study;
@@ -21,10 +21,10 @@ use crate::report::study::list::LastRun;
 const TARGET: &str = "local";
 
 /// Writes the book into a folder.
-pub(super) fn write(folder: &Path) -> anyhow::Result<()> {
+pub(super) fn write(folder: &Path, output: &Output) -> anyhow::Result<()> {
     let lessons = lessons();
     let request = Request { files: Vec::new(), at: TARGET.to_owned() };
-    let found = look_up_with(&request, &lesson_cases(&lessons), &Terminal::new())?;
+    let found = look_up_with(&request, &lesson_cases(&lessons), &Terminal::new(output))?;
     let across = found.across();
     let content = AcrossContent {
         across: &across,

@@ -5,50 +5,62 @@ use std::io::IsTerminal;
 
 use oscost_model::journal::Entry;
 
-use super::output::report_line;
-use crate::app::Observer;
-use crate::report::progress::Progress;
+use super::output::{Output, report_line};
+use crate::app::{Observer, RunActivity, RunProgress, SettledFigure};
+use crate::report::progress::{self, Progress, ProgressMode};
 
 /// Shows what a use case reports while it runs.
 pub(super) struct Terminal {
+    mode: ProgressMode,
     progress: RefCell<Option<Progress>>,
     /// Whether the first activity is printed as a line if standard error is not a terminal.
     announces: bool,
-    /// Whether progress is not shown.
+    /// Whether nothing but notes is shown.
     is_quiet: bool,
 }
 
 impl Terminal {
-    pub(super) fn new() -> Self {
-        Self { progress: RefCell::new(None), announces: false, is_quiet: false }
+    /// A terminal beside an output.
+    pub(super) fn new(output: &Output) -> Self {
+        let mode = output.progress();
+        Self { mode, progress: RefCell::new(None), announces: false, is_quiet: false }
     }
 
-    /// A terminal that shows progress unless it is to be quiet. Notes are shown in any case: they
-    /// say what a reader of the figures must know, and what the run waits for.
-    pub(super) fn with_progress_unless(is_quiet: bool) -> Self {
-        Self { is_quiet, ..Self::new() }
+    /// The same, without progress if it is to be quiet. Notes are shown in any case: they say what a
+    /// reader of the figures must know, and what the run waits for.
+    pub(super) fn quiet_if(self, is_quiet: bool) -> Self {
+        let mode = if is_quiet { ProgressMode::Hidden } else { self.mode };
+        Self { mode, is_quiet, ..self }
     }
 
-    /// A terminal that also reports its first activity where no progress can be drawn.
-    pub(super) fn with_announcements() -> Self {
-        Self { announces: true, ..Self::new() }
+    /// The same, which also reports its first activity where no progress can be drawn.
+    pub(super) fn announcing(self) -> Self {
+        Self { announces: true, ..self }
+    }
+
+    /// Prints a line, not into one of progress.
+    fn line(&self, text: &str) {
+        match &*self.progress.borrow() {
+            Some(progress) => progress.suspend(|| report_line(text)),
+            None => report_line(text),
+        }
     }
 }
 
 impl Observer for Terminal {
     fn note(&self, text: &str) {
-        report_line(&format!("note: {text}"));
+        self.line(&format!("note: {text}"));
     }
 
     fn status(&self, text: &str) {
         if !self.is_quiet {
-            report_line(text);
+            self.line(text);
         }
     }
 
     fn waiting_for(&self, process: &str, host: Option<&str>) {
         let machine = host.map_or("this machine".to_owned(), |host| format!("`{host}`"));
-        report_line(&format!("waiting for {process}: the lock of {machine} is held"));
+        self.line(&format!("waiting for {process}: the lock of {machine} is held"));
     }
 
     fn working(&self, activity: &str) {
@@ -56,25 +68,54 @@ impl Observer for Terminal {
             return;
         }
         let mut progress = self.progress.borrow_mut();
-        match &*progress {
-            Some(line) => line.show(activity),
-            None => {
-                if self.announces && !std::io::stderr().is_terminal() {
-                    report_line(activity);
-                }
-                *progress = Some(Progress::with_message(activity));
+        if progress.is_none() && self.announces && self.mode == ProgressMode::Drawn {
+            // A line that cannot be drawn is printed once.
+            if !std::io::stderr().is_terminal() {
+                report_line(activity);
             }
         }
+        progress.get_or_insert_with(|| Progress::new(self.mode)).show(activity);
     }
 
     fn finished(&self) {
-        *self.progress.borrow_mut() = None;
+        if let Some(progress) = self.progress.borrow_mut().take() {
+            progress.finish();
+        }
     }
 
     fn entry(&self, entry: &Entry) {
-        if self.is_quiet {
-            return;
-        }
-        self.progress.borrow_mut().get_or_insert_with(Progress::new).update(entry);
+        let mut progress = self.progress.borrow_mut();
+        progress.get_or_insert_with(|| Progress::new(self.mode)).update(entry);
+    }
+
+    fn progress(&self, progress: &RunProgress) {
+        let mut shown = self.progress.borrow_mut();
+        shown.get_or_insert_with(|| Progress::new(self.mode)).advance(&step(progress));
+    }
+}
+
+/// The progress of a run as it is shown.
+fn step(progress: &RunProgress) -> progress::Step {
+    let RunProgress { activity, done, all, elapsed, at_most, row, settled } = progress;
+    let figure = settled.map(|SettledFigure { row, value, relative_half_width }| {
+        progress::Figure { row, value, relative_half_width }
+    });
+    progress::Step {
+        work: match activity {
+            RunActivity::Pilots => "pilots",
+            RunActivity::CallCounts => "counting calls",
+            RunActivity::ReferenceCases => "reference cases",
+            RunActivity::Rounds => "rows",
+            RunActivity::Pairs => "pairs",
+            RunActivity::StudyMethods => "rounds by the study's method",
+            RunActivity::Trials => "trials",
+            RunActivity::Counting => "workers",
+        },
+        done: *done,
+        all: *all,
+        elapsed: *elapsed,
+        at_most: *at_most,
+        row: *row,
+        figure,
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn treat(arguments: Arguments, output: &mut Output) -> anyhow::Result
         )
         .into()),
         (treatments, [program, ..]) => {
-            let error = exec(treatments.unwrap_or("local"), &command, &Terminal::new())?;
+            let error = exec(treatments.unwrap_or("local"), &command, &Terminal::new(output))?;
             report_line(&format!("error: cannot run `{}`: {error}", program.display()));
             Ok(not_started(error.kind()))
         }
@@ -65,10 +65,10 @@ pub(super) fn treat(arguments: Arguments, output: &mut Output) -> anyhow::Result
 }
 
 fn write_list(json: bool, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let rows: Vec<Row> = list(&Terminal::new())?.into_iter().map(row).collect();
+    let rows: Vec<Row> = list(&Terminal::new(output))?.into_iter().map(row).collect();
     match json {
         true => output.write(&report::treatments::json(&rows)?)?,
-        false => output.write(&report::terminal(&report::treatments::view(&rows)))?,
+        false => output.show(&report::treatments::view(&rows))?,
     }
     Ok(ExitStatus::Success)
 }

@@ -53,7 +53,7 @@ pub(super) fn workload(arguments: &Arguments, output: &mut Output) -> anyhow::Re
     match &arguments.verb {
         Verb::List => {
             let rows: Vec<Workload> = workload::list()?.into_iter().map(row).collect();
-            output.write(&report::terminal(&report::workloads::view(&rows)))?;
+            output.show(&report::workloads::view(&rows))?;
         }
         Verb::Prepare { name: Some(name), .. } => {
             // The output of its commands is progress, not data.

@@ -18,7 +18,9 @@ pub use self::render::csv::{csv, table as table_csv};
 pub use self::render::html::report as html;
 pub use self::render::markdown::{page as markdown_page, report as markdown};
 pub use self::render::parquet::parquet;
-pub use self::render::terminal::{WIDTH, report as terminal, table_in as terminal_table};
+pub use self::render::terminal::{
+    ScreenFormat, WIDTH, report as terminal, report_on as terminal_on, table as terminal_table,
+};
 pub use self::render::{json, progress};
 pub use self::text::plain;
 pub use self::view::brief::brief;

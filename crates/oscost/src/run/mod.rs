@@ -13,6 +13,8 @@ mod machine;
 mod monitor_verification;
 mod observer;
 mod program_turns;
+mod progress;
+mod progress_reports;
 mod request;
 mod rows;
 mod state;
@@ -31,10 +33,11 @@ pub use machine::lock::{
     wait_for_release,
 };
 pub use observer::Observer;
+pub use progress::{RunActivity, RunProgress, SettledFigure};
 pub use request::{EventCounting, Request, TrialBudget};
 pub use rows::stopping::Profile;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use oscost_model::journal::{Entry, Phase};
 use oscost_model::record::RowOutcome;
@@ -46,6 +49,7 @@ use counts::counted_events::CountedEvents;
 use jobs::job::JobFailure;
 use jobs::remote_peer::PeerServers;
 use jobs::workers::Workers;
+use progress::Schedule;
 use rows::row::RowRun;
 use state::Run;
 
@@ -104,6 +108,7 @@ pub fn run_with_peer(
         interruptions_per_s: 0.0,
         rounds_done: 0,
         pairs_missing: false,
+        schedule: Schedule::new(),
         rows,
     };
     let end = match run.measure_all(&request, &machine, peer) {
@@ -133,6 +138,11 @@ impl Run<'_> {
     fn end(&mut self, complete: bool) {
         let at = humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string();
         self.emit(Entry::Ended { at, complete });
+    }
+
+    /// A bound of what follows the rounds of a run without a comparison, but its last stage.
+    fn bound_after_rounds(&self, request: &Request) -> Option<Duration> {
+        Some(self.bound_of_study_methods(request) + self.bound_of_trials()?)
     }
 
     fn measure_all(
@@ -169,15 +179,26 @@ impl Run<'_> {
             self.deadline = request.budget.map(|budget| self.started_at + budget / 2);
         }
         self.reserve_for_study_methods(request);
+        let after_rounds = self.bound_after_rounds(request);
+        let refinement = match (request.refine, request.budget) {
+            (false, _) => Some(Duration::ZERO),
+            (true, budget) => budget.map(|budget| budget / 2),
+        };
+        self.schedule.ends_by = self.deadline;
+        self.schedule.following =
+            after_rounds.zip(refinement).map(|(after, refinement)| after + refinement);
         self.prepare(0)?;
         self.reference_cases(Phase::Before)?;
         self.measure_until_settled(0, request)?;
         self.deadline = deadline;
         if request.refine {
+            self.schedule.ends_by = self.deadline;
+            self.schedule.following = after_rounds;
             self.refine(request)?;
         }
         self.measure_by_study_methods(request)?;
         self.trials(None, request.trials)?;
+        self.schedule.close(Instant::now());
         self.reference_cases(Phase::After)?;
         self.detach_after_run(after_clocks.ok().flatten())?;
         self.calibrate_again(machine)?;

@@ -2,10 +2,15 @@
 
 use oscost_model::journal::{Entry, PlannedRow};
 
+use super::progress::RunProgress;
+
 /// Receives journal entries: called between workers, never while one is timing.
 pub trait Observer {
     /// Handles an entry.
     fn observe(&mut self, entry: &Entry);
+
+    /// Handles how far the run is.
+    fn progress(&mut self, _progress: &RunProgress) {}
 
     /// Returns additional rows to be measured. Called once, when all rows are settled or their time
     /// is up.

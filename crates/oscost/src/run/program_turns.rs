@@ -81,6 +81,8 @@ struct Elapsed {
     /// The same in seconds since the start of the run.
     start_s: f64,
     trials: Duration,
+    /// When the last turn begins, in seconds since the first.
+    end_s: f64,
 }
 
 impl Elapsed {
@@ -164,8 +166,10 @@ impl Run<'_> {
             return Ok(());
         };
         let (started_at, start_s) = (Instant::now(), self.now_s());
-        let mut elapsed = Elapsed { started_at, start_s, trials: Duration::ZERO };
         let is_compared = compared.is_some();
+        let last_look_s = time.last_look_s.filter(|_| is_compared);
+        let end_s = last_look_s.unwrap_or(time.first_look_s);
+        let mut elapsed = Elapsed { started_at, start_s, trials: Duration::ZERO, end_s };
         let first = match is_compared && time.last_look_s.is_none() {
             // The only look: its pairs span all of the time, however short they are.
             true => TurnEnd::Span(time.first_look_s),
@@ -190,6 +194,7 @@ impl Run<'_> {
     ) -> Result<(), RunError> {
         loop {
             self.order.shuffle(sets);
+            self.schedule_turns(sets, elapsed);
             let mut has_run = false;
             for set in &mut *sets {
                 let Some(rounds) = self.rounds_of_worker(set, end, elapsed.seconds()) else {
@@ -209,6 +214,22 @@ impl Run<'_> {
                 return Ok(());
             }
         }
+    }
+
+    /// Says how far the turns are, and when they end at the latest: with their time, or with as many as
+    /// each command needs.
+    fn schedule_turns(&mut self, sets: &[TurnSet], elapsed: &Elapsed) {
+        self.schedule.done = sets.iter().map(|set| set.done).max().unwrap_or(0);
+        let missing: f64 =
+            sets.iter().map(|set| f64::from(self.missing_rounds(set)) * set.round_s).sum();
+        let left_s = (elapsed.end_s - elapsed.seconds()).max(missing).max(0.0);
+        // The last worker of each set is not stopped, and its commands are run once more to be counted.
+        let last_s: f64 =
+            sets.iter().map(|set| WORKER_TIME.as_secs_f64().max(set.round_s) + set.round_s).sum();
+        let bound = Duration::try_from_secs_f64(left_s + 2.0 * last_s).ok();
+        let end = bound.map(|bound| Instant::now() + bound);
+        let end_of_time = self.deadline.map(|deadline| deadline + Duration::from_secs_f64(last_s));
+        self.schedule.ends_by = end.into_iter().chain(end_of_time).min();
     }
 
     /// Removes commands that have failed, and sets without anything left to measure or to compare.
@@ -282,6 +303,7 @@ impl Run<'_> {
         rounds: u32,
         start_s: f64,
     ) -> Result<Duration, RunError> {
+        self.report(set.rows[0]);
         let programs = set.rows.iter().map(|&row| {
             let workload = self.rows[row].planned.workload.as_deref();
             workload.map(|it| it.program.clone()).unwrap_or_default()

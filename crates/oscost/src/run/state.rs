@@ -10,6 +10,7 @@ use super::error::RunError;
 use super::jobs::job::JobFailure;
 use super::jobs::workers::Workers;
 use super::observer::Observer;
+use super::progress::Schedule;
 use super::rows::row::RowRun;
 use crate::plan::RandomOrder;
 
@@ -33,6 +34,8 @@ pub(super) struct Run<'a> {
     pub(super) rounds_done: u32,
     /// Whether pairs are missing because the time was up.
     pub(super) pairs_missing: bool,
+    /// The present stage, for reports of progress.
+    pub(super) schedule: Schedule,
     pub(super) rows: Vec<RowRun>,
 }
 

@@ -14,6 +14,7 @@ use super::comparison::{ComparisonPlan, MIN_PAIR_SPAN};
 use super::error::RunError;
 use super::jobs::job::JobFailure;
 use super::jobs::workers::PeerLocation;
+use super::progress::{Pace, RunActivity};
 use super::request::TrialBudget;
 use super::state::Run;
 use crate::workloads;
@@ -51,6 +52,7 @@ struct TrialSet {
     span: Duration,
     /// When its next round is due; `None` for immediately.
     due: Option<Instant>,
+    pace: Pace,
 }
 
 impl TrialSet {
@@ -106,6 +108,12 @@ impl Run<'_> {
         let mut sets = self.trial_sets(comparison);
         let deadline = self.deadline;
         self.deadline = budget.run_limit.map(|until| self.started_at + until);
+        if !sets.is_empty() {
+            // How long a program takes is not known before its warm-up.
+            self.schedule.begin(RunActivity::Trials, None);
+            self.schedule.ends_by = None;
+            self.schedule.following = Some(Duration::ZERO);
+        }
         self.warm_up_all(&sets)?;
         if budget.count_calls {
             self.count_programs(&sets)?;
@@ -114,9 +122,13 @@ impl Run<'_> {
         let (turns, mut sets): (Vec<TrialSet>, Vec<TrialSet>) =
             sets.into_iter().partition(|set| self.can_take_turns(&set.rows, set.attaches));
         let turns = turns.into_iter().map(|set| self.turn_set(set.number, set.rows)).collect();
+        self.schedule.following = sets.is_empty().then_some(Duration::ZERO);
         self.take_turns(turns, comparison)?;
+        self.schedule.following = Some(Duration::ZERO);
         let share = budget.time_budget / u32::try_from(sets.len()).unwrap_or(1).max(1);
+        let spreads = comparison.is_some() && budget.spread;
         while self.retain_measurable(&mut sets, comparison) {
+            self.schedule_trials(&sets, spreads);
             self.order.shuffle(&mut sets);
             for set in &mut sets {
                 if self.time_is_up() && set.done > 0 || set.due > Some(Instant::now()) {
@@ -132,7 +144,8 @@ impl Run<'_> {
                     set.span = self.span_of_rounds(took);
                 }
                 set.done += 1;
-                set.due = set.next_due().filter(|_| comparison.is_some() && budget.spread);
+                set.pace.add(started_at.elapsed());
+                set.due = set.next_due().filter(|_| spreads);
             }
             if self.time_is_up() && sets.iter().all(|set| set.done > 0) {
                 self.pairs_missing |= sets.iter().any(|set| set.done < self.asked_rounds(set));
@@ -145,6 +158,23 @@ impl Run<'_> {
         }
         self.deadline = deadline;
         Ok(())
+    }
+
+    /// Says how far the trials are, and when they end at the latest; before the first round of each
+    /// set nothing bounds their number.
+    fn schedule_trials(&mut self, sets: &[TrialSet], spreads: bool) {
+        self.schedule.done = sets.iter().map(|set| set.done).max().unwrap_or(0);
+        let has_begun = sets.iter().all(|set| set.done > 0);
+        let all = sets.iter().map(|set| set.trial_count).max();
+        self.schedule.all = all.filter(|_| has_begun);
+        let left = |set: &TrialSet| set.trial_count.saturating_sub(set.done);
+        let rounds: Duration = sets.iter().map(|set| set.pace.bound(left(set))).sum();
+        let round: Duration = sets.iter().map(|set| set.pace.bound(1)).sum();
+        let last_due = sets.iter().filter_map(|set| Some(set.started_at? + set.span)).max();
+        let by_rounds = Instant::now() + rounds;
+        let end = last_due.filter(|_| spreads).map_or(by_rounds, |due| by_rounds.max(due + round));
+        let end = self.deadline.map_or(end, |deadline| end.min(deadline + round));
+        self.schedule.ends_by = has_begun.then_some(end);
     }
 
     /// Removes rows that were given up, and sets that are done or have nothing left to compare;
@@ -180,6 +210,7 @@ impl Run<'_> {
             started_at: None,
             span: MIN_PAIR_SPAN,
             due: None,
+            pace: Pace::expected(Duration::ZERO),
         };
         match comparison {
             Some(comparison) => {
@@ -436,6 +467,7 @@ impl Run<'_> {
         let Some(spec) = self.program_spec(row, values, task) else {
             return Ok(Err(JobFailure::new(RowOutcome::Failed, "it has no program")));
         };
+        self.report(row);
         if !attaches {
             let result = self.workers.run_program(spec)?;
             self.check_early_detachment();
@@ -461,6 +493,7 @@ mod tests {
             started_at: Some(started_at),
             span: MIN_PAIR_SPAN,
             due: None,
+            pace: Pace::expected(Duration::ZERO),
         };
         let due = |done, trial_count| set(done, trial_count).next_due().map(|due| due - started_at);
         assert_eq!(due(1, 10), Some(MIN_PAIR_SPAN / 9));

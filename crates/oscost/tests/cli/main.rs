@@ -33,6 +33,7 @@ mod read_back;
 mod report;
 mod requests;
 mod runs;
+mod screens;
 mod study;
 mod study_method;
 mod survey;

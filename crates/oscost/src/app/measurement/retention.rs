@@ -13,7 +13,7 @@ use crate::estimate::Assembler;
 use crate::estimate::between_runs::variations;
 use crate::hosts::HostError;
 use crate::plan;
-use crate::run::{Observer as RunObserver, RunEnd, RunError};
+use crate::run::{Observer as RunObserver, RunEnd, RunError, RunProgress};
 use crate::store::{Cause, Store, StoreError};
 
 /// How many old runs lose their raw batches after a run: more than one, so that a store that grew
@@ -119,6 +119,10 @@ impl RunObserver for Recorder<'_> {
         self.assembler.apply(entry);
         self.keeper.append(entry);
         self.observer.entry(entry);
+    }
+
+    fn progress(&mut self, progress: &RunProgress) {
+        self.observer.progress(progress);
     }
 
     fn additional_rows(&mut self) -> Vec<PlannedRow> {

@@ -230,7 +230,7 @@ struct Monitor {
 pub(super) fn ph(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     match arguments.verb {
         Verb::Train(Train { messages, constants, command }) => {
-            monitor::train(&monitor::request(constants, command, messages.messages))
+            monitor::train(&monitor::request(constants, command, messages.messages), output)
         }
         Verb::Watch(Watch { json, messages, constants, command }) => {
             let request = monitor::request(constants, command, messages.messages);
@@ -245,7 +245,7 @@ pub(super) fn ph(arguments: Arguments, output: &mut Output) -> anyhow::Result<Ex
             ProfileVerb::Delete { .. } => profiles::delete_gone(output),
         },
         Verb::Save(Save { file }) => profiles::save(&file, output),
-        Verb::Load(Load { file }) => profiles::load(&file),
+        Verb::Load(Load { file }) => profiles::load(&file, output),
         Verb::Monitor(Monitor { tree, fresh, unchanged, quiet, constants }) => {
             let constants = constants.0;
             monitor::serve(crate::app::ph::ServeRequest {

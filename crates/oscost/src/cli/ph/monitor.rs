@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 
+use super::super::display;
 use super::super::exit::{ExitStatus, not_started};
 use super::super::output::{Output, report_line};
 use super::super::terminal::Terminal;
@@ -21,8 +22,8 @@ pub(super) fn request(
 }
 
 /// Learns.
-pub(super) fn train(request: &Request) -> anyhow::Result<ExitStatus> {
-    Ok(exit_status(ph::train(request, &Terminal::new())?))
+pub(super) fn train(request: &Request, output: &Output) -> anyhow::Result<ExitStatus> {
+    Ok(exit_status(ph::train(request, &Terminal::new(output))?))
 }
 
 /// Prints what is not normal.
@@ -31,15 +32,16 @@ pub(super) fn watch(
     json: bool,
     output: &mut Output,
 ) -> anyhow::Result<ExitStatus> {
+    let terminal = Terminal::new(output);
     let mut report = |anomaly: &Anomaly, names: &CallNames| {
         let anomaly = anomaly_report(anomaly, names);
-        let text = if json { anomaly.json()? } else { report::terminal(&anomaly.view()) };
+        let text = if json { anomaly.json()? } else { display::text(&anomaly.view()) };
         output.write(&text).map_err(|error| match error.downcast::<io::Error>() {
             Ok(error) => error,
             Err(other) => io::Error::other(other),
         })
     };
-    Ok(exit_status(ph::watch(request, &Terminal::new(), &mut report)?))
+    Ok(exit_status(ph::watch(request, &terminal, &mut report)?))
 }
 
 fn anomaly_report(anomaly: &Anomaly, names: &CallNames) -> report::ph::Anomaly {

@@ -16,7 +16,7 @@ pub(super) fn write_list(json: bool, output: &mut Output) -> anyhow::Result<Exit
         output.write(&report::ph::profiles_json(&rows, &refused_profiles(unreadable))?)?;
     } else {
         report_unreadable(&unreadable);
-        output.write(&report::terminal(&report::ph::profiles(&rows)))?;
+        output.show(&report::ph::profiles(&rows))?;
     }
     Ok(ExitStatus::Success)
 }
@@ -35,7 +35,7 @@ pub(super) fn write_pairs(
         output.write(&report::ph::profiles_json(&rows, &refused_profiles(unreadable))?)?;
     } else {
         report_unreadable(&unreadable);
-        output.write(&report::terminal(&report::ph::pairs(&rows)))?;
+        output.show(&report::ph::pairs(&rows))?;
     }
     Ok(ExitStatus::Success)
 }
@@ -100,8 +100,8 @@ pub(super) fn save(file: &str, output: &mut Output) -> anyhow::Result<ExitStatus
 }
 
 /// Keeps the profiles of a file.
-pub(super) fn load(file: &str) -> anyhow::Result<ExitStatus> {
-    let LoadSummary { count, foreign, normal } = ph::load(file, &Terminal::new())?;
+pub(super) fn load(file: &str, output: &Output) -> anyhow::Result<ExitStatus> {
+    let LoadSummary { count, foreign, normal } = ph::load(file, &Terminal::new(output))?;
     report_line(&format!("loaded {count} profiles"));
     if foreign > 0 {
         report_line(&format!(

@@ -29,7 +29,7 @@ pub(super) fn write_status(json: bool, output: &mut Output) -> anyhow::Result<Ex
     };
     match json {
         true => output.write(&status.json()?)?,
-        false => output.write(&report::terminal(&status.view()))?,
+        false => output.show(&status.view())?,
     }
     Ok(ExitStatus::Success)
 }

@@ -1,192 +1,270 @@
 //! The progress of a run on standard error.
 //!
-//! It is drawn when an entry is added to the journal, that is between two workers. While a worker
-//! measures, no thread of the tool runs: a redraw would disturb it.
+//! It is shown when the run reports it, that is between two workers. While a worker measures, no
+//! thread of the tool runs: a redraw would disturb it.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use oscost_model::journal::{Entry, Phase, PlannedRow};
+use oscost_model::journal::{Entry, PlannedRow};
 
-/// The progress line of a run; silent if standard error is not a terminal.
-pub struct Progress {
-    line: ProgressBar,
-    rows: Vec<PlannedRow>,
-    done: usize,
-    round: u32,
-    study_methods: Option<StudyMethodProgress>,
-    /// When the first trial of a command ended, in seconds since the start of the run.
-    trials_begun_at_s: Option<f64>,
+use crate::report::figures::{per_cent, rough};
+use crate::report::text::plain;
+
+/// The time from one printed line to the next.
+const LINE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Where progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProgressMode {
+    /// On one line of a terminal, and nowhere else.
+    Drawn,
+    /// In lines, one a second at most.
+    Lines,
+    /// Nowhere.
+    Hidden,
 }
 
-/// The progress of the measurements by study methods.
+/// How far a run is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// What is counted, in the plural.
+    pub work: &'static str,
+    /// How many are done.
+    pub done: u32,
+    /// How many there are, if that is known.
+    pub all: Option<u32>,
+    /// The time since the start of the run.
+    pub elapsed: Duration,
+    /// An upper bound of the time until its end; `None` while there is none.
+    pub at_most: Option<Duration>,
+    /// The row at work.
+    pub row: Option<u32>,
+    /// The figure that settled last.
+    pub figure: Option<Figure>,
+}
+
+/// A figure of a run that still measures.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct StudyMethodProgress {
-    rounds: u32,
-    workers: u32,
-    expected_s: f64,
-    done: u32,
-    /// When the first worker ended, in seconds since the start of the run.
-    begun_at_s: Option<f64>,
+pub struct Figure {
+    /// The index of its row.
+    pub row: u32,
+    /// The figure.
+    pub value: f64,
+    /// Half its interval, as a fraction of it.
+    pub relative_half_width: Option<f64>,
 }
 
-impl StudyMethodProgress {
-    /// Takes a worker into account that ended `at_s` seconds after the start of the run.
-    fn add(&mut self, at_s: f64) {
-        self.done += 1;
-        self.begun_at_s = self.begun_at_s.or(Some(at_s));
-    }
-
-    /// The time left in seconds at `at_s`: as planned until a round is done, and as the pace has
-    /// been from then on.
-    fn left_s(&self, at_s: f64) -> f64 {
-        let took_s = at_s - self.begun_at_s.unwrap_or(at_s);
-        let (done, workers) = (f64::from(self.done), f64::from(self.workers.max(1)));
-        if done * f64::from(self.rounds) < workers {
-            return (self.expected_s - took_s).max(0.0);
-        }
-        (took_s / done * (workers - done)).max(0.0)
-    }
+/// The progress of a run or of another activity.
+pub struct Progress {
+    medium: Medium,
+    rows: Vec<PlannedRow>,
 }
 
-/// A duration as a person says it, for what is only estimated.
-fn about(seconds: f64) -> String {
-    if seconds < 100.0 {
-        return format!("{seconds:.0} s");
-    }
-    format!("{:.0} min", seconds / 60.0)
+enum Medium {
+    Line(ProgressBar),
+    /// When the last line was printed.
+    Lines(Option<Instant>),
+    Hidden,
 }
 
 impl Progress {
-    /// A line with a constant message.
-    pub fn with_message(what: &str) -> Self {
-        let progress = Self::new();
-        progress.line.set_message(what.to_owned());
-        progress.line.tick();
-        progress
+    /// Progress of which nothing is shown yet.
+    pub fn new(mode: ProgressMode) -> Self {
+        let medium = match mode {
+            ProgressMode::Drawn => Medium::Line(line()),
+            ProgressMode::Lines => Medium::Lines(None),
+            ProgressMode::Hidden => Medium::Hidden,
+        };
+        Self { medium, rows: Vec::new() }
     }
 
-    /// An empty line.
-    pub fn new() -> Self {
-        let line = ProgressBar::new_spinner();
-        // The template is constant and valid; the default style would do as well.
-        if let Ok(style) = ProgressStyle::with_template("{elapsed:>4} {wide_msg}") {
-            line.set_style(style);
-        }
-        Self {
-            line,
-            rows: Vec::new(),
-            done: 0,
-            round: 0,
-            study_methods: None,
-            trials_begun_at_s: None,
-        }
-    }
-
-    /// Updates the line after an entry of the journal.
+    /// Takes an entry of the journal into account.
     pub fn update(&mut self, entry: &Entry) {
         match entry {
             Entry::MachineDescribed { .. } => self.show("looking for the quietest CPU"),
             Entry::CpuChosen { .. } => self.show("calibrating the clock"),
             Entry::Planned { rows, .. } => self.rows.clone_from(rows),
             Entry::RowsAdded { rows } => self.rows.extend_from_slice(rows),
-            Entry::Piloted { row, .. } => self.show(&format!("pilot of {}", self.name(*row))),
-            Entry::EventsCounted { row, .. } => {
-                self.show(&format!("counting instructions of {}", self.name(*row)));
-            }
-            Entry::Counted { row, .. } | Entry::NotCounted { row, .. } => {
-                self.show(&format!("counting the calls of {}", self.name(*row)));
-            }
-            Entry::StudyMethodsPlanned { rounds, workers, expected_s } => {
-                let (rounds, workers, expected_s) = (*rounds, *workers, *expected_s);
-                let (done, begun_at_s) = (0, None);
-                self.study_methods =
-                    Some(StudyMethodProgress { rounds, workers, expected_s, done, begun_at_s });
-                self.show(&format!("by the study's method, about {}", about(expected_s)));
-            }
-            Entry::Worker { row, phase: Phase::StudyMethod { round, .. }, at_s, .. } => {
-                let name = self.name(*row);
-                let Some(progress) = &mut self.study_methods else { return };
-                progress.add(*at_s);
-                let (rounds, left) = (progress.rounds, about(progress.left_s(*at_s)));
-                let round = round + 1;
-                self.show(&format!(
-                    "by the study's method, round {round} of {rounds}, about {left} left, {name}"
-                ));
-            }
-            Entry::Worker { row, phase, at_s, .. } => {
-                if let Phase::Round(round) | Phase::Rehearsal(round) = phase {
-                    self.round = *round + 1;
-                }
-                self.done += 1;
-                let name = self.name(*row);
-                let workload = self.rows.get(*row as usize).and_then(|row| row.workload.as_ref());
-                if let Some(time) = workload.and_then(|workload| workload.time) {
-                    let begun_at_s = *self.trials_begun_at_s.get_or_insert(*at_s);
-                    let end_s = begun_at_s + time.last_look_s.unwrap_or(time.first_look_s);
-                    let left = about((end_s - at_s).max(0.0));
-                    let number = self.round;
-                    return self.show(&format!("trial {number}, at most {left} left, {name}"));
-                }
-                if let Some(workload) = workload {
-                    let max = workload.trials;
-                    return self.show(&format!("trial {} of at most {max}, {name}", self.round));
-                }
-                self.show(&format!("round {}, {} workers, {name}", self.round, self.done));
-            }
-            Entry::Control { row, .. } => {
-                self.done += 1;
-                self.show(&format!("round {}, a control of {}", self.round, self.name(*row)));
-            }
-            Entry::Ended { .. } => self.line.finish_and_clear(),
             Entry::WarmedUp { row, .. } => self.show(&format!("warmed up {}", self.name(*row))),
             Entry::Started(_)
             | Entry::Calibrated { .. }
-            | Entry::Paired { .. }
+            | Entry::StudyMethodsPlanned { .. }
             | Entry::VariationKnown { .. }
+            | Entry::Paired { .. }
+            | Entry::Piloted { .. }
+            | Entry::Worker { .. }
+            | Entry::Control { .. }
+            | Entry::EventsCounted { .. }
+            | Entry::Counted { .. }
+            | Entry::NotCounted { .. }
             | Entry::MonitorReported { .. }
             | Entry::Abandoned { .. }
             | Entry::RowFinished { .. }
+            | Entry::Ended { .. }
             | Entry::Pruned { .. } => {}
+        }
+    }
+
+    /// Shows how far a run is.
+    pub fn advance(&mut self, step: &Step) {
+        self.show(&text(step, &self.rows));
+    }
+
+    /// Shows a message.
+    pub fn show(&mut self, text: &str) {
+        let text = plain(text);
+        match &mut self.medium {
+            Medium::Line(line) => {
+                line.set_message(text);
+                line.tick();
+            }
+            Medium::Lines(last) => {
+                if last.is_none_or(|last| last.elapsed() >= LINE_INTERVAL) {
+                    *last = Some(Instant::now());
+                    // Where standard error is closed, the line is lost, and the work goes on.
+                    let _ = writeln!(std::io::stderr(), "{text}");
+                }
+            }
+            Medium::Hidden => {}
+        }
+    }
+
+    /// Does something that prints, without mixing it with the line.
+    pub fn suspend(&self, print: impl FnOnce()) {
+        match &self.medium {
+            Medium::Line(line) => line.suspend(print),
+            Medium::Lines(_) | Medium::Hidden => print(),
+        }
+    }
+
+    /// Removes the line.
+    pub fn finish(self) {
+        if let Medium::Line(line) = self.medium {
+            line.finish_and_clear();
         }
     }
 
     fn name(&self, row: u32) -> String {
         self.rows.get(row as usize).map(|row| row.case.to_string()).unwrap_or_default()
     }
-
-    /// Shows a message.
-    pub fn show(&self, what: &str) {
-        self.line.set_message(what.to_owned());
-        self.line.tick();
-    }
 }
 
-impl Default for Progress {
-    fn default() -> Self {
-        Self::new()
+fn line() -> ProgressBar {
+    let line = ProgressBar::new_spinner();
+    // The template is constant and valid; the default style would do as well.
+    if let Ok(style) = ProgressStyle::with_template("{elapsed:>4} {wide_msg}") {
+        line.set_style(style);
+    }
+    line
+}
+
+/// How far a run is, the row at work, and its last figure; what matters most comes first, since a
+/// narrow terminal has no room for the rest.
+fn text(step: &Step, rows: &[PlannedRow]) -> String {
+    let row = |index: u32| rows.get(index as usize);
+    let share = share_done(step).map(|share| format!("{:.0} %", (100.0 * share).floor()));
+    let count = match step.all {
+        Some(all) => format!("{} of {all} {}", step.done, step.work),
+        None => format!("{} {}", step.done, step.work),
+    };
+    let left = step.at_most.map(|left| format!("at most {} left", at_most(left)));
+    let figure = step.figure.and_then(|Figure { row: index, value, relative_half_width }| {
+        let PlannedRow { case, definition, .. } = row(index)?;
+        let half = relative_half_width.map(|half| format!(" +-{}", per_cent(100.0 * half)));
+        Some(format!("{case} {}{}", rough(value, definition.unit), half.unwrap_or_default()))
+    });
+    let at = step.row.and_then(row).map(|row| format!("at {}", row.case));
+    let parts = [share, Some(count), left, figure, at];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// The share of a run's time that is over at least; `None` without a bound of the rest.
+fn share_done(step: &Step) -> Option<f64> {
+    let (elapsed, left) = (step.elapsed.as_secs_f64(), step.at_most?.as_secs_f64());
+    (elapsed + left > 0.0).then(|| elapsed / (elapsed + left))
+}
+
+/// A bound of a time, rounded up.
+fn at_most(left: Duration) -> String {
+    let seconds = left.as_secs_f64().ceil();
+    match seconds {
+        ..100.0 => format!("{seconds:.0} s"),
+        ..6_000.0 => format!("{:.0} min", (seconds / 60.0).ceil()),
+        _ => format!("{:.1} h", (seconds / 360.0).ceil() / 10.0),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use oscost_model::case::Case;
+    use oscost_model::record::TargetInfo;
+
     use super::*;
 
-    #[test]
-    fn the_time_left_is_as_planned_in_the_first_round_and_then_as_the_pace_has_been() {
-        let mut progress = StudyMethodProgress {
-            rounds: 10,
-            workers: 40,
-            expected_s: 60.0,
-            done: 0,
-            begun_at_s: None,
-        };
-        for at_s in [100.0, 101.0, 102.0] {
-            progress.add(at_s);
+    fn planned(case: &str) -> PlannedRow {
+        let case = Case::parse(case).unwrap();
+        let catalog = oscost_worker::benchmarks::data();
+        PlannedRow {
+            definition: catalog.get(&case.benchmark).unwrap().clone(),
+            case,
+            target: TargetInfo {
+                text: "local".to_owned(),
+                host: "local".to_owned(),
+                treatments: Vec::new(),
+                machine: "m0".to_owned(),
+                cpu: None,
+                peer: None,
+            },
+            requested: true,
+            is_reference: false,
+            is_refinement: false,
+            monitored: false,
+            workload: None,
+            study_method: None,
         }
-        assert_eq!(progress.left_s(102.0), 58.0);
-        progress.add(108.0);
-        assert_eq!(progress.left_s(108.0), 72.0, "two seconds a worker, 36 workers");
-        assert_eq!(StudyMethodProgress { done: 40, ..progress }.left_s(200.0), 0.0);
-        assert_eq!(StudyMethodProgress { workers: 0, ..progress }.left_s(108.0), 0.0);
-        assert_eq!((about(72.4).as_str(), about(179.0).as_str()), ("72 s", "3 min"));
+    }
+
+    fn step() -> Step {
+        Step {
+            work: "rows",
+            done: 12,
+            all: Some(83),
+            elapsed: Duration::from_secs(20),
+            at_most: Some(Duration::from_millis(39_200)),
+            row: None,
+            figure: None,
+        }
+    }
+
+    #[test]
+    fn a_step_says_how_much_is_done_and_how_long_the_rest_takes_at_most() {
+        assert_eq!(text(&step(), &[]), "33 %, 12 of 83 rows, at most 40 s left");
+        let unbounded = Step { all: None, at_most: None, work: "trials", ..step() };
+        assert_eq!(text(&unbounded, &[]), "12 trials");
+    }
+
+    #[test]
+    fn a_step_names_the_row_at_work_and_the_figure_that_settled_last() {
+        let rows = ["syscall/getppid:via=raw", "timer/nothing"].map(planned);
+        let figure = Figure { row: 0, value: 121.44, relative_half_width: Some(0.012) };
+        let shown = text(&Step { row: Some(1), figure: Some(figure), ..step() }, &rows);
+        let end = ", syscall/getppid:via=raw 121 ns +-1.2 %, at timer/nothing";
+        assert_eq!(shown, text(&step(), &rows) + end);
+    }
+
+    #[test]
+    fn a_bound_is_rounded_up() {
+        let seconds = [0.0, 0.2, 99.0, 99.1, 121.0, 5_999.5, 7_201.0];
+        let texts = seconds.map(|seconds| at_most(Duration::from_secs_f64(seconds)));
+        assert_eq!(texts, ["0 s", "1 s", "99 s", "2 min", "3 min", "1.7 h", "2.1 h"]);
+    }
+
+    #[test]
+    fn rows_that_are_not_known_have_no_name() {
+        let figure = Figure { row: 7, value: 1.0, relative_half_width: None };
+        let unknown = Step { row: Some(7), figure: Some(figure), ..step() };
+        assert_eq!(text(&unknown, &[]), text(&step(), &[]));
     }
 }

@@ -1,6 +1,6 @@
 //! The rounds of a comparison: pilots, shared batch plans, pairs and controls.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use oscost_model::journal::{Design, Entry, Phase};
 use oscost_model::record::RowOutcome;
@@ -14,8 +14,14 @@ use crate::plan::ComparisonSet;
 use crate::run::error::RunError;
 use crate::run::jobs::job::JobFailure;
 use crate::run::jobs::workers::Measurement;
+use crate::run::progress::{Pace, RunActivity, expected_worker};
 use crate::run::request::TrialBudget;
 use crate::run::state::Run;
+
+/// How long a set is expected to take in a round; each of its arms takes its time.
+fn expected_pair(planned: &SetWithPlan) -> Duration {
+    (1 + planned.set.news.len() as u32) * expected_worker(&planned.plan)
+}
 
 impl Run<'_> {
     /// Measures a comparison, with the reference cases before and after.
@@ -34,6 +40,7 @@ impl Run<'_> {
         self.pilot_targets()?;
         let planned = self.shared_plans(comparison);
         let planned = self.if_requested(comparison, planned);
+        self.schedule.following = self.bound_of_trials();
         self.reference_cases(Phase::Before)?;
         self.limited_pair_rounds(planned, comparison.pairs)?;
         self.trials(Some(comparison), time)?;
@@ -42,6 +49,7 @@ impl Run<'_> {
                 self.emit(Entry::RowFinished { row: row as u32, converged: true });
             }
         }
+        self.schedule.close(Instant::now());
         self.reference_cases(Phase::After)
     }
 
@@ -167,10 +175,19 @@ impl Run<'_> {
         let mut started_at = Instant::now();
         let mut rounds = count.min;
         let mut round = 0;
+        let mut pace = Pace::expected(sets.iter().map(expected_pair).sum());
+        self.schedule.begin(RunActivity::Pairs, None);
         while round < rounds && !(self.time_is_up() && round > 0) {
             let round_start = Instant::now();
+            self.schedule.done = round;
+            self.schedule.all = (round > 0).then_some(rounds);
+            self.schedule.ends_by = Some(match round {
+                0 => self.end_of_all_pairs(count, pace),
+                _ => self.end_of_pairs(count, pace, rounds - round, started_at),
+            });
             self.order.shuffle(&mut sets);
             self.pair_round(&sets, round)?;
+            pace.add(round_start.elapsed());
             if round == 0 {
                 rounds = count.rounds(round_start.elapsed());
                 // The first pair of each row is before this, the last one after the end.
@@ -190,6 +207,32 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// When all rounds end at the latest: their number follows from the time that the first one takes.
+    fn end_of_all_pairs(&self, count: PairCount, pace: Pace) -> Instant {
+        let first = pace.bound(1);
+        let all = first + count.time_budget.max(pace.bound(count.min));
+        let spread = if count.spread { MIN_PAIR_SPAN + 2 * first } else { Duration::ZERO };
+        self.not_after_deadline(Instant::now() + all.max(spread), first)
+    }
+
+    /// When so many more rounds end at the latest. Spread ones do not begin before their time.
+    fn end_of_pairs(
+        &self,
+        count: PairCount,
+        pace: Pace,
+        rounds: u32,
+        started_at: Instant,
+    ) -> Instant {
+        let end = Instant::now() + pace.bound(rounds);
+        let spread = if count.spread { MIN_PAIR_SPAN } else { Duration::ZERO };
+        self.not_after_deadline(end.max(started_at + spread + pace.bound(1)), pace.bound(1))
+    }
+
+    /// An end, or that of the round in which the time is up.
+    fn not_after_deadline(&self, end: Instant, round: Duration) -> Instant {
+        self.deadline.map_or(end, |deadline| end.min(deadline + round))
+    }
+
     /// Whether there is no time for a pair of this round. The first one is always made.
     fn skips_pair(&mut self, round: u32) -> bool {
         let is_skipped = self.time_is_up() && round > 0;
@@ -207,12 +250,14 @@ impl Run<'_> {
         let of = |design: Design| sets.iter().filter(move |planned| planned.set.design == design);
         for planned in of(Design::Twins) {
             if !self.skips_pair(round) {
+                self.report(planned.set.base);
                 self.measure_twins(planned, round)?;
                 self.count_pair(planned, round)?;
             }
         }
         for planned in of(Design::Pairs) {
             if !self.skips_pair(round) {
+                self.report(planned.set.base);
                 self.measure_pair(planned, round)?;
                 self.count_pair(planned, round)?;
             }
@@ -220,6 +265,7 @@ impl Run<'_> {
         let toggled: Vec<&SetWithPlan> = of(Design::Toggle).collect();
         for group in self.toggle_groups(&toggled) {
             if !self.skips_pair(round) {
+                self.report(group[0].set.base);
                 self.measure_toggled(&group, round)?;
                 for planned in &group {
                     self.count_pair(planned, round)?;

@@ -21,6 +21,7 @@ use crate::run::error::{RunEnd, RunError};
 use crate::run::jobs::job::{JobFailure, job_failure};
 use crate::run::machine::cpu_survey::NO_CLOCK;
 use crate::run::observer::Observer;
+use crate::run::progress::{Pace, REPORT_INTERVAL, RunActivity, RunProgress};
 
 /// The time limit of a worker in the machine's own time, which counts instructions: a hundred times
 /// what most workers need, and half a minute of emulation.
@@ -83,7 +84,9 @@ pub fn count_instructions(
     observer.observe(&Entry::Started(Box::new(request.header.clone())));
     let count = request.machines.len();
     let states = vec![RowState::default(); request.rows.len()];
-    let mut run = Run { request, observer, started_at: Instant::now(), states };
+    let progress = JobProgress::default();
+    let mut run = Run { request, observer, started_at: Instant::now(), states, progress };
+    run.progress.all = (0..count).map(|machine| run.jobs(machine).len()).sum();
     let mut complete = true;
     let mut finish = RunEnd::Completed;
     let mut booted = 0;
@@ -149,11 +152,39 @@ enum Job {
     Worker(usize, Phase),
 }
 
+impl Job {
+    fn row(self) -> usize {
+        match self {
+            Job::Count(row) | Job::Worker(row, _) => row,
+        }
+    }
+}
+
+/// How far the jobs of all machines are.
+#[derive(Clone, Copy, Debug, Default)]
+struct JobProgress {
+    done: usize,
+    all: usize,
+    /// What a round of the present machine takes; `None` before the first.
+    rounds: Option<Pace>,
+    /// What a machine takes; `None` before the first.
+    machines: Option<Pace>,
+    reported_at: Option<Instant>,
+}
+
+/// A pace with one more round.
+fn with_round(pace: Option<Pace>, took: Duration) -> Option<Pace> {
+    let mut pace = pace.unwrap_or(Pace::expected(Duration::ZERO));
+    pace.add(took);
+    Some(pace)
+}
+
 struct Run<'a> {
     request: InstructionCountRequest,
     observer: &'a mut dyn Observer,
     started_at: Instant,
     states: Vec<RowState>,
+    progress: JobProgress,
 }
 
 impl Run<'_> {
@@ -277,8 +308,22 @@ impl Run<'_> {
             }
         }
         let mut early = None;
-        for (job, number_of_job) in self.jobs(number).into_iter().zip(0..) {
+        let jobs = self.jobs(number);
+        let in_round = self.measurable_rows(number).len().max(1);
+        let began = Instant::now();
+        let mut round_began = began;
+        self.progress.rounds = None;
+        for (job, number_of_job) in jobs.iter().copied().zip(0..) {
             let id = job_id(number_of_job);
+            let round = number_of_job / in_round;
+            if number_of_job % in_round == 0 {
+                // The first round counts calls, which takes another time.
+                if round > 1 {
+                    self.progress.rounds = with_round(self.progress.rounds, round_began.elapsed());
+                }
+                round_began = Instant::now();
+            }
+            self.report(number, job.row(), (jobs.len() / in_round - round) as u32);
             let event = match early.take_if(|event: &mut Event| event.id() == Some(id)) {
                 Some(event) => event,
                 // Jobs are done in order: an answer to a later one means that this one has none.
@@ -289,8 +334,37 @@ impl Run<'_> {
                 Job::Count(row) => self.record_call_count(row, event),
                 Job::Worker(row, phase) => self.record_worker(row, phase, event),
             }
+            self.progress.done += 1;
         }
+        self.progress.machines = with_round(self.progress.machines, began.elapsed());
         Ok(())
+    }
+
+    /// Reports how far the jobs are, before the answer to one of a row, with which so many rounds of
+    /// its machine are left.
+    fn report(&mut self, machine: usize, row: usize, rounds: u32) {
+        let now = Instant::now();
+        let JobProgress { done, all, rounds: round_pace, machines, reported_at } = self.progress;
+        if reported_at.is_some_and(|last| now - last < REPORT_INTERVAL) {
+            return;
+        }
+        self.progress.reported_at = Some(now);
+        let others = (self.request.machines.len() - machine - 1) as u32;
+        let here = round_pace.map(|pace| pace.bound(rounds));
+        let here = here.or_else(|| machines.map(|pace| pace.bound(1)));
+        let elsewhere = match others {
+            0 => Some(Duration::ZERO),
+            others => machines.map(|pace| pace.bound(others)),
+        };
+        self.observer.progress(&RunProgress {
+            activity: RunActivity::Counting,
+            done: done as u32,
+            all: Some(all as u32),
+            elapsed: now - self.started_at,
+            at_most: here.zip(elsewhere).map(|(here, elsewhere)| here + elsewhere),
+            row: Some(row as u32),
+            settled: None,
+        });
     }
 
     fn record_call_count(&mut self, row: usize, event: Event) {

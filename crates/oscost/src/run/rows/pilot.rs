@@ -9,6 +9,7 @@ use crate::run::counts::call_count::{WARM_OPS, counted_ops};
 use crate::run::error::RunError;
 use crate::run::jobs::job::JobFailure;
 use crate::run::jobs::workers::PeerLocation;
+use crate::run::progress::RunActivity;
 use crate::run::state::Run;
 
 impl Run<'_> {
@@ -22,13 +23,16 @@ impl Run<'_> {
 
     /// Runs one pilot per case, which finds mode, iterations and batch length.
     pub(crate) fn pilot(&mut self, rows: &[usize]) -> Result<(), RunError> {
-        for &row in rows {
+        self.schedule.begin(RunActivity::Pilots, Some(rows.len()));
+        for (done, &row) in (0..).zip(rows) {
             if self.time_is_up() {
                 break;
             }
             if self.rows[row].given_up {
                 continue;
             }
+            self.schedule.done = done;
+            self.report(row);
             let spec = self
                 .worker_spec(row, Task::Pilot { interruptions_per_s: self.interruptions_per_s });
             let peer = self.rows[row].peer_location();
@@ -64,10 +68,13 @@ impl Run<'_> {
 
     /// Counts the calls of each case once.
     pub(crate) fn count(&mut self, rows: &[usize]) -> Result<(), RunError> {
-        for &row in rows {
+        self.schedule.begin(RunActivity::CallCounts, Some(rows.len()));
+        for (done, &row) in (0..).zip(rows) {
             if self.rows[row].given_up || self.time_is_up() {
                 continue;
             }
+            self.schedule.done = done;
+            self.report(row);
             let ops = counted_ops(&self.rows[row].planned);
             let spec = self.worker_spec(row, Task::Count { warm_ops: WARM_OPS, ops });
             let peer = self.rows[row].peer_location();

@@ -20,7 +20,7 @@ const MAX_TIMED_NS: f64 = 1e9;
 /// ... but not before its second check.
 const MIN_REPETITIONS: usize = 15;
 /// The maximum in a thorough run.
-const MAX_THOROUGH_REPETITIONS: usize = 200;
+pub(super) const MAX_THOROUGH_REPETITIONS: usize = 200;
 /// The precision goal of a cold row is wider by this factor: the cache state after an eviction
 /// differs between shots and workers, and an interval of 2 % would take hundreds of workers.
 const COLD_GOAL_FACTOR: f64 = 5.0;
@@ -178,6 +178,28 @@ impl RowProgress {
             // One narrow interval is often luck: a row that was cut short has not converged.
             Profile::Default { .. } => self.settled && is_narrow(),
             Profile::Thorough { .. } => is_narrow(),
+        }
+    }
+
+    /// The figure so far, and half its interval as a fraction of it.
+    pub(crate) fn figure(&self) -> Option<(f64, Option<f64>)> {
+        let plan = self.plan.as_ref()?;
+        let found = estimate(&self.values, plan, self.profile.nominal())?;
+        Some((found.estimate.median, found.relative_half_width))
+    }
+
+    /// How many workers it may still get in the present rounds, if as many of them are disturbed as
+    /// so far.
+    pub(super) fn repetitions_left(&self) -> usize {
+        let most = match self.profile {
+            Profile::Default { .. } => self.stopping.max_repetitions(),
+            Profile::Quick | Profile::Thorough { .. } => self.target_repetitions,
+        };
+        let values = self.values();
+        let left = most.saturating_sub(values);
+        match values {
+            0 => left,
+            values => (left * self.attempts.max(values)).div_ceil(values),
         }
     }
 

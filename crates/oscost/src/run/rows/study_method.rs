@@ -18,6 +18,7 @@ use super::row::RowRun;
 use crate::run::error::RunError;
 use crate::run::jobs::job::{JobFailure, JobResult};
 use crate::run::jobs::workers::Measurement;
+use crate::run::progress::RunActivity;
 use crate::run::request::Request;
 use crate::run::state::{MAX_LOST_WORKERS, Run};
 use plan::{ExperimentPlan, Limits, MethodCost, PartPlan, WORKER_NS, fair_share_ns};
@@ -111,9 +112,12 @@ impl Run<'_> {
     /// Measures all rows of studies with their study methods, in rounds in which the workers of all
     /// rows are in random order.
     pub(crate) fn measure_by_study_methods(&mut self, request: &Request) -> Result<(), RunError> {
-        let left =
-            request.trials.run_limit.map(|limit| limit.saturating_sub(self.started_at.elapsed()));
-        let limits = Limits::of(request.profile, left);
+        let limits = self.limits_of_study_methods(request);
+        if self.has_study_methods() {
+            self.schedule.begin(RunActivity::StudyMethods, Some(limits.rounds as usize));
+            self.schedule.ends_by = Some(Instant::now() + self.bound_of_study_methods(request));
+            self.schedule.following = self.bound_of_trials();
+        }
         let mut rows = self.plan_study_methods(limits)?;
         let workers: u64 = rows.iter().flatten().map(|row| row.plan.workers()).sum();
         if workers == 0 {
@@ -127,10 +131,32 @@ impl Run<'_> {
         });
         let begun_at = Instant::now();
         for round in 0..limits.rounds {
+            let needs_ns: f64 = rows.iter().flatten().map(|row| row.needs_ns(round, limits)).sum();
+            self.schedule.done = round;
+            self.schedule.ends_by = Some(Instant::now() + longest_ns(needs_ns.min(limits.all_ns)));
             let left_ns = limits.all_ns - begun_at.elapsed().as_nanos() as f64;
             self.study_method_round(&mut rows, round, limits, left_ns)?;
         }
         Ok(())
+    }
+
+    fn has_study_methods(&self) -> bool {
+        let has_method = |row: &RowRun| row.planned.study_method.is_some() && !row.given_up;
+        self.rows.iter().any(has_method)
+    }
+
+    fn limits_of_study_methods(&self, request: &Request) -> Limits {
+        let left =
+            request.trials.run_limit.map(|limit| limit.saturating_sub(self.started_at.elapsed()));
+        Limits::of(request.profile, left)
+    }
+
+    /// A bound of the time of all measurements by study methods.
+    pub(crate) fn bound_of_study_methods(&self, request: &Request) -> Duration {
+        match self.has_study_methods() {
+            true => longest_ns(self.limits_of_study_methods(request).all_ns),
+            false => Duration::ZERO,
+        }
     }
 
     /// One round: the workers that belong to it, in random order.
@@ -275,6 +301,7 @@ impl Run<'_> {
 
     /// Runs a worker.
     fn run_part(&mut self, row: usize, part: &PartPlan) -> JobResult<Measurement> {
+        self.report(row);
         let mut spec = self.worker_spec(row, Task::Measure(part.plan.clone()));
         spec.windows = part.windows;
         // Several times the expected time, like that of any worker; what is around an op may take
@@ -317,6 +344,14 @@ impl Run<'_> {
     fn emit_part(&mut self, row: usize, round: u32, experiment: u32, outcome: WorkerOutcome) {
         self.emit_worker(row, Phase::StudyMethod { round, experiment }, 0, outcome);
     }
+}
+
+/// How long what should take so many nanoseconds may take: a row may exceed its time by the
+/// tolerance, and its last worker is not stopped.
+fn longest_ns(planned_ns: f64) -> Duration {
+    const LAST_WORKER: Duration = Duration::from_secs(1);
+    let planned = Duration::try_from_secs_f64((TOLERANCE * TOLERANCE * planned_ns / 1e9).max(0.0));
+    planned.unwrap_or(Duration::ZERO) + LAST_WORKER
 }
 
 /// What a row's study method costs; `None` if the row has none, or no plan.

@@ -77,7 +77,7 @@ pub fn report(view: &View) -> anyhow::Result<String> {
     let has_charts = !charts.is_empty();
     let explained = view.explanations.iter();
     let explained =
-        explained.map(|(id, sections)| (id.as_str(), terminal::sections(sections))).collect();
+        explained.map(|(id, sections)| (id.as_str(), terminal::sections(sections, terminal::ScreenFormat::PLAIN))).collect();
     let data = serde_json::to_vec(&Data { charts, explained })?;
     let page = Page {
         view,

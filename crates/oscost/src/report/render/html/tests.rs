@@ -521,7 +521,7 @@ proptest! {
             .collect();
         let expected: BTreeMap<String, String> = explanations
             .iter()
-            .map(|(id, sections)| (id.clone(), terminal::sections(sections)))
+            .map(|(id, sections)| (id.clone(), terminal::sections(sections, terminal::ScreenFormat::PLAIN)))
             .collect();
         let page = View { explanations, ..View::default() };
         let page = html(&page).unwrap();

@@ -1,56 +1,73 @@
-//! A report as text of 80 columns.
+//! A report as text of a number of columns.
 
+mod bars;
 mod forest;
 mod layout;
+mod paint;
 mod plot;
 mod records;
 mod table;
+#[cfg(test)]
+mod tests;
 mod timeline;
 
-pub use self::layout::WIDTH;
+pub use self::layout::{ScreenFormat, WIDTH};
 use self::layout::{INDENT, fold_lines};
-pub use self::table::{table, table_in};
+use self::paint::{Paint, with_flag};
+pub use self::table::table;
 use crate::report::text::fold;
 use crate::report::view::document::{Block, Fact, Item, Layout, Paragraph, Section, View};
 
 /// The width of the names of facts, the narrowest that fits.
 const NAMES: [usize; 2] = [8, 20];
 
-/// The whole report.
+/// The whole report for a screen of the usual width without colours.
 pub fn report(view: &View) -> String {
-    let lead = view.lead.iter().map(|Paragraph { text, hanging }| fold_lines(text, 0, *hanging));
+    report_on(view, ScreenFormat::PLAIN)
+}
+
+/// The whole report for a screen.
+pub fn report_on(view: &View, screen: ScreenFormat) -> String {
+    let columns = screen.prose();
+    let lead = view
+        .lead
+        .iter()
+        .map(|Paragraph { text, hanging }| fold_lines(text, 0, *hanging, columns));
     match lead.collect::<String>() {
-        lead if lead.is_empty() => sections(&view.sections),
-        lead => lead + &below(&view.sections),
+        lead if lead.is_empty() => sections(&view.sections, screen),
+        lead => lead + &below(&view.sections, screen),
     }
 }
 
 /// Sections without anything above them.
-pub fn sections(sections: &[Section]) -> String {
-    below(sections).trim_start_matches('\n').to_owned()
+pub fn sections(sections: &[Section], screen: ScreenFormat) -> String {
+    below(sections, screen).trim_start_matches('\n').to_owned()
 }
 
 /// Sections, each after an empty line.
-fn below(sections: &[Section]) -> String {
+fn below(sections: &[Section], screen: ScreenFormat) -> String {
     let names = name_width(sections.iter().flat_map(|section| &section.blocks));
-    sections.iter().map(|it| section(it, names)).collect()
+    sections.iter().map(|it| section(it, names, screen)).collect()
 }
 
 /// A section, after an empty line; empty if all its blocks are.
-fn section(section: &Section, names: usize) -> String {
+fn section(section: &Section, names: usize, screen: ScreenFormat) -> String {
     let mut out = String::new();
     let mut under_heading = false;
     if !section.title_is_for_navigation && !section.title.is_empty() {
-        out += &format!("\n{}", fold_lines(&section.title, 0, INDENT));
+        out += &title(&section.title, screen);
         under_heading = true;
     }
     for block in &section.blocks {
         if let Block::Heading(text) = block {
-            out += &format!("\n{}", fold_lines(text, 0, INDENT));
+            out += &title(text, screen);
             under_heading = true;
             continue;
         }
-        let text = self::block(block, if under_heading { INDENT } else { 0 }, names);
+        if matches!(block, Block::Forest(_)) && draws_ratios(section, screen) {
+            continue;
+        }
+        let text = self::block(block, if under_heading { INDENT } else { 0 }, names, screen);
         if !text.is_empty() {
             out += if under_heading { "" } else { "\n" };
             out += &text;
@@ -58,6 +75,21 @@ fn section(section: &Section, names: usize) -> String {
         }
     }
     out
+}
+
+/// A title, after an empty line.
+fn title(text: &str, screen: ScreenFormat) -> String {
+    let lines = fold_lines(text, 0, INDENT, screen.prose());
+    format!("\n{}", Paint::Title.lines(&lines, screen.colour))
+}
+
+/// Whether the ratios of a section are drawn beside its table: a plot of them would repeat it.
+fn draws_ratios(section: &Section, screen: ScreenFormat) -> bool {
+    let is_drawn = |block: &Block| match block {
+        Block::Table(it) => table::draws_ratios(it, screen),
+        _ => false,
+    };
+    section.blocks.iter().any(is_drawn)
 }
 
 /// The width of the names of facts: the same in all blocks, so that values begin in one column.
@@ -70,21 +102,23 @@ fn name_width<'a>(blocks: impl Iterator<Item = &'a Block>) -> usize {
     NAMES.into_iter().find(|width| longest < *width).unwrap_or(longest + 1)
 }
 
-fn block(block: &Block, indent: usize, names: usize) -> String {
+fn block(block: &Block, indent: usize, names: usize, screen: ScreenFormat) -> String {
+    let columns = screen.prose();
     match block {
         // A paragraph under its title is indented as a whole.
-        Block::Text(text) => fold_lines(text, indent, if indent > 0 { 0 } else { INDENT }),
+        Block::Text(text) => fold_lines(text, indent, if indent > 0 { 0 } else { INDENT }, columns),
         Block::Heading(text) => format!("{text}\n"),
         Block::List(items) => {
-            items.iter().map(|it| fold_lines(&item(it), indent, INDENT)).collect()
+            let lines = |it: &Item| fold_lines(&item(it), indent, INDENT, columns);
+            items.iter().map(|it| with_flag(&lines(it), screen.colour)).collect()
         }
-        Block::Facts(facts) => self::facts(facts, names),
+        Block::Facts(facts) => self::facts(facts, names, screen),
         Block::Preformatted(text) => format!("{}\n", text.trim_matches('\n')),
-        Block::Table(it) if it.layout == Layout::Records => records::records(it, indent),
-        Block::Table(it) => table(it),
-        Block::LogPlot(plot) => plot::plot(plot).unwrap_or_default(),
-        Block::Timeline(it) => timeline::timeline(it).unwrap_or_default(),
-        Block::Forest(plot) => forest::forest(plot),
+        Block::Table(it) if it.layout == Layout::Records => records::records(it, indent, screen),
+        Block::Table(it) => table(it, screen),
+        Block::LogPlot(plot) => plot::plot(plot, screen).unwrap_or_default(),
+        Block::Timeline(it) => timeline::timeline(it, screen).unwrap_or_default(),
+        Block::Forest(plot) => forest::forest(plot, screen),
         // What it shows is in the tables, too.
         Block::Chart(_) => String::new(),
     }
@@ -99,13 +133,13 @@ fn item(item: &Item) -> String {
 }
 
 /// Names and values.
-fn facts(facts: &[Fact], names: usize) -> String {
+fn facts(facts: &[Fact], names: usize, screen: ScreenFormat) -> String {
     let indent = " ".repeat(INDENT + names);
-    let width = WIDTH - INDENT - names - 2;
+    let before = INDENT + names + 2;
     let line = |Fact { name, value, is_command }: &Fact| {
         let value = match is_command {
-            true => commands(value, width - 2, &indent),
-            false => fold(value, width, &indent),
+            true => commands(value, screen.columns.saturating_sub(before + 2), &indent),
+            false => fold(value, screen.prose().saturating_sub(before), &indent),
         };
         format!("{:INDENT$}{name:<names$}{value}\n", "")
     };
@@ -126,20 +160,4 @@ fn commands(command: &str, width: usize, indent: &str) -> String {
         }
     }
     lines.join(&format!(" \\\n{indent}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_command_can_be_copied_line_by_line() {
-        let command = "for i in 26 31 36 38 40 42; do echo 0 | sudo tee \
-                       /proc/irq/$i/smp_affinity_list; done";
-        let text = facts(&[Fact::new("effect", "x"), Fact::command("fix", command)], 8);
-        let (_, lines) = text.split_once("fix").unwrap();
-        assert!(lines.lines().count() > 1 && text.lines().all(|it| it.len() <= WIDTH), "{text}");
-        let joined: Vec<&str> = lines.split(" \\\n").map(str::trim).collect();
-        assert_eq!(joined.join(" "), command);
-    }
 }

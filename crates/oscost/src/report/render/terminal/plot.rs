@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::layout::WIDTH;
+use super::layout::ScreenFormat;
 use crate::report::figures::{quantity, short};
 use crate::report::text::plain;
 use crate::report::view::document::{LogPlot, PlotLine, PlotPoint};
@@ -90,7 +90,8 @@ fn letters(labels: &[&str]) -> Vec<char> {
 }
 
 /// The plot, with scales and a legend; `None` if its points do not span a scale.
-pub(super) fn plot(plot: &LogPlot) -> Option<String> {
+pub(super) fn plot(plot: &LogPlot, screen: ScreenFormat) -> Option<String> {
+    let width = screen.prose();
     let LogPlot { lines, by, unit } = plot;
     let unit = *unit;
     let drawn = &lines[..lines.len().min(MAX_CURVES)];
@@ -114,7 +115,7 @@ pub(super) fn plot(plot: &LogPlot) -> Option<String> {
         up.marks(false).into_iter().map(|mark| (up.cell(mark), short(mark, unit))).collect();
     let names = marks.values().map(|name| name.chars().count()).max().unwrap_or(0);
     let margin = 2 + names + 2;
-    let along = Scale { from: first, to: last, cells: WIDTH - margin - 2 };
+    let along = Scale { from: first, to: last, cells: width - margin - 2 };
     let cells = cells(drawn, &up, &along);
     let mut out = format!("  {} by {}, both on logarithmic scales\n", quantity(unit), plain(by));
     for row in (0..HEIGHT).rev() {
@@ -127,9 +128,9 @@ pub(super) fn plot(plot: &LogPlot) -> Option<String> {
         let _ = writeln!(out, "{}", text.trim_end());
     }
     let binary = points().all(|point| point.x.is_power_of_two());
-    out.push_str(&foot(&along, binary, margin));
+    out.push_str(&foot(&along, binary, margin, width));
     let labels: Vec<&str> = drawn.iter().map(|line| line.label.as_str()).collect();
-    out.push_str(&legend(&labels, cells.values().any(|&it| it == SEVERAL)));
+    out.push_str(&legend(&labels, cells.values().any(|&it| it == SEVERAL), width));
     if lines.len() > MAX_CURVES {
         let _ = writeln!(out, "  the first {MAX_CURVES} of {} curves", lines.len());
     }
@@ -165,7 +166,7 @@ fn cells(lines: &[PlotLine], up: &Scale, along: &Scale) -> BTreeMap<(usize, usiz
 }
 
 /// The scale at the bottom: a line with marks, and under it their numbers.
-fn foot(along: &Scale, binary: bool, margin: usize) -> String {
+fn foot(along: &Scale, binary: bool, margin: usize, width: usize) -> String {
     let mut line = vec!['-'; along.cells];
     let mut names = String::new();
     for mark in along.marks(binary) {
@@ -173,7 +174,7 @@ fn foot(along: &Scale, binary: bool, margin: usize) -> String {
         let name = number(mark, binary);
         // Under its mark, but not beyond the edge.
         let centred = (margin + cell + 1).saturating_sub(name.len().div_ceil(2));
-        let start = centred.min(WIDTH - name.len());
+        let start = centred.min(width - name.len());
         if names.is_empty() || start > names.len() {
             let _ = write!(names, "{:gap$}{name}", "", gap = start - names.len());
             line[cell] = '+';
@@ -197,7 +198,7 @@ fn number(mark: f64, binary: bool) -> String {
 }
 
 /// The letter of each curve; a line break never separates a letter from its label.
-fn legend(labels: &[&str], several: bool) -> String {
+fn legend(labels: &[&str], several: bool, width: usize) -> String {
     let named = letters(labels).into_iter().zip(labels).filter(|(_, label)| !label.is_empty());
     let mut parts: Vec<String> =
         named.map(|(letter, label)| format!("{letter} {}", plain(label))).collect();
@@ -207,7 +208,7 @@ fn legend(labels: &[&str], several: bool) -> String {
     let mut lines: Vec<String> = Vec::new();
     for part in parts {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + part.chars().count() + 4 <= WIDTH => {
+            Some(line) if line.chars().count() + part.chars().count() + 4 <= width => {
                 line.push_str(&format!(", {part}"));
             }
             Some(line) => {
@@ -227,7 +228,7 @@ mod tests {
     use super::*;
 
     fn drawn(lines: &[PlotLine], by: &str, unit: Unit) -> Option<String> {
-        plot(&LogPlot { lines: lines.to_vec(), by: by.to_owned(), unit })
+        plot(&LogPlot { lines: lines.to_vec(), by: by.to_owned(), unit }, ScreenFormat::PLAIN)
     }
 
     fn line(label: &str, figure: impl Fn(f64) -> f64) -> PlotLine {
@@ -262,7 +263,7 @@ mod tests {
         let legend = "  s select, p poll, e epoll, i io-uring-poll, * several at one point";
         assert_eq!(lines[HEIGHT + 3], legend);
 
-        assert!(shown.lines().all(|line| line.len() <= WIDTH) && shown.is_ascii());
+        assert!(shown.lines().all(|line| line.len() <= ScreenFormat::PLAIN.columns) && shown.is_ascii());
     }
 
     #[test]

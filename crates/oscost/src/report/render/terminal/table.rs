@@ -1,11 +1,14 @@
-//! A table in 80 columns: figures have the width that they need, names the rest.
+//! A table in the columns of a screen: figures have the width that they need, names the rest.
 
 use std::collections::BTreeSet;
 
 use crate::report::text::{fold, plain};
-use crate::report::view::document::{CaseName, Cell, ColumnKind, Table, TableRow};
+use crate::report::view::document::{CaseName, Cell, ColumnKind, RowScale, Table, TableRow};
 
-use super::layout::WIDTH;
+use super::bars::Bars;
+use super::layout::{ScreenFormat, short_names};
+use super::paint::{Paint, width};
+use super::records::records;
 
 /// The space between two columns.
 const GAP: usize = 2;
@@ -15,32 +18,66 @@ const MIN_PROSE: usize = 30;
 const MIN_EXCERPT: usize = 16;
 
 /// The table, its caption above it and its notes below.
-pub fn table(table: &Table) -> String {
-    table_in(table, WIDTH)
-}
-
-/// The same on a terminal of another width.
-pub fn table_in(table: &Table, room: usize) -> String {
+pub fn table(table: &Table, screen: ScreenFormat) -> String {
+    let room = screen.columns;
     let shortened = needs_short_texts(table, room).then(|| with_short_texts(table));
     let table = shortened.as_ref().unwrap_or(table);
+    let columns = fitting(table, screen);
+    if is_too_wide(table, &columns, room) {
+        let meanings = table.columns.iter().filter_map(|column| column.meaning.as_deref());
+        let line = |text| format!("  {}\n", fold(text, screen.prose() - 4, "    "));
+        return records(table, 0, screen) + &meanings.map(line).collect::<String>();
+    }
     let mut out = String::new();
     if !table.caption.is_empty() {
-        out += &format!("{}\n", fold(&table.caption, room - 2, "  "));
+        out += &format!("{}\n", fold(&table.caption, screen.prose() - 2, "  "));
     }
-    let columns = fitting(table, room);
     let titles: Vec<&str> = columns.iter().map(|column| column.title).collect();
+    let mut bars = None;
     if !table.rows.is_empty() {
-        let named_by_number = table.columns.first().is_some_and(|column| column.is_number());
-        out += &match named_by_number {
+        out += &match is_named_by_number(table) {
             true => in_parts(table, &columns, room),
-            false => named(table, &columns, room),
+            false => {
+                let lines = NamedLines::of(table, &columns, screen);
+                bars = lines.bars;
+                lines.write(table, &columns, screen)
+            }
         };
     }
     let shown = table.columns.iter().filter(|column| titles.contains(&column.title.as_str()));
-    for note in shown.filter_map(|column| column.meaning.as_ref()).chain(&table.notes) {
-        out += &format!("  {}\n", fold(note, room - 4, "    "));
+    let meanings = shown.filter_map(|column| column.meaning.as_deref());
+    let notes = table.notes.iter().map(String::as_str);
+    for note in meanings.chain(notes).chain(bars.map(Bars::meaning)) {
+        out += &format!("  {}\n", fold(note, screen.prose() - 4, "    "));
     }
     out
+}
+
+/// Whether the ratios of a table are drawn beside it.
+pub(super) fn draws_ratios(table: &Table, screen: ScreenFormat) -> bool {
+    if table.scale != Some(RowScale::Ratios) || !screen.is_wide() || is_named_by_number(table) {
+        return false;
+    }
+    NamedLines::of(table, &fitting(table, screen), screen).bars.is_some()
+}
+
+fn is_named_by_number(table: &Table) -> bool {
+    table.columns.first().is_some_and(|column| column.is_number())
+}
+
+/// Whether the columns are wider than a line even if the names have lines of their own.
+fn is_too_wide(table: &Table, columns: &[Column<'_>], room: usize) -> bool {
+    let with_gap = |gap: usize| columns.iter().map(|column| column.width + gap).sum::<usize>();
+    let fits_by_1 = !is_of_cases(table) && widest_name(table) + with_gap(1) <= room;
+    !is_named_by_number(table) && !fits_by_1 && 1 + with_gap(GAP) > room
+}
+
+fn is_of_cases(table: &Table) -> bool {
+    table.rows.iter().any(|row| row.cells.first().is_some_and(|it| it.case.is_some()))
+}
+
+fn widest_name(table: &Table) -> usize {
+    table.rows.iter().map(|row| width(cell(row, 0))).max().unwrap_or(0)
 }
 
 /// Whether the columns next to the names are wider than a line, and have shorter texts.
@@ -54,7 +91,8 @@ fn needs_short_texts(table: &Table, room: usize) -> bool {
     };
     // Columns that may be left out do not shorten those that stay.
     let stays = |column: &&Column<'_>| !table.columns[column.index].optional;
-    let columns = columns(table, room);
+    let screen = ScreenFormat { columns: room, colour: false };
+    let columns = columns(table, screen);
     let widths: usize = columns.iter().filter(stays).map(|column| column.width + GAP).sum();
     has_short && names + widths > room
 }
@@ -76,19 +114,37 @@ struct Column<'a> {
     index: usize,
     width: usize,
     kind: ColumnKind,
-    /// The width of a line.
-    room: usize,
+    screen: ScreenFormat,
+}
+
+/// A text in a cell or a heading.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shown<'a> {
+    text: &'a str,
+    /// Its style; empty for none.
+    style: &'a str,
+}
+
+impl<'a> Shown<'a> {
+    fn heading(text: &'a str) -> Self {
+        Self { text, style: "" }
+    }
+
+    fn cell(row: &'a TableRow, index: usize) -> Self {
+        row.cells.get(index).map_or(Self::default(), |it| Self { text: &it.text, style: it.style })
+    }
 }
 
 impl Column<'_> {
-    fn write(&self, text: &str, gap: usize, line: &mut String) {
-        let width = self.width;
+    fn write(&self, Shown { text, style }: Shown<'_>, gap: usize, line: &mut String) {
         line.push_str(&" ".repeat(gap));
-        let start = self::width(line);
-        let left = self.room.saturating_sub(start).max(1);
+        let start = width(line);
+        let left = self.screen.columns.saturating_sub(start).max(1);
+        let padding = " ".repeat(self.width.saturating_sub(width(text)));
+        let painted = Paint::Word(style).of(text, self.screen.colour);
         match self.kind {
-            ColumnKind::Number => line.push_str(&format!("{text:>width$}")),
-            ColumnKind::Text | ColumnKind::Choice => line.push_str(&format!("{text:<width$}")),
+            ColumnKind::Number => line.extend([padding, painted]),
+            ColumnKind::Text | ColumnKind::Choice => line.extend([painted, padding]),
             ColumnKind::Excerpt => line.push_str(&excerpt(text, left)),
             ColumnKind::Prose => {
                 let indent = " ".repeat(start);
@@ -109,8 +165,9 @@ fn excerpt(text: &str, room: usize) -> String {
 }
 
 /// The columns that are not empty, each with the width that it needs.
-fn columns(table: &Table, room: usize) -> Vec<Column<'_>> {
+fn columns(table: &Table, screen: ScreenFormat) -> Vec<Column<'_>> {
     let columns = table.columns.iter().enumerate().skip(1);
+    let columns = columns.filter(|(_, column)| column.min_line <= screen.columns);
     let shown = columns.filter_map(|(index, column)| {
         let widest = table.rows.iter().filter_map(|row| Some(width(&row.cells.get(index)?.text)));
         let widest = widest.max().filter(|&widest| widest > 0)?;
@@ -121,17 +178,18 @@ fn columns(table: &Table, room: usize) -> Vec<Column<'_>> {
         };
         let title = column.title.as_str();
         let width = widest.max(title_width(title));
-        Some(Column { title, index, width, kind: column.kind, room })
+        Some(Column { title, index, width, kind: column.kind, screen })
     });
     shown.collect()
 }
 
 /// The columns without the optional ones that do not fit next to the names.
-fn fitting(table: &Table, room: usize) -> Vec<Column<'_>> {
-    let mut columns = columns(table, room);
+fn fitting(table: &Table, screen: ScreenFormat) -> Vec<Column<'_>> {
+    let room = screen.columns;
+    let mut columns = columns(table, screen);
     let is_of_cases = !table.rows.is_empty()
         && table.rows.iter().all(|row| row.cells.first().is_some_and(|it| it.case.is_some()));
-    let whole = table.rows.iter().map(|row| width(cell(row, 0))).max().unwrap_or(0);
+    let whole = widest_name(table);
     let fits = |columns: &[Column<'_>]| {
         let left = room.checked_sub(columns.iter().map(|column| column.width + GAP).sum());
         left.is_some_and(|left| match is_of_cases {
@@ -148,10 +206,6 @@ fn fitting(table: &Table, room: usize) -> Vec<Column<'_>> {
         columns.remove(last);
     }
     columns
-}
-
-fn width(text: &str) -> usize {
-    text.chars().count()
 }
 
 /// The width of a heading, which may have several lines.
@@ -177,41 +231,89 @@ fn cell(row: &TableRow, index: usize) -> &str {
     row.cells.get(index).map_or("", |cell| cell.text.as_str())
 }
 
-/// Rows under their headings. A name that is too long has a line of its own.
-fn named(table: &Table, columns: &[Column<'_>], room: usize) -> String {
-    let of_cases =
-        table.rows.iter().any(|row| row.cells.first().is_some_and(|it| it.case.is_some()));
-    // Cases need no title: their family and benchmark are above them.
-    let title = table.columns.first().filter(|_| !of_cases).map_or("", |it| it.title.as_str());
-    let left_by =
-        |gap: usize| room.saturating_sub(columns.iter().map(|column| column.width + gap).sum());
-    let widest = table.rows.iter().map(|row| width(cell(row, 0))).max().unwrap_or(0);
-    let gap = if !of_cases && (left_by(GAP) + 1..=left_by(1)).contains(&widest) { 1 } else { GAP };
-    let left = left_by(gap);
-    let lines = lines(&table.rows, left);
-    let of_rows = lines.iter().filter(|line| line.row.is_some()).map(|line| width(&line.name));
-    let names = of_rows.filter(|&name| name <= left).max().unwrap_or(0).max(1);
-    let names = names.max(title_width(title).min(left));
-    let titles: Vec<&str> = [title].into_iter().chain(columns.iter().map(|it| it.title)).collect();
-    let layout = LineLayout { names, gap, room };
-    let mut out = String::new();
-    for titles in heading_lines(&titles) {
-        out += &line(titles[0], layout, columns.iter().zip(titles[1..].iter().copied()));
-    }
-    let mut above = None;
-    for Line { name, row } in &lines {
-        let Some(row) = row else {
-            out += &lines_of_its_own(name, room);
-            continue;
-        };
-        let is_shared = table.rows_share_names && above == Some(name);
-        let name = if is_shared { "" } else { above.insert(name) };
-        out += &line(name, layout, columns.iter().map(|it| (it, cell(row, it.index))));
-        for note in &row.notes {
-            out += &format!("    {}\n", fold(note, room - 6, "      "));
+/// Rows under their headings. A name that is too long has a line of its own, or is shortened on a
+/// narrow screen.
+struct NamedLines<'a> {
+    title: &'a str,
+    lines: Vec<Line<'a>>,
+    layout: LineLayout,
+    bars: Option<Bars>,
+}
+
+impl<'a> NamedLines<'a> {
+    fn of(table: &'a Table, columns: &[Column<'_>], screen: ScreenFormat) -> Self {
+        let room = screen.columns;
+        let of_cases = is_of_cases(table);
+        // Cases need no title: their family and benchmark are above them.
+        let title = table.columns.first().filter(|_| !of_cases).map_or("", |it| it.title.as_str());
+        let left_by =
+            |gap: usize| room.saturating_sub(columns.iter().map(|column| column.width + gap).sum());
+        let fits_by_1 = (left_by(GAP) + 1..=left_by(1)).contains(&widest_name(table));
+        let gap = if !of_cases && fits_by_1 { 1 } else { GAP };
+        let left = left_by(gap);
+        let mut lines = lines(&table.rows, left);
+        if screen.is_narrow() {
+            shorten_names(&mut lines, left);
         }
+        let of_rows = lines.iter().filter(|line| line.row.is_some()).map(|line| width(&line.name));
+        let names = of_rows.filter(|&name| name <= left).max().unwrap_or(0).max(1);
+        let names = names.max(title_width(title).min(left));
+        let layout = LineLayout { names, gap, room };
+        let beside = room.saturating_sub(layout.width(columns) + GAP);
+        let bars = if screen.is_wide() { Bars::of(table, beside) } else { None };
+        Self { title, lines, layout, bars }
     }
-    out
+
+    fn write(&self, table: &Table, columns: &[Column<'_>], screen: ScreenFormat) -> String {
+        let Self { title, lines, layout, bars } = self;
+        let layout = *layout;
+        let beside = layout.width(columns) + GAP;
+        let room = screen.columns;
+        let titles: Vec<&str> =
+            [*title].into_iter().chain(columns.iter().map(|it| it.title)).collect();
+        let headings = heading_lines(&titles);
+        let mut out = String::new();
+        for (at, titles) in headings.iter().enumerate() {
+            let cells = columns.iter().zip(titles[1..].iter().copied().map(Shown::heading));
+            let drawn = bars.filter(|_| at + 1 == headings.len()).map(Bars::heading);
+            out += &with_bar(&line(titles[0], layout, cells), beside, drawn.as_deref());
+        }
+        let mut above = None;
+        for Line { name, row } in lines {
+            let Some(row) = row else {
+                out += &lines_of_its_own(name, room);
+                continue;
+            };
+            let is_shared = table.rows_share_names && above == Some(name);
+            let name = if is_shared { "" } else { above.insert(name) };
+            let cells = columns.iter().map(|it| (it, Shown::cell(row, it.index)));
+            let drawn = bars.zip(row.mark).map(|(bars, mark)| bars.bar(mark));
+            out += &with_bar(&line(name, layout, cells), beside, drawn.as_deref());
+            for note in &row.notes {
+                out += &format!("    {}\n", fold(note, screen.prose() - 6, "      "));
+            }
+        }
+        out
+    }
+}
+
+/// Shortens the names of rows that do not fit beside the columns; those below one title stay
+/// different.
+fn shorten_names(lines: &mut [Line<'_>], columns: usize) {
+    for below_title in lines.split_mut(|line| line.row.is_none()) {
+        let names: Vec<&str> = below_title.iter().map(|line| line.name.as_str()).collect();
+        let short = short_names(&names, columns);
+        below_title.iter_mut().zip(short).for_each(|(line, name)| line.name = name);
+    }
+}
+
+/// A line with something drawn from a column on.
+fn with_bar(line: &str, column: usize, drawn: Option<&str>) -> String {
+    let Some(drawn) = drawn.filter(|drawn| !drawn.is_empty()) else { return line.to_owned() };
+    let line = line.trim_end_matches('\n');
+    let last = line.rsplit('\n').next().unwrap_or(line);
+    let gap = column.saturating_sub(width(last));
+    format!("{line}{:gap$}{drawn}\n", "")
 }
 
 /// How the lines of a table are laid out.
@@ -225,10 +327,17 @@ struct LineLayout {
     room: usize,
 }
 
+impl LineLayout {
+    /// The width of names and columns.
+    fn width(self, columns: &[Column<'_>]) -> usize {
+        self.names + columns.iter().map(|column| column.width + self.gap).sum::<usize>()
+    }
+}
+
 fn line<'a>(
     name: &str,
     LineLayout { names, gap, room }: LineLayout,
-    cells: impl Iterator<Item = (&'a Column<'a>, &'a str)>,
+    cells: impl Iterator<Item = (&'a Column<'a>, Shown<'a>)>,
 ) -> String {
     let (above, name) = match width(name) > names {
         true => (lines_of_its_own(name, room), ""),
@@ -370,7 +479,7 @@ fn in_parts(table: &Table, columns: &[Column<'_>], room: usize) -> String {
 
 /// Some columns of a table, and the rows that are not empty in all of them.
 fn part(table: &Table, columns: &[Column<'_>], names: usize) -> String {
-    let line = |name: &str, cells: &mut dyn Iterator<Item = &str>| {
+    let line = |name: &str, cells: &mut dyn Iterator<Item = Shown<'_>>| {
         let mut text = format!(" {name:>names$}");
         columns.iter().zip(cells).for_each(|(column, cell)| column.write(cell, GAP, &mut text));
         format!("{}\n", text.trim_end())
@@ -379,11 +488,12 @@ fn part(table: &Table, columns: &[Column<'_>], names: usize) -> String {
     let titles: Vec<&str> = [title].into_iter().chain(columns.iter().map(|it| it.title)).collect();
     let mut out = String::new();
     for titles in heading_lines(&titles) {
-        out += &line(titles[0], &mut titles[1..].iter().copied());
+        out += &line(titles[0], &mut titles[1..].iter().copied().map(Shown::heading));
     }
     for row in &table.rows {
         if columns.iter().any(|column| !cell(row, column.index).is_empty()) {
-            out += &line(cell(row, 0), &mut columns.iter().map(|column| cell(row, column.index)));
+            let cells = &mut columns.iter().map(|column| Shown::cell(row, column.index));
+            out += &line(cell(row, 0), cells);
         }
     }
     out
@@ -408,14 +518,14 @@ mod tests {
 
     #[test]
     fn an_empty_column_is_left_out() {
-        let text = table(&of(Column::text("case"), rows(&["one", "three"], "12 ns")));
+        let text = table(&of(Column::text("case"), rows(&["one", "three"], "12 ns")), ScreenFormat::PLAIN);
         assert_eq!(text, "case    cost\none    12 ns\nthree  12 ns\n");
     }
 
     #[test]
     fn a_name_that_does_not_fit_has_a_line_of_its_own() {
         let long = "x".repeat(78);
-        let text = table(&of(Column::text("case"), rows(&[&long, "one"], "12 ns")));
+        let text = table(&of(Column::text("case"), rows(&[&long, "one"], "12 ns")), ScreenFormat::PLAIN);
         assert_eq!(text, format!("case   cost\n{long}\n      12 ns\none   12 ns\n"));
     }
 
@@ -425,8 +535,8 @@ mod tests {
         let mut wide = of(names, rows(&["1", "10"], &"9".repeat(60)));
         wide.columns[2] = Column::number("more", "more");
         wide.rows.iter_mut().for_each(|row| row.cells[2].text = "8".repeat(60));
-        let text = table(&wide);
-        assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
+        let text = table(&wide, ScreenFormat::PLAIN);
+        assert!(text.lines().all(|line| line.len() <= ScreenFormat::PLAIN.columns), "{text}");
         assert_eq!(text.lines().filter(|line| line.starts_with("  10")).count(), 2, "{text}");
     }
 
@@ -440,7 +550,7 @@ mod tests {
             let name = Cell { case: Some(case), ..Cell::text(format!("pipe/copy:size={size}")) };
             TableRow::of(vec![name, Cell::text("12 ns"), Cell::text("")])
         };
-        let text = table(&of(Column::text("case"), (1..=ROWS).map(row).collect()));
+        let text = table(&of(Column::text("case"), (1..=ROWS).map(row).collect()), ScreenFormat::PLAIN);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len() as u64, 3 + ROWS, "the titles of columns, family and benchmark");
         assert_eq!(lines[1..4], ["pipe", " copy:way=raw", "  size=1      12 ns"]);

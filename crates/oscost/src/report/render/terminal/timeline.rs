@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::layout::WIDTH;
+use super::layout::ScreenFormat;
 use crate::report::figures::{Style, quantity};
 use crate::report::text::fold;
 use crate::report::view::document::timeline::{Timeline, TimelineRun, ratio_text};
@@ -121,7 +121,8 @@ struct Label {
 
 /// The plot with its legend and updates; `None` if there are too few runs, or if no scale fits the
 /// figures.
-pub(super) fn timeline(timeline: &Timeline) -> Option<String> {
+pub(super) fn timeline(timeline: &Timeline, screen: ScreenFormat) -> Option<String> {
+    let width = screen.prose();
     let runs = &timeline.runs;
     let scale = Scale::of(runs).filter(|_| runs.len() > 1)?;
     let style = Style::of(scale.high, timeline.unit);
@@ -129,11 +130,11 @@ pub(super) fn timeline(timeline: &Timeline) -> Option<String> {
         scale.marks().into_iter().map(|mark| (scale.row(mark), style.with_unit(mark))).collect();
     let names = marks.values().map(|name| name.chars().count()).max().unwrap_or(0);
     let margin = 2 + names + 2;
-    let columns = Columns::of(timeline, WIDTH - margin - 1);
+    let columns = Columns::of(timeline, width - margin - 1);
     // Writing to a String cannot fail.
     let mut out = format!("  {} by run\n", quantity(timeline.unit));
     let ratio = |it: &ChangeColumn| Label { column: it.column, text: ratio_text(it.ratio) };
-    out += &in_lines(columns.changes.iter().map(ratio), margin);
+    out += &in_lines(columns.changes.iter().map(ratio), margin, width);
     let Picture { rows, is_cut } = picture(runs, &scale, &columns);
     for (number, row) in rows.iter().enumerate().rev() {
         let name = marks.get(&number).map_or("", String::as_str);
@@ -141,7 +142,7 @@ pub(super) fn timeline(timeline: &Timeline) -> Option<String> {
         let row: String = row.iter().collect();
         let _ = writeln!(out, "{}", format!("  {name:>names$} {tick}{row}").trim_end());
     }
-    out += &foot(timeline, &columns, margin);
+    out += &foot(timeline, &columns, margin, width);
     let mut legend = vec!["o run, : its interval".to_owned()];
     if is_cut {
         legend.push("^ v it leaves the picture".to_owned());
@@ -157,22 +158,22 @@ pub(super) fn timeline(timeline: &Timeline) -> Option<String> {
         }
     }
     legend.extend(kinds);
-    let _ = writeln!(out, "  {}", fold(&legend.join(", "), WIDTH - 4, "  "));
+    let _ = writeln!(out, "  {}", fold(&legend.join(", "), width - 4, "  "));
     if columns.first > 0 {
         let shown = runs.len() - columns.first;
         let _ = writeln!(out, "  the picture has room for the newest {shown} runs");
     }
-    Some(out + &updates(timeline))
+    Some(out + &updates(timeline, width))
 }
 
 /// The newest updates, a line each.
-fn updates(timeline: &Timeline) -> String {
+fn updates(timeline: &Timeline, width: usize) -> String {
     let skipped = timeline.updates.len().saturating_sub(MAX_UPDATES);
     let mut out = String::new();
     for update in &timeline.updates[skipped..] {
         let day = timeline.runs.get(update.run).map_or("", |run| &run.day);
         let text = format!("{} run {} of {day}: {}", update.letter, update.run + 1, update.text);
-        let _ = writeln!(out, "  {}", fold(&text, WIDTH - 4, "    "));
+        let _ = writeln!(out, "  {}", fold(&text, width - 4, "    "));
     }
     if skipped > 0 {
         let _ = writeln!(out, "  and {skipped} earlier updates");
@@ -211,7 +212,7 @@ fn picture(runs: &[TimelineRun], scale: &Scale, columns: &Columns) -> Picture {
 }
 
 /// The line at the bottom; under it numbers of runs, days, and letters of updates.
-fn foot(timeline: &Timeline, columns: &Columns, margin: usize) -> String {
+fn foot(timeline: &Timeline, columns: &Columns, margin: usize, width: usize) -> String {
     let count = timeline.runs.len();
     let mut line = vec!['-'; columns.width()];
     let mut numbers = Vec::new();
@@ -224,26 +225,30 @@ fn foot(timeline: &Timeline, columns: &Columns, margin: usize) -> String {
     }
     let line: String = line.into_iter().collect();
     let mut out = format!("{:gap$}+{line}\n", "", gap = margin - 1);
-    out += &in_lines(numbers, margin);
+    out += &in_lines(numbers, margin, width);
     let day = |run: usize| timeline.runs.get(run).map_or("", |run| &run.day);
     let (first, last) = (day(columns.first), day(count - 1));
-    let width = columns.width().max(first.len());
-    out += &match width >= first.len() + last.len() + 2 {
-        true => format!("{:margin$}{first}{last:>gap$}\n", "", gap = width - first.len()),
+    let drawn = columns.width().max(first.len());
+    out += &match drawn >= first.len() + last.len() + 2 {
+        true => format!("{:margin$}{first}{last:>gap$}\n", "", gap = drawn - first.len()),
         false => format!("{:margin$}{first} .. {last}\n", ""),
     };
     let letters = timeline.updates.iter().filter_map(|update| {
         Some(Label { column: columns.of_run(update.run)?, text: update.letter.to_string() })
     });
-    out + &in_lines(letters, margin)
+    out + &in_lines(letters, margin, width)
 }
 
 /// Labels above or under their columns, each in the first line that has room for it.
-fn in_lines(labels: impl IntoIterator<Item = Label>, margin: usize) -> String {
+fn in_lines(
+    labels: impl IntoIterator<Item = Label>,
+    margin: usize,
+    width: usize,
+) -> String {
     let mut lines: Vec<String> = Vec::new();
     for Label { column, text } in labels {
         // Not beyond the edge.
-        let start = (margin + column).min(WIDTH - text.len());
+        let start = (margin + column).min(width - text.len());
         // Letters may touch each other, words may not.
         let space = usize::from(text.len() > 1);
         let has_room = |line: &&mut String| line.is_empty() || line.len() + space <= start;

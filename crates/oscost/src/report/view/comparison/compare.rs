@@ -19,11 +19,12 @@ use crate::report::view::comparison::counts;
 use crate::report::view::comparison::pair::Pair;
 use crate::report::view::comparison::verdicts::{
     INCONCLUSIVE, MAY_BE_CHANCE, RegressionCount, count_verdicts, has_detectable_effect,
-    may_be_chance, time_verdicts, verdict_text,
+    may_be_chance, time_verdicts, verdict_style, verdict_text,
 };
 use crate::report::view::comparison::work::{self, WorkText};
 use crate::report::view::document::{
-    Block, Cell, Column, ForestLine, ForestPlot, Paragraph, Section, Table, TableRow, View,
+    Block, Cell, Column, ForestLine, ForestPlot, Paragraph, RowMark, RowScale, Section, Table,
+    TableRow, View,
 };
 use crate::report::view::run::headline::headline;
 use crate::report::view::run::{flags, instructions};
@@ -144,27 +145,30 @@ pub(in crate::report::view) fn compared(number: usize, pairs: &[Pair<'_>]) -> Ve
 fn table(pairs: &[&Pair<'_>]) -> Option<Table> {
     let columns = vec![
         Column::text("case"),
-        Column::number("base", "base"),
+        Column::number("base", "base").in_lines_of(76),
         Column::number("ratio", "ratio"),
         Column::number("95 % interval", "ratio_ci95"),
-        Column::number("added", "added"),
+        Column::number("added", "added").in_lines_of(70),
         Column::choice("verdict"),
     ];
     let row = |pair: &&Pair<'_>| {
         let ComparisonText { base, ratio, interval, added, verdict } =
             ComparisonText::timed(pair.it, &pair.base);
         let interval = interval.map(|[low, high]| format!("{low} .. {high}"));
-        TableRow::of(vec![
+        let cells = vec![
             Cell::case(&pair.base),
             Cell::text(base),
             Cell::text(ratio),
             Cell::text(interval.unwrap_or_else(|| "-".to_owned())),
             Cell::text(added),
-            Cell::text(verdict),
-        ])
+            Cell::text(verdict).with_style(verdict_style(pair.it)),
+        ];
+        let mark = RowMark { value: pair.it.ratio.value, interval: pair.it.ratio.ci95 };
+        TableRow { mark: Some(mark), ..TableRow::of(cells) }
     };
     let rows: Vec<TableRow> = pairs.iter().map(row).collect();
-    (!rows.is_empty()).then(|| Table { columns, rows, ..Table::default() })
+    let scale = Some(RowScale::Ratios);
+    (!rows.is_empty()).then(|| Table { columns, rows, scale, ..Table::default() })
 }
 
 /// The texts of a comparison.

@@ -5,6 +5,7 @@ use oscost_model::record::Comparison;
 use crate::report::figures::per_cent;
 use crate::report::text::plain;
 use crate::report::view::comparison::pair::Pair;
+use crate::report::view::comparison::verdicts::verdict_style;
 use crate::report::view::document::{Cell, Column, Table, TableRow};
 use crate::report::view::run::instructions::{PlusSign, number, range_text, unit, without_unit};
 
@@ -57,7 +58,7 @@ pub(in crate::report::view) fn table(pairs: &[&Pair<'_>]) -> Option<Table> {
             Cell::text(without_unit(&pair.base)),
             Cell::text(without_unit(pair.new)),
             Cell::text(difference(pair.it, "")),
-            Cell::text(plain(&pair.it.verdict)),
+            Cell::text(plain(&pair.it.verdict)).with_style(verdict_style(pair.it)),
         ])
     };
     let rows: Vec<TableRow> = pairs.iter().map(row).collect();

@@ -8,6 +8,7 @@ use crate::estimate::comparison::interleaved_run::SECONDARY;
 use crate::report::text::plain;
 use crate::report::view::comparison::compare::ComparisonText;
 use crate::report::view::comparison::pair::Pair;
+use crate::report::view::comparison::verdicts::verdict_style;
 use crate::report::view::document::{Cell, Column, Table, TableRow};
 use crate::report::view::run::curves::CurveGroup;
 
@@ -65,6 +66,6 @@ fn row(Ratio { curve, value, pair }: &Ratio<'_>, group: &CurveGroup<'_>) -> Tabl
         Cell::text(ratio),
         Cell::text(interval.unwrap_or_else(|| "-".to_owned())),
         Cell::text(added),
-        Cell::text(verdict),
+        Cell::text(verdict).with_style(verdict_style(pair.it)),
     ])
 }

@@ -18,6 +18,14 @@ pub(in crate::report::view) fn verdict_text(it: &Comparison) -> String {
     }
 }
 
+/// The verdicts, which are styles, too.
+const VERDICTS: [&str; 4] = ["slower", "faster", "equivalent", "inconclusive"];
+
+/// The style of a verdict; empty for one that this version does not know.
+pub(in crate::report::view) fn verdict_style(it: &Comparison) -> &'static str {
+    VERDICTS.into_iter().find(|verdict| *verdict == it.verdict).unwrap_or_default()
+}
+
 /// Whether the interval of a comparison excludes no effect, but not after the correction for the
 /// number of rows.
 pub(in crate::report::view) fn may_be_chance(it: &Comparison) -> bool {

@@ -6,6 +6,7 @@ use oscost_model::record::Comparison;
 use crate::report::figures::{Style, per_cent};
 use crate::report::text::plain;
 use crate::report::view::comparison::pair::Pair;
+use crate::report::view::comparison::verdicts::verdict_style;
 use crate::report::view::document::{Block, Cell, Column, Table, TableRow};
 
 /// The texts of a comparison of instructions.
@@ -75,7 +76,7 @@ fn table(pairs: &[&Pair<'_>]) -> Option<Table> {
             Cell::text(ratio),
             Cell::text(interval.unwrap_or_else(|| "-".to_owned())),
             Cell::text(added),
-            Cell::text(verdict),
+            Cell::text(verdict).with_style(verdict_style(pair.it)),
         ])
     };
     let rows: Vec<TableRow> = pairs.iter().map(row).collect();

@@ -251,6 +251,26 @@ pub struct Table {
     pub rows_share_names: bool,
     /// Whether a reader may want to sort, filter and copy it.
     pub interactive: bool,
+    /// The scale of the marks of its rows, which a wide medium draws beside it.
+    pub scale: Option<RowScale>,
+}
+
+/// A logarithmic scale of the rows of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowScale {
+    /// Figures in this unit.
+    Figures(Unit),
+    /// Ratios around 1.
+    Ratios,
+}
+
+/// A figure of a row on the scale of its table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RowMark {
+    /// The figure.
+    pub value: f64,
+    /// Its interval.
+    pub interval: Option<[f64; 2]>,
 }
 
 impl Table {
@@ -307,6 +327,8 @@ pub struct Column {
     pub meaning: Option<String>,
     /// Whether a narrow medium may leave it out.
     pub optional: bool,
+    /// The narrowest line that has it, where lines have a width; 0 for all.
+    pub min_line: usize,
 }
 
 /// A row of a table.
@@ -320,6 +342,8 @@ pub struct TableRow {
     pub cells: Vec<Cell>,
     /// Sentences about it.
     pub notes: Vec<String>,
+    /// Its figure on the scale of the table; `None` if it has none there.
+    pub mark: Option<RowMark>,
 }
 
 impl TableRow {
@@ -406,6 +430,12 @@ impl Column {
     /// A column of numbers, as CSV names it.
     pub fn number(title: &str, name: &str) -> Self {
         Self { name: name.to_owned(), kind: ColumnKind::Number, ..Self::text(title) }
+    }
+
+    /// The same column, left out of lines that are narrower than this.
+    #[must_use]
+    pub fn in_lines_of(self, min_line: usize) -> Self {
+        Self { min_line, ..self }
     }
 
     /// Whether it holds numbers.

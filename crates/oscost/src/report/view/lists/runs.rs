@@ -52,6 +52,7 @@ pub fn table(lines: &[Line], whole_commands: bool) -> Table {
     let length = shortest_unique(&lines.iter().map(|line| line.id.as_str()).collect::<Vec<_>>());
     let known = |text: Option<String>| Cell::text(text.unwrap_or_else(|| "-".to_owned()));
     let row = |line: &Line| {
+        let trust = line.trust.as_ref().map(|trust| trust.grade.text());
         let command = line.command.iter().skip(1).cloned().collect::<Vec<_>>().join(" ");
         let cut_short = if line.complete { "" } else { "(cut short) " };
         let label = plain(line.label.as_deref().unwrap_or_default());
@@ -65,7 +66,7 @@ pub fn table(lines: &[Line], whole_commands: bool) -> Table {
             Cell::text(line.id.get(..length).unwrap_or(&line.id)),
             Cell::text(minute(&line.started)),
             known(line.duration_s.map(duration)),
-            known(line.trust.as_ref().map(|trust| trust.grade.text().to_owned())),
+            known(trust.map(str::to_owned)).with_style(trust.unwrap_or_default()),
             Cell::text(shorten(&label, MAX_LABEL)).or_short(shorten(&label, SHORT_LABEL)),
             known(processor),
             Cell::text(excerpt),
@@ -77,7 +78,7 @@ pub fn table(lines: &[Line], whole_commands: bool) -> Table {
         Column::text("started"),
         Column::number("took", "duration_s"),
         Column::choice("trust"),
-        Column::text("label"),
+        Column::text("label").in_lines_of(64),
         Column { optional: true, ..Column::text("machine") },
         Column::excerpt("command"),
     ];

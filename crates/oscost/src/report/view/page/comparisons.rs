@@ -7,10 +7,8 @@ use crate::report::text::plain;
 use crate::report::view::comparison::ab::{self, TargetComparisons};
 use crate::report::view::comparison::compare::{self, ComparisonText, forest, row_id};
 use crate::report::view::comparison::pair::Pair;
+use crate::report::view::comparison::verdicts::verdict_style;
 use crate::report::view::document::{Block, Cell, Column, ForestPlot, Section, Table, TableRow};
-
-/// The verdicts; each is also the name of a style.
-const VERDICTS: [&str; 4] = ["slower", "faster", "equivalent", "inconclusive"];
 
 /// The section of a run whose targets were measured interleaved.
 pub(super) fn of_run(record: &Record) -> Option<Section> {
@@ -80,7 +78,6 @@ fn table(number: usize, pairs: &[Pair<'_>]) -> Table {
             let text = interval.as_ref().map_or("-".to_owned(), |ends| ends[which].clone());
             Cell::number(text, it.ratio.ci95.map(|ends| ends[which]))
         };
-        let style = VERDICTS.into_iter().find(|verdict| *verdict == it.verdict);
         let flags: Vec<String> = it.flags.iter().map(|flag| plain(flag)).collect();
         let mut cells = vec![
             Cell::text(plain(&it.case)),
@@ -92,7 +89,7 @@ fn table(number: usize, pairs: &[Pair<'_>]) -> Table {
             end(1),
             Cell::number(added, Some(it.added.value)),
             Cell { value: Some(plain(&it.verdict)), ..Cell::text(verdict) }
-                .with_style(style.unwrap_or_default()),
+                .with_style(verdict_style(it)),
             Cell::number(format!("{:.1e}", it.q), Some(it.q)),
             Cell::number(it.pairs.to_string(), Some(f64::from(it.pairs))),
             Cell::text(flags.join(" ")).with_style("small"),

@@ -12,8 +12,8 @@ use crate::report::view::document::chart::{
 };
 use crate::report::view::document::{Block, Section};
 use crate::report::view::page::rows;
-use crate::report::view::page::rows::{CLASSES, IndexedRow, Rows};
-use crate::report::view::run::row::{family, has};
+use crate::report::view::page::rows::{IndexedRow, Rows};
+use crate::report::view::run::row::{CLASSES, family, has};
 
 /// A figure that a logarithmic scale can show.
 struct Price<'a> {

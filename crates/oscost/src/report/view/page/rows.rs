@@ -9,7 +9,9 @@ use crate::report::figures::per_cent;
 use crate::report::text::plain;
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
 use crate::report::view::page::work_bar::{self, WorkBars};
-use crate::report::view::run::row::{entries, figure, floor, is_requested, spread_pct};
+use crate::report::view::run::row::{
+    class_style, entries, figure, floor, is_requested, spread_pct,
+};
 use crate::report::view::run::{counters, instructions};
 
 /// A row, and its index in the record.
@@ -222,15 +224,7 @@ fn line(IndexedRow { index, row }: IndexedRow<'_>, bars: &WorkBars<'_>) -> Table
     TableRow { id: id(index), benchmark: row.benchmark.clone(), ..TableRow::of(cells) }
 }
 
-/// The style of a row's class.
-fn class_style(row: &Row) -> &'static str {
-    CLASSES.iter().find(|class| Some(**class) == row.class.as_deref()).copied().unwrap_or("")
-}
-
 /// A word that may be part of an anchor.
 pub(super) fn anchor(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect()
 }
-
-/// The classes of cost, the least expensive first.
-pub(super) const CLASSES: [&str; 5] = ["user", "vdso", "light", "heavy", "blocking"];

@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 
 use oscost_model::channel::Datagrams;
 use oscost_model::record::{Estimate, Levels, Record, Row, RowOutcome};
+use oscost_model::unit::Unit;
 use oscost_stats::order;
 
 use self::counters::ShownFigure;
@@ -28,10 +29,12 @@ pub use self::counters::{CountedEvents, FigureUnit};
 pub use self::curves::Plots;
 use self::headline::{headline, title};
 pub use self::row::is_requested;
-use self::row::{entries, family, figure, floor, has, spread_pct};
+use self::row::{class_style, entries, family, figure, floor, has, mark, spread_pct};
 use crate::report::figures::{Style, per_cent};
 use crate::report::text::plain;
-use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
+use crate::report::view::document::{
+    Block, Cell, Column, RowScale, Section, Table, TableRow, View,
+};
 use crate::report::view::sections::{first_of, grouped, not_measured, notes_of, origin};
 
 /// A run as a screen shows it.
@@ -107,15 +110,22 @@ fn table(rows: &[&Row], unit: FigureUnit) -> Option<Table> {
         Column::text("case"),
         Column::number("per op", "median"),
         Column::number("95 % interval", "ci95"),
-        Column::number("spread", "spread_pct"),
+        Column::number("spread", "spread_pct").in_lines_of(70),
         Column { optional: true, ..Column::number("insn", "insn") },
         Column { optional: true, ..Column::number("cpi", "cpi") },
         Column::choice("class"),
-        Column::number("calls", "kernel_entries"),
-        Column::number("floor", "floor"),
+        Column::number("calls", "kernel_entries").in_lines_of(76),
+        Column::number("floor", "floor").in_lines_of(80),
     ];
-    let rows: Vec<TableRow> = rows.iter().map(|row| TableRow::of(cells(row, unit))).collect();
-    (!rows.is_empty()).then(|| Table { columns, rows, ..Table::default() })
+    // Figures in another unit of the user's are not those that are marked.
+    let marked = (unit == FigureUnit::Own).then_some(Unit::NsPerOp);
+    let line = |row: &&Row| TableRow {
+        mark: marked.and_then(|unit| mark(row, unit)),
+        ..TableRow::of(cells(row, unit))
+    };
+    let rows: Vec<TableRow> = rows.iter().map(line).collect();
+    let scale = marked.map(RowScale::Figures);
+    (!rows.is_empty()).then(|| Table { columns, rows, scale, ..Table::default() })
 }
 
 fn cells(row: &Row, unit: FigureUnit) -> Vec<Cell> {
@@ -139,7 +149,7 @@ fn cells(row: &Row, unit: FigureUnit) -> Vec<Cell> {
         Cell::text(spread.unwrap_or_default()),
         Cell::text(counters::insn(row)),
         Cell::text(counters::cpi(row)),
-        Cell::text(class.unwrap_or("-".to_owned())),
+        Cell::text(class.unwrap_or("-".to_owned())).with_style(class_style(row)),
         Cell::text(entries(row)),
         Cell::text(floor.unwrap_or_default()),
     ]

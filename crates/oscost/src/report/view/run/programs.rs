@@ -52,9 +52,9 @@ pub(in crate::report::view) fn table(rows: &[&Row]) -> Option<Table> {
         Column::text("case"),
         Column::number("median", "median"),
         Column::number("95 % interval", "ci95"),
-        Column::number("spread", "spread_pct"),
-        Column::number("user", "user"),
-        Column::number("system", "system"),
+        Column::number("spread", "spread_pct").in_lines_of(70),
+        Column::number("user", "user").in_lines_of(76),
+        Column::number("system", "system").in_lines_of(76),
         Column::number("memory", "peak_memory"),
     ];
     let rows: Vec<TableRow> = rows.iter().map(|row| TableRow::of(cells(row))).collect();

@@ -4,6 +4,7 @@ use oscost_model::record::Row;
 use oscost_model::unit::Unit;
 
 use crate::report::figures::{Style, per_op, rough};
+use crate::report::view::document::RowMark;
 
 /// Whether the user asked for a row; reference cases and parts of floors are measured in any case.
 pub fn is_requested(row: &Row) -> bool {
@@ -95,6 +96,24 @@ pub(in crate::report::view) fn entries(row: &Row) -> String {
     let Some(calls) = &row.calls else { return "?".to_owned() };
     let mark = if calls.expected { "" } else { "!" };
     format!("{mark}{}", per_op(calls.per_op.values().fold(0.0, |sum, times| sum + times)))
+}
+
+/// The classes of cost, the least expensive first.
+pub(in crate::report::view) const CLASSES: [&str; 5] =
+    ["user", "vdso", "light", "heavy", "blocking"];
+
+/// The style of a row's class.
+pub(in crate::report::view) fn class_style(row: &Row) -> &'static str {
+    CLASSES.iter().find(|class| Some(**class) == row.class.as_deref()).copied().unwrap_or("")
+}
+
+/// The figure of a row on the scale of a table in this unit.
+pub(in crate::report::view) fn mark(row: &Row, unit: Unit) -> Option<RowMark> {
+    // A bound is none.
+    let is_figure = row.unit == unit && !has(row, "BELOW_DETECTION");
+    let estimate = row.estimate.as_ref().filter(|_| is_figure)?;
+    let interval = estimate.between_run_ci95.or(estimate.ci95);
+    Some(RowMark { value: estimate.median, interval })
 }
 
 pub(in crate::report::view) fn has(row: &Row, flag: &str) -> bool {

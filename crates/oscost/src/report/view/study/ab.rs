@@ -9,6 +9,7 @@ use oscost_model::record::{Comparison, Record};
 use crate::report::figures::{DIGITS, MIN_DIGITS, Style, added, at_least, decimals_for, signed};
 use crate::report::text::plain;
 use crate::report::view::comparison::ab::{Targets, added_to_reference_cases, pair_title, summary};
+use crate::report::view::comparison::verdicts::verdict_style;
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
 use crate::report::view::run::headline::{headline, title as run_title};
 use crate::report::view::run::monitor::states;
@@ -205,7 +206,7 @@ fn compared_cells(it: &Comparison) -> [Cell; 4] {
         Cell::number(added(it.added.value, it.added.unit), Some(it.added.value)),
         Cell::text(interval.unwrap_or_else(|| "-".to_owned())),
         Cell::number(ratio, Some(it.ratio.value)),
-        Cell::text(plain(&it.verdict)),
+        Cell::text(plain(&it.verdict)).with_style(verdict_style(it)),
     ]
 }
 

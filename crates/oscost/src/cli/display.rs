@@ -1,0 +1,152 @@
+//! How output is shown: its colours, its progress, and the columns of its lines.
+
+use std::ffi::OsString;
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use clap::ValueEnum;
+
+use crate::report::progress::ProgressMode;
+use crate::report::view::document::{Table, View};
+use crate::report::{self, ScreenFormat, WIDTH};
+
+/// The narrowest lines that tables have: on a narrower terminal they are broken.
+const MIN_COLUMNS: usize = 60;
+/// The widest lines of reports: longer ones are hard to read along.
+const MAX_COLUMNS: usize = 160;
+/// The same of lists whose last column is cut at the end of a line.
+const MAX_LIST_COLUMNS: usize = 240;
+
+/// How output is shown; options of every command.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct DisplayArguments {
+    /// Colours: `auto` has them on a terminal, unless NO_COLOR or CLICOLOR=0 is set.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Display")]
+    color: ColorWhen,
+    /// Progress on standard error: `auto` draws it on a terminal, `plain` prints a line a second.
+    #[arg(long, global = true, value_name = "HOW", default_value = "auto", help_heading = "Display")]
+    progress: ProgressHow,
+}
+
+/// When there are colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ColorWhen {
+    Auto,
+    Always,
+    Never,
+}
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ProgressHow {
+    Auto,
+    Plain,
+    None,
+}
+
+impl ColorWhen {
+    fn choice(self) -> ColorChoice {
+        match self {
+            ColorWhen::Auto => ColorChoice::Auto,
+            ColorWhen::Always => ColorChoice::Always,
+            ColorWhen::Never => ColorChoice::Never,
+        }
+    }
+}
+
+impl DisplayArguments {
+    /// How progress is shown.
+    pub(super) fn progress(self) -> ProgressMode {
+        match self.progress {
+            ProgressHow::Auto => ProgressMode::Drawn,
+            ProgressHow::Plain => ProgressMode::Lines,
+            ProgressHow::None => ProgressMode::Hidden,
+        }
+    }
+}
+
+/// Decides about colours by a command line that is not parsed yet: helps and refusals have them,
+/// too.
+pub(super) fn choose_colours(arguments: &[OsString]) {
+    let when = color_value(arguments).and_then(|value| ColorWhen::from_str(value, false).ok());
+    when.unwrap_or(ColorWhen::Auto).choice().write_global();
+}
+
+/// The value of `--color`: the last one before `--`.
+fn color_value(arguments: &[OsString]) -> Option<&str> {
+    let texts: Vec<&str> = arguments.iter().map(|it| it.to_str().unwrap_or_default()).collect();
+    let options = texts.split(|text| *text == "--").next().unwrap_or_default();
+    let next = options.iter().skip(1).copied().chain([""]);
+    let mut found = None;
+    for (option, next) in options.iter().zip(next) {
+        if *option == "--color" {
+            found = Some(next);
+        } else if let Some(value) = option.strip_prefix("--color=") {
+            found = Some(value);
+        }
+    }
+    found
+}
+
+/// A message on standard error, with its kind in a colour if there are any.
+pub(super) fn message(text: &str) -> String {
+    let words = text.trim_start();
+    let (indent, kind) = (&text[..text.len() - words.len()], words.split(':').next().unwrap_or(""));
+    let style = style_of(kind);
+    let has_colours = AutoStream::choice(&std::io::stderr()) != ColorChoice::Never;
+    match has_colours && !style.is_plain() {
+        true => format!("{indent}{style}{kind}{style:#}{}", &words[kind.len()..]),
+        false => text.to_owned(),
+    }
+}
+
+/// The style of a kind of message, as clap has it for its own.
+fn style_of(kind: &str) -> Style {
+    match kind {
+        "error" => AnsiColor::Red.on_default().bold(),
+        "note" => AnsiColor::Yellow.on_default(),
+        "hint" => AnsiColor::Green.on_default(),
+        _ => Style::new(),
+    }
+}
+
+/// A report as standard output shows it.
+pub(super) fn text(view: &View) -> String {
+    report::terminal_on(view, screen(MAX_COLUMNS))
+}
+
+/// A list of which long lines are cut, as standard output shows it.
+pub(super) fn list_text(table: &Table) -> String {
+    report::terminal_table(table, screen(MAX_LIST_COLUMNS))
+}
+
+fn screen(max_columns: usize) -> ScreenFormat {
+    let colour = AutoStream::choice(&std::io::stdout()) != ColorChoice::Never;
+    ScreenFormat { columns: columns().clamp(MIN_COLUMNS, max_columns), colour }
+}
+
+/// The columns of the terminal at standard output; where it is none, those of the variable COLUMNS,
+/// as in ls(1).
+fn columns() -> usize {
+    let terminal = terminal_size::terminal_size_of(std::io::stdout());
+    let of_terminal = terminal.map(|(terminal_size::Width(columns), _)| usize::from(columns));
+    let of_variable = || std::env::var("COLUMNS").ok()?.trim().parse().ok();
+    of_terminal.or_else(of_variable).filter(|columns| *columns > 0).unwrap_or(WIDTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_color_option_before_a_command_decides() {
+        let value = |text: &str| {
+            let words: Vec<OsString> = text.split(' ').map(OsString::from).collect();
+            color_value(&words).map(str::to_owned)
+        };
+        assert_eq!(value("oscost run --color never"), Some("never".to_owned()));
+        assert_eq!(value("oscost --color=always run --color=never"), Some("never".to_owned()));
+        assert_eq!(value("oscost run -- ls --color=always"), None);
+        assert_eq!(value("oscost run --color"), Some(String::new()));
+    }
+}

@@ -1,0 +1,108 @@
+//! Colours of words that classify: the words stand there in any case, so that nothing is lost
+//! without colours.
+//!
+//! No sequence spans a line, so that a pager can show any part of a text.
+
+use anstyle::{AnsiColor, Style};
+
+/// What is painted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Paint<'a> {
+    /// A title.
+    Title,
+    /// The name of a flag.
+    Flag,
+    /// A word of this style, as views name them.
+    Word(&'a str),
+}
+
+impl Paint<'_> {
+    fn style(self) -> Style {
+        let colour = |colour: AnsiColor| colour.on_default();
+        match self {
+            Paint::Title => Style::new().bold(),
+            Paint::Flag => colour(AnsiColor::Yellow),
+            Paint::Word("user" | "vdso" | "faster" | "good") => colour(AnsiColor::Green),
+            Paint::Word("light") => colour(AnsiColor::Cyan),
+            Paint::Word("heavy" | "inconclusive" | "fair") => colour(AnsiColor::Yellow),
+            Paint::Word("blocking") => colour(AnsiColor::Magenta),
+            Paint::Word("slower" | "bad" | "poor") => colour(AnsiColor::Red).bold(),
+            Paint::Word(_) => Style::new(),
+        }
+    }
+
+    /// A part of a line in its colour, if the screen shows colours.
+    pub(super) fn of(self, text: &str, colour: bool) -> String {
+        let style = self.style();
+        match colour && !style.is_plain() && !text.is_empty() {
+            true => format!("{style}{text}{style:#}"),
+            false => text.to_owned(),
+        }
+    }
+
+    /// The same of whole lines, without the spaces before them.
+    pub(super) fn lines(self, text: &str, colour: bool) -> String {
+        let line = |line: &str| {
+            let (content, end) = match line.strip_suffix('\n') {
+                Some(content) => (content, "\n"),
+                None => (line, ""),
+            };
+            let words = content.trim_start();
+            let indent = &content[..content.len() - words.len()];
+            format!("{indent}{}{end}", self.of(words, colour))
+        };
+        text.split_inclusive('\n').map(line).collect()
+    }
+}
+
+/// Lines that begin with the name of a flag and a colon, with the name in its colour.
+pub(super) fn with_flag(text: &str, colour: bool) -> String {
+    let words = text.trim_start();
+    let (indent, name) = (&text[..text.len() - words.len()], words.split(':').next().unwrap_or(""));
+    let is_flag_letter = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
+    match name.len() < words.len() && name.len() > 2 && name.bytes().all(is_flag_letter) {
+        true => format!("{indent}{}{}", Paint::Flag.of(name, colour), &words[name.len()..]),
+        false => text.to_owned(),
+    }
+}
+
+/// The columns of a text: escape sequences have none.
+pub(super) fn width(text: &str) -> usize {
+    let mut in_sequence = false;
+    let is_shown = |letter: &char| {
+        let was_in_sequence = in_sequence;
+        in_sequence = *letter == '\u{1b}' || in_sequence && *letter != 'm';
+        !was_in_sequence && !in_sequence
+    };
+    text.chars().filter(is_shown).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_is_painted_by_itself() {
+        let text = Paint::Word("heavy").lines("  one\n  two\n", true);
+        assert_eq!(text, "  \u{1b}[33mone\u{1b}[0m\n  \u{1b}[33mtwo\u{1b}[0m\n");
+        assert_eq!(Paint::Word("heavy").lines("one\n", false), "one\n");
+        assert_eq!(Paint::Word("equivalent").of("equivalent", true), "equivalent");
+    }
+
+    #[test]
+    fn a_flag_is_a_word_in_capitals_before_a_colon() {
+        let text = with_flag("NOT_CONVERGED: wide: 2 rows", true);
+        assert_eq!(text, "\u{1b}[33mNOT_CONVERGED\u{1b}[0m: wide: 2 rows");
+        for other in ["CPU 3 was chosen", "pipe/copy: SIGBUS: once", "control, twins: 8 pairs"] {
+            assert_eq!(with_flag(other, true), other);
+        }
+    }
+
+    #[test]
+    fn a_painted_text_has_the_width_of_its_letters() {
+        for paint in [Paint::Title, Paint::Word("slower"), Paint::Flag] {
+            assert_eq!(width(&format!("a{}b", paint.of("verdict", true))), 9);
+        }
+        assert_eq!(width("mm"), 2);
+    }
+}
