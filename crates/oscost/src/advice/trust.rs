@@ -2,10 +2,13 @@
 //!
 //! The rule, by the worst that holds:
 //!
-//! * poor: the machine was very noisy, the clock changed its rate, or a quarter of the rows have a
-//!   flag that says that their figures should not be used;
-//! * fair: the machine was noisy, the run was cut short, a row should not be used, or half of the
-//!   rows have an interval that is wider than it says or than was asked for;
+//! * poor: the machine was very noisy, a flag of the run says that no figure of it should be used
+//!   (its clock changed its rate, or something slowed every system call), or a quarter of the rows
+//!   have a flag that says so of theirs;
+//! * fair: the machine was noisy, a flag of the run says that intervals are wider than they say (its
+//!   reference cases drifted, a quota stopped workers, or they were not pinned), the run was cut
+//!   short, a row should not be used, or half of the rows have an interval that is wider than it says
+//!   or than was asked for;
 //! * good: none of these.
 //!
 //! What a flag says is its [`Severity`] in the table of words.
@@ -47,11 +50,13 @@ impl Grade {
 pub struct Evidence<'a> {
     /// The noise classes of its machines: `quiet`, `noisy`, `very-noisy`.
     pub classes: Vec<&'a str>,
-    /// Whether the clock changed its rate.
-    pub clock_drifted: bool,
+    /// The time that workers lost, in per cent, of the machine that lost most; `None` if unknown.
+    pub lost_pct: Option<f64>,
+    /// The flags of the whole run, as far as they are known.
+    pub run_flags: Vec<&'a str>,
     /// Whether everything that was requested was done.
     pub complete: bool,
-    /// The flags of each row that has a figure.
+    /// The flags of each row that was requested and has a figure.
     pub rows: Vec<&'a [String]>,
 }
 
@@ -66,38 +71,39 @@ pub struct Trust {
 
 /// The grade of a run; `None` if it has no figures.
 pub fn trust(evidence: &Evidence<'_>) -> Option<Trust> {
-    let Evidence { classes, clock_drifted, complete, rows } = evidence;
+    let Evidence { classes, lost_pct, run_flags, complete, rows } = evidence;
     if rows.is_empty() {
         return None;
     }
     let with = |severity: Severity| rows.iter().filter(|flags| worst(flags) == severity).count();
     let (unusable, wide) = (with(Severity::Unusable), with(Severity::Wide));
     let reaches = |count: usize, share: f64| count as f64 >= share * rows.len() as f64;
-    let of_rows = |count: usize| format!("{count} of {} rows", rows.len());
-    let judged = [
-        (
-            Grade::Poor,
-            classes.contains(&"very-noisy"),
-            "over 10 % of the time was lost: the machine was very noisy".to_owned(),
-        ),
-        (Grade::Poor, *clock_drifted, "the clock changed its rate during the run".to_owned()),
+    let lost = |range: &str, class: &str| match lost_pct.filter(|pct| pct.is_finite()) {
+        Some(pct) => format!("{pct:.0} % of the time was lost: the machine was {class}"),
+        None => format!("{range} of the time was lost: the machine was {class}"),
+    };
+    let mut judged = vec![(
+        Grade::Poor,
+        classes.contains(&"very-noisy"),
+        lost("over 10 %", "very noisy"),
+    )];
+    judged.extend(run_flags.iter().filter_map(|flag| of_run_flag(flag)).map(|(at_best, why)| {
+        (at_best, true, why.to_owned())
+    }));
+    judged.extend([
         (
             if reaches(unusable, POOR_FROM_SHARE) { Grade::Poor } else { Grade::Fair },
             unusable > 0,
-            format!("{} have figures that should not be used", of_rows(unusable)),
+            of_rows(unusable, rows.len(), "a figure that should not be used", "figures that should not be used"),
         ),
-        (
-            Grade::Fair,
-            classes.contains(&"noisy"),
-            "1 % to 10 % of the time was lost: the machine was noisy".to_owned(),
-        ),
+        (Grade::Fair, classes.contains(&"noisy"), lost("1 % to 10 %", "noisy")),
         (Grade::Fair, !complete, "the run was cut short".to_owned()),
         (
             Grade::Fair,
             reaches(wide, FAIR_FROM_SHARE),
-            format!("{} have wide intervals", of_rows(wide)),
+            of_rows(wide, rows.len(), "a wide interval", "wide intervals"),
         ),
-    ];
+    ]);
     let (mut grade, mut reasons) = (Grade::Good, Vec::new());
     for (at_best, holds, reason) in judged {
         if holds {
@@ -106,6 +112,37 @@ pub fn trust(evidence: &Evidence<'_>) -> Option<Trust> {
         }
     }
     Some(Trust { grade, reasons })
+}
+
+/// How many of the rows have something.
+fn of_rows(count: usize, all: usize, one: &str, several: &str) -> String {
+    match (count, all) {
+        (1, 1) => format!("its only row has {one}"),
+        (1, all) => format!("1 of {all} rows has {one}"),
+        (count, all) => format!("{count} of {all} rows have {several}"),
+    }
+}
+
+/// The best grade that a flag of a run allows, and why; `None` of a flag that says nothing of figures,
+/// or that is of a newer oscost.
+fn of_run_flag(flag: &str) -> Option<(Grade, &'static str)> {
+    let word = of_kind(Kind::RunFlag, flag)?;
+    let at_best = match word.severity {
+        Severity::Unusable => Grade::Poor,
+        Severity::Wide => Grade::Fair,
+        Severity::Information => return None,
+    };
+    Some((
+        at_best,
+        match flag {
+            "CLOCK_DRIFTED" => "the clock changed its rate during the run",
+            "REFERENCE_DRIFT" => "reference cases drifted during the run",
+            "THROTTLED" => "a CPU quota stopped workers while they were timing",
+            "UNPINNED" => "workers could not be pinned to a CPU",
+            "TRACED" => "something that slows every system call was attached",
+            _ => word.means,
+        },
+    ))
 }
 
 /// The worst that the flags of a row say of its figure. A flag of a newer oscost says nothing here.
@@ -130,7 +167,8 @@ mod tests {
         let unusable = ["PROCESSES_DIFFER".to_owned(), "CALLS_UNEXPECTED".to_owned()];
         let quiet = Evidence {
             classes: vec!["quiet"],
-            clock_drifted: false,
+            lost_pct: Some(0.2),
+            run_flags: Vec::new(),
             complete: true,
             rows: vec![&common; 8],
         };
@@ -139,7 +177,16 @@ mod tests {
         assert_eq!(grade(&Evidence { classes: vec!["noisy"], ..quiet.clone() }), (Grade::Fair, 1));
         let very_noisy = Evidence { classes: vec!["very-noisy"], ..quiet.clone() };
         assert_eq!(grade(&very_noisy), (Grade::Poor, 1));
-        assert_eq!(grade(&Evidence { clock_drifted: true, ..quiet.clone() }), (Grade::Poor, 1));
+        for (flag, found) in [
+            ("CLOCK_DRIFTED", (Grade::Poor, 1)),
+            ("TRACED", (Grade::Poor, 1)),
+            ("REFERENCE_DRIFT", (Grade::Fair, 1)),
+            ("THROTTLED", (Grade::Fair, 1)),
+            ("UNPINNED", (Grade::Fair, 1)),
+            ("OF_A_NEWER_VERSION", (Grade::Good, 0)),
+        ] {
+            assert_eq!(grade(&Evidence { run_flags: vec![flag], ..quiet.clone() }), found, "{flag}");
+        }
         let rows = |bad: &'static str, of_eight: usize| {
             let flags: &[String] = if bad == "wide" { &wide } else { &unusable };
             let rows = (0..8).map(|at| if at < of_eight { flags } else { &common[..] }).collect();
@@ -148,6 +195,31 @@ mod tests {
         assert_eq!((rows("wide", 3), rows("wide", 4)), ((Grade::Good, 0), (Grade::Fair, 1)));
         assert_eq!((rows("bad", 1), rows("bad", 2)), ((Grade::Fair, 1), (Grade::Poor, 1)));
         assert_eq!(trust(&Evidence { rows: Vec::new(), ..quiet }), None);
+    }
+
+    #[test]
+    fn reasons_have_figures_where_they_are_known_and_agree_in_number() {
+        let wide = ["NOT_CONVERGED".to_owned()];
+        let bad = ["DRIFT".to_owned()];
+        let none: [String; 0] = [];
+        let noisy = |lost_pct, rows: Vec<&'static str>| {
+            let flags = |name: &&str| match *name {
+                "wide" => &wide[..],
+                "bad" => &bad[..],
+                _ => &none[..],
+            };
+            let rows = rows.iter().map(flags).collect();
+            let classes = vec!["noisy"];
+            let found = trust(&Evidence { classes, lost_pct, complete: true, rows, ..Evidence::default() });
+            found.unwrap().reasons.join("; ")
+        };
+        assert_eq!(noisy(Some(6.3), vec![""]), "6 % of the time was lost: the machine was noisy");
+        let unknown = noisy(Some(f64::NAN), vec!["wide"]);
+        assert!(unknown.starts_with("1 % to 10 % of the time was lost"), "{unknown}");
+        assert!(unknown.ends_with("its only row has a wide interval"), "{unknown}");
+        let some = noisy(None, vec!["wide", "wide", "bad", ""]);
+        assert!(some.contains("1 of 4 rows has a figure that should not be used"), "{some}");
+        assert!(some.ends_with("2 of 4 rows have wide intervals"), "{some}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use oscost_model::record::Record;
 
 pub use super::results::earlier_study_runs::MeasuredStudy;
+pub use super::results::run_before::RunBefore;
 pub use crate::studies::Study;
 
 use super::observer::Observer;
@@ -17,6 +18,8 @@ pub struct Run {
     pub record: Record,
     /// The study, if it comes with oscost.
     pub study: Option<MeasuredStudy>,
+    /// The run before it on its machine, if there is one.
+    pub before: Option<RunBefore>,
     /// When its raw batches were pruned, if they were.
     pub pruned_at: Option<String>,
 }
@@ -30,7 +33,8 @@ pub fn read(name: &str, samples: bool, observer: &dyn Observer) -> anyhow::Resul
 pub fn with_study(kept: KeptRun, observer: &dyn Observer) -> Run {
     let KeptRun { record, pruned_at } = kept;
     let study = study_of(&record).map(|study| MeasuredStudy::of(study, &record, observer));
-    Run { study, record, pruned_at }
+    let before = RunBefore::of_kept(&record, observer);
+    Run { study, before, record, pruned_at }
 }
 
 /// A run of a study that compares two targets, with what was published; `None` if the run does not

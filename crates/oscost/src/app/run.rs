@@ -15,6 +15,7 @@ use super::measurement::retention::{CompletedRun, Retention, observe};
 use super::measurement::run_header::{fresh_seed, run_header};
 use super::observer::Observer;
 use super::results::earlier_study_runs::MeasuredStudy;
+use super::results::run_before::RunBefore;
 use super::selection::cases::{Selection, select};
 use super::selection::programs::{CommandTrials, Effort, ProgramRequest, trial_budget};
 use super::selection::study_rows::{
@@ -165,7 +166,9 @@ pub fn run(request: &Request, observer: &dyn Observer) -> anyhow::Result<Complet
             compared: false,
             retention: request.retention,
         };
-        return count(&worker, &selection, counted, options);
+        let measured = count(&worker, &selection, counted, options)?;
+        let before = RunBefore::of_measured(&measured.record, observer);
+        return Ok(CompletedRun { before, ..measured });
     }
     let host = &target.host;
     let peer_host = request.peer.as_deref().map(|text| peer_host(text, host)).transpose()?;
@@ -189,7 +192,8 @@ pub fn run(request: &Request, observer: &dyn Observer) -> anyhow::Result<Complet
         run::run_with_peer(session, peer, planned, listener)
     })?;
     let with_runs = |study| MeasuredStudy::of(study, &measured.record, observer);
-    Ok(CompletedRun { study: selection.study.map(with_runs), ..measured })
+    let before = RunBefore::of_measured(&measured.record, observer);
+    Ok(CompletedRun { study: selection.study.map(with_runs), before, ..measured })
 }
 
 /// Where a run measures.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::Context;
+use oscost_model::unit::Unit;
 
 pub use super::results::pruning::{KeepCount, RawBatchLimits};
 pub use super::results::records::KeptRun;
@@ -60,9 +61,11 @@ impl ListedRun {
         let trust = summary.and_then(|summary| {
             trust(&Evidence {
                 classes: summary.machine_states.iter().filter_map(|it| it.class.as_deref()).collect(),
-                clock_drifted: summary.clock_drifted,
+                lost_pct: None,
+                // The store keeps no other flag of a run beside its journal.
+                run_flags: summary.clock_drifted.then_some("CLOCK_DRIFTED").into_iter().collect(),
                 complete: listing.complete,
-                rows: summary.figures.iter().map(|figure| figure.flags.as_slice()).collect(),
+                rows: requested_rows(summary).collect(),
             })
         });
         Self {
@@ -73,6 +76,13 @@ impl ListedRun {
             listing,
         }
     }
+}
+
+/// The flags of each requested row; one that follows the core's rate has a second figure, in cycles.
+fn requested_rows(summary: &Summary) -> impl Iterator<Item = &[String]> {
+    let is_added = |flag: &String| flag == "REFERENCE" || flag == "PRIMITIVE";
+    let figures = summary.figures.iter().filter(|figure| figure.unit != Unit::CyclesPerOp);
+    figures.map(|figure| figure.flags.as_slice()).filter(move |flags| !flags.iter().any(is_added))
 }
 
 /// The time from the start of a run to its end, by the clock of its machine.

@@ -7,7 +7,9 @@ use super::lock_arguments::LockArguments;
 use super::output::Output;
 use super::run_text;
 use super::terminal::Terminal;
-use super::values::{GateArguments, ProgramArguments, effort, event_counting, label, positive};
+use super::values::{
+    GateArguments, ProgramArguments, ScreenArguments, effort, event_counting, label, positive,
+};
 use crate::app::ab::{Outcome, Request, ab as measure, requested_comparisons};
 use crate::app::{CompletedRun, Completion, ProgramRequest, Retention};
 
@@ -105,6 +107,8 @@ pub(super) struct Arguments {
     #[arg(short, long)]
     quiet: bool,
     #[command(flatten)]
+    screen: ScreenArguments,
+    #[command(flatten)]
     lock: LockArguments,
 }
 
@@ -130,6 +134,7 @@ pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<Ex
     let Arguments { exports, samples, table, quiet, gate: gate_arguments, .. } = arguments;
     exports.check()?;
     let at_targets = !arguments.new.is_empty();
+    let screen = arguments.screen.screen();
     let request = Request {
         base: arguments.base,
         new: arguments.new,
@@ -151,10 +156,10 @@ pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<Ex
         on_busy: arguments.lock.policy(),
     };
     let Outcome { measured, gate } = measure(&request, &Terminal::new(output).quiet_if(quiet))?;
-    let CompletedRun { record, study, kept_as, ended } = measured;
+    let CompletedRun { record, study, kept_as, ended, .. } = measured;
     let study = study.as_ref();
-    let document = RunDocument { record: &record, samples, study, table };
-    let text = || run_text::comparison(&record, study);
+    let document = RunDocument { record: &record, samples, study, before: None, table };
+    let text = || run_text::comparison(&record, study, screen);
     let shown = exports.write_with_text(&Subject::Run(document), text, output);
     if !quiet {
         run_text::report_run_id(kept_as.as_deref());

@@ -5,7 +5,7 @@ use super::exit::ExitStatus;
 use super::exports::{Exports, Subject};
 use super::gate::report_gate;
 use super::output::Output;
-use super::values::GateArguments;
+use super::values::{GateArguments, ScreenArguments};
 use crate::app::compare::{Outcome, Request, compare as compare_runs};
 use crate::report;
 
@@ -44,6 +44,8 @@ pub(super) struct Arguments {
     gate: GateArguments,
     #[command(flatten)]
     exports: Exports,
+    #[command(flatten)]
+    screen: ScreenArguments,
 }
 
 /// The names of the runs of a side.
@@ -59,8 +61,9 @@ fn run_names(text: &str) -> Result<RunNames, String> {
 }
 
 pub(super) fn compare(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let Arguments { base: RunNames(base), new: RunNames(new), gate: gate_arguments, exports } =
-        arguments;
+    let Arguments { gate: gate_arguments, exports, screen, .. } = arguments;
+    let (RunNames(base), RunNames(new)) = (arguments.base, arguments.new);
+    let screen = screen.screen();
     exports.check()?;
     let Outcome { base, new, compared, gate } =
         compare_runs(&Request { base, new, gate: gate_arguments.rule() })?;
@@ -71,7 +74,7 @@ pub(super) fn compare(arguments: Arguments, output: &mut Output) -> anyhow::Resu
         compared: &compared,
         threshold,
     };
-    let text = || display::text(&report::compare::view(&shown));
+    let text = || display::fitted_text(report::compare::view(&shown), screen);
     exports.write_with_text(&Subject::Comparison(&shown), text, output)?;
     Ok(gate.zip(gate_arguments.rule()).map_or(ExitStatus::Success, |(gate, rule)| {
         report_gate(&gate, rule, &compared.results, &compared.comparisons)

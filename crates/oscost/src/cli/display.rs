@@ -8,7 +8,7 @@ use clap::ValueEnum;
 
 use crate::report::progress::ProgressMode;
 use crate::report::view::document::{Table, View};
-use crate::report::{self, ScreenFormat, WIDTH};
+use crate::report::{self, Screen, ScreenFormat, WIDTH};
 
 /// The narrowest lines that tables have: on a narrower terminal they are broken.
 const MIN_COLUMNS: usize = 60;
@@ -113,6 +113,18 @@ fn style_of(kind: &str) -> Style {
 /// A report as standard output shows it.
 pub(super) fn text(view: &View) -> String {
     report::terminal_on(view, screen(MAX_COLUMNS))
+}
+
+/// A report as it fits standard output.
+pub(super) fn fitted_text(view: View, screen: Screen) -> String {
+    let format = self::screen(MAX_COLUMNS);
+    report::terminal_on(&report::fitted(view, screen, format), format)
+}
+
+/// The lines of the terminal at standard output; `None` where it is no terminal.
+pub(super) fn height() -> Option<usize> {
+    let terminal = terminal_size::terminal_size_of(std::io::stdout());
+    terminal.map(|(_, terminal_size::Height(lines))| lines.into())
 }
 
 /// A list of which long lines are cut, as standard output shows it.

@@ -5,9 +5,10 @@ use oscost_model::record::Record;
 
 use super::documents::{self, Document, Format, by_ending};
 use super::output::Output;
+use super::run_text::change_since;
 use crate::app::UsageError;
 use crate::app::list::definitions;
-use crate::app::report::{MeasuredStudy, side_by_side, study_comparison};
+use crate::app::report::{MeasuredStudy, RunBefore, side_by_side, study_comparison};
 use crate::report;
 use crate::report::compare::ComparisonContent;
 use crate::report::export::Sheet;
@@ -66,6 +67,8 @@ pub(super) struct RunDocument<'a> {
     pub(super) samples: bool,
     /// The study that it was measured for.
     pub(super) study: Option<&'a MeasuredStudy>,
+    /// The run before it.
+    pub(super) before: Option<&'a RunBefore>,
     /// What a line of its tables is.
     pub(super) table: Table,
 }
@@ -82,13 +85,15 @@ impl RunDocument<'_> {
     }
 
     fn html(&self) -> anyhow::Result<String> {
-        let Self { record, study, .. } = *self;
+        let Self { record, study, before, .. } = *self;
+        let change = if study.is_none() { change_since(before) } else { None };
         let catalog = definitions().ok();
         let study = study.map(|study| match study_comparison(study, record) {
             Some(comparison) => StudyComparison::Two(Box::new(comparison)),
             None => StudyComparison::One(Box::new(side_by_side(study, record))),
         });
-        report::html(&page::run(&page::PageContent { record, study, catalog: catalog.as_ref() }))
+        let shown = page::PageContent { record, study, catalog: catalog.as_ref() };
+        report::html(&page::run(&shown).with_finding(change))
     }
 }
 
@@ -111,7 +116,8 @@ impl Subject<'_> {
             }
             (Format::Csv, _) => report::csv(&sheet())?,
             (Format::Markdown, Subject::Run(run)) => {
-                report::markdown(&report::brief(run.record)).into_bytes()
+                let view = report::brief(run.record).with_finding(change_since(run.before));
+                report::markdown(&view).into_bytes()
             }
             (Format::Markdown, Subject::Comparison(shown)) => {
                 report::markdown(&report::compare::brief(shown)).into_bytes()

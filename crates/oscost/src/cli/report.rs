@@ -3,10 +3,11 @@
 use super::exit::ExitStatus;
 use super::exports::{Exports, RunDocument, Subject, Table};
 use super::output::Output;
-use super::run_text;
+use super::run_text::{self, RunText};
 use super::terminal::Terminal;
 use super::values::{CountedArguments, plots};
 use crate::app::report::{Run, read};
+use crate::report::Screen;
 use crate::report::run::{CountedEvents, Plots};
 
 /// Which run, and how it is written.
@@ -43,6 +44,9 @@ pub(super) struct Arguments {
     no_plot: bool,
     #[command(flatten)]
     counted: CountedArguments,
+    /// Also show flags for information, and how figures were measured.
+    #[arg(short, long)]
+    verbose: bool,
 }
 
 pub(super) fn report(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
@@ -50,8 +54,9 @@ pub(super) fn report(arguments: &Arguments, output: &mut Output) -> anyhow::Resu
     exports.check()?;
     let run = read(run, exports.needs_samples(), &Terminal::new(output))?;
     let plots = plots(arguments.plot, arguments.no_plot);
-    let counted = arguments.counted.into();
-    show(&RunToShow { run, samples: false, table: *table, plots, counted }, exports, output)?;
+    let (counted, verbose) = (arguments.counted.into(), arguments.verbose);
+    let shown = RunToShow { run, samples: false, table: *table, plots, counted, verbose };
+    show(&shown, exports, output)?;
     Ok(ExitStatus::Success)
 }
 
@@ -64,6 +69,8 @@ pub(super) struct RunToShow {
     pub(super) table: Option<Table>,
     pub(super) plots: Plots,
     pub(super) counted: CountedEvents,
+    /// Whether details are shown.
+    pub(super) verbose: bool,
 }
 
 /// Writes a run to files; without any, shows it.
@@ -72,18 +79,21 @@ pub(super) fn show(
     exports: &Exports,
     output: &mut Output,
 ) -> anyhow::Result<()> {
-    let RunToShow { run, samples, table, plots, counted } = shown;
-    let Run { record, study, pruned_at } = run;
-    let study = study.as_ref();
+    let RunToShow { run, samples, table, plots, counted, verbose } = shown;
+    let Run { record, study, before, pruned_at } = run;
+    let (study, before) = (study.as_ref(), before.as_ref());
     if *samples || exports.needs_samples() {
         run_text::report_missing_batches(pruned_at.as_deref());
     }
     if exports.is_empty() {
-        return output.write(&run_text::any(record, study, *plots, *counted));
+        // What is shown again is shown whole.
+        let screen = Screen { lines: None, verbose: *verbose };
+        let text = RunText { study, before, screen };
+        return output.write(&run_text::any(record, text, *plots, *counted));
     }
     let default_table =
         if record.comparisons.is_empty() { Table::Rows } else { Table::Comparisons };
     let table = table.unwrap_or(default_table);
-    let document = RunDocument { record, samples: *samples, study, table };
+    let document = RunDocument { record, samples: *samples, study, before, table };
     exports.write(&Subject::Run(document), output)
 }

@@ -4,10 +4,10 @@ use super::exit::ExitStatus;
 use super::exports::{Exports, RunDocument, Subject, Table};
 use super::lock_arguments::LockArguments;
 use super::output::Output;
-use super::run_text;
+use super::run_text::{self, RunText};
 use super::terminal::Terminal;
 use super::values::{
-    ProgramArguments, effort, event_counting, figure_unit, label, plots, positive,
+    ProgramArguments, ScreenArguments, effort, event_counting, figure_unit, label, plots, positive,
 };
 use crate::app::run::{Request, run as measure};
 use crate::app::{CompletedRun, Retention};
@@ -122,6 +122,8 @@ pub(super) struct Arguments {
     #[arg(short, long)]
     quiet: bool,
     #[command(flatten)]
+    screen: ScreenArguments,
+    #[command(flatten)]
     lock: LockArguments,
 }
 
@@ -129,6 +131,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
     let (exports, samples, quiet) = (arguments.exports, arguments.samples, arguments.quiet);
     exports.check()?;
     let plots = plots(arguments.plot, arguments.no_plot);
+    let screen = arguments.screen.screen();
     let counted = CountedEvents { unit: arguments.figure_unit, all: arguments.counters };
     let request = Request {
         selectors: arguments.selectors,
@@ -152,11 +155,13 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
         },
         on_busy: arguments.lock.policy(),
     };
-    let CompletedRun { record, study, kept_as, ended } =
+    let CompletedRun { record, study, before, kept_as, ended } =
         measure(&request, &Terminal::new(output).quiet_if(quiet))?;
-    let study = study.as_ref();
-    let document = RunDocument { record: &record, samples, study, table: Table::Rows };
-    let text = || run_text::single(&record, study, plots, counted);
+    let (study, before) = (study.as_ref(), before.as_ref());
+    let document = RunDocument { record: &record, samples, study, before, table: Table::Rows };
+    let text = || {
+        run_text::single(&record, RunText { study, before, screen }, plots, counted)
+    };
     let shown = exports.write_with_text(&Subject::Run(document), text, output);
     if !quiet {
         run_text::report_run_id(kept_as.as_deref());

@@ -2,45 +2,69 @@
 
 use oscost_model::record::Record;
 
-use super::display::text;
+use super::display::fitted_text;
 use super::output::report_line;
-use crate::app::report::{MeasuredStudy, side_by_side, study_comparison};
+use crate::app::report::{MeasuredStudy, RunBefore, side_by_side, study_comparison};
 use crate::report;
+use crate::report::Screen;
 use crate::report::run::{CountedEvents, Plots};
+use crate::report::since::{self, RunBefore as Before};
+
+/// What is shown of a run, and where.
+#[derive(Clone, Copy)]
+pub(super) struct RunText<'a> {
+    /// The study that it was measured for.
+    pub(super) study: Option<&'a MeasuredStudy>,
+    /// The run before it.
+    pub(super) before: Option<&'a RunBefore>,
+    /// The terminal.
+    pub(super) screen: Screen,
+}
+
+/// What changed since the run before.
+pub(super) fn change_since(before: Option<&RunBefore>) -> Option<String> {
+    let RunBefore { started, compared } = before?;
+    since::sentence(&Before { started, compared })
+}
 
 /// A run of one target: in the form of its study, if it has one.
 pub(super) fn single(
     record: &Record,
-    study: Option<&MeasuredStudy>,
+    text: RunText<'_>,
     plots: Plots,
     counted: CountedEvents,
 ) -> String {
-    match study.filter(|it| it.study.columns.is_none()) {
-        Some(study) => {
-            text(&report::study::run::view(&side_by_side(study, record), record, plots))
-        }
-        None => text(&report::run::view(record, plots, counted)),
-    }
+    let RunText { study, before, screen } = text;
+    let view = match study.filter(|it| it.study.columns.is_none()) {
+        Some(study) => report::study::run::view(&side_by_side(study, record), record, plots),
+        None => report::run::view(record, plots, counted).with_finding(change_since(before)),
+    };
+    fitted_text(view, screen)
 }
 
 /// A run of several targets: in the form of its study, if that compares two.
-pub(super) fn comparison(record: &Record, study: Option<&MeasuredStudy>) -> String {
-    match study.and_then(|study| study_comparison(study, record)) {
-        Some(comparison) => text(&report::study::ab::view(&comparison, record)),
-        None => text(&report::ab::view(record)),
-    }
+pub(super) fn comparison(
+    record: &Record,
+    study: Option<&MeasuredStudy>,
+    screen: Screen,
+) -> String {
+    let view = match study.and_then(|study| study_comparison(study, record)) {
+        Some(comparison) => report::study::ab::view(&comparison, record),
+        None => report::ab::view(record),
+    };
+    fitted_text(view, screen)
 }
 
 /// A run in the form of the command that measured it.
 pub(super) fn any(
     record: &Record,
-    study: Option<&MeasuredStudy>,
+    text: RunText<'_>,
     plots: Plots,
     counted: CountedEvents,
 ) -> String {
     match record.comparisons.is_empty() {
-        true => single(record, study, plots, counted),
-        false => comparison(record, study),
+        true => single(record, text, plots, counted),
+        false => comparison(record, text.study, text.screen),
     }
 }
 

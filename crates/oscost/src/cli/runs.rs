@@ -67,6 +67,9 @@ enum Verb {
         no_plot: bool,
         #[command(flatten)]
         counted: CountedArguments,
+        /// Also show flags for information, and how figures were measured.
+        #[arg(short, long)]
+        verbose: bool,
     },
     /// Delete a run.
     Delete {
@@ -102,14 +105,14 @@ enum Verb {
 pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     match arguments.verb {
         Verb::List { verbose, json } => list(verbose, json, output)?,
-        Verb::Show { run, exports, samples, table, plot, no_plot, counted } => {
+        Verb::Show { run, exports, samples, table, plot, no_plot, counted, verbose } => {
             exports.check()?;
             let run = with_study(
                 runs::export(&run, samples || exports.needs_samples())?,
                 &Terminal::new(output),
             );
             let (plots, counted) = (plots(plot, no_plot), counted.into());
-            let shown = RunToShow { run, samples, table, plots, counted };
+            let shown = RunToShow { run, samples, table, plots, counted, verbose };
             show(&shown, &exports, output)?;
         }
         Verb::Delete { run } => {

@@ -2,10 +2,12 @@
 
 use oscost_model::parameter::SampledParameter;
 
+use super::display::height;
 use crate::app::{
     Effort, EventCounting, GateMetric, GateRule, Parameter, ProgramRequest, Threshold,
     sampled_parameter,
 };
+use crate::report::Screen;
 use crate::report::run::{CountedEvents, FigureUnit, Plots};
 
 /// The threshold of a gate without a value.
@@ -144,6 +146,26 @@ pub(super) fn threshold(text: &str) -> Result<Threshold, String> {
     Threshold::parse(text).ok_or_else(|| {
         "it must be per cent from 0 to 10000, or instructions such as 10insn".to_owned()
     })
+}
+
+/// How much of a report is shown.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct ScreenArguments {
+    /// Show every row [default: of a table that is longer than the terminal the 15 that matter most;
+    /// where the output is no terminal, all].
+    #[arg(long)]
+    all_rows: bool,
+    /// Also show flags for information, and how figures were measured.
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+impl ScreenArguments {
+    /// What is shown on the terminal at standard output.
+    pub(super) fn screen(self) -> Screen {
+        let lines = height().filter(|_| !self.all_rows);
+        Screen { lines, verbose: self.verbose }
+    }
 }
 
 /// How counted events of a run are shown.

@@ -19,10 +19,12 @@ pub use self::render::html::report as html;
 pub use self::render::markdown::{page as markdown_page, report as markdown};
 pub use self::render::parquet::parquet;
 pub use self::render::terminal::{
-    ScreenFormat, WIDTH, report as terminal, report_on as terminal_on, table as terminal_table,
+    Screen, ScreenFormat, WIDTH, fitted, report as terminal, report_on as terminal_on,
+    table as terminal_table,
 };
 pub use self::render::{json, progress};
 pub use self::text::plain;
+pub use self::view::answer::since;
 pub use self::view::brief::brief;
 pub use self::view::comparison::{ab, compare};
 pub use self::view::lists::{catalog, kernels, runs, treatments, workloads};

@@ -23,14 +23,60 @@ fn a_table_shows_figures_intervals_spread_class_calls_and_floor() {
 }
 
 #[test]
+fn the_answer_is_last_in_the_text_and_first_in_a_file_with_the_trust_of_the_record() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("run.md").to_str().unwrap().to_owned();
+    let ran = sandbox.fake("measured", &[THREE, &["--markdown", &file]].concat()).exits(0);
+    let (figures, answer) = ran.stdout.rsplit_once("\n\n").unwrap();
+    assert!(figures.contains("open-close:via=raw"), "{}", ran.stdout);
+    let lines: Vec<&str> = answer.lines().collect();
+    assert!(lines[0].starts_with("syscall/getppid:via=raw: 12"), "{answer}");
+    assert!(lines.contains(&"Trust: good."), "{answer}");
+    let page = fs::read_to_string(&file).unwrap();
+    assert!(page.starts_with("**oscost**\n\n- syscall/getppid:via=raw: 12"), "{page}");
+    let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
+    assert_eq!(record["trust"], "good");
+    assert_eq!(record["trust_reasons"], serde_json::json!([]));
+    let listed = sandbox.oscost(&["runs", "list", "--json"]).exits(0).json();
+    assert_eq!(listed["runs"][0]["trust"], record["trust"]);
+}
+
+#[test]
+fn flags_for_information_and_the_method_are_shown_on_demand() {
+    let sandbox = Sandbox::new();
+    let short = sandbox.fake("measured", THREE).exits(0).stdout;
+    let long = sandbox.oscost(&["runs", "show", "last", "--verbose"]).exits(0).stdout;
+    for words in ["PROCESSES_DIFFER: processes differ", "repetitions a row", "Intervals say where"] {
+        assert!(long.contains(words) && !short.contains(words), "{words}: {short}\n{long}");
+    }
+    assert!(short.contains("More: `--verbose` shows"), "{short}");
+}
+
+#[test]
+fn a_second_run_says_what_changed_since_the_first() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.fake("measured", THREE).exits(0).stdout;
+    let second = sandbox.fake("measured", THREE).exits(0).stdout;
+    let since = "Since the run before this one (";
+    assert!(!first.contains(since) && second.contains(since), "{second}");
+    let words = second.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(") no change shows in 3 cases; one of "), "{words}");
+    assert_eq!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout, second);
+    // Another target has no run before.
+    let elsewhere = sandbox.fake("wide", &["syscall/getppid", "--quick"]).exits(0).stdout;
+    assert!(!elsewhere.contains(since), "{elsewhere}");
+}
+
+#[test]
 fn a_table_of_a_quick_run_names_its_six_repetitions() {
-    let ran = Sandbox::new().fake("measured", &[THREE, &["--quick"]].concat()).exits(0);
+    let ran = Sandbox::new().fake("measured", &[THREE, &["--quick", "--verbose"]].concat()).exits(0);
     golden("quick.txt", &ran.stdout);
 }
 
 #[test]
 fn a_thorough_table_fixes_its_repetitions_by_a_first_phase() {
-    let ran = Sandbox::new().fake("measured", &[THREE, &["--thorough"]].concat()).exits(0);
+    let ran =
+        Sandbox::new().fake("measured", &[THREE, &["--thorough", "--verbose"]].concat()).exits(0);
     golden("thorough.txt", &ran.stdout);
 }
 

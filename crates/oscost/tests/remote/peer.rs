@@ -95,7 +95,7 @@ fn a_third_machine_can_control_a_run_between_two_others() {
     let (at, peer) = (format!("ssh:{}", address(2)), format!("ssh:{}", address(3)));
     let record = hosts.oscost(&messages(&["--at", &at, "--peer", &peer])).exits(0).json();
     is_between_machines(&record);
-    let shown = hosts.oscost(&["runs", "show", "last"]).exits(0).stdout;
+    let shown = hosts.oscost(&["runs", "show", "last", "-v"]).exits(0).stdout;
     assert!(shown.contains("HALF_ASSUMED") && shown.contains("peer: "), "{shown}");
     hosts.nothing_is_left();
 }

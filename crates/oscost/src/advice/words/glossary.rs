@@ -11,6 +11,12 @@ pub(super) const WORDS: &[Word] = &[
         ..TERM
     },
     Word {
+        word: "answer",
+        means: "what a report found, in a few sentences with their figures, how far to trust it, and \
+                what to do next; first in a page and a file, last on a terminal",
+        ..TERM
+    },
+    Word {
         word: "antagonist",
         means: "a noisy neighbour made by oscost: it computes, writes memory or makes calls",
         ..TERM

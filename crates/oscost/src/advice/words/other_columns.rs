@@ -335,6 +335,8 @@ pub(super) const WORDS: &[Word] = &[
         word: "trust",
         means: "how far the figures of a run can be believed",
         range: "`good`, `fair`, `poor`; `-` without figures",
+        matters: "It rests on the time that was lost, on the drift of the clock and of reference \
+                  cases (the list of runs does not know the latter), and on the flags of rows.",
         action: "`oscost explain fair`.",
         source: "`oscost runs --help`",
         ..COLUMN

@@ -84,15 +84,16 @@ pub(super) const WORDS: &[Word] = &[
         word: "fair",
         means: "the figures hold with their intervals, but some are wide, or a few rows should \
                 not be used",
-        matters: "The machine was noisy, the run was cut short, or rows have flags.",
+        matters: "The machine was noisy, reference cases drifted, the run was cut short, or rows have \
+                  flags.",
         action: "Read the flags below the table; `oscost explain FLAG` says what to do.",
         ..TRUST
     },
     Word {
         word: "poor",
         means: "the figures of the run should not be used as they are",
-        matters: "The machine was very noisy, the clock changed its rate, or a quarter of the \
-                  rows have flags that say so.",
+        matters: "The machine was very noisy, the clock changed its rate, something slowed every \
+                  system call, or a quarter of the rows have flags that say so.",
         action: "Measure again; `oscost doctor` names what disturbs.",
         ..TRUST
     },

@@ -9,6 +9,7 @@ use crate::app::results::earlier_runs::runs_before;
 use crate::app::results::earlier_study_runs::MeasuredStudy;
 use crate::app::results::figures::keep_figures;
 use crate::app::results::pruning::{self, PrunedRuns, RawBatchLimits};
+use crate::app::results::run_before::RunBefore;
 use crate::estimate::Assembler;
 use crate::estimate::between_runs::variations;
 use crate::hosts::HostError;
@@ -35,6 +36,8 @@ pub struct CompletedRun {
     pub record: Record,
     /// The study that it was measured for.
     pub study: Option<MeasuredStudy>,
+    /// The run before it on its machine, if there is one.
+    pub before: Option<RunBefore>,
     /// The id under which it is kept, if it is.
     pub kept_as: Option<String>,
     /// How the run ended.
@@ -85,7 +88,7 @@ pub(crate) fn observe(
         RunEnd::Completed => Completion::Complete,
     });
     let kept_as = keeper.store.is_some().then_some(keeper.id);
-    Ok(CompletedRun { record, study: None, kept_as, ended })
+    Ok(CompletedRun { record, study: None, before: None, kept_as, ended })
 }
 
 /// Whether nothing that was requested could be measured.

@@ -8,6 +8,7 @@ pub(super) mod missing_figures;
 pub(super) mod profile_files;
 pub(super) mod pruning;
 pub(super) mod records;
+pub(super) mod run_before;
 pub(super) mod user_data;
 
 #[cfg(test)]

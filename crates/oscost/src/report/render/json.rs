@@ -1,11 +1,33 @@
 //! Records and schemas as JSON.
 
 use oscost_model::record::Record;
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use serde::Serialize;
+
+use crate::report::view::answer::trust;
+
+/// A record as it is written: what follows from it is made anew by each reader.
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "Record")]
+struct WrittenRecord<'a> {
+    #[serde(flatten)]
+    record: &'a Record,
+    /// How far the run can be believed: `good`, `fair` or `poor`; null if it has no figures.
+    trust: Option<&'static str>,
+    /// What that rests on, in words; empty for a good run, null if it has no figures.
+    trust_reasons: Option<Vec<String>>,
+}
 
 /// A record, indented, with a line end.
 pub fn record(record: &Record) -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(record).map(|text| text + "\n")
+    let found = trust::of_record(record);
+    let written = WrittenRecord {
+        record,
+        trust: found.as_ref().map(|it| it.grade.text()),
+        trust_reasons: found.map(|it| it.reasons),
+    };
+    serde_json::to_string_pretty(&written).map(|text| text + "\n")
 }
 
 /// Another value, indented, with a line end.
@@ -24,5 +46,5 @@ pub fn schema_value() -> serde_json::Value {
 }
 
 fn record_schema() -> schemars::Schema {
-    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<Record>()
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<WrittenRecord<'static>>()
 }

@@ -5,7 +5,9 @@
 
 use crate::report::text::plain;
 use crate::report::view::document::chart::Chart;
-use crate::report::view::document::{Block, Cell, Fact, Item, Section, Table, TableRow, View};
+use crate::report::view::document::{
+    Answer, Block, Cell, Details, Fact, Item, Section, Table, TableRow, View,
+};
 
 /// A zero-width space: it breaks up sequences that a site would interpret.
 const NO_WIDTH: &str = "&#8203;";
@@ -14,9 +16,11 @@ const NO_WIDTH: &str = "&#8203;";
 pub fn report(view: &View) -> String {
     let title = format!("**{}**", cell(&view.title));
     let lead: Vec<String> = view.lead.iter().map(|it| cell(&one_line(&it.text))).collect();
+    let answer = answer(view);
     let head = match &lead[..] {
-        [one] => format!("{title}: {one}\n"),
-        several => format!("{title}\n\n{}", list(several.iter().cloned())),
+        [one] if answer.is_empty() => format!("{title}: {one}\n"),
+        [one] => format!("{title}\n{answer}\n{one}\n"),
+        several => format!("{title}\n{answer}\n{}", list(several.iter().cloned())),
     };
     view.sections.iter().fold(head, |out, section| out + &self::section(section))
 }
@@ -29,7 +33,15 @@ pub fn page(view: &View) -> String {
 /// The same, with what `picture` makes of each chart.
 pub fn page_with_pictures(view: &View, picture: &dyn Fn(&Chart) -> String) -> String {
     let lead: String = view.lead.iter().map(|it| format!("\n{}\n", prose(&it.text))).collect();
-    format!("# {}\n{lead}{}", cell(&view.title), sections_with_pictures(&view.sections, picture))
+    let sections = sections_with_pictures(&view.sections, picture);
+    format!("# {}\n{}{lead}{sections}", cell(&view.title), answer(view))
+}
+
+/// The answer as a list; empty without one.
+fn answer(view: &View) -> String {
+    let texts: Vec<String> =
+        view.answer.iter().flat_map(Answer::paragraphs).map(prose).collect();
+    if texts.is_empty() { String::new() } else { format!("\n{}", list(texts.into_iter())) }
 }
 
 /// Sections of a page.
@@ -61,6 +73,12 @@ fn block(block: &Block) -> String {
         Block::Text(text) => format!("\n{}\n", prose(text)),
         Block::Heading(text) => format!("\n**{}**\n", cell(&one_line(text))),
         Block::List(items) => format!("\n{}", list(items.iter().map(item))),
+        // The empty line lets what is inside be Markdown.
+        Block::Details(Details { title, items }) => format!(
+            "\n<details><summary>{}</summary>\n\n{}\n</details>\n",
+            cell(title),
+            list(items.iter().map(item))
+        ),
         Block::Facts(facts) => {
             let fact = |Fact { name, value, is_command }: &Fact| {
                 let value = if *is_command { code(value) } else { cell(value) };

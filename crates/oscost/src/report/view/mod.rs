@@ -1,5 +1,6 @@
 //! What each kind of report shows, as plain data.
 
+pub mod answer;
 pub mod brief;
 pub mod comparison;
 pub mod doctor;

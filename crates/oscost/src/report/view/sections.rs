@@ -60,6 +60,29 @@ pub(in crate::report::view) fn first_of(cases: &[&str]) -> String {
     }
 }
 
+/// What a reader must know besides the figures, and what most do not need.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::report::view) struct Remarks {
+    /// What a reader must know.
+    pub(in crate::report::view) shown: Vec<String>,
+    /// Flags that are for information.
+    pub(in crate::report::view) information: Vec<String>,
+    /// How figures were measured, and what the words of the tables mean.
+    pub(in crate::report::view) method: Vec<String>,
+}
+
+impl Remarks {
+    /// As blocks; none if there are no remarks.
+    pub(in crate::report::view) fn blocks(self) -> Vec<Block> {
+        let blocks = [
+            Block::list(self.shown),
+            Block::details("For information", self.information),
+            Block::details("How it was measured", self.method),
+        ];
+        blocks.into_iter().flatten().collect()
+    }
+}
+
 /// The section of notes. Its title is shown only where sections are navigated.
 pub(in crate::report::view) fn notes_of(blocks: Vec<Block>) -> Section {
     Section {

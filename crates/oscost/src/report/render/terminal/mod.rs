@@ -6,6 +6,7 @@ mod layout;
 mod paint;
 mod plot;
 mod records;
+mod screen;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -14,9 +15,12 @@ mod timeline;
 pub use self::layout::{ScreenFormat, WIDTH};
 use self::layout::{INDENT, fold_lines};
 use self::paint::{Paint, with_flag};
+pub use self::screen::{Screen, fitted};
 pub use self::table::table;
 use crate::report::text::fold;
-use crate::report::view::document::{Block, Fact, Item, Layout, Paragraph, Section, View};
+use crate::report::view::document::{
+    Answer, Block, Details, Fact, Item, Layout, Paragraph, Section, View,
+};
 
 /// The width of the names of facts, the narrowest that fits.
 const NAMES: [usize; 2] = [8, 20];
@@ -26,17 +30,27 @@ pub fn report(view: &View) -> String {
     report_on(view, ScreenFormat::PLAIN)
 }
 
-/// The whole report for a screen.
+/// The whole report for a screen; the answer comes last, where a reader of a terminal looks.
 pub fn report_on(view: &View, screen: ScreenFormat) -> String {
     let columns = screen.prose();
     let lead = view
         .lead
         .iter()
         .map(|Paragraph { text, hanging }| fold_lines(text, 0, *hanging, columns));
-    match lead.collect::<String>() {
+    let report = match lead.collect::<String>() {
         lead if lead.is_empty() => sections(&view.sections, screen),
         lead => lead + &below(&view.sections, screen),
+    };
+    match view.answer.as_ref().map(|it| answer(it, columns)) {
+        Some(answer) if report.is_empty() => answer,
+        Some(answer) if !answer.is_empty() => format!("{report}\n{answer}"),
+        _ => report,
     }
+}
+
+/// The answer, a paragraph a line.
+fn answer(answer: &Answer, columns: usize) -> String {
+    answer.paragraphs().map(|text| fold_lines(text, 0, INDENT, columns)).collect()
 }
 
 /// Sections without anything above them.
@@ -112,6 +126,7 @@ fn block(block: &Block, indent: usize, names: usize, screen: ScreenFormat) -> St
             let lines = |it: &Item| fold_lines(&item(it), indent, INDENT, columns);
             items.iter().map(|it| with_flag(&lines(it), screen.colour)).collect()
         }
+        Block::Details(it) => details(it, indent, columns),
         Block::Facts(facts) => self::facts(facts, names, screen),
         Block::Preformatted(text) => format!("{}\n", text.trim_matches('\n')),
         Block::Table(it) if it.layout == Layout::Records => records::records(it, indent, screen),
@@ -122,6 +137,13 @@ fn block(block: &Block, indent: usize, names: usize, screen: ScreenFormat) -> St
         // What it shows is in the tables, too.
         Block::Chart(_) => String::new(),
     }
+}
+
+/// Details under their title.
+fn details(details: &Details, indent: usize, columns: usize) -> String {
+    let line = |it: &Item| fold_lines(&item(it), indent + INDENT, INDENT, columns);
+    let items = details.items.iter().map(line);
+    fold_lines(&details.title, indent, INDENT, columns) + &items.collect::<String>()
 }
 
 /// An item, with the first of its cases: the record names them all.

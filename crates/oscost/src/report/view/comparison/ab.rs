@@ -10,7 +10,8 @@ use oscost_model::record::{AddedCost, Comparison, Record, Row, RowOutcome};
 pub use crate::estimate::comparison::verdict::min_pairs_for_discovery;
 use crate::report::figures::{added, per_cent};
 use crate::report::text::{plain, plural};
-use crate::report::view::comparison::compare::{compared, flag_remarks, is_secondary};
+use crate::report::view::answer::comparison::{Group, of_run};
+use crate::report::view::comparison::compare::{compared, flag_lines, is_secondary};
 use crate::report::view::comparison::counts;
 use crate::report::view::comparison::pair::Pair;
 use crate::report::view::comparison::parameter_ratios;
@@ -19,11 +20,12 @@ use crate::report::view::comparison::verdicts::{
     time_verdicts,
 };
 use crate::report::view::comparison::work;
-use crate::report::view::document::{Block, Section, View};
+use crate::report::view::document::{Answer, Block, Section, View};
+use crate::report::view::run::flags::FlagLines;
 use crate::report::view::run::headline::{headline, title};
 use crate::report::view::run::row::is_requested;
 use crate::report::view::run::{curves, flags, instructions, monitor, programs};
-use crate::report::view::sections::{not_measured, notes_of, origin, section_of_cases};
+use crate::report::view::sections::{Remarks, not_measured, notes_of, origin, section_of_cases};
 
 /// The most characters of a command.
 const MAX_COMMAND_CHARS: usize = 200;
@@ -37,7 +39,19 @@ pub fn view(record: &Record) -> View {
         parameter_ratios::table(record, group).map(Block::Table)
     }));
     sections.extend(summary(record));
-    View { title: title(record), lead: headline(record), sections, ..View::default() }
+    let answer = answer(record);
+    View { title: title(record), lead: headline(record), answer, sections, ..View::default() }
+}
+
+/// What the comparisons of a run found, those of each pair of targets apart.
+pub(in crate::report::view) fn answer(record: &Record) -> Option<Answer> {
+    let group = |it: TargetComparisons<'_>| Group {
+        new: it.targets.new.to_owned(),
+        base: it.targets.base.to_owned(),
+        comparisons: it.requested,
+    };
+    let groups: Vec<Group<'_>> = TargetComparisons::all(record).into_iter().map(group).collect();
+    of_run(record, &groups)
 }
 
 /// The same in short, with the run that it comes from.
@@ -93,7 +107,7 @@ pub(in crate::report::view) fn summary(record: &Record) -> Vec<Section> {
     let mut sections = Vec::new();
     sections.extend(not_measured(&asked));
     sections.extend(not_compared(record, &asked));
-    sections.push(notes_of(Block::list(remarks(record)).into_iter().collect()));
+    sections.push(notes_of(remarks(record).blocks()));
     sections
 }
 
@@ -239,18 +253,17 @@ pub(in crate::report::view) fn not_compared(record: &Record, asked: &[&Row]) -> 
 }
 
 /// The flags with their meanings, the controls, and how many verdicts there are of each kind.
-pub(in crate::report::view) fn remarks(record: &Record) -> Vec<String> {
+pub(in crate::report::view) fn remarks(record: &Record) -> Remarks {
     let (controls, rows): (Vec<&Comparison>, Vec<&Comparison>) =
         record.comparisons.iter().partition(|it| it.control);
     let asked = |it: &&Comparison| is_requested(&record.results[it.base as usize]);
     let rows: Vec<&Comparison> = rows.into_iter().filter(asked).collect();
-    let mut lines = flag_remarks(rows.iter().copied().filter(|it| !is_secondary(it)));
     let rows: Vec<&Comparison> = rows.into_iter().filter(|it| !is_secondary(it)).collect();
+    let FlagLines { severe: mut lines, information } = flag_lines(&rows);
+    let mut method = Vec::new();
     let (work, rows): (Vec<&Comparison>, Vec<&Comparison>) =
         rows.into_iter().partition(|it| is_work(&it.metric));
-    for flag in record.conditions.iter().flat_map(|it| &it.flags) {
-        lines.push(format!("{}: {}", plain(flag), flags::of_run(flag)));
-    }
+    lines.extend(record.conditions.iter().flat_map(|it| &it.flags).map(|it| flags::of_run(it)));
     lines.extend(monitor::line(record.results.iter().filter(|row| is_requested(row))));
     lines.extend(controls.iter().map(|it| control(it)));
     lines.extend(rows.iter().filter_map(|it| added_in_cycles(record, it)));
@@ -270,15 +283,15 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Vec<String> {
     lines.extend(time_verdicts(&timed, None));
     lines.extend(work::verdicts(&work));
     if has_detectable_effect(&timed) {
-        lines.push(INCONCLUSIVE.to_owned());
+        method.push(INCONCLUSIVE.to_owned());
     }
     if timed.iter().any(|it| may_be_chance(it)) {
-        lines.push(MAY_BE_CHANCE.to_owned());
+        method.push(MAY_BE_CHANCE.to_owned());
     }
     if !record.complete {
         lines.push("The run was cut short.".to_owned());
     }
-    lines
+    Remarks { shown: lines, information, method }
 }
 
 /// What is added to a row whose base follows the core's rate: its time is that of this rate.

@@ -9,12 +9,15 @@ use oscost_model::record::{Comparison, Record, Row};
 use oscost_stats::order;
 use serde::Serialize;
 
+use crate::advice::words::Kind;
 use crate::estimate::comparison::RunComparison;
 use crate::estimate::comparison::interleaved_run::SECONDARY;
 use crate::estimate::comparison::threshold::Threshold;
 use crate::estimate::comparison::verdict::min_pairs_for_discovery;
 use crate::report::figures::{Style, added, per_cent};
-use crate::report::text::{plain, plural};
+use crate::report::text::{class_text, plain, plural};
+use crate::report::view::answer::comparison::of_runs;
+use crate::report::view::answer::priority::of_comparison;
 use crate::report::view::comparison::counts;
 use crate::report::view::comparison::pair::Pair;
 use crate::report::view::comparison::verdicts::{
@@ -23,12 +26,13 @@ use crate::report::view::comparison::verdicts::{
 };
 use crate::report::view::comparison::work::{self, WorkText};
 use crate::report::view::document::{
-    Block, Cell, Column, ForestLine, ForestPlot, Paragraph, RowMark, RowScale, Section, Table,
-    TableRow, View,
+    Answer, Block, Cell, Column, ForestLine, ForestPlot, Paragraph, RowMark, RowScale, Section,
+    Table, TableRow, View,
 };
+use crate::report::view::run::flags::FlagLines;
 use crate::report::view::run::headline::headline;
 use crate::report::view::run::{flags, instructions};
-use crate::report::view::sections::{first_of, notes_of, section_of_cases};
+use crate::report::view::sections::{Remarks, notes_of, section_of_cases};
 
 /// What is shown.
 pub struct ComparisonContent<'a> {
@@ -51,10 +55,15 @@ pub fn view(shown: &ComparisonContent<'_>) -> View {
         pairs.filter_map(|it| Some(Pair::of(it, row(it.base)?, row(it.new)?))).collect();
     let mut sections = vec![Section { blocks: compared(0, &pairs), ..Section::default() }];
     sections.extend(not_compared(shown));
-    let remarks = Block::list(remarks(shown));
-    sections.push(notes_of(remarks.into_iter().collect()));
-    let title = "oscost compare".to_owned();
-    View { title, lead: lead(shown), sections, ..View::default() }
+    sections.push(notes_of(remarks(shown).blocks()));
+    let (title, answer) = ("oscost compare".to_owned(), answer(shown));
+    View { title, lead: lead(shown), answer, sections, ..View::default() }
+}
+
+/// What the comparison found.
+pub(in crate::report::view) fn answer(shown: &ComparisonContent<'_>) -> Option<Answer> {
+    let RunComparison { results, comparisons, .. } = shown.compared;
+    of_runs(comparisons, results, [shown.base, shown.new])
 }
 
 /// A comparison in short, with the machine of the new runs.
@@ -110,7 +119,7 @@ fn side(name: &str, runs: &[Record]) -> Paragraph {
         [run] => {
             let label = run.label.as_ref().map(|label| format!(", {label:?}")).unwrap_or_default();
             let class = run.conditions.first().and_then(|it| it.class.clone());
-            let class = class.map(|class| format!(", {class}")).unwrap_or_default();
+            let class = class.map(|class| format!(", {}", class_text(&class))).unwrap_or_default();
             format!("{name}  run {} of {}{class}{label}", id(run), when(run))
         }
         runs => {
@@ -164,7 +173,11 @@ fn table(pairs: &[&Pair<'_>]) -> Option<Table> {
             Cell::text(verdict).with_style(verdict_style(pair.it)),
         ];
         let mark = RowMark { value: pair.it.ratio.value, interval: pair.it.ratio.ci95 };
-        TableRow { mark: Some(mark), ..TableRow::of(cells) }
+        TableRow {
+            mark: Some(mark),
+            priority: of_comparison(pair.it),
+            ..TableRow::of(cells)
+        }
     };
     let rows: Vec<TableRow> = pairs.iter().map(row).collect();
     let scale = Some(RowScale::Ratios);
@@ -232,6 +245,7 @@ pub(in crate::report::view) fn forest(number: usize, pairs: &[&Pair<'_>]) -> For
         interval: pair.it.ratio.ci95,
         verdict: pair.it.verdict.clone(),
         details: details(&name, pair),
+        priority: of_comparison(pair.it),
     };
     let counted = !pairs.is_empty() && pairs.iter().all(|pair| pair.is_counted());
     let caption = match counted {
@@ -331,27 +345,20 @@ pub fn regressions(
     comparisons.iter().filter(worse).map(line).collect()
 }
 
-/// The flags of comparisons with their meanings and cases.
-pub(in crate::report::view) fn flag_remarks<'a>(
-    comparisons: impl Iterator<Item = &'a Comparison>,
-) -> Vec<String> {
-    let mut by_flag: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for it in comparisons {
-        for flag in &it.flags {
-            by_flag.entry(flag).or_default().push(&it.case);
-        }
-    }
-    let remark = |(flag, cases): (&str, Vec<&str>)| {
-        let meaning = flags::of_comparison(flag);
-        format!("{}: {meaning}: {}", plain(flag), plain(&first_of(&cases)))
-    };
-    by_flag.into_iter().map(remark).collect()
+/// The flags of comparisons with their meanings, their cases, and what to do.
+pub(in crate::report::view) fn flag_lines(comparisons: &[&Comparison]) -> FlagLines {
+    let flagged = comparisons.iter().flat_map(|it| {
+        it.flags.iter().map(move |flag| (flag.as_str(), it.case.as_str()))
+    });
+    flags::lines(Kind::ComparisonFlag, flagged, comparisons.len())
 }
 
 /// How many verdicts there are of each kind, the evidence for them, and its limits.
-pub(in crate::report::view) fn remarks(shown: &ComparisonContent<'_>) -> Vec<String> {
+pub(in crate::report::view) fn remarks(shown: &ComparisonContent<'_>) -> Remarks {
     let RunComparison { comparisons, pairs_needed, notes, .. } = shown.compared;
-    let mut lines = flag_remarks(comparisons.iter());
+    let FlagLines { severe: mut lines, information } =
+        flag_lines(&comparisons.iter().collect::<Vec<_>>());
+    let mut method = Vec::new();
     lines.extend(notes.iter().map(|note| plain(note)));
     let results = &shown.compared.results;
     let is_counted = |it: &&Comparison| instructions::is_counted(&results[it.base as usize]);
@@ -373,19 +380,19 @@ pub(in crate::report::view) fn remarks(shown: &ComparisonContent<'_>) -> Vec<Str
     lines.extend(of_beside.map(|text| format!("Beside: {text}")));
     lines.extend(work::verdicts(&work));
     if has_detectable_effect(&timed) {
-        lines.push(INCONCLUSIVE.to_owned());
+        method.push(INCONCLUSIVE.to_owned());
     }
     if timed.iter().any(|it| may_be_chance(it)) {
-        lines.push(MAY_BE_CHANCE.to_owned());
+        method.push(MAY_BE_CHANCE.to_owned());
     }
     if timed.is_empty() && !counted.is_empty() {
-        return lines;
+        return Remarks { shown: lines, information, method };
     }
     let one_a_side = shown.base.len() == 1 && shown.new.len() == 1;
     let paired = comparisons.iter().any(|it| it.design == "boots");
     let needed = min_pairs_for_discovery(timed.len());
     if one_a_side {
-        lines.push(format!(
+        method.push(format!(
             "Two separate runs are weaker evidence than an interleaved one: each interval contains \
              the known variation between runs, and is corrected for the number of rows. {needed} \
              runs a side in alternation (base, new, new, base, ...) are better: `oscost compare \
@@ -400,7 +407,7 @@ pub(in crate::report::view) fn remarks(shown: &ComparisonContent<'_>) -> Vec<Str
                  (base, new, new, base, ...), would be compared pair by pair."
             ),
         };
-        lines.push(format!(
+        method.push(format!(
             "{value} Separate runs are weaker evidence than `oscost ab`, where one run can measure \
              both."
         ));
@@ -416,7 +423,7 @@ pub(in crate::report::view) fn remarks(shown: &ComparisonContent<'_>) -> Vec<Str
             ));
         }
     }
-    lines
+    Remarks { shown: lines, information, method }
 }
 
 /// The comparison as a document.

@@ -4,6 +4,7 @@ use oscost_model::record::Comparison;
 
 use crate::report::figures::per_cent;
 use crate::report::text::plain;
+use crate::report::view::answer::priority::of_comparison;
 use crate::report::view::comparison::pair::Pair;
 use crate::report::view::comparison::verdicts::verdict_style;
 use crate::report::view::document::{Cell, Column, Table, TableRow};
@@ -53,13 +54,14 @@ pub(in crate::report::view) fn table(pairs: &[&Pair<'_>]) -> Option<Table> {
         Column::choice("verdict"),
     ];
     let row = |pair: &&Pair<'_>| {
-        TableRow::of(vec![
+        let cells = vec![
             Cell::case(&pair.base),
             Cell::text(without_unit(&pair.base)),
             Cell::text(without_unit(pair.new)),
             Cell::text(difference(pair.it, "")),
             Cell::text(plain(&pair.it.verdict)).with_style(verdict_style(pair.it)),
-        ])
+        ];
+        TableRow { priority: of_comparison(pair.it), ..TableRow::of(cells) }
     };
     let rows: Vec<TableRow> = pairs.iter().map(row).collect();
     (!rows.is_empty()).then(|| Table { columns, rows, ..Table::default() })

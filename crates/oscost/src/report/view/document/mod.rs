@@ -20,12 +20,32 @@ use self::timeline::Timeline;
 pub struct View {
     /// What it is called.
     pub title: String,
-    /// The answer in short: what was measured, where and when.
+    /// What was measured, where and when.
     pub lead: Vec<Paragraph>,
+    /// What was found; `None` of a report that finds nothing.
+    pub answer: Option<Answer>,
     /// Its sections, in order.
     pub sections: Vec<Section>,
     /// The explanations of benchmarks, by id.
     pub explanations: BTreeMap<String, Vec<Section>>,
+}
+
+/// The answer of a report. A page and a file begin with it; on a terminal it comes last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// What was found, in sentences.
+    pub findings: Vec<String>,
+    /// How far to trust it, and why no further; `None` where nothing is known of that.
+    pub trust: Option<String>,
+    /// What to do next, in sentences.
+    pub next: Vec<String>,
+}
+
+impl Answer {
+    /// Its texts in order, a paragraph each.
+    pub fn paragraphs(&self) -> impl Iterator<Item = &str> {
+        self.findings.iter().chain(&self.trust).chain(&self.next).map(String::as_str)
+    }
 }
 
 /// A text of its own lines.
@@ -46,6 +66,15 @@ impl View {
     /// A report of one sentence.
     pub fn sentence(text: impl Into<String>) -> Self {
         Self { lead: vec![Paragraph::from(text.into())], ..Self::default() }
+    }
+
+    /// The report with one more finding, if there is one and the report has an answer.
+    #[must_use]
+    pub fn with_finding(mut self, finding: Option<String>) -> Self {
+        if let Some(answer) = &mut self.answer {
+            answer.findings.extend(finding);
+        }
+        self
     }
 }
 
@@ -78,6 +107,8 @@ pub enum Block {
     Heading(String),
     /// Independent sentences.
     List(Vec<Item>),
+    /// What a medium may fold away until it is asked for.
+    Details(Details),
     /// Names and their values.
     Facts(Vec<Fact>),
     /// Lines whose layout is part of their meaning.
@@ -92,6 +123,15 @@ pub enum Block {
     Timeline(Box<Timeline>),
     /// A chart.
     Chart(Box<Chart>),
+}
+
+/// Sentences that most readers do not need.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Details {
+    /// What they are about.
+    pub title: String,
+    /// The sentences.
+    pub items: Vec<Item>,
 }
 
 /// A name and its value.
@@ -174,6 +214,8 @@ pub struct ForestLine {
     pub verdict: String,
     /// What is shown of it on demand, in lines.
     pub details: Vec<String>,
+    /// How much it matters among the ratios of its plot, as that of its row.
+    pub priority: u32,
 }
 
 impl Block {
@@ -186,6 +228,12 @@ impl Block {
     pub fn list<T: Into<Item>>(items: impl IntoIterator<Item = T>) -> Option<Self> {
         let items: Vec<Item> = items.into_iter().map(Into::into).collect();
         (!items.is_empty()).then_some(Self::List(items))
+    }
+
+    /// Details under a title; `None` if there are none.
+    pub fn details<T: Into<Item>>(title: &str, items: impl IntoIterator<Item = T>) -> Option<Self> {
+        let items: Vec<Item> = items.into_iter().map(Into::into).collect();
+        (!items.is_empty()).then(|| Self::Details(Details { title: title.to_owned(), items }))
     }
 }
 
@@ -344,6 +392,9 @@ pub struct TableRow {
     pub notes: Vec<String>,
     /// Its figure on the scale of the table; `None` if it has none there.
     pub mark: Option<RowMark>,
+    /// How much it matters among the rows of its table: where there is room for a few, those of the
+    /// highest are shown. 0 in all rows of a table that is always whole.
+    pub priority: u32,
 }
 
 impl TableRow {

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod tests;
+pub(super) mod updates;
 
 use std::collections::BTreeMap;
 
@@ -9,9 +10,11 @@ use oscost_model::unit::Unit;
 use oscost_stats::change::{MIN_POINTS, WINDOW_POINTS};
 use serde::Serialize;
 
+use self::updates::update_text;
 use crate::estimate::history::{Change, History, LeftOut, Point, Series, Update, UpdatedPart};
 use crate::report::figures::Style;
 use crate::report::text::{class_text, day, minute, plain, shortest_unique};
+use crate::report::view::answer;
 use crate::report::view::document::timeline::{
     self, LevelChange, Timeline, TimelineRun, ratio_text,
 };
@@ -29,16 +32,9 @@ const MAX_SERIES: usize = 10;
 const MAX_DISTANCE_RUNS: usize = 2;
 /// Of more other targets than these, the first are named.
 const MAX_TARGETS: usize = 4;
-/// A value that was updated is quoted up to here: it may be a whole command line.
-const MAX_VALUE_CHARS: usize = 120;
 /// A figure of more characters than these is written in powers of ten: a record from outside may
 /// hold one of twenty digits.
 const MAX_FIGURE_CHARS: usize = 13;
-
-/// What follows from a change, and what does not.
-pub(super) const ADVICE: &str = "A history finds candidates and proves nothing. Measuring both sides \
-    in alternation says more: by `oscost ab` where one run can have both, else by alternating runs \
-    and `oscost compare A,B,... C,D,...`.";
 
 /// The history on a screen: one series with its picture, several in short, or where no case was
 /// named a table of those that changed.
@@ -51,13 +47,9 @@ pub fn view(history: &History) -> View {
         (true, series) => named(series),
         (false, all) => changed(history, all),
     };
-    let mut end = Vec::new();
-    if history.series.iter().any(|it| !it.changes.is_empty() || it.recent_shift.is_some()) {
-        end.push(Block::Text(ADVICE.to_owned()));
-    }
-    end.extend(Block::list(notes(history)));
+    let end = Block::list(notes(history)).into_iter().collect();
     view.sections.push(Section { blocks: end, ..Section::default() });
-    view
+    View { answer: answer::history::answer(history), ..view }
 }
 
 /// The series that were named, a section each.
@@ -219,21 +211,6 @@ fn letter(updated: UpdatedPart) -> char {
         UpdatedPart::Cpu => 'P',
         UpdatedPart::Oscost => 'O',
         UpdatedPart::Worker => 'C',
-    }
-}
-
-/// What was updated, from what and to what.
-pub(super) fn update_text(mark: &Update) -> String {
-    let of_peer = if mark.peer { " of the other end" } else { "" };
-    let [from, to] = [&mark.from, &mark.to].map(|text| shortened(&plain(text)));
-    format!("{}{of_peer} {from} -> {to}", mark.part.text())
-}
-
-/// The beginning of a value that may be long.
-fn shortened(value: &str) -> String {
-    match value.char_indices().nth(MAX_VALUE_CHARS) {
-        Some((at, _)) => format!("{}...", &value[..at]),
-        None => value.to_owned(),
     }
 }
 

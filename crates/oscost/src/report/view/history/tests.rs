@@ -300,3 +300,56 @@ fn the_document_names_its_schema_and_has_every_key() {
     assert!(series["recent_shift"].is_null() && series["points"].as_array().unwrap().len() == 60);
     assert_eq!(series["points"][0]["interval"][0], 120.0 * 0.99 * 0.995);
 }
+
+/// The findings of a history, and whether it says how far to trust them and what to do next.
+fn found(history: &History) -> (Vec<String>, bool, bool) {
+    let answer = view(history).answer.unwrap();
+    (answer.findings, answer.trust.is_some(), !answer.next.is_empty())
+}
+
+#[test]
+fn the_answer_says_what_moved_since_when_and_what_was_updated_then() {
+    let mut one = series(60, 40);
+    one.updates = vec![mark(40, UpdatedPart::Kernel), mark(41, UpdatedPart::Microcode)];
+    let (findings, trusted, next) = found(&history(true, vec![one]));
+    let moved = "syscall/getppid:via=raw: 120.0 -> 127.2 ns (+6.0 %) since 2026-10-13; updated at \
+                 that run: kernel 6.1.0-22 -> 6.1.0-23.";
+    assert_eq!((findings, trusted, next), (vec![moved.to_owned()], true, true));
+}
+
+#[test]
+fn the_answer_tells_the_largest_changes_and_counts_the_others() {
+    let mut all: Vec<Series> = (0..5).map(|_| series(60, 40)).collect();
+    for (at, it) in all.iter_mut().enumerate() {
+        it.case = format!("a/{at}");
+        it.changes[0].ratio = 1.1 + at as f64;
+    }
+    let mut few = series(4, usize::MAX);
+    (few.p, few.q) = (None, None);
+    all.extend([series(60, usize::MAX), few]);
+    let (findings, ..) = found(&history(false, all));
+    let begins: Vec<&str> = findings.iter().filter_map(|it| it.split(':').next()).collect();
+    assert_eq!(begins[..3], ["a/4", "a/3", "a/2"], "{findings:?}");
+    assert_eq!(findings[3], "2 more cases changed, by less.");
+    let rest = format!(
+        "No change shows in the newest 60 runs of 1 case; 1 case has fewer than {MIN_POINTS} runs, in \
+         which no change is looked for."
+    );
+    assert_eq!(findings[4..], [rest]);
+}
+
+#[test]
+fn the_answer_of_a_steady_series_claims_no_change_and_gives_no_advice() {
+    let (findings, trusted, next) = found(&history(true, vec![series(60, usize::MAX)]));
+    let steady = "No change shows in the newest 60 runs of syscall/getppid:via=raw.";
+    assert_eq!((findings, trusted, next), (vec![steady.to_owned()], false, false));
+    let mut shifted = series(60, usize::MAX);
+    let (runs, before) = (3, 20);
+    shifted.recent_shift = Some(RecentShift { runs, before, from: 120.0, to: 132.0, ratio: 1.1 });
+    let (findings, trusted, next) = found(&history(true, vec![shifted]));
+    assert!(findings[1].starts_with("Provisional: the newest 3 runs of"), "{findings:?}");
+    assert!(findings[1].contains("(+10 %)") && trusted && next, "{findings:?}");
+    let mut none = series(0, usize::MAX);
+    (none.p, none.q) = (None, None);
+    assert_eq!(view(&history(true, vec![none])).answer, None);
+}

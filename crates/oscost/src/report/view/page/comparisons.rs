@@ -26,7 +26,7 @@ pub(super) fn of_run(record: &Record) -> Option<Section> {
     }
     if !blocks.is_empty() {
         blocks.push(Block::Heading(REMARKS.to_owned()));
-        blocks.extend(Block::list(ab::remarks(record)));
+        blocks.extend(ab::remarks(record).blocks());
     }
     (!blocks.is_empty()).then(|| section(blocks))
 }
@@ -44,7 +44,7 @@ pub(super) fn of_runs(shown: &compare::ComparisonContent<'_>) -> Section {
         blocks.extend(skipped.blocks);
     }
     blocks.push(Block::Heading(REMARKS.to_owned()));
-    blocks.extend(Block::list(compare::remarks(shown)));
+    blocks.extend(compare::remarks(shown).blocks());
     section(blocks)
 }
 

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use crate::estimate::history::{Change, History, Series};
 use crate::report::figures::Style;
 use crate::report::text::{day, minute, plain};
+use crate::report::view::answer;
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
-use crate::report::view::history::{ADVICE, notes, sentences, timeline, update_text};
+use crate::report::view::history::updates::update_text;
+use crate::report::view::history::{notes, sentences, timeline};
 
 /// The maximum number of charts; the table lists the changes of all series.
 const MAX_CHARTS: usize = 100;
@@ -51,6 +53,7 @@ pub fn history(history: &History) -> View {
     View {
         title: "How figures changed from run to run".to_owned(),
         lead: lead.into_iter().map(Into::into).collect(),
+        answer: answer::history::answer(history),
         sections,
         explanations: BTreeMap::new(),
     }
@@ -87,7 +90,6 @@ fn changes(history: &History, changed: &[&Series]) -> Section {
             interactive: true,
             ..Table::default()
         }));
-        blocks.push(Block::Text(ADVICE.to_owned()));
     }
     blocks.extend(Block::list(notes(history)));
     Section {

@@ -28,7 +28,7 @@ pub(super) fn section(record: &Record) -> Section {
             let flagged: Vec<String> = conditions
                 .flags
                 .iter()
-                .map(|flag| format!("{}: {}", plain(flag), flags::of_run(flag)))
+                .map(|flag| flags::of_run(flag))
                 .collect();
             parts.extend(Block::list(flagged));
         }

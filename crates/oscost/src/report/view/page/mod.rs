@@ -16,8 +16,9 @@ use oscost_model::definition::Catalog;
 use oscost_model::record::{Record, Row};
 
 use crate::report::text::{minute, plain};
-use crate::report::view::comparison::compare;
-use crate::report::view::document::{Block, Section, View};
+use crate::report::view::answer;
+use crate::report::view::comparison::{ab, compare};
+use crate::report::view::document::{Answer, Block, Section, View};
 use crate::report::view::lists::catalog;
 use crate::report::view::page::curves::RowsOfPoints;
 pub use crate::report::view::page::history::history;
@@ -62,8 +63,20 @@ pub fn run(shown: &PageContent<'_>) -> View {
     View {
         title: title(record),
         lead: headline::headline(record).into_iter().chain([date_line(record).into()]).collect(),
+        answer: answer(shown),
         sections: sections.into_iter().flatten().collect(),
         explanations: explained(shown.catalog, rows.requested.iter().map(|it| it.row)),
+    }
+}
+
+/// What the run found: of its study, of what it compared, or of its figures.
+fn answer(shown: &PageContent<'_>) -> Option<Answer> {
+    let record = shown.record;
+    match &shown.study {
+        Some(StudyComparison::One(it)) => Some(answer::study::answer(it.study, &it.claims, record)),
+        Some(StudyComparison::Two(it)) => Some(answer::study::answer(it.study, &it.claims, record)),
+        None if record.comparisons.is_empty() => answer::run::answer(record),
+        None => ab::answer(record),
     }
 }
 
@@ -73,6 +86,7 @@ pub fn comparison(shown: &compare::ComparisonContent<'_>, catalog: Option<&Catal
     View {
         title: "A comparison by oscost".to_owned(),
         lead: compare::lead(shown),
+        answer: compare::answer(shown),
         sections: vec![comparisons::of_runs(shown)],
         explanations: explained(catalog, rows),
     }

@@ -17,8 +17,6 @@ pub mod row;
 pub mod timer_survey;
 pub mod wait_steps;
 
-use std::collections::BTreeMap;
-
 use oscost_model::channel::Datagrams;
 use oscost_model::record::{Estimate, Levels, Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
@@ -27,15 +25,18 @@ use oscost_stats::order;
 use self::counters::ShownFigure;
 pub use self::counters::{CountedEvents, FigureUnit};
 pub use self::curves::Plots;
+use self::flags::FlagLines;
 use self::headline::{headline, title};
 pub use self::row::is_requested;
 use self::row::{class_style, entries, family, figure, floor, has, mark, spread_pct};
+use crate::advice::words::Kind;
 use crate::report::figures::{Style, per_cent};
 use crate::report::text::plain;
+use crate::report::view::answer;
 use crate::report::view::document::{
     Block, Cell, Column, RowScale, Section, Table, TableRow, View,
 };
-use crate::report::view::sections::{first_of, grouped, not_measured, notes_of, origin};
+use crate::report::view::sections::{Remarks, first_of, grouped, not_measured, notes_of, origin};
 
 /// A run as a screen shows it.
 pub fn view(record: &Record, plots: Plots, counted_events: CountedEvents) -> View {
@@ -66,7 +67,8 @@ pub fn view(record: &Record, plots: Plots, counted_events: CountedEvents) -> Vie
     sections.extend(timer_survey::section(record));
     sections.extend(event_scaling::section(record));
     sections.extend(predictions::section(record));
-    View { title: title(record), lead: headline(record), sections, ..View::default() }
+    let answer = answer::run::answer(record);
+    View { title: title(record), lead: headline(record), answer, sections, ..View::default() }
 }
 
 /// A run in short: its figures in tables, and nothing that follows from several of them.
@@ -87,7 +89,8 @@ pub fn brief(record: &Record) -> View {
     sections.extend(not_measured(&rows));
     sections.extend(notes(record, &rows));
     sections.push(origin(record));
-    View { title: title(record), lead: headline(record), sections, ..View::default() }
+    let answer = answer::run::answer(record);
+    View { title: title(record), lead: headline(record), answer, sections, ..View::default() }
 }
 
 fn measured<'a>(rows: &[&'a Row]) -> Vec<&'a Row> {
@@ -119,11 +122,13 @@ fn table(rows: &[&Row], unit: FigureUnit) -> Option<Table> {
     ];
     // Figures in another unit of the user's are not those that are marked.
     let marked = (unit == FigureUnit::Own).then_some(Unit::NsPerOp);
-    let line = |row: &&Row| TableRow {
+    let priorities = answer::priority::of_rows(rows);
+    let line = |(row, priority): (&&Row, u32)| TableRow {
         mark: marked.and_then(|unit| mark(row, unit)),
+        priority,
         ..TableRow::of(cells(row, unit))
     };
-    let rows: Vec<TableRow> = rows.iter().map(line).collect();
+    let rows: Vec<TableRow> = rows.iter().zip(priorities).map(line).collect();
     let scale = marked.map(RowScale::Figures);
     (!rows.is_empty()).then(|| Table { columns, rows, scale, ..Table::default() })
 }
@@ -184,9 +189,6 @@ fn lost_datagrams(rows: &[&Row]) -> Option<String> {
     ))
 }
 
-/// The flag that most rows have, on most machines.
-const COMMON: &str = "PROCESSES_DIFFER";
-
 /// The treatments that everything was measured under; nothing for none.
 fn treatments(record: &Record) -> Option<String> {
     let measured = |row: &&Row| row.outcome == RowOutcome::Measured;
@@ -195,29 +197,17 @@ fn treatments(record: &Record) -> Option<String> {
     (!names.is_empty()).then(|| format!("Measured under {}.", names.join(" + ")))
 }
 
-/// What a reader must know of rows besides their figures: flags in words, surprises, losses.
-pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
-    let mut by_flag: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for row in rows {
-        for flag in &row.flags {
-            by_flag.entry(flag).or_default().push(&row.case);
-        }
-    }
-    let mut lines: Vec<String> = by_flag
-        .iter()
-        .map(|(flag, cases)| {
-            let named = match &cases[..] {
-                [case] if *flag != COMMON => (*case).to_owned(),
-                [one, other] if *flag != COMMON => format!("{one}, {other}"),
-                [_] => "1 row".to_owned(),
-                many => format!("{} rows", many.len()),
-            };
-            format!("{}: {}: {}", plain(flag), flags::of_row(flag), plain(&named))
-        })
-        .collect();
-    lines.splice(0..0, treatments(record).into_iter().chain(monitor::line(rows.iter().copied())));
-    // The flag that most rows have comes last.
-    let common = lines.extract_if(.., |line| line.starts_with(COMMON)).collect::<Vec<_>>();
+/// What a reader must know of rows besides their figures: flags in words, surprises, losses; and how
+/// they were measured.
+fn remarks(record: &Record, rows: &[&Row]) -> Remarks {
+    let of_rows = rows.iter().flat_map(|row| {
+        row.flags.iter().map(move |flag| (flag.as_str(), row.case.as_str()))
+    });
+    let measured = rows.iter().filter(|row| row.outcome == RowOutcome::Measured).count();
+    let FlagLines { severe, information } = flags::lines(Kind::RowFlag, of_rows, measured);
+    let mut lines: Vec<String> = treatments(record).into_iter().collect();
+    lines.extend(monitor::line(rows.iter().copied()));
+    lines.extend(severe);
     let surprises = rows.iter().flat_map(|row| {
         let texts = row.calls.iter().flat_map(|calls| &calls.unexpected);
         texts.map(|text| (plain(text), row.case.as_str()))
@@ -239,24 +229,19 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
         ));
     }
     lines.extend(page_cache::lines(rows.iter().filter_map(|row| row.file.as_ref())));
-    for conditions in &record.conditions {
-        lines.extend(
-            conditions.flags.iter().map(|flag| format!("{}: {}", plain(flag), flags::of_run(flag))),
-        );
-    }
-    lines.extend(common);
+    let of_run = record.conditions.iter().flat_map(|conditions| &conditions.flags);
+    lines.extend(of_run.map(|flag| flags::of_run(flag)));
     lines.extend(instructions::remark(rows.iter().copied()));
     lines.extend(counters::remarks(record, rows));
-    lines
+    let evidence: Vec<String> =
+        [repetitions(record, rows), between_runs(rows)].into_iter().flatten().collect();
+    let method = (!evidence.is_empty()).then(|| evidence.join(" "));
+    Remarks { shown: lines, information, method: method.into_iter().collect() }
 }
 
 /// The remarks, and the number of repetitions of the figures; `None` if there are neither.
 pub(super) fn notes(record: &Record, rows: &[&Row]) -> Option<Section> {
-    let mut blocks = Vec::new();
-    blocks.extend(Block::list(remarks(record, rows)));
-    let evidence: Vec<String> =
-        [repetitions(record, rows), between_runs(rows)].into_iter().flatten().collect();
-    blocks.extend((!evidence.is_empty()).then(|| Block::Text(evidence.join(" "))));
+    let blocks = remarks(record, rows).blocks();
     (!blocks.is_empty()).then(|| notes_of(blocks))
 }
 

@@ -8,6 +8,7 @@ use oscost_model::record::{Comparison, Record};
 
 use crate::report::figures::{DIGITS, MIN_DIGITS, Style, added, at_least, decimals_for, signed};
 use crate::report::text::plain;
+use crate::report::view::answer;
 use crate::report::view::comparison::ab::{Targets, added_to_reference_cases, pair_title, summary};
 use crate::report::view::comparison::verdicts::verdict_style;
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
@@ -51,7 +52,9 @@ pub fn view(comparison: &TwoTargetComparison<'_>, record: &Record) -> View {
     let added = added_to_reference_cases(record, &reference_cases).map(Block::Text);
     sections.push(Section { blocks: added.into_iter().collect(), ..Section::default() });
     sections.extend(summary(record));
-    View { title: run_title(record), lead: headline(record), sections, ..View::default() }
+    let answer = Some(answer::study::answer(comparison.study, &comparison.claims, record));
+    let (title, lead) = (run_title(record), headline(record));
+    View { title, lead, answer, sections, ..View::default() }
 }
 
 /// Which study, what it was measured on, and the targets of its columns here; a sentence each.

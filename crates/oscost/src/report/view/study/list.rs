@@ -178,7 +178,7 @@ pub struct LastRun<'a> {
 }
 
 /// The verdicts on a study's claims.
-pub(super) struct Tally {
+pub(in crate::report::view) struct Tally {
     holds: usize,
     does_not_hold: usize,
     no_difference: usize,
@@ -188,7 +188,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn of(judged: &[JudgedClaim<'_>]) -> Self {
+    pub(in crate::report::view) fn of(judged: &[JudgedClaim<'_>]) -> Self {
         let count = |is: fn(&Verdict) -> bool| judged.iter().filter(|it| is(&it.verdict)).count();
         Self {
             holds: count(|verdict| *verdict == Verdict::Holds),
@@ -200,7 +200,7 @@ impl Tally {
         }
     }
 
-    pub(super) fn text(&self) -> String {
+    pub(in crate::report::view) fn text(&self) -> String {
         let verb = |count, one, several| if count == 1 { one } else { several };
         let no_difference = match self.no_difference {
             0 => String::new(),

@@ -4,6 +4,7 @@
 use oscost_model::record::{Record, Row};
 
 use crate::report::text::plain;
+use crate::report::view::answer;
 use crate::report::view::document::{Block, Section, View};
 use crate::report::view::run::headline::{headline, title as run_title};
 use crate::report::view::run::predictions;
@@ -38,7 +39,9 @@ pub fn view(comparison: &SingleTargetComparison<'_>, record: &Record, plots: Plo
     let asked: Vec<&Row> = record.results.iter().filter(|row| is_requested(row)).collect();
     sections.extend(run::notes(record, &asked));
     sections.extend(predictions::section(record));
-    View { title: run_title(record), lead: headline(record), sections, ..View::default() }
+    let answer = Some(answer::study::answer(comparison.study, &comparison.claims, record));
+    let (title, lead) = (run_title(record), headline(record));
+    View { title, lead, answer, sections, ..View::default() }
 }
 
 /// Which study, what it was measured on, and what is done here; a sentence each.

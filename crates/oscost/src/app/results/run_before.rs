@@ -1,0 +1,168 @@
+//! The run before a run on its machine, and what changed from one to the other.
+
+use std::collections::BTreeSet;
+
+use oscost_model::record::{Record, RowOutcome};
+use oscost_model::unit::Unit;
+
+use super::earlier_runs::earlier_runs;
+use super::figures::{SUMMARY_RULES, summary};
+use super::records::estimates;
+use super::user_data::existing_store;
+use crate::app::observer::Observer;
+use crate::estimate::comparison::{RunComparison, compare};
+use crate::store::{Figure, MachineState, Store, SummarisedRun, Summary};
+
+/// A run of fewer of the cases than this share is another run.
+const MIN_SHARED: f64 = 0.5;
+
+/// A run compared with the run before it.
+#[derive(Clone, Debug)]
+pub struct RunBefore {
+    /// When the run before was started.
+    pub started: String,
+    /// Row by row, with the run before as the base.
+    pub compared: RunComparison,
+}
+
+impl RunBefore {
+    /// The run before one that has just been measured. If the store cannot be read, that is noted.
+    pub(crate) fn of_measured(record: &Record, observer: &dyn Observer) -> Option<Self> {
+        noted(existing_store().and_then(|store| match store {
+            Some(store) => run_before(&store, record),
+            None => Ok(None),
+        }), observer)
+    }
+
+    /// The run before one that is shown again: a run of another user's machine has none here.
+    pub(crate) fn of_kept(record: &Record, observer: &dyn Observer) -> Option<Self> {
+        noted(existing_store().and_then(|store| match store {
+            Some(store) if is_of_here(&store, record)? => run_before(&store, record),
+            _ => Ok(None),
+        }), observer)
+    }
+}
+
+fn noted(found: anyhow::Result<Option<RunBefore>>, observer: &dyn Observer) -> Option<RunBefore> {
+    found.unwrap_or_else(|error| {
+        observer.note(&format!("what changed since the run before is not known: {error:#}"));
+        None
+    })
+}
+
+fn is_of_here(store: &Store, record: &Record) -> anyhow::Result<bool> {
+    Ok(store.list()?.iter().any(|it| it.id == record.id && !it.imported))
+}
+
+/// The newest run before this one on the same machine with most of its cases. A run that compares has
+/// its own base, and a study has what was published.
+fn run_before(store: &Store, record: &Record) -> anyhow::Result<Option<RunBefore>> {
+    if !record.comparisons.is_empty() || record.settings.study.is_some() {
+        return Ok(None);
+    }
+    let requested: BTreeSet<(&str, &str)> = record
+        .results
+        .iter()
+        .filter(|row| row.is_requested() && row.outcome == RowOutcome::Measured)
+        .map(|row| (row.target.text.as_str(), row.case.as_str()))
+        .collect();
+    let cases: BTreeSet<&str> = requested.iter().map(|(_, case)| *case).collect();
+    let stored = store.figures(SUMMARY_RULES, &|case| cases.contains(case))?;
+    let own = summary(record);
+    let is_before = |it: &&SummarisedRun| {
+        (it.started.as_str(), it.id.as_str()) < (&*record.started, &*record.id)
+            && is_usable(it)
+            && is_same_machine(&own, &it.summary)
+            && has_most_of(&requested, &it.summary)
+    };
+    let Some(before) = stored.iter().rev().find(is_before) else { return Ok(None) };
+    let base = [estimates(store, &before.id)?];
+    let new = [record.clone()];
+    let compared = compare(&base, &new, &earlier_runs(&base, &new)?);
+    Ok(Some(RunBefore { started: before.started.clone(), compared }))
+}
+
+/// Whether something can be said by comparing a run with this one.
+fn is_usable(run: &SummarisedRun) -> bool {
+    let class = run.summary.machine_states.first().and_then(|it| it.class.as_deref());
+    !run.imported && !run.summary.clock_drifted && class != Some("very-noisy")
+}
+
+/// Whether both were measured on one machine, whatever its kernel was.
+fn is_same_machine(one: &Summary, other: &Summary) -> bool {
+    let machines = |it: &Summary| -> Vec<String> {
+        it.machine_states.iter().map(|it: &MachineState| it.machine.clone()).collect()
+    };
+    machines(one) == machines(other) && !one.machine_states.is_empty()
+}
+
+/// Whether a run has most of the requested cases.
+fn has_most_of(requested: &BTreeSet<(&str, &str)>, run: &Summary) -> bool {
+    let key = |it: &Figure| requested.contains(&(it.target.as_str(), it.case.as_str()));
+    let times = run.figures.iter().filter(|it| it.unit != Unit::CyclesPerOp);
+    let shared = times.filter(|it| key(it)).count();
+    shared > 0 && shared as f64 >= MIN_SHARED * requested.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary_of(machine: &str, cases: &[&str]) -> Summary {
+        let state = MachineState { machine: machine.to_owned(), ..MachineState::default() };
+        let figure = |case: &&str| Figure {
+            case: (*case).to_owned(),
+            target: "local".to_owned(),
+            machine: Some(0),
+            peer: None,
+            cpu: None,
+            rev: 1,
+            unit: Unit::NsPerOp,
+            mode: None,
+            subject: None,
+            file: None,
+            monitor: None,
+            flags: Vec::new(),
+            median: 1.0,
+            interval: None,
+        };
+        Summary {
+            machine_states: vec![state],
+            figures: cases.iter().map(figure).collect(),
+            ..Summary::default()
+        }
+    }
+
+    #[test]
+    fn the_run_before_has_half_of_the_cases_or_more() {
+        let requested = BTreeSet::from([("local", "a/a"), ("local", "a/b"), ("local", "a/c")]);
+        let has = |cases: &[&str]| has_most_of(&requested, &summary_of("m", cases));
+        assert!(has(&["a/a", "a/b"]) && has(&["a/a", "a/c", "a/d"]));
+        assert!(!has(&["a/a"]) && !has(&["a/d", "a/e"]) && !has(&[]));
+        assert!(!has_most_of(&BTreeSet::new(), &summary_of("m", &["a/a"])));
+        let mut in_cycles = summary_of("m", &["a/a", "a/a"]);
+        in_cycles.figures[1].unit = Unit::CyclesPerOp;
+        assert!(!has_most_of(&requested, &in_cycles), "a case is counted once");
+    }
+
+    #[test]
+    fn the_run_before_is_of_the_same_machine_and_says_something() {
+        let [one, same, other] = ["m", "m", "n"].map(|machine| summary_of(machine, &["a/a"]));
+        assert!(is_same_machine(&one, &same) && !is_same_machine(&one, &other));
+        assert!(!is_same_machine(&Summary::default(), &Summary::default()), "it is not known");
+        let run = |imported: bool, drifted: bool, class: &str| {
+            let mut summary = one.clone();
+            summary.clock_drifted = drifted;
+            summary.machine_states[0].class = Some(class.to_owned());
+            is_usable(&SummarisedRun {
+                id: "1".to_owned(),
+                started: "1".to_owned(),
+                imported,
+                summary,
+            })
+        };
+        assert!(run(false, false, "noisy"));
+        let unusable = [(true, false, "quiet"), (false, true, "quiet"), (false, false, "very-noisy")];
+        assert!(unusable.into_iter().all(|(imported, drifted, class)| !run(imported, drifted, class)));
+    }
+}

@@ -1,0 +1,146 @@
+//! The acts that a reader of a price list asks for first, in a sentence each.
+
+use oscost_model::record::Row;
+
+use crate::advice::words::Kind;
+use crate::report::figures::{per_cent, times};
+use crate::report::view::answer::quote::{are_apart, bound, quote};
+use crate::report::view::run::flags::unusable;
+
+/// A case by its benchmark and the values of all its axes.
+struct Act {
+    benchmark: &'static str,
+    point: &'static [(&'static str, &'static str)],
+}
+
+const NULL_CALL: Act = Act { benchmark: "syscall/getppid", point: &[("via", "raw")] };
+const PIPE_ON_ONE_CPU: Act = Act {
+    benchmark: "switch/pipe",
+    point: &[("between", "processes"), ("peer_cpu", "same")],
+};
+const PIPE_ON_TWO_CPUS: Act = Act {
+    benchmark: "switch/pipe",
+    point: &[("between", "processes"), ("peer_cpu", "other")],
+};
+const DYNAMIC_PROGRAM: Act =
+    Act { benchmark: "process/fork-exec", point: &[("link", "dynamic")] };
+const STATIC_PROGRAM: Act = Act { benchmark: "process/fork-exec", point: &[("link", "static")] };
+const FIRST_WRITE: Act = Act {
+    benchmark: "fault/zero-fill",
+    point: &[("access", "write"), ("map", "outside"), ("order", "ascending"), ("pages", "4k")],
+};
+const WRITE_AFTER_FORK: Act = Act {
+    benchmark: "fault/copy-on-write",
+    point: &[("child", "lives"), ("order", "ascending")],
+};
+
+const ALL: [&Act; 7] = [
+    &NULL_CALL,
+    &PIPE_ON_ONE_CPU,
+    &PIPE_ON_TWO_CPUS,
+    &DYNAMIC_PROGRAM,
+    &STATIC_PROGRAM,
+    &FIRST_WRITE,
+    &WRITE_AFTER_FORK,
+];
+
+impl Act {
+    /// Whether a row is of this act: no axis of it has a value that the act does not name.
+    fn is_of(&self, row: &Row) -> bool {
+        let is_named = |(axis, value): &(&str, &str)| {
+            row.point.get(axis).is_some_and(|it| it.to_string() == *value)
+        };
+        row.benchmark == self.benchmark
+            && row.point.iter().count() == self.point.len()
+            && self.point.iter().all(is_named)
+    }
+
+    /// Its row and its figure.
+    fn find<'a>(&self, rows: &[&'a Row]) -> Option<(&'a Row, String)> {
+        let row = rows.iter().copied().find(|row| self.is_of(row))?;
+        Some((row, quote(row)?))
+    }
+}
+
+/// Whether a row is of one of the acts.
+pub(super) fn is_act(row: &Row) -> bool {
+    ALL.iter().any(|act| act.is_of(row))
+}
+
+/// A sentence for each act that is among these rows.
+pub(super) fn sentences(rows: &[&Row]) -> Vec<String> {
+    let each = [null_call(rows), switch(rows), program(rows), fault(rows)];
+    each.into_iter().flatten().collect()
+}
+
+fn null_call(rows: &[&Row]) -> Option<String> {
+    let (row, figure) = NULL_CALL.find(rows)?;
+    let of_functions = row.multiples.iter().find(|(base, _)| base.starts_with("procedure/call:"));
+    let calls = of_functions.filter(|(_, multiple)| multiple.is_finite());
+    let calls = calls.map(|(_, multiple)| format!(", {} function calls", times(*multiple)));
+    Some(format!("A system call (getppid) costs {figure}{}.", calls.unwrap_or_default()))
+}
+
+fn switch(rows: &[&Row]) -> Option<String> {
+    let one_cpu = PIPE_ON_ONE_CPU.find(rows).map(|(_, figure)| format!("{figure} on one CPU"));
+    let two = if one_cpu.is_some() { "two" } else { "two CPUs" };
+    let two_cpus = PIPE_ON_TWO_CPUS.find(rows).map(|(_, figure)| format!("{figure} on {two}"));
+    let costs: Vec<String> = one_cpu.into_iter().chain(two_cpus).collect();
+    (!costs.is_empty()).then(|| {
+        format!(
+            "A byte through a pipe to a waiting process, and one back, cost {}.",
+            costs.join(", ")
+        )
+    })
+}
+
+fn program(rows: &[&Row]) -> Option<String> {
+    let (dynamic, fixed) = (DYNAMIC_PROGRAM.find(rows), STATIC_PROGRAM.find(rows));
+    Some(match (dynamic, fixed) {
+        (Some((row, figure)), Some((other, without))) => {
+            match share_of_linker(row, other) {
+                Some(share) => format!(
+                    "fork, exec and wait cost {figure}, of which the dynamic linker and the C library \
+                     are {share}."
+                ),
+                None => format!(
+                    "fork, exec and wait cost {figure}, of a program without a dynamic linker \
+                     {without}."
+                ),
+            }
+        }
+        (Some((_, figure)), None) => format!("fork, exec and wait cost {figure}."),
+        (None, Some((_, figure))) => {
+            format!("fork, exec and wait of a statically linked program cost {figure}.")
+        }
+        (None, None) => return None,
+    })
+}
+
+/// The share of a dynamic program's start that a static one does not have; `None` where the intervals
+/// of both do not show that it is one.
+fn share_of_linker(dynamic: &Row, fixed: &Row) -> Option<String> {
+    let median = |row: &Row| {
+        let is_usable = bound(row).is_none() && unusable(Kind::RowFlag, &row.flags).is_none();
+        row.estimate.as_ref().filter(|_| is_usable).map(|it| it.median)
+    };
+    let (whole, without) = (median(dynamic)?, median(fixed)?);
+    let share = (whole - without) / whole;
+    (are_apart(dynamic, fixed) && share > 0.0 && share < 1.0).then(|| per_cent(100.0 * share))
+}
+
+fn fault(rows: &[&Row]) -> Option<String> {
+    let first = FIRST_WRITE.find(rows).map(|(_, figure)| figure);
+    let copy = WRITE_AFTER_FORK.find(rows).map(|(_, figure)| figure);
+    Some(match (first, copy) {
+        (Some(first), Some(copy)) => format!(
+            "The first write to a page, a fault, costs {first}; one that copies a page after a fork \
+             {copy}."
+        ),
+        (Some(first), None) => format!("The first write to a page, a fault, costs {first}."),
+        (None, Some(copy)) => {
+            format!("A write that copies a page after a fork costs {copy}.")
+        }
+        (None, None) => return None,
+    })
+}

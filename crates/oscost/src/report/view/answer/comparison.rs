@@ -1,0 +1,282 @@
+//! What a comparison found: what is added to each case and relatively, on what nothing shows, and how
+//! large an effect could hide there.
+
+use oscost_model::counters::is_work;
+use oscost_model::record::{Comparison, Record, Row};
+use oscost_model::unit::Unit;
+
+use crate::advice::words::Kind;
+use crate::estimate::comparison::interleaved_run::SECONDARY;
+use crate::report::figures::{added, per_cent};
+use crate::report::text::plain;
+use crate::report::view::answer::quote::{cases, joined, relative, warning};
+use crate::report::view::answer::trust;
+use crate::report::view::document::Answer;
+use crate::report::view::run::row::is_requested;
+
+/// A few cases are told one by one.
+const MAX_EACH: usize = 2;
+/// Differences whose largest is at most this multiple of their smallest are one price.
+const ONE_PRICE: f64 = 1.25;
+/// Of more pairs of targets, the first are told.
+const MAX_GROUPS: usize = 5;
+
+/// The comparisons of a new side with a base.
+pub(in crate::report::view) struct Group<'a> {
+    /// What was compared, as the subject of sentences.
+    pub(in crate::report::view) new: String,
+    /// What it was compared with.
+    pub(in crate::report::view) base: String,
+    /// The comparisons of requested cases.
+    pub(in crate::report::view) comparisons: Vec<&'a Comparison>,
+}
+
+/// The answer of targets or commands that one run compared; `None` without any.
+pub(in crate::report::view) fn of_run(record: &Record, groups: &[Group<'_>]) -> Option<Answer> {
+    if groups.is_empty() {
+        return None;
+    }
+    let findings: Vec<String> = match groups {
+        [one] => findings(one),
+        several => {
+            let told = several.iter().take(MAX_GROUPS).map(|group| findings(group).join(" "));
+            told.chain(more_groups(several.len())).collect()
+        }
+    };
+    let judged: Vec<&Comparison> = groups.iter().flat_map(judged).collect();
+    let trust = trust::of_record(record).map(|found| trust::sentence(&found));
+    let trust = match (trust, control(record)) {
+        (Some(trust), Some(control)) => Some(format!("{trust} {control}")),
+        (trust, control) => trust.or(control),
+    };
+    let has = |flag: &str| judged.iter().any(|it| it.flags.iter().any(|own| own == flag));
+    let next = match judged.iter().any(|it| it.verdict == "inconclusive") {
+        _ if has("VOID") || has("UNRELIABLE") => Some("Next: measure again."),
+        true => Some("Next: fewer cases, or `--thorough`, show smaller effects."),
+        false => None,
+    };
+    let next = next.map(str::to_owned);
+    Some(Answer { findings, trust, next: next.into_iter().chain(trust::next(record)).collect() })
+}
+
+/// The answer of runs that were compared; `None` if no row of both was.
+pub(in crate::report::view) fn of_runs(
+    comparisons: &[Comparison],
+    results: &[Row],
+    runs: [&[Record]; 2],
+) -> Option<Answer> {
+    let requested = comparisons.iter().filter(|it| {
+        results.get(it.base as usize).is_some_and(is_requested)
+    });
+    let [base, new] = runs;
+    let runs_of = |side: &str, runs: &[Record]| match runs.len() {
+        1 => format!("the {side} run"),
+        count => format!("the {count} {side} runs"),
+    };
+    let group = Group {
+        new: runs_of("new", new),
+        base: runs_of("base", base),
+        comparisons: requested.collect(),
+    };
+    let next = "Next: `oscost ab` measures both side by side, where one run can: it shows smaller \
+                differences.";
+    (!comparisons.is_empty()).then(|| Answer {
+        findings: findings(&group),
+        trust: trust::sentence_of_all(base.iter().chain(new)),
+        next: vec![next.to_owned()],
+    })
+}
+
+fn more_groups(count: usize) -> Option<String> {
+    match count.saturating_sub(MAX_GROUPS) {
+        0 => None,
+        1 => Some("1 more pair was compared: its table says what it found.".to_owned()),
+        more => Some(format!("{more} more pairs were compared: their tables say what they found.")),
+    }
+}
+
+/// The comparisons that have a verdict of their own: no other metric of the same rows, and no
+/// instructions beside a figure.
+fn judged<'a>(group: &Group<'a>) -> impl Iterator<Item = &'a Comparison> {
+    let is_secondary = |it: &Comparison| it.flags.iter().any(|flag| flag == SECONDARY);
+    let all = group.comparisons.clone().into_iter();
+    all.filter(move |it| !is_secondary(it) && !is_work(&it.metric))
+}
+
+/// What the comparisons of a new side say, in sentences.
+fn findings(group: &Group<'_>) -> Vec<String> {
+    let Group { new, base, .. } = group;
+    let (new, base) = (capitalized(&plain(new)), plain(base));
+    let judged: Vec<&Comparison> = judged(group).collect();
+    if judged.is_empty() {
+        return vec![format!("{new} against {base}: no case could be compared.")];
+    }
+    let all_have = |flag: &str| judged.iter().all(|it| it.flags.iter().any(|own| own == flag));
+    if all_have("VOID") {
+        return vec![format!(
+            "{new} against {base}: no verdict, since the control shows an effect where nothing differs."
+        )];
+    }
+    if all_have("UNRELIABLE") {
+        return vec![format!(
+            "{new} against {base}: no verdict, since too much time was lost or the clock drifted."
+        )];
+    }
+    let of = |verdict: &str| -> Vec<&Comparison> {
+        judged.iter().copied().filter(|it| it.verdict == verdict).collect()
+    };
+    let all = judged.len();
+    let sentences = [
+        slower(&new, &base, of("slower"), all),
+        faster(&new, &base, of("faster"), all),
+        equivalent(&of("equivalent"), all),
+        inconclusive(&of("inconclusive"), all),
+    ];
+    sentences.into_iter().flatten().collect()
+}
+
+/// A text as the beginning of a sentence; names of targets and cases stay as they are.
+fn capitalized(text: &str) -> String {
+    for (word, capital) in [("the ", "The "), ("all ", "All "), ("both ", "Both ")] {
+        if let Some(rest) = text.strip_prefix(word) {
+            return format!("{capital}{rest}");
+        }
+    }
+    text.to_owned()
+}
+
+fn by_ratio(mut comparisons: Vec<&Comparison>) -> Vec<&Comparison> {
+    comparisons.sort_by(|one, other| one.ratio.value.total_cmp(&other.ratio.value));
+    comparisons
+}
+
+fn slower(new: &str, base: &str, slower: Vec<&Comparison>, all: usize) -> Option<String> {
+    if let Some(price) = one_price(&slower) {
+        let slower = by_ratio(slower);
+        let (first, last) = (slower.first()?, slower.last()?);
+        return Some(format!(
+            "{new} adds {price} each to {}: from {} on {} to {} on {}.",
+            of_all(slower.len(), all),
+            relative(first.ratio.value),
+            name(first),
+            relative(last.ratio.value),
+            name(last)
+        ));
+    }
+    told(&format!("{new} is slower than {base}"), by_ratio(slower), all)
+}
+
+fn faster(new: &str, base: &str, faster: Vec<&Comparison>, all: usize) -> Option<String> {
+    told(&format!("{new} is faster than {base}"), by_ratio(faster), all)
+}
+
+/// Some differences: a few one by one, of more the ends.
+fn told(what: &str, differences: Vec<&Comparison>, all: usize) -> Option<String> {
+    let each = |it: &Comparison| {
+        format!("{} on {} ({})", relative(it.ratio.value), name(it), addition(it))
+    };
+    match &differences[..] {
+        [] => None,
+        few if few.len() <= MAX_EACH => {
+            let each: Vec<String> = few.iter().map(|it| each(it)).collect();
+            Some(format!("{what}: {}{}.", joined(&each), out_of(few.len(), all)))
+        }
+        [first, .., last] => Some(format!(
+            "{what} in {}: from {} to {}.",
+            of_all(differences.len(), all),
+            each(first),
+            each(last)
+        )),
+        [_] => None,
+    }
+}
+
+/// `3 of 7 cases`, `all 7 cases`.
+fn of_all(count: usize, all: usize) -> String {
+    match count == all {
+        true if all == 2 => "both cases".to_owned(),
+        true if all > 2 => format!("all {}", cases(all)),
+        true => cases(all),
+        false => format!("{count} of {}", cases(all)),
+    }
+}
+
+/// Out of how many, where that is more.
+fn out_of(count: usize, all: usize) -> String {
+    if count < all { format!(", of {}", cases(all)) } else { String::new() }
+}
+
+fn name(it: &Comparison) -> String {
+    format!("{}{}", plain(&it.case), warning(Kind::ComparisonFlag, &it.flags))
+}
+
+/// What is added, with its interval.
+fn addition(it: &Comparison) -> String {
+    let value = added(it.added.value, it.added.unit);
+    match it.added.ci95.filter(|ends| ends.iter().all(|end| end.is_finite())) {
+        Some([low, high]) if low < high => {
+            format!("{value}, {} to {}", added(low, it.added.unit), added(high, it.added.unit))
+        }
+        _ => value,
+    }
+}
+
+/// What several rows pay, if all pay about the same time.
+fn one_price(slower: &[&Comparison]) -> Option<String> {
+    let values = || slower.iter().map(|it| it.added.value);
+    let is_of_time = slower.iter().all(|it| it.added.unit == Unit::NsPerOp);
+    let (low, high) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
+    let is_one = slower.len() > MAX_EACH && is_of_time && low > 0.0 && high <= ONE_PRICE * low;
+    let [low, high] = [low, high].map(|value| added(value, Unit::NsPerOp));
+    let [low, high] = [&low, &high].map(|text| text.trim_start_matches('+'));
+    is_one.then(|| if low == high { low.to_owned() } else { format!("{low} to {high}") })
+}
+
+fn equivalent(equivalent: &[&Comparison], all: usize) -> Option<String> {
+    let is_counted = equivalent.iter().all(|it| it.added.unit == Unit::InstructionsPerOp);
+    let how = if is_counted { "to the last instruction" } else { "within 3 %" };
+    let text = match equivalent {
+        [] => return None,
+        [one] => format!("{} is equivalent ({how}).", name(one)),
+        several => format!("{} are equivalent ({how}).", of_all(several.len(), all)),
+    };
+    Some(capitalized(&text))
+}
+
+/// On what nothing shows, and the largest effect that may hide there.
+fn inconclusive(inconclusive: &[&Comparison], all: usize) -> Option<String> {
+    let on = match inconclusive {
+        [] => return None,
+        [one] => name(one),
+        several if several.len() == all => format!("any of {}", cases(all)),
+        several => of_all(several.len(), all),
+    };
+    let limits = inconclusive.iter().filter_map(|it| it.mde_pct).filter(|pct| pct.is_finite());
+    let (known, most) = limits.fold((0, 0.0), |(count, most): (usize, f64), pct| {
+        (count + 1, most.max(pct))
+    });
+    let is_alone = inconclusive.len() == 1;
+    let hidden = match inconclusive.len() - known {
+        0 if is_alone => format!("an effect below {} could hide there", per_cent(most)),
+        0 => format!("an effect below {} could hide in each", per_cent(most)),
+        _ if known == 0 => "how large an effect could hide there is not known".to_owned(),
+        unknown => format!(
+            "an effect below {} could hide in each; for {unknown} of them no limit is known",
+            per_cent(most)
+        ),
+    };
+    Some(format!("Nothing shows on {on}: {hidden}."))
+}
+
+/// What the control shows, in which nothing differs; `None` without a control.
+fn control(record: &Record) -> Option<String> {
+    let mut controls = record.comparisons.iter().filter(|it| it.control).peekable();
+    controls.peek()?;
+    let is_void = record.comparisons.iter().any(|it| it.flags.iter().any(|flag| flag == "VOID"));
+    let unknown = controls.any(|it| it.ratio.ci95.is_none());
+    Some(match (is_void, unknown) {
+        (true, _) => "The control, in which nothing differs, shows an effect.".to_owned(),
+        (false, true) => "The control has too few pairs to show anything.".to_owned(),
+        (false, false) => "The control, in which nothing differs, shows nothing.".to_owned(),
+    })
+}

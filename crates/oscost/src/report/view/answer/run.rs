@@ -1,0 +1,129 @@
+//! What a run found: each of a few rows, or the acts that readers ask for first, and the cheapest and
+//! the dearest.
+
+use oscost_model::record::{Record, Row, RowOutcome};
+use oscost_model::unit::Unit;
+
+use crate::advice::words::Kind;
+use crate::report::figures::{per_cent, rough, times};
+use crate::report::text::plain;
+use crate::report::view::answer::quote::{MIN_TIMES, are_apart, bound, cases, quote};
+use crate::report::view::answer::{acts, trust};
+use crate::report::view::document::Answer;
+use crate::report::view::run::flags::unusable;
+use crate::report::view::run::row::is_requested;
+
+/// Of more rows, the acts and the extremes stand for the others.
+const MAX_EACH: usize = 3;
+/// With so many acts the extremes say little.
+const ENOUGH_ACTS: usize = 2;
+
+/// The answer of a run of one target; `None` if nothing was asked for.
+pub(in crate::report::view) fn answer(record: &Record) -> Option<Answer> {
+    let requested: Vec<&Row> = record.results.iter().filter(|row| is_requested(row)).collect();
+    if requested.is_empty() {
+        return None;
+    }
+    let measured: Vec<&Row> = requested
+        .iter()
+        .copied()
+        .filter(|row| row.outcome == RowOutcome::Measured && quote(row).is_some())
+        .collect();
+    let mut findings = figures(&measured);
+    findings.extend(without_figure(&requested));
+    let trust = trust::of_record(record).map(|found| trust::sentence(&found));
+    Some(Answer { findings, trust, next: trust::next(record).into_iter().collect() })
+}
+
+/// What the figures say.
+fn figures(measured: &[&Row]) -> Vec<String> {
+    if measured.len() <= MAX_EACH {
+        let each = measured.iter().filter_map(|row| {
+            Some(format!("{}: {}.", plain(&row.case), quote(row)?))
+        });
+        return each.chain(extremes(measured)).collect();
+    }
+    let mut sentences = acts::sentences(measured);
+    if sentences.len() < ENOUGH_ACTS {
+        sentences.extend(extremes(measured));
+    }
+    if sentences.is_empty() {
+        sentences.push(format!("{} have figures.", cases(measured.len())));
+    }
+    sentences
+}
+
+/// Whether a row is a cost that can be compared with others.
+pub(super) fn is_cost(row: &Row) -> bool {
+    let median = row.estimate.as_ref().map_or(0.0, |it| it.median);
+    row.class.is_some()
+        && row.unit == Unit::NsPerOp
+        && bound(row).is_none()
+        && unusable(Kind::RowFlag, &row.flags).is_none()
+        && median > 0.0
+        && median.is_finite()
+}
+
+/// The cheapest and the dearest of some costs, if their intervals are apart; `None` below two.
+fn extremes(measured: &[&Row]) -> Option<String> {
+    let median = |row: &Row| row.estimate.as_ref().map_or(0.0, |it| it.median);
+    let mut costs: Vec<&Row> = measured.iter().copied().filter(|row| is_cost(row)).collect();
+    costs.sort_by(|one, other| median(one).total_cmp(&median(other)));
+    let [cheapest, .., dearest] = &costs[..] else { return None };
+    let named = |row: &Row| format!("{} ({})", plain(&row.case), rough(median(row), row.unit));
+    if !are_apart(cheapest, dearest) {
+        return Some(format!(
+            "The intervals of the lowest and the highest of these {} costs overlap: this run does not \
+             order them.",
+            costs.len()
+        ));
+    }
+    let ratio = median(dearest) / median(cheapest);
+    if !ratio.is_finite() {
+        return None;
+    }
+    Some(match costs.len() {
+        2 => {
+            format!("{} costs {} {}.", plain(&dearest.case), factor(ratio), plain(&cheapest.case))
+        }
+        count => format!(
+            "Of {count} costs {} is the lowest and {} the highest, {} times as much.",
+            named(cheapest),
+            named(dearest),
+            times(ratio)
+        ),
+    })
+}
+
+/// How a cost stands to a lower one.
+fn factor(ratio: f64) -> String {
+    match ratio >= MIN_TIMES {
+        true => format!("{} times as much as", times(ratio)),
+        false => format!("{} more than", per_cent(100.0 * (ratio - 1.0))),
+    }
+}
+
+/// How many cases have no figure, by outcome; `None` if all have one.
+fn without_figure(requested: &[&Row]) -> Option<String> {
+    let outcomes = [
+        RowOutcome::Skipped,
+        RowOutcome::Failed,
+        RowOutcome::TimedOut,
+        RowOutcome::Unmeasurable,
+    ];
+    let count = |outcome| requested.iter().filter(|row| row.outcome == outcome).count();
+    let counts = outcomes.map(|outcome| (count(outcome), outcome.text()));
+    let each: Vec<String> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, text)| format!("{count} {text}"))
+        .collect();
+    let without: usize = counts.iter().map(|(count, _)| count).sum();
+    let of_all = match (without, requested.len()) {
+        (_, 1) => "The only case has no figure".to_owned(),
+        (without, all) if without == all => format!("None of the {all} cases has a figure"),
+        (1, all) => format!("1 of {all} cases has no figure"),
+        (without, all) => format!("{without} of {all} cases have no figure"),
+    };
+    (without > 0).then(|| format!("{of_all}: {}.", each.join(", ")))
+}

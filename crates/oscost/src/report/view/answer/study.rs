@@ -1,0 +1,65 @@
+//! What a repeated study found: how many of its claims hold here, and which do not.
+
+use oscost_model::record::Record;
+
+use crate::report::text::{plain, plain_paragraph};
+use crate::report::view::answer::trust;
+use crate::report::view::document::Answer;
+use crate::report::view::study::list::Tally;
+use crate::studies::Study;
+use crate::studies::claims::judgement::JudgedClaim;
+use crate::studies::claims::verdict::Verdict;
+
+/// Of more claims with a verdict, the first are quoted.
+const MAX_QUOTED: usize = 2;
+
+/// The answer of a run of a study.
+pub(in crate::report::view) fn answer(
+    study: &Study,
+    judged: &[JudgedClaim<'_>],
+    record: &Record,
+) -> Answer {
+    let id = plain(&study.id);
+    let mut findings = vec![match judged {
+        [] => format!("Study {id} makes no claims: its tables have its figures, then and here."),
+        [one] => format!("The only claim of study {id}: {}.", plain(one.verdict.sentence())),
+        several => {
+            format!("Of {} claims of study {id} {}.", several.len(), Tally::of(several).text())
+        }
+    }];
+    let is_against = |verdict: &Verdict| {
+        matches!(verdict, Verdict::DoesNotHold | Verdict::NoDifference)
+    };
+    findings.extend(quoted("Here it is otherwise", judged, is_against));
+    let depends = |verdict: &Verdict| matches!(verdict, Verdict::DependsOnPlacement(_));
+    findings.extend(quoted("One CPU or two decides", judged, depends));
+    let undecided = judged.iter().any(|it| matches!(it.verdict, Verdict::Undecided(_)));
+    let next = undecided.then(|| {
+        "Next: the claims say what they lack; those of one target are judged by up to ten runs \
+         together."
+            .to_owned()
+    });
+    Answer {
+        findings,
+        trust: trust::of_record(record).map(|found| trust::sentence(&found)),
+        next: next.into_iter().chain(trust::next(record)).collect(),
+    }
+}
+
+/// The first claims with some verdict; `None` if there are none.
+fn quoted(
+    what: &str,
+    judged: &[JudgedClaim<'_>],
+    is_meant: impl Fn(&Verdict) -> bool,
+) -> Option<String> {
+    let meant: Vec<&JudgedClaim<'_>> = judged.iter().filter(|it| is_meant(&it.verdict)).collect();
+    let first = meant.iter().take(MAX_QUOTED).map(|it| {
+        format!("\"{}\" ({})", plain(&it.claim.statement), plain(&it.claim.location))
+    });
+    let first = first.collect::<Vec<_>>().join("; ");
+    let more = match meant.len().saturating_sub(MAX_QUOTED) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    (!meant.is_empty()).then(|| plain_paragraph(&format!("{what}: {first}{more}.")))
+}

@@ -1,0 +1,199 @@
+//! Answers of comparisons.
+
+use oscost_model::record::Comparison;
+use oscost_model::unit::Unit;
+
+use super::{assert_sentences, record, row};
+use crate::report::view::answer::comparison::{Group, of_run, of_runs};
+use crate::report::view::answer::priority::of_comparison;
+use crate::report::view::document::Answer;
+
+/// A comparison of one row with itself.
+fn comparison(case: &str, ratio: f64, added: f64, verdict: &str) -> Comparison {
+    let it = serde_json::json!({
+        "case": case, "metric": "primary", "base": 0, "new": 0, "design": "pairs", "pairs": 12,
+        "span_s": 90.0, "ratio": { "value": ratio, "ci95": null },
+        "added": { "value": added, "ci95": null, "unit": "ns/op" }, "p": 0.01, "q": 0.02,
+        "verdict": verdict, "mde_pct": null, "control": false, "flags": []
+    });
+    serde_json::from_value(it).unwrap()
+}
+
+fn open(case: &str, mde_pct: Option<f64>) -> Comparison {
+    Comparison { mde_pct, ..comparison(case, 1.0, 0.0, "inconclusive") }
+}
+
+fn with_flag(mut it: Comparison, flag: &str) -> Comparison {
+    it.flags.push(flag.to_owned());
+    it
+}
+
+fn answer(comparisons: &[Comparison]) -> Answer {
+    let mut run = record(vec![row("a/x", 100.0)]);
+    run.comparisons = comparisons.to_vec();
+    let group = Group {
+        new: "seccomp=docker".to_owned(),
+        base: "local".to_owned(),
+        comparisons: run.comparisons.iter().filter(|it| !it.control).collect(),
+    };
+    let found = of_run(&run, &[group]).unwrap();
+    assert_sentences(&found);
+    found
+}
+
+fn findings(comparisons: &[Comparison]) -> Vec<String> {
+    answer(comparisons).findings
+}
+
+#[test]
+fn one_price_for_all_calls_is_told_once_with_what_it_is_relatively() {
+    let slower = [
+        comparison("a/x", 1.29, 41.0, "slower"),
+        comparison("a/y", 1.10, 40.0, "slower"),
+        comparison("a/z", 2.6, 43.0, "slower"),
+        open("a/fork", Some(2.4)),
+    ];
+    assert_eq!(
+        findings(&slower),
+        [
+            "seccomp=docker adds 40.00 ns to 43.00 ns each to 3 of 4 cases: from +10 % on a/y to 2.6 \
+             times on a/z.",
+            "Nothing shows on a/fork: an effect below 2.4 % could hide there.",
+        ]
+    );
+}
+
+#[test]
+fn different_prices_are_told_by_their_ends_and_a_few_one_by_one() {
+    let slower = |case: &str, ratio: f64, added: f64| comparison(case, ratio, added, "slower");
+    let [x, y, z] = [slower("a/x", 1.05, 5.0), slower("a/y", 3.0, 900.0), slower("a/z", 1.2, 40.0)];
+    assert_eq!(
+        findings(&[x.clone(), y.clone(), z]),
+        ["seccomp=docker is slower than local in all 3 cases: from +5.0 % on a/x (+5.000 ns) to 3.0 \
+          times on a/y (+900.0 ns)."]
+    );
+    let mut with_interval = x.clone();
+    with_interval.added.ci95 = Some([4.0, 6.0]);
+    assert_eq!(
+        findings(&[with_interval, y]),
+        ["seccomp=docker is slower than local: +5.0 % on a/x (+5.000 ns, +4.000 ns to +6.000 ns) and \
+          3.0 times on a/y (+900.0 ns)."]
+    );
+    let faster = comparison("a/z", 0.8, -20.0, "faster");
+    assert_eq!(
+        findings(&[x, faster]),
+        [
+            "seccomp=docker is slower than local: +5.0 % on a/x (+5.000 ns), of 2 cases.",
+            "seccomp=docker is faster than local: -20 % on a/z (-20.00 ns), of 2 cases.",
+        ]
+    );
+}
+
+#[test]
+fn what_is_equivalent_and_what_may_hide_is_told_with_its_limits() {
+    let equal = |case: &str| comparison(case, 1.0, 0.0, "equivalent");
+    assert_eq!(findings(&[equal("a/x")]), ["a/x is equivalent (within 3 %)."]);
+    assert_eq!(
+        findings(&[equal("a/x"), equal("a/y")]),
+        ["Both cases are equivalent (within 3 %)."]
+    );
+    let mut counted = equal("a/x");
+    counted.added.unit = Unit::InstructionsPerOp;
+    assert_eq!(findings(&[counted]), ["a/x is equivalent (to the last instruction)."]);
+    let hidden = |rows: &[Comparison]| findings(rows).pop().unwrap();
+    let limit = |case: &str| open(case, Some(1.5));
+    assert_eq!(
+        hidden(&[limit("a/x"), open("a/y", Some(12.0))]),
+        "Nothing shows on any of 2 cases: an effect below 12 % could hide in each."
+    );
+    assert_eq!(
+        hidden(&[limit("a/x"), open("a/y", None)]),
+        "Nothing shows on any of 2 cases: an effect below 1.5 % could hide in each; for 1 of them no \
+         limit is known."
+    );
+    assert_eq!(
+        hidden(&[open("a/x", None)]),
+        "Nothing shows on a/x: how large an effect could hide there is not known."
+    );
+}
+
+#[test]
+fn no_verdict_is_told_where_there_is_none() {
+    let void = with_flag(open("a/x", None), "VOID");
+    let found = answer(&[void.clone(), Comparison { control: true, ..open("a/c", None) }]);
+    assert!(found.findings[0].contains("no verdict, since the control shows an effect"), "{found:?}");
+    assert!(found.trust.unwrap().ends_with("The control, in which nothing differs, shows an effect."));
+    let lost = with_flag(open("a/x", None), "UNRELIABLE");
+    assert!(findings(&[lost])[0].contains("no verdict, since too much time was lost"));
+    let secondary = with_flag(comparison("a/x", 9.0, 9.0, "slower"), "SECONDARY");
+    assert_eq!(findings(&[secondary]), ["seccomp=docker against local: no case could be compared."]);
+    let doubtful = with_flag(comparison("a/x", 9.0, 9.0, "slower"), "REJECTION_DIFFERS");
+    let told = findings(&[doubtful]).remove(0);
+    assert!(told.contains("on a/x (do not use: REJECTION_DIFFERS) (+9.000 ns)"), "{told}");
+}
+
+#[test]
+fn the_control_is_part_of_the_trust() {
+    let mut control = Comparison { control: true, ..open("a/c", Some(1.0)) };
+    control.ratio.ci95 = Some([0.99, 1.01]);
+    let slower = comparison("a/x", 1.5, 50.0, "slower");
+    let trust = answer(&[slower.clone(), control.clone()]).trust.unwrap();
+    assert_eq!(trust, "Trust: good. The control, in which nothing differs, shows nothing.");
+    control.ratio.ci95 = None;
+    let trust = answer(&[slower, control]).trust.unwrap();
+    assert!(trust.ends_with("The control has too few pairs to show anything."), "{trust}");
+}
+
+#[test]
+fn several_targets_have_a_paragraph_each() {
+    let run = record(vec![row("a/x", 100.0)]);
+    let slower = comparison("a/x", 1.5, 50.0, "slower");
+    let group = |at: usize| Group {
+        new: format!("nice={at}"),
+        base: "local".to_owned(),
+        comparisons: vec![&slower],
+    };
+    let groups: Vec<Group<'_>> = (0..7).map(group).collect();
+    let found = of_run(&run, &groups).unwrap();
+    assert_sentences(&found);
+    assert_eq!(found.findings.len(), 6);
+    assert!(found.findings[1].starts_with("nice=1 is slower than local: +50 % on a/x"));
+    assert_eq!(
+        found.findings[5],
+        "2 more pairs were compared: their tables say what they found."
+    );
+    assert_eq!(of_run(&run, &[]), None);
+}
+
+#[test]
+fn runs_that_were_compared_are_named_by_their_sides() {
+    let run = record(vec![row("a/x", 100.0)]);
+    let compared = [comparison("a/x", 1.5, 50.0, "slower")];
+    let one = std::slice::from_ref(&run);
+    let found = of_runs(&compared, &run.results, [one, one]).unwrap();
+    assert_sentences(&found);
+    assert_eq!(
+        found.findings,
+        ["The new run is slower than the base run: +50 % on a/x (+50.00 ns)."]
+    );
+    assert_eq!(found.trust.as_deref(), Some("Trust: good in both runs."));
+    let three = [run.clone(), run.clone(), run.clone()];
+    let found = of_runs(&compared, &run.results, [&three, one]).unwrap();
+    assert!(found.findings[0].starts_with("The new run is slower than the 3 base runs"));
+    assert_eq!(of_runs(&[], &run.results, [one, one]), None);
+}
+
+#[test]
+fn differences_matter_more_than_equal_rows_and_large_ones_most() {
+    let priority = |ratio: f64, verdict: &str| of_comparison(&comparison("a/x", ratio, 1.0, verdict));
+    let ordered = [
+        of_comparison(&with_flag(comparison("a/x", 1.0, 1.0, "inconclusive"), "VOID")),
+        priority(1e9, "slower"),
+        priority(0.01, "faster"),
+        priority(1.3, "slower"),
+        priority(1.0, "inconclusive"),
+        priority(1.0, "equivalent"),
+    ];
+    assert!(ordered.is_sorted_by(|one, other| one > other), "{ordered:?}");
+    assert_eq!(priority(-1.0, "slower"), priority(1.0, "slower"), "it has no logarithm");
+}

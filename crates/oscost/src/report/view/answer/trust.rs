@@ -1,0 +1,71 @@
+//! How far runs can be trusted: one grade with its reasons.
+
+use oscost_model::record::{Conditions, Record, Row, RowOutcome};
+
+use crate::advice::trust::{Evidence, Grade, Trust, trust};
+use crate::report::view::run::row::is_requested;
+
+/// The grade of a run; `None` if it has no figures.
+pub(in crate::report) fn of_record(record: &Record) -> Option<Trust> {
+    let has_figure = |row: &&Row| row.outcome == RowOutcome::Measured && is_requested(row);
+    let conditions = &record.conditions;
+    let lost = conditions.iter().filter_map(|it| it.lost_pct);
+    trust(&Evidence {
+        classes: conditions.iter().filter_map(|it| it.class.as_deref()).collect(),
+        lost_pct: lost.reduce(f64::max),
+        run_flags: conditions.iter().flat_map(|it| &it.flags).map(String::as_str).collect(),
+        complete: record.complete,
+        rows: record.results.iter().filter(has_figure).map(|row| &row.flags[..]).collect(),
+    })
+}
+
+/// The grade of a run in a sentence.
+pub(super) fn sentence(found: &Trust) -> String {
+    let Trust { grade, reasons } = found;
+    match &reasons[..] {
+        [] => format!("Trust: {}.", grade.text()),
+        reasons => format!("Trust: {}: {}.", grade.text(), reasons.join("; ")),
+    }
+}
+
+/// The grade of the worst of several runs in a sentence; `None` if none has figures.
+pub(super) fn sentence_of_all<'a>(runs: impl Iterator<Item = &'a Record>) -> Option<String> {
+    let found: Vec<Trust> = runs.filter_map(of_record).collect();
+    let worst = found.iter().max_by_key(|it| it.grade)?;
+    let as_bad = found.iter().filter(|it| it.grade == worst.grade).count();
+    Some(match (found.len(), as_bad, worst.grade) {
+        (1, ..) => sentence(worst),
+        (2, _, Grade::Good) => "Trust: good in both runs.".to_owned(),
+        (all, _, Grade::Good) => format!("Trust: good in all {all} runs."),
+        (all, count, grade) => format!(
+            "Trust: {} in {count} of {all} runs, in the first of them: {}.",
+            grade.text(),
+            first_reasons(&found, grade)
+        ),
+    })
+}
+
+/// The reasons of the first run with this grade.
+fn first_reasons(found: &[Trust], grade: Grade) -> String {
+    let first = found.iter().find(|it| it.grade == grade);
+    first.map(|it| it.reasons.join("; ")).unwrap_or_default()
+}
+
+/// What to do about the grade of a run; nothing for a good one.
+pub(super) fn next(record: &Record) -> Option<String> {
+    let found = of_record(record).filter(|it| it.grade != Grade::Good)?;
+    let is_disturbed = |it: &Conditions| {
+        it.class.as_deref().is_some_and(|class| class != "quiet") || !it.flags.is_empty()
+    };
+    let is_noisy = record.conditions.iter().any(is_disturbed);
+    Some(match (is_noisy, found.grade) {
+        (true, _) => "Next: `oscost doctor` names what disturbs here, and the fix.".to_owned(),
+        (false, _) if !record.complete => {
+            "Next: measure again, with more time (`--budget`) if that was too short.".to_owned()
+        }
+        (false, Grade::Poor) => {
+            "Next: read the flags of these rows; `oscost explain FLAG` says what to do.".to_owned()
+        }
+        (false, _) => "Next: for narrower intervals give the run more time (`--budget`).".to_owned(),
+    })
+}
