@@ -204,7 +204,8 @@ fn help_texts() -> Vec<(String, String)> {
                 continue;
             }
             let name = format!("{name} {}", verb.get_name());
-            let own = verb.clone().mut_args(|it| if it.is_global_set() { it.hide(true) } else { it });
+            let own =
+                verb.clone().mut_args(|it| if it.is_global_set() { it.hide(true) } else { it });
             let help = own.term_width(80).render_long_help().to_string();
             let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
             texts.push((name.clone(), lines.join("\n")));

@@ -97,10 +97,7 @@ impl MeasuredCost {
         let besides = deviate * if deviate < 0.0 { below } else { above };
         let factor = drawn / self.median * besides.exp();
         let Cost { value, interval: Interval { lo, hi } } = self.cost;
-        Cost {
-            value: value * factor,
-            interval: Interval { lo: lo * factor, hi: hi * factor },
-        }
+        Cost { value: value * factor, interval: Interval { lo: lo * factor, hi: hi * factor } }
     }
 }
 
@@ -568,9 +565,8 @@ mod tests {
     fn repetitions_are_resampled_and_what_varies_between_runs_is_drawn_beside_them() {
         let own = Interval { lo: 9.0, hi: 11.0 };
         let values: Vec<f64> = (0..15).map(|at| 9.3 + 0.1 * f64::from(at)).collect();
-        let one = |wide: Interval| {
-            MeasuredCost::new(10.0, wide).unwrap().with_repetitions(&values, own)
-        };
+        let one =
+            |wide: Interval| MeasuredCost::new(10.0, wide).unwrap().with_repetitions(&values, own);
         let deviation = |cost: &MeasuredCost| {
             let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
             let draws: Vec<f64> =

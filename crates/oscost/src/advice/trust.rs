@@ -82,19 +82,24 @@ pub fn trust(evidence: &Evidence<'_>) -> Option<Trust> {
         Some(pct) => format!("{pct:.0} % of the time was lost: the machine was {class}"),
         None => format!("{range} of the time was lost: the machine was {class}"),
     };
-    let mut judged = vec![(
-        Grade::Poor,
-        classes.contains(&"very-noisy"),
-        lost("over 10 %", "very noisy"),
-    )];
-    judged.extend(run_flags.iter().filter_map(|flag| of_run_flag(flag)).map(|(at_best, why)| {
-        (at_best, true, why.to_owned())
-    }));
+    let mut judged =
+        vec![(Grade::Poor, classes.contains(&"very-noisy"), lost("over 10 %", "very noisy"))];
+    judged.extend(
+        run_flags
+            .iter()
+            .filter_map(|flag| of_run_flag(flag))
+            .map(|(at_best, why)| (at_best, true, why.to_owned())),
+    );
     judged.extend([
         (
             if reaches(unusable, POOR_FROM_SHARE) { Grade::Poor } else { Grade::Fair },
             unusable > 0,
-            of_rows(unusable, rows.len(), "a figure that should not be used", "figures that should not be used"),
+            of_rows(
+                unusable,
+                rows.len(),
+                "a figure that should not be used",
+                "figures that should not be used",
+            ),
         ),
         (Grade::Fair, classes.contains(&"noisy"), lost("1 % to 10 %", "noisy")),
         (Grade::Fair, !complete, "the run was cut short".to_owned()),
@@ -185,7 +190,11 @@ mod tests {
             ("UNPINNED", (Grade::Fair, 1)),
             ("OF_A_NEWER_VERSION", (Grade::Good, 0)),
         ] {
-            assert_eq!(grade(&Evidence { run_flags: vec![flag], ..quiet.clone() }), found, "{flag}");
+            assert_eq!(
+                grade(&Evidence { run_flags: vec![flag], ..quiet.clone() }),
+                found,
+                "{flag}"
+            );
         }
         let rows = |bad: &'static str, of_eight: usize| {
             let flags: &[String] = if bad == "wide" { &wide } else { &unusable };
@@ -210,7 +219,8 @@ mod tests {
             };
             let rows = rows.iter().map(flags).collect();
             let classes = vec!["noisy"];
-            let found = trust(&Evidence { classes, lost_pct, complete: true, rows, ..Evidence::default() });
+            let found =
+                trust(&Evidence { classes, lost_pct, complete: true, rows, ..Evidence::default() });
             found.unwrap().reasons.join("; ")
         };
         assert_eq!(noisy(Some(6.3), vec![""]), "6 % of the time was lost: the machine was noisy");

@@ -106,7 +106,7 @@ impl Request {
         refuse_options(&[
             option("--study", study.is_some_and(|study| !study.has_instructions())),
             option("--budget", self.budget_s.is_some()),
-            option("--counters", self.counters),
+            option("--counters", self.event_counting == EventCounting::InEveryRound),
             option("--cpu", self.cpu.is_some()),
             option("--peer-cpu", self.peer_cpu.is_some()),
             option("--seed", self.seed.is_some()),

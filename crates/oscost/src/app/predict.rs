@@ -113,7 +113,8 @@ fn predictable(catalog: &Catalog, name: &str) -> anyhow::Result<Case> {
             let what = format!(
                 "cannot predict `{case}`: its unit is {unit}, and only times are predicted"
             );
-            let hint = "`oscost list -v` names benchmarks and axes; most figures are times of an op";
+            let hint =
+                "`oscost list -v` names benchmarks and axes; most figures are times of an op";
             Err(UsageError::with_hint(&what, hint).into())
         }
     }

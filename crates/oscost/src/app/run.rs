@@ -135,7 +135,7 @@ impl Request {
             option("--refine", self.refine),
             option("--budget", self.budget_s.is_some()),
             option("--precision", self.precision_pct.is_some()),
-            option("--counters", self.counters),
+            option("--counters", self.event_counting == EventCounting::InEveryRound),
             option("--cpu", self.cpu.is_some()),
             option("--peer", self.peer.is_some()),
             option("--peer-cpu", self.peer_cpu.is_some()),

@@ -60,7 +60,11 @@ impl ListedRun {
         let machine = summary.and_then(|summary| summary.machine_states.first());
         let trust = summary.and_then(|summary| {
             trust(&Evidence {
-                classes: summary.machine_states.iter().filter_map(|it| it.class.as_deref()).collect(),
+                classes: summary
+                    .machine_states
+                    .iter()
+                    .filter_map(|it| it.class.as_deref())
+                    .collect(),
                 lost_pct: None,
                 // The store keeps no other flag of a run beside its journal.
                 run_flags: summary.clock_drifted.then_some("CLOCK_DRIFTED").into_iter().collect(),

@@ -21,10 +21,22 @@ const MAX_LIST_COLUMNS: usize = 240;
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct DisplayArguments {
     /// Colours: `auto` has them on a terminal, unless NO_COLOR or CLICOLOR=0 is set.
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Display")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Display"
+    )]
     color: ColorWhen,
     /// Progress on standard error: `auto` draws it on a terminal, `plain` prints a line a second.
-    #[arg(long, global = true, value_name = "HOW", default_value = "auto", help_heading = "Display")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "HOW",
+        default_value = "auto",
+        help_heading = "Display"
+    )]
     progress: ProgressHow,
 }
 

@@ -102,8 +102,9 @@ mod tests {
         let (_, table) = page.split_once("| exit status | means |").unwrap();
         let rows = table.lines().skip(1).take_while(|line| line.starts_with('|'));
         let cells = rows.filter_map(|row| row.split('|').nth(1));
-        let documented: BTreeSet<u8> =
-            cells.flat_map(|cell| cell.split(',').filter_map(|it| it.trim().parse().ok())).collect();
+        let documented: BTreeSet<u8> = cells
+            .flat_map(|cell| cell.split(',').filter_map(|it| it.trim().parse().ok()))
+            .collect();
         let named = [
             ExitStatus::Success,
             ExitStatus::Failure,

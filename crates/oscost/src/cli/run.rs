@@ -159,9 +159,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
         measure(&request, &Terminal::new(output).quiet_if(quiet))?;
     let (study, before) = (study.as_ref(), before.as_ref());
     let document = RunDocument { record: &record, samples, study, before, table: Table::Rows };
-    let text = || {
-        run_text::single(&record, RunText { study, before, screen }, plots, counted)
-    };
+    let text = || run_text::single(&record, RunText { study, before, screen }, plots, counted);
     let shown = exports.write_with_text(&Subject::Run(document), text, output);
     if !quiet {
         run_text::report_run_id(kept_as.as_deref());

@@ -43,11 +43,7 @@ pub(super) fn single(
 }
 
 /// A run of several targets: in the form of its study, if that compares two.
-pub(super) fn comparison(
-    record: &Record,
-    study: Option<&MeasuredStudy>,
-    screen: Screen,
-) -> String {
+pub(super) fn comparison(record: &Record, study: Option<&MeasuredStudy>, screen: Screen) -> String {
     let view = match study.and_then(|study| study_comparison(study, record)) {
         Some(comparison) => report::study::ab::view(&comparison, record),
         None => report::ab::view(record),

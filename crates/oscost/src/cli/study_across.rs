@@ -67,11 +67,6 @@ pub(super) fn across(arguments: &Arguments, output: &mut Output) -> anyhow::Resu
             _ => view::json(&content)?.into_bytes(),
         })
     };
-    documents::write_with_text(
-        &documents,
-        make,
-        || display::text(&view::view(&content)),
-        output,
-    )?;
+    documents::write_with_text(&documents, make, || display::text(&view::view(&content)), output)?;
     Ok(ExitStatus::Success)
 }

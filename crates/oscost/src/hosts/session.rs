@@ -192,7 +192,9 @@ impl<'a> PipeSession<'a> {
             }
             let written = match &mut self.input {
                 Some(input) => input.write_all(page),
-                None => return Err(HostError::SupervisorEnded("accepts no more orders".to_owned())),
+                None => {
+                    return Err(HostError::SupervisorEnded("accepts no more orders".to_owned()));
+                }
             };
             if written.is_err() {
                 return Err(self.supervisor_ended());

@@ -121,9 +121,7 @@ impl<'a> SshSession<'a> {
         let mut opening = Opening { host, key, pipes };
         let timeout = if interactive { INTERACTIVE_LOGIN_TIMEOUT } else { LOGIN_TIMEOUT };
         match opening.start_supervisor(&file, program, timeout) {
-            Ok(hello) => {
-                Ok(Self { pipes: opening.pipes, hello, state: SessionState::Idle })
-            }
+            Ok(hello) => Ok(Self { pipes: opening.pipes, hello, state: SessionState::Idle }),
             Err(error) => {
                 // Nothing was measured there, so that nothing has to be undone: a peer that hangs is
                 // not waited for. What was started there ends with its input.
@@ -408,7 +406,8 @@ mod tests {
     /// A session with a script in place of ssh, which goes on at the end of its input. It leaves a
     /// mark if it is asked to end, and not if it is killed after the time of an orderly shutdown.
     fn session_of<'a>(script: &str, mark: &Path, interrupt: &'a Interrupt) -> SshSession<'a> {
-        let script = format!("trap ': > \"$0\"; exit' TERM; {script}\nwhile :; do sleep 0.01; done");
+        let script =
+            format!("trap ': > \"$0\"; exit' TERM; {script}\nwhile :; do sleep 0.01; done");
         let mut command = Command::new("sh");
         command.args(["-c", &script]).arg(mark);
         let pipes = PipeSession::start(command.stderr(Stdio::piped()), interrupt).unwrap();

@@ -137,10 +137,15 @@ mod tests {
             "NOT_CONVERGED",
         ];
         let nearest = |name: &str| nearest_names(name, names.into_iter());
-        for typed in ["process/fork-exit-wait", "process/exit-fork", "fork_exit_wait", "exit-fork"] {
+        for typed in ["process/fork-exit-wait", "process/exit-fork", "fork_exit_wait", "exit-fork"]
+        {
             assert_eq!(nearest(typed).first().map(String::as_str), Some(names[0]), "{typed}");
         }
-        assert_eq!(nearest("process/fork-exit-wait"), [names[0]], "not what shares one of three parts");
+        assert_eq!(
+            nearest("process/fork-exit-wait"),
+            [names[0]],
+            "not what shares one of three parts"
+        );
         assert_eq!(nearest("close-open"), ["file/open-close"]);
         assert_eq!(nearest("syscall/closed-open"), ["file/open-close"], "a misspelt part");
         assert_eq!(nearest("converged"), ["NOT_CONVERGED"]);

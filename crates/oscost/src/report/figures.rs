@@ -142,6 +142,17 @@ pub fn times(ratio: f64) -> String {
     }
 }
 
+/// A number, in units of 1,024 where it is a multiple of that.
+pub fn binary(value: u64) -> String {
+    match value {
+        large if large >= 1 << 20 && large.is_multiple_of(1 << 20) => format!("{}Mi", large >> 20),
+        medium if medium >= 1 << 10 && medium.is_multiple_of(1 << 10) => {
+            format!("{}Ki", medium >> 10)
+        }
+        small => small.to_string(),
+    }
+}
+
 /// A count per op: integers without decimals.
 pub fn per_op(number: f64) -> String {
     if (number - number.round()).abs() < 0.005 {

@@ -73,8 +73,7 @@ impl Store {
 
     /// Returns the space of what was removed to the file system, as far as that is possible now.
     pub fn return_space(&mut self) -> Result<(), StoreError> {
-        return_space(&self.conn)
-            .map_err(|cause| self.error("free the space of".to_owned(), cause))
+        return_space(&self.conn).map_err(|cause| self.error("free the space of".to_owned(), cause))
     }
 }
 

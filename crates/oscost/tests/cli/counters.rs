@@ -128,10 +128,10 @@ fn counting_makes_a_quick_price_list_a_tenth_longer_and_counts_every_row() {
     let sandbox = Sandbox::new();
     let record = sandbox.fake("counters", &["--quick", "--json", "-"]).exits(0).json();
     let workers = |row: &&serde_json::Value| row["counters"]["workers"].as_u64();
-    let (measured, void): (Vec<&serde_json::Value>, Vec<_>) =
-        rows(&record).iter().filter(|row| row["outcome"] == "measured").partition(|row| {
-            row["unit"] == "ns/op" && row["mode"] == "B"
-        });
+    let (measured, void): (Vec<&serde_json::Value>, Vec<_>) = rows(&record)
+        .iter()
+        .filter(|row| row["outcome"] == "measured")
+        .partition(|row| row["unit"] == "ns/op" && row["mode"] == "B");
     assert!(measured.len() > 50, "{} and {}", measured.len(), void.len());
     let counted: Vec<u64> = measured.iter().filter_map(workers).collect();
     assert_eq!(counted.len(), measured.len(), "every row has a worker that counts");

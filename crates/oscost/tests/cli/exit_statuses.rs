@@ -36,7 +36,10 @@ const LINES: &[Line] = &[
     exits(127, "run --quick -- no-such-command"),
     exits(130, "run --at INTERRUPTED syscall/getppid syscall/open-close"),
     exits(0, "ab --quick --seed 1 --base TREATED --new sud@TREATED syscall/getppid:via=raw"),
-    exits(1, "ab --quick --seed 1 --base TREATED --new sud@TREATED --gate 20 syscall/getppid:via=raw"),
+    exits(
+        1,
+        "ab --quick --seed 1 --base TREATED --new sud@TREATED --gate 20 syscall/getppid:via=raw",
+    ),
     exits(2, "ab --new no-such-treatment syscall/getppid"),
     exits(3, "ab --quick --base TREATED --new ftrace@TREATED syscall/getppid:via=raw"),
     exits(3, "ab --base ssh:db1 --new nice=1@ssh:db1 syscall/getppid"),
@@ -173,7 +176,11 @@ fn prepared() -> Sandbox {
         }
         let slow_down = |value: &mut Value| *value = json!(value.as_f64().unwrap() * 1.6);
         slow_down(&mut row["estimate"]["median"]);
-        row["repetitions"].as_array_mut().unwrap().iter_mut().for_each(|one| slow_down(&mut one["value"]));
+        row["repetitions"]
+            .as_array_mut()
+            .unwrap()
+            .iter_mut()
+            .for_each(|one| slow_down(&mut one["value"]));
     }
     for (name, record) in
         [("SAME", with_id(1, &record)), ("OTHER", with_id(2, &record)), ("SLOWED", slowed)]
@@ -242,7 +249,8 @@ fn every_subcommand_ends_with_the_status_of_its_line() {
 fn every_subcommand_tells_that_its_standard_output_is_closed_or_full() {
     let sandbox = prepared();
     let mut wrong = Vec::new();
-    let writes = LINES.iter().filter(|line| line.status == 0 && !line.words.starts_with(RUNS_A_PROGRAM));
+    let writes =
+        LINES.iter().filter(|line| line.status == 0 && !line.words.starts_with(RUNS_A_PROGRAM));
     for Line { words, .. } in writes {
         if ran(&sandbox, words, Stdio::piped()).stdout.is_empty() {
             continue;

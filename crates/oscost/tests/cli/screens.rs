@@ -159,9 +159,8 @@ fn a_pipe_has_colours_only_if_they_are_asked_for() {
 #[test]
 fn progress_is_in_lines_where_it_is_asked_for_and_nowhere_else() {
     let sandbox = Sandbox::new();
-    let stderr = |options: &[&str]| {
-        sandbox.fake("measured", &[ASKED, options].concat()).exits(0).stderr
-    };
+    let stderr =
+        |options: &[&str]| sandbox.fake("measured", &[ASKED, options].concat()).exits(0).stderr;
     let is_kept = |line: &str| line.starts_with("kept as ");
     for options in [&[][..], &["--progress=none"], &["--progress=auto"]] {
         let text = stderr(options);
@@ -179,8 +178,7 @@ fn progress_is_in_lines_where_it_is_asked_for_and_nowhere_else() {
 #[test]
 fn a_line_of_progress_says_how_much_is_done_and_how_long_the_rest_takes_at_most() {
     let sandbox = Sandbox::new();
-    let arguments =
-        ["run", "syscall/getppid", "pipe/round-trip", "--no-store", "--progress=plain"];
+    let arguments = ["run", "syscall/getppid", "pipe/round-trip", "--no-store", "--progress=plain"];
     let ran = sandbox.oscost(&arguments).exits(0);
     let steps: Vec<&str> = ran.stderr.lines().filter(|line| line.contains(" of ")).collect();
     assert!(!steps.is_empty(), "{}", ran.stderr);

@@ -46,7 +46,8 @@ fn flags_for_information_and_the_method_are_shown_on_demand() {
     let sandbox = Sandbox::new();
     let short = sandbox.fake("measured", THREE).exits(0).stdout;
     let long = sandbox.oscost(&["runs", "show", "last", "--verbose"]).exits(0).stdout;
-    for words in ["PROCESSES_DIFFER: processes differ", "repetitions a row", "Intervals say where"] {
+    for words in ["PROCESSES_DIFFER: processes differ", "repetitions a row", "Intervals say where"]
+    {
         assert!(long.contains(words) && !short.contains(words), "{words}: {short}\n{long}");
     }
     assert!(short.contains("More: `--verbose` shows"), "{short}");
@@ -69,7 +70,8 @@ fn a_second_run_says_what_changed_since_the_first() {
 
 #[test]
 fn a_table_of_a_quick_run_names_its_six_repetitions() {
-    let ran = Sandbox::new().fake("measured", &[THREE, &["--quick", "--verbose"]].concat()).exits(0);
+    let ran =
+        Sandbox::new().fake("measured", &[THREE, &["--quick", "--verbose"]].concat()).exits(0);
     golden("quick.txt", &ran.stdout);
 }
 

@@ -202,7 +202,7 @@ fn what_reports_show_does_not_depend_on_a_medium() {
             continue;
         }
         let source = Source::of(&fs::read_to_string(&file).unwrap());
-        for medium in ["plotly", "askama", "render", "terminal", "html", "markdown", "WIDTH"] {
+        for medium in ["askama", "render", "terminal", "html", "markdown", "WIDTH"] {
             assert!(!source.has_word(medium), "{} names `{medium}`", file.display());
         }
     }

@@ -377,8 +377,7 @@ fn s18_groups_that_another_run_would_not_find_are_not_shown() {
 #[test]
 fn s18_no_table_of_groups_is_shown_without_a_stable_one() {
     let chain: Vec<Op> = (0..30).map(|at| op(10.0 * 1.45f64.powi(at), 1)).collect();
-    let screens: Vec<String> =
-        (0..RUNS / 10).map(|seed| report_of(&run(&chain, seed))).collect();
+    let screens: Vec<String> = (0..RUNS / 10).map(|seed| report_of(&run(&chain, seed))).collect();
     let shown = screens.iter().filter(|screen| screen.contains("Cost groups")).count();
     assert_eq!(shown, 0, "{}", screens[0]);
 }

@@ -73,7 +73,8 @@ fn every_call_that_a_filter_kills_for_is_named_until_all_are_allowed() {
                 let call = forbidden(&reason);
                 assert!(reason.contains("killed by SIGSYS under seccomp while it "), "{reason}");
                 assert!(!allowed.iter().any(|name| name == call), "{call} is allowed: {reason}");
-                let known = call == "getppid" || REQUIRED.contains(&call) || OPTIONAL.contains(&call);
+                let known =
+                    call == "getppid" || REQUIRED.contains(&call) || OPTIONAL.contains(&call);
                 assert!(known, "a call that no table has: {reason}");
                 allowed.push(call.to_owned());
             }

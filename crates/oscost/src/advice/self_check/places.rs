@@ -80,7 +80,9 @@ pub(super) fn store(conditions: &Conditions) -> Judgement {
         FolderAccess::Writable | FolderAccess::Creatable if is_short_of(folder, STORE_BYTES) => {
             Judgement::limits(format!("{path} is nearly full{}", space(folder)), cost, remedy)
         }
-        FolderAccess::Creatable => Judgement::fine(format!("{path} can be created{}", space(folder))),
+        FolderAccess::Creatable => {
+            Judgement::fine(format!("{path} can be created{}", space(folder)))
+        }
         FolderAccess::Writable => Judgement::fine(format!("{path} is writable{}", space(folder))),
     }
 }

@@ -399,6 +399,14 @@ pub(super) const WORDS: &[Word] = &[
         ..COLUMN
     },
     Word {
+        word: "detectable",
+        means: "the change that four of five such comparisons would have found",
+        range: "% of the base",
+        matters: "A smaller change may be there without being seen.",
+        action: "Measure longer, or more pairs.",
+        ..COLUMN
+    },
+    Word {
         word: "pairs",
         means: "how often both sides were measured together; of pH, learned pairs of calls",
         range: "6 and more for a verdict",

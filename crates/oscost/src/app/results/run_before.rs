@@ -28,18 +28,24 @@ pub struct RunBefore {
 impl RunBefore {
     /// The run before one that has just been measured. If the store cannot be read, that is noted.
     pub(crate) fn of_measured(record: &Record, observer: &dyn Observer) -> Option<Self> {
-        noted(existing_store().and_then(|store| match store {
-            Some(store) => run_before(&store, record),
-            None => Ok(None),
-        }), observer)
+        noted(
+            existing_store().and_then(|store| match store {
+                Some(store) => run_before(&store, record),
+                None => Ok(None),
+            }),
+            observer,
+        )
     }
 
     /// The run before one that is shown again: a run of another user's machine has none here.
     pub(crate) fn of_kept(record: &Record, observer: &dyn Observer) -> Option<Self> {
-        noted(existing_store().and_then(|store| match store {
-            Some(store) if is_of_here(&store, record)? => run_before(&store, record),
-            _ => Ok(None),
-        }), observer)
+        noted(
+            existing_store().and_then(|store| match store {
+                Some(store) if is_of_here(&store, record)? => run_before(&store, record),
+                _ => Ok(None),
+            }),
+            observer,
+        )
     }
 }
 
@@ -162,7 +168,10 @@ mod tests {
             })
         };
         assert!(run(false, false, "noisy"));
-        let unusable = [(true, false, "quiet"), (false, true, "quiet"), (false, false, "very-noisy")];
-        assert!(unusable.into_iter().all(|(imported, drifted, class)| !run(imported, drifted, class)));
+        let unusable =
+            [(true, false, "quiet"), (false, true, "quiet"), (false, false, "very-noisy")];
+        assert!(
+            unusable.into_iter().all(|(imported, drifted, class)| !run(imported, drifted, class))
+        );
     }
 }

@@ -3,7 +3,7 @@
 
 use askama::Template;
 
-use crate::report::render::html::STYLE;
+use crate::report::render::html::{STYLE, Words};
 use crate::report::render::markdown;
 use crate::report::render::svg::svg;
 use crate::report::view::document::book::{Book, BookPage, BookPart};
@@ -120,6 +120,8 @@ fn broken(line: &str) -> String {
 #[template(path = "book.html")]
 struct Page<'a> {
     book: &'a Book,
+    /// None: a book explains its words in its own text.
+    words: Words,
     style: &'a str,
     version: &'a str,
 }
@@ -136,7 +138,8 @@ impl Page<'_> {
 
 /// The whole as one HTML file: equal books give equal bytes.
 fn html(book: &Book) -> anyhow::Result<String> {
-    Ok(Page { book, style: STYLE, version: env!("CARGO_PKG_VERSION") }.render()?)
+    Ok(Page { book, words: Words::default(), style: STYLE, version: env!("CARGO_PKG_VERSION") }
+        .render()?)
 }
 
 #[cfg(test)]

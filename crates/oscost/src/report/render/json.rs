@@ -46,5 +46,8 @@ pub fn schema_value() -> serde_json::Value {
 }
 
 fn record_schema() -> schemars::Schema {
-    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<WrittenRecord<'static>>()
+    SchemaSettings::draft2020_12()
+        .for_serialize()
+        .into_generator()
+        .into_root_schema_for::<WrittenRecord<'static>>()
 }

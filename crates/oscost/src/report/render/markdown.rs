@@ -39,8 +39,7 @@ pub fn page_with_pictures(view: &View, picture: &dyn Fn(&Chart) -> String) -> St
 
 /// The answer as a list; empty without one.
 fn answer(view: &View) -> String {
-    let texts: Vec<String> =
-        view.answer.iter().flat_map(Answer::paragraphs).map(prose).collect();
+    let texts: Vec<String> = view.answer.iter().flat_map(Answer::paragraphs).map(prose).collect();
     if texts.is_empty() { String::new() } else { format!("\n{}", list(texts.into_iter())) }
 }
 

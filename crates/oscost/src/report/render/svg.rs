@@ -10,10 +10,11 @@ mod symbol;
 
 use std::fmt::Write;
 
-use self::axis::{Scale, TickText};
+pub(super) use self::axis::{Scale, TickText};
 use self::frame::Frame;
-use self::sheet::{EDGE, GAP, LETTER, MAX_LABEL, ROW_HEIGHT, WIDTH, class, coordinate, escape};
-use self::symbol::symbol;
+use self::sheet::{EDGE, GAP, LETTER, MAX_LABEL, ROW_HEIGHT, WIDTH, coordinate};
+pub(super) use self::sheet::{class, escape};
+pub(super) use self::symbol::symbol;
 use crate::report::view::document::chart::{Axis, Chart, Point, Series, Shape, Symbol, Vertical};
 
 /// Colours on white and on black: the contrast of each is at least 3 to 1.
@@ -51,7 +52,7 @@ pub fn svg(chart: &Chart) -> String {
 }
 
 /// The values along an axis, with the ends of intervals.
-fn values(chart: &Chart, is_horizontal: bool) -> Vec<f64> {
+pub(super) fn values(chart: &Chart, is_horizontal: bool) -> Vec<f64> {
     let has_rows = matches!(chart.y, Vertical::Rows(_));
     let of_point = |point: &Point| {
         let own = if is_horizontal { point.x } else { point.y };
@@ -100,10 +101,11 @@ fn bands_and_grid(chart: &Chart, frame: &Frame, x: &Scale, y: &Scale) -> String 
             out += &vertical_title(left - 6.0, top - 8.0, &title(axis));
         }
         Vertical::Rows(orders) => {
-            for label in orders.first().map(|order| &order.labels[..]).unwrap_or_default() {
-                let Some(value) = y.position(label.row) else { continue };
+            let rows = orders.first().map(|order| &order.rows[..]).unwrap_or_default();
+            for (number, row) in rows.iter().enumerate() {
+                let Some(value) = y.position(number as f64) else { continue };
                 out += &line("g", [left, value], [right, value]);
-                let text = frame::cut(&label.text, MAX_LABEL);
+                let text = frame::cut(&row.name, MAX_LABEL);
                 out += &words("i", [left - 6.0, value + 4.0], "end", &text);
             }
         }
@@ -119,7 +121,7 @@ fn bands_and_grid(chart: &Chart, frame: &Frame, x: &Scale, y: &Scale) -> String 
 }
 
 /// The title of an axis, with its scale if that is logarithmic.
-fn title(axis: &Axis) -> String {
+pub(super) fn title(axis: &Axis) -> String {
     match (axis.title.as_str(), axis.is_logarithmic) {
         (title, true) if !title.is_empty() => format!("{title} (log)"),
         (title, _) => title.to_owned(),

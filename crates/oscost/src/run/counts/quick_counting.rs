@@ -50,9 +50,8 @@ pub(crate) fn counting_workers(rows: &[PlannedTime], rest_ns: f64) -> Vec<u32> {
     let mut left_ns = MAX_SHARE * others_ns;
     let mut workers = vec![0; rows.len()];
     let mut shortest_first: Vec<usize> = (0..rows.len()).collect();
-    shortest_first.sort_by(|&one, &other| {
-        rows[one].counting_ns.total_cmp(&rows[other].counting_ns)
-    });
+    shortest_first
+        .sort_by(|&one, &other| rows[one].counting_ns.total_cmp(&rows[other].counting_ns));
     for _ in 0..MIN_WORKERS {
         for &row in &shortest_first {
             if rows[row].counting_ns <= left_ns {

@@ -345,9 +345,8 @@ impl<'a> TableJoin<'a, '_> {
             let cycles = published_size? * self.study.clock_rates.core_ghz?;
             Some([it.low, it.high].map(|end| end * cycles))
         };
-        let published_ratio_in_counted_cycles = counted_cycles.and_then(|counted| {
-            published_cycles().map(|ends| ends.map(|end| end / counted))
-        });
+        let published_ratio_in_counted_cycles = counted_cycles
+            .and_then(|counted| published_cycles().map(|ends| ends.map(|end| end / counted)));
         ColumnResult {
             figure,
             published,

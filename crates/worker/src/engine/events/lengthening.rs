@@ -63,11 +63,7 @@ pub(super) fn factor(
 
 /// What ops add to a batch; of a group of several sizes, to the difference of the largest and the
 /// smallest, from which its slope is.
-fn added_by_ops(
-    group: &[CountedBatch],
-    sum: &dyn Fn(&CountedBatch) -> f64,
-    reads: &[f64],
-) -> f64 {
+fn added_by_ops(group: &[CountedBatch], sum: &dyn Fn(&CountedBatch) -> f64, reads: &[f64]) -> f64 {
     let size = |batch: &&CountedBatch| batch.sample.n;
     match (group.iter().max_by_key(size), group.iter().min_by_key(size)) {
         (Some(largest), Some(smallest)) if group.len() > 1 => sum(largest) - sum(smallest),

@@ -13,7 +13,7 @@ use crate::kernel::Errno;
 ///
 /// It is one that cannot be executed: an administrator may have the kernel refuse any other
 /// (`vm.memfd_noexec`). Before Linux 6.3 the flag is unknown.
-pub fn create(name: &str, bytes: u64) -> Result<File, Errno> {
+pub(crate) fn create(name: &str, bytes: u64) -> Result<File, Errno> {
     if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < bytes) {
         return Err(io::Errno::FBIG.into());
     }

@@ -102,11 +102,9 @@ mod tests {
     #[test]
     fn ends_that_kill_become_signals_and_other_instructions_stay() {
         let raises = at(110, libc::SECCOMP_RET_TRAP).to_vec();
-        for fatal in [
-            libc::SECCOMP_RET_KILL_PROCESS,
-            libc::SECCOMP_RET_KILL_THREAD,
-            libc::SECCOMP_RET_TRAP,
-        ] {
+        for fatal in
+            [libc::SECCOMP_RET_KILL_PROCESS, libc::SECCOMP_RET_KILL_THREAD, libc::SECCOMP_RET_TRAP]
+        {
             assert_eq!(seccomp::with_signal_for_kill(&at(110, fatal)), Some(raises.clone()));
         }
         for other in [libc::SECCOMP_RET_ERRNO | 1, libc::SECCOMP_RET_LOG] {
@@ -124,7 +122,7 @@ mod tests {
                 recorder.install();
                 set_stage(7);
                 if seccomp::install(&program, NotifyMode::None).is_ok() {
-                    std::os::unix::process::parent_id();
+                    let _ = std::os::unix::process::parent_id();
                 }
                 0
             });

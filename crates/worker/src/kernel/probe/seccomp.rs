@@ -25,11 +25,8 @@ pub const NOTIFY_ALL: [u64; 1] = [RETURN | libc::SECCOMP_RET_USER_NOTIF as u64];
 /// no end of it kills or raises that signal.
 pub fn with_signal_for_kill(program: &[u64]) -> Option<Vec<u64>> {
     const RAISE: u64 = RETURN | libc::SECCOMP_RET_TRAP as u64;
-    const FATAL: [u32; 3] = [
-        libc::SECCOMP_RET_KILL_PROCESS,
-        libc::SECCOMP_RET_KILL_THREAD,
-        libc::SECCOMP_RET_TRAP,
-    ];
+    const FATAL: [u32; 3] =
+        [libc::SECCOMP_RET_KILL_PROCESS, libc::SECCOMP_RET_KILL_THREAD, libc::SECCOMP_RET_TRAP];
     let is_fatal = |instruction: u64| {
         let action = instruction as u32 & libc::SECCOMP_RET_ACTION_FULL;
         instruction >> 48 == RETURN >> 48 && FATAL.contains(&action)

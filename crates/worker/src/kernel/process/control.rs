@@ -5,9 +5,7 @@ use std::num::NonZero;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 
-use rustix::process::{
-    self, Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions,
-};
+use rustix::process::{self, Pid, PidfdFlags, Resource, Rlimit, Signal, WaitId, WaitIdOptions};
 
 use crate::kernel::Errno;
 

@@ -29,9 +29,7 @@ use crate::kernel::probe::perf::{Counted, Modes};
 use crate::kernel::process::Termination;
 use crate::supervisor::core_counters::open_on_cpu;
 use crate::supervisor::protocol::answer::Answer;
-use crate::supervisor::protocol::failure::{
-    failure, no_instruction_counter, op_failure, refusal,
-};
+use crate::supervisor::protocol::failure::{failure, no_instruction_counter, op_failure, refusal};
 use crate::supervisor::protocol::wire::Wire;
 use crate::treatments::Treatments;
 

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 
-use oscost_model::protocol::Event;
 use oscost_model::worker::{Task, WorkerSpec};
 
 use super::case_work::pin_to_cpu;

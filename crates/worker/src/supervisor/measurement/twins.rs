@@ -24,9 +24,7 @@ use crate::kernel::file::location;
 use crate::kernel::memory::shared_table::SharedTable;
 use crate::kernel::{Errno, process};
 use crate::supervisor::protocol::answer::Answer;
-use crate::supervisor::protocol::failure::{
-    failure, no_instruction_counter, op_failure, refusal,
-};
+use crate::supervisor::protocol::failure::{failure, no_instruction_counter, op_failure, refusal};
 use crate::supervisor::protocol::wire::Wire;
 use crate::treatments::{MonitorPage, TreatedProcess, Treatments};
 

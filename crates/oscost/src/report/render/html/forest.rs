@@ -49,7 +49,7 @@ pub(super) fn chart(plot: &ForestPlot) -> Option<Chart> {
             x: line.ratio,
             y: row as f64,
             interval: Some(line.interval.unwrap_or([line.ratio; 2])),
-            details: line.details.clone(),
+            figure: line.figure.clone(),
             row: line.row.clone(),
             ..Point::default()
         };

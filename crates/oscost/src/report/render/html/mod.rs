@@ -1,13 +1,15 @@
 //! A report as one HTML file that makes no requests.
 //!
-//! Text and tables are in the markup; a script packed in the file draws charts and sorts and filters
-//! tables. The template escapes all its values but three, none of which comes from outside: the
-//! style sheet, the script, and the data packed as base64. A content security policy forbids all other
+//! Text, tables and charts are in the markup and need no script; a small script sorts and filters
+//! tables, sorts and zooms charts, and shows explanations. The template escapes all its values but
+//! four, none of which has markup from outside: the style sheet, the script, the charts, which escape
+//! their texts themselves, and the data packed as base64. A content security policy forbids all other
 //! scripts.
 
-mod chart;
 mod forest;
+mod plot;
 mod timeline;
+mod words;
 
 mod script;
 
@@ -20,7 +22,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 use serde::Serialize;
 
-use self::chart::{Plot, plotly_chart};
+pub(super) use self::words::Words;
 use crate::report::render::terminal;
 use crate::report::view::document::chart::Chart;
 use crate::report::view::document::{Block, View};
@@ -28,7 +30,6 @@ use crate::report::view::document::{Block, View};
 /// The data that the page's script reads.
 #[derive(Serialize)]
 struct Data<'a> {
-    charts: BTreeMap<&'a str, Plot<'a>>,
     explained: BTreeMap<&'a str, String>,
 }
 
@@ -37,13 +38,19 @@ struct Data<'a> {
 struct Page<'a> {
     view: &'a View,
     converted: &'a BTreeMap<&'a str, Chart>,
+    words: &'a Words,
     style: &'a str,
     script: &'a str,
     policy: String,
-    library: &'a str,
     data: String,
     version: &'a str,
     has_charts: bool,
+}
+
+impl Page<'_> {
+    fn chart(&self, chart: &Chart) -> String {
+        plot::figure(chart, self.words)
+    }
 }
 
 /// The charts that other blocks are converted to, by their ids.
@@ -69,30 +76,24 @@ fn charts(view: &View) -> impl Iterator<Item = &Chart> {
 /// The report as HTML: equal reports give equal bytes.
 pub fn report(view: &View) -> anyhow::Result<String> {
     let converted = converted_charts(view);
-    let charts: BTreeMap<&str, Plot<'_>> = charts(view)
-        .chain(converted.values())
-        .map(|chart| (chart.id.as_str(), plotly_chart(chart)))
-        .collect();
-    // A page without charts does not need the library that draws them.
-    let has_charts = !charts.is_empty();
+    let words = Words::of(view, charts(view).chain(converted.values()));
     let explained = view.explanations.iter();
-    let explained =
-        explained.map(|(id, sections)| (id.as_str(), terminal::sections(sections, terminal::ScreenFormat::PLAIN))).collect();
-    let data = serde_json::to_vec(&Data { charts, explained })?;
+    let explained = explained
+        .map(|(id, sections)| {
+            (id.as_str(), terminal::sections(sections, terminal::ScreenFormat::PLAIN))
+        })
+        .collect();
+    let data = serde_json::to_vec(&Data { explained })?;
     let page = Page {
         view,
         converted: &converted,
+        words: &words,
         style: STYLE,
         script: script::PAGE_SCRIPT,
-        policy: script::policy(has_charts),
-        library: if has_charts { script::packed_library() } else { "" },
+        policy: script::policy(),
         data: script::pack(&data)?,
         version: env!("CARGO_PKG_VERSION"),
-        has_charts,
+        has_charts: charts(view).next().is_some() || !converted.is_empty(),
     };
-    // Large enough for the whole page, so that the string is not reallocated.
-    let packed = page.library.len() + page.data.len();
-    let mut html = String::with_capacity(2 * packed);
-    page.render_into(&mut html)?;
-    Ok(html)
+    Ok(page.render()?)
 }

@@ -1,15 +1,17 @@
 "use strict";
-// The interactive part of the page: charts are unpacked and drawn when they become visible, tables are
-// sorted, filtered and copied, and a row opens an explanation of its benchmark. It makes no request and
-// stores nothing.
+// The interactive part of the page: charts are sorted and zoomed, and show the figures of a row; tables
+// are sorted, filtered and copied; rows and words open their explanations. Without it the page has all
+// figures, charts and texts. It makes no request and stores nothing.
 (() => {
   const root = document.documentElement;
   const find = (id) => document.getElementById(id);
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const narrow = matchMedia("(max-width: 40rem)");
-  const coarse = matchMedia("(pointer: coarse)");
   const isDark = () => (root.dataset.theme || (dark.matches ? "dark" : "light")) === "dark";
-  let printing = false;
+  const made = (name, properties = {}, ...children) => {
+    const element = Object.assign(document.createElement(name), properties);
+    element.append(...children);
+    return element;
+  };
 
   // Decodes base64 and gzip.
   const unpack = async (id) => {
@@ -22,162 +24,157 @@
   // Computes a value at its first use.
   const once = (compute) => { let value; return () => (value ??= compute()); };
   const data = once(async () => JSON.parse(await unpack("data")));
-  const library = once(async () => {
-    const script = document.createElement("script");
-    script.textContent = await unpack("library");
-    document.head.append(script);
-    if (!window.Plotly) throw new Error("the script that draws charts did not run");
-  });
 
-  // Charts.
-  const config = {
-    displaylogo: false, showLink: false, plotlyServerURL: "",
-    modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
+  // Sections that are not visible are laid out a little later: a screen reader and a text search need
+  // the whole page.
+  (window.requestIdleCallback ?? setTimeout)(() => root.classList.add("whole"));
+
+  // The names and values of a row of a table.
+  const titleOf = (head) => head.dataset.title ?? head.firstChild?.textContent.trim() ?? "";
+  const factsOf = (row) => {
+    const heads = [...row.closest("table").querySelectorAll("thead th")];
+    const cells = [...row.cells].slice(1).map((cell, at) => [titleOf(heads[at + 1]), cell.textContent]);
+    return cells.filter(([, value]) => value !== "" && value !== "-");
   };
-  // The charts that have been visible, and those that react to a click on a point.
-  const drawn = new Set();
-  const clickable = new WeakSet();
-  const template = () => {
-    const style = getComputedStyle(root);
-    const colour = (name) => style.getPropertyValue(name).trim();
-    const axis = { gridcolor: colour("--line"), linecolor: colour("--line"), tickcolor: colour("--line") };
-    return { layout: {
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-      font: { color: colour("--ink"), family: "system-ui, DejaVu Sans, sans-serif", size: 12 },
-      xaxis: axis, yaxis: axis, hoverlabel: { align: "left" },
-      modebar: { color: colour("--soft"), bgcolor: "rgba(0,0,0,0)" },
-    } };
+
+  // Charts: the card of a row, beside the pointer or the name that has the focus.
+  const card = made("div", { className: "card", hidden: true, ariaHidden: "true" });
+  document.body.append(card);
+  const rowAt = (target) => {
+    const id = target.closest?.(".rows li")?.querySelector("a")?.hash.slice(1)
+      ?? target.closest?.("[data-row]")?.dataset.row;
+    return id ? find(id) : null;
   };
-  // On a narrow screen names are above their lines; on a touch screen a drag scrolls the page.
-  const fit = (chart, element) => {
-    let data = chart.data;
-    const layout = structuredClone(chart.layout);
-    layout.width = element.clientWidth;
-    layout.template = template();
-    layout.dragmode = coarse.matches ? false : "zoom";
-    if (chart.lines && narrow.matches && !printing) {
-      const { tickvals = [], ticktext = [] } = layout.yaxis;
-      const [edge] = layout.xaxis.range;
-      const x = layout.xaxis.type === "log" ? 10 ** edge : edge;
-      const names = {
-        type: "scatter", mode: "text", x: tickvals.map(() => x), y: tickvals, text: ticktext,
-        textposition: "top right", textfont: { size: 10 }, hoverinfo: "skip", showlegend: false,
-      };
-      data = [...data, names];
-      layout.yaxis.showticklabels = false;
-      layout.margin = { l: 8, r: 8, t: 24, b: 48 };
-      layout.xaxis.tickangle = 0;
-      if (tickvals.length === chart.lines) {
-        layout.height = 120 + 30 * chart.lines;
-        layout.yaxis.range[1] += 0.4;
-      }
+  const showCard = (row, x, y) => {
+    const facts = factsOf(row).slice(0, 12);
+    const list = facts.flatMap(([name, value]) =>
+      [made("dt", { textContent: name }), made("dd", { textContent: value })]);
+    card.replaceChildren(made("b", { textContent: row.cells[0].textContent }), made("dl", {}, ...list));
+    card.hidden = false;
+    const { width, height } = card.getBoundingClientRect();
+    const left = x + 16 + width > innerWidth ? x - 16 - width : x + 16;
+    card.style.left = `${Math.max(4, Math.min(left, innerWidth - width - 4))}px`;
+    card.style.top = `${Math.max(4, Math.min(y + 16, innerHeight - height - 4))}px`;
+  };
+  const hideCard = () => { card.hidden = true; };
+  for (const chart of document.querySelectorAll(".chart")) {
+    // A finger has no pointer that hovers.
+    chart.addEventListener("pointermove", (event) => {
+      const row = event.pointerType === "mouse" && event.buttons === 0 ? rowAt(event.target) : null;
+      if (row) showCard(row, event.clientX, event.clientY); else hideCard();
+    });
+    chart.addEventListener("pointerleave", hideCard);
+    chart.addEventListener("focusin", (event) => {
+      const row = event.target.matches(":focus-visible") ? rowAt(event.target) : null;
+      const box = event.target.getBoundingClientRect();
+      if (row) showCard(row, box.left, box.bottom); else hideCard();
+    });
+    chart.addEventListener("focusout", hideCard);
+    chart.addEventListener("click", (event) => {
+      const row = rowAt(event.target);
+      if (!row?.dataset.of || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      hideCard();
+      explain(row.id);
+    });
+  }
+  addEventListener("scroll", hideCard, { passive: true });
+
+  // Charts: zoom along the horizontal axis, by buttons and by a drag of the mouse.
+  const MAX_ZOOM = 50;
+  const zooms = new WeakMap();
+  const setZoom = (chart, from, to) => {
+    const width = Math.max(1 / MAX_ZOOM, Math.min(1, to - from));
+    const begin = Math.max(0, Math.min(1 - width, from));
+    zooms.set(chart, [begin, begin + width]);
+    chart.style.setProperty("--zoom", 1 / width);
+    chart.style.setProperty("--from", begin);
+    chart.classList.toggle("zoomed", width < 1);
+    chart.querySelector(".reset").disabled = width === 1;
+  };
+  const zoomBy = (chart, factor) => {
+    const [from, to] = zooms.get(chart);
+    const [middle, half] = [(from + to) / 2, ((to - from) / 2) * factor];
+    setZoom(chart, middle - half, middle + half);
+  };
+  const makeZoom = (chart) => {
+    const field = chart.querySelector(".rows, .plane");
+    const button = (text, name, act) => {
+      const it = made("button", { type: "button", textContent: text, ariaLabel: name });
+      it.addEventListener("click", act);
+      return it;
+    };
+    let bar = chart.querySelector(".orders");
+    if (!bar) {
+      bar = made("div", { className: "orders", role: "group", ariaLabel: "Zoom" });
+      chart.querySelector("figcaption").after(bar);
     }
-    const marks = layout.xaxis.tickvals?.length ?? 0;
-    if (layout.width < 640 && marks > 6) {
-      for (const name of ["tickvals", "ticktext"]) {
-        layout.xaxis[name] = layout.xaxis[name].filter((_, at) => at % 2 === 0);
+    const reset = button("1:1", "Whole axis", () => setZoom(chart, 0, 1));
+    reset.className = "reset";
+    bar.append(made("span", { className: "space" }),
+      button("+", "Zoom in", () => zoomBy(chart, 0.5)),
+      button("\u2212", "Zoom out", () => zoomBy(chart, 2)), reset);
+    bar.hidden = false;
+    setZoom(chart, 0, 1);
+    let start = null, mark = null;
+    // The place of the pointer on the axis, from 0 to 1.
+    const place = (event) => {
+      const box = field.querySelector(".top .x, .field").getBoundingClientRect();
+      return (event.clientX - box.left) / box.width;
+    };
+    field.addEventListener("pointerdown", (event) => {
+      const at = place(event);
+      const [from, to] = zooms.get(chart);
+      if (event.pointerType !== "mouse" || event.button !== 0 || at < from || at > to) return;
+      start = { at, x: event.clientX };
+    });
+    field.addEventListener("pointermove", (event) => {
+      if (!start || Math.abs(event.clientX - start.x) < 8) return;
+      event.preventDefault();
+      if (!mark) {
+        mark = made("div", { className: "select" });
+        field.append(mark);
+        field.setPointerCapture(event.pointerId);
       }
-    }
-    if (printing) {
-      // At most one sheet: a chart across a page break is hard to read.
-      layout.width = 690;
-      layout.height = Math.min(layout.height, 960);
-      layout.legend.font = { size: 9 };
-      if (chart.lines > 50) layout.yaxis.tickfont = { size: 8 };
-    }
-    element.style.height = `${layout.height}px`;
-    return [data, layout, { ...config, displayModeBar: narrow.matches ? false : "hover" }];
-  };
-  const chosen = new Map();
-  const reorder = (chart, which) => {
-    const order = chart.orders[which];
-    if (!order) return chart;
-    const position = new Map(order.rows.map((row, at) => [row, -at]));
-    const data = chart.data.map((trace) =>
-      ({ ...trace, y: trace.customdata.map((row) => position.get(row)) }));
-    const yaxis = { ...chart.layout.yaxis, tickvals: order.at, ticktext: order.text };
-    return { ...chart, data, layout: { ...chart.layout, yaxis } };
-  };
-  const draw = (charts, element) => {
-    const chart = reorder(charts[element.id], chosen.get(element.id) ?? 0);
-    window.Plotly.react(element, ...fit(chart, element));
-    if (clickable.has(element)) return;
-    clickable.add(element);
-    element.on("plotly_click", (event) => explain(event.points[0].customdata));
-  };
-  const showError = (error) => {
-    const note = find("error");
-    if (!note) throw error;
-    note.textContent = `A chart cannot be drawn: ${error.message}. All figures are in the tables.`;
-    note.hidden = false;
-    console.error(error);
-  };
-  // A chart that cannot be drawn does not stop the others.
-  const tryDraw = (charts, element) => {
-    try { draw(charts, element); } catch (error) { showError(error); }
-  };
-  // Sections that are not visible are laid out once the first charts are drawn: a screen reader and
-  // a text search need the whole page.
-  const layOutAll = once(() => {
-    const later = window.requestIdleCallback ?? setTimeout;
-    later(() => root.classList.add("whole"));
-    return true;
-  });
-  const plots = [...document.querySelectorAll(".plot")];
-  const loadCharts = once(async () => {
-    const [loaded] = await Promise.all([data(), library()]);
-    return loaded.charts;
-  });
-  if (plots.length > 0) {
-    loadCharts().then((charts) => {
-      const observer = new IntersectionObserver((entries) => {
-        for (const entry of entries.filter((it) => it.isIntersecting)) {
-          observer.unobserve(entry.target);
-          drawn.add(entry.target);
-          tryDraw(charts, entry.target);
-        }
-        performance.mark("oscost-drawn");
-        layOutAll();
-      }, { rootMargin: "400px" });
-      plots.forEach((element) => observer.observe(element));
-      const redraw = () => drawn.forEach((element) => tryDraw(charts, element));
-      // When the width has stopped changing; the bars of a phone's browser change only the height.
-      let timer, width = innerWidth;
-      addEventListener("resize", () => {
-        clearTimeout(timer);
-        if (innerWidth !== width) timer = setTimeout(() => { width = innerWidth; redraw(); }, 150);
-      });
-      dark.addEventListener("change", redraw);
-      document.addEventListener("themechange", redraw);
-      // For printing all charts are drawn, in light colours and at the width of a sheet.
-      let chosenTheme;
-      addEventListener("beforeprint", () => {
-        if (!printing) chosenTheme = root.dataset.theme;
-        printing = true;
-        root.dataset.theme = "light";
-        plots.forEach((element) => tryDraw(charts, element));
-      });
-      addEventListener("afterprint", () => {
-        printing = false;
-        if (chosenTheme) root.dataset.theme = chosenTheme; else delete root.dataset.theme;
-        // The others are drawn for the screen when they become visible.
-        for (const element of plots.filter((it) => !drawn.has(it))) {
-          element.style.height = `${charts[element.id].layout.height}px`;
-        }
-        redraw();
-      });
-      for (const group of document.querySelectorAll(".orders")) {
-        group.hidden = false;
-        const buttons = [...group.querySelectorAll("button")];
-        buttons.forEach((button, which) => button.addEventListener("click", () => {
-          buttons.forEach((it) => it.setAttribute("aria-pressed", String(it === button)));
-          chosen.set(group.dataset.of, which);
-          tryDraw(charts, find(group.dataset.of));
-        }));
+      const left = field.getBoundingClientRect().left;
+      mark.style.left = `${Math.min(start.x, event.clientX) - left}px`;
+      mark.style.width = `${Math.abs(event.clientX - start.x)}px`;
+    });
+    const end = (event) => {
+      if (mark) {
+        const ends = [start.at, place(event)].sort((one, other) => one - other);
+        mark.remove();
+        // The click that follows a drag chooses no row.
+        field.addEventListener("click", (click) => { click.stopPropagation(); click.preventDefault(); },
+          { capture: true, once: true });
+        setTimeout(() => field.dispatchEvent(new MouseEvent("click", { cancelable: true })));
+        setZoom(chart, ...ends);
       }
-    }).catch((error) => { layOutAll(); showError(error); });
-  } else {
-    layOutAll();
+      start = null;
+      mark = null;
+    };
+    field.addEventListener("pointerup", end);
+    field.addEventListener("pointercancel", () => { mark?.remove(); start = null; mark = null; });
+    field.addEventListener("dblclick", () => setZoom(chart, 0, 1));
+  };
+  document.querySelectorAll(".chart").forEach(makeZoom);
+
+  // Charts: the order of rows. A list that no order divides is that of the first group.
+  for (const group of document.querySelectorAll(".orders")) {
+    const rows = group.closest(".chart").querySelector(".rows");
+    const buttons = [...group.querySelectorAll("[data-rows]")];
+    if (!rows || buttons.length === 0) continue;
+    const lists = [...rows.querySelectorAll("ol")].map((list) => ({ list, items: [...list.children] }));
+    const all = lists.flatMap(({ items }) => items);
+    const show = (order) => {
+      rows.querySelectorAll("h3").forEach((title) => { title.hidden = order.length > 0; });
+      for (const { list, items } of lists) list.replaceChildren(...(order.length > 0 ? [] : items));
+      order.forEach((number) => lists[0].list.append(all[number]));
+    };
+    buttons.forEach((button) => button.addEventListener("click", () => {
+      buttons.forEach((it) => it.setAttribute("aria-pressed", String(it === button)));
+      show(button.dataset.rows.split(" ").filter(Boolean).map(Number));
+    }));
   }
 
   // Light and dark.
@@ -192,34 +189,30 @@
   theme.addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
     label();
-    document.dispatchEvent(new Event("themechange"));
   });
 
-  // The cells of a row and the explanation of its benchmark.
+  // Explanations: of a row its cells and its benchmark, and of a word its text.
   const dialog = find("explain");
+  const open = (title, ...content) => {
+    find("explain-title").textContent = title;
+    dialog.querySelector("div").replaceChildren(...content);
+    if (!dialog.open) dialog.showModal();
+  };
   const explain = async (id) => {
     const row = id && find(id);
     if (!row) return;
-    const heads = [...row.closest("table").querySelectorAll("thead th")];
-    const cells = [...row.cells];
-    find("explain-title").textContent = cells[0].textContent;
-    const facts = cells.slice(1).map((cell, at) => {
-      const pair = document.createElement("div");
-      const [name, value] = [document.createElement("dt"), document.createElement("dd")];
-      name.textContent = heads[at + 1].textContent;
-      value.textContent = cell.textContent;
-      pair.append(name, value);
-      return pair;
-    });
-    dialog.querySelector("dl").replaceChildren(...facts);
-    dialog.querySelector(".row-link a").href = `#${id}`;
+    const facts = factsOf(row).map(([name, value]) => made("div", {},
+      made("dt", { textContent: name }), made("dd", { textContent: value })));
+    const link = made("p", { className: "row-link" },
+      made("a", { href: `#${id}`, textContent: "Its row in the table" }));
     // Without the unpacked data the row is shown without an explanation.
     const explanations = await data().then((loaded) => loaded.explained, () => ({}));
     const benchmark = row.dataset.of;
     const isKnown = Object.hasOwn(explanations, benchmark);
-    dialog.querySelector("pre").textContent = isKnown ? explanations[benchmark] :
+    const text = isKnown ? explanations[benchmark] :
       `This page has no explanation of ${benchmark}: run oscost explain ${benchmark}`;
-    if (!dialog.open) dialog.showModal();
+    open(row.cells[0].textContent, made("dl", { className: "facts" }, ...facts), link,
+      made("pre", { tabIndex: 0, textContent: text }));
   };
   dialog.addEventListener("click", (event) => {
     const link = event.target.closest(".row-link a");
@@ -228,6 +221,18 @@
     // A link cannot scroll to a hidden row, so the filters are cleared.
     const row = link && find(link.hash.slice(1));
     if (row?.hidden) row.closest(".tool").dispatchEvent(new Event("clearfilters"));
+  });
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[href^='#word-']");
+    const text = link && find(link.hash.slice(1));
+    if (!text || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const copy = text.cloneNode(true);
+    copy.removeAttribute("id");
+    copy.removeAttribute("tabindex");
+    const more = made("p", {}, made("a", { href: "#words", textContent: "All words of this page" }));
+    more.firstChild.addEventListener("click", () => dialog.close());
+    open("What it means", copy, more);
   });
 
   // Tables.
@@ -302,11 +307,11 @@
       output.textContent = shown === rows.length ? all : `${shown} of ${all}`;
     };
     [...table.querySelectorAll("thead th")].forEach((head, at) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = head.textContent;
+      const link = head.querySelector("a");
+      head.dataset.title = titleOf(head);
+      const button = made("button", { type: "button", textContent: head.dataset.title });
       button.addEventListener("click", () => sort(table, at, head));
-      head.replaceChildren(button);
+      head.replaceChildren(button, ...(link ? [link] : []));
       if (!("choice" in head.dataset)) return;
       const values = [...new Set(rows.map((row) => valueOf(row.cells[at])))].sort();
       if (values.length < 2 || values.length > 40) return;
@@ -318,9 +323,7 @@
       copy.before(list);
     });
     for (const row of rows.filter((it) => it.dataset.of)) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = row.cells[0].textContent;
+      const button = made("button", { type: "button", textContent: row.cells[0].textContent });
       row.cells[0].replaceChildren(button);
       button.addEventListener("click", () => explain(row.id));
     }
@@ -339,4 +342,5 @@
     tool.querySelector(".tools").hidden = false;
     filter();
   }
+  performance.mark("oscost-ready");
 })();

@@ -6,7 +6,7 @@ use crate::report::view::document::chart::Axis;
 const MAX_TICKS: f64 = 8.0;
 
 /// A scale: from values to positions.
-pub(super) struct Scale {
+pub(in crate::report::render) struct Scale {
     is_logarithmic: bool,
     /// The values at both ends; on a logarithmic scale their powers of ten.
     ends: [f64; 2],
@@ -15,14 +15,18 @@ pub(super) struct Scale {
 }
 
 /// A name on an axis, and its position.
-pub(super) struct TickText {
-    pub(super) at: f64,
-    pub(super) text: String,
+pub(in crate::report::render) struct TickText {
+    pub(in crate::report::render) at: f64,
+    pub(in crate::report::render) text: String,
 }
 
 impl Scale {
     /// The scale of an axis, over its ends or over all values.
-    pub(super) fn of(axis: &Axis, values: Vec<f64>, positions: [f64; 2]) -> Self {
+    pub(in crate::report::render) fn of(
+        axis: &Axis,
+        values: Vec<f64>,
+        positions: [f64; 2],
+    ) -> Self {
         let is_logarithmic = axis.is_logarithmic;
         let usable = values.into_iter().filter(|it| it.is_finite());
         let usable = usable.filter(|it| !is_logarithmic || *it > 0.0);
@@ -37,13 +41,13 @@ impl Scale {
     }
 
     /// The scale of rows, which are counted from above.
-    pub(super) fn of_rows(top: f64, height: f64) -> Self {
+    pub(in crate::report::render) fn of_rows(top: f64, height: f64) -> Self {
         let first = top + height / 2.0;
         Self { is_logarithmic: false, ends: [0.0, 1.0], positions: [first, first + height] }
     }
 
     /// The position of a value; `None` if the scale cannot show it.
-    pub(super) fn position(&self, value: f64) -> Option<f64> {
+    pub(in crate::report::render) fn position(&self, value: f64) -> Option<f64> {
         let scaled = if self.is_logarithmic { value.log10() } else { value };
         let [low, high] = self.ends;
         let [from, to] = self.positions;
@@ -52,7 +56,7 @@ impl Scale {
     }
 
     /// The names on the axis: its own, or round numbers.
-    pub(super) fn ticks(&self, axis: &Axis) -> Vec<TickText> {
+    pub(in crate::report::render) fn ticks(&self, axis: &Axis) -> Vec<TickText> {
         let chosen: Vec<(f64, String)> = match &axis.ticks[..] {
             [] => self.round().into_iter().map(|it| (it, format!("{it}{}", axis.suffix))).collect(),
             own => own.iter().map(|it| (it.value, it.name.clone())).collect(),

@@ -39,9 +39,9 @@ impl Frame {
         let (left, above, height) = match &chart.y {
             Vertical::Axis(_) => (86.0, 22.0, VALUES_HEIGHT),
             Vertical::Rows(orders) => {
-                let labels = orders.iter().flat_map(|order| &order.labels);
-                let longest = labels.map(|it| it.text.chars().count()).max().unwrap_or(0);
-                let rows = orders.first().map_or(0, |order| order.rows.len());
+                let rows = orders.first().map(|order| &order.rows[..]).unwrap_or_default();
+                let longest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
+                let rows = rows.len();
                 (14.0 + LETTER * longest.min(MAX_LABEL) as f64, 6.0, ROW_HEIGHT * rows as f64)
             }
         };

@@ -19,7 +19,7 @@ pub(super) const GAP: f64 = 5.0;
 pub(super) const MAX_LABEL: usize = 34;
 
 /// The class of a colour.
-pub(super) fn class(colour: Colour) -> &'static str {
+pub(in crate::report::render) fn class(colour: Colour) -> &'static str {
     const CLASSES: [&str; 8] = ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"];
     match colour {
         Colour::Palette(number) => CLASSES[number % CLASSES.len()],
@@ -30,7 +30,7 @@ pub(super) fn class(colour: Colour) -> &'static str {
 }
 
 /// Text without what XML gives a meaning.
-pub(super) fn escape(text: &str) -> String {
+pub(in crate::report::render) fn escape(text: &str) -> String {
     let text = plain(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     text.replace('"', "&quot;")
 }

@@ -4,7 +4,7 @@ use super::sheet::coordinate;
 use crate::report::view::document::chart::Symbol;
 
 /// A symbol around a point.
-pub(super) fn symbol(kind: Symbol, [x, y]: [f64; 2]) -> String {
+pub(in crate::report::render) fn symbol(kind: Symbol, [x, y]: [f64; 2]) -> String {
     let path = |fill: &str, corners: &[[f64; 2]]| {
         let corners: Vec<String> = corners
             .iter()

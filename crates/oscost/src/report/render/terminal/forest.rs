@@ -72,9 +72,8 @@ pub(super) fn forest(plot: &ForestPlot, screen: ScreenFormat) -> String {
     let with_interval = plot.lines.iter().filter(|line| line.interval.is_some());
     let names: Vec<&str> = with_interval.map(|line| line.name.as_str()).collect();
     let mut names = short_names(&names, columns).into_iter();
-    let mark = |line: &ForestLine| {
-        line.interval.map(|interval| RatioMark { ratio: line.ratio, interval })
-    };
+    let mark =
+        |line: &ForestLine| line.interval.map(|interval| RatioMark { ratio: line.ratio, interval });
     let Some(scale) = RatioScale::of(plot.lines.iter().filter_map(mark), ARM) else {
         return String::new();
     };

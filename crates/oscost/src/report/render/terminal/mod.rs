@@ -12,8 +12,8 @@ mod table;
 mod tests;
 mod timeline;
 
-pub use self::layout::{ScreenFormat, WIDTH};
 use self::layout::{INDENT, fold_lines};
+pub use self::layout::{ScreenFormat, WIDTH};
 use self::paint::{Paint, with_flag};
 pub use self::screen::{Screen, fitted};
 pub use self::table::table;
@@ -33,10 +33,8 @@ pub fn report(view: &View) -> String {
 /// The whole report for a screen; the answer comes last, where a reader of a terminal looks.
 pub fn report_on(view: &View, screen: ScreenFormat) -> String {
     let columns = screen.prose();
-    let lead = view
-        .lead
-        .iter()
-        .map(|Paragraph { text, hanging }| fold_lines(text, 0, *hanging, columns));
+    let lead =
+        view.lead.iter().map(|Paragraph { text, hanging }| fold_lines(text, 0, *hanging, columns));
     let report = match lead.collect::<String>() {
         lead if lead.is_empty() => sections(&view.sections, screen),
         lead => lead + &below(&view.sections, screen),

@@ -263,7 +263,9 @@ mod tests {
         let legend = "  s select, p poll, e epoll, i io-uring-poll, * several at one point";
         assert_eq!(lines[HEIGHT + 3], legend);
 
-        assert!(shown.lines().all(|line| line.len() <= ScreenFormat::PLAIN.columns) && shown.is_ascii());
+        assert!(
+            shown.lines().all(|line| line.len() <= ScreenFormat::PLAIN.columns) && shown.is_ascii()
+        );
     }
 
     #[test]

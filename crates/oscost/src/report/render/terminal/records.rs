@@ -20,7 +20,8 @@ pub(super) fn records(table: &Table, indent: usize, screen: ScreenFormat) -> Str
     }
     for row in &table.rows {
         let mut cells = table.columns.iter().zip(&row.cells);
-        out += &cells.next().map_or_else(String::new, |(_, name)| line(&name.text, indent, columns));
+        out +=
+            &cells.next().map_or_else(String::new, |(_, name)| line(&name.text, indent, columns));
         for (column, cell) in cells {
             let lines = field(column, cell, indent + STEP, columns);
             out += &Paint::Word(cell.style).lines(&lines, screen.colour);

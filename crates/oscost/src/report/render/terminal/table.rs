@@ -518,14 +518,16 @@ mod tests {
 
     #[test]
     fn an_empty_column_is_left_out() {
-        let text = table(&of(Column::text("case"), rows(&["one", "three"], "12 ns")), ScreenFormat::PLAIN);
+        let text =
+            table(&of(Column::text("case"), rows(&["one", "three"], "12 ns")), ScreenFormat::PLAIN);
         assert_eq!(text, "case    cost\none    12 ns\nthree  12 ns\n");
     }
 
     #[test]
     fn a_name_that_does_not_fit_has_a_line_of_its_own() {
         let long = "x".repeat(78);
-        let text = table(&of(Column::text("case"), rows(&[&long, "one"], "12 ns")), ScreenFormat::PLAIN);
+        let text =
+            table(&of(Column::text("case"), rows(&[&long, "one"], "12 ns")), ScreenFormat::PLAIN);
         assert_eq!(text, format!("case   cost\n{long}\n      12 ns\none   12 ns\n"));
     }
 
@@ -550,7 +552,8 @@ mod tests {
             let name = Cell { case: Some(case), ..Cell::text(format!("pipe/copy:size={size}")) };
             TableRow::of(vec![name, Cell::text("12 ns"), Cell::text("")])
         };
-        let text = table(&of(Column::text("case"), (1..=ROWS).map(row).collect()), ScreenFormat::PLAIN);
+        let text =
+            table(&of(Column::text("case"), (1..=ROWS).map(row).collect()), ScreenFormat::PLAIN);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len() as u64, 3 + ROWS, "the titles of columns, family and benchmark");
         assert_eq!(lines[1..4], ["pipe", " copy:way=raw", "  size=1      12 ns"]);

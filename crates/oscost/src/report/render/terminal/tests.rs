@@ -10,6 +10,8 @@ use crate::report::view::document::{
     CaseName, Cell, Column, ColumnKind, RowMark, RowScale, Table, TableRow,
 };
 
+/// The first character of escape sequences.
+const ESCAPE: char = '\u{1b}';
 const STYLES: [&str; 6] = ["", "heavy", "slower", "equivalent", "good", "small"];
 
 /// Up to five columns of short texts.
@@ -61,10 +63,10 @@ proptest! {
         let plain = table(&it, ScreenFormat { columns, colour: false });
         let coloured = table(&it, ScreenFormat { columns, colour: true });
         prop_assert_eq!(strip_str(&coloured).to_string(), plain.clone());
-        prop_assert!(!plain.contains('\u{1b}'));
+        prop_assert!(!plain.contains(ESCAPE), "{plain:?}");
         // A pager shows any line by itself.
         for line in coloured.lines() {
-            let last = line.rfind('\u{1b}').map(|at| &line[at..]);
+            let last = line.rfind(ESCAPE).map(|at| &line[at..]);
             prop_assert!(last.is_none_or(|last| last.starts_with("\u{1b}[0m")), "{}", line);
         }
     }
@@ -99,7 +101,9 @@ fn cases(sizes: &[u64]) -> Table {
 #[test]
 fn a_narrow_screen_has_whole_figures_and_short_names() {
     let mut long = cases(&[1, 2]);
-    for (row, name) in long.rows.iter_mut().zip(["copy-a-large-tree-back", "copy-a-large-tree-away"]) {
+    for (row, name) in
+        long.rows.iter_mut().zip(["copy-a-large-tree-back", "copy-a-large-tree-away"])
+    {
         row.cells[0] = Cell::text(format!("workload/{name}"));
     }
     let text = table(&long, ScreenFormat { columns: 60, colour: false });
@@ -127,14 +131,17 @@ fn a_table_without_room_for_its_columns_is_written_row_by_row() {
     let mut it = cases(&[1]);
     it.rows[0].cells[2] = Cell::text("0123456789".repeat(5));
     let text = table(&it, ScreenFormat { columns: 60, colour: false });
-    assert!(text.starts_with("pipe/round-trip:peer_cpu=same,size=1\n  per op: 4.512 us\n"), "{text}");
+    assert!(
+        text.starts_with("pipe/round-trip:peer_cpu=same,size=1\n  per op: 4.512 us\n"),
+        "{text}"
+    );
     assert!(widest(&text) <= 60);
 }
 
 #[test]
 fn words_that_classify_have_colours_and_others_have_none() {
     let text = table(&cases(&[1, 2]), ScreenFormat { columns: 80, colour: true });
-    assert!(!text.contains('\u{1b}'), "these cells have no style: {text:?}");
+    assert!(!text.contains(ESCAPE), "these cells have no style: {text:?}");
     let mut it = cases(&[1, 2]);
     it.rows[1].cells[3].style = "heavy";
     let text = table(&it, ScreenFormat { columns: 80, colour: true });

@@ -240,11 +240,7 @@ fn foot(timeline: &Timeline, columns: &Columns, margin: usize, width: usize) -> 
 }
 
 /// Labels above or under their columns, each in the first line that has room for it.
-fn in_lines(
-    labels: impl IntoIterator<Item = Label>,
-    margin: usize,
-    width: usize,
-) -> String {
+fn in_lines(labels: impl IntoIterator<Item = Label>, margin: usize, width: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     for Label { column, text } in labels {
         // Not beyond the edge.

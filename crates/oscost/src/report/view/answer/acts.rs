@@ -14,25 +14,18 @@ struct Act {
 }
 
 const NULL_CALL: Act = Act { benchmark: "syscall/getppid", point: &[("via", "raw")] };
-const PIPE_ON_ONE_CPU: Act = Act {
-    benchmark: "switch/pipe",
-    point: &[("between", "processes"), ("peer_cpu", "same")],
-};
-const PIPE_ON_TWO_CPUS: Act = Act {
-    benchmark: "switch/pipe",
-    point: &[("between", "processes"), ("peer_cpu", "other")],
-};
-const DYNAMIC_PROGRAM: Act =
-    Act { benchmark: "process/fork-exec", point: &[("link", "dynamic")] };
+const PIPE_ON_ONE_CPU: Act =
+    Act { benchmark: "switch/pipe", point: &[("between", "processes"), ("peer_cpu", "same")] };
+const PIPE_ON_TWO_CPUS: Act =
+    Act { benchmark: "switch/pipe", point: &[("between", "processes"), ("peer_cpu", "other")] };
+const DYNAMIC_PROGRAM: Act = Act { benchmark: "process/fork-exec", point: &[("link", "dynamic")] };
 const STATIC_PROGRAM: Act = Act { benchmark: "process/fork-exec", point: &[("link", "static")] };
 const FIRST_WRITE: Act = Act {
     benchmark: "fault/zero-fill",
     point: &[("access", "write"), ("map", "outside"), ("order", "ascending"), ("pages", "4k")],
 };
-const WRITE_AFTER_FORK: Act = Act {
-    benchmark: "fault/copy-on-write",
-    point: &[("child", "lives"), ("order", "ascending")],
-};
+const WRITE_AFTER_FORK: Act =
+    Act { benchmark: "fault/copy-on-write", point: &[("child", "lives"), ("order", "ascending")] };
 
 const ALL: [&Act; 7] = [
     &NULL_CALL,
@@ -97,18 +90,16 @@ fn switch(rows: &[&Row]) -> Option<String> {
 fn program(rows: &[&Row]) -> Option<String> {
     let (dynamic, fixed) = (DYNAMIC_PROGRAM.find(rows), STATIC_PROGRAM.find(rows));
     Some(match (dynamic, fixed) {
-        (Some((row, figure)), Some((other, without))) => {
-            match share_of_linker(row, other) {
-                Some(share) => format!(
-                    "fork, exec and wait cost {figure}, of which the dynamic linker and the C library \
+        (Some((row, figure)), Some((other, without))) => match share_of_linker(row, other) {
+            Some(share) => format!(
+                "fork, exec and wait cost {figure}, of which the dynamic linker and the C library \
                      are {share}."
-                ),
-                None => format!(
-                    "fork, exec and wait cost {figure}, of a program without a dynamic linker \
+            ),
+            None => format!(
+                "fork, exec and wait cost {figure}, of a program without a dynamic linker \
                      {without}."
-                ),
-            }
-        }
+            ),
+        },
         (Some((_, figure)), None) => format!("fork, exec and wait cost {figure}."),
         (None, Some((_, figure))) => {
             format!("fork, exec and wait of a statically linked program cost {figure}.")

@@ -65,9 +65,8 @@ pub(in crate::report::view) fn of_runs(
     results: &[Row],
     runs: [&[Record]; 2],
 ) -> Option<Answer> {
-    let requested = comparisons.iter().filter(|it| {
-        results.get(it.base as usize).is_some_and(is_requested)
-    });
+    let requested =
+        comparisons.iter().filter(|it| results.get(it.base as usize).is_some_and(is_requested));
     let [base, new] = runs;
     let runs_of = |side: &str, runs: &[Record]| match runs.len() {
         1 => format!("the {side} run"),
@@ -252,9 +251,8 @@ fn inconclusive(inconclusive: &[&Comparison], all: usize) -> Option<String> {
         several => of_all(several.len(), all),
     };
     let limits = inconclusive.iter().filter_map(|it| it.mde_pct).filter(|pct| pct.is_finite());
-    let (known, most) = limits.fold((0, 0.0), |(count, most): (usize, f64), pct| {
-        (count + 1, most.max(pct))
-    });
+    let (known, most) =
+        limits.fold((0, 0.0), |(count, most): (usize, f64), pct| (count + 1, most.max(pct)));
     let is_alone = inconclusive.len() == 1;
     let hidden = match inconclusive.len() - known {
         0 if is_alone => format!("an effect below {} could hide there", per_cent(most)),

@@ -77,9 +77,10 @@ fn unchanged(judged: &[&Series], changed: usize, window: usize) -> Option<String
     let steady = tested.saturating_sub(changed);
     let steady = match steady {
         0 => None,
-        1 if judged.len() == 1 => {
-            Some(format!("No change shows in the newest {window} runs of {}", plain(&judged[0].case)))
-        }
+        1 if judged.len() == 1 => Some(format!(
+            "No change shows in the newest {window} runs of {}",
+            plain(&judged[0].case)
+        )),
         count => Some(format!("No change shows in the newest {window} runs of {}", cases(count))),
     };
     let too_few = match untested {

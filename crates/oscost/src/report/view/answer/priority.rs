@@ -35,8 +35,7 @@ pub(in crate::report::view) fn of_rows(rows: &[&Row]) -> Vec<u32> {
     let of_row = |row: &&Row| {
         let median = row.estimate.as_ref().map(|it| it.median);
         let is_end = |at: usize| is_cost(row) && ends.get(family(row)).map(|it| it[at]) == median;
-        let is_wide =
-            row.flags.iter().any(|flag| severity(Kind::RowFlag, flag) == Severity::Wide);
+        let is_wide = row.flags.iter().any(|flag| severity(Kind::RowFlag, flag) == Severity::Wide);
         if unusable(Kind::RowFlag, &row.flags).is_some() {
             UNUSABLE
         } else if is_act(row) {

@@ -38,9 +38,9 @@ pub(in crate::report::view) fn answer(record: &Record) -> Option<Answer> {
 /// What the figures say.
 fn figures(measured: &[&Row]) -> Vec<String> {
     if measured.len() <= MAX_EACH {
-        let each = measured.iter().filter_map(|row| {
-            Some(format!("{}: {}.", plain(&row.case), quote(row)?))
-        });
+        let each = measured
+            .iter()
+            .filter_map(|row| Some(format!("{}: {}.", plain(&row.case), quote(row)?)));
         return each.chain(extremes(measured)).collect();
     }
     let mut sentences = acts::sentences(measured);
@@ -105,12 +105,8 @@ fn factor(ratio: f64) -> String {
 
 /// How many cases have no figure, by outcome; `None` if all have one.
 fn without_figure(requested: &[&Row]) -> Option<String> {
-    let outcomes = [
-        RowOutcome::Skipped,
-        RowOutcome::Failed,
-        RowOutcome::TimedOut,
-        RowOutcome::Unmeasurable,
-    ];
+    let outcomes =
+        [RowOutcome::Skipped, RowOutcome::Failed, RowOutcome::TimedOut, RowOutcome::Unmeasurable];
     let count = |outcome| requested.iter().filter(|row| row.outcome == outcome).count();
     let counts = outcomes.map(|outcome| (count(outcome), outcome.text()));
     let each: Vec<String> = counts

@@ -85,7 +85,11 @@ fn differences(compared: &RunComparison) -> String {
         [] => String::new(),
         [one] => format!(" What differs: {}.", plain(one)),
         [first, others @ ..] => {
-            format!(" What differs: {}, and {} more (`oscost compare`).", plain(first), others.len())
+            format!(
+                " What differs: {}, and {} more (`oscost compare`).",
+                plain(first),
+                others.len()
+            )
         }
     }
 }

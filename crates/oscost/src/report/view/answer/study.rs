@@ -27,9 +27,8 @@ pub(in crate::report::view) fn answer(
             format!("Of {} claims of study {id} {}.", several.len(), Tally::of(several).text())
         }
     }];
-    let is_against = |verdict: &Verdict| {
-        matches!(verdict, Verdict::DoesNotHold | Verdict::NoDifference)
-    };
+    let is_against =
+        |verdict: &Verdict| matches!(verdict, Verdict::DoesNotHold | Verdict::NoDifference);
     findings.extend(quoted("Here it is otherwise", judged, is_against));
     let depends = |verdict: &Verdict| matches!(verdict, Verdict::DependsOnPlacement(_));
     findings.extend(quoted("One CPU or two decides", judged, depends));
@@ -53,9 +52,10 @@ fn quoted(
     is_meant: impl Fn(&Verdict) -> bool,
 ) -> Option<String> {
     let meant: Vec<&JudgedClaim<'_>> = judged.iter().filter(|it| is_meant(&it.verdict)).collect();
-    let first = meant.iter().take(MAX_QUOTED).map(|it| {
-        format!("\"{}\" ({})", plain(&it.claim.statement), plain(&it.claim.location))
-    });
+    let first = meant
+        .iter()
+        .take(MAX_QUOTED)
+        .map(|it| format!("\"{}\" ({})", plain(&it.claim.statement), plain(&it.claim.location)));
     let first = first.collect::<Vec<_>>().join("; ");
     let more = match meant.len().saturating_sub(MAX_QUOTED) {
         0 => String::new(),

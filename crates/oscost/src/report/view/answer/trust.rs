@@ -66,6 +66,8 @@ pub(super) fn next(record: &Record) -> Option<String> {
         (false, Grade::Poor) => {
             "Next: read the flags of these rows; `oscost explain FLAG` says what to do.".to_owned()
         }
-        (false, _) => "Next: for narrower intervals give the run more time (`--budget`).".to_owned(),
+        (false, _) => {
+            "Next: for narrower intervals give the run more time (`--budget`).".to_owned()
+        }
     })
 }

@@ -45,12 +45,14 @@ pub fn view(record: &Record) -> View {
 
 /// What the comparisons of a run found, those of each pair of targets apart.
 pub(in crate::report::view) fn answer(record: &Record) -> Option<Answer> {
-    let group = |it: TargetComparisons<'_>| Group {
-        new: it.targets.new.to_owned(),
-        base: it.targets.base.to_owned(),
-        comparisons: it.requested,
-    };
-    let groups: Vec<Group<'_>> = TargetComparisons::all(record).into_iter().map(group).collect();
+    let pairs = TargetComparisons::all(record).into_iter();
+    let groups: Vec<Group<'_>> = pairs
+        .map(|it| Group {
+            new: it.targets.new.to_owned(),
+            base: it.targets.base.to_owned(),
+            comparisons: it.requested,
+        })
+        .collect();
     of_run(record, &groups)
 }
 

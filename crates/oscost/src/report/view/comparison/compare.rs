@@ -173,11 +173,7 @@ fn table(pairs: &[&Pair<'_>]) -> Option<Table> {
             Cell::text(verdict).with_style(verdict_style(pair.it)),
         ];
         let mark = RowMark { value: pair.it.ratio.value, interval: pair.it.ratio.ci95 };
-        TableRow {
-            mark: Some(mark),
-            priority: of_comparison(pair.it),
-            ..TableRow::of(cells)
-        }
+        TableRow { mark: Some(mark), priority: of_comparison(pair.it), ..TableRow::of(cells) }
     };
     let rows: Vec<TableRow> = pairs.iter().map(row).collect();
     let scale = Some(RowScale::Ratios);
@@ -244,7 +240,7 @@ pub(in crate::report::view) fn forest(number: usize, pairs: &[&Pair<'_>]) -> For
         ratio: pair.it.ratio.value,
         interval: pair.it.ratio.ci95,
         verdict: pair.it.verdict.clone(),
-        details: details(&name, pair),
+        figure: figure(pair),
         priority: of_comparison(pair.it),
     };
     let counted = !pairs.is_empty() && pairs.iter().all(|pair| pair.is_counted());
@@ -270,25 +266,10 @@ pub(in crate::report::view) fn row_id(number: usize, which: usize) -> String {
     format!("c{number}-{which}")
 }
 
-/// The details of a point of the plot, a line each.
-fn details(name: &str, pair: &Pair<'_>) -> Vec<String> {
-    let ComparisonText { base, ratio, interval, added, verdict } =
-        ComparisonText::of(pair.it, &pair.base);
-    if pair.is_counted() {
-        let new = instructions::figure(pair.new);
-        return vec![name.to_owned(), format!("{base} and {new}: {verdict}"), added];
-    }
-    let Comparison { pairs, design, q, mde_pct, .. } = pair.it;
-    let design = if *pairs == 1 { design.trim_end_matches('s') } else { design.as_str() };
-    let interval = interval.map_or("-".to_owned(), |[low, high]| format!("{low} .. {high}"));
-    let mut lines = vec![
-        name.to_owned(),
-        format!("{ratio} times the base ({interval}): {verdict}"),
-        format!("{added}, {pairs} {design}"),
-        format!("q {q:.2e}"),
-    ];
-    lines.extend(mde_pct.map(|pct| format!("could have detected {}", per_cent(pct))));
-    lines
+/// What is written beside the symbol of a comparison: the ratio, and what is added.
+fn figure(pair: &Pair<'_>) -> String {
+    let ComparisonText { ratio, added, .. } = ComparisonText::of(pair.it, &pair.base);
+    format!("x {ratio}, {added}")
 }
 
 /// Cases by their benchmarks and the axes in which the cases of one benchmark differ.
@@ -347,9 +328,9 @@ pub fn regressions(
 
 /// The flags of comparisons with their meanings, their cases, and what to do.
 pub(in crate::report::view) fn flag_lines(comparisons: &[&Comparison]) -> FlagLines {
-    let flagged = comparisons.iter().flat_map(|it| {
-        it.flags.iter().map(move |flag| (flag.as_str(), it.case.as_str()))
-    });
+    let flagged = comparisons
+        .iter()
+        .flat_map(|it| it.flags.iter().map(move |flag| (flag.as_str(), it.case.as_str())));
     flags::lines(Kind::ComparisonFlag, flagged, comparisons.len())
 }
 

@@ -5,5 +5,5 @@ pub mod compare;
 mod counts;
 pub(super) mod pair;
 mod parameter_ratios;
-mod verdicts;
+pub(in crate::report::view) mod verdicts;
 pub mod work;

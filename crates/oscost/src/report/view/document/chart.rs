@@ -31,7 +31,7 @@ pub enum Vertical {
     /// Values.
     Axis(Axis),
     /// Rows, counted from above: `y` of a point is the number of its row in the first order. There is
-    /// at least one order.
+    /// at least one order; the others are for readers whose medium can sort.
     Rows(Vec<Order>),
 }
 
@@ -40,33 +40,38 @@ pub enum Vertical {
 pub struct Order {
     /// What they are ordered by.
     pub name: &'static str,
-    /// The anchors of the rows, from above; empty for a row without one.
-    pub rows: Vec<String>,
-    /// Names at the edge. There are fewer of them than rows where a name is that of a group.
-    pub labels: Vec<Label>,
+    /// The rows, from above.
+    pub rows: Vec<ChartRow>,
+    /// Rows that belong together, from above; empty if none do.
+    pub groups: Vec<RowGroup>,
 }
 
-/// A name at the edge of rows.
+/// A row of a chart.
+#[derive(Clone, Debug, Default)]
+pub struct ChartRow {
+    /// The anchor of its row in a table; empty for none.
+    pub anchor: String,
+    /// What a person calls it.
+    pub name: String,
+    /// Its id, where the name is not one; a medium with room shows it below the name.
+    pub id: String,
+}
+
+/// Neighbouring rows under a title.
 #[derive(Clone, Debug)]
-pub struct Label {
-    /// Where it is, in rows from above.
-    pub row: f64,
-    /// The name.
-    pub text: String,
+pub struct RowGroup {
+    /// The number of its first row, from above.
+    pub first: usize,
+    /// The title.
+    pub title: String,
 }
-
-/// More names than these at the edge are unreadable: a point says its own name.
-pub const MAX_LABELS: usize = 180;
 
 impl Order {
-    /// Rows, each with its name unless they are too many.
-    pub fn of_rows(name: &'static str, rows: Vec<String>, names: Vec<String>) -> Self {
-        let label = |(row, text): (usize, String)| Label { row: row as f64, text };
-        let labels = match names.len() {
-            few if few <= MAX_LABELS => names.into_iter().enumerate().map(label).collect(),
-            _ => Vec::new(),
-        };
-        Self { name, rows, labels }
+    /// Rows by their anchors and names.
+    pub fn of_rows(name: &'static str, anchors: Vec<String>, names: Vec<String>) -> Self {
+        let row = |(anchor, name): (String, String)| ChartRow { anchor, name, id: String::new() };
+        let rows = anchors.into_iter().zip(names).map(row).collect();
+        Self { name, rows, groups: Vec::new() }
     }
 }
 
@@ -262,7 +267,9 @@ pub struct Point {
     pub interval: Option<[f64; 2]>,
     /// Five quantiles, for a box.
     pub quantiles: [f64; 5],
-    /// What is shown of it on demand, in lines.
+    /// The figure that is written beside it; empty for none.
+    pub figure: String,
+    /// What is shown of it on demand, in lines, where no row of a table says it.
     pub details: Vec<String>,
     /// The anchor of its row in a table; empty for none.
     pub row: String,

@@ -212,8 +212,8 @@ pub struct ForestLine {
     pub interval: Option<[f64; 2]>,
     /// The verdict.
     pub verdict: String,
-    /// What is shown of it on demand, in lines.
-    pub details: Vec<String>,
+    /// What is written beside its symbol: the ratio, and what is added.
+    pub figure: String,
     /// How much it matters among the ratios of its plot, as that of its row.
     pub priority: u32,
 }
@@ -373,6 +373,8 @@ pub struct Column {
     pub kind: ColumnKind,
     /// What it means, where its heading does not say it.
     pub meaning: Option<String>,
+    /// Whether its cells are words that oscost explains, or several of them.
+    pub has_words: bool,
     /// Whether a narrow medium may leave it out.
     pub optional: bool,
     /// The narrowest line that has it, where lines have a width; 0 for all.
@@ -475,7 +477,12 @@ impl Column {
 
     /// A column of few words.
     pub fn choice(title: &str) -> Self {
-        Self { kind: ColumnKind::Choice, ..Self::text(title) }
+        Self { kind: ColumnKind::Choice, ..Self::words(title) }
+    }
+
+    /// A column of words that oscost explains.
+    pub fn words(title: &str) -> Self {
+        Self { has_words: true, ..Self::text(title) }
     }
 
     /// A column of numbers, as CSV names it.

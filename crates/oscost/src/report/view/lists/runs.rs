@@ -56,7 +56,8 @@ pub fn table(lines: &[Line], whole_commands: bool) -> Table {
         let command = line.command.iter().skip(1).cloned().collect::<Vec<_>>().join(" ");
         let cut_short = if line.complete { "" } else { "(cut short) " };
         let label = plain(line.label.as_deref().unwrap_or_default());
-        let processor = line.processor.as_deref().map(|it| shorten(&plain(it), MAX_PROCESSOR));
+        let processor =
+            line.processor.as_deref().map(|it| first_characters(&plain(it), MAX_PROCESSOR));
         let command = format!("{cut_short}{}", plain_paragraph(&command));
         let (excerpt, notes) = match whole_commands {
             true => (String::new(), vec![command]),
@@ -67,7 +68,8 @@ pub fn table(lines: &[Line], whole_commands: bool) -> Table {
             Cell::text(minute(&line.started)),
             known(line.duration_s.map(duration)),
             known(trust.map(str::to_owned)).with_style(trust.unwrap_or_default()),
-            Cell::text(shorten(&label, MAX_LABEL)).or_short(shorten(&label, SHORT_LABEL)),
+            Cell::text(first_characters(&label, MAX_LABEL))
+                .or_short(first_characters(&label, SHORT_LABEL)),
             known(processor),
             Cell::text(excerpt),
         ];
@@ -86,7 +88,7 @@ pub fn table(lines: &[Line], whole_commands: bool) -> Table {
 }
 
 /// A text of at most `width` characters.
-fn shorten(text: &str, width: usize) -> String {
+fn first_characters(text: &str, width: usize) -> String {
     shorten(text, width).trim_end().to_owned()
 }
 
@@ -198,6 +200,7 @@ fn size_text(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::ScreenFormat;
 
     #[test]
     fn the_size_of_the_store_and_what_was_freed_are_in_one_line_each() {
@@ -242,7 +245,7 @@ mod tests {
     #[test]
     fn ids_are_as_long_as_they_must_be_and_lines_fit() {
         let lines = [line("0197aaaa-1111-x"), line("0197aaaa-1122-x")];
-        let narrow = crate::report::terminal_table(&table(&lines, false), 80);
+        let narrow = crate::report::terminal_table(&table(&lines, false), ScreenFormat::PLAIN);
         let (heading, rows) = narrow.split_once('\n').unwrap();
         assert!(heading.starts_with("run ") && heading.ends_with("command"), "{narrow}");
         assert!(rows.starts_with("0197aaaa-111  2026-11-21 08:00"), "{narrow}");
@@ -253,11 +256,17 @@ mod tests {
 
     #[test]
     fn a_wide_terminal_shows_the_machine_the_label_and_the_whole_command() {
-        let wide = crate::report::terminal_table(&table(&[line("0197aaaa-1111-x")], false), 240);
+        let wide = crate::report::terminal_table(
+            &table(&[line("0197aaaa-1111-x")], false),
+            ScreenFormat { columns: 240, ..ScreenFormat::PLAIN },
+        );
         for part in ["machine", "Some Process", "a label of thirty", &"x".repeat(60)] {
             assert!(wide.contains(part), "`{part}` is missing in\n{wide}");
         }
-        let whole = crate::report::terminal_table(&table(&[line("0197aaaa-1111-x")], true), 80);
+        let whole = crate::report::terminal_table(
+            &table(&[line("0197aaaa-1111-x")], true),
+            ScreenFormat::PLAIN,
+        );
         assert_eq!(whole.matches('x').count(), 60, "{whole}");
     }
 
@@ -269,7 +278,7 @@ mod tests {
         for key in ["ended", "duration_s", "label", "cpu_model", "class", "trust"] {
             assert_eq!(json["runs"][0].get(key), Some(&serde_json::Value::Null), "{key}");
         }
-        let text = crate::report::terminal_table(&table(&[unknown], false), 80);
+        let text = crate::report::terminal_table(&table(&[unknown], false), ScreenFormat::PLAIN);
         assert!(text.lines().nth(1).unwrap().matches(" -").count() >= 2, "{text}");
     }
 }

@@ -3,6 +3,7 @@
 
 use oscost_model::record::Record;
 
+use crate::report::figures::per_cent;
 use crate::report::text::plain;
 use crate::report::view::comparison::ab::{self, TargetComparisons};
 use crate::report::view::comparison::compare::{self, ComparisonText, forest, row_id};
@@ -91,6 +92,7 @@ fn table(number: usize, pairs: &[Pair<'_>]) -> Table {
             Cell { value: Some(plain(&it.verdict)), ..Cell::text(verdict) }
                 .with_style(verdict_style(it)),
             Cell::number(format!("{:.1e}", it.q), Some(it.q)),
+            Cell::number(it.mde_pct.map_or("-".to_owned(), per_cent), it.mde_pct),
             Cell::number(it.pairs.to_string(), Some(f64::from(it.pairs))),
             Cell::text(flags.join(" ")).with_style("small"),
         ];
@@ -109,15 +111,16 @@ fn table(number: usize, pairs: &[Pair<'_>]) -> Table {
             Column::text("case"),
             Column::choice("metric"),
             Column::number("base", "base"),
-            Column::text("unit"),
+            Column::words("unit"),
             Column::number("ratio", "ratio"),
             Column::number("95 % low", "ratio_ci95_low"),
             Column::number("95 % high", "ratio_ci95_high"),
             Column::number("added", "added"),
             Column::choice("verdict"),
             Column::number("q", "q"),
+            Column::number("detectable", "mde_pct"),
             Column::number("pairs", "pairs"),
-            Column::text("flags"),
+            Column::words("flags"),
         ]
         .into_iter()
         .chain(has_causes.then(|| Column::text("why")))

@@ -1,16 +1,16 @@
 //! Curves on a page: figures over a size or a number, with their intervals, the laws fitted to them,
 //! and their breaks with the probable causes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::curve::{Curve, CurvePoint, Scaling};
 use oscost_model::record::{Record, Row};
 use oscost_model::unit::Unit;
 use oscost_stats::scaling::Law;
 
-use crate::report::figures::{Style, quantity};
+use crate::report::figures::{Style, binary, quantity};
 use crate::report::view::document::chart::{
-    Axis, Chart, Colour, Mark, Point, Series, Shape, Symbol, Vertical,
+    Axis, Chart, Colour, Mark, Point, Series, Shape, Symbol, Tick, Vertical,
 };
 use crate::report::view::page::rows;
 use crate::report::view::page::rows::IndexedRow;
@@ -18,6 +18,8 @@ use crate::report::view::run::curves::CurveGroup;
 
 /// The number of line segments of a drawn law.
 const LAW_STEPS: u32 = 60;
+/// The number of names on the axis of sizes at most.
+const MAX_NAMED: usize = 9;
 
 /// The rows of a record as the points of curves name them: found once for all points.
 pub(super) struct RowsOfPoints<'a>(BTreeMap<PlacedCase<'a>, IndexedRow<'a>>);
@@ -115,7 +117,7 @@ pub(super) fn chart(
     Some(Chart {
         id: format!("curve-{number}"),
         caption: format!("{}, both axes logarithmic, with 95 % intervals", group.title),
-        x: Axis::logarithmic(by),
+        x: Axis { ticks: ticks(&group.curves), ..Axis::logarithmic(by) },
         y: Vertical::Axis(Axis::over(values.into_iter(), quantity(*unit), *unit)),
         series,
         marks: marks.into_iter().map(BreakMark::into_mark).collect(),
@@ -123,13 +125,26 @@ pub(super) fn chart(
     })
 }
 
+/// The sizes of curves as names of their axis, the largest among them.
+fn ticks(curves: &[&Curve]) -> Vec<Tick> {
+    let values = curves.iter().flat_map(|curve| &curve.points).map(|point| point.value);
+    // A logarithmic scale has no 0.
+    let values: BTreeSet<u64> = values.filter(|value| *value > 0).collect();
+    let step = values.len().div_ceil(MAX_NAMED).max(1);
+    let tick = |value: &u64| Tick { value: *value as f64, name: binary(*value) };
+    let mut ticks: Vec<Tick> = values.iter().rev().step_by(step).map(tick).collect();
+    ticks.reverse();
+    ticks
+}
+
 /// The points of a curve that a logarithmic scale can show.
 fn points(curve: &Curve, rows: &RowsOfPoints<'_>) -> Vec<Point> {
     let point = |point: &CurvePoint| {
         let figure = point.figure.filter(|it| *it > 0.0 && it.is_finite() && point.value > 0)?;
         let row = rows.of_point(curve, point);
+        // The row in the table has the details.
         let details = match row {
-            Some(it) => rows::details(&point.case, it.row),
+            Some(_) => Vec::new(),
             None => vec![point.case.clone(), Style::of(figure, curve.unit).with_unit(figure)],
         };
         Some(Point {

@@ -25,11 +25,8 @@ pub(super) fn section(record: &Record) -> Section {
             parts.push(Block::Heading("Noise".to_owned()));
             parts.push(Block::Facts(noise(conditions)));
             parts.extend(reference_cases(index, conditions).map(Block::Table));
-            let flagged: Vec<String> = conditions
-                .flags
-                .iter()
-                .map(|flag| flags::of_run(flag))
-                .collect();
+            let flagged: Vec<String> =
+                conditions.flags.iter().map(|flag| flags::of_run(flag)).collect();
             parts.extend(Block::list(flagged));
         }
         if !machine.advice.is_empty() {

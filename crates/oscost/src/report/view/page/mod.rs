@@ -4,6 +4,7 @@ mod comparisons;
 mod curves;
 mod history;
 mod machine;
+mod names;
 mod price_list;
 mod rows;
 mod spread;
@@ -22,12 +23,12 @@ use crate::report::view::document::{Answer, Block, Section, View};
 use crate::report::view::lists::catalog;
 use crate::report::view::page::curves::RowsOfPoints;
 pub use crate::report::view::page::history::history;
-use crate::report::view::page::rows::{IndexedRow, Rows};
+use crate::report::view::page::price_list::PriceList;
+use crate::report::view::page::rows::Rows;
 pub use crate::report::view::page::study::StudyComparison;
 use crate::report::view::run as run_view;
 use crate::report::view::run::curves::groups as curves_of;
 use crate::report::view::run::headline;
-use crate::report::view::run::row::family;
 use crate::report::view::run::{event_scaling, predictions, programs, timer_survey};
 use crate::report::view::sections;
 
@@ -48,10 +49,12 @@ pub fn run(shown: &PageContent<'_>) -> View {
     let rows = Rows::of(record);
     let requested: Vec<&Row> = rows.requested.iter().map(|it| it.row).collect();
     let of_study = shown.study.as_ref().map(|of| study::section(of, record));
+    let PriceList { costs, others } = PriceList::of(&rows, record, shown.catalog);
     let sections = [
         of_study,
         comparisons::of_run(record),
-        price_list::section(&rows),
+        costs,
+        others,
         sections::not_measured(&requested),
         Some(machine::section(record)),
         families(&rows, record),
@@ -132,7 +135,7 @@ fn families(rows: &Rows<'_>, record: &Record) -> Option<Section> {
     // Several names may have the same anchor.
     let mut anchors: BTreeMap<String, usize> = BTreeMap::new();
     let mut blocks = Vec::new();
-    for (name, members) in by_family(rows) {
+    for (name, members) in rows.by_family() {
         let mut family_blocks = Vec::new();
         for &number in groups_of.get(name).into_iter().flatten() {
             let group = &groups[number];
@@ -159,21 +162,6 @@ fn families(rows: &Rows<'_>, record: &Record) -> Option<Section> {
         blocks,
         ..Section::default()
     })
-}
-
-/// The measured rows by family, in the order of the first of each.
-fn by_family<'a>(rows: &Rows<'a>) -> Vec<(&'a str, Vec<IndexedRow<'a>>)> {
-    let mut found: Vec<(&str, Vec<IndexedRow<'_>>)> = Vec::new();
-    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
-    for it in rows.measured_rows() {
-        let name = family(it.row);
-        let at = *known.entry(name).or_insert(found.len());
-        if at == found.len() {
-            found.push((name, Vec::new()));
-        }
-        found[at].1.push(it);
-    }
-    found
 }
 
 /// What follows from several rows: programs, steps of waits, groups of costs, halves of round trips.

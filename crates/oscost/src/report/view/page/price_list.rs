@@ -1,19 +1,47 @@
-//! The price list: every figure on one logarithmic scale, with its interval and its floor, coloured
-//! by class.
+//! The price list: every cost on one logarithmic scale, with its interval and its floor, coloured by
+//! class; and apart from it what is no cost: resolutions of clocks, and rates.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use oscost_model::record::Row;
+use oscost_model::definition::Catalog;
+use oscost_model::record::{Record, Row, RowOutcome};
 use oscost_model::unit::{Better, Unit};
 
 use crate::report::figures::quantity;
 use crate::report::view::document::chart::{
-    Axis, Chart, Colour, Label, MAX_LABELS, Order, Point, Series, Shape, Symbol, Vertical,
+    Axis, Chart, ChartRow, Colour, Mark, Order, Point, RowGroup, Series, Shape, Symbol, Vertical,
 };
 use crate::report::view::document::{Block, Section};
+use crate::report::view::page::names;
 use crate::report::view::page::rows;
 use crate::report::view::page::rows::{IndexedRow, Rows};
-use crate::report::view::run::row::{CLASSES, family, has};
+use crate::report::view::run::row::{CLASSES, family, figure, has};
+
+/// What is in nanoseconds without being the cost of an op.
+const RESOLUTIONS: [&str; 3] = ["timer/resolution", "timer/quantum", "timer/precision"];
+
+/// An act whose cost readers know, as a line across the chart.
+struct Act {
+    name: &'static str,
+    /// The beginnings of the cases that may stand for it, the best first.
+    cases: &'static [&'static str],
+}
+
+const ACTS: [Act; 4] = [
+    Act { name: "function call", cases: &["procedure/call:args=0"] },
+    Act { name: "system call", cases: &["syscall/getppid:via=raw"] },
+    Act {
+        name: "memory access",
+        cases: &["memory/latency:size=134217728", "memory/latency:size=268435456"],
+    },
+    Act {
+        name: "disk read",
+        cases: &[
+            "fault/file-major:readahead=off",
+            "file/read-random:via=pread,size=4096,cache=cold",
+        ],
+    },
+];
 
 /// A figure that a logarithmic scale can show.
 struct Price<'a> {
@@ -28,36 +56,107 @@ struct Price<'a> {
     is_bound: bool,
 }
 
-/// The section; `None` if no row has a figure.
-pub(super) fn section(rows: &Rows<'_>) -> Option<Section> {
-    let mut panels: BTreeMap<&str, (Unit, Vec<Price<'_>>)> = BTreeMap::new();
-    let mut not_drawn = 0;
-    for indexed in rows.measured_rows() {
-        let (unit, factor) = scale(indexed.row.unit);
-        match price(indexed, factor) {
-            Some(price) => {
-                panels.entry(unit.text()).or_insert((unit, Vec::new())).1.push(price);
+/// What the figures of a chart are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Cost,
+    Resolution,
+    /// A rate, a number of times, or the answer to a question.
+    Other,
+}
+
+impl Kind {
+    fn of(row: &Row) -> Self {
+        match row.unit {
+            _ if RESOLUTIONS.contains(&row.benchmark.as_str()) => Self::Resolution,
+            Unit::NsPerOp | Unit::Seconds | Unit::InstructionsPerOp | Unit::CyclesPerOp => {
+                Self::Cost
             }
-            None => not_drawn += 1,
+            _ => Self::Other,
         }
     }
-    let mut panels: Vec<(Unit, Vec<Price<'_>>)> = panels.into_values().collect();
-    // Time first, and then the unit of most rows.
-    panels.sort_by_key(|(unit, prices)| (*unit != Unit::NsPerOp, usize::MAX - prices.len()));
-    let charts = panels.iter().map(|(unit, prices)| Block::chart(chart(*unit, prices, rows)));
-    let mut blocks: Vec<Block> = charts.collect();
-    if not_drawn > 0 {
-        blocks.push(Block::Text(format!(
-            "{not_drawn} figures are zero or negative, which a logarithmic scale cannot show: they \
-             are in the table."
-        )));
+}
+
+/// The sections of a run's figures.
+#[derive(Default)]
+pub(super) struct PriceList {
+    /// The costs.
+    pub(super) costs: Option<Section>,
+    /// What is measured, and is no cost.
+    pub(super) others: Option<Section>,
+}
+
+/// Figures of one kind in one unit.
+struct Panel<'a> {
+    kind: Kind,
+    unit: Unit,
+    prices: Vec<Price<'a>>,
+}
+
+impl PriceList {
+    pub(super) fn of(rows: &Rows<'_>, record: &Record, catalog: Option<&Catalog>) -> Self {
+        let compared = compared_rows(record);
+        let mut panels: BTreeMap<(Kind, &str), Panel<'_>> = BTreeMap::new();
+        let (mut left_out, mut compared_above) = ([0, 0], 0);
+        // Rows of a family are neighbours.
+        let measured = rows.by_family().into_iter().flat_map(|(_, members)| members);
+        for indexed in measured {
+            if compared.contains(&indexed.index) {
+                compared_above += 1;
+                continue;
+            }
+            let kind = Kind::of(indexed.row);
+            let (unit, factor) = scale(indexed.row.unit);
+            match price(indexed, factor) {
+                Some(price) => {
+                    let panel = Panel { kind, unit, prices: Vec::new() };
+                    panels.entry((kind, unit.text())).or_insert(panel).prices.push(price);
+                }
+                None => left_out[usize::from(kind != Kind::Cost)] += 1,
+            }
+        }
+        let mut panels: Vec<Panel<'_>> = panels.into_values().collect();
+        // Time first, and then the unit of most rows.
+        panels.sort_by_key(|it| (it.unit != Unit::NsPerOp, usize::MAX - it.prices.len()));
+        let draw = |is_cost: bool| {
+            let panels = panels.iter().filter(move |it| (it.kind == Kind::Cost) == is_cost);
+            let charts = panels.map(|it| Block::chart(it.chart(rows, record, catalog)));
+            charts.collect::<Vec<Block>>()
+        };
+        let [mut costs, mut others] = [true, false].map(draw);
+        for (blocks, count) in [&mut costs, &mut others].into_iter().zip(left_out) {
+            blocks.extend((count > 0).then(|| Block::Text(not_drawn(count))));
+        }
+        if compared_above > 0 && !costs.is_empty() {
+            costs.push(Block::Text(format!(
+                "{compared_above} figures of what the base was compared with are not drawn here: the \
+                 comparison shows by what they differ, and the table has them."
+            )));
+        }
+        let section = |id: &str, title: &str, blocks: Vec<Block>| {
+            let (id, title) = (id.to_owned(), title.to_owned());
+            (!blocks.is_empty()).then(|| Section { id, title, blocks, ..Section::default() })
+        };
+        Self {
+            costs: section("price-list", "The price list", costs),
+            others: section("no-costs", "Resolutions and rates", others),
+        }
     }
-    (!blocks.is_empty()).then(|| Section {
-        id: "price-list".to_owned(),
-        title: "The price list".to_owned(),
-        blocks,
-        ..Section::default()
-    })
+}
+
+fn not_drawn(count: usize) -> String {
+    format!(
+        "{count} figures are zero or negative, which a logarithmic scale cannot show: they are in \
+         the table."
+    )
+}
+
+/// The rows that are compared with another and are no base themselves, by their indices. They would
+/// nearly cover their bases.
+fn compared_rows(record: &Record) -> BTreeSet<usize> {
+    let bases: BTreeSet<u32> = record.comparisons.iter().map(|it| it.base).collect();
+    let compared = record.comparisons.iter().map(|it| it.new).filter(|new| !bases.contains(new));
+    compared.map(|new| new as usize).collect()
 }
 
 /// The unit of the panel for a unit, and the factor between them.
@@ -87,105 +186,147 @@ fn class(row: &Row) -> usize {
     known.unwrap_or(CLASSES.len())
 }
 
-fn chart(unit: Unit, prices: &[Price<'_>], rows: &Rows<'_>) -> Chart {
-    let orders = vec![by_cost(prices, rows), by_family(prices, rows)];
-    let positions: BTreeMap<&str, usize> =
-        orders[0].rows.iter().enumerate().map(|(position, id)| (id.as_str(), position)).collect();
-    let y = |price: &Price<'_>| {
-        positions.get(rows::id(price.index).as_str()).map_or(0.0, |at| *at as f64)
-    };
-    // An interval that extends to zero is cut off at the edge of the chart.
-    let reached = |price: &Price<'_>| {
-        let [low, high] = price.ends;
-        [low.max(price.figure / 3.0), high, price.figure, price.floor.unwrap_or(price.figure)]
-    };
-    let exact = prices.iter().filter(|price| !price.is_bound);
-    let mut shown: Vec<f64> = exact.flat_map(reached).filter(|it| *it > 0.0).collect();
-    if shown.is_empty() {
-        shown = prices.iter().map(|price| price.figure).collect();
-    }
-    let edge = shown.iter().copied().fold(f64::INFINITY, f64::min);
-    let floor = |price: &Price<'_>| {
-        Some(Point { x: price.floor?, y: y(price), row: rows::id(price.index), ..Point::default() })
-    };
-    let floors: Vec<Point> = prices.iter().filter_map(floor).collect();
-    let mut classes: BTreeMap<(usize, bool), Vec<Point>> = BTreeMap::new();
-    for price in prices {
-        // A symbol at the edge marks a figure beyond it; its details give the figure.
-        let is_beyond = price.is_bound && price.figure < edge;
-        let (x, ends) = if is_beyond { (edge, [edge; 2]) } else { (price.figure, price.ends) };
-        classes.entry((class(price.row), price.is_bound)).or_default().push(Point {
-            x,
-            y: y(price),
-            interval: Some(ends),
-            details: rows::details(&rows.name(price.row), price.row),
-            row: rows::id(price.index),
-            ..Point::default()
-        });
-    }
-    let of_class = |((number, is_bound), points): ((usize, bool), Vec<Point>)| {
-        let name = CLASSES.get(number).copied().unwrap_or("unclassified");
-        let bound = if is_bound { ", less than" } else { "" };
-        let known = number < CLASSES.len();
-        let symbol = match is_bound {
-            true => Symbol::OpenTriangleLeft,
-            false => Symbol::of_series(number),
+impl Panel<'_> {
+    fn chart(&self, rows: &Rows<'_>, record: &Record, catalog: Option<&Catalog>) -> Chart {
+        let Self { kind, unit, prices } = self;
+        let (kind, unit) = (*kind, *unit);
+        let marks = if kind == Kind::Cost { acts(record, unit) } else { Vec::new() };
+        // An interval that extends to zero is cut off at the edge of the chart.
+        let reached = |price: &Price<'_>| {
+            let [low, high] = price.ends;
+            [low.max(price.figure / 3.0), high, price.figure, price.floor.unwrap_or(price.figure)]
         };
-        Series {
-            name: format!("{name}{bound}"),
-            colour: if known { Colour::Palette(number) } else { Colour::Muted },
-            shape: Shape::Symbols(symbol),
-            points,
+        let exact = prices.iter().filter(|price| !price.is_bound);
+        let mut reach: Vec<f64> = exact.flat_map(reached).filter(|it| *it > 0.0).collect();
+        if reach.is_empty() {
+            reach = prices.iter().map(|price| price.figure).collect();
         }
-    };
-    let floors = (!floors.is_empty()).then(|| Series {
-        name: "floor".to_owned(),
-        colour: Colour::Muted,
-        shape: Shape::Symbols(Symbol::Stroke),
-        points: floors,
-    });
-    Chart {
-        id: format!("price-list-{}", unit.text().replace('/', "-")),
-        caption: format!(
-            "{}: {} {} on a logarithmic scale, with {}floors. An arrow to the left is a bound: \
-             less than that. Select a point for its details.",
-            quantity(unit),
-            prices.len(),
-            if prices.len() == 1 { "row" } else { "rows" },
-            if unit == Unit::InstructionsPerOp { "" } else { "95 % intervals and " },
-        ),
-        x: Axis::over(shown.into_iter(), quantity(unit), unit),
-        y: Vertical::Rows(orders),
-        series: floors.into_iter().chain(classes.into_iter().map(of_class)).collect(),
-        marks: Vec::new(),
-        band: None,
+        let edge = reach.iter().copied().fold(f64::INFINITY, f64::min);
+        reach.extend(marks.iter().map(|mark| mark.x));
+        let id = if kind == Kind::Cost { "price-list" } else { "no-costs" };
+        let is_resolution = if kind == Kind::Resolution { "-resolution" } else { "" };
+        let what = if kind == Kind::Resolution { "resolution" } else { quantity(unit) };
+        let series = [self.floors()].into_iter().flatten().chain(self.classes(edge));
+        Chart {
+            id: format!("{id}-{}{is_resolution}", unit.text().replace('/', "-")),
+            caption: self.caption(what, &marks),
+            x: Axis::over(reach.into_iter(), what, unit),
+            y: Vertical::Rows(self.orders(rows, catalog)),
+            series: series.collect(),
+            marks,
+            band: None,
+        }
     }
-}
 
-/// The most expensive on top: the smallest of rates.
-fn by_cost(prices: &[Price<'_>], rows: &Rows<'_>) -> Order {
-    let mut sorted: Vec<&Price<'_>> = prices.iter().collect();
-    sorted.sort_by(|one, other| match one.row.better {
-        Better::Lower => other.figure.total_cmp(&one.figure),
-        Better::Higher => one.figure.total_cmp(&other.figure),
-    });
-    let ids = sorted.iter().map(|price| rows::id(price.index)).collect();
-    let names = sorted.iter().map(|price| rows.name(price.row)).collect();
-    Order::of_rows("by cost", ids, names)
-}
+    fn caption(&self, what: &str, marks: &[Mark]) -> String {
+        let rows = match self.prices.len() {
+            1 => "1 row".to_owned(),
+            several => format!("{several} rows"),
+        };
+        let mut parts = vec![format!("{what}: {rows} on a logarithmic scale")];
+        if self.unit != Unit::InstructionsPerOp {
+            parts.push("bars are 95 % intervals".to_owned());
+        }
+        if self.prices.iter().any(|price| price.is_bound) {
+            parts.push("an arrow to the left says less than that".to_owned());
+        }
+        if !marks.is_empty() {
+            parts.push("dashed lines are acts to compare with".to_owned());
+        }
+        format!("{}.", parts.join("; "))
+    }
 
-/// In the order of the record, which is by family; many rows are labelled by their families alone.
-fn by_family(prices: &[Price<'_>], rows: &Rows<'_>) -> Order {
-    let ids = prices.iter().map(|price| rows::id(price.index)).collect();
-    let names = prices.iter().map(|price| rows.name(price.row)).collect();
-    let mut order = Order::of_rows("by family", ids, names);
-    if prices.len() > MAX_LABELS {
+    /// The floors; `None` if no row has one.
+    fn floors(&self) -> Option<Series> {
+        let floor = |(y, price): (usize, &Price<'_>)| {
+            let row = rows::id(price.index);
+            Some(Point { x: price.floor?, y: y as f64, row, ..Point::default() })
+        };
+        let points: Vec<Point> = self.prices.iter().enumerate().filter_map(floor).collect();
+        (!points.is_empty()).then(|| Series {
+            name: "floor".to_owned(),
+            colour: Colour::Muted,
+            shape: Shape::Symbols(Symbol::Stroke),
+            points,
+        })
+    }
+
+    /// The figures by class, those that are bounds apart.
+    fn classes(&self, edge: f64) -> Vec<Series> {
+        let mut classes: BTreeMap<(usize, bool), Vec<Point>> = BTreeMap::new();
+        for (y, price) in self.prices.iter().enumerate() {
+            // A symbol at the edge marks a figure beyond it; the figure is beside it.
+            let is_beyond = price.is_bound && price.figure < edge;
+            let (x, ends) = if is_beyond { (edge, [edge; 2]) } else { (price.figure, price.ends) };
+            classes.entry((class(price.row), price.is_bound)).or_default().push(Point {
+                x,
+                y: y as f64,
+                interval: Some(ends),
+                figure: figure(price.row).map(|figure| figure.text).unwrap_or_default(),
+                row: rows::id(price.index),
+                ..Point::default()
+            });
+        }
+        let of_class = |((number, is_bound), points): ((usize, bool), Vec<Point>)| {
+            let name = CLASSES.get(number).copied().unwrap_or("unclassified");
+            let bound = if is_bound { ", less than" } else { "" };
+            let known = number < CLASSES.len();
+            let symbol = match is_bound {
+                true => Symbol::OpenTriangleLeft,
+                false => Symbol::of_series(number),
+            };
+            Series {
+                name: format!("{name}{bound}"),
+                colour: if known { Colour::Palette(number) } else { Colour::Muted },
+                shape: Shape::Symbols(symbol),
+                points,
+            }
+        };
+        classes.into_iter().map(of_class).collect()
+    }
+
+    /// By family, in the order of the record; and by cost, the most expensive on top: the smallest of
+    /// rates.
+    fn orders(&self, rows: &Rows<'_>, catalog: Option<&Catalog>) -> Vec<Order> {
+        let row = |price: &Price<'_>| ChartRow {
+            anchor: rows::id(price.index),
+            name: names::of_benchmark(&price.row.benchmark, catalog),
+            id: rows.name(price.row),
+        };
+        let mut groups: Vec<RowGroup> = Vec::new();
         let mut first = 0;
-        for of_family in prices.chunk_by(|one, other| family(one.row) == family(other.row)) {
-            let row = first as f64 + (of_family.len() - 1) as f64 / 2.0;
-            order.labels.push(Label { row, text: family(of_family[0].row).to_owned() });
+        for of_family in self.prices.chunk_by(|one, other| family(one.row) == family(other.row)) {
+            groups.push(RowGroup { first, title: names::of_family(family(of_family[0].row)) });
             first += of_family.len();
         }
+        let mut sorted: Vec<&Price<'_>> = self.prices.iter().collect();
+        sorted.sort_by(|one, other| match one.row.better {
+            Better::Lower => other.figure.total_cmp(&one.figure),
+            Better::Higher => one.figure.total_cmp(&other.figure),
+        });
+        let by_family = self.prices.iter().map(row).collect();
+        let by_cost = sorted.into_iter().map(row).collect();
+        vec![
+            Order { name: "by family", rows: by_family, groups },
+            Order { name: "by cost", rows: by_cost, groups: Vec::new() },
+        ]
     }
-    order
+}
+
+/// The acts to compare with that the run has measured, asked for or not.
+fn acts(record: &Record, unit: Unit) -> Vec<Mark> {
+    let cost = |row: &Row| {
+        let (row_unit, factor) = scale(row.unit);
+        let is_usable = row.outcome == RowOutcome::Measured && !has(row, "BELOW_DETECTION");
+        let median = row.estimate.as_ref().filter(|_| is_usable && row_unit == unit)?.median;
+        Some(median * factor).filter(|it| *it > 0.0 && it.is_finite())
+    };
+    let mark = |act: &Act| {
+        let x = act.cases.iter().find_map(|case| {
+            let mut rows = record.results.iter().filter(|row| row.case.starts_with(case));
+            rows.find_map(cost)
+        })?;
+        Some(Mark { x, text: act.name.to_owned() })
+    };
+    ACTS.iter().filter_map(mark).collect()
 }

@@ -1,6 +1,6 @@
-//! The rows of a run on a page: their names, the details of their points, and their table.
+//! The rows of a run on a page: their names, their families, and their table.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::counters::{CPI, GHZ, INSN};
 use oscost_model::record::{Record, Row, RowOutcome};
@@ -9,10 +9,10 @@ use crate::report::figures::per_cent;
 use crate::report::text::plain;
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
 use crate::report::view::page::work_bar::{self, WorkBars};
+use crate::report::view::run::counters;
 use crate::report::view::run::row::{
-    class_style, entries, figure, floor, is_requested, spread_pct,
+    class_style, entries, family, figure, floor, is_requested, spread_pct,
 };
-use crate::report::view::run::{counters, instructions};
 
 /// A row, and its index in the record.
 #[derive(Clone, Copy)]
@@ -44,6 +44,21 @@ impl<'a> Rows<'a> {
         self.requested.iter().copied().filter(move |it| is_measured(it.row))
     }
 
+    /// Those with a figure by family, in the order of the first of each.
+    pub(super) fn by_family(&self) -> Vec<(&'a str, Vec<IndexedRow<'a>>)> {
+        let mut found: Vec<(&str, Vec<IndexedRow<'_>>)> = Vec::new();
+        let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+        for it in self.measured_rows() {
+            let name = family(it.row);
+            let at = *known.entry(name).or_insert(found.len());
+            if at == found.len() {
+                found.push((name, Vec::new()));
+            }
+            found[at].1.push(it);
+        }
+        found
+    }
+
     /// The name of a row.
     pub(super) fn name(&self, row: &Row) -> String {
         match self.several_targets {
@@ -62,37 +77,6 @@ fn target(row: &Row) -> String {
 /// The anchor of a row.
 pub(super) fn id(index: usize) -> String {
     format!("r{index}")
-}
-
-/// The details of a row's point: figure, interval, repetitions, entries, class and floor.
-pub(super) fn details(name: &str, row: &Row) -> Vec<String> {
-    let mut lines = vec![name.to_owned()];
-    let Some(figure) = figure(row) else { return lines };
-    lines.push(match figure.interval_text() {
-        _ if instructions::is_counted(row) => instructions::figure_and_exactness(row),
-        Some(interval) => format!("{} ({interval})", figure.text),
-        None => format!("{}, without an interval", figure.text),
-    });
-    let within_run = figure.within_run_text().filter(|_| !instructions::is_counted(row));
-    lines.extend(
-        within_run
-            .filter(|_| figure.within_run != figure.interval)
-            .map(|it| format!("this run: {it}")),
-    );
-    if let Some(estimate) = &row.estimate {
-        let n = estimate.repetitions;
-        let samples = estimate.samples;
-        lines.push(format!("{n} repetitions, {samples} samples"));
-    }
-    let class = row.class.as_deref().map(|class| format!("{class}, "));
-    let class = class.unwrap_or_default();
-    lines.push(match entries(row).as_str() {
-        "?" => format!("{class}kernel entries not counted"),
-        entries => format!("{class}{entries} kernel entries per op"),
-    });
-    lines.extend(floor(row).map(|floor| format!("floor {floor}")));
-    lines.extend(counters::sentence(row));
-    lines
 }
 
 /// The table of all rows, including those without a figure; `None` if there are none.
@@ -154,7 +138,7 @@ fn columns() -> Vec<Column> {
         Column::choice("target"),
         Column::choice("outcome"),
         Column::number("per op", "median"),
-        Column::text("unit"),
+        Column::words("unit"),
         Column::number("95 % low", "between_run_ci95_low"),
         Column::number("95 % high", "between_run_ci95_high"),
         Column::number("this run: low", "ci95_low"),
@@ -168,7 +152,7 @@ fn columns() -> Vec<Column> {
         Column::choice("class"),
         Column::number("entries", "kernel_entries"),
         Column::number("floor", "floor"),
-        Column::text("flags"),
+        Column::words("flags"),
     ]
 }
 

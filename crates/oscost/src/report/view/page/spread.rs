@@ -3,7 +3,6 @@
 use oscost_model::record::Row;
 use oscost_stats::order::quantile;
 
-use crate::report::figures::{Style, per_cent};
 use crate::report::view::document::chart::{
     Axis, Chart, Colour, Order, Point, Series, Shape, Vertical,
 };
@@ -16,16 +15,10 @@ struct Spread<'a> {
     /// The index of its row in the record.
     index: usize,
     row: &'a Row,
-    repetitions: Vec<Repetition>,
+    /// The deviations of its repetitions.
+    repetitions_pct: Vec<f64>,
     /// Five quantiles of the raw batches: 5, 25, 50, 75 and 95 %; `None` if the record has none.
     samples: Option<[f64; 5]>,
-}
-
-/// A repetition.
-struct Repetition {
-    /// Its deviation from the median, in per cent of it.
-    deviation_pct: f64,
-    details: Vec<String>,
 }
 
 /// The chart of a family's rows; `None` if no row has two repetitions.
@@ -36,23 +29,12 @@ pub(super) fn chart(id: String, members: &[IndexedRow<'_>], rows: &Rows<'_>) -> 
     }
     let numbered = || spreads.iter().enumerate();
     let sampled = numbered().filter_map(|(row, it)| {
-        Some(Point {
-            y: row as f64,
-            quantiles: it.samples?,
-            row: rows::id(it.index),
-            ..Point::default()
-        })
+        Some(Point { y: row as f64, quantiles: it.samples?, ..Point::default() })
     });
     let sampled: Vec<Point> = sampled.collect();
-    let point = |row: usize, index: usize, it: &Repetition| Point {
-        x: it.deviation_pct,
-        y: row as f64,
-        details: it.details.clone(),
-        row: rows::id(index),
-        ..Point::default()
-    };
     let of_row = |(row, it): (usize, &Spread<'_>)| {
-        it.repetitions.iter().map(|one| point(row, it.index, one)).collect::<Vec<_>>()
+        let point = |x: &f64| Point { x: *x, y: row as f64, ..Point::default() };
+        it.repetitions_pct.iter().map(point).collect::<Vec<_>>()
     };
     let repetitions: Vec<Point> = numbered().flat_map(of_row).collect();
     let ids = spreads.iter().map(|it| rows::id(it.index)).collect();
@@ -86,7 +68,7 @@ pub(super) fn chart(id: String, members: &[IndexedRow<'_>], rows: &Rows<'_>) -> 
         caption: format!(
             "How far the repetitions are from their row's median, in per cent of it.{boxes}"
         ),
-        // Explicit ends: on a narrow screen names begin at the edge.
+        // The row's own median is inside, wherever its repetitions are.
         x: Axis { ends: Some(ends), suffix: " %", ..Axis::linear("from the row's median") },
         y: Vertical::Rows(vec![Order::of_rows("as measured", ids, names)]),
         series: boxed.into_iter().chain([repeated]).collect(),
@@ -103,31 +85,13 @@ fn spread(IndexedRow { index, row }: IndexedRow<'_>) -> Option<Spread<'_>> {
         return None;
     }
     let median = estimate.median;
-    let style = Style::of(median, row.unit);
-    let counted = row.repetitions.iter().filter_map(|it| Some((it, it.value?)));
-    let repetitions = counted.map(|(it, value)| {
-        let deviation_pct = rounded(100.0 * (value / median - 1.0));
-        let details = [
-            row.case.clone(),
-            format!("{} ({deviation_pct:+.2} %)", style.with_unit(value)),
-            format!("round {}, {} batches", it.round, it.batches),
-            it.lost_pct.map_or(String::new(), |lost| format!("{} lost", per_cent(lost))),
-        ];
-        let details = details.into_iter().filter(|it| !it.is_empty()).collect();
-        Repetition { deviation_pct, details }
-    });
-    let repetitions: Vec<Repetition> =
-        repetitions.filter(|it| it.deviation_pct.is_finite()).collect();
-    if repetitions.len() < 2 {
+    let values = row.repetitions.iter().filter_map(|it| it.value);
+    let deviations_pct = values.map(|value| 100.0 * (value / median - 1.0));
+    let repetitions_pct: Vec<f64> = deviations_pct.filter(|pct| pct.is_finite()).collect();
+    if repetitions_pct.len() < 2 {
         return None;
     }
-    Some(Spread { index, row, repetitions, samples: quantiles(row) })
-}
-
-/// A percentage without the digits that no chart can show: they would be a tenth of the file.
-fn rounded(pct: f64) -> f64 {
-    let rounded = (pct * 1e4).round() / 1e4;
-    if rounded.is_finite() { rounded } else { pct }
+    Some(Spread { index, row, repetitions_pct, samples: quantiles(row) })
 }
 
 /// Five quantiles of a row's raw batches, as deviations from their median in per cent.
@@ -139,7 +103,7 @@ fn quantiles(row: &Row) -> Option<[f64; 5]> {
     let median = quantile(&all, 0.5)?;
     let deviation_pct = |share: f64| {
         let value = quantile(&all, share)?;
-        Some(rounded(100.0 * (value / median - 1.0))).filter(|pct| pct.is_finite())
+        Some(100.0 * (value / median - 1.0)).filter(|pct| pct.is_finite())
     };
     Some([
         deviation_pct(0.05)?,

@@ -9,6 +9,7 @@ use crate::report::view::document::chart::{
     Axis, Chart, Colour, Mark, Order, Point, Series, Shape, Symbol, Vertical,
 };
 use crate::report::view::document::{Block, Section, Table};
+use crate::report::view::study::book::picture;
 use crate::report::view::study::claims::{self, CLAIMS, CONDITIONS, list_of_conditions};
 use crate::report::view::study::machine::{self, MACHINES};
 use crate::report::view::study::notes::{expectations, notes, statements};
@@ -34,10 +35,19 @@ pub(super) fn section(of: &StudyComparison<'_>, record: &Record) -> Section {
         StudyComparison::Two(it) => (it.study, two_targets::heading(it), &it.claims),
     };
     let mut blocks: Vec<Block> = Block::list(heading).into_iter().collect();
+    // What the study found comes first, and whether it is so here.
+    if let Some(claims) = claims::table(study, judged) {
+        let claims = Table { caption: "Claims".to_owned(), ..claims };
+        blocks.extend([Block::Heading(CLAIMS.to_owned()), Block::Table(claims)]);
+    }
     match of {
-        StudyComparison::One(it) => blocks.extend(
-            it.tables.iter().enumerate().flat_map(|(at, table)| one(at, table, it.clock_step_ns)),
-        ),
+        StudyComparison::One(it) => {
+            // A table without a figure of this machine has nothing to compare.
+            let (measured, others): (Vec<_>, Vec<_>) =
+                it.tables.iter().enumerate().partition(|(_, table)| has_figures(table));
+            let tables = measured.into_iter().chain(others);
+            blocks.extend(tables.flat_map(|(at, table)| one(at, table, it.clock_step_ns)));
+        }
         StudyComparison::Two(it) => {
             blocks.extend(it.tables.iter().enumerate().flat_map(|(at, table)| two(at, it, table)))
         }
@@ -49,16 +59,18 @@ pub(super) fn section(of: &StudyComparison<'_>, record: &Record) -> Section {
     if let Some(conditions) = list_of_conditions(&conditions) {
         blocks.extend([Block::Heading(CONDITIONS.to_owned()), conditions]);
     }
-    if let Some(claims) = claims::table(study, judged) {
-        let claims = Table { caption: "Claims".to_owned(), ..claims };
-        blocks.extend([Block::Heading(CLAIMS.to_owned()), Block::Table(claims)]);
-    }
     Section {
         id: "study".to_owned(),
         title: format!("Then and now: {}", plain(&study.id)),
         blocks,
         ..Section::default()
     }
+}
+
+/// Whether a row of a table was measured here.
+fn has_figures(table: &SingleTargetTable<'_>) -> bool {
+    let mut cells = table.rows.iter().flat_map(|row| &row.cells);
+    cells.any(|cell| cell.by_study_statistic.is_some() || cell.estimate.is_some())
 }
 
 /// A table of a study of one target.
@@ -68,6 +80,8 @@ fn one(at: usize, table: &SingleTargetTable<'_>, clock_step_ns: Option<f64>) -> 
     blocks.extend(then_and_now(at, table).map(Block::chart));
     let rows = table_of_rows(table, |_| true);
     blocks.extend(rows.map(|rows| Block::Table(interactive(at, &table.table.title, rows))));
+    let curves = picture::of_curves(table, &format!("curves-then-{at}"));
+    blocks.extend(curves.into_iter().map(Block::chart));
     blocks.extend(statements(table.table));
     blocks.extend(expectations(table));
     blocks.extend(notes(table, clock_step_ns));

@@ -41,7 +41,12 @@ pub(in crate::report::view) fn lines<'a>(
     for (severity, flag, cases) in flags {
         let word = of_kind(kind, flag);
         let line = with_action(
-            format!("{}: {}: {}", plain(flag), meaning(word), plain(&named(severity, &cases, rows))),
+            format!(
+                "{}: {}: {}",
+                plain(flag),
+                meaning(word),
+                plain(&named(severity, &cases, rows))
+            ),
             word,
         );
         match severity {
@@ -113,7 +118,10 @@ mod tests {
         assert!(some.contains("over 1 %: a/a, a/b. Measure again"), "{some}");
         assert!(line("DRIFT", 5, 10).contains(": a/a and 4 more. Measure"), "names and a number");
         assert!(line("NOT_CONVERGED", 1, 10).contains(": a/a. Read"), "one wide row is named");
-        assert!(line("NOT_CONVERGED", 3, 10).contains(": 3 of 10 rows. Read"), "several are counted");
+        assert!(
+            line("NOT_CONVERGED", 3, 10).contains(": 3 of 10 rows. Read"),
+            "several are counted"
+        );
     }
 
     #[test]
@@ -135,8 +143,7 @@ mod tests {
             ("OF_A_NEWER_VERSION", "a/d"),
         ];
         let FlagLines { severe, information } = lines(Kind::RowFlag, cases.into_iter(), 4);
-        let flags: Vec<&str> =
-            severe.iter().filter_map(|line| line.split(':').next()).collect();
+        let flags: Vec<&str> = severe.iter().filter_map(|line| line.split(':').next()).collect();
         assert_eq!(flags, ["DRIFT", "COARSE_CLOCK", "NOT_CONVERGED", "OF_A_NEWER_VERSION"]);
         let [common] = &information[..] else { panic!("{information:?}") };
         assert_eq!(common, "PROCESSES_DIFFER: processes differ, and the interval covers it: a/a");

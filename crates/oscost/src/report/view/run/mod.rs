@@ -200,9 +200,9 @@ fn treatments(record: &Record) -> Option<String> {
 /// What a reader must know of rows besides their figures: flags in words, surprises, losses; and how
 /// they were measured.
 fn remarks(record: &Record, rows: &[&Row]) -> Remarks {
-    let of_rows = rows.iter().flat_map(|row| {
-        row.flags.iter().map(move |flag| (flag.as_str(), row.case.as_str()))
-    });
+    let of_rows = rows
+        .iter()
+        .flat_map(|row| row.flags.iter().map(move |flag| (flag.as_str(), row.case.as_str())));
     let measured = rows.iter().filter(|row| row.outcome == RowOutcome::Measured).count();
     let FlagLines { severe, information } = flags::lines(Kind::RowFlag, of_rows, measured);
     let mut lines: Vec<String> = treatments(record).into_iter().collect();

@@ -45,8 +45,14 @@ pub(in crate::report::view) fn list_of_conditions(
 /// The claims, each with what the study's own figures say of it and what this run says.
 pub(in crate::report::view) fn table(study: &Study, judged: &[JudgedClaim<'_>]) -> Option<Table> {
     let rows: Vec<TableRow> = judged.iter().map(|judged| row(study, judged)).collect();
-    let columns = ["claim", "then", "here", "required", "measured", "by oscost's own estimates"]
-        .map(Column::text);
+    let columns = [
+        Column::text("claim"),
+        Column::words("then"),
+        Column::words("here"),
+        Column::text("required"),
+        Column::text("measured"),
+        Column::text("by oscost's own estimates"),
+    ];
     let layout = Layout::Records;
     let id = "claims".to_owned();
     let table = Table { id, columns: columns.into(), rows, layout, ..Table::default() };

@@ -16,6 +16,15 @@ pub fn sections(name: &str, last: Option<&Record>) -> Vec<Section> {
     words::find(name).into_iter().map(|word| section(word, last)).collect()
 }
 
+/// The meanings of a word in exactly this spelling, as it is printed; none if it is not explained.
+pub fn exact(name: &str) -> Vec<Section> {
+    let is_exact = |word: &&Word| word.word == name || word.word.split(", ").any(|it| it == name);
+    match words::find(name).iter().any(is_exact) {
+        true => sections(name, None),
+        false => Vec::new(),
+    }
+}
+
 /// Whether the table of words has this one.
 pub fn is_word(name: &str) -> bool {
     !words::find(name).is_empty()

@@ -153,7 +153,12 @@ fn an_error_names_the_line_and_the_reason() {
         ("name = \"rate\"", "name = \"system\"", 28, "a metric `system` already"),
         ("name = \"rate\"", "name = \"Rate\"", 28, "a figure's name consists of lower-case"),
         ("\"op/s\"", "\"furlong\"", 29, "unknown variant `furlong`"),
-        ("\"op/s\"", "\"cycle/op\"", 29, "`cycle/op` is no unit of a figure: choose of s, op/s, B/s"),
+        (
+            "\"op/s\"",
+            "\"cycle/op\"",
+            29,
+            "`cycle/op` is no unit of a figure: choose of s, op/s, B/s",
+        ),
         ("rate (\\d+)", "rate (\\d+", 30, "not a regular expression: unclosed group"),
         ("rate (\\d+)", "rate \\d+", 30, "one group for the number, not 0"),
         ("rate (\\d+)", "(r)ate (\\d+)", 30, "one group for the number, not 2"),

@@ -69,15 +69,19 @@ fn different_prices_are_told_by_their_ends_and_a_few_one_by_one() {
     let [x, y, z] = [slower("a/x", 1.05, 5.0), slower("a/y", 3.0, 900.0), slower("a/z", 1.2, 40.0)];
     assert_eq!(
         findings(&[x.clone(), y.clone(), z]),
-        ["seccomp=docker is slower than local in all 3 cases: from +5.0 % on a/x (+5.000 ns) to 3.0 \
-          times on a/y (+900.0 ns)."]
+        [
+            "seccomp=docker is slower than local in all 3 cases: from +5.0 % on a/x (+5.000 ns) to 3.0 \
+          times on a/y (+900.0 ns)."
+        ]
     );
     let mut with_interval = x.clone();
     with_interval.added.ci95 = Some([4.0, 6.0]);
     assert_eq!(
         findings(&[with_interval, y]),
-        ["seccomp=docker is slower than local: +5.0 % on a/x (+5.000 ns, +4.000 ns to +6.000 ns) and \
-          3.0 times on a/y (+900.0 ns)."]
+        [
+            "seccomp=docker is slower than local: +5.0 % on a/x (+5.000 ns, +4.000 ns to +6.000 ns) and \
+          3.0 times on a/y (+900.0 ns)."
+        ]
     );
     let faster = comparison("a/z", 0.8, -20.0, "faster");
     assert_eq!(
@@ -121,12 +125,20 @@ fn what_is_equivalent_and_what_may_hide_is_told_with_its_limits() {
 fn no_verdict_is_told_where_there_is_none() {
     let void = with_flag(open("a/x", None), "VOID");
     let found = answer(&[void.clone(), Comparison { control: true, ..open("a/c", None) }]);
-    assert!(found.findings[0].contains("no verdict, since the control shows an effect"), "{found:?}");
-    assert!(found.trust.unwrap().ends_with("The control, in which nothing differs, shows an effect."));
+    assert!(
+        found.findings[0].contains("no verdict, since the control shows an effect"),
+        "{found:?}"
+    );
+    assert!(
+        found.trust.unwrap().ends_with("The control, in which nothing differs, shows an effect.")
+    );
     let lost = with_flag(open("a/x", None), "UNRELIABLE");
     assert!(findings(&[lost])[0].contains("no verdict, since too much time was lost"));
     let secondary = with_flag(comparison("a/x", 9.0, 9.0, "slower"), "SECONDARY");
-    assert_eq!(findings(&[secondary]), ["seccomp=docker against local: no case could be compared."]);
+    assert_eq!(
+        findings(&[secondary]),
+        ["seccomp=docker against local: no case could be compared."]
+    );
     let doubtful = with_flag(comparison("a/x", 9.0, 9.0, "slower"), "REJECTION_DIFFERS");
     let told = findings(&[doubtful]).remove(0);
     assert!(told.contains("on a/x (do not use: REJECTION_DIFFERS) (+9.000 ns)"), "{told}");
@@ -158,10 +170,7 @@ fn several_targets_have_a_paragraph_each() {
     assert_sentences(&found);
     assert_eq!(found.findings.len(), 6);
     assert!(found.findings[1].starts_with("nice=1 is slower than local: +50 % on a/x"));
-    assert_eq!(
-        found.findings[5],
-        "2 more pairs were compared: their tables say what they found."
-    );
+    assert_eq!(found.findings[5], "2 more pairs were compared: their tables say what they found.");
     assert_eq!(of_run(&run, &[]), None);
 }
 
@@ -185,7 +194,8 @@ fn runs_that_were_compared_are_named_by_their_sides() {
 
 #[test]
 fn differences_matter_more_than_equal_rows_and_large_ones_most() {
-    let priority = |ratio: f64, verdict: &str| of_comparison(&comparison("a/x", ratio, 1.0, verdict));
+    let priority =
+        |ratio: f64, verdict: &str| of_comparison(&comparison("a/x", ratio, 1.0, verdict));
     let ordered = [
         of_comparison(&with_flag(comparison("a/x", 1.0, 1.0, "inconclusive"), "VOID")),
         priority(1e9, "slower"),

@@ -69,11 +69,20 @@ fn an_act_that_was_not_measured_is_not_told() {
         of(kept.into_iter().chain(others).collect()).findings
     };
     let found = only(&[&format!("{PIPE}other"), &format!("{EXEC}static")]);
-    assert!(found[0].ends_with("one back, cost 40.0 us (38.0 to 42.0 us) on two CPUs."), "{found:?}");
-    assert!(found[1].starts_with("fork, exec and wait of a statically linked program"), "{found:?}");
+    assert!(
+        found[0].ends_with("one back, cost 40.0 us (38.0 to 42.0 us) on two CPUs."),
+        "{found:?}"
+    );
+    assert!(
+        found[1].starts_with("fork, exec and wait of a statically linked program"),
+        "{found:?}"
+    );
     let found = only(&[COPY, &format!("{EXEC}dynamic")]);
     assert_eq!(found[0], "fork, exec and wait cost 545 us (518 to 572 us).");
-    assert!(found[1].starts_with("A write that copies a page after a fork costs 2.10"), "{found:?}");
+    assert!(
+        found[1].starts_with("A write that copies a page after a fork costs 2.10"),
+        "{found:?}"
+    );
     let other_axes = row("syscall/getppid:via=raw,state=cold", 900.0);
     let found = of(vec![other_axes, row("a/a", 1.0), row("a/b", 2.0), row("a/c", 9.0)]).findings;
     assert!(!found.concat().contains("A system call"), "a cold call is another act: {found:?}");
@@ -235,8 +244,12 @@ fn what_changed_since_the_run_before_is_told_with_what_else_differs() {
         since::sentence(&RunBefore { started, compared: &compared })
     };
     let same = told(run("1", "6.1", [100.0, 50.0]), run("2", "6.1", [100.0, 50.0])).unwrap();
-    let begins = "Since the run before this one (2026-11-25 08:12) no change shows in 2 cases; one of ";
-    assert!(same.starts_with(begins) && same.ends_with(" would have shown in half of them."), "{same}");
+    let begins =
+        "Since the run before this one (2026-11-25 08:12) no change shows in 2 cases; one of ";
+    assert!(
+        same.starts_with(begins) && same.ends_with(" would have shown in half of them."),
+        "{same}"
+    );
     let other = told(run("1", "6.1", [100.0, 50.0]), run("2", "6.2", [1_000.0, 50.0])).unwrap();
     assert!(other.contains(" 1 of 2 cases changed: a/x is slower (10 times). What differs: the "));
     assert!(other.ends_with("the kernel: `6.1` and `6.2`."), "{other}");

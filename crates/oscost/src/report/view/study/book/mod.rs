@@ -4,7 +4,7 @@
 mod checklist;
 mod claims;
 mod lesson;
-mod picture;
+pub(in crate::report::view) mod picture;
 mod study_page;
 mod study_run;
 

@@ -1,7 +1,7 @@
 //! The pictures of a study's tables: what was published and what was measured, on one scale.
 
 use super::study_run::StudyComparison;
-use crate::report::figures::{per_op, short};
+use crate::report::figures::{binary, per_op, short};
 use crate::report::text::plain;
 use crate::report::view::document::chart::{
     Axis, Chart, Colour, Order, Point, Series as Drawn, Shape, Symbol, Tick, Vertical,
@@ -138,7 +138,7 @@ fn here_series(points: Vec<Point>) -> Drawn {
 }
 
 /// The curves of a table, those over one axis in one picture.
-pub(super) fn of_curves(table: &SingleTargetTable<'_>, id: &str) -> Vec<Chart> {
+pub(in crate::report::view) fn of_curves(table: &SingleTargetTable<'_>, id: &str) -> Vec<Chart> {
     let mut axes: Vec<&str> = Vec::new();
     for Series { axis, .. } in &table.table.series {
         if !axes.contains(&axis.as_str()) {
@@ -211,17 +211,6 @@ fn axis_of(title: &str, values: &[u64]) -> Axis {
     };
     let ticks = ticks.map(tick).collect();
     Axis { ticks, is_logarithmic, ..Axis::linear(plain(title)) }
-}
-
-/// A number, in units of 1,024 where it is a multiple of that.
-fn binary(value: u64) -> String {
-    match value {
-        large if large >= 1 << 20 && large.is_multiple_of(1 << 20) => format!("{}Mi", large >> 20),
-        medium if medium >= 1 << 10 && medium.is_multiple_of(1 << 10) => {
-            format!("{}Ki", medium >> 10)
-        }
-        small => small.to_string(),
-    }
 }
 
 /// The second target over the first in each row, then and here.

@@ -1,0 +1,110 @@
+//! A chart over two axes.
+
+use std::fmt::Write;
+
+use super::parts::{LANE_PX, Signs, escape, ground, mark_id, pct, reach, tick_names};
+use crate::report::render::svg::{Scale, class, title, values};
+use crate::report::view::document::chart::{Axis, Chart, Point, Series, Shape, Symbol};
+
+/// Steps of a path in either direction, of which there are this many in its width and its height.
+const STEPS: f64 = 9_999.0;
+/// Just below the chart.
+const EDGE: f64 = 101.0;
+
+pub(super) fn plane(chart: &Chart, vertical: &Axis) -> String {
+    let x = Scale::of(&chart.x, values(chart, true), [0.0, 100.0]);
+    let y = Scale::of(vertical, values(chart, false), [100.0, 0.0]);
+    let ticks = x.ticks(&chart.x);
+    let Signs { text: signs, lanes } = Signs::of(chart, &x);
+    let signs = match lanes {
+        0 => String::new(),
+        _ => format!(
+            "<svg class=\"x head\" height=\"{}\" aria-hidden=\"true\"><g class=\"s\">{signs}</g></svg>\n",
+            LANE_PX * lanes
+        ),
+    };
+    let mut across = String::new();
+    let mut names = String::new();
+    for tick in y.ticks(vertical) {
+        let at = pct(tick.at);
+        let _ = write!(across, "<line class=\"g\" x1=\"0\" x2=\"100%\" y1=\"{at}\" y2=\"{at}\"/>");
+        let _ = write!(
+            names,
+            "<text class=\"e\" x=\"100%\" dx=\"-6\" y=\"{at}\" dy=\"4\">{}</text>",
+            escape(&tick.text)
+        );
+    }
+    let series: String = chart.series.iter().map(|series| drawn(series, &x, &y)).collect();
+    format!(
+        "<div class=\"plane\">\n<p>{}</p>\n{signs}<svg class=\"gutter\" aria-hidden=\"true\">{names}\
+         </svg>\n<svg class=\"x field\" role=\"img\" aria-label=\"{}\">{across}{}{series}</svg>\n\
+         <svg class=\"x foot\" height=\"18\" aria-hidden=\"true\"><g class=\"t\">{}</g></svg>\n\
+         <p class=\"e\">{}</p>\n</div>\n",
+        escape(&title(vertical)),
+        escape(&chart.caption),
+        ground(chart, &x, &ticks),
+        tick_names(&ticks, 13),
+        escape(&title(&chart.x))
+    )
+}
+
+/// The line, the intervals and the symbols of a series. What its axes cannot show is left out.
+fn drawn(series: &Series, x: &Scale, y: &Scale) -> String {
+    let placed = series
+        .points
+        .iter()
+        .filter_map(|point| Some(([x.position(point.x)?, y.position(point.y)?], point)));
+    let placed: Vec<([f64; 2], &Point)> = placed.collect();
+    let mut out = format!("<g class=\"{}\">", class(series.colour));
+    let line = match series.shape {
+        Shape::DottedLine => Some("l o"),
+        Shape::Line | Shape::ConnectedSymbols(_) => Some("l"),
+        Shape::Symbols(_) | Shape::DenseSymbols | Shape::Boxes => None,
+    };
+    if let Some(class) = line.filter(|_| placed.len() > 1) {
+        let step = |at: f64| (at / 100.0).clamp(-9.0, 10.0) * STEPS;
+        let corners = placed.iter().map(|([x, y], _)| format!("{:.0} {:.0}", step(*x), step(*y)));
+        let path = corners.collect::<Vec<_>>().join("L");
+        let _ = write!(
+            out,
+            "<svg viewBox=\"0 0 {STEPS} {STEPS}\" preserveAspectRatio=\"none\"><path class=\"{class}\" \
+             d=\"M{path}\"/></svg>"
+        );
+    }
+    let kind = match series.shape {
+        Shape::Symbols(kind) | Shape::ConnectedSymbols(kind) => Some(kind),
+        Shape::DenseSymbols => Some(Symbol::Circle),
+        Shape::Line | Shape::DottedLine | Shape::Boxes => None,
+    };
+    for ([px, py], point) in &placed {
+        let interval = point.interval.and_then(|ends| reach(y, ends, EDGE));
+        if let Some([from, to]) = interval.filter(|[from, to]| from != to) {
+            let [at, from, to] = [*px, from, to].map(pct);
+            let _ = write!(
+                out,
+                "<line class=\"w\" x1=\"{at}\" x2=\"{at}\" y1=\"{from}\" y2=\"{to}\"/>"
+            );
+        }
+        if let Some(kind) = kind {
+            out += &symbol(&mark_id(kind), [*px, *py], point);
+        }
+    }
+    out + "</g>"
+}
+
+/// The symbol of a point; on demand a reader sees its row in the table, or its details.
+fn symbol(id: &str, [x, y]: [f64; 2], point: &Point) -> String {
+    let [x, y] = [x, y].map(pct);
+    let row = match point.row.as_str() {
+        "" => String::new(),
+        row => format!(" data-row=\"{}\"", escape(row)),
+    };
+    let opening = format!("<use href=\"#{id}\" x=\"{x}\" y=\"{y}\"{row}");
+    match &point.details[..] {
+        [] => format!("{opening}/>"),
+        lines => {
+            let lines: Vec<String> = lines.iter().map(|line| escape(line)).collect();
+            format!("{opening}><title>{}</title></use>", lines.join("\n"))
+        }
+    }
+}

@@ -1,0 +1,130 @@
+use super::*;
+use crate::report::view::document::chart::{Axis, ChartRow, Mark, Order, Point, RowGroup};
+
+fn series(points: Vec<Point>) -> Series {
+    Series { name: "light, less <than>".to_owned(), points, ..Series::default() }
+}
+
+fn of_rows(points: Vec<Point>, names: &[&str]) -> Chart {
+    let row = |name: &&str| ChartRow {
+        anchor: format!("r-{name}"),
+        name: (*name).to_owned(),
+        id: format!("id-{name}"),
+    };
+    let rows: Vec<ChartRow> = names.iter().map(row).collect();
+    let turned = rows.iter().rev().cloned().collect();
+    let groups = vec![
+        RowGroup { first: 0, title: "First".to_owned() },
+        RowGroup { first: 2, title: "Second".to_owned() },
+    ];
+    Chart {
+        id: "one".to_owned(),
+        caption: "caption".to_owned(),
+        x: Axis { ends: Some([0.0, 2.0]), ..Axis::logarithmic("cost") },
+        y: Vertical::Rows(vec![
+            Order { name: "by family", rows, groups },
+            Order { name: "by cost", rows: turned, groups: Vec::new() },
+        ]),
+        series: vec![series(points)],
+        marks: Vec::new(),
+        band: None,
+    }
+}
+
+fn at(x: f64, y: f64) -> Point {
+    Point { x, y, figure: format!("{x} ns"), ..Point::default() }
+}
+
+fn drawn(chart: &Chart) -> String {
+    figure(chart, &Words::default())
+}
+
+#[test]
+fn each_row_has_its_name_its_id_its_point_and_its_figure_under_its_title() {
+    let text = drawn(&of_rows(vec![at(1.0, 0.0), at(10.0, 1.0), at(100.0, 2.0)], &["a", "b", "c"]));
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("<li><a ")).collect();
+    for ((line, name), place) in lines.iter().zip(["a", "b", "c"]).zip(["0%", "50%", "100%"]) {
+        let begin = format!("<li><a href=\"#r-{name}\">{name}<small>id-{name}</small></a>");
+        assert!(line.starts_with(&begin), "{line}");
+        assert!(line.contains(&format!("<use href=\"#y0\" x=\"{place}\" y=\"50%\"/>")), "{line}");
+    }
+    assert!(
+        lines[1].contains("x=\"50%\" y=\"50%\" dx=\"9\" dy=\"4\">10 ns</text>"),
+        "{}",
+        lines[1]
+    );
+    assert!(lines[2].contains("class=\"e\" x=\"100%\""), "no room on the right: {}", lines[2]);
+    let places = ["<h3>First</h3>", "#r-a", "#r-b", "<h3>Second</h3>", "#r-c"];
+    let places = places.map(|it| text.find(it).unwrap());
+    assert!(places.is_sorted(), "{text}");
+    assert_eq!((text.matches("<ol>").count(), text.matches("</ol>").count()), (2, 2));
+}
+
+#[test]
+fn other_orders_name_the_rows_of_the_first_by_number() {
+    let text = drawn(&of_rows(vec![at(1.0, 0.0)], &["a", "b", "c"]));
+    assert!(text.contains("aria-pressed=\"true\" data-rows=\"\">by family<"), "{text}");
+    assert!(text.contains("aria-pressed=\"false\" data-rows=\"2 1 0\">by cost<"), "{text}");
+    assert!(text.contains("aria-label=\"Order\" hidden>"), "without scripts nothing sorts");
+}
+
+#[test]
+fn what_a_logarithmic_scale_cannot_show_is_left_out_or_cut_off_at_the_edge() {
+    let interval = Some([0.0, 100.0]);
+    let cut_off = Point { interval, ..at(10.0, 1.0) };
+    let text = drawn(&of_rows(vec![at(0.0, 0.0), cut_off, at(f64::NAN, 2.0)], &["a", "b", "c"]));
+    assert_eq!(text.matches("<use ").count(), 2, "the legend's and one point: {text}");
+    assert!(text.contains("x1=\"-1%\" x2=\"100%\""), "{text}");
+    assert!(!text.contains("NaN%") && !text.contains("inf%"), "{text}");
+}
+
+#[test]
+fn dense_points_are_one_path_and_details_are_shown_on_demand() {
+    let points = [1.0, 10.0, 100.0].map(|x| Point { x, ..Point::default() });
+    let mut chart = of_rows(points.to_vec(), &["a"]);
+    chart.series[0].shape = Shape::DenseSymbols;
+    let text = drawn(&chart);
+    assert!(text.contains("d=\"M0 1h0M5000 1h0M9999 1h0\""), "{text}");
+    let details = vec!["<one>".to_owned(), "it's two".to_owned()];
+    let mut chart = of_rows(vec![Point { details, ..at(1.0, 0.0) }], &["a"]);
+    assert!(drawn(&chart).contains("<title>&lt;one&gt;\nit&#39;s two</title>"));
+    chart.y = Vertical::Axis(Axis::linear("ns"));
+    assert!(drawn(&chart).contains("<title>&lt;one&gt;\nit&#39;s two</title></use>"));
+}
+
+#[test]
+fn a_plane_has_a_line_in_steps_and_points_in_per_cent() {
+    let mut chart = of_rows(vec![at(1.0, 0.0), at(100.0, 10.0)], &[]);
+    chart.series[0].shape = Shape::ConnectedSymbols(Symbol::Circle);
+    chart.y = Vertical::Axis(Axis { ends: Some([0.0, 10.0]), ..Axis::linear("ns") });
+    let text = drawn(&chart);
+    assert!(text.contains("d=\"M0 9999L9999 0\""), "{text}");
+    assert!(text.contains("x=\"0%\" y=\"100%\"") && text.contains("x=\"100%\" y=\"0%\""), "{text}");
+    assert!(text.contains("role=\"img\" aria-label=\"caption\""), "{text}");
+}
+
+#[test]
+fn names_of_marks_that_would_touch_are_in_lanes_of_their_own() {
+    let mut chart = of_rows(vec![at(1.0, 0.0)], &["a"]);
+    let mark = |x: f64, text: &str| Mark { x, text: text.to_owned() };
+    chart.marks = vec![mark(1.0, "one"), mark(1.1, "near <it>"), mark(30.0, "far")];
+    let text = drawn(&chart);
+    let height = |name: &str| {
+        let (before, _) = text.split_once(&format!(">{name}</text>")).unwrap();
+        before.rsplit_once("y=\"").unwrap().1.split('"').next().unwrap().to_owned()
+    };
+    assert_eq!(height("one"), height("far"));
+    assert_ne!(height("one"), height("near &lt;it&gt;"));
+    assert_eq!(text.matches("class=\"m\"").count(), 3);
+}
+
+#[test]
+fn all_symbols_have_ids_of_their_own() {
+    let text = symbols();
+    for number in 0..parts::SYMBOLS.len() {
+        assert_eq!(text.matches(&format!("id=\"y{number}\"")).count(), 1);
+    }
+    let ids: std::collections::BTreeSet<String> =
+        parts::SYMBOLS.iter().map(|kind| mark_id(*kind)).collect();
+    assert_eq!(ids.len(), parts::SYMBOLS.len());
+}
