@@ -103,8 +103,8 @@ fn step(progress: &RunProgress) -> progress::Step {
     progress::Step {
         work: match activity {
             RunActivity::Pilots => "pilots",
-            RunActivity::CallCounts => "counting calls",
-            RunActivity::ReferenceCases => "reference cases",
+            RunActivity::CallCounts => "call counts",
+            RunActivity::ReferenceCases => "rounds of reference cases",
             RunActivity::Rounds => "rows",
             RunActivity::Pairs => "pairs",
             RunActivity::StudyMethods => "rounds by the study's method",

@@ -416,7 +416,7 @@ mod tests {
     #[test]
     fn errors_suggest_the_nearest_names() {
         assert!(refusal("syscall/getpidd").contains("`syscall/getpid`"));
-        assert!(refusal("syscall/times").contains("the nearest is `timer/times`"));
+        assert!(refusal("syscall/times").contains("`timer/times`"));
         assert!(refusal("process/fork-exit-wait").contains("`process/fork-exit`"));
         assert!(refusal("process/exit-fork").contains("`process/fork-exit`"));
         assert!(refusal("zzz").contains("oscost list"));

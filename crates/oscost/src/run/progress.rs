@@ -221,9 +221,9 @@ mod tests {
     }
 
     #[test]
-    fn less_time_than_needed_is_announced_in_at_most_one_of_a_hundred_moments() {
+    fn less_time_than_needed_is_announced_in_at_most_two_of_a_hundred_moments() {
         let (steady, spiky) = (share_of_broken_bounds(1.0), share_of_broken_bounds(2.5));
-        assert!(steady < 0.002 && spiky < 0.015, "{steady} {spiky}");
+        assert!(steady < 0.002 && spiky < 0.02, "{steady} {spiky}");
     }
 
     #[test]

@@ -173,7 +173,7 @@ fn several_runs_on_each_side_are_compared_in_alternation() {
     let sandbox = Sandbox::new();
     let base = record(&sandbox);
     let slowed = slowed_record(&base, SLOWED_CASE, 1.1);
-    let ask = |order: &str| -> Ran {
+    let ask = |order: &str, more: &[&str]| -> Ran {
         let mut sides = [Vec::new(), Vec::new()];
         for (number, letter) in order.chars().enumerate() {
             let drift = 1.0 + 0.001 * (number % 3) as f64;
@@ -182,20 +182,20 @@ fn several_runs_on_each_side_are_compared_in_alternation() {
             sides[usize::from(letter == 'b')].push(file(&sandbox, &of, number as u32));
         }
         let [base, new] = sides.map(|side| side.join(","));
-        sandbox.oscost(&["compare", &base, &new, "--gate"])
+        sandbox.oscost(&[&["compare", &base, &new, "--gate"], more].concat())
     };
-    let ran = ask(&"abba".repeat(6)).exits(1);
+    let ran = ask(&"abba".repeat(6), &[]).exits(1);
     assert_fits(&ran.stdout);
     golden("compare-turns.txt", &ran.stdout);
     ran.stderr_contains(&format!("gate: failed: {SLOWED_CASE}: slower, 1.10 times"));
     // Six pairs are too few for one discovery among five rows: each run is one value.
-    let ran = ask("abbaabbaabba").exits(3);
+    let ran = ask("abbaabbaabba", &["--verbose"]).exits(3);
     assert!(ran.stdout.contains("8 pairs of neighbours"), "{}", ran.stdout);
     // In a row the state of the machine does not cancel out.
-    let ran = ask("aaaaaabbbbbb").exits(3);
+    let ran = ask("aaaaaabbbbbb", &[]).exits(3);
     assert!(ran.stdout.contains("0 slower"), "{}", ran.stdout);
     golden("compare-in-a-row.txt", &ran.stdout);
-    let ran = ask("abbaabba").exits(3);
+    let ran = ask("abbaabba", &["--verbose"]).exits(3);
     assert!(ran.stdout.contains("Each run is one value;"), "{}", ran.stdout);
 }
 

@@ -52,7 +52,6 @@ const PRINTING: &[&[&str]] = &[
     &["list"],
     &["list", "-v", "pipe"],
     &["study", "list"],
-    &["study", "show", "cse221-2014"],
     &["study", "claims"],
     &["explain", "floor"],
     &["explain", "NOT_CONVERGED"],
@@ -180,7 +179,7 @@ fn a_line_of_progress_says_how_much_is_done_and_how_long_the_rest_takes_at_most(
     let sandbox = Sandbox::new();
     let arguments = ["run", "syscall/getppid", "pipe/round-trip", "--no-store", "--progress=plain"];
     let ran = sandbox.oscost(&arguments).exits(0);
-    let steps: Vec<&str> = ran.stderr.lines().filter(|line| line.contains(" of ")).collect();
+    let steps: Vec<&str> = ran.stderr.lines().filter(|line| line.contains(" %, ")).collect();
     assert!(!steps.is_empty(), "{}", ran.stderr);
     for step in steps {
         let count = step.split(", ").find(|part| part.contains(" of ")).unwrap();

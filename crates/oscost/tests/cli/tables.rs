@@ -241,7 +241,8 @@ fn every_table_fits_into_eighty_columns() {
 fn the_same_seed_gives_the_same_table() {
     let sandbox = Sandbox::new();
     let first = sandbox.fake("measured", USUAL).stdout;
-    assert_eq!(sandbox.fake("measured", USUAL).stdout, first);
+    // In a store without a run to compare with.
+    assert_eq!(Sandbox::new().fake("measured", USUAL).stdout, first);
     let other = sandbox.fake("measured", &[USUAL, &["--precision", "0.2"]].concat()).stdout;
     assert_ne!(other, first, "a finer goal needs more repetitions");
 }

@@ -397,7 +397,7 @@ fn places_that_cannot_be_used_name_what_is_not_there() {
     let shared = |access: FolderAccess| {
         move |conditions: &mut Conditions| conditions.host.shared_memory.access = access
     };
-    limits("/dev/shm", shared(FolderAccess::Missing), ["not there", "`directory=tmpfs`", "mount"]);
+    limits("/dev/shm", shared(FolderAccess::Missing), ["not exist", "`directory=tmpfs`", "mount"]);
     limits("/dev/shm", shared(FolderAccess::NotWritable), ["written", "skipped", "chmod"]);
     let temporary = |change: fn(&mut Folder)| {
         move |conditions: &mut Conditions| change(&mut conditions.host.temporary)
@@ -407,7 +407,7 @@ fn places_that_cannot_be_used_name_what_is_not_there() {
     let full = temporary(|folder| folder.free_bytes = Some(1 << 20));
     limits("temporary files", full, ["nearly full, 1 MiB free", "skipped", "TMPDIR"]);
     let missing = temporary(|folder| folder.access = FolderAccess::Missing);
-    limits("temporary files", missing, ["not there", "no scratch directory", "TMPDIR"]);
+    limits("temporary files", missing, ["not exist", "no scratch directory", "TMPDIR"]);
     let null = judged("/dev/null", |conditions| conditions.host.has_null_device = false);
     assert_eq!(null.state, State::Blocks);
     assert!(null.remedy.unwrap().contains("mknod"));

@@ -6,6 +6,42 @@ const COLUMN: Word = Word::of(Kind::Column);
 
 pub(super) const WORDS: &[Word] = &[
     Word {
+        word: "required",
+        means: "the bounds between which a quantity of a claim must lie for the claim to hold",
+        range: "numbers, as the study's file has them",
+        source: "docs/reference/STUDY-FILES.md",
+        ..COLUMN
+    },
+    Word {
+        word: "by oscost's own estimates",
+        means: "the verdict on a claim by medians over fresh processes, where it differs from that by \
+                the study's statistic",
+        range: "a verdict with its values",
+        source: "docs/explanation/METHOD.md",
+        ..COLUMN
+    },
+    Word {
+        word: "counted cycles",
+        means: "cycles of the core for an op, counted by the processor, in a row that the study gives \
+                in cycles",
+        range: "cycles",
+        matters: "Ticks of the time-stamp counter have a constant rate; cycles follow the clock.",
+        ..COLUMN
+    },
+    Word {
+        word: "then/counted",
+        means: "the study's figure in cycles over the counted cycles here",
+        range: "a ratio",
+        ..COLUMN
+    },
+    Word {
+        word: "cycles by",
+        means: "what the cycles of a row rest on: counted by the processor, or time by the rate of the \
+                core",
+        range: "a word",
+        ..COLUMN
+    },
+    Word {
         word: "early",
         means: "the figure of a reference case in the first third of the run",
         range: "ns/op",

@@ -118,7 +118,7 @@ fn one_series_is_drawn_with_its_changes_and_updates_in_80_columns() {
         words.contains("updated at that run: kernel 6.1.0-22 -> 6.1.0-23; at run 42: microcode"),
         "{words}"
     );
-    assert!(words.contains("A history finds candidates and proves nothing."), "{words}");
+    assert!(words.contains("a history finds candidates and proves nothing."), "{words}");
 }
 
 #[test]

@@ -155,6 +155,7 @@ fn counted_cycles(table: &SingleTargetTable<'_>) -> Option<String> {
     let named = counted.iter().take(MAX_COUNTED_ROWS).cloned().collect::<Vec<_>>().join("; ");
     let more = match counted.len().saturating_sub(MAX_COUNTED_ROWS) {
         0 => String::new(),
+        1 => "; and 1 more row in the record".to_owned(),
         more => format!("; and {more} more rows in the record"),
     };
     (!counted.is_empty()).then(|| {

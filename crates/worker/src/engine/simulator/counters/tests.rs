@@ -132,7 +132,7 @@ fn batches_become_longer_where_what_reading_adds_varies_too_much_for_them() {
     let set = counted(restless, &short);
     // A batch of 40 ops has 12,000 instructions, of which a thousandth is looked for.
     assert!(set.empty.iter().any(|batch| batch.counts[1] > 925), "{:?}", set.empty);
-    assert!(ops(&set) >= 2 * ops(&steady), "{}", ops(&set));
+    assert!(2 * ops(&set) >= 3 * ops(&steady), "{}", ops(&set));
     assert_eq!((set.batches.len(), set.empty.len()), (21, 9), "as many of them");
     assert!((per_op(&set, 1) / 240.0 - 1.0).abs() < 0.002, "{}", per_op(&set, 1));
     // Long ones stay as they are, and no batch has more ops than its work allows.
