@@ -10,10 +10,18 @@ use indicatif::{ProgressBar, ProgressStyle};
 use oscost_model::journal::{Entry, PlannedRow};
 
 use crate::report::figures::{per_cent, rough};
-use crate::report::text::plain;
+use crate::report::text::{plain, shorten};
 
 /// The time from one printed line to the next.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
+/// A terminal with fewer columns shows either the figure that settled last or the row at work ...
+const MIN_COLUMNS_FOR_BOTH: usize = 120;
+/// ... and a new figure for so long.
+const FIGURE_TIME: Duration = Duration::from_secs(2);
+/// The columns of a line without the names of rows.
+const COLUMNS_WITHOUT_NAMES: usize = 64;
+/// A name that is shortened to less says nothing.
+const MIN_NAME: usize = 16;
 
 /// Where progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +68,8 @@ pub struct Figure {
 pub struct Progress {
     medium: Medium,
     rows: Vec<PlannedRow>,
+    /// The figure that was shown last, and since when.
+    figure: Option<(Figure, Instant)>,
 }
 
 enum Medium {
@@ -77,7 +87,7 @@ impl Progress {
             ProgressMode::Lines => Medium::Lines(None),
             ProgressMode::Hidden => Medium::Hidden,
         };
-        Self { medium, rows: Vec::new() }
+        Self { medium, rows: Vec::new(), figure: None }
     }
 
     /// Takes an entry of the journal into account.
@@ -109,7 +119,25 @@ impl Progress {
 
     /// Shows how far a run is.
     pub fn advance(&mut self, step: &Step) {
-        self.show(&text(step, &self.rows));
+        let text = match &self.medium {
+            Medium::Hidden => return,
+            Medium::Lines(_) => text(step, &self.rows, usize::MAX),
+            Medium::Line(_) => {
+                let since = self.figure_since(step);
+                fitting_text(step, &self.rows, columns(), since.elapsed() < FIGURE_TIME)
+            }
+        };
+        self.show(&text);
+    }
+
+    /// Since when the figure of a step has been shown.
+    fn figure_since(&mut self, step: &Step) -> Instant {
+        let now = Instant::now();
+        let Some(figure) = step.figure else { return now };
+        match self.figure {
+            Some((last, since)) if last == figure => since,
+            _ => self.figure.insert((figure, now)).1,
+        }
     }
 
     /// Shows a message.
@@ -160,10 +188,36 @@ fn line() -> ProgressBar {
     line
 }
 
-/// How far a run is, the row at work, and its last figure; what matters most comes first, since a
-/// narrow terminal has no room for the rest.
-fn text(step: &Step, rows: &[PlannedRow]) -> String {
+/// The columns of the terminal at standard error.
+fn columns() -> usize {
+    let terminal = terminal_size::terminal_size_of(std::io::stderr());
+    terminal.map_or(80, |(terminal_size::Width(columns), _)| columns.into())
+}
+
+/// How far a run is in so many columns: where they are few with a new figure or with the row at work.
+fn fitting_text(step: &Step, rows: &[PlannedRow], columns: usize, is_new: bool) -> String {
+    let left = columns.saturating_sub(COLUMNS_WITHOUT_NAMES);
+    if columns >= MIN_COLUMNS_FOR_BOTH {
+        return text(step, rows, left / 2);
+    }
+    let step = match step.figure.is_some() && is_new {
+        true => Step { row: None, ..step.clone() },
+        false => Step { figure: None, ..step.clone() },
+    };
+    text(&step, rows, left.max(MIN_NAME))
+}
+
+/// How far a run is, its last figure, and the row at work; names in at most so many columns. What
+/// matters most comes first, since a narrow terminal has no room for the rest.
+fn text(step: &Step, rows: &[PlannedRow], name_columns: usize) -> String {
     let row = |index: u32| rows.get(index as usize);
+    let name = |row: &PlannedRow| {
+        let name = row.case.to_string();
+        match name.chars().count() > name_columns {
+            true => shorten(&name, name_columns),
+            false => name,
+        }
+    };
     let share = share_done(step).map(|share| format!("{:.0} %", (100.0 * share).floor()));
     let count = match step.all {
         Some(all) => format!("{} of {all} {}", step.done, step.work),
@@ -171,11 +225,12 @@ fn text(step: &Step, rows: &[PlannedRow]) -> String {
     };
     let left = step.at_most.map(|left| format!("at most {} left", at_most(left)));
     let figure = step.figure.and_then(|Figure { row: index, value, relative_half_width }| {
-        let PlannedRow { case, definition, .. } = row(index)?;
+        let row = row(index)?;
         let half = relative_half_width.map(|half| format!(" +-{}", per_cent(100.0 * half)));
-        Some(format!("{case} {}{}", rough(value, definition.unit), half.unwrap_or_default()))
+        let value = rough(value, row.definition.unit);
+        Some(format!("{} {value}{}", name(row), half.unwrap_or_default()))
     });
-    let at = step.row.and_then(row).map(|row| format!("at {}", row.case));
+    let at = step.row.and_then(row).map(|row| format!("at {}", name(row)));
     let parts = [share, Some(count), left, figure, at];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
@@ -240,18 +295,25 @@ mod tests {
 
     #[test]
     fn a_step_says_how_much_is_done_and_how_long_the_rest_takes_at_most() {
-        assert_eq!(text(&step(), &[]), "33 %, 12 of 83 rows, at most 40 s left");
+        assert_eq!(text(&step(), &[], 80), "33 %, 12 of 83 rows, at most 40 s left");
         let unbounded = Step { all: None, at_most: None, work: "trials", ..step() };
-        assert_eq!(text(&unbounded, &[]), "12 trials");
+        assert_eq!(text(&unbounded, &[], 80), "12 trials");
     }
 
     #[test]
     fn a_step_names_the_row_at_work_and_the_figure_that_settled_last() {
         let rows = ["syscall/getppid:via=raw", "timer/nothing"].map(planned);
         let figure = Figure { row: 0, value: 121.44, relative_half_width: Some(0.012) };
-        let shown = text(&Step { row: Some(1), figure: Some(figure), ..step() }, &rows);
-        let end = ", syscall/getppid:via=raw 121 ns +-1.2 %, at timer/nothing";
-        assert_eq!(shown, text(&step(), &rows) + end);
+        let step = Step { row: Some(1), figure: Some(figure), ..step() };
+        let begin = "33 %, 12 of 83 rows, at most 40 s left, ";
+        let (settled, at) = ("syscall/getppid:via=raw 121 ns +-1.2 %", "at timer/nothing");
+        assert_eq!(text(&step, &rows, 80), format!("{begin}{settled}, {at}"));
+        // Where there is no room for both, a new figure is shown for a moment, in short.
+        let fitting = |columns: usize, is_new| fitting_text(&step, &rows, columns, is_new);
+        assert_eq!(fitting(140, false), format!("{begin}{settled}, {at}"));
+        assert_eq!(fitting(80, true), format!("{begin}syscall..via=raw 121 ns +-1.2 %"));
+        assert_eq!(fitting(80, false), format!("{begin}{at}"));
+        assert!(fitting(80, true).chars().count() + 5 <= 80);
     }
 
     #[test]
@@ -265,6 +327,6 @@ mod tests {
     fn rows_that_are_not_known_have_no_name() {
         let figure = Figure { row: 7, value: 1.0, relative_half_width: None };
         let unknown = Step { row: Some(7), figure: Some(figure), ..step() };
-        assert_eq!(text(&unknown, &[]), text(&step(), &[]));
+        assert_eq!(text(&unknown, &[], 80), text(&step(), &[], 80));
     }
 }

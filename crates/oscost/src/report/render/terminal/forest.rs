@@ -6,6 +6,8 @@ use crate::report::view::document::{ForestLine, ForestPlot};
 
 /// Columns to either side of 1.
 const ARM: usize = 20;
+/// The same on a narrow screen, which needs its columns for names.
+const NARROW_ARM: usize = 12;
 /// Columns for names.
 const NAMES: usize = 38;
 /// The ratios at which a scale may end; an interval that reaches beyond the last one ends in an
@@ -68,13 +70,14 @@ impl RatioScale {
 
 /// The plot; empty if no ratio has an interval.
 pub(super) fn forest(plot: &ForestPlot, screen: ScreenFormat) -> String {
-    let columns = NAMES.min(screen.columns.saturating_sub(2 * ARM + 2));
+    let arm = if screen.is_narrow() { NARROW_ARM } else { ARM };
+    let columns = NAMES.min(screen.columns.saturating_sub(2 * arm + 2));
     let with_interval = plot.lines.iter().filter(|line| line.interval.is_some());
     let names: Vec<&str> = with_interval.map(|line| line.name.as_str()).collect();
     let mut names = short_names(&names, columns).into_iter();
     let mark =
         |line: &ForestLine| line.interval.map(|interval| RatioMark { ratio: line.ratio, interval });
-    let Some(scale) = RatioScale::of(plot.lines.iter().filter_map(mark), ARM) else {
+    let Some(scale) = RatioScale::of(plot.lines.iter().filter_map(mark), arm) else {
         return String::new();
     };
     let mut out = format!("{:columns$} {}\n", "new / base", scale.heading());

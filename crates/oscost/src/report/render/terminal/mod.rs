@@ -14,7 +14,7 @@ mod timeline;
 
 use self::layout::{INDENT, fold_lines};
 pub use self::layout::{ScreenFormat, WIDTH};
-use self::paint::{Paint, with_flag};
+use self::paint::{Paint, with_flag, with_grade};
 pub use self::screen::{Screen, fitted};
 pub use self::table::table;
 use crate::report::text::fold;
@@ -39,7 +39,7 @@ pub fn report_on(view: &View, screen: ScreenFormat) -> String {
         lead if lead.is_empty() => sections(&view.sections, screen),
         lead => lead + &below(&view.sections, screen),
     };
-    match view.answer.as_ref().map(|it| answer(it, columns)) {
+    match view.answer.as_ref().map(|it| answer(it, screen)) {
         Some(answer) if report.is_empty() => answer,
         Some(answer) if !answer.is_empty() => format!("{report}\n{answer}"),
         _ => report,
@@ -47,8 +47,9 @@ pub fn report_on(view: &View, screen: ScreenFormat) -> String {
 }
 
 /// The answer, a paragraph a line.
-fn answer(answer: &Answer, columns: usize) -> String {
-    answer.paragraphs().map(|text| fold_lines(text, 0, INDENT, columns)).collect()
+fn answer(answer: &Answer, screen: ScreenFormat) -> String {
+    let lines = |text: &str| fold_lines(text, 0, INDENT, screen.prose());
+    answer.paragraphs().map(|text| with_grade(&lines(text), screen.colour)).collect()
 }
 
 /// Sections without anything above them.
@@ -124,7 +125,7 @@ fn block(block: &Block, indent: usize, names: usize, screen: ScreenFormat) -> St
             let lines = |it: &Item| fold_lines(&item(it), indent, INDENT, columns);
             items.iter().map(|it| with_flag(&lines(it), screen.colour)).collect()
         }
-        Block::Details(it) => details(it, indent, columns),
+        Block::Details(it) => details(it, indent, screen),
         Block::Facts(facts) => self::facts(facts, names, screen),
         Block::Preformatted(text) => format!("{}\n", text.trim_matches('\n')),
         Block::Table(it) if it.layout == Layout::Records => records::records(it, indent, screen),
@@ -138,9 +139,10 @@ fn block(block: &Block, indent: usize, names: usize, screen: ScreenFormat) -> St
 }
 
 /// Details under their title.
-fn details(details: &Details, indent: usize, columns: usize) -> String {
-    let line = |it: &Item| fold_lines(&item(it), indent + INDENT, INDENT, columns);
-    let items = details.items.iter().map(line);
+fn details(details: &Details, indent: usize, screen: ScreenFormat) -> String {
+    let columns = screen.prose();
+    let lines = |it: &Item| fold_lines(&item(it), indent + INDENT, INDENT, columns);
+    let items = details.items.iter().map(|it| with_flag(&lines(it), screen.colour));
     fold_lines(&details.title, indent, INDENT, columns) + &items.collect::<String>()
 }
 

@@ -5,13 +5,15 @@
 
 use anstyle::{AnsiColor, Style};
 
+use crate::advice::words::{Kind, Severity, of_kind};
+
 /// What is painted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Paint<'a> {
     /// A title.
     Title,
-    /// The name of a flag.
-    Flag,
+    /// The name of a flag of this severity.
+    Flag(Severity),
     /// A word of this style, as views name them.
     Word(&'a str),
 }
@@ -21,7 +23,9 @@ impl Paint<'_> {
         let colour = |colour: AnsiColor| colour.on_default();
         match self {
             Paint::Title => Style::new().bold(),
-            Paint::Flag => colour(AnsiColor::Yellow),
+            Paint::Flag(Severity::Unusable) => colour(AnsiColor::Red).bold(),
+            Paint::Flag(Severity::Wide) => colour(AnsiColor::Yellow),
+            Paint::Flag(Severity::Information) => Style::new(),
             Paint::Word("user" | "vdso" | "faster" | "good") => colour(AnsiColor::Green),
             Paint::Word("light") => colour(AnsiColor::Cyan),
             Paint::Word("heavy" | "inconclusive" | "fair") => colour(AnsiColor::Yellow),
@@ -61,9 +65,27 @@ pub(super) fn with_flag(text: &str, colour: bool) -> String {
     let (indent, name) = (&text[..text.len() - words.len()], words.split(':').next().unwrap_or(""));
     let is_flag_letter = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
     match name.len() < words.len() && name.len() > 2 && name.bytes().all(is_flag_letter) {
-        true => format!("{indent}{}{}", Paint::Flag.of(name, colour), &words[name.len()..]),
+        true => {
+            let name_shown = Paint::Flag(severity(name)).of(name, colour);
+            format!("{indent}{name_shown}{}", &words[name.len()..])
+        }
         false => text.to_owned(),
     }
+}
+
+/// The worst that a flag of this name says of a figure. One of a newer oscost may say anything.
+fn severity(flag: &str) -> Severity {
+    let kinds = [Kind::RowFlag, Kind::ComparisonFlag, Kind::RunFlag].into_iter();
+    let known = kinds.filter_map(|kind| of_kind(kind, flag)).map(|word| word.severity);
+    known.max().unwrap_or(Severity::Wide)
+}
+
+/// A text that says how far to trust a report, with the grade in its colour; any other as it is.
+pub(super) fn with_grade(text: &str, colour: bool) -> String {
+    const BEFORE: &str = "Trust: ";
+    let Some(rest) = text.strip_prefix(BEFORE) else { return text.to_owned() };
+    let grade = rest.split([':', ' ', '.']).next().unwrap_or_default();
+    format!("{BEFORE}{}{}", Paint::Word(grade).of(grade, colour), &rest[grade.len()..])
 }
 
 /// The columns of a text: escape sequences have none.
@@ -99,8 +121,26 @@ mod tests {
     }
 
     #[test]
+    fn flags_are_painted_by_their_severity() {
+        let text = with_flag("DRIFT: it moved", true);
+        assert_eq!(text, "\u{1b}[1m\u{1b}[31mDRIFT\u{1b}[0m: it moved");
+        let common = "PROCESSES_DIFFER: processes differ";
+        assert_eq!(with_flag(common, true), common, "it is for information");
+        assert_eq!(severity("OF_A_NEWER_VERSION"), Severity::Wide);
+    }
+
+    #[test]
+    fn a_grade_is_painted_where_a_text_is_about_trust() {
+        let text = with_grade("Trust: fair: 6 % were lost.", true);
+        assert_eq!(text, "Trust: \u{1b}[33mfair\u{1b}[0m: 6 % were lost.");
+        for other in ["Trust: unknown.", "Next: a fair run."] {
+            assert_eq!(with_grade(other, true), other);
+        }
+    }
+
+    #[test]
     fn a_painted_text_has_the_width_of_its_letters() {
-        for paint in [Paint::Title, Paint::Word("slower"), Paint::Flag] {
+        for paint in [Paint::Title, Paint::Word("slower"), Paint::Flag(Severity::Wide)] {
             assert_eq!(width(&format!("a{}b", paint.of("verdict", true))), 9);
         }
         assert_eq!(width("mm"), 2);
