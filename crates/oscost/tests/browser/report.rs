@@ -270,7 +270,7 @@ fn each_word_opens_its_text_by_mouse_and_by_keyboard() {
     // A heading, a class in a cell, and a series of a legend.
     let places = [
         ("thead th[data-name=median] a", "per op"),
-        ("#rows td a[href^='#word-']", ""),
+        ("#rows td a[href^='#w-']", ""),
         ("#price-list-ns-op .legend a", ""),
     ];
     for (selector, word) in places {

@@ -37,6 +37,9 @@
     return cells.filter(([, value]) => value !== "" && value !== "-");
   };
 
+  // The benchmark of a row: its name begins with it, unless it says another.
+  const benchmarkOf = (row) => row.dataset.of || row.cells[0].textContent.split(":")[0];
+
   // Charts: the card of a row, beside the pointer or the name that has the focus.
   const card = made("div", { className: "card", hidden: true, ariaHidden: "true" });
   document.body.append(card);
@@ -72,7 +75,7 @@
     chart.addEventListener("focusout", hideCard);
     chart.addEventListener("click", (event) => {
       const row = rowAt(event.target);
-      if (!row?.dataset.of || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      if (!row || !("of" in row.dataset) || event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
       hideCard();
       explain(row.id);
@@ -207,7 +210,7 @@
       made("a", { href: `#${id}`, textContent: "Its row in the table" }));
     // Without the unpacked data the row is shown without an explanation.
     const explanations = await data().then((loaded) => loaded.explained, () => ({}));
-    const benchmark = row.dataset.of;
+    const benchmark = benchmarkOf(row);
     const isKnown = Object.hasOwn(explanations, benchmark);
     const text = isKnown ? explanations[benchmark] :
       `This page has no explanation of ${benchmark}: run oscost explain ${benchmark}`;
@@ -223,7 +226,7 @@
     if (row?.hidden) row.closest(".tool").dispatchEvent(new Event("clearfilters"));
   });
   document.addEventListener("click", (event) => {
-    const link = event.target.closest?.("a[href^='#word-']");
+    const link = event.target.closest?.("a[href^='#w-']");
     const text = link && find(link.hash.slice(1));
     if (!text || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
@@ -322,7 +325,7 @@
       choices.push([at, list]);
       copy.before(list);
     });
-    for (const row of rows.filter((it) => it.dataset.of)) {
+    for (const row of rows.filter((it) => "of" in it.dataset)) {
       const button = made("button", { type: "button", textContent: row.cells[0].textContent });
       row.cells[0].replaceChildren(button);
       button.addEventListener("click", () => explain(row.id));

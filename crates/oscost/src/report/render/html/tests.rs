@@ -190,6 +190,24 @@ fn a_page_of_two_thousand_rows_is_under_three_megabytes() {
 }
 
 #[test]
+fn intervals_of_the_run_alone_are_in_the_table_once() {
+    let mut record = several();
+    for row in &mut record.results {
+        row.estimate.iter_mut().for_each(|estimate| estimate.between_run_ci95 = None);
+    }
+    let alone = page(&record);
+    assert!(!alone.contains("this run: low") && !alone.contains("between_run_ci95_low"));
+    assert!(alone.contains("data-name=\"ci95_low\"") && alone.contains("of this run leave open"));
+    let figure = record.results[1].estimate.as_mut().unwrap();
+    figure.between_run_ci95 = Some([figure.median * 0.9, figure.median * 1.1]);
+    let both = page(&record);
+    for name in ["between_run_ci95_low", "ci95_low", "between_run_ci95_high", "ci95_high"] {
+        assert_eq!(both.matches(&format!("data-name=\"{name}\"")).count(), 1, "{name}");
+    }
+    assert!(both.contains("this run: low") && !both.contains("of this run leave open"));
+}
+
+#[test]
 fn a_page_of_one_run_is_under_400_kilobytes() {
     let catalog = oscost_worker::benchmarks::data();
     let listed = catalog.benchmarks.iter().filter(|it| it.in_price_list);
@@ -254,7 +272,7 @@ fn what_is_compared_is_drawn_once_and_its_difference_is_beside_it() {
 fn each_printed_word_is_a_link_to_its_text_at_the_end() {
     let page = page(&several());
     let anchors: BTreeSet<&str> =
-        values(&page, "href").into_iter().filter(|it| it.starts_with("#word-")).collect();
+        values(&page, "href").into_iter().filter(|it| it.starts_with("#w-")).collect();
     assert!(anchors.len() > 15, "{anchors:?}");
     for anchor in &anchors {
         let target = format!("<div class=\"word\" id=\"{}\"", &anchor[1..]);
@@ -263,7 +281,7 @@ fn each_printed_word_is_a_link_to_its_text_at_the_end() {
     let explained = page.matches("<div class=\"word\"").count();
     assert_eq!(anchors.len(), explained, "only words that the page prints are explained");
     for word in ["heavy", "SKEWED", "ns-op", "per-op", "floor", "class"] {
-        assert!(anchors.contains(format!("#word-{word}").as_str()), "{word}: {anchors:?}");
+        assert!(anchors.contains(format!("#w-{word}").as_str()), "{word}: {anchors:?}");
     }
     // The text of `oscost explain`.
     let means = crate::advice::words::find("SKEWED")[0].means;

@@ -87,6 +87,12 @@ impl Words {
         self.anchor(&word_of_run(fact)?)
     }
 
+    /// Whether the name of a row begins with its benchmark, so that the page need not repeat it.
+    pub(in crate::report::render) fn is_first_of(&self, row: &TableRow) -> bool {
+        let name = row.cells.first().map_or("", |cell| cell.text.as_str());
+        !row.benchmark.is_empty() && name.split(':').next() == Some(row.benchmark.as_str())
+    }
+
     /// The cells of a row, each in parts.
     pub(in crate::report::render) fn cells<'a>(
         &'a self,
@@ -161,7 +167,7 @@ fn meaning(section: Section) -> Meaning {
 /// An anchor that no other word has.
 fn free_anchor(word: &str, taken: &mut BTreeSet<String>) -> String {
     let letters = word.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
-    let mut anchor = format!("word-{}", letters.collect::<String>());
+    let mut anchor = format!("w-{}", letters.collect::<String>());
     while !taken.insert(anchor.clone()) {
         anchor.push('-');
     }
@@ -194,19 +200,19 @@ mod tests {
         let parts = words.parts(columns.get(1), &cell);
         assert_eq!(parts.iter().map(|part| part.text).collect::<String>(), cell.text);
         let links: Vec<&str> = parts.iter().filter_map(|part| part.anchor).collect();
-        assert_eq!(links, ["word-SKEWED", "word-NOT-CONVERGED"]);
+        assert_eq!(links, ["w-SKEWED", "w-NOT-CONVERGED"]);
         let decided = Cell::text("does not hold: too slow");
         let parts = words.parts(columns.get(2), &decided);
-        assert_eq!(parts[0].anchor, Some("word-does-not-hold"));
+        assert_eq!(parts[0].anchor, Some("w-does-not-hold"));
         assert_eq!((parts[1].text, parts[1].anchor), (": too slow", None));
         let verdict = Cell { value: Some("does not hold".to_owned()), ..Cell::text("NO") };
-        assert_eq!(words.parts(columns.get(2), &verdict)[0].anchor, Some("word-does-not-hold"));
+        assert_eq!(words.parts(columns.get(2), &verdict)[0].anchor, Some("w-does-not-hold"));
     }
 
     #[test]
     fn anchors_differ_where_words_differ_in_signs_alone() {
         let mut taken = BTreeSet::new();
         let anchors = ["then/here", "then here", "insn:u"].map(|it| free_anchor(it, &mut taken));
-        assert_eq!(anchors, ["word-then-here", "word-then-here-", "word-insn-u"]);
+        assert_eq!(anchors, ["w-then-here", "w-then-here-", "w-insn-u"]);
     }
 }

@@ -114,6 +114,18 @@ fn table(rows: &Rows<'_>, record: &Record) -> Table {
             caption.push_str(&format!("; {title}: {first}"));
         }
     }
+    if rows.requested.iter().all(|it| has_own_interval_only(it.row)) {
+        for (between, within) in
+            [("between_run_ci95_low", "ci95_low"), ("between_run_ci95_high", "ci95_high")]
+        {
+            let at = |name: &str| columns.iter().position(|column| column.name == name);
+            let (Some(kept), Some(index)) = (at(between), at(within)) else { continue };
+            columns[kept].name = within.to_owned();
+            columns.remove(index);
+            lines.iter_mut().for_each(|line| drop(line.cells.remove(index)));
+        }
+        caption.push_str("; intervals are what the repetitions of this run leave open");
+    }
     // Where nothing was counted there is no column for it.
     for name in [INSN, CPI, GHZ, work_bar::COLUMN] {
         let Some(index) = columns.iter().position(|column| column.name == name) else { continue };
@@ -130,6 +142,12 @@ fn table(rows: &Rows<'_>, record: &Record) -> Table {
         interactive: true,
         ..Table::default()
     }
+}
+
+/// Whether nothing is known of how the figure of a row varies between runs.
+fn has_own_interval_only(row: &Row) -> bool {
+    let estimate = row.estimate.as_ref();
+    estimate.is_none_or(|it| it.between_run_ci95.is_none() || it.between_run_ci95 == it.ci95)
 }
 
 fn columns() -> Vec<Column> {

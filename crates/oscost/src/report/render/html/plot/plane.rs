@@ -61,14 +61,25 @@ fn drawn(series: &Series, x: &Scale, y: &Scale) -> String {
         Shape::Line | Shape::ConnectedSymbols(_) => Some("l"),
         Shape::Symbols(_) | Shape::DenseSymbols | Shape::Boxes => None,
     };
+    let step = |at: f64| (at / 100.0).clamp(-9.0, 10.0) * STEPS;
+    let intervals = placed.iter().filter_map(|([px, _], point)| {
+        let [from, to] = reach(y, point.interval?, EDGE)?;
+        (from != to).then(|| format!("M{:.0} {:.0}V{:.0}", step(*px), step(from), step(to)))
+    });
+    let intervals: String = intervals.collect();
+    let mut stretched = String::new();
     if let Some(class) = line.filter(|_| placed.len() > 1) {
-        let step = |at: f64| (at / 100.0).clamp(-9.0, 10.0) * STEPS;
         let corners = placed.iter().map(|([x, y], _)| format!("{:.0} {:.0}", step(*x), step(*y)));
         let path = corners.collect::<Vec<_>>().join("L");
+        let _ = write!(stretched, "<path class=\"{class}\" d=\"M{path}\"/>");
+    }
+    if !intervals.is_empty() {
+        let _ = write!(stretched, "<path class=\"w\" d=\"{intervals}\"/>");
+    }
+    if !stretched.is_empty() {
         let _ = write!(
             out,
-            "<svg viewBox=\"0 0 {STEPS} {STEPS}\" preserveAspectRatio=\"none\"><path class=\"{class}\" \
-             d=\"M{path}\"/></svg>"
+            "<svg viewBox=\"0 0 {STEPS} {STEPS}\" preserveAspectRatio=\"none\">{stretched}</svg>"
         );
     }
     let kind = match series.shape {
@@ -77,14 +88,6 @@ fn drawn(series: &Series, x: &Scale, y: &Scale) -> String {
         Shape::Line | Shape::DottedLine | Shape::Boxes => None,
     };
     for ([px, py], point) in &placed {
-        let interval = point.interval.and_then(|ends| reach(y, ends, EDGE));
-        if let Some([from, to]) = interval.filter(|[from, to]| from != to) {
-            let [at, from, to] = [*px, from, to].map(pct);
-            let _ = write!(
-                out,
-                "<line class=\"w\" x1=\"{at}\" x2=\"{at}\" y1=\"{from}\" y2=\"{to}\"/>"
-            );
-        }
         if let Some(kind) = kind {
             out += &symbol(&mark_id(kind), [*px, *py], point);
         }

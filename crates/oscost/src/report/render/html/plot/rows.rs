@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::parts::{LANE_PX, Signs, escape, ground, mark_id, pct, reach, tick_names};
 use crate::report::render::svg::{Scale, class, title, values};
-use crate::report::view::document::chart::{Chart, ChartRow, Order, Point, Series, Shape};
+use crate::report::view::document::chart::{Chart, ChartRow, Order, Point, Series, Shape, Symbol};
 
 /// The height of the names of ticks.
 const TICKS_PX: usize = 17;
@@ -75,7 +75,7 @@ fn line(row: &ChartRow, content: &Content<'_>, x: &Scale) -> String {
         "" => format!("<span>{name}{id}</span>"),
         anchor => format!("<a href=\"#{}\">{name}{id}</a>", escape(anchor)),
     };
-    format!("<li>{name}<svg class=\"x\">{}</svg></li>\n", content.markup(x))
+    format!("<li>{name}<svg>{}</svg>\n", content.markup(x))
 }
 
 impl Content<'_> {
@@ -86,16 +86,33 @@ impl Content<'_> {
             let lines: Vec<String> = lines.iter().map(|line| escape(line)).collect();
             let _ = write!(out, "<title>{}</title>", lines.join("\n"));
         }
-        for of_series in self.points.chunk_by(|(one, _), (other, _)| std::ptr::eq(*one, *other)) {
+        let series = self.points.chunk_by(|(one, _), (other, _)| std::ptr::eq(*one, *other));
+        let mut stretched = String::new();
+        for of_series in series {
             let series = of_series[0].0;
             let points = of_series.iter().map(|(_, point)| *point);
-            let drawn: String = match series.shape {
-                Shape::DenseSymbols => dots(points, x),
-                _ => points.map(|point| symbol(series.shape, point, x)).collect(),
-            };
-            if !drawn.is_empty() {
-                let _ = write!(out, "<g class=\"{}\">{drawn}</g>", class(series.colour));
+            let colour = class(series.colour);
+            match series.shape {
+                Shape::Symbols(kind) | Shape::ConnectedSymbols(kind) => {
+                    let drawn: String = points.map(|point| symbol(kind, point, x)).collect();
+                    if !drawn.is_empty() {
+                        let _ = write!(out, "<g class=\"{colour}\">{drawn}</g>");
+                    }
+                }
+                Shape::DenseSymbols => stretched += &path("d", colour, &dots(points, x)),
+                Shape::Boxes => {
+                    let boxes: String = points.filter_map(|it| box_of(it, x)).collect();
+                    stretched += &path("q", colour, &boxes);
+                }
+                // Nothing connects rows.
+                Shape::Line | Shape::DottedLine => {}
             }
+        }
+        if !stretched.is_empty() {
+            let _ = write!(
+                out,
+                "<svg viewBox=\"0 0 {STEPS} 2\" preserveAspectRatio=\"none\">{stretched}</svg>"
+            );
         }
         out + &self.figures(x)
     }
@@ -113,75 +130,57 @@ impl Content<'_> {
         let mut out = String::new();
         for figure in figures.filter(|figure| !figure.is_empty()) {
             // On the right if there is room, or else on the left; in a row without room over its line.
-            let (class, at, shift) = match (high <= 72.0, low >= 28.0) {
-                (true, _) => ("", high, 9),
-                (false, true) => (" class=\"e\"", low, -9),
-                (false, false) => (" class=\"e\"", 100.0, -2),
+            let (class, at) = match (high <= 72.0, low >= 28.0) {
+                (true, _) => ("", high),
+                (false, true) => (" class=\"e\"", low),
+                (false, false) => (" class=\"e\"", 100.0),
             };
-            let _ = write!(
-                out,
-                "<text{class} x=\"{}\" y=\"50%\" dx=\"{shift}\" dy=\"4\">{}</text>",
-                pct(at),
-                escape(figure)
-            );
+            let _ = write!(out, "<text{class} x=\"{}\">{}</text>", pct(at), escape(figure));
         }
         out
     }
 }
 
-/// A point with its interval, or a box.
-fn symbol(shape: Shape, point: &Point, x: &Scale) -> String {
+/// A point with its interval. The style sheet puts both in the middle of the row's height.
+fn symbol(kind: Symbol, point: &Point, x: &Scale) -> String {
     let mut out = String::new();
-    match shape {
-        Shape::Symbols(kind) | Shape::ConnectedSymbols(kind) => {
-            let Some(at) = x.position(point.x) else { return out };
-            let interval = point.interval.and_then(|ends| reach(x, ends, EDGE));
-            if let Some([from, to]) = interval.filter(|[from, to]| from != to) {
-                out += &across("w", from, to);
-            }
-            let _ = write!(out, "<use href=\"#{}\" x=\"{}\" y=\"50%\"/>", mark_id(kind), pct(at));
-        }
-        Shape::Boxes => {
-            let [Some(low), Some(first), Some(middle), Some(third), Some(high)] =
-                point.quantiles.map(|value| x.position(value))
-            else {
-                return out;
-            };
-            out += &across("q", low, first);
-            out += &across("q", third, high);
-            let _ = write!(
-                out,
-                "<rect class=\"q\" x=\"{}\" y=\"20%\" width=\"{}\" height=\"60%\"/>",
-                pct(first),
-                pct(third - first)
-            );
-            let middle = pct(middle);
-            let _ = write!(
-                out,
-                "<line class=\"q\" x1=\"{middle}\" x2=\"{middle}\" y1=\"20%\" y2=\"80%\"/>"
-            );
-        }
-        // Nothing connects rows.
-        Shape::DenseSymbols | Shape::Line | Shape::DottedLine => {}
+    let Some(at) = x.position(point.x) else { return out };
+    let interval = point.interval.and_then(|ends| reach(x, ends, EDGE));
+    if let Some([from, to]) = interval.filter(|[from, to]| from != to) {
+        let _ = write!(out, "<line x1=\"{}\" x2=\"{}\"/>", pct(from), pct(to));
     }
+    let _ = write!(out, "<use href=\"#{}\" x=\"{}\"/>", mark_id(kind), pct(at));
     out
 }
 
-fn across(class: &str, from: f64, to: f64) -> String {
-    let [from, to] = [from, to].map(pct);
-    format!("<line class=\"{class}\" x1=\"{from}\" x2=\"{to}\" y1=\"50%\" y2=\"50%\"/>")
+/// A path that is stretched to the width of the chart.
+fn path(kind: &str, colour: &str, path: &str) -> String {
+    match path {
+        "" => String::new(),
+        path => format!("<path class=\"{kind} {colour}\" d=\"{path}\"/>"),
+    }
 }
 
-/// Points that may cover each other, as one path: lines without length, whose ends are round.
+/// A place along the horizontal axis, in steps.
+fn step(at: f64) -> i64 {
+    ((at / 100.0).clamp(-9.0, 10.0) * STEPS).round() as i64
+}
+
+/// A box of quantiles, and the lines to its outermost ones.
+fn box_of(point: &Point, x: &Scale) -> Option<String> {
+    let [low, first, middle, third, high] =
+        point.quantiles.map(|value| x.position(value).map(step));
+    let (low, first, middle, third, high) = (low?, first?, middle?, third?, high?);
+    Some(format!(
+        "M{low} 1H{first}M{third} 1H{high}M{first} .4H{third}V1.6H{first}zM{middle} .4V1.6"
+    ))
+}
+
+/// Points that may cover each other: lines without length, whose ends are round, from the left.
 fn dots<'a>(points: impl Iterator<Item = &'a Point>, x: &Scale) -> String {
-    let at = points.filter_map(|point| x.position(point.x));
-    let dot = |at: f64| format!("M{:.0} 1h0", (at / 100.0).clamp(-9.0, 10.0) * STEPS);
-    let path: String = at.map(dot).collect();
-    match path.is_empty() {
-        true => path,
-        false => format!(
-            "<svg viewBox=\"0 0 {STEPS} 2\" preserveAspectRatio=\"none\"><path class=\"d\" \
-             d=\"{path}\"/></svg>"
-        ),
-    }
+    let mut at: Vec<i64> = points.filter_map(|point| x.position(point.x)).map(step).collect();
+    at.sort_unstable();
+    let Some(&first) = at.first() else { return String::new() };
+    let others = at.windows(2).map(|pair| format!("m{} 0h0", pair[1] - pair[0]));
+    format!("M{first} 1h0{}", others.collect::<String>())
 }
