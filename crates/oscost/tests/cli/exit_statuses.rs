@@ -253,7 +253,9 @@ fn every_subcommand_tells_that_its_standard_output_is_closed_or_full() {
         LINES.iter().filter(|line| line.status == 0 && !line.words.starts_with(RUNS_A_PROGRAM));
     for Line { words, .. } in writes {
         // Nothing is left to be deleted, or told, the second time.
-        if words.starts_with("ph profiles delete") || ran(&sandbox, words, Stdio::piped()).stdout.is_empty() {
+        if words.starts_with("ph profiles delete")
+            || ran(&sandbox, words, Stdio::piped()).stdout.is_empty()
+        {
             continue;
         }
         let (reader, writer) = std::io::pipe().unwrap();

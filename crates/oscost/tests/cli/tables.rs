@@ -61,7 +61,7 @@ fn a_second_run_says_what_changed_since_the_first() {
     let since = "Since the run before this one (";
     assert!(!first.contains(since) && second.contains(since), "{second}");
     let words = second.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains(") no change shows in 3 cases; one of "), "{words}");
+    assert!(words.contains(") no change shows in 3 cases; a change of "), "{words}");
     assert_eq!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout, second);
     // Another target has no run before.
     let elsewhere = sandbox.fake("wide", &["syscall/getppid", "--quick"]).exits(0).stdout;

@@ -70,7 +70,8 @@ fn null_call(rows: &[&Row]) -> Option<String> {
     let (row, figure) = NULL_CALL.find(rows)?;
     let of_functions = row.multiples.iter().find(|(base, _)| base.starts_with("procedure/call:"));
     let calls = of_functions.filter(|(_, multiple)| multiple.is_finite());
-    let calls = calls.map(|(_, multiple)| format!(", {} function calls", times(*multiple)));
+    let calls =
+        calls.map(|(_, multiple)| format!(", as much as {} function calls", times(*multiple)));
     Some(format!("A system call (getppid) costs {figure}{}.", calls.unwrap_or_default()))
 }
 

@@ -9,7 +9,7 @@ use crate::advice::words::Kind;
 use crate::estimate::comparison::interleaved_run::SECONDARY;
 use crate::report::figures::{added, per_cent};
 use crate::report::text::plain;
-use crate::report::view::answer::quote::{cases, joined, relative, warning};
+use crate::report::view::answer::quote::{cases, joined, range, relative, warning};
 use crate::report::view::answer::trust;
 use crate::report::view::document::Answer;
 use crate::report::view::run::row::is_requested;
@@ -154,7 +154,7 @@ fn slower(new: &str, base: &str, slower: Vec<&Comparison>, all: usize) -> Option
         let slower = by_ratio(slower);
         let (first, last) = (slower.first()?, slower.last()?);
         return Some(format!(
-            "{new} adds {price} each to {}: from {} on {} to {} on {}.",
+            "{new} adds {price} to {}: from {} on {} to {} on {}.",
             of_all(slower.len(), all),
             relative(first.ratio.value),
             name(first),
@@ -214,7 +214,8 @@ fn addition(it: &Comparison) -> String {
     let value = added(it.added.value, it.added.unit);
     match it.added.ci95.filter(|ends| ends.iter().all(|end| end.is_finite())) {
         Some([low, high]) if low < high => {
-            format!("{value}, {} to {}", added(low, it.added.unit), added(high, it.added.unit))
+            let [low, high] = [low, high].map(|end| added(end, it.added.unit));
+            format!("{value}, {}", range(&low, &high))
         }
         _ => value,
     }
@@ -226,9 +227,9 @@ fn one_price(slower: &[&Comparison]) -> Option<String> {
     let is_of_time = slower.iter().all(|it| it.added.unit == Unit::NsPerOp);
     let (low, high) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
     let is_one = slower.len() > MAX_EACH && is_of_time && low > 0.0 && high <= ONE_PRICE * low;
-    let [low, high] = [low, high].map(|value| added(value, Unit::NsPerOp));
-    let [low, high] = [&low, &high].map(|text| text.trim_start_matches('+'));
-    is_one.then(|| if low == high { low.to_owned() } else { format!("{low} to {high}") })
+    let texts = [low, high].map(|value| added(value, Unit::NsPerOp));
+    let [low, high] = texts.each_ref().map(|text| text.trim_start_matches('+'));
+    is_one.then(|| range(low, high))
 }
 
 fn equivalent(equivalent: &[&Comparison], all: usize) -> Option<String> {

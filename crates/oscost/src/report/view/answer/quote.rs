@@ -56,9 +56,13 @@ pub(super) fn are_apart(one: &Row, other: &Row) -> bool {
 
 /// The ends of an interval; a unit that both have is written once.
 pub(super) fn interval_text([low, high]: [f64; 2], unit: Unit) -> String {
-    let (low, high) = (rough(low, unit), rough(high, unit));
+    range(&rough(low, unit), &rough(high, unit))
+}
+
+/// From one figure to another; a unit that both have is written once.
+pub(super) fn range(low: &str, high: &str) -> String {
     match (low.split_once(' '), high.split_once(' ')) {
-        _ if low == high => high,
+        _ if low == high => high.to_owned(),
         (Some((digits, unit)), Some((_, same))) if unit == same => format!("{digits} to {high}"),
         _ => format!("{low} to {high}"),
     }

@@ -73,8 +73,10 @@ fn limit(judged: &[&Comparison]) -> String {
     let known = judged.iter().filter_map(|it| it.mde_pct).filter(|pct| pct.is_finite());
     let known = order::sorted(&known.collect::<Vec<f64>>());
     match order::median(&known) {
-        Some(pct) if known.len() == 1 => format!("; one of {} would have shown", per_cent(pct)),
-        Some(pct) => format!("; one of {} would have shown in half of them", per_cent(pct)),
+        Some(pct) if known.len() == 1 => {
+            format!("; a change of {} would have shown", per_cent(pct))
+        }
+        Some(pct) => format!("; a change of {} would have shown in half of them", per_cent(pct)),
         None => String::new(),
     }
 }

@@ -3,6 +3,8 @@
 use oscost_model::record::{Conditions, Record, Row, RowOutcome};
 
 use crate::advice::trust::{Evidence, Grade, Trust, trust};
+use crate::advice::words::Kind;
+use crate::report::view::run::flags::unusable;
 use crate::report::view::run::row::is_requested;
 
 /// The grade of a run; `None` if it has no figures.
@@ -37,6 +39,9 @@ pub(super) fn sentence_of_all<'a>(runs: impl Iterator<Item = &'a Record>) -> Opt
         (1, ..) => sentence(worst),
         (2, _, Grade::Good) => "Trust: good in both runs.".to_owned(),
         (all, _, Grade::Good) => format!("Trust: good in all {all} runs."),
+        (all, 1, grade) => {
+            format!("Trust: {} in 1 of {all} runs: {}.", grade.text(), worst.reasons.join("; "))
+        }
         (all, count, grade) => format!(
             "Trust: {} in {count} of {all} runs, in the first of them: {}.",
             grade.text(),
@@ -53,21 +58,22 @@ fn first_reasons(found: &[Trust], grade: Grade) -> String {
 
 /// What to do about the grade of a run; nothing for a good one.
 pub(super) fn next(record: &Record) -> Option<String> {
-    let found = of_record(record).filter(|it| it.grade != Grade::Good)?;
+    let found = of_record(record).filter(|it| it.grade != Grade::Good);
     let is_disturbed = |it: &Conditions| {
         it.class.as_deref().is_some_and(|class| class != "quiet") || !it.flags.is_empty()
     };
     let is_noisy = record.conditions.iter().any(is_disturbed);
-    Some(match (is_noisy, found.grade) {
-        (true, _) => "Next: `oscost doctor` names what disturbs here, and the fix.".to_owned(),
-        (false, _) if !record.complete => {
-            "Next: measure again, with more time (`--budget`) if that was too short.".to_owned()
-        }
-        (false, Grade::Poor) => {
-            "Next: read the flags of these rows; `oscost explain FLAG` says what to do.".to_owned()
-        }
-        (false, _) => {
-            "Next: for narrower intervals give the run more time (`--budget`).".to_owned()
-        }
-    })
+    let is_unusable = |row: &Row| {
+        is_requested(row) && row.estimate.is_some() && unusable(Kind::RowFlag, &row.flags).is_some()
+    };
+    let text = if is_noisy {
+        "Next: `oscost doctor` names what disturbs here, and the fix."
+    } else if !record.complete {
+        "Next: measure again, with more time (`--budget`) if that was too short."
+    } else if record.results.iter().any(is_unusable) {
+        "Next: the flags of such rows say what to do; `oscost explain FLAG` says more."
+    } else {
+        "Next: for narrower intervals give the run more time (`--budget`)."
+    };
+    found.map(|_| text.to_owned())
 }

@@ -56,7 +56,7 @@ fn one_price_for_all_calls_is_told_once_with_what_it_is_relatively() {
     assert_eq!(
         findings(&slower),
         [
-            "seccomp=docker adds 40.00 ns to 43.00 ns each to 3 of 4 cases: from +10 % on a/y to 2.6 \
+            "seccomp=docker adds 40.00 to 43.00 ns to 3 of 4 cases: from +10 % on a/y to 2.6 \
              times on a/z.",
             "Nothing shows on a/fork: an effect below 2.4 % could hide there.",
         ]
@@ -79,7 +79,7 @@ fn different_prices_are_told_by_their_ends_and_a_few_one_by_one() {
     assert_eq!(
         findings(&[with_interval, y]),
         [
-            "seccomp=docker is slower than local: +5.0 % on a/x (+5.000 ns, +4.000 ns to +6.000 ns) and \
+            "seccomp=docker is slower than local: +5.0 % on a/x (+5.000 ns, +4.000 to +6.000 ns) and \
           3.0 times on a/y (+900.0 ns)."
         ]
     );

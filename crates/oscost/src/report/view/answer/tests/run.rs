@@ -48,7 +48,7 @@ fn a_price_list_is_told_by_the_acts_that_are_asked_for_first() {
     assert_eq!(
         findings,
         [
-            "A system call (getppid) costs 121 ns (115 to 127 ns), 114 function calls.",
+            "A system call (getppid) costs 121 ns (115 to 127 ns), as much as 114 function calls.",
             "A byte through a pipe to a waiting process, and one back, cost 4.50 us (4.28 to 4.72 us) \
              on one CPU, 40.0 us (38.0 to 42.0 us) on two.",
             "fork, exec and wait cost 545 us (518 to 572 us), of which the dynamic linker and the C \
@@ -245,7 +245,7 @@ fn what_changed_since_the_run_before_is_told_with_what_else_differs() {
     };
     let same = told(run("1", "6.1", [100.0, 50.0]), run("2", "6.1", [100.0, 50.0])).unwrap();
     let begins =
-        "Since the run before this one (2026-11-25 08:12) no change shows in 2 cases; one of ";
+        "Since the run before this one (2026-11-25 08:12) no change shows in 2 cases; a change of ";
     assert!(
         same.starts_with(begins) && same.ends_with(" would have shown in half of them."),
         "{same}"
