@@ -128,10 +128,16 @@ pub enum Cause {
     #[error("the entry cannot be stored: {0}")]
     Invalid(String),
     /// Another I/O error.
-    #[error("{0}")]
+    #[error(
+        "{0}\n  hint: `df` shows whether its disk is full, `dmesg` whether it fails; XDG_DATA_HOME \
+         names another folder"
+    )]
     Io(io::Error),
     /// Another SQLite error.
-    #[error("{0}")]
+    #[error(
+        "{0}\n  hint: `df` shows whether its disk is full, `dmesg` whether it fails; XDG_DATA_HOME \
+         names another folder"
+    )]
     Other(String),
 }
 
@@ -173,7 +179,10 @@ impl From<rusqlite::Error> for Cause {
         let code = error.sqlite_error().map(|failure| (failure.code, failure.extended_code));
         match code {
             // SQLite has no code for EFBIG: unlike a full disk it fails a write as an I/O error.
-            Some((_, ffi::SQLITE_IOERR_WRITE)) if file_size_limit().is_some() => Cause::TooLarge,
+            Some((
+                ErrorCode::SystemIoFailure,
+                ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_TRUNCATE,
+            )) if file_size_limit().is_some() => Cause::TooLarge,
             // WAL keeps its index in a small mapped file; on a full disk its growth often fails
             // first.
             Some((_, ffi::SQLITE_IOERR_SHMSIZE | ffi::SQLITE_IOERR_SHMOPEN))
@@ -303,7 +312,10 @@ fn hint(runs: &[Listing]) -> &'static str {
 #[derive(Debug, Error)]
 pub enum ImportError {
     /// It is larger than the maximum.
-    #[error("the record has {bytes} bytes, the maximum is {max_bytes}")]
+    #[error(
+        "the record has {bytes} bytes or more, the maximum is {max_bytes}\n  hint: one that is \
+         written without `--samples` is smaller"
+    )]
     TooLarge {
         /// Its size.
         bytes: usize,

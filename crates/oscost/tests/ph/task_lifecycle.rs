@@ -230,8 +230,11 @@ fn threads_share_a_profile_and_have_separate_windows() {
 fn a_helper_that_executes_a_program_from_memory() {
     use std::os::fd::AsRawFd;
     use std::os::unix::process::CommandExt;
+
+    use nix::sys::memfd::{MFdFlags, memfd_create};
     if let Some(program) = std::env::var_os(MEMORY_PROGRAM) {
-        let mut memory = oscost_worker::kernel::memory::region::memory_file(0).unwrap();
+        let memory = memfd_create(c"oscost", MFdFlags::MFD_CLOEXEC).unwrap();
+        let mut memory = fs::File::from(memory);
         std::io::copy(&mut fs::File::open(program).unwrap(), &mut memory).unwrap();
         let path = format!("/proc/self/fd/{}", memory.as_raw_fd());
         panic!("{}", Command::new(path).args(["-c", ":"]).exec());

@@ -9,7 +9,8 @@ use crate::treated_worker::{EPERM, GETPPID, KILL, allow_only, arms, at_call, fil
 
 /// What a worker cannot do without, besides the calls of its ops: memory, its orders and answers,
 /// and its end.
-const REQUIRED: &[&str] = &["brk", "close", "exit_group", "mmap", "munmap", "read", "write"];
+const REQUIRED: &[&str] =
+    &["brk", "close", "exit_group", "getpid", "mmap", "munmap", "read", "write"];
 
 /// What it can do without: its record then lacks a figure or a property, and nothing else.
 const OPTIONAL: &[&str] = &[

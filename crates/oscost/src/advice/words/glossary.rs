@@ -181,7 +181,6 @@ pub(super) const WORDS: &[Word] = &[
                 selected",
         ..TERM
     },
-    Word { word: "primitive", means: "a case that a floor consists of", ..TERM },
     Word {
         word: "probe",
         means: "a spin on a CPU that looks for gaps between clock reads",

@@ -11,8 +11,8 @@ use crate::kernel::Errno;
 /// A new file in memory that will have so many bytes, empty so far and closed at exec(2). Where the
 /// limit of file sizes is lower it is refused: to exceed it would end the process (SIGXFSZ).
 ///
-/// It is one that cannot be executed: an administrator may have the kernel refuse any other
-/// (`vm.memfd_noexec`). Before Linux 6.3 the flag is unknown.
+/// It is one that cannot be executed: with `vm.memfd_noexec` at 2, Linux 6.3 to 6.5 refuse any that
+/// does not say so. Earlier ones do not know the flag.
 pub(crate) fn create(name: &str, bytes: u64) -> Result<File, Errno> {
     if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < bytes) {
         return Err(io::Errno::FBIG.into());

@@ -60,6 +60,12 @@
     card.style.top = `${Math.max(4, Math.min(y + 16, innerHeight - height - 4))}px`;
   };
   const hideCard = () => { card.hidden = true; };
+  const showFocused = () => {
+    const name = document.activeElement;
+    const row = name?.matches(".chart :focus-visible") ? rowAt(name) : null;
+    const box = name?.getBoundingClientRect();
+    if (row) showCard(row, box.left, box.bottom); else hideCard();
+  };
   for (const chart of document.querySelectorAll(".chart")) {
     // A finger has no pointer that hovers.
     chart.addEventListener("pointermove", (event) => {
@@ -67,11 +73,7 @@
       if (row) showCard(row, event.clientX, event.clientY); else hideCard();
     });
     chart.addEventListener("pointerleave", hideCard);
-    chart.addEventListener("focusin", (event) => {
-      const row = event.target.matches(":focus-visible") ? rowAt(event.target) : null;
-      const box = event.target.getBoundingClientRect();
-      if (row) showCard(row, box.left, box.bottom); else hideCard();
-    });
+    chart.addEventListener("focusin", showFocused);
     chart.addEventListener("focusout", hideCard);
     chart.addEventListener("click", (event) => {
       const row = rowAt(event.target);
@@ -81,7 +83,8 @@
       explain(row.id);
     });
   }
-  addEventListener("scroll", hideCard, { passive: true });
+  // The focus scrolls to a name that is out of sight: its card goes with it.
+  addEventListener("scroll", () => { if (!card.hidden) showFocused(); }, { passive: true });
 
   // Charts: zoom along the horizontal axis, by buttons and by a drag of the mouse.
   const MAX_ZOOM = 50;

@@ -34,7 +34,8 @@ pub(super) fn figure(chart: &Chart, words: &Words) -> String {
     let caption = escape(&chart.caption);
     let (orders, legend) = (orders(chart), legend(chart, words));
     format!(
-        "<figure class=\"chart\" id=\"{id}\">\n<figcaption>{caption}</figcaption>\n{orders}{legend}\
+        "<figure class=\"chart\" id=\"{id}\" aria-labelledby=\"{id}-caption\">\n<figcaption \
+         id=\"{id}-caption\">{caption}</figcaption>\n{orders}{legend}\
          {content}</figure>\n"
     )
 }
