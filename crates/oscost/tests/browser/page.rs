@@ -305,6 +305,9 @@ impl Page {
     pub(crate) fn hover(&self, spot: impl Into<Spot>) {
         let (x, y) = self.point(spot.into());
         self.mouse("mouseMoved", "none", x, y);
+        // The event of the scrolling there may come after the first movement.
+        self.draw();
+        self.mouse("mouseMoved", "none", x + 1.0, y);
     }
 
     fn mouse(&self, kind: &str, button: &str, x: f64, y: f64) {
