@@ -313,8 +313,8 @@ fn hint(runs: &[Listing]) -> &'static str {
 pub enum ImportError {
     /// It is larger than the maximum.
     #[error(
-        "the record has {bytes} bytes or more, the maximum is {max_bytes}\n  hint: one that is \
-         written without `--samples` is smaller"
+        "the record has {bytes} bytes or more, the maximum is {max_bytes}: one that is written \
+         without `--samples` is smaller"
     )]
     TooLarge {
         /// Its size.
