@@ -191,7 +191,18 @@ fn curves_are_drawn_with_their_points_and_labels() {
            .map(it => document.getElementById(it.dataset.row).textContent).join('|')",
     );
     assert!(output.as_str().unwrap().contains(case), "{output}");
-    page.hover("[id^=curve-] [data-row]");
+    // A point that no name or line of another covers.
+    page.eval(
+        "(() => {
+           for (const it of document.querySelectorAll('[id^=curve-] [data-row]')) {
+             it.scrollIntoView({ block: 'center', behavior: 'instant' });
+             const box = it.getBoundingClientRect();
+             const hit = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+             if (hit?.closest('[data-row]')) { it.id = 'uncovered'; return; }
+           }
+         })()",
+    );
+    page.hover("#uncovered");
     page.wait_for("!document.querySelector('.card').hidden");
     save_picture(&page, "curves.png");
     assert_self_contained(&page);
