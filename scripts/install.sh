@@ -16,7 +16,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PATH:/usr/sbin:/sbin"
-# No package asks a question that nobody answers.
+# No package asks a question: there is no terminal to answer it.
 export DEBIAN_FRONTEND=noninteractive
 
 has() { command -v "$1" >/dev/null; }

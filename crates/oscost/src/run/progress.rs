@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use oscost_model::worker::BatchPlan;
 
-/// Between two workers of a few milliseconds, most reports would be seen by nobody.
+/// Between two workers of a few milliseconds, most reports would not be seen.
 pub(super) const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 /// What starting and ending a worker takes, beside its batches.
 const WORKER_OVERHEAD: Duration = Duration::from_millis(10);
