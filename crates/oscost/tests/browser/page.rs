@@ -304,10 +304,10 @@ impl Page {
     /// Moves the mouse to a spot.
     pub(crate) fn hover(&self, spot: impl Into<Spot>) {
         let (x, y) = self.point(spot.into());
-        self.mouse("mouseMoved", "none", x, y);
+        self.mouse("mouseMoved", "none", x + 1.0, y);
         // The event of the scrolling there may come after the first movement.
         self.draw();
-        self.mouse("mouseMoved", "none", x + 1.0, y);
+        self.mouse("mouseMoved", "none", x, y);
     }
 
     fn mouse(&self, kind: &str, button: &str, x: f64, y: f64) {
