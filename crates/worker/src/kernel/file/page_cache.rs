@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::kernel::Errno;
 use crate::kernel::machine::resources;
@@ -50,15 +50,19 @@ pub enum EvictMethod {
 /// Evicts a file whose pages are all clean and unmapped, and verifies that none is cached.
 pub fn evict(file: &File, bytes: u64, method: EvictMethod) -> Result<(), Errno> {
     /// Pages just added by another CPU are in its batch for a moment, and pages that are read ahead
-    /// are locked until the disk has delivered them.
-    const TRIES: u32 = 50;
+    /// are locked until the disk has delivered them: 8 MiB at once, where `read_ahead_kb` is 8192,
+    /// which takes a busy virtual disk some 100 ms.
+    const PATIENCE: Duration = Duration::from_secs(3);
     /// Each fills memory.
     const FILL_TRIES: u32 = 3;
     const PAUSE: Duration = Duration::from_millis(2);
+    let begun = Instant::now();
     let mut left = u64::MAX;
-    let tries = if method == EvictMethod::Fill { FILL_TRIES } else { TRIES };
-    for attempt in 0..tries {
-        if attempt > 0 {
+    let mut tries = 0;
+    while tries == 0
+        || begun.elapsed() < PATIENCE && (method != EvictMethod::Fill || tries < FILL_TRIES)
+    {
+        if tries > 0 {
             std::thread::sleep(PAUSE);
         }
         match method {
@@ -70,6 +74,7 @@ pub fn evict(file: &File, bytes: u64, method: EvictMethod) -> Result<(), Errno> 
         if left == 0 {
             return Ok(());
         }
+        tries += 1;
     }
     Err(Errno::check_failed(format!(
         "the file is not cold: the cache still holds {left} of its {} pages",
