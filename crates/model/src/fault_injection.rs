@@ -50,6 +50,11 @@ pub const COUNTER_FAULT: &str = "OSCOST_COUNTER_FAULT";
 /// for one of a processor.
 pub const STAND_IN: &str = "stand-in";
 
+/// The variable that limits, in milliseconds, how long a supervisor on another machine may take for
+/// an answer after its hello. Read only by a tool with the feature: with the limits of real
+/// sessions, a test of one that hangs takes 20 s and more.
+pub const ANSWER_LIMIT_MS: &str = "OSCOST_ANSWER_LIMIT_MS";
+
 /// What is wrong with the counters that stand in for the processor's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CounterFault {

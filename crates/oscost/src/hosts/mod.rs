@@ -118,8 +118,8 @@ pub enum HostError {
     SupervisorEnded(String),
     /// The supervisor did not answer in time.
     #[error(
-        "the supervisor did not answer within {0:?}\n  hint: a stopped or overloaded machine \
-         answers late; run it again"
+        "cannot use the supervisor: it did not answer within {0:?}\n  hint: a stopped or \
+         overloaded machine answers late; run it again"
     )]
     TimedOut(Duration),
     /// A message of the supervisor is invalid.

@@ -10,6 +10,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "fault-injection")]
+use oscost_model::fault_injection::ANSWER_LIMIT_MS;
 use oscost_model::hash;
 use oscost_model::protocol::{Event, Hello, Order};
 
@@ -144,7 +146,7 @@ impl Session for SshSession<'_> {
     }
 
     fn next(&mut self, timeout: Duration) -> Result<Event, HostError> {
-        let event = self.pipes.next_event(timeout);
+        let event = self.pipes.next_event(answer_limit(timeout));
         self.state = SessionState::after(&event);
         event
     }
@@ -157,6 +159,19 @@ impl Drop for SshSession<'_> {
         }
         self.pipes.terminate();
     }
+}
+
+/// The time limit of an answer.
+#[cfg(not(feature = "fault-injection"))]
+const fn answer_limit(timeout: Duration) -> Duration {
+    timeout
+}
+
+/// The time limit of an answer: less in a test of a session that hangs.
+#[cfg(feature = "fault-injection")]
+fn answer_limit(timeout: Duration) -> Duration {
+    let limit_ms = std::env::var(ANSWER_LIMIT_MS).ok().and_then(|text| text.parse().ok());
+    limit_ms.map_or(timeout, |limit_ms| timeout.min(Duration::from_millis(limit_ms)))
 }
 
 /// The ssh program: the system's, or another one with the same arguments.

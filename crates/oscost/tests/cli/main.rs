@@ -21,6 +21,8 @@ mod crossings;
 mod curves;
 mod describe;
 mod exit_statuses;
+#[cfg(feature = "fault-injection")]
+mod hanging_hosts;
 mod history;
 mod interrupts;
 mod kernels;

@@ -11,7 +11,9 @@ use super::vm::find_kernel;
 use crate::app::error::UsageError;
 use crate::app::observer::Observer;
 use crate::hosts::vm::{Emulator, VmSession, VmSetup, VmSpec};
-use crate::hosts::{FakeSession, Interrupt, LocalSession, Session, SshSession, WorkerBinary};
+use crate::hosts::{
+    FakeSession, HostError, Interrupt, LocalSession, Session, SshSession, WorkerBinary,
+};
 use crate::run::{
     Claim, MachineLock, OtherPrograms, claim, name_holder, wait_for_claim, wait_for_release,
 };
@@ -171,7 +173,14 @@ fn claim_remote(
     if on_busy == BusyPolicy::NoLock {
         return Ok(Machine::Ours);
     }
-    let mut claimed = claim(session, on_busy == BusyPolicy::Wait)?;
+    let mut claimed = claim(session, on_busy == BusyPolicy::Wait).map_err(|error| match error {
+        HostError::TimedOut(timeout) => HostError::Unreachable {
+            host: host.to_string(),
+            why: format!("its supervisor did not answer within {timeout:?}"),
+            hint: "a stopped or overloaded machine answers late; run it again".to_owned(),
+        },
+        other => other,
+    })?;
     if let (Claim::HeldByOther(by), BusyPolicy::Wait) = (&claimed, on_busy) {
         observer.waiting_for(&shown(by), Some(&host.to_string()));
         claimed = wait_for_claim(session)?;
