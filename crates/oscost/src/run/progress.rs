@@ -73,6 +73,8 @@ pub struct SettledFigure {
 pub(super) struct Pace {
     rounds: u32,
     slowest: Duration,
+    /// Whether the last round is taken for one in which the run was stopped.
+    was_stopped: bool,
 }
 
 /// How long a worker with this plan is expected to take.
@@ -86,14 +88,26 @@ pub(super) fn expected_worker(plan: &BatchPlan) -> Duration {
 impl Pace {
     /// A round may take so many times as long as expected.
     const MARGIN_OF_EXPECTATION: f64 = 3.0;
+    /// In a round that takes longer than this, and so many times as long as the slowest one, the
+    /// tool was stopped (Ctrl-Z), or its machine: a worker has a time limit of seconds.
+    const SHORTEST_STOP: Duration = Duration::from_secs(600);
+    const STOPPED_ROUNDS: u32 = 20;
 
     /// Before the first round.
     pub(super) fn expected(round: Duration) -> Self {
-        Self { rounds: 0, slowest: round }
+        Self { rounds: 0, slowest: round, was_stopped: false }
     }
 
-    /// Adds a round that took this long.
+    /// Adds a round that took this long. One in which the run was stopped for hours says nothing of
+    /// those to come; but of two in succession the second one counts, since programs have no limit.
     pub(super) fn add(&mut self, took: Duration) {
+        let is_stop = took > Self::SHORTEST_STOP
+            && !self.slowest.is_zero()
+            && took > Self::STOPPED_ROUNDS * self.slowest;
+        self.was_stopped = is_stop && !self.was_stopped;
+        if self.was_stopped {
+            return;
+        }
         self.slowest = if self.rounds == 0 { took } else { self.slowest.max(took) };
         self.rounds += 1;
     }
@@ -192,6 +206,37 @@ mod tests {
         pace.add(SECOND);
         assert_eq!(pace.bound(4), 10 * SECOND);
         assert_eq!(pace.bound(0), Duration::ZERO);
+    }
+
+    #[test]
+    fn hours_in_which_the_run_was_stopped_do_not_bound_the_rounds_to_come() {
+        const NIGHT: Duration = Duration::from_secs(8 * 3_600);
+        let mut pace = Pace::expected(SECOND);
+        pace.add(NIGHT);
+        assert_eq!(pace.bound(4), 12 * SECOND, "the first round");
+        pace.add(SECOND);
+        pace.add(NIGHT);
+        pace.add(2 * SECOND);
+        assert_eq!(pace.bound(4), 12 * SECOND, "two rounds of up to 2 s");
+        pace.add(60 * SECOND);
+        assert_eq!(pace.bound(3), 4 * 60 * SECOND, "a slow round is none in which it was stopped");
+        pace.add(NIGHT);
+        pace.add(NIGHT);
+        assert!(pace.bound(1) > NIGHT, "they are as slow as that");
+        let mut unplanned = Pace::expected(Duration::ZERO);
+        unplanned.add(NIGHT);
+        assert_eq!(unplanned.bound(1), 2 * NIGHT, "nothing else is known");
+    }
+
+    #[test]
+    fn the_time_that_is_left_is_never_less_than_nothing_after_a_stop() {
+        let now = Instant::now();
+        let mut schedule = Schedule::new();
+        schedule.ends_by = Some(now + 60 * SECOND);
+        let later = now + Duration::from_secs(8 * 3_600);
+        assert_eq!(schedule.at_most(later), Some(CLOSING), "its end should have come");
+        schedule.close(later);
+        assert_eq!(schedule.at_most(later + 60 * SECOND), Some(Duration::ZERO));
     }
 
     /// How often, over many runs, less time than needed is announced before a round; the first round

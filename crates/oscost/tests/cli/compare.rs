@@ -103,6 +103,22 @@ fn as_json_each_verdict_points_to_its_rows() {
 }
 
 #[test]
+fn a_run_whose_clock_was_set_back_is_compared_as_any_other() {
+    let sandbox = Sandbox::new();
+    let base = record(&sandbox);
+    let mut slowed = slowed_record(&base, SLOWED_CASE, 1.6);
+    // It began before its base did, and ended before it began.
+    slowed["ended"] = json!("2026-11-21T07:00:00Z");
+    let (base, slowed) = (file(&sandbox, &base, 9), file(&sandbox, &slowed, 1));
+    let found = sandbox.oscost(&["compare", &base, &slowed, "--json", "-"]).exits(0).json();
+    for it in found["comparisons"].as_array().unwrap() {
+        let slower = it["case"] == SLOWED_CASE;
+        assert_eq!(it["verdict"], if slower { "slower" } else { "inconclusive" }, "{it}");
+        assert_eq!(it["span_s"], 480.0, "the distance of their starts");
+    }
+}
+
+#[test]
 fn an_op_that_is_timed_in_another_mode_for_its_cost_alone_is_compared() {
     let sandbox = Sandbox::new();
     let base = record(&sandbox);

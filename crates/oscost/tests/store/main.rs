@@ -99,6 +99,24 @@ fn a_list_has_the_newest_run_first_and_follows_the_journals() {
 }
 
 #[test]
+fn a_run_whose_clock_was_set_back_is_listed_by_its_clock_and_found() {
+    let (_folder, mut store) = new_store();
+    begin(&mut store, &id(1), 30);
+    // Set back before this run, and again while it measured.
+    begin(&mut store, &id(2), 10);
+    let before_its_start = "2026-11-21T08:15:05Z".to_owned();
+    let ended = Entry::Ended { at: before_its_start.clone(), complete: true };
+    store.append(&id(2), &ended).unwrap();
+    let runs = store.list().unwrap();
+    assert_eq!(runs.iter().map(|run| run.id.clone()).collect::<Vec<_>>(), [id(1), id(2)]);
+    assert_eq!((&runs[1].ended, runs[1].complete), (&Some(before_its_start), true));
+    for (name, found) in [("last", id(1)), ("last~1", id(2)), (&*id(2), id(2))] {
+        assert_eq!(store.find(name).unwrap(), found, "{name}");
+    }
+    assert_eq!(journal(&store, &id(2)).last(), Some(&ended));
+}
+
+#[test]
 fn a_run_is_found_by_its_id_by_a_prefix_and_as_the_last() {
     let (_folder, mut store) = new_store();
     begin(&mut store, "aaaa0000-0000-7000-8000-000000000000", 1);
