@@ -4,13 +4,14 @@ use std::fs;
 use std::io::Write;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use oscost::treatments::KINDS;
 use oscost_model::protocol::LOCK_NAME;
 
 use crate::common::treated::{kill, sleeper};
-use crate::common::{Ran, Sandbox, end_of, until};
+use crate::common::{Ran, Sandbox, end_of, rows, until};
 
 const CLOCKS: &str = "/sys/devices/system/clocksource/clocksource0";
 
@@ -79,18 +80,36 @@ fn the_exit_status_is_that_of_the_command() {
     sandbox.nothing_is_left();
 }
 
-#[test]
-fn a_filter_that_kills_its_program_is_named() {
-    let sandbox = Sandbox::new();
+/// A profile that kills a program for uname(2).
+fn without_uname(sandbox: &Sandbox) -> PathBuf {
     let profile = sandbox.file("no-uname.json");
     let rules = r#"{"defaultAction": "SCMP_ACT_ALLOW",
         "syscalls": [{"names": ["uname"], "action": "SCMP_ACT_KILL_PROCESS"}]}"#;
     fs::write(&profile, rules).unwrap();
-    let treatment = format!("seccomp={}", profile.display());
+    profile
+}
+
+#[test]
+fn a_filter_that_kills_its_program_is_named() {
+    let sandbox = Sandbox::new();
+    let treatment = format!("seccomp={}", without_uname(&sandbox).display());
     let ran = sandbox.oscost(&["treat", &treatment, "--", "uname"]).exits(128 + 31).no_data();
     ran.stderr_contains("`uname` was killed by SIGSYS: its seccomp filter forbids")
         .stderr_contains("hint:");
     sandbox.oscost(&["treat", &treatment, "--", "true"]).exits(0);
+}
+
+#[test]
+fn a_measured_program_that_a_filter_kills_says_where_the_call_is_found() {
+    let sandbox = Sandbox::new();
+    let treatment = format!("seccomp={}", without_uname(&sandbox).display());
+    let arguments = ["run", "--quick", "--treat", &treatment, "--json", "-", "--", "uname"];
+    let record = sandbox.oscost(&arguments).exits(3).json();
+    let reasons: Vec<&str> =
+        rows(&record).iter().filter_map(|row| row["reason"].as_str()).collect();
+    let words = "`uname` was killed by SIGSYS: a seccomp filter forbids a call that it made; the \
+                 kernel's log has its number";
+    assert!(reasons.iter().any(|reason| reason.contains(words)), "{reasons:?}");
 }
 
 #[test]

@@ -300,6 +300,13 @@ pub(crate) fn describe_end(termination: Termination, limits: &ProgramLimits) -> 
         (Termination::Killed(libc::SIGXFSZ), Some(mib)) => {
             format!("was killed by SIGXFSZ: a file exceeded its limit of {mib} MiB")
         }
+        // Only the kernel's log names the call: a copy under a filter that raises signals, as of a
+        // worker, would run the program once more, and execve(2) resets the handler.
+        (Termination::Killed(libc::SIGSYS), _) => {
+            let filter = "a seccomp filter forbids a call that it made";
+            let log = "the kernel's log has its number (`dmesg | grep type=1326`, after `syscall=`)";
+            format!("was killed by SIGSYS: {filter}; {log}")
+        }
         (Termination::Killed(by), _) => ["was killed by ", &signal::name(by)].concat(),
     }
 }
