@@ -58,20 +58,7 @@ pub fn list() -> anyhow::Result<RunList> {
 impl ListedRun {
     fn of(listing: Listing, summary: Option<&Summary>) -> Self {
         let machine = summary.and_then(|summary| summary.machine_states.first());
-        let trust = summary.and_then(|summary| {
-            trust(&Evidence {
-                classes: summary
-                    .machine_states
-                    .iter()
-                    .filter_map(|it| it.class.as_deref())
-                    .collect(),
-                lost_pct: None,
-                // The store keeps no other flag of a run beside its journal.
-                run_flags: summary.clock_drifted.then_some("CLOCK_DRIFTED").into_iter().collect(),
-                complete: listing.complete,
-                rows: requested_rows(summary).collect(),
-            })
-        });
+        let trust = summary.and_then(|summary| trust(&evidence(&listing, summary)));
         Self {
             duration: duration(&listing),
             processor: machine.and_then(|machine| processor(&machine.machine)),
@@ -79,6 +66,23 @@ impl ListedRun {
             trust,
             listing,
         }
+    }
+}
+
+/// What is known of a run without its journal: the same as of its record, unless an older oscost
+/// has stored its figures.
+fn evidence<'a>(listing: &Listing, summary: &'a Summary) -> Evidence<'a> {
+    let classes = summary.machine_states.iter().filter_map(|it| it.class.as_deref());
+    let run_flags = match &summary.run_state {
+        Some(state) => state.flags.iter().map(String::as_str).collect(),
+        None => summary.clock_drifted.then_some("CLOCK_DRIFTED").into_iter().collect(),
+    };
+    Evidence {
+        classes: classes.collect(),
+        lost_pct: summary.run_state.as_ref().and_then(|state| state.lost_pct),
+        run_flags,
+        complete: listing.complete,
+        rows: requested_rows(summary).collect(),
     }
 }
 
@@ -166,10 +170,10 @@ pub fn import(file: &str, observer: &dyn Observer) -> anyhow::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::RunState;
 
-    #[test]
-    fn the_duration_of_a_run_is_unknown_until_it_has_ended() {
-        let mut listing = Listing {
+    fn listing() -> Listing {
+        Listing {
             id: "0197".to_owned(),
             started: "2026-11-21T08:00:00.000Z".to_owned(),
             ended: None,
@@ -180,7 +184,25 @@ mod tests {
             workers: 0,
             imported: false,
             has_raw_batches: false,
-        };
+        }
+    }
+
+    #[test]
+    fn the_flags_of_a_run_are_those_of_its_record_or_what_an_older_oscost_kept_of_them() {
+        let flags = ["REFERENCE_DRIFT", "UNPINNED"].map(str::to_owned).to_vec();
+        let state = RunState { flags, lost_pct: Some(6.3) };
+        let kept = Summary { run_state: Some(state), ..Summary::default() };
+        let known = evidence(&listing(), &kept);
+        assert_eq!(known.run_flags, ["REFERENCE_DRIFT", "UNPINNED"]);
+        assert_eq!(known.lost_pct, Some(6.3));
+        let older = Summary { clock_drifted: true, ..Summary::default() };
+        let known = evidence(&listing(), &older);
+        assert_eq!((known.run_flags, known.lost_pct), (vec!["CLOCK_DRIFTED"], None));
+    }
+
+    #[test]
+    fn the_duration_of_a_run_is_unknown_until_it_has_ended() {
+        let mut listing = listing();
         assert_eq!(duration(&listing), None);
         listing.ended = Some("2026-11-21T08:01:05.500+00:00".to_owned());
         assert_eq!(duration(&listing), Some(Duration::from_millis(65_500)));

@@ -35,4 +35,6 @@ pub use limits::MAX_PREDICTIONS;
 pub use listing::Listing;
 pub use prune::PrunedBytes;
 pub use read::StoredRun;
-pub use summaries::summary::{Figure, MachineState, SummarisedRun, Summary, UnsummarisedRun};
+pub use summaries::summary::{
+    Figure, MachineState, RunState, SummarisedRun, Summary, UnsummarisedRun,
+};

@@ -154,6 +154,13 @@ fn the_list_of_runs_as_json_has_their_times_and_grades() {
     let holds = |key: &str| quiet[key].as_bool() == Some(true);
     assert!(holds("complete") && holds("has_raw_batches"), "{quiet}");
     assert!(quiet["duration_s"].is_number() && quiet["id"].is_string(), "{quiet}");
+    // They are those of the records.
+    for (name, listed) in [("last", noisy), ("last~1", quiet)] {
+        let record = sandbox.oscost(&["runs", "show", name, "--json", "-"]).exits(0).json();
+        for key in ["trust", "trust_reasons"] {
+            assert_eq!(listed[key], record[key], "{name}");
+        }
+    }
 }
 
 #[test]

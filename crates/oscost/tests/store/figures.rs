@@ -1,6 +1,6 @@
 //! The figures of runs, which a history reads.
 
-use oscost::store::{Cause, Figure, MachineState, Store, SummarisedRun, Summary};
+use oscost::store::{Cause, Figure, MachineState, RunState, Store, SummarisedRun, Summary};
 use oscost_model::journal::{Entry, Phase, RunHeader, WorkerOutcome};
 use oscost_model::unit::Unit;
 use oscost_model::worker::{Disturbance, Mode};
@@ -68,6 +68,10 @@ pub(crate) fn summary() -> Summary {
         link: "static-pie".to_owned(),
         peer: Some("ssh:db1".to_owned()),
         clock_drifted: true,
+        run_state: Some(RunState {
+            flags: vec!["CLOCK_DRIFTED".to_owned(), "UNPINNED".to_owned()],
+            lost_pct: Some(100.0 / 3.0),
+        }),
         machine_states: vec![
             state,
             MachineState { machine: "cpus 4".to_owned(), ..MachineState::default() },
@@ -161,7 +165,7 @@ fn a_run_is_deleted_with_its_figures() {
     assert_eq!(store.figures(RULES, &|_| true).unwrap().len(), 1);
     assert_eq!(store.figures(RULES, &|_| true).unwrap()[0].summary, summary(), "with its words");
     store.delete(&id(2)).unwrap();
-    for table in ["summary", "machine_state", "figure", "text"] {
+    for table in ["summary", "run_state", "machine_state", "figure", "text"] {
         assert_eq!(count(&folder, table), 0, "{table}");
     }
 }
@@ -169,6 +173,24 @@ fn a_run_is_deleted_with_its_figures() {
 fn count(folder: &tempfile::TempDir, table: &str) -> i64 {
     let conn = Connection::open(folder.path().join("store.db")).unwrap();
     conn.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn an_older_store_gets_what_is_said_of_runs_as_a_whole_with_its_next_summary() {
+    let (folder, mut store) = with(&[summary(), summary()]);
+    let conn = Connection::open(folder.path().join("store.db")).unwrap();
+    conn.execute("DROP TABLE run_state", []).unwrap();
+    let older = Summary { run_state: None, ..summary() };
+    for kept in store.figures(RULES, &|_| true).unwrap() {
+        assert_eq!(kept.summary, older);
+    }
+    store.summarise(&id(2), &summary()).unwrap();
+    let kept = store.figures(RULES, &|_| true).unwrap();
+    assert_eq!((&kept[0].summary, &kept[1].summary), (&summary(), &older));
+    // A program that does not know the table deletes a run with it.
+    conn.pragma_update(None, "foreign_keys", true).unwrap();
+    conn.execute("DELETE FROM run", []).unwrap();
+    assert_eq!(count(&folder, "run_state"), 0);
 }
 
 #[test]

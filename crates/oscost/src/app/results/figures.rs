@@ -11,7 +11,7 @@ use oscost_stats::interval::Nominal;
 use crate::advice::classes::{kernel_class, machine_class};
 use crate::app::observer::Observer;
 use crate::estimate::core_rate::cycles_estimate;
-use crate::store::{Figure, MachineState, Store, Summary};
+use crate::store::{Figure, MachineState, RunState, Store, Summary};
 use crate::workloads;
 
 /// The version of the rules that make a summary of a record, including the names of classes. A
@@ -32,6 +32,10 @@ pub(crate) fn summary(record: &Record) -> Summary {
             .conditions
             .first()
             .is_some_and(|it| it.flags.iter().any(|flag| flag == "CLOCK_DRIFTED")),
+        run_state: Some(RunState {
+            flags: record.conditions.iter().flat_map(|it| it.flags.clone()).collect(),
+            lost_pct: record.conditions.iter().filter_map(|it| it.lost_pct).reduce(f64::max),
+        }),
         machine_states: record
             .machines
             .iter()

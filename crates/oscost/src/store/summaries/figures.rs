@@ -14,8 +14,9 @@ use serde::{Deserialize, Serialize};
 use crate::store::error::{Cause, StoreError};
 use crate::store::file::{Store, transaction};
 use crate::store::summaries::summary::{
-    Figure, MachineState, SummarisedRun, Summary, UnsummarisedRun,
+    Figure, MachineState, RunState, SummarisedRun, Summary, UnsummarisedRun,
 };
+use crate::store::tables::schema::{create_run_state, has_run_state};
 use crate::store::tables::texts::{TextTable, delete_unused_texts};
 
 impl Store {
@@ -97,7 +98,8 @@ fn delete_outdated(conn: &mut Connection, rules: u32) -> Result<(), Cause> {
         return Ok(());
     }
     let tx = transaction(conn)?;
-    for table in ["figure", "machine_state"] {
+    create_run_state(&tx)?;
+    for table in ["figure", "machine_state", "run_state"] {
         tx.execute(&format!("DELETE FROM {table} WHERE run IN ({others})"), [rules])?;
     }
     tx.execute("DELETE FROM summary WHERE rules != ?1", [rules])?;
@@ -153,6 +155,8 @@ fn replace(
         .query_row([id], |row| row.get::<_, i64>(0))
         .optional()?;
     let Some(run) = run else { return Ok(Replaced::NoRun) };
+    create_run_state(tx)?;
+    tx.prepare_cached("DELETE FROM run_state WHERE run = ?1")?.execute([run])?;
     let mut before = 0;
     for table in ["figure", "machine_state", "summary"] {
         let sql = format!("DELETE FROM {table} WHERE run = ?1");
@@ -176,6 +180,7 @@ fn insert(
         link,
         peer,
         clock_drifted,
+        run_state,
         machine_states,
         figures,
     } = summary;
@@ -186,6 +191,10 @@ fn insert(
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?
     .execute((run, rules, tool?, worker?, catalog?, link?, peer, clock_drifted))?;
+    if let Some(RunState { flags, lost_pct }) = run_state {
+        tx.prepare_cached("INSERT INTO run_state (run, flags, lost_pct) VALUES (?1, ?2, ?3)")?
+            .execute((run, flags.join(SEPARATOR), lost_pct))?;
+    }
     let mut statement = tx.prepare_cached(
         "INSERT INTO machine_state (run, position, machine, kernel, release, build_id, microcode,
                                     command_line, mitigations, modules, tracers, clock, class)
@@ -297,6 +306,17 @@ fn figures(
         let (id, started, imported) = (row.get(1)?, row.get(2)?, row.get(3)?);
         order.push(row.get(0)?);
         kept.insert(row.get(0)?, SummarisedRun { id, started, imported, summary });
+    }
+    if has_run_state(&tx)? {
+        let mut statement = tx.prepare("SELECT run, flags, lost_pct FROM run_state")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            if let Some(of) = kept.get_mut(&row.get(0)?) {
+                let flags: String = row.get(1)?;
+                let flags = flags.split_terminator(SEPARATOR).map(str::to_owned).collect();
+                of.summary.run_state = Some(RunState { flags, lost_pct: row.get(2)? });
+            }
+        }
     }
     let mut statement = tx.prepare(
         "SELECT run, machine, kernel, release, build_id, microcode, command_line, mitigations,

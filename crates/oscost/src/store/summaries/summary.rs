@@ -20,10 +20,22 @@ pub struct Summary {
     pub peer: Option<String>,
     /// Whether the clock's rate changed during the run.
     pub clock_drifted: bool,
+    /// What the conditions of the run say of it as a whole; `None` of a summary that an older
+    /// oscost has stored.
+    pub run_state: Option<RunState>,
     /// The machines of the run.
     pub machine_states: Vec<MachineState>,
     /// One figure for each measured row.
     pub figures: Vec<Figure>,
+}
+
+/// What the conditions of a run say of it as a whole.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunState {
+    /// The flags of its machines.
+    pub flags: Vec<String>,
+    /// The time that workers lost, in per cent, of the machine that lost most.
+    pub lost_pct: Option<f64>,
 }
 
 /// The state of a machine during a run.

@@ -102,6 +102,28 @@ const SCHEMA: &str = "
     ) STRICT, WITHOUT ROWID;
 ";
 
+/// What is said of a run as a whole, beside its summary. An older store gets this table with its
+/// next summary. That is no other version: nothing that other programs read refers to it, and a run
+/// that they delete is deleted here, too.
+const RUN_STATE: &str = "
+    CREATE TABLE IF NOT EXISTS run_state (
+        run INTEGER PRIMARY KEY REFERENCES run (key) ON DELETE CASCADE,
+        flags TEXT NOT NULL,
+        lost_pct REAL
+    ) STRICT;
+";
+
+/// Creates the table of what is said of runs as a whole, if this store lacks it.
+pub(in crate::store) fn create_run_state(tx: &Transaction<'_>) -> Result<(), Cause> {
+    Ok(tx.execute_batch(RUN_STATE)?)
+}
+
+/// Whether this store has that table.
+pub(in crate::store) fn has_run_state(conn: &Connection) -> Result<bool, Cause> {
+    let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'run_state'";
+    Ok(conn.prepare(sql)?.exists([])?)
+}
+
 /// The version of the schema, raised whenever the schema or the meaning of stored data changes. A
 /// store is only opened by a program that knows all that it may have: version 7 has runs without
 /// raw batches.
@@ -148,6 +170,7 @@ fn try_prepare(conn: &mut Connection) -> Result<(), Cause> {
         return Ok(());
     }
     tx.execute_batch(SCHEMA)?;
+    create_run_state(&tx)?;
     tx.pragma_update(None, "application_id", APPLICATION)?;
     tx.pragma_update(None, "user_version", VERSION)?;
     Ok(tx.commit()?)
