@@ -8,6 +8,7 @@ pub mod document;
 pub mod explain;
 pub mod export;
 pub mod history;
+mod known_acts;
 pub mod lists;
 pub mod machine;
 pub mod page;

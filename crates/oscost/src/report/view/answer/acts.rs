@@ -5,59 +5,21 @@ use oscost_model::record::Row;
 use crate::advice::words::Kind;
 use crate::report::figures::{per_cent, times};
 use crate::report::view::answer::quote::{are_apart, bound, quote};
+use crate::report::view::known_acts::{
+    Act, DYNAMIC_PROGRAM, FIRST_WRITE, IN_SENTENCES, NULL_CALL, PIPE_ON_ONE_CPU, PIPE_ON_TWO_CPUS,
+    STATIC_PROGRAM, WRITE_AFTER_FORK,
+};
 use crate::report::view::run::flags::unusable;
 
-/// A case by its benchmark and the values of all its axes.
-struct Act {
-    benchmark: &'static str,
-    point: &'static [(&'static str, &'static str)],
-}
-
-const NULL_CALL: Act = Act { benchmark: "syscall/getppid", point: &[("via", "raw")] };
-const PIPE_ON_ONE_CPU: Act =
-    Act { benchmark: "switch/pipe", point: &[("between", "processes"), ("peer_cpu", "same")] };
-const PIPE_ON_TWO_CPUS: Act =
-    Act { benchmark: "switch/pipe", point: &[("between", "processes"), ("peer_cpu", "other")] };
-const DYNAMIC_PROGRAM: Act = Act { benchmark: "process/fork-exec", point: &[("link", "dynamic")] };
-const STATIC_PROGRAM: Act = Act { benchmark: "process/fork-exec", point: &[("link", "static")] };
-const FIRST_WRITE: Act = Act {
-    benchmark: "fault/zero-fill",
-    point: &[("access", "write"), ("map", "outside"), ("order", "ascending"), ("pages", "4k")],
-};
-const WRITE_AFTER_FORK: Act =
-    Act { benchmark: "fault/copy-on-write", point: &[("child", "lives"), ("order", "ascending")] };
-
-const ALL: [&Act; 7] = [
-    &NULL_CALL,
-    &PIPE_ON_ONE_CPU,
-    &PIPE_ON_TWO_CPUS,
-    &DYNAMIC_PROGRAM,
-    &STATIC_PROGRAM,
-    &FIRST_WRITE,
-    &WRITE_AFTER_FORK,
-];
-
-impl Act {
-    /// Whether a row is of this act: no axis of it has a value that the act does not name.
-    fn is_of(&self, row: &Row) -> bool {
-        let is_named = |(axis, value): &(&str, &str)| {
-            row.point.get(axis).is_some_and(|it| it.to_string() == *value)
-        };
-        row.benchmark == self.benchmark
-            && row.point.iter().count() == self.point.len()
-            && self.point.iter().all(is_named)
-    }
-
-    /// Its row and its figure.
-    fn find<'a>(&self, rows: &[&'a Row]) -> Option<(&'a Row, String)> {
-        let row = rows.iter().copied().find(|row| self.is_of(row))?;
-        Some((row, quote(row)?))
-    }
+/// The row of an act and its figure.
+fn find<'a>(act: &Act, rows: &[&'a Row]) -> Option<(&'a Row, String)> {
+    let row = rows.iter().copied().find(|row| act.is_of(row))?;
+    Some((row, quote(row)?))
 }
 
 /// Whether a row is of one of the acts.
 pub(super) fn is_act(row: &Row) -> bool {
-    ALL.iter().any(|act| act.is_of(row))
+    IN_SENTENCES.iter().any(|act| act.is_of(row))
 }
 
 /// A sentence for each act that is among these rows.
@@ -67,7 +29,7 @@ pub(super) fn sentences(rows: &[&Row]) -> Vec<String> {
 }
 
 fn null_call(rows: &[&Row]) -> Option<String> {
-    let (row, figure) = NULL_CALL.find(rows)?;
+    let (row, figure) = find(&NULL_CALL, rows)?;
     let of_functions = row.multiples.iter().find(|(base, _)| base.starts_with("procedure/call:"));
     let calls = of_functions.filter(|(_, multiple)| multiple.is_finite());
     let calls =
@@ -76,9 +38,9 @@ fn null_call(rows: &[&Row]) -> Option<String> {
 }
 
 fn switch(rows: &[&Row]) -> Option<String> {
-    let one_cpu = PIPE_ON_ONE_CPU.find(rows).map(|(_, figure)| format!("{figure} on one CPU"));
+    let one_cpu = find(&PIPE_ON_ONE_CPU, rows).map(|(_, figure)| format!("{figure} on one CPU"));
     let two = if one_cpu.is_some() { "two" } else { "two CPUs" };
-    let two_cpus = PIPE_ON_TWO_CPUS.find(rows).map(|(_, figure)| format!("{figure} on {two}"));
+    let two_cpus = find(&PIPE_ON_TWO_CPUS, rows).map(|(_, figure)| format!("{figure} on {two}"));
     let costs: Vec<String> = one_cpu.into_iter().chain(two_cpus).collect();
     (!costs.is_empty()).then(|| {
         format!(
@@ -89,7 +51,7 @@ fn switch(rows: &[&Row]) -> Option<String> {
 }
 
 fn program(rows: &[&Row]) -> Option<String> {
-    let (dynamic, fixed) = (DYNAMIC_PROGRAM.find(rows), STATIC_PROGRAM.find(rows));
+    let (dynamic, fixed) = (find(&DYNAMIC_PROGRAM, rows), find(&STATIC_PROGRAM, rows));
     Some(match (dynamic, fixed) {
         (Some((row, figure)), Some((other, without))) => match share_of_linker(row, other) {
             Some(share) => format!(
@@ -122,8 +84,8 @@ fn share_of_linker(dynamic: &Row, fixed: &Row) -> Option<String> {
 }
 
 fn fault(rows: &[&Row]) -> Option<String> {
-    let first = FIRST_WRITE.find(rows).map(|(_, figure)| figure);
-    let copy = WRITE_AFTER_FORK.find(rows).map(|(_, figure)| figure);
+    let first = find(&FIRST_WRITE, rows).map(|(_, figure)| figure);
+    let copy = find(&WRITE_AFTER_FORK, rows).map(|(_, figure)| figure);
     Some(match (first, copy) {
         (Some(first), Some(copy)) => format!(
             "The first write to a page, a fault, costs {first}; one that copies a page after a fork \

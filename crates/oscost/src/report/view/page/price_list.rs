@@ -12,6 +12,7 @@ use crate::report::view::document::chart::{
     Axis, Chart, ChartRow, Colour, Mark, Order, Point, RowGroup, Series, Shape, Symbol, Vertical,
 };
 use crate::report::view::document::{Block, Section};
+use crate::report::view::known_acts::{LINES, Line};
 use crate::report::view::page::names;
 use crate::report::view::page::rows;
 use crate::report::view::page::rows::{IndexedRow, Rows};
@@ -19,29 +20,6 @@ use crate::report::view::run::row::{CLASSES, family, figure, has};
 
 /// What is in nanoseconds without being the cost of an op.
 const RESOLUTIONS: [&str; 3] = ["timer/resolution", "timer/quantum", "timer/precision"];
-
-/// An act whose cost readers know, as a line across the chart.
-struct Act {
-    name: &'static str,
-    /// The beginnings of the cases that may stand for it, the best first.
-    cases: &'static [&'static str],
-}
-
-const ACTS: [Act; 4] = [
-    Act { name: "function call", cases: &["procedure/call:args=0"] },
-    Act { name: "system call", cases: &["syscall/getppid:via=raw"] },
-    Act {
-        name: "memory access",
-        cases: &["memory/latency:size=134217728", "memory/latency:size=268435456"],
-    },
-    Act {
-        name: "disk read",
-        cases: &[
-            "fault/file-major:readahead=off",
-            "file/read-random:via=pread,size=4096,cache=cold",
-        ],
-    },
-];
 
 /// A figure that a logarithmic scale can show.
 struct Price<'a> {
@@ -321,12 +299,13 @@ fn acts(record: &Record, unit: Unit) -> Vec<Mark> {
         let median = row.estimate.as_ref().filter(|_| is_usable && row_unit == unit)?.median;
         Some(median * factor).filter(|it| *it > 0.0 && it.is_finite())
     };
-    let mark = |act: &Act| {
-        let x = act.cases.iter().find_map(|case| {
-            let mut rows = record.results.iter().filter(|row| row.case.starts_with(case));
+    let mark = |line: &Line| {
+        let x = line.acts.iter().find_map(|act| {
+            let case = act.beginning();
+            let mut rows = record.results.iter().filter(|row| row.case.starts_with(&case));
             rows.find_map(cost)
         })?;
-        Some(Mark { x, text: act.name.to_owned() })
+        Some(Mark { x, text: line.name.to_owned() })
     };
-    ACTS.iter().filter_map(mark).collect()
+    LINES.iter().filter_map(mark).collect()
 }
