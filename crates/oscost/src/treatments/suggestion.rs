@@ -1,4 +1,5 @@
-//! Suggestions for mistyped names.
+//! Suggestions for mistyped words of a closed list: treatments, and the words of a profile. Names
+//! of benchmarks and cases, which have parts, are searched by `plan::nearest_names`.
 
 /// `; did you mean ...?` if one of the known names is similar to what was typed; otherwise empty.
 pub fn did_you_mean<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> String {

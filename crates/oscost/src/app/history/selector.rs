@@ -7,8 +7,7 @@ use oscost_model::case::Case;
 use wildmatch::WildMatch;
 
 use crate::app::error::UsageError;
-use crate::plan::parse_size;
-use crate::treatments::did_you_mean;
+use crate::plan::{nearest_names, parse_size};
 
 /// A case, a benchmark, the last part of its id, a family or a glob, with values of some axes.
 #[derive(Debug)]
@@ -99,11 +98,13 @@ impl Selector {
         }
         let benchmark = |case: &String| case.split_once(':').map_or(case.len(), |(id, _)| id.len());
         let ids: BTreeSet<&str> = known.iter().map(|case| &case[..benchmark(case)]).collect();
+        // As in the verbs that measure.
         let names = ids.iter().copied().chain(known.iter().map(String::as_str));
+        let nearest = nearest_names(&self.text, names).into_iter().next();
+        let nearest = nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
         UsageError(format!(
-            "no run in the store has a figure of `{text}`{}\n  hint: `oscost list` lists what can be \
-             measured, `oscost runs list` what was",
-            did_you_mean(&self.text, names)
+            "no run in the store has a figure of `{text}`{nearest}\n  hint: `oscost list` lists \
+             what can be measured, `oscost runs list` what was"
         ))
     }
 }
@@ -151,7 +152,11 @@ mod tests {
     fn an_unknown_case_is_answered_with_the_nearest_name() {
         let wrong = selected(&["timer", "syscall/getpid"]).unwrap_err();
         assert!(wrong.contains("`syscall/getpid`; did you mean syscall/getppid?"), "{wrong}");
-        assert!(selected(&["pipe:size=5"]).is_err() && selected(&["zzz"]).is_err());
+        let swapped = selected(&["pipe/trip-round"]).unwrap_err();
+        assert!(swapped.contains("; did you mean pipe/round-trip?"), "{swapped}");
+        let other = selected(&["zzz"]).unwrap_err();
+        assert!(!other.contains("did you mean"), "{other}");
+        assert!(selected(&["pipe:size=5"]).is_err());
         assert!(selected(&["pipe:size"]).unwrap_err().contains("`size` is not `axis=value`"));
         let none = parse(&["x".to_owned()]).and_then(|it| cases(&[], &it)).unwrap_err();
         assert!(none.to_string().contains("the store is empty"), "{none}");
