@@ -156,24 +156,14 @@ fn run_median(summary: &Summary, figure: &Figure) -> Option<RunMedian> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_store::figure;
     use super::*;
 
     fn run(id: &str, worker: &str, kernel: &str, median: f64) -> SummarisedRun {
         let figure = Figure {
-            case: "syscall/read".to_owned(),
-            target: "local".to_owned(),
-            machine: Some(0),
-            peer: None,
             cpu: Some(1),
-            rev: 1,
-            unit: Unit::NsPerOp,
-            mode: None,
-            subject: None,
-            file: None,
-            monitor: None,
-            flags: Vec::new(),
-            median,
             interval: Some([0.99 * median, 1.01 * median]),
+            ..figure("syscall/read", median)
         };
         let class = Some("quiet".to_owned());
         let state = MachineState { kernel: kernel.to_owned(), class, ..MachineState::default() };

@@ -253,11 +253,9 @@ fn was_kept(kept: Result<(), StoreError>, observer: &dyn Observer) -> bool {
 #[cfg(test)]
 mod tests {
     use oscost_model::journal::Entry;
-    use oscost_model::unit::Unit;
 
-    use super::super::test_store::store_of;
+    use super::super::test_store::{figure, store_of};
     use super::*;
-    use crate::store::Figure;
 
     struct Silent;
 
@@ -299,24 +297,8 @@ mod tests {
         let (_folder, mut store) = store_of(&["a", "b", "c"]);
         let runs = store.without_figures(SUMMARY_RULES).unwrap();
         let mut keeper = Keeper::new(&mut store, &Silent, true);
-        let figure = Figure {
-            case: "a/b".to_owned(),
-            target: "local".to_owned(),
-            machine: None,
-            peer: None,
-            cpu: None,
-            rev: 1,
-            unit: Unit::NsPerOp,
-            mode: None,
-            subject: None,
-            file: None,
-            monitor: None,
-            flags: Vec::new(),
-            median: f64::NAN,
-            interval: None,
-        };
         let summary = Summary { rules: SUMMARY_RULES, ..Summary::default() };
-        let wrong = Summary { figures: vec![figure], ..summary.clone() };
+        let wrong = Summary { figures: vec![figure("a/b", f64::NAN)], ..summary.clone() };
         for (run, summary) in runs.iter().zip([summary.clone(), wrong, summary]) {
             keeper.add(run, summary);
         }

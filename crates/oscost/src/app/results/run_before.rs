@@ -112,29 +112,14 @@ fn has_most_of(requested: &BTreeSet<(&str, &str)>, run: &Summary) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_store::figure;
     use super::*;
 
     fn summary_of(machine: &str, cases: &[&str]) -> Summary {
         let state = MachineState { machine: machine.to_owned(), ..MachineState::default() };
-        let figure = |case: &&str| Figure {
-            case: (*case).to_owned(),
-            target: "local".to_owned(),
-            machine: Some(0),
-            peer: None,
-            cpu: None,
-            rev: 1,
-            unit: Unit::NsPerOp,
-            mode: None,
-            subject: None,
-            file: None,
-            monitor: None,
-            flags: Vec::new(),
-            median: 1.0,
-            interval: None,
-        };
         Summary {
             machine_states: vec![state],
-            figures: cases.iter().map(figure).collect(),
+            figures: cases.iter().map(|case| figure(case, 1.0)).collect(),
             ..Summary::default()
         }
     }

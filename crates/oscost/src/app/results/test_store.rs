@@ -1,9 +1,30 @@
-//! A store for tests.
+//! A store and a figure for tests.
 
 use oscost_model::journal::{Entry, RunHeader};
 use oscost_model::record::{Settings, Tool, WorkerProgram};
+use oscost_model::unit::Unit;
 
-use crate::store::Store;
+use crate::store::{Figure, Store};
+
+/// A figure of a case on the first machine of a run, without an interval.
+pub(super) fn figure(case: &str, median: f64) -> Figure {
+    Figure {
+        case: case.to_owned(),
+        target: "local".to_owned(),
+        machine: Some(0),
+        peer: None,
+        cpu: None,
+        rev: 1,
+        unit: Unit::NsPerOp,
+        mode: None,
+        subject: None,
+        file: None,
+        monitor: None,
+        flags: Vec::new(),
+        median,
+        interval: None,
+    }
+}
 
 /// A store with ended runs of these ids, without figures.
 pub(super) fn store_of<S: AsRef<str>>(ids: &[S]) -> (tempfile::TempDir, Store) {
