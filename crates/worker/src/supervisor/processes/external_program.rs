@@ -304,8 +304,8 @@ pub(crate) fn describe_end(termination: Termination, limits: &ProgramLimits) -> 
         // worker, would run the program once more, and execve(2) resets the handler.
         (Termination::Killed(libc::SIGSYS), _) => {
             let filter = "a seccomp filter forbids a call that it made";
-            let log = "the kernel's log has its number (`dmesg | grep type=1326`, after `syscall=`)";
-            format!("was killed by SIGSYS: {filter}; {log}")
+            let log = "`dmesg | grep type=1326`, after `syscall=`";
+            format!("was killed by SIGSYS: {filter}; the kernel's log has its number ({log})")
         }
         (Termination::Killed(by), _) => ["was killed by ", &signal::name(by)].concat(),
     }
