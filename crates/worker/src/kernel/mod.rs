@@ -12,14 +12,14 @@
 //! | `cpu` | code that stays in user mode: loops, calls, barriers, affinity, rseq, eviction |
 //! | `syscall` | system calls by the raw instruction, prepared calls, the C library's wrappers |
 //! | `memory` | mappings, page faults, memory blocks, what memory is available |
-//! | `process` | processes, threads, signals, limits, resource usage |
-//! | `file` | scratch files and directories, the page cache |
+//! | `process` | processes, threads, signals, limits, resource usage, namespaces, keys |
+//! | `file` | scratch files and directories, the page cache, mounts |
 //! | `ipc` | pipes, queues, shared rings, wake-ups between two sides |
 //! | `net` | sockets, authenticated listeners, the control stream between peers |
 //! | `event` | poll, select, epoll, io_uring, sets of idle descriptors |
 //! | `time` | clocks, timers, sleeps, the vDSO |
 //! | `probe` | what observes or filters a process: ptrace, seccomp, BPF, audit, counters of events |
-//! | `machine` | what one machine offers, its lock, its first process |
+//! | `machine` | what one machine offers, its control groups, its lock, its first process |
 
 #![expect(unsafe_code, reason = "this room is where the kernel and the processor are touched")]
 

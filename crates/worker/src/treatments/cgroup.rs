@@ -11,72 +11,10 @@ use oscost_model::treatment::Limit;
 use super::refusal::{Refusal, refusal};
 use crate::kernel::Errno;
 use crate::kernel::file::location;
-
-/// The controllers in which a new group is created.
-const CONTROLLERS: [&str; 3] = ["cpu", "memory", "pids"];
+use crate::kernel::machine::cgroup::{CONTROLLERS, HINT, Hierarchy};
 
 /// The period of a CPU quota, in microseconds: the kernel's default.
 const PERIOD_US: u32 = 100_000;
-
-const HINT: &str = "run oscost as root with a writable /sys/fs/cgroup, or in a group that is \
-                    delegated to you (systemd-run --user --scope -p Delegate=yes)";
-
-/// A hierarchy in which groups can be created.
-struct Hierarchy {
-    folder: PathBuf,
-    /// In version 1, the controllers that it manages.
-    controllers: Option<Vec<String>>,
-}
-
-impl Hierarchy {
-    /// The mounted hierarchies, in the order of /proc/self/mounts.
-    fn mounted() -> Vec<Hierarchy> {
-        let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-        let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        parse_hierarchies(&mounts, &own)
-    }
-
-    /// Whether groups created here have this controller.
-    fn manages(&self, controller: &str) -> bool {
-        match &self.controllers {
-            Some(controllers) => controllers.iter().any(|one| one == controller),
-            // The controllers that are enabled for the groups in it.
-            None => fs::read_to_string(self.folder.join("cgroup.subtree_control"))
-                .is_ok_and(|handed| handed.split_whitespace().any(|one| one == controller)),
-        }
-    }
-}
-
-/// The hierarchies in a table of mounts; in version 2 also the group that the process is in, which
-/// may be delegated to its user.
-fn parse_hierarchies(mounts: &str, own: &str) -> Vec<Hierarchy> {
-    let mut found = Vec::new();
-    for mount in mounts.lines() {
-        let mut fields = mount.split(' ').skip(1);
-        let (Some(folder), Some(kind), Some(options)) =
-            (fields.next(), fields.next(), fields.next())
-        else {
-            continue;
-        };
-        let folder = PathBuf::from(folder);
-        let controllers: Vec<String> =
-            options.split(',').filter(|one| CONTROLLERS.contains(one)).map(String::from).collect();
-        match kind {
-            "cgroup" if !controllers.is_empty() => {
-                found.push(Hierarchy { folder, controllers: Some(controllers) });
-            }
-            "cgroup2" => {
-                let own = own.lines().find_map(|line| line.strip_prefix("0::/"));
-                found.push(Hierarchy { folder: folder.clone(), controllers: None });
-                if let Some(own) = own.filter(|own| !own.is_empty() && !own.contains("..")) {
-                    found.push(Hierarchy { folder: folder.join(own), controllers: None });
-                }
-            }
-            _ => {}
-        }
-    }
-    found
-}
 
 fn controller_of(limit: &Limit) -> &'static str {
     match limit {
@@ -229,23 +167,6 @@ fn remove_where(is_ours: &dyn Fn(&str) -> bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn mounted_hierarchies_of_both_versions_are_found() {
-        let mounts = "\
-            tmpfs /sys/fs/cgroup tmpfs rw 0 0\n\
-            cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\n\
-            cgroup /sys/fs/cgroup/freezer cgroup rw,freezer 0 0\n\
-            cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n\
-            nonsense\n";
-        let found = parse_hierarchies(mounts, "5:cpu:/\n0::/user.slice/me\n");
-        let folders: Vec<_> = found.iter().map(|one| one.folder.to_str().unwrap()).collect();
-        let unified = "/sys/fs/cgroup/unified";
-        let own = format!("{unified}/user.slice/me");
-        assert_eq!(folders, ["/sys/fs/cgroup/cpu,cpuacct", unified, &own]);
-        assert!(found[0].manages("cpu") && !found[0].manages("memory"));
-        assert_eq!(parse_hierarchies("cgroup2 /g cgroup2 rw 0 0", "0::/../..").len(), 1);
-    }
 
     #[test]
     fn a_limit_is_written_in_the_format_of_its_version() {

@@ -6,6 +6,7 @@ pub mod black_box;
 pub mod dependent_chain;
 pub mod eviction;
 pub mod getcpu;
+pub mod getrandom;
 pub mod increments;
 pub mod instruction_loop;
 pub mod procedure;

@@ -2,6 +2,7 @@
 //! to wait for.
 
 pub mod descriptor_kind;
+pub mod descriptor_range;
 pub mod descriptor_set;
 pub mod descriptor_table;
 pub mod io_uring;

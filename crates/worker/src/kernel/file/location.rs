@@ -95,14 +95,22 @@ pub fn leftover_name(mark: &str, group: u32) -> String {
 
 /// The name of this process's leftovers.
 pub fn own_leftover_name() -> String {
+    leftover_name_of_all_arms() + ARMS[arm()]
+}
+
+/// The name of the leftovers of this process and of the other arms of its job begins with this.
+fn leftover_name_of_all_arms() -> String {
     // SAFETY: it takes nothing and cannot fail. 0 if the leader is in another process namespace.
     let group = unsafe { libc::getpgrp() }.unsigned_abs();
     let mark = job_argument(3).and_then(|mark| mark.into_string().ok());
-    let name = match mark {
+    match mark {
         Some(mark) => leftover_name(&mark, group),
         None => leftover_name(UNSUPERVISED_MARK, std::process::id()),
-    };
-    name + ARMS[usize::from(ARM.load(Ordering::Relaxed)) % ARMS.len()]
+    }
+}
+
+fn arm() -> usize {
+    usize::from(ARM.load(Ordering::Relaxed)) % ARMS.len()
 }
 
 /// The name suffixes of a job's arms.
@@ -124,6 +132,18 @@ pub fn cgroup_name(arm: u8) -> String {
     format!("{}.{arm}", own_leftover_name())
 }
 
+/// The name of a control group of this process's benchmark. The dot ends the name of the job, by
+/// which its groups are removed; an arm's number is no name of a benchmark's group.
+pub fn benchmark_cgroup_name(which: u32) -> String {
+    format!("{}.bench-{}-{which}", leftover_name_of_all_arms(), arm())
+}
+
+/// Whether a folder is a control group of this job: one within it would keep it from being removed.
+pub fn is_own_cgroup(folder: &Path) -> bool {
+    let ours = leftover_name_of_all_arms() + ".";
+    folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&ours))
+}
+
 /// System V queues per process: one for each direction.
 pub const MAX_QUEUES: u32 = 2;
 
@@ -140,6 +160,28 @@ pub fn queue_key(name: &str, which: u32) -> i32 {
         .fold(0x811C_9DC5u32, |mixed, byte| (mixed ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     // Never 0, which is IPC_PRIVATE.
     (mixed << 2 | which << 1 | 1) as i32
+}
+
+/// The name of this process's set of System V semaphores.
+pub fn semaphore_name() -> String {
+    own_leftover_name()
+}
+
+/// The key of the set of System V semaphores for a name. Keys of queues are another kind of key.
+pub fn semaphore_key(name: &str) -> i32 {
+    queue_key(name, 0)
+}
+
+/// Removes the semaphores of that name.
+fn remove_semaphores(name: &str) {
+    // SAFETY: plain numbers; no memory is accessed. Usually there is no such set; another user's
+    // set of the same key cannot be removed by an ordinary user.
+    unsafe {
+        let found = libc::semget(semaphore_key(name), 0, 0o600);
+        if found >= 0 {
+            libc::semctl(found, 0, libc::IPC_RMID);
+        }
+    }
 }
 
 /// Removes the queues of that name, of both kinds.
@@ -174,6 +216,7 @@ pub fn remove_leftovers(mark: &str, group: u32, here: &Path) {
             let _ = fs::remove_dir(Path::new(groups).join(&name));
         }
         remove_queues(&name);
+        remove_semaphores(&name);
     }
 }
 

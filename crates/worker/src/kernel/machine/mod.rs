@@ -1,6 +1,7 @@
-//! One machine: what it offers of memory, disks and CPUs, the lock that one run holds on it, and
-//! what its first process must do.
+//! One machine: what it offers of memory, disks and CPUs, its control groups, the lock that one run
+//! holds on it, and what its first process must do.
 
+pub mod cgroup;
 pub mod init;
 pub mod lock;
 pub mod resources;

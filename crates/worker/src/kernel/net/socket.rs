@@ -164,7 +164,8 @@ pub enum SocketKind {
 }
 
 impl SocketKind {
-    fn number(self) -> i32 {
+    /// Its number in calls.
+    pub(super) fn number(self) -> i32 {
         match self {
             SocketKind::Stream => libc::SOCK_STREAM,
             SocketKind::Datagram => libc::SOCK_DGRAM,

@@ -33,8 +33,8 @@ impl SysEnterProgram {
     pub fn attach(counts: bool) -> Result<Self, Errno> {
         let counts = if counts { Some(counter_map()?) } else { None };
         let program = match &counts {
-            Some(map) => load(&counting_program(map.as_raw_fd())),
-            None => load(&empty_program()),
+            Some(map) => load(RAW_TRACEPOINT, &counting_program(map.as_raw_fd())),
+            None => load(RAW_TRACEPOINT, &empty_program()),
         }?;
         let name = c"sys_enter";
         let open = TracepointAttribute {
@@ -149,12 +149,13 @@ fn counter_map() -> Result<OwnedFd, Errno> {
     create_descriptor(MAP_CREATE, &map).map_err(|error| explain_error("make an eBPF map", error))
 }
 
-fn load(program: &[u64]) -> Result<OwnedFd, Errno> {
+/// Loads a program of this kind.
+pub(super) fn load(kind: u32, program: &[u64]) -> Result<OwnedFd, Errno> {
     const LICENCE: &CStr = c"Dual MIT/GPL";
     let mut name = [0; 16];
     name[..6].copy_from_slice(b"oscost");
     let load = LoadAttribute {
-        kind: RAW_TRACEPOINT,
+        kind,
         instructions: program.len() as u32,
         program: program.as_ptr() as u64,
         licence: LICENCE.as_ptr() as u64,
@@ -178,8 +179,8 @@ const fn instruction(operation: u8, to: u8, from: u8, offset: i16, number: i32) 
         | (number as u32 as u64) << 32
 }
 
-/// The empty program.
-const fn empty_program() -> [u64; 2] {
+/// The empty program, which returns 0.
+pub(super) const fn empty_program() -> [u64; 2] {
     [set(0, 0), EXIT]
 }
 

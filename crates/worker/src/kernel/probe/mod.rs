@@ -1,8 +1,11 @@
 //! What observes or filters another process: ptrace, monitors, seccomp filters and their listeners,
 //! the calls that a filter forbids, BPF programs, the audit system, counters of events.
 
+pub mod attach;
 pub mod audit;
 pub mod bpf;
+pub mod bpf_objects;
+pub mod filter_install;
 pub mod forbidden_call;
 pub mod monitor;
 pub mod perf;

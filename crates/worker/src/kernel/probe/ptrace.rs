@@ -72,6 +72,7 @@ pub(super) enum Request {
     Continue = libc::PTRACE_CONT,
     ContinueToCall = libc::PTRACE_SYSCALL,
     Step = libc::PTRACE_SINGLESTEP,
+    Detach = libc::PTRACE_DETACH,
 }
 
 /// Makes a request of a task, with a number.
@@ -93,7 +94,8 @@ pub(super) fn wait_for_any() -> Result<TaskStatus, Errno> {
     wait_for_status(-1, libc::__WALL)
 }
 
-fn wait_for_status(target: i32, flags: i32) -> Result<TaskStatus, Errno> {
+/// Waits for the given child or traced task.
+pub(super) fn wait_for_status(target: i32, flags: i32) -> Result<TaskStatus, Errno> {
     let mut status = 0;
     loop {
         // SAFETY: one local integer is written.

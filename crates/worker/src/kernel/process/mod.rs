@@ -1,11 +1,21 @@
-//! Processes and threads: making and ending them, their signals, limits and resource usage.
+//! Processes and threads: making and ending them, their signals, limits and resource usage, their
+//! namespaces, privileges and keys.
 
+pub mod batch_policy;
 mod control;
 pub mod elf;
+pub mod environment;
+pub mod jump;
 pub mod kernel_thread;
+pub mod keyring;
 pub mod limits;
+pub mod namespace;
+pub mod own_signals;
 pub mod privileges;
+pub mod proc_file;
+pub mod shared_clone;
 pub mod signal;
+pub mod sleeping_threads;
 pub mod spawn;
 pub mod thread;
 pub mod usage;

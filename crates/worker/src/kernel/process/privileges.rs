@@ -38,6 +38,13 @@ pub fn keep_only(kept: CapabilitySet) -> Result<(), Errno> {
     Ok(set_no_new_privs(true)?)
 }
 
+/// `prctl(PR_SET_NO_NEW_PRIVS)`: the calling thread, and what it starts, gains no privileges by
+/// execve(2). There is no way back: a child calls this.
+#[inline(always)]
+pub fn forbid_new_privileges() -> Result<(), Errno> {
+    Ok(set_no_new_privs(true)?)
+}
+
 /// The capabilities of a worker whose case needs no others, a bit each; all that this process has,
 /// where they are not dropped. `None` if they are unknown.
 pub fn of_plain_worker() -> Option<u64> {

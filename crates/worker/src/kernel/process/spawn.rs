@@ -8,6 +8,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::kernel::process::environment::Environment;
 use crate::kernel::process::{self, EndedChild, Termination, WaitTarget};
 use crate::kernel::time::stopwatch::Stopwatch;
 use crate::kernel::{Errno, arch};
@@ -162,6 +163,16 @@ impl Program {
         let result = unsafe {
             arch::clone_and_exec(flags, self.path.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr())
         };
+        if result < 0 { Err(Errno(-result as i32)) } else { Ok(result as u32) }
+    }
+
+    /// The same, with an environment.
+    #[inline(always)]
+    pub fn vfork_exec_with(&self, environment: &Environment) -> Result<u32, Errno> {
+        let flags = (libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD) as u64;
+        let (path, argv) = (self.path.as_ptr(), self.argv.as_ptr());
+        // SAFETY: as above; the environment is a null-terminated array of strings.
+        let result = unsafe { arch::clone_and_exec(flags, path, argv, environment.array()) };
         if result < 0 { Err(Errno(-result as i32)) } else { Ok(result as u32) }
     }
 

@@ -30,9 +30,11 @@ pub(crate) fn drop_privileges(spec: &WorkerSpec) {
 fn of_case(definition: &Definition, point: &Point) -> CapabilitySet {
     let needs = definition.needs.iter().filter(|need| point.includes(&need.when));
     let of_need = needs.map(|need| match need.requirement {
+        Requirement::Capability(Capability::Bpf) => CapabilitySet::BPF,
         Requirement::Capability(Capability::NetAdmin) => CapabilitySet::NET_ADMIN,
         Requirement::Capability(Capability::SysAdmin) => CapabilitySet::SYS_ADMIN,
         Requirement::Capability(Capability::SysPtrace) => CapabilitySet::SYS_PTRACE,
+        Requirement::Capability(Capability::SetFcap) => CapabilitySet::SETFCAP,
         // With io_uring_disabled at 1, only this capability and one group may set up a ring.
         Requirement::IoUring => CapabilitySet::SYS_ADMIN,
         _ => CapabilitySet::empty(),

@@ -6,8 +6,9 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use linux_raw_sys::io_uring::{
-    IORING_ENTER_GETEVENTS, IORING_OFF_CQ_RING, IORING_OFF_SQ_RING, IORING_OFF_SQES, io_uring_op,
-    io_uring_params,
+    IORING_ENTER_GETEVENTS, IORING_OFF_CQ_RING, IORING_OFF_SQ_RING, IORING_OFF_SQES,
+    IORING_SETUP_DEFER_TASKRUN, IORING_SETUP_SINGLE_ISSUER, IORING_SETUP_SQ_AFF,
+    IORING_SETUP_SQPOLL, io_uring_op, io_uring_params,
 };
 use rustix::net::{Shutdown, shutdown};
 
@@ -54,7 +55,46 @@ struct MessageBytes {
     length: usize,
 }
 
-/// A ring with default settings: no kernel polling thread, so every submission is a call.
+/// How a ring is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RingSetup {
+    /// By default settings: no kernel polling thread, so every submission is a call.
+    Plain,
+    /// A kernel thread on this CPU polls the submission ring (IORING_SETUP_SQPOLL), until it has
+    /// had nothing to do for a second.
+    Polled {
+        /// Where the thread runs.
+        cpu: u32,
+    },
+    /// Work that the task owes is done when it waits for completions, and not at its next return
+    /// from the kernel (IORING_SETUP_DEFER_TASKRUN, Linux 6.1).
+    Deferred,
+}
+
+/// How long the kernel's thread polls in vain. Longer than any pause between two batches: with
+/// 10 ms the thread would sleep at the start of many, and its wake-up would be part of the figure.
+const POLLER_IDLE_MS: u32 = 1_000;
+
+impl RingSetup {
+    fn parameters(self) -> io_uring_params {
+        // SAFETY: all-zero bits are valid parameters.
+        let mut parameters: io_uring_params = unsafe { std::mem::zeroed() };
+        match self {
+            RingSetup::Plain => {}
+            RingSetup::Polled { cpu } => {
+                parameters.flags = IORING_SETUP_SQPOLL | IORING_SETUP_SQ_AFF;
+                parameters.sq_thread_cpu = cpu;
+                parameters.sq_thread_idle = POLLER_IDLE_MS;
+            }
+            RingSetup::Deferred => {
+                parameters.flags = IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_SINGLE_ISSUER;
+            }
+        }
+        parameters
+    }
+}
+
+/// A ring, by default without a kernel thread that polls it.
 pub struct Ring {
     pub(super) fd: OwnedFd,
     pub(super) entries: u32,
@@ -62,6 +102,7 @@ pub struct Ring {
     pub(super) queued: u32,
     pub(super) submitted: u64,
     pub(super) submission_tail: NonNull<AtomicU32>,
+    pub(super) submission_flags: NonNull<AtomicU32>,
     completion_head: NonNull<AtomicU32>,
     completion_tail: NonNull<AtomicU32>,
     pub(super) submissions: NonNull<Entry>,
@@ -73,10 +114,15 @@ pub struct Ring {
 impl Ring {
     /// A ring for `entries` submissions, a power of two.
     pub fn new(entries: u32) -> Result<Self, Errno> {
-        // SAFETY: all-zero bits are valid parameters; the kernel reads and writes one local struct;
-        // the descriptor is new and owned here.
+        Self::with_setup(entries, RingSetup::Plain)
+    }
+
+    /// The same, set up in another way.
+    pub fn with_setup(entries: u32, setup: RingSetup) -> Result<Self, Errno> {
+        // SAFETY: the kernel reads and writes one local struct; the descriptor is new and owned
+        // here.
         let (fd, parameters) = unsafe {
-            let mut parameters: io_uring_params = std::mem::zeroed();
+            let mut parameters = setup.parameters();
             let fd = libc::syscall(libc::SYS_io_uring_setup, entries, &raw mut parameters);
             (OwnedFd::from_raw_fd(Errno::check(fd)? as i32), parameters)
         };
@@ -102,6 +148,7 @@ impl Ring {
                 queued: 0,
                 submitted: 0,
                 submission_tail: of_submissions.pointer(sq_off.tail as usize),
+                submission_flags: of_submissions.pointer(sq_off.flags as usize),
                 completion_head: of_completions.pointer(cq_off.head as usize),
                 completion_tail: of_completions.pointer(cq_off.tail as usize),
                 submissions: of_entries.pointer(0),
@@ -120,7 +167,7 @@ impl Ring {
 
     /// Queues an entry, numbered consecutively.
     #[inline(always)]
-    fn queue(&mut self, entry: Entry) -> Result<(), Errno> {
+    pub(super) fn queue(&mut self, entry: Entry) -> Result<(), Errno> {
         if self.queued == self.entries {
             return Err(Errno(libc::EBUSY));
         }
@@ -248,6 +295,15 @@ impl Ring {
         // SAFETY: plain numbers, and the ring is mapped; no mask is handed over.
         let accepted = unsafe { crate::kernel::arch::syscall(libc::SYS_io_uring_enter, args) };
         if accepted < 0 { Err(Errno(-accepted as i32)) } else { Ok(accepted) }
+    }
+
+    /// The number of completions that can be taken.
+    #[inline(always)]
+    pub(super) fn available_completions(&self) -> u32 {
+        // SAFETY: both are words of the mapping; the kernel advances the tail, this side the head.
+        let (head, tail) =
+            unsafe { (self.completion_head.as_ref(), self.completion_tail.as_ref()) };
+        tail.load(Ordering::Acquire).wrapping_sub(head.load(Ordering::Relaxed))
     }
 
     /// Takes the next completion, if any.

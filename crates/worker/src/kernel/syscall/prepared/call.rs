@@ -123,6 +123,19 @@ pub struct CallPair {
 }
 
 impl CallPair {
+    /// This pair, after it was made once; an error that skips the row where the kernel or a filter
+    /// refuses `name`.
+    pub fn tried(self, name: &str) -> Result<Self, Errno> {
+        let made = self.ready().make();
+        match made {
+            Ok(()) => Ok(self),
+            Err(error) if error.is_unavailable() => {
+                Err(Errno::unavailable(format!("{name}(2) is refused here: {error}")))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Both calls as plain values.
     pub fn ready(&self) -> ReadyCallPair<'_> {
         let (first, second) = (self.first.ready(), self.second.ready());

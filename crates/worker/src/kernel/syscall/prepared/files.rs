@@ -12,16 +12,16 @@ use crate::kernel::file::temp_folder::TempFolder;
 use crate::kernel::memory::memory_file;
 
 /// The start of relative paths: the working folder.
-const WORKING_FOLDER: u64 = libc::AT_FDCWD as i64 as u64;
+pub(super) const WORKING_FOLDER: u64 = libc::AT_FDCWD as i64 as u64;
 
 /// A descriptor as an argument.
-fn fd_argument(fd: &impl AsRawFd) -> u64 {
+pub(super) fn fd_argument(fd: &impl AsRawFd) -> u64 {
     fd.as_raw_fd() as u64
 }
 
 /// /dev/null, open for reading.
 #[inline(never)]
-fn open_dev_null() -> Result<File, Errno> {
+pub(super) fn open_dev_null() -> Result<File, Errno> {
     Ok(File::open("/dev/null")?)
 }
 
@@ -121,7 +121,7 @@ pub(in crate::kernel) fn find_closed_descriptor() -> Result<i32, Errno> {
 }
 
 /// close(2) of the descriptor that the preceding call returned.
-fn close_result() -> Call {
+pub(super) fn close_result() -> Call {
     // SAFETY: it only closes what the preceding call has just opened.
     unsafe { Call::new(libc::SYS_close, &[0]) }
 }

@@ -80,6 +80,18 @@ pub fn futex_wake() -> Call {
     unsafe { Call::new(libc::SYS_futex, &[word.address(), wake, 1]) }.with_owned(word)
 }
 
+/// `futex(FUTEX_CMP_REQUEUE)` from a word without waiters to another one, which must move none.
+pub fn futex_requeue() -> Call {
+    /// Waiters of the first word to be woken, and to be moved, if there were any.
+    const WAKE: u64 = 1;
+    const MOVE: u64 = i32::MAX as u64;
+    let words = Buffer::zeroed(16);
+    let requeue = (libc::FUTEX_CMP_REQUEUE | libc::FUTEX_PRIVATE_FLAG) as u64;
+    let args = [words.address(), requeue, WAKE, MOVE, words.address() + 8, 0];
+    // SAFETY: the kernel reads the first word and uses both addresses; the call owns the words.
+    unsafe { Call::new(libc::SYS_futex, &args) }.with_owned(words)
+}
+
 /// The kernel's description of a handler (its own `struct sigaction`, not the C library's).
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
