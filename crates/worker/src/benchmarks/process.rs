@@ -9,11 +9,17 @@ use kernel::process::spawn::{self, Zombies};
 use super::prelude::*;
 
 mod children;
+mod exec_missing;
 pub(super) mod limits;
+mod parents;
 mod program;
+mod queries;
+#[cfg(test)]
+mod tests;
 
 use children::{exit, fork, fork_exit, with_touched};
 use limits::try_once;
+use parents::LIBC_CALLS;
 use program::{Link, with_program};
 
 pub(super) const FAMILY: Family = Family {
@@ -39,9 +45,6 @@ const WRITTEN: Axis = Axis {
 
 const NOTHING_TO_WRITE: Need = Need::not_applicable("there is no memory to write again")
     .when(&[("touched_mib", "0"), ("written", "anew")]);
-
-/// What the C library does in the child before fork() returns there.
-const LIBC_CALLS: ExpectedCall = up_to("set_robust_list", 1);
 
 /// The calls of an op that takes its own time stamps, where the clock is a system call.
 pub(super) const CLOCK_CALLS: ExpectedCall = up_to("clock_gettime", 2);
@@ -324,4 +327,16 @@ const BENCHES: &[Bench] = &[
         },
         ..Bench::DEFAULT
     },
+    exec_missing::EXEC_MISSING,
+    parents::FORK_DESCRIPTORS,
+    parents::FORK_MAPPINGS,
+    parents::FORK_THREADS,
+    parents::CLONE_SHARED,
+    parents::EXEC_ENVIRONMENT,
+    queries::WAIT_MANY,
+    queries::SETPGID,
+    queries::GETPGID,
+    queries::RLIMIT,
+    queries::PTRACE_ATTACH,
+    queries::PROC_READ,
 ];

@@ -2,6 +2,7 @@
 
 use kernel::process::kernel_thread::KernelThread;
 use kernel::process::thread::{self, ThreadKind, ThreadMaker};
+use kernel::syscall::prepared;
 
 use super::prelude::*;
 use super::process::CLOCK_CALLS;
@@ -161,7 +162,44 @@ const BENCHES: &[Bench] = &[
         build: kernel,
         ..Bench::DEFAULT
     },
+    Bench {
+        id: "thread/registration",
+        asks: "What do the calls cost by which a thread registers with the kernel at its start?",
+        op: "set_robust_list(2) of the list that the thread has, or set_tid_address(2) of the \
+             address that it has, by the raw instruction. Not included: finding out which those \
+             are.",
+        expected: "a null system call: the kernel stores an address in the task",
+        calls: &[
+            exactly("set_robust_list", 1).when(&[("call", "set-robust-list")]),
+            exactly("set_tid_address", 1).when(&[("call", "set-tid-address")]),
+        ],
+        floor: &[at_least(1, KERNEL_ENTRY)],
+        axes: &[Axis {
+            name: "call",
+            sets: "which call",
+            points: Points::Words(&["set-robust-list", "set-tid-address"]),
+            default_points: Points::Words(&["set-robust-list", "set-tid-address"]),
+        }],
+        in_price_list: false,
+        source: "set_robust_list(2), set_tid_address(2); kernel/futex, kernel/fork.c",
+        build: |params| match params.word("call") {
+            "set-robust-list" => registration(prepared::set_robust_list()),
+            _ => registration(prepared::set_tid_address()),
+        },
+        ..Bench::DEFAULT
+    },
 ];
+
+/// The call, if the kernel tells what the thread has registered.
+fn registration(call: Result<prepared::Call, Errno>) -> Result<Work, Errno> {
+    match call {
+        Ok(call) => Ok(Work::raw(call)),
+        Err(error) => Ok(Work::unavailable(format!(
+            "the kernel does not tell what the thread has registered, so it cannot be registered \
+             again: {error}"
+        ))),
+    }
+}
 
 /// A creator of threads of that kind on the CPU of the point, or the reason why it is unavailable.
 fn thread_maker(params: Params<'_>, kind: ThreadKind) -> Result<Result<ThreadMaker, Work>, Errno> {

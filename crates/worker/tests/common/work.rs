@@ -32,9 +32,15 @@ pub(crate) fn work(text: &str) -> Option<Work> {
     }
     let cpus = affinity::allowed_cpus(0).unwrap();
     let other_cpu = (cpus.len() > 1).then(|| cpus[cpus.len() - 1]);
-    let site = Context { other_cpu, ..Context::DEFAULT };
+    let site = Context { cpu: cpus.first().copied(), other_cpu, ..Context::DEFAULT };
     match (bench.build)(Params::new(&case.point, site)) {
-        Ok(work) => Some(work),
+        Ok(work) => match work.unavailable_reason() {
+            Some(reason) => {
+                eprintln!("{text}: {reason}");
+                None
+            }
+            None => Some(work),
+        },
         Err(Errno::EOPNOTSUPP) => {
             eprintln!("{text}: not supported here");
             None

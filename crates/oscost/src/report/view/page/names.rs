@@ -9,7 +9,7 @@ const FORMS: [(&str, &str); 4] =
 const MAX_LETTERS: usize = 80;
 
 /// The names of families.
-const FAMILIES: [(&str, &str); 12] = [
+const FAMILIES: [(&str, &str); 25] = [
     ("timer", "Timers"),
     ("procedure", "Function calls"),
     ("syscall", "System calls"),
@@ -22,6 +22,19 @@ const FAMILIES: [(&str, &str); 12] = [
     ("pipe", "Pipes"),
     ("socket", "Sockets"),
     ("event", "Events"),
+    ("bpf", "BPF"),
+    ("cgroup", "Control groups"),
+    ("descriptor", "File descriptors"),
+    ("directory", "Directories"),
+    ("io-uring", "io_uring"),
+    ("lock", "Locks on files"),
+    ("mount", "Mounts"),
+    ("namespace", "Namespaces"),
+    ("random", "Random numbers"),
+    ("sched", "Scheduling"),
+    ("security", "Security"),
+    ("signal", "Signals"),
+    ("sync", "Synchronisation"),
 ];
 
 /// The name of a family: its id, if this version does not know it.

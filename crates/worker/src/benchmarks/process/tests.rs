@@ -1,0 +1,71 @@
+//! Properties of parents with much of one thing, and of calls about processes.
+
+use oscost_model::case::Case;
+
+use super::super::tests::{all_points, context};
+use super::{BENCHES, parents, queries};
+use crate::bench::{Bench, Work};
+use crate::kernel::process::{children, in_own_process, kill};
+
+/// The work of a case, or a message that says what this machine lacks.
+fn work(bench: &Bench, case: &Case) -> Option<Work> {
+    let work = bench.work(&case.point, context());
+    let work = work.unwrap_or_else(|error| panic!("{case} is not built: {error}"));
+    if let Some(reason) = work.unavailable_reason() {
+        eprintln!("{case}: {reason}");
+        return None;
+    }
+    Some(work)
+}
+
+#[test]
+fn a_parent_with_much_of_one_thing_forks_at_every_point_and_keeps_no_child() {
+    in_own_process(|| {
+        for bench in [
+            parents::FORK_DESCRIPTORS,
+            parents::FORK_MAPPINGS,
+            parents::FORK_THREADS,
+            parents::CLONE_SHARED,
+        ] {
+            for point in all_points(&bench.definition()) {
+                let case = Case::new(bench.id, point);
+                let Some(mut work) = work(&bench, &case) else { continue };
+                assert_eq!(work.run(3, 1), Ok(()), "{case}");
+                drop(work);
+                assert_eq!(children(), Vec::<u32>::new(), "{case}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_child_that_has_ended_is_noticed_before_the_next_batch_of_waits() {
+    in_own_process(|| {
+        let case = Case::parse("process/wait-many:children=10").unwrap();
+        let Some(mut work) = work(&queries::WAIT_MANY, &case) else { return };
+        assert_eq!(work.prepare(5), Ok(()));
+        assert_eq!(work.run(5, 1), Ok(()));
+        let all = children();
+        assert_eq!(all.len(), 10, "{all:?}");
+        kill(all[3]);
+        let mut prepared = work.prepare(1);
+        for _ in 0..1_000 {
+            if prepared.is_err() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            prepared = work.prepare(1);
+        }
+        assert!(prepared.is_err(), "nine of ten children run");
+        drop(work);
+        assert_eq!(children(), Vec::<u32>::new());
+    });
+}
+
+#[test]
+fn the_benchmarks_of_both_files_are_in_the_list() {
+    let ids: Vec<&str> = BENCHES.iter().map(|bench| bench.id).collect();
+    for id in ["process/fork-threads", "process/exec-environment", "process/proc-read"] {
+        assert!(ids.contains(&id), "{id}");
+    }
+}
