@@ -11,6 +11,9 @@ use crate::bench::{Floor, PointFilter};
 
 mod axes;
 mod body;
+mod extents;
+mod moves;
+mod state;
 #[cfg(test)]
 mod tests;
 
@@ -443,6 +446,17 @@ const BENCHES: &[Bench] = &[
         build: |params| rereads(params.number("limit_mib"), params.number("share_pct")),
         ..Bench::DEFAULT
     },
+    extents::EXTENTS,
+    state::TRUNCATE,
+    state::FALLOCATE,
+    state::SYNC,
+    state::FADVISE,
+    state::STATX,
+    state::CHMOD,
+    moves::VECTORS,
+    moves::SENDFILE,
+    moves::SPLICE,
+    moves::MSYNC,
 ];
 
 /// File sizes in per cent of a control group's memory: enough of them to find a knee.

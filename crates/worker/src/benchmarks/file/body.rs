@@ -16,6 +16,19 @@ pub(super) fn location(params: Params<'_>) -> Location {
     if params.word("directory") == "tmpfs" { Location::Tmpfs } else { Location::UserFolder }
 }
 
+/// The work, if the file system or a filter does not refuse its first op; otherwise a skipped row
+/// that says so.
+pub(super) fn unless_refused(mut work: Work, act: &str) -> Result<Work, Errno> {
+    match work.prepare(1).and_then(|()| work.run(1, 1)).map_err(|at| at.errno) {
+        Ok(()) => Ok(work),
+        Err(error) if error.is_unavailable() => Ok(Work::unavailable(format!(
+            "{act} is refused: this file system does not support it, or a filter forbids it \
+             ({error})"
+        ))),
+        Err(error) => Err(error),
+    }
+}
+
 /// How a file is evicted, as the axis selects.
 fn evict(params: Params<'_>) -> EvictMethod {
     match params.word("evict") {

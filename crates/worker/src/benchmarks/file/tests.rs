@@ -165,3 +165,32 @@ fn a_file_larger_than_its_control_group_is_observed_not_to_stay_cached() {
         );
     });
 }
+
+#[test]
+fn calls_on_the_state_of_a_file_and_moved_pages_are_repeatable_at_every_point() {
+    for text in [
+        "file/truncate:directory=tmpfs",
+        "file/fallocate:size=4096,directory=tmpfs",
+        "file/fallocate:size=1048576,directory=tmpfs",
+        "file/sync:via=fsync,directory=tmpfs",
+        "file/sync:via=sync-file-range,directory=tmpfs",
+        "file/fadvise:size=1048576,directory=tmpfs",
+        "file/chmod:via=fchown,directory=tmpfs",
+        "file/statx:via=statx",
+        "file/vectors:via=preadv,vectors=64",
+        "file/sendfile:size=65536,directory=tmpfs",
+        "file/splice:via=splice,size=65536",
+        "file/splice:via=tee,size=65536",
+        "file/splice:via=vmsplice,size=65536",
+        "file/msync:wait=sync",
+    ] {
+        let Some(mut work) = work(text) else { continue };
+        if let Some(reason) = work.unavailable_reason() {
+            eprintln!("skipped: {text}: {reason}");
+            continue;
+        }
+        for ops in [1, 2, 7] {
+            assert_eq!(run_batch(&mut work, ops), Ok(()), "{text}");
+        }
+    }
+}
