@@ -9,6 +9,9 @@ use crate::kernel::memory::region::{Heap, PageKind, Region};
 use super::prelude::*;
 
 mod body;
+mod cache;
+mod calls;
+mod map_file;
 
 pub(super) const FAMILY: Family = Family {
     name: "memory",
@@ -331,6 +334,14 @@ const BENCHES: &[Bench] = &[
         },
         ..Bench::DEFAULT
     },
+    map_file::MAP_FILE,
+    calls::MADVISE,
+    calls::MLOCK,
+    calls::MINCORE,
+    calls::PROCESS_VM_READV,
+    calls::MALLOC,
+    cache::TLB,
+    cache::LINE_TRANSFER,
 ];
 
 /// by=string, the floor of other copies, is compiled separately and unrolled: next to a copy of 8
