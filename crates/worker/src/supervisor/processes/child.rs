@@ -188,14 +188,18 @@ impl JobProcess {
             return;
         }
         self.answered = true;
-        // Its output has ended, but it may still be exiting.
-        let ended = match process::wait(WaitTarget::Child(self.pid), false) {
-            Ok(None) => {
-                std::thread::sleep(Duration::from_millis(20));
-                process::wait(WaitTarget::Child(self.pid), false)
+        // Its output has ended, but it may still be exiting: on a busy machine, or while its memory
+        // is dumped, for longer than a slice.
+        const PAUSE: Duration = Duration::from_millis(10);
+        const PAUSES: u32 = 50;
+        let mut ended = process::wait(WaitTarget::Child(self.pid), false);
+        for _ in 0..PAUSES {
+            if !matches!(ended, Ok(None)) {
+                break;
             }
-            other => other,
-        };
+            std::thread::sleep(PAUSE);
+            ended = process::wait(WaitTarget::Child(self.pid), false);
+        }
         let end = match ended {
             Ok(Some(EndedChild { termination: Termination::Killed(by), .. })) => {
                 format!("the worker was killed by {}", signal::name(by))
