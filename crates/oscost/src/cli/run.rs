@@ -17,9 +17,10 @@ use crate::report::run::{CountedEvents, FigureUnit};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 SELECTOR is a family (syscall), the id of a benchmark (syscall/getppid) or its
-last part if that is unique (getppid), a case (pipe/round-trip:size=64k) or a
-glob ('*/round-trip', '{pipe,socket}/*'). axis=a|b or axis={a,b} selects two
-points, axis=* all of them; axes that are not named have their default points.
+last part if that is unique, at least in the price list (getppid), a case
+(pipe/round-trip:size=64k) or a glob ('*/round-trip', '{pipe,socket}/*').
+axis=a|b or axis={a,b} selects two points, axis=* all of them; axes that are
+not named have their default points.
 
 Examples:
   oscost run                                   the price list
