@@ -5,6 +5,7 @@
 
 use crate::bench::{Bench, Catalog, Family, catalog};
 
+mod descriptor;
 pub mod event;
 mod exchange;
 mod fault;
@@ -35,6 +36,7 @@ pub const FAMILIES: &[Family] = &[
     fault::FAMILY,
     memory::FAMILY,
     file::FAMILY,
+    descriptor::FAMILY,
 ];
 
 /// The benchmark with this id.
