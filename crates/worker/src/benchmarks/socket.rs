@@ -10,12 +10,14 @@ use crate::bench::{PointFilter, ServeFn, each_end};
 
 mod connect;
 mod endpoint;
+mod own_messages;
 mod packet;
 mod setup;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod udp;
+mod unconnected;
 
 use connect::Op;
 
@@ -385,6 +387,16 @@ const BENCHES: &[Bench] = &[
         serve: Some(connect::serve_first_byte),
         ..DEFAULTS
     },
+    unconnected::OPEN_CLOSE,
+    unconnected::BIND,
+    unconnected::LISTEN,
+    unconnected::REFUSED,
+    unconnected::OPTIONS,
+    unconnected::NAME,
+    unconnected::SHUTDOWN,
+    own_messages::MESSAGE,
+    own_messages::BATCH,
+    own_messages::NETLINK,
 ];
 
 /// The peer of messages, for a remote worker.

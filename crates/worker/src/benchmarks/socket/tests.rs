@@ -519,3 +519,25 @@ fn zerocopy_sendfile_and_io_uring_deliver_the_right_messages() {
         }
     });
 }
+
+#[test]
+fn messages_to_oneself_are_quoted_one_by_one_and_compared() {
+    in_own_process(|| {
+        for (id, at, ops) in [
+            ("socket/batch", "by=unix-dgram,count=8", 8),
+            ("socket/batch", "by=udp,count=8", 8),
+            ("socket/message", "kind=seqpacket,vectors=8", 1),
+        ] {
+            let mut work = bench(id).work(&point(at), context()).unwrap();
+            if let Some(lacks) = work.unavailable_reason() {
+                eprintln!("{id}:{at} cannot run here: {lacks}");
+                continue;
+            }
+            assert_eq!(work.op_count(), ops, "{id}:{at}");
+            for ops in [0, 1, 3] {
+                let done = work.prepare(ops).and_then(|()| work.run(ops, 1));
+                assert_eq!(done.and_then(|()| work.verify()), Ok(()), "{id}:{at}");
+            }
+        }
+    });
+}
