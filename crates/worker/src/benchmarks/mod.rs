@@ -6,6 +6,7 @@
 use crate::bench::{Bench, Catalog, Family, catalog};
 
 mod descriptor;
+mod directory;
 pub mod event;
 mod exchange;
 mod fault;
@@ -37,6 +38,7 @@ pub const FAMILIES: &[Family] = &[
     memory::FAMILY,
     file::FAMILY,
     descriptor::FAMILY,
+    directory::FAMILY,
 ];
 
 /// The benchmark with this id.
