@@ -11,6 +11,7 @@ pub mod event;
 mod exchange;
 mod fault;
 mod file;
+mod lock;
 mod memory;
 mod pipe;
 mod placement;
@@ -39,6 +40,7 @@ pub const FAMILIES: &[Family] = &[
     file::FAMILY,
     descriptor::FAMILY,
     directory::FAMILY,
+    lock::FAMILY,
 ];
 
 /// The benchmark with this id.
