@@ -20,6 +20,7 @@ mod procedure;
 mod process;
 mod socket;
 mod switch;
+mod sync;
 mod syscall;
 mod thread;
 mod timer;
@@ -41,6 +42,7 @@ pub const FAMILIES: &[Family] = &[
     descriptor::FAMILY,
     directory::FAMILY,
     lock::FAMILY,
+    sync::FAMILY,
 ];
 
 /// The benchmark with this id.
