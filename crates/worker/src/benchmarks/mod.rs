@@ -18,6 +18,7 @@ mod placement;
 mod prelude;
 mod procedure;
 mod process;
+mod signal;
 mod socket;
 mod switch;
 mod sync;
@@ -42,6 +43,7 @@ pub const FAMILIES: &[Family] = &[
     descriptor::FAMILY,
     directory::FAMILY,
     lock::FAMILY,
+    signal::FAMILY,
     sync::FAMILY,
 ];
 
