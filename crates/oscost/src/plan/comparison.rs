@@ -13,9 +13,11 @@ use super::rows;
 const MAX_NEW_ARMS: usize = 2;
 
 /// Benchmarks that cannot be measured as fork twins. The second process of `quantum` keeps running
-/// while its arm waits, and takes the CPU from the other arm; `sched-yield` yields the CPU to the
-/// process that schedules the arms, and appears preempted.
-const BENCHMARKS_WITHOUT_TWINS: [&str; 2] = ["switch/quantum", "syscall/sched-yield"];
+/// while its arm waits, and takes the CPU from the other arm; `sched-yield` and `sched/yield` yield
+/// the CPU to the process that schedules the arms, which appears as a preemption or as a yield's
+/// cost.
+const BENCHMARKS_WITHOUT_TWINS: [&str; 3] =
+    ["switch/quantum", "syscall/sched-yield", "sched/yield"];
 
 /// A target with its treatments.
 #[derive(Clone, Debug)]

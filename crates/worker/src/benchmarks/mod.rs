@@ -18,6 +18,7 @@ mod placement;
 mod prelude;
 mod procedure;
 mod process;
+mod sched;
 mod signal;
 mod socket;
 mod switch;
@@ -43,6 +44,7 @@ pub const FAMILIES: &[Family] = &[
     descriptor::FAMILY,
     directory::FAMILY,
     lock::FAMILY,
+    sched::FAMILY,
     signal::FAMILY,
     sync::FAMILY,
 ];

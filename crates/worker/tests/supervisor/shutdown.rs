@@ -114,6 +114,8 @@ fn peers_exit_when_the_supervisor_is_killed_or_the_tool_exits() {
         "switch/yield:between=processes,peer_cpu=same",
         "switch/ring:ring=16,footprint=0",
         "switch/quantum:figure=slice",
+        "sched/yield:tasks=8",
+        "sched/wakeup:wake=futex,busy=1,peer_cpu=same",
     ];
     for case in cases {
         for is_killed in [true, false] {
