@@ -18,6 +18,7 @@ mod placement;
 mod prelude;
 mod procedure;
 mod process;
+mod random;
 mod sched;
 mod signal;
 mod socket;
@@ -44,6 +45,7 @@ pub const FAMILIES: &[Family] = &[
     descriptor::FAMILY,
     directory::FAMILY,
     lock::FAMILY,
+    random::FAMILY,
     sched::FAMILY,
     signal::FAMILY,
     sync::FAMILY,
