@@ -11,6 +11,7 @@ pub mod event;
 mod exchange;
 mod fault;
 mod file;
+mod io_uring;
 mod lock;
 mod memory;
 mod pipe;
@@ -44,6 +45,7 @@ pub const FAMILIES: &[Family] = &[
     file::FAMILY,
     descriptor::FAMILY,
     directory::FAMILY,
+    io_uring::FAMILY,
     lock::FAMILY,
     random::FAMILY,
     sched::FAMILY,
