@@ -5,6 +5,7 @@
 
 use crate::bench::{Bench, Catalog, Family, catalog};
 
+mod bpf;
 mod descriptor;
 mod directory;
 pub mod event;
@@ -43,6 +44,7 @@ pub const FAMILIES: &[Family] = &[
     fault::FAMILY,
     memory::FAMILY,
     file::FAMILY,
+    bpf::FAMILY,
     descriptor::FAMILY,
     directory::FAMILY,
     io_uring::FAMILY,
