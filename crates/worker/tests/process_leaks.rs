@@ -21,7 +21,7 @@ use oscost_worker::kernel::Errno;
 use oscost_worker::kernel::cpu::affinity;
 use oscost_worker::kernel::process::{self, WaitTarget};
 
-const FAMILIES: &[&str] = &["process", "thread"];
+const FAMILIES: &[&str] = &["process", "thread", "cgroup", "mount", "namespace", "security"];
 
 /// Larger points of this axis only take longer.
 const MOST: (&str, u64) = ("touched_mib", 64);
@@ -64,8 +64,9 @@ fn run_points(bench: &Bench, site: Context) -> usize {
             continue;
         }
         // More ops are prepared than run, as when a worker is stopped in the middle.
-        work.prepare(5).unwrap_or_else(|error| panic!("{case}: {error:?}"));
-        work.run(3, 1).unwrap_or_else(|error| panic!("{case}: {error:?}"));
+        let prepared = work.max_batch_ops().min(5);
+        work.prepare(prepared).unwrap_or_else(|error| panic!("{case}: {error:?}"));
+        work.run(prepared.min(3), 1).unwrap_or_else(|error| panic!("{case}: {error:?}"));
         ran += 1;
     }
     ran

@@ -6,15 +6,19 @@
 use crate::bench::{Bench, Catalog, Family, catalog};
 
 mod bpf;
+mod cgroup;
 mod descriptor;
 mod directory;
 pub mod event;
 mod exchange;
 mod fault;
 mod file;
+mod helper;
 mod io_uring;
 mod lock;
 mod memory;
+mod mount;
+mod namespace;
 mod pipe;
 mod placement;
 mod prelude;
@@ -22,6 +26,7 @@ mod procedure;
 mod process;
 mod random;
 mod sched;
+mod security;
 mod signal;
 mod socket;
 mod switch;
@@ -45,12 +50,16 @@ pub const FAMILIES: &[Family] = &[
     memory::FAMILY,
     file::FAMILY,
     bpf::FAMILY,
+    cgroup::FAMILY,
     descriptor::FAMILY,
     directory::FAMILY,
     io_uring::FAMILY,
     lock::FAMILY,
+    mount::FAMILY,
+    namespace::FAMILY,
     random::FAMILY,
     sched::FAMILY,
+    security::FAMILY,
     signal::FAMILY,
     sync::FAMILY,
 ];

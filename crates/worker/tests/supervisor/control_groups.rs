@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::{AppliedTreatment, Limit};
-use oscost_model::worker::WorkerSpec;
+use oscost_model::worker::{Mode, Task, WorkerSpec};
 
 use crate::common::{
-    ENDLESS, Session, cpu_ticks, endless, failure_reason, signal, until, wait_until_gone,
+    ENDLESS, Session, cpu_ticks, endless, failure_reason, plan, signal, spec, until,
+    wait_until_gone,
 };
 use crate::treated_worker::{GETPPID, Measurement, arms, ready, run_batches, status};
 
@@ -93,4 +94,25 @@ fn the_next_session_removes_the_groups_of_a_killed_one() {
     assert!(!groups(&first).is_empty());
     let _next = Session::start_with(first.folder());
     assert_eq!(groups(&first), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn the_groups_of_a_benchmark_are_removed_when_its_worker_is_killed() {
+    let mut session = Session::start();
+    for (id, case) in (1..).zip(["cgroup/limit:limit=pids-max", "cgroup/move"]) {
+        session.measure(id, spec(case, Task::Measure(plan(Mode::B, 1, &[1], ENDLESS))));
+        let pid = match session.event() {
+            Event::Ready { pid, .. } => pid,
+            Event::Skipped { missing, .. } => {
+                eprintln!("cannot run here: {missing}");
+                continue;
+            }
+            other => panic!("{case}: {other:?}"),
+        };
+        assert!(!groups(&session).is_empty(), "{case}");
+        session.go(id, ENDLESS);
+        signal(pid, "KILL");
+        assert!(failure_reason(session.event()).contains("SIGKILL"), "{case}");
+        until("its groups are gone", || groups(&session).is_empty());
+    }
 }

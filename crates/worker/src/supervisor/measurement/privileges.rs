@@ -83,6 +83,11 @@ mod tests {
         assert_eq!(of("thread/kernel:thread=new"), device);
         assert_eq!(of("fault/userfaultfd:peer_cpu=same"), CapabilitySet::SYS_PTRACE);
         assert_eq!(of("syscall/io-uring:batch=1"), CapabilitySet::SYS_ADMIN);
+        assert_eq!(of("bpf/map-delete"), CapabilitySet::BPF | CapabilitySet::SYS_ADMIN);
+        assert_eq!(of("namespace/maps"), CapabilitySet::SETFCAP);
+        let of_owner = |owner| of(&format!("namespace/container:user_namespace={owner}"));
+        assert_eq!(of_owner("own"), CapabilitySet::SYS_ADMIN);
+        assert_eq!(of_owner("new"), CapabilitySet::empty());
     }
 
     #[test]
