@@ -5,6 +5,7 @@ use oscost::plan;
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Definition, Extent};
 
+use super::pairs::Bar;
 use super::tools::{Argument, PeerCpu, Tool};
 
 /// An op, as a case and in C.
@@ -13,24 +14,34 @@ pub(super) struct Act {
     pub(super) case: &'static str,
     /// Words that the definition's op must contain, or the two sides do not measure the same op.
     pub(super) op_words: &'static [&'static str],
-    /// Its name in `loops.c`, and its argument there.
+    /// The program in C that has it.
+    pub(super) program: &'static str,
+    /// Its name in that program, and its argument there.
     pub(super) c_loop: (&'static str, Argument),
     /// The tools that measure the same op.
     pub(super) tools: &'static [Tool],
-    /// The largest allowed ratio of our figure to a peer's.
-    pub(super) max_ratio: f64,
+    /// What our figure may be against a peer's.
+    pub(super) bar: Bar,
 }
+
+/// The programs in C: `loops.c` and `calls.c`.
+pub(super) const LOOPS: &str = "loops";
+pub(super) const CALLS: &str = "calls";
 
 /// Allows for the noise of comparing two programs that have different layouts.
 pub(super) const MAX_RATIO: f64 = 1.03;
 
+/// No peer may be faster.
+const FASTEST: Bar = Bar { ratio: 1.0, difference_ns: 0.0 };
+
 /// Defaults of an act.
-const PLAIN: Act = Act {
+pub(super) const PLAIN: Act = Act {
     case: "",
     op_words: &[],
+    program: LOOPS,
     c_loop: ("", Argument::Nothing),
     tools: &[],
-    max_ratio: MAX_RATIO,
+    bar: Bar { ratio: MAX_RATIO, difference_ns: 0.0 },
 };
 
 /// A round trip of messages through two pipes.
@@ -49,7 +60,7 @@ const fn pipe_stream(case: &'static str, bytes: u64, peer: PeerCpu, capacity: Op
         case,
         op_words: &["many messages", "4 bytes back"],
         c_loop: ("stream", Argument::Messages(bytes, peer, capacity)),
-        max_ratio: 1.0,
+        bar: FASTEST,
         ..PLAIN
     }
 }
@@ -77,7 +88,8 @@ const fn socket_stream(
         op_words: &["many messages", "4 bytes back"],
         c_loop: (c_loop, Argument::Messages(65_536, peer, None)),
         tools,
-        max_ratio: 1.0,
+        bar: FASTEST,
+        ..PLAIN
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn compare(catalog: &Catalog, worker: &mut WorkerSession<'_>) -> anyh
                 || figure(|| worker.value(&case, &plan, definition.switches)),
                 || figure(|| program.c_loop_value(act, &plan, definition.switches)),
             );
-            holds &= print_comparison(name, act.max_ratio, pairs);
+            holds &= print_comparison(name, act.bar, pairs);
         }
     }
     println!("\nbars hold: {holds}");

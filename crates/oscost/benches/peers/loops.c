@@ -13,29 +13,22 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "timing.h"
 
 static int null_fd;
 static struct stat status;
 static struct timespec now;
-
-/* The result of a call is used, as a program would use it. */
-#define USED(value) __asm__ volatile("" : : "r"((long)(value)))
 
 #define GETPID USED(getpid());
 #define GETPPID USED(getppid());
@@ -45,21 +38,6 @@ static struct timespec now;
 #define CLOCK_GETTIME \
     wrong |= clock_gettime(CLOCK_MONOTONIC, &now) != 0; \
     USED(now.tv_sec * 1000000000L + now.tv_nsec);
-
-#define LOOP(name, copies) \
-    static int name(unsigned long iterations) \
-    { \
-        int wrong = 0; \
-        for (; iterations != 0; iterations--) { \
-            copies \
-        } \
-        return wrong; \
-    }
-#define LOOPS(name, op) \
-    LOOP(name##_1, op) \
-    LOOP(name##_2, op op) \
-    LOOP(name##_4, op op op op) \
-    LOOP(name##_8, op op op op op op op op)
 
 LOOPS(getpid_loop, GETPID)
 LOOPS(getppid_loop, GETPPID)
@@ -184,14 +162,6 @@ static int create_join_loop(unsigned long iterations)
         wrong |= pthread_create(&thread, NULL, ends, NULL) != 0 || pthread_join(thread, NULL) != 0;
     }
     return wrong;
-}
-
-static int pin_to(const char *cpu)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(strtoul(cpu, NULL, 10), &set);
-    return sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
 static int request[2], reply[2];
@@ -525,15 +495,7 @@ static int edge_ready(const char *with)
         || write(ready_fd, &one, sizeof one) != sizeof one;
 LOOPS(epoll_edge_loop, EPOLL_EDGE)
 
-typedef int (*loop)(unsigned long iterations);
-
-static const struct op {
-    const char *name;
-    loop one, two, four, eight;
-    /* Set-up: once with the argument, and before each batch. */
-    int (*ready)(const char *with);
-    loop before;
-} ops[] = {
+static const struct op ops[] = {
 #define OP(name, loops, ...) { name, loops##_1, loops##_2, loops##_4, loops##_8, __VA_ARGS__ }
     OP("getpid", getpid_loop, NULL, NULL),
     OP("getppid", getppid_loop, NULL, NULL),
@@ -559,51 +521,8 @@ static const struct op {
     { "read", read_loop, NULL, NULL, NULL, file_ready, file_before },
 };
 
-static long nanoseconds(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &time);
-    return time.tv_sec * 1000000000L + time.tv_nsec;
-}
-
-static long switches(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_nivcsw;
-}
-
-static const struct op *find_op(const char *name)
-{
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (strcmp(ops[i].name, name) == 0)
-            return &ops[i];
-    return NULL;
-}
-
-static loop find_loop(const struct op *op, unsigned long factor)
-{
-    switch (factor) {
-    case 1: return op->one;
-    case 2: return op->two;
-    case 4: return op->four;
-    case 8: return op->eight;
-    }
-    return NULL;
-}
-
-static int failed(const char *op)
-{
-    perror(op);
-    return 1;
-}
-
 int main(int argc, char **argv)
 {
-    enum { MAX_GROUPS = 1001, MAX_UNROLL_FACTORS = 4 };
-    static struct { long ns, switches; } batches[MAX_GROUPS][MAX_UNROLL_FACTORS];
-    loop loops[MAX_UNROLL_FACTORS];
-
     if (argc >= 4 && strcmp(argv[2], "--") == 0) {
         if (!pin_to(argv[1]))
             return failed("sched_setaffinity");
@@ -616,57 +535,8 @@ int main(int argc, char **argv)
         printf("%lu %lu %lu\n", mappings, pages, page_tables_of_self());
         return fflush(stdout) == 0 ? 0 : failed("stdout");
     }
-    if (argc < 6 || argc > 5 + MAX_UNROLL_FACTORS)
-        return fputs("usage: loops CPU OP[=ARGUMENT] ITERATIONS GROUPS UNROLL...\n", stderr), 2;
-    unsigned long iterations = strtoul(argv[3], NULL, 10);
-    unsigned long groups = strtoul(argv[4], NULL, 10);
-    size_t sizes = argc - 5;
-    char *with = strchr(argv[2], '=');
-    if (with != NULL)
-        *with++ = '\0';
-    const struct op *op = find_op(argv[2]);
-    for (size_t at = 0; at < sizes; at++) {
-        loops[at] = op == NULL ? NULL : find_loop(op, strtoul(argv[5 + at], NULL, 10));
-        if (loops[at] == NULL || iterations == 0 || groups > MAX_GROUPS)
-            return fputs("loops: unknown op, or a number out of range\n", stderr), 2;
-    }
-    if (!pin_to(argv[1]))
-        return failed("sched_setaffinity");
     null_fd = open("/dev/null", O_WRONLY);
     if (null_fd < 0)
         return failed("/dev/null");
-    memset(batches, 0, sizeof batches);
-    if (op->ready != NULL && (with == NULL || op->ready(with) != 0))
-        return failed(argv[2]);
-
-    int wrong = 0;
-    for (long begun = nanoseconds(); nanoseconds() - begun < 3000000;)
-        for (size_t at = 0; at < sizes; at++) {
-            wrong |= op->before != NULL && op->before(iterations);
-            wrong |= loops[at](iterations);
-        }
-    /* With several unroll factors the figure is a slope, of ops that may stay outside the kernel:
-     * getrusage(2) would enter it. */
-    int count_switches = sizes == 1;
-    unsigned long rewarm_iterations = iterations / 8 < 64 ? iterations / 8 : 64;
-    for (unsigned long group = 0; group < groups; group++) {
-        for (size_t i = 0; i < sizes; i++) {
-            size_t at = (group + i) % sizes;
-            wrong |= op->before != NULL && op->before(iterations + rewarm_iterations);
-            long before = count_switches ? switches() : 0;
-            wrong |= loops[at](rewarm_iterations);
-            long start = nanoseconds();
-            wrong |= loops[at](iterations);
-            long stop = nanoseconds();
-            batches[group][at].ns = stop - start;
-            batches[group][at].switches = count_switches ? switches() - before : 0;
-        }
-    }
-    if (wrong)
-        return fputs("loops: a call failed\n", stderr), 1;
-    for (unsigned long group = 0; group < groups; group++)
-        for (size_t at = 0; at < sizes; at++)
-            printf("%lu %s %ld %ld\n", group, argv[5 + at], batches[group][at].ns,
-                   batches[group][at].switches);
-    return fflush(stdout) == 0 ? 0 : failed("stdout");
+    return time_op(ops, sizeof ops / sizeof *ops, argc, argv);
 }

@@ -1,4 +1,4 @@
-//! The peers: a loop in C, and the tools that are installed.
+//! The peers: loops in C, and the tools that are installed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,13 +13,16 @@ use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::worker::{BatchPlan, Mode, Sample};
 use tempfile::TempDir;
 
-use super::acts::Act;
-use super::tools::{Argument, PeerCpu, Tool};
+use super::acts::{Act, CALLS, LOOPS};
+use super::tools::{Argument, PeerCpu, Place, Tool};
 use super::worker_session::{Memory, WorkerSession, estimate};
 
 /// The peers, on the same CPU.
 pub(super) struct PeerPrograms {
     folder: TempDir,
+    /// A folder among the temporary files, and one on the tmpfs, if there is one.
+    temporary: TempDir,
+    in_memory: Option<TempDir>,
     cpu: u32,
     other_cpu: Option<u32>,
     /// The memory to which loops that fork grow.
@@ -61,7 +64,11 @@ impl PeerPrograms {
     ) -> anyhow::Result<Self> {
         let (cpu, other_cpu) = (worker.cpu, worker.other_cpu);
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
-        compile("loops.c", &folder.path().join("loops"), &["-O2", "-Wall", "-Wextra", link])?;
+        for program in [LOOPS, CALLS] {
+            let source = format!("{program}.c");
+            let flags = ["-O2", "-Wall", "-Wextra", link];
+            compile(&source, &folder.path().join(program), &flags)?;
+        }
         compile("tiny.S", &folder.path().join("tiny"), &["-nostdlib", "-static"])?;
         let missing = PACKAGES
             .into_iter()
@@ -74,7 +81,8 @@ impl PeerPrograms {
                 (program, format!("{program} is not installed\n    (apt-get install {package})"))
             })
             .collect();
-        Ok(Self { folder, cpu, other_cpu, grown, missing })
+        let (temporary, in_memory) = (tempfile::tempdir()?, tempfile::tempdir_in("/dev/shm").ok());
+        Ok(Self { folder, temporary, in_memory, cpu, other_cpu, grown, missing })
     }
 
     /// The memory of a process of the loops that has not grown.
@@ -97,7 +105,12 @@ impl PeerPrograms {
 
     /// The output of the program of loops with these arguments.
     fn run_loops(&self, words: &[&str]) -> anyhow::Result<String> {
-        let mut loops = Command::new(self.folder.path().join("loops"));
+        self.run(LOOPS, words)
+    }
+
+    /// The output of a program in C with these arguments.
+    fn run(&self, program: &str, words: &[&str]) -> anyhow::Result<String> {
+        let mut loops = Command::new(self.folder.path().join(program));
         loops.arg(self.cpu.to_string()).args(words).current_dir(self.folder.path());
         let output = loops.output()?;
         let error = String::from_utf8_lossy(&output.stderr);
@@ -121,6 +134,7 @@ impl PeerPrograms {
             pair_ticks: 0.0,
         };
         let mut samples = self.batches(
+            act.program,
             act.c_loop,
             plan.iterations,
             u64::from(plan.groups),
@@ -140,7 +154,7 @@ impl PeerPrograms {
         iterations: u64,
         batches: u64,
     ) -> anyhow::Result<f64> {
-        let samples = self.batches(c_loop, iterations, batches, &[1])?;
+        let samples = self.batches(LOOPS, c_loop, iterations, batches, &[1])?;
         let ns: f64 = samples.iter().map(|sample| sample.ticks as f64).sum();
         Ok(ns / samples.iter().map(|sample| sample.n as f64).sum::<f64>())
     }
@@ -161,7 +175,19 @@ impl PeerPrograms {
                 format!("{name}={},{},./tiny", self.grown.mappings, self.grown.pages)
             }
             Argument::Folder => format!("{name}=."),
+            Argument::Word(word) => format!("{name}={word}"),
+            Argument::At(place, word) => format!("{name}={},{word}", self.folder_at(place)?),
         })
+    }
+
+    /// The folder at a place; the programs run in the first one.
+    fn folder_at(&self, place: Place) -> anyhow::Result<String> {
+        let folder = match place {
+            Place::Working => return Ok(".".to_owned()),
+            Place::Temporary => &self.temporary,
+            Place::Tmpfs => self.in_memory.as_ref().context("there is no tmpfs at /dev/shm")?,
+        };
+        Ok(folder.path().display().to_string())
     }
 
     /// The counts of `perf stat` over a process of an act in C, in the order of the events.
@@ -200,6 +226,7 @@ impl PeerPrograms {
     /// Batches of an act in C, in a fresh process.
     fn batches(
         &self,
+        program: &str,
         c_loop: (&str, Argument),
         iterations: u64,
         groups: u64,
@@ -210,7 +237,7 @@ impl PeerPrograms {
         words.extend(unroll_factors.iter().map(u32::to_string));
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let samples: Option<Vec<Sample>> =
-            self.run_loops(&words)?.lines().map(|line| sample(line, iterations)).collect();
+            self.run(program, &words)?.lines().map(|line| sample(line, iterations)).collect();
         samples.context("cannot read the output of the loop in C")
     }
 

@@ -1,6 +1,6 @@
 //! The arguments of the peer programs, and the tools that measure the same op.
 
-/// The argument of an op in `loops.c`.
+/// The argument of an op in C.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Argument {
     /// Nothing.
@@ -22,6 +22,21 @@ pub(super) enum Argument {
     Program,
     /// A folder on the file system from which the bench was started.
     Folder,
+    /// A word that the op knows.
+    Word(&'static str),
+    /// A folder at that place, and a word.
+    At(Place, &'static str),
+}
+
+/// Where an op's files are, as the worker chooses it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// On the file system from which the bench was started.
+    Working,
+    /// Among the temporary files.
+    Temporary,
+    /// On the tmpfs.
+    Tmpfs,
 }
 
 /// The CPU of the other end.
