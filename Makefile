@@ -66,7 +66,8 @@ studies: build
 golden: worker docs
 	UPDATE_GOLDEN=1 cargo test --locked -p oscost --test cli
 	git diff --stat
-# docs/catalog from the definitions, the columns in EXPORTS.md, the help in CLI.md, the glossary.
+# docs/catalog from the definitions, the columns in EXPORTS.md, the help in CLI.md, the glossary, and
+# PEERS.md from docs/reference/peers.
 docs:
 	UPDATE_GOLDEN=1 cargo test --locked -p oscost --test catalog_pages --test documents
 

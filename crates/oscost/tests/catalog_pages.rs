@@ -1,10 +1,11 @@
-//! docs/catalog is generated from the definitions, and the tables of columns in
-//! docs/reference/EXPORTS.md from the columns.
+//! docs/catalog is generated from the definitions, the tables of columns in
+//! docs/reference/EXPORTS.md from the columns, and docs/reference/PEERS.md from docs/reference/peers.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 #[path = "common/golden.rs"]
 mod golden;
+mod peers;
 
 use std::fs;
 use std::path::Path;
