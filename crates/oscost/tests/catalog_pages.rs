@@ -1,8 +1,10 @@
 //! docs/catalog is generated from the definitions, the tables of columns in
-//! docs/reference/EXPORTS.md from the columns, and docs/reference/PEERS.md from docs/reference/peers.
+//! docs/reference/EXPORTS.md from the columns, docs/reference/PEERS.md from docs/reference/peers, and
+//! docs/reference/CALLS.md from docs/reference/calls.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
+mod calls;
 #[path = "common/golden.rs"]
 mod golden;
 mod peers;

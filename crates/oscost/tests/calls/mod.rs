@@ -1,0 +1,177 @@
+//! The system calls of ordinary programs: docs/reference/calls has what scripts/program-calls.py
+//! counted, and the cases that price each call in its form. The page docs/reference/CALLS.md is made
+//! of them.
+
+mod page;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, slice};
+
+use oscost::plan;
+use oscost_model::definition::Extent;
+use serde::Deserialize;
+
+use crate::golden::check_golden;
+
+/// The cases that price calls.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Prices {
+    rows: Vec<Price>,
+}
+
+/// A case, and the forms of calls that it prices.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Price {
+    /// Names of forms; a `*` at the end stands for any rest.
+    forms: Vec<String>,
+    /// A selector of cases.
+    case: String,
+    /// What is different in the case.
+    differs: Option<String>,
+}
+
+impl Price {
+    fn is_of(&self, form: &str) -> bool {
+        self.forms.iter().any(|pattern| match pattern.strip_suffix('*') {
+            Some(begin) => form.starts_with(begin),
+            None => form == pattern,
+        })
+    }
+}
+
+/// A call in one form, in all programs together.
+struct Form {
+    name: String,
+    calls: u64,
+    programs: u64,
+}
+
+impl Form {
+    fn call(&self) -> &str {
+        self.name.split(' ').next().unwrap()
+    }
+}
+
+/// What was counted.
+struct Counted {
+    /// The names of the programs.
+    programs: Vec<String>,
+    /// By number of calls, descending.
+    forms: Vec<Form>,
+    /// The nanoseconds on a CPU inside each call.
+    cpu_ns: BTreeMap<String, u64>,
+}
+
+/// A part of something, and all of it.
+#[derive(Clone, Copy)]
+struct Share {
+    part: f64,
+    whole: f64,
+}
+
+impl Share {
+    fn is_at_least_per_mille(self, per_mille: f64) -> bool {
+        self.part * 1e3 >= self.whole * per_mille
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/calls")
+}
+
+/// The lines of a table, each as its columns.
+fn columns(file: &str) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(folder().join(file)).unwrap();
+    text.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect()
+}
+
+impl Counted {
+    fn read() -> Self {
+        let form = |columns: Vec<String>| match &columns[..] {
+            [name, calls, programs] => Form {
+                name: name.clone(),
+                calls: calls.parse().unwrap(),
+                programs: programs.parse().unwrap(),
+            },
+            other => panic!("{other:?}"),
+        };
+        let time = |columns: Vec<String>| match &columns[..] {
+            [call, _, ns] => (call.clone(), ns.parse().unwrap()),
+            other => panic!("{other:?}"),
+        };
+        Self {
+            programs: columns("programs.tsv").into_iter().map(|mut it| it.remove(0)).collect(),
+            forms: columns("calls.tsv").into_iter().map(form).collect(),
+            cpu_ns: columns("times.tsv").into_iter().map(time).collect(),
+        }
+    }
+}
+
+fn prices() -> Vec<Price> {
+    let text = fs::read_to_string(folder().join("cases.toml")).unwrap();
+    toml::from_str::<Prices>(&text).unwrap_or_else(|error| panic!("cases.toml: {error}")).rows
+}
+
+fn price<'a>(prices: &'a [Price], form: &Form) -> Option<&'a Price> {
+    prices.iter().find(|price| price.is_of(&form.name))
+}
+
+/// The calls that have a case.
+fn calls_with_case(counted: &Counted, prices: &[Price]) -> Share {
+    let calls = |form: &Form| form.calls as f64;
+    let with_case = counted.forms.iter().filter(|form| price(prices, form).is_some());
+    Share { part: with_case.map(calls).sum(), whole: counted.forms.iter().map(calls).sum() }
+}
+
+/// The time in calls that have a case. It was measured for each call, whatever its form: of a call
+/// some of whose forms have none, as much of the time counts as of the number.
+fn time_with_case(counted: &Counted, prices: &[Price]) -> Share {
+    let mut time = Share { part: 0.0, whole: 0.0 };
+    for (call, &ns) in &counted.cpu_ns {
+        let forms: Vec<&Form> = counted.forms.iter().filter(|form| form.call() == call).collect();
+        let calls = |form: &&Form| form.calls as f64;
+        let with_case = forms.iter().filter(|form| price(prices, form).is_some());
+        let (part, whole): (f64, f64) = (with_case.map(calls).sum(), forms.iter().map(calls).sum());
+        time.whole += ns as f64;
+        if whole > 0.0 {
+            time.part += ns as f64 * part / whole;
+        }
+    }
+    time
+}
+
+#[test]
+fn the_page_of_the_calls_of_programs_is_made_of_its_files() {
+    check_golden(&folder().join("../CALLS.md"), &page::page(&Counted::read(), &prices()));
+}
+
+#[test]
+fn each_case_that_prices_a_call_exists_and_each_row_prices_one_that_was_counted() {
+    let catalog = oscost_worker::benchmarks::data();
+    let (prices, counted) = (prices(), Counted::read());
+    let mut wrong = Vec::new();
+    for row in &prices {
+        let selected = plan::select(&catalog, slice::from_ref(&row.case), Extent::Default);
+        wrong.extend(selected.err().map(|error| format!("{}: {error}", row.case)));
+        if !counted
+            .forms
+            .iter()
+            .any(|form| price(&prices, form).is_some_and(|it| it.case == row.case))
+        {
+            wrong.push(format!("{}: no program makes such a call", row.case));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn nearly_all_calls_of_programs_and_nearly_all_their_time_have_a_price() {
+    let (prices, counted) = (prices(), Counted::read());
+    assert!(counted.programs.len() >= 40, "{} programs", counted.programs.len());
+    let (calls, time) = (calls_with_case(&counted, &prices), time_with_case(&counted, &prices));
+    assert!(calls.is_at_least_per_mille(990.0), "{} of {} calls", calls.part, calls.whole);
+    assert!(time.is_at_least_per_mille(950.0), "{} of {} ns", time.part, time.whole);
+}
