@@ -142,7 +142,7 @@ for group in $failed; do
     running=
     # shellcheck disable=SC2086
     repeat $logs/$group $programs && continue
-    names=$(not_ended $logs/$group)
+    names=$(not_ended "$logs/$group")
     [ -z "$names" ] || printf 'These tests had not ended, see %s:\n%s\n' "$logs/$group" "$names"
     exit 1
 done
