@@ -39,10 +39,12 @@ const BENCHES: &[Bench] = &[
             name: "command",
             sets: "what is read or set",
             points: Points::Words(&["getfd", "setfd", "setfl"]),
-            default_points: Points::Words(&["getfd", "setfd", "setfl"]),
+            default_points: Points::WithPriceList {
+                points: &Points::Words(&["getfd", "setfd", "setfl"]),
+                price_list: &Points::Words(&["setfd"]),
+            },
         }],
         needs: &[DEV_NULL],
-        in_price_list: false,
         source: "fcntl(2); fs/fcntl.c, fs/file.c",
         build: |params| {
             let command = match params.word("command") {
@@ -70,9 +72,11 @@ const BENCHES: &[Bench] = &[
             name: "request",
             sets: "the request: one that pipes answer, or one that they refuse",
             points: Points::Words(&["fionread", "tcgets"]),
-            default_points: Points::Words(&["fionread", "tcgets"]),
+            default_points: Points::WithPriceList {
+                points: &Points::Words(&["fionread", "tcgets"]),
+                price_list: &Points::Words(&["tcgets"]),
+            },
         }],
-        in_price_list: false,
         source: "ioctl(2), isatty(3); fs/ioctl.c, fs/pipe.c",
         build: |params| {
             let request = match params.word("request") {
@@ -112,10 +116,12 @@ const BENCHES: &[Bench] = &[
             name: "by",
             sets: "the call that duplicates the descriptor",
             points: Points::Words(&["dup3", "dup3-onto-open", "fcntl"]),
-            default_points: Points::Words(&["dup3", "dup3-onto-open", "fcntl"]),
+            default_points: Points::WithPriceList {
+                points: &Points::Words(&["dup3", "dup3-onto-open", "fcntl"]),
+                price_list: &Points::Words(&["fcntl"]),
+            },
         }],
         needs: &[DEV_NULL],
-        in_price_list: false,
         source: "dup(2), fcntl(2); fs/file.c",
         build: |params| match params.word("by") {
             "dup3" => prepared::dup3_close().map(Work::raw_pair),
@@ -233,7 +239,6 @@ const BENCHES: &[Bench] = &[
               the last one frees all; the inode follows after a grace period of RCU.",
         calls: &[exactly("pipe2", 1), exactly("close", 2)],
         floor: &[at_least(3, KERNEL_ENTRY)],
-        in_price_list: false,
         source: "pipe(2); fs/pipe.c; stress-ng --pipeherd, will-it-scale",
         build: |_| pair_work(Ends::Pipe, "pipe2"),
         ..Bench::DEFAULT

@@ -90,7 +90,10 @@ const BENCHES: &[Bench] = &[
                 points: Points::Words(&[
                     "read", "fread", "mmap", "mapped", "pread", "readv", "direct", "io-uring",
                 ]),
-                default_points: Points::Words(&["read", "fread", "mmap"]),
+                default_points: Points::WithPriceList {
+                    points: &Points::Words(&["read", "fread", "mmap"]),
+                    price_list: &Points::Words(&["read", "mmap"]),
+                },
             },
             size("read size in bytes", Points::Numbers(&[4_096])),
             CACHE,
@@ -310,12 +313,15 @@ const BENCHES: &[Bench] = &[
                 name: "via",
                 sets: "how it is copied",
                 points: Points::Words(&["read-write", "copy-file-range", "sendfile", "splice"]),
-                default_points: Points::Words(&[
-                    "read-write",
-                    "copy-file-range",
-                    "sendfile",
-                    "splice",
-                ]),
+                default_points: Points::WithPriceList {
+                    points: &Points::Words(&[
+                        "read-write",
+                        "copy-file-range",
+                        "sendfile",
+                        "splice",
+                    ]),
+                    price_list: &Points::Words(&["copy-file-range"]),
+                },
             },
             Axis {
                 name: "size",
@@ -327,7 +333,6 @@ const BENCHES: &[Bench] = &[
             FILE_MIB,
         ],
         needs: &[SMALL_PAGES],
-        in_price_list: false,
         bytes_axis: "size",
         setup_us: FILE_SETUP,
         source: "copy_file_range(2), sendfile(2), splice(2)",
@@ -397,7 +402,6 @@ const BENCHES: &[Bench] = &[
         calls: &[exactly("newfstatat", 1)],
         floor: &[at_least(1, KERNEL_ENTRY)],
         axes: &[FILES, DIRECTORY],
-        in_price_list: false,
         setup_us: DIRECTORY_SETUP,
         source: "stat(2)",
         build: |params| directory_work(params, FileOperation::Stat),

@@ -138,9 +138,16 @@ const BENCHES: &[Bench] = &[
                 points: Points::Numbers(&[1, 4_096]),
                 default_points: Points::Numbers(&[4_096]),
             },
-            BATCH,
+            Axis {
+                default_points: Points::WithPriceList {
+                    points: &Points::Numbers(&[1, 32]),
+                    price_list: &Points::Numbers(&[32]),
+                },
+                ..BATCH
+            },
         ],
         bytes_axis: "size",
+        in_price_list: true,
         source: "io_uring_enter(2), io_uring_register(2); io_uring/rw.c; fio t/io_uring",
         build: |params| transfers(params, Transfer::Read, params.number("size") as usize),
         ..DEFAULTS

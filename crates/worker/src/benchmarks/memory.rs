@@ -138,6 +138,7 @@ const BENCHES: &[Bench] = &[
         floor: &[at_least(1, NULL_CALL)],
         axes: &[call_size("bytes moved")],
         needs: &[SMALL_PAGES, MEMORY],
+        in_price_list: false,
         source: "mremap(2); mm/mremap.c",
         build: |params| body::mremap(params.number("size") as usize),
         rev: 2,

@@ -62,18 +62,26 @@ const BENCHES: &[Bench] = &[
                 name: "kind",
                 sets: "the kind of namespace",
                 points: Points::Words(&["uts", "ipc", "net", "mount", "pid", "user", "cgroup"]),
-                default_points: Points::Words(&[
-                    "uts", "ipc", "net", "mount", "pid", "user", "cgroup",
-                ]),
+                default_points: Points::WithPriceList {
+                    points: &Points::Words(&[
+                        "uts", "ipc", "net", "mount", "pid", "user", "cgroup",
+                    ]),
+                    price_list: &Points::Words(&["user"]),
+                },
             },
-            USER_NAMESPACE,
+            Axis {
+                default_points: Points::WithPriceList {
+                    points: &Points::Words(&["own", "new"]),
+                    price_list: &Points::Words(&["new"]),
+                },
+                ..USER_NAMESPACE
+            },
         ],
         needs: &[
             ADMIN.when(&[("user_namespace", "own")]),
             Need::not_applicable("a user namespace is a new one in any case")
                 .when(&[("kind", "user"), ("user_namespace", "own")]),
         ],
-        in_price_list: false,
         switches: true,
         source: "clone(2), namespaces(7); create_new_namespaces in kernel/nsproxy.c",
         build: |params| {

@@ -51,7 +51,10 @@ const BENCHES: &[Bench] = &[
                 name: "args",
                 sets: "number of integer arguments",
                 points: Points::Numbers(&[0, 1, 2, 3, 4, 5, 6, 7]),
-                default_points: Points::Numbers(&[0, 4, 7]),
+                default_points: Points::WithPriceList {
+                    points: &Points::Numbers(&[0, 4, 7]),
+                    price_list: &Points::Numbers(&[0, 7]),
+                },
             },
             CHAIN,
             CODE,
@@ -81,6 +84,7 @@ const BENCHES: &[Bench] = &[
               (retpolines, against Spectre v2): kernels pay that, most programs do not.",
         axes: &[CHAIN],
         floor: &[at_least(1, "timer/nothing")],
+        in_price_list: false,
         source: "System V ABI for x86-64, section 3.2",
         build: |params| {
             let pointer = FunctionPointer::new();
@@ -106,6 +110,7 @@ const BENCHES: &[Bench] = &[
               can no longer inline the method.",
         axes: &[CHAIN],
         floor: &[at_least(1, "timer/nothing")],
+        in_price_list: false,
         source: "The Rust Reference, trait objects",
         build: |params| {
             let object = TraitObject::new();
@@ -131,6 +136,7 @@ const BENCHES: &[Bench] = &[
               difference between this row and `procedure/call` to every figure with `via=libc`.",
         axes: &[CHAIN],
         floor: &[at_least(1, "timer/nothing")],
+        in_price_list: false,
         source: "System V ABI for x86-64, section 5.2",
         build: |params| {
             Ok(match Chain::of(params) {
@@ -161,6 +167,7 @@ const BENCHES: &[Bench] = &[
             default_points: Points::Numbers(&[16, 256]),
         }],
         floor: &[at_least(1, "timer/nothing")],
+        in_price_list: false,
         source: "System V ABI for x86-64, section 3.2.3",
         build: |params| {
             Ok(match params.number("size") {

@@ -84,7 +84,10 @@ const BENCHES: &[Bench] = &[
                 name: "until",
                 sets: "what ends the op: fork returns in the parent, or the child runs",
                 points: Points::Words(&["returns", "runs"]),
-                default_points: Points::Words(&["returns", "runs"]),
+                default_points: Points::WithPriceList {
+                    points: &Points::Words(&["returns", "runs"]),
+                    price_list: &Points::Words(&["returns"]),
+                },
             },
             Axis {
                 name: "via",
@@ -229,7 +232,6 @@ const BENCHES: &[Bench] = &[
             exactly("wait4", 1),
         ],
         floor: &[at_least(4, NULL_CALL)],
-        in_price_list: false,
         switches: true,
         source: "vfork(2), clone(2), execve(2)",
         build: |_| {

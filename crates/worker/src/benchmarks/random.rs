@@ -47,12 +47,20 @@ const BENCHES: &[Bench] = &[
                 sets: "entry path: raw system-call instruction, C library, or the vDSO function \
                        itself",
                 points: Points::Words(&["raw", "libc", "vdso"]),
-                default_points: Points::Words(&["raw", "libc", "vdso"]),
+                default_points: Points::WithPriceList {
+                    points: &Points::Words(&["raw", "libc", "vdso"]),
+                    price_list: &Points::Words(&["raw"]),
+                },
             },
-            SIZE,
+            Axis {
+                default_points: Points::WithPriceList {
+                    points: &Points::Numbers(&[8, 256]),
+                    price_list: &Points::Numbers(&[8]),
+                },
+                ..SIZE
+            },
         ],
         needs: &[Need::vdso("getrandom").when(VDSO)],
-        in_price_list: false,
         bytes_axis: "size",
         source: "getrandom(2), vdso(7); drivers/char/random.c, lib/vdso/getrandom.c",
         build: |params| {

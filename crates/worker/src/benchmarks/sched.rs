@@ -46,6 +46,7 @@ const BENCHES: &[Bench] = &[
               size of the buffer, after an intersection with the CPUs that are active.",
         calls: &[exactly("sched_getaffinity", 1)],
         floor: &[at_least(1, KERNEL_ENTRY)],
+        in_price_list: true,
         source: "sched_getaffinity(2); kernel/sched/syscalls.c",
         build: |_| Ok(Work::raw(prepared::sched_getaffinity())),
         ..DEFAULTS

@@ -79,6 +79,7 @@ const BENCHES: &[Bench] = &[
         calls: &[exactly("rt_sigprocmask", 2)],
         floor: &[at_least(2, KERNEL_ENTRY)],
         axes: &[VIA],
+        in_price_list: true,
         source: "sigprocmask(2); kernel/signal.c: sigprocmask, __set_task_blocked",
         build: |params| {
             if params.word("via") == "raw" {

@@ -129,7 +129,6 @@ const BENCHES: &[Bench] = &[
         floor: calls_below!("switch/signal", 3),
         axes: ENDS,
         source: "signal(7), sigsuspend(2); study sunos-1999, section 4",
-        in_price_list: true,
         build: |params| or_unavailable(pair::round_trips(params, mechanisms::handled_signals)),
         ..DEFAULTS
     },
@@ -166,6 +165,7 @@ const BENCHES: &[Bench] = &[
         calls: &[each_end("futex", 2)],
         floor: calls_below!("switch/futex", 2),
         axes: ENDS,
+        in_price_list: true,
         source: "futex(2)",
         build: |params| or_unavailable(pair::round_trips(params, mechanisms::futexes)),
         rev: 2,

@@ -62,7 +62,10 @@ const BENCHES: &[Bench] = &[
                 name: "until",
                 sets: "what ends the op: the call returns, or the thread runs",
                 points: Points::Words(&["returns", "runs"]),
-                default_points: Points::Words(&["returns", "runs"]),
+                default_points: Points::WithPriceList {
+                    points: &Points::Words(&["returns", "runs"]),
+                    price_list: &Points::Words(&["returns"]),
+                },
             },
             Axis {
                 name: "state",

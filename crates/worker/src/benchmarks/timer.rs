@@ -107,7 +107,10 @@ const CLOCK_GETTIME: Bench = Bench {
             name: "via",
             sets: "entry path: raw system-call instruction, C library, or the vDSO function itself",
             points: Points::Words(&["raw", "libc", "vdso"]),
-            default_points: Points::Words(&["raw", "libc", "vdso"]),
+            default_points: Points::WithPriceList {
+                points: &Points::Words(&["raw", "libc", "vdso"]),
+                price_list: &Points::Words(&["raw", "libc"]),
+            },
         },
     ],
     needs: &[Need::vdso("clock_gettime").when(&[("via", "vdso")])],

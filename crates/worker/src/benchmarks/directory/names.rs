@@ -27,7 +27,6 @@ pub(super) const MKDIR_RMDIR: Bench = Bench {
     floor: &[at_least(2, KERNEL_ENTRY)],
     compare_with: &["file/create-unlink:files=10"],
     axes: &[DIRECTORY],
-    in_price_list: false,
     source: "mkdir(2), rmdir(2); fs/namei.c; lmbench lat_fs; will-it-scale",
     build: |params| {
         let folder = Folder::new(location(params))?;
@@ -116,7 +115,6 @@ pub(super) const READLINK: Bench = Bench {
         },
         DIRECTORY,
     ],
-    in_price_list: false,
     source: "readlink(2); fs/stat.c, fs/namei.c",
     build: |params| {
         let folder = Folder::new(location(params))?;
@@ -227,7 +225,10 @@ pub(super) const MISSING: Bench = Bench {
             name: "by",
             sets: "the call that looks the name up",
             points: Points::Words(&["open", "stat", "access"]),
-            default_points: Points::Words(&["open", "stat"]),
+            default_points: Points::WithPriceList {
+                points: &Points::Words(&["open", "stat"]),
+                price_list: &Points::Words(&["stat"]),
+            },
         },
         Axis {
             name: "state",
@@ -237,7 +238,6 @@ pub(super) const MISSING: Bench = Bench {
         },
         DIRECTORY,
     ],
-    in_price_list: false,
     source: "path_resolution(7); fs/dcache.c, fs/namei.c, fs/libfs.c (simple_lookup)",
     build: |params| {
         let by = match params.word("by") {

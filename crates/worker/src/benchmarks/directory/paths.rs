@@ -88,9 +88,11 @@ pub(super) const OPEN: Bench = Bench {
         name: "by",
         sets: "the call that opens the file",
         points: Points::Words(&["open", "openat", "openat2"]),
-        default_points: Points::Words(&["openat", "openat2"]),
+        default_points: Points::WithPriceList {
+            points: &Points::Words(&["openat", "openat2"]),
+            price_list: &Points::Words(&["openat"]),
+        },
     }],
-    in_price_list: false,
     source: "open(2), openat2(2); fs/open.c, fs/namei.c; lmbench lat_syscall open",
     build: |params| {
         let by = match params.word("by") {

@@ -39,11 +39,13 @@ pub(super) const GETDENTS: Bench = Bench {
             name: "files",
             sets: "number of files in the directory",
             points: Points::Items("file", &Points::Numbers(&[10, 100, 1_000, 10_000])),
-            default_points: Points::Numbers(&[10, 100, 1_000]),
+            default_points: Points::WithPriceList {
+                points: &Points::Numbers(&[10, 100, 1_000]),
+                price_list: &Points::Numbers(&[100]),
+            },
         },
         DIRECTORY,
     ],
-    in_price_list: false,
     setup_us: SETUP,
     source: "getdents(2); fs/readdir.c, fs/ext4/dir.c, fs/libfs.c",
     build: |params| {
@@ -72,7 +74,6 @@ pub(super) const OPEN_CLOSE: Bench = Bench {
     floor: &[at_least(2, KERNEL_ENTRY)],
     compare_with: &["directory/open:by=openat", "syscall/open-depth:depth=1"],
     axes: &[DIRECTORY],
-    in_price_list: false,
     source: "open(2), opendir(3); fs/ext4/dir.c, fs/libfs.c",
     build: |params| {
         let folder = Folder::new(location(params))?;

@@ -22,7 +22,10 @@ pub(super) const MAP_FILE: Bench = Bench {
             name: "onto",
             sets: "what the mapping is put over: free memory, or a mapping",
             points: Points::Words(&["free", "mapping"]),
-            default_points: Points::Words(&["free", "mapping"]),
+            default_points: Points::WithPriceList {
+                points: &Points::Words(&["free", "mapping"]),
+                price_list: &Points::Words(&["free"]),
+            },
         },
         Axis {
             name: "size",
@@ -32,7 +35,6 @@ pub(super) const MAP_FILE: Bench = Bench {
         },
     ],
     needs: &[Need::resource(Resource::SmallPages)],
-    in_price_list: false,
     source: "mmap(2); mm/vma.c; lmbench lat_mmap",
     build: |params| {
         let bytes = params.number("size");

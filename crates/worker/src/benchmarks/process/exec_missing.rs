@@ -17,7 +17,6 @@ pub(super) const EXEC_MISSING: Bench = Bench {
           space and the copies of the arguments, and freed all of it.",
     calls: &[exactly("execve", 1)],
     floor: &[at_least(1, KERNEL_ENTRY)],
-    in_price_list: false,
     source: "execve(2), exec(3); fs/exec.c",
     build: |_| prepared::execve_missing().map(Work::raw),
     ..Bench::DEFAULT

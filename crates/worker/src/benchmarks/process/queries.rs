@@ -228,10 +228,12 @@ pub(super) const PROC_READ: Bench = Bench {
         name: "file",
         sets: "the file",
         points: Points::Words(&["stat", "statm", "status", "maps", "cmdline"]),
-        default_points: Points::Words(&["stat", "statm", "status", "maps", "cmdline"]),
+        default_points: Points::WithPriceList {
+            points: &Points::Words(&["stat", "statm", "status", "maps", "cmdline"]),
+            price_list: &Points::Words(&["stat"]),
+        },
     }],
     needs: &[Need::readable("/proc/self/stat")],
-    in_price_list: false,
     source: "proc(5); fs/proc/array.c, fs/proc/task_mmu.c",
     build: |params| {
         let mut file = ProcFile::new(match params.word("file") {

@@ -38,15 +38,22 @@ pub(super) const MUTEX: Bench = Bench {
                 "pi",
                 "process-shared",
             ]),
-            default_points: Points::Words(&["normal", "robust", "pi"]),
+            default_points: Points::WithPriceList {
+                points: &Points::Words(&["normal", "robust", "pi"]),
+                price_list: &Points::Words(&["normal"]),
+            },
         },
         Axis {
             name: "threads",
             sets: "threads of the process; the second one sleeps",
             points: Points::Numbers(&[1, 2]),
-            default_points: Points::Numbers(&[1, 2]),
+            default_points: Points::WithPriceList {
+                points: &Points::Numbers(&[1, 2]),
+                price_list: &Points::Numbers(&[2]),
+            },
         },
     ],
+    in_price_list: true,
     source: "pthread_mutex_lock(3), pthread_mutexattr_setrobust(3); glibc: \
              nptl/pthread_mutex_lock.c; get_robust_list(2); libMicro mutex",
     build: |params| or_refused(mutex(params)),

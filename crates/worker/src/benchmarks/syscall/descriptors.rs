@@ -20,6 +20,7 @@ pub(super) const CLOSE_CLOSED: Bench = Bench {
     calls: &[exactly("close", 1)],
     floor: &[at_least(1, KERNEL_ENTRY)],
     axes: &[VIA],
+    in_price_list: false,
     source: "close(2); fs/file.c; study cs161-syscalls, option -x",
     build: |params| {
         if is_raw(params) {
@@ -39,7 +40,6 @@ pub(super) const FCNTL: Bench = Bench {
     calls: &[exactly("fcntl", 1)],
     floor: &[at_least(1, KERNEL_ENTRY)],
     needs: &[Need::readable("/dev/null")],
-    in_price_list: false,
     source: "fcntl(2); fs/fcntl.c",
     build: |_| prepared::fcntl().map(Work::raw),
     ..Bench::DEFAULT
@@ -53,7 +53,6 @@ pub(super) const LSEEK: Bench = Bench {
     expected: "20 ns above a null system call: a descriptor lookup, and a lock for the offset",
     calls: &[exactly("lseek", 1)],
     floor: &[at_least(1, KERNEL_ENTRY)],
-    in_price_list: false,
     source: "lseek(2); fs/read_write.c",
     build: |_| prepared::lseek().map(Work::raw),
     ..Bench::DEFAULT

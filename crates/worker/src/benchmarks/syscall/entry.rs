@@ -76,6 +76,7 @@ pub(super) const SBRK_0: Bench = Bench {
           0: a comparison and a load. So it costs what a function call does. musl caches nothing, \
           and enters the kernel each time.",
     floor: &[at_least(1, "timer/nothing")],
+    in_price_list: false,
     source: "sbrk(2); glibc misc/sbrk.c; study cs161-syscalls, option -s",
     build: |_| {
         Ok(Work::repeat(|| {
@@ -259,6 +260,7 @@ pub(super) const BRK: Bench = Bench {
     calls: &[exactly("brk", 1)],
     floor: &[at_least(1, KERNEL_ENTRY)],
     axes: &[VIA],
+    in_price_list: false,
     source: "brk(2); mm/mmap.c; study cs161-syscalls, option -b",
     build: |params| {
         Ok(match is_raw(params) {

@@ -15,6 +15,7 @@ pub(super) const MMAP_MUNMAP: Bench = Bench {
           allocated: the first touch would fault, and cost more than this.",
     calls: &[exactly("mmap", 1), exactly("munmap", 1)],
     floor: &[at_least(2, KERNEL_ENTRY)],
+    in_price_list: false,
     source: "mmap(2); mm/mmap.c, mm/vma.c; lmbench lat_mmap",
     build: |_| Ok(Work::raw_pair(prepared::mmap_munmap())),
     ..Bench::DEFAULT

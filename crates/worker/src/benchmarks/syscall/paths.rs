@@ -46,6 +46,7 @@ pub(super) const STAT: Bench = Bench {
     floor: &[at_least(1, KERNEL_ENTRY)],
     axes: &[VIA, STATE],
     needs: &[Need::readable("/dev/null")],
+    in_price_list: false,
     source: "stat(2); fs/stat.c, fs/namei.c; lmbench lat_syscall stat",
     build: |params| {
         let work = match is_raw(params) {

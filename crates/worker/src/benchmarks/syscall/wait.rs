@@ -32,6 +32,7 @@ pub(super) const SCHED_YIELD: Bench = Bench {
           it is the caller again, and no context is switched.",
     calls: &[exactly("sched_yield", 1)],
     floor: &[at_least(1, KERNEL_ENTRY)],
+    in_price_list: false,
     source: "sched_yield(2); kernel/sched/syscalls.c",
     build: |_| Ok(Work::raw(prepared::sched_yield())),
     ..Bench::DEFAULT
@@ -45,6 +46,7 @@ pub(super) const POLL: Bench = Bench {
     expected: "80 ns above a null system call: one entry copied in and out, one file polled",
     calls: &[exactly(prepared::POLL, 1)],
     floor: &[at_least(1, KERNEL_ENTRY)],
+    in_price_list: false,
     source: "poll(2); fs/select.c",
     build: |_| prepared::poll().map(Work::raw),
     ..Bench::DEFAULT
@@ -61,6 +63,7 @@ pub(super) const EPOLL_WAIT: Bench = Bench {
           every call.",
     calls: &[exactly(prepared::EPOLL_WAIT, 1)],
     floor: &[at_least(1, KERNEL_ENTRY)],
+    in_price_list: false,
     source: "epoll_wait(2); fs/eventpoll.c",
     build: |_| prepared::epoll_wait().map(Work::raw),
     ..Bench::DEFAULT

@@ -27,6 +27,7 @@ pub(super) const LOOP: Bench = Bench {
           unoptimised loop measures the store buffer and not the loop: study cse221-2014 found 7 \
           cycles that way, and subtracted them from code that overlaps with them.",
     axes: &[CODE],
+    in_price_list: false,
     source: "study cse221-2014, section 3.1",
     build: |params| {
         let code = code(params);
@@ -60,6 +61,7 @@ pub(super) const ADD: Bench = Bench {
           cost. That a third of an `imul` (3 cycles on every core) takes as long shows that the \
           addition was not folded: the live tests check that.",
     axes: &[CODE],
+    in_price_list: false,
     source: "study sunos-1999, section 2; uops.info",
     build: |params| {
         Ok(match code(params) {
