@@ -4,11 +4,12 @@
 
 mod page;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::{fs, slice};
 
 use oscost::plan;
+use oscost_model::case::Case;
 use oscost_model::definition::Extent;
 use serde::Deserialize;
 
@@ -121,26 +122,43 @@ fn price<'a>(prices: &'a [Price], form: &Form) -> Option<&'a Price> {
 
 /// The calls that have a case.
 fn calls_with_case(counted: &Counted, prices: &[Price]) -> Share {
-    let calls = |form: &Form| form.calls as f64;
-    let with_case = counted.forms.iter().filter(|form| price(prices, form).is_some());
-    Share { part: with_case.map(calls).sum(), whole: counted.forms.iter().map(calls).sum() }
+    calls_of(counted, &|form| price(prices, form).is_some())
 }
 
-/// The time in calls that have a case. It was measured for each call, whatever its form: of a call
-/// some of whose forms have none, as much of the time counts as of the number.
+/// The time in calls that have a case.
 fn time_with_case(counted: &Counted, prices: &[Price]) -> Share {
+    time_of(counted, &|form| price(prices, form).is_some())
+}
+
+/// The calls whose forms are chosen.
+fn calls_of(counted: &Counted, is_chosen: &dyn Fn(&Form) -> bool) -> Share {
+    let calls = |form: &Form| form.calls as f64;
+    let chosen = counted.forms.iter().filter(|form| is_chosen(form));
+    Share { part: chosen.map(calls).sum(), whole: counted.forms.iter().map(calls).sum() }
+}
+
+/// The time in calls whose forms are chosen. It was measured for each call, whatever its form: of a
+/// call only some of whose forms are chosen, as much of the time counts as of the number.
+fn time_of(counted: &Counted, is_chosen: &dyn Fn(&Form) -> bool) -> Share {
     let mut time = Share { part: 0.0, whole: 0.0 };
     for (call, &ns) in &counted.cpu_ns {
         let forms: Vec<&Form> = counted.forms.iter().filter(|form| form.call() == call).collect();
         let calls = |form: &&Form| form.calls as f64;
-        let with_case = forms.iter().filter(|form| price(prices, form).is_some());
-        let (part, whole): (f64, f64) = (with_case.map(calls).sum(), forms.iter().map(calls).sum());
+        let chosen = forms.iter().filter(|form| is_chosen(form));
+        let (part, whole): (f64, f64) = (chosen.map(calls).sum(), forms.iter().map(calls).sum());
         time.whole += ns as f64;
         if whole > 0.0 {
             time.part += ns as f64 * part / whole;
         }
     }
     time
+}
+
+/// The names of the cases that `selectors` choose; without any, those of the price list.
+fn cases(selectors: &[String]) -> BTreeSet<String> {
+    let catalog = oscost_worker::benchmarks::data();
+    let selected = plan::select(&catalog, selectors, Extent::Default).unwrap();
+    selected.iter().map(Case::to_string).collect()
 }
 
 #[test]
@@ -173,5 +191,18 @@ fn nearly_all_calls_of_programs_and_nearly_all_their_time_have_a_price() {
     assert!(counted.programs.len() >= 40, "{} programs", counted.programs.len());
     let (calls, time) = (calls_with_case(&counted, &prices), time_with_case(&counted, &prices));
     assert!(calls.is_at_least_per_mille(990.0), "{} of {} calls", calls.part, calls.whole);
+    assert!(time.is_at_least_per_mille(950.0), "{} of {} ns", time.part, time.whole);
+}
+
+#[test]
+fn the_price_list_prices_nearly_all_calls_of_programs_and_nearly_all_their_time() {
+    let (prices, counted, listed) = (prices(), Counted::read(), cases(&[]));
+    let is_listed = |row: &&Price| !cases(slice::from_ref(&row.case)).is_disjoint(&listed);
+    let of_list: BTreeSet<&str> =
+        prices.iter().filter(is_listed).map(|row| row.case.as_str()).collect();
+    let is_priced =
+        |form: &Form| price(&prices, form).is_some_and(|row| of_list.contains(row.case.as_str()));
+    let (calls, time) = (calls_of(&counted, &is_priced), time_of(&counted, &is_priced));
+    assert!(calls.is_at_least_per_mille(940.0), "{} of {} calls", calls.part, calls.whole);
     assert!(time.is_at_least_per_mille(950.0), "{} of {} ns", time.part, time.whole);
 }
