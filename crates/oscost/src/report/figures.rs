@@ -131,9 +131,17 @@ pub fn half(half: f64, value: f64, unit: Unit) -> String {
     format!("{shown:.*} {name}", needed.max(decimals.saturating_sub(1)))
 }
 
-/// A ratio: two significant digits, or all digits before the decimal point.
+/// A ratio in two significant digits, or in three before the decimal point; from a million on in
+/// millions, from a billion on in billions.
 pub fn times(ratio: f64) -> String {
     match ratio.abs() {
+        huge if huge >= 999.5e9 => format!("{ratio:.0e}"),
+        billions if billions >= 999.5e6 => format!("{} billion", times(ratio / 1e9)),
+        millions if millions >= 999.5e3 => format!("{} million", times(ratio / 1e6)),
+        thousands if thousands >= 999.5 => {
+            let step = 10f64.powi(thousands.log10().floor() as i32 - 2);
+            format!("{:.0}", (ratio / step).round() * step)
+        }
         large if large >= 9.95 => format!("{ratio:.0}"),
         medium if medium >= 0.995 => format!("{ratio:.1}"),
         small if small >= 0.0995 || small == 0.0 => format!("{ratio:.2}"),
@@ -287,8 +295,11 @@ mod tests {
         let halves = [(0.3, 21.0), (0.000_4, 0.2), (12.0, 2_000.0), (0.0, 9.0)];
         let halves = halves.map(|(half_width, value)| half(half_width, value, Unit::NsPerOp));
         assert_eq!(halves, ["0.3 ns", "0.0004 ns", "0.01 us", "0.00 ns"]);
-        let ratios = [0.0, 0.000_21, 0.0091, 0.187, 1.04, 16.5, 1_875.4].map(times);
-        assert_eq!(ratios, ["0.00", "2e-4", "0.009", "0.19", "1.0", "16", "1875"]);
+        let ratios = [0.0, 0.000_21, 0.0091, 0.187, 1.04, 16.5, 187.4].map(times);
+        assert_eq!(ratios, ["0.00", "2e-4", "0.009", "0.19", "1.0", "16", "187"]);
+        let large = [1_875.4, 38_321.0, 999_400.0, 999_600.0, 8_429_112.0, 2.5e9, 1e13].map(times);
+        assert_eq!(large[..4], ["1880", "38300", "999000", "1.0 million"]);
+        assert_eq!(large[4..], ["8.4 million", "2.5 billion", "1e13"]);
         let shares = [0.04, 9.94, 9.96, 999.0, 17_895.0].map(per_cent);
         assert_eq!(shares, ["0.0 %", "9.9 %", "10 %", "999 %", ">999 %"]);
     }

@@ -9,32 +9,60 @@ use super::*;
 use crate::bench::Context;
 use crate::kernel::process::in_own_process;
 
-#[test]
-fn a_helper_makes_the_ops_of_each_round_and_its_parent_makes_none() {
+/// What the ops count: in a word that all processes share, and in one of which each has its own.
+#[derive(Clone)]
+struct OpCounts {
+    shared: Rc<SharedWords>,
+    own: Rc<Cell<u32>>,
+}
+
+impl OpCounts {
+    /// Counts an op of this process; returns how many it has made.
+    fn count_own(&self) -> u32 {
+        self.own.set(self.own.get() + 1);
+        self.own.get()
+    }
+
+    fn add_shared(&self, count: u32) {
+        self.shared.word(0).fetch_add(count, Ordering::Relaxed);
+    }
+
+    fn shared(&self) -> u32 {
+        self.shared.word(0).load(Ordering::Relaxed)
+    }
+}
+
+/// Runs a test in a process of its own, with the parameters of a work and counts at 0.
+fn with_counts(test: impl FnOnce(Params<'_>, OpCounts)) {
     in_own_process(|| {
         let point = Point::none();
-        let params = Params::new(&point, Context::DEFAULT);
-        let words = Rc::new(SharedWords::new().unwrap());
-        let here = Rc::new(Cell::new(0));
-        let (shared, own) = (Rc::clone(&words), Rc::clone(&here));
+        let shared = Rc::new(SharedWords::new().unwrap());
+        let counts = OpCounts { shared, own: Rc::new(Cell::new(0)) };
+        test(Params::new(&point, Context::DEFAULT), counts);
+    });
+}
+
+#[test]
+fn a_helper_makes_the_ops_of_each_round_and_its_parent_makes_none() {
+    with_counts(|params, counts| {
+        let of_helper = counts.clone();
         let mut work = in_helper(params, 5, Duration::ZERO, move || {
             Ok(move || {
-                own.set(own.get() + 1);
-                shared.word(0).fetch_add(1, Ordering::Relaxed);
+                of_helper.count_own();
+                of_helper.add_shared(1);
                 Ok(())
             })
         })
         .unwrap();
         assert_eq!(work.op_count(), 5);
-        let made = || words.word(0).load(Ordering::Relaxed);
-        assert_eq!(made(), 5, "the first round");
+        assert_eq!(counts.shared(), 5, "the first round");
         for rounds in 2..5 {
             work.prepare(1).unwrap();
             work.run(1, 1).unwrap();
-            assert_eq!(made(), 5 * rounds);
+            assert_eq!(counts.shared(), 5 * rounds);
             assert!(work.last_value().is_some_and(|ticks| ticks > 0));
         }
-        assert_eq!(here.get(), 0);
+        assert_eq!(counts.own.get(), 0);
     });
 }
 
@@ -65,23 +93,18 @@ fn an_error_of_the_set_up_or_of_an_op_reaches_the_worker() {
 
 #[test]
 fn each_op_of_a_child_has_a_child_of_its_own() {
-    in_own_process(|| {
-        let point = Point::none();
-        let params = Params::new(&point, Context::DEFAULT);
-        let words = Rc::new(SharedWords::new().unwrap());
-        let here = Rc::new(Cell::new(0));
-        let (shared, own) = (Rc::clone(&words), Rc::clone(&here));
+    with_counts(|params, counts| {
+        let of_children = counts.clone();
         let mut work = timed_in_child(params, move || {
-            let (shared, own) = (Rc::clone(&shared), Rc::clone(&own));
+            let of_child = of_children.clone();
             Ok(move || {
-                own.set(own.get() + 1);
-                shared.word(0).fetch_add(own.get(), Ordering::Relaxed);
+                of_child.add_shared(of_child.count_own());
                 Ok(())
             })
         })
         .unwrap();
         work.run(3, 1).unwrap();
-        assert_eq!((words.word(0).load(Ordering::Relaxed), here.get()), (3, 0));
+        assert_eq!((counts.shared(), counts.own.get()), (3, 0));
     });
 }
 

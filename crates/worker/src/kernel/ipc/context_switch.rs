@@ -318,9 +318,7 @@ impl PeerProcess {
 
 impl Drop for PeerProcess {
     fn drop(&mut self) {
-        process::kill(self.0);
-        // It was our child and has ended: nothing is left to report.
-        let _ = process::wait(WaitTarget::Child(self.0), true);
+        process::kill_and_reap(self.0);
     }
 }
 

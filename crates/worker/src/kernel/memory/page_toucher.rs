@@ -8,7 +8,7 @@ use crate::kernel::Errno;
 use crate::kernel::cpu::affinity;
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::memory::region::{Access, Region};
-use crate::kernel::process::{self, WaitTarget};
+use crate::kernel::process;
 
 /// Waits for requests, touches the pages and replies.
 pub struct PageToucher {
@@ -120,11 +120,7 @@ impl Drop for PageToucher {
                     let _ = thread.join();
                 }
             }
-            Agent::Process(pid) => {
-                process::kill(*pid);
-                // It was our child and has ended: nothing is left to report.
-                let _ = process::wait(WaitTarget::Child(*pid), true);
-            }
+            Agent::Process(pid) => process::kill_and_reap(*pid),
         }
     }
 }

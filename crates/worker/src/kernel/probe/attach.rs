@@ -2,7 +2,7 @@
 
 use crate::kernel::arch;
 use crate::kernel::probe::ptrace::{Request, TaskStatus, ptrace_request, wait_for_status};
-use crate::kernel::process::{self, WaitTarget};
+use crate::kernel::process;
 use crate::kernel::{Errno, PEER_TIMEOUT};
 
 /// A child that sleeps, and that no tracer of its parent follows (CLONE_UNTRACED): a task can have
@@ -69,9 +69,7 @@ fn pause() -> Result<i32, Errno> {
 
 impl Drop for Tracee {
     fn drop(&mut self) {
-        process::kill(self.0);
-        // It was our child and has ended: nothing is left to report.
-        let _ = process::wait(WaitTarget::Child(self.0), true);
+        process::kill_and_reap(self.0);
     }
 }
 

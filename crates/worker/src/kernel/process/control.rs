@@ -87,6 +87,13 @@ pub fn kill(pid: u32) {
     }
 }
 
+/// Kills a child and reaps it; nothing if it has been reaped already.
+pub fn kill_and_reap(child: u32) {
+    kill(child);
+    // It is our child and ends now: nothing is left to report.
+    let _ = wait(WaitTarget::Child(child), true);
+}
+
 /// pidfd_open(2): readable when the process, which was not reaped yet, has ended.
 pub fn open_pidfd(pid: u32) -> Result<OwnedFd, Errno> {
     let pid = other_process(pid).ok_or(Errno::ESRCH)?;

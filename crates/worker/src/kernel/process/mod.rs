@@ -25,7 +25,7 @@ pub(crate) use control::in_own_process;
 pub(in crate::kernel) use control::waitpid_argument;
 pub use control::{
     EndedChild, Termination, WaitTarget, become_subreaper, children, die_with_parent,
-    disable_core_files, fork, kill, kill_group, libc_version, minimise_timer_slack, open_pidfd,
-    outlive_parent, own_executable, parent_argument, pause_forever, process_group,
+    disable_core_files, fork, kill, kill_and_reap, kill_group, libc_version, minimise_timer_slack,
+    open_pidfd, outlive_parent, own_executable, parent_argument, pause_forever, process_group,
     set_environment_variable, speculation_status, wait,
 };

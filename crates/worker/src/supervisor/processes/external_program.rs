@@ -132,10 +132,7 @@ impl ExternalProgram {
         let spawned = command.spawn();
         drop(lowered);
         let pid = spawned?.id();
-        let pidfd = process::open_pidfd(pid).inspect_err(|_| {
-            process::kill(pid);
-            let _ = process::wait(WaitTarget::Child(pid), true);
-        })?;
+        let pidfd = process::open_pidfd(pid).inspect_err(|_| process::kill_and_reap(pid))?;
         let output = ProgramOutput::default();
         Ok(Self { pid, started_ns, pidfd: Some(pidfd), stdout, stderr: Some(stderr), output })
     }

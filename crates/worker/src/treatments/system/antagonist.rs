@@ -107,9 +107,7 @@ fn generate_load(load: AntagonistLoad) -> ! {
 
 impl Drop for Antagonist {
     fn drop(&mut self) {
-        process::kill(self.0);
-        // Our own child, just killed: its status does not matter.
-        let _ = process::wait(WaitTarget::Child(self.0), true);
+        process::kill_and_reap(self.0);
     }
 }
 

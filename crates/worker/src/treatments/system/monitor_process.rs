@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::kernel::Errno;
 use crate::kernel::event::poll;
-use crate::kernel::process::{self, WaitTarget};
+use crate::kernel::process;
 
 /// The time limit for loading and attaching, and for detaching and saving the profiles.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -112,8 +112,7 @@ impl Drop for MonitorProcess {
         let deadline = Instant::now() + TIMEOUT;
         while matches!(self.child.try_wait(), Ok(None)) {
             if Instant::now() >= deadline {
-                process::kill(self.child.id());
-                let _ = process::wait(WaitTarget::Child(self.child.id()), true);
+                process::kill_and_reap(self.child.id());
                 return;
             }
             std::thread::sleep(Duration::from_millis(1));
