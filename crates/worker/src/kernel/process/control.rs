@@ -87,7 +87,7 @@ pub fn kill(pid: u32) {
     }
 }
 
-/// Kills a child and reaps it; nothing if it has been reaped already.
+/// Kills a child that was not reaped yet, and reaps it.
 pub fn kill_and_reap(child: u32) {
     kill(child);
     // It is our child and ends now: nothing is left to report.
