@@ -1,9 +1,11 @@
 //! SIGKILL at a random process of a run at a random moment, as an out-of-memory killer sends it:
 //! the store is whole, nothing is left, and the next run works.
 //!
-//! `OSCOST_KILLS=500 make attacks` makes so many in all; `OSCOST_SEED` gives others.
+//! `OSCOST_KILLS=500 make attacks` makes so many in all, `OSCOST_FAMILY_KILLS=200` so many over the
+//! families of benchmarks; `OSCOST_SEED` gives others.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -12,6 +14,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use oscost::store::Store;
 use oscost_model::seed::Seed;
+use oscost_worker::bench::Family;
+use oscost_worker::benchmarks::FAMILIES;
 
 use crate::attack::{Attack, Effort, Outcome, make, number};
 use crate::common::{Ran, Sandbox, end_of, scenario_file, until};
@@ -24,6 +28,10 @@ const GETPPID: &str = "syscall/getppid:via=raw";
 
 /// The treatments of `ab`: of each kind of design.
 const TREATED: [&str; 5] = ["seccomp=allow", "ptrace", "cgroup=own", "ebpf=empty", "ftrace"];
+
+/// A run of benchmarks of a family, and how long it takes at most, but for its last worker.
+const FAMILY_RUN: [&str; 5] = ["run", "--quick", "--no-lock", "--budget", "2"];
+const FAMILY_RUN_TIME: Duration = Duration::from_secs(3);
 
 /// The workers of each run in a store, which another process may be writing.
 pub(crate) fn stored_workers(store: &Path) -> BTreeMap<String, u64> {
@@ -78,7 +86,7 @@ impl Victim<'_> {
         for (run, workers) in stored {
             assert!(kept.get(&run).is_some_and(|&it| it >= workers), "workers of {run} are lost");
         }
-        until("nothing of it is on the machine", || resources::named().is_subset(&before));
+        resources::nothing_is_new(&before);
         Ran::of(&mut (self.next)()).exits(0);
         killed
     }
@@ -173,21 +181,69 @@ fn remote(count: u64, seed: &mut Seed) -> Outcome {
     victim.kill(count, seed)
 }
 
+/// Two benchmarks of a family, random ones: all of them take longer than a kill should.
+fn two_of(family: &Family, seed: &mut Seed) -> Vec<&'static str> {
+    let count = family.benches.len();
+    let first = seed.below(count as u64) as usize;
+    let from_first = family.benches.iter().cycle().skip(first);
+    from_first.take(count.min(2)).map(|bench| bench.id).collect()
+}
+
+fn family(family: &Family, count: u64, seed: &mut Seed) -> Outcome {
+    let sandbox = Sandbox::new();
+    // Where the tool is started, benchmarks make files.
+    let here = sandbox.file("here");
+    fs::create_dir(&here).unwrap();
+    let run = |seed: &mut Seed| {
+        let mut run = sandbox.command(&FAMILY_RUN);
+        run.args(two_of(family, seed)).current_dir(&here);
+        run
+    };
+    let wait_until_clean = || {
+        sandbox.nothing_is_left();
+        until("its folder is empty", || fs::read_dir(&here).unwrap().next().is_none());
+    };
+    let victim = Victim {
+        wait_until_clean: Box::new(wait_until_clean),
+        ..in_sandbox(&sandbox, FAMILY_RUN_TIME, run)
+    };
+    victim.kill(count, seed)
+}
+
 /// What is killed: its name, and how.
 type Kind = (&'static str, fn(u64, &mut Seed) -> Outcome);
 
 const KINDS: [Kind; 5] = [("run", local), ("ab", ab), ("ph", ph), ("vm", vm), ("remote", remote)];
+
+/// The part of all kills that is made on one of so many.
+fn share(all: u64, number: u64, at: u64) -> u64 {
+    all / number + u64::from(at < all % number)
+}
 
 #[test]
 fn a_kill_loses_no_finished_worker_and_leaves_nothing() {
     let kills = number("OSCOST_KILLS", 10);
     let number_of_kinds = KINDS.len() as u64;
     let attacks = (0..).zip(KINDS).map(|(at, (name, kind))| {
-        let count = kills / number_of_kinds + u64::from(at < kills % number_of_kinds);
+        let count = share(kills, number_of_kinds, at);
         let seed = number("OSCOST_SEED", 29) + at;
         Attack::new(format!("{count} SIGKILLs over {name}"), Effort::Long, move || {
             kind(count, &mut Seed::new(seed))
         })
+    });
+    make(attacks);
+}
+
+#[test]
+fn a_kill_leaves_nothing_of_any_family() {
+    let families = FAMILIES.len() as u64;
+    let kills = number("OSCOST_FAMILY_KILLS", families);
+    // From the last one on: the first ones change little but themselves.
+    let attacks = (0..kills.min(families)).zip(FAMILIES.iter().rev()).map(|(at, victims)| {
+        let count = share(kills, families, at);
+        let seed = number("OSCOST_SEED", 29) + at;
+        let name = format!("{count} SIGKILLs over the family {}", victims.name);
+        Attack::new(name, Effort::Long, move || family(victims, count, &mut Seed::new(seed)))
     });
     make(attacks);
 }
