@@ -35,6 +35,7 @@ mod resources;
 mod command_line;
 mod disks;
 mod emulators;
+mod families;
 mod kills;
 mod limits;
 mod names;
