@@ -76,9 +76,12 @@ pub(crate) fn build_work(
                 reason: Some(reason),
             };
         }
-        match error.is_unavailable() {
-            true => Event::Skipped { id, missing: reason + seccomp_note(spec, arm), arm: None },
-            false => failure(id, reason),
+        if error.is_unavailable() {
+            Event::Skipped { id, missing: reason + seccomp_note(spec, arm), arm: None }
+        } else if is_full(error) {
+            Event::Skipped { id, missing: reason + FULL, arm: None }
+        } else {
+            failure(id, reason)
         }
     })?;
     if let Some(missing) = work.unavailable_reason() {
@@ -95,9 +98,21 @@ pub(crate) fn build_work(
             let missing = format!("run `{case}` once: {errno}{}", seccomp_note(spec, arm));
             Err(Event::Skipped { id, missing, arm: None })
         }
+        Err(OpError { errno, .. }) if is_full(errno) => {
+            let missing = format!("run `{case}` once: {errno}{FULL}");
+            Err(Event::Skipped { id, missing, arm: None })
+        }
         _ => Ok(work),
     }
 }
+
+/// Whether a disk or a limit of the system is full, which is no fault of the op.
+fn is_full(error: Errno) -> bool {
+    matches!(error, Errno::ENOSPC | Errno(libc::EDQUOT))
+}
+
+/// A note about what is full.
+const FULL: &str = "; the folder of temporary files (TMPDIR), or a limit of the system, is full";
 
 /// A note about the seccomp filter that may be the reason for a refused system call.
 fn seccomp_note(spec: &WorkerSpec, arm: u8) -> &'static str {
