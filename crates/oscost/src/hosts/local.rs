@@ -1,7 +1,7 @@
 //! The local host: the supervisor as a child process.
 
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -14,6 +14,8 @@ use super::{HostError, Interrupt, Session, WorkerBinary};
 pub struct LocalSession<'a> {
     pipes: PipeSession<'a>,
     hello: Hello,
+    program: PathBuf,
+    interrupt: &'a Interrupt,
 }
 
 impl<'a> LocalSession<'a> {
@@ -26,12 +28,17 @@ impl<'a> LocalSession<'a> {
             program: program.path.display().to_string(),
             why: error.to_string(),
         };
-        let mut command = Command::new(&program.path);
-        let pipes = PipeSession::start(command.arg("supervise").process_group(0), interrupt);
-        let mut pipes = pipes.map_err(cannot_start)?;
+        let mut pipes = start_supervisor(&program.path, interrupt).map_err(cannot_start)?;
         let hello = pipes.hello(program)?;
-        Ok(Self { pipes, hello })
+        Ok(Self { pipes, hello, program: program.path.clone(), interrupt })
     }
+}
+
+fn start_supervisor<'a>(
+    program: &Path,
+    interrupt: &'a Interrupt,
+) -> std::io::Result<PipeSession<'a>> {
+    PipeSession::start(Command::new(program).arg("supervise").process_group(0), interrupt)
 }
 
 impl Session for LocalSession<'_> {
@@ -49,8 +56,9 @@ impl Session for LocalSession<'_> {
 }
 
 impl Drop for LocalSession<'_> {
-    /// Ends the supervisor, and removes its scratch directory if it was killed before doing so.
-    /// Only a directory in the temporary directory with the supervisor's name is removed.
+    /// Ends the supervisor, and removes its scratch directory if it was killed before doing so, and
+    /// what its workers have left elsewhere. Only a directory in the temporary directory with the
+    /// supervisor's name is removed.
     fn drop(&mut self) {
         self.pipes.end();
         let Some(scratch) = self.hello.scratch_directory.as_deref().map(Path::new) else { return };
@@ -59,6 +67,11 @@ impl Drop for LocalSession<'_> {
         let is_its_own = scratch.parent() == Some(&std::env::temp_dir())
             && name.is_some_and(|name| name.starts_with(&prefix));
         if is_its_own && scratch.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            // By the name of the directory, another supervisor finds control groups, queues and
+            // files as it starts. Without orders it then ends.
+            if let Ok(mut next) = start_supervisor(&self.program, self.interrupt) {
+                next.end();
+            }
             // Best effort: the directory is in the temporary directory.
             let _ = std::fs::remove_dir_all(scratch);
         }

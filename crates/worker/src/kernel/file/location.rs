@@ -220,10 +220,21 @@ pub fn remove_leftovers(mark: &str, group: u32, here: &Path) {
     }
 }
 
-/// Removes the leftovers of all jobs of a session that no longer run.
-pub fn remove_all_leftovers(mark: &str, here: &Path) {
+/// Leaves a file with the leftover name of this job in the supervisor's directory. What has a key,
+/// and no name that a folder shows, is found by it when the supervisor is killed, too.
+pub fn record_leftovers() {
+    let Some(mark) = job_argument(3) else { return };
+    if std::env::current_dir().is_ok_and(|here| here.ends_with(mark)) {
+        // Best effort: a supervisor that lives needs no record.
+        let _ = File::create(leftover_name_of_all_arms());
+    }
+}
+
+/// Removes the leftovers of all jobs of a session that no longer run, of which `scratch` was the
+/// directory.
+pub fn remove_all_leftovers(mark: &str, here: &Path, scratch: &Path) {
     let ours = format!("{mark}-");
-    let folders = [here, Path::new(SHARED_MEMORY)].into_iter();
+    let folders = [here, scratch, Path::new(SHARED_MEMORY)].into_iter();
     for folder in folders.chain(MEMORY_GROUPS.map(Path::new)) {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -396,5 +407,23 @@ mod tests {
         let folder = PrivateFolder::new(Location::UserFolder).unwrap();
         remove_leftovers(UNSUPERVISED_MARK, std::process::id(), Path::new("."));
         assert!(!folder.0.exists());
+    }
+
+    #[test]
+    fn semaphores_of_a_killed_session_are_found_by_the_record_of_their_job() {
+        let mark = format!("oscost-test-record-{}", std::process::id());
+        let scratch = std::env::temp_dir().join(&mark);
+        fs::create_dir(&scratch).unwrap();
+        let name = leftover_name(&mark, 7);
+        // SAFETY: plain numbers; no memory is accessed.
+        let find = |flags: i32| unsafe { libc::semget(semaphore_key(&name), 1, 0o600 | flags) };
+        if find(libc::IPC_CREAT) < 0 {
+            eprintln!("cannot run here: {}", Errno::last());
+        } else {
+            fs::write(scratch.join(&name), "").unwrap();
+            remove_all_leftovers(&mark, &scratch, &scratch);
+            assert!(find(0) < 0, "they are still there");
+        }
+        fs::remove_dir_all(scratch).unwrap();
     }
 }

@@ -13,7 +13,7 @@ use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
 use rustix::process::{PTracer, Pid, set_ptracer};
 
 use crate::kernel::errno::raw_count;
-use crate::kernel::file::location::{MAX_QUEUES, queue_key, queue_name};
+use crate::kernel::file::location::{MAX_QUEUES, queue_key, queue_name, record_leftovers};
 use crate::kernel::file::temp_folder::TempFolder;
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::{Errno, arch};
@@ -204,6 +204,7 @@ impl SysvQueue {
             )));
         }
         let key = queue_key(&queue_name(), which % MAX_QUEUES);
+        record_leftovers();
         // SAFETY: plain numbers.
         let made = unsafe { libc::msgget(key, libc::IPC_CREAT | libc::IPC_EXCL | 0o600) };
         let id = Errno::check(made).map_err(|error| match error {

@@ -3,7 +3,7 @@
 use crate::kernel::Errno;
 use crate::kernel::arch;
 use crate::kernel::errno::raw_result;
-use crate::kernel::file::location::{semaphore_key, semaphore_name};
+use crate::kernel::file::location::{record_leftovers, semaphore_key, semaphore_name};
 
 /// A set of System V semaphores, all 0. It persists until removed: by its creator on drop,
 /// otherwise by the supervisor, which knows its key.
@@ -16,6 +16,7 @@ impl SysvSemaphores {
     /// Creates the set of this process, of which there is one at a time.
     pub fn new(semaphores: u16) -> Result<Self, Errno> {
         let key = semaphore_key(&semaphore_name());
+        record_leftovers();
         let flags = libc::IPC_CREAT | libc::IPC_EXCL | 0o600;
         // SAFETY: plain numbers.
         let made = unsafe { libc::semget(key, i32::from(semaphores), flags) };

@@ -87,10 +87,9 @@ impl Undo {
             self.kill_orphans();
             location::remove_leftovers(&self.session_name, group, &self.user_directory);
             if let Some(scratch) = &self.scratch {
-                // Usually there is none.
-                let _ = fs::remove_dir_all(
-                    scratch.join(location::leftover_name(&self.session_name, group)),
-                );
+                let path = scratch.join(location::leftover_name(&self.session_name, group));
+                // Usually there is neither a folder nor a record.
+                let _ = fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path));
             }
             treatments::remove_leftovers(&self.session_name, group);
             put_back.restore();
@@ -147,7 +146,7 @@ fn remove_stale_sessions(temporary: &Path, user_directory: &Path) {
         // A real directory, owned by this user.
         let own = entry.metadata().is_ok_and(|it| it.is_dir() && it.uid() == user);
         if let (true, Ok(_lock)) = (own, lock_directory(&entry.path())) {
-            location::remove_all_leftovers(name, user_directory);
+            location::remove_all_leftovers(name, user_directory, &entry.path());
             treatments::remove_all_leftovers(name);
             // Best effort: errors have no receiver.
             let _ = fs::remove_dir_all(entry.path());
