@@ -82,6 +82,21 @@ fn a_killed_worker_takes_its_peer_and_its_queues_along_and_a_killed_peer_fails_i
     }
 }
 
+/// No process is left then that knows their keys.
+#[test]
+fn the_queues_of_a_killed_supervisor_are_removed_by_the_next_one() {
+    let mut session = Session::start();
+    let case = "pipe/round-trip:by=sysv-mq,size=64,peer_cpu=same";
+    let Some((pid, _)) = started(&mut session, 1, case) else { return };
+    assert_eq!(queues(&session, pid), 2);
+    session.go(1, ENDLESS);
+    signal(session.pid(), "KILL");
+    assert_eq!(session.ended().code(), None);
+    wait_until_gone(&session, case);
+    let _next = Session::start_with(session.folder());
+    until("its queues are gone", || queues(&session, pid) == 0);
+}
+
 #[test]
 fn l12_every_means_makes_exactly_its_calls_at_either_end_and_no_others() {
     let mut session = Session::start();
