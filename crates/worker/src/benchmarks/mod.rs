@@ -7,6 +7,7 @@ use crate::bench::{Bench, Catalog, Family, catalog};
 
 mod bpf;
 mod cgroup;
+mod cpu;
 mod descriptor;
 mod directory;
 pub mod event;
@@ -51,6 +52,7 @@ pub const FAMILIES: &[Family] = &[
     file::FAMILY,
     bpf::FAMILY,
     cgroup::FAMILY,
+    cpu::FAMILY,
     descriptor::FAMILY,
     directory::FAMILY,
     io_uring::FAMILY,

@@ -9,6 +9,7 @@ pub mod getcpu;
 pub mod getrandom;
 pub mod increments;
 pub mod instruction_loop;
+pub mod instructions;
 pub mod procedure;
 pub mod rseq;
 #[cfg(all(test, target_arch = "x86_64"))]

@@ -9,7 +9,7 @@ const FORMS: [(&str, &str); 4] =
 const MAX_LETTERS: usize = 80;
 
 /// The names of families.
-const FAMILIES: [(&str, &str); 25] = [
+const FAMILIES: [(&str, &str); 26] = [
     ("timer", "Timers"),
     ("procedure", "Function calls"),
     ("syscall", "System calls"),
@@ -24,6 +24,7 @@ const FAMILIES: [(&str, &str); 25] = [
     ("event", "Events"),
     ("bpf", "BPF"),
     ("cgroup", "Control groups"),
+    ("cpu", "Instructions"),
     ("descriptor", "File descriptors"),
     ("directory", "Directories"),
     ("io-uring", "io_uring"),

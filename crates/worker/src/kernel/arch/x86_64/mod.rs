@@ -4,6 +4,7 @@ use std::arch::{asm, global_asm};
 
 pub(in crate::kernel) mod branches;
 mod clone;
+pub(in crate::kernel) mod instructions;
 pub(in crate::kernel) mod memory;
 pub(in crate::kernel) mod procedure;
 
