@@ -35,6 +35,7 @@ mod sync;
 mod syscall;
 mod thread;
 mod timer;
+mod trace;
 
 /// Every family, in the order of the price list.
 pub const FAMILIES: &[Family] = &[
@@ -64,6 +65,7 @@ pub const FAMILIES: &[Family] = &[
     security::FAMILY,
     signal::FAMILY,
     sync::FAMILY,
+    trace::FAMILY,
 ];
 
 /// The benchmark with this id.

@@ -86,6 +86,46 @@ impl Default for FunctionPointer {
     }
 }
 
+/// The first instruction of a function that is to be probed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstInstruction {
+    /// A NOP.
+    Nop,
+    /// A NOP as long as a call, five bytes; x86-64 alone has it.
+    LongNop,
+    /// One that computes the result.
+    Arithmetic,
+}
+
+/// A function of its own, whose first instruction may be replaced by a breakpoint.
+#[derive(Clone, Copy)]
+pub struct ProbedFunction(u64);
+
+impl ProbedFunction {
+    /// The function that begins with this instruction, if this architecture has it.
+    pub fn new(first: FirstInstruction) -> Option<Self> {
+        let [nop, long_nop, arithmetic] = bare::probed_callees();
+        let callee = match first {
+            FirstInstruction::Nop => nop,
+            FirstInstruction::LongNop => long_nop,
+            FirstInstruction::Arithmetic => arithmetic,
+        };
+        callee.map(|callee| Self(opaque(callee)))
+    }
+
+    /// Its address.
+    pub fn address(self) -> u64 {
+        self.0
+    }
+
+    /// Calls it with one argument.
+    #[inline(always)]
+    pub fn call(self) {
+        // SAFETY: only `new` creates such a value, and `opaque` changes no address.
+        consume(unsafe { bare::call_pointer(self.0) });
+    }
+}
+
 /// Calls, with one argument, a stub that jumps to the address in a memory slot.
 #[inline(always)]
 pub fn call_stub() {
@@ -192,6 +232,10 @@ mod tests {
         assert_eq!(call_stub_after(41), 42);
         assert_eq!(bare::call_stub(), 2);
         assert_eq!(TraitObject::new().call_after(41), 42);
+        for callee in bare::probed_callees().into_iter().flatten() {
+            // SAFETY: it is one of the callees.
+            assert_eq!(unsafe { bare::call_pointer_after(callee, 41) }, 42);
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What observes or filters another process: ptrace, monitors, seccomp filters and their listeners,
-//! the calls that a filter forbids, BPF programs, the audit system, counters of events.
+//! the calls that a filter forbids, BPF programs, the audit system, counters of events, points of
+//! tracing.
 
 pub mod attach;
 pub mod audit;
@@ -11,3 +12,4 @@ pub mod monitor;
 pub mod perf;
 pub mod ptrace;
 pub mod seccomp;
+pub mod trace_event;

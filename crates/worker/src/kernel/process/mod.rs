@@ -17,6 +17,7 @@ pub mod shared_clone;
 pub mod signal;
 pub mod sleeping_threads;
 pub mod spawn;
+pub mod task_name;
 pub mod thread;
 pub mod usage;
 

@@ -14,6 +14,13 @@ pub fn getppid() -> Result<i64, Errno> {
     raw_result(unsafe { arch::syscall0(libc::SYS_getppid) })
 }
 
+/// getegid(2) by the raw instruction.
+#[inline(always)]
+pub fn getegid() -> Result<i64, Errno> {
+    // SAFETY: getegid takes no arguments.
+    raw_result(unsafe { arch::syscall0(libc::SYS_getegid) })
+}
+
 /// getppid(2) through the C library; it cannot fail.
 #[inline(always)]
 pub fn libc_getppid() -> i64 {

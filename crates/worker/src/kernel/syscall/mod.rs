@@ -8,5 +8,6 @@ pub mod prepared;
 pub mod user_dispatch;
 
 pub use direct::{
-    clock_gettime, close, getppid, libc_getppid, libc_open_close, lsm_list_modules, mark, open,
+    clock_gettime, close, getegid, getppid, libc_getppid, libc_open_close, lsm_list_modules, mark,
+    open,
 };

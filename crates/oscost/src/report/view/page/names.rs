@@ -9,7 +9,7 @@ const FORMS: [(&str, &str); 4] =
 const MAX_LETTERS: usize = 80;
 
 /// The names of families.
-const FAMILIES: [(&str, &str); 26] = [
+const FAMILIES: [(&str, &str); 27] = [
     ("timer", "Timers"),
     ("procedure", "Function calls"),
     ("syscall", "System calls"),
@@ -36,6 +36,7 @@ const FAMILIES: [(&str, &str); 26] = [
     ("security", "Security"),
     ("signal", "Signals"),
     ("sync", "Synchronisation"),
+    ("trace", "Tracing"),
 ];
 
 /// The name of a family: its id, if this version does not know it.

@@ -93,15 +93,30 @@ global_asm!(
     ".popsection",
 );
 
+// Callees for a uprobe, which is placed at their first instruction: a NOP, and one that computes
+// the result.
+callee!("oscost_probed_nop", "nop", "add x0, x0, 1", "ret");
+callee!("oscost_probed_add", "add x0, x0, 1", "ret");
+
 unsafe extern "C" {
     fn oscost_callee();
     fn oscost_callee_struct();
     fn oscost_stub();
+    fn oscost_probed_nop();
+    fn oscost_probed_add();
 }
 
 /// The callee's address.
 pub(in crate::kernel) fn callee() -> u64 {
     oscost_callee as *const () as u64
+}
+
+/// The addresses of the callees for a uprobe, by their first instruction: a NOP, a long NOP (there
+/// is none), an arithmetic instruction.
+pub(in crate::kernel) fn probed_callees() -> [Option<u64>; 3] {
+    let [nop, add] =
+        [oscost_probed_nop, oscost_probed_add].map(|callee| callee as *const () as u64);
+    [Some(nop), None, Some(add)]
 }
 
 /// The arguments after the first: the numbers 2 to 7, as many as there are arguments.
@@ -186,7 +201,7 @@ pub(in crate::kernel) unsafe fn call_unoptimised<const ARGS: usize>(
 /// Calls the function at `pointer` with one argument.
 ///
 /// # Safety
-/// It must be [`callee()`].
+/// It must be [`callee()`] or one of [`probed_callees()`].
 #[inline(always)]
 pub(in crate::kernel) unsafe fn call_pointer(pointer: u64) -> u64 {
     let result;

@@ -96,15 +96,36 @@ global_asm!(
     ".popsection",
 );
 
+// Callees for a uprobe, which is placed at their first instruction: a NOP of one byte, one of five,
+// and one that computes the result.
+callee!("oscost_probed_nop", "nop", "lea rax, [rdi + 1]", "ret");
+callee!(
+    "oscost_probed_long_nop",
+    ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00",
+    "lea rax, [rdi + 1]",
+    "ret"
+);
+callee!("oscost_probed_lea", "lea rax, [rdi + 1]", "ret");
+
 unsafe extern "C" {
     fn oscost_callee();
     fn oscost_callee_struct();
     fn oscost_stub();
+    fn oscost_probed_nop();
+    fn oscost_probed_long_nop();
+    fn oscost_probed_lea();
 }
 
 /// The callee's address.
 pub(in crate::kernel) fn callee() -> u64 {
     oscost_callee as *const () as u64
+}
+
+/// The addresses of the callees for a uprobe, by their first instruction: a NOP, a long NOP, an
+/// arithmetic instruction.
+pub(in crate::kernel) fn probed_callees() -> [Option<u64>; 3] {
+    [oscost_probed_nop, oscost_probed_long_nop, oscost_probed_lea]
+        .map(|callee| Some(callee as *const () as u64))
 }
 
 /// The arguments after the first: the numbers 2 to 7, as many as there are arguments.
@@ -201,7 +222,7 @@ pub(in crate::kernel) unsafe fn call_unoptimised<const ARGS: usize>(
 /// Calls the function at `pointer` with one argument.
 ///
 /// # Safety
-/// It must be [`callee()`].
+/// It must be [`callee()`] or one of [`probed_callees()`].
 #[inline(always)]
 pub(in crate::kernel) unsafe fn call_pointer(pointer: u64) -> u64 {
     let result;
