@@ -9,8 +9,10 @@ use crate::kernel::file::write::{SyncMethod, WriteMethod, Writer};
 use super::prelude::*;
 use crate::bench::{Floor, PointFilter};
 
+mod advice;
 mod axes;
 mod body;
+mod direct;
 mod extents;
 mod moves;
 mod state;
@@ -455,6 +457,9 @@ const BENCHES: &[Bench] = &[
     state::FALLOCATE,
     state::SYNC,
     state::FADVISE,
+    advice::READAHEAD,
+    advice::DONTNEED,
+    direct::WRITE_DIRECT,
     state::STATX,
     state::CHMOD,
     moves::VECTORS,

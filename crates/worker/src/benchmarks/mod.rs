@@ -14,12 +14,14 @@ pub mod event;
 mod exchange;
 mod fault;
 mod file;
+mod file_system;
 mod helper;
 mod io_uring;
 mod lock;
 mod memory;
 mod mount;
 mod namespace;
+mod pieces;
 mod pipe;
 mod placement;
 mod prelude;
@@ -56,6 +58,7 @@ pub const FAMILIES: &[Family] = &[
     cpu::FAMILY,
     descriptor::FAMILY,
     directory::FAMILY,
+    file_system::FAMILY,
     io_uring::FAMILY,
     lock::FAMILY,
     mount::FAMILY,

@@ -35,6 +35,11 @@ impl Folder {
         Ok(Self { file: File::open(folder.path())?, _removed_on_drop: Box::new(folder) })
     }
 
+    /// An open folder of a mount that ends with its last descriptor.
+    pub(in crate::kernel) fn of_mount(file: File) -> Self {
+        Self { file, _removed_on_drop: Box::new(()) }
+    }
+
     /// The open folder.
     pub fn file(&self) -> &File {
         &self.file
@@ -211,6 +216,11 @@ impl<'a> Entry<'a> {
     #[inline(always)]
     pub fn create(self) -> Result<OwnedFd, Errno> {
         self.open(libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY)
+    }
+
+    /// openat(2) of a new file, for reading and writing.
+    pub fn create_to_read_and_write(self) -> Result<OwnedFd, Errno> {
+        self.open(libc::O_CREAT | libc::O_EXCL | libc::O_RDWR)
     }
 
     /// Looks up a name that must not exist: ENOENT is success.

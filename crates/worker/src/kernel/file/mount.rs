@@ -5,7 +5,7 @@ use std::env;
 use std::ffi::{CStr, CString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustix::mount::{MountPropagationFlags, mount_change};
 
@@ -65,6 +65,9 @@ pub struct Mount {
 }
 
 impl Mount {
+    /// The path of the folder on which most are mounted.
+    pub(in crate::kernel) const TARGET: &str = FOLDERS[0];
+
     fn tmpfs(target: CString) -> Self {
         let tmpfs = || CString::from(c"tmpfs");
         Self { source: tmpfs(), target, kind: tmpfs(), flags: 0, data: None }
@@ -91,6 +94,24 @@ impl Mount {
         Self::overlay(c"lowerdir=lower,upperdir=upper,workdir=work")
     }
 
+    /// The same for a process with these privileges. In a user namespace the overlay keeps its
+    /// state in extended attributes that ordinary users may write (Linux 5.11).
+    pub(in crate::kernel) fn overlay_with_upper_for(privilege: Privilege) -> Self {
+        match privilege {
+            Privilege::Own => Self::overlay_with_upper(),
+            Privilege::InUserNamespace => {
+                Self::overlay(c"lowerdir=lower,upperdir=upper,workdir=work,userxattr")
+            }
+        }
+    }
+
+    /// The file system of this kind on a block device, at `target`.
+    pub(in crate::kernel) fn of_device(device: &Path, kind: &CStr) -> Result<Self, Errno> {
+        let source = CString::new(device.as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)?;
+        let flags = libc::MS_NOSUID | libc::MS_NODEV;
+        Ok(Self { source, target: c"target".into(), kind: kind.into(), flags, data: None })
+    }
+
     fn overlay(data: &CStr) -> Self {
         let overlay = || CString::from(c"overlay");
         let (source, kind, data) = (overlay(), overlay(), Some(CString::from(data)));
@@ -99,7 +120,7 @@ impl Mount {
 
     /// mount(2).
     #[inline(always)]
-    fn mount(&self) -> Result<(), Errno> {
+    pub(in crate::kernel) fn mount(&self) -> Result<(), Errno> {
         let data = self.data.as_ref().map_or(0, |data| data.as_ptr() as u64);
         let text = |text: &CString| text.as_ptr() as u64;
         let args = [text(&self.source), text(&self.target), text(&self.kind), self.flags, data, 0];

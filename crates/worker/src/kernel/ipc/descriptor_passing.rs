@@ -88,6 +88,53 @@ impl Message {
     fn address(&mut self) -> u64 {
         &raw mut self.header as u64
     }
+
+    /// The descriptor that the kernel has stored there.
+    #[inline(always)]
+    fn descriptor(&self) -> Result<i32, Errno> {
+        // SAFETY: the pointers are valid; the kernel has written there, unseen by the compiler.
+        let (kind, fd, flags) = unsafe {
+            (
+                (&raw const self.control.header.cmsg_type).read_volatile(),
+                (&raw const self.control.fd).read_volatile(),
+                (&raw const self.header.msg_flags).read_volatile(),
+            )
+        };
+        let is_complete = flags & libc::MSG_CTRUNC == 0;
+        if is_complete && kind == libc::SCM_RIGHTS && fd >= 0 { Ok(fd) } else { Err(Errno::EPROTO) }
+    }
+}
+
+/// Sends a byte and a descriptor: sendmsg(2).
+pub(in crate::kernel) fn send(socket: &File, passed: &File) -> Result<(), Errno> {
+    let mut message = Message::new(passed.as_raw_fd());
+    let flags = libc::MSG_NOSIGNAL as u64;
+    let args = [socket.as_raw_fd() as u64, message.address(), flags, 0, 0, 0];
+    // SAFETY: the message is valid, with all that it points to, and only read.
+    match raw_result(unsafe { syscall(libc::SYS_sendmsg, args) })? {
+        1 => Ok(()),
+        _ => Err(Errno::EPROTO),
+    }
+}
+
+/// Receives what [`send`] has sent: recvmsg(2). EPIPE if the other end was closed without that.
+pub(in crate::kernel) fn receive(socket: &File) -> Result<File, Errno> {
+    let mut message = Message::new(-1);
+    let flags = libc::MSG_CMSG_CLOEXEC as u64;
+    let args = [socket.as_raw_fd() as u64, message.address(), flags, 0, 0, 0];
+    let received = loop {
+        // SAFETY: the message is valid, and what is written fits into what it points to.
+        match raw_result(unsafe { syscall(libc::SYS_recvmsg, args) }) {
+            Err(Errno::EINTR) => {}
+            other => break other?,
+        }
+    };
+    if received == 0 {
+        return Err(Errno::EPIPE);
+    }
+    let fd = message.descriptor()?;
+    // SAFETY: the descriptor is new and owned here.
+    Ok(File::from(unsafe { OwnedFd::from_raw_fd(fd) }))
 }
 
 /// Two connected sockets in one process, and a descriptor that is passed from one to the other.
@@ -128,16 +175,8 @@ impl DescriptorPassing {
         let receive = [self.receiver.as_raw_fd() as u64, self.received.address(), flags, 0, 0, 0];
         // SAFETY: the message is valid, and what is written fits into what it points to.
         let received = raw_result(unsafe { syscall(libc::SYS_recvmsg, receive) })?;
-        // SAFETY: the pointers are valid; the kernel has written there, unseen by the compiler.
-        let (kind, fd, flags) = unsafe {
-            (
-                (&raw const self.received.control.header.cmsg_type).read_volatile(),
-                (&raw const self.received.control.fd).read_volatile(),
-                (&raw const self.received.header.msg_flags).read_volatile(),
-            )
-        };
-        let is_complete = (sent, received) == (1, 1) && flags & libc::MSG_CTRUNC == 0;
-        if is_complete && kind == libc::SCM_RIGHTS && fd >= 0 { Ok(fd) } else { Err(Errno::EPROTO) }
+        let fd = self.received.descriptor()?;
+        if (sent, received) == (1, 1) { Ok(fd) } else { Err(Errno::EPROTO) }
     }
 
     /// Passes it once, and checks that what was received is another descriptor of the same file.

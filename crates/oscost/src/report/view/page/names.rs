@@ -9,7 +9,7 @@ const FORMS: [(&str, &str); 4] =
 const MAX_LETTERS: usize = 80;
 
 /// The names of families.
-const FAMILIES: [(&str, &str); 27] = [
+const FAMILIES: [(&str, &str); 28] = [
     ("timer", "Timers"),
     ("procedure", "Function calls"),
     ("syscall", "System calls"),
@@ -27,6 +27,7 @@ const FAMILIES: [(&str, &str); 27] = [
     ("cpu", "Instructions"),
     ("descriptor", "File descriptors"),
     ("directory", "Directories"),
+    ("file-system", "File systems"),
     ("io-uring", "io_uring"),
     ("lock", "Locks on files"),
     ("mount", "Mounts"),

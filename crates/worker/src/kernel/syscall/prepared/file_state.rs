@@ -76,6 +76,19 @@ pub fn will_need(file: File, bytes: u64) -> Call {
     unsafe { Call::new(libc::SYS_fadvise64, &args) }.with_owned(file)
 }
 
+/// posix_fadvise(2) that none of a file will be needed.
+pub fn wont_need(file: File) -> Call {
+    let args = [descriptor(&file), 0, 0, libc::POSIX_FADV_DONTNEED as u64];
+    // SAFETY: plain numbers; the call owns the descriptor.
+    unsafe { Call::new(libc::SYS_fadvise64, &args) }.with_owned(file)
+}
+
+/// readahead(2) of the first `bytes` bytes.
+pub fn readahead(file: File, bytes: u64) -> Call {
+    // SAFETY: plain numbers; the call owns the descriptor.
+    unsafe { Call::new(libc::SYS_readahead, &[descriptor(&file), 0, bytes]) }.with_owned(file)
+}
+
 /// A call that sets attributes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttributeCall {

@@ -27,7 +27,7 @@ pub use descriptors::{
 };
 pub use file_state::{
     AttributeCall, StatusCall, SyncCall, VECTOR_BYTES, VectorCall, allocate_and_punch, attributes,
-    status, sync_clean, truncate, vectors, will_need,
+    readahead, status, sync_clean, truncate, vectors, will_need, wont_need,
 };
 pub use files::{
     access, close_closed_descriptor, dup_close, fcntl, fstat, getdents, lseek, open_close_in,
@@ -37,8 +37,8 @@ pub use locks::{flock, lease, record_lock};
 pub use memory::{mmap_munmap, mprotect};
 pub use pages::{mincore, mlock_munlock, process_vm_readv};
 pub use paths::{
-    OpenCall, chdir, fchdir, fgetxattr, flistxattr, getcwd, open_close_by, open_close_folder,
-    readlink_in, stat_in,
+    OpenCall, chdir, fchdir, fgetxattr, flistxattr, getcwd, open_close_by, open_close_file,
+    open_close_folder, readlink_in, stat_in,
 };
 pub use process::{GroupCall, LimitCall, core_limit, group_id, setpgid_and_back, waitid_any};
 pub use random::{getrandom, read_urandom};

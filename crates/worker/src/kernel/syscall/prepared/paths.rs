@@ -43,7 +43,15 @@ pub fn readlink_in(folder: Folder, name: &'static CStr, bytes: usize) -> Call {
 
 /// openat(2) of a private folder's subfolder with O_DIRECTORY, and close(2).
 pub fn open_close_folder(folder: Folder, name: &'static CStr) -> CallPair {
-    let flags = READ_ONLY | libc::O_DIRECTORY as u64;
+    open_close(folder, name, READ_ONLY | libc::O_DIRECTORY as u64)
+}
+
+/// openat(2) of a private folder's file for reading, and close(2).
+pub fn open_close_file(folder: Folder, name: &'static CStr) -> CallPair {
+    open_close(folder, name, READ_ONLY)
+}
+
+fn open_close(folder: Folder, name: &'static CStr, flags: u64) -> CallPair {
     let args = [fd_argument(folder.file()), name.as_ptr() as u64, flags];
     // SAFETY: the name is NUL-terminated and static; the call owns the folder.
     let open = unsafe { Call::new(libc::SYS_openat, &args) };
