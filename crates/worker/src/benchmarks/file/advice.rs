@@ -76,8 +76,7 @@ pub(super) const DONTNEED: Bench = Bench {
     switches: true,
     source: "posix_fadvise(2); mm/fadvise.c, invalidate_mapping_pages in mm/truncate.c",
     build: |params| {
-        let file =
-            ScratchFile::new(Location::UserFolder, params.number("file_mib") << 20, false)?;
+        let file = ScratchFile::new(Location::UserFolder, params.number("file_mib") << 20, false)?;
         if file.is_in_memory() {
             return Ok(Work::unavailable(
                 "a file of a tmpfs is in memory and cannot be dropped: start oscost in a \

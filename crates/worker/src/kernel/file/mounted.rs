@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::kernel::Errno;
@@ -54,8 +54,12 @@ const EXT4: Format = Format {
 };
 const XFS: Format =
     Format { kind: c"xfs", program: "mkfs.xfs", package: "xfsprogs", options: &["-q", "-f"] };
-const BTRFS: Format =
-    Format { kind: c"btrfs", program: "mkfs.btrfs", package: "btrfs-progs", options: &["-q", "-f"] };
+const BTRFS: Format = Format {
+    kind: c"btrfs",
+    program: "mkfs.btrfs",
+    package: "btrfs-progs",
+    options: &["-q", "-f"],
+};
 
 impl FileSystem {
     /// Makes the file system and mounts it; its root folder. Mount and image end with the folder's
@@ -94,8 +98,9 @@ fn in_image(format: &Format) -> Result<File, Errno> {
             IMAGE_BYTES >> 20
         )));
     }
+    let program = program_of(format)?;
     let device = LoopDevice::in_memory(IMAGE_BYTES)?;
-    make(format, device.path())?;
+    make(&program, format.options, device.path())?;
     root_of(|_| Mount::of_device(device.path(), format.kind)).map_err(|error| {
         Errno::unavailable(format!(
             "{} cannot be mounted here: {error}; it takes CAP_SYS_ADMIN, a kernel with this file \
@@ -105,21 +110,25 @@ fn in_image(format: &Format) -> Result<File, Errno> {
     })
 }
 
-/// Makes a file system on a device by the program for that.
-fn make(format: &Format, device: &Path) -> Result<(), Errno> {
+/// The path of the program that makes the file system.
+fn program_of(format: &Format) -> Result<PathBuf, Errno> {
+    let mut paths = PROGRAM_FOLDERS.iter().map(|folder| Path::new(folder).join(format.program));
+    paths.find(|path| path.is_file()).ok_or_else(|| {
+        Errno::unavailable(format!(
+            "{} is not installed here (package {})",
+            format.program, format.package
+        ))
+    })
+}
+
+/// Makes a file system on a device by a program.
+fn make(program: &Path, options: &[&str], device: &Path) -> Result<(), Errno> {
     /// Of what the program says of an error.
     const MAX_BYTES: u64 = 4_096;
     const MAX_CHARS: usize = 200;
-    let mut paths = PROGRAM_FOLDERS.iter().map(|folder| Path::new(folder).join(format.program));
-    let Some(program) = paths.find(|path| path.is_file()) else {
-        return Err(Errno::unavailable(format!(
-            "{} is not installed here (package {})",
-            format.program, format.package
-        )));
-    };
     let failed = |why: String| Errno::unavailable(format!("{}: {why}", program.display()));
-    let mut command = Command::new(&program);
-    command.args(format.options).arg(device);
+    let mut command = Command::new(program);
+    command.args(options).arg(device);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let parent = std::process::id();
     let end_with_parent = move || {
@@ -213,19 +222,17 @@ mod tests {
     #[test]
     fn a_program_that_fails_gives_its_reason_and_a_missing_one_its_package() {
         in_own_process(|| {
-            let format = |program: &'static str, options: &'static [&'static str]| Format {
-                program,
-                options,
-                ..EXT4
-            };
-            // Of coreutils; there is no such option. Other programs of that name may accept it.
-            let refused = make(&format("ls", &["--no-such-option"]), Path::new("/"));
-            if let Err(error) = refused {
-                assert_eq!(error, Errno::UNAVAILABLE);
-                assert!(error.to_string().contains("ls"), "{error}");
-            }
-            let error = make(&format("mkfs.no-such", &[]), Path::new("/")).unwrap_err();
+            let missing = Format { program: "mkfs.no-such", ..EXT4 };
+            let error = program_of(&missing).unwrap_err();
             assert!(error.to_string().contains("e2fsprogs"), "{error}");
+            let error = make(Path::new("/no/such/program"), &[], Path::new("/")).unwrap_err();
+            assert!(error.to_string().starts_with("/no/such/program: "), "{error}");
+            let ls = Format { program: "ls", ..EXT4 };
+            let Ok(ls) = program_of(&ls) else { return eprintln!("not tested: there is no ls") };
+            let error = make(&ls, &[], Path::new("/no/such/device")).unwrap_err();
+            assert_eq!(error, Errno::UNAVAILABLE);
+            assert!(error.to_string().contains("/no/such/device"), "{error}");
+            assert_eq!(process::children(), Vec::<u32>::new());
         });
     }
 }
