@@ -77,40 +77,86 @@ fn parse_hierarchies(mounts: &str, own: &str) -> Vec<Hierarchy> {
     found
 }
 
-/// Opens a file of this process's own group, for reading: in the hierarchy of version 1 that
-/// manages the controller, otherwise in version 2. Where the group is not visible, as in some
-/// containers, that of the root of what is mounted.
-pub fn open_own(controller: &str, file: &str) -> Result<File, Errno> {
+/// A group that has statistics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatisticsGroup {
+    /// That of this process.
+    Own,
+    /// The root of the hierarchy, as far as it is mounted here: the group of all processes, or of
+    /// those of a container.
+    Root,
+}
+
+/// Opens a file of a group, for reading: in the hierarchy of version 1 that manages the
+/// controller, otherwise in version 2.
+pub fn open_statistics(
+    group: StatisticsGroup,
+    controller: &str,
+    file: &str,
+) -> Result<File, Errno> {
     let hierarchies = Hierarchy::mounted();
-    let paths = own_paths(&hierarchies, &own_groups(), controller);
+    let paths = match group {
+        StatisticsGroup::Own => own_paths(&hierarchies, &own_groups(), controller),
+        StatisticsGroup::Root => root_paths(&hierarchies, &own_groups(), controller),
+    };
     let opened = paths.iter().find_map(|group| File::open(group.join(file)).ok());
     opened.ok_or_else(|| {
-        Errno::unavailable(format!(
-            "no control group of this process has a file {file}: the controller `{controller}` is \
-             not enabled for it, or no hierarchy is mounted"
-        ))
+        Errno::unavailable(match group {
+            StatisticsGroup::Own => format!(
+                "the control group of this process has no file {file} here: the controller \
+                 `{controller}` is not enabled for it, or the group is not below what is mounted, \
+                 as in some containers; select group=root"
+            ),
+            StatisticsGroup::Root => format!(
+                "no root of a hierarchy of control groups has a file {file} here: none is \
+                 mounted, or this kernel makes it for other groups alone"
+            ),
+        })
     })
+}
+
+/// The path of a group in a line of /proc/self/cgroup, `own`, relative to the root of its
+/// hierarchy: in version 1 that of a controller, in version 2 with none. `None` if it is not below
+/// the root that this process sees.
+fn relative_path<'a>(own: &'a str, controller: &str) -> Option<&'a str> {
+    let path = own.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (of, path) = (fields.next()?, fields.next()?);
+        of.split(',').any(|one| one == controller).then_some(path)
+    });
+    path.map(|path| path.trim_start_matches('/')).filter(|path| !path.contains(".."))
+}
+
+/// Whether groups of version 1 have this controller.
+fn is_first_with(hierarchy: &Hierarchy, controller: &str) -> bool {
+    hierarchy.controllers.is_some() && hierarchy.manages(controller)
 }
 
 /// The folders that may be the group of a process for a controller, the likeliest first. `own` is
 /// /proc/self/cgroup.
 fn own_paths(hierarchies: &[Hierarchy], own: &str, controller: &str) -> Vec<PathBuf> {
-    let path_in_first_version = own.lines().find_map(|line| {
-        let mut fields = line.splitn(3, ':').skip(1);
-        let (of, path) = (fields.next()?, fields.next()?);
-        of.split(',').any(|one| one == controller).then_some(path)
-    });
-    let is_first = |one: &&Hierarchy| one.controllers.is_some() && one.manages(controller);
     let mut paths = Vec::new();
-    for hierarchy in hierarchies.iter().filter(is_first) {
-        let path = path_in_first_version.unwrap_or_default();
-        paths.push(hierarchy.folder.join(path.trim_start_matches('/')));
-        paths.push(hierarchy.folder.clone());
+    if let Some(path) = relative_path(own, controller) {
+        let first = hierarchies.iter().filter(|one| is_first_with(one, controller));
+        paths.extend(first.map(|one| one.folder.join(path)));
     }
-    // The process's own group stands after the root.
-    let second = hierarchies.iter().rev().filter(|one| one.controllers.is_none());
-    paths.extend(second.map(|one| one.folder.clone()));
+    if let Some(path) = relative_path(own, "") {
+        // Among those of version 2 are the root and the process's own group.
+        let second = hierarchies.iter().filter(|one| one.controllers.is_none());
+        let is_own = |folder: &&PathBuf| path.is_empty() || folder.ends_with(path);
+        paths.extend(second.map(|one| &one.folder).filter(is_own).cloned());
+    }
     paths
+}
+
+/// The roots of the hierarchies that may have a controller, the likeliest first.
+fn root_paths(hierarchies: &[Hierarchy], own: &str, controller: &str) -> Vec<PathBuf> {
+    let own = relative_path(own, "").filter(|path| !path.is_empty());
+    let first = hierarchies.iter().filter(|one| is_first_with(one, controller));
+    let second = hierarchies.iter().filter(|one| {
+        one.controllers.is_none() && own.is_none_or(|path| !one.folder.ends_with(path))
+    });
+    first.chain(second).map(|one| one.folder.clone()).collect()
 }
 
 /// An empty control group of a benchmark, removed on drop.
@@ -222,15 +268,29 @@ mod tests {
     }
 
     #[test]
-    fn the_own_group_is_looked_for_in_the_first_version_and_then_in_the_second() {
+    fn the_own_group_and_the_root_are_looked_for_in_the_first_version_and_then_in_the_second() {
         let mounts = "cgroup /g/cpu cgroup rw,cpu 0 0\ncgroup2 /g/both cgroup2 rw 0 0\n";
         let own = "4:cpu,cpuacct:/one/two\n0::/three\n";
         let found = parse_hierarchies(mounts, own);
         let paths = |controller| own_paths(&found, own, controller);
-        let second = ["/g/both/three", "/g/both"].map(PathBuf::from);
-        assert_eq!(paths("memory"), second);
-        let first = ["/g/cpu/one/two", "/g/cpu"].map(PathBuf::from);
-        assert_eq!(paths("cpu"), [first, second].concat());
+        let [first, second] = ["/g/cpu/one/two", "/g/both/three"].map(PathBuf::from);
+        assert_eq!(paths("memory"), [second.clone()]);
+        assert_eq!(paths("cpu"), [first, second]);
+        let [first, second] = ["/g/cpu", "/g/both"].map(PathBuf::from);
+        assert_eq!(root_paths(&found, own, "memory"), [second.clone()]);
+        assert_eq!(root_paths(&found, own, "cpu"), [first, second]);
+    }
+
+    #[test]
+    fn a_group_that_is_not_visible_is_not_taken_for_the_root() {
+        let mounts = "cgroup2 /g cgroup2 rw 0 0\n";
+        for (own, expected) in [("0::/", Some("/g")), ("0::/../other", None), ("", None)] {
+            let found = parse_hierarchies(mounts, own);
+            let paths = own_paths(&found, own, "cpu");
+            let expected: Vec<PathBuf> = expected.map(PathBuf::from).into_iter().collect();
+            assert_eq!(paths, expected, "{own}");
+            assert_eq!(root_paths(&found, own, "cpu"), [PathBuf::from("/g")], "{own}");
+        }
     }
 
     #[test]
