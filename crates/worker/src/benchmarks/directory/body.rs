@@ -4,6 +4,7 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 
 use crate::benchmarks::prelude::*;
 use crate::kernel::file::entries::{
@@ -11,6 +12,7 @@ use crate::kernel::file::entries::{
 };
 use crate::kernel::file::inotify::{CREATIONS, EventCounts, Inotify, no_watch_left};
 use crate::kernel::file::location::Location;
+use crate::kernel::file::temp_folder::TempFolder;
 use crate::kernel::process::limits;
 
 /// Batches of this many ops last more than 100 us; more would only add untimed work.
@@ -235,9 +237,12 @@ impl WorkBody for Changes {
     }
 }
 
-/// Watches of the working folder, each added and removed.
+/// Watches of a folder of their own, each added and removed.
 pub(super) struct Watches {
+    // Dropped in this order: the instance ends before the folder is removed.
     inotify: Inotify,
+    path: CString,
+    _folder: TempFolder,
     /// Ops since events were last read.
     done: u64,
 }
@@ -247,8 +252,12 @@ impl Watches {
     const MAX_OPS: u64 = 1_024;
 
     pub(super) fn work() -> Result<Work, Errno> {
-        let inotify = Inotify::new()?;
-        let mut body = Self { inotify, done: 0 };
+        let (inotify, folder) = (Inotify::new()?, TempFolder::new()?);
+        // A worker's working folder is the one of its temporary files: a path of one component.
+        let here = std::env::current_dir()?;
+        let path = folder.path().strip_prefix(here).unwrap_or(folder.path());
+        let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)?;
+        let mut body = Self { inotify, path, _folder: folder, done: 0 };
         match body.add_and_remove() {
             Err(Errno::ENOSPC) => return Err(no_watch_left()),
             tried => tried?,
@@ -259,7 +268,7 @@ impl Watches {
 
     #[inline(always)]
     fn add_and_remove(&mut self) -> Result<(), Errno> {
-        let watch = self.inotify.add(c".", CREATIONS)?;
+        let watch = self.inotify.add(&self.path, CREATIONS)?;
         self.inotify.remove(watch)
     }
 }
