@@ -51,7 +51,7 @@ pub use signals::{block_unblock, kill_0};
 pub use start::{execve_missing, map_file_over, map_file_unmap, set_robust_list, set_tid_address};
 pub use system::{
     capget, capset_same, get_no_new_privs, landlock_ruleset_close, mkdir_rmdir, pread_text,
-    pwrite_text, pwrite_text_to_both, setresuid_same, statfs,
+    pwrite_text, pwrite_text_to_both, set_no_new_privs, setresuid_same, statfs,
 };
 pub use task::{brk, getcpu, getpid, gettid, getuid, invalid, prctl, sched_yield, uname};
 #[cfg(test)]

@@ -107,6 +107,13 @@ pub fn get_no_new_privs() -> Call {
         .with_results(0..=1)
 }
 
+/// `prctl(PR_SET_NO_NEW_PRIVS)`: neither the calling thread nor what it starts gains privileges by
+/// execve(2). There is no way back: a child makes this call.
+pub fn set_no_new_privs() -> Call {
+    // SAFETY: plain numbers; the flag takes nothing that this program uses.
+    unsafe { Call::new(libc::SYS_prctl, &[libc::PR_SET_NO_NEW_PRIVS as u64, 1, 0, 0, 0]) }
+}
+
 /// landlock_create_ruleset(2) of a ruleset that governs the execution of files, and close(2).
 pub fn landlock_ruleset_close() -> CallPair {
     /// LANDLOCK_ACCESS_FS_EXECUTE of linux/landlock.h.
