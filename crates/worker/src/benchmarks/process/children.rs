@@ -163,3 +163,36 @@ pub(super) fn exit(params: Params<'_>, memory: Option<ResidentMemory>) -> Result
         Ok(ticks(shared_time.load()?, stop))
     }))
 }
+
+/// The same of a child that has written memory of its own.
+pub(super) fn exit_resident(params: Params<'_>) -> Result<Work, Errno> {
+    if params.context.cpu.is_none() {
+        return Ok(unpinned_work());
+    }
+    let mib = params.number("touched_mib");
+    if let Some(reason) = ResidentMemory::unavailable_reason(mib) {
+        return Ok(Work::unavailable(reason));
+    }
+    let mut shared_time = SharedTime::new(params.context.clock)?;
+    try_once(Work::own_ticks(move || {
+        shared_time.set_sleeping(false)?;
+        let child = process::fork(|| {
+            let memory = match ResidentMemory::new(mib) {
+                Ok(memory) => memory,
+                Err(error) => return error.0,
+            };
+            // The end of the process frees it, not a munmap(2) before.
+            std::mem::forget(memory);
+            shared_time.store(0);
+            match spawn::yield_until(|| shared_time.parent_sleeps()) {
+                0 => shared_time.store(shared_time.watch.start()),
+                error => error,
+            }
+        })?;
+        shared_time.set_sleeping(true)?;
+        spawn::wait_without_reaping(child)?;
+        let stop = shared_time.watch.stop();
+        spawn::reap(child)?;
+        Ok(ticks(shared_time.load()?, stop))
+    }))
+}

@@ -2,6 +2,7 @@
 //! namespaces, privileges and keys.
 
 pub mod batch_policy;
+pub mod clone3;
 mod control;
 pub mod elf;
 pub mod environment;
