@@ -11,6 +11,7 @@ pub mod page_toucher;
 pub mod protection_fault;
 pub mod region;
 pub mod relocated_pages;
+pub mod repaired_fault;
 pub mod resident;
 pub mod shared_table;
 pub mod synced_page;

@@ -20,6 +20,7 @@ pub mod sleeping_threads;
 pub mod spawn;
 pub mod task_name;
 pub mod thread;
+pub mod timer_signal;
 pub mod usage;
 
 #[cfg(test)]

@@ -13,13 +13,13 @@ use crate::kernel::memory::mapping::Mapping;
 use crate::kernel::{Errno, arch};
 
 /// The signal that is handled or blocked.
-const SIGNAL: i32 = libc::SIGUSR1;
+pub(in crate::kernel) const SIGNAL: i32 = libc::SIGUSR1;
 /// The signal that is ignored: another one, so that a mistake ends the process and does not pass
 /// unnoticed for a handled one.
 const IGNORED: i32 = libc::SIGUSR2;
 
 /// [`SIGNAL`] as a kernel signal set: one bit each.
-static SIGNAL_SET: u64 = 1 << (SIGNAL - 1);
+pub(in crate::kernel) static SIGNAL_SET: u64 = 1 << (SIGNAL - 1);
 /// Bytes of such a set.
 const SET_BYTES: u64 = 8;
 /// No time to wait: an all-zero timespec.
@@ -47,7 +47,7 @@ fn record_run(frame: u64) {
 /// How often a handler has run on this thread. The fence is for the compiler: the handler runs
 /// between two lines that do not mention it.
 #[inline(always)]
-fn runs() -> u64 {
+pub(in crate::kernel) fn handler_runs() -> u64 {
     compiler_fence(Ordering::SeqCst);
     RUNS.with(|runs| runs.load(Ordering::Relaxed))
 }
@@ -223,9 +223,9 @@ impl HandledSignal {
     /// Sends the signal by tgkill(2). It must be delivered on the return from that very call.
     #[inline(always)]
     pub fn send(&self) -> Result<(), Errno> {
-        let before = runs();
+        let before = handler_runs();
         self.target.tgkill(SIGNAL)?;
-        if runs() == before + 1 { Ok(()) } else { Err(Errno::EPROTO) }
+        if handler_runs() == before + 1 { Ok(()) } else { Err(Errno::EPROTO) }
     }
 
     /// Whether the last run of the handler was on the alternate stack, if there is one, and
@@ -299,12 +299,12 @@ impl QueuedSignal {
     #[inline(always)]
     fn advance(&mut self) -> u64 {
         self.info.value += 1;
-        runs()
+        handler_runs()
     }
 
     #[inline(always)]
     fn check_received(&self, before: u64) -> Result<(), Errno> {
-        let ran_once = runs() == before + 1;
+        let ran_once = handler_runs() == before + 1;
         let value = VALUE.with(|last| last.load(Ordering::Relaxed));
         if ran_once && value == self.info.value { Ok(()) } else { Err(Errno::EPROTO) }
     }

@@ -27,10 +27,10 @@ fn every_handler_runs_once_for_each_signal_and_on_its_stack() {
             HandlerKind::NotDeferred,
         ] {
             let handled = HandledSignal::install(kind).unwrap();
-            let already = runs();
+            let already = handler_runs();
             for sent in 1..=100 {
                 assert_eq!(handled.send(), Ok(()), "{kind:?}");
-                assert_eq!(runs(), already + sent, "{kind:?}");
+                assert_eq!(handler_runs(), already + sent, "{kind:?}");
             }
             assert!(handled.ran_where_it_should(), "{kind:?}");
             drop(handled);
@@ -59,7 +59,7 @@ fn a_queued_signal_arrives_with_its_value_by_either_path() {
             assert_eq!(queued.send_by_library(), Ok(()));
             assert_eq!(VALUE.with(|last| last.load(Ordering::Relaxed)), 2 * sent);
         }
-        let already = runs();
+        let already = handler_runs();
         assert_eq!(queued.check_received(already), Err(Errno::EPROTO), "none was sent");
     });
 }
@@ -69,7 +69,7 @@ fn a_blocked_signal_is_fetched_once_and_its_handler_never_runs() {
     in_own_process(|| {
         let before = state(SIGNAL);
         let blocked = BlockedSignal::new().unwrap();
-        let already = runs();
+        let already = handler_runs();
         assert_eq!(blocked.fetch(), Err(Errno::EAGAIN));
         for _ in 0..10 {
             assert_eq!(blocked.send_to_process().and_then(|()| blocked.fetch()), Ok(()));
@@ -80,7 +80,7 @@ fn a_blocked_signal_is_fetched_once_and_its_handler_never_runs() {
         blocked.send_to_process().unwrap();
         blocked.send_to_thread().unwrap();
         drop(blocked);
-        assert_eq!((runs(), state(SIGNAL)), (already, before));
+        assert_eq!((handler_runs(), state(SIGNAL)), (already, before));
     });
 }
 
