@@ -5,10 +5,12 @@
 
 use kernel::syscall::prepared;
 
+use super::helper::{HELPER_ANSWER, HELPER_CLOCK, HELPER_WAIT, ORDER, WAIT, if_permitted};
 use super::prelude::*;
 use crate::bench::PointFilter;
 
 mod messaging;
+mod realtime;
 #[cfg(test)]
 mod tests;
 mod wakeup;
@@ -34,6 +36,11 @@ const SET: PointFilter = &[("act", "set")];
 const MASK_KEPT: PointFilter = &[("to", "same")];
 const MIGRATES: PointFilter = &[("to", "other-and-back")];
 const BY_EVENTFD: PointFilter = &[("wake", "eventfd")];
+
+/// Why no real-time policy can be set.
+const NO_REALTIME: &str = "no real-time policy can be set here: it takes RLIMIT_RTPRIO (`ulimit \
+                           -r`), or root, who may raise that; and, on kernels with groups of \
+                           real-time tasks, a control group that has real-time";
 
 const BENCHES: &[Bench] = &[
     Bench {
@@ -89,16 +96,29 @@ const BENCHES: &[Bench] = &[
         id: "sched/setscheduler",
         asks: "What does changing the scheduling policy and back cost?",
         op: "two calls of sched_setscheduler(2) for the calling thread, by the raw instruction: to \
-             SCHED_BATCH, and back to SCHED_OTHER. Not included: nothing.",
-        expected: "1 us: each call takes the thread out of its run queue and puts it back",
+             SCHED_BATCH, or with `to=fifo` to SCHED_FIFO with priority 1, and back to \
+             SCHED_OTHER. Not included: with `to=fifo` raising RLIMIT_RTPRIO, once.",
+        expected: "1 us: each call takes the thread out of its run queue and puts it back; with \
+                   to=fifo some 0.5 us more",
         why: "Both policies belong to the same class, and an ordinary user may change between \
               them. The kernel does what it would do for any change: it checks permission, locks \
               the run queue, dequeues the running thread, sets its parameters, and enqueues it \
-              again.",
+              again. SCHED_FIFO is another class, with queues of its own, which is told that the \
+              thread has come and gone, and may have to reschedule.",
         calls: &[exactly("sched_setscheduler", 2)],
         floor: &[at_least(2, KERNEL_ENTRY)],
+        axes: &[Axis {
+            name: "to",
+            sets: "the policy: SCHED_BATCH, of the class of SCHED_OTHER, or SCHED_FIFO, of the \
+                   real-time class",
+            points: Points::Words(&["batch", "fifo"]),
+            default_points: Points::Implied("batch"),
+        }],
         source: "sched_setscheduler(2), sched(7); kernel/sched/syscalls.c: __sched_setscheduler",
-        build: |_| prepared::batch_and_back().map(Work::raw_pair),
+        build: |params| match params.word("to") {
+            "fifo" => if_permitted(prepared::fifo_and_back().map(Work::raw_pair), NO_REALTIME),
+            _ => prepared::batch_and_back().map(Work::raw_pair),
+        },
         ..DEFAULTS
     },
     Bench {
@@ -229,6 +249,41 @@ const BENCHES: &[Bench] = &[
         needs: &[Need::time()],
         source: "futex(2), eventfd(2); kernel/sched/fair.c: check_preempt_wakeup_fair; schbench",
         build: |params| or_unavailable(wakeup::wakeups(params)),
+        ..DEFAULTS
+    },
+    Bench {
+        id: "sched/policy",
+        asks: "What does a round trip of two processes cost under a real-time policy?",
+        op: "one process sets a word in shared memory and wakes the other (FUTEX_WAKE), and waits \
+             for its answer (FUTEX_WAIT), which comes in the same way; both on the worker's CPU. \
+             Two children of the worker with the policy make rounds of 16, and sleep between them. \
+             Not included: setting the policy, once, and the order for a round.",
+        expected: "some 2 us under either policy; fifo some 0.3 us less, since the real-time class \
+                   computes no deadlines and weights",
+        why: "Under SCHED_OTHER the scheduler charges the time that each task has run, updates \
+              averages of its load in each group of tasks up to the root, and decides whether the \
+              woken task preempts the waker. Under SCHED_FIFO the next task is the first of the \
+              highest priority that has one, and a woken task of the same priority never preempts. \
+              The system call, the switch of address spaces and the futex are the same.",
+        calls: &[
+            up_to("futex", 8).by_peer(),
+            ORDER,
+            WAIT,
+            HELPER_WAIT,
+            HELPER_ANSWER,
+            HELPER_CLOCK,
+        ],
+        floor: &[at_least(2, KERNEL_ENTRY)],
+        compare_with: &["switch/futex:between=processes,peer_cpu=same"],
+        axes: &[Axis {
+            name: "policy",
+            sets: "the policy of both: the usual one, or SCHED_FIFO with priority 1",
+            points: Points::Words(&["other", "fifo"]),
+            default_points: Points::Words(&["other", "fifo"]),
+        }],
+        switches: true,
+        source: "sched(7), futex(2); kernel/sched/rt.c, kernel/sched/fair.c",
+        build: |params| if_permitted(realtime::round_trips(params), NO_REALTIME),
         ..DEFAULTS
     },
     Bench {

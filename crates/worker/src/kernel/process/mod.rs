@@ -14,6 +14,7 @@ pub mod namespace;
 pub mod own_signals;
 pub mod privileges;
 pub mod proc_file;
+pub mod realtime;
 pub mod shared_clone;
 pub mod signal;
 pub mod sleeping_threads;

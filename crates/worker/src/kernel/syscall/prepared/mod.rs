@@ -43,8 +43,8 @@ pub use paths::{
 pub use process::{GroupCall, LimitCall, core_limit, group_id, setpgid_and_back, waitid_any};
 pub use random::{getrandom, read_urandom};
 pub use scheduling::{
-    batch_and_back, getpriority, migrate_and_return, sched_getaffinity, sched_setaffinity,
-    set_timer_slack, setpriority, timer_slack,
+    batch_and_back, fifo_and_back, getpriority, migrate_and_return, sched_getaffinity,
+    sched_setaffinity, set_timer_slack, setpriority, timer_slack,
 };
 pub use semaphores::{SemaphoreUndo, semaphore_post_wait};
 pub use signals::{block_unblock, kill_0};

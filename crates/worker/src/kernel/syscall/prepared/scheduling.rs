@@ -1,6 +1,7 @@
 //! Calls that read or set how and where the calling thread is scheduled.
 
 use super::call::{ANY_SUCCESS, Buffer, Call, CallPair};
+use crate::kernel::process::realtime::{self, RealtimeRight};
 use crate::kernel::{Errno, arch};
 
 /// Words of an affinity mask that names 8192 CPUs; the kernel reads no more than it has itself.
@@ -50,6 +51,20 @@ pub fn migrate_and_return(here: u32, there: u32) -> Result<CallPair, Errno> {
 
 /// `sched_setscheduler(0)` to SCHED_BATCH, and back to SCHED_OTHER, which the thread must have.
 pub fn batch_and_back() -> Result<CallPair, Errno> {
+    policy_and_back(libc::SCHED_BATCH, 0)
+}
+
+/// `sched_setscheduler(0)` to SCHED_FIFO with the lowest priority, and back to SCHED_OTHER, which
+/// the thread must have.
+pub fn fifo_and_back() -> Result<CallPair, Errno> {
+    let right = RealtimeRight::obtain();
+    let CallPair { first, second, pass_result } =
+        policy_and_back(libc::SCHED_FIFO, realtime::PRIORITY)?;
+    Ok(CallPair { first: first.with_owned(right), second, pass_result })
+}
+
+/// `sched_setscheduler(0)` to a policy, and back to SCHED_OTHER.
+fn policy_and_back(there: libc::c_int, priority: i32) -> Result<CallPair, Errno> {
     // SAFETY: a plain number.
     let policy = Errno::check(unsafe { libc::sched_getscheduler(0) })?;
     if policy != libc::SCHED_OTHER {
@@ -58,13 +73,14 @@ pub fn batch_and_back() -> Result<CallPair, Errno> {
              without chrt(1)"
         )));
     }
-    let to = |policy: libc::c_int| {
-        let priority = Buffer::zeroed(size_of::<libc::sched_param>());
+    let to = |policy: libc::c_int, priority: i32| {
+        // The kernel's sched_param.
+        let priority = Buffer::containing(priority);
         let args = [0, policy as u64, priority.address()];
         // SAFETY: one sched_param is read, and the call owns it.
         unsafe { Call::new(libc::SYS_sched_setscheduler, &args) }.with_owned(priority)
     };
-    let (first, second) = (to(libc::SCHED_BATCH), to(libc::SCHED_OTHER));
+    let (first, second) = (to(there, priority), to(libc::SCHED_OTHER, 0));
     Ok(CallPair { first, second, pass_result: false })
 }
 
