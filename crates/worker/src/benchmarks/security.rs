@@ -15,6 +15,10 @@ use super::helper::{
 use super::prelude::*;
 use crate::bench::PointFilter;
 
+mod landlock;
+
+use landlock::NO_LANDLOCK;
+
 pub(super) const FAMILY: Family = Family {
     name: "security",
     about: "the cost of restricting a process, and of changing its credentials",
@@ -105,8 +109,8 @@ const BENCHES: &[Bench] = &[
         id: "security/no-new-privs",
         asks: "What does giving up new privileges cost, and what does asking about it?",
         op: "prctl(2) with PR_GET_NO_NEW_PRIVS, by the raw instruction; or with \
-             PR_SET_NO_NEW_PRIVS, by the raw instruction too, in a child of the worker that has set \
-             it before, and times rounds of 1,024 calls, eight in each turn of its loop. Not \
+             PR_SET_NO_NEW_PRIVS, by the raw instruction too, in a child of the worker that has \
+             set it before, and times rounds of 1,024 calls, eight in each turn of its loop. Not \
              included: loop overhead, of which `act=set` has an eighth of a turn in each op; the \
              order for a round.",
         expected: "60 ns to ask, 65 ns to set: a bit of the thread, set atomically",
@@ -210,14 +214,12 @@ const BENCHES: &[Bench] = &[
         source: "landlock(7), landlock_create_ruleset(2); security/landlock/syscalls.c",
         build: |_| {
             let work = Work::raw_pair(prepared::landlock_ruleset_close());
-            if_permitted(
-                Ok(work),
-                "this kernel has no Landlock (Linux 5.13, CONFIG_SECURITY_LANDLOCK, and `landlock` \
-                 among the security modules of its command line), or a filter forbids it",
-            )
+            if_permitted(Ok(work), NO_LANDLOCK)
         },
         ..Bench::DEFAULT
     },
+    landlock::RESTRICT,
+    landlock::OPEN,
     Bench {
         id: "security/keyctl",
         asks: "What does the kernel's key store cost?",

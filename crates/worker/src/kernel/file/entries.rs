@@ -212,6 +212,12 @@ impl<'a> Entry<'a> {
         self.open(libc::O_RDONLY | libc::O_DIRECTORY)
     }
 
+    /// openat(2) of a file that exists, for reading.
+    #[inline(always)]
+    pub fn open_to_read(self) -> Result<OwnedFd, Errno> {
+        self.open(libc::O_RDONLY)
+    }
+
     /// openat(2) of a new file, for writing.
     #[inline(always)]
     pub fn create(self) -> Result<OwnedFd, Errno> {

@@ -9,6 +9,7 @@ pub mod environment;
 pub mod jump;
 pub mod kernel_thread;
 pub mod keyring;
+pub mod landlock;
 pub mod limits;
 pub mod namespace;
 pub mod own_signals;
