@@ -66,8 +66,8 @@ pub(super) const OPEN: Bench = Bench {
     id: "security/landlock-open",
     asks: "What does a sandbox of Landlock add to the opening of a file?",
     op: "openat(2) of a file for reading, seven folders beneath a temporary one, by its path \
-         relative to that, and close(2), both by the raw instruction; in a child of the worker that \
-         has entered `layers` sandboxes, each of which allows reading beneath the temporary \
+         relative to that, and close(2), both by the raw instruction; in a child of the worker \
+         that has entered `layers` sandboxes, each of which allows reading beneath the temporary \
          folder alone, and times rounds of 1,024. Not included: entering the sandboxes, and the \
          order for a round.",
     expected: "some 1.2 us without; some 0.3 us more with one layer, and some 0.1 us more for \

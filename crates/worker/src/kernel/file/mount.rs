@@ -2,7 +2,7 @@
 //! it.
 
 use std::env;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,16 @@ use crate::kernel::{Errno, arch};
 
 /// The folders that [`PrivateFolders::enter`] makes: relative to the working folder, so that the
 /// length of the path before them changes no figure.
-const FOLDERS: [&str; 5] = ["target", "source", "lower", "upper", "work"];
+const FOLDERS: [&str; 6] = ["target", "source", "lower", "upper", "work", OLD_ROOT];
+/// The folder in which the former root is while the process has another one.
+const OLD_ROOT: &str = "old-root";
 
-/// Folders on a tmpfs that only the calling process sees.
-pub struct PrivateFolders(Privilege);
+/// Folders on a tmpfs that only the calling process sees, which is its working folder.
+pub struct PrivateFolders {
+    privilege: Privilege,
+    /// Where the tmpfs is mounted, without symbolic links.
+    mounted_at: PathBuf,
+}
 
 impl PrivateFolders {
     /// Moves the calling process to a mount namespace of its own, with a tmpfs over the folder of
@@ -31,16 +37,24 @@ impl PrivateFolders {
         // The second exists wherever programs run; nothing that is hidden there is needed.
         let folders = [env::temp_dir(), PathBuf::from("/dev")];
         let folder = folders.into_iter().find(|one| one.is_dir()).ok_or(Errno::ENOENT)?;
-        let path = CString::new(folder.as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)?;
-        Mount::tmpfs(path).mount()?;
-        env::set_current_dir(&folder)?;
+        let mounted_at = fs::canonicalize(folder)?;
+        Mount::tmpfs(text_of(mounted_at.as_os_str())?).mount()?;
+        env::set_current_dir(&mounted_at)?;
         FOLDERS.iter().try_for_each(fs::create_dir)?;
-        Ok(Self(privilege))
+        Ok(Self { privilege, mounted_at })
     }
 
     /// Whether the process has its privileges in a user namespace alone.
     pub fn privilege(&self) -> Privilege {
-        self.0
+        self.privilege
+    }
+
+    /// The tmpfs as a root folder, while the process stays in it.
+    pub fn as_root(&self) -> Result<NewRoot, Errno> {
+        let mut place = OsString::from(OLD_ROOT);
+        // An absolute path: it begins with a slash.
+        place.push(&self.mounted_at);
+        Ok(NewRoot { old: text_of(OLD_ROOT.as_ref())?, place: text_of(&place)? })
     }
 
     /// Adds `count` mounts, each of `source` at a folder of its own.
@@ -53,6 +67,45 @@ impl PrivateFolders {
         }
         Ok(())
     }
+}
+
+/// A text for the kernel.
+fn text_of(text: &OsStr) -> Result<CString, Errno> {
+    CString::new(text.as_bytes()).map_err(|_| Errno::EINVAL)
+}
+
+/// A root folder that a process changes to, and back, by pivot_root(2).
+pub struct NewRoot {
+    /// Where the old root is meanwhile, relative to the working folder.
+    old: CString,
+    /// The folder at which the new root was mounted before, by its path below the old one.
+    place: CString,
+}
+
+impl NewRoot {
+    /// pivot_root(2) that makes the working folder the root, and puts the former root into a folder
+    /// of it; and pivot_root(2) that undoes both. The namespace is then as it was.
+    #[inline(always)]
+    pub fn pivot_and_return(&self) -> Result<(), Errno> {
+        pivot_root(c".", &self.old)?;
+        pivot_root(&self.old, &self.place)
+    }
+}
+
+/// pivot_root(2).
+#[inline(always)]
+fn pivot_root(new: &CStr, put_old: &CStr) -> Result<(), Errno> {
+    let args = [new.as_ptr() as u64, put_old.as_ptr() as u64, 0, 0, 0, 0];
+    // SAFETY: both paths are NUL-terminated.
+    raw_result(unsafe { arch::syscall(libc::SYS_pivot_root, args) }).map(drop)
+}
+
+/// chroot(2) of the calling process to the root that it has.
+#[inline(always)]
+pub fn chroot_to_root() -> Result<(), Errno> {
+    // SAFETY: the path is NUL-terminated.
+    let done = unsafe { arch::syscall(libc::SYS_chroot, [c"/".as_ptr() as u64, 0, 0, 0, 0, 0]) };
+    raw_result(done).map(drop)
 }
 
 /// Something to mount: the arguments of mount(2).
@@ -197,6 +250,39 @@ mod tests {
             });
             assert_eq!(child.and_then(reap), Ok(()));
             assert_eq!(mounts(), before);
+        });
+    }
+
+    /// Changes the root to a tmpfs and back, twice; whether the list of mounts is then as before.
+    fn change_root() -> Result<bool, Errno> {
+        let list = || fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        let root = PrivateFolders::enter()?.as_root()?;
+        // The order of the list may change.
+        let sorted = || {
+            let list = list();
+            let mut lines: Vec<_> = list.lines().map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        let before = sorted();
+        root.pivot_and_return()?;
+        root.pivot_and_return()?;
+        Ok(before == sorted() && !before.is_empty())
+    }
+
+    #[test]
+    fn the_root_of_a_child_is_changed_and_restored() {
+        in_own_process(|| {
+            let child = fork(|| match change_root() {
+                Ok(is_restored) => i32::from(!is_restored),
+                // The initial file system in memory is no root that can be changed.
+                Err(error) if error.is_unavailable() || error == Errno::EINVAL => {
+                    eprintln!("cannot run here: {error}");
+                    0
+                }
+                Err(error) => error.0,
+            });
+            assert_eq!(child.and_then(reap), Ok(()));
         });
     }
 

@@ -95,6 +95,10 @@ impl NamespaceFile {
             Namespaces::IPC => "/proc/self/ns/ipc",
             Namespaces::NET => "/proc/self/ns/net",
             Namespaces::MOUNT => "/proc/self/ns/mnt",
+            Namespaces::PID => "/proc/self/ns/pid",
+            Namespaces::CGROUP => "/proc/self/ns/cgroup",
+            // A process enters its new one when it executes a program, or by setns(2).
+            Namespaces::TIME => "/proc/self/ns/time_for_children",
             _ => return Err(Errno::EINVAL),
         };
         Ok(Self { file: File::open(path)?, kind })
