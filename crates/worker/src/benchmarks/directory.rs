@@ -8,6 +8,7 @@ use super::prelude::{Bench, Family};
 mod axes;
 mod body;
 mod names;
+mod notices;
 mod paths;
 mod reading;
 #[cfg(test)]
@@ -38,4 +39,5 @@ const BENCHES: &[Bench] = &[
     watches::XATTR,
     watches::INOTIFY,
     watches::INOTIFY_WATCH,
+    notices::FANOTIFY,
 ];

@@ -6,6 +6,7 @@ pub mod copy;
 pub mod directory;
 pub mod entries;
 pub mod extents;
+pub mod fanotify;
 pub mod inotify;
 pub mod location;
 pub mod loop_device;
