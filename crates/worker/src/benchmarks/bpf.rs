@@ -7,6 +7,8 @@ use crate::kernel::probe::bpf_objects::{
     Map, MapKind, SocketFilter, create_and_close, try_to_create,
 };
 
+mod attach;
+
 pub(super) const FAMILY: Family =
     Family { name: "bpf", about: "eBPF maps and programs, by bpf(2)", benches: BENCHES };
 
@@ -133,6 +135,7 @@ const BENCHES: &[Bench] = &[
         },
         ..DEFAULTS
     },
+    attach::ATTACH,
 ];
 
 fn kind(params: Params<'_>) -> MapKind {

@@ -5,6 +5,7 @@
 pub mod attach;
 pub mod audit;
 pub mod bpf;
+pub mod bpf_link;
 pub mod bpf_objects;
 pub mod filter_install;
 pub mod forbidden_call;
