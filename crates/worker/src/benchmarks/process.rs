@@ -314,9 +314,9 @@ const BENCHES: &[Bench] = &[
         asks: "What does the memory that a process has written add to its exit?",
         op: "_exit(2) of a child that has mapped and written `touched_mib` MiB of its own, from a \
              clock read by the child before it to one by the parent, which sleeps in waitid(2) for \
-             the child without reaping it (WNOWAIT) and is woken. Not included: fork(), mmap(2) and \
-             the writing before, and the child's wait until its parent has announced that it goes \
-             to sleep; wait4(2) after.",
+             the child without reaping it (WNOWAIT) and is woken. Not included: fork(), mmap(2) \
+             and the writing before, and the child's wait until its parent has announced that it \
+             goes to sleep; wait4(2) after.",
         expected: "some 30 us, and some 15 us per MiB: 256 pages are taken off their table, \
                    uncharged and freed one by one",
         why: "In `process/exit` the written memory is the parent's, and the child frees the copies \

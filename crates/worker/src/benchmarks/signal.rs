@@ -297,14 +297,14 @@ const BENCHES: &[Bench] = &[
     Bench {
         id: "signal/timer",
         asks: "What does a timer's signal cost, from arming the timer to the signal's arrival?",
-        op: "timer_settime(2) of a timer of CLOCK_MONOTONIC to an absolute time that has passed; the \
-             interrupt by which it expires, and which sends the process SIGUSR1; and the arrival: \
-             with `end=fetched` the return of rt_sigtimedwait(2), which returns the signal's number; \
-             with `end=handled` that of rt_sigsuspend(2), after a handler and its rt_sigreturn(2), \
-             whose run is counted. Not included: timer_create(2), sigaction(2) and blocking the \
-             signal, once.",
-        expected: "some 3 us fetched, and some 0.5 us more handled; in a guest some 3 us more, where \
-                   programming the timer leaves it",
+        op: "timer_settime(2) of a timer of CLOCK_MONOTONIC to an absolute time that has passed; \
+             the interrupt by which it expires, and which sends the process SIGUSR1; and the \
+             arrival: with `end=fetched` the return of rt_sigtimedwait(2), which returns the \
+             signal's number; with `end=handled` that of rt_sigsuspend(2), after a handler and its \
+             rt_sigreturn(2), whose run is counted. Not included: timer_create(2), sigaction(2) \
+             and blocking the signal, once.",
+        expected: "some 3 us fetched, and some 0.5 us more handled; in a guest some 3 us more, \
+                   where programming the timer leaves it",
         why: "Also a timer that is late already expires by an interrupt: the kernel programs the \
               timer of the CPU to the shortest time that it can, and the handler of the interrupt \
               sends the signal, whose memory was allocated with the timer. The interrupt arrives \

@@ -84,6 +84,14 @@ impl Drop for RepairedPages {
     }
 }
 
+/// mprotect(2) of a page of the mapping; returns whether it could be done.
+fn make_writable(page: usize) -> bool {
+    let access = (libc::PROT_READ | libc::PROT_WRITE) as u64;
+    let args = [page as u64, PAGE_BYTES as u64, access, 0, 0, 0];
+    // SAFETY: the page lies in the mapping of the value that installed the handler.
+    raw_result(unsafe { arch::syscall(libc::SYS_mprotect, args) }).is_ok()
+}
+
 /// The handler.
 extern "C" fn repair(
     _signal: libc::c_int,
@@ -93,15 +101,7 @@ extern "C" fn repair(
     // SAFETY: the kernel passes a handler with SA_SIGINFO a valid siginfo.
     let at = unsafe { (*info).si_addr() } as usize;
     let offset = at.wrapping_sub(START.load(Ordering::Relaxed));
-    let page = (at & !(PAGE_BYTES - 1)) as u64;
-    let access = (libc::PROT_READ | libc::PROT_WRITE) as u64;
-    let is_repaired = offset < BYTES.load(Ordering::Relaxed) && {
-        // SAFETY: the page lies in the mapping of the value that installed this handler.
-        let done =
-            unsafe { arch::syscall(libc::SYS_mprotect, [page, PAGE_BYTES as u64, access, 0, 0, 0]) };
-        raw_result(done).is_ok()
-    };
-    if is_repaired {
+    if offset < BYTES.load(Ordering::Relaxed) && make_writable(at & !(PAGE_BYTES - 1)) {
         // No other thread writes it: a load and a store suffice.
         REPAIRS.store(REPAIRS.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         return;
