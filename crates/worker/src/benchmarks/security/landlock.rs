@@ -23,12 +23,11 @@ pub(super) const NO_LANDLOCK: &str = "this kernel has no Landlock (Linux 5.13, \
 pub(super) const RESTRICT: Bench = Bench {
     id: "security/landlock-restrict",
     asks: "What does entering a sandbox of Landlock cost?",
-    op: "landlock_restrict_self(2) by the raw instruction, with an empty ruleset that governs \
-         the opening of files for reading. Each op is the first restriction of a child of its own: \
+    op: "landlock_restrict_self(2) by the raw instruction, with an empty ruleset that governs the \
+         opening of files for reading. Each op is the first restriction of a child of its own: \
          they add up, and stay for as long as a process lives. Not included: the fork, \
-         `no_new_privs`, \
-         landlock_create_ruleset(2), a call with an invalid flag before it, by which its code \
-         and stack are in memory, and the child's end.",
+         `no_new_privs`, landlock_create_ruleset(2), a call with an invalid flag before it, by \
+         which its code and stack are in memory, and the child's end.",
     expected: "some 2 us: new credentials, and a domain with a copy of the rules",
     why: "The ruleset is merged with those that the process has already to a new domain, which \
           never changes: each rule is copied. The credentials, which are never changed in place \
@@ -125,12 +124,12 @@ fn enter_sandboxes(layers: u64, folder: &Path) -> Result<(), Errno> {
         return Ok(());
     }
     privileges::forbid_new_privileges()?;
-    let rulesets: Result<Vec<Ruleset>, Errno> = (0..layers).map(|_| allowing(folder)).collect();
+    let rulesets: Result<Vec<Ruleset>, Errno> = (0..layers).map(|_| ruleset_for(folder)).collect();
     rulesets?.iter().try_for_each(Ruleset::restrict)
 }
 
 /// A ruleset that allows to read what is beneath a folder.
-fn allowing(folder: &Path) -> Result<Ruleset, Errno> {
+fn ruleset_for(folder: &Path) -> Result<Ruleset, Errno> {
     let ruleset = Ruleset::new()?;
     ruleset.allow_beneath(folder)?;
     Ok(ruleset)

@@ -152,9 +152,9 @@ impl Cloner {
         let reaped = reap(child as u32);
         let written = match self.flag {
             CloneFlag::Pidfd => self.close_pidfd(),
-            CloneFlag::ParentSettid => took(&self.words.parent, child as i32),
-            CloneFlag::ChildSettid => took(&self.words.child, child as i32),
-            CloneFlag::ChildCleartid => took(&self.words.child, 0),
+            CloneFlag::ParentSettid => check_written(&self.words.parent, child as i32),
+            CloneFlag::ChildSettid => check_written(&self.words.child, child as i32),
+            CloneFlag::ChildCleartid => check_written(&self.words.child, 0),
             _ => Ok(()),
         };
         reaped.and(written)
@@ -174,7 +174,7 @@ impl Cloner {
 
 /// Checks that the kernel has written this to a word, and resets the word.
 #[inline(always)]
-fn took(word: &AtomicI32, value: i32) -> Result<(), Errno> {
+fn check_written(word: &AtomicI32, value: i32) -> Result<(), Errno> {
     if word.swap(UNTOUCHED, Ordering::Relaxed) == value { Ok(()) } else { Err(Errno::EPROTO) }
 }
 

@@ -54,11 +54,17 @@ impl TimerSignal {
     pub fn expire_and_fetch(&self) -> Result<(), Errno> {
         self.expire()?;
         let (set, time) = (&raw const SIGNAL_SET as u64, PATIENCE.as_ptr() as u64);
-        // SAFETY: the kernel reads a signal set and a timespec, and writes nothing.
-        let fetched = raw_result(unsafe {
-            arch::syscall(libc::SYS_rt_sigtimedwait, [set, 0, time, SET_BYTES, 0, 0])
-        })?;
-        if fetched == i64::from(SIGNAL) { Ok(()) } else { Err(Errno::EPROTO) }
+        let args = [set, 0, time, SET_BYTES, 0, 0];
+        loop {
+            // SAFETY: the kernel reads a signal set and a timespec, and writes nothing.
+            match raw_result(unsafe { arch::syscall(libc::SYS_rt_sigtimedwait, args) }) {
+                Ok(fetched) if fetched == i64::from(SIGNAL) => return Ok(()),
+                // A tracer has stopped the thread.
+                Err(Errno::EINTR) => {}
+                Ok(_) => return Err(Errno::EPROTO),
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Lets the timer expire, and waits in rt_sigsuspend(2), which unblocks the signal, until its
