@@ -12,6 +12,8 @@ mod body;
 mod cache;
 mod calls;
 mod map_file;
+mod nodes;
+mod stream;
 
 pub(super) const FAMILY: Family = Family {
     name: "memory",
@@ -339,10 +341,14 @@ const BENCHES: &[Bench] = &[
     calls::MADVISE,
     calls::MLOCK,
     calls::MINCORE,
+    calls::MERGE,
     calls::PROCESS_VM_READV,
     calls::MALLOC,
     cache::TLB,
     cache::LINE_TRANSFER,
+    stream::STREAM,
+    nodes::MOVE_PAGES,
+    nodes::POLICY,
 ];
 
 /// by=string, the floor of other copies, is compiled separately and unrolled: next to a copy of 8

@@ -167,6 +167,47 @@ pub(super) const MINCORE: Bench = Bench {
     ..Bench::DEFAULT
 };
 
+pub(super) const MERGE: Bench = Bench {
+    id: "memory/merge",
+    asks: "What does it cost to offer pages for merging with equal ones, and to withdraw them?",
+    op: "madvise(2) MADV_MERGEABLE of `pages` pages that are present, no two of which are equal, \
+         and MADV_UNMERGEABLE, by the raw instruction. Not included: mapping and writing them; \
+         merging, which a thread of the kernel (ksmd) does later and on its own time, if it runs \
+         (/sys/kernel/mm/ksm/run), and the fault by which a write separates a merged page.",
+    expected: "600 ns for a page and both calls; 30 ns more for each further one",
+    why: "The first call sets a flag of the mapping, and once per process puts it on the list that \
+          ksmd walks. The second one clears the flag, and walks the page table for pages that were \
+          merged, each of which gets a copy of its own: here there is none. Hypervisors and \
+          container hosts call the first one once; what they pay is the CPU time of ksmd, and a \
+          copy at the first write to a merged page (fault/copy-on-write).",
+    calls: &[exactly("madvise", 2)],
+    floor: &[at_least(2, KERNEL_ENTRY)],
+    axes: &[PAGES],
+    needs: &[SMALL_PAGES],
+    in_price_list: false,
+    source: "madvise(2); Documentation/admin-guide/mm/ksm.rst; mm/ksm.c: ksm_madvise",
+    build: |params| {
+        let mut region = touched(params.number("pages") as usize * PAGE_BYTES)?;
+        let pages = region.words_mut().chunks_exact_mut(PAGE_BYTES / size_of::<u64>());
+        for (page, words) in pages.enumerate() {
+            words[0] = 1 + page as u64;
+        }
+        let pair = prepared::merge_unmerge(region);
+        let made = pair.ready().make();
+        match made {
+            Ok(()) => Ok(Work::raw_pair(pair)),
+            Err(Errno::EINVAL) => {
+                Ok(Work::unavailable("this kernel does not merge equal pages (CONFIG_KSM)"))
+            }
+            Err(error) if error.is_unavailable() => {
+                Ok(Work::unavailable(format!("madvise(2) MADV_MERGEABLE is refused here: {error}")))
+            }
+            Err(error) => Err(error),
+        }
+    },
+    ..Bench::DEFAULT
+};
+
 pub(super) const PROCESS_VM_READV: Bench = Bench {
     id: "memory/process-vm-readv",
     asks: "What does reading the memory of another process cost?",

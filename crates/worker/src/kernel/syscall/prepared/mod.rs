@@ -35,7 +35,9 @@ pub use files::{
 };
 pub use locks::{flock, lease, record_lock};
 pub use memory::{mmap_munmap, mprotect};
-pub use pages::{mincore, mlock_munlock, process_vm_readv};
+pub use pages::{
+    get_mempolicy, mbind, merge_unmerge, mincore, mlock_munlock, process_vm_readv, set_mempolicy,
+};
 pub use paths::{
     OpenCall, chdir, fchdir, fgetxattr, flistxattr, getcwd, open_close_by, open_close_file,
     open_close_folder, readlink_in, stat_in,

@@ -1,4 +1,5 @@
-//! Calls on pages that are present: locking them, asking which are, reading another process's.
+//! Calls on pages that are present: locking them, asking which are, reading another process's;
+//! merging equal ones, and the policy by which their nodes are chosen.
 
 use std::any::Any;
 
@@ -56,3 +57,59 @@ pub fn process_vm_readv(
         )),
     }
 }
+
+/// madvise(2) MADV_MERGEABLE of all of a region, and MADV_UNMERGEABLE.
+pub fn merge_unmerge(region: Region) -> CallPair {
+    let call = |advice: i32| {
+        let args = [region.address() as u64, region.bytes() as u64, advice as u64];
+        // SAFETY: pages with equal content may become one, which a write separates again: the
+        // content stays what it is.
+        unsafe { Call::new(libc::SYS_madvise, &args) }
+    };
+    let (merge, unmerge) = (call(libc::MADV_MERGEABLE), call(libc::MADV_UNMERGEABLE));
+    CallPair { first: merge, second: unmerge.with_owned(region), pass_result: false }
+}
+
+/// get_mempolicy(2): the mode of the thread's policy.
+pub fn get_mempolicy() -> Call {
+    let mode = Buffer::zeroed(size_of::<i32>());
+    // SAFETY: one integer is written, which the call owns.
+    unsafe { Call::new(libc::SYS_get_mempolicy, &[mode.address(), 0, 0, 0, 0]) }.with_owned(mode)
+}
+
+/// set_mempolicy(2): new pages of the thread on nodes of a mask alone (MPOL_BIND), and back to the
+/// default.
+pub fn set_mempolicy(nodes: u64) -> CallPair {
+    let mask = Buffer::containing(nodes);
+    let bind = [libc::MPOL_BIND as u64, mask.address(), MASK_BITS];
+    let default = [libc::MPOL_DEFAULT as u64, 0, 0];
+    // SAFETY: one word is read, which the second call owns; both are dropped together. A policy
+    // decides where pages are, not what they hold.
+    let (bind, default) = unsafe {
+        (
+            Call::new(libc::SYS_set_mempolicy, &bind),
+            Call::new(libc::SYS_set_mempolicy, &default).with_owned(mask),
+        )
+    };
+    CallPair { first: bind, second: default, pass_result: false }
+}
+
+/// mbind(2): the same for the new pages of a region.
+pub fn mbind(region: Region, nodes: u64) -> CallPair {
+    let mask = Buffer::containing(nodes);
+    let (at, bytes) = (region.address() as u64, region.bytes() as u64);
+    let bind = [at, bytes, libc::MPOL_BIND as u64, mask.address(), MASK_BITS, 0];
+    let default = [at, bytes, libc::MPOL_DEFAULT as u64, 0, 0, 0];
+    // SAFETY: as in `set_mempolicy`; no page is moved.
+    let (bind, default) = unsafe {
+        (
+            Call::new(libc::SYS_mbind, &bind),
+            Call::new(libc::SYS_mbind, &default).with_owned(mask).with_owned(region),
+        )
+    };
+    CallPair { first: bind, second: default, pass_result: false }
+}
+
+/// The bits of a mask of nodes, and one more: the kernel subtracts one (get_nodes() in
+/// mm/mempolicy.c).
+const MASK_BITS: u64 = u64::BITS as u64 + 1;
