@@ -9,6 +9,7 @@ use crate::bench::{Floor, PointFilter};
 use crate::kernel::event::io_uring::Transfer;
 
 mod body;
+mod shots;
 #[cfg(test)]
 mod tests;
 
@@ -193,28 +194,44 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         id: "io-uring/timeout",
-        asks: "What does a timeout through io_uring cost, if it is over at once and if it is \
-               removed?",
+        asks: "What does a timeout through io_uring cost, by how it ends?",
         op: "end=over: a timeout (IORING_OP_TIMEOUT) of 0 s, submitted by an io_uring_enter(2) \
-             that waits for its completion with ETIME. end=removed: a timeout of a minute and its \
-             removal (IORING_OP_TIMEOUT_REMOVE), submitted by one call that waits for both \
-             completions. Results are checked. Not included: setting up the ring.",
-        expected: "removed 900 ns; over 3 us in a guest, where the timer interrupt costs two exits \
-                   to the hypervisor",
+             that waits for its completion with ETIME. The others are two operations, submitted by \
+             one call that waits for both completions. end=removed: a timeout of a minute and its \
+             removal (IORING_OP_TIMEOUT_REMOVE); end=counted: a timeout of a minute or of one \
+             completion, and a no-op, whose completion ends it; end=linked: a no-op with a limit \
+             of a minute for it (IOSQE_IO_LINK, IORING_OP_LINK_TIMEOUT), which is cancelled when \
+             the no-op completes; end=linked-over: a poll of an eventfd(2) that stays unready, \
+             with a limit of 0 s, which cancels it. Results are checked. Not included: setting up \
+             the ring.",
+        expected: "removed 900 ns, counted 1.2 us, linked 600 ns; over 3 us and linked-over 4 us \
+                   in a guest, where the timer interrupt costs two exits to the hypervisor",
         why: "A timeout is a high-resolution timer: it is inserted into the CPU's tree and removed \
               again. One that is over is not completed by the call itself: the timer device is \
               set and interrupts, and the completion is posted by the interrupted task, which was \
-              about to sleep.",
+              about to sleep. The limit of an operation that completes at once is never started \
+              as a timer: it costs a request.",
         compare_with: &["io-uring/nop:batch=1,setup=plain"],
         calls: &[exactly(ENTER, 1)],
         floor: &[at_least(1, "syscall/io-uring:batch=1")],
         axes: &[Axis {
             name: "end",
-            sets: "how the timeout ends: it is over, or it is removed",
-            points: Points::Words(&["over", "removed"]),
-            default_points: Points::Words(&["over", "removed"]),
+            sets: "how the timeout ends: it is over; it is removed; another operation completes; \
+                   the operation that it limits completes; or it cancels that operation",
+            points: Points::Words(&["over", "removed", "counted", "linked", "linked-over"]),
+            default_points: Points::Words(&[
+                "over",
+                "removed",
+                "counted",
+                "linked",
+                "linked-over",
+            ]),
         }],
-        needs: &[Need::io_uring(), Need::time().when(&[("end", "over")])],
+        needs: &[
+            Need::io_uring(),
+            Need::time().when(&[("end", "over")]),
+            Need::time().when(&[("end", "linked-over")]),
+        ],
         switches: true,
         source: "io_uring_enter(2); io_uring/timeout.c",
         build: timeout,
@@ -264,6 +281,8 @@ const BENCHES: &[Bench] = &[
         build: |params| rings(params.number("entries") as u32, BATCH_OF_RINGS),
         ..DEFAULTS
     },
+    shots::ACCEPT,
+    shots::RECEIVE,
 ];
 
 /// One page: `size` is an axis of reads only, since /dev/null reads nothing.

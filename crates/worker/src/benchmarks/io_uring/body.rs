@@ -57,7 +57,7 @@ fn work(batch: Result<Batch, Errno>, setup: RingSetup, ops: u64) -> Result<Work,
 }
 
 /// A skipped row, if this kernel lacks or forbids something.
-fn or_lacking(error: Errno) -> Result<Work, Errno> {
+pub(super) fn or_lacking(error: Errno) -> Result<Work, Errno> {
     match error {
         Errno::EINVAL => Ok(Work::unavailable(
             "this kernel's io_uring does not have this operation or this way to be set up",
@@ -126,6 +126,9 @@ pub(super) fn polls(params: Params<'_>) -> Result<Work, Errno> {
 pub(super) fn timeout(params: Params<'_>) -> Result<Work, Errno> {
     let end = match params.word("end") {
         "over" => TimeoutEnd::Over,
+        "counted" => TimeoutEnd::Counted,
+        "linked" => TimeoutEnd::Linked,
+        "linked-over" => TimeoutEnd::LinkedOver,
         _ => TimeoutEnd::Removed,
     };
     work(Batch::of_timeout(end), RingSetup::Plain, 1)

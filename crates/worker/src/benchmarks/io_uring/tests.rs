@@ -41,6 +41,13 @@ fn a_figure_is_per_operation_in_batches_and_per_pair_otherwise() {
             ("io-uring/write:via=fixed-file,batch=32", 32),
             ("io-uring/poll:batch=1", 1),
             ("io-uring/timeout:end=removed", 1),
+            ("io-uring/timeout:end=counted", 1),
+            ("io-uring/timeout:end=linked", 1),
+            ("io-uring/timeout:end=linked-over", 1),
+            ("io-uring/accept:shots=single", 1),
+            ("io-uring/accept:shots=multishot", 1),
+            ("io-uring/receive:shots=single", 1),
+            ("io-uring/receive:shots=multishot", 1),
             ("io-uring/link:order=linked", 1),
         ] {
             let Some(mut work) = work(text) else { continue };

@@ -285,6 +285,22 @@ pub fn bind_path(path: &Path, kind: SocketKind) -> Result<File, Errno> {
     Ok(socket)
 }
 
+/// An AF_UNIX socket that listens at an abstract name of the kernel's choice, which is gone with
+/// the socket; and that name.
+pub fn listen_at_any_name(kind: SocketKind) -> Result<(File, SocketAddress), Errno> {
+    let mut address = SocketAddress { family: libc::AF_UNIX, ..SocketAddress::EMPTY };
+    address.bytes[..2].copy_from_slice(&(libc::AF_UNIX as u16).to_ne_bytes());
+    let socket = socket_for(&address, kind)?;
+    // The family alone.
+    bind(&socket, &SocketAddress { length: 2, ..address })?;
+    rustix::net::listen(&socket, BACKLOG)?;
+    let (bytes, length) = (address.bytes.as_mut_ptr() as u64, &raw mut address.length as u64);
+    let args = [socket.as_raw_fd() as u64, bytes, length, 0, 0, 0];
+    // SAFETY: the kernel writes at most as many bytes as the address has room for, and its length.
+    raw_result(unsafe { arch::syscall(libc::SYS_getsockname, args) })?;
+    Ok((socket, address))
+}
+
 /// A TCP listener at an address.
 pub fn listen(endpoint: SocketAddr) -> Result<TcpListener, Errno> {
     let address = SocketAddress::from_ip(endpoint);

@@ -79,6 +79,12 @@ pub enum TimeoutEnd {
     Over,
     /// It is removed by the entry that follows it.
     Removed,
+    /// Another operation completes, after which it was to end too.
+    Counted,
+    /// The operation before, which it limits, completes at once.
+    Linked,
+    /// It is over as soon as it starts, and cancels the operation before.
+    LinkedOver,
 }
 
 /// A ring, and the operations of a batch.
@@ -186,30 +192,44 @@ impl Batch {
         Ok(Self { _files: vec![ready], ..batch })
     }
 
-    /// A timeout that is over at once, or one of a minute and its removal.
+    /// A timeout of no time or of a minute, and what else makes it end.
     pub fn of_timeout(end: TimeoutEnd) -> Result<Self, Errno> {
-        let seconds = if end == TimeoutEnd::Over { 0 } else { 60 };
-        let time: Box<[i64; 2]> = Box::new([seconds, 0]);
-        let entry = Entry { arguments: [0, time.as_ptr() as u64, 1], ..NO_FILE };
+        let is_over = matches!(end, TimeoutEnd::Over | TimeoutEnd::LinkedOver);
+        let time: Box<[i64; 2]> = Box::new([if is_over { 0 } else { 60 }, 0]);
+        // After how many completions of others it ends: 0 is none.
+        let count = u64::from(end == TimeoutEnd::Counted);
+        let entry = Entry { arguments: [count, time.as_ptr() as u64, 1], ..NO_FILE };
         let timeout = |result| Template::new(io_uring_op::IORING_OP_TIMEOUT, entry, result);
-        let removal = Template {
-            // The number of the entry before.
-            address_per_number: 1,
-            ..Template::new(
-                io_uring_op::IORING_OP_TIMEOUT_REMOVE,
-                Entry { arguments: [0, u64::MAX, 0], ..NO_FILE },
-                0,
-            )
-        };
-        let ring = Ring::new(2)?;
-        let batch = match end {
-            TimeoutEnd::Over => Self::new(ring, RingSetup::Plain, &[timeout(-libc::ETIME)], 1),
+        let limit = |result| Template::new(io_uring_op::IORING_OP_LINK_TIMEOUT, entry, result);
+        let no_op =
+            |flags| Template::new(io_uring_op::IORING_OP_NOP, Entry { flags, ..NO_FILE }, 0);
+        let unready = eventfd(0, EventfdFlags::CLOEXEC)?;
+        let templates = match end {
+            TimeoutEnd::Over => vec![timeout(-libc::ETIME)],
             TimeoutEnd::Removed => {
-                let both = [timeout(-libc::ECANCELED), removal];
-                Self::new(ring, RingSetup::Plain, &both, 1)
+                let removal = Template {
+                    // The number of the entry before.
+                    address_per_number: 1,
+                    ..Template::new(
+                        io_uring_op::IORING_OP_TIMEOUT_REMOVE,
+                        Entry { arguments: [0, u64::MAX, 0], ..NO_FILE },
+                        0,
+                    )
+                };
+                vec![timeout(-libc::ECANCELED), removal]
+            }
+            TimeoutEnd::Counted => vec![timeout(0), no_op(0)],
+            TimeoutEnd::Linked => vec![no_op(LINK), limit(-libc::ECANCELED)],
+            TimeoutEnd::LinkedOver => {
+                let arguments = [0, 0, (libc::POLLIN as u64) << 32];
+                let fd = unready.as_raw_fd();
+                let entry = Entry { fd, flags: LINK, arguments, ..Entry::default() };
+                let poll = Template::new(io_uring_op::IORING_OP_POLL_ADD, entry, -libc::ECANCELED);
+                vec![poll, limit(-libc::ETIME)]
             }
         };
-        Ok(Self { _time: time, ..batch? })
+        let batch = Self::new(Ring::new(2)?, RingSetup::Plain, &templates, 1)?;
+        Ok(Self { _time: time, _files: vec![unready], ..batch })
     }
 
     /// A batch of templates, whose number is a power of two.
@@ -464,6 +484,10 @@ mod tests {
         }
         assert!(runs(Batch::of_timeout(TimeoutEnd::Over), 1));
         assert!(runs(Batch::of_timeout(TimeoutEnd::Removed), 2));
+        // Of Linux 5.5.
+        for end in [TimeoutEnd::Counted, TimeoutEnd::Linked, TimeoutEnd::LinkedOver] {
+            assert!(runs(Batch::of_timeout(end), 2), "{end:?}");
+        }
     }
 
     #[test]

@@ -73,8 +73,9 @@ impl Ring {
         )
     }
 
+    /// Queues an entry with this number.
     #[inline(always)]
-    fn queue_with_token(&mut self, entry: Entry, token: u64) -> Result<(), Errno> {
+    pub(super) fn queue_with_token(&mut self, entry: Entry, token: u64) -> Result<(), Errno> {
         if self.queued == self.entries {
             return Err(Errno(libc::EBUSY));
         }
