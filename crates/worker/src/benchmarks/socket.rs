@@ -12,6 +12,7 @@ mod connect;
 mod endpoint;
 mod own_messages;
 mod packet;
+mod private_network;
 mod setup;
 mod stream;
 #[cfg(test)]
@@ -390,13 +391,17 @@ const BENCHES: &[Bench] = &[
     unconnected::OPEN_CLOSE,
     unconnected::BIND,
     unconnected::LISTEN,
+    unconnected::REUSEPORT,
     unconnected::REFUSED,
     unconnected::OPTIONS,
     unconnected::NAME,
     unconnected::SHUTDOWN,
     own_messages::MESSAGE,
     own_messages::BATCH,
+    own_messages::ZEROCOPY,
     own_messages::NETLINK,
+    private_network::VETH,
+    private_network::LOOPBACK_MTU,
 ];
 
 /// The peer of messages, for a remote worker.

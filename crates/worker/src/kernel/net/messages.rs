@@ -176,7 +176,7 @@ impl Messages {
 }
 
 /// The bytes of a mapping.
-fn bytes_of(mapping: &mut Mapping) -> &mut [u8] {
+pub(super) fn bytes_of(mapping: &mut Mapping) -> &mut [u8] {
     // SAFETY: the mapping has that many bytes, and is borrowed exclusively; no call that uses it is
     // in progress.
     unsafe {

@@ -12,22 +12,20 @@ use std::os::unix::fs::FileExt;
 
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
-};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
 use crate::kernel::Errno;
+use crate::kernel::net::device::{self, Devices};
 
-/// The device, in its own namespace; the other end of the pair is `oscost1`.
-const DEVICE: &[u8] = b"oscost0\0";
+/// The device, in its own namespace.
+const DEVICE: &str = device::PAIR[0];
 
 /// A network device whose kernel thread can be created and removed.
 pub struct KernelThread {
     /// `threaded` of the device.
     threaded: File,
-    /// A socket in the device's namespace, to set the device up and down.
-    socket: OwnedFd,
+    /// Of the device's namespace, to set the device up and down.
+    devices: Devices,
 }
 
 impl KernelThread {
@@ -41,15 +39,13 @@ impl KernelThread {
 
     /// Creates everything in the thread's current namespace.
     fn prepare_here() -> Result<Self, Errno> {
-        let socket =
-            socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
-        make_pair()?;
+        let devices = Devices::here()?;
+        device::make_pair()?;
         // Without generic receive offload a veth has no NAPI queue to poll.
-        set_gro(&socket)?;
+        devices.set_gro(DEVICE)?;
         let threaded = open_threaded()?;
-        let device = Self { threaded, socket };
-        device.set_up(true)?;
-        Ok(device)
+        devices.set_up(DEVICE, true)?;
+        Ok(Self { threaded, devices })
     }
 
     /// Creates the device's kernel thread: the write returns when the thread has run.
@@ -63,8 +59,8 @@ impl KernelThread {
     #[inline(never)]
     pub fn remove(&self) -> Result<(), Errno> {
         self.write(b"0")?;
-        self.set_up(false)?;
-        self.set_up(true)
+        self.devices.set_up(DEVICE, false)?;
+        self.devices.set_up(DEVICE, true)
     }
 
     /// Whether the device has its thread, as the kernel reports it.
@@ -81,13 +77,6 @@ impl KernelThread {
         let written =
             unsafe { libc::pwrite(self.threaded.as_raw_fd(), digit.as_ptr().cast(), 1, 0) };
         Errno::check(written).map(drop)
-    }
-
-    fn set_up(&self, on: bool) -> Result<(), Errno> {
-        let flags = if on { libc::IFF_UP as libc::c_short } else { 0 };
-        let mut request = interface_request();
-        request.ifr_ifru.ifru_flags = flags;
-        interface_ioctl(&self.socket, libc::SIOCSIFFLAGS, &mut request)
     }
 }
 
@@ -108,37 +97,6 @@ impl Namespace {
     }
 }
 
-/// A struct ifreq (netdevice(7)) that names the device.
-fn interface_request() -> libc::ifreq {
-    // SAFETY: all-zero bits are a valid request.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (to, from) in request.ifr_name.iter_mut().zip(DEVICE) {
-        *to = *from as libc::c_char;
-    }
-    request
-}
-
-fn interface_ioctl(
-    socket: &OwnedFd,
-    request_code: libc::Ioctl,
-    request: &mut libc::ifreq,
-) -> Result<(), Errno> {
-    // SAFETY: the request is of the type that `request_code` takes, and what it points to outlives the
-    // call.
-    Errno::check(unsafe { libc::ioctl(socket.as_raw_fd(), request_code, &raw mut *request) })
-        .map(drop)
-}
-
-/// Switches generic receive offload on: ETHTOOL_SGRO of ethtool(8)'s ioctl.
-fn set_gro(socket: &OwnedFd) -> Result<(), Errno> {
-    const SIOCETHTOOL: libc::Ioctl = 0x8946;
-    const ETHTOOL_SGRO: u32 = 0x2c;
-    let mut value = [ETHTOOL_SGRO, 1];
-    let mut request = interface_request();
-    request.ifr_ifru.ifru_data = value.as_mut_ptr().cast();
-    interface_ioctl(socket, SIOCETHTOOL, &mut request)
-}
-
 /// Opens the device's `threaded` through a detached sysfs mount (Linux 5.2), which shows the
 /// thread's network namespace.
 fn open_threaded() -> Result<File, Errno> {
@@ -147,40 +105,6 @@ fn open_threaded() -> Result<File, Errno> {
     let mount = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?;
     let path = "devices/virtual/net/oscost0/threaded";
     Ok(openat(&mount, path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?.into())
-}
-
-/// RTM_NEWLINK of rtnetlink(7): a pair of veth devices, each with one queue either way. As bytes,
-/// since every machine that oscost supports is little-endian.
-#[cfg(target_endian = "little")]
-#[rustfmt::skip]
-const NEW_PAIR: [u8; 128] = [
-    // struct nlmsghdr: 128 bytes, RTM_NEWLINK, NLM_F_REQUEST | ACK | EXCL | CREATE.
-    128, 0, 0, 0, 16, 0, 0x05, 0x06, 0, 0, 0, 0, 0, 0, 0, 0,
-    // struct ifinfomsg: any kind, no number of our choice, no flags.
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    // Attributes, each with its length and its kind before it: IFLA_IFNAME,
-    12, 0, 3, 0, b'o', b's', b'c', b'o', b's', b't', b'0', 0,
-    // IFLA_NUM_TX_QUEUES, IFLA_NUM_RX_QUEUES,
-    8, 0, 31, 0, 1, 0, 0, 0, 8, 0, 32, 0, 1, 0, 0, 0,
-    // IFLA_LINKINFO, and in it IFLA_INFO_KIND and IFLA_INFO_DATA,
-    68, 0, 18, 0, 9, 0, 1, 0, b'v', b'e', b't', b'h', 0, 0, 0, 0, 52, 0, 2, 0,
-    // and in that VETH_INFO_PEER: all of the above for the other end.
-    48, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    12, 0, 3, 0, b'o', b's', b'c', b'o', b's', b't', b'1', 0,
-    8, 0, 31, 0, 1, 0, 0, 0, 8, 0, 32, 0, 1, 0, 0, 0,
-];
-
-fn make_pair() -> Result<(), Errno> {
-    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
-    send(&socket, &NEW_PAIR, SendFlags::empty())?;
-    // An answer is a header of 16 bytes, then 0 or a negative errno (NLMSG_ERROR).
-    let mut answer = [0u8; 20];
-    let (received, _) = recv(&socket, &mut answer, RecvFlags::empty())?;
-    let error = answer.last_chunk().filter(|_| received == 20).ok_or(Errno::EPROTO)?;
-    match i32::from_ne_bytes(*error) {
-        0 => Ok(()),
-        error => Err(Errno(-error)),
-    }
 }
 
 #[cfg(test)]
@@ -249,30 +173,5 @@ mod tests {
         // Refused or not.
         let _device = KernelThread::prepare();
         assert_eq!(namespace(), before);
-    }
-
-    /// Walks attributes at their own lengths; returns kinds and contents.
-    fn attributes(mut bytes: &[u8]) -> Vec<(u16, &[u8])> {
-        let mut found = Vec::new();
-        while let Some((head, _)) = bytes.split_first_chunk::<4>() {
-            let len = usize::from(u16::from_le_bytes([head[0], head[1]]));
-            found.push((u16::from_le_bytes([head[2], head[3]]), &bytes[4..len]));
-            bytes = &bytes[len.next_multiple_of(4).min(bytes.len())..];
-        }
-        found
-    }
-
-    #[test]
-    fn the_message_asks_for_a_pair_of_devices_by_their_names() {
-        assert_eq!(NEW_PAIR[..4], 128u32.to_le_bytes());
-        let one: &[u8] = &[1, 0, 0, 0];
-        let outer = attributes(&NEW_PAIR[32..]);
-        assert_eq!(outer[..3], [(3, DEVICE), (31, one), (32, one)]);
-        let (kind, link) = outer[3];
-        assert_eq!((kind, outer.len()), (18, 4));
-        let link = attributes(link);
-        assert_eq!(link[0], (1, &b"veth\0"[..]));
-        let peer = attributes(link[1].1)[0].1;
-        assert_eq!(attributes(&peer[16..]), [(3, &b"oscost1\0"[..]), (31, one), (32, one)]);
     }
 }

@@ -2,7 +2,7 @@
 //! namespace (namespaces(7), user_namespaces(7)).
 
 use std::fs::{self, File};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 
 use rustix::process::{getegid, geteuid};
 
@@ -110,6 +110,12 @@ impl NamespaceFile {
         let args = [self.file.as_raw_fd() as u64, self.kind.0 as u64, 0, 0, 0, 0];
         // SAFETY: plain numbers; memory and descriptors stay as they are.
         raw_result(unsafe { arch::syscall(libc::SYS_setns, args) }).map(drop)
+    }
+}
+
+impl AsRawFd for NamespaceFile {
+    fn as_raw_fd(&self) -> RawFd {
+        self.file.as_raw_fd()
     }
 }
 
