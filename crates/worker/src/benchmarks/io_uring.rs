@@ -1,5 +1,5 @@
-//! Operations that are submitted through io_uring(7): one alone and several by one call, and what
-//! the ring itself costs.
+//! Operations that are submitted through io_uring(7): one alone and several by one call, those that
+//! wait for what comes next, and what the ring itself costs.
 //!
 //! `event/*` measures io_uring as a way to wait for many descriptors, `file/read` and `socket/*` as
 //! one way among others, and `syscall/io-uring` as a system call.

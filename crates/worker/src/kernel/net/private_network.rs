@@ -88,7 +88,7 @@ impl PrivatePath {
         // No byte is 0, which is what the buffer begins with.
         let message = (0..bytes).map(|at| 1 + (at % 251) as u8).collect();
         let mut path = Self { near, far, protocol, message, received: vec![0; bytes] };
-        path.round_trip()?;
+        path.round_trip().map_err(timeout_of)?;
         if path.received == path.message { Ok(path) } else { Err(Errno::EPROTO) }
     }
 
@@ -98,6 +98,11 @@ impl PrivatePath {
         pass(&self.near, &self.far, self.protocol, &self.message, &mut self.received)?;
         pass(&self.far, &self.near, self.protocol, &self.message, &mut self.received)
     }
+}
+
+/// What the end of a wait for a message means: not that something is to be tried again.
+fn timeout_of(error: Errno) -> Errno {
+    if error == Errno::EAGAIN { Errno(libc::ETIMEDOUT) } else { error }
 }
 
 /// A message from one end to the other.
