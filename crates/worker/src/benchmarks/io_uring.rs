@@ -219,13 +219,7 @@ const BENCHES: &[Bench] = &[
             sets: "how the timeout ends: it is over; it is removed; another operation completes; \
                    the operation that it limits completes; or it cancels that operation",
             points: Points::Words(&["over", "removed", "counted", "linked", "linked-over"]),
-            default_points: Points::Words(&[
-                "over",
-                "removed",
-                "counted",
-                "linked",
-                "linked-over",
-            ]),
+            default_points: Points::Words(&["over", "removed", "counted", "linked", "linked-over"]),
         }],
         needs: &[
             Need::io_uring(),

@@ -62,9 +62,8 @@ impl LoopDevice {
             let number =
                 Errno::check(free).map_err(|error| refusal("no loop device is free", error))?;
             let path = PathBuf::from(format!("/dev/loop{number}"));
-            let device = open(&path).map_err(|error| {
-                refusal(&format!("{} cannot be opened", path.display()), error)
-            })?;
+            let device = open(&path)
+                .map_err(|error| refusal(&format!("{} cannot be opened", path.display()), error))?;
             match configure(&device, &image) {
                 Ok(()) => return Ok(Self { _device: device, path }),
                 Err(Errno::EBUSY) => {}

@@ -67,8 +67,7 @@ impl PrivatePath {
                 FarEnd::open(protocol, Ipv4Addr::LOCALHOST)?.connect_from(Ipv4Addr::LOCALHOST)?
             }
             Path::Pair => {
-                let (near_devices, near) =
-                    (Devices::here()?, NamespaceFile::own(Namespaces::NET)?);
+                let (near_devices, near) = (Devices::here()?, NamespaceFile::own(Namespaces::NET)?);
                 namespace::unshare(Namespaces::NET)?;
                 let far_devices = Devices::here()?;
                 device::make_pair()?;

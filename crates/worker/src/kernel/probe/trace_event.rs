@@ -287,11 +287,8 @@ mod tests {
     #[test]
     fn a_function_of_the_program_is_probed_whatever_it_begins_with() {
         in_own_process(|| {
-            let all = [
-                FirstInstruction::Nop,
-                FirstInstruction::LongNop,
-                FirstInstruction::Arithmetic,
-            ];
+            let all =
+                [FirstInstruction::Nop, FirstInstruction::LongNop, FirstInstruction::Arithmetic];
             for function in all.into_iter().filter_map(ProbedFunction::new) {
                 for place in [Place::Entry, Place::Return] {
                     let event = TraceEvent::at_address(function.address(), place);
