@@ -134,7 +134,7 @@ fn compare(only: &[String]) -> anyhow::Result<bool> {
     let chosen =
         |act: &&Act| only.is_empty() || only.iter().any(|word| act.case.contains(word.as_str()));
     let mut holds = true;
-    for act in ACTS.iter().chain(CALL_ACTS).filter(chosen) {
+    for act in ACTS.iter().chain(CALL_ACTS.into_iter().flatten()).filter(chosen) {
         println!("{}", act.case);
         match compare_act(act, &program.catalog, &mut worker, &peers) {
             Ok(act_held) => holds &= act_held,
