@@ -55,6 +55,7 @@ browser hosts ph readers vm:
 test-live: build vm
 	scripts/test-live.sh
 bench: build
+	scripts/install.sh peers
 	scripts/bench.sh
 # The machine code of the timed loops: fails on calls and spilled registers.
 asm-check:

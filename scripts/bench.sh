@@ -9,6 +9,7 @@ cargo bench --locked -p oscost --bench peers -- spread
 cargo bench --locked -p oscost --bench peers -- studies
 cargo bench --locked -p oscost --bench peers -- counters
 cargo bench --locked -p oscost --bench peers -- memory
+cargo bench --locked -p oscost --bench peers -- programs
 scripts/bench/hyperfine.py
 scripts/bench/commands.py
 scripts/bench/counters.py

@@ -8,6 +8,7 @@
 #   vm        QEMU and one of Debian's kernels (or OSCOST_TEST_KERNEL), for tests that boot machines
 #   programs  the sources of a kernel, flex and bison, a game and a display without a screen, for the
 #             programs of ph-2000
+#   peers     programs whose figures are compared with ours in `make bench`
 #   readers   DuckDB for Python (or pandas), for tests that read tables back
 #   book      mdbook, for the documentation
 #
@@ -74,6 +75,17 @@ need_programs() {
         true
 }
 
+need_peers() {
+    local tool missing=()
+    for tool in stress-ng:stress-ng hackbench:rt-tests sysbench:sysbench fio:fio sockperf:sockperf \
+        qperf:qperf iperf3:iperf3 mbw:mbw; do
+        has "${tool%:*}" || missing+=("${tool#*:}")
+    done
+    # Distributions install a script as `perf` that fails if none fits the kernel.
+    perf --version >/dev/null 2>&1 || missing+=(linux-perf)
+    [ ${#missing[@]} = 0 ] || install "comparisons with programs will be skipped" "${missing[@]}" || true
+}
+
 # Debian's newest kernel for virtual machines, downloaded and unpacked but not installed.
 fetch_kernel() {
     local folder=target/vm-kernel package
@@ -118,7 +130,7 @@ need_book() {
 
 for what in "$@"; do
     case $what in
-    cc | ph | hosts | browser | vm | programs | readers | book) "need_$what" ;;
+    cc | ph | hosts | browser | vm | programs | peers | readers | book) "need_$what" ;;
     *)
         echo "scripts/install.sh: unknown: $what" >&2
         exit 2

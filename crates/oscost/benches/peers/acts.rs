@@ -251,15 +251,24 @@ pub(crate) fn resolve_case<'a>(
     act: &Act,
     catalog: &'a Catalog,
 ) -> anyhow::Result<(Case, &'a Definition)> {
-    let cases =
-        plan::select(catalog, &[act.case.to_owned()], Extent::Default).context("missing")?;
-    let [case] = &cases[..] else { bail!("this selects {} cases, not one", cases.len()) };
-    let definition = catalog.get(&case.benchmark).context("missing")?;
+    let (case, definition) = find_case(act.case, catalog)?;
     for word in act.op_words {
         ensure!(
             definition.op.contains(word),
             "not the same op: the peer's involves `{word}`, which the definition's op does not mention"
         );
     }
+    Ok((case, definition))
+}
+
+/// The case with this id.
+pub(crate) fn find_case<'a>(
+    id: &str,
+    catalog: &'a Catalog,
+) -> anyhow::Result<(Case, &'a Definition)> {
+    let cases = plan::select(catalog, &[id.to_owned()], Extent::Default)
+        .with_context(|| format!("{id} is missing"))?;
+    let [case] = &cases[..] else { bail!("{id} selects {} cases, not one", cases.len()) };
+    let definition = catalog.get(&case.benchmark).with_context(|| format!("{id} is missing"))?;
     Ok((case.clone(), definition))
 }

@@ -12,7 +12,8 @@
 //! figures move from run to run (`run_spread.rs`); with the word `studies`, whether figures by the
 //! studies' methods agree with programs that do what the studies say (`study_comparison.rs`); with
 //! the word `counters`, whether counted events agree with perf stat (`event_counts.rs`); with the
-//! word `memory`, what fork(2) copies of the worker and of plain programs (`fork_memory.rs`).
+//! word `memory`, what fork(2) copies of the worker and of plain programs (`fork_memory.rs`); with
+//! the word `programs`, how figures compare with those of peers' own programs (`programs.rs`).
 
 #![expect(clippy::print_stdout, reason = "a program that is run by hand")]
 
@@ -22,6 +23,7 @@ mod event_counts;
 mod fork_memory;
 mod pairs;
 mod peer_programs;
+mod programs;
 mod run_spread;
 mod study_comparison;
 mod study_figures;
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         Some((word, studies)) if word == "studies" => compare_studies(studies),
         Some((word, [])) if word == "counters" => compare_counts(),
         Some((word, [])) if word == "memory" => compare_memory(),
+        Some((word, rows)) if word == "programs" => compare_programs(rows),
         _ => compare(&only),
     };
     match holds {
@@ -111,6 +114,17 @@ fn compare_memory() -> anyhow::Result<bool> {
     let _machine = lock_machine()?;
     let mut worker = WorkerSession::start(LocalSession::start(&program, &interrupt)?)?;
     fork_memory::compare(&program.catalog, &mut worker)
+}
+
+/// Compares with peers' own programs the rows that contain one of these words, or all; returns
+/// whether the bar holds.
+fn compare_programs(words: &[String]) -> anyhow::Result<bool> {
+    let program = WorkerBinary::find()?;
+    let interrupt = Interrupt::listen()?;
+    let _machine = lock_machine()?;
+    let mut worker = WorkerSession::start(LocalSession::start(&program, &interrupt)?)?;
+    let peers = PeerPrograms::compiled(&mut worker)?;
+    Ok(programs::compare(words, &program.catalog, &mut worker, &peers))
 }
 
 /// Compares every act with every peer, or those whose names contain one of these words; returns

@@ -12,6 +12,15 @@ pub(super) const PROCESSES: usize = 3;
 /// Pairs of figures, ours first. The two alternate, and so does which one begins, so that drift
 /// affects both alike.
 pub(super) fn alternate(
+    worker: impl FnMut() -> anyhow::Result<f64>,
+    peer: impl FnMut() -> anyhow::Result<f64>,
+) -> anyhow::Result<Vec<(f64, f64)>> {
+    alternate_times(ALTERNATIONS, worker, peer)
+}
+
+/// The same, this number of pairs.
+pub(super) fn alternate_times(
+    pairs: usize,
     mut worker: impl FnMut() -> anyhow::Result<f64>,
     mut peer: impl FnMut() -> anyhow::Result<f64>,
 ) -> anyhow::Result<Vec<(f64, f64)>> {
@@ -23,7 +32,7 @@ pub(super) fn alternate(
         let first = peer()?;
         Ok((worker()?, first))
     };
-    (0..ALTERNATIONS).map(&mut pair).collect()
+    (0..pairs).map(&mut pair).collect()
 }
 
 /// The median over fresh processes, one figure each.
@@ -52,6 +61,49 @@ pub(super) struct Bar {
     pub(super) difference_ns: f64,
 }
 
+/// How ours compares with a peer over all pairs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Comparison {
+    worker_ns: f64,
+    peer_ns: f64,
+    ratio: f64,
+    /// The interval of the ratio.
+    pub(super) low: f64,
+    pub(super) high: f64,
+    difference_ns: f64,
+}
+
+impl Comparison {
+    /// `None` below six pairs, which have no interval.
+    pub(super) fn of(pairs: &[(f64, f64)]) -> Option<Self> {
+        let sorted = |of: fn(&(f64, f64)) -> f64| -> Vec<f64> {
+            order::sorted(&pairs.iter().map(of).collect::<Vec<_>>())
+        };
+        let ratios = sorted(|(worker, peer)| (worker / peer).ln());
+        let interval = median_hs(&ratios, Nominal::FIXED)?;
+        Some(Self {
+            worker_ns: order::median(&sorted(|pair| pair.0))?,
+            peer_ns: order::median(&sorted(|pair| pair.1))?,
+            ratio: order::median(&ratios)?.exp(),
+            low: interval.lo.exp(),
+            high: interval.hi.exp(),
+            difference_ns: order::median(&sorted(|(worker, peer)| worker - peer))?,
+        })
+    }
+
+    /// Prints its line of the table.
+    pub(super) fn print(&self, peer: &str, verdict: &str) {
+        let figures = [
+            format_ns(self.worker_ns),
+            format_ns(self.peer_ns),
+            format!("{:.3}", self.ratio),
+            format!("{:.3} .. {:.3}", self.low, self.high),
+            verdict.to_owned(),
+        ];
+        println!("{}", line(&format!("  {peer}"), figures.each_ref().map(String::as_str)));
+    }
+}
+
 /// Prints how ours compares with a peer; returns whether the bar holds.
 pub(super) fn print_comparison(
     peer: &str,
@@ -65,21 +117,9 @@ pub(super) fn print_comparison(
             return false;
         }
     };
-    let median = |values: Vec<f64>| order::median(&order::sorted(&values)).unwrap_or(f64::NAN);
-    let ratios = pairs.iter().map(|(worker, peer)| (worker / peer).ln()).collect::<Vec<_>>();
-    let sorted = order::sorted(&ratios);
-    let Some(interval) = median_hs(&sorted, Nominal::FIXED) else { return false };
-    let (low, high) = (interval.lo.exp(), interval.hi.exp());
-    let difference_ns = median(pairs.iter().map(|(worker, peer)| worker - peer).collect());
-    let holds = low <= bar.ratio || difference_ns <= bar.difference_ns;
-    let figures = [
-        format_ns(median(pairs.iter().map(|pair| pair.0).collect())),
-        format_ns(median(pairs.iter().map(|pair| pair.1).collect())),
-        format!("{:.3}", median(ratios).exp()),
-        format!("{low:.3} .. {high:.3}"),
-        if holds { "holds" } else { "FAILS" }.to_owned(),
-    ];
-    println!("{}", line(&format!("  {peer}"), figures.each_ref().map(String::as_str)));
+    let Some(comparison) = Comparison::of(&pairs) else { return false };
+    let holds = comparison.low <= bar.ratio || comparison.difference_ns <= bar.difference_ns;
+    comparison.print(peer, if holds { "holds" } else { "FAILS" });
     holds
 }
 

@@ -118,6 +118,14 @@ impl PeerPrograms {
         Ok(String::from_utf8(output.stdout)?)
     }
 
+    /// A command on the CPU of one end, in the folder of the programs in C.
+    pub(super) fn pinned(&self, end: PeerCpu, words: &[&str]) -> anyhow::Result<Command> {
+        let mut command = Command::new(self.folder.path().join(LOOPS));
+        command.arg(self.peer_cpu(end)?.to_string()).arg("--").args(words);
+        command.current_dir(self.folder.path());
+        Ok(command)
+    }
+
     /// The figure of a process of an op in C, timed by the plan that the worker has.
     pub(super) fn c_loop_value(
         &self,
@@ -339,9 +347,13 @@ impl PeerPrograms {
 
 impl PeerPrograms {
     /// Starts a tool's server; dropping the value ends it.
-    fn server(&self, peer: PeerCpu, program: &str, words: &[&str]) -> anyhow::Result<Server> {
-        let mut server = Command::new(self.folder.path().join("loops"));
-        server.arg(self.peer_cpu(peer)?.to_string()).args(["--", program]).args(words);
+    pub(super) fn server(
+        &self,
+        peer: PeerCpu,
+        program: &str,
+        words: &[&str],
+    ) -> anyhow::Result<Server> {
+        let mut server = self.pinned(peer, &[&[program][..], words].concat())?;
         let server = server.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         // None of them reports that it listens.
         thread::sleep(Duration::from_millis(300));
@@ -368,7 +380,7 @@ impl PeerPrograms {
 }
 
 /// A server that ends with the value.
-struct Server(Child);
+pub(super) struct Server(Child);
 
 impl Drop for Server {
     fn drop(&mut self) {
@@ -379,7 +391,7 @@ impl Drop for Server {
 }
 
 /// A TCP port without a listener.
-fn free_port() -> anyhow::Result<String> {
+pub(super) fn free_port() -> anyhow::Result<String> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port().to_string())
 }
 
