@@ -135,6 +135,9 @@ fn compare_row(
             row.program, row.package
         ));
     };
+    if worker.other_cpu.is_none() && row.server.is_some_and(|end| end.cpu == PeerCpu::Other) {
+        return skipped("there is no other CPU");
+    }
     let program = program.to_string_lossy();
     // Not counted: it shows whether this version has the act, and warms the machine up.
     let printed = run(row, &program, peers)?;

@@ -40,7 +40,7 @@ pub(super) enum Place {
 }
 
 /// The CPU of the other end.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PeerCpu {
     /// On the same CPU.
     Same,
