@@ -2,7 +2,7 @@
 //! it.
 
 use std::env;
-use std::ffi::{CStr, CString, OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -49,12 +49,15 @@ impl PrivateFolders {
         self.privilege
     }
 
-    /// The tmpfs as a root folder, while the process stays in it.
+    /// The tmpfs as a root folder. The process is then in a folder of it, and has to stay there: the
+    /// kernel moves the working folder of each process that is at the former root to the new one.
     pub fn as_root(&self) -> Result<NewRoot, Errno> {
-        let mut place = OsString::from(OLD_ROOT);
+        env::set_current_dir(FOLDERS[0])?;
+        let old = Path::new("..").join(OLD_ROOT).into_os_string();
+        let mut place = old.clone();
         // An absolute path: it begins with a slash.
         place.push(&self.mounted_at);
-        Ok(NewRoot { old: text_of(OLD_ROOT.as_ref())?, place: text_of(&place)? })
+        Ok(NewRoot { old: text_of(&old)?, place: text_of(&place)? })
     }
 
     /// Adds `count` mounts, each of `source` at a folder of its own.
@@ -83,11 +86,11 @@ pub struct NewRoot {
 }
 
 impl NewRoot {
-    /// pivot_root(2) that makes the working folder the root, and puts the former root into a folder
-    /// of it; and pivot_root(2) that undoes both. The namespace is then as it was.
+    /// pivot_root(2) that makes the folder above the working folder the root, and puts the former
+    /// root into a folder of it; and pivot_root(2) that undoes both. The namespace is then as it was.
     #[inline(always)]
     pub fn pivot_and_return(&self) -> Result<(), Errno> {
-        pivot_root(c".", &self.old)?;
+        pivot_root(c"..", &self.old)?;
         pivot_root(&self.old, &self.place)
     }
 }

@@ -248,6 +248,8 @@ impl Drop for Group {
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use super::*;
 
     #[test]
@@ -274,10 +276,10 @@ mod tests {
         let found = parse_hierarchies(mounts, own);
         let paths = |controller| own_paths(&found, own, controller);
         let [first, second] = ["/g/cpu/one/two", "/g/both/three"].map(PathBuf::from);
-        assert_eq!(paths("memory"), [second.clone()]);
+        assert_eq!(paths("memory"), slice::from_ref(&second));
         assert_eq!(paths("cpu"), [first, second]);
         let [first, second] = ["/g/cpu", "/g/both"].map(PathBuf::from);
-        assert_eq!(root_paths(&found, own, "memory"), [second.clone()]);
+        assert_eq!(root_paths(&found, own, "memory"), slice::from_ref(&second));
         assert_eq!(root_paths(&found, own, "cpu"), [first, second]);
     }
 
