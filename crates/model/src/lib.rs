@@ -5,6 +5,7 @@
 //! anything is measured, stored or shown, and does no input or output.
 
 pub mod batch;
+pub mod bill;
 pub mod call_names;
 pub mod calls;
 pub mod capability;
@@ -28,6 +29,7 @@ pub mod one_way;
 pub mod parameter;
 pub mod point;
 pub mod program;
+pub mod program_calls;
 pub mod protocol;
 pub mod record;
 pub mod resource;

@@ -8,12 +8,13 @@ use crate::counters::EventCounts;
 use crate::facts::Facts;
 use crate::monitor_report::MonitorReport;
 use crate::program::{ProgramResult, TurnResult};
+use crate::program_calls::ProgramCalls;
 use crate::treatment::AttachedTreatment;
 use crate::watch::SystemActivity;
 use crate::worker::{BatchPlan, Disturbance, Sample, WorkerSpec};
 
 /// The version of the protocol. Both sides must have the same.
-pub const PROTOCOL: u32 = 8;
+pub const PROTOCOL: u32 = 9;
 
 /// The longest line that either side accepts: eight times a worker of 10,000 samples.
 pub const MAX_LINE_BYTES: usize = 16 << 20;
@@ -220,6 +221,13 @@ pub enum Event {
         /// The calls.
         count: Box<CallCount>,
     },
+    /// The calls of a program by form.
+    FormsCounted {
+        /// The job.
+        id: u64,
+        /// The calls.
+        calls: Box<ProgramCalls>,
+    },
     /// The worker that was served has exited.
     Served {
         /// The job.
@@ -307,6 +315,7 @@ impl Event {
             | Event::BatchesDone { id }
             | Event::Detached { id, .. }
             | Event::Counted { id, .. }
+            | Event::FormsCounted { id, .. }
             | Event::Served { id, .. }
             | Event::Busy { id, .. }
             | Event::Probed { id, .. }
@@ -352,6 +361,7 @@ pub enum EventKind {
     BatchesDone,
     Detached,
     Counted,
+    FormsCounted,
     Served,
     Probed,
     Watched,

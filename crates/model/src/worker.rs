@@ -134,6 +134,8 @@ pub enum Task {
         /// Counted ops.
         ops: u64,
     },
+    /// Runs a program once under a tracer, which counts what its process tree does, by form.
+    CountForms,
     /// Runs a program once.
     Run {
         /// Whether it is an untimed warm-up: then its whole output is captured.

@@ -1,0 +1,181 @@
+//! The bill, `oscost.bill/1`: what one program is charged, and how that agrees with its measured
+//! system time.
+//!
+//! Times are nanoseconds of one run of the program. Unknown values are null, never 0.
+
+use serde::{Deserialize, Serialize};
+
+use crate::program_calls::ProgramCalls;
+use crate::record::{Estimate, Machine, Tool};
+
+/// The name and version of the schema.
+pub const BILL_SCHEMA: &str = "oscost.bill/1";
+
+macro_rules! bill {
+    ($($(#[$doc:meta])* pub struct $name:ident { $($body:tt)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub struct $name { $($body)* }
+    )*};
+}
+
+bill! {
+    /// What a program is charged.
+    pub struct Bill {
+        /// [`BILL_SCHEMA`].
+        pub schema: String,
+        /// A UUID, version 7.
+        pub id: String,
+        /// RFC 3339, UTC.
+        pub started: String,
+        /// RFC 3339, UTC.
+        pub ended: String,
+        /// The words of the command.
+        pub program: Vec<String>,
+        /// The programs that measured.
+        pub tool: Tool,
+        /// The machine.
+        pub machine: Machine,
+        /// The runs that were not counted.
+        pub trials: BilledTrials,
+        /// What was counted; null if that was refused.
+        pub counted: Option<BilledCounts>,
+        /// Why nothing was counted; null if it was.
+        pub not_counted: Option<String>,
+        /// Where the prices come from.
+        pub prices: PriceSources,
+        /// The items, the largest amount first; then those without a price, the most frequent first.
+        pub items: Vec<BillItem>,
+        /// The sum of all amounts; null if nothing was counted.
+        pub charged: Option<Amount>,
+        /// The measured system time without `charged`: what is not explained, in either direction.
+        pub difference: Option<Amount>,
+    }
+
+    /// The runs of the program that were not counted.
+    pub struct BilledTrials {
+        /// From before the process was created until its exit was reported, in seconds.
+        pub real: Estimate,
+        /// CPU time in user mode, in seconds.
+        pub user: Estimate,
+        /// CPU time in the kernel, in seconds.
+        pub system: Estimate,
+        /// The system time that the bill is compared with.
+        pub system_time: Amount,
+        /// What `system_time` is: `median` of the trials, or their `mean` where clock ticks divide
+        /// the CPU time of a short run.
+        pub system_figure: String,
+        /// The source of the times: `rusage`.
+        pub source: String,
+        /// Minor faults of a run, the median.
+        pub minor_faults: f64,
+        /// Major faults of a run, the median.
+        pub major_faults: f64,
+        /// Voluntary context switches of a run, the median.
+        pub voluntary_switches: f64,
+        /// Involuntary context switches of a run, the median.
+        pub involuntary_switches: f64,
+    }
+
+    /// What was counted.
+    pub struct BilledCounts {
+        /// The counts: of each form the median of the counted runs.
+        pub calls: ProgramCalls,
+        /// How many runs were counted.
+        pub runs: u32,
+        /// Forms whose count was not the same in all of them.
+        pub varying_forms: u32,
+        /// What counting added to the real time, in per cent.
+        pub added_pct: f64,
+    }
+
+    /// Where the prices come from.
+    pub struct PriceSources {
+        /// The runs that measured them, the first choice first.
+        pub runs: Vec<PriceRun>,
+        /// Why they may not be those of this machine as it is now; empty if nothing is known.
+        pub stale: Vec<String>,
+        /// Cases without a row in these runs that would price an item, as selectors.
+        pub missing: Vec<String>,
+    }
+
+    /// A run that measured prices.
+    pub struct PriceRun {
+        /// Its id.
+        pub id: String,
+        /// When it was started: RFC 3339, UTC.
+        pub started: String,
+    }
+
+    /// A time with its interval, in nanoseconds.
+    pub struct Amount {
+        /// The time.
+        pub ns: f64,
+        /// Its interval; null if a part of it has none.
+        pub ci95: Option<[f64; 2]>,
+    }
+
+    /// An item of a bill.
+    pub struct BillItem {
+        /// The form of a call, or what else was counted: `read pipe`, `minor page fault`.
+        pub name: String,
+        /// How often.
+        pub times: f64,
+        /// The case that prices it, as a selector; null if none does.
+        pub case: Option<String>,
+        /// The share of the case's op that one of it pays: 0.5 of an op that opens and closes.
+        pub part: f64,
+        /// The rows that priced it, the first one, the last one of several sizes; empty without a
+        /// price.
+        pub rows: Vec<String>,
+        /// The price of one, the mean over sizes.
+        pub unit: Option<Amount>,
+        /// The price of all.
+        pub amount: Option<Amount>,
+        /// `amount` in per cent of the measured system time.
+        pub share_pct: Option<f64>,
+        /// Why it has no price; null if it has one.
+        pub missing: Option<String>,
+    }
+}
+
+impl Amount {
+    /// A time whose interval is not known.
+    pub fn exact(ns: f64) -> Self {
+        Self { ns, ci95: None }
+    }
+
+    /// So many of it.
+    #[must_use]
+    pub fn times(&self, factor: f64) -> Self {
+        let ends = |[low, high]: [f64; 2]| {
+            let (one, other) = (low * factor, high * factor);
+            [one.min(other), one.max(other)]
+        };
+        Self { ns: self.ns * factor, ci95: self.ci95.map(ends) }
+    }
+
+    /// Both together: their intervals are added end by end, since prices of one run share errors.
+    #[must_use]
+    pub fn plus(&self, other: &Amount) -> Self {
+        let both = self.ci95.zip(other.ci95);
+        let ci95 = both.map(|(one, other)| [one[0] + other[0], one[1] + other[1]]);
+        Self { ns: self.ns + other.ns, ci95 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_scaled_and_added_with_their_intervals() {
+        let one = Amount { ns: 10.0, ci95: Some([9.0, 12.0]) };
+        assert_eq!(one.times(2.0), Amount { ns: 20.0, ci95: Some([18.0, 24.0]) });
+        assert_eq!(one.times(-1.0), Amount { ns: -10.0, ci95: Some([-12.0, -9.0]) });
+        let other = Amount { ns: 1.0, ci95: Some([1.0, 2.0]) };
+        assert_eq!(one.plus(&other), Amount { ns: 11.0, ci95: Some([10.0, 14.0]) });
+        assert_eq!(one.plus(&Amount::exact(1.0)), Amount { ns: 11.0, ci95: None });
+    }
+}

@@ -1,0 +1,75 @@
+//! What the process tree of a program did: its system calls by form and size, as a tracer counted
+//! them.
+
+use serde::{Deserialize, Serialize};
+
+/// The calls of one form and one size.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FormCount {
+    /// What makes the call cheap or expensive: its name, the kind of its descriptor or what it does,
+    /// and its error: `read pipe`, `openat ENOENT`, `clone thread`.
+    pub form: String,
+    /// The most bytes of its size class, a power of two; null of a call without a size.
+    pub bytes: Option<u64>,
+    /// The components of its path; null of a call without a path.
+    pub depth: Option<u32>,
+    /// How often it was made.
+    pub calls: u64,
+    /// The bytes of all of these calls together.
+    pub moved: u64,
+}
+
+/// What a process tree did, from the execve(2) of its program to the exit of that process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ProgramCalls {
+    /// How they were counted: `ptrace`.
+    pub by: String,
+    /// The calls that returned, and exits, by form, size and depth, in this order.
+    pub forms: Vec<FormCount>,
+    /// Processes that were created.
+    pub forks: u64,
+    /// Threads that were created.
+    pub threads: u64,
+    /// Programs that were executed, with the first one.
+    pub execs: u64,
+    /// Tasks that ended.
+    pub exits: u64,
+    /// Signals that were delivered.
+    pub signals: u64,
+    /// Calls that never returned: their task ended.
+    pub unfinished: u64,
+    /// Tasks that outlived the program, and were killed.
+    pub killed: u64,
+    /// Descriptors and arguments of calls that could not be read: their forms are incomplete.
+    pub unread: u64,
+    /// Nanoseconds from the execve(2) to the exit, with all stops.
+    pub real_ns: u64,
+}
+
+impl ProgramCalls {
+    /// All calls.
+    pub fn calls(&self) -> u64 {
+        self.forms.iter().map(|it| it.calls).sum()
+    }
+}
+
+/// The size class of so many bytes: the smallest power of two that is as large, and 0 of none.
+pub fn size_class(bytes: u64) -> u64 {
+    match bytes {
+        0 => 0,
+        bytes => bytes.checked_next_power_of_two().unwrap_or(1 << 63),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_class_is_a_power_of_two_that_is_as_large() {
+        let classes = [0, 1, 2, 3, 4_096, 4_097, u64::MAX].map(size_class);
+        assert_eq!(classes, [0, 1, 2, 4, 4_096, 8_192, 1 << 63]);
+    }
+}
