@@ -23,6 +23,7 @@ use oscost_model::monitor_report::MonitorReport;
 use oscost_model::parameter::ParameterValues;
 use oscost_model::point::Point;
 use oscost_model::program::{OutputDigest, Program, ProgramResult, TreeUsage, TurnResult};
+use oscost_model::program_calls::{FormCount, ProgramCalls};
 use oscost_model::protocol::{CpuProbe, Event, Hello, Order, PROTOCOL, TurnFailure, WorkerBuild};
 use oscost_model::seed::Seed;
 use oscost_model::treatment::AttachedTreatment;
@@ -68,6 +69,30 @@ fn digest(output: &str) -> OutputDigest {
     let mut digest = OutputDigest::default();
     digest.add(output.as_bytes());
     digest
+}
+
+/// What every program of a fake host does.
+fn program_calls() -> ProgramCalls {
+    let form = |form: &str, bytes: Option<u64>, calls: u64| FormCount {
+        form: form.to_owned(),
+        bytes,
+        depth: None,
+        calls,
+        moved: calls * bytes.unwrap_or(0),
+    };
+    ProgramCalls {
+        by: "fake".to_owned(),
+        forms: vec![
+            form("close file", None, 3),
+            form("getppid", None, 1_000),
+            form("openat file", None, 3),
+            form("read file", Some(4_096), 7),
+        ],
+        execs: 1,
+        exits: 1,
+        real_ns: 200_000_000,
+        ..ProgramCalls::default()
+    }
 }
 
 /// One group of batches.
@@ -244,6 +269,9 @@ impl FakeSession {
             let by = "fake".to_owned();
             let count = CallCount { ops: 1, own: own.into(), by, ..CallCount::default() };
             return Event::Counted { id, count: Box::new(count) };
+        }
+        if spec.task == Task::CountForms {
+            return Event::FormsCounted { id, calls: Box::new(program_calls()) };
         }
         let cost = self.scenario.costs_ns.get(&name).copied().unwrap_or(1e8);
         let mut seed = Seed::new(spec.seed);

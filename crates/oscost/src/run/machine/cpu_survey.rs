@@ -142,8 +142,8 @@ impl Run<'_> {
                 let groups = batches.groups as f64 * plan.sets.len().max(1) as f64;
                 (batches.batch_ns * groups * factors / 1e6) as u64
             }
-            // Instruction counts are planned in `instruction_count`.
-            Task::Exact => 0,
+            // Instruction counts are planned in `instruction_count`; a program has its own limit.
+            Task::Exact | Task::CountForms => 0,
             Task::Count { warm_ops, ops } => {
                 let op_ns = |plan: &BatchPlan| plan.batch_ns / plan.iterations.max(1) as f64;
                 let op_ns = self.rows[row].progress.plan().map_or(0.0, op_ns);

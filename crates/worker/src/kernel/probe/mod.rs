@@ -11,6 +11,8 @@ pub mod filter_install;
 pub mod forbidden_call;
 pub mod monitor;
 pub mod perf;
+pub mod program_trace;
 pub mod ptrace;
 pub mod seccomp;
 pub mod trace_event;
+pub mod task_descriptor;

@@ -80,7 +80,7 @@ pub fn follow(
 }
 
 /// A stop of a seized task: its first one, or a group stop.
-const PTRACE_EVENT_STOP: i32 = 128;
+pub(super) const PTRACE_EVENT_STOP: i32 = 128;
 
 /// The events of a seccomp listener and of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

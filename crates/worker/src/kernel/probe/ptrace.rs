@@ -155,17 +155,7 @@ fn classify_stop(pid: i32, status: i32) -> Result<Stop, Errno> {
     let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
     let creations = [libc::PTRACE_EVENT_FORK, libc::PTRACE_EVENT_VFORK, libc::PTRACE_EVENT_CLONE];
     if creations.contains(&event) {
-        let mut task: libc::c_ulong = 0;
-        // SAFETY: one local number is written.
-        Errno::check(unsafe {
-            libc::ptrace(
-                libc::PTRACE_GETEVENTMSG,
-                pid,
-                std::ptr::null_mut::<libc::c_void>(),
-                &raw mut task,
-            )
-        })?;
-        return Ok(Stop::NewTask(task as u32));
+        return Ok(Stop::NewTask(event_message(pid)? as u32));
     }
     Ok(match (signal, event) {
         (SYSCALL_STOP, _) => system_call(pid)?,
@@ -176,8 +166,23 @@ fn classify_stop(pid: i32, status: i32) -> Result<Stop, Errno> {
     })
 }
 
+/// What a stop at an event is about: the new task, or the former id of one that executed a program.
+pub(super) fn event_message(pid: i32) -> Result<u64, Errno> {
+    let mut message: libc::c_ulong = 0;
+    // SAFETY: one local number is written.
+    Errno::check(unsafe {
+        libc::ptrace(
+            libc::PTRACE_GETEVENTMSG,
+            pid,
+            std::ptr::null_mut::<libc::c_void>(),
+            &raw mut message,
+        )
+    })?;
+    Ok(message)
+}
+
 /// The signal of a stop at a system call (PTRACE_O_TRACESYSGOOD).
-const SYSCALL_STOP: i32 = libc::SIGTRAP | 0x80;
+pub(super) const SYSCALL_STOP: i32 = libc::SIGTRAP | 0x80;
 
 /// The system-call stop of a task.
 fn system_call(pid: i32) -> Result<Stop, Errno> {
@@ -196,7 +201,7 @@ fn system_call(pid: i32) -> Result<Stop, Errno> {
 
 /// A stopped task's system-call information (PTRACE_GET_SYSCALL_INFO, Linux 5.3), the same on every
 /// architecture.
-fn syscall_info(pid: i32) -> Result<libc::ptrace_syscall_info, Errno> {
+pub(super) fn syscall_info(pid: i32) -> Result<libc::ptrace_syscall_info, Errno> {
     // SAFETY: all-zero bits are a valid info, and the kernel writes at most its size.
     unsafe {
         let mut info: libc::ptrace_syscall_info = std::mem::zeroed();

@@ -107,6 +107,7 @@ impl Session<'_> {
                 format!("{} arms were requested; 1 to 3 are supported", self.spec.arms),
             )),
             Task::Count { .. }
+            | Task::CountForms
             | Task::CountEvents(_)
             | Task::Serve { .. }
             | Task::Run { .. }

@@ -33,7 +33,7 @@ use crate::kernel::process::{self, EndedChild, Termination, WaitTarget};
 use crate::supervisor::protocol::answer::Answer;
 use crate::supervisor::protocol::failure::{describe_end, failure, refusal};
 use crate::supervisor::protocol::io::{read_some, time_until};
-use crate::supervisor::trace::tracer;
+use crate::supervisor::trace::{form_tracer, tracer};
 use crate::supervisor::treat;
 use crate::treatments::Treatments;
 
@@ -91,7 +91,12 @@ fn is_zero(status: i32) -> bool {
 fn succeeded(answer: &Answer) -> bool {
     let Answer::Line(line) = answer else { return false };
     let head = serde_json::from_slice::<EventHead>(line);
-    head.is_ok_and(|head| matches!(head.event, EventKind::ProgramExited | EventKind::Counted))
+    head.is_ok_and(|head| {
+        matches!(
+            head.event,
+            EventKind::ProgramExited | EventKind::Counted | EventKind::FormsCounted
+        )
+    })
 }
 
 /// The private directory of a run, with one for temporary files and one as the working directory.
@@ -366,7 +371,7 @@ impl ProgramRun<'_> {
     /// meanwhile.
     fn run_in_fork(&self, companion: &mut Option<ExternalProgram>) -> Result<Answer, Event> {
         let id = self.id;
-        let counts = matches!(self.spec.task, Task::Count { .. });
+        let counts = matches!(self.spec.task, Task::Count { .. } | Task::CountForms);
         // A counted program applies its treatments itself; its tracer has none.
         let applied = if counts { &[] } else { self.spec.treatments_of(0) };
         let lost = |error: Errno| failure(id, format!("read the result of the program: {error}"));
@@ -384,6 +389,7 @@ impl ProgramRun<'_> {
         let started = treatments.start_prepared(&mut open_counters, &mut |_| {
             let answer = match self.spec.task {
                 Task::Count { .. } => tracer::count(id, self.spec, self.line),
+                Task::CountForms => form_tracer::count(id, self.spec, self.line),
                 Task::Run { warm_up, .. } => {
                     let timed = self
                         .become_starter()

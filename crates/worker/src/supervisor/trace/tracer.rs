@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use oscost_model::program::Program;
 use oscost_model::protocol::{Event, Order};
@@ -14,6 +14,7 @@ use super::call_counter::CallCounter;
 use crate::engine::count;
 use crate::kernel::cpu::affinity;
 use crate::kernel::file::location;
+use crate::kernel::probe::program_trace;
 use crate::kernel::probe::ptrace::{self, Stop, TaskStop};
 use crate::kernel::{Errno, process};
 use crate::supervisor::measurement::case_work::{build_work, pin_to_cpu};
@@ -60,7 +61,11 @@ pub fn run_traced_job() -> Result<(), Errno> {
     let Some(Order::Count { id, spec }) = wire.next_order()? else {
         return Err(Errno::EINVAL);
     };
-    if let Err(error) = ptrace::request_tracing() {
+    let stopped = match spec.task {
+        Task::CountForms => program_trace::wait_for_tracer(),
+        _ => ptrace::request_tracing(),
+    };
+    if let Err(error) = stopped {
         return wire.send(&failure(id, format!("ptrace is refused: {error}")));
     }
     drop_privileges(&spec);
@@ -130,8 +135,8 @@ struct TracedCopy {
     output: Vec<u8>,
 }
 
-/// Starts the copy, and resumes it from stop to stop until it exits.
-fn trace_copy(spec: &WorkerSpec, line: &[u8]) -> Result<TracedCopy, Errno> {
+/// Starts the copy, which stops for its tracer.
+pub(super) fn start_copy(spec: &WorkerSpec, line: &[u8]) -> Result<Child, Errno> {
     let mut copy = Command::new(process::own_executable());
     if !command::runs_program(spec) {
         // As in a worker that measures; otherwise its threads would make an additional call.
@@ -149,6 +154,12 @@ fn trace_copy(spec: &WorkerSpec, line: &[u8]) -> Result<TracedCopy, Errno> {
     if let Some(mut input) = copy.stdin.take() {
         input.write_all(line)?;
     }
+    Ok(copy)
+}
+
+/// Starts the copy, and resumes it from stop to stop until it exits.
+fn trace_copy(spec: &WorkerSpec, line: &[u8]) -> Result<TracedCopy, Errno> {
+    let mut copy = start_copy(spec, line)?;
     let pid = copy.id();
     if let Some(cpu) = spec.cpu {
         // On the CPU of the copy each stop is one context switch and wakes no other CPU. If pinning

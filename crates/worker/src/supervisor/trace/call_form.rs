@@ -1,0 +1,324 @@
+//! The form of a call: from its arguments at its entry, and its result.
+
+use oscost_model::program_calls::size_class;
+
+use super::call_classes::{CallClass, FormWords, SizeOf};
+
+const MAP_FIXED: u64 = libc::MAP_FIXED as u64 | libc::MAP_FIXED_NOREPLACE as u64;
+
+/// The errors of a call that a signal has interrupted, and that is made again or ends with EINTR
+/// (include/linux/errno.h): only a tracer sees them.
+const RESTARTS: std::ops::RangeInclusive<i64> = 512..=516;
+
+/// What is looked up about the task that makes a call.
+pub(super) trait TaskView {
+    /// The kind of one of its descriptors.
+    fn descriptor(&mut self, fd: u64) -> String;
+    /// The path at an address; `None` if it cannot be read.
+    fn path(&mut self, address: u64) -> Option<Vec<u8>>;
+    /// The word at an address; `None` if it cannot be read.
+    fn word(&mut self, address: u64) -> Option<u64>;
+}
+
+/// The calls that are counted together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct FormKey {
+    pub(super) form: String,
+    /// The size class.
+    pub(super) bytes: Option<u64>,
+    /// The components of the path.
+    pub(super) depth: Option<u32>,
+}
+
+/// A call that has returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ReturnedCall {
+    pub(super) key: FormKey,
+    /// The bytes that it was about.
+    pub(super) moved: u64,
+}
+
+/// A call that a task is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BegunCall {
+    /// Its form as far as its entry tells.
+    form: String,
+    end: FormEnd,
+    size: SizeOf,
+    argument_bytes: u64,
+    depth: Option<u32>,
+}
+
+/// What its result adds to a form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FormEnd {
+    Nothing,
+    Error,
+    Opened { flags: u64 },
+}
+
+impl BegunCall {
+    /// A call with these arguments.
+    pub(super) fn new(
+        name: &str,
+        class: CallClass,
+        args: [u64; 6],
+        task: &mut dyn TaskView,
+    ) -> Self {
+        let path = class.path.and_then(|at| task.path(args[at]));
+        let (words, end) = words_of(class.words, args, path.as_deref(), task);
+        let argument_bytes = match class.size {
+            SizeOf::Argument(at) => args[at],
+            SizeOf::Nothing | SizeOf::Result => 0,
+        };
+        Self {
+            form: joined(name, &words),
+            end,
+            size: class.size,
+            argument_bytes,
+            depth: path.as_deref().map(depth),
+        }
+    }
+
+    /// Whether it creates a thread, if it creates a task.
+    pub(super) fn is_of_thread(&self) -> bool {
+        self.form.ends_with(" thread")
+    }
+
+    /// The same call with its result.
+    pub(super) fn returned(
+        self,
+        value: i64,
+        is_error: bool,
+        task: &mut dyn TaskView,
+    ) -> ReturnedCall {
+        let error = if is_error { error_name(value) } else { String::new() };
+        let end = match self.end {
+            FormEnd::Nothing => String::new(),
+            FormEnd::Error => error,
+            FormEnd::Opened { .. } if is_error => error,
+            FormEnd::Opened { flags } if flags & libc::O_CREAT as u64 != 0 => "create".to_owned(),
+            FormEnd::Opened { flags } if flags & libc::O_DIRECTORY as u64 != 0 => {
+                "directory".to_owned()
+            }
+            FormEnd::Opened { .. } => task.descriptor(value as u64),
+        };
+        let moved = match self.size {
+            _ if is_error => None,
+            SizeOf::Nothing => None,
+            SizeOf::Result => u64::try_from(value).ok(),
+            SizeOf::Argument(_) => Some(self.argument_bytes),
+        };
+        let form = joined(&self.form, &end);
+        let key = FormKey { form, bytes: moved.map(size_class), depth: self.depth };
+        ReturnedCall { key, moved: moved.unwrap_or(0) }
+    }
+}
+
+/// The words of a form that an entry tells, and what the result adds.
+fn words_of(
+    words: FormWords,
+    args: [u64; 6],
+    path: Option<&[u8]>,
+    task: &mut dyn TaskView,
+) -> (String, FormEnd) {
+    match words {
+        FormWords::Outcome => (String::new(), FormEnd::Error),
+        FormWords::Descriptor => (task.descriptor(args[0]), FormEnd::Error),
+        FormWords::Open(flags) => (String::new(), FormEnd::Opened { flags: args[flags] }),
+        FormWords::Stat(flags) => match path {
+            Some([]) if args[flags] & libc::AT_EMPTY_PATH as u64 != 0 => {
+                (joined("empty", &task.descriptor(args[0])), FormEnd::Nothing)
+            }
+            _ => (String::new(), FormEnd::Error),
+        },
+        FormWords::Command(names) => {
+            // The kernel reads 32 bits.
+            let command = u64::from(args[1] as u32);
+            let name = names.iter().find(|(number, _)| *number == command);
+            let name = name.map_or_else(|| format!("{command:#x}"), |(_, name)| (*name).to_owned());
+            (name, FormEnd::Error)
+        }
+        FormWords::Family => (family(args[0] as i32), FormEnd::Error),
+        FormWords::Map => {
+            let what =
+                if args[3] & libc::MAP_ANONYMOUS as u64 != 0 { "anonymous" } else { "file" };
+            let fixed = if args[3] & MAP_FIXED != 0 { "fixed" } else { "" };
+            (joined(what, fixed), FormEnd::Error)
+        }
+        FormWords::Futex => (futex_act(args[1]).to_owned(), FormEnd::Nothing),
+        FormWords::Clone => (created(args[0]).to_owned(), FormEnd::Nothing),
+        FormWords::Clone3 => {
+            let flags = task.word(args[0]);
+            (flags.map_or("process", created).to_owned(), FormEnd::Nothing)
+        }
+    }
+}
+
+/// Words with a blank between them.
+fn joined(begin: &str, end: &str) -> String {
+    match (begin, end) {
+        (begin, "") => begin.to_owned(),
+        ("", end) => end.to_owned(),
+        (begin, end) => [begin, end].join(" "),
+    }
+}
+
+/// The components of a path.
+fn depth(path: &[u8]) -> u32 {
+    let components = path.split(|&byte| byte == b'/');
+    components.filter(|it| !it.is_empty() && *it != b".").count() as u32
+}
+
+/// The name of an error, as in errno(3); empty of a call that is made again.
+fn error_name(value: i64) -> String {
+    let number = value.saturating_neg();
+    match i32::try_from(number) {
+        _ if RESTARTS.contains(&number) => String::new(),
+        Ok(number) => format!("{:?}", nix::errno::Errno::from_raw(number)),
+        Err(_) => "UnknownErrno".to_owned(),
+    }
+}
+
+fn family(number: i32) -> String {
+    match number {
+        libc::AF_UNIX => "AF_UNIX".to_owned(),
+        libc::AF_INET => "AF_INET".to_owned(),
+        libc::AF_INET6 => "AF_INET6".to_owned(),
+        libc::AF_NETLINK => "AF_NETLINK".to_owned(),
+        libc::AF_PACKET => "AF_PACKET".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// What futex(2) does, by its operation (linux/futex.h).
+fn futex_act(operation: u64) -> &'static str {
+    match operation & 0x7f {
+        0 | 9 => "wait",
+        1 | 5 | 10 => "wake",
+        3 | 4 | 11 | 12 => "requeue",
+        6 | 13 => "lock_pi",
+        7 => "unlock_pi",
+        _ => "?",
+    }
+}
+
+/// What clone(2) creates.
+fn created(flags: u64) -> &'static str {
+    if flags & libc::CLONE_THREAD as u64 != 0 {
+        "thread"
+    } else if flags & libc::CLONE_VFORK as u64 != 0 {
+        "vfork"
+    } else {
+        "process"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::call_classes::class_of;
+    use super::*;
+
+    /// A task with descriptors 3, a file, and 4, a pipe; paths by address, and one word.
+    struct MadeUpTask(BTreeMap<u64, &'static str>);
+
+    impl TaskView for MadeUpTask {
+        fn descriptor(&mut self, fd: u64) -> String {
+            match fd {
+                3 => "file",
+                4 => "pipe",
+                _ => "none",
+            }
+            .to_owned()
+        }
+
+        fn path(&mut self, address: u64) -> Option<Vec<u8>> {
+            self.0.get(&address).map(|path| path.as_bytes().to_vec())
+        }
+
+        fn word(&mut self, address: u64) -> Option<u64> {
+            (address == 1).then_some(libc::CLONE_THREAD as u64)
+        }
+    }
+
+    fn returned(name: &str, args: [u64; 6], value: i64) -> ReturnedCall {
+        let mut task = MadeUpTask(BTreeMap::from([(1, ""), (2, "/usr/./lib//x"), (5, "x")]));
+        let begun = BegunCall::new(name, class_of(name), args, &mut task);
+        begun.returned(value, value < 0, &mut task)
+    }
+
+    fn form(name: &str, args: [u64; 6], value: i64) -> String {
+        returned(name, args, value).key.form
+    }
+
+    #[test]
+    fn a_form_has_the_words_of_the_script_that_counts_programs() {
+        let create = (libc::O_CREAT | libc::O_WRONLY) as u64;
+        let directory = libc::O_DIRECTORY as u64;
+        let anonymous = (libc::MAP_ANONYMOUS | libc::MAP_PRIVATE) as u64;
+        let fixed = anonymous | libc::MAP_FIXED as u64;
+        let vfork = (libc::CLONE_VM | libc::CLONE_VFORK) as u64;
+        for (name, args, value, expected) in [
+            ("read", [4, 0, 9, 0, 0, 0], 9, "read pipe"),
+            ("read", [4, 0, 9, 0, 0, 0], -11, "read pipe EAGAIN"),
+            ("read", [4, 0, 9, 0, 0, 0], -512, "read pipe"),
+            ("close", [9, 0, 0, 0, 0, 0], -9, "close none EBADF"),
+            ("openat", [0, 2, 0, 0, 0, 0], 3, "openat file"),
+            ("openat", [0, 2, create, 0, 0, 0], 3, "openat create"),
+            ("openat", [0, 2, directory, 0, 0, 0], 3, "openat directory"),
+            ("openat", [0, 2, create, 0, 0, 0], -2, "openat ENOENT"),
+            ("newfstatat", [3, 1, 0, 0x1000, 0, 0], 0, "newfstatat empty file"),
+            ("newfstatat", [3, 2, 0, 0x1000, 0, 0], -2, "newfstatat ENOENT"),
+            ("fcntl", [3, 1_030, 0, 0, 0, 0], 5, "fcntl F_DUPFD_CLOEXEC"),
+            ("fcntl", [3, 2, 1, 0, 0, 0], -9, "fcntl F_SETFD EBADF"),
+            ("ioctl", [1, 0x5401, 0, 0, 0, 0], -25, "ioctl TCGETS ENOTTY"),
+            ("ioctl", [1, 0x1234, 0, 0, 0, 0], 0, "ioctl 0x1234"),
+            ("mmap", [0, 8, 0, anonymous, 0, 0], 4_096, "mmap anonymous"),
+            ("mmap", [0, 8, 0, fixed, 0, 0], 4_096, "mmap anonymous fixed"),
+            ("mmap", [0, 8, 0, 2, 3, 0], 4_096, "mmap file"),
+            ("futex", [0, 0x80 | 9, 0, 0, 0, 0], -110, "futex wait"),
+            ("futex", [0, 0x81, 0, 0, 0, 0], 1, "futex wake"),
+            ("clone", [0x11, 0, 0, 0, 0, 0], 7, "clone process"),
+            ("clone", [vfork, 0, 0, 0, 0, 0], 7, "clone vfork"),
+            ("clone3", [1, 88, 0, 0, 0, 0], 7, "clone3 thread"),
+            ("socket", [1, 0, 0, 0, 0, 0], 3, "socket AF_UNIX"),
+            ("execve", [2, 0, 0, 0, 0, 0], -2, "execve ENOENT"),
+            ("getpid", [0; 6], 7, "getpid"),
+            ("wait4", [0; 6], -10, "wait4 ECHILD"),
+        ] {
+            assert_eq!(form(name, args, value), expected);
+        }
+    }
+
+    #[test]
+    fn sizes_are_those_of_results_or_of_ranges_and_a_failed_call_has_none() {
+        let of = |name: &str, args, value| {
+            let returned = returned(name, args, value);
+            (returned.key.bytes, returned.moved)
+        };
+        assert_eq!(of("write", [4, 0, 9_000, 0, 0, 0], 5_000), (Some(8_192), 5_000));
+        assert_eq!(of("read", [3, 0, 9_000, 0, 0, 0], 0), (Some(0), 0));
+        assert_eq!(of("read", [3, 0, 9_000, 0, 0, 0], -5), (None, 0));
+        assert_eq!(of("munmap", [0, 65_536, 0, 0, 0, 0], 0), (Some(65_536), 65_536));
+        assert_eq!(of("getpid", [0; 6], 7), (None, 0));
+    }
+
+    #[test]
+    fn the_depth_of_a_path_is_that_of_its_components() {
+        let of = |path| returned("openat", [0, path, 0, 0, 0, 0], 3).key.depth;
+        assert_eq!([of(2), of(5), of(1), of(9)], [Some(3), Some(1), Some(0), None]);
+    }
+
+    #[test]
+    fn threads_are_told_from_processes() {
+        let mut task = MadeUpTask(BTreeMap::new());
+        let mut is_thread = |name: &str, flags| {
+            let args = [flags, 0, 0, 0, 0, 0];
+            BegunCall::new(name, class_of(name), args, &mut task).is_of_thread()
+        };
+        assert!(is_thread("clone", libc::CLONE_THREAD as u64) && is_thread("clone3", 1));
+        assert!(!is_thread("clone", 0x11) && !is_thread("vfork", 0) && !is_thread("clone3", 2));
+    }
+}

@@ -1,0 +1,366 @@
+//! What a tracer records of a program: the calls of its process tree by form.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Instant;
+
+use oscost_model::program::Program;
+use oscost_model::program_calls::{FormCount, ProgramCalls};
+use oscost_model::protocol::Event;
+
+use super::call_classes::{CallClass, class_of};
+use super::call_form::{BegunCall, FormKey, ReturnedCall, TaskView};
+use crate::kernel::probe::program_trace::{ProgramStop, StoppedTask, text_of_task, word_of_task};
+use crate::kernel::probe::task_descriptor::descriptor_kind;
+use crate::kernel::process::{Termination, signal};
+use crate::kernel::syscall::names;
+use crate::supervisor::protocol::failure::failure;
+
+/// A program has some hundred forms; one that makes up requests of ioctl(2) could have any number.
+const MAX_FORMS: usize = 4_096;
+/// The longest path of the kernel (PATH_MAX).
+const MAX_PATH_BYTES: usize = 4_096;
+/// The kind of a descriptor that cannot be looked up.
+const UNKNOWN_KIND: &str = "unknown";
+/// A 32-bit program has other numbers of calls: their names are not known here.
+const FOREIGN_CALL: &str = "32-bit-call";
+
+/// What was recorded.
+pub(super) struct FormCounter {
+    root: u32,
+    /// The exit statuses that mean success.
+    ok_statuses: Vec<i32>,
+    /// When the program began; `None` before its execve(2) has succeeded.
+    began: Option<Instant>,
+    tasks: BTreeSet<u32>,
+    /// The call that each task is in.
+    begun: BTreeMap<u32, BegunCall>,
+    /// Names and classes of the calls so far.
+    known: HashMap<u64, KnownCall>,
+    counts: HashMap<FormKey, CallSum>,
+    totals: ProgramCalls,
+    unread: u64,
+    end: Option<Termination>,
+}
+
+/// A call that was seen before.
+#[derive(Clone)]
+struct KnownCall {
+    name: String,
+    class: CallClass,
+}
+
+/// Calls of one form and size.
+#[derive(Clone, Copy, Default)]
+struct CallSum {
+    calls: u64,
+    moved: u64,
+}
+
+/// A stopped task.
+struct TracedTask<'a> {
+    task: u32,
+    unread: &'a mut u64,
+}
+
+impl TaskView for TracedTask<'_> {
+    fn descriptor(&mut self, fd: u64) -> String {
+        let fd = fd as i32;
+        if fd == libc::AT_FDCWD {
+            return "directory".to_owned();
+        }
+        descriptor_kind(self.task, fd).unwrap_or_else(|| {
+            *self.unread += 1;
+            UNKNOWN_KIND.to_owned()
+        })
+    }
+
+    fn path(&mut self, address: u64) -> Option<Vec<u8>> {
+        // Since Linux 6.11 no path at all is an empty one.
+        if address == 0 {
+            return Some(Vec::new());
+        }
+        let path = text_of_task(self.task, address, MAX_PATH_BYTES);
+        *self.unread += u64::from(path.is_none());
+        path
+    }
+
+    fn word(&mut self, address: u64) -> Option<u64> {
+        let word = word_of_task(self.task, address);
+        *self.unread += u64::from(word.is_none());
+        word
+    }
+}
+
+impl FormCounter {
+    /// A counter of the program that the process `root` will execute.
+    pub(super) fn new(root: u32, program: &Program) -> Self {
+        Self {
+            root,
+            ok_statuses: (0..=0xff).filter(|&status| program.accepts(status)).collect(),
+            began: None,
+            tasks: BTreeSet::new(),
+            begun: BTreeMap::new(),
+            known: HashMap::new(),
+            counts: HashMap::new(),
+            totals: ProgramCalls::default(),
+            unread: 0,
+            end: None,
+        }
+    }
+
+    /// Whether the program has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// The tasks that were created and have not ended.
+    pub(super) fn tasks(&self) -> impl Iterator<Item = u32> {
+        self.tasks.iter().copied()
+    }
+
+    /// Records a stop.
+    pub(super) fn record(&mut self, StoppedTask { task, stop }: StoppedTask) {
+        match stop {
+            ProgramStop::Entry { call, args, is_native } => self.enter(task, call, args, is_native),
+            ProgramStop::Exit { value, is_error } => self.leave(task, value, is_error),
+            ProgramStop::NewTask(made) => self.created(task, made),
+            ProgramStop::Exec { former } => self.executed(task, former),
+            ProgramStop::Signal(_) if self.began.is_some() => self.totals.signals += 1,
+            ProgramStop::Ended(termination) => self.ended(task, termination),
+            ProgramStop::Signal(_) | ProgramStop::GroupStop | ProgramStop::Other => {}
+        }
+    }
+
+    fn enter(&mut self, task: u32, number: u64, args: [u64; 6], is_native: bool) {
+        let is_start = task == self.root && number == libc::SYS_execve as u64 && is_native;
+        if self.began.is_none() && !is_start {
+            return;
+        }
+        let KnownCall { name, class } = match is_native {
+            true => self.known_call(number),
+            false => KnownCall { name: FOREIGN_CALL.to_owned(), class: class_of(FOREIGN_CALL) },
+        };
+        let mut view = TracedTask { task, unread: &mut self.unread };
+        let call = BegunCall::new(&name, class, args, &mut view);
+        if is_native && [libc::SYS_exit as u64, libc::SYS_exit_group as u64].contains(&number) {
+            // They never return.
+            let key = call.returned(0, false, &mut view).key;
+            self.count(ReturnedCall { key, moved: 0 });
+        } else {
+            self.begun.insert(task, call);
+        }
+    }
+
+    fn known_call(&mut self, number: u64) -> KnownCall {
+        let known = self.known.entry(number).or_insert_with(|| {
+            let name = names::name_of(number);
+            let class = class_of(&name);
+            KnownCall { name, class }
+        });
+        known.clone()
+    }
+
+    fn leave(&mut self, task: u32, value: i64, is_error: bool) {
+        let Some(call) = self.begun.remove(&task) else { return };
+        if self.began.is_none() {
+            if is_error {
+                // The library tries each folder of PATH.
+                return;
+            }
+            self.began = Some(Instant::now());
+        }
+        let mut view = TracedTask { task, unread: &mut self.unread };
+        let returned = call.returned(value, is_error, &mut view);
+        self.count(returned);
+    }
+
+    fn count(&mut self, ReturnedCall { key, moved }: ReturnedCall) {
+        let has_room = self.counts.len() < MAX_FORMS || self.counts.contains_key(&key);
+        let key = match has_room {
+            true => key,
+            false => FormKey { form: "other".to_owned(), bytes: None, depth: None },
+        };
+        let sum = self.counts.entry(key).or_default();
+        sum.calls += 1;
+        sum.moved = sum.moved.saturating_add(moved);
+    }
+
+    fn created(&mut self, parent: u32, made: u32) {
+        self.tasks.insert(made);
+        match self.begun.get(&parent) {
+            Some(call) if call.is_of_thread() => self.totals.threads += 1,
+            _ => self.totals.forks += 1,
+        }
+    }
+
+    fn executed(&mut self, task: u32, former: u32) {
+        self.totals.execs += 1;
+        if former == task {
+            return;
+        }
+        // The thread that has executed a program has the id of its process from now on.
+        self.tasks.remove(&former);
+        let interrupted = match self.begun.remove(&former) {
+            Some(call) => self.begun.insert(task, call),
+            None => None,
+        };
+        self.totals.unfinished += u64::from(interrupted.is_some());
+    }
+
+    fn ended(&mut self, task: u32, termination: Termination) {
+        self.tasks.remove(&task);
+        self.totals.exits += u64::from(self.began.is_some());
+        self.totals.unfinished += u64::from(self.begun.remove(&task).is_some());
+        if task == self.root {
+            self.end = Some(termination);
+            self.totals.real_ns = self.began.map_or(0, |it| it.elapsed().as_nanos() as u64);
+        }
+    }
+
+    /// The event: the counts, or how the program ended.
+    pub(super) fn into_event(self, id: u64) -> Event {
+        let is_good = |status| self.began.is_some() && self.ok_statuses.contains(&status);
+        let reason = match self.end {
+            Some(Termination::Exited(status)) if is_good(status) => String::new(),
+            Some(Termination::Exited(status)) => format!("exited with status {status}"),
+            Some(Termination::Killed(by)) => format!("was killed by {}", signal::name(by)),
+            None => "could not be traced".to_owned(),
+        };
+        if !reason.is_empty() {
+            return failure(id, format!("the counted run {reason}"));
+        }
+        let mut forms: Vec<FormCount> = self
+            .counts
+            .into_iter()
+            .map(|(FormKey { form, bytes, depth }, CallSum { calls, moved })| FormCount {
+                form,
+                bytes,
+                depth,
+                calls,
+                moved,
+            })
+            .collect();
+        forms.sort_by(|one, other| {
+            let key = |it: &FormCount| (it.bytes, it.depth);
+            one.form.cmp(&other.form).then(key(one).cmp(&key(other)))
+        });
+        let calls = ProgramCalls {
+            by: "ptrace".to_owned(),
+            forms,
+            killed: self.tasks.len() as u64,
+            unread: self.unread,
+            ..self.totals
+        };
+        Event::FormsCounted { id, calls: Box::new(calls) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROOT: u32 = 1_000_000_001;
+
+    fn stop(counter: &mut FormCounter, task: u32, stop: ProgramStop) {
+        counter.record(StoppedTask { task, stop });
+    }
+
+    fn enter(counter: &mut FormCounter, task: u32, call: i64, first: u64) {
+        let args = [first, 0, 0, 0, 0, 0];
+        stop(counter, task, ProgramStop::Entry { call: call as u64, args, is_native: true });
+    }
+
+    fn leave(counter: &mut FormCounter, task: u32, value: i64) {
+        stop(counter, task, ProgramStop::Exit { value, is_error: value < 0 });
+    }
+
+    /// A counter of a program that has begun.
+    fn begun() -> FormCounter {
+        let mut counter = FormCounter::new(ROOT, &Program::default());
+        enter(&mut counter, ROOT, libc::SYS_getpid, 0);
+        leave(&mut counter, ROOT, 1);
+        // Not in the first folder of PATH.
+        for value in [-2, 0] {
+            enter(&mut counter, ROOT, libc::SYS_execve, 0);
+            if value == 0 {
+                stop(&mut counter, ROOT, ProgramStop::Exec { former: ROOT });
+            }
+            leave(&mut counter, ROOT, value);
+        }
+        counter
+    }
+
+    fn calls(counter: FormCounter) -> ProgramCalls {
+        match counter.into_event(1) {
+            Event::FormsCounted { calls, .. } => *calls,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn times(calls: &ProgramCalls, form: &str) -> u64 {
+        calls.forms.iter().filter(|it| it.form == form).map(|it| it.calls).sum()
+    }
+
+    #[test]
+    fn counting_begins_with_the_execve_that_succeeds_and_ends_with_the_exit() {
+        let mut counter = begun();
+        enter(&mut counter, ROOT, libc::SYS_getpid, 0);
+        leave(&mut counter, ROOT, 1);
+        enter(&mut counter, ROOT, libc::SYS_exit_group, 0);
+        stop(&mut counter, ROOT, ProgramStop::Ended(Termination::Exited(0)));
+        let calls = calls(counter);
+        let found = ["execve", "getpid", "exit_group"].map(|form| times(&calls, form));
+        assert_eq!((found, calls.calls()), ([1, 1, 1], 3));
+        assert_eq!((calls.execs, calls.exits, calls.unfinished), (1, 1, 0));
+    }
+
+    #[test]
+    fn tasks_are_counted_as_what_their_call_creates() {
+        let mut counter = begun();
+        let (child, thread) = (ROOT + 1, ROOT + 2);
+        let thread_flags = libc::CLONE_THREAD as u64;
+        for (flags, made) in [(libc::SIGCHLD as u64, child), (thread_flags, thread)] {
+            enter(&mut counter, ROOT, libc::SYS_clone, flags);
+            stop(&mut counter, ROOT, ProgramStop::NewTask(made));
+            leave(&mut counter, ROOT, i64::from(made));
+        }
+        assert_eq!(counter.tasks().collect::<Vec<_>>(), [child, thread]);
+        // The thread executes a program, and takes over the id of its process, which slept.
+        enter(&mut counter, ROOT, libc::SYS_ppoll, 0);
+        enter(&mut counter, thread, libc::SYS_execve, 0);
+        stop(&mut counter, ROOT, ProgramStop::Exec { former: thread });
+        leave(&mut counter, ROOT, 0);
+        stop(&mut counter, ROOT, ProgramStop::Signal(libc::SIGCHLD));
+        stop(&mut counter, ROOT, ProgramStop::Ended(Termination::Exited(0)));
+        assert!(counter.has_ended());
+        let calls = calls(counter);
+        assert_eq!((calls.forks, calls.threads, calls.execs), (1, 1, 2));
+        assert_eq!((calls.unfinished, calls.killed, calls.signals), (1, 1, 1));
+        let found = ["clone process", "clone thread", "execve"].map(|form| times(&calls, form));
+        assert_eq!(found, [1, 1, 2]);
+    }
+
+    #[test]
+    fn a_program_that_fails_is_not_counted() {
+        let mut counter = begun();
+        stop(&mut counter, ROOT, ProgramStop::Ended(Termination::Exited(7)));
+        match counter.into_event(1) {
+            Event::Failed { reason, .. } => assert!(reason.ends_with("status 7"), "{reason}"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn forms_beyond_the_maximum_are_counted_together() {
+        let mut counter = begun();
+        for request in 0..2 * MAX_FORMS as u64 {
+            let args = [0, (request << 8) | 7, 0, 0, 0, 0];
+            let call = libc::SYS_ioctl as u64;
+            stop(&mut counter, ROOT, ProgramStop::Entry { call, args, is_native: true });
+            leave(&mut counter, ROOT, 0);
+        }
+        stop(&mut counter, ROOT, ProgramStop::Ended(Termination::Exited(0)));
+        let calls = calls(counter);
+        assert!(times(&calls, "other") > 0 && calls.forms.len() <= MAX_FORMS + 1);
+    }
+}
