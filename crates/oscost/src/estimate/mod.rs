@@ -27,6 +27,6 @@ pub use curve::{Curves, curves};
 pub use half_round_trip::half_round_trips;
 pub use rows::case::{CaseEstimate, estimate, relative_half_width};
 pub use rows::class::{Class, Classification, CostNs, Evidence, classify};
-pub use rows::metrics::{REQUEST_P50, REQUEST_P99};
+pub use rows::metrics::{REQUEST_P50, REQUEST_P99, estimate_values};
 pub use rows::worker::{SampleContext, WorkerValue, worker_value};
 pub use steps::wait_steps;

@@ -438,7 +438,7 @@ fn input_path(path: &str) -> anyhow::Result<String> {
 }
 
 /// The environment of programs on a host: this machine, or an invented one for a fake host.
-fn environment(host: &Host, quick: bool) -> RunEnvironment {
+pub(crate) fn environment(host: &Host, quick: bool) -> RunEnvironment {
     if let Host::Fake(_) = host {
         let [folder, cache] = ["/here", "/cache"].map(PathBuf::from);
         return RunEnvironment { cpus: 2, start_folder: folder, cache, quick, skip_checks: true };

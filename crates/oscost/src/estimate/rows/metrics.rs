@@ -102,7 +102,7 @@ pub(in crate::estimate) fn requests(
 }
 
 /// The estimate of values that nothing was subtracted from; `None` if there are none.
-pub(in crate::estimate) fn estimate_values(values: &[f64], nominal: Nominal) -> Option<Estimate> {
+pub fn estimate_values(values: &[f64], nominal: Nominal) -> Option<Estimate> {
     let values = order::sorted(values);
     let median = order::median(&values)?;
     let interval = median_hs(&values, nominal);

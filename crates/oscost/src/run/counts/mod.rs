@@ -3,5 +3,6 @@
 pub(super) mod call_count;
 pub(super) mod counted_events;
 pub(super) mod event_count;
+pub(super) mod form_count;
 pub(super) mod instruction_count;
 pub(super) mod quick_counting;

@@ -7,6 +7,7 @@ use oscost_model::clock::{ClockKind, SyncedCalibration};
 use oscost_model::counters::{CountedSet, EventCounts};
 use oscost_model::journal::WorkerOutcome;
 use oscost_model::program::{ProgramResult, TurnResult};
+use oscost_model::program_calls::ProgramCalls;
 use oscost_model::protocol::{CpuProbe, Event, Order, TurnFailure};
 use oscost_model::record::RowOutcome;
 use oscost_model::watch::SystemActivity;
@@ -327,6 +328,17 @@ impl<'a> Workers<'a> {
             Event::Counted { count, .. } => Ok(*count),
             other => Err(job_failure(other)),
         }))
+    }
+
+    /// Counts the calls of a program by form.
+    pub(crate) fn count_forms(&mut self, spec: WorkerSpec) -> JobResult<ProgramCalls> {
+        let id = self.id();
+        let patience = Duration::from_millis(spec.timeout_ms) + SUPERVISOR_GRACE;
+        self.session.send(&Order::Count { id, spec: Box::new(spec) })?;
+        Ok(match self.next(id, patience)? {
+            Event::FormsCounted { calls, .. } => Ok(*calls),
+            other => Err(job_failure(other)),
+        })
     }
 
     /// Probes these CPUs with a spin loop.

@@ -1,0 +1,160 @@
+//! The items of a bill: counts times prices.
+
+use std::collections::BTreeMap;
+
+use oscost_model::bill::{Amount, BillItem};
+use oscost_model::program_calls::{FormCount, ProgramCalls};
+
+use super::price_list::{Price, PriceList};
+use super::rules::{PriceRule, price_rules};
+
+/// What a program did that is no call, and the case that prices it.
+///
+/// The kernel does not tell the kind of a fault. A fault inside a call is one of these: prices of calls
+/// are those of memory that is there.
+const MINOR_FAULT: (&str, &str) = ("minor page fault", "fault/zero-fill:access=write,pages=4k");
+const MAJOR_FAULT: (&str, &str) = ("major page fault", "fault/file-major");
+
+/// The items of a bill, and their sum.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Charges {
+    /// The largest amount first; then those without a price, the most frequent first.
+    pub items: Vec<BillItem>,
+    /// The sum of all amounts.
+    pub charged: Amount,
+    /// Selectors that would price what has no price.
+    pub missing: Vec<String>,
+}
+
+/// Page faults of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Faults {
+    /// Without a disk.
+    pub minor: f64,
+    /// With a disk.
+    pub major: f64,
+}
+
+/// What a program is charged that did this, if its measured system time is that many nanoseconds.
+pub fn charge(
+    calls: &ProgramCalls,
+    faults: Faults,
+    prices: &PriceList<'_>,
+    system_ns: f64,
+) -> Charges {
+    let mut by_form: BTreeMap<&str, Vec<&FormCount>> = BTreeMap::new();
+    for count in &calls.forms {
+        by_form.entry(&count.form).or_default().push(count);
+    }
+    let mut items: Vec<BillItem> =
+        by_form.iter().map(|(form, counts)| item_of_form(form, counts, prices)).collect();
+    for ((name, case), times) in [(MINOR_FAULT, faults.minor), (MAJOR_FAULT, faults.major)] {
+        if times > 0.0 {
+            let rule = PriceRule::new(&[name], case);
+            items.push(item(name, &rule, &[Group { times, size: None }], prices));
+        }
+    }
+    for item in &mut items {
+        let share = |amount: &Amount| 100.0 * amount.ns / system_ns;
+        item.share_pct = item.amount.as_ref().filter(|_| system_ns > 0.0).map(share);
+    }
+    items.sort_by(|one, other| {
+        let amount = |it: &BillItem| it.amount.as_ref().map_or(f64::NEG_INFINITY, |it| it.ns);
+        amount(other).total_cmp(&amount(one)).then(other.times.total_cmp(&one.times))
+    });
+    let nothing = Amount { ns: 0.0, ci95: Some([0.0; 2]) };
+    let amounts = items.iter().filter_map(|item| item.amount.as_ref());
+    let charged = amounts.fold(nothing, |sum, amount| sum.plus(amount));
+    let missing = missing_cases(&items);
+    Charges { items, charged, missing }
+}
+
+/// Selectors of items without a price, once each, those of the most frequent items first.
+fn missing_cases(items: &[BillItem]) -> Vec<String> {
+    let mut missing: Vec<String> = Vec::new();
+    for case in items.iter().filter(|it| it.amount.is_none()).filter_map(|it| it.case.as_ref()) {
+        if !missing.contains(case) {
+            missing.push(case.clone());
+        }
+    }
+    missing
+}
+
+/// Calls of one size.
+struct Group {
+    times: f64,
+    size: Option<f64>,
+}
+
+fn item_of_form(form: &str, counts: &[&FormCount], prices: &PriceList<'_>) -> BillItem {
+    let groups: Vec<Group> = counts
+        .iter()
+        .map(|count| {
+            let mean = count.moved as f64 / count.calls.max(1) as f64;
+            Group { times: count.calls as f64, size: count.bytes.map(|_| mean) }
+        })
+        .collect();
+    match price_rules().iter().find(|rule| rule.is_of(form)) {
+        Some(rule) => item(form, rule, &groups, prices),
+        None => BillItem {
+            case: None,
+            missing: Some("no case prices it".to_owned()),
+            ..without_price(form, &groups)
+        },
+    }
+}
+
+/// An item that a rule prices.
+fn item(name: &str, rule: &PriceRule, groups: &[Group], prices: &PriceList<'_>) -> BillItem {
+    let unpriced = BillItem {
+        case: Some(rule.case.clone()),
+        part: rule.part,
+        ..without_price(name, groups)
+    };
+    let mut amount: Option<Amount> = None;
+    let mut rows: Vec<String> = Vec::new();
+    for group in groups {
+        let Some(price) = price_of(rule, group.size, prices) else {
+            let missing = Some(format!("no price of {} in these runs", rule.case));
+            return BillItem { missing, ..unpriced };
+        };
+        let of_group = price.amount.times(group.times);
+        amount = Some(amount.map_or(of_group.clone(), |sum| sum.plus(&of_group)));
+        if rows.last() != Some(&price.row) {
+            // The first and the last one show the range.
+            rows.truncate(1);
+            rows.push(price.row);
+        }
+    }
+    let times = unpriced.times;
+    let unit = amount.as_ref().filter(|_| times > 0.0).map(|sum| sum.times(1.0 / times));
+    BillItem { rows, unit, amount, ..unpriced }
+}
+
+fn without_price(name: &str, groups: &[Group]) -> BillItem {
+    BillItem {
+        name: name.to_owned(),
+        times: groups.iter().map(|group| group.times).sum(),
+        case: None,
+        part: 1.0,
+        rows: Vec::new(),
+        unit: None,
+        amount: None,
+        share_pct: None,
+        missing: None,
+    }
+}
+
+/// The price of a call: its part of the op, without what the op has beside it. What has no price of
+/// its own is not subtracted: its calls are charged nowhere else.
+fn price_of(rule: &PriceRule, size: Option<f64>, prices: &PriceList<'_>) -> Option<Price> {
+    let Price { mut amount, row } = prices.price(&rule.case, size)?;
+    let added: Option<Vec<Price>> = rule.plus.iter().map(|it| prices.price(it, None)).collect();
+    for price in added? {
+        amount = amount.plus(&price.amount);
+    }
+    for less in rule.less.iter().filter_map(|it| prices.price(it, None)) {
+        amount = amount.plus(&less.amount.times(-1.0));
+    }
+    Some(Price { amount: amount.times(rule.part), row })
+}

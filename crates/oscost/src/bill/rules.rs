@@ -1,0 +1,118 @@
+//! The rules of prices: which case prices a call in its form.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+/// The table, which docs/reference/CALLS.md shows.
+const TABLE: &str = include_str!("../../../../docs/reference/calls/cases.toml");
+
+static RULES: LazyLock<Vec<PriceRule>> = LazyLock::new(|| {
+    // A test reads the file. Without it nothing would have a price.
+    toml::from_str::<Table>(TABLE).map(|table| table.rows).unwrap_or_default()
+});
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    rows: Vec<PriceRule>,
+}
+
+/// A case, and the forms of calls that it prices.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PriceRule {
+    /// Names of forms; a `*` at the end stands for any rest.
+    pub forms: Vec<String>,
+    /// A selector of cases.
+    pub case: String,
+    /// What is different in the case.
+    pub differs: Option<String>,
+    /// The share of the case's op that one call pays.
+    #[serde(default = "whole")]
+    pub part: f64,
+    /// Selectors of cases whose prices are subtracted, where they have one.
+    #[serde(default)]
+    pub less: Vec<String>,
+    /// Selectors of cases whose prices were subtracted twice.
+    #[serde(default)]
+    pub plus: Vec<String>,
+}
+
+fn whole() -> f64 {
+    1.0
+}
+
+impl PriceRule {
+    /// A rule for these forms: the whole op of a case.
+    pub fn new(forms: &[&str], case: &str) -> Self {
+        Self {
+            forms: forms.iter().map(|&form| form.to_owned()).collect(),
+            case: case.to_owned(),
+            differs: None,
+            part: whole(),
+            less: Vec::new(),
+            plus: Vec::new(),
+        }
+    }
+
+    /// Whether it prices calls of this form.
+    pub fn is_of(&self, form: &str) -> bool {
+        self.forms.iter().any(|pattern| match pattern.strip_suffix('*') {
+            Some(begin) => form.starts_with(begin),
+            None => form == pattern,
+        })
+    }
+
+    /// All of its selectors.
+    pub fn selectors(&self) -> impl Iterator<Item = &str> {
+        let all = std::iter::once(&self.case).chain(&self.less).chain(&self.plus);
+        all.map(String::as_str)
+    }
+}
+
+/// The rules, in order: of several that fit, the first one prices a call.
+pub fn price_rules() -> &'static [PriceRule] {
+    &RULES
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::case::Case;
+
+    use super::*;
+
+    #[test]
+    fn the_table_is_read_and_each_part_is_a_share() {
+        let read = toml::from_str::<Table>(TABLE);
+        let rows = read.unwrap_or_else(|error| panic!("cases.toml: {error}")).rows;
+        assert!(rows.len() > 50, "{}", rows.len());
+        for row in &rows {
+            assert!((0.0..=1.0).contains(&row.part), "{row:?}");
+            for selector in row.selectors() {
+                assert!(Case::parse(selector).is_some(), "{selector}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_form_is_priced_by_the_first_rule_that_fits() {
+        let case = |form: &str| {
+            let rule = price_rules().iter().find(|rule| rule.is_of(form));
+            rule.map(|rule| rule.case.as_str())
+        };
+        assert_eq!(case("openat file"), Some("directory/open"));
+        assert_eq!(case("openat ENOENT"), Some("directory/missing"));
+        assert_eq!(case("newfstatat empty pipe"), Some("syscall/fstat"));
+        assert_eq!(case("fcntl F_SETLKW"), Some("lock/fcntl"));
+        assert_eq!(case("no-such-call"), None);
+        let execve = price_rules().iter().find(|rule| rule.is_of("execve")).unwrap();
+        assert_eq!((execve.part, &execve.less[..]), (1.0, &["process/fork-exit".to_owned()][..]));
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused() {
+        let text = "rows = [{ forms = [\"a\"], case = \"a/b\", prat = 0.5 }]";
+        assert!(toml::from_str::<Table>(text).is_err());
+    }
+}
