@@ -6,6 +6,7 @@
 //! `selection -> plan -> run -> estimates -> record -> store -> table`: left to right, no way back.
 pub mod advice;
 pub mod app;
+pub mod bill;
 pub mod cli;
 pub mod estimate;
 pub mod files;

@@ -10,8 +10,8 @@ use super::rules::{PriceRule, price_rules};
 
 /// What a program did that is no call, and the case that prices it.
 ///
-/// The kernel does not tell the kind of a fault. A fault inside a call is one of these: prices of calls
-/// are those of memory that is there.
+/// The kernel does not tell the kind of a fault. A fault inside a call is one of these: prices of
+/// calls are those of memory that is there.
 const MINOR_FAULT: (&str, &str) = ("minor page fault", "fault/zero-fill:access=write,pages=4k");
 const MAJOR_FAULT: (&str, &str) = ("major page fault", "fault/file-major");
 
@@ -44,7 +44,7 @@ pub fn charge(
 ) -> Charges {
     let mut by_form: BTreeMap<&str, Vec<&FormCount>> = BTreeMap::new();
     for count in &calls.forms {
-        by_form.entry(&count.form).or_default().push(count);
+        by_form.entry(count.form.as_str()).or_default().push(count);
     }
     let mut items: Vec<BillItem> =
         by_form.iter().map(|(form, counts)| item_of_form(form, counts, prices)).collect();
@@ -97,7 +97,6 @@ fn item_of_form(form: &str, counts: &[&FormCount], prices: &PriceList<'_>) -> Bi
     match price_rules().iter().find(|rule| rule.is_of(form)) {
         Some(rule) => item(form, rule, &groups, prices),
         None => BillItem {
-            case: None,
             missing: Some("no case prices it".to_owned()),
             ..without_price(form, &groups)
         },

@@ -16,15 +16,15 @@ pub struct CombinedCounts {
 /// The form, size class and depth of calls.
 type Key<'a> = (&'a str, Option<u64>, Option<u32>);
 
-/// The median counts of some runs; `None` without any. What is not by form is that of the run with the
-/// median number of calls.
+/// The median counts of some runs; `None` without any. What is not by form is that of the run with
+/// the median number of calls.
 pub fn combine(runs: &[ProgramCalls]) -> Option<CombinedCounts> {
     let mut by_calls: Vec<&ProgramCalls> = runs.iter().collect();
     by_calls.sort_by_key(|run| run.calls());
     let middle = *by_calls.get(by_calls.len().saturating_sub(1) / 2)?;
     let mut counts: BTreeMap<Key<'_>, Vec<&FormCount>> = BTreeMap::new();
     for count in runs.iter().flat_map(|run| &run.forms) {
-        counts.entry((&count.form, count.bytes, count.depth)).or_default().push(count);
+        counts.entry((count.form.as_str(), count.bytes, count.depth)).or_default().push(count);
     }
     let forms = counts.into_values().filter_map(|of_runs| median(of_runs, runs.len()));
     let calls = ProgramCalls { forms: forms.collect(), ..middle.clone() };

@@ -1,22 +1,23 @@
 //! Bills: what the operating system charges one program.
 //!
-//! Purpose: counted calls x prices of cases, and what remains of the measured system time. Everything
-//! here is a pure function of counts, trials and rows of records. It must not know how a program is
-//! run or traced (`run`, and the worker's `supervisor/trace`), where records are kept, or how a bill is
-//! shown.
+//! Purpose: counted calls times prices of cases, and what then remains of the measured system time.
+//! Everything here is a pure function of counts, trials and rows of records. It must not know how a
+//! program is run or traced (`run`, and the worker's `supervisor/trace`), where records are kept, or
+//! how a bill is shown.
 //!
-//! | type | is |
-//! | --- | --- |
-//! | [`ProgramCalls`](oscost_model::program_calls::ProgramCalls) | what one counted run did, by form and size, as the worker sends it |
-//! | [`PriceRule`] | a row of docs/reference/calls/cases.toml: which case prices a form, and which part of its op |
-//! | [`PriceList`] | the rows of some runs, asked by selector and size |
-//! | [`Bill`](oscost_model::bill::Bill) | the record `oscost.bill/1` |
+//! * [`ProgramCalls`](oscost_model::program_calls::ProgramCalls): what one counted run did, by form
+//!   and size, as the worker sends it; [`combine`] makes one of several.
+//! * [`PriceRule`]: a row of docs/reference/calls/cases.toml: which case prices a form, and which part
+//!   of its op one call pays.
+//! * [`PriceList`]: the rows of some runs, asked by selector and size.
+//! * [`Charges`]: the items, and their sum.
+//! * [`Bill`](oscost_model::bill::Bill): the record, `oscost.bill/1`.
 //!
 //! The terminal shows, in this order: the program and the machine; a row for each item (how often,
-//! each, amount, share of the system time, the case that prices it), the largest amount first; the
-//! three lines *charged in all*, *measured system time*, *the difference*; what has no price, and which
-//! cases would price it; how it was counted; and in words what the kernel charged. Who pays for what is
-//! fixed in docs/explanation/BILL.md.
+//! each, amount, share of the system time, the case that prices it), the largest amount first; *charged
+//! in all*, *measured system time* and *the difference*, a row each; what has no price, and the run
+//! that would measure it; how it was counted; and in words what the kernel charged. Who pays for what
+//! is fixed in docs/explanation/BILL.md.
 
 mod charges;
 mod counts;
@@ -30,7 +31,7 @@ pub use counts::{CombinedCounts, combine};
 pub use price_list::PriceList;
 pub use rules::{PriceRule, price_rules};
 pub use staleness::differences;
-pub use system_time::{SystemFigure, system_time};
+pub use system_time::{SystemFigure, SystemTime, system_time};
 
 #[cfg(test)]
 mod tests;

@@ -46,7 +46,8 @@ impl<'a> PriceList<'a> {
         };
         let priced = |row: &'a Row| {
             let definition = catalog.get(&row.benchmark);
-            let point = definition.map_or_else(|| row.point.clone(), |it| it.with_implied(&row.point));
+            let point = definition.map(|it| it.with_implied(&row.point));
+            let point = point.unwrap_or_else(|| row.point.clone());
             PricedRow { row, point }
         };
         let rows = records.into_iter().flat_map(|record| &record.results);
@@ -63,8 +64,8 @@ impl<'a> PriceList<'a> {
         self.price(selector, None).is_some()
     }
 
-    /// The price of an op of the case that a selector means, at this size: of the first row that fits
-    /// it, and of those that differ from that row in their size alone.
+    /// The price of an op of the case that a selector means, at this size: of the first row that
+    /// fits it, and of those that differ from that row in their size alone.
     pub(super) fn price(&self, selector: &str, size: Option<f64>) -> Option<Price> {
         let case = Case::parse(selector)?;
         let fits = |it: &&PricedRow<'_>| {

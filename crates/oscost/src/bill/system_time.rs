@@ -3,12 +3,12 @@
 use oscost_model::bill::Amount;
 use oscost_model::record::Estimate;
 
-/// Below so many clock ticks of CPU time in a trial the kernel's division of it into the times of both
-/// modes is mostly chance (docs/explanation/METHOD.md, section 13) ...
+/// Below so many clock ticks of CPU time in a trial the kernel's division of it into the times of
+/// both modes is mostly chance (docs/explanation/METHOD.md, section 13) ...
 const FEW_TICKS: f64 = 20.0;
 /// ... which last this long where a second has 250.
 const TICK_NS: f64 = 4e6;
-/// The share of a normal distribution's standard deviation: 95 % lie within so many of them.
+/// 95 % of a normal distribution lie within so many standard deviations of its mean.
 const NORMAL_95: f64 = 1.96;
 
 /// How a system time was made of those of trials.
@@ -30,15 +30,25 @@ impl SystemFigure {
     }
 }
 
-/// The system time that a bill is compared with; all estimates are in seconds.
-pub fn system_time(user: &Estimate, system: &Estimate) -> (Amount, SystemFigure) {
+/// The system time that a bill is compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SystemTime {
+    /// The time.
+    pub amount: Amount,
+    /// How it was made of those of trials.
+    pub figure: SystemFigure,
+}
+
+/// The system time of trials with these estimates, which are in seconds.
+pub fn system_time(user: &Estimate, system: &Estimate) -> SystemTime {
     let cpu_ns = 1e9 * (user.mean + system.mean);
     if cpu_ns >= FEW_TICKS * TICK_NS {
         let in_seconds = Amount { ns: system.median, ci95: system.ci95 };
-        return (in_seconds.times(1e9), SystemFigure::Median);
+        return SystemTime { amount: in_seconds.times(1e9), figure: SystemFigure::Median };
     }
     let trials = f64::from(system.repetitions.max(1));
     let half = system.sd.map(|sd| NORMAL_95 * sd / trials.sqrt());
     let ci95 = half.map(|half| [system.mean - half, system.mean + half]);
-    (Amount { ns: system.mean, ci95 }.times(1e9), SystemFigure::Mean)
+    let in_seconds = Amount { ns: system.mean, ci95 };
+    SystemTime { amount: in_seconds.times(1e9), figure: SystemFigure::Mean }
 }

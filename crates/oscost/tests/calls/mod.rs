@@ -8,40 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::{fs, slice};
 
+use oscost::bill::{PriceRule, price_rules};
 use oscost::plan;
 use oscost_model::case::Case;
 use oscost_model::definition::Extent;
-use serde::Deserialize;
 
 use crate::golden::check_golden;
-
-/// The cases that price calls.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Prices {
-    rows: Vec<Price>,
-}
-
-/// A case, and the forms of calls that it prices.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Price {
-    /// Names of forms; a `*` at the end stands for any rest.
-    forms: Vec<String>,
-    /// A selector of cases.
-    case: String,
-    /// What is different in the case.
-    differs: Option<String>,
-}
-
-impl Price {
-    fn is_of(&self, form: &str) -> bool {
-        self.forms.iter().any(|pattern| match pattern.strip_suffix('*') {
-            Some(begin) => form.starts_with(begin),
-            None => form == pattern,
-        })
-    }
-}
 
 /// A call in one form, in all programs together.
 struct Form {
@@ -111,22 +83,17 @@ impl Counted {
     }
 }
 
-fn prices() -> Vec<Price> {
-    let text = fs::read_to_string(folder().join("cases.toml")).unwrap();
-    toml::from_str::<Prices>(&text).unwrap_or_else(|error| panic!("cases.toml: {error}")).rows
-}
-
-fn price<'a>(prices: &'a [Price], form: &Form) -> Option<&'a Price> {
+fn price<'a>(prices: &'a [PriceRule], form: &Form) -> Option<&'a PriceRule> {
     prices.iter().find(|price| price.is_of(&form.name))
 }
 
 /// The calls that have a case.
-fn calls_with_case(counted: &Counted, prices: &[Price]) -> Share {
+fn calls_with_case(counted: &Counted, prices: &[PriceRule]) -> Share {
     calls_of(counted, &|form| price(prices, form).is_some())
 }
 
 /// The time in calls that have a case.
-fn time_with_case(counted: &Counted, prices: &[Price]) -> Share {
+fn time_with_case(counted: &Counted, prices: &[PriceRule]) -> Share {
     time_of(counted, &|form| price(prices, form).is_some())
 }
 
@@ -163,21 +130,24 @@ fn cases(selectors: &[String]) -> BTreeSet<String> {
 
 #[test]
 fn the_page_of_the_calls_of_programs_is_made_of_its_files() {
-    check_golden(&folder().join("../CALLS.md"), &page::page(&Counted::read(), &prices()));
+    check_golden(&folder().join("../CALLS.md"), &page::page(&Counted::read(), price_rules()));
 }
 
 #[test]
 fn each_case_that_prices_a_call_exists_and_each_row_prices_one_that_was_counted() {
     let catalog = oscost_worker::benchmarks::data();
-    let (prices, counted) = (prices(), Counted::read());
+    let (prices, counted) = (price_rules(), Counted::read());
     let mut wrong = Vec::new();
-    for row in &prices {
-        let selected = plan::select(&catalog, slice::from_ref(&row.case), Extent::Default);
-        wrong.extend(selected.err().map(|error| format!("{}: {error}", row.case)));
+    for row in prices {
+        for selector in row.selectors() {
+            let selector = selector.to_owned();
+            let selected = plan::select(&catalog, slice::from_ref(&selector), Extent::Default);
+            wrong.extend(selected.err().map(|error| format!("{selector}: {error}")));
+        }
         if !counted
             .forms
             .iter()
-            .any(|form| price(&prices, form).is_some_and(|it| it.case == row.case))
+            .any(|form| price(prices, form).is_some_and(|it| it.case == row.case))
         {
             wrong.push(format!("{}: no program makes such a call", row.case));
         }
@@ -187,16 +157,16 @@ fn each_case_that_prices_a_call_exists_and_each_row_prices_one_that_was_counted(
 
 #[test]
 fn nearly_all_calls_of_programs_and_nearly_all_their_time_have_a_price() {
-    let (prices, counted) = (prices(), Counted::read());
+    let (prices, counted) = (price_rules(), Counted::read());
     assert!(counted.programs.len() >= 40, "{} programs", counted.programs.len());
-    let (calls, time) = (calls_with_case(&counted, &prices), time_with_case(&counted, &prices));
+    let (calls, time) = (calls_with_case(&counted, prices), time_with_case(&counted, prices));
     assert!(calls.is_at_least_per_mille(990.0), "{} of {} calls", calls.part, calls.whole);
     assert!(time.is_at_least_per_mille(950.0), "{} of {} ns", time.part, time.whole);
 }
 
 #[test]
 fn the_price_list_prices_nearly_all_calls_of_programs_and_nearly_all_their_time() {
-    let (prices, counted, listed) = (prices(), Counted::read(), cases(&[]));
+    let (prices, counted, listed) = (price_rules(), Counted::read(), cases(&[]));
     let is_listed = |row: &&Price| !cases(slice::from_ref(&row.case)).is_disjoint(&listed);
     let of_list: BTreeSet<&str> =
         prices.iter().filter(is_listed).map(|row| row.case.as_str()).collect();

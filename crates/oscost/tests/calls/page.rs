@@ -1,6 +1,8 @@
 //! The page of the calls of programs.
 
-use super::{Counted, Form, Price, Share, calls_with_case, price, time_with_case};
+use oscost::bill::PriceRule;
+
+use super::{Counted, Form, Share, calls_with_case, price, time_with_case};
 
 const INTRODUCTION: &str = "\
 # The calls of programs
@@ -13,7 +15,7 @@ waits.
 ";
 
 /// The whole page.
-pub(super) fn page(counted: &Counted, prices: &[Price]) -> String {
+pub(super) fn page(counted: &Counted, prices: &[PriceRule]) -> String {
     let (calls, time) = (calls_with_case(counted, prices), time_with_case(counted, prices));
     let count: u64 = counted.forms.iter().map(|form| form.calls).sum();
     let (priced, others): (Vec<&Form>, Vec<&Form>) =

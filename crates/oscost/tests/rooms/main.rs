@@ -34,6 +34,7 @@ const TOOL: &[(&str, &[&str])] = &[
             "advice",
             "studies",
             "store",
+            "bill",
             "files",
             "signals",
         ],
@@ -50,6 +51,7 @@ const TOOL: &[(&str, &[&str])] = &[
     ("run", &["model", "stats", "plan", "hosts", "treatments", "workloads", "estimate", "advice"]),
     ("store", &["model", "stats", "files", "signals"]),
     ("studies", &["model", "stats"]),
+    ("bill", &["model"]),
     ("report", &["model", "stats", "estimate", "advice", "studies"]),
 ];
 

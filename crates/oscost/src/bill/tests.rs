@@ -1,0 +1,204 @@
+//! The arithmetic of bills, on made-up rows and counts.
+
+use oscost_model::case::Case;
+use oscost_model::definition::Catalog;
+use oscost_model::program_calls::{FormCount, ProgramCalls};
+use oscost_model::record::{Estimate, Machine, Record, Row, RowOutcome};
+use oscost_model::unit::Unit;
+
+use super::*;
+
+fn stored() -> Record {
+    serde_json::from_str(include_str!("../../tests/store/run-1.json")).unwrap()
+}
+
+/// A measured row of a case that takes so many nanoseconds, 10 % more or less.
+fn row(case: &str, ns: f64) -> Row {
+    let mut row = stored().results[0].clone();
+    let parsed = Case::parse(case).unwrap();
+    (row.case, row.benchmark, row.point) = (case.to_owned(), parsed.benchmark, parsed.point);
+    (row.unit, row.outcome) = (Unit::NsPerOp, RowOutcome::Measured);
+    row.target.treatments.clear();
+    let estimate = row.estimate.take().unwrap();
+    let ci95 = Some([0.9 * ns, 1.1 * ns]);
+    row.estimate = Some(Estimate { median: ns, ci95, between_run_ci95: None, ..estimate });
+    row
+}
+
+fn record(rows: Vec<Row>) -> Record {
+    Record { results: rows, ..stored() }
+}
+
+fn catalog() -> Catalog {
+    oscost_worker::benchmarks::data()
+}
+
+fn form(form: &str, bytes: Option<u64>, calls: u64, moved: u64) -> FormCount {
+    FormCount { form: form.to_owned(), bytes, depth: None, calls, moved }
+}
+
+fn calls(forms: Vec<FormCount>) -> ProgramCalls {
+    ProgramCalls { by: "ptrace".to_owned(), forms, ..ProgramCalls::default() }
+}
+
+fn charges(rows: Vec<Row>, forms: Vec<FormCount>, faults: Faults) -> Charges {
+    let record = record(rows);
+    let prices = PriceList::new([&record], &catalog());
+    charge(&calls(forms), faults, &prices, 10_000.0)
+}
+
+fn amount(charges: &Charges, name: &str) -> Option<f64> {
+    let item = charges.items.iter().find(|item| item.name == name).unwrap();
+    item.amount.as_ref().map(|amount| amount.ns.round())
+}
+
+#[test]
+fn each_call_of_an_op_pays_its_part() {
+    let rows = vec![row("directory/open:by=openat", 400.0)];
+    let forms = vec![form("openat file", None, 10, 0), form("close file", None, 5, 0)];
+    let found = charges(rows, forms, Faults::default());
+    assert_eq!(amount(&found, "openat file"), Some(2_000.0));
+    assert_eq!(amount(&found, "close file"), Some(1_000.0));
+    assert_eq!(found.charged.ns.round(), 3_000.0);
+    let [low, high] = found.charged.ci95.unwrap();
+    assert_eq!([low.round(), high.round()], [2_700.0, 3_300.0]);
+    let first = &found.items[0];
+    assert_eq!((first.name.as_str(), first.times), ("openat file", 10.0));
+    assert_eq!(first.unit.as_ref().map(|unit| unit.ns.round()), Some(200.0));
+    assert_eq!(first.share_pct.map(f64::round), Some(20.0));
+    assert_eq!(first.rows, ["directory/open:by=openat"]);
+}
+
+#[test]
+fn calls_that_move_bytes_are_priced_at_their_mean_size() {
+    let rows = vec![
+        row("file/read:via=read,size=4096", 1_000.0),
+        row("file/read:via=read,size=65536", 7_000.0),
+        row("file/read:via=pread,size=65536", 1.0),
+    ];
+    // 34,816 bytes lie in the middle of both sizes.
+    let forms = vec![
+        form("read file", Some(65_536), 2, 2 * 34_816),
+        form("read file", Some(4_096), 3, 3 * 4_096),
+    ];
+    let found = charges(rows, forms, Faults::default());
+    assert_eq!(amount(&found, "read file"), Some(2.0 * 4_000.0 + 3.0 * 1_000.0));
+    assert_eq!(found.items.len(), 1);
+    assert_eq!(found.items[0].times, 5.0);
+}
+
+#[test]
+fn what_an_op_has_beside_the_call_is_subtracted_where_it_has_a_price() {
+    let fork_exec = row("process/fork-exec:link=static", 900_000.0);
+    let fork_exit = row("process/fork-exit:touched_mib=0,peer_cpu=same", 300_000.0);
+    let exit = row("process/exit:touched_mib=0", 100_000.0);
+    let forms = || vec![form("execve", None, 1, 0), form("clone process", None, 1, 0)];
+    let all = charges(vec![fork_exec.clone(), fork_exit, exit.clone()], forms(), Faults::default());
+    assert_eq!(amount(&all, "execve"), Some(600_000.0));
+    // The exit is an item of its own; the wait has no price, and is charged here.
+    assert_eq!(amount(&all, "clone process"), Some(200_000.0));
+    let without = charges(vec![fork_exec, exit], forms(), Faults::default());
+    assert_eq!(amount(&without, "execve"), Some(900_000.0));
+    assert_eq!(amount(&without, "clone process"), None);
+    assert_eq!(without.missing, ["process/fork-exit"]);
+}
+
+#[test]
+fn faults_are_items_and_what_has_no_price_comes_last_and_says_why() {
+    let rows = vec![row("fault/zero-fill:access=write,pages=4k", 500.0)];
+    let forms = vec![form("no_such_call", None, 9, 0), form("getppid", None, 99, 0)];
+    let found = charges(rows, forms, Faults { minor: 10.0, major: 0.0 });
+    let names: Vec<&str> = found.items.iter().map(|item| item.name.as_str()).collect();
+    assert_eq!(names, ["minor page fault", "getppid", "no_such_call"]);
+    assert_eq!(amount(&found, "minor page fault"), Some(5_000.0));
+    let why = |name: &str| found.items.iter().find(|it| it.name == name).unwrap().missing.clone();
+    assert_eq!(why("no_such_call").as_deref(), Some("no case prices it"));
+    assert_eq!(why("getppid").as_deref(), Some("no price of syscall/getuid in these runs"));
+    assert_eq!(found.missing, ["syscall/getuid"]);
+}
+
+#[test]
+fn rows_under_treatments_and_rows_that_were_not_measured_are_no_prices() {
+    let mut treated = row("syscall/getuid:via=raw", 100.0);
+    treated.target.treatments = vec!["nice=5".to_owned()];
+    let mut skipped = row("syscall/getuid:via=raw", 100.0);
+    skipped.outcome = RowOutcome::Skipped;
+    let record = record(vec![treated, skipped]);
+    assert!(PriceList::new([&record], &catalog()).is_empty());
+}
+
+#[test]
+fn of_two_runs_the_first_one_has_the_price_and_the_other_one_what_it_lacks() {
+    let one = record(vec![row("syscall/getuid:via=raw", 100.0)]);
+    let other = record(vec![row("syscall/getuid:via=raw", 1.0), row("syscall/uname", 50.0)]);
+    let prices = PriceList::new([&one, &other], &catalog());
+    let forms = vec![form("getpid", None, 1, 0), form("uname", None, 1, 0)];
+    let found = charge(&calls(forms), Faults::default(), &prices, 0.0);
+    assert_eq!([amount(&found, "getpid"), amount(&found, "uname")], [Some(100.0), Some(50.0)]);
+    assert_eq!(found.items[0].share_pct, None, "a share of nothing");
+}
+
+#[test]
+fn the_price_of_a_rate_is_the_time_of_a_message() {
+    let mut small = row("pipe/throughput:by=pipe,size=1024", 1.024e9);
+    let mut large = row("pipe/throughput:by=pipe,size=65536", 32.768e9);
+    (small.unit, large.unit) = (Unit::BytesPerSecond, Unit::BytesPerSecond);
+    let forms = vec![form("write pipe", Some(1_024), 4, 4_096)];
+    let found = charges(vec![small, large], forms, Faults::default());
+    // A message takes 1 us at both ends together.
+    assert_eq!(amount(&found, "write pipe"), Some(2_000.0));
+}
+
+#[test]
+fn of_three_runs_each_form_has_its_median_count() {
+    let run = |reads: u64, futexes: u64| {
+        let mut forms = vec![form("read file", Some(4_096), reads, reads)];
+        if futexes > 0 {
+            forms.push(form("futex wait", None, futexes, 0));
+        }
+        calls(forms)
+    };
+    let found = combine(&[run(5, 0), run(5, 3), run(5, 9)]).unwrap();
+    let counts: Vec<(&str, u64)> =
+        found.calls.forms.iter().map(|it| (it.form.as_str(), it.calls)).collect();
+    assert_eq!(counts, [("futex wait", 3), ("read file", 5)]);
+    assert_eq!(found.varying_forms, 1);
+    let rare = combine(&[run(5, 0), run(5, 0), run(5, 9)]).unwrap();
+    assert_eq!(rare.calls.forms.len(), 1, "most runs have no such call");
+    assert_eq!(combine(&[]), None);
+    assert_eq!(combine(&[run(1, 0)]).unwrap().varying_forms, 0);
+}
+
+#[test]
+fn the_system_time_of_short_trials_is_their_mean() {
+    let estimate = |median: f64, mean: f64| Estimate {
+        median,
+        mean,
+        sd: Some(mean),
+        repetitions: 100,
+        ci95: Some([median, median]),
+        ..stored().results[0].estimate.clone().unwrap()
+    };
+    let long = system_time(&estimate(1.0, 1.0), &estimate(0.5, 0.6));
+    assert_eq!((long.amount.ns, long.figure), (0.5e9, SystemFigure::Median));
+    let short = system_time(&estimate(0.0, 0.001), &estimate(0.0, 0.002));
+    assert_eq!((short.amount.ns.round(), short.figure), (2e6, SystemFigure::Mean));
+    let [low, high] = short.amount.ci95.unwrap();
+    assert_eq!([low.round(), high.round()], [1_608_000.0, 2_392_000.0]);
+}
+
+#[test]
+fn prices_of_another_kernel_and_of_another_day_are_stale() {
+    let now: Machine = stored().machines[0].clone();
+    let hours = |hours: u64| Some(std::time::Duration::from_secs(3_600 * hours));
+    assert_eq!(differences(&now, &now, hours(23)), Vec::<String>::new());
+    assert_eq!(differences(&now, &now, hours(48)), ["they are 2.0 days old"]);
+    let mut then = now.clone();
+    then.os.release = Some("6.1.0".to_owned());
+    then.mitigations.insert("meltdown".to_owned(), "Vulnerable".to_owned());
+    then.mitigations.insert("retbleed".to_owned(), "Vulnerable".to_owned());
+    assert_eq!(
+        differences(&then, &now, None),
+        ["the kernel was 6.1.0, and is unknown", "mitigations differ: meltdown, retbleed"]
+    );
+}
