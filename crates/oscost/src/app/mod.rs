@@ -8,6 +8,7 @@
 //! need; none of them imports a use case.
 
 pub mod ab;
+pub mod bill;
 pub mod compare;
 pub mod doctor;
 pub mod explain;

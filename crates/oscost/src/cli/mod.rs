@@ -5,6 +5,7 @@
 //! how anything is done, and opens only the files that it writes.
 
 mod ab;
+mod bill;
 mod command_words;
 mod compare;
 mod completions;
@@ -70,6 +71,7 @@ Examples:
   oscost explain NOT_CONVERGED     any word that oscost prints
   oscost runs show last            the table of the last run
   oscost ab --new seccomp=docker   what a sandbox costs, call by call
+  oscost bill -- find /usr         what the system charges a command, by item
   oscost compare last~1 last       what differs between the last two runs
   oscost report last -o run.html   the last run as a page
   oscost history                   which figures changed over all runs
@@ -82,6 +84,8 @@ enum Verb {
     Run(run::Arguments),
     /// Measure targets side by side: what does a change cost?
     Ab(ab::Arguments),
+    /// Itemise what the system charges a command: counted calls times measured prices.
+    Bill(bill::Arguments),
     /// Compare two runs, or several on each side.
     Compare(compare::Arguments),
     /// Show the figures of successive runs, and what changed.
@@ -124,6 +128,7 @@ impl Verb {
         match self {
             Verb::Run(_)
             | Verb::Ab(_)
+            | Verb::Bill(_)
             | Verb::Machine(_)
             | Verb::Doctor(_)
             | Verb::Workload(_)
@@ -197,6 +202,7 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<ExitStatus> {
     match verb {
         Verb::Run(arguments) => run::run(arguments, output),
         Verb::Ab(arguments) => ab::ab(arguments, output),
+        Verb::Bill(arguments) => bill::bill(arguments, output),
         Verb::Compare(arguments) => compare::compare(arguments, output),
         Verb::History(arguments) => history::history(arguments, output),
         Verb::List(arguments) => list::list(&arguments, output),

@@ -30,5 +30,5 @@ pub use self::view::comparison::{ab, compare};
 pub use self::view::lists::{catalog, kernels, runs, treatments, workloads};
 pub use self::view::run::predictions;
 pub use self::view::{
-    doctor, explain, export, history, machine, page, ph, run, self_check, study, words,
+    bill, doctor, explain, export, history, machine, page, ph, run, self_check, study, words,
 };

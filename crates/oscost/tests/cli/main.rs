@@ -13,6 +13,7 @@ mod golden;
 
 mod ab;
 mod across;
+mod bill;
 mod compare;
 mod counter_faults;
 mod counters;

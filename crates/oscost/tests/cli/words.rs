@@ -12,6 +12,7 @@ use crate::golden::golden;
 const VERBS: &[&str] = &[
     "run",
     "ab",
+    "bill",
     "compare",
     "history",
     "list",

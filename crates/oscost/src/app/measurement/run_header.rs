@@ -33,7 +33,8 @@ pub(crate) fn fresh_seed() -> u64 {
     uuid::Uuid::now_v7().as_u64_pair().1 & ((1 << 53) - 1)
 }
 
-fn tool(hello: &Hello) -> Tool {
+/// The programs that measure in a session.
+pub(crate) fn tool(hello: &Hello) -> Tool {
     let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     Tool {
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -6,6 +6,7 @@ pub(super) mod figures;
 pub(super) mod gate;
 pub(super) mod missing_figures;
 pub(super) mod profile_files;
+pub(super) mod prices;
 pub(super) mod pruning;
 pub(super) mod records;
 pub(super) mod run_before;

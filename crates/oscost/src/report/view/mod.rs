@@ -1,6 +1,7 @@
 //! What each kind of report shows, as plain data.
 
 pub mod answer;
+pub mod bill;
 pub mod brief;
 pub mod comparison;
 pub mod doctor;

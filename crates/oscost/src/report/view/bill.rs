@@ -1,0 +1,282 @@
+//! A bill: what the system charges a program, item by item, beside its measured system time.
+
+use oscost_model::bill::{Amount, Bill, BillItem, BilledCounts};
+use oscost_model::unit::Unit;
+
+use crate::report::figures::{Style, per_cent, per_op, rough};
+use crate::report::text::{minute, plain, plural};
+use crate::report::view::document::{
+    Block, Cell, Column, Item, Paragraph, Section, Table, TableRow, View,
+};
+
+/// More words of a command than these are in the record alone.
+const MAX_COMMAND_CHARS: usize = 60;
+/// More items without a price than these are in the record alone.
+const MAX_UNPRICED: usize = 12;
+/// More cases than these are too many for a command line to copy.
+const MAX_NAMED_CASES: usize = 8;
+/// Items below this share of the measured system time are one row, in per cent.
+const SMALL_SHARE_PCT: f64 = 0.05;
+
+/// The bill: a sentence, the items and the reconciliation, and what it does not have.
+pub fn view(bill: &Bill) -> View {
+    let lead = [headline(bill), conditions(bill)];
+    let mut sections = vec![Section::of("", [Block::Table(table(bill))])];
+    let unpriced = Block::list(unpriced(bill));
+    if let Some(list) = unpriced {
+        sections.push(Section::of("Without a price", [list]));
+    }
+    if let Some(list) = Block::list(notes(bill)) {
+        sections.push(Section::of("How it was made", [list]));
+    }
+    View { lead: lead.map(Paragraph::from).into(), sections, ..View::default() }
+}
+
+/// The bill as JSON, with a line end.
+pub fn json(bill: &Bill) -> Result<String, serde_json::Error> {
+    serde_json::to_string_pretty(bill).map(|text| text + "\n")
+}
+
+/// What was charged, in words.
+fn headline(bill: &Bill) -> String {
+    let name = bill.program.first().map_or("", String::as_str);
+    let name = plain(name.rsplit('/').next().unwrap_or(name));
+    let system_ns = bill.trials.system_time.ns;
+    if system_ns <= 0.0 {
+        return format!("{name} spent no measurable time in the kernel");
+    }
+    let spent = format!("{name} spent {} in the kernel", time(system_ns));
+    let (Some(_), Some(difference)) = (&bill.charged, &bill.difference) else {
+        return format!("{spent}; for what is not known: its calls were not counted");
+    };
+    let largest = bill.items.iter().find(|item| item.amount.is_some());
+    let largest = largest.and_then(|item| Some((item, item.amount.as_ref()?)));
+    let largest = largest.map_or(String::new(), |(item, amount)| {
+        format!("; {} of it for {} x {}", time(amount.ns), count(item.times), plain(&item.name))
+    });
+    let share = 100.0 * difference.ns / system_ns;
+    let rest = match share >= 0.0 {
+        true => format!("{} is unexplained", per_cent(share)),
+        false => format!("the prices charge {} more than that", per_cent(-share)),
+    };
+    format!("{spent}{largest}; {rest}")
+}
+
+/// The command, the machine and its trials.
+fn conditions(bill: &Bill) -> String {
+    let command = plain(&bill.program.join(" "));
+    let shown: String = command.chars().take(MAX_COMMAND_CHARS).collect();
+    let more = if shown.len() < command.len() { "..." } else { "" };
+    let model = bill.machine.cpu.model_name.as_deref().unwrap_or("unknown processor");
+    let release = bill.machine.os.release.as_deref();
+    let release = release.map_or(String::new(), |release| format!(", Linux {}", plain(release)));
+    let trials = &bill.trials;
+    let times = [("real", &trials.real), ("user", &trials.user), ("system", &trials.system)];
+    let times = times.map(|(name, estimate)| {
+        let ends = estimate.ci95.map_or(String::new(), |[low, high]| {
+            let style = Style::of(estimate.median, Unit::Seconds);
+            format!(" [{} .. {}]", style.number(low), style.number(high))
+        });
+        format!("{name} {}{ends}", rough(estimate.median, Unit::Seconds))
+    });
+    format!(
+        "`{shown}{more}` on {}{release}; {}: {}",
+        plain(model),
+        plural(trials.real.repetitions.into(), "trial"),
+        times.join(", ")
+    )
+}
+
+fn table(bill: &Bill) -> Table {
+    let is_small = |item: &&BillItem| item.share_pct.is_some_and(|pct| pct.abs() < SMALL_SHARE_PCT);
+    let priced = bill.items.iter().filter(|item| item.amount.is_some());
+    let (small, shown): (Vec<&BillItem>, Vec<&BillItem>) = priced.partition(is_small);
+    let mut rows: Vec<TableRow> = shown.into_iter().map(item_row).collect();
+    rows.extend(small_row(bill, &small));
+    let system = &bill.trials.system_time;
+    let of_system = |amount: &Amount| {
+        (system.ns > 0.0).then(|| per_cent(100.0 * amount.ns / system.ns)).unwrap_or_default()
+    };
+    let mut total = |name: &str, amount: Option<&Amount>| {
+        let Some(amount) = amount else { return };
+        rows.push(row(name, [String::new(), String::new()], amount, of_system(amount), ""));
+    };
+    total("charged in all", bill.charged.as_ref());
+    let measured = format!("measured system time ({})", plain(&bill.trials.system_figure));
+    total(&measured, Some(system));
+    total("the difference", bill.difference.as_ref());
+    Table {
+        id: "items".to_owned(),
+        columns: vec![
+            Column::text("item"),
+            Column::number("times", "times"),
+            Column::number("each", "unit_ns").in_lines_of(70),
+            Column::number("amount", "amount_ns"),
+            Column::number("95 % interval", "amount_ci95").in_lines_of(90),
+            Column::number("share", "share_pct"),
+            Column::excerpt("price"),
+        ],
+        rows,
+        notes: vec!["share: of the measured system time".to_owned()],
+        ..Table::default()
+    }
+}
+
+fn item_row(item: &BillItem) -> TableRow {
+    let each = item.unit.as_ref().map(|unit| time(unit.ns)).unwrap_or_default();
+    let share = item.share_pct.map(per_cent).unwrap_or_default();
+    let amount = item.amount.clone().unwrap_or(Amount::exact(0.0));
+    row(&plain(&item.name), [count(item.times), each], &amount, share, &price(item))
+}
+
+/// The items that are too small to be rows.
+fn small_row(bill: &Bill, items: &[&BillItem]) -> Option<TableRow> {
+    let amounts = items.iter().filter_map(|item| item.amount.clone());
+    let sum = amounts.reduce(|sum, amount| sum.plus(&amount))?;
+    let times: f64 = items.iter().map(|item| item.times).sum();
+    let share = per_cent(100.0 * sum.ns / bill.trials.system_time.ns);
+    let name = plural(items.len() as u64, "smaller item");
+    Some(row(&name, [count(times), String::new()], &sum, share, ""))
+}
+
+fn row(
+    name: &str,
+    [times, each]: [String; 2],
+    amount: &Amount,
+    share: String,
+    price: &str,
+) -> TableRow {
+    let style = Style::of(amount.ns, Unit::NsPerOp);
+    let interval = amount.ci95.map_or(String::new(), |[low, high]| {
+        format!("[{} .. {}]", style.number(low), style.number(high))
+    });
+    TableRow::of(vec![
+        Cell::text(name),
+        Cell::text(times),
+        Cell::text(each),
+        Cell::number(time(amount.ns), Some(amount.ns)),
+        Cell::text(interval),
+        Cell::text(share),
+        Cell::text(price),
+    ])
+}
+
+/// Which rows priced an item, and with which part.
+fn price(item: &BillItem) -> String {
+    let rows = match &item.rows[..] {
+        [] => String::new(),
+        [row] => plain(row),
+        [first, .., last] => format!("{} .. {}", plain(first), plain(last)),
+    };
+    match item.part {
+        1.0 => rows,
+        part => format!("{part:.2} x {rows}"),
+    }
+}
+
+/// Items without a price, and the command that measures prices of them.
+fn unpriced(bill: &Bill) -> Vec<Item> {
+    let items: Vec<&BillItem> = bill.items.iter().filter(|item| item.amount.is_none()).collect();
+    let line = |item: &&BillItem| {
+        let why = item.missing.as_deref().unwrap_or("it has none");
+        format!("no price: {} x {} ({})", count(item.times), plain(&item.name), plain(why))
+    };
+    let mut lines: Vec<String> = items.iter().take(MAX_UNPRICED).map(line).collect();
+    if items.len() > MAX_UNPRICED {
+        let others = &items[MAX_UNPRICED..];
+        let times: f64 = others.iter().map(|item| item.times).sum();
+        lines.push(format!("no price: {} x {} others", count(times), others.len()));
+    }
+    let missing = &bill.prices.missing;
+    if !missing.is_empty() {
+        let named: Vec<&str> = missing.iter().take(MAX_NAMED_CASES).map(String::as_str).collect();
+        lines.push(format!("`oscost run {}` measures what is missing", named.join(" ")));
+    }
+    lines.into_iter().map(Item::from).collect()
+}
+
+/// How it was counted and priced, and what is doubtful about it.
+fn notes(bill: &Bill) -> Vec<Item> {
+    let prices = &bill.prices;
+    let first = prices.runs.first().map(|run| {
+        let others = prices.runs.len() - 1;
+        let others = match others {
+            0 => String::new(),
+            others => format!(", and of {} before it", plural(others as u64, "run")),
+        };
+        let id: String = run.id.chars().take(8).collect();
+        format!("prices of run {} ({}){others}", plain(&id), minute(&run.started))
+    });
+    let stale = prices.stale.iter().map(|why| format!("stale prices: {}", plain(why)));
+    let counting = match (&bill.counted, &bill.not_counted) {
+        (Some(counted), _) => counting(counted),
+        (None, why) => {
+            let why = why.as_deref().unwrap_or("unknown reason");
+            vec![format!(
+                "missing: calls, forks, execs and signals were not counted: {}; the times and page \
+                 faults of untouched trials are all there is",
+                plain(why)
+            )]
+        }
+    };
+    let trials = &bill.trials;
+    let switches = format!(
+        "{} voluntary and {} forced switches: in the prices of calls that wait, not charged again",
+        per_op(trials.voluntary_switches),
+        per_op(trials.involuntary_switches)
+    );
+    let faults = "the kind of page faults is not known: minor ones are charged as first touches of \
+                  anonymous pages";
+    let faults = (trials.minor_faults > 0.0).then(|| faults.to_owned());
+    let ticks = (trials.system_figure == "mean").then(|| {
+        "clock ticks divide the CPU time of such short runs: the system time is the mean".to_owned()
+    });
+    let all = first.into_iter().chain(stale).chain(counting).chain([switches]);
+    all.chain(faults).chain(ticks).map(Item::from).collect()
+}
+
+/// How the calls were counted.
+fn counting(counted: &BilledCounts) -> Vec<String> {
+    let calls = &counted.calls;
+    let varying = match counted.varying_forms {
+        0 => ", all with the same counts".to_owned(),
+        forms => format!("; the counts of {} differ", plural(forms.into(), "form")),
+    };
+    let mut lines = vec![
+        format!(
+            "{} counted by {}{varying}; counting added {} to the real time",
+            plural(counted.runs.into(), "run"),
+            plain(&calls.by),
+            per_cent(counted.added_pct)
+        ),
+        format!(
+            "{}, {}, {}, {}, {}",
+            plural(calls.calls(), "call"),
+            plural(calls.execs, "exec"),
+            plural(calls.forks, "fork"),
+            plural(calls.threads, "thread"),
+            plural(calls.signals, "signal")
+        ),
+    ];
+    if calls.unfinished > 0 {
+        lines.push(format!("{} never returned", plural(calls.unfinished, "call")));
+    }
+    if calls.killed > 0 {
+        lines.push(format!("{} outlived the program", plural(calls.killed, "task")));
+    }
+    if calls.unread > 0 {
+        lines.push(format!(
+            "{} could not be read: their forms are incomplete",
+            plural(calls.unread, "argument")
+        ));
+    }
+    lines
+}
+
+fn time(ns: f64) -> String {
+    rough(ns, Unit::NsPerOp)
+}
+
+fn count(times: f64) -> String {
+    per_op(times)
+}
