@@ -6,7 +6,7 @@ use super::exit::ExitStatus;
 use super::lock_arguments::LockArguments;
 use super::output::Output;
 use super::terminal::Terminal;
-use crate::app::bill::{Request, bill as make};
+use crate::app::bill::{Request, bill as bill_of};
 use crate::report;
 
 /// Of which command, and by which prices.
@@ -52,9 +52,11 @@ pub(super) fn bill(arguments: Arguments, output: &mut Output) -> anyhow::Result<
         Document::new(Format::Json, json.as_ref()).into_iter().collect();
     documents::check(&documents)?;
     let request = Request { command, trials, prices, at, on_busy: lock.policy() };
-    let bill = make(&request, &Terminal::new(output))?;
-    let make = |_| Ok(report::bill::json(&bill)?.into_bytes());
+    let bill = bill_of(&request, &Terminal::new(output))?;
+    let json = |_: Format| -> anyhow::Result<Vec<u8>> {
+        Ok(report::bill::json(&bill)?.into_bytes())
+    };
     let text = || display::text(&report::bill::view(&bill));
-    documents::write_with_text(&documents, make, text, output)?;
+    documents::write_with_text(&documents, json, text, output)?;
     Ok(ExitStatus::Success)
 }

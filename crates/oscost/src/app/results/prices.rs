@@ -22,8 +22,8 @@ pub(crate) struct PriceRuns {
     pub(crate) stale: Vec<String>,
 }
 
-/// The runs that price on a machine: the one that is named, or the newest of the store on that machine
-/// and, for what it lacks, those before it that are as recent.
+/// The runs that price on a machine: the one that is named, or the newest of the store on that
+/// machine and, for what it lacks, those before it that are as recent.
 pub(crate) fn price_runs(
     name: Option<&str>,
     host: &Host,
@@ -45,8 +45,8 @@ pub(crate) fn price_runs(
     };
     let Some(first) = records.first() else {
         anyhow::bail!(
-            "cannot bill: there is no price list of this machine\n  hint: `oscost run` measures one, \
-             in about a minute; `--prices RUN` takes another one's"
+            "cannot bill: there is no price list of this machine\n  hint: `oscost run` measures \
+             one, in about a minute; `--prices RUN` takes another one's"
         );
     };
     let stale = stale_reasons(first, machine);

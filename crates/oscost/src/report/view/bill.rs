@@ -168,9 +168,9 @@ fn price(item: &BillItem) -> String {
         [row] => plain(row),
         [first, .., last] => format!("{} .. {}", plain(first), plain(last)),
     };
-    match item.part {
-        1.0 => rows,
-        part => format!("{part:.2} x {rows}"),
+    match item.part < 1.0 {
+        true => format!("{:.2} x {rows}", item.part),
+        false => rows,
     }
 }
 
