@@ -167,7 +167,7 @@ fn nearly_all_calls_of_programs_and_nearly_all_their_time_have_a_price() {
 #[test]
 fn the_price_list_prices_nearly_all_calls_of_programs_and_nearly_all_their_time() {
     let (prices, counted, listed) = (price_rules(), Counted::read(), cases(&[]));
-    let is_listed = |row: &&Price| !cases(slice::from_ref(&row.case)).is_disjoint(&listed);
+    let is_listed = |row: &&PriceRule| !cases(slice::from_ref(&row.case)).is_disjoint(&listed);
     let of_list: BTreeSet<&str> =
         prices.iter().filter(is_listed).map(|row| row.case.as_str()).collect();
     let is_priced =
