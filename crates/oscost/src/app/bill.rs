@@ -133,10 +133,8 @@ impl BillParts<'_> {
         // Without calls the faults alone are no bill.
         let charged = counted.as_ref().map(|_| charges.charged.clone());
         let difference = charged.as_ref().map(|sum| trials.system_time.plus(&sum.times(-1.0)));
-        let price_run = |record: &Record| PriceRun {
-            id: record.id.clone(),
-            started: record.started.clone(),
-        };
+        let price_run =
+            |record: &Record| PriceRun { id: record.id.clone(), started: record.started.clone() };
         let prices = PriceSources {
             runs: records.iter().map(price_run).collect(),
             stale,

@@ -105,11 +105,8 @@ fn item_of_form(form: &str, counts: &[&FormCount], prices: &PriceList<'_>) -> Bi
 
 /// An item that a rule prices.
 fn item(name: &str, rule: &PriceRule, groups: &[Group], prices: &PriceList<'_>) -> BillItem {
-    let unpriced = BillItem {
-        case: Some(rule.case.clone()),
-        part: rule.part,
-        ..without_price(name, groups)
-    };
+    let unpriced =
+        BillItem { case: Some(rule.case.clone()), part: rule.part, ..without_price(name, groups) };
     let mut amount: Option<Amount> = None;
     let mut rows: Vec<String> = Vec::new();
     for group in groups {

@@ -41,9 +41,8 @@ struct SizedPrice<'a> {
 impl<'a> PriceList<'a> {
     /// The measured rows without treatments of these runs, the first choice first.
     pub fn new(records: impl IntoIterator<Item = &'a Record>, catalog: &Catalog) -> Self {
-        let is_price = |row: &&Row| {
-            row.outcome == RowOutcome::Measured && row.target.treatments.is_empty()
-        };
+        let is_price =
+            |row: &&Row| row.outcome == RowOutcome::Measured && row.target.treatments.is_empty();
         let priced = |row: &'a Row| {
             let definition = catalog.get(&row.benchmark);
             let point = definition.map(|it| it.with_implied(&row.point));

@@ -48,14 +48,12 @@ pub(super) struct Arguments {
 
 pub(super) fn bill(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let Arguments { trials, prices, at, json, lock, command } = arguments;
-    let documents: Vec<Document> =
-        Document::new(Format::Json, json.as_ref()).into_iter().collect();
+    let documents: Vec<Document> = Document::new(Format::Json, json.as_ref()).into_iter().collect();
     documents::check(&documents)?;
     let request = Request { command, trials, prices, at, on_busy: lock.policy() };
     let bill = bill_of(&request, &Terminal::new(output))?;
-    let json = |_: Format| -> anyhow::Result<Vec<u8>> {
-        Ok(report::bill::json(&bill)?.into_bytes())
-    };
+    let json =
+        |_: Format| -> anyhow::Result<Vec<u8>> { Ok(report::bill::json(&bill)?.into_bytes()) };
     let text = || display::text(&report::bill::view(&bill));
     documents::write_with_text(&documents, json, text, output)?;
     Ok(ExitStatus::Success)

@@ -14,5 +14,5 @@ pub mod perf;
 pub mod program_trace;
 pub mod ptrace;
 pub mod seccomp;
-pub mod trace_event;
 pub mod task_descriptor;
+pub mod trace_event;

@@ -141,8 +141,7 @@ fn words_of(
         }
         FormWords::Family => (family(args[0] as i32), FormEnd::Error),
         FormWords::Map => {
-            let what =
-                if args[3] & libc::MAP_ANONYMOUS as u64 != 0 { "anonymous" } else { "file" };
+            let what = if args[3] & libc::MAP_ANONYMOUS as u64 != 0 { "anonymous" } else { "file" };
             let fixed = if args[3] & MAP_FIXED != 0 { "fixed" } else { "" };
             (joined(what, fixed), FormEnd::Error)
         }
