@@ -95,7 +95,7 @@ fn table(bill: &Bill) -> Table {
     rows.extend(small_row(bill, &small));
     let system = &bill.trials.system_time;
     let of_system = |amount: &Amount| {
-        (system.ns > 0.0).then(|| per_cent(100.0 * amount.ns / system.ns)).unwrap_or_default()
+        if system.ns > 0.0 { per_cent(100.0 * amount.ns / system.ns) } else { String::new() }
     };
     let mut total = |name: &str, amount: Option<&Amount>| {
         let Some(amount) = amount else { return };
