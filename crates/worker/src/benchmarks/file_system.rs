@@ -40,8 +40,11 @@ const MOUNTS: [Need; 4] = [
 ];
 
 /// Changes of names between two syncs: thousands would fill the journal, so that some op waits for
-/// it; with ten the sync would cool the caches for most ops.
+/// it.
 const MAX_CHANGES: u64 = 256;
+/// As many if that takes no longer than some 3 ms: with ten, as in a batch of the usual 50 us, the
+/// sync would cool the caches for most ops, and begin a transaction in a large part of them.
+const MIN_CHANGES: u64 = 128;
 /// Ops that wait for a disk: at 10 ms each a batch lasts less than a second.
 const MAX_SYNCS: u64 = 64;
 /// Pieces of files, as large as pages.
@@ -182,6 +185,8 @@ const BENCHES: &[Bench] = &[
         calls: &[exactly("openat", 1), exactly("close", 1), exactly("unlinkat", 1)],
         floor: &[at_least(3, KERNEL_ENTRY)],
         compare_with: &["file/create-unlink:files=10"],
+        // To the thread of xfs: a batch that it interrupts is not to be dropped.
+        switches: true,
         source: "open(2), unlink(2); fs/namei.c; lmbench lat_fs; filebench",
         build: |params| {
             changes(params, |folder| {
@@ -207,6 +212,8 @@ const BENCHES: &[Bench] = &[
         calls: &[exactly("mkdirat", 1), exactly("unlinkat", 1)],
         floor: &[at_least(2, KERNEL_ENTRY)],
         compare_with: &["directory/mkdir-rmdir"],
+        // As create-unlink.
+        switches: true,
         source: "mkdir(2), rmdir(2); fs/namei.c, fs/overlayfs/dir.c",
         build: |params| {
             changes(params, |folder| {
@@ -278,6 +285,7 @@ fn changes<O: FnMut() -> Result<(), Errno> + 'static>(
         let synced = folder.file().try_clone()?;
         Ok(Work::with_loop(make_op(folder)?)
             .with_preparation(move |_| Ok(synced.sync_all()?))
+            .with_min_batch_ops(MIN_CHANGES)
             .with_max_batch_ops(MAX_CHANGES))
     })
 }

@@ -1,5 +1,5 @@
-//! perf_event_open(2) on points of tracing: a tracepoint, a kprobe or a uprobe, with a counter or
-//! an empty eBPF program attached, for the calling thread alone.
+//! perf_event_open(2) on points of tracing: a tracepoint, a kprobe or a uprobe, with a counter for
+//! the calling thread alone, or an empty eBPF program attached.
 //!
 //! The descriptor holds all of it: when its owner ends, however that happens, the kernel removes
 //! the probe. What the kernel changes at the point itself, other threads meet too: see
@@ -149,7 +149,9 @@ impl TraceEvent {
     }
 
     /// Attaches an eBPF program that returns 0, for as long as the event exists. It rejects the
-    /// event: from then on nothing is counted.
+    /// event: from then on nothing is counted. A program belongs to the point and not to a thread:
+    /// at a tracepoint it runs for all, and other observers by perf_event_open(2) get no events of
+    /// it meanwhile. Probes are the event's own.
     pub fn attach_empty_program(&self) -> Result<(), Errno> {
         let program = load(self.program_kind, &empty_program())?;
         let number = program.as_raw_fd() as libc::c_ulong;
