@@ -207,8 +207,9 @@ const BENCHES: &[Bench] = &[
         expected: "some 3 us on tmpfs, 15 us on ext4, 15 us on xfs, 20 us on btrfs, and 50 us on \
                    overlay",
         why: "On ext4 a directory takes a block, on xfs a few entries are in the inode itself. An \
-              overlay makes the directory in the folder for unfinished files first, marks it as \
-              hiding what is below, and renames it to its place; it removes it in a similar way.",
+              overlay makes the directory in the upper folder and marks it, by an extended \
+              attribute, as hiding what is below; before it removes it, it looks for the name in \
+              the folder below.",
         calls: &[exactly("mkdirat", 1), exactly("unlinkat", 1)],
         floor: &[at_least(2, KERNEL_ENTRY)],
         compare_with: &["directory/mkdir-rmdir"],

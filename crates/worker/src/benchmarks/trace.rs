@@ -64,7 +64,8 @@ const BENCHES: &[Bench] = &[
              open for the calling thread. A program that returns 0 rejects the event, so that it \
              is not counted: both are verified after each batch. While the event is open, the \
              calls of all processes take the slow path of kernel entry: points that are measured \
-             side by side would disturb each other. Not included: opening and attaching; loop \
+             side by side would disturb each other; and while a program is attached, other \
+             observers of the tracepoint get no events. Not included: opening and attaching; loop \
              overhead of about a cycle is included.",
         expected: "nothing: a null system call, some 60 ns; count 200 ns more; program some 180 ns \
                    more",
@@ -86,8 +87,8 @@ const BENCHES: &[Bench] = &[
         op: "prctl(PR_SET_NAME) by the raw instruction, of the name that the thread has already, \
              with the tracepoint task:task_rename open for the calling thread. A program that \
              returns 0 rejects the event, so that it is not counted: both are verified after each \
-             batch. Not included: opening and attaching; loop overhead of about a cycle is \
-             included.",
+             batch. While it is attached, other observers of the tracepoint get no events. Not \
+             included: opening and attaching; loop overhead of about a cycle is included.",
         expected: "nothing: some 100 ns; count 100 ns more; program some 80 ns more",
         why: "The compiler leaves a NOP at the point, and the kernel replaces it by a jump while \
               somebody listens, for every thread that comes there. The code that is jumped to \
