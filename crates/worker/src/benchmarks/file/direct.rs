@@ -46,7 +46,17 @@ pub(super) const WRITE_DIRECT: Bench = Bench {
                 "this folder's file system, or its disk, refuses a direct write of 4096 bytes \
                  that is aligned: start oscost in another folder",
             )),
-            file => Ok(Pieces::work(file?, None, Shape::SingleShot)),
+            file => {
+                let file = file?;
+                if file.is_in_the_page_cache_of_a_disk()? {
+                    return Ok(Work::unavailable(
+                        "this folder's file system takes a direct write through its page cache \
+                         (btrfs with checksums, ext4 with data=journal): start oscost in another \
+                         folder",
+                    ));
+                }
+                Ok(Pieces::work(file, None, Shape::SingleShot))
+            }
         }
     },
     ..Bench::DEFAULT

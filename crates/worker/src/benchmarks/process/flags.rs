@@ -50,7 +50,7 @@ pub(super) const CLONE_FLAGS: Bench = Bench {
             "sysvsem",
             "io",
         ]),
-        default_points: Points::Words(&["none", "vm", "files", "vfork", "pidfd"]),
+        default_points: Points::Words(&["vm", "files", "vfork", "pidfd"]),
     }],
     in_price_list: false,
     switches: true,

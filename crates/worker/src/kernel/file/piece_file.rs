@@ -5,6 +5,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
 use crate::kernel::arch::syscall;
+use crate::kernel::file::location::file_system_type;
+use crate::kernel::file::page_cache::cached_pages;
 use crate::kernel::file::scratch_file::{check_complete, expected_word, repeat};
 use crate::kernel::memory::region::{PAGE_BYTES, PageKind, Region};
 use crate::kernel::{Errno, OpError};
@@ -58,6 +60,13 @@ impl PieceFile {
         // Otherwise it would be written back during later measurements.
         filled.file.sync_all()?;
         Ok(filled)
+    }
+
+    /// Whether pages of the file are cached that have to be written to a disk: a file system may
+    /// take a write with O_DIRECT as any other, and say nothing.
+    pub fn is_in_the_page_cache_of_a_disk(&self) -> Result<bool, Errno> {
+        let is_in_memory = file_system_type(&self.file)? == libc::TMPFS_MAGIC as u64;
+        Ok(!is_in_memory && cached_pages(&self.file, Self::BYTES)? > 0)
     }
 
     /// The number of pieces: no batch of writes should have more.
