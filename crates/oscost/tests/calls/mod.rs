@@ -171,7 +171,7 @@ fn the_price_list_prices_nearly_all_calls_of_programs_and_nearly_all_their_time(
     let of_list: BTreeSet<&str> =
         prices.iter().filter(is_listed).map(|row| row.case.as_str()).collect();
     let is_priced =
-        |form: &Form| price(&prices, form).is_some_and(|row| of_list.contains(row.case.as_str()));
+        |form: &Form| price(prices, form).is_some_and(|row| of_list.contains(row.case.as_str()));
     let (calls, time) = (calls_of(&counted, &is_priced), time_of(&counted, &is_priced));
     assert!(calls.is_at_least_per_mille(940.0), "{} of {} calls", calls.part, calls.whole);
     assert!(time.is_at_least_per_mille(950.0), "{} of {} ns", time.part, time.whole);
