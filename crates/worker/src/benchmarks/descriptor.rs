@@ -9,6 +9,7 @@ use crate::kernel::syscall::prepared::{self, FlagCommand, PipeRequest};
 
 use super::prelude::*;
 
+mod close_on_exec;
 #[cfg(test)]
 mod tests;
 
@@ -351,6 +352,7 @@ const BENCHES: &[Bench] = &[
         },
         ..Bench::DEFAULT
     },
+    close_on_exec::CLOSE_ON_EXEC,
 ];
 
 /// Both ends, created and closed; an error that skips the row where the call is refused.

@@ -13,7 +13,7 @@ mod exec_missing;
 mod flags;
 pub(super) mod limits;
 mod parents;
-mod program;
+pub(super) mod program;
 mod queries;
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,10 @@
 //! Forks of a parent that has much of one thing, clones that share a part of it, and an exec with a
 //! large environment.
 
-use std::fs::File;
-
 use kernel::memory::many_mappings::ManyMappings;
 use kernel::process;
 use kernel::process::environment::Environment;
-use kernel::process::limits::raise_descriptor_limit_to;
+use kernel::process::inherited::{AtExec, open_null_copies};
 use kernel::process::shared_clone::{SharedPart, clone_and_exit};
 use kernel::process::sleeping_threads::{SleepingThreads, fork_and_exit};
 use kernel::process::spawn::{self, Program};
@@ -53,16 +51,7 @@ pub(super) const FORK_DESCRIPTORS: Bench = Bench {
         if params.context.cpu.is_none() {
             return Ok(unpinned_work());
         }
-        let fds = params.number("fds");
-        if raise_descriptor_limit_to(fds + SPARE_DESCRIPTORS)? < fds + SPARE_DESCRIPTORS {
-            return Ok(Work::unavailable(format!(
-                "the limit of open files is below {}: `ulimit -n unlimited`",
-                fds + SPARE_DESCRIPTORS
-            )));
-        }
-        let null = File::open("/dev/null")?;
-        let copies: Result<Vec<File>, _> = (0..fds).map(|_| null.try_clone()).collect();
-        let copies = copies?;
+        let copies = open_null_copies(params.number("fds"), AtExec::Closed)?;
         try_once(Work::with_loop(move || {
             let _open = &copies;
             spawn::reap(process::fork(|| 0)?)
@@ -70,9 +59,6 @@ pub(super) const FORK_DESCRIPTORS: Bench = Bench {
     },
     ..Bench::DEFAULT
 };
-
-/// Descriptors that the worker has open itself, and some more.
-const SPARE_DESCRIPTORS: u64 = 100;
 
 pub(super) const FORK_MAPPINGS: Bench = Bench {
     id: "process/fork-mappings",

@@ -6,6 +6,7 @@ pub mod clone3;
 mod control;
 pub mod elf;
 pub mod environment;
+pub mod inherited;
 pub mod jump;
 pub mod kernel_thread;
 pub mod keyring;
