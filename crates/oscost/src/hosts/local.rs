@@ -29,8 +29,37 @@ impl<'a> LocalSession<'a> {
             why: error.to_string(),
         };
         let mut pipes = start_supervisor(&program.path, interrupt).map_err(cannot_start)?;
-        let hello = pipes.hello(program)?;
-        Ok(Self { pipes, hello, program: program.path.clone(), interrupt })
+        match pipes.hello(program) {
+            Ok(hello) => Ok(Self { pipes, hello, program: program.path.clone(), interrupt }),
+            Err(error) => {
+                // It may have been killed before it could name its directory.
+                pipes.end();
+                if has_scratch_directory(pipes.pid()) {
+                    sweep(&program.path, interrupt);
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+/// How the names of the scratch directories of a supervisor begin.
+fn scratch_prefix(pid: u32) -> String {
+    format!("oscost-{pid}-")
+}
+
+/// Whether a supervisor that has ended has left its scratch directory.
+fn has_scratch_directory(pid: u32) -> bool {
+    let prefix = scratch_prefix(pid);
+    let mut entries = std::env::temp_dir().read_dir().into_iter().flatten().flatten();
+    entries.any(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
+}
+
+/// Starts another supervisor, which removes what those that were killed have left, by the names of
+/// their directories. Without orders it then ends.
+fn sweep(program: &Path, interrupt: &Interrupt) {
+    if let Ok(mut next) = start_supervisor(program, interrupt) {
+        next.end();
     }
 }
 
@@ -62,16 +91,13 @@ impl Drop for LocalSession<'_> {
     fn drop(&mut self) {
         self.pipes.end();
         let Some(scratch) = self.hello.scratch_directory.as_deref().map(Path::new) else { return };
-        let prefix = format!("oscost-{}-", self.pipes.pid());
+        let prefix = scratch_prefix(self.pipes.pid());
         let name = scratch.file_name().and_then(|name| name.to_str());
         let is_its_own = scratch.parent() == Some(&std::env::temp_dir())
             && name.is_some_and(|name| name.starts_with(&prefix));
         if is_its_own && scratch.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-            // By the name of the directory, another supervisor finds control groups, queues and
-            // files as it starts. Without orders it then ends.
-            if let Ok(mut next) = start_supervisor(&self.program, self.interrupt) {
-                next.end();
-            }
+            // First, since the name of the directory leads to control groups, queues and files.
+            sweep(&self.program, self.interrupt);
             // Best effort: the directory is in the temporary directory.
             let _ = std::fs::remove_dir_all(scratch);
         }

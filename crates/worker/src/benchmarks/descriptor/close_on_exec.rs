@@ -2,7 +2,7 @@
 
 use super::super::prelude::*;
 use super::super::process::program::{Link, with_program};
-use super::DEV_NULL;
+
 use crate::kernel::process::inherited::{AtExec, open_null_copies};
 use crate::kernel::process::spawn;
 
@@ -45,7 +45,7 @@ pub(super) const CLOSE_ON_EXEC: Bench = Bench {
             default_points: Points::Words(&["closed", "kept"]),
         },
     ],
-    needs: &[DEV_NULL],
+    needs: &[Need::readable("/dev/null")],
     in_price_list: false,
     switches: true,
     source: "execve(2), fcntl(2); do_close_on_exec, dup_fd and close_files in fs/file.c",
