@@ -46,20 +46,27 @@ fn headline(bill: &Bill) -> String {
         return format!("{name} spent no measurable time in the kernel");
     }
     let spent = format!("{name} spent {} in the kernel", time(system_ns));
-    let (Some(_), Some(difference)) = (&bill.charged, &bill.difference) else {
+    let (Some(charged), Some(difference)) = (&bill.charged, &bill.difference) else {
         return format!("{spent}; for what is not known: its calls were not counted");
     };
     let largest = bill.items.iter().find(|item| item.amount.is_some());
     let largest = largest.and_then(|item| Some((item, item.amount.as_ref()?)));
     let largest = largest.map_or(String::new(), |(item, amount)| {
-        format!("; {} of it for {} x {}", time(amount.ns), count(item.times), plain(&item.name))
+        format!("{} for {} x {}", time(amount.ns), count(item.times), plain(&item.name))
     });
     let share = 100.0 * difference.ns / system_ns;
-    let rest = match share >= 0.0 {
-        true => format!("{} is unexplained", per_cent(share)),
-        false => format!("the prices charge {} more than that", per_cent(-share)),
-    };
-    format!("{spent}{largest}; {rest}")
+    match (share >= 0.0, largest.is_empty()) {
+        (true, true) => format!("{spent}; {} is unexplained", per_cent(share)),
+        (true, false) => {
+            format!("{spent}, of which {largest}; {} is unexplained", per_cent(share))
+        }
+        // An amount may then exceed the measured time.
+        (false, _) => format!(
+            "{spent}; the prices charge {} more than that: {} in all, {largest}",
+            per_cent(-share),
+            time(charged.ns)
+        ),
+    }
 }
 
 /// The command, the machine and its trials.
