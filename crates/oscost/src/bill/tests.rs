@@ -113,8 +113,8 @@ fn faults_are_items_and_what_has_no_price_comes_last_and_says_why() {
     assert_eq!(amount(&found, "minor page fault"), Some(5_000.0));
     let why = |name: &str| found.items.iter().find(|it| it.name == name).unwrap().missing.clone();
     assert_eq!(why("no_such_call").as_deref(), Some("no case prices it"));
-    assert_eq!(why("getppid").as_deref(), Some("no price of syscall/getuid in these runs"));
-    assert_eq!(found.missing, ["syscall/getuid"]);
+    assert_eq!(why("getppid").as_deref(), Some("no price of syscall/getppid in these runs"));
+    assert_eq!(found.missing, ["syscall/getppid"]);
 }
 
 #[test]
@@ -132,9 +132,9 @@ fn of_two_runs_the_first_one_has_the_price_and_the_other_one_what_it_lacks() {
     let one = record(vec![row("syscall/getuid:via=raw", 100.0)]);
     let other = record(vec![row("syscall/getuid:via=raw", 1.0), row("syscall/uname", 50.0)]);
     let prices = PriceList::new([&one, &other], &catalog());
-    let forms = vec![form("getpid", None, 1, 0), form("uname", None, 1, 0)];
+    let forms = vec![form("getuid", None, 1, 0), form("uname", None, 1, 0)];
     let found = charge(&calls(forms), Faults::default(), &prices, 0.0);
-    assert_eq!([amount(&found, "getpid"), amount(&found, "uname")], [Some(100.0), Some(50.0)]);
+    assert_eq!([amount(&found, "getuid"), amount(&found, "uname")], [Some(100.0), Some(50.0)]);
     assert_eq!(found.items[0].share_pct, None, "a share of nothing");
 }
 

@@ -6,6 +6,36 @@ const COLUMN: Word = Word::of(Kind::Column);
 
 pub(super) const WORDS: &[Word] = &[
     Word {
+        word: "count",
+        means: "how often a command makes a call of this form, or takes a fault: the median of the \
+                counted runs",
+        range: "0 and more",
+        source: "docs/explanation/BILL.md",
+        ..COLUMN
+    },
+    Word {
+        word: "amount",
+        means: "what an item of a bill costs in all: how often, times the price of one",
+        range: "a time",
+        source: "docs/explanation/BILL.md",
+        ..COLUMN
+    },
+    Word {
+        word: "share",
+        means: "the amount of an item of a bill in the command's measured system time",
+        range: "per cent; the items of a bill may exceed 100",
+        source: "docs/explanation/BILL.md",
+        ..COLUMN
+    },
+    Word {
+        word: "price",
+        means: "the case whose figure is the price of an item of a bill, and the part of its op that \
+                one call pays",
+        range: "a part and a case",
+        source: "docs/reference/CALLS.md",
+        ..COLUMN
+    },
+    Word {
         word: "required",
         means: "the bounds between which a quantity of a claim must lie for the claim to hold",
         range: "numbers, as the study's file has them",

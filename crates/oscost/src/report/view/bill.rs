@@ -116,7 +116,7 @@ fn table(bill: &Bill) -> Table {
         id: "items".to_owned(),
         columns: vec![
             Column::text("item"),
-            Column::number("times", "times"),
+            Column::number("count", "count"),
             Column::number("each", "unit_ns").in_lines_of(70),
             Column::number("amount", "amount_ns"),
             Column::number("95 % interval", "amount_ci95").in_lines_of(90),
