@@ -84,7 +84,7 @@ enum Verb {
     Run(run::Arguments),
     /// Measure targets side by side: what does a change cost?
     Ab(ab::Arguments),
-    /// Itemise what the system charges a command: its calls times their prices.
+    /// Itemise what the system charges a command: calls times prices.
     Bill(bill::Arguments),
     /// Compare two runs, or several on each side.
     Compare(compare::Arguments),

@@ -106,7 +106,8 @@ fn l12_every_case_of_price_list_and_survey_makes_exactly_the_calls_of_its_defini
         if !definition.switches {
             // A child that an op asks about sleeps: it may have begun to only now, on a busy machine
             // it may even start only now, and one that ignores a signal wakes where it is traced.
-            const START: [&str; 5] = ["getppid", "pause", "ppoll", "prctl", "set_robust_list"];
+            const START: [&str; 6] =
+                ["getppid", "pause", "ppoll", "prctl", "sched_setaffinity", "set_robust_list"];
             let awake = count.peer.keys().filter(|call| !START.contains(&call.as_str()));
             assert_eq!(awake.collect::<Vec<_>>(), Vec::<&String>::new(), "{text} has no peer");
         }
