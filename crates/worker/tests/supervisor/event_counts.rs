@@ -230,11 +230,14 @@ fn the_events_of_every_default_case_are_counted_or_it_is_skipped_with_a_reason()
         let spec = counting(&session, &case, plan(Mode::B, 1, &[1], 3), &set, switches);
         // A busy machine may deliver a datagram too late, and may stop the counters for a while.
         const ATTEMPTS: u64 = 5;
+        let over_udp = case.contains("by=udp");
         let mut answers =
             (0..ATTEMPTS).map(|attempt| answer(&mut session, 10 * id + attempt, spec.clone()));
         let is_whole = |event: &Event| match event {
             Event::TimedOut { .. } => false,
-            Event::EventsCounted { counts, .. } => counts.sets[0].void.is_none(),
+            Event::EventsCounted { counts, .. } => {
+                counts.sets[0].void.is_none() || counts.sets[0].batches.is_empty() && over_udp
+            }
             _ => true,
         };
         match answers.find(is_whole).unwrap_or_else(|| panic!("{case}: never counted whole")) {
@@ -242,11 +245,11 @@ fn the_events_of_every_default_case_are_counted_or_it_is_skipped_with_a_reason()
             Event::EventsCounted { counts, .. } => {
                 let counted = &counts.sets[0];
                 // A busy machine may lose the datagrams of every batch.
-                let is_lost = case.contains("by=udp") && counted.batches.is_empty();
+                let is_lost = over_udp && counted.batches.is_empty();
                 if !is_lost {
                     assert_eq!((&counted.void, counted.empty.len()), (&None, 9), "{case}");
                 }
-                let least = if case.contains("by=udp") { 0 } else { 3 };
+                let least = if over_udp { 0 } else { 3 };
                 assert!((least..=3).contains(&counted.batches.len()), "{case}");
                 assert_eq!(counts.inherited, switches, "{case}");
             }
