@@ -97,7 +97,12 @@ impl BegunCall {
             FormEnd::Nothing => String::new(),
             FormEnd::Error => error,
             FormEnd::Opened { .. } if is_error => error,
-            FormEnd::Opened { flags } if flags & libc::O_CREAT as u64 != 0 => "create".to_owned(),
+            FormEnd::Opened { flags } if creates(flags) => {
+                let kind = task.descriptor(value as u64);
+                // A shell's `> /dev/null` creates nothing.
+                let is_there = ["device", "tty", "pipe", "proc"].contains(&kind.as_str());
+                if is_there { kind } else { "create".to_owned() }
+            }
             FormEnd::Opened { flags } if flags & libc::O_DIRECTORY as u64 != 0 => {
                 "directory".to_owned()
             }
@@ -152,6 +157,12 @@ fn words_of(
             (flags.map_or("process", created).to_owned(), FormEnd::Nothing)
         }
     }
+}
+
+/// Whether open(2) with these flags may create a file.
+fn creates(flags: u64) -> bool {
+    let [create, unnamed] = [libc::O_CREAT, libc::O_TMPFILE].map(|flag| flag as u64);
+    flags & create != 0 || flags & unnamed == unnamed
 }
 
 /// Words with a blank between them.
@@ -256,6 +267,7 @@ mod tests {
     fn a_form_has_the_words_of_the_script_that_counts_programs() {
         let create = (libc::O_CREAT | libc::O_WRONLY) as u64;
         let directory = libc::O_DIRECTORY as u64;
+        let unnamed = (libc::O_TMPFILE | libc::O_RDWR) as u64;
         let anonymous = (libc::MAP_ANONYMOUS | libc::MAP_PRIVATE) as u64;
         let fixed = anonymous | libc::MAP_FIXED as u64;
         let vfork = (libc::CLONE_VM | libc::CLONE_VFORK) as u64;
@@ -266,6 +278,8 @@ mod tests {
             ("close", [9, 0, 0, 0, 0, 0], -9, "close none EBADF"),
             ("openat", [0, 2, 0, 0, 0, 0], 3, "openat file"),
             ("openat", [0, 2, create, 0, 0, 0], 3, "openat create"),
+            ("openat", [0, 2, create, 0, 0, 0], 4, "openat pipe"),
+            ("openat", [0, 2, unnamed, 0, 0, 0], 3, "openat create"),
             ("openat", [0, 2, directory, 0, 0, 0], 3, "openat directory"),
             ("openat", [0, 2, create, 0, 0, 0], -2, "openat ENOENT"),
             ("newfstatat", [3, 1, 0, 0x1000, 0, 0], 0, "newfstatat empty file"),

@@ -17,6 +17,8 @@ use crate::supervisor::protocol::failure::failure;
 
 /// A program has some hundred forms; one that makes up requests of ioctl(2) could have any number.
 const MAX_FORMS: usize = 4_096;
+/// A kernel has some 400 calls; one that makes up numbers could have any.
+const MAX_KNOWN: usize = 1_024;
 /// The longest path of the kernel (PATH_MAX).
 const MAX_PATH_BYTES: usize = 4_096;
 /// The kind of a descriptor that cannot be looked up.
@@ -32,6 +34,8 @@ pub(super) struct FormCounter {
     /// When the program began; `None` before its execve(2) has succeeded.
     began: Option<Instant>,
     tasks: BTreeSet<u32>,
+    /// Those that have ended before their creator stopped and told of them.
+    ended_early: BTreeSet<u32>,
     /// The call that each task is in.
     begun: BTreeMap<u32, BegunCall>,
     /// Names and classes of the calls so far.
@@ -99,6 +103,7 @@ impl FormCounter {
             ok_statuses: (0..=0xff).filter(|&status| program.accepts(status)).collect(),
             began: None,
             tasks: BTreeSet::new(),
+            ended_early: BTreeSet::new(),
             begun: BTreeMap::new(),
             known: HashMap::new(),
             counts: HashMap::new(),
@@ -152,12 +157,16 @@ impl FormCounter {
     }
 
     fn known_call(&mut self, number: u64) -> KnownCall {
-        let known = self.known.entry(number).or_insert_with(|| {
-            let name = names::name_of(number);
-            let class = class_of(&name);
-            KnownCall { name, class }
-        });
-        known.clone()
+        if let Some(known) = self.known.get(&number) {
+            return known.clone();
+        }
+        let name = names::name_of(number);
+        let class = class_of(&name);
+        let call = KnownCall { name, class };
+        if self.known.len() < MAX_KNOWN {
+            self.known.insert(number, call.clone());
+        }
+        call
     }
 
     fn leave(&mut self, task: u32, value: i64, is_error: bool) {
@@ -186,7 +195,9 @@ impl FormCounter {
     }
 
     fn created(&mut self, parent: u32, made: u32) {
-        self.tasks.insert(made);
+        if !self.ended_early.remove(&made) {
+            self.tasks.insert(made);
+        }
         match self.begun.get(&parent) {
             Some(call) if call.is_of_thread() => self.totals.threads += 1,
             _ => self.totals.forks += 1,
@@ -208,7 +219,9 @@ impl FormCounter {
     }
 
     fn ended(&mut self, task: u32, termination: Termination) {
-        self.tasks.remove(&task);
+        if !self.tasks.remove(&task) && task != self.root {
+            self.ended_early.insert(task);
+        }
         self.totals.exits += u64::from(self.began.is_some());
         self.totals.unfinished += u64::from(self.begun.remove(&task).is_some());
         if task == self.root {
@@ -338,6 +351,20 @@ mod tests {
         assert_eq!((calls.unfinished, calls.killed, calls.signals), (1, 1, 1));
         let found = ["clone process", "clone thread", "execve"].map(|form| times(&calls, form));
         assert_eq!(found, [1, 1, 2]);
+    }
+
+    #[test]
+    fn a_task_that_ends_before_its_creator_tells_of_it_does_not_outlive_the_program() {
+        let mut counter = begun();
+        let child = ROOT + 1;
+        enter(&mut counter, ROOT, libc::SYS_clone, libc::SIGCHLD as u64);
+        stop(&mut counter, child, ProgramStop::Ended(Termination::Exited(0)));
+        stop(&mut counter, ROOT, ProgramStop::NewTask(child));
+        leave(&mut counter, ROOT, i64::from(child));
+        assert_eq!(counter.tasks().count(), 0);
+        stop(&mut counter, ROOT, ProgramStop::Ended(Termination::Exited(0)));
+        let calls = calls(counter);
+        assert_eq!((calls.forks, calls.exits, calls.killed), (1, 2, 0));
     }
 
     #[test]

@@ -138,7 +138,10 @@ struct TracedCopy {
 /// Starts the copy, which stops for its tracer.
 pub(super) fn start_copy(spec: &WorkerSpec, line: &[u8]) -> Result<Child, Errno> {
     let mut copy = Command::new(process::own_executable());
-    if !command::runs_program(spec) {
+    if command::runs_program(spec) {
+        // As in a timed run: a signal to its own group must not meet the tracer and the worker.
+        copy.process_group(0);
+    } else {
         // As in a worker that measures; otherwise its threads would make an additional call.
         copy.env_clear()
             .envs(command::variables(spec.treatments_of(0)))
