@@ -96,7 +96,8 @@ bill! {
         pub runs: Vec<PriceRun>,
         /// Why they may not be those of this machine as it is now; empty if nothing is known.
         pub stale: Vec<String>,
-        /// Cases without a row in these runs that would price an item, as selectors.
+        /// Cases without a row in these runs that would price an item, or with one of a single size,
+        /// as selectors.
         pub missing: Vec<String>,
     }
 
@@ -137,6 +138,9 @@ bill! {
         pub share_pct: Option<f64>,
         /// Why it has no price; null if it has one.
         pub missing: Option<String>,
+        /// What is doubtful about its price; null if nothing is.
+        #[serde(default)]
+        pub doubt: Option<String>,
     }
 }
 

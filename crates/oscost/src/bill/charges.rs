@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use oscost_model::bill::{Amount, BillItem};
 use oscost_model::program_calls::{FormCount, ProgramCalls};
 
-use super::price_list::{Price, PriceList};
+use super::price_list::{Price, PriceList, Size};
 use super::rules::{PriceRule, price_rules};
 
 /// What a program did that is no call, and the case that prices it.
@@ -22,7 +22,7 @@ pub struct Charges {
     pub items: Vec<BillItem>,
     /// The sum of all amounts.
     pub charged: Amount,
-    /// Selectors that would price what has no price.
+    /// Selectors that would price what has no price, or one of a single size.
     pub missing: Vec<String>,
 }
 
@@ -69,10 +69,11 @@ pub fn charge(
     Charges { items, charged, missing }
 }
 
-/// Selectors of items without a price, once each, those of the most frequent items first.
+/// Selectors of items without a price, or with a doubtful one, once each, in the order of the items.
 fn missing_cases(items: &[BillItem]) -> Vec<String> {
     let mut missing: Vec<String> = Vec::new();
-    for case in items.iter().filter(|it| it.amount.is_none()).filter_map(|it| it.case.as_ref()) {
+    let is_lacking = |it: &&BillItem| it.amount.is_none() || it.doubt.is_some();
+    for case in items.iter().filter(is_lacking).filter_map(|it| it.case.as_ref()) {
         if !missing.contains(case) {
             missing.push(case.clone());
         }
@@ -107,8 +108,13 @@ fn item_of_form(form: &str, counts: &[&FormCount], prices: &PriceList<'_>) -> Bi
 fn item(name: &str, rule: &PriceRule, groups: &[Group], prices: &PriceList<'_>) -> BillItem {
     let unpriced =
         BillItem { case: Some(rule.case.clone()), part: rule.part, ..without_price(name, groups) };
+    if rule.part <= 0.0 {
+        let nothing = Some(Amount { ns: 0.0, ci95: Some([0.0; 2]) });
+        return BillItem { unit: nothing.clone(), amount: nothing, ..unpriced };
+    }
     let mut amount: Option<Amount> = None;
     let mut rows: Vec<String> = Vec::new();
+    let mut doubt: Option<String> = None;
     for group in groups {
         let Some(price) = price_of(rule, group.size, prices) else {
             let missing = Some(format!("no price of {} in these runs", rule.case));
@@ -116,6 +122,9 @@ fn item(name: &str, rule: &PriceRule, groups: &[Group], prices: &PriceList<'_>) 
         };
         let of_group = price.amount.times(group.times);
         amount = Some(amount.map_or(of_group.clone(), |sum| sum.plus(&of_group)));
+        if price.is_of_another_size {
+            doubt = Some(format!("{} alone, whatever its size", price.row));
+        }
         if rows.last() != Some(&price.row) {
             // The first and the last one show the range.
             rows.truncate(1);
@@ -124,7 +133,7 @@ fn item(name: &str, rule: &PriceRule, groups: &[Group], prices: &PriceList<'_>) 
     }
     let times = unpriced.times;
     let unit = amount.as_ref().filter(|_| times > 0.0).map(|sum| sum.times(1.0 / times));
-    BillItem { rows, unit, amount, ..unpriced }
+    BillItem { rows, unit, amount, doubt, ..unpriced }
 }
 
 fn without_price(name: &str, groups: &[Group]) -> BillItem {
@@ -138,13 +147,39 @@ fn without_price(name: &str, groups: &[Group]) -> BillItem {
         amount: None,
         share_pct: None,
         missing: None,
+        doubt: None,
     }
 }
 
-/// The price of a call: its part of the op, without what the op has beside it. What has no price of
-/// its own is not subtracted: its calls are charged nowhere else.
-fn price_of(rule: &PriceRule, size: Option<f64>, prices: &PriceList<'_>) -> Option<Price> {
-    let Price { mut amount, row } = prices.price(&rule.case, size)?;
+/// The price of a call about so many bytes: its part of the op.
+fn price_of(rule: &PriceRule, bytes: Option<f64>, prices: &PriceList<'_>) -> Option<Price> {
+    if !rule.ends_empty {
+        let op = op_price(rule, bytes, prices)?;
+        return Some(Price { amount: op.amount.times(rule.part), ..op });
+    }
+    // One that fails moves nothing, too.
+    let empty = op_price(rule, Some(0.0), prices)?;
+    let of_empty = empty.amount.times(rule.part);
+    match bytes {
+        Some(bytes) if bytes > 0.0 => {
+            let op = op_price(rule, Some(bytes), prices)?;
+            let rest = op.amount.plus(&of_empty.times(-1.0));
+            Some(Price { amount: at_least_nothing(&rest), ..op })
+        }
+        _ => Some(Price { amount: of_empty, ..empty }),
+    }
+}
+
+/// The price of an op at so many bytes, without what it has beside its calls. What has no price of its
+/// own is not subtracted: its calls are charged nowhere else.
+fn op_price(rule: &PriceRule, bytes: Option<f64>, prices: &PriceList<'_>) -> Option<Price> {
+    let size = bytes.map(|bytes| Size {
+        axis: &rule.axis,
+        value: bytes / rule.bytes,
+        has_nothing: rule.ends_empty,
+    });
+    let op = prices.price(&rule.case, size)?;
+    let mut amount = op.amount.clone();
     let added: Option<Vec<Price>> = rule.plus.iter().map(|it| prices.price(it, None)).collect();
     for price in added? {
         amount = amount.plus(&price.amount);
@@ -152,5 +187,11 @@ fn price_of(rule: &PriceRule, size: Option<f64>, prices: &PriceList<'_>) -> Opti
     for less in rule.less.iter().filter_map(|it| prices.price(it, None)) {
         amount = amount.plus(&less.amount.times(-1.0));
     }
-    Some(Price { amount: amount.times(rule.part), row })
+    Some(Price { amount: at_least_nothing(&amount), ..op })
+}
+
+/// A difference of prices that is below zero by their errors is nothing.
+fn at_least_nothing(amount: &Amount) -> Amount {
+    let ci95 = amount.ci95.map(|ends| ends.map(|end| end.max(0.0)));
+    Amount { ns: amount.ns.max(0.0), ci95 }
 }

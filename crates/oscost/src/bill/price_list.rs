@@ -2,19 +2,40 @@
 
 use oscost_model::bill::Amount;
 use oscost_model::case::Case;
-use oscost_model::definition::Catalog;
+use oscost_model::definition::{Catalog, Definition, Extent};
 use oscost_model::point::{Point, Value};
 use oscost_model::record::{Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
 
-/// The axis over which the price of a call that moves bytes is interpolated.
+/// The axis of the bytes of a rate.
 const SIZE_AXIS: &str = "size";
+/// A price of a single size is that of calls up to so many times larger or smaller.
+const NEAR: f64 = 2.0;
 
 /// A row that prices.
 struct PricedRow<'a> {
     row: &'a Row,
     /// Its point with implied values.
     point: Point,
+    axes: Vec<PricedAxis>,
+}
+
+/// An axis of a row.
+struct PricedAxis {
+    name: String,
+    /// Whether its value is the first one of the price list.
+    is_usual: bool,
+    /// Whether it has several values by default.
+    has_several: bool,
+}
+
+/// Where on an axis of a case a price is asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Size<'a> {
+    pub(super) axis: &'a str,
+    pub(super) value: f64,
+    /// Whether the line of the smallest two sizes goes on below them.
+    pub(super) has_nothing: bool,
 }
 
 /// The rows of some runs.
@@ -29,6 +50,8 @@ pub(super) struct Price {
     pub(super) amount: Amount,
     /// The case that it is of; of two that were interpolated, the nearer one.
     pub(super) row: String,
+    /// Whether it is that of the only size, which is another one, while others can be measured.
+    pub(super) is_of_another_size: bool,
 }
 
 /// A price at a size.
@@ -47,7 +70,8 @@ impl<'a> PriceList<'a> {
             let definition = catalog.get(&row.benchmark);
             let point = definition.map(|it| it.with_implied(&row.point));
             let point = point.unwrap_or_else(|| row.point.clone());
-            PricedRow { row, point }
+            let axes = definition.map_or_else(Vec::new, |it| axes_of(it, &point));
+            PricedRow { row, point, axes }
         };
         let rows = records.into_iter().flat_map(|record| &record.results);
         Self { rows: rows.filter(is_price).map(priced).collect() }
@@ -63,67 +87,98 @@ impl<'a> PriceList<'a> {
         self.price(selector, None).is_some()
     }
 
-    /// The price of an op of the case that a selector means, at this size: of the first row that
-    /// fits it, and of those that differ from that row in their size alone.
-    pub(super) fn price(&self, selector: &str, size: Option<f64>) -> Option<Price> {
+    /// The price of an op of the case that a selector means, at this size: of the most usual row that
+    /// fits it, the first one of several, and of those that differ from that row in their size alone.
+    pub(super) fn price(&self, selector: &str, size: Option<Size<'_>>) -> Option<Price> {
         let case = Case::parse(selector)?;
         let fits = |it: &&PricedRow<'_>| {
             it.row.benchmark == case.benchmark
                 && it.point.includes(&case.point)
                 && time_of(it.row).is_some()
         };
-        let first = self.rows.iter().find(fits)?;
-        let (Some(size), Some(_)) = (size, size_of(&first.point)) else {
-            return Some(Price { amount: time_of(first.row)?, row: first.row.case.clone() });
+        let sized_by = size.map(|it| it.axis);
+        let first = self.rows.iter().filter(fits).min_by_key(|it| {
+            let is_asked_for =
+                |axis: &str| case.point.get(axis).is_some() || sized_by == Some(axis);
+            it.axes.iter().filter(|axis| !axis.is_usual && !is_asked_for(&axis.name)).count()
+        })?;
+        let size = size.filter(|size| number_on(&first.point, size.axis).is_some());
+        let Some(size) = size else {
+            let row = first.row.case.clone();
+            return Some(Price { amount: time_of(first.row)?, row, is_of_another_size: false });
         };
-        let others = without_size(&first.point);
+        let others = without(&first.point, size.axis);
         let mut sizes: Vec<SizedPrice<'_>> = Vec::new();
         for it in self.rows.iter().filter(fits) {
-            let Some(of_row) = size_of(&it.point) else { continue };
+            let Some(of_row) = number_on(&it.point, size.axis) else { continue };
             // Of two runs the first one has the price.
             let is_known = sizes.iter().any(|known| known.size == of_row);
             if !is_known
-                && without_size(&it.point) == others
+                && without(&it.point, size.axis) == others
                 && let Some(amount) = time_of(it.row)
             {
                 sizes.push(SizedPrice { size: of_row, amount, row: &it.row.case });
             }
         }
         sizes.sort_by_key(|it| it.size);
-        interpolated(&sizes, size)
+        let has_several = first.axes.iter().any(|axis| axis.name == size.axis && axis.has_several);
+        let price = interpolated(&sizes, size.value, size.has_nothing)?;
+        let is_of_another_size = has_several && is_of_another_size(&sizes, size.value);
+        Some(Price { is_of_another_size, ..price })
     }
 }
 
-/// The price at a size: on the line between its neighbours; below the smallest size that of the
-/// smallest, above the largest on the line through the last two.
-fn interpolated(sizes: &[SizedPrice<'_>], size: f64) -> Option<Price> {
-    let priced = |it: &SizedPrice<'_>| Price { amount: it.amount.clone(), row: it.row.to_owned() };
+fn axes_of(definition: &Definition, point: &Point) -> Vec<PricedAxis> {
+    let axes = definition.axes.iter().map(|axis| PricedAxis {
+        name: axis.name.clone(),
+        is_usual: point.get(&axis.name) == axis.default_points_for(Extent::PriceList).first(),
+        has_several: axis.default_points.len() > 1,
+    });
+    axes.collect()
+}
+
+/// Whether there is one size alone, and this is another one.
+fn is_of_another_size(sizes: &[SizedPrice<'_>], size: f64) -> bool {
+    let [only] = sizes else { return false };
+    let only = only.size as f64;
+    !(only / NEAR..=only * NEAR).contains(&size)
+}
+
+/// The price at a size: on the line between its neighbours; above the largest on the line through the
+/// last two; below the smallest that of the smallest, or on the line through the first two.
+fn interpolated(sizes: &[SizedPrice<'_>], size: f64, has_nothing: bool) -> Option<Price> {
+    let priced = |amount: Amount, row: &str| Price {
+        amount,
+        row: row.to_owned(),
+        is_of_another_size: false,
+    };
     let first = sizes.first()?;
-    if size <= first.size as f64 {
-        return Some(priced(first));
-    }
-    let above = sizes.iter().position(|it| it.size as f64 >= size);
-    let at = above.unwrap_or(sizes.len() - 1);
+    let last = sizes.len() - 1;
+    let at = match sizes.iter().position(|it| it.size as f64 >= size) {
+        Some(0) if has_nothing => last.min(1),
+        Some(at) => at,
+        None => last,
+    };
     let Some(below) = at.checked_sub(1).and_then(|at| sizes.get(at)) else {
-        return Some(priced(first));
+        return Some(priced(first.amount.clone(), first.row));
     };
     let upper = &sizes[at];
     let weight = (size - below.size as f64) / (upper.size - below.size) as f64;
     let nearer = if weight < 0.5 { below } else { upper };
     let amount = below.amount.times(1.0 - weight).plus(&upper.amount.times(weight));
-    Some(Price { amount, row: nearer.row.to_owned() })
+    Some(priced(amount, nearer.row))
 }
 
-/// The size of a point.
-fn size_of(point: &Point) -> Option<u64> {
-    match point.get(SIZE_AXIS) {
-        Some(&Value::Number(size)) => Some(size),
+/// The number that a point has on an axis.
+fn number_on(point: &Point, axis: &str) -> Option<u64> {
+    match point.get(axis) {
+        Some(&Value::Number(number)) => Some(number),
         _ => None,
     }
 }
 
-fn without_size(point: &Point) -> Vec<(&str, &Value)> {
-    point.iter().filter(|(axis, _)| *axis != SIZE_AXIS).collect()
+fn without<'a>(point: &'a Point, axis: &str) -> Vec<(&'a str, &'a Value)> {
+    point.iter().filter(|(name, _)| *name != axis).collect()
 }
 
 /// The time of an op of a row, with the interval of its long-run figure where that is known; `None`
@@ -135,7 +190,7 @@ fn time_of(row: &Row) -> Option<Amount> {
         Unit::NsPerOp => Some(Amount { ns: estimate.median, ci95 }),
         Unit::Seconds => Some(Amount { ns: estimate.median, ci95 }.times(1e9)),
         Unit::BytesPerSecond => {
-            let bytes = size_of(&row.point)? as f64;
+            let bytes = number_on(&row.point, SIZE_AXIS)? as f64;
             let time = |rate: f64| 1e9 * bytes / rate;
             let is_rate = |rate: &f64| *rate > 0.0;
             let ci95 = ci95.filter(|ends| ends.iter().all(is_rate));
@@ -163,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_price_lies_on_the_line_between_its_neighbours() {
-        let of = |size: f64| interpolated(&sizes(), size).map(|it| (it.amount.ns, it.row));
+        let of = |size: f64| interpolated(&sizes(), size, false).map(|it| (it.amount.ns, it.row));
         let priced = |ns, row: &str| Some((ns, row.to_owned()));
         assert_eq!(of(51.0), priced(150.0, "more"));
         assert_eq!(of(26.0), priced(125.0, "one"));
@@ -171,14 +226,19 @@ mod tests {
         // Below the smallest its price is paid; above the largest the last line goes on.
         assert_eq!(of(0.0), priced(100.0, "one"));
         assert_eq!(of(2_101.0), priced(6_200.0, "most"));
-        assert_eq!(interpolated(&[], 1.0), None);
-        let alone = interpolated(&sizes()[..1], 9.0).map(|it| it.amount.ns);
-        assert_eq!(alone, Some(100.0));
+        assert_eq!(interpolated(&[], 1.0, false), None);
+        for has_nothing in [false, true] {
+            let alone = interpolated(&sizes()[..1], 9.0, has_nothing).map(|it| it.amount.ns);
+            assert_eq!(alone, Some(100.0));
+        }
+        // An op that may be about nothing is on the first line there.
+        let of_nothing = interpolated(&sizes()[1..], 1.0, true).map(|it| it.amount.ns.round());
+        assert_eq!(of_nothing, Some(-100.0));
     }
 
     #[test]
     fn the_interval_between_two_sizes_is_that_of_both() {
-        let price = interpolated(&sizes(), 51.0).unwrap();
+        let price = interpolated(&sizes(), 51.0, false).unwrap();
         assert_eq!(price.amount.ci95, Some([149.0, 151.0]));
     }
 }

@@ -31,6 +31,16 @@ pub struct PriceRule {
     /// The share of the case's op that one call pays.
     #[serde(default = "whole")]
     pub part: f64,
+    /// The axis of the case on which the size of a call lies.
+    #[serde(default = "size")]
+    pub axis: String,
+    /// The bytes of a call that are one on that axis.
+    #[serde(default = "whole")]
+    pub bytes: f64,
+    /// Whether the op ends with a call that moves nothing. Such a call pays `part` of an op at
+    /// nothing, and each other one what it does not pay.
+    #[serde(default)]
+    pub ends_empty: bool,
     /// Selectors of cases whose prices are subtracted, where they have one.
     #[serde(default)]
     pub less: Vec<String>,
@@ -43,6 +53,10 @@ fn whole() -> f64 {
     1.0
 }
 
+fn size() -> String {
+    "size".to_owned()
+}
+
 impl PriceRule {
     /// A rule for these forms: the whole op of a case.
     pub fn new(forms: &[&str], case: &str) -> Self {
@@ -51,6 +65,9 @@ impl PriceRule {
             case: case.to_owned(),
             differs: None,
             part: whole(),
+            axis: size(),
+            bytes: whole(),
+            ends_empty: false,
             less: Vec::new(),
             plus: Vec::new(),
         }
@@ -88,7 +105,7 @@ mod tests {
         let rows = read.unwrap_or_else(|error| panic!("cases.toml: {error}")).rows;
         assert!(rows.len() > 50, "{}", rows.len());
         for row in &rows {
-            assert!((0.0..=1.0).contains(&row.part), "{row:?}");
+            assert!((0.0..=1.0).contains(&row.part) && row.bytes >= 1.0, "{row:?}");
             for selector in row.selectors() {
                 assert!(Case::parse(selector).is_some(), "{selector}");
             }
@@ -105,6 +122,12 @@ mod tests {
         assert_eq!(case("openat ENOENT"), Some("directory/missing"));
         assert_eq!(case("newfstatat empty pipe"), Some("syscall/fstat"));
         assert_eq!(case("fcntl F_SETLKW"), Some("lock/fcntl"));
+        assert_eq!(case("close directory"), Some("directory/open-close"));
+        assert_eq!(case("openat EACCES"), Some("directory/missing"));
+        assert_eq!(case("openat unknown"), None, "that succeeded");
+        assert_eq!(case("read pipe EAGAIN"), Some("syscall/read"));
+        assert_eq!(case("lseek proc"), Some("syscall/lseek"));
+        assert_eq!(case("setxattr"), Some("directory/xattr:by=set"));
         assert_eq!(case("no-such-call"), None);
         let execve = price_rules().iter().find(|rule| rule.is_of("execve")).unwrap();
         assert_eq!((execve.part, &execve.less[..]), (1.0, &["process/fork-exit".to_owned()][..]));

@@ -88,6 +88,59 @@ fn calls_that_move_bytes_are_priced_at_their_mean_size() {
 }
 
 #[test]
+fn reading_a_directory_is_priced_by_its_entries_and_the_last_call_finds_none() {
+    let of = |files: u64, ns: f64| row(&format!("directory/getdents:files={files}"), ns);
+    // 100 entries have 3,200 bytes.
+    let form = |kind: &str, calls: u64, moved: u64| {
+        let form = format!("getdents64 {kind}");
+        vec![
+            FormCount { form: form.clone(), bytes: Some(0), depth: None, calls, moved: 0 },
+            FormCount { form, bytes: Some(4_096), depth: None, calls, moved },
+        ]
+    };
+    let all = charges(
+        vec![of(10, 2_000.0), of(100, 11_000.0), of(1_000, 101_000.0)],
+        form("directory", 2, 2 * 3_200),
+        Faults::default(),
+    );
+    // An op about nothing takes 1 us: the last call half of that.
+    assert_eq!(amount(&all, "getdents64 directory"), Some(2.0 * 10_500.0 + 2.0 * 500.0));
+    assert!(all.items[0].doubt.is_none() && all.missing.is_empty());
+    let one = charges(vec![of(100, 11_000.0)], form("directory", 2, 2 * 160), Faults::default());
+    assert_eq!(amount(&one, "getdents64 directory"), Some(2.0 * 11_000.0));
+    let doubt = one.items[0].doubt.as_deref();
+    assert_eq!(doubt, Some("directory/getdents:files=100 alone, whatever its size"));
+    assert_eq!(one.missing, ["directory/getdents"]);
+}
+
+#[test]
+fn a_case_is_priced_by_its_usual_row_whatever_was_measured_last() {
+    let last = record(vec![
+        row("process/fork-exit:touched_mib=8,peer_cpu=other", 900.0),
+        row("file/read:via=read,size=4096,cache=cold", 90_000.0),
+    ]);
+    let before = record(vec![
+        row("process/fork-exit:touched_mib=0,peer_cpu=same", 300.0),
+        row("file/read:via=read,size=4096,cache=warm", 500.0),
+    ]);
+    let prices = PriceList::new([&last, &before], &catalog());
+    let forms = vec![form("clone process", None, 1, 0), form("read file", Some(4_096), 1, 4_096)];
+    let found = charge(&calls(forms), Faults::default(), &prices, 0.0);
+    assert_eq!(amount(&found, "clone process"), Some(300.0));
+    assert_eq!(amount(&found, "read file"), Some(500.0));
+}
+
+#[test]
+fn a_difference_of_prices_is_never_below_nothing_and_a_wait_is_free() {
+    let rows = vec![row("socket/shutdown", 900.0), row("descriptor/socketpair", 1_000.0)];
+    let forms = vec![form("shutdown unix", None, 3, 0), form("nanosleep", None, 3, 0)];
+    let found = charges(rows, forms, Faults::default());
+    assert_eq!(amount(&found, "shutdown unix"), Some(0.0));
+    assert_eq!(amount(&found, "nanosleep"), Some(0.0));
+    assert!(found.missing.is_empty(), "{:?}", found.missing);
+}
+
+#[test]
 fn what_an_op_has_beside_the_call_is_subtracted_where_it_has_a_price() {
     let fork_exec = row("process/fork-exec:link=static", 900_000.0);
     let fork_exit = row("process/fork-exit:touched_mib=0,peer_cpu=same", 300_000.0);

@@ -64,7 +64,7 @@ fn stored_runs(host: &Host, machine: &Machine) -> anyhow::Result<Vec<Record>> {
         let Ok(mut record) = estimates(&store, &listing.id) else { continue };
         record.results.retain(|row| is_price(row) && row.target.host == host);
         let is_of_here =
-            record.machines.first().is_some_and(|it| it.cpu.model_name == machine.cpu.model_name);
+            machine_of(&record).is_some_and(|it| it.cpu.model_name == machine.cpu.model_name);
         let is_usable = found.is_empty() || stale_reasons(&record, machine).is_empty();
         if is_of_here && is_usable && !record.results.is_empty() {
             found.push(record);
@@ -84,10 +84,18 @@ fn is_price(row: &Row) -> bool {
 }
 
 fn stale_reasons(record: &Record, machine: &Machine) -> Vec<String> {
-    match record.machines.first() {
+    match machine_of(record) {
         Some(priced) => differences(priced, machine, age(&record.started)),
         None => vec!["their machine is unknown".to_owned()],
     }
+}
+
+/// The machine of the first price of a run, which may have measured on others, too.
+fn machine_of(record: &Record) -> Option<&Machine> {
+    let price = record.results.iter().find(|row| is_price(row));
+    let id = price.map(|row| row.target.machine.as_str());
+    let of_price = record.machines.iter().find(|machine| Some(machine.id.as_str()) == id);
+    of_price.or(record.machines.first())
 }
 
 /// The time since a run was started.

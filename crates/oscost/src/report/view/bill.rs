@@ -22,9 +22,14 @@ const SMALL_SHARE_PCT: f64 = 0.05;
 pub fn view(bill: &Bill) -> View {
     let lead = [headline(bill), conditions(bill)];
     let mut sections = vec![Section::of("", [Block::Table(table(bill))])];
-    let unpriced = Block::list(unpriced(bill));
-    if let Some(list) = unpriced {
-        sections.push(Section::of("Without a price", [list]));
+    let lines = unpriced(bill).into_iter().chain(doubtful(bill)).chain(lacking(bill));
+    if let Some(list) = Block::list(lines) {
+        let is_doubtful = bill.items.iter().any(|item| item.doubt.is_some());
+        let title = match is_doubtful {
+            true => "Without a price, or with one of another size",
+            false => "Without a price",
+        };
+        sections.push(Section::of(title, [list]));
     }
     if let Some(list) = Block::list(notes(bill)) {
         sections.push(Section::of("How it was made", [list]));
@@ -175,14 +180,14 @@ fn price(item: &BillItem) -> String {
         [row] => plain(row),
         [first, .., last] => format!("{} .. {}", plain(first), plain(last)),
     };
-    match item.part < 1.0 {
+    match item.part < 1.0 && !rows.is_empty() {
         true => format!("{:.2} x {rows}", item.part),
         false => rows,
     }
 }
 
-/// Items without a price, and the command that measures prices of them.
-fn unpriced(bill: &Bill) -> Vec<Item> {
+/// Items without a price.
+fn unpriced(bill: &Bill) -> Vec<String> {
     let items: Vec<&BillItem> = bill.items.iter().filter(|item| item.amount.is_none()).collect();
     let line = |item: &&BillItem| {
         let why = item.missing.as_deref().unwrap_or("it has none");
@@ -194,12 +199,24 @@ fn unpriced(bill: &Bill) -> Vec<Item> {
         let times: f64 = others.iter().map(|item| item.times).sum();
         lines.push(format!("no price: {} x {} others", count(times), others.len()));
     }
+    lines
+}
+
+/// Items whose price is that of another size.
+fn doubtful(bill: &Bill) -> Vec<String> {
+    let line = |item: &BillItem| {
+        let doubt = plain(item.doubt.as_deref()?);
+        Some(format!("one price: {} x {} ({doubt})", count(item.times), plain(&item.name)))
+    };
+    bill.items.iter().filter_map(line).take(MAX_UNPRICED).collect()
+}
+
+/// The command that measures the prices that are lacking.
+fn lacking(bill: &Bill) -> Option<String> {
     let missing = &bill.prices.missing;
-    if !missing.is_empty() {
-        let named: Vec<&str> = missing.iter().take(MAX_NAMED_CASES).map(String::as_str).collect();
-        lines.push(format!("`oscost run {}` measures what is missing", named.join(" ")));
-    }
-    lines.into_iter().map(Item::from).collect()
+    let named: Vec<&str> = missing.iter().take(MAX_NAMED_CASES).map(String::as_str).collect();
+    (!named.is_empty())
+        .then(|| format!("`oscost run {}` measures what is missing", named.join(" ")))
 }
 
 /// How it was counted and priced, and what is doubtful about it.
