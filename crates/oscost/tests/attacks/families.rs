@@ -190,7 +190,12 @@ const LACKING: &[Machine] = &[
             "signal",
             "sync",
         ],
-        skips: &["io-uring/", "security/landlock", "descriptor/pidfd", "descriptor/close-range"],
+        skips: &[
+            "io-uring/",
+            "security/landlock-restrict",
+            "descriptor/pidfd",
+            "descriptor/close-range",
+        ],
         ..Machine::DEFAULT
     },
 ];
