@@ -14,7 +14,7 @@ pub(super) const REQUEUE: Bench = Bench {
     op: "futex(2) with FUTEX_CMP_REQUEUE from a word to another one, both private to the process \
          and without waiters, by the raw instruction; it must wake and move none. Not included: \
          loop overhead.",
-    expected: "30 ns more than FUTEX_WAKE of nobody: two queues are looked up and locked, and the \
+    expected: "30 ns more than FUTEX_WAKE without a waiter: two queues are looked up and locked, and the \
                first word is read",
     why: "The call with which a broadcast wakes one waiter and puts the others into the queue of \
           the mutex that they all need next. It locks the hash buckets of both words, in the order \

@@ -137,7 +137,7 @@ pub(super) const BARRIER: Bench = Bench {
     asks: "What does a barrier cost if nobody has to wait?",
     op: "pthread_barrier_wait(3) of a barrier for one thread, which is always the last to arrive. \
          Not included: creating it; loop overhead.",
-    expected: "a FUTEX_WAKE of nobody, 100 ns, and three locked instructions",
+    expected: "a FUTEX_WAKE without a waiter, 100 ns, and three locked instructions",
     why: "Whoever arrives last wakes the others. glibc does not count who sleeps, and calls the \
           kernel even if nobody does: a barrier is the only one of these that always enters it.",
     // Other libraries do without the call.

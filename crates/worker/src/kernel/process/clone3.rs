@@ -55,6 +55,23 @@ pub enum CloneFlag {
 }
 
 impl CloneFlag {
+    /// The words of all flags.
+    pub const WORDS: &[&str] = &[
+        "none",
+        "vm",
+        "fs",
+        "files",
+        "sighand",
+        "clear-sighand",
+        "vfork",
+        "pidfd",
+        "parent-settid",
+        "child-settid",
+        "child-cleartid",
+        "sysvsem",
+        "io",
+    ];
+
     /// The flag that a word of an axis names.
     pub fn of_word(word: &str) -> Option<Self> {
         Some(match word {
@@ -194,21 +211,7 @@ mod tests {
             let null = std::fs::File::open("/dev/null").unwrap();
             let descriptors = || std::fs::read_dir("/proc/self/fd").unwrap().count();
             let before = descriptors();
-            for word in [
-                "none",
-                "vm",
-                "fs",
-                "files",
-                "sighand",
-                "clear-sighand",
-                "vfork",
-                "pidfd",
-                "parent-settid",
-                "child-settid",
-                "child-cleartid",
-                "sysvsem",
-                "io",
-            ] {
+            for word in CloneFlag::WORDS {
                 let cloner = Cloner::new(CloneFlag::of_word(word).unwrap());
                 for _ in 0..3 {
                     match cloner.clone_exit_reap() {
