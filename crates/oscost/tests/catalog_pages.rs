@@ -4,6 +4,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
+#[path = "../benches/peers/main.rs"]
+#[expect(dead_code, reason = "the comparisons themselves are made by hand")]
+mod bench;
 mod calls;
 #[path = "common/golden.rs"]
 mod golden;
@@ -28,6 +31,12 @@ fn each_family_has_a_page_and_no_other_page_exists() {
         let is_page = catalog.families.iter().any(|it| path.ends_with(format!("{}.md", it.name)));
         assert!(is_page, "{} is not the page of a family", path.display());
     }
+}
+
+#[test]
+fn each_comparison_with_a_peer_names_a_case_whose_op_it_is() {
+    let unresolved = bench::unresolved(&oscost_worker::benchmarks::data());
+    assert!(unresolved.is_empty(), "{unresolved:#?}");
 }
 
 #[test]

@@ -142,7 +142,7 @@ pub(super) const ACTS: &[Act] = &[
     },
     Act {
         case: "event/wait:method=epoll,fds=100,ready=one",
-        op_words: &["call", "answer"],
+        op_words: &["call", "position"],
         c_loop: ("epoll-wait", Argument::Number(100)),
         ..PLAIN
     },

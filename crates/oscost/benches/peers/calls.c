@@ -1,5 +1,5 @@
 /* The peers of `make bench` for calls of one process: loops that a C programmer would write from
- * the text of a benchmark's op, by syscall(2) where it says the raw instruction.
+ * the text of a benchmark's op, by the instruction itself where it says so.
  *
  *   calls CPU OP[=ARGUMENT] ITERATIONS GROUPS UNROLL...   as `loops`; ARGUMENT is what the op
  *       needs: a word, a CPU, or a folder in which it makes one of its own, a comma, and a word

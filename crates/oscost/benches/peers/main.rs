@@ -66,6 +66,16 @@ fn main() -> ExitCode {
     }
 }
 
+/// Why comparisons cannot be made: an act or a row whose case is missing, or means another op.
+pub(crate) fn unresolved(catalog: &Catalog) -> Vec<String> {
+    let acts = ACTS.iter().chain(CALL_ACTS.into_iter().flatten());
+    let of_acts = acts.filter_map(|act| {
+        let why = resolve_case(act, catalog).err()?;
+        Some(format!("{}: {why:#}", act.case))
+    });
+    of_acts.chain(programs::unresolved(catalog)).collect()
+}
+
 /// Compares how much figures vary from run to run; returns whether the bar holds.
 fn compare_spreads() -> anyhow::Result<bool> {
     let program = WorkerBinary::find()?;
@@ -147,7 +157,11 @@ fn compare(only: &[String]) -> anyhow::Result<bool> {
     println!("{}", line("case, and peer", ["ours", "peer's", "ratio", "95 % interval", &bar]));
     let chosen =
         |act: &&Act| only.is_empty() || only.iter().any(|word| act.case.contains(word.as_str()));
-    let mut holds = true;
+    let unresolved = unresolved(&program.catalog);
+    for why in &unresolved {
+        println!("cannot be compared: {why}");
+    }
+    let mut holds = unresolved.is_empty();
     for act in ACTS.iter().chain(CALL_ACTS.into_iter().flatten()).filter(chosen) {
         println!("{}", act.case);
         match compare_act(act, &program.catalog, &mut worker, &peers) {

@@ -104,6 +104,13 @@ pub(super) fn compare(
     holds
 }
 
+/// Why rows cannot be compared: a case of theirs that is missing.
+pub(super) fn unresolved(catalog: &Catalog) -> Vec<String> {
+    let parts = TABLES.into_iter().flatten().flat_map(|row| row.parts);
+    let missing = parts.filter_map(|part| find_case(part.case(), catalog).err());
+    missing.map(|why| format!("{why:#}")).collect()
+}
+
 /// Prints the cases of ours.
 fn print_parts(parts: &[Part]) {
     for (index, part) in parts.iter().enumerate() {

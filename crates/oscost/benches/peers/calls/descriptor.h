@@ -37,17 +37,18 @@ static int memfd_ready(const char *with)
     return 0;
 }
 
-static int new_pipe(void)
+IN_LINE int new_pipe(void)
 {
     int ends[2];
-    return pipe2(ends, O_CLOEXEC) == 0 && close(ends[0]) == 0 && close(ends[1]) == 0;
+    return raw(SYS_pipe2, ends, O_CLOEXEC) == 0 && raw(SYS_close, ends[0]) == 0 &&
+           raw(SYS_close, ends[1]) == 0;
 }
 
-static int new_pair(void)
+IN_LINE int new_pair(void)
 {
     int ends[2];
-    return socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends) == 0 && close(ends[0]) == 0 &&
-           close(ends[1]) == 0;
+    return raw(SYS_socketpair, AF_UNIX, type | SOCK_CLOEXEC, 0, ends) == 0 &&
+           raw(SYS_close, ends[0]) == 0 && raw(SYS_close, ends[1]) == 0;
 }
 
 /* A message of one byte with a descriptor. */
@@ -85,16 +86,16 @@ static int pass_ready(const char *with)
     return 0;
 }
 
-static int pass_descriptor(void)
+IN_LINE int pass_descriptor(void)
 {
     int passed;
     received.header.msg_controllen = sizeof received.control;
-    if (sendmsg(sockets[0], &sent.header, 0) != 1 ||
-        recvmsg(sockets[1], &received.header, MSG_CMSG_CLOEXEC) != 1 ||
+    if (raw(SYS_sendmsg, sockets[0], &sent.header, 0) != 1 ||
+        raw(SYS_recvmsg, sockets[1], &received.header, MSG_CMSG_CLOEXEC) != 1 ||
         received.control.header.cmsg_type != SCM_RIGHTS || received.header.msg_flags & MSG_CTRUNC)
         return 0;
     memcpy(&passed, CMSG_DATA(&received.control.header), sizeof passed);
-    return close(passed) == 0;
+    return raw(SYS_close, passed) == 0;
 }
 
 #define DESCRIPTOR_CALLS(OP) \

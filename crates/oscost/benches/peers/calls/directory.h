@@ -72,7 +72,7 @@ static long read_directory(void)
     long total = 0, bytes;
     if (lseek(folder_fd, 0, SEEK_SET) != 0)
         return -1;
-    while ((bytes = syscall(SYS_getdents64, folder_fd, entries, sizeof entries)) > 0)
+    while ((bytes = raw(SYS_getdents64, folder_fd, entries, sizeof entries)) > 0)
         total += bytes;
     return bytes < 0 ? -1 : total;
 }
@@ -105,12 +105,12 @@ static int across_ready(const char *with)
     return here_fd < 0 || there_fd < 0;
 }
 
-static int rename_across(void)
+IN_LINE int rename_across(void)
 {
     int from = here_fd;
     here_fd = there_fd;
     there_fd = from;
-    return renameat2(from, "file", here_fd, "file", 0) == 0;
+    return raw(SYS_renameat2, from, "file", here_fd, "file", 0) == 0;
 }
 
 static int exchange_ready(const char *with)
@@ -133,11 +133,11 @@ static int attribute_ready(const char *with)
     OP(stat_depth, depth_ready, RAW(0, SYS_newfstatat, folder_fd, path, &status, 0)) \
     OP(stat_chain, chain_ready, RAW(0, SYS_newfstatat, folder_fd, path, &status, 0)) \
     OP(missing_open, empty_ready, \
-       RIGHT(openat(folder_fd, "missing", O_RDONLY | O_CLOEXEC) == -1 && errno == ENOENT)) \
+       RAW_FAILS(ENOENT, SYS_openat, folder_fd, "missing", O_RDONLY | O_CLOEXEC)) \
     OP(missing_stat, empty_ready, \
-       RIGHT(fstatat(folder_fd, "missing", &status, 0) == -1 && errno == ENOENT)) \
+       RAW_FAILS(ENOENT, SYS_newfstatat, folder_fd, "missing", &status, 0)) \
     OP(missing_access, empty_ready, \
-       RIGHT(faccessat(folder_fd, "missing", F_OK, 0) == -1 && errno == ENOENT)) \
+       RAW_FAILS(ENOENT, SYS_faccessat, folder_fd, "missing", F_OK)) \
     OP(read_link, link_ready, RAW(size, SYS_readlinkat, folder_fd, "link", buffer, PAGE)) \
     OP(open_openat, inside_ready, RAW_OPEN(SYS_openat, AT_FDCWD, "file", O_RDONLY | O_CLOEXEC)) \
     OP(open_openat2, inside_ready, RAW_OPEN(SYS_openat2, AT_FDCWD, "file", how, sizeof how)) \
@@ -145,21 +145,22 @@ static int attribute_ready(const char *with)
        RAW_OPEN(SYS_openat, folder_fd, "empty", O_RDONLY | O_CLOEXEC | O_DIRECTORY)) \
     OP(read_directory, names_ready, RIGHT(read_directory() == entry_bytes)) \
     OP(link_unlink, folder_ready, \
-       RIGHT(linkat(folder_fd, "file", folder_fd, "another", 0) == 0 && \
-             unlinkat(folder_fd, "another", 0) == 0)) \
+       RAW(0, SYS_linkat, folder_fd, "file", folder_fd, "another", 0) \
+       RAW(0, SYS_unlinkat, folder_fd, "another", 0)) \
     OP(symlink_unlink, empty_ready, \
-       RIGHT(symlinkat("file", folder_fd, "link") == 0 && unlinkat(folder_fd, "link", 0) == 0)) \
+       RAW(0, SYS_symlinkat, "file", folder_fd, "link") \
+       RAW(0, SYS_unlinkat, folder_fd, "link", 0)) \
     OP(mkdir_rmdir, empty_ready, \
-       RIGHT(mkdirat(folder_fd, "made", 0700) == 0 && \
-             unlinkat(folder_fd, "made", AT_REMOVEDIR) == 0)) \
+       RAW(0, SYS_mkdirat, folder_fd, "made", 0700) \
+       RAW(0, SYS_unlinkat, folder_fd, "made", AT_REMOVEDIR)) \
     OP(rename_across, across_ready, RIGHT(rename_across())) \
     OP(rename_exchange, exchange_ready, \
-       RIGHT(renameat2(folder_fd, "one", folder_fd, "other", RENAME_EXCHANGE) == 0)) \
+       RAW(0, SYS_renameat2, folder_fd, "one", folder_fd, "other", RENAME_EXCHANGE)) \
     OP(xattr_get, attribute_ready, \
-       RIGHT(fgetxattr(fd, "user.oscost", buffer, sizeof value) == sizeof value)) \
+       RAW(sizeof value, SYS_fgetxattr, fd, "user.oscost", buffer, sizeof value)) \
     OP(xattr_list, attribute_ready, \
-       RIGHT(flistxattr(fd, buffer, PAGE) >= (long)sizeof "user.oscost")) \
+       RAW_AT_LEAST(sizeof "user.oscost", SYS_flistxattr, fd, buffer, PAGE)) \
     OP(xattr_set, attribute_ready, \
-       value[0] ^= 1; RIGHT(fsetxattr(fd, "user.oscost", value, sizeof value, 0) == 0))
+       value[0] ^= 1; RAW(0, SYS_fsetxattr, fd, "user.oscost", value, sizeof value, 0))
 
 #endif

@@ -84,12 +84,12 @@ static int pipes_ready(const char *with)
     return whole.iov_base == NULL || other_fd < 0 || write(pipes[0][1], buffer, size) != size;
 }
 
-static int move_pages(void)
+IN_LINE int move_pages(void)
 {
     int from = full;
     full ^= 1;
-    return syscall(SYS_splice, pipes[from][0], NULL, pipes[full][1], NULL, size,
-                   (long)SPLICE_F_NONBLOCK) == size;
+    return raw(SYS_splice, pipes[from][0], NULL, pipes[full][1], NULL, size, SPLICE_F_NONBLOCK)
+           == size;
 }
 
 /* The second pipe is emptied. */

@@ -111,10 +111,10 @@ static int library_ready(const char *with)
     return fd < 0 || pages == NULL;
 }
 
-static inline int map_and_unmap(void)
+IN_LINE int map_and_unmap(void)
 {
-    long at = syscall(SYS_mmap, NULL, size, PROT_READ, MAP_PRIVATE, fd, 0L);
-    return at != -1 && syscall(SYS_munmap, at, size) == 0;
+    long at = raw(SYS_mmap, NULL, size, PROT_READ, MAP_PRIVATE, fd, 0L);
+    return at > 0 && raw(SYS_munmap, at, size) == 0;
 }
 
 #define READ_PROCESS RAW(size, SYS_process_vm_readv, read_process, &local, 1L, &remote, 1L, 0L)

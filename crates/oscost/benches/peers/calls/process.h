@@ -37,11 +37,11 @@ static int proc_ready(const char *with)
     return snprintf(path, sizeof path, "/proc/self/%s", with) < 0 || access(path, R_OK) != 0;
 }
 
-static inline int read_proc(void)
+IN_LINE int read_proc(void)
 {
-    long file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY);
-    long bytes = syscall(SYS_read, file, buffer, PAGE);
-    return syscall(SYS_close, file) == 0 && bytes > 0;
+    long file = raw(SYS_openat, AT_FDCWD, path, O_RDONLY);
+    long bytes = raw(SYS_read, file, buffer, PAGE);
+    return raw(SYS_close, file) == 0 && bytes > 0;
 }
 
 static char *arguments[] = { path, NULL };

@@ -62,10 +62,10 @@ static int handler_ready(const char *with)
     return self_ready(with) || sigaction(SIGUSR1, &action, NULL) != 0;
 }
 
-static int handle(void)
+IN_LINE int handle(void)
 {
     long before = runs;
-    return syscall(SYS_tgkill, self, self, SIGUSR1) == 0 && runs == before + 1;
+    return raw(SYS_tgkill, self, self, SIGUSR1) == 0 && runs == before + 1;
 }
 
 static int real_time_signal;
@@ -86,11 +86,11 @@ static int queue_ready(const char *with)
     return 0;
 }
 
-static int queue_raw(void)
+IN_LINE int queue_raw(void)
 {
     long before = runs;
     queued.si_value.sival_ptr = (void *)++last_value;
-    return syscall(SYS_rt_sigqueueinfo, self, real_time_signal, &queued) == 0 &&
+    return raw(SYS_rt_sigqueueinfo, self, real_time_signal, &queued) == 0 &&
            runs == before + 1 && told == last_value;
 }
 
@@ -117,9 +117,9 @@ static int queue_by_library(void)
        RAW(0, SYS_tgkill, self, self, SIGUSR1) \
        RAW(SIGUSR1, SYS_rt_sigtimedwait, &usr1, NULL, &no_time, sizeof usr1)) \
     OP(fetch_signalfd, blocked_ready, \
-       RIGHT(kill(self, SIGUSR1) == 0 && \
-             read(fd, &read_info, sizeof read_info) == sizeof read_info && \
-             read_info.ssi_signo == SIGUSR1)) \
+       RAW(0, SYS_kill, self, SIGUSR1) \
+       RAW(sizeof read_info, SYS_read, fd, &read_info, sizeof read_info) \
+       RIGHT(read_info.ssi_signo == SIGUSR1)) \
     OP(handle, handler_ready, RIGHT(handle())) \
     OP(queue_raw, queue_ready, RIGHT(queue_raw())) \
     OP(queue_libc, queue_ready, RIGHT(queue_by_library()))

@@ -35,28 +35,29 @@ static int domain_ready(const char *with)
     return 0;
 }
 
-static inline int new_socket(void)
+IN_LINE int new_socket(void)
 {
-    return socket(domain, type | SOCK_CLOEXEC, 0);
+    return raw(SYS_socket, domain, type | SOCK_CLOEXEC, 0);
 }
 
-static inline int open_and_close(void)
+IN_LINE int open_and_close(void)
 {
-    return close(new_socket()) == 0;
+    return raw(SYS_close, new_socket()) == 0;
 }
 
-static inline int bind_and_close(void)
+IN_LINE int bind_and_close(void)
 {
     int made = new_socket();
-    int bound = bind(made, &address.any, address_bytes) == 0;
-    return close(made) == 0 && bound;
+    int bound = raw(SYS_bind, made, &address.any, address_bytes) == 0;
+    return raw(SYS_close, made) == 0 && bound;
 }
 
-static inline int listen_and_close(void)
+IN_LINE int listen_and_close(void)
 {
     int made = new_socket();
-    int listens = bind(made, &address.any, address_bytes) == 0 && listen(made, 16) == 0;
-    return close(made) == 0 && listens;
+    int listens = raw(SYS_bind, made, &address.any, address_bytes) == 0 &&
+                  raw(SYS_listen, made, 16) == 0;
+    return raw(SYS_close, made) == 0 && listens;
 }
 
 /* An address that is bound, and at which no one listens. */
@@ -72,11 +73,11 @@ static int refusal_ready(const char *with)
     return 0;
 }
 
-static inline int connect_and_close(void)
+IN_LINE int connect_and_close(void)
 {
     int made = new_socket();
-    int refused = connect(made, &address.any, address_bytes) == -1 && errno == ECONNREFUSED;
-    return close(made) == 0 && refused;
+    int refused = raw(SYS_connect, made, &address.any, address_bytes) == -ECONNREFUSED;
+    return raw(SYS_close, made) == 0 && refused;
 }
 
 static int option_level, option, option_value;
@@ -90,13 +91,14 @@ static int option_ready(const char *with)
     return fd < 0;
 }
 
-static inline int flip_option(void)
+IN_LINE int flip_option(void)
 {
     int answer = -1;
     socklen_t bytes = sizeof answer;
     option_value ^= 1;
-    return setsockopt(fd, option_level, option, &option_value, sizeof option_value) == 0 &&
-           getsockopt(fd, option_level, option, &answer, &bytes) == 0 && answer == option_value;
+    return raw(SYS_setsockopt, fd, option_level, option, &option_value, sizeof option_value) == 0 &&
+           raw(SYS_getsockopt, fd, option_level, option, &answer, &bytes) == 0 &&
+           answer == option_value;
 }
 
 /* Two connected UDP sockets; the address of the one that is asked for. */
@@ -121,16 +123,17 @@ static int names_known_ready(const char *with)
 
 #define IS_NAMED(call) \
     address_bytes = sizeof found.inet; \
-    RIGHT(call(fd, &found.any, &address_bytes) == 0 && address_bytes == sizeof found.inet && \
+    RIGHT(raw(call, fd, &found.any, &address_bytes) == 0 && address_bytes == sizeof found.inet && \
           memcmp(&found.inet, &address.inet, sizeof found.inet) == 0)
 
-static int shut_down_pair(void)
+IN_LINE int shut_down_pair(void)
 {
     int ends[2];
     char byte;
-    return socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends) == 0 &&
-           shutdown(ends[0], SHUT_RDWR) == 0 && recv(ends[1], &byte, 1, MSG_DONTWAIT) == 0 &&
-           close(ends[0]) == 0 && close(ends[1]) == 0;
+    return raw(SYS_socketpair, AF_UNIX, type | SOCK_CLOEXEC, 0, ends) == 0 &&
+           raw(SYS_shutdown, ends[0], SHUT_RDWR) == 0 &&
+           raw(SYS_recvfrom, ends[1], &byte, 1, MSG_DONTWAIT, NULL, NULL) == 0 &&
+           raw(SYS_close, ends[0]) == 0 && raw(SYS_close, ends[1]) == 0;
 }
 
 enum { MESSAGE_BYTES = 64 };
@@ -155,10 +158,10 @@ static int message_ready(const char *with)
     return type_ready(kind) || socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, sockets) != 0;
 }
 
-static int pass_message(void)
+IN_LINE int pass_message(void)
 {
-    return sendmsg(sockets[0], &sent_message, MSG_NOSIGNAL) == MESSAGE_BYTES &&
-           recvmsg(sockets[1], &received_message, 0) == MESSAGE_BYTES;
+    return raw(SYS_sendmsg, sockets[0], &sent_message, MSG_NOSIGNAL) == MESSAGE_BYTES &&
+           raw(SYS_recvmsg, sockets[1], &received_message, 0) == MESSAGE_BYTES;
 }
 
 #define SOCKET_CALLS(OP) \
@@ -167,8 +170,8 @@ static int pass_message(void)
     OP(socket_listen, domain_ready, RIGHT(listen_and_close())) \
     OP(socket_refused, refusal_ready, RIGHT(connect_and_close())) \
     OP(socket_option, option_ready, RIGHT(flip_option())) \
-    OP(socket_own_name, names_known_ready, IS_NAMED(getsockname)) \
-    OP(socket_peer_name, names_known_ready, IS_NAMED(getpeername)) \
+    OP(socket_own_name, names_known_ready, IS_NAMED(SYS_getsockname)) \
+    OP(socket_peer_name, names_known_ready, IS_NAMED(SYS_getpeername)) \
     OP(socket_shutdown, type_ready, RIGHT(shut_down_pair())) \
     OP(socket_message, message_ready, RIGHT(pass_message())) \
     \
