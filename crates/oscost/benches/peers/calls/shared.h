@@ -42,9 +42,9 @@
 
 enum { PAGE = 4096, MIB = 1 << 20, HUGE_PAGE = 2 * MIB };
 
-/* The instruction itself, without a function around it: where the kernel has emptied the predictor
- * of returns (retpolines, safe RET, RSB filling), the return from syscall(2) alone is mispredicted
- * and costs some 10 to 100 ns, the most where a loop makes different calls. */
+/* The instruction itself, without a function around it: the return from syscall(2), right behind the
+ * call, may change the state of the predictors in which the kernel's own returns run, by a third of
+ * the call (docs/explanation/BIAS.md). */
 #define IN_LINE static inline __attribute__((always_inline))
 IN_LINE long raw_call(long number, long a, long b, long c, long d, long e, long f)
 {

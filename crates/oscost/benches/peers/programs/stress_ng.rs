@@ -10,6 +10,10 @@ use super::row::{ROW, Row, ns_before, rate_before};
 
 /// What a stressor's timer adds.
 const CLOCK: Part = Once("timer/clock-gettime:clock=realtime,via=libc");
+/// Why its sendfile(2) takes longer.
+const SENDFILE_DIFFERS: &str =
+    "the peer reads its clock and sets the offset around each call, and calls through the C \
+     library (docs/explanation/BIAS.md: a call without a function around it)";
 /// Its MB, of which it reports rates.
 const MB: f64 = 1_048_576.0;
 
@@ -156,6 +160,7 @@ pub(super) const ROWS: &[Row] = &[
         words: &["--sendfile", "1", "--sendfile-size", "4K"],
         figure: rate_before("MB per sec sent to /dev/null", 4_096.0 / MB * 1e9),
         parts: &[Once("file/sendfile:size=4096"), CLOCK],
+        differs: SENDFILE_DIFFERS,
         ..STRESS_NG
     },
     Row {
@@ -163,6 +168,7 @@ pub(super) const ROWS: &[Row] = &[
         words: &["--sendfile", "1", "--sendfile-size", "64K"],
         figure: rate_before("MB per sec sent to /dev/null", 65_536.0 / MB * 1e9),
         parts: &[Once("file/sendfile:size=65536"), CLOCK],
+        differs: SENDFILE_DIFFERS,
         ..STRESS_NG
     },
     // 8192 bytes with each flag of getrandom(2), none of which changes the generator.
@@ -246,7 +252,8 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "stress-ng chdir",
-        words: &["--chdir", "1"],
+        // By default it first makes 8,192 directories, which may take longer than its second.
+        words: &["--chdir", "1", "--chdir-dirs", "64"],
         figure: Figure { found: Found::Before("chdir calls per sec"), is: Is::Rate(1e9) },
         parts: &[Once("directory/chdir:by=chdir"), CLOCK],
         differs: "a third of the peer's calls go to `/`, the others to paths of many components, \
