@@ -53,9 +53,8 @@ pub(super) const ROWS: &[Row] = &[
         words: &["bench", "sched", "pipe", "-T", "-l", "50000"],
         figure: US_PER_OP,
         parts: &[Once("switch/pipe:between=threads,peer_cpu=same")],
-        differs: "the peer's threads share its table of descriptors with a main thread that waits, \
-                  check each result, and call through the C library (docs/explanation/BIAS.md: a \
-                  call without a function around it)",
+        differs: "the peer calls through the C library (docs/explanation/BIAS.md: a call without a \
+                  function around it), and checks each result",
         ..PERF
     },
     messaging(
