@@ -36,6 +36,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use oscost::app;
 use oscost::hosts::{Interrupt, LocalSession, Session, WorkerBinary};
 use oscost::report;
 use oscost::store::{Figure, MachineState, Store, SummarisedRun, Summary};
@@ -189,8 +190,9 @@ fn store_of_runs(folder: &Path, runs: u32, cases: &[String]) -> Store {
         let figures = cases.iter().enumerate().map(figure).collect();
         let machine_states =
             vec![MachineState { machine: "cpus 2".to_owned(), ..MachineState::default() }];
-        // The rules of src/app/results/figures.rs: with others, the journals would be read.
-        let summary = Summary { rules: 1, figures, machine_states, ..Summary::default() };
+        // With other rules the journals would be read.
+        let rules = app::SUMMARY_RULES;
+        let summary = Summary { rules, figures, machine_states, ..Summary::default() };
         summarised.push(SummarisedRun { id, started: String::new(), imported: false, summary });
         if summarised.len() == 500 || run + 1 == runs {
             store.summarise_all(&summarised).unwrap();

@@ -47,6 +47,7 @@ pub use crate::workloads::{CommandError, Parameter, sampled_parameter};
 pub use error::{UsageError, is_interrupted, is_of_host, is_usage};
 pub use measurement::retention::{CompletedRun, Completion, Retention};
 pub use observer::Observer;
+pub use results::figures::SUMMARY_RULES;
 pub use results::gate::{Gate, GateMetric, GatePower, GateRule, Threshold};
 pub use selection::programs::{Effort, ProgramRequest};
 pub use targets::connect::BusyPolicy;

@@ -16,7 +16,7 @@ use crate::workloads;
 
 /// The version of the rules that make a summary of a record, including the names of classes. A
 /// change of one of them raises it: all runs are then read once more.
-pub(crate) const SUMMARY_RULES: u32 = 2;
+pub const SUMMARY_RULES: u32 = 2;
 
 /// What a history needs of a run, with figures to their last bit.
 pub(crate) fn summary(record: &Record) -> Summary {
