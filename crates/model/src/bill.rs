@@ -33,6 +33,9 @@ bill! {
         pub ended: String,
         /// The words of the command.
         pub program: Vec<String>,
+        /// The user's label; null if there is none.
+        #[serde(default)]
+        pub label: Option<String>,
         /// The programs that measured.
         pub tool: Tool,
         /// The machine.

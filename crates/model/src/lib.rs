@@ -6,6 +6,7 @@
 
 pub mod batch;
 pub mod bill;
+pub mod bill_comparison;
 pub mod call_names;
 pub mod calls;
 pub mod capability;

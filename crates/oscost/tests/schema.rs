@@ -1,5 +1,5 @@
-//! The record is a contract: runs write what `oscost schema` prints and docs/reference/RECORDS.md
-//! describes.
+//! The record is a contract: runs and bills write what `oscost schema` prints and
+//! docs/reference/RECORDS.md describes.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
@@ -14,10 +14,14 @@ use jsonschema::Validator;
 use oscost_model::counters::CounterEvent;
 use serde_json::{Map, Value};
 
-use common::Sandbox;
+use common::{Sandbox, scenario_file};
 
 fn schema() -> Value {
     Sandbox::new().oscost(&["schema"]).exits(0).json()
+}
+
+fn bill_schema() -> Value {
+    Sandbox::new().oscost(&["schema", "bill"]).exits(0).json()
 }
 
 /// The violations of the schema by a record.
@@ -103,9 +107,9 @@ fn each_object<'a>(
 
 #[test]
 fn every_key_of_every_object_is_required() {
-    let schema = schema();
+    let (schema, bill_schema) = (schema(), bill_schema());
     let mut objects = 0;
-    each_object(&schema, "record", &mut |name, object| {
+    let mut check = |name: &str, object: &Map<String, Value>| {
         objects += 1;
         let keys: BTreeSet<&str> =
             object["properties"].as_object().unwrap().keys().map(String::as_str).collect();
@@ -113,18 +117,69 @@ fn every_key_of_every_object_is_required() {
         let required: BTreeSet<&str> =
             required.into_iter().flatten().filter_map(Value::as_str).collect();
         assert_eq!(keys, required, "{name}");
-    });
-    assert!(objects > 20, "the schema has {objects} objects");
+    };
+    each_object(&schema, "record", &mut check);
+    each_object(&bill_schema, "bill", &mut check);
+    assert!(objects > 30, "the schemas have {objects} objects");
 }
 
 #[test]
 fn every_key_is_described() {
-    each_object(&schema(), "record", &mut |name, object| {
+    let check = |name: &str, object: &Map<String, Value>| {
         for (key, property) in object["properties"].as_object().unwrap() {
             let described = property["description"].as_str().is_some_and(|text| !text.is_empty());
             assert!(described, "{name}: `{key}` is not described");
         }
-    });
+    };
+    each_object(&schema(), "record", &mut |name, object| check(name, object));
+    each_object(&bill_schema(), "bill", &mut |name, object| check(name, object));
+}
+
+#[test]
+fn bills_match_their_schema() {
+    let validator = jsonschema::validator_for(&bill_schema()).unwrap();
+    let sandbox = Sandbox::new();
+    sandbox.fake("measured", &["--quick", "syscall/getuid", "directory/open"]).exits(0);
+    let target = format!("fake:{}", scenario_file("measured").display());
+    let fake = ["bill", "--at", &target, "--trials", "6", "--json", "-", "--", "cat", "x"];
+    // A real command, of which every outcome of counting is valid: also a refusal.
+    let real = ["bill", "--trials", "6", "--prices", "last", "--json", "-", "--", "true"];
+    for arguments in [&fake[..], &real] {
+        let bill = sandbox.oscost(arguments).exits(0).json();
+        assert_eq!(faults(&validator, &bill), Vec::<String>::new(), "{arguments:?}");
+        let kept = sandbox.oscost(&["runs", "export", "last", "-"]).exits(0).json();
+        assert_eq!(kept, bill, "{arguments:?}, exported");
+    }
+    sandbox.nothing_is_left();
+}
+
+#[test]
+fn a_bill_without_a_key_or_with_a_value_of_another_type_is_invalid() {
+    let validator = jsonschema::validator_for(&bill_schema()).unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/store/bill-1.json");
+    let bill: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    // As this oscost writes it: the file may lack keys that were added since.
+    let read: oscost_model::bill::Bill = serde_json::from_value(bill).unwrap();
+    let bill = serde_json::to_value(read).unwrap();
+    assert_eq!(faults(&validator, &bill), Vec::<String>::new());
+    for (path, key) in [("", "items"), ("", "label"), ("/items/0", "amount"), ("/trials", "system")]
+    {
+        let mut changed = bill.clone();
+        changed.pointer_mut(path).unwrap().as_object_mut().unwrap().remove(key);
+        assert!(!validator.is_valid(&changed), "`{path}/{key}` may be missing");
+    }
+    for (path, wrong) in [
+        ("/items", Value::Null),
+        ("/items/0/times", Value::from("often")),
+        ("/items/0/amount/ns", Value::from("much")),
+        ("/charged/ci95", Value::from(vec![1.0])),
+        ("/counted/runs", Value::from(-1)),
+        ("/program", Value::from("find")),
+    ] {
+        let mut changed = bill.clone();
+        *changed.pointer_mut(path).unwrap() = wrong;
+        assert!(!validator.is_valid(&changed), "{path} may have any type");
+    }
 }
 
 /// A value with at most two items of each list: the first, and the last, which may be of another
@@ -316,4 +371,31 @@ fn the_page_of_the_record_has_every_key_of_the_schema_and_no_other() {
     keys.extend(CounterEvent::ALL.iter().map(|event| event.metric()));
     let unknown: Vec<&&str> = described.difference(&keys).collect();
     assert!(unknown.is_empty(), "keys of RECORDS.md that no record has: {unknown:?}");
+}
+
+#[test]
+fn the_page_of_the_record_has_every_key_of_a_bill_and_no_other() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/RECORDS.md");
+    let page = fs::read_to_string(path).unwrap();
+    let is_sign = |it: char| !it.is_ascii_alphanumeric() && it != '_';
+    let words_of = |text: &str| -> BTreeSet<String> {
+        code_spans(text).flat_map(|span| span.split(is_sign)).map(str::to_owned).collect()
+    };
+    let schema = bill_schema();
+    let mut keys = BTreeSet::new();
+    each_object(&schema, "bill", &mut |_, object| {
+        keys.extend(object["properties"].as_object().unwrap().keys().cloned());
+    });
+    let named = words_of(&page);
+    let missing: Vec<&String> = keys.difference(&named).collect();
+    assert!(missing.is_empty(), "keys of bills that RECORDS.md does not have: {missing:?}");
+
+    let (_, section) = page.split_once("\n## The bill\n").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let is_key =
+        |word: &&String| word.contains('_') && !word.contains(|it: char| it.is_ascii_uppercase());
+    let described = words_of(section);
+    let unknown: Vec<&String> =
+        described.iter().filter(is_key).filter(|word| !keys.contains(*word)).collect();
+    assert!(unknown.is_empty(), "keys of RECORDS.md that no bill has: {unknown:?}");
 }

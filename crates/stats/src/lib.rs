@@ -47,3 +47,4 @@ pub mod robust;
 pub mod scaling;
 pub mod segments;
 pub mod stopping;
+pub mod two_samples;

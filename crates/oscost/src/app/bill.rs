@@ -37,6 +37,8 @@ pub struct Request {
     pub prices: Option<String>,
     /// The host.
     pub at: String,
+    /// The user's own words.
+    pub label: Option<String>,
     /// What to do while another run has the machine.
     pub on_busy: BusyPolicy,
 }
@@ -73,6 +75,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
         started,
         ended: timestamp(),
         program: program.command,
+        label: request.label.clone(),
         tool,
         machine,
         trials,

@@ -9,6 +9,7 @@
 
 pub mod ab;
 pub mod bill;
+pub mod bills;
 pub mod compare;
 pub mod doctor;
 pub mod explain;

@@ -1,5 +1,6 @@
-//! `oscost report`: reads a run that is to be shown or written.
+//! `oscost report`: reads a run or a bill that is to be shown or written.
 
+use oscost_model::bill::Bill;
 use oscost_model::record::Record;
 
 pub use super::results::earlier_study_runs::MeasuredStudy;
@@ -7,7 +8,7 @@ pub use super::results::run_before::RunBefore;
 pub use crate::studies::Study;
 
 use super::observer::Observer;
-use super::results::records::{KeptRun, RecordReader};
+use super::results::records::{KeptRecord, KeptRun, RecordReader};
 use super::selection::named_files::study_of;
 use crate::studies::comparison::single_target::{SingleTargetComparison, compare_single_target};
 use crate::studies::comparison::two_targets::{TwoTargetComparison, compare_two_targets};
@@ -24,13 +25,29 @@ pub struct Run {
     pub pruned_at: Option<String>,
 }
 
-/// The run of that name: in the store, or a record file.
-pub fn read(name: &str, samples: bool, observer: &dyn Observer) -> anyhow::Result<Run> {
-    Ok(with_study(RecordReader::new("report").read(name, samples)?, observer))
+/// What is reported.
+pub enum Reported {
+    /// A run.
+    Run(Box<Run>),
+    /// A bill.
+    Bill(Box<Bill>),
+}
+
+/// The run or bill of that name: in the store, or a record file.
+pub fn read(name: &str, samples: bool, observer: &dyn Observer) -> anyhow::Result<Reported> {
+    Ok(reported(RecordReader::new("report").read_any(name, samples)?, observer))
+}
+
+/// A record, a run with the study that it names and its earlier runs.
+pub fn reported(kept: KeptRecord, observer: &dyn Observer) -> Reported {
+    match kept {
+        KeptRecord::Run(run) => Reported::Run(Box::new(with_study(*run, observer))),
+        KeptRecord::Bill(bill) => Reported::Bill(bill),
+    }
 }
 
 /// A run with the study that it names, and its earlier runs.
-pub fn with_study(kept: KeptRun, observer: &dyn Observer) -> Run {
+fn with_study(kept: KeptRun, observer: &dyn Observer) -> Run {
     let KeptRun { record, pruned_at } = kept;
     let study = study_of(&record).map(|study| MeasuredStudy::of(study, &record, observer));
     let before = RunBefore::of_kept(&record, observer);

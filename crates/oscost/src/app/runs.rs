@@ -1,4 +1,4 @@
-//! `oscost runs`: the runs in the store.
+//! `oscost runs`: the runs and bills in the store.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -7,23 +7,25 @@ use anyhow::Context;
 use oscost_model::unit::Unit;
 
 pub use super::results::pruning::{KeepCount, RawBatchLimits};
-pub use super::results::records::KeptRun;
+pub use super::results::records::{KeptRecord, KeptRun};
 pub use crate::advice::trust::Trust;
-pub use crate::store::{Listing, PrunedBytes};
+pub use crate::store::{BillListing, Listing, PrunedBytes};
 
 use super::observer::Observer;
 use super::results::figures::{SUMMARY_RULES, keep_figures};
 use super::results::pruning::{self, PrunedRuns};
-use super::results::records::{assembled, load, read_file};
+use super::results::records::{kept, load, read_file};
 use super::results::user_data::{open_store, open_store_to_delete, open_store_to_read};
 use crate::advice::classes::processor;
 use crate::advice::trust::{Evidence, trust};
-use crate::store::{MAX_IMPORT_BYTES, Summary};
+use crate::store::{MAX_IMPORT_BYTES, RecordKind, Summary, kind_of};
 
-/// The runs of the store.
+/// The runs and bills of the store.
 pub struct RunList {
     /// The runs, newest first.
     pub runs: Vec<ListedRun>,
+    /// The bills, newest first.
+    pub bills: Vec<ListedBill>,
     /// The size of the store.
     pub store_bytes: u64,
 }
@@ -42,7 +44,15 @@ pub struct ListedRun {
     pub trust: Option<Trust>,
 }
 
-/// The runs, and how much room they take.
+/// A bill, with the time that it took.
+pub struct ListedBill {
+    /// The bill.
+    pub listing: BillListing,
+    /// The time from its start to its end; `None` if a clock was set back.
+    pub duration: Option<Duration>,
+}
+
+/// The runs and bills, and how much room they take.
 pub fn list() -> anyhow::Result<RunList> {
     let store = open_store_to_read()?;
     let summarised = store.figures(SUMMARY_RULES, &|_| true)?;
@@ -52,7 +62,12 @@ pub fn list() -> anyhow::Result<RunList> {
         let summary = summaries.remove(&listing.id);
         ListedRun::of(listing, summary.as_ref())
     });
-    Ok(RunList { runs: runs.collect(), store_bytes: store.size_bytes()? })
+    let runs = runs.collect();
+    let bills = store.list_bills()?.into_iter().map(|listing| ListedBill {
+        duration: time_between(&listing.started, &listing.ended),
+        listing,
+    });
+    Ok(RunList { runs, bills: bills.collect(), store_bytes: store.size_bytes()? })
 }
 
 impl ListedRun {
@@ -95,14 +110,17 @@ fn requested_rows(summary: &Summary) -> impl Iterator<Item = &[String]> {
 
 /// The time from the start of a run to its end, by the clock of its machine.
 fn duration(listing: &Listing) -> Option<Duration> {
-    let time = |text: &str| humantime::parse_rfc3339(&text.replace("+00:00", "Z")).ok();
-    time(listing.ended.as_deref()?)?.duration_since(time(&listing.started)?).ok()
+    time_between(&listing.started, listing.ended.as_deref()?)
 }
 
-/// A run in the store, with its raw samples if they are wanted and were not pruned.
-pub fn export(run: &str, samples: bool) -> anyhow::Result<KeptRun> {
-    let store = open_store_to_read()?;
-    assembled(&store, &store.find(run)?, samples)
+fn time_between(started: &str, ended: &str) -> Option<Duration> {
+    let time = |text: &str| humantime::parse_rfc3339(&text.replace("+00:00", "Z")).ok();
+    time(ended)?.duration_since(time(started)?).ok()
+}
+
+/// A run in the store, with its raw samples if they are wanted and were not pruned; or a bill.
+pub fn export(name: &str, samples: bool) -> anyhow::Result<KeptRecord> {
+    kept(&open_store_to_read()?, name, samples)
 }
 
 /// Which runs keep their raw batches; by default as the environment says.
@@ -149,18 +167,21 @@ pub fn prune(request: &PruneRequest) -> anyhow::Result<Pruning> {
     Ok(Pruning { limits, runs: count, bytes, unended, failures, locked, store_bytes })
 }
 
-/// Deletes a run; returns its id.
-pub fn delete(run: &str) -> anyhow::Result<String> {
+/// Deletes a run or a bill; returns its id.
+pub fn delete(name: &str) -> anyhow::Result<String> {
     let mut store = open_store_to_delete()?;
-    let id = store.find(run)?;
+    let id = store.find_record(name)?.id;
     store.delete(&id)?;
     Ok(id)
 }
 
-/// Keeps a record from a file, or from standard input for `-`; returns the id of its run.
+/// Keeps a run or a bill from a file, or from standard input for `-`; returns its id.
 pub fn import(file: &str, observer: &dyn Observer) -> anyhow::Result<String> {
     let mut store = open_store()?;
     let bytes = read_file(file, MAX_IMPORT_BYTES)?;
+    if kind_of(&bytes) == Some(RecordKind::Bill) {
+        return store.import_bill(&bytes).with_context(|| format!("cannot import {file}"));
+    }
     let id = store.import(&bytes).with_context(|| format!("cannot import {file}"))?;
     let record = load(&store, &id, false)?;
     keep_figures(&mut store, &id, &record, observer);

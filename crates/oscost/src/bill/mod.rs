@@ -12,6 +12,7 @@
 //! * [`PriceList`]: the rows of some runs, asked by selector and size.
 //! * [`Charges`]: the items, and their sum.
 //! * [`Bill`](oscost_model::bill::Bill): the record, `oscost.bill/1`.
+//! * [`side_by_side`]: what one bill has more than another, by count and by price.
 //!
 //! The terminal shows, in this order: the program and the machine; a row for each item (how often,
 //! each, amount, share of the system time, the case that prices it), the largest amount first; *charged
@@ -23,6 +24,7 @@ mod charges;
 mod counts;
 mod price_list;
 mod rules;
+mod side_by_side;
 mod staleness;
 mod system_time;
 
@@ -30,6 +32,7 @@ pub use charges::{Charges, Faults, charge};
 pub use counts::{CombinedCounts, combine};
 pub use price_list::PriceList;
 pub use rules::{PriceRule, price_rules};
+pub use side_by_side::side_by_side;
 pub use staleness::differences;
 pub use system_time::{SystemFigure, SystemTime, system_time};
 

@@ -162,7 +162,7 @@ pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<Ex
     let text = || run_text::comparison(&record, study, screen);
     let shown = exports.write_with_text(&Subject::Run(document), text, output);
     if !quiet {
-        run_text::report_run_id(kept_as.as_deref());
+        run_text::report_id(kept_as.as_deref());
     }
     shown?;
     let ended = ended?;

@@ -1,15 +1,19 @@
 //! `oscost bill`
 
 use super::display;
-use super::documents::{self, Document, Format};
 use super::exit::ExitStatus;
+use super::exports::{Exports, Subject};
 use super::lock_arguments::LockArguments;
 use super::output::Output;
+use super::run_text::report_id;
 use super::terminal::Terminal;
+use super::values::label;
+use crate::app::UsageError;
 use crate::app::bill::{Request, bill as bill_of};
+use crate::app::bills;
 use crate::report;
 
-/// Of which command, and by which prices.
+/// Of which command, and by which prices; or which two bills.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The command runs as with `oscost run -- COMMAND`: some times untouched, for its
@@ -20,41 +24,114 @@ difference between what is charged and the measured system time is a line of its
 own. docs/explanation/BILL.md says who pays for what, and what a bill cannot
 know.
 
+Two bills are compared item by item: what the second has more, by count and by
+price. Each is an id, the beginning of one, `last`, `last~1`, `@LABEL` or a file
+with a slash in its name or ending in .json.
+
 Examples:
   oscost run                                 first the prices, in a minute
   oscost bill -- find /usr -xdev -name '*.c'
   oscost bill --trials 30 -- git status
   oscost bill --prices last~1 -- ls -l       by the prices of another run
-  oscost bill --json - -- ls | jq '.items[] | {name, times, amount}'")]
+  oscost bill --json - -- ls | jq '.items[] | {name, times, amount}'
+  oscost bill --label before -- make         then, after a change,
+  oscost bill --label after -- make          the same again
+  oscost bill @before @after                 which items grew
+  oscost report last -o bill.html            the last bill or run as a page")]
 pub(super) struct Arguments {
     /// How many times it runs untouched [default: as often as fits 6 seconds, 6 to 90 times].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=1_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=1_000),
+          conflicts_with = "bills")]
     trials: Option<u32>,
     /// The run whose figures are the prices [default: the newest of this machine].
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", conflicts_with = "bills")]
     prices: Option<String>,
     /// Where to run it: this machine.
-    #[arg(long, value_name = "HOST", default_value = "local")]
+    #[arg(long, value_name = "HOST", default_value = "local", conflicts_with = "bills")]
     at: String,
-    /// Write JSON (`oscost.bill/1`); `-` is standard output, instead of the table.
-    #[arg(long, value_name = "FILE")]
-    json: Option<String>,
+    /// A label, kept with the bill.
+    #[arg(long, value_name = "TEXT", value_parser = label, conflicts_with = "bills")]
+    label: Option<String>,
+    /// Do not keep the bill.
+    #[arg(long, conflicts_with = "bills")]
+    no_store: bool,
+    /// Show notes and errors only: no progress, and not where the bill is kept.
+    #[arg(short, long)]
+    quiet: bool,
+    #[command(flatten)]
+    exports: Exports,
     #[command(flatten)]
     lock: LockArguments,
+    /// Two bills to compare, the earlier one first, instead of a command.
+    #[arg(value_name = "BILL")]
+    bills: Vec<String>,
     /// The command and its arguments.
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
+impl Arguments {
+    /// Whether it runs a command, and not only reads two bills.
+    pub(super) fn measures(&self) -> bool {
+        self.bills.is_empty()
+    }
+}
+
 pub(super) fn bill(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let Arguments { trials, prices, at, json, lock, command } = arguments;
-    let documents: Vec<Document> = Document::new(Format::Json, json.as_ref()).into_iter().collect();
-    documents::check(&documents)?;
-    let request = Request { command, trials, prices, at, on_busy: lock.policy() };
-    let bill = bill_of(&request, &Terminal::new(output))?;
-    let json =
-        |_: Format| -> anyhow::Result<Vec<u8>> { Ok(report::bill::json(&bill)?.into_bytes()) };
+    let Arguments { trials, prices, at, label, no_store, quiet, exports, lock, bills, command } =
+        arguments;
+    exports.check()?;
+    match (&bills[..], command.is_empty()) {
+        ([], false) => {}
+        ([base, new], true) => return compare(base, new, &exports, output),
+        (bills, is_without_command) => return Err(refusal(bills.len(), is_without_command).into()),
+    }
+    let request = Request { command, trials, prices, at, label, on_busy: lock.policy() };
+    let terminal = Terminal::new(output).quiet_if(quiet);
+    let bill = bill_of(&request, &terminal)?;
+    let kept_as = if no_store { None } else { bills::keep(&bill, &terminal) };
     let text = || display::text(&report::bill::view(&bill));
-    documents::write_with_text(&documents, json, text, output)?;
+    let shown = exports.write_with_text(&Subject::Bill(&bill), text, output);
+    if !quiet {
+        report_id(kept_as.as_deref());
+    }
+    shown?;
     Ok(ExitStatus::Success)
+}
+
+/// Shows two bills side by side.
+fn compare(
+    base: &str,
+    new: &str,
+    exports: &Exports,
+    output: &mut Output,
+) -> anyhow::Result<ExitStatus> {
+    let compared = bills::compare(base, new)?;
+    let text = || display::text(&report::bill_comparison::view(&compared));
+    exports.write_with_text(&Subject::Bills(&compared), text, output)?;
+    Ok(ExitStatus::Success)
+}
+
+/// Neither a command nor two bills, or both.
+fn refusal(bills: usize, is_without_command: bool) -> UsageError {
+    let (what, hint) = match (bills, is_without_command) {
+        (0, _) => (
+            "cannot make a bill: no command is given".to_owned(),
+            "put it behind `--`: `oscost bill -- find /usr`; or name two bills to compare",
+        ),
+        (1, true) => (
+            "cannot compare one bill with nothing".to_owned(),
+            "name two: `oscost bill last~1 last`; `oscost report BILL` shows one; a command is \
+             put behind `--`",
+        ),
+        (bills, true) => (
+            format!("cannot compare {bills} bills: only two are compared"),
+            "name two: `oscost bill last~1 last`; a command is put behind `--`",
+        ),
+        (_, false) => (
+            "cannot compare bills and make one of a command at once".to_owned(),
+            "leave out the names before `--`, or all from `--` on",
+        ),
+    };
+    UsageError::with_hint(&what, hint)
 }

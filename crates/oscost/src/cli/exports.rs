@@ -1,6 +1,8 @@
-//! The options that write what was measured to files, for `run`, `ab`, `compare`, `report` and
-//! `runs show`.
+//! The options that write what was measured to files, for `run`, `ab`, `bill`, `compare`, `report`
+//! and `runs show`.
 
+use oscost_model::bill::Bill;
+use oscost_model::bill_comparison::BillComparison;
 use oscost_model::record::Record;
 
 use super::documents::{self, Document, Format, by_ending};
@@ -11,7 +13,7 @@ use crate::app::list::definitions;
 use crate::app::report::{MeasuredStudy, RunBefore, side_by_side, study_comparison};
 use crate::report;
 use crate::report::compare::ComparisonContent;
-use crate::report::export::Sheet;
+use crate::report::export::{BillSheet, Sheet};
 use crate::report::page::{self, StudyComparison};
 
 /// The files to write, and their formats.
@@ -20,14 +22,13 @@ pub(super) struct Exports {
     /// Write to FILE in the format of its ending: .html, .json, .csv, .md or .parquet.
     #[arg(short, long = "output", value_name = "FILE", value_parser = by_ending)]
     output: Vec<Document>,
-    /// Write JSON (a run's record, or `oscost.comparison/1`); `-` is standard output, instead of
-    /// the table.
+    /// Write JSON (a record, or a comparison); `-` is standard output, instead of the table.
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
     /// Write a page for a browser: one file, which loads nothing else.
     #[arg(long, value_name = "FILE")]
     html: Option<String>,
-    /// Write CSV, a line for each figure or comparison.
+    /// Write CSV, a line for each figure, comparison or item.
     #[arg(long, value_name = "FILE")]
     csv: Option<String>,
     /// Write Markdown, for a pull request.
@@ -56,6 +57,10 @@ pub(super) enum Subject<'a> {
     Run(RunDocument<'a>),
     /// Runs that were compared.
     Comparison(&'a ComparisonContent<'a>),
+    /// A bill.
+    Bill(&'a Bill),
+    /// Two bills side by side.
+    Bills(&'a BillComparison),
 }
 
 /// A run as the content of documents.
@@ -100,38 +105,85 @@ impl RunDocument<'_> {
 impl Subject<'_> {
     /// The document in this format.
     fn make(&self, format: Format) -> anyhow::Result<Vec<u8>> {
-        let sheet = || match self {
-            Subject::Run(RunDocument { record, table: Table::Rows, .. }) => Sheet::rows(record),
-            Subject::Run(RunDocument { record, .. }) => Sheet::comparisons(record),
-            Subject::Comparison(shown) => Sheet::compared(shown),
-        };
-        Ok(match (format, self) {
-            (Format::Json, Subject::Run(run)) => run.json()?.into_bytes(),
-            (Format::Json, Subject::Comparison(shown)) => {
-                report::compare::json(shown)?.into_bytes()
-            }
-            (Format::Html, Subject::Run(run)) => run.html()?.into_bytes(),
-            (Format::Html, Subject::Comparison(shown)) => {
-                report::html(&page::comparison(shown, definitions().ok().as_ref()))?.into_bytes()
-            }
-            (Format::Csv, _) => report::csv(&sheet())?,
-            (Format::Markdown, Subject::Run(run)) => {
-                let view = report::brief(run.record).with_finding(change_since(run.before));
-                report::markdown(&view).into_bytes()
-            }
-            (Format::Markdown, Subject::Comparison(shown)) => {
-                report::markdown(&report::compare::brief(shown)).into_bytes()
-            }
-            (Format::Parquet, _) => report::parquet(&sheet())?,
-            (Format::Hyperfine, Subject::Run(run)) => {
-                report::json::value(&report::export::hyperfine::results(run.record))?.into_bytes()
-            }
-            (Format::Hyperfine, Subject::Comparison(_)) => {
-                let text = "hyperfine's format has no comparison of runs: export each run";
-                return Err(UsageError(text.to_owned()).into());
-            }
-        })
+        match self {
+            Subject::Run(run) => of_run(run, format),
+            Subject::Comparison(shown) => of_comparison(shown, format),
+            Subject::Bill(bill) => of_bill(bill, format),
+            Subject::Bills(compared) => of_bills(compared, format),
+        }
     }
+}
+
+fn of_run(run: &RunDocument<'_>, format: Format) -> anyhow::Result<Vec<u8>> {
+    let RunDocument { record, before, table, .. } = *run;
+    let sheet = || match table {
+        Table::Rows => Sheet::rows(record),
+        Table::Comparisons => Sheet::comparisons(record),
+    };
+    Ok(match format {
+        Format::Json => run.json()?.into_bytes(),
+        Format::Html => run.html()?.into_bytes(),
+        Format::Csv => report::csv(&sheet())?,
+        Format::Markdown => {
+            let view = report::brief(record).with_finding(change_since(before));
+            report::markdown(&view).into_bytes()
+        }
+        Format::Parquet => report::parquet(&sheet())?,
+        Format::Hyperfine => {
+            report::json::value(&report::export::hyperfine::results(record))?.into_bytes()
+        }
+    })
+}
+
+fn of_comparison(shown: &ComparisonContent<'_>, format: Format) -> anyhow::Result<Vec<u8>> {
+    Ok(match format {
+        Format::Json => report::compare::json(shown)?.into_bytes(),
+        Format::Html => {
+            report::html(&page::comparison(shown, definitions().ok().as_ref()))?.into_bytes()
+        }
+        Format::Csv => report::csv(&Sheet::compared(shown))?,
+        Format::Markdown => report::markdown(&report::compare::brief(shown)).into_bytes(),
+        Format::Parquet => report::parquet(&Sheet::compared(shown))?,
+        Format::Hyperfine => {
+            return Err(refusal("hyperfine's format has no comparison of runs: export each run"));
+        }
+    })
+}
+
+fn of_bill(bill: &Bill, format: Format) -> anyhow::Result<Vec<u8>> {
+    Ok(match format {
+        Format::Json => report::bill::json(bill)?.into_bytes(),
+        Format::Html => report::html(&report::bill::page(bill))?.into_bytes(),
+        Format::Csv => report::csv(&BillSheet::of(bill))?,
+        Format::Markdown => report::markdown(&report::bill::view(bill)).into_bytes(),
+        Format::Parquet => report::parquet(&BillSheet::of(bill))?,
+        Format::Hyperfine => {
+            let text = "hyperfine's format has no bill: `oscost run --export-hyperfine FILE -- \
+                        COMMAND` writes the times of a command";
+            return Err(refusal(text));
+        }
+    })
+}
+
+fn of_bills(compared: &BillComparison, format: Format) -> anyhow::Result<Vec<u8>> {
+    Ok(match format {
+        Format::Json => report::bill_comparison::json(compared)?.into_bytes(),
+        Format::Html => report::html(&report::bill_comparison::view(compared))?.into_bytes(),
+        Format::Markdown => {
+            report::markdown(&report::bill_comparison::view(compared)).into_bytes()
+        }
+        Format::Csv | Format::Parquet => {
+            let text = "two bills side by side are no table for other programs: `oscost report \
+                        BILL --csv FILE` writes each, `--json FILE` the comparison";
+            return Err(refusal(text));
+        }
+        Format::Hyperfine => return Err(refusal("hyperfine's format has no bill")),
+    })
+}
+
+/// A format that does not have what is to be written.
+fn refusal(text: &str) -> anyhow::Error {
+    UsageError(text.to_owned()).into()
 }
 
 impl Exports {

@@ -94,9 +94,9 @@ enum Verb {
     List(list::Arguments),
     /// Explain a benchmark, or any word that oscost prints.
     Explain(explain::Arguments),
-    /// List, show, delete, export, import and prune stored runs.
+    /// List, show, delete, export, import and prune runs and bills.
     Runs(runs::Arguments),
-    /// Write a run as a page, CSV, JSON, Markdown or Parquet, or show it.
+    /// Write a run or a bill as a page, CSV, JSON, ..., or show it.
     Report(report::Arguments),
     /// Describe the machine: processor, memory, disks, kernel, settings.
     Machine(machine::Arguments),
@@ -114,8 +114,8 @@ enum Verb {
     Predict(predict::Arguments),
     /// Learn the call sequences of executables, and watch for anomalies.
     Ph(ph::Arguments),
-    /// Print the JSON Schema of a run's record.
-    Schema,
+    /// Print the JSON Schema of a run's or a bill's record.
+    Schema(schema::Arguments),
     /// Print a completion script for a shell.
     Completions(completions::Arguments),
     /// Print the manual page of oscost or of one of its subcommands.
@@ -128,13 +128,13 @@ impl Verb {
         match self {
             Verb::Run(_)
             | Verb::Ab(_)
-            | Verb::Bill(_)
             | Verb::Machine(_)
             | Verb::Doctor(_)
             | Verb::Workload(_)
             | Verb::Kernels(_)
             | Verb::Treat(_)
             | Verb::Ph(_) => true,
+            Verb::Bill(arguments) => arguments.measures(),
             Verb::Compare(_)
             | Verb::History(_)
             | Verb::List(_)
@@ -143,7 +143,7 @@ impl Verb {
             | Verb::Report(_)
             | Verb::Study(_)
             | Verb::Predict(_)
-            | Verb::Schema
+            | Verb::Schema(_)
             | Verb::Completions(_)
             | Verb::Man(_) => false,
         }
@@ -151,7 +151,7 @@ impl Verb {
 
     /// Whether it may read or write the user's store or cache.
     fn uses_folders(&self) -> bool {
-        !matches!(self, Verb::Schema | Verb::Completions(_) | Verb::Man(_))
+        !matches!(self, Verb::Schema(_) | Verb::Completions(_) | Verb::Man(_))
     }
 }
 
@@ -217,7 +217,7 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<ExitStatus> {
         Verb::Treat(arguments) => treat::treat(arguments, output),
         Verb::Predict(arguments) => predict::predict(arguments, output),
         Verb::Ph(arguments) => ph::ph(arguments, output),
-        Verb::Schema => schema::schema(output),
+        Verb::Schema(arguments) => schema::schema(&arguments, output),
         Verb::Completions(arguments) => completions::completions(&arguments, command(), output),
         Verb::Man(arguments) => man::man(&arguments, command(), output),
     }

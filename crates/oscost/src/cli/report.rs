@@ -1,21 +1,26 @@
 //! `oscost report`
 
+use oscost_model::bill::Bill;
+
+use super::display;
 use super::exit::ExitStatus;
 use super::exports::{Exports, RunDocument, Subject, Table};
 use super::output::Output;
 use super::run_text::{self, RunText};
 use super::terminal::Terminal;
 use super::values::{CountedArguments, plots};
-use crate::app::report::{Run, read};
+use crate::app::UsageError;
+use crate::app::report::{Reported, Run, read};
+use crate::report;
 use crate::report::Screen;
 use crate::report::run::{CountedEvents, Plots};
 
-/// Which run, and how it is written.
+/// Which run or bill, and how it is written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-RUN is an id, the beginning of one, `last`, `last~1` for the run before it, or
-`@LABEL` for the newest run with that label; or a record file, with a slash in
-its name or ending in .json; `-` is standard input.
+RUN is a run or a bill: an id, the beginning of one, `last`, `last~1` for the
+one before it, or `@LABEL` for the newest with that label; or a record file,
+with a slash in its name or ending in .json; `-` is standard input.
 
 Each FILE is written whole or not at all; one of them may be `-`, which is
 standard output. docs/reference/EXPORTS.md documents every column.
@@ -52,7 +57,18 @@ pub(super) struct Arguments {
 pub(super) fn report(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let Arguments { run, exports, table, .. } = arguments;
     exports.check()?;
-    let run = read(run, exports.needs_samples(), &Terminal::new(output))?;
+    let run = match read(run, exports.needs_samples(), &Terminal::new(output))? {
+        Reported::Run(run) => *run,
+        Reported::Bill(bill) => {
+            refuse_for_bill(&[
+                ("--table", table.is_some()),
+                ("--plot", arguments.plot),
+                ("--no-plot", arguments.no_plot),
+            ])?;
+            show_bill(&bill, exports, output)?;
+            return Ok(ExitStatus::Success);
+        }
+    };
     let plots = plots(arguments.plot, arguments.no_plot);
     let (counted, verbose) = (arguments.counted.into(), arguments.verbose);
     let shown = RunToShow { run, samples: false, table: *table, plots, counted, verbose };
@@ -96,4 +112,23 @@ pub(super) fn show(
     let table = table.unwrap_or(default_table);
     let document = RunDocument { record, samples: *samples, study, before, table };
     exports.write(&Subject::Run(document), output)
+}
+
+/// Refuses options, each with whether it was given, that a bill does not have.
+pub(super) fn refuse_for_bill(options: &[(&str, bool)]) -> anyhow::Result<()> {
+    match options.iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => {
+            let what = format!("cannot use {option} here: it is about runs, and this is a bill");
+            Err(UsageError::with_hint(&what, "leave it out").into())
+        }
+        None => Ok(()),
+    }
+}
+
+/// Writes a bill to files; without any, shows it.
+pub(super) fn show_bill(bill: &Bill, exports: &Exports, output: &mut Output) -> anyhow::Result<()> {
+    match exports.is_empty() {
+        true => output.write(&display::text(&report::bill::view(bill))),
+        false => exports.write(&Subject::Bill(bill), output),
+    }
 }

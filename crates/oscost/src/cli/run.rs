@@ -163,7 +163,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
     let text = || run_text::single(&record, RunText { study, before, screen }, plots, counted);
     let shown = exports.write_with_text(&Subject::Run(document), text, output);
     if !quiet {
-        run_text::report_run_id(kept_as.as_deref());
+        run_text::report_id(kept_as.as_deref());
     }
     shown?;
     Ok(ended?.into())

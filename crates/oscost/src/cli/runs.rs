@@ -4,20 +4,22 @@ use super::display::list_text;
 use super::exit::ExitStatus;
 use super::exports::{Exports, Table};
 use super::output::{Destination, Output, report_line};
-use super::report::{RunToShow, show};
+use super::report::{RunToShow, refuse_for_bill, show, show_bill};
 use super::run_text::report_missing_batches;
 use super::terminal::Terminal;
 use super::values::{CountedArguments, plots};
-use crate::app::report::with_study;
-use crate::app::runs::{self, KeepCount, KeptRun, ListedRun, PruneRequest, Pruning, RunList};
+use crate::app::report::{Reported, reported};
+use crate::app::runs::{
+    self, KeepCount, KeptRecord, ListedBill, ListedRun, PruneRequest, Pruning, RunList,
+};
 use crate::report;
 
-/// What to do with the runs in the store.
+/// What to do with the runs and bills in the store.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-RUN is an id, the beginning of one, `last`, `last~1` for the run before it, or
-`@LABEL` for the newest run with that label. `oscost explain trust` says what
-the grade of a run rests on.
+RUN is a run or a bill: an id, the beginning of one, `last`, `last~1` for the
+one before it, or `@LABEL` for the newest with that label. `oscost explain
+trust` says what the grade of a run rests on.
 
 The last 50 runs, and those of the last 30 days, keep their raw batches; each
 run of oscost prunes a few older ones. The variables OSCOST_KEEP_RUNS and
@@ -38,7 +40,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// List the runs, newest first: start, duration, trust, label, machine, command.
+    /// List the runs and bills, newest first, with trust, label and command.
     List {
         /// Show each command whole, below its run.
         #[arg(short, long)]
@@ -47,7 +49,7 @@ enum Verb {
         #[arg(long, conflicts_with = "verbose")]
         json: bool,
     },
-    /// Show a run as a table, or write it to files.
+    /// Show a run or a bill as a table, or write it to files.
     Show {
         /// An id, the beginning of one, `last`, `last~1`, or `@LABEL`.
         run: String,
@@ -71,12 +73,12 @@ enum Verb {
         #[arg(short, long)]
         verbose: bool,
     },
-    /// Delete a run.
+    /// Delete a run or a bill.
     Delete {
         /// An id, the beginning of one, `last`, `last~1`, or `@LABEL`.
         run: String,
     },
-    /// Write a run's record with every raw sample.
+    /// Write a run's record with every raw sample, or that of a bill.
     Export {
         /// An id, the beginning of one, `last`, `last~1`, or `@LABEL`.
         run: String,
@@ -107,10 +109,20 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
         Verb::List { verbose, json } => list(verbose, json, output)?,
         Verb::Show { run, exports, samples, table, plot, no_plot, counted, verbose } => {
             exports.check()?;
-            let run = with_study(
-                runs::export(&run, samples || exports.needs_samples())?,
-                &Terminal::new(output),
-            );
+            let kept = runs::export(&run, samples || exports.needs_samples())?;
+            let run = match reported(kept, &Terminal::new(output)) {
+                Reported::Run(run) => *run,
+                Reported::Bill(bill) => {
+                    refuse_for_bill(&[
+                        ("--samples", samples),
+                        ("--table", table.is_some()),
+                        ("--plot", plot),
+                        ("--no-plot", no_plot),
+                    ])?;
+                    show_bill(&bill, &exports, output)?;
+                    return Ok(ExitStatus::Success);
+                }
+            };
             let (plots, counted) = (plots(plot, no_plot), counted.into());
             let shown = RunToShow { run, samples, table, plots, counted, verbose };
             show(&shown, &exports, output)?;
@@ -120,9 +132,14 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
             report_line(&format!("deleted {id}"));
         }
         Verb::Export { run, file } => {
-            let KeptRun { record, pruned_at } = runs::export(&run, true)?;
-            report_missing_batches(pruned_at.as_deref());
-            Destination::of(&file).write(&report::json::record(&record)?, output)?;
+            let json = match runs::export(&run, true)? {
+                KeptRecord::Run(run) => {
+                    report_missing_batches(run.pruned_at.as_deref());
+                    report::json::record(&run.record)?
+                }
+                KeptRecord::Bill(bill) => report::bill::json(&bill)?,
+            };
+            Destination::of(&file).write(&json, output)?;
         }
         Verb::Import { file } => {
             let id = runs::import(&file, &Terminal::new(output))?;
@@ -136,10 +153,13 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
     Ok(ExitStatus::Success)
 }
 
-/// Lists the runs, and how much room they take.
+/// Lists the runs and bills, and how much room they take.
 fn list(verbose: bool, json: bool, output: &mut Output) -> anyhow::Result<()> {
-    let RunList { runs, store_bytes } = runs::list()?;
-    let lines: Vec<report::runs::Line> = runs.into_iter().map(line).collect();
+    let RunList { runs, bills, store_bytes } = runs::list()?;
+    let (run_count, bill_count) = (runs.len(), bills.len());
+    let lines = runs.into_iter().map(line).chain(bills.into_iter().map(bill_line));
+    let mut lines: Vec<report::runs::Line> = lines.collect();
+    lines.sort_by(|one, other| (&other.started, &other.id).cmp(&(&one.started, &one.id)));
     if json {
         return output.write(&report::json::value(&report::runs::json(&lines, store_bytes))?);
     }
@@ -148,7 +168,8 @@ fn list(verbose: bool, json: bool, output: &mut Output) -> anyhow::Result<()> {
     }
     output.write(&list_text(&report::runs::table(&lines, verbose)))?;
     report_line(&report::runs::size_line(&report::runs::StoreSize {
-        runs: lines.len(),
+        runs: run_count,
+        bills: bill_count,
         with_raw_batches: lines.iter().filter(|line| line.has_raw_batches).count(),
         bytes: store_bytes,
     }));
@@ -158,6 +179,8 @@ fn list(verbose: bool, json: bool, output: &mut Output) -> anyhow::Result<()> {
 fn line(run: ListedRun) -> report::runs::Line {
     let ListedRun { listing, duration, processor, class, trust } = run;
     report::runs::Line {
+        kind: report::runs::LineKind::Run,
+        system_ns: None,
         id: listing.id,
         started: listing.started,
         ended: listing.ended,
@@ -170,6 +193,27 @@ fn line(run: ListedRun) -> report::runs::Line {
         command: listing.command,
         imported: listing.imported,
         has_raw_batches: listing.has_raw_batches,
+    }
+}
+
+/// A bill: it is written when it is whole.
+fn bill_line(ListedBill { listing: bill, duration }: ListedBill) -> report::runs::Line {
+    let words = ["oscost", "bill", "--"].map(str::to_owned).into_iter();
+    report::runs::Line {
+        kind: report::runs::LineKind::Bill,
+        system_ns: Some(bill.system_ns),
+        id: bill.id,
+        started: bill.started,
+        ended: Some(bill.ended),
+        duration_s: duration.map(|it| it.as_secs_f64()),
+        complete: true,
+        label: bill.label,
+        processor: bill.processor,
+        class: None,
+        trust: None,
+        command: words.chain(bill.program).collect(),
+        imported: bill.imported,
+        has_raw_batches: false,
     }
 }
 

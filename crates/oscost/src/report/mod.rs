@@ -30,5 +30,6 @@ pub use self::view::comparison::{ab, compare};
 pub use self::view::lists::{catalog, kernels, runs, treatments, workloads};
 pub use self::view::run::predictions;
 pub use self::view::{
-    bill, doctor, explain, export, history, machine, page, ph, run, self_check, study, words,
+    bill, bill_comparison, doctor, explain, export, history, machine, page, ph, run, self_check,
+    study, words,
 };

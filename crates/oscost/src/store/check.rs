@@ -114,15 +114,15 @@ fn check_row(row: &Row) -> Result<(), RowFault> {
     Ok(())
 }
 
-fn refuse_unless(valid: bool, at: &str, why: &str) -> Result<(), ImportError> {
+pub(super) fn refuse_unless(valid: bool, at: &str, why: &str) -> Result<(), ImportError> {
     if valid { Ok(()) } else { Err(bad(at, why)) }
 }
 
-fn bad(at: &str, why: &str) -> ImportError {
+pub(super) fn bad(at: &str, why: &str) -> ImportError {
     ImportError::Bad { at: at.to_owned(), why: why.to_owned() }
 }
 
-fn text_rule(key: &str, text: &str) -> Result<(), String> {
+pub(super) fn text_rule(key: &str, text: &str) -> Result<(), String> {
     let max_bytes = if key == "label" { MAX_LABEL_BYTES } else { MAX_TEXT_BYTES };
     if text.len() > max_bytes {
         return Err(format!("has {} bytes, the maximum is {max_bytes}", text.len()));
@@ -143,7 +143,7 @@ pub(super) fn is_dangerous(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || reorders
 }
 
-fn is_uuid(text: &str) -> bool {
+pub(super) fn is_uuid(text: &str) -> bool {
     let hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     text.len() == 36
         && text.bytes().enumerate().all(|(at, byte)| match at {
@@ -152,11 +152,11 @@ fn is_uuid(text: &str) -> bool {
         })
 }
 
-const NOT_UTC: &str = "is not a time in UTC as in RFC 3339";
+pub(super) const NOT_UTC: &str = "is not a time in UTC as in RFC 3339";
 
 /// Whether `text` has the form of `2026-11-21T08:15:00Z`, with any fraction of the second. Runs are
 /// sorted by these texts.
-fn is_utc(text: &str) -> bool {
+pub(super) fn is_utc(text: &str) -> bool {
     let Some(time) = text.strip_suffix('Z').or_else(|| text.strip_suffix("+00:00")) else {
         return false;
     };

@@ -1,6 +1,5 @@
 //! Errors of the store, distinguishable by the caller and with a way out for the user.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
@@ -10,7 +9,6 @@ use rusqlite::ffi;
 use thiserror::Error;
 
 use super::limits::{LOCK_TIMEOUT, MAX_PREDICTIONS};
-use super::listing::Listing;
 use crate::files::open_folder::LeadsElsewhere;
 
 /// An operation of the store failed.
@@ -102,6 +100,9 @@ pub enum Cause {
     /// No run has that id, or it was imported and cannot be appended to.
     #[error("it has no such run, or the run was imported")]
     NoRun,
+    /// No bill has that id.
+    #[error("it has no such bill")]
+    NoBill,
     /// The run has no raw batches: it does not exist, was imported, or was pruned before.
     #[error("it has no raw batches of such a run: it was deleted, imported or pruned before")]
     NoRawBatches,
@@ -225,87 +226,6 @@ fn file_size_limit() -> Option<u64> {
     (soft != RLIM_INFINITY).then_some(soft)
 }
 
-/// A text does not identify exactly one run.
-#[derive(Debug, Error)]
-pub enum FindError {
-    /// No id starts with the text.
-    #[error("there is no run `{name}`{}{}", list_of_runs("the newest are", newest), hint(newest))]
-    Unknown {
-        /// The text.
-        name: String,
-        /// The newest runs, at most five.
-        newest: Vec<Listing>,
-    },
-    /// Several ids start with the text.
-    #[error(
-        "`{name}` is ambiguous: {count} run ids start with it{}{}",
-        list_of_runs("the newest of them are", newest),
-        hint(newest)
-    )]
-    Ambiguous {
-        /// The text.
-        name: String,
-        /// The number of such runs.
-        count: usize,
-        /// The newest of them, at most five.
-        newest: Vec<Listing>,
-    },
-    /// No run has the label.
-    #[error("no run has the label `{label}`{}", label_hint(labels))]
-    UnknownLabel {
-        /// The label.
-        label: String,
-        /// The labels of the newest runs that have one, at most five.
-        labels: Vec<String>,
-    },
-    /// The store could not be read.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-/// The part of an id that is its time in milliseconds: with fewer characters other runs of the store
-/// begin alike.
-const MIN_ID_CHARS: usize = 13;
-const MAX_ID_CHARS: usize = 36;
-
-fn beginning(id: &str, length: usize) -> &str {
-    id.get(..length).unwrap_or(id)
-}
-
-fn list_of_runs(words: &str, runs: &[Listing]) -> String {
-    if runs.is_empty() {
-        return ": the store is empty".to_owned();
-    }
-    // The beginnings of ids, which name runs, too.
-    let length = (MIN_ID_CHARS..)
-        .find(|&length| {
-            let beginnings = runs.iter().map(|run| beginning(&run.id, length));
-            beginnings.collect::<BTreeSet<_>>().len() == runs.len() || length >= MAX_ID_CHARS
-        })
-        .unwrap_or(MAX_ID_CHARS);
-    let ids: Vec<&str> = runs.iter().map(|run| beginning(&run.id, length)).collect();
-    format!("; {words} {}", ids.join(", "))
-}
-
-/// The next step of a user who named a label that no run has.
-fn label_hint(labels: &[String]) -> String {
-    match labels {
-        [] => "\n  hint: `oscost run --label TEXT` gives a run a label; none has one".to_owned(),
-        labels => {
-            let names: Vec<String> = labels.iter().map(|label| format!("`@{label}`")).collect();
-            format!("\n  hint: the newest labels are {}", names.join(", "))
-        }
-    }
-}
-
-/// The next step of a user who named a run wrongly.
-fn hint(runs: &[Listing]) -> &'static str {
-    match runs {
-        [] => "\n  hint: `oscost run` measures one, `oscost runs import FILE` keeps another user's",
-        _ => "\n  hint: `oscost runs list` lists all; `last` is the newest, `last~1` that before",
-    }
-}
-
 /// An imported record was refused, and no part of it was stored.
 ///
 /// Texts of the record that these errors quote are shortened, without control characters.
@@ -322,6 +242,26 @@ pub enum ImportError {
         /// The maximum.
         max_bytes: usize,
     },
+    /// It is a bill larger than the maximum.
+    #[error("the bill has {bytes} bytes or more, the maximum is {max_bytes}")]
+    BillTooLarge {
+        /// Its size.
+        bytes: usize,
+        /// The maximum.
+        max_bytes: usize,
+    },
+    /// It is a bill where a run is wanted.
+    #[error(
+        "the file is a bill, and a run is needed here: `oscost report FILE` shows it, `oscost bill \
+         A B` compares two bills"
+    )]
+    IsBill,
+    /// It is a run where a bill is wanted.
+    #[error(
+        "the file is a run, and a bill is needed here: `oscost compare A B` compares two runs, \
+         `oscost bill -- COMMAND` makes a bill"
+    )]
+    IsRun,
     /// It is not the JSON of a record.
     #[error("the file is not a record: {0}")]
     NotARecord(String),
@@ -357,6 +297,15 @@ pub enum ImportError {
          delete {id}` makes room for this record"
     )]
     Exists {
+        /// The id.
+        id: String,
+    },
+    /// The store has a bill with that id.
+    #[error(
+        "bill {id} is already in the store\n  hint: `oscost runs show {id}` shows it, `oscost runs \
+         delete {id}` makes room for this record"
+    )]
+    BillExists {
         /// The id.
         id: String,
     },

@@ -1,11 +1,14 @@
 //! Records from elsewhere: a file is untrusted, and checked completely before it is stored.
 
+use oscost_model::bill::BILL_SCHEMA;
 use oscost_model::record::{Record, SCHEMA};
 use serde::Deserialize;
 
 use super::check;
 use super::error::{Cause, ImportError};
 use super::file::{Store, transaction};
+use super::record_kind::RecordKind;
+use super::tables::bill_row::has_bill;
 use super::tables::json::to_json;
 use super::tables::run_row::RunRow;
 
@@ -42,6 +45,9 @@ impl Store {
             record: Some(to_json(record)?),
         };
         let tx = transaction(&mut self.conn)?;
+        if has_bill(&tx, &record.id)? {
+            return Err(Cause::Exists);
+        }
         row.insert(&tx)?;
         Ok(tx.commit()?)
     }
@@ -55,18 +61,45 @@ pub fn validate(bytes: &[u8]) -> Result<Record, ImportError> {
         return Err(ImportError::TooLarge { bytes: bytes.len(), max_bytes: MAX_IMPORT_BYTES });
     }
     // Only the schema first, so that a newer record is reported as newer, whatever else changed.
-    let head: Head = read(bytes)?;
-    if head.schema != SCHEMA {
-        let newer = is_newer(&head.schema);
-        let (found, known) = (quoted(&head.schema), SCHEMA);
-        return Err(match newer {
-            true => ImportError::Newer { found, known },
-            false => ImportError::OtherSchema { found, known },
-        });
+    if check_schema(bytes, SCHEMA)? == RecordKind::Bill {
+        return Err(ImportError::IsBill);
     }
     let record = read(bytes)?;
     check::check(&record)?;
     Ok(record)
+}
+
+/// The kind of record that untrusted bytes are, by their schema's name; `None` if it names none.
+pub fn kind_of(bytes: &[u8]) -> Option<RecordKind> {
+    kind_of_schema(&read::<Head>(bytes).ok()?.schema)
+}
+
+fn kind_of_schema(schema: &str) -> Option<RecordKind> {
+    let (name, _) = schema.split_once('/')?;
+    let is_of = |known: &str| known.split_once('/').is_some_and(|(known, _)| known == name);
+    if is_of(SCHEMA) {
+        Some(RecordKind::Run)
+    } else if is_of(BILL_SCHEMA) {
+        Some(RecordKind::Bill)
+    } else {
+        None
+    }
+}
+
+/// The kind of record that bytes are: one of this schema, or of the other kind in any version.
+pub(super) fn check_schema(bytes: &[u8], known: &'static str) -> Result<RecordKind, ImportError> {
+    let head: Head = read(bytes)?;
+    match kind_of_schema(&head.schema) {
+        Some(kind) if head.schema == known || Some(kind) != kind_of_schema(known) => Ok(kind),
+        _ => {
+            let newer = is_newer(&head.schema, known);
+            let found = quoted(&head.schema);
+            Err(match newer {
+                true => ImportError::Newer { found, known },
+                false => ImportError::OtherSchema { found, known },
+            })
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -74,20 +107,20 @@ struct Head {
     schema: String,
 }
 
-fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, ImportError> {
+pub(super) fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, ImportError> {
     serde_json::from_slice(bytes).map_err(|error| {
         // The message may quote the record.
         ImportError::NotARecord(quoted(&error.to_string()))
     })
 }
 
-/// Whether a schema is a later version of this one.
-fn is_newer(schema: &str) -> bool {
+/// Whether a schema is a later version of the known one.
+fn is_newer(schema: &str, known: &str) -> bool {
     let version = |schema: &str| {
         let (name, version) = schema.split_once('/')?;
         Some((name.to_owned(), version.parse::<u32>().ok()?))
     };
-    match (version(schema), version(SCHEMA)) {
+    match (version(schema), version(known)) {
         (Some((name, found)), Some((ours, known))) => name == ours && found > known,
         _ => false,
     }

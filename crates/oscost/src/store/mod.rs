@@ -1,4 +1,4 @@
-//! The store: every run that was measured here or imported, in one SQLite file.
+//! The store: every run and bill that was measured here or imported, in one SQLite file.
 //!
 //! What is this room for? It keeps journals, one committed entry at a time, so that after a kill at
 //! any moment everything that was finished is there. It lists and finds runs, returns a journal as
@@ -11,9 +11,13 @@
 //! The store never blocks a run: each way in which a disk or another process can prevent an
 //! operation is a [`Cause`] of its own, after which the caller can continue without a store.
 
+mod bills;
 mod check;
+mod check_bill;
 mod error;
 mod file;
+mod find;
+mod find_error;
 mod import;
 mod inspect;
 mod limits;
@@ -21,6 +25,7 @@ mod listing;
 mod lock_wait;
 mod prune;
 mod read;
+mod record_kind;
 mod summaries;
 pub mod tables;
 mod write;
@@ -28,13 +33,16 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use error::{Cause, FindError, ImportError, StoreError};
+pub use bills::{BillListing, MAX_BILL_BYTES, validate_bill};
+pub use error::{Cause, ImportError, StoreError};
 pub use file::Store;
-pub use import::{MAX_IMPORT_BYTES, validate};
+pub use find_error::FindError;
+pub use import::{MAX_IMPORT_BYTES, kind_of, validate};
 pub use limits::MAX_PREDICTIONS;
 pub use listing::Listing;
 pub use prune::PrunedBytes;
 pub use read::StoredRun;
+pub use record_kind::{NamedRecord, RecordKind};
 pub use summaries::summary::{
     Figure, MachineState, RunState, SummarisedRun, Summary, UnsummarisedRun,
 };

@@ -1,17 +1,14 @@
-//! Reads runs: lists them, finds one, loads one.
+//! Reads runs: lists them, loads one.
 
 use oscost_model::journal::Entry;
 use oscost_model::record::Record;
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::error::{Cause, FindError, StoreError};
+use super::error::{Cause, StoreError};
 use super::file::Store;
 use super::listing::Listing;
 use super::tables::entry_row::EntryRow;
 use super::tables::run_row::HAS_RAW_BATCHES;
-
-/// The maximum number of runs that an error names.
-const MAX_NAMED_RUNS: usize = 5;
 
 /// A stored run.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,60 +25,9 @@ impl Store {
         list(&self.conn).map_err(|cause| self.error("list the runs of".to_owned(), cause))
     }
 
-    /// The id of the run that `name` identifies: an id, a unique prefix of one, `last` for the run
-    /// that started last, `last~N` for the run that started N runs before that, or `@LABEL` for the
-    /// newest run with that label.
-    pub fn find(&self, name: &str) -> Result<String, FindError> {
-        let mut runs = self.list()?;
-        if let Some(back) = before_last(name)
-            && back < runs.len()
-        {
-            return Ok(runs.swap_remove(back).id);
-        }
-        if let Some(label) = name.strip_prefix('@') {
-            return with_label(runs, label);
-        }
-        let prefix = name.to_ascii_lowercase();
-        let matches = |run: &&Listing| !prefix.is_empty() && run.id.starts_with(&prefix);
-        let mut found: Vec<Listing> = runs.iter().filter(matches).cloned().collect();
-        match found.len() {
-            1 => Ok(found.swap_remove(0).id),
-            0 => {
-                runs.truncate(MAX_NAMED_RUNS);
-                Err(FindError::Unknown { name: name.to_owned(), newest: runs })
-            }
-            count => {
-                found.truncate(MAX_NAMED_RUNS);
-                Err(FindError::Ambiguous { name: name.to_owned(), count, newest: found })
-            }
-        }
-    }
-
     /// The run with exactly this id.
     pub fn load(&self, id: &str) -> Result<StoredRun, StoreError> {
         load(&self.conn, id).map_err(|cause| self.error(format!("read run {id} from"), cause))
-    }
-}
-
-/// The id of the newest of these runs, the newest first, that has this label.
-fn with_label(runs: Vec<Listing>, label: &str) -> Result<String, FindError> {
-    if let Some(run) = runs.iter().find(|run| run.label.as_deref() == Some(label)) {
-        return Ok(run.id.clone());
-    }
-    let mut labels: Vec<String> = Vec::new();
-    for other in runs.into_iter().filter_map(|run| run.label) {
-        if labels.len() < MAX_NAMED_RUNS && !labels.contains(&other) {
-            labels.push(other);
-        }
-    }
-    Err(FindError::UnknownLabel { label: label.to_owned(), labels })
-}
-
-/// N of `last~N`, 0 of `last`; `None` of another name.
-fn before_last(name: &str) -> Option<usize> {
-    match name.strip_prefix("last")? {
-        "" => Some(0),
-        back => back.strip_prefix('~')?.parse().ok(),
     }
 }
 
@@ -149,6 +95,6 @@ pub(super) fn journal(conn: &Connection, run: i64) -> Result<Vec<Entry>, Cause> 
     Ok(entries)
 }
 
-fn damaged(what: &str, error: impl std::fmt::Display) -> Cause {
+pub(super) fn damaged(what: &str, error: impl std::fmt::Display) -> Cause {
     Cause::Damaged(format!("{what} cannot be read: {error}"))
 }

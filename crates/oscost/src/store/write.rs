@@ -10,6 +10,7 @@ use super::error::{Cause, StoreError};
 use super::file::{Store, transaction};
 use super::limits::LOCK_TIMEOUT;
 use super::read::{StoredRun, journal};
+use super::tables::bill_row::delete_bill;
 use super::tables::entry_row::EntryRow;
 use super::tables::run_row::RunRow;
 use super::tables::texts::delete_unused_texts;
@@ -49,7 +50,8 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes a run with everything that belongs to it, and returns its space to the file system.
+    /// Deletes a run with everything that belongs to it, or a bill, and returns its space to the
+    /// file system.
     pub fn delete(&mut self, id: &str) -> Result<(), StoreError> {
         let deleted = match delete(&mut self.conn, id) {
             // A deletion, too, is first written to the log.
@@ -58,7 +60,7 @@ impl Store {
             }
             deleted => deleted,
         };
-        deleted.map_err(|cause| self.error(format!("delete run {id} from"), cause))
+        deleted.map_err(|cause| self.error(format!("delete {id} from"), cause))
     }
 }
 
@@ -160,10 +162,11 @@ fn update_listing(tx: &Transaction<'_>, run: i64, entry: &Entry) -> Result<(), C
 
 fn delete(conn: &mut Connection, id: &str) -> Result<(), Cause> {
     let tx = transaction(conn)?;
-    if tx.execute("DELETE FROM run WHERE id = ?1", [id])? == 0 {
+    if tx.execute("DELETE FROM run WHERE id = ?1", [id])? > 0 {
+        delete_unused_texts(&tx)?;
+    } else if !delete_bill(&tx, id)? {
         return Err(Cause::NoRun);
     }
-    delete_unused_texts(&tx)?;
     tx.commit()?;
     return_space(conn)
 }

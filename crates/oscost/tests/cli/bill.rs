@@ -100,3 +100,153 @@ fn a_command_that_is_not_there_or_fails_has_no_bill() {
     bill(&["/etc/passwd"]).exits(126).no_data();
     bill(&["sh", "-c", "exit 7"]).exits(3).no_data().stderr_contains("exited with status 7");
 }
+
+/// A sandbox with two bills that are kept, labelled `before` and `after`.
+fn with_two_bills() -> Sandbox {
+    let sandbox = with_prices();
+    for label in ["before", "after"] {
+        let ran = bill(&sandbox, &["--label", label]).exits(0);
+        ran.stderr_contains("kept as ");
+    }
+    sandbox
+}
+
+#[test]
+fn a_bill_is_kept_listed_shown_and_deleted() {
+    let sandbox = with_prices();
+    let printed = bill(&sandbox, &["--label", "one"]).exits(0);
+    let id = printed.stderr.split("kept as ").nth(1).unwrap().split(':').next().unwrap().to_owned();
+    for name in ["last", "@one", id.as_str()] {
+        let shown = sandbox.oscost(&["runs", "show", name]).exits(0);
+        assert_eq!(shown.stdout, printed.stdout, "{name}");
+    }
+    let listed = sandbox.oscost(&["runs", "list", "--json"]).exits(0).json();
+    let [of_bill, of_run] = &listed["runs"].as_array().unwrap()[..] else { panic!("{listed}") };
+    assert_eq!((&of_bill["kind"], &of_run["kind"]), (&"bill".into(), &"run".into()));
+    assert_eq!((&of_bill["id"], &of_bill["label"]), (&id.as_str().into(), &"one".into()));
+    let exported = sandbox.oscost(&["runs", "export", "last", "-"]).exits(0).json();
+    assert_eq!(of_bill["system_ns"], exported["trials"]["system_time"]["ns"]);
+    let list = sandbox.oscost(&["runs", "list"]).exits(0);
+    assert_fits(&list.stdout);
+    list.stderr_contains("1 run and 1 bill in ");
+    sandbox.oscost(&["runs", "prune"]).exits(0);
+    sandbox.oscost(&["runs", "delete", "@one"]).exits(0).stderr_contains(&format!("deleted {id}"));
+    sandbox.oscost(&["runs", "show", &id]).exits(2).no_data().stderr_contains("there is no run");
+    let unkept = bill(&sandbox, &["--no-store"]).exits(0);
+    assert!(!unkept.stderr.contains("kept as "), "{}", unkept.stderr);
+    let listed = sandbox.oscost(&["runs", "list", "--json"]).exits(0).json();
+    assert_eq!(listed["runs"].as_array().unwrap().len(), 1);
+    let quiet = bill(&sandbox, &["--quiet"]).exits(0);
+    assert!(!quiet.stderr.contains("kept as "), "{}", quiet.stderr);
+}
+
+#[test]
+fn an_exported_and_imported_bill_is_the_same_bill() {
+    let (here, there) = (with_two_bills(), Sandbox::new());
+    let file = there.file("bill.json");
+    let file = file.to_str().unwrap();
+    here.oscost(&["runs", "export", "@after", file]).exits(0).no_data();
+    let written = std::fs::read_to_string(file).unwrap();
+    let printed = here.oscost(&["runs", "show", "@after"]).exits(0).stdout;
+    assert_eq!(there.oscost(&["report", file]).exits(0).stdout, printed);
+    there.oscost(&["runs", "import", file]).exits(0).no_data().stderr_contains("kept as ");
+    assert_eq!(there.oscost(&["runs", "export", "last", "-"]).exits(0).stdout, written);
+    assert_eq!(there.oscost(&["report", "last"]).exits(0).stdout, printed);
+    there.oscost(&["runs", "import", file]).exits(2).stderr_contains("is already in the store");
+    std::fs::write(file, written.replace("oscost.bill/1", "oscost.bill/2")).unwrap();
+    let refused = there.oscost(&["report", file]).exits(2).no_data();
+    refused.stderr_contains("newer schema oscost.bill/2");
+}
+
+#[test]
+fn what_is_of_runs_alone_refuses_a_bill_with_the_next_step() {
+    let sandbox = with_two_bills();
+    let file = sandbox.file("bill.json");
+    let file = file.to_str().unwrap();
+    sandbox.oscost(&["runs", "export", "@after", file]).exits(0);
+    for (arguments, words) in [
+        (&["compare", "@before", "@after"][..], "`@before` is a bill, not a run"),
+        (&["compare", file, "last"], "the file is a bill, and a run is needed here"),
+        (&["predict", "check", "@before"], "`@before` is a bill, not a run"),
+        (&["bill", "last", "@no-such"], "no bill has the label `no-such`"),
+        (&["runs", "show", "last", "--samples"], "cannot use --samples here"),
+        (&["report", "last", "--table", "rows"], "cannot use --table here"),
+        (&["report", "last", "--export-hyperfine", "-"], "hyperfine's format has no bill"),
+    ] {
+        sandbox.oscost(arguments).exits(2).no_data().stderr_contains(words);
+    }
+    let ran = bill(&sandbox, &["--prices", "@before"]).exits(3).no_data();
+    ran.stderr_contains("`@before` is a bill, not a run");
+    // The last run is still the one with the prices.
+    bill(&sandbox, &["--prices", "last"]).exits(0);
+    let run = sandbox.oscost(&["runs", "list", "--json"]).exits(0).json();
+    let of_run = run["runs"].as_array().unwrap().iter().find(|it| it["kind"] == "run").unwrap();
+    let id = of_run["id"].as_str().unwrap();
+    let refused = sandbox.oscost(&["bill", "@before", id]).exits(2).no_data();
+    refused.stderr_contains("is a run, not a bill");
+}
+
+#[test]
+fn a_bill_is_written_in_every_format() {
+    let sandbox = with_prices();
+    let files = ["json", "csv", "parquet", "md", "html"]
+        .map(|ending| sandbox.file(&format!("bill.{ending}")).to_str().unwrap().to_owned());
+    let options: Vec<&str> = files.iter().flat_map(|file| ["-o", file]).collect();
+    bill(&sandbox, &options).exits(0);
+    let [json, csv, parquet, markdown, html] = files.map(|file| std::fs::read(file).unwrap());
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    let record: Value = serde_json::from_slice(&json).unwrap();
+    let csv = text(csv);
+    let lines: Vec<&str> = csv.lines().collect();
+    assert!(lines[0].starts_with("kind,bill,started,label,"), "{}", lines[0]);
+    let count = |kind: &str| lines.iter().filter(|line| line.starts_with(kind)).count();
+    assert_eq!(count("item,"), record["items"].as_array().unwrap().len());
+    assert_eq!([count("charged,"), count("measured,"), count("difference,")], [1, 1, 1]);
+    assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+    let markdown = text(markdown);
+    assert!(markdown.starts_with("**The bill of cat**"), "{markdown}");
+    assert!(markdown.contains("charged in all"), "{markdown}");
+    let html = text(html);
+    assert!(html.contains("The bill of cat") && html.contains("charged in all"), "{html}");
+}
+
+#[test]
+fn two_bills_of_one_command_are_compared_and_nothing_is_claimed() {
+    let sandbox = with_two_bills();
+    let text = sandbox.oscost(&["bill", "@before", "@after"]).exits(0).stdout;
+    assert_fits(&text);
+    for words in ["new spends ", "charged in all", "measured system time", "the difference"] {
+        assert!(text.contains(words), "`{words}` is not in:\n{text}");
+    }
+    let json = sandbox.oscost(&["bill", "last~1", "last", "--json", "-"]).exits(0).json();
+    assert_eq!(json["schema"], "oscost.bill-comparison/1");
+    assert_eq!(json["base"]["label"], "before");
+    assert_eq!(json["new"]["label"], "after");
+    // One command by one price list: only what is counted by trials may differ.
+    let mut items = json["items"].as_array().unwrap().iter();
+    let open = items.find(|it| it["name"] == "openat file").unwrap();
+    assert_eq!(open["base_times"], 3.0);
+    assert_eq!(open["new_times"], 3.0);
+    assert_eq!(open["change"]["ns"].as_f64().map(f64::abs), Some(0.0));
+    let ns = |of: &Value| of["ns"].as_f64().unwrap();
+    let system = &json["system"];
+    assert_eq!(ns(&system["change"]), ns(&system["new"]) - ns(&system["base"]));
+    let refused = sandbox.oscost(&["bill", "last", "last"]).exits(2).no_data();
+    refused.stderr_contains("it is named twice");
+}
+
+#[test]
+fn a_command_or_two_bills_and_not_both() {
+    let sandbox = Sandbox::new();
+    for (arguments, words) in [
+        (&["bill"][..], "cannot make a bill: no command is given"),
+        (&["bill", "a"], "cannot compare one bill with nothing"),
+        (&["bill", "a", "b", "c"], "cannot compare 3 bills"),
+        (&["bill", "a", "b", "--", "true"], "cannot compare bills and make one"),
+        (&["bill", "a", "--", "true"], "cannot compare bills and make one"),
+        (&["bill", "a", "b", "--trials", "6"], "cannot be used with"),
+        (&["bill", "a", "b", "--label", "x"], "cannot be used with"),
+    ] {
+        sandbox.oscost(arguments).exits(2).no_data().stderr_contains(words);
+    }
+}

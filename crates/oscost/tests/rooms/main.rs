@@ -51,7 +51,7 @@ const TOOL: &[(&str, &[&str])] = &[
     ("run", &["model", "stats", "plan", "hosts", "treatments", "workloads", "estimate", "advice"]),
     ("store", &["model", "stats", "files", "signals"]),
     ("studies", &["model", "stats"]),
-    ("bill", &["model"]),
+    ("bill", &["model", "stats"]),
     ("report", &["model", "stats", "estimate", "advice", "studies"]),
 ];
 

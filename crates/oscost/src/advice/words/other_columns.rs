@@ -28,6 +28,29 @@ pub(super) const WORDS: &[Word] = &[
         ..COLUMN
     },
     Word {
+        word: "by count",
+        means: "of the change of an item between two bills, what more or fewer of it make, each at \
+                its price in the base",
+        range: "a time, in either direction",
+        source: "docs/explanation/BILL.md",
+        ..COLUMN
+    },
+    Word {
+        word: "by price",
+        means: "of the change of an item between two bills, what another price makes: the change \
+                of the price, for each one in the new bill",
+        range: "a time, in either direction; nothing where both bills have one price",
+        source: "docs/explanation/BILL.md",
+        ..COLUMN
+    },
+    Word {
+        word: "counts",
+        means: "how often an item is in the base and in the new bill",
+        range: "two numbers",
+        source: "docs/explanation/BILL.md",
+        ..COLUMN
+    },
+    Word {
         word: "price",
         means: "the case whose figure is the price of an item of a bill, and the part of its op that \
                 one call pays",
@@ -85,8 +108,8 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "change",
-        means: "late over early, of a reference case",
-        range: "per cent",
+        means: "late over early, of a reference case; between two bills, new minus base",
+        range: "per cent; between bills a time",
         matters: "A drift of the machine is in all figures of the run.",
         action: "`oscost explain REFERENCE_DRIFT`.",
         ..COLUMN
@@ -417,6 +440,13 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         word: "machine",
         means: "the processor that a run was measured on",
+        source: "`oscost runs --help`",
+        ..COLUMN
+    },
+    Word {
+        word: "kind",
+        means: "what a line of the list of runs is: a run, or the bill of a command",
+        range: "run, bill",
         source: "`oscost runs --help`",
         ..COLUMN
     },

@@ -4,13 +4,16 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::Context;
+use oscost_model::bill::Bill;
 use oscost_model::record::Record;
 
 use super::user_data::open_store_to_read;
 use crate::app::error::UsageError;
 use crate::estimate::Assembler;
 use crate::files::input_file;
-use crate::store::{MAX_IMPORT_BYTES, Store, StoredRun, validate};
+use crate::store::{
+    MAX_IMPORT_BYTES, NamedRecord, RecordKind, Store, StoredRun, kind_of, validate, validate_bill,
+};
 
 /// A run of the store.
 pub struct KeptRun {
@@ -18,6 +21,23 @@ pub struct KeptRun {
     pub record: Record,
     /// When its raw batches were pruned, if they were: the record has none then.
     pub pruned_at: Option<String>,
+}
+
+/// A run or a bill, of the store or of a file.
+pub enum KeptRecord {
+    /// A run.
+    Run(Box<KeptRun>),
+    /// A bill.
+    Bill(Box<Bill>),
+}
+
+/// The run or bill that `name` means, a run with its raw samples if they are wanted.
+pub(crate) fn kept(store: &Store, name: &str, samples: bool) -> anyhow::Result<KeptRecord> {
+    let NamedRecord { kind, id, .. } = store.find_record(name)?;
+    Ok(match kind {
+        RecordKind::Run => KeptRecord::Run(Box::new(assembled(store, &id, samples)?)),
+        RecordKind::Bill => KeptRecord::Bill(Box::new(store.load_bill(&id)?)),
+    })
 }
 
 /// The record of the run that `name` means: an id, the beginning of one, `last`, `last~1`, `@LABEL`.
@@ -99,25 +119,64 @@ impl RecordReader {
     /// request.
     pub(crate) fn read(&mut self, name: &str, samples: bool) -> anyhow::Result<KeptRun> {
         let act = self.act;
-        let has_file_name = name.contains('/') || name.ends_with(".json");
-        let is_file = name == "-" || (has_file_name && !name.starts_with('@'));
-        if is_file {
-            if name == "-" && std::mem::replace(&mut self.stdin_read, true) {
-                let text = "`-` is named twice: standard input holds one record";
-                return Err(UsageError(text.to_owned()).into());
-            }
-            let bytes = read_file(name, MAX_IMPORT_BYTES)?;
+        if let Some(bytes) = self.file(name)? {
             let record = validate(&bytes).with_context(|| format!("cannot {act} {name}"))?;
             return Ok(KeptRun { record, pruned_at: None });
         }
+        let store = self.store()?;
+        let found = store.find(name).map_err(anyhow::Error::from);
+        found.and_then(|id| assembled(store, &id, samples)).with_context(|| not_read(act, name))
+    }
+
+    /// The bill of that name, which means what it means for a run.
+    pub(crate) fn read_bill(&mut self, name: &str) -> anyhow::Result<Bill> {
+        let act = self.act;
+        if let Some(bytes) = self.file(name)? {
+            return validate_bill(&bytes).with_context(|| format!("cannot {act} {name}"));
+        }
+        let store = self.store()?;
+        let found = store.find_bill(name).map_err(anyhow::Error::from);
+        let bill = found.and_then(|id| Ok(store.load_bill(&id)?));
+        bill.with_context(|| not_read(act, name))
+    }
+
+    /// The run or the bill of that name.
+    pub(crate) fn read_any(&mut self, name: &str, samples: bool) -> anyhow::Result<KeptRecord> {
+        let act = self.act;
+        if let Some(bytes) = self.file(name)? {
+            let read = match kind_of(&bytes) {
+                Some(RecordKind::Bill) => {
+                    validate_bill(&bytes).map(|bill| KeptRecord::Bill(Box::new(bill)))
+                }
+                _ => validate(&bytes).map(|record| {
+                    KeptRecord::Run(Box::new(KeptRun { record, pruned_at: None }))
+                }),
+            };
+            return read.with_context(|| format!("cannot {act} {name}"));
+        }
+        kept(self.store()?, name, samples).with_context(|| not_read(act, name))
+    }
+
+    /// The bytes of the file that a name means; `None` of a record of the store.
+    fn file(&mut self, name: &str) -> anyhow::Result<Option<Vec<u8>>> {
+        let has_file_name = name.contains('/') || name.ends_with(".json");
+        let is_file = name == "-" || (has_file_name && !name.starts_with('@'));
+        if name == "-" && std::mem::replace(&mut self.stdin_read, true) {
+            let text = "`-` is named twice: standard input holds one record";
+            return Err(UsageError(text.to_owned()).into());
+        }
+        is_file.then(|| read_file(name, MAX_IMPORT_BYTES)).transpose()
+    }
+
+    fn store(&mut self) -> anyhow::Result<&Store> {
         let store = match self.store.take() {
             Some(store) => store,
             None => open_store_to_read()?,
         };
-        let store = self.store.insert(store);
-        let found = store.find(name).map_err(anyhow::Error::from);
-        found
-            .and_then(|id| assembled(store, &id, samples))
-            .with_context(|| format!("cannot {act} `{name}` (a file has a slash or ends in .json)"))
+        Ok(self.store.insert(store))
     }
+}
+
+fn not_read(act: &str, name: &str) -> String {
+    format!("cannot {act} `{name}` (a file has a slash or ends in .json)")
 }

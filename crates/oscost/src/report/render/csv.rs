@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use ::csv::{Terminator, WriterBuilder};
 
 use crate::report::view::document::Table;
-use crate::report::view::export::{Sheet, Value};
+use crate::report::view::export::{Cells, Value};
 
 /// The characters that a spreadsheet treats as the beginning of a formula; the wide ones are typed on
 /// East Asian keyboards.
@@ -17,12 +17,13 @@ const FORMULA: [char; 11] =
     ['=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
 
 /// The table as CSV. Numbers have the fewest digits that are read back exactly.
-pub fn csv(sheet: &Sheet<'_>) -> Result<Vec<u8>, ::csv::Error> {
+pub fn csv(sheet: &impl Cells) -> Result<Vec<u8>, ::csv::Error> {
     let mut out = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
-    out.write_record(sheet.columns.iter().map(|column| column.name))?;
-    for at in 0..sheet.len() {
-        for value in sheet.line(at) {
-            out.write_field(cell(&value).as_bytes())?;
+    let headings = sheet.headings();
+    out.write_record(headings.iter().map(|heading| heading.name))?;
+    for line in 0..sheet.line_count() {
+        for column in 0..headings.len() {
+            out.write_field(cell(&sheet.cell(line, column)).as_bytes())?;
         }
         out.write_record(None::<&[u8]>)?; // Ends the line.
     }
@@ -71,6 +72,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::report::view::export::Sheet;
     use crate::report::view::export::tests::record;
 
     /// The inverse that docs/reference/EXPORTS.md documents.

@@ -1,5 +1,6 @@
 //! Records and schemas as JSON.
 
+use oscost_model::bill::Bill;
 use oscost_model::record::Record;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -43,6 +44,12 @@ pub fn schema() -> Result<String, serde_json::Error> {
 /// The same as a value, to look keys up in it.
 pub fn schema_value() -> serde_json::Value {
     record_schema().to_value()
+}
+
+/// The JSON Schema of a bill, of which every key is present, too.
+pub fn bill_schema() -> Result<String, serde_json::Error> {
+    let schema = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    serde_json::to_string_pretty(&schema.into_root_schema_for::<Bill>()).map(|text| text + "\n")
 }
 
 fn record_schema() -> schemars::Schema {

@@ -10,46 +10,55 @@ use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::Type;
 
-use crate::report::view::export::{Column, Kind, Sheet, Value};
+use crate::report::view::export::{Cells, Heading, Kind, Value};
 
 /// The table as Parquet. The same table is the same file, to the byte: it holds no date and no
 /// version but its own.
-pub fn parquet(sheet: &Sheet<'_>) -> Result<Vec<u8>> {
+pub fn parquet(sheet: &impl Cells) -> Result<Vec<u8>> {
     let key_value = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
     let properties = WriterProperties::builder()
         .set_created_by("oscost".to_owned())
         .set_compression(Compression::SNAPPY)
         .set_key_value_metadata(Some(vec![
-            key_value("oscost.schema", sheet.schema),
-            key_value("oscost.runs", &sheet.runs),
+            key_value("oscost.schema", sheet.schema()),
+            key_value("oscost.runs", sheet.records()),
         ]))
         .build();
-    let fields = sheet.columns.iter().map(field).collect::<Result<_>>()?;
+    let headings = sheet.headings();
+    let fields = headings.iter().map(field).collect::<Result<_>>()?;
     let schema = Type::group_type_builder("oscost").with_fields(fields).build()?;
     let mut file = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))?;
     let mut group = file.next_row_group()?;
-    for column in sheet.columns {
+    for (at, heading) in headings.iter().enumerate() {
         let Some(mut writer) = group.next_column()? else { break };
-        write(&mut writer, column, sheet)?;
+        write(&mut writer, Place { heading, at }, sheet)?;
         writer.close()?;
     }
     group.close()?;
     file.into_inner()
 }
 
+/// A column of a table.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    heading: &'a Heading,
+    /// Which one it is.
+    at: usize,
+}
+
 /// How a column is declared.
-fn field(column: &Column) -> Result<Arc<Type>> {
-    let (physical, logical) = match column.kind {
+fn field(heading: &Heading) -> Result<Arc<Type>> {
+    let (physical, logical) = match heading.kind {
         Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
         Kind::Float => (Physical::DOUBLE, None),
         Kind::Integer => (Physical::INT64, None),
         Kind::Boolean => (Physical::BOOLEAN, None),
     };
-    let repetition = match column.unknown {
+    let repetition = match heading.unknown {
         Some(_) => Repetition::OPTIONAL,
         None => Repetition::REQUIRED,
     };
-    let field = Type::primitive_type_builder(column.name, physical)
+    let field = Type::primitive_type_builder(heading.name, physical)
         .with_logical_type(logical)
         .with_repetition(repetition);
     Ok(Arc::new(field.build()?))
@@ -57,23 +66,23 @@ fn field(column: &Column) -> Result<Arc<Type>> {
 
 fn write(
     writer: &mut SerializedColumnWriter<'_>,
-    column: &'static Column,
-    sheet: &Sheet<'_>,
+    column: Place<'_>,
+    sheet: &impl Cells,
 ) -> Result<()> {
-    match column.kind {
-        Kind::Text => values::<ByteArrayType>(writer, column, sheet, |value| match value {
+    match column.heading.kind {
+        Kind::Text => values::<ByteArrayType, _>(writer, column, sheet, |value| match value {
             Value::Text(text) => Some(ByteArray::from(text.into_owned().into_bytes())),
             _ => None,
         }),
-        Kind::Float => values::<DoubleType>(writer, column, sheet, |value| match value {
+        Kind::Float => values::<DoubleType, _>(writer, column, sheet, |value| match value {
             Value::Float(number) => Some(number),
             _ => None,
         }),
-        Kind::Integer => values::<Int64Type>(writer, column, sheet, |value| match value {
+        Kind::Integer => values::<Int64Type, _>(writer, column, sheet, |value| match value {
             Value::Integer(number) => Some(number),
             _ => None,
         }),
-        Kind::Boolean => values::<BoolType>(writer, column, sheet, |value| match value {
+        Kind::Boolean => values::<BoolType, _>(writer, column, sheet, |value| match value {
             Value::Boolean(truth) => Some(truth),
             _ => None,
         }),
@@ -81,23 +90,23 @@ fn write(
 }
 
 /// Writes the known values of a column, and a definition level for each line.
-fn values<T: DataType>(
+fn values<T: DataType, S: Cells>(
     writer: &mut SerializedColumnWriter<'_>,
-    column: &'static Column,
-    sheet: &Sheet<'_>,
+    Place { heading, at }: Place<'_>,
+    sheet: &S,
     read: fn(Value<'_>) -> Option<T::T>,
 ) -> Result<()> {
     let (mut known, mut levels) = (Vec::new(), Vec::new());
-    for value in sheet.column(column) {
-        let value = read(value);
+    for line in 0..sheet.line_count() {
+        let value = read(sheet.cell(line, at));
         levels.push(i16::from(value.is_some()));
         known.extend(value);
     }
-    let levels = match column.unknown {
+    let levels = match heading.unknown {
         Some(_) => Some(levels.as_slice()),
         None if known.len() == levels.len() => None,
         None => {
-            let text = format!("a line has no `{}`, which every line has", column.name);
+            let text = format!("a line has no `{}`, which every line has", heading.name);
             return Err(ParquetError::General(text));
         }
     };
@@ -113,6 +122,7 @@ mod tests {
     use ::parquet::record::Field;
 
     use super::*;
+    use crate::report::view::export::Sheet;
     use crate::report::view::export::tests::record;
 
     #[test]

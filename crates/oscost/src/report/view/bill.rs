@@ -37,6 +37,16 @@ pub fn view(bill: &Bill) -> View {
     View { lead: lead.map(Paragraph::from).into(), sections, ..View::default() }
 }
 
+/// The bill as a document of its own: a page for a browser, or Markdown.
+pub fn page(bill: &Bill) -> View {
+    let name = bill.program.first().map_or("", String::as_str);
+    let title = match &bill.label {
+        Some(label) => plain(label),
+        None => format!("The bill of {}", plain(name.rsplit('/').next().unwrap_or(name))),
+    };
+    view(bill).as_page(title, "Items")
+}
+
 /// The bill as JSON, with a line end.
 pub fn json(bill: &Bill) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(bill).map(|text| text + "\n")

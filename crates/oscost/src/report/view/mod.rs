@@ -2,6 +2,7 @@
 
 pub mod answer;
 pub mod bill;
+pub mod bill_comparison;
 pub mod brief;
 pub mod comparison;
 pub mod doctor;

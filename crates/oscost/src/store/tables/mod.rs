@@ -1,5 +1,6 @@
 //! The tables of the store, and how journal entries and samples become rows.
 
+pub(in crate::store) mod bill_row;
 pub mod counted_batches;
 pub(in crate::store) mod entry_row;
 pub(in crate::store) mod json;

@@ -124,6 +124,36 @@ pub(in crate::store) fn has_run_state(conn: &Connection) -> Result<bool, Cause> 
     Ok(conn.prepare(sql)?.exists([])?)
 }
 
+/// The bills, each whole as JSON; what the list shows of it is in columns of its own. A store gets
+/// this table with its first bill. That is no other version either: programs that do not know it
+/// pass it over, and what they do to runs concerns no bill. `bill` is the last column, since a large
+/// value slows down the columns behind it.
+const BILLS: &str = "
+    CREATE TABLE IF NOT EXISTS bill (
+        key INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        started TEXT NOT NULL,
+        ended TEXT NOT NULL,
+        label TEXT,
+        program TEXT NOT NULL,
+        processor TEXT,
+        system_ns REAL NOT NULL,
+        imported INTEGER NOT NULL,
+        bill TEXT NOT NULL
+    ) STRICT;
+";
+
+/// Creates the table of bills, if this store lacks it.
+pub(in crate::store) fn create_bills(tx: &Transaction<'_>) -> Result<(), Cause> {
+    Ok(tx.execute_batch(BILLS)?)
+}
+
+/// Whether this store has that table.
+pub(in crate::store) fn has_bills(conn: &Connection) -> Result<bool, Cause> {
+    let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'bill'";
+    Ok(conn.prepare(sql)?.exists([])?)
+}
+
 /// The version of the schema, raised whenever the schema or the meaning of stored data changes. A
 /// store is only opened by a program that knows all that it may have: version 7 has runs without
 /// raw batches.

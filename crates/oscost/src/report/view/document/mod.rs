@@ -68,6 +68,23 @@ impl View {
         Self { lead: vec![Paragraph::from(text.into())], ..Self::default() }
     }
 
+    /// The report as a document of its own: with a title, and with sections to jump to. One that
+    /// has no title gets this one there.
+    #[must_use]
+    pub fn as_page(mut self, title: impl Into<String>, untitled: &str) -> Self {
+        self.title = title.into();
+        for (at, section) in self.sections.iter_mut().enumerate() {
+            if section.id.is_empty() {
+                section.id = format!("part-{}", at + 1);
+            }
+            if section.title.is_empty() {
+                section.title = untitled.to_owned();
+                section.title_is_for_navigation = true;
+            }
+        }
+        self
+    }
+
     /// The report with one more finding, if there is one and the report has an answer.
     #[must_use]
     pub fn with_finding(mut self, finding: Option<String>) -> Self {

@@ -1,25 +1,29 @@
 //! Tables for other programs: their columns and values.
 //!
-//! There are two: `rows`, a line for each figure of a run, and `comparisons`, a line for each pair
-//! of figures that was compared. Each column is defined once, in `rows` or `comparisons`; CSV,
-//! Parquet and docs/reference/EXPORTS.md are made from that.
+//! There are three: `rows`, a line for each figure of a run, `comparisons`, a line for each pair of
+//! figures that was compared, and `bill-items`, a line for each item of a bill and for its totals.
+//! Each column is defined once, in `rows`, `comparisons` or `bills`; CSV, Parquet and
+//! docs/reference/EXPORTS.md are made from that.
 
 use oscost_model::record::{Comparison, Record, Row};
 
+pub use self::bills::BillSheet;
 pub use self::reference::page;
 use self::sheet::{Against, Line, Side, spaced};
-pub use self::sheet::{Column, Kind, Sheet, Value};
+pub use self::sheet::{Cells, Column, Heading, Kind, Sheet, Value};
 use crate::report::view::comparison::compare::ComparisonContent;
 
+mod bills;
 mod comparisons;
 pub mod hyperfine;
 mod reference;
 mod rows;
 mod sheet;
 
-/// The columns of both tables.
-pub fn columns() -> impl Iterator<Item = &'static Column> {
-    rows::COLUMNS.iter().chain(comparisons::COLUMNS)
+/// The columns of all tables.
+pub fn headings() -> impl Iterator<Item = Heading> {
+    let figures = rows::COLUMNS.iter().chain(comparisons::COLUMNS).map(Column::heading);
+    figures.chain(bills::headings())
 }
 
 impl<'a> Sheet<'a> {

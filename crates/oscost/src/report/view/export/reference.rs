@@ -1,18 +1,23 @@
 //! The columns as docs/reference/EXPORTS.md lists them.
 
-use crate::report::view::export::sheet::Column;
-use crate::report::view::export::{comparisons, rows};
+use crate::report::view::export::sheet::{Column, Heading};
+use crate::report::view::export::{bills, comparisons, rows};
 
 /// Each table's name and version, and its columns as a table of Markdown.
-pub fn page() -> [(&'static str, String); 2] {
-    [(rows::SCHEMA, table(rows::COLUMNS)), (comparisons::SCHEMA, table(comparisons::COLUMNS))]
+pub fn page() -> [(&'static str, String); 3] {
+    let of_figures = |columns: &[Column]| table(columns.iter().map(Column::heading));
+    [
+        (rows::SCHEMA, of_figures(rows::COLUMNS)),
+        (comparisons::SCHEMA, of_figures(comparisons::COLUMNS)),
+        (bills::SCHEMA, table(bills::headings())),
+    ]
 }
 
-fn table(columns: &[Column]) -> String {
+fn table(headings: impl Iterator<Item = Heading>) -> String {
     let head = "| column | type | means | empty when |\n| --- | --- | --- | --- |\n".to_owned();
-    let line = |column: &Column| {
-        let Column { name, kind, means, unknown, .. } = column;
+    let line = |heading: Heading| {
+        let Heading { name, kind, means, unknown } = heading;
         format!("| `{name}` | {} | {means} | {} |\n", kind.text(), unknown.unwrap_or("never"))
     };
-    columns.iter().map(line).fold(head, |page, line| page + &line)
+    headings.map(line).fold(head, |page, line| page + &line)
 }

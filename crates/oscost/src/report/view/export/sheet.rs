@@ -95,6 +95,37 @@ impl<'a, T: Into<Value<'a>>> From<Option<T>> for Value<'a> {
     }
 }
 
+/// The heading of a column.
+#[derive(Clone, Copy, Debug)]
+pub struct Heading {
+    /// Its name, with the unit where that is the same in every line.
+    pub name: &'static str,
+    /// The type of its values.
+    pub kind: Kind,
+    /// The meaning of its values, as a phrase that can follow "is".
+    pub means: &'static str,
+    /// When a cell is empty; `None` where it never is.
+    pub unknown: Option<&'static str>,
+}
+
+/// A table for other programs, whatever its lines are of: what a medium writes.
+pub trait Cells {
+    /// What its columns are, with a version: a new column keeps it, a changed meaning does not.
+    fn schema(&self) -> &'static str;
+
+    /// The ids of the records that it is of, parted by spaces.
+    fn records(&self) -> &str;
+
+    /// The headings of its columns, in order.
+    fn headings(&self) -> Vec<Heading>;
+
+    /// How many lines it has.
+    fn line_count(&self) -> usize;
+
+    /// The cell of a line in a column; both exist.
+    fn cell(&self, line: usize, column: usize) -> Value<'_>;
+}
+
 /// A column: the one place that says what it is called, what it means and where it is read.
 #[derive(Debug)]
 pub struct Column {
@@ -107,6 +138,14 @@ pub struct Column {
     /// When a cell is empty; `None` where it never is.
     pub unknown: Option<&'static str>,
     pub(super) read: for<'a> fn(&Line<'a>) -> Value<'a>,
+}
+
+impl Column {
+    /// Its heading.
+    pub(super) fn heading(&self) -> Heading {
+        let Self { name, kind, means, unknown, .. } = *self;
+        Heading { name, kind, means, unknown }
+    }
 }
 
 /// A figure of a row: its own, or a further metric.
@@ -269,13 +308,27 @@ impl<'a> Sheet<'a> {
     pub fn line(&self, at: usize) -> impl Iterator<Item = Value<'a>> {
         self.columns.iter().map(move |column| (column.read)(&self.lines[at]))
     }
+}
 
-    /// The cells of a column, in the order of the lines.
-    pub(in crate::report) fn column(
-        &self,
-        column: &'static Column,
-    ) -> impl Iterator<Item = Value<'a>> {
-        self.lines.iter().map(|line| (column.read)(line))
+impl Cells for Sheet<'_> {
+    fn schema(&self) -> &'static str {
+        self.schema
+    }
+
+    fn records(&self) -> &str {
+        &self.runs
+    }
+
+    fn headings(&self) -> Vec<Heading> {
+        self.columns.iter().map(Column::heading).collect()
+    }
+
+    fn line_count(&self) -> usize {
+        self.len()
+    }
+
+    fn cell(&self, line: usize, column: usize) -> Value<'_> {
+        (self.columns[column].read)(&self.lines[line])
     }
 }
 

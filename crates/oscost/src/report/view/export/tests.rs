@@ -70,10 +70,15 @@ fn cell<'a>(sheet: &Sheet<'a>, line: usize, name: &str) -> Value<'a> {
 
 #[test]
 fn every_column_has_a_name_of_its_own_and_a_meaning() {
-    for columns in [rows::COLUMNS, comparisons::COLUMNS] {
-        let names: BTreeSet<&str> = columns.iter().map(|column| column.name).collect();
-        assert_eq!(names.len(), columns.len());
-        for Column { name, means, unknown, .. } in columns {
+    let of_figures = |columns: &[Column]| columns.iter().map(Column::heading).collect::<Vec<_>>();
+    for headings in [
+        of_figures(rows::COLUMNS),
+        of_figures(comparisons::COLUMNS),
+        bills::headings().collect(),
+    ] {
+        let names: BTreeSet<&str> = headings.iter().map(|heading| heading.name).collect();
+        assert_eq!(names.len(), headings.len());
+        for Heading { name, means, unknown, .. } in &headings {
             let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
             assert!(name.chars().all(plain), "{name}");
             for text in [Some(*means), *unknown].into_iter().flatten() {
@@ -244,4 +249,57 @@ fn what_is_worked_out_is_as_the_page_says() {
     assert_eq!(cell(&sheet, 0, "calls_per_op"), Value::Float(2.5));
     let Value::Float(none) = cell(&sheet, 0, "peer_calls_per_op") else { panic!("it is known") };
     assert!(none.is_sign_positive(), "no call is 0, not -0");
+}
+
+#[test]
+fn a_bill_has_a_line_for_each_item_and_total_and_unknown_is_empty() {
+    let bill: oscost_model::bill::Bill =
+        serde_json::from_str(include_str!("../../../../tests/store/bill-1.json")).unwrap();
+    let sheet = BillSheet::of(&bill);
+    let headings = sheet.headings();
+    let cell = |line: usize, name: &str| {
+        let column = headings.iter().position(|heading| heading.name == name).unwrap();
+        sheet.cell(line, column)
+    };
+    let kinds: Vec<Value<'_>> = (0..sheet.line_count()).map(|line| cell(line, "kind")).collect();
+    let item = || Value::from("item");
+    let totals = ["charged", "measured", "difference"].map(Value::from);
+    assert_eq!(kinds[..4], [item(), item(), item(), item()]);
+    assert_eq!(kinds[4..], totals);
+    for line in 0..sheet.line_count() {
+        for (column, heading) in headings.iter().enumerate() {
+            let is_of_kind = match sheet.cell(line, column) {
+                Value::Unknown => heading.unknown.is_some(),
+                Value::Text(_) => heading.kind == Kind::Text,
+                Value::Float(_) => heading.kind == Kind::Float,
+                Value::Integer(_) => heading.kind == Kind::Integer,
+                Value::Boolean(_) => heading.kind == Kind::Boolean,
+            };
+            assert!(is_of_kind, "line {line} has another value of `{}`", heading.name);
+        }
+    }
+    assert_eq!(cell(0, "item"), "openat file".into());
+    assert_eq!(cell(0, "amount_ns"), Value::Float(2e6));
+    assert_eq!(cell(0, "unit_ns"), Value::Float(2e3));
+    assert_eq!(cell(0, "unit_ci95_low_ns"), Value::Float(1.8e3));
+    assert_eq!(cell(0, "share_pct"), Value::Float(20.0));
+    // The fourth has no price.
+    assert_eq!((cell(3, "amount_ns"), cell(3, "share_pct")), (Value::Unknown, Value::Unknown));
+    assert!(matches!(cell(3, "missing"), Value::Text(why) if why.starts_with("no price of")));
+    assert_eq!((cell(4, "item"), cell(4, "times")), (Value::Unknown, Value::Unknown));
+    assert_eq!(cell(4, "amount_ns"), Value::Float(3.1e6));
+    assert_eq!(cell(5, "amount_ns"), Value::Float(1e7));
+    assert_eq!(cell(5, "share_pct"), Value::Float(100.0));
+    assert_eq!(cell(6, "amount_ci95_high_ns"), Value::Float(7.57e6));
+    assert!(crate::report::csv(&sheet).is_ok() && crate::report::parquet(&sheet).is_ok());
+}
+
+#[test]
+fn a_bill_that_was_not_counted_has_no_totals_of_charges() {
+    let mut bill: oscost_model::bill::Bill =
+        serde_json::from_str(include_str!("../../../../tests/store/bill-1.json")).unwrap();
+    (bill.counted, bill.charged, bill.difference) = (None, None, None);
+    bill.items.clear();
+    let sheet = BillSheet::of(&bill);
+    assert_eq!(sheet.line_count(), 1, "the measured system time is all there is");
 }

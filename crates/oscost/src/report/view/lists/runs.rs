@@ -1,16 +1,39 @@
-//! The list of runs.
+//! The list of runs and bills.
 
 use oscost_model::unit::Unit;
 use serde_json::json;
 
 pub use crate::advice::trust::Trust;
 use crate::report::figures::rough;
-use crate::report::text::{minute, plain, plain_paragraph, shorten, shortest_unique};
+use crate::report::text::{minute, plain, plain_paragraph, plural, shorten, shortest_unique};
 use crate::report::view::document::{Cell, Column, Table, TableRow};
 
-/// A run, as it is listed.
+/// What a line is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LineKind {
+    /// A run.
+    #[default]
+    Run,
+    /// A bill.
+    Bill,
+}
+
+impl LineKind {
+    fn text(self) -> &'static str {
+        match self {
+            LineKind::Run => "run",
+            LineKind::Bill => "bill",
+        }
+    }
+}
+
+/// A run or a bill, as it is listed.
 #[derive(Clone, Debug, Default)]
 pub struct Line {
+    /// Which of them.
+    pub kind: LineKind,
+    /// Of a bill the measured system time, in nanoseconds.
+    pub system_ns: Option<f64>,
     /// Its id.
     pub id: String,
     /// RFC 3339.
@@ -42,13 +65,17 @@ const MAX_LABEL: usize = 40;
 const SHORT_LABEL: usize = 12;
 const MAX_PROCESSOR: usize = 32;
 
+/// The columns of a list with bills stand behind id and start.
+const KIND_AT: usize = 2;
+
 /// What a list without runs says.
 pub const NO_RUNS: &str = "no runs are kept";
 
 /// The runs: enough of the id to name each, when it was started, how long it took, how far it can
 /// be believed, its label, its processor and its command. With `whole_commands` each command is
-/// below its run.
+/// below its run. Where there are bills, each line has its kind, and a bill its system time.
 pub fn table(lines: &[Line], whole_commands: bool) -> Table {
+    let has_bills = lines.iter().any(|line| line.kind == LineKind::Bill);
     let length = shortest_unique(&lines.iter().map(|line| line.id.as_str()).collect::<Vec<_>>());
     let known = |text: Option<String>| Cell::text(text.unwrap_or_else(|| "-".to_owned()));
     let row = |line: &Line| {
@@ -63,7 +90,7 @@ pub fn table(lines: &[Line], whole_commands: bool) -> Table {
             true => (String::new(), vec![command]),
             false => (command, Vec::new()),
         };
-        let cells = vec![
+        let mut cells = vec![
             Cell::text(line.id.get(..length).unwrap_or(&line.id)),
             Cell::text(minute(&line.started)),
             known(line.duration_s.map(duration)),
@@ -73,17 +100,29 @@ pub fn table(lines: &[Line], whole_commands: bool) -> Table {
             known(processor),
             Cell::text(excerpt),
         ];
+        if has_bills {
+            let system = line.system_ns.map(|ns| rough(ns, Unit::NsPerOp));
+            let of_kind = [
+                Cell::text(line.kind.text()),
+                Cell::number(system.unwrap_or_default(), line.system_ns),
+            ];
+            drop(cells.splice(KIND_AT..KIND_AT, of_kind));
+        }
         TableRow { notes, ..TableRow::of(cells) }
     };
-    let columns = vec![
+    let mut columns = vec![
         Column::text("run"),
         Column::text("started"),
         Column::number("took", "duration_s"),
         Column::choice("trust"),
-        Column::text("label").in_lines_of(64),
+        Column::text("label").in_lines_of(if has_bills { 100 } else { 64 }),
         Column { optional: true, ..Column::text("machine") },
         Column::excerpt("command"),
     ];
+    if has_bills {
+        let of_kind = [Column::text("kind"), Column::number("system", "system_ns")];
+        drop(columns.splice(KIND_AT..KIND_AT, of_kind));
+    }
     Table { columns, rows: lines.iter().map(row).collect(), ..Table::default() }
 }
 
@@ -107,6 +146,7 @@ pub fn json(lines: &[Line], store_bytes: u64) -> serde_json::Value {
     let run = |line: &Line| {
         let reasons = line.trust.as_ref().map(|trust| trust.reasons.clone());
         json!({
+            "kind": line.kind.text(),
             "id": line.id,
             "started": line.started,
             "ended": line.ended,
@@ -118,6 +158,7 @@ pub fn json(lines: &[Line], store_bytes: u64) -> serde_json::Value {
             "trust": line.trust.as_ref().map(|trust| trust.grade.text()),
             "trust_reasons": reasons,
             "command": line.command,
+            "system_ns": line.system_ns,
             "imported": line.imported,
             "has_raw_batches": line.has_raw_batches,
         })
@@ -131,19 +172,25 @@ pub fn json(lines: &[Line], store_bytes: u64) -> serde_json::Value {
 pub struct StoreSize {
     /// The number of runs.
     pub runs: usize,
-    /// The number of those with their raw batches.
+    /// The number of bills.
+    pub bills: usize,
+    /// The number of runs with their raw batches.
     pub with_raw_batches: usize,
     /// Its size.
     pub bytes: u64,
 }
 
-/// How much room the runs take, and how to get some of it back.
+/// How much room the runs and bills take, and how to get some of it back.
 pub fn size_line(size: &StoreSize) -> String {
-    let StoreSize { runs, with_raw_batches, bytes } = *size;
+    let StoreSize { runs, bills, with_raw_batches, bytes } = *size;
     let s = if runs == 1 { "" } else { "s" };
+    let bills = match bills {
+        0 => String::new(),
+        bills => format!(" and {}", plural(bills as u64, "bill")),
+    };
     format!(
-        "{runs} run{s} in {}, {with_raw_batches} with raw batches: `oscost runs prune` removes old \
-         ones",
+        "{runs} run{s}{bills} in {}, {with_raw_batches} with raw batches: `oscost runs prune` \
+         removes old ones",
         size_text(bytes)
     )
 }
@@ -204,8 +251,10 @@ mod tests {
 
     #[test]
     fn the_size_of_the_store_and_what_was_freed_are_in_one_line_each() {
-        let size = StoreSize { runs: 1, with_raw_batches: 0, bytes: 1_500_000 };
+        let size = StoreSize { runs: 1, bills: 0, with_raw_batches: 0, bytes: 1_500_000 };
         assert!(size_line(&size).starts_with("1 run in 1.5"), "{}", size_line(&size));
+        let both = size_line(&StoreSize { bills: 2, ..size });
+        assert!(both.starts_with("1 run and 2 bills in 1.5"), "{both}");
         let none = PrunedBatches {
             kept: "the last 50 runs".to_owned(),
             runs: 0,
@@ -268,6 +317,28 @@ mod tests {
             ScreenFormat::PLAIN,
         );
         assert_eq!(whole.matches('x').count(), 60, "{whole}");
+    }
+
+    #[test]
+    fn a_list_with_bills_says_which_lines_they_are_and_their_system_time() {
+        let bill = Line {
+            kind: LineKind::Bill,
+            system_ns: Some(12_340_000.0),
+            trust: None,
+            ..line("0197aaaa-1122-x")
+        };
+        let lines = [line("0197aaaa-1111-x"), bill];
+        let text = crate::report::terminal_table(&table(&lines, false), ScreenFormat::PLAIN);
+        let rows: Vec<Vec<&str>> =
+            text.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert!(rows[0].contains(&"kind") && rows[1].contains(&"run"), "{text}");
+        assert!(rows[2].contains(&"bill") && rows[2].contains(&"12.3"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let listed = json(&lines, 7);
+        let kinds = [&listed["runs"][0]["kind"], &listed["runs"][1]["kind"]];
+        assert_eq!(kinds, ["run", "bill"]);
+        assert_eq!(listed["runs"][1]["system_ns"], json!(12_340_000.0));
+        assert!(listed["runs"][0]["system_ns"].is_null(), "a run has none, and not 0");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::word_section;
 use crate::report::view::document::Section;
-use crate::report::view::export::{Column, columns};
+use crate::report::view::export::{Heading, headings};
 
 /// How many places of a key are named.
 const MAX_PLACES: usize = 4;
@@ -22,14 +22,14 @@ pub struct RecordWord {
 
 /// The columns of this name.
 pub fn column_sections(name: &str) -> Vec<Section> {
-    let mut found: Vec<&Column> = Vec::new();
-    for column in columns().filter(|column| column.name == name) {
-        // A column of both tables is the same.
+    let mut found: Vec<Heading> = Vec::new();
+    for column in headings().filter(|column| column.name == name) {
+        // A column of several tables is the same.
         if !found.iter().any(|other| other.means == column.means) {
             found.push(column);
         }
     }
-    let section = |column: &Column| {
+    let section = |column: Heading| {
         let empty = column.unknown.map_or("never".to_owned(), str::to_owned);
         let facts = [
             ("means", column.means.to_owned()),
@@ -44,7 +44,7 @@ pub fn column_sections(name: &str) -> Vec<Section> {
 
 /// The names of all columns.
 pub fn column_names() -> impl Iterator<Item = &'static str> {
-    columns().map(|column| column.name)
+    headings().map(|column| column.name)
 }
 
 /// The keys and the values of this name; those with one meaning together.

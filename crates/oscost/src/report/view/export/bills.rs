@@ -1,0 +1,254 @@
+//! The columns of the table `bill-items`: a line for each item of a bill, and each of its totals.
+
+use oscost_model::bill::{Amount, Bill, BillItem};
+
+use crate::report::view::export::sheet::Kind::{Boolean, Float, Integer, Text};
+use crate::report::view::export::sheet::{Cells, Heading, Kind, Value, spaced};
+
+/// The version of these columns.
+pub(super) const SCHEMA: &str = "oscost.bill-items/1";
+
+/// When a fact could not be read.
+const UNREAD: Option<&str> = Some("it could not be read");
+/// When a line is of a total.
+const TOTAL: Option<&str> = Some("the line is of a total");
+/// When an item has no price.
+const NO_PRICE: Option<&str> = Some("the item has no price, or the line is of a total");
+/// When there is no interval.
+const NO_INTERVAL: Option<&str> = Some("it has no price, or a part of it has no interval");
+
+/// A bill as a table.
+pub struct BillSheet<'a> {
+    bill: &'a Bill,
+    lines: Vec<Line<'a>>,
+}
+
+/// A line of the table.
+#[derive(Clone, Copy)]
+struct Line<'a> {
+    bill: &'a Bill,
+    kind: &'static str,
+    item: Option<&'a BillItem>,
+    amount: Option<&'a Amount>,
+}
+
+/// A column: what it is called and means, and where it is read.
+struct Column {
+    heading: Heading,
+    read: for<'a> fn(&Line<'a>) -> Value<'a>,
+}
+
+impl<'a> BillSheet<'a> {
+    /// The items of a bill in their order, then its totals.
+    pub fn of(bill: &'a Bill) -> Self {
+        let items = bill.items.iter().map(|item| Line {
+            bill,
+            kind: "item",
+            item: Some(item),
+            amount: item.amount.as_ref(),
+        });
+        let totals = [
+            ("charged", bill.charged.as_ref()),
+            ("measured", Some(&bill.trials.system_time)),
+            ("difference", bill.difference.as_ref()),
+        ];
+        let totals = totals.into_iter().filter(|(_, amount)| amount.is_some());
+        let totals = totals.map(|(kind, amount)| Line { bill, kind, item: None, amount });
+        Self { bill, lines: items.chain(totals).collect() }
+    }
+}
+
+impl Cells for BillSheet<'_> {
+    fn schema(&self) -> &'static str {
+        SCHEMA
+    }
+
+    fn records(&self) -> &str {
+        &self.bill.id
+    }
+
+    fn headings(&self) -> Vec<Heading> {
+        headings().collect()
+    }
+
+    fn line_count(&self) -> usize {
+        self.lines.len()
+    }
+
+    fn cell(&self, line: usize, column: usize) -> Value<'_> {
+        (COLUMNS[column].read)(&self.lines[line])
+    }
+}
+
+impl Line<'_> {
+    /// The amount in per cent of the measured system time.
+    fn share_pct(&self) -> Option<f64> {
+        let system_ns = self.bill.trials.system_time.ns;
+        self.amount.filter(|_| system_ns > 0.0).map(|amount| 100.0 * amount.ns / system_ns)
+    }
+}
+
+/// The headings of the columns, in order.
+pub(super) fn headings() -> impl Iterator<Item = Heading> {
+    COLUMNS.iter().map(|column| column.heading)
+}
+
+const fn heading(
+    name: &'static str,
+    kind: Kind,
+    means: &'static str,
+    unknown: Option<&'static str>,
+) -> Heading {
+    Heading { name, kind, means, unknown }
+}
+
+/// All of them, in the order in which they are written.
+const COLUMNS: &[Column] = &[
+    Column {
+        heading: heading(
+            "kind",
+            Text,
+            "`item`, or a total: `charged`, `measured` (the system time) or `difference`",
+            None,
+        ),
+        read: |line| line.kind.into(),
+    },
+    Column {
+        heading: heading("bill", Text, "the id of the bill", None),
+        read: |line| (&line.bill.id).into(),
+    },
+    Column {
+        heading: heading("started", Text, "when it was begun: RFC 3339, UTC", None),
+        read: |line| (&line.bill.started).into(),
+    },
+    Column {
+        heading: heading("label", Text, "the label of the bill", Some("there is none")),
+        read: |line| line.bill.label.as_ref().into(),
+    },
+    Column {
+        heading: heading("program", Text, "the words of the command, separated by spaces", None),
+        read: |line| spaced(line.bill.program.iter().map(String::as_str)).into(),
+    },
+    Column {
+        heading: heading("cpu_model", Text, "the processor", UNREAD),
+        read: |line| line.bill.machine.cpu.model_name.as_ref().into(),
+    },
+    Column {
+        heading: heading("kernel", Text, "the release of the kernel", UNREAD),
+        read: |line| line.bill.machine.os.release.as_ref().into(),
+    },
+    Column {
+        heading: heading("trials", Integer, "how many trials were not counted", None),
+        read: |line| line.bill.trials.system.repetitions.into(),
+    },
+    Column {
+        heading: heading(
+            "system_figure",
+            Text,
+            "what the measured system time is: `median` or `mean` of the trials",
+            None,
+        ),
+        read: |line| (&line.bill.trials.system_figure).into(),
+    },
+    Column {
+        heading: heading(
+            "counted",
+            Boolean,
+            "whether calls were counted: without, the items are faults alone",
+            None,
+        ),
+        read: |line| line.bill.counted.is_some().into(),
+    },
+    Column {
+        heading: heading("item", Text, "the form of a call, or what else was counted", TOTAL),
+        read: |line| line.item.map(|item| &item.name).into(),
+    },
+    Column {
+        heading: heading("times", Float, "how often", TOTAL),
+        read: |line| line.item.map(|item| item.times).into(),
+    },
+    Column {
+        heading: heading(
+            "case",
+            Text,
+            "the case that prices it, as a selector",
+            Some("no case does, or the line is of a total"),
+        ),
+        read: |line| line.item.and_then(|item| item.case.as_ref()).into(),
+    },
+    Column {
+        heading: heading("part", Float, "the share of the case's op that one of it pays", TOTAL),
+        read: |line| line.item.map(|item| item.part).into(),
+    },
+    Column {
+        heading: heading(
+            "price_rows",
+            Text,
+            "the rows that priced it, the first and the last of several sizes, separated by \
+             spaces; empty without a price",
+            TOTAL,
+        ),
+        read: |line| line.item.map(|item| spaced(item.rows.iter().map(String::as_str))).into(),
+    },
+    Column {
+        heading: heading("unit_ns", Float, "the price of one, in nanoseconds", NO_PRICE),
+        read: |line| line.item.and_then(|item| Some(item.unit.as_ref()?.ns)).into(),
+    },
+    Column {
+        heading: heading("unit_ci95_low_ns", Float, "where its 95 % interval begins", NO_PRICE),
+        read: |line| line.item.and_then(|item| Some(item.unit.as_ref()?.ci95?[0])).into(),
+    },
+    Column {
+        heading: heading("unit_ci95_high_ns", Float, "where it ends", NO_PRICE),
+        read: |line| line.item.and_then(|item| Some(item.unit.as_ref()?.ci95?[1])).into(),
+    },
+    Column {
+        heading: heading(
+            "amount_ns",
+            Float,
+            "the price of all, or the total, in nanoseconds of one run of the command",
+            Some("the item has no price"),
+        ),
+        read: |line| line.amount.map(|amount| amount.ns).into(),
+    },
+    Column {
+        heading: heading(
+            "amount_ci95_low_ns",
+            Float,
+            "where its 95 % interval begins",
+            NO_INTERVAL,
+        ),
+        read: |line| line.amount.and_then(|amount| Some(amount.ci95?[0])).into(),
+    },
+    Column {
+        heading: heading("amount_ci95_high_ns", Float, "where it ends", NO_INTERVAL),
+        read: |line| line.amount.and_then(|amount| Some(amount.ci95?[1])).into(),
+    },
+    Column {
+        heading: heading(
+            "share_pct",
+            Float,
+            "`amount_ns` in % of the measured system time",
+            Some("the item has no price, or the command spent no measurable time in the kernel"),
+        ),
+        read: |line| line.share_pct().into(),
+    },
+    Column {
+        heading: heading(
+            "missing",
+            Text,
+            "why the item has no price",
+            Some("it has one, or the line is of a total"),
+        ),
+        read: |line| line.item.and_then(|item| item.missing.as_ref()).into(),
+    },
+    Column {
+        heading: heading(
+            "doubt",
+            Text,
+            "what is doubtful about its price",
+            Some("nothing is, or the line is of a total"),
+        ),
+        read: |line| line.item.and_then(|item| item.doubt.as_ref()).into(),
+    },
+];

@@ -1,0 +1,85 @@
+//! Checks what a valid bill must satisfy beyond its types, so that later readers need not.
+
+use oscost_model::bill::{Amount, Bill, BillItem, BilledTrials};
+
+use super::check::{NOT_UTC, bad, is_utc, is_uuid, refuse_unless, text_rule};
+use super::error::ImportError;
+use super::inspect::{Fault, inspect};
+
+/// A tracer tells 4,096 forms by size apart; each is an item at most.
+const MAX_ITEMS: usize = 20_000;
+
+/// Ten runs have the prices of a bill.
+const MAX_PRICE_RUNS: usize = 1_000;
+
+/// A machine has some twenty mitigations that may differ.
+const MAX_REASONS: usize = 1_000;
+
+/// As many words as a command line of the longest size has, execve(2): 2 MiB.
+const MAX_WORDS: usize = 2 << 20;
+
+/// Refuses an invalid bill.
+pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
+    refuse_unless(is_uuid(&bill.id), "id", "is not a UUID in lower case")?;
+    inspect(bill, text_rule).map_err(|Fault { at, why }| ImportError::Bad { at, why })?;
+    refuse_unless(is_utc(&bill.started), "started", NOT_UTC)?;
+    refuse_unless(is_utc(&bill.ended), "ended", NOT_UTC)?;
+
+    let counted = bill.counted.as_ref();
+    for (part, count, max) in [
+        ("program", bill.program.len(), MAX_WORDS),
+        ("items", bill.items.len(), MAX_ITEMS),
+        ("counted.calls.forms", counted.map_or(0, |it| it.calls.forms.len()), MAX_ITEMS),
+        ("prices.runs", bill.prices.runs.len(), MAX_PRICE_RUNS),
+        ("prices.stale", bill.prices.stale.len(), MAX_REASONS),
+        ("prices.missing", bill.prices.missing.len(), MAX_ITEMS),
+    ] {
+        let why = format!("has {count} entries, the maximum is {max}");
+        refuse_unless(count <= max, part, &why)?;
+    }
+    for (at, number) in of_trials(&bill.trials) {
+        not_negative(number, at)?;
+    }
+    for (index, item) in bill.items.iter().enumerate() {
+        for (at, number) in of_item(item) {
+            not_negative(number, &format!("items[{index}].{at}"))?;
+        }
+        let rows = item.rows.len();
+        let why = format!("has {rows} entries, the maximum is {MAX_PRICE_RUNS}");
+        refuse_unless(rows <= MAX_PRICE_RUNS, &format!("items[{index}].rows"), &why)?;
+    }
+    not_negative(bill.charged.as_ref().map(|it| it.ns), "charged.ns")
+}
+
+/// Numbers of trials that are not negative.
+fn of_trials(trials: &BilledTrials) -> [(&'static str, Option<f64>); 9] {
+    [
+        ("trials.real.median", Some(trials.real.median)),
+        ("trials.user.median", Some(trials.user.median)),
+        ("trials.system.median", Some(trials.system.median)),
+        ("trials.system.sd", trials.system.sd),
+        ("trials.system_time.ns", Some(trials.system_time.ns)),
+        ("trials.minor_faults", Some(trials.minor_faults)),
+        ("trials.major_faults", Some(trials.major_faults)),
+        ("trials.voluntary_switches", Some(trials.voluntary_switches)),
+        ("trials.involuntary_switches", Some(trials.involuntary_switches)),
+    ]
+}
+
+/// Numbers of an item that are not negative.
+fn of_item(item: &BillItem) -> [(&'static str, Option<f64>); 4] {
+    let ns = |amount: &Option<Amount>| amount.as_ref().map(|it| it.ns);
+    [
+        ("times", Some(item.times)),
+        ("part", Some(item.part)),
+        ("unit.ns", ns(&item.unit)),
+        ("amount.ns", ns(&item.amount)),
+    ]
+}
+
+fn not_negative(number: Option<f64>, at: &str) -> Result<(), ImportError> {
+    match number {
+        Some(number) if number < 0.0 => Err(bad(at, &format!("is {number}, below 0"))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,240 @@
+//! Bills beside runs: kept, found by name, listed and deleted; those from elsewhere are checked.
+
+use std::fs;
+
+use oscost::store::{
+    Cause, FindError, ImportError, MAX_BILL_BYTES, NamedRecord, RecordKind, Store, kind_of,
+    validate, validate_bill,
+};
+use oscost_model::bill::Bill;
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use super::examples::{entries, id};
+use super::record::{golden, record};
+use super::{begin, journal, keep, new_store};
+
+fn bill() -> Bill {
+    serde_json::from_slice(&fs::read(golden("bill-1.json")).unwrap()).unwrap()
+}
+
+/// The bill with another id, which was started in this second.
+fn bill_of(number: u32, second: u32) -> Bill {
+    Bill { id: id(number), started: format!("2026-11-21T08:15:{second:02}Z"), ..bill() }
+}
+
+/// The bill with one part changed.
+fn with(pointer: &str, part: Value) -> Vec<u8> {
+    let mut value = serde_json::to_value(bill()).unwrap();
+    *value.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer}")) = part;
+    value.to_string().into_bytes()
+}
+
+#[track_caller]
+fn refused(bytes: &[u8], words: &str) -> ImportError {
+    let error = validate_bill(bytes).expect_err(words);
+    let text = error.to_string();
+    assert!(text.contains(words), "`{text}` lacks `{words}`");
+    assert!(text.len() < 2_000 && !text.contains(char::is_control), "{text:?}");
+    error
+}
+
+/// Whether the store in a folder has a table of bills.
+fn has_bills(folder: &tempfile::TempDir) -> bool {
+    let conn = Connection::open(folder.path().join("store.db")).unwrap();
+    let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'bill'";
+    conn.prepare(sql).unwrap().exists([]).unwrap()
+}
+
+#[test]
+fn a_kept_bill_is_listed_and_read_back_unchanged_also_by_another_process() {
+    let (folder, mut store) = new_store();
+    assert_eq!(store.list_bills().unwrap(), []);
+    assert!(!has_bills(&folder), "a store gets the table with its first bill");
+    store.keep_bill(&bill()).unwrap();
+    assert!(has_bills(&folder));
+    drop(store);
+    let store = Store::open(&folder.path().join("store.db")).unwrap();
+    assert_eq!(store.load_bill(&bill().id).unwrap(), bill());
+    let all = store.list_bills().unwrap();
+    let [listed] = &all[..] else { panic!("one was kept: {all:?}") };
+    assert_eq!((&listed.id, &listed.label), (&bill().id, &bill().label));
+    assert_eq!((&listed.program, listed.system_ns), (&bill().program, 1e7));
+    assert_eq!((&listed.processor, listed.imported), (&bill().machine.cpu.model_name, false));
+    assert_eq!(store.list().unwrap(), [], "it is no run");
+}
+
+#[test]
+fn a_store_with_bills_is_open_to_programs_that_do_not_know_them() {
+    let (folder, mut store) = new_store();
+    let run = keep(&mut store, &entries());
+    let version = |path: &std::path::Path| -> i64 {
+        let conn = Connection::open(path).unwrap();
+        conn.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
+    };
+    let path = folder.path().join("store.db");
+    let before = version(&path);
+    store.keep_bill(&bill()).unwrap();
+    assert_eq!(version(&path), before);
+    assert_eq!(journal(&store, &run), entries());
+}
+
+#[test]
+fn the_last_record_is_of_the_kind_that_is_wanted() {
+    let (_folder, mut store) = new_store();
+    begin(&mut store, &id(1), 1);
+    store.keep_bill(&bill_of(2, 2)).unwrap();
+    begin(&mut store, &id(3), 3);
+    store.keep_bill(&bill_of(4, 4)).unwrap();
+    for (name, run, bill) in [("last", 3, 4), ("last~1", 1, 2)] {
+        assert_eq!(store.find(name).unwrap(), id(run), "{name}");
+        assert_eq!(store.find_bill(name).unwrap(), id(bill), "{name}");
+    }
+    for (name, number, kind) in [
+        ("last", 4, RecordKind::Bill),
+        ("last~1", 3, RecordKind::Run),
+        ("last~3", 1, RecordKind::Run),
+        ("@before", 4, RecordKind::Bill),
+    ] {
+        let NamedRecord { kind: found, id: found_id, .. } = store.find_record(name).unwrap();
+        assert_eq!((found, found_id), (kind, id(number)), "{name}");
+    }
+    let error = store.find_record("0190").unwrap_err().to_string();
+    assert!(error.starts_with("`0190` is ambiguous: 4 record ids start with it"), "{error}");
+    let error = store.find("last~2").unwrap_err().to_string();
+    assert!(error.starts_with("there is no run `last~2`; the newest are "), "{error}");
+}
+
+#[test]
+fn where_a_run_is_wanted_a_bill_is_refused_with_the_next_step_and_the_other_way_round() {
+    let (_folder, mut store) = new_store();
+    let error = store.find_bill("last").unwrap_err().to_string();
+    assert!(error.starts_with("there is no bill `last`: the store is empty\n"), "{error}");
+    store.keep_bill(&bill_of(2, 2)).unwrap();
+    for name in [id(2).as_str(), "@before"] {
+        let error = store.find(name).unwrap_err();
+        assert!(matches!(error, FindError::OtherKind { .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.starts_with(&format!("`{name}` is a bill, not a run\n  hint: ")), "{text}");
+        assert!(text.contains("`oscost bill A B` compares two bills"), "{text}");
+    }
+    let error = store.find("last").unwrap_err().to_string();
+    assert!(error.starts_with("there is no run `last`: the store has no run\n"), "{error}");
+    begin(&mut store, &id(3), 3);
+    let error = store.find_bill(&id(3)).unwrap_err().to_string();
+    assert!(error.starts_with(&format!("`{}` is a run, not a bill\n  hint: ", id(3))), "{error}");
+    let error = store.find_bill("@after").unwrap_err().to_string();
+    assert!(error.starts_with("no bill has the label `after`"), "{error}");
+    assert!(error.contains("the newest labels are `@before`"), "{error}");
+}
+
+#[test]
+fn a_bill_is_deleted_and_runs_stay() {
+    let (_folder, mut store) = new_store();
+    begin(&mut store, &id(1), 1);
+    store.keep_bill(&bill_of(2, 2)).unwrap();
+    store.delete(&id(2)).unwrap();
+    assert_eq!(store.list_bills().unwrap(), []);
+    assert_eq!(store.list().unwrap().len(), 1);
+    assert!(matches!(store.load_bill(&id(2)).unwrap_err().cause, Cause::NoBill));
+    assert!(matches!(store.delete(&id(2)).unwrap_err().cause, Cause::NoRun));
+}
+
+#[test]
+fn an_id_names_one_record() {
+    let (_folder, mut store) = new_store();
+    store.keep_bill(&bill()).unwrap();
+    assert!(matches!(store.keep_bill(&bill()).unwrap_err().cause, Cause::Exists));
+    let error = store.import_bill(&with("/label", json!("again"))).unwrap_err();
+    let text = error.to_string();
+    let expected = format!("bill {} is already in the store\n", bill().id);
+    assert!(text.starts_with(&expected), "{text}");
+    // Neither a run nor a bill takes the id of the other kind.
+    let mut run = serde_json::to_value(record()).unwrap();
+    run["id"] = json!(bill().id);
+    let error = store.import(run.to_string().as_bytes()).unwrap_err();
+    assert!(matches!(error, ImportError::Exists { .. }), "{error}");
+    store.import(&serde_json::to_vec(&record()).unwrap()).unwrap();
+    let error = store.import_bill(&with("/id", json!(record().id))).unwrap_err();
+    assert!(matches!(error, ImportError::BillExists { .. }), "{error}");
+    assert_eq!((store.list().unwrap().len(), store.list_bills().unwrap().len()), (1, 1));
+}
+
+#[test]
+fn an_imported_bill_is_what_the_file_has() {
+    let (_folder, mut store) = new_store();
+    let mut value = serde_json::to_value(bill()).unwrap();
+    value["colour"] = json!({"deep": ["\u{1b}[31m"]});
+    value.as_object_mut().unwrap().remove("label");
+    assert_eq!(store.import_bill(value.to_string().as_bytes()).unwrap(), bill().id);
+    let expected = Bill { label: None, ..bill() };
+    assert_eq!(store.load_bill(&bill().id).unwrap(), expected, "without what is not known");
+    assert!(store.list_bills().unwrap()[0].imported);
+}
+
+#[test]
+fn a_file_of_another_kind_or_version_is_named() {
+    let whole = with("/label", json!("x"));
+    assert_eq!(kind_of(&whole), Some(RecordKind::Bill));
+    assert_eq!(kind_of(&with("/schema", json!("oscost.bill/9"))), Some(RecordKind::Bill));
+    assert_eq!(kind_of(&serde_json::to_vec(&record()).unwrap()), Some(RecordKind::Run));
+    for other in [&b"{}"[..], b"[1]", b"", br#"{"schema":"sunos.run/1"}"#] {
+        assert_eq!(kind_of(other), None);
+    }
+    refused(&with("/schema", json!("oscost.bill/2")), "newer schema oscost.bill/2");
+    refused(&with("/schema", json!("oscost.bill/0")), "not oscost.bill/1");
+    refused(&with("/schema", json!("other.bill/1")), "not oscost.bill/1");
+    let error = refused(&serde_json::to_vec(&record()).unwrap(), "the file is a run");
+    assert!(matches!(error, ImportError::IsRun), "{error}");
+    let error = validate(&whole).unwrap_err();
+    assert!(matches!(error, ImportError::IsBill), "{error}");
+    for end in (0..whole.len()).step_by(97) {
+        refused(&whole[..end], "not a record");
+    }
+}
+
+#[test]
+fn hostile_bills_are_refused_with_their_reason() {
+    for (pointer, part, words) in [
+        ("/id", json!("../../etc"), "`id` is not a UUID"),
+        ("/started", json!("yesterday"), "`started` is not a time in UTC"),
+        ("/ended", json!(""), "`ended` is not a time in UTC"),
+        ("/label", json!("x".repeat(1_025)), "`label` has 1025 bytes"),
+        ("/label", json!("\u{1b}[31m"), "`label` has the control character U+001B"),
+        ("/program/0", json!("\u{202e}dnif"), "`program[0]` has the control character U+202E"),
+        ("/items/0/name", json!("x".repeat(4_097)), "`items[0].name` has 4097 bytes"),
+        ("/items/0/times", json!(-1.0), "`items[0].times` is -1, below 0"),
+        ("/items/1/amount/ns", json!(-0.5), "`items[1].amount.ns` is -0.5, below 0"),
+        ("/items/1/unit/ns", json!(-0.5), "`items[1].unit.ns` is -0.5, below 0"),
+        ("/items/0/amount/ci95", json!([2.0, 1.0]), "`items[0].amount.ci95[1]` is 1, below 2"),
+        ("/trials/system_time/ns", json!(-1.0), "`trials.system_time.ns` is -1, below 0"),
+        ("/trials/minor_faults", json!(-1.0), "`trials.minor_faults` is -1, below 0"),
+        ("/charged/ns", json!(-1.0), "`charged.ns` is -1, below 0"),
+        ("/counted/calls/forms/0/calls", json!(-1), "not a record"),
+        ("/items", json!(1), "not a record"),
+        ("/items/0/times", json!(null), "not a record"),
+    ] {
+        refused(&with(pointer, part), words);
+    }
+    let item = serde_json::to_value(bill()).unwrap()["items"][0].clone();
+    refused(&with("/items", json!(vec![item; 20_001])), "`items` has 20001 entries");
+    let text = String::from_utf8(with("/items/0/times", json!(0.123))).unwrap();
+    for not_a_number in ["NaN", "Infinity", "1e999", "\"NaN\""] {
+        refused(text.replace("0.123", not_a_number).as_bytes(), "not a record");
+    }
+    let error = refused(&vec![b' '; MAX_BILL_BYTES + 1], "the maximum is");
+    assert!(matches!(error, ImportError::BillTooLarge { .. }), "{error}");
+    // A difference may be in either direction.
+    validate_bill(&with("/difference/ns", json!(-1.0))).unwrap();
+}
+
+#[test]
+fn a_bill_with_a_number_that_json_does_not_have_is_not_kept() {
+    let (_folder, mut store) = new_store();
+    let mut wrong = bill();
+    wrong.trials.minor_faults = f64::NAN;
+    let error = store.keep_bill(&wrong).unwrap_err();
+    assert!(matches!(error.cause, Cause::Invalid(_)), "{error}");
+    assert!(error.to_string().contains("`trials.minor_faults` is NaN"), "{error}");
+    assert_eq!(store.list_bills().unwrap(), []);
+}
