@@ -1,5 +1,5 @@
 //! Notes which compiler and which commit the tool is built from; the record says so. Compiles the
-//! programs of the studies, and those of pH (feature `ebpf`).
+//! programs of the studies, and those that are loaded into the kernel (feature `ebpf`).
 
 use std::env;
 use std::fmt::Write;
@@ -25,10 +25,12 @@ fn main() {
     if let Err(why) = compile_study_programs() {
         println!("cargo::error={why}");
     }
-    if env::var_os("CARGO_FEATURE_EBPF").is_some()
-        && let Err(why) = compile_ph()
-    {
-        println!("cargo::error={why}");
+    if env::var_os("CARGO_FEATURE_EBPF").is_some() {
+        for program in KERNEL_PROGRAMS {
+            if let Err(why) = compile_for_kernel(program) {
+                println!("cargo::error={why}");
+            }
+        }
     }
 }
 
@@ -110,15 +112,26 @@ fn run_compiler(command: &mut Command, source: &Path) -> Result<(), String> {
     }
 }
 
-const SOURCE: &str = "src/ph/bpf/ph.bpf.c";
+/// Programs that are loaded into the kernel.
+struct KernelProgram {
+    source: &'static str,
+    object: &'static str,
+}
 
-/// Compiles the programs of pH for the kernel's machine; libbpf fits them to the kernel that runs.
-fn compile_ph() -> Result<(), String> {
-    println!("cargo::rerun-if-changed={SOURCE}");
+/// Those of pH, and those that count calls.
+const KERNEL_PROGRAMS: &[KernelProgram] = &[
+    KernelProgram { source: "src/ph/bpf/ph.bpf.c", object: "ph.bpf.o" },
+    KernelProgram { source: "src/counter/bpf/count.bpf.c", object: "count.bpf.o" },
+];
+
+/// Compiles programs for the kernel's machine; libbpf fits them to the kernel that runs.
+fn compile_for_kernel(program: &KernelProgram) -> Result<(), String> {
+    let KernelProgram { source, object } = program;
+    println!("cargo::rerun-if-changed={source}");
     println!("cargo::rerun-if-env-changed=CLANG");
     let clang = env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());
     let arch = variable("CARGO_CFG_TARGET_ARCH")?;
-    let output = Path::new(&variable("OUT_DIR")?).join("ph.bpf.o");
+    let output = Path::new(&variable("OUT_DIR")?).join(object);
     let (define, triple) = match arch.as_str() {
         "x86_64" => ("-D__TARGET_ARCH_x86", "x86_64-linux-gnu"),
         "aarch64" => ("-D__TARGET_ARCH_arm64", "aarch64-linux-gnu"),
@@ -132,9 +145,9 @@ fn compile_ph() -> Result<(), String> {
         .args(["-I", &variable("DEP_BPF_INCLUDE")?])
         // Debian has the headers of an architecture in a folder of its own.
         .args(["-idirafter", "/usr/include", "-idirafter", &format!("/usr/include/{triple}")])
-        .args(["-c", SOURCE, "-o"])
+        .args(["-c", source, "-o"])
         .arg(&output);
-    run_compiler(&mut command, Path::new(SOURCE)).map_err(|why| {
+    run_compiler(&mut command, Path::new(source)).map_err(|why| {
         format!(
             "{why}; the feature `ebpf` takes clang, libelf-dev and zlib1g-dev (apt-get install), or \
              set CLANG"

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::program_calls::ProgramCalls;
+use crate::program_calls::{KernelTime, ProgramCalls};
 use crate::record::{Estimate, Machine, Tool};
 
 /// The name and version of the schema.
@@ -54,6 +54,28 @@ bill! {
         pub charged: Option<Amount>,
         /// The measured system time without `charged`: what is not explained, in either direction.
         pub difference: Option<Amount>,
+        /// The running process that was watched, whose one observation is then the only trial; null of
+        /// a command.
+        #[serde(default)]
+        pub watched: Option<Watched>,
+    }
+
+    /// A running process that was watched for some time.
+    pub struct Watched {
+        /// The process.
+        pub pid: u32,
+        /// For how long, in seconds.
+        pub seconds: f64,
+        /// Its threads when the watch began.
+        pub threads: u32,
+        /// Whether the processes that it created meanwhile were counted with it.
+        pub children: bool,
+        /// Whether it ended meanwhile: its times are then those of a moment before its end. They
+        /// contain what the counter added to them.
+        pub ended: bool,
+        /// Nanoseconds of its threads on a CPU, as the scheduler counted them (schedstat); null if one
+        /// of them has ended, whose part is lost, as their context switches then are.
+        pub on_cpu_ns: Option<u64>,
     }
 
     /// The runs of the program that were not counted.
@@ -66,19 +88,19 @@ bill! {
         pub system: Estimate,
         /// The system time that the bill is compared with.
         pub system_time: Amount,
-        /// What `system_time` is: `median` of the trials, or their `mean` where clock ticks divide
-        /// the CPU time of a short run.
+        /// What `system_time` is: `median` of the trials, their `mean` where clock ticks divide the
+        /// CPU time of a short run, or `watched`, the one observation of a running process.
         pub system_figure: String,
-        /// The source of the times: `rusage`.
+        /// The source of the times: `rusage`, or `proc` (/proc/PID/stat) of a watched process.
         pub source: String,
         /// Minor faults of a run, the median.
         pub minor_faults: f64,
         /// Major faults of a run, the median.
         pub major_faults: f64,
-        /// Voluntary context switches of a run, the median.
-        pub voluntary_switches: f64,
-        /// Involuntary context switches of a run, the median.
-        pub involuntary_switches: f64,
+        /// Voluntary context switches of a run, the median; null if not known.
+        pub voluntary_switches: Option<f64>,
+        /// Involuntary context switches of a run, the median; null if not known.
+        pub involuntary_switches: Option<f64>,
     }
 
     /// What was counted.
@@ -89,8 +111,18 @@ bill! {
         pub runs: u32,
         /// Forms whose count was not the same in all of them.
         pub varying_forms: u32,
-        /// What counting added to the real time, in per cent.
-        pub added_pct: f64,
+        /// What counting added to the real time, in per cent; null if that is not known, as of a
+        /// watched process.
+        pub added_pct: Option<f64>,
+        /// The counter: `ptrace`, or `ebpf`.
+        #[serde(default)]
+        pub counter: String,
+        /// Why it was not the other one; null if that was asked for, or is the default.
+        #[serde(default)]
+        pub counter_reason: Option<String>,
+        /// Events of all counted runs that the counter had no room for.
+        #[serde(default)]
+        pub lost_events: u64,
     }
 
     /// Where the prices come from.
@@ -144,6 +176,10 @@ bill! {
         /// What is doubtful about its price; null if nothing is.
         #[serde(default)]
         pub doubt: Option<String>,
+        /// The time that its calls took in the kernel, as the counter measured it: no part of any
+        /// other figure here. Null where the counter does not measure it.
+        #[serde(default)]
+        pub in_kernel: Option<KernelTime>,
     }
 }
 

@@ -1,12 +1,13 @@
 //! Two bills side by side, `oscost.bill-comparison/1`: what the new one spends more than the base,
 //! item by item, and how much of that is count and how much price.
 //!
-//! Times are nanoseconds of one run of each program. Changes are new minus base. Unknown values are
-//! null, never 0.
+//! Times are nanoseconds of one run of each program; where both are running processes that were
+//! watched, times and counts are those of one second. Changes are new minus base. Unknown values
+//! are null, never 0.
 
 use serde::{Deserialize, Serialize};
 
-use crate::bill::Amount;
+use crate::bill::{Amount, Watched};
 
 /// The name and version of the schema.
 pub const BILL_COMPARISON_SCHEMA: &str = "oscost.bill-comparison/1";
@@ -54,9 +55,11 @@ comparison! {
         pub label: Option<String>,
         /// The words of its command.
         pub program: Vec<String>,
+        /// The running process that was watched; null of a command. Both bills have one, or none.
+        pub watched: Option<Watched>,
         /// How many trials it has.
         pub trials: u32,
-        /// What its system time is: `median` of the trials, or their `mean`.
+        /// What its system time is: `median` of the trials, their `mean`, or `watched`.
         pub system_figure: String,
         /// The first run that its prices are from; null if it has none.
         pub price_run: Option<String>,
@@ -93,6 +96,13 @@ comparison! {
         pub by_price: Option<Amount>,
         /// The price in the new one over that in the base; null unless both have one.
         pub price_ratio: Option<f64>,
+    }
+}
+
+impl BillComparison {
+    /// Whether times and counts are those of one second of two processes that were watched.
+    pub fn is_per_second(&self) -> bool {
+        self.base.watched.is_some() && self.new.watched.is_some()
     }
 }
 

@@ -7,6 +7,9 @@
 pub mod batch;
 pub mod bill;
 pub mod bill_comparison;
+pub mod call_classes;
+pub mod call_flags;
+pub mod call_form;
 pub mod call_names;
 pub mod calls;
 pub mod capability;
@@ -17,6 +20,7 @@ pub mod counters;
 pub mod crossing;
 pub mod curve;
 pub mod definition;
+pub mod descriptor_kind;
 pub mod facts;
 pub mod fault_injection;
 pub mod file;

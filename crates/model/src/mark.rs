@@ -17,5 +17,9 @@ pub const SINGLE_STEP_BEGIN: u32 = 3;
 /// The mark after a group of ops for single-stepping.
 pub const SINGLE_STEP_END: u32 = 9;
 
+/// The mark of a process that is about to start a program, for a counter of calls in the kernel. Its
+/// third argument is the token of the counter.
+pub const PROGRAM_START: u32 = 10;
+
 /// Bits of a mark's number.
 pub const BITS: u32 = 8;

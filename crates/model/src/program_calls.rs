@@ -1,5 +1,4 @@
-//! What the process tree of a program did: its system calls by form and size, as a tracer counted
-//! them.
+//! What the process tree of a program did: its system calls by form and size, as a counter saw them.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,11 +19,33 @@ pub struct FormCount {
     pub moved: u64,
 }
 
+/// The time that calls took in the kernel, from the entry of each to its return.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KernelTime {
+    /// The calls that returned.
+    pub calls: u64,
+    /// Nanoseconds of all of them on a CPU, with the interrupts that came meanwhile.
+    pub on_cpu_ns: u64,
+    /// Nanoseconds of all of them off the CPU: they waited, or another task ran.
+    pub off_cpu_ns: u64,
+}
+
+/// The time that the calls of a form took in the kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FormTime {
+    /// The form.
+    pub form: String,
+    /// The time.
+    pub time: KernelTime,
+}
+
 /// What a process tree did, from the execve(2) of its program to the exit of that process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProgramCalls {
-    /// How they were counted: `ptrace`.
+    /// How they were counted: `ptrace` or `ebpf`.
     pub by: String,
     /// The calls that returned, and exits, by form, size and depth, in this order.
     pub forms: Vec<FormCount>,
@@ -44,8 +65,15 @@ pub struct ProgramCalls {
     pub killed: u64,
     /// Descriptors and arguments of calls that could not be read: their forms are incomplete.
     pub unread: u64,
-    /// Nanoseconds from the execve(2) to the exit, with all stops.
+    /// Nanoseconds from the execve(2) to the exit, with all that counting added.
     pub real_ns: u64,
+    /// Events that the counter had no room for: the counts are that much too low.
+    #[serde(default)]
+    pub lost: u64,
+    /// The time in the kernel of each form, in the order of the forms; empty where the counter does
+    /// not measure it.
+    #[serde(default)]
+    pub in_kernel: Vec<FormTime>,
 }
 
 impl ProgramCalls {

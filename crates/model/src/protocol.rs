@@ -14,7 +14,7 @@ use crate::watch::SystemActivity;
 use crate::worker::{BatchPlan, Disturbance, Sample, WorkerSpec};
 
 /// The version of the protocol. Both sides must have the same.
-pub const PROTOCOL: u32 = 9;
+pub const PROTOCOL: u32 = 10;
 
 /// The longest line that either side accepts: eight times a worker of 10,000 samples.
 pub const MAX_LINE_BYTES: usize = 16 << 20;
@@ -60,6 +60,18 @@ pub enum Order {
         id: u64,
         /// The worker's specification; its task is `count`.
         spec: Box<WorkerSpec>,
+    },
+    /// Count the calls of a running process by a tracer; it sends `ready` when it traces all of its
+    /// threads, and `forms-counted` when the time is up, or at `stop`.
+    CountProcess {
+        /// The job.
+        id: u64,
+        /// The process.
+        pid: u32,
+        /// For how long, in milliseconds.
+        for_ms: u64,
+        /// Whether the processes that it creates meanwhile are counted with it.
+        children: bool,
     },
     /// Start the peer of a worker on another machine; it sends `ready` with its address, and
     /// `served` when that worker has exited.
@@ -126,6 +138,7 @@ impl Order {
             | Order::Go { id, .. }
             | Order::Stop { id }
             | Order::Count { id, .. }
+            | Order::CountProcess { id, .. }
             | Order::Serve { id, .. }
             | Order::Attach { id, .. }
             | Order::Probe { id, .. }

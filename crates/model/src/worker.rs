@@ -136,6 +136,12 @@ pub enum Task {
     },
     /// Runs a program once under a tracer, which counts what its process tree does, by form.
     CountForms,
+    /// Runs a program once after a mark (see [`crate::mark`]): a counter of calls in the kernel
+    /// knows by it which process is about to start the program.
+    RunMarked {
+        /// What the mark has besides its number, so that no other process makes the same.
+        token: u64,
+    },
     /// Runs a program once.
     Run {
         /// Whether it is an untimed warm-up: then its whole output is captured.

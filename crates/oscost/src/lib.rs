@@ -8,6 +8,7 @@ pub mod advice;
 pub mod app;
 pub mod bill;
 pub mod cli;
+pub mod counter;
 pub mod estimate;
 pub mod files;
 pub mod hosts;

@@ -1,16 +1,17 @@
 //! `oscost bill`: what the operating system charges a command.
 
 use oscost_model::bill::{
-    Amount, BILL_SCHEMA, Bill, BilledCounts, BilledTrials, PriceRun, PriceSources,
+    Amount, BILL_SCHEMA, Bill, BilledCounts, BilledTrials, PriceRun, PriceSources, Watched,
 };
 use oscost_model::definition::Catalog;
 use oscost_model::point::Point;
 use oscost_model::program::{Program, Trial};
 use oscost_model::program_calls::ProgramCalls;
-use oscost_model::record::{Estimate, Machine, Record};
+use oscost_model::record::{Estimate, Machine, Record, Tool};
 use oscost_model::target::Host;
 use oscost_stats::interval::Nominal;
 
+use super::call_counter::{ChosenCounter, CounterChoice};
 use super::error::UsageError;
 use super::measurement::run_header::{timestamp, tool};
 use super::observer::Observer;
@@ -35,6 +36,8 @@ pub struct Request {
     pub trials: Option<u32>,
     /// The run whose rows are the prices; `None` for the newest ones of this machine.
     pub prices: Option<String>,
+    /// The counter of calls.
+    pub counter: CounterChoice,
     /// The host.
     pub at: String,
     /// The user's own words.
@@ -62,20 +65,44 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
     let machine = Machine::new("m0", hello.facts.clone(), notes);
     let tool = tool(hello);
     let prices = price_runs(request.prices.as_deref(), &host, &machine)?;
+    let mut counter = ChosenCounter::choose(request.counter, &host)?;
     observer.working("running the command, untouched and counted");
-    let runs = run_in_turns(session, &program, request.trials);
+    let runs = run_in_turns(session, &program, request.trials, counter.of_programs());
     observer.finished();
     let runs = runs?.map_err(|reason| anyhow::anyhow!("cannot bill the command: {reason}"))?;
-    let parts = BillParts { runs, prices, catalog: &worker.catalog };
+    let (program, label) = (program.command, request.label.clone());
+    let head = BillHead { started, program, label, tool, machine, watched: None };
+    let parts =
+        BillParts { runs, counter_reason: counter.reason, prices, catalog: &worker.catalog };
+    finish(head, parts)
+}
+
+/// What a bill is of.
+pub(super) struct BillHead {
+    /// When it was begun: RFC 3339, UTC.
+    pub(super) started: String,
+    /// The words of the command.
+    pub(super) program: Vec<String>,
+    /// The user's own words.
+    pub(super) label: Option<String>,
+    pub(super) tool: Tool,
+    pub(super) machine: Machine,
+    /// The process that was watched, if it is no command.
+    pub(super) watched: Option<Watched>,
+}
+
+/// Charges what was counted, and sets it beside what was measured.
+pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Bill> {
+    let BillHead { started, program, label, tool, machine, watched } = head;
     let Reconciliation { trials, counted, not_counted, prices, charges, charged, difference } =
-        parts.reconcile()?;
+        parts.reconcile(watched.as_ref())?;
     Ok(Bill {
         schema: BILL_SCHEMA.to_owned(),
         id: uuid::Uuid::now_v7().to_string(),
         started,
         ended: timestamp(),
-        program: program.command,
-        label: request.label.clone(),
+        program,
+        label,
         tool,
         machine,
         trials,
@@ -85,6 +112,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
         items: charges.items,
         charged,
         difference,
+        watched,
     })
 }
 
@@ -100,10 +128,12 @@ fn program(command: &[String], host: &Host) -> anyhow::Result<Program> {
 }
 
 /// What a bill is made of.
-struct BillParts<'a> {
-    runs: ProgramRuns,
-    prices: PriceRuns,
-    catalog: &'a Catalog,
+pub(super) struct BillParts<'a> {
+    pub(super) runs: ProgramRuns,
+    /// Why a tracer counted; `None` if that was asked for, or it did not.
+    pub(super) counter_reason: Option<String>,
+    pub(super) prices: PriceRuns,
+    pub(super) catalog: &'a Catalog,
 }
 
 /// What is charged, beside what was measured.
@@ -118,12 +148,19 @@ struct Reconciliation {
 }
 
 impl BillParts<'_> {
-    fn reconcile(self) -> anyhow::Result<Reconciliation> {
-        let Self { runs, prices: PriceRuns { records, stale }, catalog } = self;
+    fn reconcile(self, watched: Option<&Watched>) -> anyhow::Result<Reconciliation> {
+        let Self { runs, counter_reason, prices: PriceRuns { records, stale }, catalog } = self;
         let none = || anyhow::anyhow!("cannot bill the command: none of its trials has succeeded");
         let trials = billed_trials(&runs.trials).ok_or_else(none)?;
+        let trials = match watched {
+            Some(watched) => of_watched(trials, watched),
+            None => trials,
+        };
         let (counted, not_counted) = match runs.counted {
-            Ok(counted) => (billed_counts(&counted, &trials), None),
+            Ok(counted) => {
+                let counts = billed_counts(&counted, &trials, watched.is_some());
+                (counts.map(|counts| BilledCounts { counter_reason, ..counts }), None)
+            }
             Err(reason) => (None, Some(reason)),
         };
         let nothing = ProgramCalls::default();
@@ -164,20 +201,46 @@ fn billed_trials(trials: &[Trial]) -> Option<BilledTrials> {
         source: "rusage".to_owned(),
         minor_faults: median(|trial| trial.usage.minor_faults as f64)?,
         major_faults: median(|trial| trial.usage.major_faults as f64)?,
-        voluntary_switches: median(|trial| trial.usage.voluntary_switches as f64)?,
-        involuntary_switches: median(|trial| trial.usage.involuntary_switches as f64)?,
+        voluntary_switches: median(|trial| trial.usage.voluntary_switches as f64),
+        involuntary_switches: median(|trial| trial.usage.involuntary_switches as f64),
         real,
         user,
         system,
     })
 }
 
+/// The same of the only observation of a process, which /proc tells of.
+fn of_watched(trials: BilledTrials, watched: &Watched) -> BilledTrials {
+    // Of one value median and mean are the same.
+    let ns = 1e9 * trials.system.median;
+    let [voluntary_switches, involuntary_switches] =
+        [trials.voluntary_switches, trials.involuntary_switches]
+            .map(|switches| switches.filter(|_| watched.on_cpu_ns.is_some()));
+    BilledTrials {
+        voluntary_switches,
+        involuntary_switches,
+        system_time: Amount::exact(ns),
+        system_figure: "watched".to_owned(),
+        source: "proc".to_owned(),
+        ..trials
+    }
+}
+
 /// The counts of some runs; `None` without any.
-fn billed_counts(counted: &[ProgramCalls], trials: &BilledTrials) -> Option<BilledCounts> {
+fn billed_counts(
+    counted: &[ProgramCalls],
+    trials: &BilledTrials,
+    is_watched: bool,
+) -> Option<BilledCounts> {
     let CombinedCounts { calls, varying_forms } = combine(counted)?;
     let real_ns = 1e9 * trials.real.median;
+    let added_pct = 100.0 * (calls.real_ns as f64 / real_ns - 1.0);
     Some(BilledCounts {
-        added_pct: 100.0 * (calls.real_ns as f64 / real_ns - 1.0),
+        // How long a watched process takes is up to the watch.
+        added_pct: (!is_watched).then_some(added_pct),
+        counter: calls.by.clone(),
+        counter_reason: None,
+        lost_events: counted.iter().map(|run| run.lost).sum(),
         runs: counted.len() as u32,
         varying_forms,
         calls,

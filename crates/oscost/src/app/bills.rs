@@ -32,5 +32,9 @@ pub fn compare(base: &str, new: &str) -> anyhow::Result<BillComparison> {
         let what = format!("cannot compare bill {} with itself: it is named twice", base.id);
         return Err(UsageError::with_hint(&what, "name two bills: `oscost runs list`").into());
     }
-    Ok(side_by_side(&base, &new))
+    side_by_side(&base, &new).map_err(|why| {
+        let what = format!("cannot compare these bills: {why}");
+        let hint = "compare two of commands, or two of `oscost bill --pid`";
+        UsageError::with_hint(&what, hint).into()
+    })
 }

@@ -9,6 +9,7 @@
 
 pub mod ab;
 pub mod bill;
+pub mod bill_watch;
 pub mod bills;
 pub mod compare;
 pub mod doctor;
@@ -29,6 +30,7 @@ pub mod study_book;
 pub mod treat;
 pub mod workload;
 
+mod call_counter;
 mod error;
 mod interrupt;
 mod measurement;
@@ -45,6 +47,7 @@ pub use crate::signals::{
     exit_status as interrupt_status, outlive_file_size_limit, wait_for_children,
 };
 pub use crate::workloads::{CommandError, Parameter, sampled_parameter};
+pub use call_counter::CounterChoice;
 pub use error::{UsageError, is_interrupted, is_of_host, is_usage};
 pub use measurement::retention::{CompletedRun, Completion, Retention};
 pub use observer::Observer;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use oscost_model::bill::{Amount, BillItem};
-use oscost_model::program_calls::{FormCount, ProgramCalls};
+use oscost_model::program_calls::{FormCount, KernelTime, ProgramCalls};
 
 use super::price_list::{Price, PriceList, Size};
 use super::rules::{PriceRule, price_rules};
@@ -54,7 +54,10 @@ pub fn charge(
             items.push(item(name, &rule, &[Group { times, size: None }], prices));
         }
     }
+    let in_kernel: BTreeMap<&str, KernelTime> =
+        calls.in_kernel.iter().map(|it| (it.form.as_str(), it.time)).collect();
     for item in &mut items {
+        item.in_kernel = in_kernel.get(item.name.as_str()).copied();
         let share = |amount: &Amount| 100.0 * amount.ns / system_ns;
         item.share_pct = item.amount.as_ref().filter(|_| system_ns > 0.0).map(share);
     }
@@ -148,6 +151,7 @@ fn without_price(name: &str, groups: &[Group]) -> BillItem {
         share_pct: None,
         missing: None,
         doubt: None,
+        in_kernel: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::bill::{Amount, Bill, BillItem, BilledTrials};
+use oscost_model::bill::{Amount, Bill, BillItem, BilledTrials, Watched};
 use oscost_model::bill_comparison::{
     AmountChange, BILL_COMPARISON_SCHEMA, BillComparison, ComparedBill, ItemChange,
 };
@@ -17,8 +17,39 @@ use super::system_time::SystemFigure;
 /// sixteen digits, and a bill some thousand terms.
 const ROUNDING: f64 = 1e-9;
 
-/// What the new bill has more than the base.
-pub fn side_by_side(base: &Bill, new: &Bill) -> BillComparison {
+/// What the new bill has more than the base: of one run of a command, or of one second of a running
+/// process. The error is why they have nothing in common.
+pub fn side_by_side(base: &Bill, new: &Bill) -> Result<BillComparison, String> {
+    match (&base.watched, &new.watched) {
+        (None, None) => Ok(changes(base, new)),
+        (Some(of_base), Some(of_new)) => {
+            Ok(changes(&per_second(base, of_base)?, &per_second(new, of_new)?))
+        }
+        _ => Err("one is of whole runs of a command, the other of a running process that was \
+                  watched for some time"
+            .to_owned()),
+    }
+}
+
+/// A bill with the times and counts of one second of its watch: two watches are not equally long.
+/// Prices stay as they are.
+fn per_second(bill: &Bill, watched: &Watched) -> Result<Bill, String> {
+    let Watched { pid, seconds, .. } = *watched;
+    if seconds <= 0.0 {
+        return Err(format!("process {pid} was watched for no time"));
+    }
+    let scale = |amount: &mut Amount| *amount = amount.times(1.0 / seconds);
+    let mut scaled = bill.clone();
+    scale(&mut scaled.trials.system_time);
+    scaled.charged.iter_mut().chain(&mut scaled.difference).for_each(scale);
+    for item in &mut scaled.items {
+        item.times /= seconds;
+        item.amount.iter_mut().for_each(scale);
+    }
+    Ok(scaled)
+}
+
+fn changes(base: &Bill, new: &Bill) -> BillComparison {
     let not_counted = |(name, bill): (&str, &Bill)| {
         let why = bill.not_counted.as_deref().unwrap_or("its calls were not counted");
         bill.charged.is_none().then(|| format!("{name} has no items: {why}"))
@@ -49,6 +80,7 @@ fn compared(bill: &Bill) -> ComparedBill {
         started: bill.started.clone(),
         label: bill.label.clone(),
         program: bill.program.clone(),
+        watched: bill.watched.clone(),
         trials: bill.trials.system.repetitions,
         system_figure: bill.trials.system_figure.clone(),
         price_run: bill.prices.runs.first().map(|run| run.id.clone()),

@@ -2,7 +2,7 @@
 
 use oscost_model::case::Case;
 use oscost_model::definition::Catalog;
-use oscost_model::program_calls::{FormCount, ProgramCalls};
+use oscost_model::program_calls::{FormCount, FormTime, KernelTime, ProgramCalls};
 use oscost_model::record::{Estimate, Machine, Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
 
@@ -254,4 +254,24 @@ fn prices_of_another_kernel_and_of_another_day_are_stale() {
         differences(&then, &now, None),
         ["the kernel was 6.1.0, and is unknown", "mitigations differ: meltdown, retbleed"]
     );
+}
+
+#[test]
+fn the_time_in_the_kernel_stands_beside_a_price_and_changes_none() {
+    let record = record(vec![row("directory/open:by=openat", 400.0)]);
+    let prices = PriceList::new([&record], &catalog());
+    let forms = vec![form("openat file", None, 10, 0), form("close file", None, 5, 0)];
+    let without = calls(forms);
+    let time = KernelTime { calls: 10, on_cpu_ns: 9_000, off_cpu_ns: 70 };
+    let in_kernel = vec![FormTime { form: "openat file".to_owned(), time }];
+    let with = ProgramCalls { in_kernel, ..without.clone() };
+    let [without, with] =
+        [without, with].map(|calls| charge(&calls, Faults::default(), &prices, 10_000.0));
+    assert_eq!(with.charged, without.charged);
+    let times = |charges: &Charges, name: &str| {
+        let item = charges.items.iter().find(|item| item.name == name).unwrap();
+        item.in_kernel
+    };
+    assert_eq!(times(&with, "openat file"), Some(time));
+    assert_eq!((times(&with, "close file"), times(&without, "openat file")), (None, None));
 }

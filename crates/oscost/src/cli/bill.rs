@@ -1,5 +1,7 @@
 //! `oscost bill`
 
+use std::time::Duration;
+
 use super::display;
 use super::exit::ExitStatus;
 use super::exports::{Exports, Subject};
@@ -8,31 +10,35 @@ use super::output::Output;
 use super::run_text::report_id;
 use super::terminal::Terminal;
 use super::values::label;
-use crate::app::UsageError;
 use crate::app::bill::{Request, bill as bill_of};
+use crate::app::bill_watch::{Request as WatchRequest, bill as bill_of_process};
 use crate::app::bills;
+use crate::app::{CounterChoice, UsageError};
 use crate::report;
 
-/// Of which command, and by which prices; or which two bills.
+/// Of which command or process, and by which prices; or which two bills.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The command runs as with `oscost run -- COMMAND`: some times untouched, for its
-times, and in turns with them three times under ptrace, which counts what its
-process tree does. Each call is priced by a case of the catalog
-(docs/reference/CALLS.md) as the last runs of this machine have measured it. The
-difference between what is charged and the measured system time is a line of its
-own. docs/explanation/BILL.md says who pays for what, and what a bill cannot
-know.
+times, and in turns with them three times while a counter follows its process
+tree: programs in the kernel (eBPF, as root), otherwise a tracer (ptrace). Each
+call is priced by a case of the catalog (docs/reference/CALLS.md) as the last
+runs of this machine have measured it. The difference between what is charged
+and the measured system time is a line of its own. docs/explanation/BILL.md says
+who pays for what, and what a bill cannot know.
 
 Two bills are compared item by item: what the second has more, by count and by
-price. Each is an id, the beginning of one, `last`, `last~1`, `@LABEL` or a file
-with a slash in its name or ending in .json.
+price; those of running processes by what they did in a second. Each is an id,
+the beginning of one, `last`, `last~1`, `@LABEL` or a file with a slash in its
+name or ending in .json.
 
 Examples:
   oscost run                                 first the prices, in a minute
   oscost bill -- find /usr -xdev -name '*.c'
   oscost bill --trials 30 -- git status
   oscost bill --prices last~1 -- ls -l       by the prices of another run
+  sudo oscost bill --pid 1234 --for 10s      what a running process is charged
+  oscost bill --counter ptrace -- ls         counted by a tracer, also as root
   oscost bill --json - -- ls | jq '.items[] | {name, times, amount}'
   oscost bill --label before -- make         then, after a change,
   oscost bill --label after -- make          the same again
@@ -62,6 +68,20 @@ pub(super) struct Arguments {
     exports: Exports,
     #[command(flatten)]
     lock: LockArguments,
+    /// What counts calls: `ebpf`, programs in the kernel, or `ptrace`, a tracer [default: ebpf
+    /// where it can be loaded].
+    #[arg(long, value_name = "COUNTER", value_parser = counter_choice, conflicts_with = "bills")]
+    counter: Option<CounterChoice>,
+    /// Bill a process that runs already, with all of its threads, instead of a command.
+    #[arg(long, value_name = "PID", conflicts_with_all = ["trials", "at", "bills", "command"],
+          value_parser = clap::value_parser!(u32).range(1..=4_194_304))]
+    pid: Option<u32>,
+    /// How long to watch the process, from 100ms to 1h [default: 10s].
+    #[arg(long = "for", value_name = "TIME", requires = "pid", value_parser = watch_time)]
+    duration: Option<Duration>,
+    /// Bill the processes with it that it creates meanwhile.
+    #[arg(long, requires = "pid")]
+    children: bool,
     /// Two bills to compare, the earlier one first, instead of a command.
     #[arg(value_name = "BILL")]
     bills: Vec<String>,
@@ -71,24 +91,51 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// Whether it runs a command, and not only reads two bills.
+    /// Whether it runs a command or watches a process, and not only reads two bills.
     pub(super) fn measures(&self) -> bool {
         self.bills.is_empty()
     }
 }
 
-pub(super) fn bill(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let Arguments { trials, prices, at, label, no_store, quiet, exports, lock, bills, command } =
-        arguments;
-    exports.check()?;
-    match (&bills[..], command.is_empty()) {
-        ([], false) => {}
-        ([base, new], true) => return compare(base, new, &exports, output),
-        (bills, is_without_command) => return Err(refusal(bills.len(), is_without_command).into()),
+/// How long a process is watched without `--for`.
+const WATCH_TIME: Duration = Duration::from_secs(10);
+
+fn counter_choice(text: &str) -> Result<CounterChoice, String> {
+    match text {
+        "ebpf" => Ok(CounterChoice::Ebpf),
+        "ptrace" => Ok(CounterChoice::Ptrace),
+        _ => Err("it must be ebpf or ptrace".to_owned()),
     }
-    let request = Request { command, trials, prices, at, label, on_busy: lock.policy() };
+}
+
+/// Below 100 ms the clock ticks of /proc tell nothing.
+fn watch_time(text: &str) -> Result<Duration, String> {
+    let range = Duration::from_millis(100)..=Duration::from_secs(3_600);
+    let time = humantime::parse_duration(text).ok().filter(|time| range.contains(time));
+    time.ok_or_else(|| "it must be a time such as 10s or 2m, from 100ms to 1h".to_owned())
+}
+
+pub(super) fn bill(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
+    let Arguments { trials, prices, at, label, no_store, quiet, exports, lock, .. } = arguments;
+    let Arguments { counter, pid, duration, children, bills, command, .. } = arguments;
+    exports.check()?;
     let terminal = Terminal::new(output).quiet_if(quiet);
-    let bill = bill_of(&request, &terminal)?;
+    let (counter, on_busy) = (counter.unwrap_or_default(), lock.policy());
+    let bill = match (pid, &bills[..], command.is_empty()) {
+        (Some(pid), _, _) => {
+            let duration = duration.unwrap_or(WATCH_TIME);
+            let request = WatchRequest { pid, duration, children, counter, prices, label, on_busy };
+            bill_of_process(&request, &terminal)?
+        }
+        (None, [], false) => {
+            let request = Request { command, trials, prices, counter, at, label, on_busy };
+            bill_of(&request, &terminal)?
+        }
+        (None, [base, new], true) => return compare(base, new, &exports, output),
+        (None, bills, is_without_command) => {
+            return Err(refusal(bills.len(), is_without_command).into());
+        }
+    };
     let kept_as = if no_store { None } else { bills::keep(&bill, &terminal) };
     let text = || display::text(&report::bill::view(&bill));
     let shown = exports.write_with_text(&Subject::Bill(&bill), text, output);
@@ -117,7 +164,8 @@ fn refusal(bills: usize, is_without_command: bool) -> UsageError {
     let (what, hint) = match (bills, is_without_command) {
         (0, _) => (
             "cannot make a bill: no command is given".to_owned(),
-            "put it behind `--`: `oscost bill -- find /usr`; or name two bills to compare",
+            "put it behind `--`: `oscost bill -- find /usr`; or name a process, `--pid PID`, or \
+             two bills to compare",
         ),
         (1, true) => (
             "cannot compare one bill with nothing".to_owned(),

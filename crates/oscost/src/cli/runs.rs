@@ -198,7 +198,11 @@ fn line(run: ListedRun) -> report::runs::Line {
 
 /// A bill: it is written when it is whole.
 fn bill_line(ListedBill { listing: bill, duration }: ListedBill) -> report::runs::Line {
-    let words = ["oscost", "bill", "--"].map(str::to_owned).into_iter();
+    let of = match bill.pid {
+        Some(pid) => vec!["--pid".to_owned(), pid.to_string()],
+        None => [vec!["--".to_owned()], bill.program].concat(),
+    };
+    let command = ["oscost", "bill"].map(str::to_owned).into_iter().chain(of).collect();
     report::runs::Line {
         kind: report::runs::LineKind::Bill,
         system_ns: Some(bill.system_ns),
@@ -211,7 +215,7 @@ fn bill_line(ListedBill { listing: bill, duration }: ListedBill) -> report::runs
         processor: bill.processor,
         class: None,
         trust: None,
-        command: words.chain(bill.program).collect(),
+        command,
         imported: bill.imported,
         has_raw_batches: false,
     }

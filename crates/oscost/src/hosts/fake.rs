@@ -558,6 +558,10 @@ impl Session for FakeSession {
                 };
                 Some(Event::Probed { id: *id, cpus: cpus.iter().map(probe).collect() })
             }
+            Order::CountProcess { id, .. } => {
+                let missing = "a fake host has no processes".to_owned();
+                Some(Event::Skipped { id: *id, missing, arm: None })
+            }
             Order::Watch { id, .. } => {
                 self.watches.insert(*id);
                 Some(Event::Ready { id: *id, pid: 1, addr: None })

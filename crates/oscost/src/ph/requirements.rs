@@ -57,6 +57,18 @@ pub fn check_requirements(build: Build, root: &Path) -> Vec<Requirement> {
     vec![build, bpf(root), btf(root), lockdown(root), rights(root)]
 }
 
+/// Checks that this process is in the initial PID namespace, whose ids the BPF programs use.
+pub fn pid_namespace() -> Result<(), String> {
+    /// The initial namespace: PROC_PID_INIT_INO.
+    const INITIAL: &str = "pid:[4026531836]";
+    let own = std::fs::read_link("/proc/self/ns/pid")
+        .map_err(|error| format!("the PID namespace is unknown: {error}; /proc must be mounted"))?;
+    if own.as_os_str() == INITIAL {
+        return Ok(());
+    }
+    Err("this is not the initial PID namespace: run it outside of the container".to_owned())
+}
+
 fn requirement(name: &'static str, availability: Availability, detail: &str) -> Requirement {
     Requirement { name, availability, detail: detail.to_owned() }
 }

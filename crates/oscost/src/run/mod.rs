@@ -26,7 +26,10 @@ pub use counts::form_count::{ProgramRuns, run_in_turns};
 pub use counts::instruction_count::{
     InstructionCountRequest, Machines, count_instructions, machine_id,
 };
+pub use counts::process_count::count_process;
+pub use counts::tree_counter::TreeCounter;
 pub use error::{RunEnd, RunError};
+pub use jobs::process_watch::ProcessWatch;
 pub use jobs::remote_peer::Peer;
 pub use machine::inspection::{ClockInspection, MachineInspection, inspect_clock, inspect_machine};
 pub use machine::lock::{

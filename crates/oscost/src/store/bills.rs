@@ -13,7 +13,7 @@ use super::record_kind::RecordKind;
 use super::tables::bill_row::insert_bill;
 use super::tables::schema::has_bills;
 
-/// The maximum size of a bill: one with all forms that a tracer tells apart, each an item, has some
+/// The maximum size of a bill: one with all forms that a counter tells apart, each an item, has some
 /// 4 MB.
 pub const MAX_BILL_BYTES: usize = 32 << 20;
 
@@ -30,9 +30,11 @@ pub struct BillListing {
     pub label: Option<String>,
     /// The words of the command.
     pub program: Vec<String>,
+    /// The running process that was watched; `None` of a command.
+    pub pid: Option<u32>,
     /// The processor, if it is known.
     pub processor: Option<String>,
-    /// The measured system time of the command, in nanoseconds.
+    /// The measured system time, in nanoseconds.
     pub system_ns: f64,
     /// Whether it was imported.
     pub imported: bool,
@@ -98,7 +100,7 @@ fn list(conn: &Connection) -> Result<Vec<BillListing>, Cause> {
         return Ok(Vec::new());
     }
     let mut statement = conn.prepare_cached(
-        "SELECT id, started, ended, label, program, processor, system_ns, imported
+        "SELECT id, started, ended, label, program, pid, processor, system_ns, imported
          FROM bill ORDER BY started DESC, id DESC",
     )?;
     let mut rows = statement.query([])?;
@@ -117,6 +119,7 @@ fn listing(row: &Row<'_>) -> Result<BillListing, Cause> {
         ended: row.get("ended")?,
         label: row.get("label")?,
         program: serde_json::from_str(&program).map_err(|error| damaged("its command", error))?,
+        pid: row.get("pid")?,
         processor: row.get("processor")?,
         system_ns: row.get("system_ns")?,
         imported: row.get("imported")?,

@@ -6,7 +6,7 @@ use super::check::{NOT_UTC, bad, is_utc, is_uuid, refuse_unless, text_rule};
 use super::error::ImportError;
 use super::inspect::{Fault, inspect};
 
-/// A tracer tells 4,096 forms by size apart; each is an item at most.
+/// A counter tells 4,096 forms by size apart; each is an item at most.
 const MAX_ITEMS: usize = 20_000;
 
 /// Ten runs have the prices of a bill.
@@ -30,6 +30,7 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         ("program", bill.program.len(), MAX_WORDS),
         ("items", bill.items.len(), MAX_ITEMS),
         ("counted.calls.forms", counted.map_or(0, |it| it.calls.forms.len()), MAX_ITEMS),
+        ("counted.calls.in_kernel", counted.map_or(0, |it| it.calls.in_kernel.len()), MAX_ITEMS),
         ("prices.runs", bill.prices.runs.len(), MAX_PRICE_RUNS),
         ("prices.stale", bill.prices.stale.len(), MAX_REASONS),
         ("prices.missing", bill.prices.missing.len(), MAX_ITEMS),
@@ -40,6 +41,7 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
     for (at, number) in of_trials(&bill.trials) {
         not_negative(number, at)?;
     }
+    not_negative(bill.watched.as_ref().map(|it| it.seconds), "watched.seconds")?;
     for (index, item) in bill.items.iter().enumerate() {
         for (at, number) in of_item(item) {
             not_negative(number, &format!("items[{index}].{at}"))?;
@@ -61,8 +63,8 @@ fn of_trials(trials: &BilledTrials) -> [(&'static str, Option<f64>); 9] {
         ("trials.system_time.ns", Some(trials.system_time.ns)),
         ("trials.minor_faults", Some(trials.minor_faults)),
         ("trials.major_faults", Some(trials.major_faults)),
-        ("trials.voluntary_switches", Some(trials.voluntary_switches)),
-        ("trials.involuntary_switches", Some(trials.involuntary_switches)),
+        ("trials.voluntary_switches", trials.voluntary_switches),
+        ("trials.involuntary_switches", trials.involuntary_switches),
     ]
 }
 

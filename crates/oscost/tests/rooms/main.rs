@@ -35,6 +35,7 @@ const TOOL: &[(&str, &[&str])] = &[
             "studies",
             "store",
             "bill",
+            "counter",
             "files",
             "signals",
         ],
@@ -52,6 +53,7 @@ const TOOL: &[(&str, &[&str])] = &[
     ("store", &["model", "stats", "files", "signals"]),
     ("studies", &["model", "stats"]),
     ("bill", &["model", "stats"]),
+    ("counter", &["model", "ph"]),
     ("report", &["model", "stats", "estimate", "advice", "studies"]),
 ];
 

@@ -30,6 +30,14 @@ fn with(pointer: &str, part: Value) -> Vec<u8> {
     value.to_string().into_bytes()
 }
 
+/// A process that was watched so long.
+fn watched(seconds: f64) -> Value {
+    json!({
+        "pid": 7, "seconds": seconds, "threads": 1, "children": false, "ended": false,
+        "on_cpu_ns": null,
+    })
+}
+
 #[track_caller]
 fn refused(bytes: &[u8], words: &str) -> ImportError {
     let error = validate_bill(bytes).expect_err(words);
@@ -61,6 +69,7 @@ fn a_kept_bill_is_listed_and_read_back_unchanged_also_by_another_process() {
     assert_eq!((&listed.id, &listed.label), (&bill().id, &bill().label));
     assert_eq!((&listed.program, listed.system_ns), (&bill().program, 1e7));
     assert_eq!((&listed.processor, listed.imported), (&bill().machine.cpu.model_name, false));
+    assert_eq!(listed.pid, None);
     assert_eq!(store.list().unwrap(), [], "it is no run");
 }
 
@@ -173,6 +182,15 @@ fn an_imported_bill_is_what_the_file_has() {
 }
 
 #[test]
+fn a_bill_of_a_running_process_is_listed_with_it() {
+    let (_folder, mut store) = new_store();
+    store.import_bill(&with("/watched", watched(10.0))).unwrap();
+    assert_eq!(store.list_bills().unwrap()[0].pid, Some(7));
+    let read = store.load_bill(&bill().id).unwrap().watched.unwrap();
+    assert_eq!((read.pid, read.seconds, read.on_cpu_ns), (7, 10.0, None));
+}
+
+#[test]
 fn a_file_of_another_kind_or_version_is_named() {
     let whole = with("/label", json!("x"));
     assert_eq!(kind_of(&whole), Some(RecordKind::Bill));
@@ -209,6 +227,13 @@ fn hostile_bills_are_refused_with_their_reason() {
         ("/items/0/amount/ci95", json!([2.0, 1.0]), "`items[0].amount.ci95[1]` is 1, below 2"),
         ("/trials/system_time/ns", json!(-1.0), "`trials.system_time.ns` is -1, below 0"),
         ("/trials/minor_faults", json!(-1.0), "`trials.minor_faults` is -1, below 0"),
+        ("/trials/voluntary_switches", json!(-1.0), "`trials.voluntary_switches` is -1, below 0"),
+        ("/watched", watched(-1.0), "`watched.seconds` is -1, below 0"),
+        ("/watched", json!({"pid": -1}), "not a record"),
+        ("/counted/counter", json!("\u{1b}[31m"), "`counted.counter` has the control character"),
+        ("/counted/counter_reason", json!("\u{202e}"), "`counted.counter_reason` has the control"),
+        ("/counted/lost_events", json!(-1), "not a record"),
+        ("/items/0/in_kernel", json!({"calls": 1, "on_cpu_ns": -1}), "not a record"),
         ("/charged/ns", json!(-1.0), "`charged.ns` is -1, below 0"),
         ("/counted/calls/forms/0/calls", json!(-1), "not a record"),
         ("/items", json!(1), "not a record"),
@@ -218,12 +243,16 @@ fn hostile_bills_are_refused_with_their_reason() {
     }
     let item = serde_json::to_value(bill()).unwrap()["items"][0].clone();
     refused(&with("/items", json!(vec![item; 20_001])), "`items` has 20001 entries");
+    let times = json!({"form": "x", "time": {"calls": 1, "on_cpu_ns": 1, "off_cpu_ns": 0}});
+    let times = with("/counted/calls/in_kernel", json!(vec![times; 20_001]));
+    refused(&times, "`counted.calls.in_kernel` has 20001 entries");
     let text = String::from_utf8(with("/items/0/times", json!(0.123))).unwrap();
     for not_a_number in ["NaN", "Infinity", "1e999", "\"NaN\""] {
         refused(text.replace("0.123", not_a_number).as_bytes(), "not a record");
     }
     let error = refused(&vec![b' '; MAX_BILL_BYTES + 1], "the maximum is");
     assert!(matches!(error, ImportError::BillTooLarge { .. }), "{error}");
+    validate_bill(&with("/watched", watched(0.0))).unwrap();
     // A difference may be in either direction.
     validate_bill(&with("/difference/ns", json!(-1.0))).unwrap();
 }

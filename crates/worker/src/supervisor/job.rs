@@ -1,5 +1,7 @@
 //! A job: the process that carries out one order, fresh for each repetition.
 
+use std::time::Duration;
+
 use oscost_model::protocol::{Event, Order};
 use oscost_model::worker::{Subject, Task};
 
@@ -12,6 +14,7 @@ use super::measurement::system_activity;
 use super::processes::{program_run, program_turns};
 use super::protocol::failure::failure;
 use super::protocol::wire::{Wire, parse_order};
+use super::trace::process_watch::ProcessWatch;
 use super::trace::tracer;
 use crate::kernel::memory::relocated_pages;
 use crate::kernel::process::signal;
@@ -48,6 +51,10 @@ pub fn run() -> Result<(), Errno> {
             return measure(id, &spec, &mut wire).send(&mut wire);
         }
         Order::Count { spec, .. } => return tracer::count(id, &spec, &line).send(&mut wire),
+        Order::CountProcess { pid, for_ms, children, .. } => {
+            let watch = ProcessWatch { id, pid, duration: Duration::from_millis(for_ms), children };
+            watch.count(&mut wire)
+        }
         Order::Probe { cpus, spin_ms, clock, .. } => {
             Event::Probed { id, cpus: probe_cpus(&cpus, spin_ms, clock) }
         }

@@ -23,6 +23,7 @@ mod machine_code;
 mod monitors;
 mod page_faults;
 mod privileges;
+mod process_watch;
 mod program_run;
 mod program_turns;
 mod protocol;

@@ -59,6 +59,23 @@ pub(super) const WORDS: &[Word] = &[
         ..COLUMN
     },
     Word {
+        word: "on CPU",
+        means: "the time of an item's calls in the kernel while their tasks ran, from the entry of \
+                each call to its return, as the eBPF counter measured it",
+        range: "a time, with the interrupts that came meanwhile and what the counter adds",
+        matters: "It is independent of prices: where it exceeds an amount by far, the price is that \
+                  of another call, or of warmer caches.",
+        source: "docs/explanation/BILL.md",
+        ..COLUMN
+    },
+    Word {
+        word: "off CPU",
+        means: "the time of an item's calls in the kernel while their tasks waited, or others ran",
+        range: "a time; no part of the system time",
+        source: "docs/explanation/BILL.md",
+        ..COLUMN
+    },
+    Word {
         word: "required",
         means: "the bounds between which a quantity of a claim must lie for the claim to hold",
         range: "numbers, as the study's file has them",
@@ -445,7 +462,7 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "kind",
-        means: "what a line of the list of runs is: a run, or the bill of a command",
+        means: "what a line of the list of runs is: a run, or the bill of a command or process",
         range: "run, bill",
         source: "`oscost runs --help`",
         ..COLUMN

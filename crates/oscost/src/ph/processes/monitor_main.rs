@@ -139,7 +139,7 @@ fn attach(task: &MonitorTask) -> Result<AttachedMonitor, String> {
             return Err(format!("{}: {}", requirement.name, requirement.detail));
         }
     }
-    check_pid_namespace()?;
+    requirements::pid_namespace()?;
     let changed_folder = task.folder.as_deref().filter(|_| task.save_profiles);
     let lock = changed_folder.map(store::lock).transpose();
     let lock = lock.map_err(|error| error_chain(&error))?;
@@ -187,18 +187,6 @@ fn notes_of(found: &store::StoredProfiles, removed: usize) -> Vec<String> {
     let removed =
         (removed > 0).then(|| format!("removed {removed} profiles of deleted executables"));
     refused.chain(more).chain(removed).collect()
-}
-
-/// Checks that this process is in the initial PID namespace, whose ids the BPF programs use.
-fn check_pid_namespace() -> Result<(), String> {
-    /// The initial namespace: PROC_PID_INIT_INO.
-    const INITIAL: &str = "pid:[4026531836]";
-    let own = std::fs::read_link("/proc/self/ns/pid")
-        .map_err(|error| format!("the PID namespace is unknown: {error}; /proc must be mounted"))?;
-    if own.as_os_str() == INITIAL {
-        return Ok(());
-    }
-    Err("this is not the initial PID namespace: run it outside of the container".to_owned())
 }
 
 fn signals() -> io::Result<UnixStream> {

@@ -1,10 +1,11 @@
 //! A bill: what the system charges a program, item by item, beside its measured system time.
 
-use oscost_model::bill::{Amount, Bill, BillItem, BilledCounts};
+use oscost_model::bill::{Amount, Bill, BillItem};
 use oscost_model::unit::Unit;
 
 use crate::report::figures::{Style, per_cent, per_op, rough};
 use crate::report::text::{minute, plain, plural};
+use crate::report::view::bill_counting::{counting, kernel_times, watch};
 use crate::report::view::document::{
     Block, Cell, Column, Item, Paragraph, Section, Table, TableRow, View,
 };
@@ -30,6 +31,9 @@ pub fn view(bill: &Bill) -> View {
             false => "Without a price",
         };
         sections.push(Section::of(title, [list]));
+    }
+    if let Some(times) = kernel_times(bill) {
+        sections.push(Section::of("Time in the kernel", [Block::Table(times)]));
     }
     if let Some(list) = Block::list(notes(bill)) {
         sections.push(Section::of("How it was made", [list]));
@@ -101,12 +105,12 @@ fn conditions(bill: &Bill) -> String {
         });
         format!("{name} {}{ends}", rough(estimate.median, Unit::Seconds))
     });
-    format!(
-        "`{shown}{more}` on {}{release}; {}: {}",
-        plain(model),
-        plural(trials.real.repetitions.into(), "trial"),
-        times.join(", ")
-    )
+    let measured = match &bill.watched {
+        Some(watched) => watch(watched),
+        None => plural(trials.real.repetitions.into(), "trial"),
+    };
+    let model = plain(model);
+    format!("`{shown}{more}` on {model}{release}; {measured}: {}", times.join(", "))
 }
 
 fn table(bill: &Bill) -> Table {
@@ -254,10 +258,17 @@ fn notes(bill: &Bill) -> Vec<Item> {
         }
     };
     let trials = &bill.trials;
-    let switches = format!(
-        "{} voluntary and {} forced switches: in the prices of calls that wait, not charged again",
-        per_op(trials.voluntary_switches),
-        per_op(trials.involuntary_switches)
+    let switches = trials.voluntary_switches.zip(trials.involuntary_switches);
+    let switches = switches.map_or(
+        "missing: the context switches of a thread are lost when it ends".to_owned(),
+        |(voluntary, forced)| {
+            format!(
+                "{} voluntary and {} forced switches: in the prices of calls that wait, not \
+                 charged again",
+                per_op(voluntary),
+                per_op(forced)
+            )
+        },
     );
     let faults = "the kind of page faults is not known: minor ones are charged as first touches of \
                   anonymous pages";
@@ -267,44 +278,6 @@ fn notes(bill: &Bill) -> Vec<Item> {
     });
     let all = first.into_iter().chain(stale).chain(counting).chain([switches]);
     all.chain(faults).chain(ticks).map(Item::from).collect()
-}
-
-/// How the calls were counted.
-fn counting(counted: &BilledCounts) -> Vec<String> {
-    let calls = &counted.calls;
-    let varying = match counted.varying_forms {
-        0 => ", all with the same counts".to_owned(),
-        forms => format!("; the counts of {} differ", plural(forms.into(), "form")),
-    };
-    let mut lines = vec![
-        format!(
-            "{} counted by {}{varying}; counting added {} to the real time",
-            plural(counted.runs.into(), "run"),
-            plain(&calls.by),
-            per_cent(counted.added_pct)
-        ),
-        format!(
-            "{}, {}, {}, {}, {}",
-            plural(calls.calls(), "call"),
-            plural(calls.execs, "exec"),
-            plural(calls.forks, "fork"),
-            plural(calls.threads, "thread"),
-            plural(calls.signals, "signal")
-        ),
-    ];
-    if calls.unfinished > 0 {
-        lines.push(format!("{} never returned", plural(calls.unfinished, "call")));
-    }
-    if calls.killed > 0 {
-        lines.push(format!("{} outlived the program", plural(calls.killed, "task")));
-    }
-    if calls.unread > 0 {
-        lines.push(format!(
-            "{} could not be read: their forms are incomplete",
-            plural(calls.unread, "argument")
-        ));
-    }
-    lines
 }
 
 fn time(ns: f64) -> String {

@@ -6,6 +6,7 @@ use oscost_model::unit::Unit;
 
 use crate::report::figures::{Style, added, at_least, per_op, rough};
 use crate::report::text::{minute, plain, plural};
+use crate::report::view::bill_counting::watch;
 use crate::report::view::document::{
     Block, Cell, Column, Paragraph, Section, Table, TableRow, View,
 };
@@ -44,9 +45,10 @@ pub fn json(compared: &BillComparison) -> Result<String, serde_json::Error> {
 fn headline(compared: &BillComparison) -> String {
     let change = &compared.system.change;
     let direction = if change.ns < 0.0 { "less" } else { "more" };
+    let each = if compared.is_per_second() { " each second" } else { "" };
     let spent = match change.ns {
-        0.0 => "new spends as long in the kernel as base".to_owned(),
-        ns => format!("new spends {} {direction} in the kernel than base", time(ns.abs())),
+        0.0 => format!("new spends as long in the kernel{each} as base"),
+        ns => format!("new spends {} {direction} in the kernel{each} than base", time(ns.abs())),
     };
     let certainty = match (compared.system.may_be_nothing(), change.ci95) {
         (Some(true), Some(ends)) => format!(", which may be nothing (95 %: {})", interval(ends)),
@@ -108,12 +110,12 @@ fn side(name: &str, bill: &ComparedBill) -> String {
     let more = if shown.len() < command.len() { "..." } else { "" };
     let label = bill.label.as_deref().map_or(String::new(), |it| format!(" ({})", plain(it)));
     let id: String = bill.id.chars().take(8).collect();
-    format!(
-        "{name}: `{shown}{more}`{label}, bill {} of {}, {}",
-        plain(&id),
-        minute(&bill.started),
-        plural(bill.trials.into(), "trial")
-    )
+    let measured = match &bill.watched {
+        Some(watched) => watch(watched),
+        None => plural(bill.trials.into(), "trial"),
+    };
+    let id = plain(&id);
+    format!("{name}: `{shown}{more}`{label}, bill {id} of {}, {measured}", minute(&bill.started))
 }
 
 fn table(compared: &BillComparison) -> Table {
@@ -245,6 +247,11 @@ fn unknown(compared: &BillComparison) -> Vec<String> {
 /// What the comparison rests on, and what it cannot tell.
 fn notes(compared: &BillComparison) -> Vec<String> {
     let BillComparison { base, new, system, .. } = compared;
+    let per_second = compared.is_per_second().then(|| {
+        "times and counts are those of one second of each process: what it was asked to do in it \
+         is not known"
+            .to_owned()
+    });
     let differing = compared.differing.iter();
     let differing = differing.map(|it| format!("from base to new: {}", plain(it)));
     let programs = (base.program != new.program).then(|| {
@@ -278,8 +285,8 @@ fn notes(compared: &BillComparison) -> Vec<String> {
                  between, which no interval here has: make each again, in turns"
         .to_owned();
     let not_compared = compared.not_compared.as_deref().map(plain);
-    let all = not_compared.into_iter().chain(differing).chain(programs).chain([prices]);
-    all.chain(figures).chain(nothing).chain([alone]).collect()
+    let all = not_compared.into_iter().chain(per_second).chain(differing).chain(programs);
+    all.chain([prices]).chain(figures).chain(nothing).chain([alone]).collect()
 }
 
 fn signed(ns: f64) -> String {

@@ -3,6 +3,7 @@
 pub mod answer;
 pub mod bill;
 pub mod bill_comparison;
+mod bill_counting;
 pub mod brief;
 pub mod comparison;
 pub mod doctor;

@@ -1,7 +1,7 @@
-//! A program's trials, in turns with runs of it whose calls a tracer counts.
+//! A program's trials, in turns with runs of it whose calls are counted.
 //!
-//! What is timed is never traced, and what is traced is never timed: blocks of trials and counted runs
-//! alternate, so that both see the same caches and the same minutes.
+//! What is timed is never counted, and what is counted is never timed: blocks of trials and counted
+//! runs alternate, so that both see the same caches and the same minutes.
 
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use oscost_model::program_calls::ProgramCalls;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use crate::hosts::{HostError, Session};
+use crate::run::counts::tree_counter::TreeCounter;
 use crate::run::jobs::job::{JobFailure, job_failure};
 use crate::run::jobs::workers::Workers;
 use crate::run::machine::cpu_survey::NO_CLOCK;
@@ -35,11 +36,13 @@ pub struct ProgramRuns {
 }
 
 /// Runs a program once for the caches, then so many times in turns with counted runs; without a
-/// number, as often as fits some seconds. The inner error is why the program cannot be measured.
+/// number, as often as fits some seconds. Without a counter a tracer of the worker counts. The inner
+/// error is why the program cannot be measured.
 pub fn run_in_turns(
     session: &mut dyn Session,
     program: &Program,
     trials: Option<u32>,
+    mut counter: Option<&mut dyn TreeCounter>,
 ) -> Result<Result<ProgramRuns, String>, HostError> {
     let mut workers = Workers::new(session);
     let warm_up = Task::Run { warm_up: true, counted: Vec::new() };
@@ -57,13 +60,39 @@ pub fn run_in_turns(
         }
         // What is refused once is refused again.
         if let Ok(counted) = &mut runs.counted {
-            match workers.count_forms(spec(program, Task::CountForms))? {
+            let calls = match &mut counter {
+                Some(counter) => counted_in_kernel(&mut workers, program, &mut **counter)?,
+                None => {
+                    let traced = workers.count_forms(spec(program, Task::CountForms))?;
+                    traced.map_err(|failure| failure.reason)
+                }
+            };
+            match calls {
                 Ok(calls) => counted.push(calls),
-                Err(failure) => runs.counted = Err(failure.reason),
+                Err(reason) => runs.counted = Err(reason),
             }
         }
     }
     Ok(Ok(runs))
+}
+
+/// Runs a program as in a trial, while a counter follows it.
+fn counted_in_kernel(
+    workers: &mut Workers<'_>,
+    program: &Program,
+    counter: &mut dyn TreeCounter,
+) -> Result<Result<ProgramCalls, String>, HostError> {
+    let token = match counter.begin() {
+        Ok(token) => token,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let ran = workers.run_program(spec(program, Task::RunMarked { token }));
+    // However it ran, nothing stays attached.
+    let calls = counter.end();
+    Ok(match ran? {
+        Ok(_) => calls,
+        Err(failure) => Err(failure.reason),
+    })
 }
 
 /// As many trials as fit, if one takes as long as the warm-up did.

@@ -5,4 +5,6 @@ pub(super) mod counted_events;
 pub(super) mod event_count;
 pub(super) mod form_count;
 pub(super) mod instruction_count;
+pub(super) mod process_count;
 pub(super) mod quick_counting;
+pub(super) mod tree_counter;

@@ -2,5 +2,6 @@
 //! peer.
 
 pub(super) mod job;
+pub(super) mod process_watch;
 pub(super) mod remote_peer;
 pub(super) mod workers;

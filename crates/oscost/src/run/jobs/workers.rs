@@ -14,6 +14,7 @@ use oscost_model::watch::SystemActivity;
 use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
 
 use super::job::{JobFailure, JobResult, SUPERVISOR_GRACE, job_failure};
+use super::process_watch::ProcessWatch;
 use super::remote_peer::PeerServers;
 use crate::hosts::{HostError, Session, next_matching};
 
@@ -336,6 +337,26 @@ impl<'a> Workers<'a> {
         let patience = Duration::from_millis(spec.timeout_ms) + SUPERVISOR_GRACE;
         self.session.send(&Order::Count { id, spec: Box::new(spec) })?;
         Ok(match self.next(id, patience)? {
+            Event::FormsCounted { calls, .. } => Ok(*calls),
+            other => Err(job_failure(other)),
+        })
+    }
+
+    /// Counts the calls of a running process by form; `on_ready` is called when it is traced.
+    pub(crate) fn count_process(
+        &mut self,
+        watch: ProcessWatch,
+        on_ready: impl FnOnce(),
+    ) -> JobResult<ProgramCalls> {
+        let id = self.id();
+        let ProcessWatch { pid, duration, children } = watch;
+        let for_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        self.session.send(&Order::CountProcess { id, pid, for_ms, children })?;
+        match self.next(id, SUPERVISOR_GRACE)? {
+            Event::Ready { .. } => on_ready(),
+            other => return Ok(Err(job_failure(other))),
+        }
+        Ok(match self.next(id, duration + 2 * SUPERVISOR_GRACE)? {
             Event::FormsCounted { calls, .. } => Ok(*calls),
             other => Err(job_failure(other)),
         })

@@ -135,7 +135,10 @@ impl Run<'_> {
             // The cost of an op is not known yet: some take seconds.
             Task::Pilot { .. } => PILOT_TIMEOUT_MS / 5,
             // A server lasts as long as its worker; a program has its own limit.
-            Task::Serve { .. } | Task::Run { .. } | Task::TakeTurns { .. } => PILOT_TIMEOUT_MS / 5,
+            Task::Serve { .. }
+            | Task::Run { .. }
+            | Task::RunMarked { .. }
+            | Task::TakeTurns { .. } => PILOT_TIMEOUT_MS / 5,
             Task::CountEvents(plan) => {
                 let batches = &plan.batches;
                 let factors = batches.unroll_factors.len().max(1) as f64;

@@ -26,8 +26,10 @@ pub(in crate::store) fn insert_bill(
         return Err(Cause::Exists);
     }
     tx.prepare_cached(
-        "INSERT INTO bill (id, started, ended, label, program, processor, system_ns, imported, bill)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING RETURNING key",
+        "INSERT INTO bill
+         (id, started, ended, label, program, pid, processor, system_ns, imported, bill)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+         ON CONFLICT (id) DO NOTHING RETURNING key",
     )?
     .query_row(
         (
@@ -36,6 +38,7 @@ pub(in crate::store) fn insert_bill(
             &bill.ended,
             &bill.label,
             to_json(&bill.program)?,
+            bill.watched.as_ref().map(|it| it.pid),
             &bill.machine.cpu.model_name,
             bill.trials.system_time.ns,
             imported,

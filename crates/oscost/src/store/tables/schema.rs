@@ -136,6 +136,7 @@ const BILLS: &str = "
         ended TEXT NOT NULL,
         label TEXT,
         program TEXT NOT NULL,
+        pid INTEGER,
         processor TEXT,
         system_ns REAL NOT NULL,
         imported INTEGER NOT NULL,

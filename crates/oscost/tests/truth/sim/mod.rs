@@ -293,6 +293,9 @@ impl Session for SimSession {
                 let count = CallCount { ops: 23, by: "sim".into(), ..CallCount::default() };
                 Some(Event::Counted { id: *id, count: Box::new(count) })
             }
+            Order::CountProcess { id, .. } => {
+                Some(Event::FormsCounted { id: *id, calls: Box::default() })
+            }
             Order::Probe { id, spin_ms, .. } => {
                 Some(Event::Probed { id: *id, cpus: vec![self.probe(*spin_ms)] })
             }

@@ -13,6 +13,7 @@ pub mod monitor;
 pub mod perf;
 pub mod program_trace;
 pub mod ptrace;
+pub mod running_process;
 pub mod seccomp;
 pub mod task_descriptor;
 pub mod trace_event;

@@ -84,3 +84,10 @@ pub fn mark(value: u64) {
     // SAFETY: prctl with an unknown option does nothing but return EINVAL.
     let _ = unsafe { arch::syscall(libc::SYS_prctl, [mark::OPTION.into(), value, 0, 0, 0, 0]) };
 }
+
+/// A marker for a counter of calls in the kernel: this process is about to start a program.
+pub fn mark_program_start(token: u64) {
+    let args = [mark::OPTION.into(), mark::PROGRAM_START.into(), token, 0, 0, 0];
+    // SAFETY: as above.
+    let _ = unsafe { arch::syscall(libc::SYS_prctl, args) };
+}

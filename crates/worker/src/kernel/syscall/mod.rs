@@ -9,5 +9,5 @@ pub mod user_dispatch;
 
 pub use direct::{
     clock_gettime, close, getegid, getppid, libc_getppid, libc_open_close, lsm_list_modules, mark,
-    open,
+    mark_program_start, open,
 };

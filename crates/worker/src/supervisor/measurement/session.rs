@@ -108,6 +108,7 @@ impl Session<'_> {
             )),
             Task::Count { .. }
             | Task::CountForms
+            | Task::RunMarked { .. }
             | Task::CountEvents(_)
             | Task::Serve { .. }
             | Task::Run { .. }

@@ -40,8 +40,8 @@ pub(crate) struct JobProcess {
     pub(crate) id: u64,
     /// It serves the peer's end for a worker on another machine.
     pub(crate) is_server: bool,
-    /// It has work to do at its end that only it can do: to detach a treatment, or to run the
-    /// commands that follow a program.
+    /// It has work to do at its end that only it can do: to detach a treatment, to run the commands
+    /// that follow a program, or to let go of a process.
     needs_cleanup: bool,
     pid: u32,
     deadline: Instant,
@@ -63,6 +63,10 @@ impl JobProcess {
                 Duration::from_millis(spec.timeout_ms)
             }
             Order::Probe { spin_ms, .. } => Duration::from_millis(spin_ms + 10_000),
+            // Detaching takes a second at most.
+            Order::CountProcess { for_ms, .. } => {
+                Duration::from_millis(for_ms.saturating_add(10_000))
+            }
             // It sleeps for as long as the tool probes.
             Order::Watch { .. } => Duration::from_secs(60),
             // It stays attached for as long as a run lasts.
@@ -87,7 +91,7 @@ impl JobProcess {
         let mut started = JobProcess {
             id: order.id(),
             is_server: matches!(order, Order::Serve { .. }),
-            needs_cleanup: matches!(order, Order::Attach { .. })
+            needs_cleanup: matches!(order, Order::Attach { .. } | Order::CountProcess { .. })
                 || command::spec(order).is_some_and(command::runs_program),
             pid: child.id(),
             deadline: Instant::now() + limit,

@@ -30,6 +30,7 @@ use crate::kernel::file::location;
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::process::usage;
 use crate::kernel::process::{self, EndedChild, Termination, WaitTarget};
+use crate::kernel::syscall;
 use crate::supervisor::protocol::answer::Answer;
 use crate::supervisor::protocol::failure::{describe_end, failure, refusal};
 use crate::supervisor::protocol::io::{read_some, time_until};
@@ -394,11 +395,16 @@ impl ProgramRun<'_> {
                     let timed = self
                         .become_starter()
                         .and_then(|()| self.time_program(warm_up, counters.take()));
-                    match timed {
-                        Ok(result) => Event::ProgramExited { id, result: Box::new(result) },
-                        Err(event) => event,
-                    }
-                    .into()
+                    self.exit_event(timed).into()
+                }
+                Task::RunMarked { token } => {
+                    // The mark comes after the failing start of `become_starter`: the next process
+                    // that is created is the program.
+                    let timed = self.become_starter().and_then(|()| {
+                        syscall::mark_program_start(token);
+                        self.time_program(false, None)
+                    });
+                    self.exit_event(timed).into()
                 }
                 _ => failure(id, "a program can only be run, or its calls counted").into(),
             };
@@ -439,6 +445,13 @@ impl ProgramRun<'_> {
                 Err(self.failure(&["the worker ", &describe_end(termination, applied)]))
             }
             Err(reason) => Err(refusal(id, reason)),
+        }
+    }
+
+    fn exit_event(&self, timed: Result<ProgramResult, Event>) -> Event {
+        match timed {
+            Ok(result) => Event::ProgramExited { id: self.id, result: Box::new(result) },
+            Err(event) => event,
         }
     }
 

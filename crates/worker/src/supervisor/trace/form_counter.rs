@@ -3,12 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
+use oscost_model::call_classes::{CallClass, class_of};
+use oscost_model::call_form::{
+    BegunCall, FOREIGN_CALL, FormKey, OTHER_FORMS, ReturnedCall, TaskView,
+};
+use oscost_model::descriptor_kind::UNKNOWN_KIND;
 use oscost_model::program::Program;
 use oscost_model::program_calls::{FormCount, ProgramCalls};
 use oscost_model::protocol::Event;
 
-use super::call_classes::{CallClass, class_of};
-use super::call_form::{BegunCall, FormKey, ReturnedCall, TaskView};
 use crate::kernel::probe::program_trace::{ProgramStop, StoppedTask, text_of_task, word_of_task};
 use crate::kernel::probe::task_descriptor::descriptor_kind;
 use crate::kernel::process::{Termination, signal};
@@ -21,10 +24,6 @@ const MAX_FORMS: usize = 4_096;
 const MAX_KNOWN: usize = 1_024;
 /// The longest path of the kernel (PATH_MAX).
 const MAX_PATH_BYTES: usize = 4_096;
-/// The kind of a descriptor that cannot be looked up.
-const UNKNOWN_KIND: &str = "unknown";
-/// A 32-bit program has other numbers of calls: their names are not known here.
-const FOREIGN_CALL: &str = "32-bit-call";
 
 /// What was recorded.
 pub(super) struct FormCounter {
@@ -58,6 +57,11 @@ struct KnownCall {
 struct CallSum {
     calls: u64,
     moved: u64,
+}
+
+/// The name of an error, as in errno(3).
+fn error_name(number: i32) -> String {
+    format!("{:?}", nix::errno::Errno::from_raw(number))
 }
 
 /// A stopped task.
@@ -113,6 +117,11 @@ impl FormCounter {
         }
     }
 
+    /// A counter of a process that runs already, and of what it creates.
+    pub(super) fn of_running(process: u32) -> Self {
+        Self { began: Some(Instant::now()), ..Self::new(process, &Program::default()) }
+    }
+
     /// Whether the program has ended.
     pub(super) fn has_ended(&self) -> bool {
         self.end.is_some()
@@ -149,7 +158,7 @@ impl FormCounter {
         let call = BegunCall::new(&name, class, args, &mut view);
         if is_native && [libc::SYS_exit as u64, libc::SYS_exit_group as u64].contains(&number) {
             // They never return.
-            let key = call.returned(0, false, &mut view).key;
+            let key = call.returned(0, false, error_name, &mut view).key;
             self.count(ReturnedCall { key, moved: 0 });
         } else {
             self.begun.insert(task, call);
@@ -179,7 +188,7 @@ impl FormCounter {
             self.began = Some(Instant::now());
         }
         let mut view = TracedTask { task, unread: &mut self.unread };
-        let returned = call.returned(value, is_error, &mut view);
+        let returned = call.returned(value, is_error, error_name, &mut view);
         self.count(returned);
     }
 
@@ -187,7 +196,7 @@ impl FormCounter {
         let has_room = self.counts.len() < MAX_FORMS || self.counts.contains_key(&key);
         let key = match has_room {
             true => key,
-            false => FormKey { form: "other".to_owned(), bytes: None, depth: None },
+            false => FormKey { form: OTHER_FORMS.to_owned(), bytes: None, depth: None },
         };
         let sum = self.counts.entry(key).or_default();
         sum.calls += 1;
@@ -242,6 +251,14 @@ impl FormCounter {
         if !reason.is_empty() {
             return failure(id, format!("the counted run {reason}"));
         }
+        let killed = self.tasks.len() as u64;
+        Event::FormsCounted { id, calls: Box::new(self.into_calls(killed)) }
+    }
+
+    /// The counts, of which so many tasks were killed.
+    pub(super) fn into_calls(self, killed: u64) -> ProgramCalls {
+        let until_now = self.began.map_or(0, |it| it.elapsed().as_nanos() as u64);
+        let real_ns = if self.end.is_some() { self.totals.real_ns } else { until_now };
         let mut forms: Vec<FormCount> = self
             .counts
             .into_iter()
@@ -257,14 +274,14 @@ impl FormCounter {
             let key = |it: &FormCount| (it.bytes, it.depth);
             one.form.cmp(&other.form).then(key(one).cmp(&key(other)))
         });
-        let calls = ProgramCalls {
+        ProgramCalls {
             by: "ptrace".to_owned(),
             forms,
-            killed: self.tasks.len() as u64,
+            killed,
             unread: self.unread,
+            real_ns,
             ..self.totals
-        };
-        Event::FormsCounted { id, calls: Box::new(calls) }
+        }
     }
 }
 
@@ -365,6 +382,37 @@ mod tests {
         stop(&mut counter, ROOT, ProgramStop::Ended(Termination::Exited(0)));
         let calls = calls(counter);
         assert_eq!((calls.forks, calls.exits, calls.killed), (1, 2, 0));
+    }
+
+    #[test]
+    fn a_running_process_is_counted_from_the_start_and_need_not_end() {
+        let mut counter = FormCounter::of_running(ROOT);
+        // The call that it was in returns first.
+        leave(&mut counter, ROOT, 1);
+        enter(&mut counter, ROOT, libc::SYS_getpid, 0);
+        leave(&mut counter, ROOT, 1);
+        enter(&mut counter, ROOT, libc::SYS_ppoll, 0);
+        let calls = counter.into_calls(0);
+        assert_eq!((times(&calls, "getpid"), calls.calls(), calls.unfinished), (1, 1, 0));
+    }
+
+    #[test]
+    fn the_flags_are_those_of_the_c_library() {
+        use oscost_model::call_flags as flags;
+        for (flag, of_library) in [
+            (flags::O_CREAT, libc::O_CREAT),
+            (flags::O_DIRECTORY, libc::O_DIRECTORY),
+            (flags::O_TMPFILE, libc::O_TMPFILE),
+            (flags::AT_EMPTY_PATH, libc::AT_EMPTY_PATH),
+            (flags::MAP_ANONYMOUS, libc::MAP_ANONYMOUS),
+            (flags::MAP_FIXED, libc::MAP_FIXED),
+            (flags::MAP_FIXED_NOREPLACE, libc::MAP_FIXED_NOREPLACE),
+            (flags::CLONE_THREAD, libc::CLONE_THREAD),
+            (flags::CLONE_VFORK, libc::CLONE_VFORK),
+        ] {
+            assert_eq!(flag, of_library as u64);
+        }
+        assert_eq!(flags::AT_FDCWD, libc::AT_FDCWD);
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! The tracers of an untimed copy of a case or of a program, and what they count.
+//! The tracers of an untimed copy of a case or of a program and of a running process, and what they
+//! count.
 
-mod call_classes;
 mod call_counter;
-mod call_form;
 mod form_counter;
 pub(super) mod form_tracer;
+pub(super) mod process_watch;
 pub(super) mod tracer;

@@ -1,5 +1,6 @@
 //! Made-up comparisons whose sentences are known.
 
+use oscost_model::bill::Watched;
 use oscost_model::bill_comparison::BILL_COMPARISON_SCHEMA;
 
 use super::*;
@@ -14,6 +15,7 @@ fn bill(number: u32) -> ComparedBill {
         started: "2026-11-21T08:20:00Z".to_owned(),
         label: Some(format!("version {number}")),
         program: vec!["find".to_owned(), "/usr".to_owned()],
+        watched: None,
         trials: 20,
         system_figure: "mean".to_owned(),
         price_run: Some("0190a0b1-c2d3-7e4f-8a9b-000000000001".to_owned()),
@@ -157,6 +159,27 @@ fn other_commands_kernels_and_price_runs_are_named() {
         assert!(found.contains(words), "`{words}` is not in {found}");
     }
     assert!(flat(&compared()).contains("both have prices of one run"));
+}
+
+#[test]
+fn of_watched_processes_all_is_said_to_be_of_a_second() {
+    let mut processes = compared();
+    for (bill, seconds) in [(&mut processes.base, 10.0), (&mut processes.new, 4.0)] {
+        let (pid, on_cpu_ns) = (7, None);
+        let watched =
+            Watched { pid, seconds, threads: 2, children: false, ended: false, on_cpu_ns };
+        bill.watched = Some(watched);
+    }
+    let found = flat(&processes);
+    for words in [
+        "new spends 3.10 ms more in the kernel each second than base",
+        "process 7 (2 threads), watched for 10.0 s",
+        "times and counts are those of one second",
+    ] {
+        assert!(found.contains(words), "`{words}` is not in {found}");
+    }
+    assert!(!found.contains("20 trials"), "{found}");
+    assert!(!flat(&compared()).contains("second"), "commands are compared by whole runs");
 }
 
 #[test]

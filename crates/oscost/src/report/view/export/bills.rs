@@ -1,6 +1,7 @@
 //! The columns of the table `bill-items`: a line for each item of a bill, and each of its totals.
 
-use oscost_model::bill::{Amount, Bill, BillItem};
+use oscost_model::bill::{Amount, Bill, BillItem, BilledCounts};
+use oscost_model::program_calls::KernelTime;
 
 use crate::report::view::export::sheet::Kind::{Boolean, Float, Integer, Text};
 use crate::report::view::export::sheet::{Cells, Heading, Kind, Value, spaced};
@@ -14,6 +15,10 @@ const UNREAD: Option<&str> = Some("it could not be read");
 const TOTAL: Option<&str> = Some("the line is of a total");
 /// When an item has no price.
 const NO_PRICE: Option<&str> = Some("the item has no price, or the line is of a total");
+/// When nothing was counted.
+const NOT_COUNTED: Option<&str> = Some("nothing was counted");
+/// When an item has no time in the kernel.
+const NO_TIME: Option<&str> = Some("it was not measured, or the line is of a total");
 /// When there is no interval.
 const NO_INTERVAL: Option<&str> = Some("it has no price, or a part of it has no interval");
 
@@ -80,7 +85,17 @@ impl Cells for BillSheet<'_> {
     }
 }
 
-impl Line<'_> {
+impl<'a> Line<'a> {
+    /// What was counted.
+    fn counts(&self) -> Option<&'a BilledCounts> {
+        self.bill.counted.as_ref()
+    }
+
+    /// The time of its calls in the kernel.
+    fn in_kernel(&self) -> Option<KernelTime> {
+        self.item?.in_kernel
+    }
+
     /// The amount in per cent of the measured system time.
     fn share_pct(&self) -> Option<f64> {
         let system_ns = self.bill.trials.system_time.ns;
@@ -126,7 +141,12 @@ const COLUMNS: &[Column] = &[
         read: |line| line.bill.label.as_ref().into(),
     },
     Column {
-        heading: heading("program", Text, "the words of the command, separated by spaces", None),
+        heading: heading(
+            "program",
+            Text,
+            "the words of the command, or of that of the process, separated by spaces",
+            None,
+        ),
         read: |line| spaced(line.bill.program.iter().map(String::as_str)).into(),
     },
     Column {
@@ -138,14 +158,28 @@ const COLUMNS: &[Column] = &[
         read: |line| line.bill.machine.os.release.as_ref().into(),
     },
     Column {
-        heading: heading("trials", Integer, "how many trials were not counted", None),
+        heading: heading(
+            "trials",
+            Integer,
+            "how many trials were not counted; 1 of a process that was watched",
+            None,
+        ),
         read: |line| line.bill.trials.system.repetitions.into(),
+    },
+    Column {
+        heading: heading(
+            "watched_s",
+            Float,
+            "for how many seconds a running process was watched",
+            Some("the bill is of a command"),
+        ),
+        read: |line| line.bill.watched.as_ref().map(|watched| watched.seconds).into(),
     },
     Column {
         heading: heading(
             "system_figure",
             Text,
-            "what the measured system time is: `median` or `mean` of the trials",
+            "what the measured system time is: `median` or `mean` of the trials, or `watched`",
             None,
         ),
         read: |line| (&line.bill.trials.system_figure).into(),
@@ -158,6 +192,28 @@ const COLUMNS: &[Column] = &[
             None,
         ),
         read: |line| line.bill.counted.is_some().into(),
+    },
+    Column {
+        heading: heading("counter", Text, "what counted calls: `ebpf` or `ptrace`", NOT_COUNTED),
+        read: |line| line.counts().map(|counts| &counts.calls.by).into(),
+    },
+    Column {
+        heading: heading(
+            "added_pct",
+            Float,
+            "what counting added to the real time, in %",
+            Some("nothing was counted, or a process was watched"),
+        ),
+        read: |line| line.counts().and_then(|counts| counts.added_pct).into(),
+    },
+    Column {
+        heading: heading(
+            "lost_events",
+            Integer,
+            "how many events the counter had no room for: the counts are too low",
+            NOT_COUNTED,
+        ),
+        read: |line| line.counts().map(|counts| counts.lost_events).into(),
     },
     Column {
         heading: heading("item", Text, "the form of a call, or what else was counted", TOTAL),
@@ -206,7 +262,8 @@ const COLUMNS: &[Column] = &[
         heading: heading(
             "amount_ns",
             Float,
-            "the price of all, or the total, in nanoseconds of one run of the command",
+            "the price of all, or the total, in nanoseconds of one run of the command or of the \
+             watch",
             Some("the item has no price"),
         ),
         read: |line| line.amount.map(|amount| amount.ns).into(),
@@ -229,7 +286,7 @@ const COLUMNS: &[Column] = &[
             "share_pct",
             Float,
             "`amount_ns` in % of the measured system time",
-            Some("the item has no price, or the command spent no measurable time in the kernel"),
+            Some("the item has no price, or the program spent no measurable time in the kernel"),
         ),
         read: |line| line.share_pct().into(),
     },
@@ -250,5 +307,27 @@ const COLUMNS: &[Column] = &[
             Some("nothing is, or the line is of a total"),
         ),
         read: |line| line.item.and_then(|item| item.doubt.as_ref()).into(),
+    },
+    Column {
+        heading: heading(
+            "kernel_calls",
+            Integer,
+            "how many of its calls have a measured time in the kernel, all in one run",
+            NO_TIME,
+        ),
+        read: |line| line.in_kernel().map(|time| time.calls).into(),
+    },
+    Column {
+        heading: heading(
+            "on_cpu_ns",
+            Integer,
+            "that time on a CPU of all of them, with what the counter adds: in no amount",
+            NO_TIME,
+        ),
+        read: |line| line.in_kernel().map(|time| time.on_cpu_ns).into(),
+    },
+    Column {
+        heading: heading("off_cpu_ns", Integer, "the same off the CPU", NO_TIME),
+        read: |line| line.in_kernel().map(|time| time.off_cpu_ns).into(),
     },
 ];

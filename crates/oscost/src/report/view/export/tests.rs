@@ -291,7 +291,38 @@ fn a_bill_has_a_line_for_each_item_and_total_and_unknown_is_empty() {
     assert_eq!(cell(5, "amount_ns"), Value::Float(1e7));
     assert_eq!(cell(5, "share_pct"), Value::Float(100.0));
     assert_eq!(cell(6, "amount_ci95_high_ns"), Value::Float(7.57e6));
+    assert_eq!((cell(0, "counter"), cell(0, "added_pct")), ("ptrace".into(), Value::Float(100.0)));
+    for name in ["watched_s", "kernel_calls", "on_cpu_ns", "off_cpu_ns"] {
+        assert_eq!(cell(0, name), Value::Unknown, "{name} of a command that a tracer counted");
+    }
     assert!(crate::report::csv(&sheet).is_ok() && crate::report::parquet(&sheet).is_ok());
+}
+
+#[test]
+fn the_watch_and_the_time_in_the_kernel_have_columns() {
+    let mut bill: oscost_model::bill::Bill =
+        serde_json::from_str(include_str!("../../../../tests/store/bill-1.json")).unwrap();
+    bill.watched = Some(oscost_model::bill::Watched {
+        pid: 7,
+        seconds: 10.0,
+        threads: 1,
+        children: false,
+        ended: false,
+        on_cpu_ns: None,
+    });
+    let time =
+        oscost_model::program_calls::KernelTime { calls: 10, on_cpu_ns: 9_000, off_cpu_ns: 70 };
+    bill.items[0].in_kernel = Some(time);
+    let sheet = BillSheet::of(&bill);
+    let headings = sheet.headings();
+    let cell = |line: usize, name: &str| {
+        let column = headings.iter().position(|heading| heading.name == name).unwrap();
+        sheet.cell(line, column)
+    };
+    assert_eq!(cell(0, "watched_s"), Value::Float(10.0));
+    let times = ["kernel_calls", "on_cpu_ns", "off_cpu_ns"].map(|name| cell(0, name));
+    assert_eq!(times, [10, 9_000, 70].map(Value::Integer));
+    assert_eq!((cell(1, "on_cpu_ns"), cell(4, "on_cpu_ns")), (Value::Unknown, Value::Unknown));
 }
 
 #[test]

@@ -1,17 +1,26 @@
 //! The form of a call: from its arguments at its entry, and its result.
 
-use oscost_model::program_calls::size_class;
+use crate::call_classes::{CallClass, FormWords, SizeOf};
+use crate::call_flags::{
+    AT_EMPTY_PATH, CLONE_THREAD, CLONE_VFORK, FUTEX_COMMAND_MASK, MAP_ANONYMOUS, MAP_FIXED,
+    MAP_FIXED_NOREPLACE, O_CREAT, O_DIRECTORY, O_TMPFILE,
+};
+use crate::program_calls::size_class;
 
-use super::call_classes::{CallClass, FormWords, SizeOf};
-
-const MAP_FIXED: u64 = libc::MAP_FIXED as u64 | libc::MAP_FIXED_NOREPLACE as u64;
+/// The name under which calls of a 32-bit program are counted: it has other numbers of calls.
+pub const FOREIGN_CALL: &str = "32-bit-call";
+/// The form of all calls beyond the maximum number of forms.
+pub const OTHER_FORMS: &str = "other";
 
 /// The errors of a call that a signal has interrupted, and that is made again or ends with EINTR
 /// (include/linux/errno.h): only a tracer sees them.
 const RESTARTS: std::ops::RangeInclusive<i64> = 512..=516;
 
+/// The name of an error by its number: `ENOENT`.
+pub type ErrorNames = fn(i32) -> String;
+
 /// What is looked up about the task that makes a call.
-pub(super) trait TaskView {
+pub trait TaskView {
     /// The kind of one of its descriptors.
     fn descriptor(&mut self, fd: u64) -> String;
     /// The path at an address; `None` if it cannot be read.
@@ -22,25 +31,27 @@ pub(super) trait TaskView {
 
 /// The calls that are counted together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct FormKey {
-    pub(super) form: String,
+pub struct FormKey {
+    /// What makes the call cheap or expensive.
+    pub form: String,
     /// The size class.
-    pub(super) bytes: Option<u64>,
+    pub bytes: Option<u64>,
     /// The components of the path.
-    pub(super) depth: Option<u32>,
+    pub depth: Option<u32>,
 }
 
 /// A call that has returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ReturnedCall {
-    pub(super) key: FormKey,
+pub struct ReturnedCall {
+    /// The calls that it is counted with.
+    pub key: FormKey,
     /// The bytes that it was about.
-    pub(super) moved: u64,
+    pub moved: u64,
 }
 
 /// A call that a task is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct BegunCall {
+pub struct BegunCall {
     /// Its form as far as its entry tells.
     form: String,
     end: FormEnd,
@@ -59,12 +70,7 @@ enum FormEnd {
 
 impl BegunCall {
     /// A call with these arguments.
-    pub(super) fn new(
-        name: &str,
-        class: CallClass,
-        args: [u64; 6],
-        task: &mut dyn TaskView,
-    ) -> Self {
+    pub fn new(name: &str, class: CallClass, args: [u64; 6], task: &mut dyn TaskView) -> Self {
         let path = class.path.and_then(|at| task.path(args[at]));
         let (words, end) = words_of(class.words, args, path.as_deref(), task);
         let argument_bytes = match class.size {
@@ -81,18 +87,19 @@ impl BegunCall {
     }
 
     /// Whether it creates a thread, if it creates a task.
-    pub(super) fn is_of_thread(&self) -> bool {
+    pub fn is_of_thread(&self) -> bool {
         self.form.ends_with(" thread")
     }
 
     /// The same call with its result.
-    pub(super) fn returned(
+    pub fn returned(
         self,
         value: i64,
         is_error: bool,
+        error_name: ErrorNames,
         task: &mut dyn TaskView,
     ) -> ReturnedCall {
-        let error = if is_error { error_name(value) } else { String::new() };
+        let error = if is_error { name_of_error(value, error_name) } else { String::new() };
         let end = match self.end {
             FormEnd::Nothing => String::new(),
             FormEnd::Error => error,
@@ -103,9 +110,7 @@ impl BegunCall {
                 let is_there = ["device", "tty", "pipe", "proc"].contains(&kind.as_str());
                 if is_there { kind } else { "create".to_owned() }
             }
-            FormEnd::Opened { flags } if flags & libc::O_DIRECTORY as u64 != 0 => {
-                "directory".to_owned()
-            }
+            FormEnd::Opened { flags } if flags & O_DIRECTORY != 0 => "directory".to_owned(),
             FormEnd::Opened { .. } => task.descriptor(value as u64),
         };
         let moved = match self.size {
@@ -132,7 +137,7 @@ fn words_of(
         FormWords::Descriptor => (task.descriptor(args[0]), FormEnd::Error),
         FormWords::Open(flags) => (String::new(), FormEnd::Opened { flags: args[flags] }),
         FormWords::Stat(flags) => match path {
-            Some([]) if args[flags] & libc::AT_EMPTY_PATH as u64 != 0 => {
+            Some([]) if args[flags] & AT_EMPTY_PATH != 0 => {
                 (joined("empty", &task.descriptor(args[0])), FormEnd::Nothing)
             }
             _ => (String::new(), FormEnd::Error),
@@ -146,8 +151,9 @@ fn words_of(
         }
         FormWords::Family => (family(args[0] as i32), FormEnd::Error),
         FormWords::Map => {
-            let what = if args[3] & libc::MAP_ANONYMOUS as u64 != 0 { "anonymous" } else { "file" };
-            let fixed = if args[3] & MAP_FIXED != 0 { "fixed" } else { "" };
+            let what = if args[3] & MAP_ANONYMOUS != 0 { "anonymous" } else { "file" };
+            let is_fixed = args[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE) != 0;
+            let fixed = if is_fixed { "fixed" } else { "" };
             (joined(what, fixed), FormEnd::Error)
         }
         FormWords::Futex => (futex_act(args[1]).to_owned(), FormEnd::Nothing),
@@ -161,8 +167,7 @@ fn words_of(
 
 /// Whether open(2) with these flags may create a file.
 fn creates(flags: u64) -> bool {
-    let [create, unnamed] = [libc::O_CREAT, libc::O_TMPFILE].map(|flag| flag as u64);
-    flags & create != 0 || flags & unnamed == unnamed
+    flags & O_CREAT != 0 || flags & O_TMPFILE == O_TMPFILE
 }
 
 /// Words with a blank between them.
@@ -181,29 +186,30 @@ fn depth(path: &[u8]) -> u32 {
 }
 
 /// The name of an error, as in errno(3); empty of a call that is made again.
-fn error_name(value: i64) -> String {
+fn name_of_error(value: i64, error_name: ErrorNames) -> String {
     let number = value.saturating_neg();
     match i32::try_from(number) {
         _ if RESTARTS.contains(&number) => String::new(),
-        Ok(number) => format!("{:?}", nix::errno::Errno::from_raw(number)),
+        Ok(number) => error_name(number),
         Err(_) => "UnknownErrno".to_owned(),
     }
 }
 
+/// The name of an address family (linux/socket.h).
 fn family(number: i32) -> String {
     match number {
-        libc::AF_UNIX => "AF_UNIX".to_owned(),
-        libc::AF_INET => "AF_INET".to_owned(),
-        libc::AF_INET6 => "AF_INET6".to_owned(),
-        libc::AF_NETLINK => "AF_NETLINK".to_owned(),
-        libc::AF_PACKET => "AF_PACKET".to_owned(),
+        1 => "AF_UNIX".to_owned(),
+        2 => "AF_INET".to_owned(),
+        10 => "AF_INET6".to_owned(),
+        16 => "AF_NETLINK".to_owned(),
+        17 => "AF_PACKET".to_owned(),
         other => other.to_string(),
     }
 }
 
 /// What futex(2) does, by its operation (linux/futex.h).
 fn futex_act(operation: u64) -> &'static str {
-    match operation & 0x7f {
+    match operation & FUTEX_COMMAND_MASK {
         0 | 9 => "wait",
         1 | 5 | 10 => "wake",
         3 | 4 | 11 | 12 => "requeue",
@@ -215,9 +221,9 @@ fn futex_act(operation: u64) -> &'static str {
 
 /// What clone(2) creates.
 fn created(flags: u64) -> &'static str {
-    if flags & libc::CLONE_THREAD as u64 != 0 {
+    if flags & CLONE_THREAD != 0 {
         "thread"
-    } else if flags & libc::CLONE_VFORK as u64 != 0 {
+    } else if flags & CLONE_VFORK != 0 {
         "vfork"
     } else {
         "process"
@@ -228,8 +234,8 @@ fn created(flags: u64) -> &'static str {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::call_classes::class_of;
     use super::*;
+    use crate::call_classes::class_of;
 
     /// A task with descriptors 3, a file, and 4, a pipe; paths by address, and one word.
     struct MadeUpTask(BTreeMap<u64, &'static str>);
@@ -249,14 +255,26 @@ mod tests {
         }
 
         fn word(&mut self, address: u64) -> Option<u64> {
-            (address == 1).then_some(libc::CLONE_THREAD as u64)
+            (address == 1).then_some(CLONE_THREAD)
         }
+    }
+
+    fn error_name(number: i32) -> String {
+        match number {
+            2 => "ENOENT",
+            9 => "EBADF",
+            10 => "ECHILD",
+            11 => "EAGAIN",
+            25 => "ENOTTY",
+            _ => "?",
+        }
+        .to_owned()
     }
 
     fn returned(name: &str, args: [u64; 6], value: i64) -> ReturnedCall {
         let mut task = MadeUpTask(BTreeMap::from([(1, ""), (2, "/usr/./lib//x"), (5, "x")]));
         let begun = BegunCall::new(name, class_of(name), args, &mut task);
-        begun.returned(value, value < 0, &mut task)
+        begun.returned(value, value < 0, error_name, &mut task)
     }
 
     fn form(name: &str, args: [u64; 6], value: i64) -> String {
@@ -265,12 +283,12 @@ mod tests {
 
     #[test]
     fn a_form_has_the_words_of_the_script_that_counts_programs() {
-        let create = (libc::O_CREAT | libc::O_WRONLY) as u64;
-        let directory = libc::O_DIRECTORY as u64;
-        let unnamed = (libc::O_TMPFILE | libc::O_RDWR) as u64;
-        let anonymous = (libc::MAP_ANONYMOUS | libc::MAP_PRIVATE) as u64;
-        let fixed = anonymous | libc::MAP_FIXED as u64;
-        let vfork = (libc::CLONE_VM | libc::CLONE_VFORK) as u64;
+        let create = O_CREAT | 1;
+        let directory = O_DIRECTORY;
+        let unnamed = O_TMPFILE | 2;
+        let anonymous = MAP_ANONYMOUS | 2;
+        let fixed = anonymous | MAP_FIXED;
+        let vfork = 0x100 | CLONE_VFORK;
         for (name, args, value, expected) in [
             ("read", [4, 0, 9, 0, 0, 0], 9, "read pipe"),
             ("read", [4, 0, 9, 0, 0, 0], -11, "read pipe EAGAIN"),
@@ -331,7 +349,7 @@ mod tests {
             let args = [flags, 0, 0, 0, 0, 0];
             BegunCall::new(name, class_of(name), args, &mut task).is_of_thread()
         };
-        assert!(is_thread("clone", libc::CLONE_THREAD as u64) && is_thread("clone3", 1));
+        assert!(is_thread("clone", CLONE_THREAD) && is_thread("clone3", 1));
         assert!(!is_thread("clone", 0x11) && !is_thread("vfork", 0) && !is_thread("clone3", 2));
     }
 }

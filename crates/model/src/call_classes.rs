@@ -1,8 +1,11 @@
 //! What makes each call cheap or expensive, as data: the words of its form, its size, its path.
+//!
+//! Both counters of a program's calls read this one table: the tracer of the worker, and the
+//! programs that the tool loads into the kernel.
 
 /// The words of a form behind the name of the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FormWords {
+pub enum FormWords {
     /// The error alone.
     Outcome,
     /// The kind of the descriptor in the first argument, and the error.
@@ -29,7 +32,7 @@ pub(super) enum FormWords {
 
 /// Where the size of a call comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SizeOf {
+pub enum SizeOf {
     /// It has none.
     Nothing,
     /// Its result.
@@ -39,14 +42,16 @@ pub(super) enum SizeOf {
 }
 
 /// A call.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct CallClass {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallClass {
     /// The kernel's name.
-    pub(super) name: &'static str,
-    pub(super) words: FormWords,
-    pub(super) size: SizeOf,
+    pub name: &'static str,
+    /// The words of its form.
+    pub words: FormWords,
+    /// Its size.
+    pub size: SizeOf,
     /// The argument that is its path.
-    pub(super) path: Option<usize>,
+    pub path: Option<usize>,
 }
 
 const fn call(name: &'static str, words: FormWords) -> CallClass {
@@ -126,7 +131,7 @@ const IOCTL_REQUESTS: &[(u64, &str)] = &[
 
 /// The calls of which more than the name and the error matters. The forms are those of
 /// scripts/program-calls.py.
-pub(super) const CLASSES: &[CallClass] = &[
+pub const CLASSES: &[CallClass] = &[
     // Descriptors.
     of_fd("close"),
     of_fd("fstat"),
@@ -220,16 +225,15 @@ pub(super) const CLASSES: &[CallClass] = &[
 ];
 
 /// The class of a call; of any other one the error alone matters.
-pub(super) fn class_of(name: &str) -> CallClass {
+pub fn class_of(name: &str) -> CallClass {
     let found = CLASSES.iter().find(|class| class.name == name);
     found.copied().unwrap_or(call("", FormWords::Outcome))
 }
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::call_names::Arch;
-
     use super::*;
+    use crate::call_names::Arch;
 
     #[test]
     fn each_class_is_that_of_one_call_of_the_kernel() {

@@ -1,0 +1,73 @@
+//! Which counter counts calls: programs in the kernel, or a tracer.
+
+use oscost_model::program_calls::ProgramCalls;
+use oscost_model::target::Host;
+
+use super::error::UsageError;
+use crate::counter::KernelCounter;
+use crate::run::TreeCounter;
+
+/// The counter that is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CounterChoice {
+    /// Programs in the kernel where they can be loaded, otherwise a tracer.
+    #[default]
+    Best,
+    /// Programs in the kernel.
+    Ebpf,
+    /// A tracer.
+    Ptrace,
+}
+
+/// A counter.
+pub(super) struct ChosenCounter {
+    /// The one in the kernel; `None` for a tracer.
+    pub(super) kernel: Option<KernelCounter>,
+    /// Why it is a tracer; `None` if that was asked for.
+    pub(super) reason: Option<String>,
+}
+
+impl ChosenCounter {
+    /// The counter at a host; the programs are loaded.
+    pub(super) fn choose(choice: CounterChoice, host: &Host) -> anyhow::Result<Self> {
+        let tracer = |reason| Ok(Self { kernel: None, reason });
+        match choice {
+            CounterChoice::Ptrace => tracer(None),
+            CounterChoice::Best if *host != Host::Local => tracer(None),
+            CounterChoice::Ebpf if *host != Host::Local => {
+                let what = format!("cannot count by eBPF at `{host}`");
+                let hint = "programs are loaded into the kernel of this machine alone";
+                Err(UsageError::with_hint(&what, hint).into())
+            }
+            CounterChoice::Best => match KernelCounter::load() {
+                Ok(kernel) => Ok(Self { kernel: Some(kernel), reason: None }),
+                Err(reason) => tracer(Some(reason)),
+            },
+            CounterChoice::Ebpf => match KernelCounter::load() {
+                Ok(kernel) => Ok(Self { kernel: Some(kernel), reason: None }),
+                Err(reason) => anyhow::bail!(
+                    "cannot count by eBPF: {reason}\n  hint: `--counter ptrace` needs no rights, \
+                     and slows the counted runs"
+                ),
+            },
+        }
+    }
+
+    /// The counter for runs of a program; `None` for a tracer.
+    pub(super) fn of_programs(&mut self) -> Option<&mut dyn TreeCounter> {
+        match &mut self.kernel {
+            Some(kernel) => Some(kernel),
+            None => None,
+        }
+    }
+}
+
+impl TreeCounter for KernelCounter {
+    fn begin(&mut self) -> Result<u64, String> {
+        self.begin_program()
+    }
+
+    fn end(&mut self) -> Result<ProgramCalls, String> {
+        KernelCounter::end(self)
+    }
+}

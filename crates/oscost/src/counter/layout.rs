@@ -1,0 +1,361 @@
+//! The memory layout of what the programs and this process share: see bpf/count.bpf.c.
+
+use std::collections::BTreeMap;
+
+use nix::errno::Errno;
+use oscost_model::call_classes::{CallClass, FormWords, SizeOf, class_of};
+use oscost_model::call_flags::{
+    AT_EMPTY_PATH, CLONE_THREAD, CLONE_VFORK, FUTEX_COMMAND_MASK, MAP_ANONYMOUS, MAP_FIXED,
+    MAP_FIXED_NOREPLACE, O_CREAT, O_TMPFILE,
+};
+use oscost_model::call_form::{BegunCall, FOREIGN_CALL, FormKey, OTHER_FORMS, TaskView};
+use oscost_model::call_names::Arch;
+use oscost_model::descriptor_kind::{
+    NO_DESCRIPTOR, UNKNOWN_KIND, kind_of_anonymous_inode, kind_of_protocol,
+};
+
+/// Calls with a number below this have a class (`CALLS`).
+pub const CALLS: u32 = 512;
+/// The number under which calls of 32-bit programs are counted (`FOREIGN`).
+const FOREIGN: u32 = u32::MAX;
+/// The number under which forms are counted that had no room (`OTHER`).
+const OTHER: u32 = u32::MAX - 1;
+/// The depth of a call without a path that could be read (`NO_DEPTH`).
+const NO_DEPTH: u16 = u16::MAX;
+/// The bytes of a `struct form`.
+pub const FORM_BYTES: usize = 32;
+/// The bytes of a `struct sum`.
+pub const SUM_BYTES: usize = 32;
+
+/// Bits of `form.flags`.
+const EMPTY_PATH: u8 = 1;
+const WORD_UNREAD: u8 = 2;
+
+/// What a call does to what is counted (`enum act`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    Nothing,
+    /// It executes a program: its path is gone when it returns.
+    Execute,
+    /// It never returns.
+    Exit,
+    /// It may be a mark.
+    Mark,
+}
+
+/// What is done by the call of this name.
+fn act_of(name: &str) -> Act {
+    match name {
+        "execve" => Act::Execute,
+        "exit" | "exit_group" => Act::Exit,
+        "prctl" => Act::Mark,
+        _ => Act::Nothing,
+    }
+}
+
+/// Which word of a call is part of its form (`enum words`), and which bits of it.
+struct ClassWords {
+    number: u8,
+    argument: usize,
+    mask: u64,
+}
+
+fn class_words(words: FormWords) -> ClassWords {
+    let of = |number, argument, mask| ClassWords { number, argument, mask };
+    match words {
+        FormWords::Outcome => of(0, 0, 0),
+        FormWords::Descriptor => of(1, 0, 0),
+        // O_TMPFILE contains O_DIRECTORY.
+        FormWords::Open(flags) => of(2, flags, O_CREAT | O_TMPFILE),
+        FormWords::Stat(flags) => of(3, flags, AT_EMPTY_PATH),
+        FormWords::Command(_) => of(4, 1, u64::from(u32::MAX)),
+        FormWords::Family => of(4, 0, u64::from(u32::MAX)),
+        FormWords::Map => of(4, 3, MAP_ANONYMOUS | MAP_FIXED | MAP_FIXED_NOREPLACE),
+        FormWords::Futex => of(4, 1, FUTEX_COMMAND_MASK),
+        FormWords::Clone => of(4, 0, CLONE_THREAD | CLONE_VFORK),
+        FormWords::Clone3 => of(5, 0, CLONE_THREAD | CLONE_VFORK),
+    }
+}
+
+/// `struct class`.
+fn class_bytes(name: &str) -> Vec<u8> {
+    let class = class_of(name);
+    let words = class_words(class.words);
+    let (size, size_argument) = match class.size {
+        SizeOf::Nothing => (0, 0),
+        SizeOf::Result => (1, 0),
+        SizeOf::Argument(at) => (2, at),
+    };
+    // 0 is no path.
+    let path = class.path.map_or(0, |at| at + 1);
+    let mask = words.mask as u32;
+    let act = act_of(name) as u8;
+    let bytes =
+        [words.number, words.argument as u8, size, size_argument as u8, path as u8, act, 0, 0];
+    [&mask.to_ne_bytes()[..], &bytes].concat()
+}
+
+/// The numbers of calls that have a class or do something else that matters, and their entries.
+pub fn class_entries(arch: Arch) -> impl Iterator<Item = (u32, Vec<u8>)> {
+    arch.calls()
+        .filter(|&(number, _)| number < CALLS)
+        .map(|(number, name)| (number, class_bytes(name)))
+}
+
+/// The key of the forms that had no room.
+pub fn other_key() -> Vec<u8> {
+    let mut key = vec![0; FORM_BYTES];
+    for (byte, of_number) in key.iter_mut().zip(OTHER.to_ne_bytes()) {
+        *byte = of_number;
+    }
+    key
+}
+
+/// A `struct form`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct RawForm {
+    call: u32,
+    word: u32,
+    error: u16,
+    depth: u16,
+    kind: u8,
+    size: u8,
+    flags: u8,
+    name: String,
+}
+
+impl RawForm {
+    /// `None` if the bytes are too few.
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; FORM_BYTES] = bytes.try_into().ok()?;
+        let u32_at = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+        let u16_at = |at: usize| Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
+        let name = bytes.get(16..)?;
+        let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+        Some(Self {
+            call: u32_at(0)?,
+            word: u32_at(4)?,
+            error: u16_at(8)?,
+            depth: u16_at(10)?,
+            kind: bytes[12],
+            size: bytes[13],
+            flags: bytes[14],
+            name: String::from_utf8_lossy(&name[..end]).into_owned(),
+        })
+    }
+
+    /// The most bytes of its size class.
+    fn bytes(&self) -> Option<u64> {
+        match self.size {
+            0 => None,
+            1 => Some(0),
+            size => Some(1_u64.checked_shl(u32::from(size) - 2).unwrap_or(1 << 63)),
+        }
+    }
+
+    /// The kind of its descriptor (`enum kind`).
+    fn kind_text(&self) -> String {
+        match self.kind {
+            0 => String::new(),
+            1 => NO_DESCRIPTOR.to_owned(),
+            3 => "file".to_owned(),
+            4 => "directory".to_owned(),
+            5 => "pipe".to_owned(),
+            6 => "tty".to_owned(),
+            7 => "proc".to_owned(),
+            8 => "device".to_owned(),
+            9 => kind_of_protocol(&self.name),
+            10 => kind_of_anonymous_inode(&self.name),
+            11 => "pidfd".to_owned(),
+            _ => UNKNOWN_KIND.to_owned(),
+        }
+    }
+
+    /// The arguments of a call with this form, as far as the form depends on them.
+    fn arguments(&self, class: CallClass) -> [u64; 6] {
+        let mut args = [0; 6];
+        let mut set = |at: usize, value: u64| {
+            if let Some(argument) = args.get_mut(at) {
+                *argument = value;
+            }
+        };
+        set(class_words(class.words).argument, self.word.into());
+        if let (SizeOf::Argument(at), Some(bytes)) = (class.size, self.bytes()) {
+            set(at, bytes);
+        }
+        args
+    }
+}
+
+/// The task of a call that has a form, as far as the form depends on it.
+impl TaskView for RawForm {
+    fn descriptor(&mut self, _fd: u64) -> String {
+        self.kind_text()
+    }
+
+    fn path(&mut self, _address: u64) -> Option<Vec<u8>> {
+        match self.depth {
+            NO_DEPTH => None,
+            _ if self.flags & EMPTY_PATH != 0 => Some(Vec::new()),
+            depth => Some(b"/".iter().copied().chain(b"x/".repeat(depth.into())).collect()),
+        }
+    }
+
+    fn word(&mut self, _address: u64) -> Option<u64> {
+        (self.flags & WORD_UNREAD == 0).then(|| self.word.into())
+    }
+}
+
+/// The names of calls by their numbers.
+#[derive(Clone, Debug)]
+pub struct FormNames(BTreeMap<u32, &'static str>);
+
+impl FormNames {
+    /// Those of an architecture.
+    pub fn of(arch: Arch) -> Self {
+        Self(arch.calls().collect())
+    }
+
+    /// The form that a key stands for; `None` if the bytes are no key.
+    pub fn form(&self, key: &[u8]) -> Option<FormKey> {
+        let mut raw = RawForm::parse(key)?;
+        let name = match raw.call {
+            OTHER => {
+                let form = OTHER_FORMS.to_owned();
+                return Some(FormKey { form, bytes: None, depth: None });
+            }
+            FOREIGN => FOREIGN_CALL.to_owned(),
+            number => match self.0.get(&number) {
+                Some(&name) => name.to_owned(),
+                None => format!("syscall_{number}"),
+            },
+        };
+        let class = class_of(&name);
+        let args = raw.arguments(class);
+        let call = BegunCall::new(&name, class, args, &mut raw);
+        let is_error = raw.error != 0;
+        let value = match is_error {
+            true => -i64::from(raw.error),
+            false => raw.bytes().map_or(0, |bytes| i64::try_from(bytes).unwrap_or(i64::MAX)),
+        };
+        Some(call.returned(value, is_error, error_name, &mut raw).key)
+    }
+}
+
+/// The name of an error, as in errno(3).
+fn error_name(number: i32) -> String {
+    format!("{:?}", Errno::from_raw(number))
+}
+
+/// Numbers in some bytes; 0 where the bytes are too few.
+pub fn read_u64s<const N: usize>(bytes: &[u8]) -> [u64; N] {
+    let mut numbers =
+        bytes.chunks_exact(8).filter_map(|it| Some(u64::from_ne_bytes(it.try_into().ok()?)));
+    [(); N].map(|()| numbers.next().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::call_classes::CLASSES;
+
+    use super::*;
+
+    /// A key of this call, as the programs write it.
+    fn key(arch: Arch, name: &str, change: impl FnOnce(&mut RawForm)) -> Vec<u8> {
+        let number = arch.calls().find(|&(_, other)| other == name).map_or(9_999, |(it, _)| it);
+        let mut raw = RawForm {
+            call: number,
+            word: 0,
+            error: 0,
+            depth: NO_DEPTH,
+            kind: 0,
+            size: 0,
+            flags: 0,
+            name: String::new(),
+        };
+        change(&mut raw);
+        let mut bytes = [raw.call.to_ne_bytes(), raw.word.to_ne_bytes()].concat();
+        bytes.extend([raw.error.to_ne_bytes(), raw.depth.to_ne_bytes()].concat());
+        bytes.extend([raw.kind, raw.size, raw.flags, 0]);
+        bytes.extend(raw.name.bytes());
+        bytes.resize(FORM_BYTES, 0);
+        assert_eq!(RawForm::parse(&bytes), Some(raw));
+        bytes
+    }
+
+    fn form(name: &str, change: impl FnOnce(&mut RawForm)) -> FormKey {
+        FormNames::of(Arch::X86_64).form(&key(Arch::X86_64, name, change)).unwrap()
+    }
+
+    fn text(name: &str, change: impl FnOnce(&mut RawForm)) -> String {
+        form(name, change).form
+    }
+
+    #[test]
+    fn keys_have_the_forms_of_the_tracer() {
+        assert_eq!(text("getpid", |_| ()), "getpid");
+        assert_eq!(text("no-such-call", |_| ()), "syscall_9999");
+        assert_eq!(text("read", |it| (it.kind, it.error) = (5, 11)), "read pipe EAGAIN");
+        assert_eq!(text("read", |it| (it.kind, it.error) = (5, 512)), "read pipe");
+        assert_eq!(text("close", |it| (it.kind, it.error) = (1, 9)), "close none EBADF");
+        let tcp = |it: &mut RawForm| (it.kind, it.name) = (9, "TCPv6".to_owned());
+        assert_eq!(text("recvfrom", tcp), "recvfrom tcp");
+        let event = |it: &mut RawForm| (it.kind, it.name) = (10, "[eventfd]".to_owned());
+        assert_eq!(text("write", event), "write eventfd");
+        assert_eq!(text("openat", |it| (it.kind, it.depth) = (3, 2)), "openat file");
+        assert_eq!(text("openat", |it| (it.error, it.depth) = (2, 2)), "openat ENOENT");
+        assert_eq!(text("openat", |it| (it.kind, it.word) = (3, 0o100)), "openat create");
+        assert_eq!(text("openat", |it| (it.kind, it.word) = (8, 0o100)), "openat device");
+        let empty = |it: &mut RawForm| {
+            (it.kind, it.word, it.depth, it.flags) = (3, 0x1000, 0, EMPTY_PATH);
+        };
+        assert_eq!(text("newfstatat", empty), "newfstatat empty file");
+        assert_eq!(text("newfstatat", |it| (it.error, it.depth) = (2, 1)), "newfstatat ENOENT");
+        assert_eq!(text("fcntl", |it| it.word = 1_030), "fcntl F_DUPFD_CLOEXEC");
+        assert_eq!(text("ioctl", |it| (it.word, it.error) = (0x5401, 25)), "ioctl TCGETS ENOTTY");
+        assert_eq!(text("mmap", |it| it.word = 0x30), "mmap anonymous fixed");
+        assert_eq!(text("mmap", |_| ()), "mmap file");
+        assert_eq!(text("futex", |it| it.word = 9), "futex wait");
+        assert_eq!(text("clone", |it| it.word = 0x4000), "clone vfork");
+        assert_eq!(text("clone3", |it| it.word = 0x1_0000), "clone3 thread");
+        assert_eq!(text("clone3", |it| it.flags = WORD_UNREAD), "clone3 process");
+        assert_eq!(text("socket", |it| it.word = 1), "socket AF_UNIX");
+        assert_eq!(text("read", |it| (it.call, it.error) = (FOREIGN, 2)), "32-bit-call ENOENT");
+        let names = FormNames::of(Arch::X86_64);
+        assert_eq!(names.form(&other_key()).unwrap().form, OTHER_FORMS);
+        assert_eq!(names.form(&[0; 7]), None);
+    }
+
+    #[test]
+    fn keys_have_sizes_and_depths() {
+        let sizes = [0, 1, 2, 14, 65].map(|size| form("read", |it| it.size = size).bytes);
+        assert_eq!(sizes, [Some(0), Some(0), Some(1), Some(4_096), Some(1 << 63)]);
+        assert_eq!(form("munmap", |it| it.size = 18).bytes, Some(65_536));
+        assert_eq!(form("read", |it| (it.size, it.error) = (0, 5)).bytes, None);
+        let depths = [0, 1, 3, NO_DEPTH].map(|depth| form("openat", |it| it.depth = depth).depth);
+        assert_eq!(depths, [Some(0), Some(1), Some(3), None]);
+    }
+
+    #[test]
+    fn every_class_has_an_entry_that_fits() {
+        for arch in [Arch::X86_64, Arch::Aarch64] {
+            let entries: BTreeMap<u32, Vec<u8>> = class_entries(arch).collect();
+            assert!(entries.values().all(|entry| entry.len() == 12));
+            for (number, name) in arch.calls().filter(|&(number, _)| number < CALLS) {
+                let class = class_of(name);
+                let entry = &entries[&number];
+                let words = class_words(class.words);
+                assert_eq!(entry[4], words.number, "{name}");
+                assert!(u32::try_from(words.mask).is_ok(), "{name}: a word has 32 bits");
+                assert_eq!(entry[8] != 0, class.path.is_some(), "{name}");
+            }
+            let [exec, exit] = ["execve", "exit_group"].map(|name| {
+                let number = arch.calls().find(|&(_, other)| other == name).unwrap().0;
+                entries[&number][9]
+            });
+            assert_eq!((exec, exit), (1, 2));
+        }
+        let largest = CLASSES.iter().filter_map(|class| class.path).max();
+        assert!(largest < Some(6), "a call has six arguments");
+    }
+}

@@ -1,0 +1,38 @@
+//! Counting calls in the kernel: programs that follow a process tree by eBPF.
+//!
+//! Purpose: the programs, what they share with this process, the process tree that they follow, and
+//! what /proc says about the time of a process. It must not know how a program is run, what a call
+//! costs, or how anything is shown.
+//!
+//! * [`KernelCounter`]: loads the programs, attaches them while something is counted, and reads what
+//!   they have counted. Nothing is pinned: programs and maps live as long as this process's
+//!   descriptors, however it ends.
+//! * [`process_times`]: what the kernel has charged a running process.
+//!
+//! What makes a call cheap or expensive is a table of `oscost_model`, which the counter of the worker
+//! reads as well ([`oscost_model::call_classes`]): the programs get it as the entries of a map.
+
+#[cfg(not(feature = "ebpf"))]
+mod absent;
+pub mod layout;
+pub mod process_times;
+pub mod totals;
+#[cfg(feature = "ebpf")]
+mod tree;
+
+#[cfg(not(feature = "ebpf"))]
+pub use absent::KernelCounter;
+#[cfg(feature = "ebpf")]
+pub use tree::KernelCounter;
+
+use std::path::Path;
+
+use crate::ph::requirements::{Availability, BUILD, check_requirements, pid_namespace};
+
+/// Why calls cannot be counted in the kernel here; `None` if nothing is known to forbid it.
+pub fn missing_requirement() -> Option<String> {
+    let requirements = check_requirements(BUILD, Path::new("/")).into_iter();
+    let missing = requirements.filter(|it| it.availability == Availability::No);
+    let reason = missing.map(|it| format!("{}: {}", it.name, it.detail)).next();
+    reason.or_else(|| pid_namespace().err())
+}

@@ -1,0 +1,320 @@
+//! The programs in the kernel that count, and the maps that they share with this process.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder};
+use oscost_model::call_names::Arch;
+use oscost_model::program_calls::ProgramCalls;
+
+use super::layout::{SUM_BYTES, class_entries, other_key};
+use super::missing_requirement;
+use super::totals::{Field, FormSum, KeySum, State, program_calls};
+
+/// The compiled programs (build.rs).
+static PROGRAMS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/count.bpf.o"));
+
+/// The programs in the order in which they are attached: what is followed and switched is known
+/// before any call is counted, and the return of a call before its entry.
+const PROGRAM_NAMES: [&str; 7] = [
+    "count_switch",
+    "count_signal",
+    "count_exit",
+    "count_exec",
+    "count_fork",
+    "count_return",
+    "count_entry",
+];
+
+/// Counts calls in the kernel, of one program or process at a time.
+pub struct KernelCounter {
+    /// Loaded, for the next one.
+    next: Option<Programs>,
+    current: Option<Counting>,
+}
+
+/// What is counted.
+struct Counting {
+    programs: Programs,
+    subject: Subject,
+}
+
+enum Subject {
+    /// A program that the process with the mark starts.
+    Program,
+    /// A process that runs, counted from this moment on.
+    Process { began: Instant },
+}
+
+impl KernelCounter {
+    /// Loads the programs; the error is why they cannot be loaded here. Nothing is attached.
+    pub fn load() -> Result<Self, String> {
+        if let Some(missing) = missing_requirement() {
+            return Err(missing);
+        }
+        Ok(Self { next: Some(Programs::load()?), current: None })
+    }
+
+    /// Programs that have counted nothing yet.
+    fn fresh(&mut self) -> Result<Programs, String> {
+        match self.next.take() {
+            Some(programs) => Ok(programs),
+            None => Programs::load(),
+        }
+    }
+
+    /// Begins to count the program that the process with a mark starts; returns the token of the mark.
+    pub fn begin_program(&mut self) -> Result<u64, String> {
+        // The lower half of a UUID of version 7 is random, but for two bits.
+        let (_, token) = uuid::Uuid::now_v7().as_u64_pair();
+        let mut programs = self.fresh()?;
+        programs.set_state(State::of_program(token))?;
+        programs.attach()?;
+        self.current = Some(Counting { programs, subject: Subject::Program });
+        Ok(token)
+    }
+
+    /// Begins to count a process that runs, with all of its threads; with the processes that it
+    /// creates from now on if `children`.
+    pub fn begin_process(&mut self, process: u32, children: bool) -> Result<(), String> {
+        let mut programs = self.fresh()?;
+        programs.set_state(State::of_process(process, children))?;
+        programs.attach()?;
+        programs.follow_threads(process)?;
+        let subject = Subject::Process { began: Instant::now() };
+        self.current = Some(Counting { programs, subject });
+        Ok(())
+    }
+
+    /// Ends, and returns what was counted. Nothing stays attached.
+    pub fn end(&mut self) -> Result<ProgramCalls, String> {
+        let Some(Counting { mut programs, subject }) = self.current.take() else {
+            return Err("nothing was counted".to_owned());
+        };
+        programs.detach();
+        let state = programs.state()?;
+        let calls = program_calls(&state, programs.sums()?, native());
+        match subject {
+            Subject::Program if state.get(Field::Root) == 0 => {
+                Err("the counter did not see the program begin".to_owned())
+            }
+            Subject::Program if state.get(Field::HasEnded) == 0 => {
+                Err("the counter did not see the program end".to_owned())
+            }
+            Subject::Program => Ok(calls),
+            Subject::Process { began } => {
+                let real_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                // Nobody ends what a watched process leaves.
+                Ok(ProgramCalls { real_ns, killed: 0, ..calls })
+            }
+        }
+    }
+}
+
+/// The processor that this program was built for: the feature `ebpf` knows no others.
+fn native() -> Arch {
+    if cfg!(target_arch = "aarch64") { Arch::Aarch64 } else { Arch::X86_64 }
+}
+
+/// The programs and their maps.
+struct Programs {
+    /// Detached first.
+    links: Vec<Link>,
+    object: Object,
+    states: MapHandle,
+    tasks: MapHandle,
+    forms: MapHandle,
+}
+
+impl Programs {
+    fn load() -> Result<Self, String> {
+        // libbpf's errors are returned; its log is for developers of the programs.
+        libbpf_rs::set_print(None);
+        let open = ObjectBuilder::default()
+            .open_memory(PROGRAMS)
+            .map_err(failed("read the programs that count"))?;
+        let object = open.load().map_err(failed("load the programs that count"))?;
+        let map = |name: &str| {
+            let found = object.maps().find(|map| map.name() == name);
+            let found = found.ok_or_else(|| format!("the programs have no map `{name}`"))?;
+            MapHandle::try_from(&found).map_err(failed("open a map"))
+        };
+        let classes = map("classes")?;
+        for (number, entry) in class_entries(native()) {
+            let key = number.to_ne_bytes();
+            classes.update(&key, &entry, MapFlags::ANY).map_err(failed("insert a class"))?;
+        }
+        let forms = map("forms")?;
+        let cpus = libbpf_rs::num_possible_cpus().map_err(failed("count the CPUs"))?;
+        // What has no room is counted here: this entry must be there before.
+        forms
+            .update_percpu(&other_key(), &vec![vec![0; SUM_BYTES]; cpus], MapFlags::ANY)
+            .map_err(failed("insert the last form"))?;
+        let (states, tasks) = (map("states")?, map("tasks")?);
+        Ok(Self { links: Vec::new(), states, tasks, forms, object })
+    }
+
+    fn set_state(&self, state: State) -> Result<(), String> {
+        let key = 0_u32.to_ne_bytes();
+        self.states.update(&key, &state.bytes(), MapFlags::ANY).map_err(failed("write to a map"))
+    }
+
+    fn state(&self) -> Result<State, String> {
+        let key = 0_u32.to_ne_bytes();
+        let value = self.states.lookup(&key, MapFlags::ANY).map_err(failed("read a map"))?;
+        value.as_deref().map(State::from_bytes).ok_or_else(|| "a map is empty".to_owned())
+    }
+
+    fn attach(&mut self) -> Result<(), String> {
+        for name in PROGRAM_NAMES {
+            let program = self.object.progs_mut().find(|program| program.name() == name);
+            let program = program.ok_or_else(|| format!("there is no program `{name}`"))?;
+            let link = program.attach().map_err(failed("attach a program that counts"))?;
+            self.links.push(link);
+        }
+        Ok(())
+    }
+
+    /// Detaches the programs, the last one first.
+    fn detach(&mut self) {
+        while let Some(link) = self.links.pop() {
+            drop(link);
+        }
+    }
+
+    /// Follows the threads of a process, which may create others meanwhile: those of followed ones are
+    /// followed by the programs.
+    fn follow_threads(&self, process: u32) -> Result<(), String> {
+        /// `following` of a `struct task`, its first field: its calls are counted.
+        const COUNTED: u32 = 1;
+        let mut entry = COUNTED.to_ne_bytes().to_vec();
+        entry.resize(self.tasks.value_size() as usize, 0);
+        let mut seen = BTreeSet::new();
+        loop {
+            let threads = threads(process)?;
+            let fresh: Vec<u32> = threads.into_iter().filter(|&it| seen.insert(it)).collect();
+            if fresh.is_empty() {
+                return Ok(());
+            }
+            for thread in fresh {
+                let key = thread.to_ne_bytes();
+                let inserted = self.tasks.update(&key, &entry, MapFlags::NO_EXIST);
+                let is_there = self.tasks.lookup(&key, MapFlags::ANY).is_ok_and(|it| it.is_some());
+                if let (Err(error), false) = (inserted, is_there) {
+                    return Err(format!("cannot follow thread {thread}: {error:#}"));
+                }
+                // One that had ended before leaves its number to others.
+                if !Path::new(&format!("/proc/{process}/task/{thread}")).exists() {
+                    let _ = self.tasks.delete(&key);
+                }
+            }
+        }
+    }
+
+    /// What was counted, by form.
+    fn sums(&self) -> Result<Vec<KeySum>, String> {
+        let mut sums = Vec::new();
+        for key in self.forms.keys() {
+            let values = self.forms.lookup_percpu(&key, MapFlags::ANY);
+            let values = values.map_err(failed("read a map"))?.unwrap_or_default();
+            let of_cpus = values.iter().map(|value| FormSum::from_bytes(value));
+            sums.push(KeySum { key, sum: of_cpus.fold(FormSum::default(), FormSum::plus) });
+        }
+        Ok(sums)
+    }
+}
+
+fn threads(process: u32) -> Result<Vec<u32>, String> {
+    let entries = fs::read_dir(format!("/proc/{process}/task"))
+        .map_err(|error| format!("the threads of process {process} cannot be listed: {error}"))?;
+    Ok(entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+}
+
+fn failed(act: &'static str) -> impl Fn(libbpf_rs::Error) -> String {
+    move |error| format!("cannot {act}: {error:#}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// A counter; `None` with a message where programs cannot be loaded.
+    fn counter() -> Option<KernelCounter> {
+        match KernelCounter::load() {
+            Ok(counter) => Some(counter),
+            Err(why) => {
+                println!("skipped: {why}");
+                None
+            }
+        }
+    }
+
+    fn times(calls: &ProgramCalls, form: &str, bytes: u64) -> u64 {
+        let of_form = calls.forms.iter().filter(|it| it.form == form && it.bytes == Some(bytes));
+        of_form.map(|it| it.calls).sum()
+    }
+
+    #[test]
+    fn the_calls_of_a_running_process_are_counted_and_nothing_is_left() {
+        let Some(mut counter) = counter() else { return };
+        let script = "while read -r line; do echo \"$line\"; done";
+        let mut command = Command::new("sh");
+        let pipes = command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = pipes.spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let mut exchange = |lines: u32| {
+            for _ in 0..lines {
+                input.write_all(b"line\n").unwrap();
+                let mut answer = String::new();
+                output.read_line(&mut answer).unwrap();
+                assert_eq!(answer, "line\n");
+            }
+            // The shell waits in its next read: its last call has returned.
+            let stat = format!("/proc/{}/stat", child.id());
+            while !fs::read_to_string(&stat).unwrap().contains(") S ") {
+                std::thread::yield_now();
+            }
+        };
+        exchange(1);
+        counter.begin_process(child.id(), false).unwrap();
+        let programs = &counter.current.as_ref().unwrap().programs;
+        let map = programs.states.info().unwrap().info.id;
+        exchange(20);
+        let calls = counter.end().unwrap();
+        // Each line is read byte by byte, and answered by one write of five bytes. The first byte
+        // arrives in a call that had begun before.
+        let found = (times(&calls, "read pipe", 1), times(&calls, "write pipe", 8));
+        assert_eq!(found, (99, 20), "{calls:?}");
+        assert_eq!((calls.lost, calls.killed, calls.unread), (0, 0, 0), "{calls:?}");
+        let time = calls.in_kernel.iter().find(|it| it.form == "read pipe").unwrap().time;
+        assert_eq!(time.calls, 99);
+        assert!(time.on_cpu_ns > 0);
+        // It waits once for the first byte of each line.
+        assert!(time.off_cpu_ns > 0);
+        // The kernel removes the maps some time after the programs are gone that use them.
+        while MapHandle::from_map_id(map).is_ok() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        drop(input);
+        assert!(child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn a_program_without_a_mark_is_not_counted() {
+        let Some(mut counter) = counter() else { return };
+        counter.begin_program().unwrap();
+        assert!(Command::new("true").status().unwrap().success());
+        let why = counter.end().unwrap_err();
+        assert!(why.contains("begin"), "{why}");
+        assert!(counter.end().is_err());
+        // The next one is loaded anew.
+        counter.begin_process(std::process::id(), false).unwrap();
+        assert!(counter.end().unwrap().calls() > 0);
+    }
+}

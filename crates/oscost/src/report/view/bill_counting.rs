@@ -1,0 +1,171 @@
+//! How the calls of a bill were counted, and how long they took in the kernel.
+
+use oscost_model::bill::{Bill, BillItem, BilledCounts, Watched};
+use oscost_model::program_calls::KernelTime;
+use oscost_model::unit::Unit;
+
+use crate::report::figures::{per_cent, per_op, rough};
+use crate::report::text::{plain, plural};
+use crate::report::view::document::{Cell, Column, Table, TableRow};
+
+/// More forms than these are in the record alone.
+const MAX_TIMES: usize = 12;
+
+/// For how long a process was watched.
+pub(super) fn watch(watched: &Watched) -> String {
+    let Watched { pid, seconds, threads, children, ended, on_cpu_ns } = watched;
+    let time = rough(*seconds, Unit::Seconds);
+    let threads = plural((*threads).into(), "thread");
+    let children = if *children { " and its children" } else { "" };
+    let end = if *ended { ", until it ended" } else { "" };
+    let on_cpu = on_cpu_ns.map_or(String::new(), |ns| {
+        format!(", {} of it on a CPU", rough(ns as f64, Unit::NsPerOp))
+    });
+    format!("process {pid} ({threads}){children}, watched for {time}{end}{on_cpu}")
+}
+
+/// How the calls were counted.
+pub(super) fn counting(counted: &BilledCounts) -> Vec<String> {
+    let calls = &counted.calls;
+    let varying = match counted.varying_forms {
+        0 => ", all with the same counts".to_owned(),
+        forms => format!("; the counts of {} differ", plural(forms.into(), "form")),
+    };
+    let by = plain(&calls.by);
+    let how = match counted.added_pct {
+        Some(added) => format!(
+            "{} counted by {by}{varying}; counting added {} to the real time",
+            plural(counted.runs.into(), "run"),
+            per_cent(added)
+        ),
+        None => format!(
+            "counted by {by} while it ran; what counting added is in its times, and not known"
+        ),
+    };
+    let reason = counted.counter_reason.as_deref();
+    let reason = reason.map(|why| format!("not counted by eBPF: {}", plain(why)));
+    let mut lines = vec![how];
+    lines.extend(reason);
+    if counted.lost_events > 0 {
+        lines.push(format!(
+            "missing: {} had no room in the counter: the counts are too low",
+            plural(counted.lost_events, "event")
+        ));
+    }
+    lines.push(format!(
+        "{}, {}, {}, {}, {}",
+        plural(calls.calls(), "call"),
+        plural(calls.execs, "exec"),
+        plural(calls.forks, "fork"),
+        plural(calls.threads, "thread"),
+        plural(calls.signals, "signal")
+    ));
+    if calls.unfinished > 0 {
+        lines.push(format!("{} never returned", plural(calls.unfinished, "call")));
+    }
+    if calls.killed > 0 {
+        lines.push(format!("{} outlived the program", plural(calls.killed, "task")));
+    }
+    if calls.unread > 0 {
+        lines.push(format!(
+            "{} could not be read: their forms are incomplete",
+            plural(calls.unread, "argument")
+        ));
+    }
+    lines
+}
+
+/// An item with its time in the kernel.
+struct TimedItem<'a> {
+    item: &'a BillItem,
+    time: KernelTime,
+}
+
+/// The time that the calls took in the kernel, the largest first; `None` where it was not measured.
+pub(super) fn kernel_times(bill: &Bill) -> Option<Table> {
+    let items = bill.items.iter();
+    let mut timed: Vec<TimedItem<'_>> =
+        items.filter_map(|item| Some(TimedItem { item, time: item.in_kernel? })).collect();
+    timed.sort_by_key(|it| std::cmp::Reverse(it.time.on_cpu_ns));
+    let row = |TimedItem { item, time }: &TimedItem<'_>| {
+        let each = time.on_cpu_ns as f64 / time.calls.max(1) as f64;
+        let cell = |ns: f64| Cell::number(rough(ns, Unit::NsPerOp), Some(ns));
+        TableRow::of(vec![
+            Cell::text(plain(&item.name)),
+            Cell::text(per_op(time.calls as f64)),
+            cell(each),
+            cell(time.on_cpu_ns as f64),
+            cell(time.off_cpu_ns as f64),
+        ])
+    };
+    let rows: Vec<TableRow> = timed.iter().take(MAX_TIMES).map(row).collect();
+    let notes = "of one counted run, with what the counter adds to each call: beside the amounts \
+                 above, and in none of them";
+    (!rows.is_empty()).then(|| Table {
+        id: "kernel-times".to_owned(),
+        columns: vec![
+            Column::text("item"),
+            Column::number("count", "count"),
+            Column::number("each", "kernel_ns"),
+            Column::number("on CPU", "on_cpu_ns"),
+            Column::number("off CPU", "off_cpu_ns"),
+        ],
+        rows,
+        notes: vec![notes.to_owned()],
+        ..Table::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::program_calls::ProgramCalls;
+
+    use super::*;
+
+    fn counted() -> BilledCounts {
+        BilledCounts {
+            calls: ProgramCalls { by: "ebpf".to_owned(), ..ProgramCalls::default() },
+            runs: 3,
+            varying_forms: 0,
+            added_pct: Some(2.5),
+            counter: "ebpf".to_owned(),
+            counter_reason: None,
+            lost_events: 0,
+        }
+    }
+
+    #[test]
+    fn lost_events_and_the_reason_of_a_tracer_are_lines() {
+        let lines = counting(&counted());
+        let first = "3 runs counted by ebpf, all with the same counts; counting added 2.5 % to the \
+                     real time";
+        assert_eq!((lines[0].as_str(), lines.len()), (first, 2));
+        let reason = Some("rights: not root".to_owned());
+        let lines = counting(&BilledCounts {
+            added_pct: None,
+            counter_reason: reason,
+            lost_events: 1,
+            ..counted()
+        });
+        assert!(lines[0].ends_with("and not known"), "{lines:?}");
+        assert_eq!(lines[1], "not counted by eBPF: rights: not root");
+        assert!(lines[2].starts_with("missing: 1 event had no room"), "{lines:?}");
+    }
+
+    #[test]
+    fn a_watch_says_of_what_and_how_it_ended() {
+        let watched = Watched {
+            pid: 7,
+            seconds: 10.0,
+            threads: 2,
+            children: true,
+            ended: true,
+            on_cpu_ns: None,
+        };
+        let text = watch(&watched);
+        assert!(text.starts_with("process 7 (2 threads) and its children, watched for "), "{text}");
+        assert!(text.ends_with(", until it ended"), "{text}");
+        let more = Watched { ended: false, on_cpu_ns: Some(5_000_000), ..watched };
+        assert!(watch(&more).ends_with(" of it on a CPU"));
+    }
+}
