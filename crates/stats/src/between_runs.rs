@@ -187,6 +187,25 @@ pub fn run_mean(runs: &[RunMedian], nominal: Nominal) -> Option<RunMean> {
     Some(RunMean { value, interval: uncertainty.around(value, nominal) })
 }
 
+/// The long-run figure of a case by several runs of one machine: the mean of their medians, and its
+/// interval. `None` without runs.
+///
+/// Runs of one boot share where the kernel placed its code, so their number does not reduce the
+/// variation between runs; `independent` is how many boots they are of.
+pub fn long_run_mean(
+    runs: &[RunMedian],
+    variation: RunVariation,
+    independent: usize,
+    nominal: Nominal,
+) -> Option<RunMean> {
+    let value = moments::mean(&runs.iter().map(|run| run.value).collect::<Vec<f64>>())?;
+    let VarianceTerm { variance, degrees_of_freedom } = variation.term();
+    let variance = variance / independent.max(1) as f64;
+    let between = VarianceTerm { variance, degrees_of_freedom };
+    let uncertainty = Uncertainty::of([between, mean_term(runs)]);
+    Some(RunMean { value, interval: uncertainty.around(value, nominal) })
+}
+
 /// A difference between runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunDifference {

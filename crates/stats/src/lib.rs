@@ -43,6 +43,7 @@ pub mod levels;
 pub mod line;
 pub mod moments;
 pub mod order;
+pub mod outlier;
 pub mod robust;
 pub mod scaling;
 pub mod segments;

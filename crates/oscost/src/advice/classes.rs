@@ -46,6 +46,14 @@ pub fn kernel_class(machine: &Machine) -> String {
     ])
 }
 
+/// The kernel's command line without the names of the files that it was loaded from: they contain
+/// its release, which is compared by itself.
+pub fn command_line(text: &str) -> String {
+    let words = text.split_whitespace();
+    let words = words.filter(|it| !it.starts_with("BOOT_IMAGE=") && !it.starts_with("initrd="));
+    words.collect::<Vec<_>>().join(" ")
+}
+
 fn class(words: &[(&str, Option<String>)]) -> String {
     let known = words.iter().filter_map(|(word, value)| {
         // A comma separates keys, so it is removed from text read from the machine.

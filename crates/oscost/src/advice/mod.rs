@@ -6,6 +6,7 @@
 
 pub mod classes;
 pub mod doctor;
+pub mod machine_facts;
 pub mod self_check;
 pub mod trust;
 pub mod words;

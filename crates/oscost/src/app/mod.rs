@@ -27,6 +27,7 @@ pub mod self_check;
 pub mod study;
 pub mod study_across;
 pub mod study_book;
+pub mod table;
 pub mod treat;
 pub mod workload;
 

@@ -48,7 +48,7 @@ pub fn reported(kept: KeptRecord, observer: &dyn Observer) -> Reported {
 
 /// A run with the study that it names, and its earlier runs.
 fn with_study(kept: KeptRun, observer: &dyn Observer) -> Run {
-    let KeptRun { record, pruned_at } = kept;
+    let KeptRun { record, pruned_at, .. } = kept;
     let study = study_of(&record).map(|study| MeasuredStudy::of(study, &record, observer));
     let before = RunBefore::of_kept(&record, observer);
     Run { study, before, record, pruned_at }

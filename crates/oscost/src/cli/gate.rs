@@ -19,6 +19,10 @@ pub(super) fn report_gate(
         Gate::ControlFailed => report_line(
             "gate: not judged: the control shows an effect where nothing differs: measure again",
         ),
+        Gate::TwoMachines => report_line(
+            "gate: not judged: the runs are of two machines, and a gate judges a change on one: \
+             compare runs of one machine, or read the ratios",
+        ),
         Gate::NothingCompared if on == GateMetric::Work => report_line(
             "gate: not judged: no row has instructions of both sides that could be compared: they are \
              counted where the processor's counters are visible (`oscost machine`), and of stored \

@@ -34,6 +34,7 @@ mod schema;
 mod study;
 mod study_across;
 mod study_book;
+mod table;
 mod terminal;
 mod treat;
 mod values;
@@ -88,6 +89,8 @@ enum Verb {
     Bill(bill::Arguments),
     /// Compare two runs, or several on each side.
     Compare(compare::Arguments),
+    /// Put machines side by side, by their runs.
+    Table(table::Arguments),
     /// Show the figures of successive runs, and what changed.
     History(history::Arguments),
     /// List families and benchmarks.
@@ -136,6 +139,7 @@ impl Verb {
             | Verb::Ph(_) => true,
             Verb::Bill(arguments) => arguments.measures(),
             Verb::Compare(_)
+            | Verb::Table(_)
             | Verb::History(_)
             | Verb::List(_)
             | Verb::Explain(_)
@@ -204,6 +208,7 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<ExitStatus> {
         Verb::Ab(arguments) => ab::ab(arguments, output),
         Verb::Bill(arguments) => bill::bill(arguments, output),
         Verb::Compare(arguments) => compare::compare(arguments, output),
+        Verb::Table(arguments) => table::table(arguments, output),
         Verb::History(arguments) => history::history(arguments, output),
         Verb::List(arguments) => list::list(&arguments, output),
         Verb::Explain(arguments) => explain::explain(arguments, command(), output),

@@ -14,6 +14,7 @@ mod counters;
 mod curve;
 mod half_round_trip;
 pub mod history;
+pub mod machine_table;
 #[cfg(test)]
 mod made_up_rows;
 mod rows;

@@ -18,6 +18,7 @@ pub use self::render::csv::{csv, table as table_csv};
 pub use self::render::html::report as html;
 pub use self::render::markdown::{page as markdown_page, report as markdown};
 pub use self::render::parquet::parquet;
+pub use self::render::parquet_table::table as table_parquet;
 pub use self::render::terminal::{
     Screen, ScreenFormat, WIDTH, fitted, report as terminal, report_on as terminal_on,
     table as terminal_table,
@@ -30,6 +31,6 @@ pub use self::view::comparison::{ab, compare};
 pub use self::view::lists::{catalog, kernels, runs, treatments, workloads};
 pub use self::view::run::predictions;
 pub use self::view::{
-    bill, bill_comparison, doctor, explain, export, history, machine, page, ph, run, self_check,
-    study, words,
+    bill, bill_comparison, doctor, explain, export, history, machine, machine_table, page, ph, run,
+    self_check, study, words,
 };

@@ -151,8 +151,6 @@ fn incomparable_runs_are_refused_with_a_reason() {
         (at("/case"), json!("syscall/new"), "not measured in the base"),
         (at("/target/text"), json!("ssh:db1"), "another target: `local`"),
         ("/tool/worker/link".to_owned(), json!("dynamic"), "other linkage of the worker: fake"),
-        ("/machines/0/cpu/model_name".to_owned(), json!("Z80"), "another CPU: unknown"),
-        ("/machines/0/virtualization".to_owned(), json!("xen"), "another machine"),
     ] {
         let mut other = base.clone();
         *other.pointer_mut(&path).unwrap() = value;
@@ -170,6 +168,38 @@ fn incomparable_runs_are_refused_with_a_reason() {
         let flat = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(flat.contains(words), "{path}: {words}\n{}", ran.stdout);
         assert_fits(&ran.stdout);
+    }
+}
+
+#[test]
+fn two_machines_have_ratios_that_no_gate_judges() {
+    let sandbox = Sandbox::new();
+    let base = record(&sandbox);
+    let one = file(&sandbox, &base, 1);
+    for (path, value, words) in [
+        ("/machines/0/cpu/model_name", json!("Z80"), "differ: another CPU: unknown"),
+        ("/machines/0/virtualization", json!("xen"), "differ: another machine"),
+    ] {
+        let mut other = slowed_record(&base, SLOWED_CASE, 4.0);
+        *other.pointer_mut(path).unwrap() = value;
+        let other = file(&sandbox, &other, 2);
+        let ran = sandbox.oscost(&["compare", &one, &other]).exits(0);
+        assert_fits(&ran.stdout);
+        let flat = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        for words in [words, "MACHINES_DIFFER: two machines, two moments", "`oscost table`"] {
+            assert!(flat.contains(words), "{words}:\n{}", ran.stdout);
+        }
+        let found = sandbox.oscost(&["compare", &one, &other, "--json", "-"]).exits(0).json();
+        let all = found["comparisons"].as_array().unwrap();
+        assert!(all.iter().any(|it| it["case"] == SLOWED_CASE && it["verdict"] == "slower"));
+        for it in all {
+            assert!(has_flag(it, "MACHINES_DIFFER") && it["ratio"]["ci95"].is_array(), "{it}");
+            assert_ne!(it["verdict"], "equivalent");
+        }
+        for gate in [&["--gate", "50"][..], &["--gate", "1000", "--gate-coverage", "0"]] {
+            let ran = sandbox.oscost(&[&["compare", &one, &other], gate].concat()).exits(3);
+            ran.stderr_contains("gate: not judged: the runs are of two machines");
+        }
     }
 }
 

@@ -40,6 +40,7 @@ mod screens;
 mod study;
 mod study_method;
 mod survey;
+mod table;
 mod tables;
 mod treat;
 mod treatments;

@@ -14,6 +14,7 @@ const VERBS: &[&str] = &[
     "ab",
     "bill",
     "compare",
+    "table",
     "history",
     "list",
     "explain",

@@ -15,6 +15,19 @@ const BETWEEN: f64 = 0.05;
 
 struct Random(Xoshiro256PlusPlus);
 
+#[test]
+fn the_interval_of_several_runs_shrinks_with_the_boots_and_not_with_runs_of_one() {
+    let run = |value| RunMedian { value, standard_error: 0.0, count: 6 };
+    let variation = RunVariation { deviation: 0.05, degrees_of_freedom: 8.0 };
+    let runs = [0.9, 1.0, 1.1, 1.0].map(run);
+    let mean = |independent| long_run_mean(&runs, variation, independent, Nominal::FIXED).unwrap();
+    let alone = variation.interval(&run(1.0), Nominal::FIXED).half_width();
+    assert!((mean(1).value - 1.0).abs() < 1e-12);
+    assert!((mean(1).interval.half_width() - alone).abs() < 1e-12);
+    assert!((mean(4).interval.half_width() - alone / 2.0).abs() < 1e-12);
+    assert_eq!(long_run_mean(&[], variation, 1, Nominal::FIXED), None);
+}
+
 impl Random {
     fn uniform(&mut self) -> f64 {
         ((self.0.next_u64() >> 11) as f64 + 0.5) / 2f64.powi(53)

@@ -35,6 +35,15 @@ pub(super) const WORDS: &[Word] = &[
         ..FLAG
     },
     Word {
+        word: "MACHINES_DIFFER",
+        means: "two machines, two moments: the ratio is of both together",
+        matters: "Nothing tells a slower machine from a busier hour; nothing is called equivalent, \
+                  and no gate judges it.",
+        action: "Measure each machine several times; `oscost table` shows them.",
+        severity: Severity::Wide,
+        ..FLAG
+    },
+    Word {
         word: "MODES_DIFFER",
         means: "the two sides were timed in two modes, which the cost of the op selects: they \
                 agree within 1 %",

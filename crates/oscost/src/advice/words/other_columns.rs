@@ -76,6 +76,36 @@ pub(super) const WORDS: &[Word] = &[
         ..COLUMN
     },
     Word {
+        word: "machines",
+        means: "how many machines a column of a table of machines stands for: several with the \
+                same recorded facts are one column",
+        range: "1 to 64",
+        source: "docs/how-to/two-machines.md",
+        ..COLUMN
+    },
+    Word {
+        word: "interval",
+        means: "what an interval contains: `between-runs` also the variation between runs, \
+                `within-run` what one run's own repetitions leave open",
+        range: "one of the two words; empty without an interval",
+        source: "docs/how-to/two-machines.md",
+        ..COLUMN
+    },
+    Word {
+        word: "lowest",
+        means: "of several machines in one column the one with the lowest figure",
+        range: "the unit of the figure",
+        source: "docs/how-to/two-machines.md",
+        ..COLUMN
+    },
+    Word {
+        word: "highest",
+        means: "of several machines in one column the one with the highest figure",
+        range: "the unit of the figure",
+        source: "docs/how-to/two-machines.md",
+        ..COLUMN
+    },
+    Word {
         word: "required",
         means: "the bounds between which a quantity of a claim must lie for the claim to hold",
         range: "numbers, as the study's file has them",

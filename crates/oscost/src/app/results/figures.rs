@@ -8,7 +8,7 @@ use oscost_model::record::{FileSummary, Machine, Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
 use oscost_stats::interval::Nominal;
 
-use crate::advice::classes::{kernel_class, machine_class};
+use crate::advice::classes::{command_line, kernel_class, machine_class};
 use crate::app::observer::Observer;
 use crate::estimate::core_rate::cycles_estimate;
 use crate::store::{Figure, MachineState, RunState, Store, Summary};
@@ -95,14 +95,6 @@ fn machine_state(record: &Record, machine: &Machine) -> MachineState {
         clock: machine.clock.as_ref().map(|clock| clock.source.clone()),
         class: conditions.and_then(|it| it.class.clone()),
     }
-}
-
-/// The kernel's command line without the names of the files that it was loaded from: they contain
-/// its release, which is compared by itself.
-fn command_line(text: &str) -> String {
-    let words = text.split_whitespace();
-    let words = words.filter(|it| !it.starts_with("BOOT_IMAGE=") && !it.starts_with("initrd="));
-    words.collect::<Vec<_>>().join(" ")
 }
 
 fn figure(shared: &SharedProperties<'_>, row: &Row) -> Option<Figure> {

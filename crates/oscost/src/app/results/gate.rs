@@ -3,6 +3,7 @@
 use oscost_model::counters::{CORE_CYCLES, is_work};
 use oscost_model::record::{Comparison, Row};
 
+use crate::estimate::comparison::MACHINES_DIFFER;
 use crate::estimate::comparison::interleaved_run::SECONDARY;
 pub use crate::estimate::comparison::threshold::Threshold;
 
@@ -16,6 +17,8 @@ pub enum Gate {
     NotJudged(GatePower),
     /// The control, in which nothing differs, shows an effect.
     ControlFailed,
+    /// Rows of two machines were compared: a gate judges a change, and between them none is known.
+    TwoMachines,
     /// No row of one side could be compared with one of the other.
     NothingCompared,
     /// The threshold applies to none of these many rows.
@@ -47,6 +50,7 @@ impl Gate {
             Gate::Regressed => Some(false),
             Gate::NotJudged(_)
             | Gate::ControlFailed
+            | Gate::TwoMachines
             | Gate::NothingCompared
             | Gate::NothingJudged { .. } => None,
         }
@@ -106,6 +110,9 @@ impl GateRule {
 
 /// Judges the comparisons of a gate. `results` are the rows that they refer to.
 pub(crate) fn judge(results: &[Row], comparisons: &[Comparison], rule: GateRule) -> Gate {
+    if comparisons.iter().flat_map(|it| &it.flags).any(|flag| flag == MACHINES_DIFFER) {
+        return Gate::TwoMachines;
+    }
     let compared = comparisons.iter().filter(|it| rule.concerns(it)).count();
     if compared == 0 {
         return Gate::NothingCompared;
@@ -168,6 +175,23 @@ mod tests {
                 "plan": null}, "flags": [],
         }))
         .unwrap()
+    }
+
+    #[test]
+    fn a_gate_judges_no_difference_between_two_machines() {
+        let rows = [
+            comparison("primary", "slower", 1.5, &[]),
+            comparison("primary", "inconclusive", 1.0, &["MACHINES_DIFFER"]),
+        ];
+        let judge = |rows: &[Comparison], on| {
+            let threshold = Threshold::PerCent(5.0);
+            judge(&[row()], rows, GateRule { threshold, on, min_coverage_pct: 80.0 })
+        };
+        for on in [GateMetric::Figure, GateMetric::Work] {
+            assert_eq!(judge(&rows, on), Gate::TwoMachines);
+        }
+        assert_eq!(judge(&rows, GateMetric::Figure).is_passed(), None);
+        assert_eq!(judge(&rows[..1], GateMetric::Figure), Gate::Regressed);
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub(super) mod prices;
 pub(super) mod profile_files;
 pub(super) mod pruning;
 pub(super) mod records;
+pub(super) mod reference_records;
 pub(super) mod run_before;
 pub(super) mod user_data;
 

@@ -15,12 +15,21 @@ use crate::store::{
     MAX_IMPORT_BYTES, NamedRecord, RecordKind, Store, StoredRun, kind_of, validate, validate_bill,
 };
 
-/// A run of the store.
+/// A run, of the store or of a file.
 pub struct KeptRun {
     /// Its record.
     pub record: Record,
     /// When its raw batches were pruned, if they were: the record has none then.
     pub pruned_at: Option<String>,
+    /// Whether this user's oscost measured it: it was not imported, and is of no file.
+    pub is_own: bool,
+}
+
+impl KeptRun {
+    /// A run that was measured elsewhere.
+    pub(crate) fn foreign(record: Record) -> Self {
+        Self { record, pruned_at: None, is_own: false }
+    }
 }
 
 /// A run or a bill, of the store or of a file.
@@ -60,9 +69,10 @@ pub(crate) fn assembled(store: &Store, id: &str, samples: bool) -> anyhow::Resul
             Ok(KeptRun {
                 record: record.with_context(|| never_began(id))?,
                 pruned_at: assembler.pruned_at().map(str::to_owned),
+                is_own: true,
             })
         }
-        StoredRun::Imported(record) => Ok(KeptRun { record: *record, pruned_at: None }),
+        StoredRun::Imported(record) => Ok(KeptRun::foreign(*record)),
     }
 }
 
@@ -121,7 +131,7 @@ impl RecordReader {
         let act = self.act;
         if let Some(bytes) = self.file(name)? {
             let record = validate(&bytes).with_context(|| format!("cannot {act} {name}"))?;
-            return Ok(KeptRun { record, pruned_at: None });
+            return Ok(KeptRun::foreign(record));
         }
         let store = self.store()?;
         let found = store.find(name).map_err(anyhow::Error::from);
@@ -148,9 +158,8 @@ impl RecordReader {
                 Some(RecordKind::Bill) => {
                     validate_bill(&bytes).map(|bill| KeptRecord::Bill(Box::new(bill)))
                 }
-                _ => validate(&bytes).map(|record| {
-                    KeptRecord::Run(Box::new(KeptRun { record, pruned_at: None }))
-                }),
+                _ => validate(&bytes)
+                    .map(|record| KeptRecord::Run(Box::new(KeptRun::foreign(record)))),
             };
             return read.with_context(|| format!("cannot {act} {name}"));
         }

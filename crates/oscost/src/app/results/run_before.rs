@@ -10,7 +10,7 @@ use super::figures::{SUMMARY_RULES, summary};
 use super::records::estimates;
 use super::user_data::existing_store;
 use crate::app::observer::Observer;
-use crate::estimate::comparison::{RunComparison, compare};
+use crate::estimate::comparison::{MACHINES_DIFFER, RunComparison, compare};
 use crate::store::{Figure, MachineState, Store, SummarisedRun, Summary};
 
 /// A run of fewer of the cases than this share is another run.
@@ -85,7 +85,10 @@ fn run_before(store: &Store, record: &Record) -> anyhow::Result<Option<RunBefore
     let base = [estimates(store, &before.id)?];
     let new = [record.clone()];
     let compared = compare(&base, &new, &earlier_runs(&base, &new)?);
-    Ok(Some(RunBefore { started: before.started.clone(), compared }))
+    // A class of machines leaves caches and memory out: what differs is then no change since.
+    let mut flags = compared.comparisons.iter().flat_map(|it| &it.flags);
+    let is_of_other_machine = flags.any(|flag| flag == MACHINES_DIFFER);
+    Ok((!is_of_other_machine).then(|| RunBefore { started: before.started.clone(), compared }))
 }
 
 /// Whether something can be said by comparing a run with this one.

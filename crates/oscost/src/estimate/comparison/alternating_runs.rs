@@ -8,7 +8,8 @@ use oscost_stats::interval::{Nominal, median_hs};
 use oscost_stats::order;
 
 use super::comparability::{
-    incomparable_reason, method_differences, not_claimable_reason, system_differences,
+    MACHINES_DIFFER, incomparable_reason, method_differences, not_claimable_reason, other_machine,
+    other_machine_of_run, system_differences,
 };
 use super::rows::{PRIMARY, RunRow, counts_instructions, is_count, median, rows_by_key};
 use super::run_comparison::{JudgedPair, RunComparison, Timing, margin};
@@ -84,7 +85,8 @@ impl<'a> AlternatingRuns<'a> {
         let Self { base, new, all, pairs, .. } = self;
         let mut compared = RunComparison::of_runs(all);
         if let ([first, ..], [other, ..]) = (base, new) {
-            compared.differences = system_differences(first, other);
+            let of_machine = other_machine_of_run(first, other).into_iter();
+            compared.differences = of_machine.chain(system_differences(first, other)).collect();
             let notes = all.iter().flat_map(|run| method_differences(first, run));
             compared.notes = notes.collect::<BTreeSet<_>>().into_iter().collect();
         }
@@ -168,7 +170,14 @@ fn judge_pairs<'a>(
     let mut comparable: Vec<[RunRow<'a>; 2]> = Vec::new();
     let mut first_reason = None;
     for [base, new] in pairs.iter().filter_map(|[b, n]| Some([row_of(b)?, row_of(n)?])) {
-        match incomparable_reason(rows[0], base).or_else(|| incomparable_reason(base, new)) {
+        let why = incomparable_reason(rows[0], base)
+            .or_else(|| incomparable_reason(base, new))
+            .or_else(|| {
+                // All runs of a side are of one machine, that of its first pair.
+                let [first_base, first_new] = *comparable.first()?;
+                other_machine(first_base, base).or_else(|| other_machine(first_new, new))
+            });
+        match why {
             Some(why) => {
                 *excluded.entry(why.clone()).or_default() += 1;
                 first_reason.get_or_insert(why);
@@ -187,7 +196,11 @@ fn judge_pairs<'a>(
     let values: Vec<[f64; 2]> =
         comparable.iter().map(|pair| pair.map(|found| median(found.row))).collect();
     let span_s = distance_s(start_time(base.run), start_time(last.run));
-    let effect = verdict::paired_effect(&values, span_s, margin(base).ln_1p());
+    let mut effect = verdict::paired_effect(&values, span_s, margin(base).ln_1p());
+    if other_machine(base, new).is_some() {
+        effect.equivalent = false;
+        effect.flags.push(MACHINES_DIFFER);
+    }
     let differences: Vec<f64> = values.iter().map(|[from, to]| to - from).collect();
     let differences = order::sorted(&differences);
     let added = AddedCost {

@@ -11,6 +11,10 @@ use super::rows::{
     RunRow, clock_source, counts_instructions, has_flag, is_cost, is_count, machine, median,
 };
 
+/// The flag of a comparison between two machines: they were measured at two moments, too, and
+/// nothing tells the one from the other.
+pub const MACHINES_DIFFER: &str = "MACHINES_DIFFER";
+
 /// The memory of a virtual machine differs by what its kernel reserves; a larger ratio means
 /// another machine.
 const MAX_MEMORY_RATIO: f64 = 1.10;
@@ -25,35 +29,11 @@ pub(super) fn incomparable_reason(base_row: RunRow<'_>, new_row: RunRow<'_>) -> 
             return Some(format!("not measured in the {side}: {}: {why}", row.outcome.text()));
         }
     }
-    if base.rev != new.rev {
-        return Some(format!(
-            "another revision of the benchmark, which does other work: {} and {}",
-            base.rev, new.rev
-        ));
-    }
-    if base.unit != new.unit {
-        return Some(format!("another unit: {} and {}", base.unit.text(), new.unit.text()));
-    }
-    if base.mode != new.mode && !modes_differ_by_cost_alone(base, new) {
-        let letter = |row: &Row| row.mode.map_or("none".to_owned(), |mode| format!("{mode:?}"));
-        return Some(format!("timed in another mode: {} and {}", letter(base), letter(new)));
-    }
-    let (base_link, new_link) = (&base_run.tool.worker.link, &new_run.tool.worker.link);
-    if base_link != new_link {
-        return Some(format!("another linkage of the worker: {base_link} and {new_link}"));
+    if let Some(why) = other_op([base_run, new_run], [base, new]) {
+        return Some(why);
     }
     if is_count(base) && is_count(new) {
         return count_difference(base_row, new_row);
-    }
-    let [base_peer, new_peer] = [base_row, new_row].map(|it| {
-        let id = it.row.target.peer.as_ref()?;
-        machine(it.run, id)
-    });
-    if let Some(why) = machine_difference(base_row.machine(), new_row.machine()) {
-        return Some(why);
-    }
-    if let Some(why) = machine_difference(base_peer, new_peer) {
-        return Some(format!("{why} of the peer"));
     }
     for (side, row) in [("base", base), ("new", new)] {
         if has_flag(row, "BELOW_DETECTION") || median(row) <= 0.0 {
@@ -77,6 +57,48 @@ pub(super) fn incomparable_reason(base_row: RunRow<'_>, new_row: RunRow<'_>) -> 
 pub(super) fn modes_differ_by_cost_alone(base: &Row, new: &Row) -> bool {
     let is_by_cost = |row: &Row| matches!(row.mode, Some(Mode::U | Mode::B | Mode::S));
     base.mode != new.mode && is_by_cost(base) && is_by_cost(new)
+}
+
+/// Why two measured rows of one case are not of one op, timed in one way, whatever their machines;
+/// `None` if they are. The first of each pair is the base's.
+pub(in crate::estimate) fn other_op(
+    [base_run, new_run]: [&Record; 2],
+    [base, new]: [&Row; 2],
+) -> Option<String> {
+    if base.rev != new.rev {
+        return Some(format!(
+            "another revision of the benchmark, which does other work: {} and {}",
+            base.rev, new.rev
+        ));
+    }
+    if base.unit != new.unit {
+        return Some(format!("another unit: {} and {}", base.unit.text(), new.unit.text()));
+    }
+    if base.mode != new.mode && !modes_differ_by_cost_alone(base, new) {
+        let letter = |row: &Row| row.mode.map_or("none".to_owned(), |mode| format!("{mode:?}"));
+        return Some(format!("timed in another mode: {} and {}", letter(base), letter(new)));
+    }
+    let (base_link, new_link) = (&base_run.tool.worker.link, &new_run.tool.worker.link);
+    (base_link != new_link)
+        .then(|| format!("another linkage of the worker: {base_link} and {new_link}"))
+}
+
+/// What tells the machine of one row from that of the other, or those of their peers; `None` if
+/// nothing does. Such rows may be compared, but their ratio is not that of a change.
+pub(super) fn other_machine(base_row: RunRow<'_>, new_row: RunRow<'_>) -> Option<String> {
+    let [base_peer, new_peer] = [base_row, new_row].map(|it| {
+        let id = it.row.target.peer.as_ref()?;
+        machine(it.run, id)
+    });
+    machine_difference(base_row.machine(), new_row.machine()).or_else(|| {
+        let why = machine_difference(base_peer, new_peer)?;
+        Some(format!("{why} of the peer"))
+    })
+}
+
+/// The same of two runs, by the machines that measured.
+pub(super) fn other_machine_of_run(base: &Record, new: &Record) -> Option<String> {
+    machine_difference(base.machines.first(), new.machines.first())
 }
 
 fn machine_difference(base: Option<&Machine>, new: Option<&Machine>) -> Option<String> {

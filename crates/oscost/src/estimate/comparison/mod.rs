@@ -22,6 +22,8 @@ mod work;
 use oscost_model::record::Record;
 
 use self::alternating_runs::AlternatingRuns;
+pub use self::comparability::MACHINES_DIFFER;
+pub(in crate::estimate) use self::comparability::other_op;
 pub use self::rows::is_count;
 pub use self::run_comparison::{RunComparison, SkippedComparison};
 pub use self::separate_runs::EarlierRuns;

@@ -6,6 +6,7 @@ pub mod html;
 pub mod json;
 pub mod markdown;
 pub mod parquet;
+pub mod parquet_table;
 pub mod progress;
 pub mod svg;
 pub mod terminal;

@@ -14,6 +14,7 @@ pub mod history;
 mod known_acts;
 pub mod lists;
 pub mod machine;
+pub mod machine_table;
 pub mod page;
 pub mod ph;
 pub mod run;

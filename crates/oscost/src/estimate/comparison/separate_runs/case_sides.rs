@@ -4,7 +4,7 @@ use oscost_model::record::{AddedCost, Decomposition, Record};
 use oscost_stats::moments;
 
 use crate::estimate::between_runs::run_median;
-use crate::estimate::comparison::comparability::incomparable_reason;
+use crate::estimate::comparison::comparability::{incomparable_reason, other_machine};
 use crate::estimate::comparison::rows::{PRIMARY, RowKey, RowsByKey, RunRow, is_count, median};
 use crate::estimate::comparison::run_comparison::{JudgedPair, Timing};
 use crate::estimate::comparison::start_time::{distance_s, start_time};
@@ -39,14 +39,16 @@ pub(super) fn comparable_sides<'a>(
         return Err(missing_reason(found, key, side));
     };
     let several = base.len() > 1 || new.len() > 1;
-    let is_comparable = |it: &RunRow<'a>| {
+    // All runs of a side are of one machine, that of its first usable run.
+    let is_comparable = |it: &RunRow<'a>, first_of_side: RunRow<'a>| {
         let has_value = !several || is_count(it.row) || run_median(it.row).is_some();
-        has_value && incomparable_reason(first, *it).is_none()
+        let is_of_side = is_count(it.row) || other_machine(first_of_side, *it).is_none();
+        has_value && is_of_side && incomparable_reason(first, *it).is_none()
     };
-    let comparable = |rows: Vec<RunRow<'a>>| -> Vec<RunRow<'a>> {
-        rows.into_iter().filter(is_comparable).collect()
+    let comparable = |rows: Vec<RunRow<'a>>, first_of_side: RunRow<'a>| -> Vec<RunRow<'a>> {
+        rows.into_iter().filter(|it| is_comparable(it, first_of_side)).collect()
     };
-    let (base, new) = (comparable(base), comparable(new));
+    let (base, new) = (comparable(base, first), comparable(new, other));
     match base.is_empty() || new.is_empty() {
         true => Err(incomparable_reason(first, other)
             .or_else(|| incomparable_reason(first, first))
@@ -72,6 +74,11 @@ impl<'a> CaseSides<'a> {
         let base = pairs.iter().map(|&[at, _]| all[at].1).collect();
         let new = pairs.iter().map(|&[_, at]| all[at].1).collect();
         Self { base, new, alternations: pairs.len() }
+    }
+
+    /// Whether the sides were measured on two machines.
+    pub(super) fn are_of_two_machines(&self) -> bool {
+        other_machine(self.base[0], self.new[0]).is_some()
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = &RunRow<'a>> {

@@ -9,6 +9,7 @@ use super::case_sides::CaseSides;
 use super::earlier_runs::EarlierRuns;
 use super::reference_drift::ReferenceDrift;
 use crate::estimate::between_runs::{prior, run_median};
+use crate::estimate::comparison::comparability::MACHINES_DIFFER;
 use crate::estimate::comparison::margins::MIN_EFFECT;
 use crate::estimate::comparison::rows::{RunRow, has_flag};
 use crate::estimate::comparison::verdict::{self, EffectEstimate};
@@ -86,6 +87,9 @@ impl Evidence<'_> {
         if !self.is_claimable || sides.all().any(|it| has_flag(it.row, "UNRELIABLE")) {
             effect.flags.push("UNRELIABLE");
             effect.p = 1.0;
+        }
+        if sides.are_of_two_machines() {
+            effect.flags.push(MACHINES_DIFFER);
         }
         effect
     }

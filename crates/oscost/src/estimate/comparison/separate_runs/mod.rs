@@ -20,7 +20,9 @@ use self::core_cycles::CycleRows;
 pub use self::earlier_runs::EarlierRuns;
 use self::evidence::{Evidence, JudgedEffect, source_of_variation};
 use self::reference_drift::ReferenceDrift;
-use super::comparability::{method_differences, not_claimable_reason, system_differences};
+use super::comparability::{
+    method_differences, not_claimable_reason, other_machine_of_run, system_differences,
+};
 use super::rows::{counts_instructions, is_count, rows_by_key};
 use super::run_comparison::RunComparison;
 use super::verdict::EffectEstimate;
@@ -37,11 +39,16 @@ pub(super) fn compare_separate(
     let all: Vec<&Record> = base.iter().chain(new).copied().collect();
     let mut compared = RunComparison::of_runs(&all);
     let (Some(&first), Some(&other)) = (base.first(), new.first()) else { return compared };
-    compared.differences = system_differences(first, other);
+    let two_machines = other_machine_of_run(first, other);
+    let of_machine = two_machines.iter().cloned();
+    compared.differences = of_machine.chain(system_differences(first, other)).collect();
     let notes = all[1..].iter().flat_map(|run| method_differences(first, run));
     compared.notes = notes.collect::<BTreeSet<_>>().into_iter().collect();
     for (side, runs) in [("base", base), ("new", new)] {
-        let differences = runs.iter().flat_map(|run| system_differences(runs[0], run));
+        let differences = runs.iter().flat_map(|run| {
+            let of_machine = other_machine_of_run(runs[0], run).into_iter();
+            of_machine.chain(system_differences(runs[0], run))
+        });
         let differences: BTreeSet<String> = differences.collect();
         let differences = differences.into_iter();
         compared.notes.extend(
@@ -60,8 +67,10 @@ pub(super) fn compare_separate(
             });
         }
     }
-    // Instruction counts of reference cases do not drift.
-    let (drift, drift_in_cycles) = match all.iter().any(|run| counts_instructions(run)) {
+    // Instruction counts of reference cases do not drift, and between two machines their difference
+    // is a part of what is compared.
+    let has_no_drift = two_machines.is_some() || all.iter().any(|run| counts_instructions(run));
+    let (drift, drift_in_cycles) = match has_no_drift {
         true => (ReferenceDrift::default(), None),
         false => (
             ReferenceDrift::between(base, new, same_system),

@@ -6,6 +6,7 @@ use oscost_model::record::{Comparison, Record, Row};
 use oscost_model::unit::Unit;
 
 use crate::advice::words::Kind;
+use crate::estimate::comparison::MACHINES_DIFFER;
 use crate::estimate::comparison::interleaved_run::SECONDARY;
 use crate::report::figures::{added, per_cent};
 use crate::report::text::plain;
@@ -77,8 +78,17 @@ pub(in crate::report::view) fn of_runs(
         base: runs_of("base", base),
         comparisons: requested.collect(),
     };
-    let next = "Next: `oscost ab` measures both side by side, where one run can: it shows smaller \
-                differences.";
+    let mut flags = comparisons.iter().flat_map(|it| &it.flags);
+    let are_two_machines = flags.any(|flag| flag == MACHINES_DIFFER);
+    let next = match are_two_machines {
+        true => {
+            "Next: two machines, two moments: `oscost table` shows several runs of each."
+        }
+        false => {
+            "Next: `oscost ab` measures both side by side, where one run can: it shows smaller \
+             differences."
+        }
+    };
     (!comparisons.is_empty()).then(|| Answer {
         findings: findings(&group),
         trust: trust::sentence_of_all(base.iter().chain(new)),

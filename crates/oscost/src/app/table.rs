@@ -1,0 +1,388 @@
+//! `oscost table`: machines side by side, by their runs.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use oscost_model::record::{Conditions, Machine, Record};
+
+pub use super::results::reference_records::ReferenceRecord;
+pub use crate::advice::machine_facts::DescribedMachine;
+pub use crate::estimate::machine_table::{MachineTable, TableUnit};
+
+use super::error::UsageError;
+use super::results::records::{KeptRun, RecordReader};
+use super::results::reference_records;
+use crate::advice::classes::machine_class;
+use crate::advice::machine_facts::{DescribedRun, class_text, facts_text, machine_facts};
+use crate::estimate::machine_table::{MachineRun, TableMachine, machine_table};
+
+/// More machines are not read side by side, and each record may have tens of megabytes.
+const MAX_RUNS: usize = 64;
+
+/// Which runs stand side by side.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The runs by name, each as `RUN` or `MACHINE=RUN`.
+    pub runs: Vec<String>,
+    /// The machine that ratios are to, by name; `None` for that of the first run.
+    pub base: Option<String>,
+    /// The unit.
+    pub unit: TableUnit,
+}
+
+/// Machines side by side.
+pub struct Outcome {
+    /// The machines, in the order in which they were named.
+    pub machines: Vec<DescribedMachine>,
+    /// Their table.
+    pub table: MachineTable,
+}
+
+/// The records that come with oscost.
+pub fn reference_records() -> Vec<ReferenceRecord> {
+    reference_records::all()
+}
+
+/// Puts the machines of these runs side by side.
+pub fn table(request: &Request) -> anyhow::Result<Outcome> {
+    let Request { runs, base, unit } = request;
+    check_count(runs.len())?;
+    let mut reader = RecordReader::new("table");
+    let named: Vec<NamedRun> =
+        runs.iter().map(|text| NamedRun::read(&mut reader, text)).collect::<anyhow::Result<_>>()?;
+    check_distinct(&named)?;
+    let mut machines = machines(&named);
+    set_unique_names(&mut machines);
+    let base = base_index(&machines, base.as_deref())?;
+    let described: Vec<DescribedMachine> = machines.iter().map(KnownMachine::described).collect();
+    let compared: Vec<TableMachine<'_>> = machines
+        .iter()
+        .zip(&described)
+        .map(|(machine, DescribedMachine { facts, .. })| TableMachine {
+            runs: machine.parts.iter().map(|it| it.run).collect(),
+            class: class_text(facts),
+            facts: (!facts.is_empty()).then(|| facts_text(facts)),
+        })
+        .collect();
+    let table = machine_table(&compared, *unit, base);
+    Ok(Outcome { machines: described, table })
+}
+
+fn check_count(count: usize) -> Result<(), UsageError> {
+    match count {
+        0 | 1 => {
+            let what = format!("cannot put {count} run side by side");
+            Err(UsageError::with_hint(&what, "name two runs or more; `oscost report` shows one"))
+        }
+        2..=MAX_RUNS => Ok(()),
+        _ => {
+            let what = format!("cannot put {count} runs side by side: the maximum is {MAX_RUNS}");
+            Err(UsageError::with_hint(&what, "name fewer"))
+        }
+    }
+}
+
+/// Refuses a run that is named twice: it would seem to confirm itself.
+fn check_distinct(runs: &[NamedRun]) -> Result<(), UsageError> {
+    let mut ids = BTreeSet::new();
+    for NamedRun { kept, .. } in runs {
+        let id = &kept.record.id;
+        if !ids.insert(id) {
+            let what = format!("cannot put run {id} beside itself: it is named twice");
+            return Err(UsageError::with_hint(&what, "name each run once"));
+        }
+    }
+    Ok(())
+}
+
+/// A run as it was named.
+struct NamedRun {
+    /// The name of its machine, if it was given one.
+    machine: Option<String>,
+    /// The name of the run.
+    text: String,
+    kept: KeptRun,
+}
+
+impl NamedRun {
+    fn read(reader: &mut RecordReader, text: &str) -> anyhow::Result<Self> {
+        let (machine, text) = machine_and_run(text);
+        let reference = text.strip_prefix('@').and_then(reference_records::find);
+        let kept = match reference {
+            Some(record) => KeptRun::foreign(record),
+            None => reader.read(text, false)?,
+        };
+        Ok(Self { machine: machine.map(str::to_owned), text: text.to_owned(), kept })
+    }
+
+    /// What its machine is called: as the user says, or as the run was named, a file without its
+    /// folder and ending.
+    fn machine_name(&self) -> &str {
+        let of_file = || Path::new(&self.text).file_name()?.to_str()?.strip_suffix(".json");
+        let own = self.machine.as_deref();
+        own.or_else(of_file).unwrap_or_else(|| self.text.trim_start_matches('@'))
+    }
+}
+
+/// `MACHINE=RUN` in its parts. What stands before the sign is a name only if a file or a label
+/// would not be written so.
+fn machine_and_run(text: &str) -> (Option<&str>, &str) {
+    let is_name = |name: &str| {
+        let mut letters = name.chars();
+        letters.next().is_some_and(char::is_alphanumeric)
+            && letters.all(|it| it.is_alphanumeric() || "-_.:".contains(it))
+    };
+    match text.split_once('=') {
+        Some((name, run)) if is_name(name) && !run.is_empty() => (Some(name), run),
+        _ => (None, text),
+    }
+}
+
+/// A machine of a run.
+#[derive(Clone, Copy)]
+struct MachinePart<'a> {
+    named: &'a NamedRun,
+    run: MachineRun<'a>,
+    /// How the machine was reached.
+    host: &'a str,
+}
+
+impl<'a> MachinePart<'a> {
+    /// The machines that a run measured, in the order of its rows.
+    fn all(named: &'a NamedRun) -> Vec<Self> {
+        let record = &named.kept.record;
+        let mut seen = BTreeSet::new();
+        let targets = record.results.iter().map(|row| &row.target);
+        let new = targets.filter(|target| seen.insert(target.machine.as_str()));
+        new.map(|target| {
+            let run = MachineRun { record, machine: &target.machine };
+            Self { named, run, host: &target.host }
+        })
+        .collect()
+    }
+
+    fn machine(&self) -> Option<&'a Machine> {
+        let MachineRun { record, machine } = self.run;
+        record.machines.iter().find(|it| it.id == *machine)
+    }
+
+    fn conditions(&self) -> Option<&'a Conditions> {
+        let MachineRun { record, machine } = self.run;
+        record.conditions.iter().find(|it| it.machine == *machine)
+    }
+
+    fn boot(&self) -> Option<&'a str> {
+        self.machine()?.counters.boot.as_deref()
+    }
+
+    /// Whether both are known to be of one machine. A record has no name of its machine: the user
+    /// gives them one, both have the same boot, or this oscost reached both in the same way.
+    fn is_of_same_machine(&self, other: &Self) -> bool {
+        let (own, others) = (&self.named.machine, &other.named.machine);
+        if own.is_some() || others.is_some() {
+            return own == others && self.host == other.host;
+        }
+        if let (Some(boot), Some(of_other)) = (self.boot(), other.boot())
+            && boot == of_other
+        {
+            return true;
+        }
+        let class = |it: &Self| it.machine().map(machine_class);
+        let are_own = self.named.kept.is_own && other.named.kept.is_own;
+        are_own && self.host == other.host && class(self).is_some() && class(self) == class(other)
+    }
+}
+
+/// A machine with all its runs.
+struct KnownMachine<'a> {
+    name: String,
+    /// Its runs, at least one.
+    parts: Vec<MachinePart<'a>>,
+}
+
+impl KnownMachine<'_> {
+    fn described(&self) -> DescribedMachine {
+        // The newest run shows the machine as it is now.
+        let newest = self.parts.iter().max_by_key(|it| it.run.record.started.as_str());
+        let facts = newest.and_then(|it| Some(machine_facts(it.machine()?, it.conditions())));
+        let run = |it: &MachinePart<'_>| {
+            let Record { id, started, .. } = it.run.record;
+            let not_claimable = it.conditions().and_then(Conditions::not_claimable_reason);
+            DescribedRun { id: id.clone(), started: started.clone(), not_claimable }
+        };
+        DescribedMachine {
+            name: self.name.clone(),
+            facts: facts.unwrap_or_default(),
+            runs: self.parts.iter().map(run).collect(),
+        }
+    }
+}
+
+/// The machines of these runs, each with all its runs.
+fn machines(named: &[NamedRun]) -> Vec<KnownMachine<'_>> {
+    let mut found: Vec<KnownMachine<'_>> = Vec::new();
+    for run in named {
+        let parts = MachinePart::all(run);
+        let has_several = parts.len() > 1;
+        for part in parts {
+            let is_same = |it: &&mut KnownMachine<'_>| {
+                it.parts.iter().any(|other| part.is_of_same_machine(other))
+            };
+            match found.iter_mut().find(is_same) {
+                Some(known) => known.parts.push(part),
+                None => {
+                    let name = run.machine_name();
+                    let name = match has_several {
+                        true => format!("{name} {}", part.host),
+                        false => name.to_owned(),
+                    };
+                    found.push(KnownMachine { name, parts: vec![part] });
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Numbers machines of one name, so that each can be named as the base.
+fn set_unique_names(machines: &mut [KnownMachine<'_>]) {
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    for machine in machines {
+        let first = machine.name.clone();
+        let mut number = 1;
+        while !seen.insert(machine.name.clone()) {
+            number += 1;
+            machine.name = format!("{first} ({number})");
+        }
+    }
+}
+
+/// The index of the machine that ratios are to.
+fn base_index(machines: &[KnownMachine<'_>], base: Option<&str>) -> anyhow::Result<usize> {
+    let Some(base) = base else {
+        anyhow::ensure!(!machines.is_empty(), "cannot put runs without a row side by side");
+        return Ok(0);
+    };
+    let is_it = |machine: &KnownMachine<'_>| {
+        machine.name == base || machine.parts.iter().any(|it| it.named.text == base)
+    };
+    machines.iter().position(is_it).ok_or_else(|| {
+        let names: Vec<String> = machines.iter().map(|it| format!("`{}`", it.name)).collect();
+        let what = format!("no machine of this table is `{base}`");
+        UsageError::with_hint(&what, &format!("`--base` may be {}", names.join(", "))).into()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run of this kind of machine, with a row of each host.
+    fn named(text: &str, is_own: bool, boot: Option<&str>, hosts: &[&str]) -> NamedRun {
+        let record = include_str!("../../tests/store/run-1.json");
+        let mut record: Record = serde_json::from_str(record).unwrap();
+        let row = record.results[0].clone();
+        let machine = record.machines[0].clone();
+        (record.results, record.machines) = (Vec::new(), Vec::new());
+        for (at, host) in hosts.iter().enumerate() {
+            let mut row = row.clone();
+            (row.target.host, row.target.machine) = ((*host).to_owned(), format!("m{at}"));
+            record.results.push(row);
+            let mut machine = machine.clone();
+            machine.id = format!("m{at}");
+            machine.counters.boot = boot.map(|boot| format!("{boot}{at}"));
+            record.machines.push(machine);
+        }
+        let (machine, text) = machine_and_run(text);
+        NamedRun {
+            machine: machine.map(str::to_owned),
+            text: text.to_owned(),
+            kept: KeptRun { record, pruned_at: None, is_own },
+        }
+    }
+
+    /// The names of the machines, and how many runs each has.
+    fn found(named: &[NamedRun]) -> Vec<(String, usize)> {
+        let mut found = machines(named);
+        set_unique_names(&mut found);
+        found.into_iter().map(|it| (it.name, it.parts.len())).collect()
+    }
+
+    fn counts(of: &[(&str, usize)]) -> Vec<(String, usize)> {
+        of.iter().map(|(name, runs)| ((*name).to_owned(), *runs)).collect()
+    }
+
+    #[test]
+    fn a_name_stands_before_a_run_and_a_file_or_label_is_no_name() {
+        for (text, expected) in [
+            ("node7=a.json", (Some("node7"), "a.json")),
+            ("rack-1.node_7=@old", (Some("rack-1.node_7"), "@old")),
+            ("./a=b.json", (None, "./a=b.json")),
+            ("@a=b", (None, "@a=b")),
+            ("last~1", (None, "last~1")),
+            ("a=", (None, "a=")),
+            ("=a", (None, "=a")),
+        ] {
+            assert_eq!(machine_and_run(text), expected);
+        }
+    }
+
+    #[test]
+    fn runs_are_of_one_machine_by_name_boot_or_way() {
+        let local = ["local"];
+        // Files of machines that are alike: nothing says that they are one.
+        let files = [
+            named("/x/node1.json", false, Some("a"), &local),
+            named("./node2.json", false, Some("b"), &local),
+            named("node1.json", false, None, &local),
+        ];
+        assert_eq!(found(&files), counts(&[("node1", 1), ("node2", 1), ("node1 (2)", 1)]));
+        let booted = [
+            named("one.json", false, Some("a"), &local),
+            named("other.json", false, Some("a"), &local),
+        ];
+        assert_eq!(found(&booted), counts(&[("one", 2)]));
+        let own = [named("last", true, Some("a"), &local), named("last~1", true, None, &local)];
+        assert_eq!(found(&own), counts(&[("last", 2)]));
+        let remote = [named("last", true, None, &local), named("last~1", true, None, &["ssh:db1"])];
+        assert_eq!(found(&remote), counts(&[("last", 1), ("last~1", 1)]));
+        let given = [
+            named("db=a.json", false, None, &local),
+            named("db=b.json", false, None, &local),
+            named("c.json", false, None, &local),
+        ];
+        assert_eq!(found(&given), counts(&[("db", 2), ("c", 1)]));
+        // Two names are two machines, whatever else is the same.
+        let apart = [
+            named("a=last", true, Some("x"), &local),
+            named("b=last~1", true, Some("x"), &local),
+        ];
+        assert_eq!(found(&apart), counts(&[("a", 1), ("b", 1)]));
+    }
+
+    #[test]
+    fn a_run_of_two_machines_is_two_columns() {
+        let runs = [named("both.json", false, None, &["local", "ssh:db1"])];
+        assert_eq!(found(&runs), counts(&[("both local", 1), ("both ssh:db1", 1)]));
+    }
+
+    #[test]
+    fn the_base_is_a_machine_or_a_run_of_one_and_others_are_refused_with_the_names() {
+        let runs = [named("a.json", false, None, &["local"]), named("@b", false, None, &["local"])];
+        let machines = machines(&runs);
+        let index = |base: Option<&str>| base_index(&machines, base);
+        assert_eq!([None, Some("a"), Some("a.json")].map(|it| index(it).unwrap()), [0; 3]);
+        assert_eq!([Some("b"), Some("@b")].map(|it| index(it).unwrap()), [1; 2]);
+        let why = index(Some("c")).unwrap_err().to_string();
+        assert!(why.contains("`--base` may be `a`, `b`"), "{why}");
+    }
+
+    #[test]
+    fn from_two_to_sixty_four_runs_stand_side_by_side() {
+        let is_refused = |count: usize| check_count(count).is_err();
+        assert!(is_refused(0) && is_refused(1) && is_refused(65));
+        assert!(!is_refused(2) && !is_refused(64));
+        let twice = [named("a.json", false, None, &["local"]), named("b", true, None, &["local"])];
+        assert!(check_distinct(&twice).unwrap_err().to_string().contains("named twice"));
+    }
+}

@@ -1,0 +1,140 @@
+//! `oscost table`
+
+use super::display;
+use super::documents::{self, Document, Format, by_ending};
+use super::exit::ExitStatus;
+use super::output::{Output, report_line};
+use super::values::ScreenArguments;
+use crate::app::table::{ReferenceRecord, Request, TableUnit, reference_records, table as table_of};
+use crate::report;
+use crate::report::machine_table::{self as view, Reference, TableContent};
+
+/// Which runs, and where to write.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+RUN is an id, the beginning of one, `last`, `last~1` for the run before it, or
+`@LABEL` for the newest run with that label; a record file, with a slash in its
+name or ending in .json; or `@NAME`, a record that comes with oscost (`--list`).
+`MACHINE=RUN` says which machine a run is of. Several runs of one machine are
+one column: those with one name, of one boot, or that this oscost measured at
+one host. Records do not name their machines, so others are machines of their
+own; those with the same recorded facts share a column if none stands out.
+
+The sentence at the head says which machine stands out among its equals, in
+which family, and which recorded facts are the same and which are not. Such a
+fact is a candidate for the reason, and no proof. The machines were measured at
+different moments: intervals contain what runs differ by, where that is known.
+
+Examples:
+  oscost table last ./colleague.json            two machines
+  oscost table a=last a=last~1 b=./b.json       two runs of one of them
+  oscost table ./node*.json -o nodes.html       many, as a page
+  oscost table last ./b.json --in cycles        in cycles of each core
+  oscost table ./x.json ./y.json --base y       ratios to the other one
+  oscost table --list                           records that come with oscost")]
+pub(super) struct Arguments {
+    /// Runs, each as RUN or MACHINE=RUN: from two to 64.
+    #[arg(value_name = "RUN", required_unless_present = "list")]
+    runs: Vec<String>,
+    /// Machine that ratios are to, by its name or a run of it [default: that of the first run].
+    #[arg(long, value_name = "MACHINE")]
+    base: Option<String>,
+    /// Show figures in this unit: `ns` (each row's own), `cycles` of each core, or `calls` of an
+    /// empty function.
+    #[arg(long = "in", value_name = "UNIT", default_value = "ns", value_parser = table_unit)]
+    unit: TableUnit,
+    /// List the records that come with oscost, each with its provenance.
+    #[arg(long, conflicts_with_all = ["runs", "base", "output", "json", "html", "csv", "markdown",
+          "parquet"])]
+    list: bool,
+    /// Write to FILE by its ending: .html, .json, .csv, .md or .parquet.
+    #[arg(short, long = "output", value_name = "FILE", value_parser = by_ending)]
+    output: Vec<Document>,
+    /// Write JSON (`oscost.table/1`); `-` is standard output, not the table.
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+    /// Write a page for a browser: one file, which loads nothing else.
+    #[arg(long, value_name = "FILE")]
+    html: Option<String>,
+    /// Write CSV, a line for each case on each machine.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<String>,
+    /// Write Markdown, for a pull request.
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<String>,
+    /// Write Parquet, for pandas and DuckDB.
+    #[arg(long, value_name = "FILE")]
+    parquet: Option<String>,
+    #[command(flatten)]
+    screen: ScreenArguments,
+}
+
+fn table_unit(text: &str) -> Result<TableUnit, String> {
+    let all = [TableUnit::Own, TableUnit::Cycles, TableUnit::Calls];
+    let found = all.into_iter().find(|unit| unit.text() == text);
+    found.ok_or_else(|| "it must be ns, cycles or calls".to_owned())
+}
+
+impl Arguments {
+    /// The documents to write.
+    fn documents(&self) -> Vec<Document> {
+        let named = [
+            (Format::Json, &self.json),
+            (Format::Html, &self.html),
+            (Format::Csv, &self.csv),
+            (Format::Markdown, &self.markdown),
+            (Format::Parquet, &self.parquet),
+        ];
+        let named =
+            named.into_iter().filter_map(|(format, file)| Document::new(format, file.as_ref()));
+        self.output.iter().cloned().chain(named).collect()
+    }
+}
+
+pub(super) fn table(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
+    if arguments.list {
+        return list(output);
+    }
+    let documents = arguments.documents();
+    documents::check(&documents)?;
+    let Arguments { runs, base, unit, screen, .. } = arguments;
+    let screen = screen.screen();
+    let found = table_of(&Request { runs, base, unit })?;
+    let content = TableContent { table: &found.table, machines: &found.machines };
+    let make = |format| {
+        Ok(match format {
+            Format::Html => report::html(&view::view(&content))?.into_bytes(),
+            Format::Csv => report::table_csv(&view::figures(&content))?,
+            Format::Parquet => report::table_parquet(view::SCHEMA, &view::figures(&content))?,
+            Format::Markdown => report::markdown_page(&view::view(&content)).into_bytes(),
+            _ => view::json(&content)?.into_bytes(),
+        })
+    };
+    let text = || display::fitted_text(view::view(&content), screen);
+    documents::write_with_text(&documents, make, text, output)?;
+    Ok(ExitStatus::Success)
+}
+
+/// Lists the records that come with oscost.
+fn list(output: &mut Output) -> anyhow::Result<ExitStatus> {
+    let records: Vec<Reference> = reference_records().into_iter().map(reference).collect();
+    match records.is_empty() {
+        true => report_line(view::NO_REFERENCES),
+        false => output.write(&display::list_text(&view::references(&records)))?,
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn reference(it: ReferenceRecord) -> Reference {
+    let ReferenceRecord { name, record } = it;
+    let machine = record.machines.first();
+    let commit = record.tool.commit.as_deref().map(|commit| format!(" ({commit})"));
+    Reference {
+        name: name.to_owned(),
+        processor: machine.and_then(|it| it.cpu.model_name.clone()),
+        kernel: machine.and_then(|it| it.os.release.clone()),
+        tool: format!("{}{}", record.tool.version, commit.unwrap_or_default()),
+        started: record.started,
+        command: record.command,
+    }
+}

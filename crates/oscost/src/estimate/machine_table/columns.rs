@@ -1,0 +1,127 @@
+//! The columns of a table, and the cells of its lines.
+
+use std::collections::BTreeSet;
+
+use oscost_model::record::Ratio;
+use oscost_model::unit::Unit;
+
+use super::content::{
+    CaseLine, Finding, TableCell, TableColumn, TableFigure, TableMachine, TableUnit,
+};
+use super::figures::{MachineFigure, PooledFigure, Z_95, pooled};
+use super::lines::MachineLine;
+
+/// The columns, that of the base first: machines with the same facts are one, unless one of them
+/// stands out.
+pub(super) fn columns(
+    machines: &[TableMachine<'_>],
+    findings: &[Finding],
+    base: usize,
+) -> Vec<TableColumn> {
+    let alone: BTreeSet<usize> = findings.iter().flat_map(|it| it.machines.clone()).collect();
+    let mut columns: Vec<TableColumn> = Vec::new();
+    for (at, machine) in machines.iter().enumerate() {
+        let is_same = |column: &&mut TableColumn| {
+            let first = column.machines[0];
+            let is_alone = alone.contains(&at) || alone.contains(&first);
+            !is_alone && machine.facts.is_some() && machines[first].facts == machine.facts
+        };
+        match columns.iter_mut().find(is_same) {
+            Some(column) => column.machines.push(at),
+            None => columns.push(TableColumn { machines: vec![at] }),
+        }
+    }
+    // The sort is stable: the others keep their order.
+    columns.sort_by_key(|column| !column.machines.contains(&base));
+    columns
+}
+
+/// The lines, those that differ most first: by what is certain of the ratios, then by the ratios.
+pub(super) fn case_lines(
+    lines: &[MachineLine<'_>],
+    columns: &[TableColumn],
+    unit: TableUnit,
+) -> Vec<CaseLine> {
+    let mut made: Vec<CaseLine> = lines.iter().map(|line| case_line(line, columns, unit)).collect();
+    made.sort_by(|one, other| {
+        let order = other.certain_difference().total_cmp(&one.certain_difference());
+        let order = order.then(other.largest_difference().total_cmp(&one.largest_difference()));
+        order.then_with(|| (&one.case, &one.treatments).cmp(&(&other.case, &other.treatments)))
+    });
+    made
+}
+
+fn case_line(line: &MachineLine<'_>, columns: &[TableColumn], unit: TableUnit) -> CaseLine {
+    let row = line.reference.row;
+    let first = columns.first().and_then(|it| pooled(&line.figures_of(&it.machines)));
+    let cell = |(at, column): (usize, &TableColumn)| {
+        let figures = line.figures_of(&column.machines);
+        match pooled(&figures) {
+            Some(own) => {
+                let ratio = first.filter(|_| at > 0).map(|first| ratio(own, first));
+                TableCell::Figure(figure(&figures, own, ratio))
+            }
+            None => TableCell::Missing(missing(line, column)),
+        }
+    };
+    CaseLine {
+        case: row.case.clone(),
+        benchmark: row.benchmark.clone(),
+        point: row.point.clone(),
+        treatments: row.target.treatments.clone(),
+        unit: match unit {
+            TableUnit::Own => Some(row.unit),
+            TableUnit::Cycles => Some(Unit::CyclesPerOp),
+            TableUnit::Calls => None,
+        },
+        better: if unit == TableUnit::Own { row.better } else { Unit::CyclesPerOp.better() },
+        cells: columns.iter().enumerate().map(cell).collect(),
+    }
+}
+
+/// The figure of the machines of a column.
+fn figure(figures: &[MachineFigure], own: PooledFigure, ratio: Option<Ratio>) -> TableFigure {
+    let logs = || figures.iter().map(|it| it.log);
+    let ends = [logs().fold(f64::INFINITY, f64::min), logs().fold(f64::NEG_INFINITY, f64::max)];
+    let alone = figures.first().filter(|_| figures.len() == 1);
+    let exp = |ends: [f64; 2]| ends.map(f64::exp);
+    TableFigure {
+        value: own.log.exp(),
+        interval: alone.and_then(|it| it.interval).map(exp),
+        is_between_runs: figures.iter().all(|it| it.is_between_runs),
+        spread: (figures.len() > 1).then(|| exp(ends)),
+        machines: figures.len() as u32,
+        runs: figures.iter().map(|it| it.runs).sum(),
+        ratio,
+    }
+}
+
+/// A column over the first one. The interval has the errors of both: two machines, two moments.
+fn ratio(own: PooledFigure, first: PooledFigure) -> Ratio {
+    let log = own.log - first.log;
+    let error = own.error.zip(first.error).map(|(own, first)| Z_95 * own.hypot(first));
+    Ratio { value: log.exp(), ci95: error.map(|error| [(log - error).exp(), (log + error).exp()]) }
+}
+
+/// Why no machine of a column has a figure.
+fn missing(line: &MachineLine<'_>, column: &TableColumn) -> String {
+    let mut reasons = column.machines.iter().filter_map(|&at| line.figures.get(at)?.as_ref().err());
+    reasons.next().cloned().unwrap_or_else(|| "not measured".to_owned())
+}
+
+impl CaseLine {
+    fn ratios(&self) -> impl Iterator<Item = &Ratio> {
+        self.cells.iter().filter_map(|cell| cell.figure()?.ratio.as_ref())
+    }
+
+    /// How far the interval of a ratio lies from 1, as a logarithm: of the one that lies farthest.
+    fn certain_difference(&self) -> f64 {
+        let certain = |it: &Ratio| it.ci95.map_or(0.0, |[low, high]| low.ln().max(-high.ln()));
+        self.ratios().map(certain).fold(0.0, f64::max)
+    }
+
+    /// The same of the ratios themselves.
+    fn largest_difference(&self) -> f64 {
+        self.ratios().map(|it| it.value.ln().abs()).fold(0.0, f64::max)
+    }
+}

@@ -1,0 +1,77 @@
+//! The figures of each case on each machine, as far as they are of one op.
+
+use oscost_model::record::RowOutcome;
+
+use super::content::{TableMachine, TableUnit};
+use super::figures::{MachineFigure, machine_figure};
+use super::join::{JoinedRow, joined};
+use crate::estimate::comparison::other_op;
+
+/// A case on all machines.
+pub(super) struct MachineLine<'a> {
+    /// The row that the others are compared with: a measured one of the base, if it has any.
+    pub(super) reference: JoinedRow<'a>,
+    /// The figure on each machine, or why there is none.
+    pub(super) figures: Vec<Result<MachineFigure, String>>,
+}
+
+impl MachineLine<'_> {
+    /// The family of its benchmark.
+    pub(super) fn family(&self) -> &str {
+        let benchmark = self.reference.row.benchmark.as_str();
+        benchmark.split_once('/').map_or(benchmark, |(family, _)| family)
+    }
+
+    /// The figures of some machines, as far as there are any.
+    pub(super) fn figures_of(&self, machines: &[usize]) -> Vec<MachineFigure> {
+        let figure = |&at: &usize| self.figures.get(at)?.as_ref().ok().copied();
+        machines.iter().filter_map(figure).collect()
+    }
+}
+
+/// The lines of a table; `base` is the machine that the others are compared with.
+pub(super) fn machine_lines<'a>(
+    machines: &[TableMachine<'a>],
+    unit: TableUnit,
+    base: usize,
+) -> Vec<MachineLine<'a>> {
+    joined(machines).into_values().filter_map(|rows| line(&rows, unit, base)).collect()
+}
+
+fn line<'a>(rows: &[Vec<JoinedRow<'a>>], unit: TableUnit, base: usize) -> Option<MachineLine<'a>> {
+    let of_base = rows.get(base).into_iter().flatten();
+    let all = || of_base.clone().chain(rows.iter().flatten());
+    let is_measured = |it: &&JoinedRow<'_>| it.row.outcome == RowOutcome::Measured;
+    let reference = *all().find(is_measured).or_else(|| all().next())?;
+    let figures = rows.iter().map(|rows| figure(rows, reference, unit)).collect();
+    Some(MachineLine { reference, figures })
+}
+
+/// The figure of a machine by those of its rows that are of the op of the reference.
+fn figure(
+    rows: &[JoinedRow<'_>],
+    reference: JoinedRow<'_>,
+    unit: TableUnit,
+) -> Result<MachineFigure, String> {
+    let first_reason = rows.iter().find_map(|it| difference(reference, *it));
+    let same: Vec<JoinedRow<'_>> =
+        rows.iter().copied().filter(|it| difference(reference, *it).is_none()).collect();
+    match (same.is_empty(), first_reason) {
+        (true, Some(why)) => Err(why),
+        _ => machine_figure(&same, unit),
+    }
+}
+
+/// Why a row is of another op than the reference; `None` if it is not, and of one without a figure.
+fn difference(reference: JoinedRow<'_>, it: JoinedRow<'_>) -> Option<String> {
+    if it.row.outcome != RowOutcome::Measured {
+        return None;
+    }
+    if it.row.command != reference.row.command {
+        return Some("another command of the same name".to_owned());
+    }
+    if it.row.primary_metric != reference.row.primary_metric {
+        return Some("its figure is another metric".to_owned());
+    }
+    other_op([reference.run, it.run], [reference.row, it.row])
+}

@@ -1,0 +1,123 @@
+//! Cases down, machines across.
+
+use super::content::TableContent;
+use super::texts::{factor, figure, range, ratio};
+use crate::estimate::machine_table::{CaseLine, TableCell, TableFigure, TableUnit};
+use crate::report::text::{plain, plural};
+use crate::report::view::document::{Cell, Column, Table, TableRow};
+
+/// A case that a column lacks, and why.
+pub(super) struct MissingCase<'a> {
+    pub(super) case: &'a str,
+    pub(super) reason: String,
+}
+
+/// What stands where, in a line.
+pub(super) fn conditions(content: &TableContent<'_>) -> String {
+    let table = content.table;
+    let runs: usize = content.machines.iter().map(|it| it.runs.len()).sum();
+    let unit = match table.unit {
+        TableUnit::Own => "in the unit of each case",
+        TableUnit::Cycles => "in cycles of each core",
+        TableUnit::Calls => "in calls of an empty function of each machine",
+    };
+    format!(
+        "{} of {}, {}, {unit}; ratios are to {}",
+        plural(runs as u64, "run"),
+        plural(content.machines.len() as u64, "machine"),
+        plural(table.lines.len() as u64, "case"),
+        content.base_name()
+    )
+}
+
+/// The table, a column for each machine or for several with the same facts.
+pub(super) fn grid(content: &TableContent<'_>) -> Table {
+    let table = content.table;
+    let names = table.columns.iter().map(|column| content.column_name(column));
+    let columns = names.map(|name| Column { title: name.clone(), ..Column::number("", &name) });
+    let count = table.lines.len();
+    let row = |(at, line): (usize, &CaseLine)| {
+        let cells = line.cells.iter().map(|it| cell(line, it));
+        TableRow {
+            benchmark: line.benchmark.clone(),
+            priority: (count - at) as u32,
+            ..TableRow::of([Cell::text(name(line))].into_iter().chain(cells).collect())
+        }
+    };
+    Table {
+        id: "machine-table".to_owned(),
+        caption: "What differs most comes first".to_owned(),
+        columns: [Column::text("case")].into_iter().chain(columns).collect(),
+        rows: table.lines.iter().enumerate().map(row).collect(),
+        notes: notes(content),
+        interactive: true,
+        ..Table::default()
+    }
+}
+
+/// The case, with the treatments that it was measured under.
+pub(super) fn name(line: &CaseLine) -> String {
+    match line.treatments.is_empty() {
+        true => plain(&line.case),
+        false => plain(&format!("{} under {}", line.case, line.treatments.join("+"))),
+    }
+}
+
+fn cell(line: &CaseLine, cell: &TableCell) -> Cell {
+    let TableCell::Figure(found) = cell else { return Cell::number("-", None) };
+    let (own, ends) = (figure(found.value, line.unit), range(found, line.unit));
+    let (long, short) = match &found.ratio {
+        Some(it) => {
+            (format!("{own}{ends} {}", ratio(it)), format!("{own} x {}", factor(it.value)))
+        }
+        None => (format!("{own}{ends}"), own),
+    };
+    Cell::number(long, Some(found.value)).or_short(short)
+}
+
+/// What the brackets and the ratios of the cells mean.
+fn notes(content: &TableContent<'_>) -> Vec<String> {
+    let lines = || content.table.lines.iter();
+    let figures = || lines().flat_map(|it| &it.cells).filter_map(TableCell::figure);
+    let has = |is: fn(&TableFigure) -> bool| figures().any(is);
+    let within = figures().filter(|it| it.interval.is_some() && !it.is_between_runs).count();
+    let interval = match within {
+        0 => "[]: the 95 % interval, with the variation between runs".to_owned(),
+        all if all == figures().filter(|it| it.interval.is_some()).count() => {
+            "[]: the 95 % interval of one run's own repetitions, without the variation between runs"
+                .to_owned()
+        }
+        some => format!(
+            "[]: the 95 % interval, with the variation between runs except in {}",
+            plural(some as u64, "cell")
+        ),
+    };
+    let spread =
+        "(): the lowest and the highest of equal machines, of which the figure is the median";
+    let base = content.base_name();
+    let ratio = format!(
+        "x: over {base}, with its 95 % interval; two machines, two moments: a ratio is of both"
+    );
+    [
+        has(|it| it.interval.is_some()).then_some(interval),
+        has(|it| it.spread.is_some()).then(|| spread.to_owned()),
+        has(|it| it.ratio.is_some()).then_some(ratio),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The cases that a column lacks, with the column and the reason.
+pub(super) fn missing<'a>(content: &TableContent<'a>) -> Vec<MissingCase<'a>> {
+    let mut found = Vec::new();
+    for line in &content.table.lines {
+        for (column, cell) in content.table.columns.iter().zip(&line.cells) {
+            if let TableCell::Missing(why) = cell {
+                let reason = format!("{}: {}", content.column_name(column), plain(why));
+                found.push(MissingCase { case: &line.case, reason });
+            }
+        }
+    }
+    found
+}

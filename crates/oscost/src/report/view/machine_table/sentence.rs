@@ -1,0 +1,113 @@
+//! What stands out, a sentence each, with the facts that are the same and those that are not.
+
+use super::content::TableContent;
+use super::texts::{factor, joined};
+use crate::advice::machine_facts::{Contrast, FactDifference, MachineFact, contrast};
+use crate::estimate::machine_table::Finding;
+use crate::report::text::{plain, plural};
+
+/// Of more facts the first are told.
+const MAX_FACTS: usize = 3;
+/// Of more differences the first are told.
+const MAX_FURTHER: usize = 8;
+/// More letters of a fact are beside the machine alone.
+const MAX_VALUE_CHARS: usize = 40;
+
+/// What stands out most, or that nothing does.
+pub(super) fn headline(content: &TableContent<'_>) -> String {
+    let table = content.table;
+    let machines = plural(content.machines.len() as u64, "machine");
+    match table.findings.first() {
+        Some(finding) => sentence(content, finding),
+        None if content.machines.len() == 1 => {
+            "all these runs are of one machine, and nothing stands beside it".to_owned()
+        }
+        None if table.judged == 0 => {
+            format!("nothing can be judged: no case has figures on two of these {machines}")
+        }
+        None => format!(
+            "no difference stands out among {machines}: {} judged, each of a family of cases",
+            plural(table.judged as u64, "difference")
+        ),
+    }
+}
+
+/// What else stands out.
+pub(super) fn further(content: &TableContent<'_>) -> Vec<String> {
+    let findings = content.table.findings.get(1..).unwrap_or_default();
+    let told = findings.iter().take(MAX_FURTHER).map(|it| sentence(content, it));
+    let more = findings.len().saturating_sub(MAX_FURTHER);
+    let more = (more > 0).then(|| format!("and {more} more: the table has their ratios"));
+    told.chain(more).collect()
+}
+
+fn sentence(content: &TableContent<'_>, it: &Finding) -> String {
+    let Finding { machines, others, are_equals, family, cases, slowness, ci95, .. } = it;
+    let first = machines.first().copied().unwrap_or_default();
+    let (name, is) = match machines.len() {
+        0 | 1 => (content.name(first), "is"),
+        count => (format!("{} and {} like it", content.name(first), count - 1), "are"),
+    };
+    // Of a faster machine the same ratio, turned around.
+    let (kind, turned) = if *slowness < 1.0 { ("fast", true) } else { ("slow", false) };
+    let of = |value: f64| factor(if turned { 1.0 / value } else { value });
+    let ends = ci95.map(|[low, high]| if turned { [high, low] } else { [low, high] });
+    let ends = ends.map(|[low, high]| format!(" ({} to {})", of(low), of(high)));
+    let than = match &others[..] {
+        _ if !are_equals => content.base_name(),
+        [only] => format!("its equal {}", content.name(*only)),
+        others => format!("its {} equals", others.len()),
+    };
+    format!(
+        "{name} {is} {} times as {kind}{} in {} ({}) as {than}; {}",
+        of(*slowness),
+        ends.unwrap_or_default(),
+        plain(family),
+        plural(*cases as u64, "case"),
+        facts_apart(content, first, others)
+    )
+}
+
+/// The facts that a machine shares with others, and those that it has alone.
+fn facts_apart(content: &TableContent<'_>, own: usize, others: &[usize]) -> String {
+    let facts = |at: usize| content.machines.get(at).map_or(&[][..], |it| &it.facts[..]);
+    let others: Vec<&[MachineFact]> = others.iter().map(|&at| facts(at)).collect();
+    let Contrast { same, different } = contrast(facts(own), &others);
+    let verb = |facts: &[&MachineFact], plural: &'static str, singular: &'static str| {
+        if facts.len() > 1 || facts.iter().any(|fact| fact.is_plural) { plural } else { singular }
+    };
+    let same = &same[..same.len().min(MAX_FACTS)];
+    let names: Vec<String> = same.iter().map(|fact| fact.name.to_owned()).collect();
+    let told = different.iter().take(MAX_FACTS);
+    let apart: Vec<&MachineFact> = told.clone().map(|it| it.fact).collect();
+    let mut texts: Vec<String> = told.map(difference).collect();
+    if different.len() > MAX_FACTS {
+        texts.push(plural((different.len() - MAX_FACTS) as u64, "more recorded fact"));
+    }
+    let several = texts.len() > 1;
+    let (names, texts) = (joined(&names), joined(&texts));
+    let are = verb(same, "are", "is");
+    let are_not = if several { "are" } else { verb(&apart, "are", "is") };
+    match (same.is_empty(), different.is_empty()) {
+        (false, false) => format!("{names} {are} the same, {texts} {are_not} not"),
+        (false, true) => format!("{names} {are} the same, and no other recorded fact differs"),
+        (true, false) => {
+            let differ = if several { "differ" } else { verb(&apart, "differ", "differs") };
+            format!("{texts} {differ}")
+        }
+        (true, true) => "no recorded fact tells them apart".to_owned(),
+    }
+}
+
+/// A fact with its value here and on the others.
+fn difference(it: &FactDifference<'_>) -> String {
+    format!("{} (`{}`, there `{}`)", it.fact.name, value(&it.own), value(&it.other))
+}
+
+fn value(text: &str) -> String {
+    let text = plain(text);
+    match text.chars().count() > MAX_VALUE_CHARS {
+        true => text.chars().take(MAX_VALUE_CHARS).chain("...".chars()).collect(),
+        false => text,
+    }
+}

@@ -1,0 +1,171 @@
+use oscost_model::facts::Facts;
+use oscost_model::point::Point;
+use oscost_model::record::{Machine, Ratio};
+use oscost_model::unit::{Better, Unit};
+
+use super::*;
+use crate::advice::machine_facts::{DescribedMachine, DescribedRun, machine_facts};
+use crate::estimate::machine_table::{
+    CaseLine, Finding, MachineTable, TableCell, TableColumn, TableFigure, TableUnit,
+};
+use crate::report;
+
+/// A machine with this setting of transparent huge pages.
+fn machine(name: &str, huge_pages: &str) -> DescribedMachine {
+    let mut facts = Facts::default();
+    facts.cpu.model_name = Some("Some CPU".to_owned());
+    facts.cpu.microcode = Some("0x1".to_owned());
+    facts.os.release = Some("6.1.0".to_owned());
+    facts.memory.transparent_huge_pages = Some(huge_pages.to_owned());
+    let facts = machine_facts(&Machine::new("m0", facts, Vec::new()), None);
+    let started = "2026-11-21T08:00:00Z".to_owned();
+    let id = format!("0190a0b1-c2d3-{name}");
+    DescribedMachine {
+        name: name.to_owned(),
+        facts,
+        runs: vec![DescribedRun { id, started, not_claimable: None }],
+    }
+}
+
+fn figure(value: f64) -> TableFigure {
+    TableFigure {
+        value,
+        interval: Some([value - 5.0, value + 5.0]),
+        is_between_runs: true,
+        spread: None,
+        machines: 1,
+        runs: 1,
+        ratio: None,
+    }
+}
+
+/// Sixteen machines, of which the eighth is slow in page faults and has another setting.
+fn machines() -> Vec<DescribedMachine> {
+    (0..16)
+        .map(|at| machine(&format!("node{at}"), if at == 7 { "never" } else { "always" }))
+        .collect()
+}
+
+fn table() -> MachineTable {
+    let others: Vec<usize> = (0..16).filter(|at| *at != 7).collect();
+    let folded =
+        TableFigure { interval: None, spread: Some([95.0, 104.0]), machines: 15, ..figure(100.0) };
+    let ratio = Some(Ratio { value: 1.31, ci95: Some([1.12, 1.53]) });
+    let line = |case: &str, alone: TableCell| CaseLine {
+        case: case.to_owned(),
+        benchmark: case.to_owned(),
+        point: Point::none(),
+        treatments: Vec::new(),
+        unit: Some(Unit::NsPerOp),
+        better: Better::Lower,
+        cells: vec![TableCell::Figure(folded.clone()), alone],
+    };
+    MachineTable {
+        unit: TableUnit::Own,
+        columns: vec![
+            TableColumn { machines: others.clone() },
+            TableColumn { machines: vec![7] },
+        ],
+        lines: vec![
+            line("fault/zero-fill", TableCell::Figure(TableFigure { ratio, ..figure(131.0) })),
+            line("syscall/read", TableCell::Missing("skipped: \u{1b}[2J no <b>|x".to_owned())),
+        ],
+        findings: vec![Finding {
+            machines: vec![7],
+            others,
+            are_equals: true,
+            family: "fault".to_owned(),
+            cases: 3,
+            slowness: 1.31,
+            ci95: Some([1.12, 1.53]),
+            q: 0.001,
+        }],
+        judged: 48,
+    }
+}
+
+fn first_sentence(table: &MachineTable, machines: &[DescribedMachine]) -> String {
+    view(&TableContent { table, machines }).lead[0].text.clone()
+}
+
+#[test]
+fn the_head_names_machine_family_equals_and_facts() {
+    assert_eq!(
+        first_sentence(&table(), &machines()),
+        "node7 is 1.31 times as slow (1.12 to 1.53) in fault (3 cases) as its 15 equals; \
+         processor, kernel and microcode are the same, transparent huge pages (`never`, there \
+         `always`) are not"
+    );
+}
+
+#[test]
+fn a_faster_machine_of_another_kind_and_one_without_another_fact_are_told_so() {
+    let mut table = table();
+    let found = &mut table.findings[0];
+    (found.slowness, found.ci95, found.are_equals) = (0.5, Some([0.4, 0.8]), false);
+    let told = first_sentence(&table, &machines());
+    let fast = "node7 is 2.00 times as fast (1.25 to 2.50) in fault (3 cases) as node0 +14; ";
+    assert!(told.starts_with(fast), "{told}");
+    let equal: Vec<DescribedMachine> =
+        (0..16).map(|at| machine(&format!("node{at}"), "always")).collect();
+    let told = first_sentence(&table, &equal);
+    assert!(told.ends_with("are the same, and no other recorded fact differs"), "{told}");
+    let unknown: Vec<DescribedMachine> =
+        equal.into_iter().map(|it| DescribedMachine { facts: Vec::new(), ..it }).collect();
+    assert!(first_sentence(&table, &unknown).ends_with("; no recorded fact tells them apart"));
+}
+
+#[test]
+fn without_a_finding_the_head_says_what_was_judged() {
+    let without = |judged| MachineTable { findings: Vec::new(), judged, ..table() };
+    assert_eq!(
+        first_sentence(&without(48), &machines()),
+        "no difference stands out among 16 machines: 48 differences judged, each of a family of \
+         cases"
+    );
+    assert!(first_sentence(&without(0), &machines()).starts_with("nothing can be judged"));
+    assert!(first_sentence(&without(0), &machines()[..1]).contains("are of one machine"));
+}
+
+#[test]
+fn cells_have_figures_spreads_and_ratios_and_foreign_text_does_nothing() {
+    let (table, machines) = (table(), machines());
+    let content = TableContent { table: &table, machines: &machines };
+    let text = report::terminal(&view(&content));
+    for words in ["100.0 ns", "131.0 ns", "x 1.31", "node0 +14", "median"] {
+        assert!(text.contains(words), "`{words}` is not in:\n{text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80 && line.is_ascii()), "{text}");
+    assert!(text.contains("Not on every machine") && !text.contains('\u{1b}'), "{text}");
+    let page = report::html(&view(&content)).unwrap();
+    assert!(page.contains("[2J no ") && !page.contains("no <b>"), "it is escaped");
+    assert!(!report::markdown_page(&view(&content)).contains("no <b>"));
+}
+
+#[test]
+fn every_figure_has_a_line_for_other_programs_and_what_is_missing_a_reason() {
+    let (table, machines) = (table(), machines());
+    let content = TableContent { table: &table, machines: &machines };
+    let csv = String::from_utf8(report::table_csv(&figures(&content)).unwrap()).unwrap();
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines.len(), 5, "{csv}");
+    assert!(lines[1].starts_with("fault/zero-fill,fault,,node0 +14,15,1,ns/op,100,,,,95,104,,,,"));
+    assert!(lines[2].contains(",131,126,136,between-runs,,,1.31,1.12,1.53,"), "{csv}");
+    assert!(lines[4].contains(",ns/op,,,,,,,,,,skipped: "), "{csv}");
+    let document: serde_json::Value = serde_json::from_str(&json(&content).unwrap()).unwrap();
+    assert_eq!(document["schema"], SCHEMA);
+    assert_eq!(document["columns"][1], serde_json::json!([7]));
+    assert_eq!(document["cases"][0]["cells"][1]["ratio"]["value"], 1.31);
+    assert!(document["cases"][1]["cells"][1]["median"].is_null());
+    assert_eq!(document["findings"][0]["family"], "fault");
+    assert_eq!(document["machines"][7]["facts"][4]["value"], "never");
+}
+
+#[test]
+fn figures_in_calls_have_no_unit_of_the_record() {
+    let (mut table, machines) = (table(), machines());
+    table.unit = TableUnit::Calls;
+    table.lines.iter_mut().for_each(|line| line.unit = None);
+    let text = report::terminal(&view(&TableContent { table: &table, machines: &machines }));
+    assert!(text.contains("100 calls (95 to 104)") && text.contains("131 calls"), "{text}");
+}

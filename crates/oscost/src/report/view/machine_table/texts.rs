@@ -1,0 +1,49 @@
+//! Figures, ratios and counts of a table of machines as they are read.
+
+use oscost_model::record::Ratio;
+use oscost_model::unit::Unit;
+
+use crate::estimate::machine_table::TableFigure;
+use crate::report::figures::{Style, times};
+
+/// A figure; without a unit, calls of an empty function.
+pub(super) fn figure(value: f64, unit: Option<Unit>) -> String {
+    match unit {
+        Some(unit) => Style::of(value, unit).with_unit(value),
+        None => format!("{} calls", times(value)),
+    }
+}
+
+/// The interval of a figure, or of several machines the lowest and the highest, in the unit of the
+/// figure; empty if there is neither.
+pub(super) fn range(of: &TableFigure, unit: Option<Unit>) -> String {
+    let number = |value: f64| match unit {
+        Some(unit) => Style::of(of.value, unit).number(value),
+        None => times(value),
+    };
+    match (of.interval, of.spread) {
+        (Some([low, high]), _) => format!(" [{} .. {}]", number(low), number(high)),
+        (None, Some([low, high])) => format!(" ({} to {})", number(low), number(high)),
+        (None, None) => String::new(),
+    }
+}
+
+/// A ratio: two decimals, and fewer of a large one.
+pub(super) fn factor(ratio: f64) -> String {
+    if (0.1..10.0).contains(&ratio) { format!("{ratio:.2}") } else { times(ratio) }
+}
+
+/// A ratio with its interval.
+pub(super) fn ratio(it: &Ratio) -> String {
+    let ends = it.ci95.map(|[low, high]| format!(" [{} .. {}]", factor(low), factor(high)));
+    format!("x {}{}", factor(it.value), ends.unwrap_or_default())
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(super) fn joined(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
