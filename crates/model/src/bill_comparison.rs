@@ -63,6 +63,10 @@ comparison! {
         pub system_figure: String,
         /// The first run that its prices are from; null if it has none.
         pub price_run: Option<String>,
+        /// What counted its calls: `ptrace` or `ebpf`; null if they were not counted.
+        pub counter: Option<String>,
+        /// Events for which the counter had no room: its counts are too low.
+        pub lost_events: u64,
     }
 
     /// An amount of both bills.

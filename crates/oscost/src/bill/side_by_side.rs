@@ -75,6 +75,7 @@ fn changes(base: &Bill, new: &Bill) -> BillComparison {
 }
 
 fn compared(bill: &Bill) -> ComparedBill {
+    let counted = bill.counted.as_ref();
     ComparedBill {
         id: bill.id.clone(),
         started: bill.started.clone(),
@@ -84,6 +85,8 @@ fn compared(bill: &Bill) -> ComparedBill {
         trials: bill.trials.system.repetitions,
         system_figure: bill.trials.system_figure.clone(),
         price_run: bill.prices.runs.first().map(|run| run.id.clone()),
+        counter: counted.map(|it| it.calls.by.clone()),
+        lost_events: counted.map_or(0, |it| it.lost_events),
     }
 }
 

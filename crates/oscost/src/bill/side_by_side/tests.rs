@@ -148,6 +148,18 @@ fn a_bill_without_counts_has_a_reason_and_no_items() {
 }
 
 #[test]
+fn the_counters_and_what_they_lost_are_those_of_the_bills() {
+    let (base, mut new) = (bill(), bill());
+    let counted = new.counted.as_mut().unwrap();
+    counted.calls.by = "ebpf".to_owned();
+    counted.lost_events = 3;
+    let found = compare(&base, &new);
+    assert_eq!([found.base.lost_events, found.new.lost_events], [0, 3]);
+    let counters = [found.base.counter.as_deref(), found.new.counter.as_deref()];
+    assert_eq!(counters, [Some("ptrace"), Some("ebpf")]);
+}
+
+#[test]
 fn another_kernel_is_named() {
     let (base, mut new) = (bill(), bill());
     assert!(compare(&base, &new).differing.is_empty());

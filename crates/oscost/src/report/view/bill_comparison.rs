@@ -269,6 +269,20 @@ fn notes(compared: &BillComparison) -> Vec<String> {
                 .to_owned()
         }
     };
+    let counters = match (&base.counter, &new.counter) {
+        (Some(one), Some(other)) if one != other => Some(format!(
+            "calls of base were counted by {}, those of new by {}: counts of waits that a signal \
+             interrupts may differ by that alone",
+            plain(one),
+            plain(other)
+        )),
+        _ => None,
+    };
+    let lost = [("base", base), ("new", new)].into_iter().filter(|(_, bill)| bill.lost_events > 0);
+    let lost = lost.map(|(name, bill)| {
+        let events = plural(bill.lost_events, "event");
+        format!("missing: {events} had no room in the counter: the counts of {name} are too low")
+    });
     let figures = (base.system_figure != new.system_figure).then(|| {
         format!(
             "the system time of base is the {} of its trials, that of new the {}",
@@ -286,7 +300,8 @@ fn notes(compared: &BillComparison) -> Vec<String> {
         .to_owned();
     let not_compared = compared.not_compared.as_deref().map(plain);
     let all = not_compared.into_iter().chain(per_second).chain(differing).chain(programs);
-    all.chain([prices]).chain(figures).chain(nothing).chain([alone]).collect()
+    let all = all.chain([prices]).chain(counters).chain(lost);
+    all.chain(figures).chain(nothing).chain([alone]).collect()
 }
 
 fn signed(ns: f64) -> String {

@@ -19,6 +19,8 @@ fn bill(number: u32) -> ComparedBill {
         trials: 20,
         system_figure: "mean".to_owned(),
         price_run: Some("0190a0b1-c2d3-7e4f-8a9b-000000000001".to_owned()),
+        counter: Some("ptrace".to_owned()),
+        lost_events: 0,
     }
 }
 
@@ -146,19 +148,25 @@ fn other_commands_kernels_and_price_runs_are_named() {
     other.new.program = vec!["ls".to_owned()];
     other.new.price_run = None;
     other.new.system_figure = "median".to_owned();
+    other.new.counter = Some("ebpf".to_owned());
+    other.new.lost_events = 1;
     other.differing = vec!["the kernel was 6.1, and is 7.0".to_owned()];
     other.not_compared = Some("the base has no items: ptrace is refused".to_owned());
     let found = flat(&other);
     for words in [
         "the commands differ",
         "their prices are of two runs",
+        "calls of base were counted by ptrace, those of new by ebpf",
+        "missing: 1 event had no room in the counter: the counts of new are too low",
         "the system time of base is the mean of its trials, that of new the median",
         "from base to new: the kernel was 6.1, and is 7.0",
         "the base has no items: ptrace is refused",
     ] {
         assert!(found.contains(words), "`{words}` is not in {found}");
     }
-    assert!(flat(&compared()).contains("both have prices of one run"));
+    let same = flat(&compared());
+    assert!(same.contains("both have prices of one run"), "{same}");
+    assert!(!same.contains("counted by") && !same.contains("no room"), "{same}");
 }
 
 #[test]
