@@ -132,8 +132,28 @@ bill! {
         /// Why they may not be those of this machine as it is now; empty if nothing is known.
         pub stale: Vec<String>,
         /// Cases without a row in these runs that would price an item, or with one of a single size,
-        /// as selectors.
+        /// as selectors; without those that one of these runs could not measure here: the items say
+        /// why.
         pub missing: Vec<String>,
+        /// What was measured for this bill; null if nothing was.
+        #[serde(default)]
+        pub measured: Option<MeasuredPrices>,
+    }
+
+    /// Prices that were measured for a bill, beside the trials of its program.
+    pub struct MeasuredPrices {
+        /// The cases, in the order of the runs that measured them.
+        pub cases: Vec<String>,
+        /// How long that took, in seconds.
+        pub seconds: f64,
+        /// How long it was allowed to take, in seconds.
+        pub limit_seconds: f64,
+        /// Whether the user interrupted it.
+        pub interrupted: bool,
+        /// Whether the last block of trials, and its counted run, are missing because of it.
+        pub block_missing: bool,
+        /// Why it failed; null if it did not.
+        pub failure: Option<String>,
     }
 
     /// A run that measured prices.

@@ -9,7 +9,6 @@
 
 pub mod ab;
 pub mod bill;
-pub mod bill_watch;
 pub mod bills;
 pub mod compare;
 pub mod doctor;

@@ -10,6 +10,7 @@
 //! * [`PriceRule`]: a row of docs/reference/calls/cases.toml: which case prices a form, and which part
 //!   of its op one call pays.
 //! * [`PriceList`]: the rows of some runs, asked by selector and size.
+//! * [`LackingPrice`]: a price that is to be measured, and how much depends on it.
 //! * [`Charges`]: the items, and their sum.
 //! * [`Bill`](oscost_model::bill::Bill): the record, `oscost.bill/1`.
 //! * [`side_by_side`]: what one bill has more than another, by count and by price.
@@ -22,6 +23,7 @@
 
 mod charges;
 mod counts;
+mod lacking;
 mod price_list;
 mod rules;
 mod side_by_side;
@@ -30,10 +32,11 @@ mod system_time;
 
 pub use charges::{Charges, Faults, charge};
 pub use counts::{CombinedCounts, combine};
+pub use lacking::{LackingPrice, lacking_prices};
 pub use price_list::PriceList;
 pub use rules::{PriceRule, price_rules};
 pub use side_by_side::side_by_side;
-pub use staleness::differences;
+pub use staleness::{differences, has_drifted, is_old, moved_reference_case};
 pub use system_time::{SystemFigure, SystemTime, system_time};
 
 #[cfg(test)]

@@ -41,6 +41,8 @@ pub(super) struct Size<'a> {
 /// The rows of some runs.
 pub struct PriceList<'a> {
     rows: Vec<PricedRow<'a>>,
+    /// The list that is asked for what this one has no price of.
+    others: Option<Box<PriceList<'a>>>,
 }
 
 /// A price.
@@ -74,7 +76,23 @@ impl<'a> PriceList<'a> {
             PricedRow { row, point, axes }
         };
         let rows = records.into_iter().flat_map(|record| &record.results);
-        Self { rows: rows.filter(is_price).map(priced).collect() }
+        Self { rows: rows.filter(is_price).map(priced).collect(), others: None }
+    }
+
+    /// The same list, with another one for what it has no price of.
+    #[must_use]
+    pub fn with_others(self, others: PriceList<'a>) -> Self {
+        Self { others: Some(Box::new(others)), ..self }
+    }
+
+    /// Whether a selector has a price in the other list alone.
+    pub fn has_in_others_alone(&self, selector: &str) -> bool {
+        self.own_price(selector, None).is_none() && self.has(selector)
+    }
+
+    /// The time of an op of the most usual row of a selector, in nanoseconds.
+    pub(super) fn op_ns(&self, selector: &str) -> Option<f64> {
+        self.price(selector, None).map(|price| price.amount.ns)
     }
 
     /// Whether it has no price at all.
@@ -87,9 +105,16 @@ impl<'a> PriceList<'a> {
         self.price(selector, None).is_some()
     }
 
-    /// The price of an op of the case that a selector means, at this size: of the most usual row that
-    /// fits it, the first one of several, and of those that differ from that row in their size alone.
+    /// The price of an op of the case that a selector means, at this size; of the other list where
+    /// this one has none.
     pub(super) fn price(&self, selector: &str, size: Option<Size<'_>>) -> Option<Price> {
+        let other = || self.others.as_ref()?.price(selector, size);
+        self.own_price(selector, size).or_else(other)
+    }
+
+    /// The same of this list: of the most usual row that fits, the first one of several, and of
+    /// those that differ from that row in their size alone.
+    fn own_price(&self, selector: &str, size: Option<Size<'_>>) -> Option<Price> {
         let case = Case::parse(selector)?;
         let fits = |it: &&PricedRow<'_>| {
             it.row.benchmark == case.benchmark

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use oscost_model::record::Machine;
+use oscost_model::record::{Machine, Record, Row, RowOutcome};
 
 /// Prices change within a day by what else the machine, or its host, does.
 const MAX_AGE: Duration = Duration::from_secs(24 * 3_600);
 /// More mitigations than these are not named.
 const MAX_NAMED: usize = 3;
+/// A reference case has moved if its figure is more than this share larger or smaller than it was,
+/// and that is beyond its variation between runs.
+const MOVED_SHARE: f64 = 0.1;
 
 /// Why prices that were measured on one machine may not be those of another one, or of the same one
 /// now; empty if nothing speaks against them. Their age is `None` if it is not known.
@@ -33,8 +36,50 @@ pub fn differences(priced: &Machine, now: &Machine, age: Option<Duration>) -> Ve
         changed.truncate(MAX_NAMED);
         found.push(format!("mitigations differ: {}{more}", changed.join(", ")));
     }
-    if let Some(age) = age.filter(|age| *age > MAX_AGE) {
+    if let Some(age) = age.filter(|&age| is_old(age)) {
         found.push(format!("they are {:.1} days old", age.as_secs_f64() / MAX_AGE.as_secs_f64()));
     }
     found
+}
+
+/// Whether prices of this age are stale, whatever else is known.
+pub fn is_old(age: Duration) -> bool {
+    age > MAX_AGE
+}
+
+/// Whether the reference cases of a run moved while it measured: its prices are those of two states
+/// of the machine.
+pub fn has_drifted(record: &Record) -> bool {
+    let is_drift = |flag: &String| flag == "REFERENCE_DRIFT";
+    record.conditions.iter().any(|there| there.flags.iter().any(is_drift))
+}
+
+/// Why the prices of one run are not those of the machine in a later one: the reference case that
+/// moved between them, if one of these did.
+pub fn moved_reference_case(then: &Record, now: &Record, cases: &[&str]) -> Option<String> {
+    cases.iter().find_map(|case| {
+        let [then, now] = [reference_figure(then, case)?, reference_figure(now, case)?];
+        let ratio = now.ns / then.ns;
+        let is_far = ratio > 1.0 + MOVED_SHARE || ratio < 1.0 / (1.0 + MOVED_SHARE);
+        let are_apart = then.high < now.low || now.high < then.low;
+        (is_far && are_apart)
+            .then(|| format!("{case} took {:.1} ns then, and {:.1} ns now", then.ns, now.ns))
+    })
+}
+
+/// The figure of a reference case, and where it lies in other runs.
+struct ReferenceFigure {
+    ns: f64,
+    low: f64,
+    high: f64,
+}
+
+/// That of a run, if its interval between runs is known.
+fn reference_figure(record: &Record, case: &str) -> Option<ReferenceFigure> {
+    let is_it = |row: &&Row| {
+        row.case == case && row.outcome == RowOutcome::Measured && row.target.treatments.is_empty()
+    };
+    let estimate = record.results.iter().find(is_it)?.estimate.as_ref()?;
+    let [low, high] = estimate.between_run_ci95.filter(|_| estimate.median > 0.0)?;
+    Some(ReferenceFigure { ns: estimate.median, low, high })
 }

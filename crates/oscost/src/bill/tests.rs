@@ -1,7 +1,7 @@
 //! The arithmetic of bills, on made-up rows and counts.
 
 use oscost_model::case::Case;
-use oscost_model::definition::Catalog;
+use oscost_model::definition::{Catalog, Extent};
 use oscost_model::program_calls::{FormCount, FormTime, KernelTime, ProgramCalls};
 use oscost_model::record::{Estimate, Machine, Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
@@ -189,6 +189,75 @@ fn of_two_runs_the_first_one_has_the_price_and_the_other_one_what_it_lacks() {
     let found = charge(&calls(forms), Faults::default(), &prices, 0.0);
     assert_eq!([amount(&found, "getuid"), amount(&found, "uname")], [Some(100.0), Some(50.0)]);
     assert_eq!(found.items[0].share_pct, None, "a share of nothing");
+}
+
+#[test]
+fn another_list_prices_what_the_first_one_lacks_and_nothing_else() {
+    let first = record(vec![row("syscall/getuid:via=raw", 100.0)]);
+    let other = record(vec![row("syscall/getuid:via=raw", 1.0), row("syscall/uname", 50.0)]);
+    let others = PriceList::new([&other], &catalog());
+    let prices = PriceList::new([&first], &catalog()).with_others(others);
+    let forms = vec![form("getuid", None, 1, 0), form("uname", None, 1, 0)];
+    let found = charge(&calls(forms), Faults::default(), &prices, 0.0);
+    assert_eq!([amount(&found, "getuid"), amount(&found, "uname")], [Some(100.0), Some(50.0)]);
+    let in_others = |selector: &str| prices.has_in_others_alone(selector);
+    assert!(in_others("syscall/uname"));
+    assert!(!in_others("syscall/getuid") && !in_others("syscall/getppid"));
+}
+
+#[test]
+fn a_price_that_is_lacking_is_measured_at_all_sizes_if_its_calls_have_sizes() {
+    let catalog = catalog();
+    let only = record(vec![row("directory/getdents:files=100", 11_000.0)]);
+    let prices = PriceList::new([&only], &catalog);
+    let getdents = |moved| form("getdents64 directory", Some(1_024), 1_000, 1_000 * moved);
+    let selectors = |forms: Vec<FormCount>| -> Vec<LackingPrice> {
+        let mut found =
+            lacking_prices(&calls(forms), Faults::default(), &prices, &prices, &catalog);
+        found.sort_by(|one, other| one.selector.cmp(&other.selector));
+        found
+    };
+    // Three times as many entries as the only row has: other sizes are lacking, and what is
+    // subtracted from it.
+    let found = selectors(vec![getdents(9_600), form("getppid", None, 1_000, 0)]);
+    let names: Vec<&str> = found.iter().map(|it| it.selector.as_str()).collect();
+    assert_eq!(names, ["directory/getdents", "syscall/getppid", "syscall/lseek"]);
+    assert_eq!(found[0].size_axis.as_deref(), Some("files"));
+    assert_eq!((found[1].times, &found[1].size_axis), (1_000.0, &None));
+    let named = vec!["directory/getdents".to_owned()];
+    let cases = crate::plan::select(&catalog, &named, Extent::Default).unwrap();
+    let sizes = found[0].usual_cases(cases.clone(), &catalog);
+    assert!(sizes.len() > 1, "{sizes:?}");
+    let one = LackingPrice { size_axis: None, ..found[0].clone() }.usual_cases(cases, &catalog);
+    let one: Vec<String> = one.iter().map(Case::to_string).collect();
+    assert_eq!(one, ["directory/getdents:files=100"]);
+    // As many as it has.
+    let found = selectors(vec![getdents(3_200)]);
+    assert!(found.iter().all(|it| it.selector != "directory/getdents"), "{found:?}");
+}
+
+#[test]
+fn a_reference_case_that_moved_outdates_a_run() {
+    let with = |ns: f64, half: f64| {
+        let mut row = row("syscall/getppid:via=raw", ns);
+        let estimate = row.estimate.as_mut().unwrap();
+        estimate.between_run_ci95 = Some([(1.0 - half) * ns, (1.0 + half) * ns]);
+        record(vec![row])
+    };
+    let moved = |then: &Record, now: &Record| {
+        moved_reference_case(then, now, &["timer/nothing", "syscall/getppid:via=raw"])
+    };
+    let then = with(100.0, 0.02);
+    assert_eq!(moved(&then, &with(109.0, 0.02)), None, "a small change");
+    assert_eq!(moved(&then, &with(130.0, 0.4)), None, "within what it varies");
+    let why = "syscall/getppid:via=raw took 100.0 ns then, and 130.0 ns now";
+    assert_eq!(moved(&then, &with(130.0, 0.02)).as_deref(), Some(why));
+    assert!(moved(&with(130.0, 0.02), &then).is_some());
+    assert_eq!(moved(&then, &record(Vec::new())), None, "it has no such row");
+    let mut drifted = stored();
+    assert!(!has_drifted(&drifted));
+    drifted.conditions[0].flags.push("REFERENCE_DRIFT".to_owned());
+    assert!(has_drifted(&drifted));
 }
 
 #[test]

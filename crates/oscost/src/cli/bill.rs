@@ -10,8 +10,8 @@ use super::output::Output;
 use super::run_text::report_id;
 use super::terminal::Terminal;
 use super::values::label;
+use crate::app::bill::watch::{Request as WatchRequest, bill as bill_of_process};
 use crate::app::bill::{Request, bill as bill_of};
-use crate::app::bill_watch::{Request as WatchRequest, bill as bill_of_process};
 use crate::app::bills;
 use crate::app::{CounterChoice, UsageError};
 use crate::report;
@@ -23,9 +23,10 @@ The command runs as with `oscost run -- COMMAND`: some times untouched, for its
 times, and in turns with them three times while a counter follows its process
 tree: programs in the kernel (eBPF, as root), otherwise a tracer (ptrace). Each
 call is priced by a case of the catalog (docs/reference/CALLS.md) as the last
-runs of this machine have measured it. The difference between what is charged
-and the measured system time is a line of its own. docs/explanation/BILL.md says
-who pays for what, and what a bill cannot know.
+runs of this machine have measured it. What these lack is measured between
+trials, and kept as a run. The difference between what is charged and the
+measured system time is a line of its own. docs/explanation/BILL.md says who
+pays for what, and what a bill cannot know.
 
 Two bills are compared item by item: what the second has more, by count and by
 price; those of running processes by what they did in a second. Each is an id,
@@ -33,8 +34,8 @@ the beginning of one, `last`, `last~1`, `@LABEL` or a file with a slash in its
 name or ending in .json.
 
 Examples:
-  oscost run                                 first the prices, in a minute
   oscost bill -- find /usr -xdev -name '*.c'
+  oscost bill --price-seconds 0 -- make      by the prices that there are
   oscost bill --trials 30 -- git status
   oscost bill --prices last~1 -- ls -l       by the prices of another run
   sudo oscost bill --pid 1234 --for 10s      what a running process is charged
@@ -52,6 +53,15 @@ pub(super) struct Arguments {
     /// The run whose figures are the prices [default: the newest of this machine].
     #[arg(long, value_name = "RUN", conflicts_with = "bills")]
     prices: Option<String>,
+    /// Time to measure prices that those runs lack, in seconds; 0 measures none.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 30,
+        conflicts_with = "bills",
+        value_parser = clap::value_parser!(u32).range(0..=3_600)
+    )]
+    price_seconds: u32,
     /// Where to run it: this machine.
     #[arg(long, value_name = "HOST", default_value = "local", conflicts_with = "bills")]
     at: String,
@@ -116,19 +126,38 @@ fn watch_time(text: &str) -> Result<Duration, String> {
 }
 
 pub(super) fn bill(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let Arguments { trials, prices, at, label, no_store, quiet, exports, lock, .. } = arguments;
-    let Arguments { counter, pid, duration, children, bills, command, .. } = arguments;
+    let Arguments { trials, prices, price_seconds, at, label, no_store, quiet, .. } = arguments;
+    let Arguments { exports, lock, counter, pid, duration, children, bills, command, .. } =
+        arguments;
     exports.check()?;
     let terminal = Terminal::new(output).quiet_if(quiet);
     let (counter, on_busy) = (counter.unwrap_or_default(), lock.policy());
     let bill = match (pid, &bills[..], command.is_empty()) {
         (Some(pid), _, _) => {
             let duration = duration.unwrap_or(WATCH_TIME);
-            let request = WatchRequest { pid, duration, children, counter, prices, label, on_busy };
+            let request = WatchRequest {
+                pid,
+                duration,
+                children,
+                counter,
+                prices,
+                price_seconds,
+                label,
+                on_busy,
+            };
             bill_of_process(&request, &terminal)?
         }
         (None, [], false) => {
-            let request = Request { command, trials, prices, counter, at, label, on_busy };
+            let request = Request {
+                command,
+                trials,
+                prices,
+                price_seconds,
+                counter,
+                at,
+                label,
+                on_busy,
+            };
             bill_of(&request, &terminal)?
         }
         (None, [base, new], true) => return compare(base, new, &exports, output),
@@ -143,7 +172,9 @@ pub(super) fn bill(arguments: Arguments, output: &mut Output) -> anyhow::Result<
         report_id(kept_as.as_deref());
     }
     shown?;
-    Ok(ExitStatus::Success)
+    // It was shown with what there was by then.
+    let is_interrupted = bill.prices.measured.as_ref().is_some_and(|it| it.interrupted);
+    Ok(if is_interrupted { ExitStatus::Interrupted } else { ExitStatus::Success })
 }
 
 /// Shows two bills side by side.

@@ -29,5 +29,6 @@ pub use half_round_trip::half_round_trips;
 pub use rows::case::{CaseEstimate, estimate, relative_half_width};
 pub use rows::class::{Class, Classification, CostNs, Evidence, classify};
 pub use rows::metrics::{REQUEST_P50, REQUEST_P99, estimate_values};
+pub use rows::row_state::ENDED_BEFORE_FIRST_REPETITION;
 pub use rows::worker::{SampleContext, WorkerValue, worker_value};
 pub use steps::wait_steps;

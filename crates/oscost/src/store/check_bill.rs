@@ -25,7 +25,7 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
     refuse_unless(is_utc(&bill.started), "started", NOT_UTC)?;
     refuse_unless(is_utc(&bill.ended), "ended", NOT_UTC)?;
 
-    let counted = bill.counted.as_ref();
+    let (counted, measured) = (bill.counted.as_ref(), bill.prices.measured.as_ref());
     for (part, count, max) in [
         ("program", bill.program.len(), MAX_WORDS),
         ("items", bill.items.len(), MAX_ITEMS),
@@ -34,6 +34,7 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         ("prices.runs", bill.prices.runs.len(), MAX_PRICE_RUNS),
         ("prices.stale", bill.prices.stale.len(), MAX_REASONS),
         ("prices.missing", bill.prices.missing.len(), MAX_ITEMS),
+        ("prices.measured.cases", measured.map_or(0, |it| it.cases.len()), MAX_ITEMS),
     ] {
         let why = format!("has {count} entries, the maximum is {max}");
         refuse_unless(count <= max, part, &why)?;
@@ -42,6 +43,8 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         not_negative(number, at)?;
     }
     not_negative(bill.watched.as_ref().map(|it| it.seconds), "watched.seconds")?;
+    not_negative(measured.map(|it| it.seconds), "prices.measured.seconds")?;
+    not_negative(measured.map(|it| it.limit_seconds), "prices.measured.limit_seconds")?;
     for (index, item) in bill.items.iter().enumerate() {
         for (at, number) in of_item(item) {
             not_negative(number, &format!("items[{index}].{at}"))?;

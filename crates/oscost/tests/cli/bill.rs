@@ -9,11 +9,11 @@ use crate::ab::assert_fits;
 use crate::common::{Ran, Sandbox, scenario_file};
 use crate::golden::golden;
 
-/// Bills a command on the fake host.
+/// Bills a command on the fake host, by the prices that there are.
 fn bill(sandbox: &Sandbox, arguments: &[&str]) -> Ran {
     let target = format!("fake:{}", scenario_file("measured").display());
-    let all = [&["bill", "--at", &target, "--trials", "6"], arguments, &["--", "cat", "x"]];
-    sandbox.oscost(&all.concat())
+    let options = ["bill", "--at", &target, "--trials", "6", "--price-seconds", "0"];
+    sandbox.oscost(&[&options[..], arguments, &["--", "cat", "x"]].concat())
 }
 
 /// A sandbox with a price list of that host.

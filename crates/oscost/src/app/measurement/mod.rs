@@ -2,5 +2,6 @@
 
 pub(super) mod counting;
 pub(super) mod predictions;
+pub(super) mod prices;
 pub(super) mod retention;
 pub(super) mod run_header;

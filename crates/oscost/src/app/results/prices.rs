@@ -2,24 +2,45 @@
 
 use std::time::{Duration, SystemTime};
 
+use oscost_model::bill::{MeasuredPrices, PriceRun, PriceSources};
+use oscost_model::case::Case;
+use oscost_model::definition::Catalog;
 use oscost_model::record::{Machine, Record, Row, RowOutcome};
 use oscost_model::target::Host;
 
 use super::records::{RecordReader, estimates};
 use super::user_data::existing_store;
-use crate::bill::differences;
+use crate::bill::{Charges, PriceList, differences, has_drifted, is_old, moved_reference_case};
+use crate::estimate::ENDED_BEFORE_FIRST_REPETITION;
+use crate::plan::REFERENCE_CASES;
 
-/// Of more runs than these no price is taken: a run measures a hundred cases.
-const MAX_RUNS: usize = 10;
-/// More stored runs than these are not looked at.
+/// More stored runs than these are not looked at. A run measures a hundred cases, or the few that a
+/// bill lacked.
 const MAX_LOOKED_AT: usize = 40;
 
 /// Runs with prices.
+#[derive(Default)]
 pub(crate) struct PriceRuns {
-    /// Their records, the first choice first; never empty.
-    pub(crate) records: Vec<Record>,
-    /// Why the prices of the first may not be those of the machine as it is now.
-    pub(crate) stale: Vec<String>,
+    /// The records of runs whose prices are those of the machine as it is now, the first choice
+    /// first.
+    pub(crate) current: Vec<Record>,
+    /// Runs that price what those do not have, the first choice first.
+    outdated: Vec<OutdatedRun>,
+    /// Rows that current runs have tried in vain, the last attempt first.
+    unmeasured: Vec<UnmeasuredRow>,
+}
+
+/// A run whose prices may not be those of the machine as it is now.
+struct OutdatedRun {
+    record: Record,
+    reasons: Vec<String>,
+}
+
+/// A row without a figure.
+struct UnmeasuredRow {
+    case: Case,
+    outcome: RowOutcome,
+    reason: String,
 }
 
 /// The runs that price on a machine: the one that is named, or the newest of the store on that
@@ -29,51 +50,208 @@ pub(crate) fn price_runs(
     host: &Host,
     machine: &Machine,
 ) -> anyhow::Result<PriceRuns> {
-    let records = match name {
-        Some(name) => {
-            let record = RecordReader::new("read prices of").read(name, false)?.record;
-            if !record.results.iter().any(is_price) {
-                anyhow::bail!(
-                    "cannot bill by run `{}`: none of its rows is a price without a treatment\n  \
-                     hint: `oscost runs list` names others",
-                    name.escape_debug()
-                );
-            }
-            vec![record]
-        }
-        None => stored_runs(host, machine)?,
-    };
-    let Some(first) = records.first() else {
+    let Some(name) = name else { return stored_runs(host, machine) };
+    let record = RecordReader::new("read prices of").read(name, false)?.record;
+    if !record.results.iter().any(is_price) {
         anyhow::bail!(
-            "cannot bill: there is no price list of this machine\n  hint: `oscost run` measures \
-             one, in about a minute; `--prices RUN` takes another one's"
+            "cannot bill by run `{}`: none of its rows is a price without a treatment\n  \
+             hint: `oscost runs list` names others",
+            name.escape_debug()
         );
-    };
-    let stale = stale_reasons(first, machine);
-    Ok(PriceRuns { records, stale })
+    }
+    let mut runs = PriceRuns::default();
+    match stale_reasons(&record, machine) {
+        reasons if reasons.is_empty() => runs.current.push(record),
+        reasons => runs.outdated.push(OutdatedRun { record, reasons }),
+    }
+    Ok(runs)
 }
 
-/// The newest runs of a machine in the store, each with its rows on that host alone.
-fn stored_runs(host: &Host, machine: &Machine) -> anyhow::Result<Vec<Record>> {
-    let Some(store) = existing_store()? else { return Ok(Vec::new()) };
-    let host = host.to_string();
-    let mut found: Vec<Record> = Vec::new();
+/// The newest runs of a machine in the store, each with its rows on that host alone. One that is
+/// outdated is used if it is the newest of all.
+fn stored_runs(host: &Host, machine: &Machine) -> anyhow::Result<PriceRuns> {
+    let mut runs = PriceRuns::default();
+    let Some(store) = existing_store()? else { return Ok(runs) };
     let listed = store.list()?.into_iter().filter(|it| !it.imported);
     for listing in listed.take(MAX_LOOKED_AT) {
+        if !runs.is_empty() && age(&listing.started).is_some_and(is_old) {
+            break; // And so are those before it.
+        }
         // One that is damaged has no prices; `oscost runs show` says why.
-        let Ok(mut record) = estimates(&store, &listing.id) else { continue };
-        record.results.retain(|row| is_price(row) && row.target.host == host);
+        let Ok(record) = estimates(&store, &listing.id) else { continue };
+        let NewRun { record, unmeasured } = NewRun::of(record, host);
         let is_of_here =
             machine_of(&record).is_some_and(|it| it.cpu.model_name == machine.cpu.model_name);
-        let is_usable = found.is_empty() || stale_reasons(&record, machine).is_empty();
-        if is_of_here && is_usable && !record.results.is_empty() {
-            found.push(record);
+        if !is_of_here {
+            continue;
         }
-        if found.len() == MAX_RUNS {
-            break;
+        let reasons = stale_reasons(&record, machine);
+        if reasons.is_empty() {
+            runs.unmeasured.extend(unmeasured);
+            runs.current.extend(Some(record).filter(|it| !it.results.is_empty()));
+        } else if runs.is_empty() && !record.results.is_empty() {
+            runs.outdated.push(OutdatedRun { record, reasons });
         }
     }
-    Ok(found)
+    Ok(runs)
+}
+
+/// A run with its prices on one host alone, and its rows there that have none.
+struct NewRun {
+    record: Record,
+    unmeasured: Vec<UnmeasuredRow>,
+}
+
+impl NewRun {
+    fn of(mut record: Record, host: &Host) -> Self {
+        let host = host.to_string();
+        let is_here = |row: &&Row| row.target.host == host && row.target.treatments.is_empty();
+        let unmeasured = record.results.iter().filter(is_here).filter_map(UnmeasuredRow::of);
+        let unmeasured = unmeasured.collect();
+        record.results.retain(|row| is_price(row) && row.target.host == host);
+        Self { record, unmeasured }
+    }
+}
+
+impl UnmeasuredRow {
+    /// A row that was tried in vain; `None` if it has a figure, or was not tried.
+    fn of(row: &Row) -> Option<Self> {
+        let reason = row.reason.clone().unwrap_or_default();
+        let is_tried =
+            row.outcome != RowOutcome::Measured && reason != ENDED_BEFORE_FIRST_REPETITION;
+        let case = Case::new(row.benchmark.clone(), row.point.clone());
+        is_tried.then_some(Self { case, outcome: row.outcome, reason })
+    }
+
+    /// What happened, in words.
+    fn text(&self) -> String {
+        let what = match self.outcome {
+            RowOutcome::Skipped => "was skipped",
+            RowOutcome::TimedOut => "exceeded its time limit",
+            RowOutcome::Failed => "failed",
+            RowOutcome::Unmeasurable | RowOutcome::Measured => "could not be measured",
+        };
+        format!("{} {what}: {}", self.case, self.reason)
+    }
+}
+
+impl PriceRuns {
+    /// Whether there is no price at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.current.is_empty() && self.outdated.is_empty()
+    }
+
+    /// All of its prices: those that are outdated where there is no other.
+    pub(crate) fn price_list<'a>(&'a self, catalog: &Catalog) -> PriceList<'a> {
+        let outdated = self.outdated.iter().map(|it| &it.record);
+        let outdated = PriceList::new(outdated, catalog);
+        PriceList::new(&self.current, catalog).with_others(outdated)
+    }
+
+    /// Whether a current run has a figure of a case.
+    pub(crate) fn has_measured(&self, case: &Case) -> bool {
+        let mut rows = self.current.iter().flat_map(|record| &record.results);
+        rows.any(|row| row.benchmark == case.benchmark && row.point == case.point)
+    }
+
+    /// Whether a current run has shown that a case cannot be measured here. Too much disturbance is
+    /// no reason not to try again.
+    pub(crate) fn is_refused(&self, case: &Case) -> bool {
+        let is_final = |it: &&UnmeasuredRow| it.outcome != RowOutcome::Unmeasurable;
+        let mut tried = self.unmeasured.iter().filter(is_final);
+        !self.has_measured(case) && tried.any(|it| it.case == *case)
+    }
+
+    /// Adds a run that has just been measured as the first choice. Runs before it in which the
+    /// reference cases took another time are outdated by it.
+    pub(crate) fn add(&mut self, record: Record, host: &Host, machine: &Machine) {
+        let NewRun { record, unmeasured } = NewRun::of(record, host);
+        let before = std::mem::replace(&mut self.unmeasured, unmeasured);
+        self.unmeasured.extend(before);
+        if record.results.is_empty() {
+            return;
+        }
+        let reasons = stale_reasons(&record, machine);
+        if !reasons.is_empty() {
+            self.outdated.insert(0, OutdatedRun { record, reasons });
+            return;
+        }
+        let (mut unmoved, mut outdated) = (Vec::new(), Vec::new());
+        for before in std::mem::take(&mut self.current) {
+            match moved_reference_case(&before, &record, &REFERENCE_CASES) {
+                Some(reason) => {
+                    outdated.push(OutdatedRun { record: before, reasons: vec![reason] });
+                }
+                None => unmoved.push(before),
+            }
+        }
+        self.current = std::iter::once(record).chain(unmoved).collect();
+        outdated.append(&mut self.outdated);
+        self.outdated = outdated;
+    }
+
+    /// Says of items without a price why their cases could not be measured, where a run has tried.
+    /// Such a case is not one that a run would measure.
+    pub(crate) fn explain_missing(&self, charges: &mut Charges, catalog: &Catalog) {
+        for item in charges.items.iter_mut().filter(|item| item.amount.is_none()) {
+            let Some(case) = item.case.as_deref() else { continue };
+            let Some(tried) = self.unmeasured.iter().find(|it| it.is_named(case, catalog)) else {
+                continue;
+            };
+            item.missing = Some(tried.text());
+            if tried.outcome != RowOutcome::Unmeasurable {
+                charges.missing.retain(|missing| missing != case);
+            }
+        }
+    }
+
+    /// Where the prices of these charges come from, which `list` has priced.
+    pub(crate) fn sources(
+        &self,
+        charges: &Charges,
+        list: &PriceList<'_>,
+        measured: Option<MeasuredPrices>,
+    ) -> PriceSources {
+        let priced = || charges.items.iter().filter(|item| !item.rows.is_empty());
+        let cases = priced().filter_map(|item| item.case.as_deref());
+        let outdated_items = cases.filter(|case| list.has_in_others_alone(case)).count();
+        let all_items = priced().count();
+        let (mut runs, mut stale): (Vec<&Record>, Vec<String>) =
+            (self.current.iter().collect(), Vec::new());
+        if runs.is_empty() || outdated_items > 0 {
+            for OutdatedRun { record, reasons } in &self.outdated {
+                runs.push(record);
+                for reason in reasons {
+                    let of = match outdated_items < all_items {
+                        true => format!("{reason} ({outdated_items} of {all_items} items)"),
+                        false => reason.clone(),
+                    };
+                    if !stale.contains(&of) {
+                        stale.push(of);
+                    }
+                }
+            }
+        }
+        let price_run =
+            |record: &Record| PriceRun { id: record.id.clone(), started: record.started.clone() };
+        PriceSources {
+            runs: runs.into_iter().map(price_run).collect(),
+            stale,
+            missing: charges.missing.clone(),
+            measured,
+        }
+    }
+}
+
+impl UnmeasuredRow {
+    /// Whether a selector names it.
+    fn is_named(&self, selector: &str, catalog: &Catalog) -> bool {
+        let Some(named) = Case::parse(selector) else { return false };
+        let definition = catalog.get(&self.case.benchmark);
+        let point = definition.map(|it| it.with_implied(&self.case.point));
+        self.case.benchmark == named.benchmark
+            && point.is_some_and(|point| point.includes(&named.point))
+    }
 }
 
 /// Whether a row was measured without a treatment.
@@ -84,10 +262,14 @@ fn is_price(row: &Row) -> bool {
 }
 
 fn stale_reasons(record: &Record, machine: &Machine) -> Vec<String> {
-    match machine_of(record) {
+    let mut reasons = match machine_of(record) {
         Some(priced) => differences(priced, machine, age(&record.started)),
         None => vec!["their machine is unknown".to_owned()],
+    };
+    if has_drifted(record) {
+        reasons.push("the reference cases moved while they were measured".to_owned());
     }
+    reasons
 }
 
 /// The machine of the first price of a run, which may have measured on others, too.
@@ -103,3 +285,6 @@ fn age(started: &str) -> Option<Duration> {
     let started = humantime::parse_rfc3339(started).ok()?;
     SystemTime::now().duration_since(started).ok()
 }
+
+#[cfg(test)]
+mod tests;

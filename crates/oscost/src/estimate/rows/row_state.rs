@@ -123,6 +123,9 @@ impl RunContext<'_> {
     }
 }
 
+/// Why a row has no figure that was never tried.
+pub const ENDED_BEFORE_FIRST_REPETITION: &str = "the run ended before its first repetition";
+
 impl RowState {
     /// How the measurement of the row ended.
     pub(in crate::estimate) fn end(&self, has_estimate: bool, has_workers: bool) -> RowEnd {
@@ -132,7 +135,7 @@ impl RowState {
             Some(GivenUp { outcome, reason }) => without_estimate(*outcome, reason),
             None if has_estimate => RowEnd { outcome: RowOutcome::Measured, reason: None },
             None if !has_workers => {
-                without_estimate(RowOutcome::Skipped, "the run ended before its first repetition")
+                without_estimate(RowOutcome::Skipped, ENDED_BEFORE_FIRST_REPETITION)
             }
             None => without_estimate(
                 RowOutcome::Unmeasurable,

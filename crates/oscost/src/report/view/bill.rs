@@ -1,6 +1,6 @@
 //! A bill: what the system charges a program, item by item, beside its measured system time.
 
-use oscost_model::bill::{Amount, Bill, BillItem};
+use oscost_model::bill::{Amount, Bill, BillItem, MeasuredPrices};
 use oscost_model::unit::Unit;
 
 use crate::report::figures::{Style, per_cent, per_op, rough};
@@ -245,6 +245,7 @@ fn notes(bill: &Bill) -> Vec<Item> {
         let id: String = run.id.chars().take(8).collect();
         format!("prices of run {} ({}){others}", plain(&id), minute(&run.started))
     });
+    let measured = prices.measured.iter().flat_map(measurement);
     let stale = prices.stale.iter().map(|why| format!("stale prices: {}", plain(why)));
     let counting = match (&bill.counted, &bill.not_counted) {
         (Some(counted), _) => counting(counted),
@@ -276,8 +277,24 @@ fn notes(bill: &Bill) -> Vec<Item> {
     let ticks = (trials.system_figure == "mean").then(|| {
         "clock ticks divide the CPU time of such short runs: the system time is the mean".to_owned()
     });
-    let all = first.into_iter().chain(stale).chain(counting).chain([switches]);
+    let all = first.into_iter().chain(measured).chain(stale).chain(counting).chain([switches]);
     all.chain(faults).chain(ticks).map(Item::from).collect()
+}
+
+/// Which prices were measured for the bill.
+fn measurement(measured: &MeasuredPrices) -> Vec<String> {
+    let prices = plural(measured.cases.len() as u64, "price");
+    let mut lines = vec![format!("measuring {prices} took {:.1} s", measured.seconds)];
+    if measured.interrupted {
+        lines.push("missing: prices whose measurement was interrupted".to_owned());
+    }
+    if measured.block_missing {
+        lines.push("missing: the last third of the trials, which was to follow it".to_owned());
+    }
+    if let Some(why) = &measured.failure {
+        lines.push(format!("missing: prices whose measurement failed: {}", plain(why)));
+    }
+    lines
 }
 
 fn time(ns: f64) -> String {

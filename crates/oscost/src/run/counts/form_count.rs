@@ -35,24 +35,59 @@ pub struct ProgramRuns {
     pub counted: Result<Vec<ProgramCalls>, String>,
 }
 
-/// Runs a program once for the caches, then so many times in turns with counted runs; without a
-/// number, as often as fits some seconds. Without a counter a tracer of the worker counts. The inner
+/// Whether the last block of trials follows what was done before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastBlock {
+    /// It does, at once: nothing was done.
+    AtOnce,
+    /// It does, after another run for the caches.
+    AfterWarmUp,
+    /// It does not: the session is over, or the user asked for the end.
+    Omitted,
+}
+
+/// What is done with the session before the last block of trials, after the runs so far.
+pub type BeforeLastBlock<'a> = dyn FnMut(&mut dyn Session, &ProgramRuns) -> LastBlock + 'a;
+
+/// The runs of a program that are asked for.
+pub struct TurnRequest<'a> {
+    /// The program.
+    pub program: &'a Program,
+    /// How many trials; `None` for as many as fit into some seconds.
+    pub trials: Option<u32>,
+    /// What counts its calls; `None` for a tracer of the worker.
+    pub counter: Option<&'a mut dyn TreeCounter>,
+    /// What is done before the last block.
+    pub before_last_block: &'a mut BeforeLastBlock<'a>,
+}
+
+/// Runs a program once for the caches, then so many times in turns with counted runs. The inner
 /// error is why the program cannot be measured.
 pub fn run_in_turns(
     session: &mut dyn Session,
-    program: &Program,
-    trials: Option<u32>,
-    mut counter: Option<&mut dyn TreeCounter>,
+    request: TurnRequest<'_>,
 ) -> Result<Result<ProgramRuns, String>, HostError> {
+    let TurnRequest { program, trials, mut counter, before_last_block } = request;
     let mut workers = Workers::new(session);
-    let warm_up = Task::Run { warm_up: true, counted: Vec::new() };
-    let warm = match workers.run_program(spec(program, warm_up))? {
+    let warm_up = || Task::Run { warm_up: true, counted: Vec::new() };
+    let warm = match workers.run_program(spec(program, warm_up()))? {
         Ok(warm) => warm,
         Err(failure) => return Ok(Err(failure.reason)),
     };
     let count = trials.unwrap_or_else(|| fitting_trials(&warm));
     let mut runs = ProgramRuns { trials: Vec::new(), counted: Ok(Vec::new()) };
     for block in 0..BLOCKS {
+        if block + 1 == BLOCKS {
+            match before_last_block(workers.session_mut(), &runs) {
+                LastBlock::AtOnce => {}
+                LastBlock::AfterWarmUp => {
+                    if let Err(failure) = workers.run_program(spec(program, warm_up()))? {
+                        return Ok(Err(failure.reason));
+                    }
+                }
+                LastBlock::Omitted => break,
+            }
+        }
         let rounds = trials_of_block(count, block);
         match trials_in_a_row(&mut workers, program, rounds)? {
             Ok(trials) => runs.trials.extend(trials),

@@ -132,6 +132,11 @@ impl<'a> Workers<'a> {
         self.session
     }
 
+    /// The session, for other jobs than these while none of them runs.
+    pub(crate) fn session_mut(&mut self) -> &mut dyn Session {
+        self.session
+    }
+
     pub(crate) fn id(&mut self) -> u64 {
         self.last_id += 1;
         self.last_id

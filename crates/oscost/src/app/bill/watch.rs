@@ -13,15 +13,17 @@ use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::Machine;
 use oscost_model::target::Host;
 
-use super::bill::{BillHead, BillParts, finish};
-use super::call_counter::{ChosenCounter, CounterChoice};
-use super::error::UsageError;
-use super::interrupt::listen;
-use super::measurement::run_header::{timestamp, tool};
-use super::observer::Observer;
-use super::results::prices::price_runs;
-use super::targets::connect::{BusyPolicy, ConnectOptions, connect};
+use super::pricing::{measure_late_prices, price_time};
+use super::reconciliation::{BillHead, BillParts, finish};
 use crate::advice;
+use crate::app::call_counter::{ChosenCounter, CounterChoice};
+use crate::app::error::UsageError;
+use crate::app::interrupt::listen;
+use crate::app::measurement::prices::{PriceMeasurement, PricedMachine};
+use crate::app::measurement::run_header::{timestamp, tool};
+use crate::app::observer::Observer;
+use crate::app::results::prices::price_runs;
+use crate::app::targets::connect::{BusyPolicy, ConnectOptions, connect};
 use crate::counter::KernelCounter;
 use crate::counter::process_times::{
     Charge, ProcessSampler, command_of, is_own_or_ancestor, process_of,
@@ -45,6 +47,8 @@ pub struct Request {
     pub counter: CounterChoice,
     /// The run whose rows are the prices; `None` for the newest ones of this machine.
     pub prices: Option<String>,
+    /// How long prices that the store lacks may be measured after it, in seconds.
+    pub price_seconds: u32,
     /// The user's own words.
     pub label: Option<String>,
     /// What to do while another run has the machine.
@@ -65,7 +69,9 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
     let notes = advice::machine_notes(&hello.facts);
     let machine = Machine::new("m0", hello.facts.clone(), notes);
     let tool = tool(hello);
-    let prices = price_runs(request.prices.as_deref(), &host, &machine)?;
+    let named_run = request.prices.as_deref();
+    let prices = price_runs(named_run, &host, &machine)?;
+    let limit = price_time(named_run, request.price_seconds, &prices)?;
     let counter = ChosenCounter::choose(request.counter, &host)?;
     let program = command_of(request.pid);
     observer.working("watching the process");
@@ -84,6 +90,10 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
         on_cpu_ns: charge.threads.map(|threads| threads.on_cpu_ns),
     };
     let runs = ProgramRuns { trials: vec![observation(&charge)], counted: Ok(vec![calls]) };
+    let at = PricedMachine { catalog: &worker.catalog, host: &host, machine: &machine };
+    let mut pricing = PriceMeasurement::new(at, prices, limit, observer);
+    measure_late_prices(&mut pricing, session, &runs);
+    let prices = pricing.into_prices();
     let label = request.label.clone();
     let head = BillHead { started, program, label, tool, machine, watched: Some(watched) };
     let parts =

@@ -1,0 +1,72 @@
+//! Which runs price, on made-up records.
+
+use super::*;
+
+/// A run that was made on this machine just now, with a row that took so long.
+fn run(id: &str, case: &str, ns: f64) -> Record {
+    let text = include_str!("../../../../tests/store/run-1.json");
+    let mut record: Record = serde_json::from_str(text).unwrap();
+    record.id = id.to_owned();
+    record.started = humantime::format_rfc3339(SystemTime::now()).to_string();
+    record.results.truncate(1);
+    let row = &mut record.results[0];
+    let parsed = Case::parse(case).unwrap();
+    (row.case, row.benchmark, row.point) = (case.to_owned(), parsed.benchmark, parsed.point);
+    row.outcome = RowOutcome::Measured;
+    row.target.treatments.clear();
+    let estimate = row.estimate.as_mut().unwrap();
+    (estimate.median, estimate.between_run_ci95) = (ns, Some([0.99 * ns, 1.01 * ns]));
+    record
+}
+
+/// The same with a row that was not measured.
+fn run_without(id: &str, case: &str, outcome: RowOutcome, reason: &str) -> Record {
+    let mut record = run(id, case, 1.0);
+    let row = &mut record.results[0];
+    (row.outcome, row.reason) = (outcome, Some(reason.to_owned()));
+    record
+}
+
+fn added(records: impl IntoIterator<Item = Record>) -> PriceRuns {
+    let mut runs = PriceRuns::default();
+    for record in records {
+        let machine = record.machines[0].clone();
+        runs.add(record, &Host::Local, &machine);
+    }
+    runs
+}
+
+fn ids(runs: &PriceRuns) -> Vec<&str> {
+    runs.current.iter().map(|record| record.id.as_str()).collect()
+}
+
+#[test]
+fn a_run_in_which_the_null_call_took_another_time_is_outdated_by_a_new_one() {
+    let null_call = "syscall/getppid:via=raw";
+    let same = added([run("1", null_call, 100.0), run("2", null_call, 101.0)]);
+    assert_eq!((ids(&same), same.outdated.len()), (vec!["2", "1"], 0));
+    let moved = added([run("1", null_call, 100.0), run("2", null_call, 150.0)]);
+    assert_eq!(ids(&moved), ["2"]);
+    let reasons = &moved.outdated[0].reasons;
+    assert_eq!(reasons[..], ["syscall/getppid:via=raw took 100.0 ns then, and 150.0 ns now"]);
+    let mut drifted = run("3", null_call, 100.0);
+    drifted.conditions[0].flags.push("REFERENCE_DRIFT".to_owned());
+    let drifted = added([run("1", null_call, 100.0), drifted]);
+    assert_eq!((ids(&drifted), drifted.outdated.len()), (vec!["1"], 1));
+}
+
+#[test]
+fn what_was_skipped_is_refused_and_what_was_not_reached_or_disturbed_is_not() {
+    let case = Case::parse("syscall/getuid:via=raw").unwrap();
+    let is_refused = |outcome, reason: &str| {
+        added([run_without("1", "syscall/getuid:via=raw", outcome, reason)]).is_refused(&case)
+    };
+    assert!(is_refused(RowOutcome::Skipped, "it needs root"));
+    assert!(is_refused(RowOutcome::Failed, "it failed"));
+    assert!(!is_refused(RowOutcome::Unmeasurable, "too much noise"));
+    assert!(!is_refused(RowOutcome::Skipped, ENDED_BEFORE_FIRST_REPETITION));
+    // Another run has measured it.
+    let skipped = run_without("1", "syscall/getuid:via=raw", RowOutcome::Skipped, "root");
+    let both = added([skipped, run("2", "syscall/getuid:via=raw", 100.0)]);
+    assert!(both.has_measured(&case) && !both.is_refused(&case));
+}

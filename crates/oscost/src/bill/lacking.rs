@@ -1,0 +1,259 @@
+//! Which prices a bill lacks, which of them matter, and by which cases they are measured.
+
+use oscost_model::bill::BillItem;
+use oscost_model::case::Case;
+use oscost_model::definition::{Axis, Catalog, Extent};
+use oscost_model::point::Point;
+use oscost_model::program_calls::ProgramCalls;
+
+use super::charges::{Faults, charge};
+use super::price_list::PriceList;
+use super::rules::{PriceRule, price_rules};
+
+/// Prices do not matter that are together of at most this share of the calls, and of the amount.
+const SMALL_SHARE: f64 = 0.01;
+
+/// Benchmarks that create, delete, fill or sync files. What they leave in the journal of a file
+/// system slows down the trials of a program, and what a program leaves there slows them down.
+const JOURNAL_WRITERS: [&str; 8] = [
+    "file/create-unlink",
+    "file/write-sync",
+    "file/copy",
+    "file/truncate",
+    "directory/mkdir-rmdir",
+    "directory/link-unlink",
+    "directory/symlink-unlink",
+    "directory/rename",
+];
+
+/// A price that a bill lacks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LackingPrice {
+    /// The selector of its case.
+    pub selector: String,
+    /// The axis on which the sizes of the calls lie, if they have sizes.
+    pub size_axis: Option<String>,
+    /// How many calls and faults it is for.
+    pub times: f64,
+    /// What they take, in nanoseconds: by an older price, or by what the catalog expects of the op.
+    pub amount_ns: Option<f64>,
+}
+
+/// All that a program did, as far as it is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Total {
+    times: f64,
+    ns: f64,
+}
+
+impl LackingPrice {
+    /// Whether its ops write to the journal of a file system: it is not measured between trials.
+    pub fn writes_journal(&self) -> bool {
+        let benchmark = Case::parse(&self.selector).map(|case| case.benchmark);
+        benchmark.is_some_and(|it| JOURNAL_WRITERS.contains(&it.as_str()))
+    }
+
+    /// Of the cases that its selector names those whose rows price it: each axis that the rule does
+    /// not name has its most usual value, and that of sizes has all.
+    pub fn usual_cases(&self, cases: Vec<Case>, catalog: &Catalog) -> Vec<Case> {
+        let named = Case::parse(&self.selector).map_or_else(Point::none, |case| case.point);
+        let unusual_axes = |case: &Case| -> usize {
+            let Some(definition) = catalog.get(&case.benchmark) else { return 0 };
+            let point = definition.with_implied(&case.point);
+            let is_unusual = |axis: &&Axis| {
+                let is_size = self.size_axis.as_ref() == Some(&axis.name);
+                let usual = axis.default_points_for(Extent::PriceList).first();
+                !is_size && named.get(&axis.name).is_none() && point.get(&axis.name) != usual
+            };
+            definition.axes.iter().filter(is_unusual).count()
+        };
+        let least = cases.iter().map(&unusual_axes).min();
+        cases.into_iter().filter(|case| Some(unusual_axes(case)) == least).collect()
+    }
+
+    /// Its share of all: of the amount where its own is known, else of the calls.
+    fn weight(&self, all: Total) -> f64 {
+        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        match self.amount_ns {
+            Some(ns) => share(ns, all.ns),
+            None => share(self.times, all.times),
+        }
+    }
+}
+
+/// The prices that `current` lacks of a program that did this, the weightiest first, without those
+/// that do not matter. `known` has older prices, too.
+pub fn lacking_prices(
+    calls: &ProgramCalls,
+    faults: Faults,
+    current: &PriceList<'_>,
+    known: &PriceList<'_>,
+    catalog: &Catalog,
+) -> Vec<LackingPrice> {
+    let charges = charge(calls, faults, current, 0.0);
+    let mut all = Total::default();
+    let mut lacking: Vec<LackingPrice> = Vec::new();
+    // An item that pays no part of an op needs no price.
+    for item in charges.items.iter().filter(|item| item.part > 0.0) {
+        let guess = |selector: &str| {
+            let op_ns = known.op_ns(selector).or_else(|| expected_ns(selector, catalog));
+            op_ns.map(|ns| item.times * item.part * ns)
+        };
+        let of_item = item.amount.as_ref().map(|amount| amount.ns);
+        let amount_ns = of_item.or_else(|| guess(item.case.as_deref()?));
+        all.times += item.times;
+        all.ns += amount_ns.unwrap_or(0.0);
+        let rule = price_rules().iter().find(|rule| rule.is_of(&item.name));
+        for selector in selectors(item, rule) {
+            let is_case = item.case.as_deref() == Some(selector);
+            let is_doubtful = is_case && item.doubt.is_some();
+            if current.has(selector) && !is_doubtful {
+                continue;
+            }
+            let has_sizes = is_case && has_sizes(item, calls);
+            let price = LackingPrice {
+                selector: selector.to_owned(),
+                size_axis: rule.filter(|_| has_sizes).map(|rule| rule.axis.clone()),
+                times: item.times,
+                amount_ns: if is_case { amount_ns } else { guess(selector) },
+            };
+            add(&mut lacking, price);
+        }
+    }
+    those_that_matter(lacking, all)
+}
+
+/// The selectors of all prices that an item needs.
+fn selectors<'a>(item: &'a BillItem, rule: Option<&'a PriceRule>) -> Vec<&'a str> {
+    match rule {
+        Some(rule) => rule.selectors().collect(),
+        None => item.case.as_deref().into_iter().collect(),
+    }
+}
+
+/// Whether the calls of an item have sizes.
+fn has_sizes(item: &BillItem, calls: &ProgramCalls) -> bool {
+    calls.forms.iter().any(|count| count.form == item.name && count.bytes.is_some())
+}
+
+/// Adds a price to a list that has each selector once.
+fn add(lacking: &mut Vec<LackingPrice>, price: LackingPrice) {
+    let Some(known) = lacking.iter_mut().find(|it| it.selector == price.selector) else {
+        lacking.push(price);
+        return;
+    };
+    known.times += price.times;
+    known.amount_ns = match (known.amount_ns, price.amount_ns) {
+        (Some(one), Some(other)) => Some(one + other),
+        (one, other) => one.or(other),
+    };
+    known.size_axis = known.size_axis.take().or(price.size_axis);
+}
+
+/// The weightiest ones, until the rest is small.
+fn those_that_matter(mut lacking: Vec<LackingPrice>, all: Total) -> Vec<LackingPrice> {
+    lacking.sort_by(|one, other| other.weight(all).total_cmp(&one.weight(all)));
+    let is_small = |rest: &[LackingPrice]| {
+        let times: f64 = rest.iter().map(|it| it.times).sum();
+        let ns: f64 = rest.iter().filter_map(|it| it.amount_ns).sum();
+        times <= SMALL_SHARE * all.times && ns <= SMALL_SHARE * all.ns
+    };
+    let small_from = (0..=lacking.len()).find(|&from| is_small(&lacking[from..]));
+    lacking.truncate(small_from.unwrap_or(lacking.len()));
+    lacking
+}
+
+/// What the catalog expects of an op, in nanoseconds, if it says that in a time.
+fn expected_ns(selector: &str, catalog: &Catalog) -> Option<f64> {
+    let case = Case::parse(selector)?;
+    first_time_ns(&catalog.get(&case.benchmark)?.expected)
+}
+
+/// The first time that a text names, in nanoseconds.
+fn first_time_ns(text: &str) -> Option<f64> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.windows(2).find_map(|pair| {
+        let [number, unit] = pair else { return None };
+        let unit_ns = match unit.trim_end_matches(|c: char| !c.is_ascii_alphabetic()) {
+            "ns" => 1.0,
+            "us" => 1e3,
+            "ms" => 1e6,
+            "s" => 1e9,
+            _ => return None,
+        };
+        let number: f64 = number.parse().ok()?;
+        (number.is_finite() && number > 0.0).then_some(number * unit_ns)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn price(selector: &str, times: f64, amount_ns: Option<f64>) -> LackingPrice {
+        LackingPrice { selector: selector.to_owned(), size_axis: None, times, amount_ns }
+    }
+
+    fn matter(lacking: Vec<LackingPrice>, times: f64, ns: f64) -> Vec<String> {
+        let found = those_that_matter(lacking, Total { times, ns });
+        found.into_iter().map(|it| it.selector).collect()
+    }
+
+    #[test]
+    fn what_is_left_out_is_one_per_cent_of_the_calls_and_of_the_amount() {
+        let lacking = || {
+            vec![
+                price("frequent", 900.0, Some(10.0)),
+                price("rare", 6.0, Some(3.0)),
+                price("expensive", 1.0, Some(980.0)),
+                price("rarer", 4.0, Some(7.0)),
+            ]
+        };
+        // The last two are 10 of 1,000 calls, and 10 of 1,000 ns.
+        assert_eq!(matter(lacking(), 1_000.0, 1_000.0), ["expensive", "frequent"]);
+        assert_eq!(matter(lacking(), 900.0, 1_000.0), ["expensive", "frequent", "rarer"]);
+        assert_eq!(matter(lacking(), 1_000.0, 900.0), ["expensive", "frequent", "rarer"]);
+        assert_eq!(matter(lacking(), 1e6, 1e6), Vec::<String>::new());
+        assert_eq!(matter(Vec::new(), 0.0, 0.0), Vec::<String>::new());
+        // Without any amount the number of calls decides.
+        let unknown = vec![price("few", 20.0, None), price("many", 30.0, None)];
+        assert_eq!(matter(unknown, 1_000.0, 0.0), ["many", "few"]);
+    }
+
+    #[test]
+    fn a_price_that_two_items_need_is_weighed_once_by_both() {
+        let mut lacking = vec![price("a/b", 2.0, None)];
+        let sized = LackingPrice { size_axis: Some("size".to_owned()), ..price("a/b", 3.0, None) };
+        add(&mut lacking, sized);
+        add(&mut lacking, price("a/b", 1.0, Some(7.0)));
+        add(&mut lacking, price("a/c", 1.0, Some(1.0)));
+        assert_eq!(lacking.len(), 2);
+        assert_eq!((lacking[0].times, lacking[0].amount_ns), (6.0, Some(7.0)));
+        assert_eq!(lacking[0].size_axis.as_deref(), Some("size"));
+    }
+
+    #[test]
+    fn the_first_time_of_a_prediction_is_what_the_catalog_expects() {
+        for (text, ns) in [
+            ("800 ns by each of them; openat2 20 ns more", Some(800.0)),
+            ("some 40 us with none and 25 us with vm", Some(40_000.0)),
+            ("about 2.5 ms, or 3 s", Some(2_500_000.0)),
+            ("within ns of that, 60 to 90 ns; more", Some(90.0)),
+            ("10 GB/s by all of them", None),
+            ("-5 ns", None),
+            ("", None),
+        ] {
+            assert_eq!(first_time_ns(text), ns, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_benchmarks_that_write_to_the_journal_exist() {
+        let catalog = oscost_worker::benchmarks::data();
+        for id in JOURNAL_WRITERS {
+            assert!(catalog.get(id).is_some(), "{id}");
+            assert!(price(id, 1.0, None).writes_journal());
+        }
+        assert!(!price("syscall/getppid:via=raw", 1.0, None).writes_journal());
+    }
+}

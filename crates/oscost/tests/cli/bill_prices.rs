@@ -1,0 +1,138 @@
+//! Prices that a bill lacks, measured for it on a fake host.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::common::{Ran, Sandbox};
+
+/// A fake host of this sandbox, with a kernel of this release and further keys of its scenario.
+fn host(sandbox: &Sandbox, release: &str, more: &Value) -> String {
+    // Each of the four prices is of more than one per cent of the amount.
+    let mut scenario = json!({
+        "costs_ns": { "syscall/getppid:via=raw": 10.0 },
+        "between_sd": 0.001,
+        "facts": { "os": { "release": release } },
+    });
+    for (key, value) in more.as_object().unwrap() {
+        scenario[key] = value.clone();
+    }
+    let file = sandbox.file("host.json");
+    fs::write(&file, scenario.to_string()).unwrap();
+    format!("fake:{}", file.display())
+}
+
+/// The bill of a command there, as a record.
+fn bill(sandbox: &Sandbox, host: &str, arguments: &[&str]) -> Ran {
+    let options = ["bill", "--at", host, "--trials", "6", "--json", "-"];
+    sandbox.oscost(&[&options[..], arguments, &["--", "cat", "x"]].concat())
+}
+
+/// The names of items without a price.
+fn unpriced(bill: &Value) -> Vec<&str> {
+    let items = bill["items"].as_array().unwrap().iter();
+    items.filter(|item| item["amount"].is_null()).map(|it| it["name"].as_str().unwrap()).collect()
+}
+
+/// The ids of the runs that have the prices.
+fn price_runs(bill: &Value) -> Vec<&str> {
+    let runs = bill["prices"]["runs"].as_array().unwrap().iter();
+    runs.map(|run| run["id"].as_str().unwrap()).collect()
+}
+
+/// How many prices were measured for a bill.
+fn measured(bill: &Value) -> usize {
+    bill["prices"]["measured"]["cases"].as_array().map_or(0, Vec::len)
+}
+
+#[test]
+fn a_bill_on_a_fresh_machine_measures_its_prices_and_the_next_one_none() {
+    let sandbox = Sandbox::new();
+    let host = host(&sandbox, "6.1.0", &json!({}));
+    let ran = bill(&sandbox, &host, &[]).exits(0).stderr_contains("measuring ");
+    let first = ran.stderr_contains("at most 30 s").json();
+    assert_eq!(unpriced(&first), Vec::<&str>::new());
+    assert_eq!(first["prices"]["missing"], json!([]));
+    let prices = &first["prices"]["measured"];
+    assert!(measured(&first) >= 4, "{prices}");
+    assert_eq!((&prices["interrupted"], &prices["failure"]), (&json!(false), &Value::Null));
+    assert_eq!(prices["limit_seconds"], 30.0);
+    // The trials and the counted runs are as many as without.
+    assert_eq!(first["trials"]["real"]["repetitions"], 6);
+    assert_eq!(first["counted"]["runs"], 3);
+    let again = bill(&sandbox, &host, &[]).exits(0);
+    assert!(!again.stderr.contains("measuring "), "{}", again.stderr);
+    let second = again.json();
+    assert!(second["prices"]["measured"].is_null());
+    assert_eq!(price_runs(&second), price_runs(&first));
+    assert_eq!(second["charged"]["ns"], first["charged"]["ns"]);
+    // They are ordinary runs.
+    sandbox.oscost(&["runs", "show", price_runs(&first)[0]]).exits(0);
+}
+
+#[test]
+fn the_text_of_a_bill_says_what_was_measured() {
+    let sandbox = Sandbox::new();
+    let target = host(&sandbox, "6.1.0", &json!({}));
+    let arguments = ["bill", "--at", &target, "--trials", "6", "--", "cat", "x"];
+    let ran = sandbox.oscost(&arguments).exits(0);
+    assert!(ran.stdout.contains("  measuring "), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("no price:"), "{}", ran.stdout);
+}
+
+#[test]
+fn prices_of_another_kernel_are_measured_again_and_without_time_they_are_told() {
+    let sandbox = Sandbox::new();
+    let old = host(&sandbox, "6.1.0", &json!({}));
+    let before = bill(&sandbox, &old, &[]).exits(0).json();
+    let new = host(&sandbox, "6.2.0", &json!({}));
+    let told = bill(&sandbox, &new, &["--price-seconds", "0"]).exits(0).json();
+    assert_eq!((measured(&told), price_runs(&told)), (0, price_runs(&before)[..1].to_vec()));
+    assert_eq!(told["prices"]["stale"], json!(["the kernel was 6.1.0, and is 6.2.0"]));
+    let after = bill(&sandbox, &new, &[]).exits(0).json();
+    assert_eq!(measured(&after), measured(&before));
+    assert_eq!((&after["prices"]["stale"], unpriced(&after)), (&json!([]), Vec::new()));
+    assert!(price_runs(&after).iter().all(|run| !price_runs(&before).contains(run)));
+}
+
+#[test]
+fn a_price_that_cannot_be_measured_is_named_with_its_reason_and_not_tried_twice() {
+    let sandbox = Sandbox::new();
+    let skipped = json!({ "skipped": { "directory/open:by=openat": "there is no directory" } });
+    let host = host(&sandbox, "6.1.0", &skipped);
+    let first = bill(&sandbox, &host, &[]).exits(0).json();
+    let second = bill(&sandbox, &host, &[]).exits(0).json();
+    assert!(measured(&first) > 0 && measured(&second) == 0, "{}", second["prices"]);
+    for record in [&first, &second] {
+        assert_eq!(unpriced(record), ["close file", "openat file"]);
+        let items = record["items"].as_array().unwrap();
+        let item = items.iter().find(|item| item["name"] == "openat file").unwrap();
+        let why = "directory/open:by=openat was skipped: there is no directory";
+        assert_eq!(item["missing"], why);
+        // No run would measure it.
+        assert_eq!(record["prices"]["missing"], json!([]));
+    }
+}
+
+#[test]
+fn an_interrupted_measurement_of_prices_leaves_a_bill_of_what_there_is() {
+    let sandbox = Sandbox::new();
+    // A warm-up and four trials; then workers of prices.
+    let host = host(&sandbox, "6.1.0", &json!({ "interrupted_after_workers": 8 }));
+    let record = bill(&sandbox, &host, &[]).exits(130).json();
+    let prices = &record["prices"]["measured"];
+    assert!(prices["interrupted"] == true && prices["block_missing"] == true, "{prices}");
+    assert_eq!(record["trials"]["real"]["repetitions"], 4);
+    assert_eq!(record["counted"]["runs"], 2);
+    assert!(unpriced(&record).contains(&"openat file"), "{}", record["items"]);
+}
+
+#[test]
+fn with_a_named_run_nothing_is_measured() {
+    let sandbox = Sandbox::new();
+    let host = host(&sandbox, "6.1.0", &json!({}));
+    sandbox.oscost(&["run", "--quick", "--at", &host, "syscall/getuid"]).exits(0);
+    let record = bill(&sandbox, &host, &["--prices", "last"]).exits(0).json();
+    assert_eq!((measured(&record), price_runs(&record).len()), (0, 1));
+    assert!(unpriced(&record).contains(&"openat file"), "{}", record["items"]);
+}
