@@ -55,6 +55,8 @@ comparison! {
         pub label: Option<String>,
         /// The words of its command.
         pub program: Vec<String>,
+        /// Its treatments, in order; empty without any.
+        pub treatments: Vec<String>,
         /// The running process that was watched; null of a command. Both bills have one, or none.
         pub watched: Option<Watched>,
         /// How many trials it has.

@@ -63,6 +63,18 @@ impl AppliedTreatment {
         !matches!(self, AppliedTreatment::Env { .. } | AppliedTreatment::Wrapper { .. })
     }
 
+    /// Whether programs under it can take turns in one worker: it is neither part of the worker's own
+    /// start, nor a cgroup, which would be charged for all trials of a worker together.
+    pub fn allows_turns(&self) -> bool {
+        !matches!(
+            self,
+            AppliedTreatment::Env { .. }
+                | AppliedTreatment::Wrapper { .. }
+                | AppliedTreatment::Sud
+                | AppliedTreatment::Cgroup { .. }
+        )
+    }
+
     /// Whether it adds a process on the measured CPU that is woken by the measured system calls:
     /// context switches are then no disturbance.
     pub fn has_monitor(&self) -> bool {

@@ -1,34 +1,42 @@
 //! `oscost bill`: what the operating system charges a command.
 
 use oscost_model::bill::Bill;
-use oscost_model::point::Point;
-use oscost_model::program::Program;
+use oscost_model::call_names::Arch;
+use oscost_model::facts::Facts;
+use oscost_model::program::Workload;
 use oscost_model::record::Machine;
 use oscost_model::target::Host;
 
 use super::call_counter::{ChosenCounter, CounterChoice};
 use super::error::UsageError;
-use super::measurement::prices::{PriceMeasurement, PriceOutcome, PriceStage, PricedMachine};
+use super::measurement::prices::{PriceMeasurement, PriceOutcome, PriceStage, PricedTarget};
 use super::measurement::run_header::{timestamp, tool};
 use super::observer::Observer;
 use super::results::prices::price_runs;
-use super::selection::programs::environment;
+use super::selection::programs::ProgramRequest;
 use super::targets::connect::{BusyPolicy, ConnectOptions, connect};
-use super::targets::resolve::host_alone;
+use super::targets::prepare::{PreparedTarget, check, prepare};
+use super::targets::resolve::resolve;
 use crate::advice;
 use crate::app::interrupt::listen;
 use crate::hosts::WorkerBinary;
-use crate::run::{LastBlock, TurnRequest, run_in_turns};
-use crate::workloads;
+use crate::run::{LastBlock, TurnProgram, TurnRequest, run_in_turns};
 
 pub mod watch;
 
+mod further_change;
+mod increase;
 mod pricing;
 mod reconciliation;
+mod subject;
 mod trials;
+mod what_if;
 
+use further_change::further_changes;
 use pricing::{measure_late_prices, measure_prices, price_time};
-use reconciliation::{BillHead, BillParts, finish};
+use reconciliation::{BillHead, BillParts, FinishedBill, finish};
+use subject::BillSubject;
+use what_if::WhatIfContext;
 
 /// What is done while trials and counted runs alternate.
 const ACTIVITY: &str = "running the command, untouched and counted";
@@ -36,13 +44,24 @@ const ACTIVITY: &str = "running the command, untouched and counted";
 /// What to bill.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The words of the command.
-    pub command: Vec<String>,
+    /// The program: one command, or the name or the file of a workload.
+    pub program: ProgramRequest,
+    /// Its treatments, if they are not part of `at`.
+    pub treatments: Option<String>,
+    /// The CPU of its processes; `None` for those that the scheduler chooses.
+    pub cpu: Option<u32>,
+    /// Further treatments, or `prices=RUN`, of which is asked what they would add.
+    pub what_if: Vec<String>,
+    /// Whether the predictions of what treatments would add are checked by a measurement.
+    pub check: bool,
+    /// Whether the bill is kept with its predictions before they are checked.
+    pub keep: bool,
     /// How many trials; `None` for as many as fit into some seconds.
     pub trials: Option<u32>,
     /// The run whose rows are the prices; `None` for the newest ones of this machine.
     pub prices: Option<String>,
-    /// How long prices that the store lacks may be measured, in seconds.
+    /// How long prices that the store lacks may be measured, and the added costs of each of
+    /// `what_if`, in seconds; 0 measures none.
     pub price_seconds: u32,
     /// The counter of calls.
     pub counter: CounterChoice,
@@ -54,33 +73,42 @@ pub struct Request {
     pub on_busy: BusyPolicy,
 }
 
-/// Runs a command, some times untouched and some times counted, and charges what it did.
+/// Runs a program, some times untouched and some times counted, and charges what it did; then says
+/// what further treatments would add.
 pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> {
-    let host = host_alone(&request.at, "a bill is that of the command alone")?;
+    let target = resolve(&request.at, request.treatments.as_deref())?;
+    let host = &target.host;
     if !matches!(host, Host::Local | Host::Fake(_)) {
         let what = format!("cannot bill a command at `{host}`: it would run on this machine");
         return Err(UsageError::with_hint(&what, "start `oscost bill` on that machine").into());
     }
-    let program = program(&request.command, &host)?;
+    check(&target)?;
+    let changes = further_changes(&request.what_if, &target)?;
+    let subject = BillSubject::find(&request.program, host)?;
     let worker = WorkerBinary::find()?;
     let started = timestamp();
     let interrupt = listen()?;
     let options = ConnectOptions { interrupt: &interrupt, on_busy: request.on_busy, observer };
-    let mut connection = connect(&host, &worker, options)?;
+    let mut connection = connect(host, &worker, options)?;
     let session = &mut *connection.session;
     let hello = session.hello();
+    let arch = hello.facts.os.arch.as_deref().and_then(Arch::from_uname);
+    let cpu = request.cpu.or_else(|| own_cpu(&subject.workload, &hello.facts));
     let notes = advice::machine_notes(&hello.facts);
     let machine = Machine::new("m0", hello.facts.clone(), notes);
     let tool = tool(hello);
+    let PreparedTarget { side, notes } = prepare(&target, arch)?;
+    notes.iter().for_each(|note| observer.note(note));
     let named_run = request.prices.as_deref();
-    let prices = price_runs(named_run, &host, &machine)?;
+    let prices = price_runs(named_run, &side.target, &machine)?;
     let limit = price_time(named_run, request.price_seconds, &prices)?;
-    let mut counter = ChosenCounter::choose(request.counter, &host)?;
-    let at = PricedMachine { catalog: &worker.catalog, host: &host, machine: &machine };
+    let mut counter = ChosenCounter::choose(request.counter, host)?;
+    let at = PricedTarget { catalog: &worker.catalog, side: &side, machine: &machine };
     let mut pricing = PriceMeasurement::new(at, prices, limit, observer);
     observer.working(ACTIVITY);
+    let program = &subject.workload.program;
     let turns = TurnRequest {
-        program: &program,
+        program: TurnProgram { program, treatments: &side.treatments, cpu },
         trials: request.trials,
         counter: counter.of_programs(),
         before_last_block: &mut |session, runs| {
@@ -100,20 +128,38 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
     let runs = runs?.map_err(|reason| anyhow::anyhow!("cannot bill the command: {reason}"))?;
     measure_late_prices(&mut pricing, session, &runs);
     let prices = pricing.into_prices();
-    let (program, label) = (program.command, request.label.clone());
-    let head = BillHead { started, program, label, tool, machine, watched: None };
+    let head = BillHead {
+        started,
+        program: program.command.clone(),
+        label: request.label.clone(),
+        tool,
+        machine,
+        treatments: side.target.treatments,
+        watched: None,
+    };
     let parts =
         BillParts { runs, counter_reason: counter.reason, prices, catalog: &worker.catalog };
-    finish(head, parts)
+    let FinishedBill { mut bill, prices } = finish(head, parts)?;
+    // Its comparisons have sessions of their own.
+    drop(connection);
+    let context = WhatIfContext {
+        base: &target,
+        subject: &subject,
+        worker: &worker,
+        prices: &prices,
+        cpu: request.cpu,
+        price_seconds: request.price_seconds,
+        is_checked: request.check,
+        is_kept: request.keep,
+        on_busy: request.on_busy,
+    };
+    context.answer(&mut bill, &changes, observer);
+    bill.ended = timestamp();
+    Ok(bill)
 }
 
-/// The program of a command, which must be there.
-fn program(command: &[String], host: &Host) -> anyhow::Result<Program> {
-    let spec = workloads::of_command(command, &[]);
-    let spec = spec.map_err(|why| UsageError(format!("cannot bill this command: {why}")))?;
-    if let (Host::Local, Some(name)) = (host, command.first()) {
-        workloads::check_command_program(name)?;
-    }
-    let workload = spec.workload(&Point::none(), &environment(host, false));
-    Ok(workload.map_err(|missing| anyhow::anyhow!("cannot bill this command: {missing}"))?.program)
+/// The CPU of a workload whose file gives it one alone.
+fn own_cpu(workload: &Workload, facts: &Facts) -> Option<u32> {
+    let cpus = facts.cpu.allowed_cpus.as_ref().filter(|_| workload.one_cpu)?;
+    cpus.last().copied()
 }

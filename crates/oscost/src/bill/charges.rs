@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::bill::{Amount, BillItem};
+use oscost_model::bill::{Amount, BillItem, BilledTrials};
 use oscost_model::program_calls::{FormCount, KernelTime, ProgramCalls};
 
 use super::price_list::{Price, PriceList, Size};
-use super::rules::{PriceRule, price_rules};
+use super::rules::{PriceRule, rule_of};
 
 /// What a program did that is no call, and the case that prices it.
 ///
@@ -33,6 +33,13 @@ pub struct Faults {
     pub minor: f64,
     /// With a disk.
     pub major: f64,
+}
+
+impl Faults {
+    /// Those of a program in its trials.
+    pub fn of(trials: &BilledTrials) -> Self {
+        Self { minor: trials.minor_faults, major: trials.major_faults }
+    }
 }
 
 /// What a program is charged that did this, if its measured system time is that many nanoseconds.
@@ -98,7 +105,7 @@ fn item_of_form(form: &str, counts: &[&FormCount], prices: &PriceList<'_>) -> Bi
             Group { times: count.calls as f64, size: count.bytes.map(|_| mean) }
         })
         .collect();
-    match price_rules().iter().find(|rule| rule.is_of(form)) {
+    match rule_of(form) {
         Some(rule) => item(form, rule, &groups, prices),
         None => BillItem {
             missing: Some("no case prices it".to_owned()),
@@ -168,7 +175,7 @@ fn price_of(rule: &PriceRule, bytes: Option<f64>, prices: &PriceList<'_>) -> Opt
         Some(bytes) if bytes > 0.0 => {
             let op = op_price(rule, Some(bytes), prices)?;
             let rest = op.amount.plus(&of_empty.times(-1.0));
-            Some(Price { amount: at_least_nothing(&rest), ..op })
+            Some(Price { amount: prices.difference(rest), ..op })
         }
         _ => Some(Price { amount: of_empty, ..empty }),
     }
@@ -191,11 +198,5 @@ fn op_price(rule: &PriceRule, bytes: Option<f64>, prices: &PriceList<'_>) -> Opt
     for less in rule.less.iter().filter_map(|it| prices.price(it, None)) {
         amount = amount.plus(&less.amount.times(-1.0));
     }
-    Some(Price { amount: at_least_nothing(&amount), ..op })
-}
-
-/// A difference of prices that is below zero by their errors is nothing.
-fn at_least_nothing(amount: &Amount) -> Amount {
-    let ci95 = amount.ci95.map(|ends| ends.map(|end| end.max(0.0)));
-    Amount { ns: amount.ns.max(0.0), ci95 }
+    Some(Price { amount: prices.difference(amount), ..op })
 }

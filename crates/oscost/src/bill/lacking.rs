@@ -8,7 +8,7 @@ use oscost_model::program_calls::ProgramCalls;
 
 use super::charges::{Faults, charge};
 use super::price_list::PriceList;
-use super::rules::{PriceRule, price_rules};
+use super::rules::{rule_of, selectors_of};
 
 /// Prices do not matter that are together of at most this share of the calls, and of the amount.
 const SMALL_SHARE: f64 = 0.01;
@@ -103,8 +103,7 @@ pub fn lacking_prices(
         let amount_ns = of_item.or_else(|| guess(item.case.as_deref()?));
         all.times += item.times;
         all.ns += amount_ns.unwrap_or(0.0);
-        let rule = price_rules().iter().find(|rule| rule.is_of(&item.name));
-        for selector in selectors(item, rule) {
+        for selector in selectors_of(item) {
             let is_case = item.case.as_deref() == Some(selector);
             let is_doubtful = is_case && item.doubt.is_some();
             if current.has(selector) && !is_doubtful {
@@ -113,7 +112,7 @@ pub fn lacking_prices(
             let has_sizes = is_case && has_sizes(item, calls);
             let price = LackingPrice {
                 selector: selector.to_owned(),
-                size_axis: rule.filter(|_| has_sizes).map(|rule| rule.axis.clone()),
+                size_axis: rule_of(&item.name).filter(|_| has_sizes).map(|it| it.axis.clone()),
                 times: item.times,
                 amount_ns: if is_case { amount_ns } else { guess(selector) },
             };
@@ -121,14 +120,6 @@ pub fn lacking_prices(
         }
     }
     those_that_matter(lacking, all)
-}
-
-/// The selectors of all prices that an item needs.
-fn selectors<'a>(item: &'a BillItem, rule: Option<&'a PriceRule>) -> Vec<&'a str> {
-    match rule {
-        Some(rule) => rule.selectors().collect(),
-        None => item.case.as_deref().into_iter().collect(),
-    }
 }
 
 /// Whether the calls of an item have sizes.

@@ -12,6 +12,8 @@
 //! * [`PriceList`]: the rows of some runs, asked by selector and size.
 //! * [`LackingPrice`]: a price that is to be measured, and how much depends on it.
 //! * [`Charges`]: the items, and their sum.
+//! * [`Prediction`]: what treatments would add: counts times added costs, which [`added_costs`] takes
+//!   from comparisons; [`judge`] says how well it agrees with a measured increase.
 //! * [`Bill`](oscost_model::bill::Bill): the record, `oscost.bill/1`.
 //! * [`side_by_side`]: what one bill has more than another, by count and by price.
 //!
@@ -23,21 +25,28 @@
 
 mod charges;
 mod counts;
+mod judgement;
 mod lacking;
 mod price_list;
 mod rules;
 mod side_by_side;
 mod staleness;
 mod system_time;
+mod what_if;
 
 pub use charges::{Charges, Faults, charge};
 pub use counts::{CombinedCounts, combine};
+pub use judgement::{Judgement, judge};
 pub use lacking::{LackingPrice, lacking_prices};
 pub use price_list::PriceList;
 pub use rules::{PriceRule, price_rules};
 pub use side_by_side::side_by_side;
 pub use staleness::{differences, has_drifted, is_old, moved_reference_case};
 pub use system_time::{SystemFigure, SystemTime, system_time};
+pub use what_if::{
+    Change, Prediction, PriceComparison, added_costs, compare_prices, mean_increase, predict,
+    selectors_to_price,
+};
 
 #[cfg(test)]
 mod tests;

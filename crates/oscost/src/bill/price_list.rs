@@ -8,7 +8,7 @@ use oscost_model::record::{Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
 
 /// The axis of the bytes of a rate.
-const SIZE_AXIS: &str = "size";
+pub(super) const SIZE_AXIS: &str = "size";
 /// A price of a single size is that of calls up to so many times larger or smaller.
 const NEAR: f64 = 2.0;
 
@@ -43,6 +43,8 @@ pub struct PriceList<'a> {
     rows: Vec<PricedRow<'a>>,
     /// The list that is asked for what this one has no price of.
     others: Option<Box<PriceList<'a>>>,
+    /// Whether they are added costs, which may be below zero.
+    is_of_added_costs: bool,
 }
 
 /// A price.
@@ -66,8 +68,18 @@ struct SizedPrice<'a> {
 impl<'a> PriceList<'a> {
     /// The measured rows without treatments of these runs, the first choice first.
     pub fn new(records: impl IntoIterator<Item = &'a Record>, catalog: &Catalog) -> Self {
-        let is_price =
-            |row: &&Row| row.outcome == RowOutcome::Measured && row.target.treatments.is_empty();
+        Self::under(&[], records, catalog)
+    }
+
+    /// The same of the rows under exactly these treatments.
+    pub fn under(
+        treatments: &[String],
+        records: impl IntoIterator<Item = &'a Record>,
+        catalog: &Catalog,
+    ) -> Self {
+        let is_price = |row: &&Row| {
+            row.outcome == RowOutcome::Measured && row.target.treatments == treatments
+        };
         let priced = |row: &'a Row| {
             let definition = catalog.get(&row.benchmark);
             let point = definition.map(|it| it.with_implied(&row.point));
@@ -76,7 +88,16 @@ impl<'a> PriceList<'a> {
             PricedRow { row, point, axes }
         };
         let rows = records.into_iter().flat_map(|record| &record.results);
-        Self { rows: rows.filter(is_price).map(priced).collect(), others: None }
+        let rows = rows.filter(is_price).map(priced).collect();
+        Self { rows, others: None, is_of_added_costs: false }
+    }
+
+    /// Added costs, as `added_costs` makes them of comparisons.
+    pub fn of_added_costs(
+        records: impl IntoIterator<Item = &'a Record>,
+        catalog: &Catalog,
+    ) -> Self {
+        Self { is_of_added_costs: true, ..Self::new(records, catalog) }
     }
 
     /// The same list, with another one for what it has no price of.
@@ -93,6 +114,21 @@ impl<'a> PriceList<'a> {
     /// The time of an op of the most usual row of a selector, in nanoseconds.
     pub(super) fn op_ns(&self, selector: &str) -> Option<f64> {
         self.price(selector, None).map(|price| price.amount.ns)
+    }
+
+    /// The case of the most usual row that fits a selector.
+    pub fn usual_case(&self, selector: &str) -> Option<String> {
+        self.price(selector, None).map(|price| price.row)
+    }
+
+    /// A difference of prices: one that is below zero by their errors is nothing, while an added cost
+    /// may be below zero.
+    pub(super) fn difference(&self, amount: Amount) -> Amount {
+        if self.is_of_added_costs {
+            return amount;
+        }
+        let ci95 = amount.ci95.map(|ends| ends.map(|end| end.max(0.0)));
+        Amount { ns: amount.ns.max(0.0), ci95 }
     }
 
     /// Whether it has no price at all.
@@ -195,7 +231,7 @@ fn interpolated(sizes: &[SizedPrice<'_>], size: f64, has_nothing: bool) -> Optio
 }
 
 /// The number that a point has on an axis.
-fn number_on(point: &Point, axis: &str) -> Option<u64> {
+pub(super) fn number_on(point: &Point, axis: &str) -> Option<u64> {
     match point.get(axis) {
         Some(&Value::Number(number)) => Some(number),
         _ => None,

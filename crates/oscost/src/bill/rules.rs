@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use oscost_model::bill::BillItem;
 use serde::Deserialize;
 
 /// The table, which docs/reference/CALLS.md shows.
@@ -93,6 +94,19 @@ pub fn price_rules() -> &'static [PriceRule] {
     &RULES
 }
 
+/// The rule that prices calls of this form.
+pub(super) fn rule_of(form: &str) -> Option<&'static PriceRule> {
+    price_rules().iter().find(|rule| rule.is_of(form))
+}
+
+/// The selectors of all prices that an item needs.
+pub(super) fn selectors_of(item: &BillItem) -> Vec<&str> {
+    match rule_of(&item.name) {
+        Some(rule) => rule.selectors().collect(),
+        None => item.case.as_deref().into_iter().collect(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use oscost_model::case::Case;
@@ -114,10 +128,7 @@ mod tests {
 
     #[test]
     fn a_form_is_priced_by_the_first_rule_that_fits() {
-        let case = |form: &str| {
-            let rule = price_rules().iter().find(|rule| rule.is_of(form));
-            rule.map(|rule| rule.case.as_str())
-        };
+        let case = |form: &str| rule_of(form).map(|rule| rule.case.as_str());
         assert_eq!(case("openat file"), Some("directory/open"));
         assert_eq!(case("openat ENOENT"), Some("directory/missing"));
         assert_eq!(case("newfstatat empty pipe"), Some("syscall/fstat"));
@@ -129,7 +140,7 @@ mod tests {
         assert_eq!(case("lseek proc"), Some("syscall/lseek"));
         assert_eq!(case("setxattr"), Some("directory/xattr:by=set"));
         assert_eq!(case("no-such-call"), None);
-        let execve = price_rules().iter().find(|rule| rule.is_of("execve")).unwrap();
+        let execve = rule_of("execve").unwrap();
         assert_eq!((execve.part, &execve.less[..]), (1.0, &["process/fork-exit".to_owned()][..]));
     }
 

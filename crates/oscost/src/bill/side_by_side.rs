@@ -81,6 +81,7 @@ fn compared(bill: &Bill) -> ComparedBill {
         started: bill.started.clone(),
         label: bill.label.clone(),
         program: bill.program.clone(),
+        treatments: bill.treatments.clone(),
         watched: bill.watched.clone(),
         trials: bill.trials.system.repetitions,
         system_figure: bill.trials.system_figure.clone(),

@@ -55,10 +55,16 @@ pub fn has_drifted(record: &Record) -> bool {
 }
 
 /// Why the prices of one run are not those of the machine in a later one: the reference case that
-/// moved between them, if one of these did.
-pub fn moved_reference_case(then: &Record, now: &Record, cases: &[&str]) -> Option<String> {
+/// moved between them under these treatments, if one of these did.
+pub fn moved_reference_case(
+    then: &Record,
+    now: &Record,
+    cases: &[&str],
+    treatments: &[String],
+) -> Option<String> {
     cases.iter().find_map(|case| {
-        let [then, now] = [reference_figure(then, case)?, reference_figure(now, case)?];
+        let figure = |record: &Record| reference_figure(record, case, treatments);
+        let (then, now) = (figure(then)?, figure(now)?);
         let ratio = now.ns / then.ns;
         let is_far = ratio > 1.0 + MOVED_SHARE || ratio < 1.0 / (1.0 + MOVED_SHARE);
         let are_apart = then.high < now.low || now.high < then.low;
@@ -75,9 +81,11 @@ struct ReferenceFigure {
 }
 
 /// That of a run, if its interval between runs is known.
-fn reference_figure(record: &Record, case: &str) -> Option<ReferenceFigure> {
+fn reference_figure(record: &Record, case: &str, treatments: &[String]) -> Option<ReferenceFigure> {
     let is_it = |row: &&Row| {
-        row.case == case && row.outcome == RowOutcome::Measured && row.target.treatments.is_empty()
+        row.case == case
+            && row.outcome == RowOutcome::Measured
+            && row.target.treatments == treatments
     };
     let estimate = record.results.iter().find(is_it)?.estimate.as_ref()?;
     let [low, high] = estimate.between_run_ci95.filter(|_| estimate.median > 0.0)?;

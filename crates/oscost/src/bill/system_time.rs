@@ -9,7 +9,7 @@ const FEW_TICKS: f64 = 20.0;
 /// ... which last this long where a second has 250.
 const TICK_NS: f64 = 4e6;
 /// 95 % of a normal distribution lie within so many standard deviations of its mean.
-const NORMAL_95: f64 = 1.96;
+pub(super) const NORMAL_95: f64 = 1.96;
 
 /// How a system time was made of those of trials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,6 +8,8 @@ use oscost_model::unit::Unit;
 
 use super::*;
 
+mod what_if;
+
 fn stored() -> Record {
     serde_json::from_str(include_str!("../../tests/store/run-1.json")).unwrap()
 }
@@ -245,7 +247,7 @@ fn a_reference_case_that_moved_outdates_a_run() {
         record(vec![row])
     };
     let moved = |then: &Record, now: &Record| {
-        moved_reference_case(then, now, &["timer/nothing", "syscall/getppid:via=raw"])
+        moved_reference_case(then, now, &["timer/nothing", "syscall/getppid:via=raw"], &[])
     };
     let then = with(100.0, 0.02);
     assert_eq!(moved(&then, &with(109.0, 0.02)), None, "a small change");

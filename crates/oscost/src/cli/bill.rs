@@ -13,7 +13,7 @@ use super::values::label;
 use crate::app::bill::watch::{Request as WatchRequest, bill as bill_of_process};
 use crate::app::bill::{Request, bill as bill_of};
 use crate::app::bills;
-use crate::app::{CounterChoice, UsageError};
+use crate::app::{CounterChoice, ProgramRequest, UsageError};
 use crate::report;
 
 /// Of which command or process, and by which prices; or which two bills.
@@ -33,11 +33,24 @@ price; those of running processes by what they did in a second. Each is an id,
 the beginning of one, `last`, `last~1`, `@LABEL` or a file with a slash in its
 name or ending in .json.
 
+CHANGE of `--what-if` is treatments (`oscost treat list`) joined by `+`. Their
+added cost per call is measured by a quick `oscost ab` of the cases that price
+the calls, unless one of the last day is stored; the prediction is count times
+added cost. With `--check` the program is then measured in turns with and
+without them, for 20 to 61 seconds each, and the prediction is judged. CHANGE
+`prices=RUN` charges the same counts by the prices of another run, also of
+another machine (`prices=their.json`).
+
 Examples:
   oscost bill -- find /usr -xdev -name '*.c'
   oscost bill --price-seconds 0 -- make      by the prices that there are
   oscost bill --trials 30 -- git status
   oscost bill --prices last~1 -- ls -l       by the prices of another run
+  oscost bill --workload find                a program that comes with oscost
+  oscost bill --prepare 'rm -rf out' -- ./build.sh
+  oscost bill --treat seccomp=docker -- ls   the bill under a filter
+  oscost bill --what-if seccomp=docker --check -- git status
+  oscost bill --what-if prices=./db1.json -- git status
   sudo oscost bill --pid 1234 --for 10s      what a running process is charged
   oscost bill --counter ptrace -- ls         counted by a tracer, also as root
   oscost bill --json - -- ls | jq '.items[] | {name, times, amount}'
@@ -53,7 +66,8 @@ pub(super) struct Arguments {
     /// The run whose figures are the prices [default: the newest of this machine].
     #[arg(long, value_name = "RUN", conflicts_with = "bills")]
     prices: Option<String>,
-    /// Time to measure prices that those runs lack, in seconds; 0 measures none.
+    /// Time to measure prices that those runs lack, and as much for the added costs of each CHANGE,
+    /// in seconds; 0 measures none.
     #[arg(
         long,
         value_name = "N",
@@ -62,6 +76,35 @@ pub(super) struct Arguments {
         value_parser = clap::value_parser!(u32).range(0..=3_600)
     )]
     price_seconds: u32,
+    /// Treatments of the program in all of its runs; its prices are then those under exactly these.
+    #[arg(long, value_name = "TREATMENTS", conflicts_with_all = ["bills", "pid"])]
+    treat: Option<String>,
+    /// What would this change add? May be repeated.
+    #[arg(long, value_name = "CHANGE", conflicts_with_all = ["bills", "pid"])]
+    what_if: Vec<String>,
+    /// Measure what the treatments of `--what-if` add, and judge the predictions.
+    #[arg(long, requires = "what_if")]
+    check: bool,
+    /// CPU of the program [default: those that the scheduler chooses].
+    #[arg(long, value_name = "N", conflicts_with_all = ["bills", "pid"])]
+    cpu: Option<u32>,
+    /// Run this before each trial and each counted run of COMMAND, outside of what is measured; split
+    /// into words, without a shell.
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["workload", "bills", "pid"])]
+    prepare: Vec<String>,
+    /// Run this after each of them, also after a failed one.
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["workload", "bills", "pid"])]
+    cleanup: Vec<String>,
+    /// The standard input of COMMAND; `-` for that of oscost itself, which is read once, up to 64
+    /// MiB [default: empty].
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["workload", "bills", "pid"])]
+    stdin: Option<String>,
+    /// Bill COMMAND whatever its exit status is.
+    #[arg(long, conflicts_with_all = ["workload", "bills", "pid"])]
+    ignore_failure: bool,
+    /// A workload that comes with oscost, or a program described by a file.
+    #[arg(long, value_name = "NAME|FILE", conflicts_with_all = ["command", "bills", "pid"])]
+    workload: Option<String>,
     /// Where to run it: this machine.
     #[arg(long, value_name = "HOST", default_value = "local", conflicts_with = "bills")]
     at: String,
@@ -101,9 +144,52 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// Whether it runs a command or watches a process, and not only reads two bills.
+    /// Whether it runs a program or watches a process, and not only reads two bills.
     pub(super) fn measures(&self) -> bool {
         self.bills.is_empty()
+    }
+
+    /// The bill of a program.
+    fn of_program(&self) -> Request {
+        let command = Some(self.command.clone()).filter(|words| !words.is_empty());
+        let program = ProgramRequest {
+            commands: command.into_iter().collect(),
+            prepare: self.prepare.clone(),
+            cleanup: self.cleanup.clone(),
+            input: self.stdin.clone(),
+            ignore_failure: self.ignore_failure,
+            workload: self.workload.clone(),
+            ..ProgramRequest::default()
+        };
+        Request {
+            program,
+            treatments: self.treat.clone(),
+            cpu: self.cpu,
+            what_if: self.what_if.clone(),
+            check: self.check,
+            keep: !self.no_store,
+            trials: self.trials,
+            prices: self.prices.clone(),
+            price_seconds: self.price_seconds,
+            counter: self.counter.unwrap_or_default(),
+            at: self.at.clone(),
+            label: self.label.clone(),
+            on_busy: self.lock.policy(),
+        }
+    }
+
+    /// The bill of a running process.
+    fn of_process(&self, pid: u32) -> WatchRequest {
+        WatchRequest {
+            pid,
+            duration: self.duration.unwrap_or(WATCH_TIME),
+            children: self.children,
+            counter: self.counter.unwrap_or_default(),
+            prices: self.prices.clone(),
+            price_seconds: self.price_seconds,
+            label: self.label.clone(),
+            on_busy: self.lock.policy(),
+        }
     }
 }
 
@@ -126,46 +212,17 @@ fn watch_time(text: &str) -> Result<Duration, String> {
 }
 
 pub(super) fn bill(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let Arguments { trials, prices, price_seconds, at, label, no_store, quiet, .. } = arguments;
-    let Arguments { exports, lock, counter, pid, duration, children, bills, command, .. } =
-        arguments;
+    let Arguments { exports, quiet, .. } = &arguments;
     exports.check()?;
-    let terminal = Terminal::new(output).quiet_if(quiet);
-    let (counter, on_busy) = (counter.unwrap_or_default(), lock.policy());
-    let bill = match (pid, &bills[..], command.is_empty()) {
-        (Some(pid), _, _) => {
-            let duration = duration.unwrap_or(WATCH_TIME);
-            let request = WatchRequest {
-                pid,
-                duration,
-                children,
-                counter,
-                prices,
-                price_seconds,
-                label,
-                on_busy,
-            };
-            bill_of_process(&request, &terminal)?
-        }
-        (None, [], false) => {
-            let request = Request {
-                command,
-                trials,
-                prices,
-                price_seconds,
-                counter,
-                at,
-                label,
-                on_busy,
-            };
-            bill_of(&request, &terminal)?
-        }
-        (None, [base, new], true) => return compare(base, new, &exports, output),
-        (None, bills, is_without_command) => {
-            return Err(refusal(bills.len(), is_without_command).into());
-        }
+    let terminal = Terminal::new(output).quiet_if(*quiet);
+    let has_program = !arguments.command.is_empty() || arguments.workload.is_some();
+    let bill = match (arguments.pid, &arguments.bills[..], has_program) {
+        (Some(pid), _, _) => bill_of_process(&arguments.of_process(pid), &terminal)?,
+        (None, [], true) => bill_of(&arguments.of_program(), &terminal)?,
+        (None, [base, new], false) => return compare(base, new, exports, output),
+        (None, bills, _) => return Err(refusal(bills.len(), !has_program).into()),
     };
-    let kept_as = if no_store { None } else { bills::keep(&bill, &terminal) };
+    let kept_as = if arguments.no_store { None } else { bills::keep(&bill, &terminal) };
     let text = || display::text(&report::bill::view(&bill));
     let shown = exports.write_with_text(&Subject::Bill(&bill), text, output);
     if !quiet {

@@ -22,7 +22,9 @@ mod trials;
 
 pub use comparison::{ComparisonPlan, PairCount, RoundLimit};
 pub use counts::call_count::{CaseCallCount, count_calls};
-pub use counts::form_count::{BeforeLastBlock, LastBlock, ProgramRuns, TurnRequest, run_in_turns};
+pub use counts::form_count::{
+    BeforeLastBlock, LastBlock, ProgramRuns, TurnProgram, TurnRequest, run_in_turns,
+};
 pub use counts::instruction_count::{
     InstructionCountRequest, Machines, count_instructions, machine_id,
 };

@@ -115,22 +115,12 @@ impl Run<'_> {
     /// Whether the programs of these rows can take turns: in particular, nothing that concerns one of
     /// them is attached to the whole system for a trial, or part of the worker's own start.
     pub(super) fn can_take_turns(&self, rows: &[usize], attaches: bool) -> bool {
-        let is_of_start = |it: &AppliedTreatment| {
-            matches!(
-                it,
-                AppliedTreatment::Env { .. }
-                    | AppliedTreatment::Wrapper { .. }
-                    | AppliedTreatment::Sud
-                    // Its group would be charged for all trials of a worker together.
-                    | AppliedTreatment::Cgroup { .. }
-            )
-        };
         rows.iter().all(|&row| {
             let treatments = &self.rows[row].treatments;
             let is_command = |it: &Workload| it.time.is_some() && it.program.can_take_turns();
             self.rows[row].planned.workload.as_deref().is_some_and(is_command)
                 && (!attaches || treatments.attached.is_empty())
-                && !treatments.applied.iter().any(is_of_start)
+                && treatments.applied.iter().all(AppliedTreatment::allows_turns)
         })
     }
 

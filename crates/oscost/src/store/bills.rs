@@ -10,7 +10,7 @@ use super::import::{check_schema, read};
 use super::inspect;
 use super::read::damaged;
 use super::record_kind::RecordKind;
-use super::tables::bill_row::insert_bill;
+use super::tables::bill_row::{delete_own_bill, insert_bill};
 use super::tables::schema::has_bills;
 
 /// The maximum size of a bill: one with all forms that a counter tells apart, each an item, has some
@@ -46,12 +46,12 @@ impl Store {
         list(&self.conn).map_err(|cause| self.error("list the bills of".to_owned(), cause))
     }
 
-    /// Keeps a bill that was made here.
+    /// Keeps a bill that was made here, in the place of an earlier state of it.
     pub fn keep_bill(&mut self, bill: &Bill) -> Result<(), StoreError> {
         // A number that JSON does not have could not be read again.
         inspect::inspect(bill, inspect::any_text)
             .map_err(|fault| Cause::Invalid(fault.to_string()))
-            .and_then(|()| self.insert_bill(bill, false))
+            .and_then(|()| self.put_own_bill(bill))
             .and_then(|()| self.place())
             .map_err(|cause| self.error(format!("keep bill {} in", bill.id), cause))
     }
@@ -61,7 +61,7 @@ impl Store {
     /// The stored bill is the parsed one: keys that this version does not know are left out.
     pub fn import_bill(&mut self, bytes: &[u8]) -> Result<String, ImportError> {
         let bill = validate_bill(bytes)?;
-        match self.insert_bill(&bill, true) {
+        match self.insert_foreign_bill(&bill) {
             Ok(()) => Ok(bill.id),
             Err(Cause::Exists) => Err(ImportError::BillExists { id: bill.id }),
             Err(cause) => Err(self.error(format!("import bill {} into", bill.id), cause).into()),
@@ -73,9 +73,16 @@ impl Store {
         load(&self.conn, id).map_err(|cause| self.error(format!("read bill {id} from"), cause))
     }
 
-    fn insert_bill(&mut self, bill: &Bill, imported: bool) -> Result<(), Cause> {
+    fn put_own_bill(&mut self, bill: &Bill) -> Result<(), Cause> {
         let tx = transaction(&mut self.conn)?;
-        insert_bill(&tx, bill, imported)?;
+        delete_own_bill(&tx, &bill.id)?;
+        insert_bill(&tx, bill, false)?;
+        Ok(tx.commit()?)
+    }
+
+    fn insert_foreign_bill(&mut self, bill: &Bill) -> Result<(), Cause> {
+        let tx = transaction(&mut self.conn)?;
+        insert_bill(&tx, bill, true)?;
         Ok(tx.commit()?)
     }
 }

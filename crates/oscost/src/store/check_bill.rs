@@ -1,6 +1,6 @@
 //! Checks what a valid bill must satisfy beyond its types, so that later readers need not.
 
-use oscost_model::bill::{Amount, Bill, BillItem, BilledTrials};
+use oscost_model::bill::{Amount, Bill, BillItem, BilledTrials, OtherPrices, WhatIf};
 
 use super::check::{NOT_UTC, bad, is_utc, is_uuid, refuse_unless, text_rule};
 use super::error::ImportError;
@@ -11,6 +11,9 @@ const MAX_ITEMS: usize = 20_000;
 
 /// Ten runs have the prices of a bill.
 const MAX_PRICE_RUNS: usize = 1_000;
+
+/// A bill has eight changes at most.
+const MAX_CHANGES: usize = 1_000;
 
 /// A machine has some twenty mitigations that may differ.
 const MAX_REASONS: usize = 1_000;
@@ -34,10 +37,13 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         ("prices.runs", bill.prices.runs.len(), MAX_PRICE_RUNS),
         ("prices.stale", bill.prices.stale.len(), MAX_REASONS),
         ("prices.missing", bill.prices.missing.len(), MAX_ITEMS),
+        ("treatments", bill.treatments.len(), MAX_CHANGES),
+        ("what_if", bill.what_if.len(), MAX_CHANGES),
+        ("missing_what_if", bill.missing_what_if.len(), MAX_CHANGES),
+        ("other_prices", bill.other_prices.len(), MAX_CHANGES),
         ("prices.measured.cases", measured.map_or(0, |it| it.cases.len()), MAX_ITEMS),
     ] {
-        let why = format!("has {count} entries, the maximum is {max}");
-        refuse_unless(count <= max, part, &why)?;
+        at_most(count, max, part)?;
     }
     for (at, number) in of_trials(&bill.trials) {
         not_negative(number, at)?;
@@ -49,11 +55,44 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         for (at, number) in of_item(item) {
             not_negative(number, &format!("items[{index}].{at}"))?;
         }
-        let rows = item.rows.len();
-        let why = format!("has {rows} entries, the maximum is {MAX_PRICE_RUNS}");
-        refuse_unless(rows <= MAX_PRICE_RUNS, &format!("items[{index}].rows"), &why)?;
+        at_most(item.rows.len(), MAX_PRICE_RUNS, &format!("items[{index}].rows"))?;
+    }
+    for (index, what_if) in bill.what_if.iter().enumerate() {
+        check_prediction(what_if, &format!("what_if[{index}]"))?;
+    }
+    for (index, other) in bill.other_prices.iter().enumerate() {
+        check_other_prices(other, &format!("other_prices[{index}]"))?;
     }
     not_negative(bill.charged.as_ref().map(|it| it.ns), "charged.ns")
+}
+
+/// Refuses a prediction whose counts are negative. What is added may be below zero.
+fn check_prediction(what_if: &WhatIf, at: &str) -> Result<(), ImportError> {
+    refuse_unless(is_utc(&what_if.predicted_at), &format!("{at}.predicted_at"), NOT_UTC)?;
+    at_most(what_if.treatments.len(), MAX_CHANGES, &format!("{at}.treatments"))?;
+    at_most(what_if.runs.len(), MAX_PRICE_RUNS, &format!("{at}.runs"))?;
+    at_most(what_if.items.len(), MAX_ITEMS, &format!("{at}.items"))?;
+    not_negative(Some(what_if.unpriced_calls), &format!("{at}.unpriced_calls"))?;
+    for (index, item) in what_if.items.iter().enumerate() {
+        not_negative(Some(item.times), &format!("{at}.items[{index}].times"))?;
+    }
+    Ok(())
+}
+
+/// Refuses sums and counts that are negative.
+fn check_other_prices(other: &OtherPrices, at: &str) -> Result<(), ImportError> {
+    at_most(other.items.len(), MAX_ITEMS, &format!("{at}.items"))?;
+    for (name, number) in [
+        ("unpriced", other.unpriced),
+        ("here.ns", other.here.ns),
+        ("there.ns", other.there.ns),
+    ] {
+        not_negative(Some(number), &format!("{at}.{name}"))?;
+    }
+    for (index, item) in other.items.iter().enumerate() {
+        not_negative(Some(item.times), &format!("{at}.items[{index}].times"))?;
+    }
+    Ok(())
 }
 
 /// Numbers of trials that are not negative.
@@ -80,6 +119,10 @@ fn of_item(item: &BillItem) -> [(&'static str, Option<f64>); 4] {
         ("unit.ns", ns(&item.unit)),
         ("amount.ns", ns(&item.amount)),
     ]
+}
+
+fn at_most(count: usize, max: usize, at: &str) -> Result<(), ImportError> {
+    refuse_unless(count <= max, at, &format!("has {count} entries, the maximum is {max}"))
 }
 
 fn not_negative(number: Option<f64>, at: &str) -> Result<(), ImportError> {

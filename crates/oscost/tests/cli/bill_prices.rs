@@ -96,6 +96,25 @@ fn prices_of_another_kernel_are_measured_again_and_without_time_they_are_told() 
 }
 
 #[test]
+fn under_treatments_prices_are_measured_under_the_same_treatments() {
+    let sandbox = Sandbox::new();
+    let added = json!({ "added_ns": { "seccomp": 5_000.0, "ebpf": 1_000.0 } });
+    let host = host(&sandbox, "6.1.0", &added);
+    bill(&sandbox, &host, &[]).exits(0);
+    // The prices of the first bill are without a filter, and one of the treatments is attached.
+    let treated = ["--treat", "seccomp=allow+ebpf=empty"];
+    let first = bill(&sandbox, &host, &treated).exits(0).json();
+    assert!(measured(&first) > 0, "{}", first["prices"]);
+    let mut items = first["items"].as_array().unwrap().iter();
+    let getppid = items.find(|item| item["name"] == "getppid").unwrap();
+    assert!(getppid["unit"]["ns"].as_f64().unwrap() > 5_900.0, "{getppid}");
+    assert_eq!(first["trials"]["real"]["repetitions"], 6);
+    assert_eq!(first["counted"]["runs"], 3);
+    let second = bill(&sandbox, &host, &treated).exits(0).json();
+    assert_eq!((measured(&second), price_runs(&second)), (0, price_runs(&first)));
+}
+
+#[test]
 fn a_price_that_cannot_be_measured_is_named_with_its_reason_and_not_tried_twice() {
     let sandbox = Sandbox::new();
     let skipped = json!({ "skipped": { "directory/open:by=openat": "there is no directory" } });

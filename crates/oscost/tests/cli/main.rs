@@ -14,6 +14,7 @@ mod golden;
 mod ab;
 mod across;
 mod bill;
+mod bill_changes;
 mod bill_prices;
 mod compare;
 mod counter_faults;

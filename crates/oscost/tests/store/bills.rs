@@ -38,6 +38,34 @@ fn watched(seconds: f64) -> Value {
     })
 }
 
+/// Prices that took so long to measure.
+fn measured(seconds: f64) -> Value {
+    json!({
+        "cases": ["syscall/getppid"], "seconds": seconds, "limit_seconds": 30.0,
+        "interrupted": false, "block_missing": false, "failure": null,
+    })
+}
+
+/// A prediction of less system time, with so many calls without an added cost.
+fn prediction(unpriced_calls: f64) -> Value {
+    let amount = json!({"ns": -1.0, "ci95": null});
+    json!({
+        "treatments": ["nice=5"], "predicted_at": "2026-11-21T08:20:05Z", "runs": [],
+        "predicted_system_ns": amount, "predicted_real_ns": amount, "estimated_ns": amount,
+        "unpriced_calls": unpriced_calls, "items": [], "doubt": null, "measured": null,
+        "not_measured": null, "judged_by": "system", "ratio": null, "judged": null,
+    })
+}
+
+/// A sum by the prices of another run.
+fn other_prices(there_ns: f64) -> Value {
+    json!({
+        "run": {"id": "x", "started": "2026-11-21T08:20:05Z"}, "cpu": null, "kernel": null,
+        "here": {"ns": 1.0, "ci95": null}, "there": {"ns": there_ns, "ci95": null},
+        "ratio": null, "unpriced": 0.0, "items": [],
+    })
+}
+
 #[track_caller]
 fn refused(bytes: &[u8], words: &str) -> ImportError {
     let error = validate_bill(bytes).expect_err(words);
@@ -153,7 +181,6 @@ fn a_bill_is_deleted_and_runs_stay() {
 fn an_id_names_one_record() {
     let (_folder, mut store) = new_store();
     store.keep_bill(&bill()).unwrap();
-    assert!(matches!(store.keep_bill(&bill()).unwrap_err().cause, Cause::Exists));
     let error = store.import_bill(&with("/label", json!("again"))).unwrap_err();
     let text = error.to_string();
     let expected = format!("bill {} is already in the store\n", bill().id);
@@ -179,6 +206,17 @@ fn an_imported_bill_is_what_the_file_has() {
     let expected = Bill { label: None, ..bill() };
     assert_eq!(store.load_bill(&bill().id).unwrap(), expected, "without what is not known");
     assert!(store.list_bills().unwrap()[0].imported);
+    assert!(matches!(store.keep_bill(&bill()).unwrap_err().cause, Cause::Exists));
+}
+
+#[test]
+fn a_bill_that_was_kept_is_replaced_by_its_later_state() {
+    let (_folder, mut store) = new_store();
+    store.keep_bill(&bill()).unwrap();
+    let later = Bill { ended: "2026-11-21T08:30:00Z".to_owned(), ..bill() };
+    store.keep_bill(&later).unwrap();
+    assert_eq!(store.load_bill(&bill().id).unwrap(), later);
+    assert_eq!(store.list_bills().unwrap().len(), 1);
 }
 
 #[test]
@@ -235,6 +273,13 @@ fn hostile_bills_are_refused_with_their_reason() {
         ("/counted/lost_events", json!(-1), "not a record"),
         ("/items/0/in_kernel", json!({"calls": 1, "on_cpu_ns": -1}), "not a record"),
         ("/charged/ns", json!(-1.0), "`charged.ns` is -1, below 0"),
+        ("/treatments", json!(["\u{1b}[31m"]), "`treatments[0]` has the control character"),
+        ("/treatments", json!(vec!["nice=5"; 1_001]), "`treatments` has 1001 entries"),
+        ("/counted_without", json!("\u{202e}"), "`counted_without` has the control character"),
+        ("/prices/measured", measured(-1.0), "`prices.measured.seconds` is -1, below 0"),
+        ("/what_if", json!([prediction(-1.0)]), "`what_if[0].unpriced_calls` is -1, below 0"),
+        ("/what_if", json!(vec![prediction(0.0); 1_001]), "`what_if` has 1001 entries"),
+        ("/other_prices", json!([other_prices(-1.0)]), "`other_prices[0].there.ns` is -1, below 0"),
         ("/counted/calls/forms/0/calls", json!(-1), "not a record"),
         ("/items", json!(1), "not a record"),
         ("/items/0/times", json!(null), "not a record"),
@@ -253,6 +298,10 @@ fn hostile_bills_are_refused_with_their_reason() {
     let error = refused(&vec![b' '; MAX_BILL_BYTES + 1], "the maximum is");
     assert!(matches!(error, ImportError::BillTooLarge { .. }), "{error}");
     validate_bill(&with("/watched", watched(0.0))).unwrap();
+    validate_bill(&with("/prices/measured", measured(1.5))).unwrap();
+    // What is added may be below zero.
+    validate_bill(&with("/what_if", json!([prediction(1.0)]))).unwrap();
+    validate_bill(&with("/other_prices", json!([other_prices(1.0)]))).unwrap();
     // A difference may be in either direction.
     validate_bill(&with("/difference/ns", json!(-1.0))).unwrap();
 }

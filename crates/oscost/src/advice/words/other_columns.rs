@@ -106,6 +106,36 @@ pub(super) const WORDS: &[Word] = &[
         ..COLUMN
     },
     Word {
+        word: "what if",
+        means: "treatments under which the program of a bill might run",
+        range: "treatments, joined by `+`",
+        source: "docs/explanation/BILL.md",
+        ..COLUMN
+    },
+    Word {
+        word: "judged",
+        means: "whether a predicted increase is within 25 % of the measured one; not judged where \
+                half of the interval of the measured one is more than that",
+        range: "within, outside, or why it is not judged",
+        source: "docs/explanation/BILL.md",
+        ..COLUMN
+    },
+    Word {
+        word: "amount there",
+        means: "what an item of a bill costs by the prices of another run",
+        range: "a time",
+        source: "docs/explanation/BILL.md",
+        ..COLUMN
+    },
+    Word {
+        word: "there / here",
+        means: "the amount of an item by the prices of another run, over that by the prices of the \
+                bill",
+        range: "above 0",
+        source: "docs/explanation/BILL.md",
+        ..COLUMN
+    },
+    Word {
         word: "required",
         means: "the bounds between which a quantity of a claim must lie for the claim to hold",
         range: "numbers, as the study's file has them",

@@ -12,8 +12,8 @@ use crate::run::ProgramRuns;
 /// More runs than these do not find prices that those before them did not.
 const MAX_LATE_RUNS: u32 = 3;
 
-/// The time for prices that the store lacks, by what was asked for; without any time there must be
-/// a price.
+/// The time for prices that the store lacks, by what was asked for. Without any time there must be a
+/// price, unless the program has treatments: then the bill says how its prices are measured.
 pub(super) fn price_time(
     named_run: Option<&str>,
     price_seconds: u32,
@@ -21,7 +21,7 @@ pub(super) fn price_time(
 ) -> anyhow::Result<Duration> {
     // The prices of a named run are those that were asked for.
     let seconds = if named_run.is_some() { 0 } else { price_seconds };
-    if prices.is_empty() && seconds == 0 {
+    if prices.is_empty() && seconds == 0 && !prices.are_under_treatments() {
         anyhow::bail!(
             "cannot bill: there is no price list of this machine\n  hint: `oscost run` measures \
              one, in about a minute; `--prices RUN` takes another one's"
@@ -41,8 +41,7 @@ pub(super) fn measure_prices(
     let (Some(counted), Some(trials)) = (counted, billed_trials(&runs.trials)) else {
         return PriceOutcome::NothingToMeasure;
     };
-    let faults = Faults { minor: trials.minor_faults, major: trials.major_faults };
-    pricing.measure(session, &counted.calls, faults, stage)
+    pricing.measure(session, &counted.calls, Faults::of(&trials), stage)
 }
 
 /// Measures what is still lacking after the last run of a program.

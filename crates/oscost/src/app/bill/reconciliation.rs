@@ -10,6 +10,7 @@ use oscost_model::record::{Machine, Tool};
 use super::trials::{billed_counts, billed_trials, of_watched};
 use crate::app::measurement::prices::BillPrices;
 use crate::app::measurement::run_header::timestamp;
+use crate::app::results::prices::PriceRuns;
 use crate::bill::{Charges, Faults, charge};
 use crate::run::ProgramRuns;
 
@@ -23,16 +24,34 @@ pub(super) struct BillHead {
     pub(super) label: Option<String>,
     pub(super) tool: Tool,
     pub(super) machine: Machine,
+    /// The treatments of all of its runs.
+    pub(super) treatments: Vec<String>,
     /// The process that was watched, if it is no command.
     pub(super) watched: Option<Watched>,
 }
 
+/// A bill, without what a change would add.
+pub(super) struct FinishedBill {
+    pub(super) bill: Bill,
+    /// The runs that have its prices.
+    pub(super) prices: PriceRuns,
+}
+
 /// Charges what was counted, and sets it beside what was measured.
-pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Bill> {
-    let BillHead { started, program, label, tool, machine, watched } = head;
-    let Reconciliation { trials, counted, not_counted, prices, charges, charged, difference } =
-        parts.reconcile(watched.as_ref())?;
-    Ok(Bill {
+pub(super) fn finish(head: BillHead, mut parts: BillParts<'_>) -> anyhow::Result<FinishedBill> {
+    let BillHead { started, program, label, tool, machine, treatments, watched } = head;
+    let counted_without = parts.runs.counted_without.take();
+    let Reconciliation {
+        trials,
+        counted,
+        not_counted,
+        price_runs,
+        prices,
+        charges,
+        charged,
+        difference,
+    } = parts.reconcile(watched.as_ref())?;
+    let bill = Bill {
         schema: BILL_SCHEMA.to_owned(),
         id: uuid::Uuid::now_v7().to_string(),
         started,
@@ -49,7 +68,13 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Bil
         charged,
         difference,
         watched,
-    })
+        treatments,
+        counted_without,
+        what_if: Vec::new(),
+        missing_what_if: Vec::new(),
+        other_prices: Vec::new(),
+    };
+    Ok(FinishedBill { bill, prices: price_runs })
 }
 
 /// What a bill is made of.
@@ -66,6 +91,7 @@ struct Reconciliation {
     trials: BilledTrials,
     counted: Option<BilledCounts>,
     not_counted: Option<String>,
+    price_runs: PriceRuns,
     prices: PriceSources,
     charges: Charges,
     charged: Option<Amount>,
@@ -91,14 +117,23 @@ impl BillParts<'_> {
         };
         let nothing = ProgramCalls::default();
         let calls = counted.as_ref().map_or(&nothing, |counted| &counted.calls);
-        let faults = Faults { minor: trials.minor_faults, major: trials.major_faults };
         let list = price_runs.price_list(catalog);
-        let mut charges = charge(calls, faults, &list, trials.system_time.ns);
+        let mut charges = charge(calls, Faults::of(&trials), &list, trials.system_time.ns);
         price_runs.explain_missing(&mut charges, catalog);
         // Without calls the faults alone are no bill.
         let charged = counted.as_ref().map(|_| charges.charged.clone());
         let difference = charged.as_ref().map(|sum| trials.system_time.plus(&sum.times(-1.0)));
         let prices = price_runs.sources(&charges, &list, measured);
-        Ok(Reconciliation { trials, counted, not_counted, prices, charges, charged, difference })
+        drop(list);
+        Ok(Reconciliation {
+            trials,
+            counted,
+            not_counted,
+            price_runs,
+            prices,
+            charges,
+            charged,
+            difference,
+        })
     }
 }

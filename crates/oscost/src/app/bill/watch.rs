@@ -11,19 +11,20 @@ use oscost_model::bill::{Bill, Watched};
 use oscost_model::program::{TreeUsage, Trial};
 use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::Machine;
-use oscost_model::target::Host;
+use oscost_model::target::{Host, Target};
 
 use super::pricing::{measure_late_prices, price_time};
-use super::reconciliation::{BillHead, BillParts, finish};
+use super::reconciliation::{BillHead, BillParts, FinishedBill, finish};
 use crate::advice;
 use crate::app::call_counter::{ChosenCounter, CounterChoice};
 use crate::app::error::UsageError;
 use crate::app::interrupt::listen;
-use crate::app::measurement::prices::{PriceMeasurement, PricedMachine};
+use crate::app::measurement::prices::{PriceMeasurement, PricedTarget};
 use crate::app::measurement::run_header::{timestamp, tool};
 use crate::app::observer::Observer;
 use crate::app::results::prices::price_runs;
 use crate::app::targets::connect::{BusyPolicy, ConnectOptions, connect};
+use crate::app::targets::prepare::{PreparedTarget, prepare};
 use crate::counter::KernelCounter;
 use crate::counter::process_times::{
     Charge, ProcessSampler, command_of, is_own_or_ancestor, process_of,
@@ -58,21 +59,23 @@ pub struct Request {
 /// Watches a process for some time, and charges what it did.
 pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> {
     check_process(request.pid)?;
-    let host = Host::Local;
+    let target = Target { treatments: Vec::new(), host: Host::Local };
+    let PreparedTarget { side, .. } = prepare(&target, None)?;
+    let host = &target.host;
     let worker = WorkerBinary::find()?;
     let started = timestamp();
     let interrupt = listen()?;
     let options = ConnectOptions { interrupt: &interrupt, on_busy: request.on_busy, observer };
-    let mut connection = connect(&host, &worker, options)?;
+    let mut connection = connect(host, &worker, options)?;
     let session = &mut *connection.session;
     let hello = session.hello();
     let notes = advice::machine_notes(&hello.facts);
     let machine = Machine::new("m0", hello.facts.clone(), notes);
     let tool = tool(hello);
     let named_run = request.prices.as_deref();
-    let prices = price_runs(named_run, &host, &machine)?;
+    let prices = price_runs(named_run, &side.target, &machine)?;
     let limit = price_time(named_run, request.price_seconds, &prices)?;
-    let counter = ChosenCounter::choose(request.counter, &host)?;
+    let counter = ChosenCounter::choose(request.counter, host)?;
     let program = command_of(request.pid);
     observer.working("watching the process");
     let observed = match counter.kernel {
@@ -89,16 +92,28 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
         ended: charge.has_ended,
         on_cpu_ns: charge.threads.map(|threads| threads.on_cpu_ns),
     };
-    let runs = ProgramRuns { trials: vec![observation(&charge)], counted: Ok(vec![calls]) };
-    let at = PricedMachine { catalog: &worker.catalog, host: &host, machine: &machine };
+    let runs = ProgramRuns {
+        trials: vec![observation(&charge)],
+        counted: Ok(vec![calls]),
+        counted_without: None,
+    };
+    let at = PricedTarget { catalog: &worker.catalog, side: &side, machine: &machine };
     let mut pricing = PriceMeasurement::new(at, prices, limit, observer);
     measure_late_prices(&mut pricing, session, &runs);
     let prices = pricing.into_prices();
-    let label = request.label.clone();
-    let head = BillHead { started, program, label, tool, machine, watched: Some(watched) };
+    let head = BillHead {
+        started,
+        program,
+        label: request.label.clone(),
+        tool,
+        machine,
+        treatments: Vec::new(),
+        watched: Some(watched),
+    };
     let parts =
         BillParts { runs, counter_reason: counter.reason, prices, catalog: &worker.catalog };
-    finish(head, parts)
+    let FinishedBill { bill, .. } = finish(head, parts)?;
+    Ok(bill)
 }
 
 /// What was seen of a process.

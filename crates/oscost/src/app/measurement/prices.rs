@@ -8,7 +8,6 @@ use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Extent};
 use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::{Machine, Settings};
-use oscost_model::target::{Host, Target};
 
 use super::predictions::predictions_for;
 use super::retention::{CompletedRun, Completion, Retention, observe};
@@ -16,10 +15,9 @@ use super::run_header::{fresh_seed, run_header};
 use crate::app::observer::Observer;
 use crate::app::results::prices::PriceRuns;
 use crate::app::selection::programs::{Effort, trial_budget};
-use crate::app::targets::prepare::{PreparedTarget, prepare};
-use crate::bill::{Faults, LackingPrice, PriceList, lacking_prices};
+use crate::bill::{Faults, LackingPrice, lacking_prices};
 use crate::hosts::{HostError, Session};
-use crate::plan;
+use crate::plan::{self, ComparedTarget};
 use crate::run::{self, EventCounting, Profile, RunError};
 
 /// What a short run takes beside its rows: a probe of the CPUs, calibrations, the reference cases.
@@ -27,10 +25,10 @@ const OVERHEAD: Duration = Duration::from_secs(4);
 /// What six repetitions of a row take: a hundred rows have 15 s in a quick run.
 const ROW_TIME: Duration = Duration::from_millis(150);
 
-/// Where the prices are measured that a bill needs.
-pub(crate) struct PricedMachine<'a> {
+/// Where the prices are measured that a bill needs, and under which treatments.
+pub(crate) struct PricedTarget<'a> {
     pub(crate) catalog: &'a Catalog,
-    pub(crate) host: &'a Host,
+    pub(crate) side: &'a ComparedTarget,
     pub(crate) machine: &'a Machine,
 }
 
@@ -56,7 +54,7 @@ pub(crate) enum PriceOutcome {
 
 /// The measurement of prices for a bill, in the time that it has.
 pub(crate) struct PriceMeasurement<'a> {
-    at: PricedMachine<'a>,
+    at: PricedTarget<'a>,
     observer: &'a dyn Observer,
     runs: PriceRuns,
     limit: Duration,
@@ -77,7 +75,7 @@ pub(crate) struct BillPrices {
 impl<'a> PriceMeasurement<'a> {
     /// A measurement of what these runs lack; without any time, of nothing.
     pub(crate) fn new(
-        at: PricedMachine<'a>,
+        at: PricedTarget<'a>,
         runs: PriceRuns,
         limit: Duration,
         observer: &'a dyn Observer,
@@ -108,7 +106,7 @@ impl<'a> PriceMeasurement<'a> {
         }
         let catalog = self.at.catalog;
         let lacking = {
-            let current = PriceList::new(&self.runs.current, catalog);
+            let current = self.runs.current_prices(catalog);
             lacking_prices(calls, faults, &current, &self.runs.price_list(catalog), catalog)
         };
         let cases = self.cases(&lacking, stage, left);
@@ -167,7 +165,7 @@ impl<'a> PriceMeasurement<'a> {
     ) -> PriceOutcome {
         let (interrupted, failure) = match ended {
             Ok(CompletedRun { record, ended, .. }) => {
-                self.runs.add(record, self.at.host, self.at.machine);
+                self.runs.add(record, self.at.machine);
                 match ended {
                     Ok(Completion::Interrupted) => (true, None),
                     Ok(Completion::Complete | Completion::WithFailures) => (false, None),
@@ -222,14 +220,14 @@ fn of_error(error: &RunError) -> (bool, Option<Failure>) {
 /// Measures cases as `oscost run --quick` does, in a session that is open, and keeps the run.
 fn price_run(
     session: &mut dyn Session,
-    at: &PricedMachine<'_>,
+    at: &PricedTarget<'_>,
     cases: Vec<Case>,
     limit: Duration,
     observer: &dyn Observer,
 ) -> anyhow::Result<CompletedRun> {
-    let target = Target { treatments: Vec::new(), host: at.host.clone() };
-    let PreparedTarget { side, .. } = prepare(&target, None)?;
-    let rows = plan::rows(at.catalog, cases, &side.target);
+    let mut rows = plan::rows(at.catalog, cases, &at.side.target);
+    let monitored = plan::has_monitor(&at.side.treatments);
+    rows.iter_mut().for_each(|row| row.monitored = monitored);
     let profile = Profile::Quick;
     // The reference cases and the last calibration come after the time of the rows.
     let budget = limit.saturating_sub(OVERHEAD / 2).max(limit / 2);
@@ -249,7 +247,7 @@ fn price_run(
         machine: at.machine.clone(),
         tracers: hello.facts.tracers.clone(),
         timers: Vec::new(),
-        treatments: vec![side.treatments.clone(); rows.len()],
+        treatments: vec![at.side.treatments.clone(); rows.len()],
         budget: Some(budget),
         rows,
         profile,

@@ -1,5 +1,6 @@
 //! What is kept: the store, records, figures for histories, profiles; and what a gate makes of it.
 
+pub(super) mod added_costs;
 pub(super) mod earlier_runs;
 pub(super) mod earlier_study_runs;
 pub(super) mod figures;

@@ -5,8 +5,7 @@ use std::time::{Duration, SystemTime};
 use oscost_model::bill::{MeasuredPrices, PriceRun, PriceSources};
 use oscost_model::case::Case;
 use oscost_model::definition::Catalog;
-use oscost_model::record::{Machine, Record, Row, RowOutcome};
-use oscost_model::target::Host;
+use oscost_model::record::{Machine, Record, Row, RowOutcome, TargetInfo};
 
 use super::records::{RecordReader, estimates};
 use super::user_data::existing_store;
@@ -19,11 +18,12 @@ use crate::plan::REFERENCE_CASES;
 const MAX_LOOKED_AT: usize = 40;
 
 /// Runs with prices.
-#[derive(Default)]
 pub(crate) struct PriceRuns {
+    /// Where, and under exactly which treatments, a program pays these prices.
+    target: TargetInfo,
     /// The records of runs whose prices are those of the machine as it is now, the first choice
     /// first.
-    pub(crate) current: Vec<Record>,
+    current: Vec<Record>,
     /// Runs that price what those do not have, the first choice first.
     outdated: Vec<OutdatedRun>,
     /// Rows that current runs have tried in vain, the last attempt first.
@@ -44,33 +44,44 @@ struct UnmeasuredRow {
 }
 
 /// The runs that price on a machine: the one that is named, or the newest of the store on that
-/// machine and, for what it lacks, those before it that are as recent.
+/// machine and, for what it lacks, those before it that are as recent. Prices are rows under exactly
+/// the treatments of the target.
 pub(crate) fn price_runs(
     name: Option<&str>,
-    host: &Host,
+    target: &TargetInfo,
     machine: &Machine,
 ) -> anyhow::Result<PriceRuns> {
-    let Some(name) = name else { return stored_runs(host, machine) };
-    let record = RecordReader::new("read prices of").read(name, false)?.record;
-    if !record.results.iter().any(is_price) {
-        anyhow::bail!(
-            "cannot bill by run `{}`: none of its rows is a price without a treatment\n  \
-             hint: `oscost runs list` names others",
-            name.escape_debug()
-        );
-    }
-    let mut runs = PriceRuns::default();
-    match stale_reasons(&record, machine) {
+    let Some(name) = name else { return stored_runs(target, machine) };
+    let record = named_run(name, &target.treatments)?;
+    let mut runs = PriceRuns::of(target);
+    match stale_reasons(&record, machine, &target.treatments) {
         reasons if reasons.is_empty() => runs.current.push(record),
         reasons => runs.outdated.push(OutdatedRun { record, reasons }),
     }
     Ok(runs)
 }
 
-/// The newest runs of a machine in the store, each with its rows on that host alone. One that is
+/// The run of this name, which has prices under exactly these treatments.
+pub(crate) fn named_run(name: &str, treatments: &[String]) -> anyhow::Result<Record> {
+    let record = RecordReader::new("read prices of").read(name, false)?.record;
+    if !record.results.iter().any(|row| is_price(row, treatments)) {
+        let under = match treatments {
+            [] => "without a treatment".to_owned(),
+            listed => format!("under {}", listed.join("+")),
+        };
+        anyhow::bail!(
+            "cannot bill by run `{}`: none of its rows is a price {under}\n  hint: `oscost runs \
+             list` names others",
+            name.escape_debug()
+        );
+    }
+    Ok(record)
+}
+
+/// The newest runs of a machine in the store, each with its rows of that target alone. One that is
 /// outdated is used if it is the newest of all.
-fn stored_runs(host: &Host, machine: &Machine) -> anyhow::Result<PriceRuns> {
-    let mut runs = PriceRuns::default();
+fn stored_runs(target: &TargetInfo, machine: &Machine) -> anyhow::Result<PriceRuns> {
+    let mut runs = PriceRuns::of(target);
     let Some(store) = existing_store()? else { return Ok(runs) };
     let listed = store.list()?.into_iter().filter(|it| !it.imported);
     for listing in listed.take(MAX_LOOKED_AT) {
@@ -79,13 +90,13 @@ fn stored_runs(host: &Host, machine: &Machine) -> anyhow::Result<PriceRuns> {
         }
         // One that is damaged has no prices; `oscost runs show` says why.
         let Ok(record) = estimates(&store, &listing.id) else { continue };
-        let NewRun { record, unmeasured } = NewRun::of(record, host);
-        let is_of_here =
-            machine_of(&record).is_some_and(|it| it.cpu.model_name == machine.cpu.model_name);
+        let NewRun { record, unmeasured } = NewRun::of(record, target);
+        let is_of_here = machine_of(&record, &target.treatments)
+            .is_some_and(|it| it.cpu.model_name == machine.cpu.model_name);
         if !is_of_here {
             continue;
         }
-        let reasons = stale_reasons(&record, machine);
+        let reasons = stale_reasons(&record, machine, &target.treatments);
         if reasons.is_empty() {
             runs.unmeasured.extend(unmeasured);
             runs.current.extend(Some(record).filter(|it| !it.results.is_empty()));
@@ -96,19 +107,20 @@ fn stored_runs(host: &Host, machine: &Machine) -> anyhow::Result<PriceRuns> {
     Ok(runs)
 }
 
-/// A run with its prices on one host alone, and its rows there that have none.
+/// A run with its prices of one target alone, and its rows of it that have none.
 struct NewRun {
     record: Record,
     unmeasured: Vec<UnmeasuredRow>,
 }
 
 impl NewRun {
-    fn of(mut record: Record, host: &Host) -> Self {
-        let host = host.to_string();
-        let is_here = |row: &&Row| row.target.host == host && row.target.treatments.is_empty();
-        let unmeasured = record.results.iter().filter(is_here).filter_map(UnmeasuredRow::of);
-        let unmeasured = unmeasured.collect();
-        record.results.retain(|row| is_price(row) && row.target.host == host);
+    fn of(mut record: Record, target: &TargetInfo) -> Self {
+        let is_here = |row: &Row| {
+            row.target.host == target.host && row.target.treatments == target.treatments
+        };
+        let here = record.results.iter().filter(|row| is_here(row));
+        let unmeasured = here.filter_map(UnmeasuredRow::of).collect();
+        record.results.retain(|row| is_price(row, &target.treatments) && is_here(row));
         Self { record, unmeasured }
     }
 }
@@ -136,16 +148,36 @@ impl UnmeasuredRow {
 }
 
 impl PriceRuns {
+    /// None yet, for this target.
+    fn of(target: &TargetInfo) -> Self {
+        Self {
+            target: target.clone(),
+            current: Vec::new(),
+            outdated: Vec::new(),
+            unmeasured: Vec::new(),
+        }
+    }
+
     /// Whether there is no price at all.
     pub(crate) fn is_empty(&self) -> bool {
         self.current.is_empty() && self.outdated.is_empty()
     }
 
+    /// Whether they are prices under treatments.
+    pub(crate) fn are_under_treatments(&self) -> bool {
+        !self.target.treatments.is_empty()
+    }
+
     /// All of its prices: those that are outdated where there is no other.
     pub(crate) fn price_list<'a>(&'a self, catalog: &Catalog) -> PriceList<'a> {
         let outdated = self.outdated.iter().map(|it| &it.record);
-        let outdated = PriceList::new(outdated, catalog);
-        PriceList::new(&self.current, catalog).with_others(outdated)
+        let outdated = PriceList::under(&self.target.treatments, outdated, catalog);
+        self.current_prices(catalog).with_others(outdated)
+    }
+
+    /// Those that are not outdated.
+    pub(crate) fn current_prices<'a>(&'a self, catalog: &Catalog) -> PriceList<'a> {
+        PriceList::under(&self.target.treatments, &self.current, catalog)
     }
 
     /// Whether a current run has a figure of a case.
@@ -164,21 +196,22 @@ impl PriceRuns {
 
     /// Adds a run that has just been measured as the first choice. Runs before it in which the
     /// reference cases took another time are outdated by it.
-    pub(crate) fn add(&mut self, record: Record, host: &Host, machine: &Machine) {
-        let NewRun { record, unmeasured } = NewRun::of(record, host);
+    pub(crate) fn add(&mut self, record: Record, machine: &Machine) {
+        let treatments = &self.target.treatments;
+        let NewRun { record, unmeasured } = NewRun::of(record, &self.target);
         let before = std::mem::replace(&mut self.unmeasured, unmeasured);
         self.unmeasured.extend(before);
         if record.results.is_empty() {
             return;
         }
-        let reasons = stale_reasons(&record, machine);
+        let reasons = stale_reasons(&record, machine, treatments);
         if !reasons.is_empty() {
             self.outdated.insert(0, OutdatedRun { record, reasons });
             return;
         }
         let (mut unmoved, mut outdated) = (Vec::new(), Vec::new());
         for before in std::mem::take(&mut self.current) {
-            match moved_reference_case(&before, &record, &REFERENCE_CASES) {
+            match moved_reference_case(&before, &record, &REFERENCE_CASES, treatments) {
                 Some(reason) => {
                     outdated.push(OutdatedRun { record: before, reasons: vec![reason] });
                 }
@@ -232,10 +265,8 @@ impl PriceRuns {
                 }
             }
         }
-        let price_run =
-            |record: &Record| PriceRun { id: record.id.clone(), started: record.started.clone() };
         PriceSources {
-            runs: runs.into_iter().map(price_run).collect(),
+            runs: runs.into_iter().map(PriceRun::of).collect(),
             stale,
             missing: charges.missing.clone(),
             measured,
@@ -254,15 +285,15 @@ impl UnmeasuredRow {
     }
 }
 
-/// Whether a row was measured without a treatment.
-fn is_price(row: &Row) -> bool {
+/// Whether a row is a price under exactly these treatments.
+fn is_price(row: &Row, treatments: &[String]) -> bool {
     row.outcome == RowOutcome::Measured
-        && row.target.treatments.is_empty()
+        && row.target.treatments == treatments
         && !row.benchmark.starts_with("workload/")
 }
 
-fn stale_reasons(record: &Record, machine: &Machine) -> Vec<String> {
-    let mut reasons = match machine_of(record) {
+fn stale_reasons(record: &Record, machine: &Machine, treatments: &[String]) -> Vec<String> {
+    let mut reasons = match machine_of(record, treatments) {
         Some(priced) => differences(priced, machine, age(&record.started)),
         None => vec!["their machine is unknown".to_owned()],
     };
@@ -273,15 +304,15 @@ fn stale_reasons(record: &Record, machine: &Machine) -> Vec<String> {
 }
 
 /// The machine of the first price of a run, which may have measured on others, too.
-fn machine_of(record: &Record) -> Option<&Machine> {
-    let price = record.results.iter().find(|row| is_price(row));
+fn machine_of<'a>(record: &'a Record, treatments: &[String]) -> Option<&'a Machine> {
+    let price = record.results.iter().find(|row| is_price(row, treatments));
     let id = price.map(|row| row.target.machine.as_str());
     let of_price = record.machines.iter().find(|machine| Some(machine.id.as_str()) == id);
     of_price.or(record.machines.first())
 }
 
 /// The time since a run was started.
-fn age(started: &str) -> Option<Duration> {
+pub(crate) fn age(started: &str) -> Option<Duration> {
     let started = humantime::parse_rfc3339(started).ok()?;
     SystemTime::now().duration_since(started).ok()
 }

@@ -274,6 +274,17 @@ impl Programs {
         }
     }
 
+    /// The first command of the command line.
+    pub(crate) fn command(&self) -> Option<&Spec> {
+        let id = self.commands.first()?;
+        self.specs.iter().find(|spec| spec.id == *id)
+    }
+
+    /// The file with the standard input of commands, if that was read from a pipe.
+    pub(crate) fn piped_input_path(&self) -> Option<String> {
+        self.piped_input.as_ref().map(InputCopy::path)
+    }
+
     /// Whether there are several commands of the command line.
     pub(crate) fn has_several_commands(&self) -> bool {
         self.commands.len() > 1

@@ -9,6 +9,7 @@ use crate::report::view::bill_counting::{counting, kernel_times, watch};
 use crate::report::view::document::{
     Block, Cell, Column, Item, Paragraph, Section, Table, TableRow, View,
 };
+use crate::report::view::what_if;
 
 /// More words of a command than these are in the record alone.
 const MAX_COMMAND_CHARS: usize = 60;
@@ -35,6 +36,7 @@ pub fn view(bill: &Bill) -> View {
     if let Some(times) = kernel_times(bill) {
         sections.push(Section::of("Time in the kernel", [Block::Table(times)]));
     }
+    sections.extend(what_if::sections(bill));
     if let Some(list) = Block::list(notes(bill)) {
         sections.push(Section::of("How it was made", [list]));
     }
@@ -229,8 +231,12 @@ fn doubtful(bill: &Bill) -> Vec<String> {
 fn lacking(bill: &Bill) -> Option<String> {
     let missing = &bill.prices.missing;
     let named: Vec<&str> = missing.iter().take(MAX_NAMED_CASES).map(String::as_str).collect();
+    let treat = match &bill.treatments[..] {
+        [] => String::new(),
+        listed => format!("--treat '{}' ", plain(&listed.join("+"))),
+    };
     (!named.is_empty())
-        .then(|| format!("`oscost run {}` measures what is missing", named.join(" ")))
+        .then(|| format!("`oscost run {treat}{}` measures what is missing", named.join(" ")))
 }
 
 /// How it was counted and priced, and what is doubtful about it.
@@ -277,7 +283,15 @@ fn notes(bill: &Bill) -> Vec<Item> {
     let ticks = (trials.system_figure == "mean").then(|| {
         "clock ticks divide the CPU time of such short runs: the system time is the mean".to_owned()
     });
-    let all = first.into_iter().chain(measured).chain(stale).chain(counting).chain([switches]);
+    let treated = (!bill.treatments.is_empty()).then(|| {
+        let counted = bill.counted_without.as_deref();
+        let counted = counted.map_or(String::new(), |why| {
+            format!("; its calls were counted without them: {}", plain(why))
+        });
+        format!("the program ran under {}{counted}", plain(&bill.treatments.join("+")))
+    });
+    let first = treated.into_iter().chain(first);
+    let all = first.chain(measured).chain(stale).chain(counting).chain([switches]);
     all.chain(faults).chain(ticks).map(Item::from).collect()
 }
 

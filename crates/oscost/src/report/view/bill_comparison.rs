@@ -257,6 +257,13 @@ fn notes(compared: &BillComparison) -> Vec<String> {
     let programs = (base.program != new.program).then(|| {
         "the commands differ: what one does and the other does not is a change".to_owned()
     });
+    let treatments = (base.treatments != new.treatments).then(|| {
+        let under = |bill: &ComparedBill| match &bill.treatments[..] {
+            [] => "without treatments".to_owned(),
+            listed => format!("under {}", plain(&listed.join("+"))),
+        };
+        format!("base ran {}, new {}", under(base), under(new))
+    });
     let prices = match (&base.price_run, &new.price_run) {
         (Some(one), Some(other)) if one == other => {
             "both have prices of one run: what changed by price is a matter of sizes, whose errors \
@@ -299,7 +306,7 @@ fn notes(compared: &BillComparison) -> Vec<String> {
                  between, which no interval here has: make each again, in turns"
         .to_owned();
     let not_compared = compared.not_compared.as_deref().map(plain);
-    let all = not_compared.into_iter().chain(per_second).chain(differing).chain(programs);
+    let all = not_compared.into_iter().chain(per_second).chain(differing).chain(programs).chain(treatments);
     let all = all.chain([prices]).chain(counters).chain(lost);
     all.chain(figures).chain(nothing).chain([alone]).collect()
 }

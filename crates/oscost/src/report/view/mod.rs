@@ -21,4 +21,5 @@ pub mod run;
 pub mod sections;
 pub mod self_check;
 pub mod study;
+mod what_if;
 pub mod words;

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use oscost_model::program::{Program, ProgramResult, Trial};
 use oscost_model::program_calls::ProgramCalls;
+use oscost_model::treatment::{AppliedTreatment, TreatmentSet};
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use crate::hosts::{HostError, Session};
 use crate::run::counts::tree_counter::TreeCounter;
-use crate::run::jobs::job::{JobFailure, job_failure};
+use crate::run::jobs::job::{JobFailure, JobResult, job_failure};
 use crate::run::jobs::workers::Workers;
 use crate::run::machine::cpu_survey::NO_CLOCK;
 
@@ -26,6 +27,17 @@ const MAX_TRIALS: u32 = 90;
 /// The time for cleaning up after a trial, beyond the program's own limit.
 const CLEANUP_GRACE: Duration = Duration::from_secs(20);
 
+/// A program, and how it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct TurnProgram<'a> {
+    /// The program.
+    pub program: &'a Program,
+    /// Its treatments.
+    pub treatments: &'a TreatmentSet,
+    /// The CPU of its processes; `None` leaves the choice to the scheduler.
+    pub cpu: Option<u32>,
+}
+
 /// The runs of a program.
 #[derive(Clone, Debug)]
 pub struct ProgramRuns {
@@ -33,6 +45,8 @@ pub struct ProgramRuns {
     pub trials: Vec<Trial>,
     /// What each counted one did, or why it could not be counted.
     pub counted: Result<Vec<ProgramCalls>, String>,
+    /// Why it was counted without its treatments; `None` if it was counted under them.
+    pub counted_without: Option<String>,
 }
 
 /// Whether the last block of trials follows what was done before it.
@@ -52,7 +66,7 @@ pub type BeforeLastBlock<'a> = dyn FnMut(&mut dyn Session, &ProgramRuns) -> Last
 /// The runs of a program that are asked for.
 pub struct TurnRequest<'a> {
     /// The program.
-    pub program: &'a Program,
+    pub program: TurnProgram<'a>,
     /// How many trials; `None` for as many as fit into some seconds.
     pub trials: Option<u32>,
     /// What counts its calls; `None` for a tracer of the worker.
@@ -69,52 +83,124 @@ pub fn run_in_turns(
 ) -> Result<Result<ProgramRuns, String>, HostError> {
     let TurnRequest { program, trials, mut counter, before_last_block } = request;
     let mut workers = Workers::new(session);
-    let warm_up = || Task::Run { warm_up: true, counted: Vec::new() };
-    let warm = match workers.run_program(spec(program, warm_up()))? {
-        Ok(warm) => warm,
+    let first = with_attached(&mut workers, program, |workers| {
+        first_blocks(workers, program, trials, &mut counter)
+    })?;
+    let FirstBlocks { count, mut runs } = match first {
+        Ok(first) => first,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    // Without what is attached: what is done there has its own treatments.
+    let last_block = before_last_block(workers.session_mut(), &runs);
+    if last_block == LastBlock::Omitted {
+        return Ok(Ok(runs));
+    }
+    let ended = with_attached(&mut workers, program, |workers| {
+        if last_block == LastBlock::AfterWarmUp
+            && let Err(failure) = workers.run_program(spec(program, warm_up()))?
+        {
+            return Ok(Err(failure));
+        }
+        let rounds = trials_of_block(count, BLOCKS - 1);
+        add_block(workers, program, rounds, &mut counter, &mut runs)
+    })?;
+    Ok(ended.map(|()| runs))
+}
+
+/// Does this while those treatments of a program are attached that concern the whole system.
+fn with_attached<T>(
+    workers: &mut Workers<'_>,
+    program: TurnProgram<'_>,
+    run: impl FnOnce(&mut Workers<'_>) -> JobResult<T>,
+) -> Result<Result<T, String>, HostError> {
+    let attached = &program.treatments.attached;
+    let reason_of = |failure: JobFailure| failure.reason;
+    if attached.is_empty() {
+        return Ok(run(workers)?.map_err(reason_of));
+    }
+    let job = match workers.attach(attached.clone(), program.cpu, None)? {
+        Ok(job) => job,
         Err(failure) => return Ok(Err(failure.reason)),
     };
+    // If this fails, so has the session, whose end detaches them.
+    let done = run(workers)?;
+    let detached = workers.detach(job)?;
+    if let Some(failure) = workers.early_detachment.take() {
+        return Ok(Err(format!("an attached treatment ended early: {}", failure.reason)));
+    }
+    match detached {
+        Ok(_) => Ok(done.map_err(reason_of)),
+        Err(reason) => Ok(Err(format!("an attached treatment failed: {reason}"))),
+    }
+}
+
+/// What was done before the last block.
+struct FirstBlocks {
+    /// The number of trials in all blocks together.
+    count: u32,
+    runs: ProgramRuns,
+}
+
+fn first_blocks(
+    workers: &mut Workers<'_>,
+    program: TurnProgram<'_>,
+    trials: Option<u32>,
+    counter: &mut Option<&mut dyn TreeCounter>,
+) -> JobResult<FirstBlocks> {
+    let warm = match workers.run_program(spec(program, warm_up()))? {
+        Ok(warm) => warm,
+        Err(failure) => return Ok(Err(failure)),
+    };
     let count = trials.unwrap_or_else(|| fitting_trials(&warm));
-    let mut runs = ProgramRuns { trials: Vec::new(), counted: Ok(Vec::new()) };
-    for block in 0..BLOCKS {
-        if block + 1 == BLOCKS {
-            match before_last_block(workers.session_mut(), &runs) {
-                LastBlock::AtOnce => {}
-                LastBlock::AfterWarmUp => {
-                    if let Err(failure) = workers.run_program(spec(program, warm_up()))? {
-                        return Ok(Err(failure.reason));
-                    }
-                }
-                LastBlock::Omitted => break,
-            }
-        }
+    let counted_without = uncountable_treatment(program.treatments, counter.is_none());
+    let mut runs = ProgramRuns { trials: Vec::new(), counted: Ok(Vec::new()), counted_without };
+    for block in 0..BLOCKS - 1 {
         let rounds = trials_of_block(count, block);
-        match trials_in_a_row(&mut workers, program, rounds)? {
-            Ok(trials) => runs.trials.extend(trials),
-            Err(failure) => return Ok(Err(failure.reason)),
-        }
-        // What is refused once is refused again.
-        if let Ok(counted) = &mut runs.counted {
-            let calls = match &mut counter {
-                Some(counter) => counted_in_kernel(&mut workers, program, &mut **counter)?,
-                None => {
-                    let traced = workers.count_forms(spec(program, Task::CountForms))?;
-                    traced.map_err(|failure| failure.reason)
-                }
-            };
-            match calls {
-                Ok(calls) => counted.push(calls),
-                Err(reason) => runs.counted = Err(reason),
-            }
+        if let Err(failure) = add_block(workers, program, rounds, counter, &mut runs)? {
+            return Ok(Err(failure));
         }
     }
-    Ok(Ok(runs))
+    Ok(Ok(FirstBlocks { count, runs }))
+}
+
+/// A run for the caches.
+fn warm_up() -> Task {
+    Task::Run { warm_up: true, counted: Vec::new() }
+}
+
+/// So many trials, and a counted run.
+fn add_block(
+    workers: &mut Workers<'_>,
+    program: TurnProgram<'_>,
+    rounds: u32,
+    counter: &mut Option<&mut dyn TreeCounter>,
+    runs: &mut ProgramRuns,
+) -> JobResult<()> {
+    match trials_in_a_row(workers, program, rounds)? {
+        Ok(trials) => runs.trials.extend(trials),
+        Err(failure) => return Ok(Err(failure)),
+    }
+    // What is refused once is refused again.
+    if let Ok(counted) = &mut runs.counted {
+        let calls = match counter {
+            Some(counter) => counted_in_kernel(workers, program, &mut **counter)?,
+            None => {
+                let spec = traced_spec(program, runs.counted_without.is_some());
+                workers.count_forms(spec)?.map_err(|failure| failure.reason)
+            }
+        };
+        match calls {
+            Ok(calls) => counted.push(calls),
+            Err(reason) => runs.counted = Err(reason),
+        }
+    }
+    Ok(Ok(()))
 }
 
 /// Runs a program as in a trial, while a counter follows it.
 fn counted_in_kernel(
     workers: &mut Workers<'_>,
-    program: &Program,
+    program: TurnProgram<'_>,
     counter: &mut dyn TreeCounter,
 ) -> Result<Result<ProgramCalls, String>, HostError> {
     let token = match counter.begin() {
@@ -128,6 +214,13 @@ fn counted_in_kernel(
         Ok(_) => calls,
         Err(failure) => Err(failure.reason),
     })
+}
+
+/// Why a program cannot be counted under these treatments, if that is so.
+fn uncountable_treatment(treatments: &TreatmentSet, by_tracer: bool) -> Option<String> {
+    let has_monitor = treatments.applied.iter().any(AppliedTreatment::has_monitor);
+    (by_tracer && has_monitor)
+        .then(|| "a tracer counts calls, and a process can have only one monitor".to_owned())
 }
 
 /// As many trials as fit, if one takes as long as the warm-up did.
@@ -144,16 +237,20 @@ fn trials_of_block(count: u32, block: u32) -> u32 {
 
 fn trials_in_a_row(
     workers: &mut Workers<'_>,
-    program: &Program,
+    program: TurnProgram<'_>,
     rounds: u32,
-) -> Result<Result<Vec<Trial>, JobFailure>, HostError> {
+) -> JobResult<Vec<Trial>> {
     if rounds == 0 {
         return Ok(Ok(Vec::new()));
+    }
+    let allows_turns = program.treatments.applied.iter().all(AppliedTreatment::allows_turns);
+    if !allows_turns || !program.program.can_take_turns() {
+        return trials_of_workers(workers, program, rounds);
     }
     let task = Task::TakeTurns { order: vec![0; rounds as usize], values: Vec::new() };
     let one = spec(program, task);
     let spec = WorkerSpec {
-        subject: Subject::Programs(vec![program.clone()]),
+        subject: Subject::Programs(vec![program.program.clone()]),
         timeout_ms: one.timeout_ms.saturating_mul(u64::from(rounds)),
         ..one
     };
@@ -164,19 +261,48 @@ fn trials_in_a_row(
     if let Some(failed) = taken.failure {
         return Ok(Err(job_failure(*failed.event)));
     }
-    let trial = |ProgramResult { real_ns, usage, .. }: ProgramResult| Trial {
-        real_ns,
-        usage,
-        ..Trial::default()
-    };
     Ok(Ok(taken.trials.into_iter().map(|it| trial(it.result)).collect()))
 }
 
+/// Trials of a worker each.
+fn trials_of_workers(
+    workers: &mut Workers<'_>,
+    program: TurnProgram<'_>,
+    rounds: u32,
+) -> JobResult<Vec<Trial>> {
+    let mut trials = Vec::new();
+    for _ in 0..rounds {
+        let task = Task::Run { warm_up: false, counted: Vec::new() };
+        match workers.run_program(spec(program, task))? {
+            Ok(result) => trials.push(trial(result)),
+            Err(failure) => return Ok(Err(failure)),
+        }
+    }
+    Ok(Ok(trials))
+}
+
+fn trial(ProgramResult { real_ns, usage, .. }: ProgramResult) -> Trial {
+    Trial { real_ns, usage, ..Trial::default() }
+}
+
 /// A worker that does this with the program.
-fn spec(program: &Program, task: Task) -> WorkerSpec {
+fn spec(TurnProgram { program, treatments, cpu }: TurnProgram<'_>, task: Task) -> WorkerSpec {
     let limit = Duration::from_secs(program.limits.seconds.into()) + CLEANUP_GRACE;
     let subject = Subject::Program(Box::new(program.clone()));
-    WorkerSpec::new(subject, task, NO_CLOCK, limit.as_millis() as u64)
+    WorkerSpec {
+        cpu,
+        treatments: vec![treatments.applied.clone()],
+        ..WorkerSpec::new(subject, task, NO_CLOCK, limit.as_millis() as u64)
+    }
+}
+
+/// A worker that traces the program, under its treatments or without them.
+fn traced_spec(program: TurnProgram<'_>, without_treatments: bool) -> WorkerSpec {
+    let under_them = spec(program, Task::CountForms);
+    match without_treatments {
+        true => WorkerSpec { treatments: Vec::new(), ..under_them },
+        false => under_them,
+    }
 }
 
 #[cfg(test)]
@@ -189,6 +315,27 @@ mod tests {
             let all: u32 = (0..BLOCKS).map(|block| trials_of_block(count, block)).sum();
             assert_eq!(all, count);
         }
+    }
+
+    #[test]
+    fn a_program_is_counted_under_treatments_that_need_no_tracer_of_their_own() {
+        let of = |applied: Vec<AppliedTreatment>| {
+            let treatments = TreatmentSet { applied, ..TreatmentSet::default() };
+            let program = Program::default();
+            let program = TurnProgram { program: &program, treatments: &treatments, cpu: Some(1) };
+            let without = uncountable_treatment(&treatments, true);
+            let counted = traced_spec(program, without.is_some());
+            assert_eq!(uncountable_treatment(&treatments, false), None, "programs in the kernel");
+            assert_eq!(counted.cpu, Some(1));
+            assert_eq!(spec(program, Task::CountForms).treatments_of(0), treatments.applied);
+            (counted.treatments_of(0).len(), without)
+        };
+        let nice = AppliedTreatment::Nice { increment: 5 };
+        assert_eq!(of(Vec::new()), (0, None));
+        assert_eq!(of(vec![nice.clone()]), (1, None));
+        let (under, why) = of(vec![nice.clone(), AppliedTreatment::Ptrace]);
+        assert!(under == 0 && why.unwrap().contains("only one monitor"));
+        assert_eq!(of(vec![AppliedTreatment::Cgroup { limits: Vec::new() }, nice]), (2, None));
     }
 
     #[test]

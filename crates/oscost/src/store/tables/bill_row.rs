@@ -51,6 +51,14 @@ pub(in crate::store) fn insert_bill(
     Ok(())
 }
 
+/// Deletes a bill that was made here, if there is one with this id.
+pub(in crate::store) fn delete_own_bill(tx: &Transaction<'_>, id: &str) -> Result<(), Cause> {
+    if has_bills(tx)? {
+        tx.execute("DELETE FROM bill WHERE id = ?1 AND NOT imported", [id])?;
+    }
+    Ok(())
+}
+
 /// Deletes a bill; returns whether there was one.
 pub(in crate::store) fn delete_bill(tx: &Transaction<'_>, id: &str) -> Result<bool, Cause> {
     if !has_bills(tx)? {

@@ -5,11 +5,12 @@ use std::io::Read;
 use oscost_model::worker::{Subject, WorkerSpec};
 
 use super::form_counter::FormCounter;
-use super::tracer::start_copy;
+use super::tracer::{arm_treatments, start_copy};
 use crate::kernel::probe::program_trace;
 use crate::kernel::{Errno, process};
 use crate::supervisor::protocol::answer::Answer;
 use crate::supervisor::protocol::failure::failure;
+use crate::treatments;
 
 /// What the copy may write before it executes the program: one line, why it cannot.
 const MAX_ANSWER_BYTES: u64 = 64 << 10;
@@ -17,6 +18,13 @@ const MAX_ANSWER_BYTES: u64 = 64 << 10;
 /// Starts a copy, which reads the order in `line` as well and executes the program, traces it, and
 /// returns its calls.
 pub(crate) fn count(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
+    let answer = trace_copy(id, spec, line);
+    // The copy has made those that it is in, and cannot remove them.
+    treatments::remove_groups(&arm_treatments(spec));
+    answer
+}
+
+fn trace_copy(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
     let Subject::Program(program) = &spec.subject else {
         return failure(id, "calls are counted by form in programs alone").into();
     };

@@ -50,7 +50,8 @@ pub(crate) fn count(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
     }
 }
 
-fn arm_treatments(spec: &WorkerSpec) -> Treatments<'_> {
+/// The treatments of a worker of one arm.
+pub(super) fn arm_treatments(spec: &WorkerSpec) -> Treatments<'_> {
     Treatments { applied: spec.treatments_of(0), cpu: spec.cpu, arm: 0 }
 }
 

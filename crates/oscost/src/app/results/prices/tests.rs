@@ -28,10 +28,11 @@ fn run_without(id: &str, case: &str, outcome: RowOutcome, reason: &str) -> Recor
 }
 
 fn added(records: impl IntoIterator<Item = Record>) -> PriceRuns {
-    let mut runs = PriceRuns::default();
+    let target = run("target", "syscall/getuid:via=raw", 1.0).results[0].target.clone();
+    let mut runs = PriceRuns::of(&target);
     for record in records {
         let machine = record.machines[0].clone();
-        runs.add(record, &Host::Local, &machine);
+        runs.add(record, &machine);
     }
     runs
 }

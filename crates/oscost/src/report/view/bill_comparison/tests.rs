@@ -15,6 +15,7 @@ fn bill(number: u32) -> ComparedBill {
         started: "2026-11-21T08:20:00Z".to_owned(),
         label: Some(format!("version {number}")),
         program: vec!["find".to_owned(), "/usr".to_owned()],
+        treatments: Vec::new(),
         watched: None,
         trials: 20,
         system_figure: "mean".to_owned(),
@@ -146,6 +147,7 @@ fn rows_are_the_changes_then_the_totals_and_what_is_not_known_is_listed() {
 fn other_commands_kernels_and_price_runs_are_named() {
     let mut other = compared();
     other.new.program = vec!["ls".to_owned()];
+    other.new.treatments = vec!["nice=5".to_owned(), "seccomp=allow".to_owned()];
     other.new.price_run = None;
     other.new.system_figure = "median".to_owned();
     other.new.counter = Some("ebpf".to_owned());
@@ -155,6 +157,7 @@ fn other_commands_kernels_and_price_runs_are_named() {
     let found = flat(&other);
     for words in [
         "the commands differ",
+        "base ran without treatments, new under nice=5+seccomp=allow",
         "their prices are of two runs",
         "calls of base were counted by ptrace, those of new by ebpf",
         "missing: 1 event had no room in the counter: the counts of new are too low",
@@ -167,6 +170,7 @@ fn other_commands_kernels_and_price_runs_are_named() {
     let same = flat(&compared());
     assert!(same.contains("both have prices of one run"), "{same}");
     assert!(!same.contains("counted by") && !same.contains("no room"), "{same}");
+    assert!(!same.contains("treatments"), "{same}");
 }
 
 #[test]

@@ -159,6 +159,15 @@ const COLUMNS: &[Column] = &[
     },
     Column {
         heading: heading(
+            "treatments",
+            Text,
+            "the treatments of the program, separated by `+`; empty for none",
+            None,
+        ),
+        read: |line| line.bill.treatments.join("+").into(),
+    },
+    Column {
+        heading: heading(
             "trials",
             Integer,
             "how many trials were not counted; 1 of a process that was watched",
@@ -196,6 +205,15 @@ const COLUMNS: &[Column] = &[
     Column {
         heading: heading("counter", Text, "what counted calls: `ebpf` or `ptrace`", NOT_COUNTED),
         read: |line| line.counts().map(|counts| &counts.calls.by).into(),
+    },
+    Column {
+        heading: heading(
+            "counted_without",
+            Text,
+            "why calls were counted without the treatments",
+            Some("they were counted under them, or there are none"),
+        ),
+        read: |line| line.bill.counted_without.as_ref().into(),
     },
     Column {
         heading: heading(

@@ -326,6 +326,22 @@ fn the_watch_and_the_time_in_the_kernel_have_columns() {
 }
 
 #[test]
+fn the_treatments_of_a_bill_have_columns() {
+    let mut bill: oscost_model::bill::Bill =
+        serde_json::from_str(include_str!("../../../../tests/store/bill-1.json")).unwrap();
+    bill.treatments = vec!["nice=5".to_owned(), "ptrace".to_owned()];
+    bill.counted_without = Some("only one monitor".to_owned());
+    let sheet = BillSheet::of(&bill);
+    let headings = sheet.headings();
+    let cell = |name: &str| {
+        let column = headings.iter().position(|heading| heading.name == name).unwrap();
+        sheet.cell(0, column)
+    };
+    assert_eq!(cell("treatments"), "nice=5+ptrace".into());
+    assert_eq!(cell("counted_without"), "only one monitor".into());
+}
+
+#[test]
 fn a_bill_that_was_not_counted_has_no_totals_of_charges() {
     let mut bill: oscost_model::bill::Bill =
         serde_json::from_str(include_str!("../../../../tests/store/bill-1.json")).unwrap();

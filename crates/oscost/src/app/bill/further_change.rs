@@ -1,0 +1,69 @@
+//! The changes that a bill is asked about, from their texts.
+
+use oscost_model::record::Record;
+use oscost_model::target::{Target, Treatment};
+
+use crate::app::error::UsageError;
+use crate::app::results::prices::named_run;
+use crate::app::targets::prepare::check;
+use crate::app::targets::resolve::resolve;
+
+/// More changes than these are other bills.
+const MAX_CHANGES: usize = 8;
+/// How a run of other prices is named.
+const PRICES: &str = "prices=";
+/// How another machine would be named.
+const ELSEWHERE: &str = "at=";
+
+/// A change that is asked about.
+pub(super) enum FurtherChange {
+    /// Treatments in addition to those of the bill.
+    Treatments {
+        /// As typed.
+        text: String,
+        /// The target with those of the bill, too.
+        target: Target,
+    },
+    /// The prices of another run.
+    Prices {
+        /// As typed.
+        text: String,
+        /// The run.
+        record: Box<Record>,
+    },
+}
+
+/// The changes of these texts, for a program at `base`. What cannot be read is reported before the
+/// program runs.
+pub(super) fn further_changes(
+    texts: &[String],
+    base: &Target,
+) -> anyhow::Result<Vec<FurtherChange>> {
+    if texts.len() > MAX_CHANGES {
+        let what = format!("{} changes: one bill has at most {MAX_CHANGES}", texts.len());
+        return Err(UsageError::with_hint(&what, "leave out some `--what-if`").into());
+    }
+    texts.iter().map(|text| further_change(text, base)).collect()
+}
+
+fn further_change(text: &str, base: &Target) -> anyhow::Result<FurtherChange> {
+    if let Some(run) = text.strip_prefix(PRICES) {
+        let record = Box::new(named_run(run, &names(&base.treatments))?);
+        return Ok(FurtherChange::Prices { text: text.to_owned(), record });
+    }
+    if text.starts_with(ELSEWHERE) {
+        let what = format!("cannot bill by `{}`: prices are those of a run", text.escape_debug());
+        let hint = "`oscost run --at HOST` measures them there, `--what-if prices=last` takes them";
+        return Err(UsageError::with_hint(&what, hint).into());
+    }
+    let mut all = names(&base.treatments);
+    all.push(text.to_owned());
+    let target = resolve(&base.host.to_string(), Some(&all.join("+")))?;
+    check(&target)?;
+    Ok(FurtherChange::Treatments { text: text.to_owned(), target })
+}
+
+/// Treatments as records name them.
+pub(super) fn names(treatments: &[Treatment]) -> Vec<String> {
+    treatments.iter().map(ToString::to_string).collect()
+}

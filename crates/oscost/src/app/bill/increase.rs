@@ -1,0 +1,108 @@
+//! What treatments added to a program, by a comparison of it in turns.
+
+use oscost_model::bill::{Amount, MeasuredIncrease, PriceRun};
+use oscost_model::program::{REAL, SYSTEM, USER};
+use oscost_model::record::{Comparison, Estimate, Record, Row, RowOutcome};
+
+use crate::bill::{Change, SystemFigure, mean_increase, system_time};
+
+/// The metric of a row's own figure in a comparison.
+const PRIMARY: &str = "primary";
+
+/// A program that was compared.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ComparedProgram<'a> {
+    /// Its case.
+    pub(super) case: &'a str,
+    /// Both sides.
+    pub(super) change: Change<'a>,
+}
+
+/// The measured rows of both sides, and their indices in the record.
+struct BothSides<'a> {
+    base: IndexedRow<'a>,
+    new: IndexedRow<'a>,
+}
+
+#[derive(Clone, Copy)]
+struct IndexedRow<'a> {
+    index: u32,
+    row: &'a Row,
+}
+
+/// What was added to the system time and to the real time of a program; or why that is not known.
+pub(super) fn measured_increase(
+    record: &Record,
+    program: ComparedProgram<'_>,
+    run: PriceRun,
+) -> Result<MeasuredIncrease, String> {
+    let Change { base, new, .. } = program.change;
+    let sides =
+        BothSides { base: side(record, program, base)?, new: side(record, program, new)? };
+    let real = sides.comparison(record, REAL);
+    let of_pairs = sides.comparison(record, SYSTEM);
+    let [of_base, of_new] = [sides.base, sides.new].map(|side| CpuTimes::of(side.row));
+    let (of_base, of_new) = of_base.zip(of_new).ok_or("its system time was not measured")?;
+    let is_of_ticks = [&of_base, &of_new].into_iter().any(CpuTimes::is_divided_by_ticks);
+    let (system_ns, figure) = match of_pairs.filter(|_| !is_of_ticks) {
+        Some(comparison) => (added(comparison), SystemFigure::Median),
+        // In some trials the ticks leave none for the kernel: there are no ratios then.
+        None => (mean_increase(of_base.system, of_new.system), SystemFigure::Mean),
+    };
+    let pairs = real.or(of_pairs).map_or(0, |comparison| comparison.pairs);
+    let (real_ns, system_figure) = (real.map(added), figure.text().to_owned());
+    Ok(MeasuredIncrease { run, pairs, system_ns, system_figure, real_ns })
+}
+
+/// The measured row of a program under these treatments.
+fn side<'a>(
+    record: &'a Record,
+    program: ComparedProgram<'_>,
+    treatments: &[String],
+) -> Result<IndexedRow<'a>, String> {
+    let mut rows = (0..).zip(&record.results);
+    let is_it = |row: &Row| row.case == program.case && row.target.treatments == treatments;
+    let Some((index, row)) = rows.find(|(_, row)| is_it(row)) else {
+        return Err("the comparison ended before the program was measured".to_owned());
+    };
+    match (row.outcome, &row.reason) {
+        (RowOutcome::Measured, _) => Ok(IndexedRow { index, row }),
+        (_, Some(reason)) => Err(reason.clone()),
+        (_, None) => Err("the program was not measured".to_owned()),
+    }
+}
+
+impl BothSides<'_> {
+    /// The comparison of a metric of both sides.
+    fn comparison<'r>(&self, record: &'r Record, metric: &str) -> Option<&'r Comparison> {
+        let is_primary = self.base.row.primary_metric.as_deref() == Some(metric);
+        let name = if is_primary { PRIMARY } else { metric };
+        record.comparisons.iter().find(|it| {
+            it.base == self.base.index && it.new == self.new.index && it.metric == name
+        })
+    }
+}
+
+/// What a comparison found to be added, in nanoseconds; it is in seconds.
+fn added(comparison: &Comparison) -> Amount {
+    Amount { ns: comparison.added.value, ci95: comparison.added.ci95 }.times(1e9)
+}
+
+/// The CPU times of the trials of a row, in seconds.
+#[derive(Clone, Copy)]
+struct CpuTimes<'a> {
+    user: &'a Estimate,
+    system: &'a Estimate,
+}
+
+impl<'a> CpuTimes<'a> {
+    fn of(row: &'a Row) -> Option<Self> {
+        let estimate = |name: &str| row.metrics.get(name).map(|metric| &metric.estimate);
+        Some(Self { user: estimate(USER)?, system: estimate(SYSTEM)? })
+    }
+
+    /// Whether clock ticks divide them, so that a single trial says little.
+    fn is_divided_by_ticks(&self) -> bool {
+        system_time(self.user, self.system).figure == SystemFigure::Mean
+    }
+}

@@ -1,0 +1,305 @@
+//! What a change would add to a billed program: the prediction, and its check.
+//!
+//! All predictions are made, told and kept before the first check.
+
+use oscost_model::bill::{Bill, BillItem, MissingWhatIf, OtherPrices, PriceRun, WhatIf};
+use oscost_model::call_names::Arch;
+use oscost_model::definition::Extent;
+use oscost_model::record::{Machine, Record};
+use oscost_model::target::Target;
+
+use super::further_change::{FurtherChange, names};
+use super::increase::{ComparedProgram, measured_increase};
+use super::subject::BillSubject;
+use crate::app::ab::{Request as ComparisonRequest, ab};
+use crate::app::bills;
+use crate::app::error::is_interrupted;
+use crate::app::measurement::retention::{Completion, Retention};
+use crate::app::measurement::run_header::timestamp;
+use crate::app::observer::Observer;
+use crate::app::results::added_costs::stored_added_costs;
+use crate::app::results::prices::PriceRuns;
+use crate::app::selection::programs::{Effort, ProgramRequest};
+use crate::app::targets::connect::BusyPolicy;
+use crate::app::targets::prepare::prepare;
+use crate::bill::{
+    Change, Faults, Judgement, Prediction, PriceComparison, PriceList, added_costs, charge,
+    compare_prices, judge, predict, selectors_to_price,
+};
+use crate::hosts::WorkerBinary;
+use crate::plan;
+use crate::run::EventCounting;
+
+/// What the answers need beside the bill.
+pub(super) struct WhatIfContext<'a> {
+    /// Where, and under which treatments, the program was billed.
+    pub(super) base: &'a Target,
+    pub(super) subject: &'a BillSubject,
+    pub(super) worker: &'a WorkerBinary,
+    /// The runs of the bill's prices.
+    pub(super) prices: &'a PriceRuns,
+    pub(super) cpu: Option<u32>,
+    /// The time for the added costs of one change; 0 for those that are known.
+    pub(super) price_seconds: u32,
+    /// Whether predictions are checked.
+    pub(super) is_checked: bool,
+    /// Whether the bill is kept before that.
+    pub(super) is_kept: bool,
+    pub(super) on_busy: BusyPolicy,
+}
+
+/// Why there is no answer.
+struct Failure {
+    reason: String,
+    /// Whether the user has ended the measurement: then nothing else is measured.
+    is_interrupt: bool,
+}
+
+impl From<String> for Failure {
+    fn from(reason: String) -> Self {
+        Self { reason, is_interrupt: false }
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self { reason: format!("{error:#}"), is_interrupt: is_interrupted(&error) }
+    }
+}
+
+impl WhatIfContext<'_> {
+    /// Adds to a bill what these changes would add to it.
+    pub(super) fn answer(
+        &self,
+        bill: &mut Bill,
+        changes: &[FurtherChange],
+        observer: &dyn Observer,
+    ) {
+        // The target of each prediction.
+        let mut targets: Vec<&Target> = Vec::new();
+        // Who has ended the measurement of prices waits for no other one.
+        let is_over = bill.prices.measured.as_ref().is_some_and(|it| it.interrupted);
+        let mut interrupted = is_over.then(|| INTERRUPTED.to_owned());
+        for change in changes {
+            let (text, found) = match change {
+                FurtherChange::Prices { text, record } => {
+                    let found = self.at_other_prices(bill, record);
+                    (text, found.map(|found| bill.other_prices.push(found)))
+                }
+                FurtherChange::Treatments { text, target } => {
+                    let found = match &interrupted {
+                        Some(reason) => Err(Failure::from(reason.clone())),
+                        None => self.predicted(bill, target, observer),
+                    };
+                    let found = found.map(|what_if| {
+                        bill.what_if.push(what_if);
+                        targets.push(target);
+                    });
+                    (text, found)
+                }
+            };
+            if let Err(Failure { reason, is_interrupt }) = found {
+                interrupted = interrupted.or_else(|| is_interrupt.then(|| reason.clone()));
+                bill.missing_what_if.push(MissingWhatIf { change: text.clone(), reason });
+            }
+        }
+        if !self.is_checked || targets.is_empty() {
+            return;
+        }
+        if self.is_kept {
+            bill.ended = timestamp();
+            bills::keep(bill, observer);
+        }
+        for (what_if, target) in bill.what_if.iter_mut().zip(targets) {
+            let checked = match &interrupted {
+                Some(reason) => Err(Failure::from(reason.clone())),
+                None => self.check(what_if, target, observer),
+            };
+            if let Err(Failure { reason, is_interrupt }) = checked {
+                interrupted = interrupted.or_else(|| is_interrupt.then(|| reason.clone()));
+                what_if.not_measured = Some(reason);
+            }
+        }
+    }
+
+    /// The bill at the prices of another run.
+    fn at_other_prices(&self, bill: &Bill, record: &Record) -> Result<OtherPrices, Failure> {
+        let counted = bill.counted.as_ref().ok_or_else(not_counted)?;
+        let list = PriceList::under(&bill.treatments, [record], &self.worker.catalog);
+        let there = charge(&counted.calls, Faults::of(&bill.trials), &list, 0.0);
+        let PriceComparison { items, here, there, unpriced } = compare_prices(&bill.items, &there);
+        let machine = record.machines.first();
+        let known = |of: fn(&Machine) -> Option<String>| machine.and_then(of);
+        Ok(OtherPrices {
+            run: PriceRun::of(record),
+            cpu: known(|machine| machine.cpu.model_name.clone()),
+            kernel: known(|machine| machine.os.release.clone()),
+            ratio: (here.ns > 0.0).then(|| there.ns / here.ns),
+            here,
+            there,
+            unpriced,
+            items,
+        })
+    }
+
+    /// What treatments would add: the counts of the bill times added costs that were measured within
+    /// a day, or are measured now.
+    fn predicted(
+        &self,
+        bill: &Bill,
+        target: &Target,
+        observer: &dyn Observer,
+    ) -> Result<WhatIf, Failure> {
+        let counted = bill.counted.as_ref().ok_or_else(not_counted)?;
+        let catalog = &self.worker.catalog;
+        let (host, new) = (self.base.host.to_string(), names(&target.treatments));
+        let change = Change { host: &host, base: &bill.treatments, new: &new };
+        let mut added = stored_added_costs(change, &bill.machine)?;
+        let unmeasured: Vec<String> = {
+            let known = PriceList::of_added_costs(&added, catalog);
+            let wanted = self.cases_to_price(&bill.items).into_iter();
+            wanted.filter(|case| !known.has(case)).collect()
+        };
+        let mut refusal = None;
+        if !unmeasured.is_empty() && self.price_seconds > 0 {
+            let cases = ComparisonRequest {
+                selectors: unmeasured,
+                effort: Effort::Quick,
+                budget_s: Some(f64::from(self.price_seconds)),
+                event_counting: EventCounting::InNoRound,
+                ..self.comparison(target)
+            };
+            let record = compare(&cases, observer)?;
+            let mut rows = record.results.iter().filter(|row| row.target.treatments == new);
+            refusal = rows.find_map(|row| row.reason.clone());
+            added.insert(0, added_costs(&record, change));
+        }
+        added.retain(|record| !record.results.is_empty());
+        let list = PriceList::of_added_costs(&added, catalog);
+        let predicted = predict(&counted.calls, Faults::of(&bill.trials), &list);
+        let Prediction { items, added: sum, estimated, unpriced_calls } =
+            predicted.ok_or_else(|| refusal.unwrap_or_else(no_added_cost))?;
+        let has_monitor = plan::has_monitor(&prepare(target, this_arch())?.side.treatments);
+        let judged_by = if has_monitor { "real" } else { "system" };
+        let what_if = WhatIf {
+            treatments: new.iter().skip(bill.treatments.len()).cloned().collect(),
+            predicted_at: timestamp(),
+            runs: added.iter().map(PriceRun::of).collect(),
+            predicted_real_ns: sum.clone(),
+            predicted_system_ns: sum,
+            estimated_ns: estimated,
+            unpriced_calls,
+            items,
+            doubt: has_monitor.then(|| MONITOR_DOUBT.to_owned()),
+            measured: None,
+            not_measured: None,
+            judged_by: judged_by.to_owned(),
+            ratio: None,
+            judged: None,
+        };
+        observer.status(&format!(
+            "predicted under {}: {:.3} ms are added",
+            what_if.treatments.join("+"),
+            what_if.predicted_system_ns.ns * 1e-6
+        ));
+        Ok(what_if)
+    }
+
+    /// Measures what treatments add to the program, and judges the prediction.
+    fn check(
+        &self,
+        what_if: &mut WhatIf,
+        target: &Target,
+        observer: &dyn Observer,
+    ) -> Result<(), Failure> {
+        let programs = ComparisonRequest {
+            selectors: self.subject.selectors.clone(),
+            programs: self.subject.request.clone(),
+            ..self.comparison(target)
+        };
+        let record = compare(&programs, observer)?;
+        let (base, new) = (names(&self.base.treatments), names(&target.treatments));
+        let host = self.base.host.to_string();
+        let change = Change { host: &host, base: &base, new: &new };
+        let program = ComparedProgram { case: &self.subject.case, change };
+        let measured = measured_increase(&record, program, PriceRun::of(&record))?;
+        let judged = match (what_if.judged_by.as_str(), &measured.real_ns) {
+            ("real", Some(real)) => Some(judge(&what_if.predicted_real_ns, real)),
+            ("real", None) => None,
+            _ => Some(judge(&what_if.predicted_system_ns, &measured.system_ns)),
+        };
+        if let Some(Judgement { ratio, text }) = judged {
+            (what_if.ratio, what_if.judged) = (ratio, Some(text));
+        }
+        what_if.measured = Some(measured);
+        Ok(())
+    }
+
+    /// A comparison of the base with a target; what is compared is left open.
+    fn comparison(&self, target: &Target) -> ComparisonRequest {
+        ComparisonRequest {
+            base: Some(self.base.to_string()),
+            new: vec![target.to_string()],
+            selectors: Vec::new(),
+            programs: ProgramRequest::default(),
+            study: None,
+            effort: Effort::Default,
+            budget_s: None,
+            event_counting: EventCounting::default(),
+            cpu: self.cpu,
+            peer_cpu: None,
+            label: None,
+            seed: None,
+            gate: None,
+            retention: Retention { keep: true, raw_samples: false },
+            on_busy: self.on_busy,
+        }
+    }
+
+    /// The cases whose added costs price these items: those that price them in the bill, or the most
+    /// usual ones.
+    fn cases_to_price(&self, items: &[BillItem]) -> Vec<String> {
+        let catalog = &self.worker.catalog;
+        let prices = self.prices.price_list(catalog);
+        let mut cases: Vec<String> = Vec::new();
+        for selector in selectors_to_price(items) {
+            let case = prices.usual_case(&selector).or_else(|| {
+                let found = plan::select(catalog, &[selector], Extent::Default).ok()?;
+                found.first().map(ToString::to_string)
+            });
+            cases.extend(case.filter(|case| !cases.contains(case)));
+        }
+        cases
+    }
+}
+
+/// Why nothing is measured after Ctrl-C.
+const INTERRUPTED: &str = "it was interrupted";
+/// What a monitor in another process means for the system time of a program.
+const MONITOR_DOUBT: &str = "the calls wait for a monitor, which is another process: of this time, \
+                             only the part of the program itself is its system time";
+
+fn no_added_cost() -> String {
+    "no added cost of its calls is known: `--price-seconds N` gives more time to measure them"
+        .to_owned()
+}
+
+fn not_counted() -> Failure {
+    Failure::from("its calls were not counted".to_owned())
+}
+
+fn this_arch() -> Option<Arch> {
+    Arch::from_uname(std::env::consts::ARCH)
+}
+
+/// Measures a comparison, which is kept as a run of its own.
+fn compare(request: &ComparisonRequest, observer: &dyn Observer) -> Result<Record, Failure> {
+    let measured = ab(request, observer)?.measured;
+    match measured.ended {
+        Ok(Completion::Interrupted) => {
+            Err(Failure { reason: INTERRUPTED.to_owned(), is_interrupt: true })
+        }
+        // What was measured before a failure counts.
+        _ => Ok(measured.record),
+    }
+}

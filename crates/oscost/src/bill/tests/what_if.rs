@@ -1,0 +1,238 @@
+//! What a change adds, on made-up comparisons and counts.
+
+use oscost_model::bill::{Amount, WhatIfItem};
+use oscost_model::record::{AddedCost, Comparison, Ratio};
+
+use super::*;
+
+const BASE: &[String] = &[];
+
+/// A run that compared each of these base rows with the same one under `sud`, which adds so many
+/// nanoseconds, 1 ns more or less.
+fn compared(rows: &[(Row, f64)]) -> Record {
+    let mut all = record(Vec::new());
+    all.comparisons.clear();
+    for (base, added_ns) in rows {
+        let index = all.results.len() as u32;
+        let mut new = base.clone();
+        new.target.treatments = vec!["sud".to_owned()];
+        all.results.extend([base.clone(), new]);
+        all.comparisons.push(comparison(index, *added_ns, base.unit));
+    }
+    all
+}
+
+fn comparison(base: u32, added: f64, unit: Unit) -> Comparison {
+    Comparison {
+        case: String::new(),
+        metric: "primary".to_owned(),
+        base,
+        new: base + 1,
+        design: "twins".to_owned(),
+        pairs: 8,
+        span_s: 1.0,
+        ratio: Ratio { value: 1.0, ci95: None },
+        added: AddedCost { value: added, ci95: Some([added - 1.0, added + 1.0]), unit },
+        added_cycles: None,
+        p: 1.0,
+        q: 1.0,
+        verdict: "inconclusive".to_owned(),
+        mde_pct: None,
+        ties: 0,
+        monitor_events_per_op: None,
+        decomposition: None,
+        control: false,
+        flags: Vec::new(),
+    }
+}
+
+fn added_under(record: &Record, treatment: &str) -> Record {
+    let new = [treatment.to_owned()];
+    let host = stored().results[0].target.host.clone();
+    added_costs(record, Change { host: &host, base: BASE, new: &new })
+}
+
+fn predicted(rows: &[(Row, f64)], forms: Vec<FormCount>, faults: Faults) -> Option<Prediction> {
+    let added = added_under(&compared(rows), "sud");
+    let catalog = catalog();
+    predict(&calls(forms), faults, &PriceList::of_added_costs([&added], &catalog))
+}
+
+fn part<'a>(prediction: &'a Prediction, name: &str) -> &'a WhatIfItem {
+    prediction.items.iter().find(|item| item.name == name).unwrap()
+}
+
+fn ns(amount: Option<&Amount>) -> Option<f64> {
+    amount.map(|amount| amount.ns.round())
+}
+
+#[test]
+fn a_prediction_is_the_sum_of_counts_times_added_costs() {
+    let rows = [
+        (row("syscall/getuid:via=raw", 100.0), 30.0),
+        // The op makes two calls, to both of which 30 ns are added.
+        (row("directory/open:by=openat", 800.0), 60.0),
+        (row("fault/zero-fill:access=write,pages=4k", 500.0), -2.0),
+    ];
+    let forms = vec![
+        form("getuid", None, 100, 0),
+        form("openat file", None, 10, 0),
+        form("close file", None, 10, 0),
+    ];
+    let found = predicted(&rows, forms, Faults { minor: 50.0, major: 0.0 }).unwrap();
+    let of = |name: &str| ns(part(&found, name).amount.as_ref());
+    assert_eq!(of("getuid"), Some(3_000.0));
+    assert_eq!([of("openat file"), of("close file")], [Some(300.0); 2]);
+    // An added cost below nothing is kept: it is as likely as one above.
+    assert_eq!(of("minor page fault"), Some(-100.0));
+    assert_eq!(found.added.ns.round(), 3_500.0);
+    let [low, high] = found.added.ci95.unwrap();
+    assert_eq!([low.round(), high.round()], [3_500.0 - 160.0, 3_500.0 + 160.0]);
+    assert_eq!((found.unpriced_calls, found.estimated.ns), (0.0, 0.0));
+    assert_eq!(found.items[0].name, "getuid");
+}
+
+#[test]
+fn calls_without_an_added_cost_of_their_own_pay_the_median_of_the_others() {
+    let rows = [
+        (row("syscall/getuid:via=raw", 100.0), 30.0),
+        (row("syscall/uname", 100.0), 40.0),
+        (row("syscall/getppid:via=raw", 100.0), 90.0),
+        (row("process/exit:touched_mib=0", 9_000.0), 5_000.0),
+    ];
+    let forms = vec![
+        form("getuid", None, 1, 0),
+        form("uname", None, 1, 0),
+        form("getppid", None, 1, 0),
+        form("exit_group", None, 1, 0),
+        form("no_such_call", None, 10, 0),
+        form("nanosleep", None, 5, 0),
+    ];
+    let found = predicted(&rows, forms, Faults { minor: 7.0, major: 0.0 }).unwrap();
+    let unknown = part(&found, "no_such_call");
+    assert_eq!(ns(unknown.amount.as_ref()), Some(400.0));
+    assert_eq!(unknown.amount.as_ref().unwrap().ci95, Some([300.0, 900.0]));
+    assert!(unknown.is_estimate && unknown.missing.as_deref() == Some("no case prices it"));
+    // It pays nothing for its wait, and is a call all the same.
+    assert_eq!(ns(part(&found, "nanosleep").amount.as_ref()), Some(200.0));
+    // A fault is no call: nothing is known of it.
+    let fault = part(&found, "minor page fault");
+    assert!(fault.amount.is_none() && !fault.is_estimate && fault.missing.is_some());
+    assert_eq!((found.unpriced_calls, found.estimated.ns.round()), (15.0, 600.0));
+    assert_eq!(found.added.ns.round(), 160.0 + 5_000.0 + 600.0);
+}
+
+#[test]
+fn without_a_single_added_cost_there_is_no_prediction() {
+    let forms = || vec![form("getuid", None, 1, 0)];
+    assert_eq!(predicted(&[], forms(), Faults::default()), None);
+    let of_a_fault = [(row("fault/zero-fill:access=write,pages=4k", 500.0), 1.0)];
+    assert_eq!(predicted(&of_a_fault, forms(), Faults { minor: 1.0, major: 0.0 }), None);
+}
+
+#[test]
+fn comparisons_of_other_targets_and_void_ones_are_no_added_costs() {
+    let rows = [(row("syscall/getuid:via=raw", 100.0), 30.0)];
+    let record = compared(&rows);
+    assert_eq!(added_under(&record, "sud").results.len(), 1);
+    assert!(added_under(&record, "ptrace").results.is_empty());
+    let elsewhere = Change { host: "elsewhere", base: BASE, new: &["sud".to_owned()] };
+    assert!(added_costs(&record, elsewhere).results.is_empty());
+    let changed = |change: fn(&mut Comparison)| {
+        let mut record = compared(&rows);
+        record.comparisons.iter_mut().for_each(change);
+        added_under(&record, "sud").results.len()
+    };
+    assert_eq!(changed(|it| it.flags.push("VOID".to_owned())), 0);
+    assert_eq!(changed(|it| it.control = true), 0);
+    assert_eq!(changed(|it| it.metric = "insn".to_owned()), 0);
+}
+
+#[test]
+fn what_is_added_to_a_rate_is_the_time_that_a_message_takes_longer() {
+    let mut base = row("pipe/throughput:by=pipe,size=1024", 1.024e9);
+    base.unit = Unit::BytesPerSecond;
+    let mut record = compared(&[(base, -1.0)]);
+    // Half the rate: 2 us instead of 1 us.
+    record.comparisons[0].ratio = Ratio { value: 0.5, ci95: Some([0.4, 0.8]) };
+    let added = added_under(&record, "sud");
+    let estimate = added.results[0].estimate.as_ref().unwrap();
+    assert_eq!(estimate.median.round(), 1_000.0);
+    let [low, high] = estimate.ci95.unwrap();
+    assert_eq!([low.round(), high.round()], [250.0, 1_500.0]);
+}
+
+#[test]
+fn the_forms_that_make_up_nearly_all_calls_are_priced_and_all_that_make_tasks() {
+    let rows = vec![row("syscall/getuid:via=raw", 100.0), row("syscall/uname", 50.0)];
+    let forms = vec![
+        form("getuid", None, 960, 0),
+        form("uname", None, 38, 0),
+        form("nanosleep", None, 990_000, 0),
+        form("execve", None, 1, 0),
+        form("no_such_call", None, 1, 0),
+    ];
+    let found = charges(rows, forms, Faults { minor: 5.0, major: 0.0 });
+    let selectors = selectors_to_price(&found.items);
+    let expected = [
+        "syscall/getuid",
+        "process/fork-exec",
+        "process/fork-exit",
+        "fault/zero-fill:access=write,pages=4k",
+    ];
+    // The waits are most of the calls, and have no case.
+    assert_eq!(selectors, expected);
+}
+
+#[test]
+fn the_increase_of_a_mean_has_the_interval_of_both_sides() {
+    let estimate = |mean: f64, sd: Option<f64>| Estimate {
+        mean,
+        sd,
+        repetitions: 100,
+        ..stored().results[0].estimate.clone().unwrap()
+    };
+    let found = mean_increase(&estimate(1.0, Some(0.3)), &estimate(1.5, Some(0.4)));
+    assert_eq!(found.ns.round(), 0.5e9);
+    let [low, high] = found.ci95.unwrap();
+    assert_eq!([low.round(), high.round()], [0.402e9, 0.598e9]);
+    assert_eq!(mean_increase(&estimate(1.0, None), &estimate(1.5, Some(0.4))).ci95, None);
+}
+
+#[test]
+fn prices_of_another_run_are_compared_where_both_have_one() {
+    let forms = || {
+        vec![
+            form("getuid", None, 10, 0),
+            form("uname", None, 10, 0),
+            form("getppid", None, 3, 0),
+        ]
+    };
+    let here = vec![row("syscall/getuid:via=raw", 100.0), row("syscall/uname", 50.0)];
+    let there = vec![row("syscall/getuid:via=raw", 300.0), row("syscall/getppid:via=raw", 1.0)];
+    let here = charges(here, forms(), Faults::default());
+    let found = compare_prices(&here.items, &charges(there, forms(), Faults::default()));
+    assert_eq!((found.here.ns.round(), found.there.ns.round()), (1_000.0, 3_000.0));
+    assert_eq!(found.unpriced, 13.0);
+    let first = &found.items[0];
+    assert_eq!((first.name.as_str(), first.ratio.map(f64::round)), ("getuid", Some(3.0)));
+    let of = |name: &str| found.items.iter().find(|it| it.name == name).unwrap();
+    assert!(of("uname").there.is_none() && of("uname").ratio.is_none());
+    assert!(of("getppid").here.is_none() && of("getppid").there.is_some());
+}
+
+#[test]
+fn prices_under_treatments_are_those_of_rows_under_exactly_these() {
+    let mut treated = row("syscall/getuid:via=raw", 150.0);
+    treated.target.treatments = vec!["nice=5".to_owned()];
+    let record = record(vec![row("syscall/getuid:via=raw", 100.0), treated]);
+    let catalog = catalog();
+    let at = |treatments: &[String]| {
+        let prices = PriceList::under(treatments, [&record], &catalog);
+        let one = calls(vec![form("getuid", None, 1, 0)]);
+        amount(&charge(&one, Faults::default(), &prices, 0.0), "getuid")
+    };
+    assert_eq!(at(&[]), Some(100.0));
+    assert_eq!(at(&["nice=5".to_owned()]), Some(150.0));
+    assert_eq!(at(&["nice=6".to_owned()]), None);
+}

@@ -1,0 +1,253 @@
+//! What treatments would add to a program: counts times the costs that they add to each call.
+
+use std::cmp::Ordering;
+
+use oscost_model::bill::{Amount, BillItem, OtherPriceItem, WhatIfItem};
+use oscost_model::program_calls::ProgramCalls;
+use oscost_model::record::{Comparison, Estimate, Record, Row, RowOutcome, TargetInfo};
+use oscost_model::unit::Unit;
+
+use super::charges::{Charges, Faults, charge};
+use super::price_list::{PriceList, SIZE_AXIS, number_on};
+use super::rules::selectors_of;
+use super::system_time::NORMAL_95;
+
+/// Forms are priced, the most frequent first, until they are so many of all calls: the last ones would
+/// take as long to measure as the first, and change the sum by less than its interval.
+const PRICED_SHARE: f64 = 0.95;
+/// The metric of a row's own figure in a comparison.
+const PRIMARY: &str = "primary";
+/// What begins or ends a task is priced however rare it is: it costs a thousand calls.
+const TASK_CALLS: [&str; 5] = ["clone", "execve", "exit", "fork", "vfork"];
+
+/// Which comparisons of a run are those of a change.
+#[derive(Clone, Copy, Debug)]
+pub struct Change<'a> {
+    /// The host.
+    pub host: &'a str,
+    /// The treatments of the base.
+    pub base: &'a [String],
+    /// All treatments of the other side.
+    pub new: &'a [String],
+}
+
+impl Change<'_> {
+    /// Whether these rows are its two sides.
+    pub fn is_between(&self, base: &Row, new: &Row) -> bool {
+        let [from, to] = [base, new].map(|row| &row.target);
+        from.treatments == self.base
+            && to.treatments == self.new
+            && from.host == self.host
+            && to.host == self.host
+    }
+}
+
+/// The selectors of the cases whose added costs predict what a change adds to these items.
+pub fn selectors_to_price(items: &[BillItem]) -> Vec<String> {
+    // A call that only waits has no case: it pays what others pay.
+    let is_priced = |item: &&BillItem| is_call(&item.name) && item.part > 0.0;
+    let mut calls: Vec<&BillItem> = items.iter().filter(is_priced).collect();
+    calls.sort_by(|one, other| other.times.total_cmp(&one.times));
+    let all: f64 = calls.iter().map(|item| item.times).sum();
+    let mut so_far = 0.0;
+    let mut wanted: Vec<&BillItem> = Vec::new();
+    for item in calls {
+        if so_far < PRICED_SHARE * all || is_of_task(&item.name) {
+            wanted.push(item);
+        }
+        so_far += item.times;
+    }
+    wanted.extend(items.iter().filter(|item| !is_call(&item.name)));
+    let mut selectors: Vec<String> = Vec::new();
+    for selector in wanted.into_iter().flat_map(selectors_of) {
+        if !selectors.iter().any(|it| it == selector) {
+            selectors.push(selector.to_owned());
+        }
+    }
+    selectors
+}
+
+fn is_call(name: &str) -> bool {
+    !name.ends_with("page fault")
+}
+
+fn is_of_task(name: &str) -> bool {
+    let call = name.split(' ').next().unwrap_or(name);
+    TASK_CALLS.iter().any(|begin| call.starts_with(begin))
+}
+
+/// The rows of a run that compared both sides of a change, with the added cost as the figure of each:
+/// a price list of added costs. Comparisons that their control made void are left out.
+pub fn added_costs(record: &Record, change: Change<'_>) -> Record {
+    let row = |index: u32| record.results.get(index as usize);
+    let added = |comparison: &Comparison| {
+        let (base, new) = (row(comparison.base)?, row(comparison.new)?);
+        let is_void = comparison.flags.iter().any(|flag| flag == "VOID");
+        let is_it = comparison.metric == PRIMARY
+            && !comparison.control
+            && !is_void
+            && new.outcome == RowOutcome::Measured
+            && change.is_between(base, new);
+        is_it.then(|| added_row(base, comparison)).flatten()
+    };
+    let results = record.comparisons.iter().filter_map(added).collect();
+    Record { results, comparisons: Vec::new(), ..record.clone() }
+}
+
+/// The base's row, whose figure is what is added to an op.
+fn added_row(base: &Row, comparison: &Comparison) -> Option<Row> {
+    let Amount { ns, ci95 } = added_time(base, comparison)?;
+    let estimate = base.estimate.clone()?;
+    let estimate = Estimate { median: ns, ci95, between_run_ci95: None, ..estimate };
+    let target = TargetInfo { treatments: Vec::new(), ..base.target.clone() };
+    Some(Row { unit: Unit::NsPerOp, estimate: Some(estimate), target, ..base.clone() })
+}
+
+fn added_time(base: &Row, comparison: &Comparison) -> Option<Amount> {
+    let added = Amount { ns: comparison.added.value, ci95: comparison.added.ci95 };
+    match base.unit {
+        Unit::NsPerOp => Some(added),
+        Unit::Seconds => Some(added.times(1e9)),
+        Unit::BytesPerSecond => {
+            // The time of an op is inverse to the rate.
+            let bytes = number_on(&base.point, SIZE_AXIS)? as f64;
+            let rate = base.estimate.as_ref()?.median;
+            let is_positive = |it: &f64| *it > 0.0;
+            let base_ns = Some(1e9 * bytes / rate).filter(|_| rate > 0.0)?;
+            let time = |ratio: f64| base_ns * (1.0 / ratio - 1.0);
+            let ratio = Some(comparison.ratio.value).filter(is_positive)?;
+            let ends = comparison.ratio.ci95.filter(|ends| ends.iter().all(is_positive));
+            let ci95 = ends.map(|[low, high]| [time(high), time(low)]);
+            Some(Amount { ns: time(ratio), ci95 })
+        }
+        _ => None,
+    }
+}
+
+/// What a change is predicted to add.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// Its parts, the largest first; then what has no amount.
+    pub items: Vec<WhatIfItem>,
+    /// Their sum.
+    pub added: Amount,
+    /// The part of the sum that is an estimate.
+    pub estimated: Amount,
+    /// Calls without an added cost of their own.
+    pub unpriced_calls: f64,
+}
+
+/// What a change adds to what a program did, by the costs that it adds to ops. Calls without an added
+/// cost of their own pay the median of the others, in an interval from the least to the most that one
+/// of those pays. `None` if no call has one.
+pub fn predict(
+    calls: &ProgramCalls,
+    faults: Faults,
+    added_costs: &PriceList<'_>,
+) -> Option<Prediction> {
+    let charges = charge(calls, faults, added_costs, 0.0);
+    // A call that pays no part of an op (it waits) is a call to a filter, too.
+    let has_own = |item: &&BillItem| item.part > 0.0 && item.amount.is_some();
+    let (own, others): (Vec<&BillItem>, Vec<&BillItem>) = charges.items.iter().partition(has_own);
+    let ordinary = own.iter().filter(|item| is_call(&item.name) && !is_of_task(&item.name));
+    let units = ordinary.filter_map(|item| Some(item.unit.as_ref()?.ns)).collect();
+    let of_others = middle(units)?;
+    let nothing = Amount { ns: 0.0, ci95: Some([0.0; 2]) };
+    let (mut estimated, mut unpriced_calls) = (nothing.clone(), 0.0);
+    let mut items: Vec<WhatIfItem> = own.into_iter().map(priced_item).collect();
+    for item in others {
+        let missing = Some(item.missing.clone().unwrap_or("it pays no part of an op".to_owned()));
+        let is_estimate = is_call(&item.name);
+        let unit = is_estimate.then(|| of_others.clone());
+        let amount = unit.as_ref().map(|unit| unit.times(item.times));
+        if let Some(amount) = &amount {
+            unpriced_calls += item.times;
+            estimated = estimated.plus(amount);
+        }
+        items.push(WhatIfItem { unit, amount, is_estimate, missing, ..priced_item(item) });
+    }
+    items.sort_by(by_amount);
+    let amounts = items.iter().filter_map(|item| item.amount.as_ref());
+    let added = amounts.fold(nothing, |sum, amount| sum.plus(amount));
+    Some(Prediction { items, added, estimated, unpriced_calls })
+}
+
+fn priced_item(item: &BillItem) -> WhatIfItem {
+    WhatIfItem {
+        name: item.name.clone(),
+        times: item.times,
+        case: item.case.clone(),
+        unit: item.unit.clone(),
+        amount: item.amount.clone(),
+        is_estimate: false,
+        missing: None,
+    }
+}
+
+fn by_amount(one: &WhatIfItem, other: &WhatIfItem) -> Ordering {
+    let ns = |it: &WhatIfItem| it.amount.as_ref().map_or(f64::NEG_INFINITY, |it| it.ns);
+    ns(other).total_cmp(&ns(one)).then(other.times.total_cmp(&one.times))
+}
+
+/// The median, from the least to the most.
+fn middle(mut values: Vec<f64>) -> Option<Amount> {
+    values.sort_by(f64::total_cmp);
+    let (least, most) = (*values.first()?, *values.last()?);
+    let upper = *values.get(values.len() / 2)?;
+    let lower = *values.get((values.len() - 1) / 2)?;
+    Some(Amount { ns: (lower + upper) / 2.0, ci95: Some([least, most]) })
+}
+
+/// The increase of a mean between trials that took turns, both in seconds. Its interval is that of
+/// independent trials: what both share makes the true one narrower.
+pub fn mean_increase(base: &Estimate, new: &Estimate) -> Amount {
+    let variance = |it: &Estimate| it.sd.map(|sd| sd * sd / f64::from(it.repetitions.max(1)));
+    let half = variance(base).zip(variance(new));
+    let half = half.map(|(base, new)| NORMAL_95 * (base + new).sqrt());
+    let increase = new.mean - base.mean;
+    let ci95 = half.map(|half| [increase - half, increase + half]);
+    Amount { ns: increase, ci95 }.times(1e9)
+}
+
+/// What the same counts cost here and at other prices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PriceComparison {
+    /// The items, those first that are the largest there.
+    pub items: Vec<OtherPriceItem>,
+    /// The sum here of the items that both price.
+    pub here: Amount,
+    /// Their sum there.
+    pub there: Amount,
+    /// How often happened what one of both does not price.
+    pub unpriced: f64,
+}
+
+/// Compares the items of a bill with what the same counts are charged at other prices.
+pub fn compare_prices(here: &[BillItem], there: &Charges) -> PriceComparison {
+    let nothing = Amount { ns: 0.0, ci95: Some([0.0; 2]) };
+    let (mut sum_here, mut sum_there, mut unpriced) = (nothing.clone(), nothing, 0.0);
+    let mut items = Vec::new();
+    for item in here {
+        let other = there.items.iter().find(|it| it.name == item.name);
+        let amounts = (item.amount.clone(), other.and_then(|it| it.amount.clone()));
+        let mut ratio = None;
+        match &amounts {
+            (Some(here), Some(there)) => {
+                ratio = (here.ns > 0.0).then(|| there.ns / here.ns);
+                (sum_here, sum_there) = (sum_here.plus(here), sum_there.plus(there));
+            }
+            _ => unpriced += item.times,
+        }
+        let (here, there) = amounts;
+        items.push(OtherPriceItem {
+            name: item.name.clone(),
+            times: item.times,
+            here,
+            there,
+            ratio,
+        });
+    }
+    let ns = |it: &OtherPriceItem| it.there.as_ref().map_or(f64::NEG_INFINITY, |it| it.ns);
+    items.sort_by(|one, other| ns(other).total_cmp(&ns(one)));
+    PriceComparison { items, here: sum_here, there: sum_there, unpriced }
+}

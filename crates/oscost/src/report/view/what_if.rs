@@ -1,0 +1,206 @@
+//! What a change would add to a billed program: predicted, and measured.
+
+use oscost_model::bill::{
+    Amount, Bill, MissingWhatIf, OtherPriceItem, OtherPrices, WhatIf, WhatIfItem,
+};
+use oscost_model::unit::Unit;
+
+use crate::report::figures::{Style, added, per_cent, per_op, rough, times};
+use crate::report::text::{minute, plain, plural};
+use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
+
+/// More items at other prices than these are in the record alone.
+const MAX_OTHER_ITEMS: usize = 10;
+/// More items without an added cost than these are in the record alone.
+const MAX_MISSING: usize = 6;
+
+/// The sections of a bill on changes; none if nothing was asked.
+pub(super) fn sections(bill: &Bill) -> Vec<Section> {
+    let mut sections = Vec::new();
+    if !bill.what_if.is_empty() {
+        let sentences = bill.what_if.iter().flat_map(|it| sentences(bill, it));
+        let list = Block::list(sentences);
+        let blocks = [Block::Table(table(&bill.what_if))].into_iter().chain(list);
+        sections.push(Section::of("What a change would add", blocks));
+    }
+    for (number, other) in bill.other_prices.iter().enumerate() {
+        let list = Block::list(other_sentences(other));
+        let blocks = [Block::Table(other_table(number, other))].into_iter().chain(list);
+        sections.push(Section::of("At the prices of another run", blocks));
+    }
+    let missing = bill.missing_what_if.iter().map(missing);
+    sections.extend(Block::list(missing).map(|list| Section::of("Not answered", [list])));
+    sections
+}
+
+fn missing(MissingWhatIf { change, reason }: &MissingWhatIf) -> String {
+    format!("{}: {}", plain(change), plain(reason))
+}
+
+fn table(changes: &[WhatIf]) -> Table {
+    let row = |change: &WhatIf| {
+        let (predicted, measured) = compared(change);
+        let number = |amount: Option<&Amount>| match amount {
+            Some(amount) => Cell::number(with_interval(amount), Some(amount.ns)),
+            None => Cell::number(String::new(), None),
+        };
+        let judged = change.judged.as_deref().or(change.not_measured.as_deref());
+        TableRow::of(vec![
+            Cell::text(name(change)),
+            number(Some(predicted)),
+            number(measured),
+            Cell::text(plain(judged.unwrap_or("not measured"))),
+        ])
+    };
+    Table {
+        id: "what-if".to_owned(),
+        columns: vec![
+            Column::text("what if"),
+            Column::number("predicted", "predicted_ns"),
+            Column::number("measured", "measured_ns"),
+            Column::prose("judged"),
+        ],
+        rows: changes.iter().map(row).collect(),
+        notes: vec![
+            "added to the system time; where a monitor is another process, to the real time"
+                .to_owned(),
+        ],
+        ..Table::default()
+    }
+}
+
+/// The predicted and the measured increase of the time that is judged.
+fn compared(change: &WhatIf) -> (&Amount, Option<&Amount>) {
+    let measured = change.measured.as_ref();
+    match change.judged_by.as_str() {
+        "real" => (&change.predicted_real_ns, measured.and_then(|it| it.real_ns.as_ref())),
+        _ => (&change.predicted_system_ns, measured.map(|it| &it.system_ns)),
+    }
+}
+
+/// A prediction in words, and what it rests on.
+fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
+    let (predicted, _) = compared(change);
+    let (time, place) = match change.judged_by.as_str() {
+        "real" => (1e9 * bill.trials.real.median, ""),
+        _ => (bill.trials.system_time.ns, " in the kernel"),
+    };
+    let share = match time > 0.0 {
+        true => format!(" ({}{})", plus(predicted.ns), per_cent(100.0 * predicted.ns / time)),
+        false => String::new(),
+    };
+    let largest = change.items.first().and_then(|item| Some((item, item.amount.as_ref()?)));
+    let largest = largest.filter(|_| predicted.ns > 0.0).map_or(String::new(), |(item, amount)| {
+        let part = per_cent(100.0 * amount.ns / predicted.ns);
+        format!(", {part} of it for {} x {}", per_op(item.times), plain(&item.name))
+    });
+    let name = name(change);
+    let amount = with_interval(predicted);
+    let mut lines =
+        vec![format!("under {name} it would spend {amount} more{place}{share}{largest}")];
+    if change.unpriced_calls > 0.0 {
+        lines.push(format!(
+            "{name}: {} calls are estimated by the median of the others: {}",
+            per_op(change.unpriced_calls),
+            rough(change.estimated_ns.ns, Unit::NsPerOp)
+        ));
+    }
+    let unknown = |item: &&WhatIfItem| item.amount.is_none();
+    lines.extend(change.items.iter().filter(unknown).take(MAX_MISSING).map(|item| {
+        let why = item.missing.as_deref().unwrap_or("it has none");
+        format!(
+            "{name}: no added cost of {} x {} ({})",
+            per_op(item.times),
+            plain(&item.name),
+            plain(why)
+        )
+    }));
+    if let Some(measured) = &change.measured {
+        let ratio = change.ratio.map_or(String::new(), |ratio| {
+            format!("; the prediction is {} times that", times(ratio))
+        });
+        let real = measured.real_ns.as_ref().map_or(String::new(), |real| {
+            format!(", {} of real time", added(real.ns, Unit::NsPerOp))
+        });
+        lines.push(format!(
+            "{name}: measured in {}: {} of system time (by the {}){real}{ratio}",
+            plural(measured.pairs.into(), "pair"),
+            added(measured.system_ns.ns, Unit::NsPerOp),
+            plain(&measured.system_figure)
+        ));
+    }
+    lines.extend(change.doubt.as_deref().map(|doubt| format!("{name}: {}", plain(doubt))));
+    if let Some(run) = change.runs.first() {
+        let id: String = run.id.chars().take(8).collect();
+        let at = minute(&run.started);
+        lines.push(format!("{name}: added costs of run {} ({at})", plain(&id)));
+    }
+    lines
+}
+
+fn other_table(number: usize, other: &OtherPrices) -> Table {
+    let row = |item: &OtherPriceItem| {
+        let amount = |amount: Option<&Amount>| {
+            let text = amount.map_or(String::new(), |it| rough(it.ns, Unit::NsPerOp));
+            Cell::number(text, amount.map(|it| it.ns))
+        };
+        TableRow::of(vec![
+            Cell::text(plain(&item.name)),
+            Cell::text(per_op(item.times)),
+            amount(item.here.as_ref()),
+            amount(item.there.as_ref()),
+            Cell::number(item.ratio.map(times).unwrap_or_default(), item.ratio),
+        ])
+    };
+    let items = other.items.iter().filter(|it| it.here.is_some() || it.there.is_some());
+    Table {
+        id: format!("other-prices-{number}"),
+        columns: vec![
+            Column::text("item"),
+            Column::number("count", "count"),
+            Column::number("amount", "amount_ns"),
+            Column::number("amount there", "amount_there_ns"),
+            Column::number("there / here", "ratio"),
+        ],
+        rows: items.take(MAX_OTHER_ITEMS).map(row).collect(),
+        ..Table::default()
+    }
+}
+
+fn other_sentences(other: &OtherPrices) -> Vec<String> {
+    let id: String = other.run.id.chars().take(8).collect();
+    let known = |text: &Option<String>| plain(text.as_deref().unwrap_or("unknown"));
+    let [here, there] = [&other.here, &other.there].map(|sum| rough(sum.ns, Unit::NsPerOp));
+    let ratio = other.ratio.map_or(String::new(), |ratio| format!(", {} times", times(ratio)));
+    let mut lines = vec![format!(
+        "by the prices of run {} ({}; processor {}, kernel {}) it is charged {there} for what is \
+         {here} here{ratio}",
+        plain(&id),
+        minute(&other.run.started),
+        known(&other.cpu),
+        known(&other.kernel)
+    )];
+    if other.unpriced > 0.0 {
+        lines.push(format!(
+            "{} calls and faults have no price in one of both: they are in neither sum",
+            per_op(other.unpriced)
+        ));
+    }
+    lines
+}
+
+fn name(change: &WhatIf) -> String {
+    plain(&change.treatments.join("+"))
+}
+
+fn plus(value: f64) -> &'static str {
+    if value > 0.0 { "+" } else { "" }
+}
+
+fn with_interval(amount: &Amount) -> String {
+    let style = Style::of(amount.ns, Unit::NsPerOp);
+    let ends = amount.ci95.map_or(String::new(), |[low, high]| {
+        format!(" [{} .. {}]", style.number(low), style.number(high))
+    });
+    format!("{}{ends}", rough(amount.ns, Unit::NsPerOp))
+}
