@@ -54,6 +54,21 @@ bill! {
         pub charged: Option<Amount>,
         /// The measured system time without `charged`: what is not explained, in either direction.
         pub difference: Option<Amount>,
+        /// The same sum with cool caches, the other end of a range that should hold the measured
+        /// system time; an item without a cool amount is in it at its amount. Null if no item has one.
+        #[serde(default)]
+        pub charged_cool: Option<Amount>,
+        /// The measured system time without `charged_cool`.
+        #[serde(default)]
+        pub difference_cool: Option<Amount>,
+        /// The walk between two calls, in bytes, after which the caches are most like those that the
+        /// program leaves; null if nothing was counted.
+        #[serde(default)]
+        pub walk_bytes: Option<u64>,
+        /// What a walk adds to an op that does nothing, and to each cool price: it is the
+        /// measurement's own. Null if it was not measured.
+        #[serde(default)]
+        pub walk_added_to_nothing: Option<Amount>,
         /// The running process that was watched, whose one observation is then the only trial; null of
         /// a command.
         #[serde(default)]
@@ -150,6 +165,9 @@ bill! {
         /// as selectors; without those that one of these runs could not measure here: the items say
         /// why.
         pub missing: Vec<String>,
+        /// Cases that would give the largest items a measured cool price.
+        #[serde(default)]
+        pub uncooled: Vec<String>,
         /// What was measured for this bill; null if nothing was.
         #[serde(default)]
         pub measured: Option<MeasuredPrices>,
@@ -211,6 +229,16 @@ bill! {
         /// What is doubtful about its price; null if nothing is.
         #[serde(default)]
         pub doubt: Option<String>,
+        /// The price of one with cool caches; null if it is not known.
+        #[serde(default)]
+        pub cool_price: Option<Amount>,
+        /// The cool price of all.
+        #[serde(default)]
+        pub cool_amount: Option<Amount>,
+        /// Where the cool price comes from: the treatment under which its rows were measured
+        /// (`cool=1M`), or how it was estimated; null without one, and of an item that pays nothing.
+        #[serde(default)]
+        pub cool_source: Option<String>,
         /// The time that its calls took in the kernel, as the counter measured it: no part of any
         /// other figure here. Null where the counter does not measure it.
         #[serde(default)]

@@ -16,6 +16,7 @@ pub mod capability;
 pub mod case;
 pub mod channel;
 pub mod clock;
+pub mod cool;
 pub mod counters;
 pub mod crossing;
 pub mod curve;

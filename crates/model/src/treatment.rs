@@ -38,6 +38,12 @@ pub enum AppliedTreatment {
         /// The increment; a negative one needs privilege.
         increment: i32,
     },
+    /// Ops that are timed one by one, each after a walk through memory. It is part of the work: a
+    /// program has no ops.
+    Cool {
+        /// The bytes of the walk; 0 for none.
+        walk_bytes: u64,
+    },
     /// A cgroup of its own.
     Cgroup {
         /// The limits of the cgroup; may be empty.

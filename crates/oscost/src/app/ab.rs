@@ -35,6 +35,7 @@ use crate::hosts::WorkerBinary;
 use crate::plan::{ComparisonRows, ComparisonSet};
 use crate::run::{self, ComparisonPlan, EventCounting, PairCount, Profile, RoundLimit};
 use crate::studies::Study;
+use crate::treatments::time_alone_like_cooled;
 use crate::{advice, plan};
 
 /// How many targets one command compares with a base.
@@ -227,7 +228,9 @@ fn targets(request: &Request, study: Option<&Study>) -> anyhow::Result<Targets> 
         return Err(UsageError(text).into());
     }
     let new = new.iter().map(|text| resolve(text, None)).collect::<Result<_, _>>()?;
-    Ok(Targets { base: resolve(base, None)?, new })
+    let mut targets = Targets { base: resolve(base, None)?, new };
+    time_alone_like_cooled(std::iter::once(&mut targets.base).chain(&mut targets.new));
+    Ok(targets)
 }
 
 /// The commands that are compared with each other, as groups of cases, the first of which is the

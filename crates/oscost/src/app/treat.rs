@@ -84,6 +84,11 @@ fn parse(treatments: &str, observer: &dyn Observer) -> anyhow::Result<TreatmentS
         let hint = "`oscost run --treat sud` treats a process that already runs";
         return Err(UsageError::with_hint(what, hint).into());
     }
+    if treated.applied.iter().any(|one| matches!(one, AppliedTreatment::Cool { .. })) {
+        let what = "cannot treat a command with `cool`: the walk is between ops of a benchmark";
+        let hint = "`oscost ab --new cool=1M syscall` compares benchmarks";
+        return Err(UsageError::with_hint(what, hint).into());
+    }
     Ok(treated)
 }
 
@@ -135,6 +140,7 @@ fn try_treatment(
         "ebpf" => "count",
         "cgroup" => "own",
         "nice" => "1",
+        "cool" => "1M",
         "env" => "OSCOST=1",
         "antagonist" => "cpu",
         "cmd" => "true",

@@ -22,6 +22,8 @@ pub struct Charges {
     pub items: Vec<BillItem>,
     /// The sum of all amounts.
     pub charged: Amount,
+    /// The same with cool prices; `None` without any.
+    pub charged_cool: Option<Amount>,
     /// Selectors that would price what has no price, or one of a single size.
     pub missing: Vec<String>,
 }
@@ -76,7 +78,7 @@ pub fn charge(
     let amounts = items.iter().filter_map(|item| item.amount.as_ref());
     let charged = amounts.fold(nothing, |sum, amount| sum.plus(amount));
     let missing = missing_cases(&items);
-    Charges { items, charged, missing }
+    Charges { items, charged, charged_cool: None, missing }
 }
 
 /// Selectors of items without a price, or with a doubtful one, once each, in the order of the items.
@@ -92,19 +94,22 @@ fn missing_cases(items: &[BillItem]) -> Vec<String> {
 }
 
 /// Calls of one size.
-struct Group {
-    times: f64,
-    size: Option<f64>,
+pub(super) struct Group {
+    pub(super) times: f64,
+    pub(super) size: Option<f64>,
+}
+
+/// The calls of a form by size.
+pub(super) fn groups_of(counts: &[&FormCount]) -> Vec<Group> {
+    let group = |count: &&FormCount| {
+        let mean = count.moved as f64 / count.calls.max(1) as f64;
+        Group { times: count.calls as f64, size: count.bytes.map(|_| mean) }
+    };
+    counts.iter().map(group).collect()
 }
 
 fn item_of_form(form: &str, counts: &[&FormCount], prices: &PriceList<'_>) -> BillItem {
-    let groups: Vec<Group> = counts
-        .iter()
-        .map(|count| {
-            let mean = count.moved as f64 / count.calls.max(1) as f64;
-            Group { times: count.calls as f64, size: count.bytes.map(|_| mean) }
-        })
-        .collect();
+    let groups = groups_of(counts);
     match rule_of(form) {
         Some(rule) => item(form, rule, &groups, prices),
         None => BillItem {
@@ -158,12 +163,19 @@ fn without_price(name: &str, groups: &[Group]) -> BillItem {
         share_pct: None,
         missing: None,
         doubt: None,
+        cool_price: None,
+        cool_amount: None,
+        cool_source: None,
         in_kernel: None,
     }
 }
 
 /// The price of a call about so many bytes: its part of the op.
-fn price_of(rule: &PriceRule, bytes: Option<f64>, prices: &PriceList<'_>) -> Option<Price> {
+pub(super) fn price_of(
+    rule: &PriceRule,
+    bytes: Option<f64>,
+    prices: &PriceList<'_>,
+) -> Option<Price> {
     if !rule.ends_empty {
         let op = op_price(rule, bytes, prices)?;
         return Some(Price { amount: op.amount.times(rule.part), ..op });

@@ -12,6 +12,7 @@
 //! * [`PriceList`]: the rows of some runs, asked by selector and size.
 //! * [`LackingPrice`]: a price that is to be measured, and how much depends on it.
 //! * [`Charges`]: the items, and their sum.
+//! * [`CoolPrices`]: what the items cost with cool caches: the bill is then a range.
 //! * [`Prediction`]: what treatments would add: counts times added costs, which [`added_costs`] takes
 //!   from comparisons; [`judge`] says how well it agrees with a measured increase.
 //! * [`Bill`](oscost_model::bill::Bill): the record, `oscost.bill/1`.
@@ -24,6 +25,7 @@
 //! is fixed in docs/explanation/BILL.md.
 
 mod charges;
+mod cool;
 mod counts;
 mod judgement;
 mod lacking;
@@ -32,9 +34,11 @@ mod rules;
 mod side_by_side;
 mod staleness;
 mod system_time;
+mod walk_pairs;
 mod what_if;
 
 pub use charges::{Charges, Faults, charge};
+pub use cool::{CoolPrices, cases_to_cool, charge_cool, walk_bytes};
 pub use counts::{CombinedCounts, combine};
 pub use judgement::{Judgement, judge};
 pub use lacking::{LackingPrice, lacking_prices};

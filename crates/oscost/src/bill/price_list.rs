@@ -7,6 +7,8 @@ use oscost_model::point::{Point, Value};
 use oscost_model::record::{Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
 
+use super::walk_pairs::WalkPair;
+
 /// The axis of the bytes of a rate.
 pub(super) const SIZE_AXIS: &str = "size";
 /// A price of a single size is that of calls up to so many times larger or smaller.
@@ -15,6 +17,8 @@ const NEAR: f64 = 2.0;
 /// A row that prices.
 struct PricedRow<'a> {
     row: &'a Row,
+    /// The time of an op; `None` of a figure that is no time.
+    amount: Option<Amount>,
     /// Its point with implied values.
     point: Point,
     axes: Vec<PricedAxis>,
@@ -43,8 +47,8 @@ pub struct PriceList<'a> {
     rows: Vec<PricedRow<'a>>,
     /// The list that is asked for what this one has no price of.
     others: Option<Box<PriceList<'a>>>,
-    /// Whether they are added costs, which may be below zero.
-    is_of_added_costs: bool,
+    /// Whether they are differences of prices, which may be below zero.
+    are_differences: bool,
 }
 
 /// A price.
@@ -80,16 +84,10 @@ impl<'a> PriceList<'a> {
         let is_price = |row: &&Row| {
             row.outcome == RowOutcome::Measured && row.target.treatments == treatments
         };
-        let priced = |row: &'a Row| {
-            let definition = catalog.get(&row.benchmark);
-            let point = definition.map(|it| it.with_implied(&row.point));
-            let point = point.unwrap_or_else(|| row.point.clone());
-            let axes = definition.map_or_else(Vec::new, |it| axes_of(it, &point));
-            PricedRow { row, point, axes }
-        };
+        let priced = |row: &'a Row| priced_row(row, time_of(row), catalog);
         let rows = records.into_iter().flat_map(|record| &record.results);
         let rows = rows.filter(is_price).map(priced).collect();
-        Self { rows, others: None, is_of_added_costs: false }
+        Self { rows, others: None, are_differences: false }
     }
 
     /// Added costs, as `added_costs` makes them of comparisons.
@@ -97,7 +95,17 @@ impl<'a> PriceList<'a> {
         records: impl IntoIterator<Item = &'a Record>,
         catalog: &Catalog,
     ) -> Self {
-        Self { is_of_added_costs: true, ..Self::new(records, catalog) }
+        Self { are_differences: true, ..Self::new(records, catalog) }
+    }
+
+    /// What a walk adds to the cases of these pairs, the first choice first.
+    pub(super) fn added_by_walk(pairs: &[WalkPair<'a>], catalog: &Catalog) -> Self {
+        let rows = pairs.iter().map(|pair| {
+            let both = time_of(pair.cool).zip(time_of(pair.warm));
+            let added = both.map(|(cool, warm)| cool.plus(&warm.times(-1.0)));
+            priced_row(pair.cool, added, catalog)
+        });
+        Self { rows: rows.collect(), others: None, are_differences: true }
     }
 
     /// The same list, with another one for what it has no price of.
@@ -121,10 +129,10 @@ impl<'a> PriceList<'a> {
         self.price(selector, None).map(|price| price.row)
     }
 
-    /// A difference of prices: one that is below zero by their errors is nothing, while an added cost
-    /// may be below zero.
+    /// A difference of these prices: one that is below zero by their errors is nothing, unless they are
+    /// differences themselves.
     pub(super) fn difference(&self, amount: Amount) -> Amount {
-        if self.is_of_added_costs {
+        if self.are_differences {
             return amount;
         }
         let ci95 = amount.ci95.map(|ends| ends.map(|end| end.max(0.0)));
@@ -155,7 +163,7 @@ impl<'a> PriceList<'a> {
         let fits = |it: &&PricedRow<'_>| {
             it.row.benchmark == case.benchmark
                 && it.point.includes(&case.point)
-                && time_of(it.row).is_some()
+                && it.amount.is_some()
         };
         let sized_by = size.map(|it| it.axis);
         let first = self.rows.iter().filter(fits).min_by_key(|it| {
@@ -166,7 +174,8 @@ impl<'a> PriceList<'a> {
         let size = size.filter(|size| number_on(&first.point, size.axis).is_some());
         let Some(size) = size else {
             let row = first.row.case.clone();
-            return Some(Price { amount: time_of(first.row)?, row, is_of_another_size: false });
+            let amount = first.amount.clone()?;
+            return Some(Price { amount, row, is_of_another_size: false });
         };
         let others = without(&first.point, size.axis);
         let mut sizes: Vec<SizedPrice<'_>> = Vec::new();
@@ -176,7 +185,7 @@ impl<'a> PriceList<'a> {
             let is_known = sizes.iter().any(|known| known.size == of_row);
             if !is_known
                 && without(&it.point, size.axis) == others
-                && let Some(amount) = time_of(it.row)
+                && let Some(amount) = it.amount.clone()
             {
                 sizes.push(SizedPrice { size: of_row, amount, row: &it.row.case });
             }
@@ -184,9 +193,19 @@ impl<'a> PriceList<'a> {
         sizes.sort_by_key(|it| it.size);
         let has_several = first.axes.iter().any(|axis| axis.name == size.axis && axis.has_several);
         let price = interpolated(&sizes, size.value, size.has_nothing)?;
-        let is_of_another_size = has_several && is_of_another_size(&sizes, size.value);
+        // A difference of a single size is never that of others: the price may have more sizes.
+        let is_of_another_size =
+            (has_several || self.are_differences) && is_of_another_size(&sizes, size.value);
         Some(Price { is_of_another_size, ..price })
     }
+}
+
+fn priced_row<'a>(row: &'a Row, amount: Option<Amount>, catalog: &Catalog) -> PricedRow<'a> {
+    let definition = catalog.get(&row.benchmark);
+    let point = definition.map(|it| it.with_implied(&row.point));
+    let point = point.unwrap_or_else(|| row.point.clone());
+    let axes = definition.map_or_else(Vec::new, |it| axes_of(it, &point));
+    PricedRow { row, amount, point, axes }
 }
 
 fn axes_of(definition: &Definition, point: &Point) -> Vec<PricedAxis> {
@@ -238,7 +257,8 @@ pub(super) fn number_on(point: &Point, axis: &str) -> Option<u64> {
     }
 }
 
-fn without<'a>(point: &'a Point, axis: &str) -> Vec<(&'a str, &'a Value)> {
+/// The values of a point on the other axes.
+pub(super) fn without<'a>(point: &'a Point, axis: &str) -> Vec<(&'a str, &'a Value)> {
     point.iter().filter(|(name, _)| *name != axis).collect()
 }
 

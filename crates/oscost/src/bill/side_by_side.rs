@@ -42,9 +42,10 @@ fn per_second(bill: &Bill, watched: &Watched) -> Result<Bill, String> {
     let mut scaled = bill.clone();
     scale(&mut scaled.trials.system_time);
     scaled.charged.iter_mut().chain(&mut scaled.difference).for_each(scale);
+    scaled.charged_cool.iter_mut().chain(&mut scaled.difference_cool).for_each(scale);
     for item in &mut scaled.items {
         item.times /= seconds;
-        item.amount.iter_mut().for_each(scale);
+        item.amount.iter_mut().chain(&mut item.cool_amount).for_each(scale);
     }
     Ok(scaled)
 }

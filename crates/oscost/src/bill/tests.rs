@@ -8,6 +8,7 @@ use oscost_model::unit::Unit;
 
 use super::*;
 
+mod cool;
 mod what_if;
 
 fn stored() -> Record {

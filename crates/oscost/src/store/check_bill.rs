@@ -41,6 +41,7 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         ("what_if", bill.what_if.len(), MAX_CHANGES),
         ("missing_what_if", bill.missing_what_if.len(), MAX_CHANGES),
         ("other_prices", bill.other_prices.len(), MAX_CHANGES),
+        ("prices.uncooled", bill.prices.uncooled.len(), MAX_ITEMS),
         ("prices.measured.cases", measured.map_or(0, |it| it.cases.len()), MAX_ITEMS),
     ] {
         at_most(count, max, part)?;

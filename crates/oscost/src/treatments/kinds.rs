@@ -199,6 +199,21 @@ pub const KINDS: &[Kind] = &[
         mechanism: Mechanism::Applied,
     },
     Kind {
+        name: "cool",
+        value: "0|N[K|M]",
+        effect: "a walk through N of memory before each op; 0: none, ops timed alone",
+        needs: "a benchmark",
+        why: "A loop finds in the caches what its last iteration left there; a program has done \
+              something else since its last call. Each op is timed alone. Before it, untimed, come \
+              four ops and the walk, which reads each cache line of N bytes once, in random order: \
+              what the op needs of the kernel's code and data is then further away. Branch \
+              predictors remember it. In a comparison the targets without a walk get `cool=0`, \
+              so that all time ops alone; what the walk adds to `timer/nothing` is the cost of \
+              the measurement itself.",
+        source: "docs/explanation/METHOD.md, section 2; docs/explanation/BILL.md",
+        mechanism: Mechanism::Applied,
+    },
+    Kind {
         name: "env",
         value: "NAME=VALUE",
         effect: "an environment variable",

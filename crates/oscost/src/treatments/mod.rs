@@ -5,6 +5,7 @@
 
 mod cgroup;
 pub mod command_line;
+mod cool;
 mod error;
 mod kinds;
 mod ph;
@@ -18,6 +19,7 @@ use oscost_model::treatment::{AppliedTreatment, AttachedTreatment, TreatmentSet}
 
 use error::quote;
 
+pub use cool::time_alone_like_cooled;
 pub use error::TreatmentError;
 pub use kinds::{KINDS, Kind, Mechanism};
 pub use ph::{MONITOR_VERB, with_profile_folder, with_user_profiles};
@@ -160,6 +162,7 @@ fn parse_one(name: &str, value: &str, parsed: &mut TreatmentSet) -> Result<(), S
         "clocksource" => attached.push(values::clocksource(value)?),
         "cgroup" => applied.push(AppliedTreatment::Cgroup { limits: cgroup::limits(value)? }),
         "nice" => applied.push(values::nice(value)?),
+        "cool" => applied.push(cool::cool(value)?),
         "env" => applied.push(values::env(value)?),
         "antagonist" => attached.push(values::antagonist(value)?),
         "cmd" => applied.push(AppliedTreatment::Wrapper { command: command_line::split(value)? }),

@@ -33,6 +33,7 @@ fn each_kind_of_the_table_is_parsed_with_its_mechanism() {
         ("clocksource", "=hpet"),
         ("cgroup", "=own"),
         ("nice", "=1"),
+        ("cool", "=1M"),
         ("env", "=A=b"),
         ("antagonist", "=cpu"),
         ("cmd", "=strace"),
@@ -91,6 +92,8 @@ fn values_are_parsed() {
         ]
     );
     assert_eq!(attached("clocksource=kvm-clock").len(), 1);
+    assert_eq!(applied("cool=256K"), [AppliedTreatment::Cool { walk_bytes: 256 << 10 }]);
+    assert_eq!(applied("cool=0"), [AppliedTreatment::Cool { walk_bytes: 0 }]);
 }
 
 #[test]
@@ -100,6 +103,8 @@ fn an_invalid_treatment_is_refused_with_a_hint() {
         ("wxyz", "there is no such treatment\n"),
         ("nice=20", "`20` is not an integer from -20 to 19\n  hint: write `nice=N`"),
         ("nice=1.5", "not an integer"),
+        ("cool=1G", "`1G` is not 0, nor 4K to 8M"),
+        ("cool=1M+cool=0", "already has `cool=1M`"),
         ("ebpf=emtpy", "`emtpy` is not a program; did you mean empty?"),
         ("antagonist=cpu:here", "`here` is not a CPU for a load"),
         ("antagonist=CPU", "`CPU` is not a load"),

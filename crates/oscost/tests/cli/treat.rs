@@ -127,6 +127,7 @@ fn impossible_treatments_are_refused_before_anything_is_run() {
         (&["treat", "seccomp=dokcer", "--", "echo", "x"], "seccomp"),
         (&["treat", "ebpf", "--", "echo", "x"], "it needs a value"),
         (&["treat", "sud", "--", "echo", "x"], "execve(2) switches it off"),
+        (&["treat", "cool=1M", "--", "echo", "x"], "the walk is between ops of a benchmark"),
         (&["treat", "ptrace@ssh:host", "--", "echo", "x"], "cannot treat a command at `ssh:host`"),
         (&["treat", "ptrace"], "no command is named"),
         (&["treat"], "no command is named"),

@@ -10,12 +10,16 @@ use crate::kernel::{Errno, OpError};
 /// The untimed preparation of a batch of so many ops.
 type Prepare = Box<dyn FnMut(u64) -> Result<(), Errno>>;
 
+/// What cools the caches before an op that is timed alone.
+type Walk = Box<dyn FnMut()>;
+
 /// The work of a case, ready to be timed.
 pub struct Work {
     /// How it can be timed.
     pub shape: Shape,
     body: Box<dyn WorkBody>,
     prepare: Option<Prepare>,
+    walk: Option<Walk>,
     max_batch_ops: u64,
     min_batch_ops: u64,
     unavailable_reason: Option<String>,
@@ -82,6 +86,25 @@ impl Work {
         Self { shape: Shape::Cold, ..self.with_preparation(move |_| evict()) }
     }
 
+    /// This work, each op timed alone, with a walk through memory before it, untimed.
+    #[must_use]
+    pub fn cooled_by(self, walk: impl FnMut() + 'static) -> Self {
+        Self { shape: Shape::Cold, walk: Some(Box::new(walk)), ..self }
+    }
+
+    /// Why its ops cannot be timed one by one after a walk; `None` if they can.
+    pub fn uncoolable_reason(&self) -> Option<&'static str> {
+        match self.shape {
+            Shape::Repeat | Shape::WithLoop | Shape::SingleShot if self.min_batch_ops > 1 => {
+                Some("an op alone only fills the buffer between two ends")
+            }
+            Shape::Repeat | Shape::WithLoop | Shape::SingleShot => None,
+            Shape::Cold => Some("each op is already measured after an eviction"),
+            Shape::Transfer => Some("its figure is a rate, not the time of an op"),
+            Shape::OwnValue | Shape::OwnTicks => Some("its ops compute their own figure"),
+        }
+    }
+
     /// A transfer: the closure moves the given number of bytes.
     pub fn transfer(transfer: impl FnMut(u64) -> Result<(), Errno> + 'static) -> Self {
         Self::from_body(Shape::Transfer, Transfer(transfer))
@@ -117,6 +140,7 @@ impl Work {
             shape,
             body,
             prepare: None,
+            walk: None,
             max_batch_ops: u64::MAX,
             min_batch_ops: 1,
             unavailable_reason: None,
@@ -176,7 +200,12 @@ impl Work {
 
     /// Whether a batch needs untimed preparation.
     pub fn has_preparation(&self) -> bool {
-        self.prepares_itself || self.prepare.is_some()
+        self.prepares_itself || self.prepare.is_some() || self.walk.is_some()
+    }
+
+    /// Whether its ops are timed one by one, each after a walk.
+    pub fn is_cooled(&self) -> bool {
+        self.walk.is_some()
     }
 
     /// Prepares a batch of `ops` ops.
@@ -189,6 +218,15 @@ impl Work {
             None => Ok(()),
         };
         prepared.and_then(|()| self.body.prepare(ops)).map_err(|errno| OpError { op: 0, errno })
+    }
+
+    /// Prepares a batch of `ops` ops that is timed: the walk, if there is one, comes last.
+    pub fn prepare_timed(&mut self, ops: u64) -> Result<(), OpError> {
+        self.prepare(ops)?;
+        if let Some(walk) = &mut self.walk {
+            walk();
+        }
+        Ok(())
     }
 
     /// Verifies, untimed, that the last batch did what its ops claim to do.
@@ -306,6 +344,40 @@ mod tests {
         });
         work.prepare(42).unwrap();
         assert_eq!(prepared.get(), 42);
+    }
+
+    #[test]
+    fn a_walk_comes_after_the_preparation_of_a_timed_op_alone() {
+        let order = Rc::new(Cell::new(0));
+        let (prepared, walked) = (Rc::clone(&order), Rc::clone(&order));
+        let mut work = Work::repeat(|| Ok(()))
+            .with_preparation(move |_| {
+                prepared.set(10 * prepared.get() + 1);
+                Ok(())
+            })
+            .cooled_by(move || walked.set(10 * walked.get() + 2));
+        assert!(work.is_cooled() && work.has_preparation() && work.shape == Shape::Cold);
+        work.prepare(1).unwrap();
+        assert_eq!(order.get(), 1);
+        work.prepare_timed(1).unwrap();
+        assert_eq!(order.get(), 112);
+    }
+
+    #[test]
+    fn only_ops_that_can_be_timed_alone_are_cooled() {
+        let nothing = || Ok(());
+        for work in [Work::repeat(nothing), Work::with_loop(nothing), Work::single_shot(nothing)] {
+            assert_eq!(work.uncoolable_reason(), None, "{:?}", work.shape);
+        }
+        for work in [
+            Work::cold(nothing, nothing),
+            Work::transfer(|_| Ok(())),
+            Work::own_value(|| Ok(0)),
+            Work::own_ticks(|| Ok(0)),
+            Work::with_loop(nothing).with_min_batch_ops(16),
+        ] {
+            assert!(work.uncoolable_reason().is_some(), "{:?}", work.shape);
+        }
     }
 
     #[test]

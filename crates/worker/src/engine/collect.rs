@@ -24,6 +24,10 @@ const WARM_UP_GROUPS: u32 = 5;
 /// Untimed iterations at the beginning of a batch, or an eighth of the batch if that is less.
 const REWARM_ITERATIONS: u64 = 64;
 
+/// Untimed ops before the walk of one that is timed alone: another arm on the same CPU may have walked
+/// since the last one, and only its own walk is to separate it from them.
+const OPS_BEFORE_WALK: u32 = 4;
+
 /// No system call is made between batches of ops that are shorter than this.
 const NO_SYSCALLS_BELOW_NS: f64 = 50.0;
 
@@ -126,7 +130,8 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         work: &mut Work,
         plan: &BatchPlan,
     ) -> Result<(), OpError> {
-        if plan.mode == Mode::C || is_injected(InjectedFault::NoWarmUp) {
+        let is_cold = plan.mode == Mode::C && !work.is_cooled();
+        if is_cold || is_injected(InjectedFault::NoWarmUp) {
             return Ok(()); // Cold work is not warmed up.
         }
         let start = self.open_account();
@@ -228,9 +233,12 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             work.run(rewarm, unroll)?;
             work.verify()?;
         }
+        if work.is_cooled() && self.ticks.is_none() {
+            self.run_before_walk(work, unroll, no_syscalls)?;
+        }
         let ops = iterations * u64::from(unroll);
         self.ops += (rewarm * u64::from(unroll) + ops) * work.op_count();
-        self.prepare(work, ops, no_syscalls)?;
+        self.prepare_by(Work::prepare_timed, work, ops, no_syscalls)?;
         if plan.mode == Mode::C {
             // Only the op is to be cold: the loop around it is fetched again, without an op.
             work.run(0, unroll)?;
@@ -285,19 +293,46 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         })
     }
 
+    /// Runs untimed ops before a walk, one by one: a preparation may provide for one only.
+    fn run_before_walk(
+        &mut self,
+        work: &mut Work,
+        unroll: u32,
+        no_syscalls: bool,
+    ) -> Result<(), OpError> {
+        for _ in 0..OPS_BEFORE_WALK {
+            self.prepare(work, u64::from(unroll), no_syscalls)?;
+            work.run(1, unroll)?;
+            work.verify()?;
+            self.ops += u64::from(unroll) * work.op_count();
+        }
+        Ok(())
+    }
+
+    /// Prepares untimed ops.
+    fn prepare(&mut self, work: &mut Work, ops: u64, no_syscalls: bool) -> Result<(), OpError> {
+        self.prepare_by(Work::prepare, work, ops, no_syscalls)
+    }
+
     /// Prepares a batch. Its resource usage is recorded separately from that of the ops, except
     /// between batches that avoid system calls.
-    fn prepare(&mut self, work: &mut Work, ops: u64, no_syscalls: bool) -> Result<(), OpError> {
+    fn prepare_by(
+        &mut self,
+        prepare: fn(&mut Work, u64) -> Result<(), OpError>,
+        work: &mut Work,
+        ops: u64,
+        no_syscalls: bool,
+    ) -> Result<(), OpError> {
         if !work.has_preparation() {
-            return work.prepare(ops);
+            return prepare(work, ops);
         }
         if no_syscalls {
             self.preparation_usage = None;
-            return work.prepare(ops);
+            return prepare(work, ops);
         }
         let start = self.clock.raw_ns();
         let before = self.covariates.usage();
-        work.prepare(ops)?;
+        prepare(work, ops)?;
         self.preparation_ns += self.clock.raw_ns() - start;
         let charged = before.zip(self.covariates.usage()).map(|(then, now)| now.since(then));
         self.preparation_usage = self

@@ -35,8 +35,21 @@ const EXIT_NOT_FOUND: u8 = 127;
 const EXIT_SIGNAL_BASE: u8 = 128;
 
 /// Why `sud` is possible only for a process that is already running.
-pub(super) const NO_SUD: &str =
-    "cannot treat a command with `sud`: execve(2) disables Syscall User Dispatch";
+const NO_SUD: &str = "cannot treat a command with `sud`: execve(2) disables Syscall User Dispatch";
+
+/// Why `cool` is possible only for ops.
+const NO_COOL: &str =
+    "cannot treat a command with `cool`: the walk is between ops of a benchmark, and it has none";
+
+/// Why these treatments cannot be those of a command; `None` if they can.
+pub(super) fn why_no_command(applied: &[AppliedTreatment]) -> Option<&'static str> {
+    let is_cool = |one: &AppliedTreatment| matches!(one, AppliedTreatment::Cool { .. });
+    if applied.contains(&AppliedTreatment::Sud) {
+        Some(NO_SUD)
+    } else {
+        applied.iter().any(is_cool).then_some(NO_COOL)
+    }
+}
 
 /// Runs the command under the treatments; returns the exit status.
 pub fn run_treat() -> u8 {
@@ -53,9 +66,11 @@ pub fn run_treat() -> u8 {
 }
 
 fn run(mut treatment_set: TreatmentSet, command: Vec<OsString>) -> u8 {
-    if treatment_set.applied.contains(&AppliedTreatment::Sud) && !command.is_empty() {
-        let hint = "\n  hint: `oscost run --treat sud` treats a process that is already running";
-        return report_error(EXIT_TREATMENT_FAILED, &(NO_SUD.to_owned() + hint));
+    if let Some(why) = why_no_command(&treatment_set.applied)
+        && !command.is_empty()
+    {
+        let hint = "\n  hint: `oscost run --treat` treats benchmarks";
+        return report_error(EXIT_TREATMENT_FAILED, &(why.to_owned() + hint));
     }
     let command = take_wrapper(&mut treatment_set.applied, command);
     let (attached, applied) = (&treatment_set.attached, &treatment_set.applied);

@@ -55,8 +55,10 @@ pub(super) fn apply(
             }
             Ok(())
         }
-        // The tracer is already attached; the other two were applied when the program was started.
+        // The tracer is already attached; a walk is part of the work; the other two were applied when
+        // the program was started.
         AppliedTreatment::Ptrace
+        | AppliedTreatment::Cool { .. }
         | AppliedTreatment::Env { .. }
         | AppliedTreatment::Wrapper { .. } => Ok(()),
         AppliedTreatment::Sud => user_dispatch::enable().map_err(|error| {

@@ -69,6 +69,7 @@ pub fn names(applied: &[AppliedTreatment]) -> String {
         AppliedTreatment::Ptrace => "ptrace",
         AppliedTreatment::Sud => "sud",
         AppliedTreatment::Nice { .. } => "nice",
+        AppliedTreatment::Cool { .. } => "cool",
         AppliedTreatment::Cgroup { .. } => "cgroup",
         AppliedTreatment::Env { .. } => "env",
         AppliedTreatment::Wrapper { .. } => "cmd",

@@ -4,10 +4,12 @@ use std::fs;
 
 use oscost_model::protocol::{Event, Order};
 use oscost_model::treatment::{AppliedTreatment, Limit};
-use oscost_model::worker::{Task, WorkerSpec};
+use oscost_model::worker::{Mode, Task, WorkerSpec};
 use oscost_worker::benchmarks;
 
-use crate::common::{Session, default_cases, failure_reason, measuring, spec, wait_until_gone};
+use crate::common::{
+    Session, default_cases, failure_reason, measuring, plan, spec, wait_until_gone,
+};
 use crate::treated_worker::{
     EPERM, GETPPID, KILL, Measurement, allow, arms, at_getppid, filter, ready, run_batches, status,
     treated,
@@ -149,6 +151,29 @@ fn an_unprivileged_user_gets_a_reason_that_names_what_a_treatment_needs() {
         if let Some(Measurement { samples, .. }) = run_batches(&mut session, id, worker) {
             assert_eq!(samples.len(), 3);
         }
+    }
+}
+
+#[test]
+fn ops_are_cooled_one_by_one_where_they_can_be_timed_alone() {
+    let mut session = Session::start();
+    let cooled = |case: &str, task: Task| {
+        let cool = AppliedTreatment::Cool { walk_bytes: 64 << 10 };
+        WorkerSpec { treatments: vec![vec![cool]], ..spec(case, task) }
+    };
+    let alone = || Task::Measure(plan(Mode::C, 1, &[1], 21));
+    let measured = run_batches(&mut session, 1, cooled(GETPPID, alone())).unwrap();
+    assert!(measured.samples.iter().all(|sample| sample.n == 1), "{:?}", measured.samples);
+    assert_eq!(measured.samples.len(), 3);
+    session.measure(2, cooled(GETPPID, Task::Measure(plan(Mode::B, 100, &[1], 21))));
+    assert!(failure_reason(session.event()).contains("the plan is of mode B"));
+    let is_rate =
+        |case: &String| case.starts_with("pipe/throughput:") && !case.contains("peer_cpu=other");
+    let rate = default_cases(&benchmarks::data()).into_iter().find(is_rate).unwrap();
+    session.measure(3, cooled(&rate, alone()));
+    match session.event() {
+        Event::Skipped { missing, .. } => assert!(missing.contains("a rate"), "{missing}"),
+        other => panic!("it should be skipped: {other:?}"),
     }
 }
 

@@ -21,6 +21,14 @@ pub(super) const WORDS: &[Word] = &[
         ..COLUMN
     },
     Word {
+        word: "cool amount",
+        means: "the amount of an item of a bill if the program has used other memory since its last \
+                call: the price of an op after a walk through memory, or one by the ratio of others",
+        range: "a time; absent without a cool price",
+        source: "docs/explanation/BILL.md",
+        ..COLUMN
+    },
+    Word {
         word: "share",
         means: "the amount of an item of a bill in the command's measured system time",
         range: "per cent; the items of a bill may exceed 100",

@@ -1,5 +1,6 @@
 //! The changes that a bill is asked about, from their texts.
 
+use oscost_model::cool::COOL;
 use oscost_model::record::Record;
 use oscost_model::target::{Target, Treatment};
 
@@ -59,6 +60,14 @@ fn further_change(text: &str, base: &Target) -> anyhow::Result<FurtherChange> {
     let mut all = names(&base.treatments);
     all.push(text.to_owned());
     let target = resolve(&base.host.to_string(), Some(&all.join("+")))?;
+    if target.treatments.iter().any(|treatment| treatment.name == COOL) {
+        let what = format!(
+            "cannot predict what `{}` adds to a command: the walk is between ops of a benchmark",
+            text.escape_debug()
+        );
+        let hint = "cool amounts are part of the bill: it names the cases to compare";
+        return Err(UsageError::with_hint(&what, hint).into());
+    }
     check(&target)?;
     Ok(FurtherChange::Treatments { text: text.to_owned(), target })
 }

@@ -12,8 +12,8 @@ use crate::run::ProgramRuns;
 /// More runs than these do not find prices that those before them did not.
 const MAX_LATE_RUNS: u32 = 3;
 
-/// The time for prices that the store lacks, by what was asked for. Without any time there must be a
-/// price, unless the program has treatments: then the bill says how its prices are measured.
+/// The time for prices that the store lacks, by what was asked for. Without any time there must be
+/// a price, unless the program has treatments: then the bill says how its prices are measured.
 pub(super) fn price_time(
     named_run: Option<&str>,
     price_seconds: u32,

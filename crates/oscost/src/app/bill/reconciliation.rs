@@ -11,8 +11,11 @@ use super::trials::{billed_counts, billed_trials, of_watched};
 use crate::app::measurement::prices::BillPrices;
 use crate::app::measurement::run_header::timestamp;
 use crate::app::results::prices::PriceRuns;
-use crate::bill::{Charges, Faults, charge};
+use crate::bill::{Charges, Faults, charge, charge_cool, walk_bytes};
 use crate::run::ProgramRuns;
+
+/// The size of a page where the machine does not tell it.
+const USUAL_PAGE_BYTES: u64 = 4_096;
 
 /// What a bill is of.
 pub(super) struct BillHead {
@@ -41,6 +44,7 @@ pub(super) struct FinishedBill {
 pub(super) fn finish(head: BillHead, mut parts: BillParts<'_>) -> anyhow::Result<FinishedBill> {
     let BillHead { started, program, label, tool, machine, treatments, watched } = head;
     let counted_without = parts.runs.counted_without.take();
+    let page_bytes = machine.memory.page_bytes.unwrap_or(USUAL_PAGE_BYTES);
     let Reconciliation {
         trials,
         counted,
@@ -50,7 +54,8 @@ pub(super) fn finish(head: BillHead, mut parts: BillParts<'_>) -> anyhow::Result
         charges,
         charged,
         difference,
-    } = parts.reconcile(watched.as_ref())?;
+        cool,
+    } = parts.reconcile(page_bytes, watched.as_ref())?;
     let bill = Bill {
         schema: BILL_SCHEMA.to_owned(),
         id: uuid::Uuid::now_v7().to_string(),
@@ -67,6 +72,10 @@ pub(super) fn finish(head: BillHead, mut parts: BillParts<'_>) -> anyhow::Result
         items: charges.items,
         charged,
         difference,
+        charged_cool: cool.charged,
+        difference_cool: cool.difference,
+        walk_bytes: cool.walk_bytes,
+        walk_added_to_nothing: cool.added_to_nothing,
         watched,
         treatments,
         counted_without,
@@ -96,10 +105,24 @@ struct Reconciliation {
     charges: Charges,
     charged: Option<Amount>,
     difference: Option<Amount>,
+    cool: CoolEnd,
+}
+
+/// The end of the bill with cool caches.
+#[derive(Default)]
+struct CoolEnd {
+    charged: Option<Amount>,
+    difference: Option<Amount>,
+    walk_bytes: Option<u64>,
+    added_to_nothing: Option<Amount>,
 }
 
 impl BillParts<'_> {
-    fn reconcile(self, watched: Option<&Watched>) -> anyhow::Result<Reconciliation> {
+    fn reconcile(
+        self,
+        page_bytes: u64,
+        watched: Option<&Watched>,
+    ) -> anyhow::Result<Reconciliation> {
         let Self { runs, counter_reason, prices, catalog } = self;
         let BillPrices { runs: price_runs, measured } = prices;
         let none = || anyhow::anyhow!("cannot bill the command: none of its trials has succeeded");
@@ -120,11 +143,22 @@ impl BillParts<'_> {
         let list = price_runs.price_list(catalog);
         let mut charges = charge(calls, Faults::of(&trials), &list, trials.system_time.ns);
         price_runs.explain_missing(&mut charges, catalog);
+        let walk_bytes = walk_bytes(trials.minor_faults, 1 + calls.forks, page_bytes);
+        let cool_prices = price_runs.cool_prices(catalog, &list, walk_bytes);
+        charge_cool(&mut charges, calls, &list, &cool_prices);
+        let without = |sum: &Amount| trials.system_time.plus(&sum.times(-1.0));
         // Without calls the faults alone are no bill.
         let charged = counted.as_ref().map(|_| charges.charged.clone());
-        let difference = charged.as_ref().map(|sum| trials.system_time.plus(&sum.times(-1.0)));
-        let prices = price_runs.sources(&charges, &list, measured);
-        drop(list);
+        let difference = charged.as_ref().map(without);
+        let cool = counted.as_ref().map(|_| CoolEnd {
+            charged: charges.charged_cool.clone(),
+            difference: charges.charged_cool.as_ref().map(without),
+            walk_bytes: Some(walk_bytes),
+            added_to_nothing: cool_prices.added_to_nothing(),
+        });
+        let cool = cool.unwrap_or_default();
+        let prices = price_runs.sources(&charges, &list, measured, catalog);
+        drop((list, cool_prices));
         Ok(Reconciliation {
             trials,
             counted,
@@ -134,6 +168,7 @@ impl BillParts<'_> {
             charges,
             charged,
             difference,
+            cool,
         })
     }
 }

@@ -4,15 +4,21 @@ use std::time::{Duration, SystemTime};
 
 use oscost_model::bill::{MeasuredPrices, PriceRun, PriceSources};
 use oscost_model::case::Case;
+use oscost_model::cool::walk_of;
 use oscost_model::definition::Catalog;
 use oscost_model::record::{Machine, Record, Row, RowOutcome, TargetInfo};
 
 use super::records::{RecordReader, estimates};
 use super::user_data::existing_store;
-use crate::bill::{Charges, PriceList, differences, has_drifted, is_old, moved_reference_case};
+use crate::bill::{
+    Charges, CoolPrices, PriceList, cases_to_cool, differences, has_drifted, is_old,
+    moved_reference_case,
+};
 use crate::estimate::ENDED_BEFORE_FIRST_REPETITION;
 use crate::plan::REFERENCE_CASES;
 
+/// Of more runs than these no walks are taken.
+const MAX_WALKS: usize = 10;
 /// More stored runs than these are not looked at. A run measures a hundred cases, or the few that a
 /// bill lacked.
 const MAX_LOOKED_AT: usize = 40;
@@ -26,6 +32,9 @@ pub(crate) struct PriceRuns {
     current: Vec<Record>,
     /// Runs that price what those do not have, the first choice first.
     outdated: Vec<OutdatedRun>,
+    /// What was timed alone there, after a walk through memory or without one, the newest run first.
+    /// Under treatments there is none: what a walk adds to them is not known.
+    walks: Vec<Record>,
     /// Rows that current runs have tried in vain, the last attempt first.
     unmeasured: Vec<UnmeasuredRow>,
 }
@@ -54,6 +63,7 @@ pub(crate) fn price_runs(
     let Some(name) = name else { return stored_runs(target, machine) };
     let record = named_run(name, &target.treatments)?;
     let mut runs = PriceRuns::of(target);
+    runs.walks.extend(walks_of(&record, &target.treatments));
     match stale_reasons(&record, machine, &target.treatments) {
         reasons if reasons.is_empty() => runs.current.push(record),
         reasons => runs.outdated.push(OutdatedRun { record, reasons }),
@@ -90,11 +100,17 @@ fn stored_runs(target: &TargetInfo, machine: &Machine) -> anyhow::Result<PriceRu
         }
         // One that is damaged has no prices; `oscost runs show` says why.
         let Ok(record) = estimates(&store, &listing.id) else { continue };
+        let walks = walks_of(&record, &target.treatments);
         let NewRun { record, unmeasured } = NewRun::of(record, target);
         let is_of_here = machine_of(&record, &target.treatments)
             .is_some_and(|it| it.cpu.model_name == machine.cpu.model_name);
         if !is_of_here {
             continue;
+        }
+        if let Some(mut walks) = walks.filter(|_| runs.walks.len() < MAX_WALKS) {
+            walks.results.retain(|row| row.target.host == target.host);
+            let is_usable = stale_reasons(&walks, machine, &target.treatments).is_empty();
+            runs.walks.extend(Some(walks).filter(|it| is_usable && !it.results.is_empty()));
         }
         let reasons = stale_reasons(&record, machine, &target.treatments);
         if reasons.is_empty() {
@@ -154,6 +170,7 @@ impl PriceRuns {
             target: target.clone(),
             current: Vec::new(),
             outdated: Vec::new(),
+            walks: Vec::new(),
             unmeasured: Vec::new(),
         }
     }
@@ -178,6 +195,16 @@ impl PriceRuns {
     /// Those that are not outdated.
     pub(crate) fn current_prices<'a>(&'a self, catalog: &Catalog) -> PriceList<'a> {
         PriceList::under(&self.target.treatments, &self.current, catalog)
+    }
+
+    /// The cool prices beside these, by walks of about so many bytes.
+    pub(crate) fn cool_prices<'a>(
+        &'a self,
+        catalog: &Catalog,
+        list: &PriceList<'_>,
+        walk_bytes: u64,
+    ) -> CoolPrices<'a> {
+        CoolPrices::new(&self.walks, catalog, list, walk_bytes)
     }
 
     /// Whether a current run has a figure of a case.
@@ -238,12 +265,14 @@ impl PriceRuns {
         }
     }
 
-    /// Where the prices of these charges come from, which `list` has priced.
+    /// Where the prices of these charges come from, which `list` has priced; runs of walks come last:
+    /// they are no price list.
     pub(crate) fn sources(
         &self,
         charges: &Charges,
         list: &PriceList<'_>,
         measured: Option<MeasuredPrices>,
+        catalog: &Catalog,
     ) -> PriceSources {
         let priced = || charges.items.iter().filter(|item| !item.rows.is_empty());
         let cases = priced().filter_map(|item| item.case.as_deref());
@@ -265,10 +294,21 @@ impl PriceRuns {
                 }
             }
         }
+        for walks in self.walks.iter().filter(|_| charges.charged_cool.is_some()) {
+            if !runs.iter().any(|it| it.id == walks.id) {
+                runs.push(walks);
+            }
+        }
+        // No walk is measured under treatments.
+        let uncooled = match self.are_under_treatments() {
+            true => Vec::new(),
+            false => cases_to_cool(&charges.items, catalog),
+        };
         PriceSources {
             runs: runs.into_iter().map(PriceRun::of).collect(),
             stale,
             missing: charges.missing.clone(),
+            uncooled,
             measured,
         }
     }
@@ -292,6 +332,22 @@ fn is_price(row: &Row, treatments: &[String]) -> bool {
         && !row.benchmark.starts_with("workload/")
 }
 
+/// Whether a row was timed alone, after a walk through memory or without one.
+fn has_walk(row: &Row) -> bool {
+    row.outcome == RowOutcome::Measured && walk_of(&row.target.treatments).is_some()
+}
+
+/// The rows of a run that were timed alone; `None` if there are none, or beside prices under
+/// treatments.
+fn walks_of(record: &Record, treatments: &[String]) -> Option<Record> {
+    let has_walks = treatments.is_empty() && record.results.iter().any(has_walk);
+    has_walks.then(|| {
+        let mut walks = record.clone();
+        walks.results.retain(has_walk);
+        walks
+    })
+}
+
 fn stale_reasons(record: &Record, machine: &Machine, treatments: &[String]) -> Vec<String> {
     let mut reasons = match machine_of(record, treatments) {
         Some(priced) => differences(priced, machine, age(&record.started)),
@@ -305,7 +361,7 @@ fn stale_reasons(record: &Record, machine: &Machine, treatments: &[String]) -> V
 
 /// The machine of the first price of a run, which may have measured on others, too.
 fn machine_of<'a>(record: &'a Record, treatments: &[String]) -> Option<&'a Machine> {
-    let price = record.results.iter().find(|row| is_price(row, treatments));
+    let price = record.results.iter().find(|row| is_price(row, treatments) || has_walk(row));
     let id = price.map(|row| row.target.machine.as_str());
     let of_price = record.machines.iter().find(|machine| Some(machine.id.as_str()) == id);
     of_price.or(record.machines.first())

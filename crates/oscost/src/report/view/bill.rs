@@ -11,6 +11,8 @@ use crate::report::view::document::{
 };
 use crate::report::view::what_if;
 
+mod range;
+
 /// More words of a command than these are in the record alone.
 const MAX_COMMAND_CHARS: usize = 60;
 /// More items without a price than these are in the record alone.
@@ -75,6 +77,10 @@ fn headline(bill: &Bill) -> String {
     let largest = largest.map_or(String::new(), |(item, amount)| {
         format!("{} for {} x {}", time(amount.ns), count(item.times), plain(&item.name))
     });
+    if let Some(verdict) = range::verdict(bill) {
+        let largest = if largest.is_empty() { largest } else { format!("; {largest}") };
+        return format!("{spent}; {verdict}{largest}");
+    }
     let share = 100.0 * difference.ns / system_ns;
     match (share >= 0.0, largest.is_empty()) {
         (true, true) => format!("{spent}; {} is unexplained", per_cent(share)),
@@ -127,12 +133,14 @@ fn table(bill: &Bill) -> Table {
     };
     let mut total = |name: &str, amount: Option<&Amount>| {
         let Some(amount) = amount else { return };
-        rows.push(row(name, [String::new(), String::new()], amount, of_system(amount), ""));
+        rows.push(row(name, [String::new(), String::new()], amount, None, of_system(amount), ""));
     };
     total("charged in all", bill.charged.as_ref());
+    total("charged with cool caches", bill.charged_cool.as_ref());
     let measured = format!("measured system time ({})", plain(&bill.trials.system_figure));
     total(&measured, Some(system));
     total("the difference", bill.difference.as_ref());
+    total("the difference with cool caches", bill.difference_cool.as_ref());
     Table {
         id: "items".to_owned(),
         columns: vec![
@@ -140,6 +148,7 @@ fn table(bill: &Bill) -> Table {
             Column::number("count", "count"),
             Column::number("each", "unit_ns").in_lines_of(70),
             Column::number("amount", "amount_ns"),
+            Column::number("cool amount", "cool_amount_ns").in_lines_of(100),
             Column::number("95 % interval", "amount_ci95").in_lines_of(90),
             Column::number("share", "share_pct"),
             Column::excerpt("price"),
@@ -154,7 +163,8 @@ fn item_row(item: &BillItem) -> TableRow {
     let each = item.unit.as_ref().map(|unit| time(unit.ns)).unwrap_or_default();
     let share = item.share_pct.map(per_cent).unwrap_or_default();
     let amount = item.amount.clone().unwrap_or(Amount::exact(0.0));
-    row(&plain(&item.name), [count(item.times), each], &amount, share, &price(item))
+    let cool = item.cool_amount.as_ref();
+    row(&plain(&item.name), [count(item.times), each], &amount, cool, share, &price(item))
 }
 
 /// The items that are too small to be rows.
@@ -164,13 +174,16 @@ fn small_row(bill: &Bill, items: &[&BillItem]) -> Option<TableRow> {
     let times: f64 = items.iter().map(|item| item.times).sum();
     let share = per_cent(100.0 * sum.ns / bill.trials.system_time.ns);
     let name = plural(items.len() as u64, "smaller item");
-    Some(row(&name, [count(times), String::new()], &sum, share, ""))
+    let cool = items.iter().filter_map(|item| item.cool_amount.clone().or(item.amount.clone()));
+    let cool = cool.reduce(|sum, amount| sum.plus(&amount)).filter(|_| bill.charged_cool.is_some());
+    Some(row(&name, [count(times), String::new()], &sum, cool.as_ref(), share, ""))
 }
 
 fn row(
     name: &str,
     [times, each]: [String; 2],
     amount: &Amount,
+    cool: Option<&Amount>,
     share: String,
     price: &str,
 ) -> TableRow {
@@ -183,6 +196,7 @@ fn row(
         Cell::text(times),
         Cell::text(each),
         Cell::number(time(amount.ns), Some(amount.ns)),
+        Cell::number(cool.map_or(String::new(), |it| time(it.ns)), cool.map(|it| it.ns)),
         Cell::text(interval),
         Cell::text(share),
         Cell::text(price),
@@ -246,7 +260,7 @@ fn notes(bill: &Bill) -> Vec<Item> {
         let others = prices.runs.len() - 1;
         let others = match others {
             0 => String::new(),
-            others => format!(", and of {} before it", plural(others as u64, "run")),
+            others => format!(", and of {}", plural(others as u64, "other run")),
         };
         let id: String = run.id.chars().take(8).collect();
         format!("prices of run {} ({}){others}", plain(&id), minute(&run.started))
@@ -292,7 +306,7 @@ fn notes(bill: &Bill) -> Vec<Item> {
     });
     let first = treated.into_iter().chain(first);
     let all = first.chain(measured).chain(stale).chain(counting).chain([switches]);
-    all.chain(faults).chain(ticks).map(Item::from).collect()
+    all.chain(faults).chain(ticks).chain(range::notes(bill)).map(Item::from).collect()
 }
 
 /// Which prices were measured for the bill.

@@ -10,6 +10,7 @@ pub mod getrandom;
 pub mod increments;
 pub mod instruction_loop;
 pub mod instructions;
+pub mod memory_walk;
 pub mod procedure;
 pub mod rseq;
 #[cfg(all(test, target_arch = "x86_64"))]

@@ -5,6 +5,7 @@ use oscost_model::protocol::{Event, PEER_UNREACHABLE_HINT};
 use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{RemoteEnd, Subject, WorkerSpec};
 
+use super::cooling::cooled;
 use super::needs;
 use super::stage::Stage;
 use crate::bench::{Context, OpError, Work};
@@ -28,14 +29,15 @@ pub(crate) fn pin_to_cpu(id: u64, spec: &WorkerSpec) -> Result<Vec<u32>, Event> 
     Ok(allowed)
 }
 
-/// Builds the work of an arm, slowed down if a live test asks for it. See [`build_work`].
+/// Builds the work of an arm, cooled if a treatment says so, and slowed down if a live test asks for
+/// it. See [`build_work`].
 pub(super) fn timed_work(
     id: u64,
     spec: &WorkerSpec,
     arm: u8,
     allowed: Vec<u32>,
 ) -> Result<Work, Event> {
-    let work = build_work(id, spec, arm, allowed)?;
+    let work = cooled(id, build_work(id, spec, arm, allowed)?, spec, arm)?;
     #[cfg(feature = "live")]
     let work = super::slowdown::apply_slowdown(work, spec, arm);
     Ok(work)

@@ -3,6 +3,7 @@
 
 pub(super) mod calibrate;
 pub(super) mod case_work;
+mod cooling;
 mod counting;
 mod forbidden_call;
 pub(super) mod measure;

@@ -17,7 +17,6 @@ use std::time::{Duration, Instant};
 
 use oscost_model::program::{CompanionProgram, Program, ProgramLimits, ProgramResult};
 use oscost_model::protocol::{Event, EventHead, EventKind};
-use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::external_program::{
@@ -52,9 +51,8 @@ pub(crate) fn run_program(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
     };
     let deadline = Instant::now() + Duration::from_secs(program.limits.seconds.into());
     let run = ProgramRun { id, spec, line, program, deadline };
-    if spec.treatments_of(0).contains(&AppliedTreatment::Sud) {
-        let missing = treat::NO_SUD.to_owned();
-        return Event::Skipped { id, missing, arm: None }.into();
+    if let Some(why) = treat::why_no_command(spec.treatments_of(0)) {
+        return Event::Skipped { id, missing: why.to_owned(), arm: None }.into();
     }
     // If the supervisor is killed, this process must end what it has started: its input ends then.
     process::outlive_parent();

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 use oscost_model::program::{Program, ProgramResult, TurnResult};
 use oscost_model::protocol::{Event, TurnFailure};
-use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{Task, WorkerSpec};
 
 use super::external_program::{self, SessionEnd, WaitLimit, WaitResult};
@@ -147,8 +146,8 @@ fn start_starter(
 ) -> Result<Starter<'_>, Event> {
     let ProgramRun { id, spec, .. } = run;
     let applied = spec.treatments_of(number);
-    if applied.contains(&AppliedTreatment::Sud) {
-        return Err(Event::Skipped { id, missing: treat::NO_SUD.to_owned(), arm: None });
+    if let Some(why) = treat::why_no_command(applied) {
+        return Err(Event::Skipped { id, missing: why.to_owned(), arm: None });
     }
     let pipes = pipe().and_then(|requests| Ok((requests, pipe()?)));
     let lost = |error: Errno| failure(id, format!("reach the process that starts it: {error}"));

@@ -19,6 +19,9 @@ const NO_PRICE: Option<&str> = Some("the item has no price, or the line is of a 
 const NOT_COUNTED: Option<&str> = Some("nothing was counted");
 /// When an item has no time in the kernel.
 const NO_TIME: Option<&str> = Some("it was not measured, or the line is of a total");
+/// When a cool amount has no interval.
+const NO_COOL_INTERVAL: Option<&str> =
+    Some("there is no cool amount, or a part of it has no interval");
 /// When there is no interval.
 const NO_INTERVAL: Option<&str> = Some("it has no price, or a part of it has no interval");
 
@@ -35,6 +38,7 @@ struct Line<'a> {
     kind: &'static str,
     item: Option<&'a BillItem>,
     amount: Option<&'a Amount>,
+    cool_amount: Option<&'a Amount>,
 }
 
 /// A column: what it is called and means, and where it is read.
@@ -51,14 +55,21 @@ impl<'a> BillSheet<'a> {
             kind: "item",
             item: Some(item),
             amount: item.amount.as_ref(),
+            cool_amount: item.cool_amount.as_ref(),
         });
         let totals = [
-            ("charged", bill.charged.as_ref()),
-            ("measured", Some(&bill.trials.system_time)),
-            ("difference", bill.difference.as_ref()),
+            ("charged", bill.charged.as_ref(), bill.charged_cool.as_ref()),
+            ("measured", Some(&bill.trials.system_time), None),
+            ("difference", bill.difference.as_ref(), bill.difference_cool.as_ref()),
         ];
-        let totals = totals.into_iter().filter(|(_, amount)| amount.is_some());
-        let totals = totals.map(|(kind, amount)| Line { bill, kind, item: None, amount });
+        let totals = totals.into_iter().filter(|(_, amount, _)| amount.is_some());
+        let totals = totals.map(|(kind, amount, cool_amount)| Line {
+            bill,
+            kind,
+            item: None,
+            amount,
+            cool_amount,
+        });
         Self { bill, lines: items.chain(totals).collect() }
     }
 }
@@ -298,6 +309,46 @@ const COLUMNS: &[Column] = &[
     Column {
         heading: heading("amount_ci95_high_ns", Float, "where it ends", NO_INTERVAL),
         read: |line| line.amount.and_then(|amount| Some(amount.ci95?[1])).into(),
+    },
+    Column {
+        heading: heading(
+            "cool_price_ns",
+            Float,
+            "the price of one with cool caches, in nanoseconds",
+            Some("the item has no cool price, or the line is of a total"),
+        ),
+        read: |line| line.item.and_then(|item| Some(item.cool_price.as_ref()?.ns)).into(),
+    },
+    Column {
+        heading: heading(
+            "cool_amount_ns",
+            Float,
+            "the price of all, or the total, with cool caches, in nanoseconds",
+            Some("the item has no cool price, no item has one, or the line is `measured`"),
+        ),
+        read: |line| line.cool_amount.map(|amount| amount.ns).into(),
+    },
+    Column {
+        heading: heading(
+            "cool_amount_ci95_low_ns",
+            Float,
+            "where its 95 % interval begins",
+            NO_COOL_INTERVAL,
+        ),
+        read: |line| line.cool_amount.and_then(|amount| Some(amount.ci95?[0])).into(),
+    },
+    Column {
+        heading: heading("cool_amount_ci95_high_ns", Float, "where it ends", NO_COOL_INTERVAL),
+        read: |line| line.cool_amount.and_then(|amount| Some(amount.ci95?[1])).into(),
+    },
+    Column {
+        heading: heading(
+            "cool_source",
+            Text,
+            "the treatment of the rows of the cool price, or how it was estimated",
+            Some("there is none, the item pays nothing, or the line is of a total"),
+        ),
+        read: |line| line.item.and_then(|item| item.cool_source.as_ref()).into(),
     },
     Column {
         heading: heading(

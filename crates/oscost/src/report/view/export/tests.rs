@@ -342,6 +342,29 @@ fn the_treatments_of_a_bill_have_columns() {
 }
 
 #[test]
+fn the_cool_end_of_a_bill_has_columns() {
+    let mut bill: oscost_model::bill::Bill =
+        serde_json::from_str(include_str!("../../../../tests/store/bill-1.json")).unwrap();
+    let amount = |ns: f64| Some(oscost_model::bill::Amount { ns, ci95: Some([0.5 * ns, 2.0 * ns]) });
+    (bill.charged_cool, bill.difference_cool) = (amount(6e6), amount(4e6));
+    let item = &mut bill.items[0];
+    (item.cool_price, item.cool_amount) = (amount(3e3), amount(3e6));
+    item.cool_source = Some("cool=1M".to_owned());
+    let sheet = BillSheet::of(&bill);
+    let headings = sheet.headings();
+    let cell = |line: usize, name: &str| {
+        let column = headings.iter().position(|heading| heading.name == name).unwrap();
+        sheet.cell(line, column)
+    };
+    assert_eq!(cell(0, "cool_price_ns"), Value::Float(3e3));
+    assert_eq!(cell(0, "cool_amount_ci95_high_ns"), Value::Float(6e6));
+    assert_eq!(cell(0, "cool_source"), "cool=1M".into());
+    let of_totals = [4, 5, 6].map(|line| cell(line, "cool_amount_ns"));
+    assert_eq!(of_totals, [Value::Float(6e6), Value::Unknown, Value::Float(4e6)]);
+    assert_eq!(cell(1, "cool_amount_ns"), Value::Unknown);
+}
+
+#[test]
 fn a_bill_that_was_not_counted_has_no_totals_of_charges() {
     let mut bill: oscost_model::bill::Bill =
         serde_json::from_str(include_str!("../../../../tests/store/bill-1.json")).unwrap();

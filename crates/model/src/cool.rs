@@ -1,0 +1,70 @@
+//! Cool caches: ops that are timed one by one, each after a walk through memory.
+//!
+//! The treatment `cool=SIZE` walks through so much memory between two ops; `cool=0` walks through
+//! none: an op that is timed alone, and warm. The difference between both is that of the caches.
+
+/// The name of the treatment.
+pub const COOL: &str = "cool";
+/// Between `cool=0` and the shortest walk: a page.
+const MIN_WALK_BYTES: u64 = 4 << 10;
+/// More would take tens of milliseconds before each op, which no plan of a run expects.
+const MAX_WALK_BYTES: u64 = 8 << 20;
+
+/// The bytes of a walk: `0`, or a number of KiB or MiB (`256K`, `1M`) from 4K to 8M.
+pub fn parse_walk(text: &str) -> Option<u64> {
+    if text == "0" {
+        return Some(0);
+    }
+    let (number, unit) = match text.strip_suffix('K') {
+        Some(number) => (number, 1 << 10),
+        None => (text.strip_suffix('M')?, 1 << 20),
+    };
+    // `parse` accepts a leading `+`.
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+    let bytes = number.parse::<u64>().ok().filter(|_| is_number)?.checked_mul(unit)?;
+    (MIN_WALK_BYTES..=MAX_WALK_BYTES).contains(&bytes).then_some(bytes)
+}
+
+/// The treatment of a walk of so many bytes, a multiple of 1,024, as it is typed: `cool=1M`.
+pub fn treatment_text(walk_bytes: u64) -> String {
+    match walk_bytes {
+        0 => format!("{COOL}=0"),
+        bytes if bytes.is_multiple_of(1 << 20) => format!("{COOL}={}M", bytes >> 20),
+        bytes => format!("{COOL}={}K", bytes >> 10),
+    }
+}
+
+/// The walk of a target that has this treatment alone; `None` of any other target.
+pub fn walk_of(treatments: &[String]) -> Option<u64> {
+    let [only] = treatments else { return None };
+    parse_walk(only.strip_prefix(COOL)?.strip_prefix('=')?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_is_read_as_it_is_written() {
+        for (text, bytes) in [("0", 0), ("4K", 4_096), ("256K", 1 << 18), ("8M", 8 << 20)] {
+            assert_eq!(parse_walk(text), Some(bytes), "{text}");
+            assert_eq!(treatment_text(bytes), format!("cool={text}"));
+            assert_eq!(walk_of(&[treatment_text(bytes)]), Some(bytes));
+        }
+        assert_eq!(treatment_text(1_536 << 10), "cool=1536K");
+        for odd in ["", "1", "3K", "9M", "+4K", "-1M", "1m", "K", "99999999999999999999M"] {
+            assert_eq!(parse_walk(odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_target_with_another_treatment_has_no_walk() {
+        let of = |texts: &[&str]| {
+            walk_of(&texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&["cool=1M", "nice=1"]), None);
+        assert_eq!(of(&["cooler=1M"]), None);
+        assert_eq!(of(&["nice=1"]), None);
+    }
+}

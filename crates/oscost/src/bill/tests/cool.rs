@@ -1,0 +1,203 @@
+//! Cool prices, where the cost of each op after a walk and without one is known.
+
+use oscost_model::bill::BillItem;
+
+use super::*;
+
+const MIB: u64 = 1 << 20;
+
+/// A row of an op that is timed alone under `cool=...`.
+fn alone(case: &str, walk: &str, ns: f64) -> Row {
+    let mut row = row(case, ns);
+    row.target.treatments = vec![format!("cool={walk}")];
+    row.class = Some("light".to_owned());
+    row
+}
+
+/// Both rows of a case: alone it takes 50 ns more than in a loop, and after a walk so many more.
+fn pair(case: &str, ns: f64, added: f64) -> [Row; 2] {
+    [alone(case, "0", ns + 50.0), alone(case, "1M", ns + 50.0 + added)]
+}
+
+/// A case with its price and its pair.
+fn with_pair(case: &str, ns: f64, added: f64) -> Vec<Row> {
+    let mut rows = vec![row(case, ns)];
+    rows.extend(pair(case, ns, added));
+    rows
+}
+
+fn charges_by(records: &[Record], forms: Vec<FormCount>, faults: Faults, walk: u64) -> Charges {
+    let (catalog, calls) = (catalog(), calls(forms));
+    let prices = PriceList::new(records, &catalog);
+    let cool = CoolPrices::new(records, &catalog, &prices, walk);
+    let mut charges = charge(&calls, faults, &prices, 10_000.0);
+    charge_cool(&mut charges, &calls, &prices, &cool);
+    charges
+}
+
+fn charges_of(rows: Vec<Row>, forms: Vec<FormCount>) -> Charges {
+    charges_by(&[record(rows)], forms, Faults::default(), MIB)
+}
+
+fn item<'a>(charges: &'a Charges, name: &str) -> &'a BillItem {
+    charges.items.iter().find(|item| item.name == name).unwrap()
+}
+
+fn cool_ns(charges: &Charges, name: &str) -> Option<f64> {
+    item(charges, name).cool_amount.as_ref().map(|amount| amount.ns.round())
+}
+
+fn source<'a>(charges: &'a Charges, name: &str) -> Option<&'a str> {
+    item(charges, name).cool_source.as_deref()
+}
+
+fn rounded(ci95: Option<[f64; 2]>) -> Option<[f64; 2]> {
+    ci95.map(|ends| ends.map(f64::round))
+}
+
+#[test]
+fn a_cool_price_is_the_price_and_what_the_walk_adds() {
+    let rows = with_pair("syscall/getppid:via=raw", 100.0, 100.0);
+    let found = charges_of(rows, vec![form("getppid", None, 10, 0)]);
+    assert_eq!(amount(&found, "getppid"), Some(1_000.0));
+    assert_eq!(cool_ns(&found, "getppid"), Some(2_000.0));
+    assert_eq!(source(&found, "getppid"), Some("cool=1M"));
+    let getppid = item(&found, "getppid");
+    assert_eq!(getppid.cool_price.as_ref().map(|price| price.ns.round()), Some(200.0));
+    // [900, 1100], and ten times [225, 275] without [135, 165].
+    let ci95 = getppid.cool_amount.as_ref().and_then(|amount| amount.ci95);
+    assert_eq!(rounded(ci95), Some([1_500.0, 2_500.0]));
+    assert_eq!(found.charged_cool.map(|sum| sum.ns.round()), Some(2_000.0));
+    assert_eq!(found.charged.ns.round(), 1_000.0);
+}
+
+#[test]
+fn what_a_walk_adds_below_zero_is_charged_as_it_is() {
+    let rows = with_pair("syscall/getppid:via=raw", 100.0, -10.0);
+    let found = charges_of(rows, vec![form("getppid", None, 10, 0)]);
+    assert_eq!(cool_ns(&found, "getppid"), Some(900.0));
+}
+
+#[test]
+fn other_calls_pay_the_median_ratio_of_their_family_or_of_all() {
+    let mut rows = with_pair("syscall/getppid:via=raw", 100.0, 60.0);
+    rows.extend(with_pair("syscall/getuid:via=raw", 100.0, 100.0));
+    rows.extend(with_pair("syscall/uname", 100.0, 50.0));
+    // The only one of its family.
+    rows.extend(with_pair("directory/missing", 1_000.0, 1_000.0));
+    rows.extend([row("syscall/lseek", 200.0), row("directory/open:by=openat", 400.0)]);
+    rows.push(row("fault/zero-fill:access=write,pages=4k", 50_000.0));
+    let forms = vec![
+        form("lseek file", None, 10, 0),
+        form("openat file", None, 10, 0),
+        form("nanosleep", None, 3, 0),
+    ];
+    let faults = Faults { minor: 1.0, major: 0.0 };
+    let found = charges_by(&[record(rows)], forms, faults, MIB);
+    assert_eq!(cool_ns(&found, "lseek file"), Some(3_200.0));
+    let of_family = "the ratio of 3 other calls of family syscall, 1.60";
+    assert_eq!(source(&found, "lseek file"), Some(of_family));
+    // From the smallest ratio to the largest.
+    let ci95 = item(&found, "lseek file").cool_amount.as_ref().and_then(|amount| amount.ci95);
+    assert_eq!(rounded(ci95), Some([2_700.0, 4_400.0]));
+    // The middle of 1.5, 1.6, 2 and 2; half of an op each.
+    assert_eq!(cool_ns(&found, "openat file"), Some(3_600.0));
+    assert_eq!(source(&found, "openat file"), Some("the ratio of 4 other calls, 1.80"));
+    // A wait pays nothing, and an op that is much longer is not estimated: it stays in the sum.
+    assert_eq!(cool_ns(&found, "nanosleep"), Some(0.0));
+    assert_eq!(item(&found, "minor page fault").cool_amount, None);
+    let sum = found.charged_cool.map(|sum| sum.ns.round());
+    assert_eq!(sum, Some(3_200.0 + 3_600.0 + 50_000.0));
+}
+
+#[test]
+fn what_is_subtracted_from_a_price_is_subtracted_from_what_the_walk_adds() {
+    let exec = "process/fork-exec:link=static";
+    let fork = "process/fork-exit:touched_mib=0,peer_cpu=same";
+    let forms = || vec![form("execve", None, 1, 0)];
+    let mut rows = with_pair(exec, 900_000.0, 100_000.0);
+    rows.push(row(fork, 300_000.0));
+    let without = charges_of(rows.clone(), forms());
+    assert_eq!(source(&without, "execve"), Some("the ratio of another call, 1.11"));
+    let ci95 = item(&without, "execve").cool_amount.as_ref().and_then(|amount| amount.ci95);
+    assert_eq!(ci95, None, "one ratio has no spread");
+    rows.extend(pair(fork, 300_000.0, 20_000.0));
+    let all = charges_of(rows, forms());
+    assert_eq!(cool_ns(&all, "execve"), Some(680_000.0));
+    assert_eq!(source(&all, "execve"), Some("cool=1M"));
+}
+
+#[test]
+fn the_walk_adds_by_size_as_the_price_does() {
+    let at = |size: u64| format!("file/read:via=read,size={size}");
+    let mut rows = with_pair(&at(4_096), 1_000.0, 100.0);
+    rows.push(row(&at(65_536), 7_000.0));
+    // 34,816 bytes lie in the middle of both sizes.
+    let forms = || vec![form("read file", Some(65_536), 2, 2 * 34_816)];
+    let alone = charges_of(rows.clone(), forms());
+    assert_eq!(source(&alone, "read file"), Some("the ratio of another call, 1.10"));
+    rows.extend(pair(&at(65_536), 7_000.0, 1_300.0));
+    let both = charges_of(rows, forms());
+    assert_eq!(cool_ns(&both, "read file"), Some(2.0 * (4_000.0 + 700.0)));
+}
+
+#[test]
+fn the_nearest_walk_counts_and_only_rows_of_one_run_are_a_pair() {
+    let case = "syscall/getppid:via=raw";
+    let forms = || vec![form("getppid", None, 1, 0)];
+    let mut rows = with_pair(case, 100.0, 100.0);
+    rows.insert(0, alone(case, "4M", 400.0));
+    let by = |walk: u64| {
+        let found = charges_by(&[record(rows.clone())], forms(), Faults::default(), walk);
+        (cool_ns(&found, "getppid"), source(&found, "getppid").map(str::to_owned))
+    };
+    assert_eq!(by(MIB), (Some(200.0), Some("cool=1M".to_owned())));
+    assert_eq!(by(3 * MIB), (Some(350.0), Some("cool=4M".to_owned())));
+    let one = record(vec![row(case, 100.0), alone(case, "1M", 250.0)]);
+    let other = record(vec![alone(case, "0", 150.0)]);
+    let forms = vec![form("getppid", None, 1, 0), form("nanosleep", None, 1, 0)];
+    let apart = charges_by(&[one, other], forms, Faults::default(), MIB);
+    assert_eq!(apart.charged_cool, None);
+    assert!(apart.items.iter().all(|item| item.cool_amount.is_none()));
+}
+
+#[test]
+fn the_walk_is_as_long_as_what_a_process_touches() {
+    let of = |faults: f64, processes: u64| walk_bytes(faults, processes, 4_096);
+    assert_eq!([of(0.0, 1), of(100.0, 1)], [256 << 10, 512 << 10]);
+    assert_eq!([of(300.0, 1), of(512.0, 2)], [MIB, MIB]);
+    assert_eq!(of(1e9, 0), 4 * MIB);
+}
+
+#[test]
+fn the_cases_to_cool_are_those_of_the_largest_items_that_have_a_time() {
+    let mut rows = with_pair("syscall/getuid:via=raw", 100.0, 100.0);
+    rows.push(row("process/fork-exec:link=static", 900_000.0));
+    let mut rate = row("pipe/throughput:by=pipe,size=1024", 1.024e9);
+    rate.unit = Unit::BytesPerSecond;
+    rows.push(rate);
+    let forms = vec![
+        form("getuid", None, 1, 0),
+        form("execve", None, 1, 0),
+        form("write pipe", Some(1_024), 4, 4_096),
+        form("nanosleep", None, 3, 0),
+    ];
+    let found = charges_of(rows, forms);
+    let cases = cases_to_cool(&found.items, &catalog());
+    assert_eq!(cases, ["process/fork-exec:link=static", "process/fork-exit"]);
+}
+
+#[test]
+fn what_a_walk_adds_to_nothing_is_known_and_estimates_nothing() {
+    let mut rows = with_pair("timer/nothing", 0.4, 12.0);
+    rows.push(row("syscall/getppid:via=raw", 1.0));
+    let record = record(rows);
+    let catalog = catalog();
+    let prices = PriceList::new([&record], &catalog);
+    let cool = CoolPrices::new([&record], &catalog, &prices, MIB);
+    assert_eq!(cool.added_to_nothing().map(|added| added.ns.round()), Some(12.0));
+    let calls = calls(vec![form("getppid", None, 1, 0)]);
+    let mut charges = charge(&calls, Faults::default(), &prices, 0.0);
+    charge_cool(&mut charges, &calls, &prices, &cool);
+    assert_eq!(charges.charged_cool, None);
+}
