@@ -11,6 +11,20 @@ use crate::record::{Estimate, Machine, Record, Tool};
 /// The name and version of the schema.
 pub const BILL_SCHEMA: &str = "oscost.bill/1";
 
+/// The families of items, in the order of their colours.
+pub const FAMILIES: [&str; 8] = [
+    "files",
+    "memory",
+    "processes",
+    "waiting",
+    "network",
+    "signals",
+    "time",
+    OTHER_FAMILY,
+];
+/// The family of what is in no other one.
+pub const OTHER_FAMILY: &str = "other";
+
 macro_rules! bill {
     ($($(#[$doc:meta])* pub struct $name:ident { $($body:tt)* })*) => {$(
         $(#[$doc])*
@@ -36,6 +50,9 @@ bill! {
         /// The user's label; null if there is none.
         #[serde(default)]
         pub label: Option<String>,
+        /// Why the program may behave otherwise while it is counted; empty if nothing is known.
+        #[serde(default)]
+        pub cautions: Vec<String>,
         /// The programs that measured.
         pub tool: Tool,
         /// The machine.
@@ -142,7 +159,7 @@ bill! {
         /// Forms whose count was not the same in all of them.
         pub varying_forms: u32,
         /// What counting added to the real time, in per cent; null if that is not known, as of a
-        /// watched process.
+        /// watched process, and of one that was counted without its treatments.
         pub added_pct: Option<f64>,
         /// The counter: `ptrace`, or `ebpf`.
         #[serde(default)]
@@ -209,6 +226,9 @@ bill! {
     pub struct BillItem {
         /// The form of a call, or what else was counted: `read pipe`, `minor page fault`.
         pub name: String,
+        /// Its family, one of [`FAMILIES`]; empty in documents of before there were any.
+        #[serde(default)]
+        pub family: String,
         /// How often.
         pub times: f64,
         /// The case that prices it, as a selector; null if none does.

@@ -31,6 +31,18 @@ pub struct KernelTime {
     pub off_cpu_ns: u64,
 }
 
+impl KernelTime {
+    /// That of both.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            calls: self.calls.saturating_add(other.calls),
+            on_cpu_ns: self.on_cpu_ns.saturating_add(other.on_cpu_ns),
+            off_cpu_ns: self.off_cpu_ns.saturating_add(other.off_cpu_ns),
+        }
+    }
+}
+
 /// The time that the calls of a form took in the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

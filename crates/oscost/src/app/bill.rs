@@ -19,8 +19,10 @@ use super::targets::prepare::{PreparedTarget, check, prepare};
 use super::targets::resolve::resolve;
 use crate::advice;
 use crate::app::interrupt::listen;
+use crate::bill::ProgramFile;
 use crate::hosts::WorkerBinary;
 use crate::run::{LastBlock, TurnProgram, TurnRequest, run_in_turns};
+use crate::workloads;
 
 pub mod watch;
 
@@ -131,6 +133,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
     let head = BillHead {
         started,
         program: program.command.clone(),
+        file: program_file(&program.command, host),
         label: request.label.clone(),
         tool,
         machine,
@@ -156,6 +159,12 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
     context.answer(&mut bill, &changes, observer);
     bill.ended = timestamp();
     Ok(bill)
+}
+
+/// What is known of the file of a command; of one elsewhere nothing is.
+fn program_file(command: &[String], host: &Host) -> ProgramFile {
+    let name = command.first().filter(|_| matches!(host, Host::Local));
+    ProgramFile { is_set_id: name.is_some_and(|name| workloads::is_set_id(name)) }
 }
 
 /// The CPU of a workload whose file gives it one alone.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use oscost_model::bill::{Amount, BillItem, BilledTrials};
 use oscost_model::program_calls::{FormCount, KernelTime, ProgramCalls};
 
+use super::families::family_of;
 use super::price_list::{Price, PriceList, Size};
 use super::rules::{PriceRule, rule_of};
 
@@ -154,6 +155,7 @@ fn item(name: &str, rule: &PriceRule, groups: &[Group], prices: &PriceList<'_>) 
 fn without_price(name: &str, groups: &[Group]) -> BillItem {
     BillItem {
         name: name.to_owned(),
+        family: family_of(name).to_owned(),
         times: groups.iter().map(|group| group.times).sum(),
         case: None,
         part: 1.0,

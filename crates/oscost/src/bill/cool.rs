@@ -20,8 +20,8 @@ use super::walk_pairs::{WalkPair, walk_pairs};
 
 /// An op that does nothing: what a walk adds to it is the measurement's own.
 const NOTHING: &str = "timer/nothing";
-/// So many cases of a family estimate the others of it; with fewer, those of all families do. The same
-/// number has a spread.
+/// So many cases of a benchmark family estimate the others of it; with fewer, those of all families
+/// do. The same number has a spread.
 const ENOUGH: usize = 3;
 /// An op is estimated from those up to so many times longer or shorter: a walk evicts no more of a
 /// long op than it has memory, and less of its time.
@@ -53,7 +53,7 @@ pub struct CoolPrices<'a> {
 /// The price of a case with cool caches, as a multiple of its price.
 struct CoolRatio {
     case: String,
-    family: String,
+    benchmark_family: String,
     warm_ns: f64,
     ratio: f64,
 }
@@ -118,14 +118,14 @@ impl<'a> CoolPrices<'a> {
     fn estimated(&self, item: &BillItem) -> Option<CoolAmount> {
         let (amount, unit) = (item.amount.as_ref()?, item.unit.as_ref()?);
         let op_ns = unit.ns / item.part;
-        let family = family_of(item.case.as_ref()?);
+        let family = benchmark_family(item.case.as_ref()?);
         let lengths = op_ns / SIMILAR..=op_ns * SIMILAR;
         let is_similar = |it: &&CoolRatio| lengths.contains(&it.warm_ns);
         let similar: Vec<&CoolRatio> = self.ratios.iter().filter(is_similar).collect();
         let of_family: Vec<&CoolRatio> =
-            similar.iter().copied().filter(|it| it.family == family).collect();
+            similar.iter().copied().filter(|it| it.benchmark_family == family).collect();
         let (used, of) = match of_family.len() >= ENOUGH {
-            true => (of_family, format!(" of family {family}")),
+            true => (of_family, format!(" of benchmark family {family}")),
             false => (similar, String::new()),
         };
         let mut ratios: Vec<f64> = used.iter().map(|it| it.ratio).collect();
@@ -218,8 +218,9 @@ fn ratio_of(
     }
     let warm_ns = prices.price(&case, None)?.amount.ns;
     let added_ns = added.price(&case, None)?.amount.ns;
-    let family = family_of(&case).to_owned();
-    (warm_ns > 0.0).then(|| CoolRatio { case, family, warm_ns, ratio: 1.0 + added_ns / warm_ns })
+    let benchmark_family = benchmark_family(&case).to_owned();
+    let ratio = 1.0 + added_ns / warm_ns;
+    (warm_ns > 0.0).then(|| CoolRatio { case, benchmark_family, warm_ns, ratio })
 }
 
 /// The rule that prices an item; `None` if none does.
@@ -247,7 +248,8 @@ fn is_alike(one: &str, other: &str, axis: &str) -> bool {
     one.benchmark == other.benchmark && without(&one.point, axis) == without(&other.point, axis)
 }
 
-fn family_of(case: &str) -> &str {
+/// The part of a case before the slash.
+fn benchmark_family(case: &str) -> &str {
     case.split_once('/').map_or(case, |(family, _)| family)
 }
 

@@ -9,6 +9,7 @@
 //!   and size, as the worker sends it; [`combine`] makes one of several.
 //! * [`PriceRule`]: a row of docs/reference/calls/cases.toml: which case prices a form, and which part
 //!   of its op one call pays.
+//! * `family_of`: the family of an item, by docs/reference/calls/families.toml.
 //! * [`PriceList`]: the rows of some runs, asked by selector and size.
 //! * [`LackingPrice`]: a price that is to be measured, and how much depends on it.
 //! * [`Charges`]: the items, and their sum.
@@ -18,15 +19,19 @@
 //! * [`Bill`](oscost_model::bill::Bill): the record, `oscost.bill/1`.
 //! * [`side_by_side`]: what one bill has more than another, by count and by price.
 //!
-//! The terminal shows, in this order: the program and the machine; a row for each item (how often,
-//! each, amount, share of the system time, the case that prices it), the largest amount first; *charged
-//! in all*, *measured system time* and *the difference*, a row each; what has no price, and the run
-//! that would measure it; how it was counted; and in words what the kernel charged. Who pays for what
-//! is fixed in docs/explanation/BILL.md.
+//! The terminal shows, in this order: the program and the machine; a row for each family and below it
+//! one for each of its items (how often, each, amount, share of the system time, the case that prices
+//! it), the largest amount first; *charged in all*, *measured system time* and *the difference*, a row
+//! each, and with cool prices the same sum and difference with cool caches; what has no price, and the
+//! run that would measure it; what a change would add; what is beyond the bill; how it was counted; and
+//! in words what the kernel charged, and how far to trust that. Who pays for what is fixed in
+//! docs/explanation/BILL.md.
 
+mod cautions;
 mod charges;
 mod cool;
 mod counts;
+mod families;
 mod judgement;
 mod lacking;
 mod price_list;
@@ -37,6 +42,7 @@ mod system_time;
 mod walk_pairs;
 mod what_if;
 
+pub use cautions::{ProgramFile, cautions};
 pub use charges::{Charges, Faults, charge};
 pub use cool::{CoolPrices, cases_to_cool, charge_cool, walk_bytes};
 pub use counts::{CombinedCounts, combine};

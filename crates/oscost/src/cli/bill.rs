@@ -46,6 +46,7 @@ Examples:
   oscost bill --price-seconds 0 -- make      by the prices that there are
   oscost bill --trials 30 -- git status
   oscost bill --prices last~1 -- ls -l       by the prices of another run
+  oscost bill --html bill.html -- make       a page to look at, to send
   oscost bill --workload find                a program that comes with oscost
   oscost bill --prepare 'rm -rf out' -- ./build.sh
   oscost bill --treat seccomp=docker -- ls   the bill under a filter

@@ -248,7 +248,8 @@ mod tests {
         inconclusive|twins|toggle|pairs|boots|stored|quick|default|thorough|holds|does not hold|\
         no difference|depends on the placement|undecided|not measured|held|did not hold|\
         invalidates|biases|noise|limitation|note|applied|attached|wraps|local|ssh:|vm:|fake:|\
-        good|fair|poor|system|real|cpu|peak-memory|minor-faults|major-faults|\
+        good|fair|poor|bill|price list|charged in all|measured system time|the difference|\
+        time waited|time stolen|cold caches|system|real|cpu|peak-memory|minor-faults|major-faults|\
         voluntary-switches|involuntary-switches|throughput|primary|peer_cpu=other|precision|\
         time|rate|B/cycle";
 
@@ -269,6 +270,7 @@ mod tests {
         let events = CounterEvent::ALL.map(CounterEvent::metric);
         words.extend(events.into_iter().chain([INSN, CPI, GHZ, CORE_CYCLES]).map(str::to_owned));
         words.extend(OTHER_WORDS.split('|').map(str::to_owned));
+        words.extend(oscost_model::bill::FAMILIES.map(str::to_owned));
         let found = Explanation { catalog: Some(catalog), ..Explanation::default() };
         let unexplained: BTreeSet<&String> =
             words.iter().filter(|word| sources.sections(&found, word, None).is_empty()).collect();

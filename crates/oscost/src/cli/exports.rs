@@ -153,7 +153,7 @@ fn of_comparison(shown: &ComparisonContent<'_>, format: Format) -> anyhow::Resul
 fn of_bill(bill: &Bill, format: Format) -> anyhow::Result<Vec<u8>> {
     Ok(match format {
         Format::Json => report::bill::json(bill)?.into_bytes(),
-        Format::Html => report::html(&report::bill::page(bill))?.into_bytes(),
+        Format::Html => report::html(&page::bill(bill))?.into_bytes(),
         Format::Csv => report::csv(&BillSheet::of(bill))?,
         Format::Markdown => report::markdown(&report::bill::view(bill)).into_bytes(),
         Format::Parquet => report::parquet(&BillSheet::of(bill))?,

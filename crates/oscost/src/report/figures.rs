@@ -170,6 +170,21 @@ pub fn per_op(number: f64) -> String {
     }
 }
 
+/// A number of things, with its thousands apart.
+pub fn with_thousands(number: f64) -> String {
+    let text = per_op(number);
+    let digits = text.trim_start_matches('-');
+    let (whole, rest) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
+    let mut out = text[..text.len() - digits.len()].to_owned();
+    for (at, digit) in whole.chars().enumerate() {
+        if at > 0 && (whole.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out + rest
+}
+
 /// A share in per cent, with its significant digits. Above tenfold the whole is too small for the
 /// digits of the share to mean anything.
 pub fn per_cent(pct: f64) -> String {
@@ -276,6 +291,14 @@ mod tests {
         assert_eq!(parts, ["324.5 insn", "0.3333 insn", "0.00012 insn", "-0.00000099 insn"]);
         assert_eq!(rough(12_925.0, Unit::InstructionsPerOp), "12925 insn");
         assert_eq!(half(0.0, 324.0, Unit::InstructionsPerOp), "0 insn");
+    }
+
+    #[test]
+    fn numbers_of_things_have_their_thousands_apart() {
+        let shown = [0.0, 7.0, 999.0, 1_000.0, 68_725.0, 1_234_567.0].map(with_thousands);
+        assert_eq!(shown, ["0", "7", "999", "1,000", "68,725", "1,234,567"]);
+        let odd = [1_000.5, -1_000.0, -100.25, f64::NAN, f64::INFINITY].map(with_thousands);
+        assert_eq!(odd, ["1,000.50", "-1,000", "-100.25", "NaN", "inf"]);
     }
 
     #[test]

@@ -37,6 +37,7 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         ("prices.runs", bill.prices.runs.len(), MAX_PRICE_RUNS),
         ("prices.stale", bill.prices.stale.len(), MAX_REASONS),
         ("prices.missing", bill.prices.missing.len(), MAX_ITEMS),
+        ("cautions", bill.cautions.len(), MAX_REASONS),
         ("treatments", bill.treatments.len(), MAX_CHANGES),
         ("what_if", bill.what_if.len(), MAX_CHANGES),
         ("missing_what_if", bill.missing_what_if.len(), MAX_CHANGES),

@@ -136,6 +136,26 @@ pub fn check_command_program(name: &str) -> Result<(), CommandError> {
     }
 }
 
+/// Whether the program of a command runs as the user or the group of its file; `false` if there is no
+/// such program.
+pub fn is_set_id(name: &str) -> bool {
+    const SET_ID: u32 = 0o6000;
+    match name.contains('/') {
+        true => has_mode(Path::new(name), SET_ID),
+        false => {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let mut files = std::env::split_paths(&path).map(|folder| folder.join(name));
+            files.find(|file| has_mode(file, 0o111)).is_some_and(|file| has_mode(&file, SET_ID))
+        }
+    }
+}
+
+/// Whether a path is a regular file with one of these bits in its mode.
+fn has_mode(path: &Path, bits: u32) -> bool {
+    let metadata = std::fs::metadata(path);
+    metadata.is_ok_and(|it| it.is_file() && it.permissions().mode() & bits != 0)
+}
+
 /// The location of a program.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ProgramLocation {
@@ -151,10 +171,7 @@ pub(super) fn find_program(name: &str) -> Option<ProgramLocation> {
 }
 
 fn find_program_in(path: Option<&OsStr>, name: &str) -> Option<ProgramLocation> {
-    let is_executable = |path: &PathBuf| {
-        let metadata = std::fs::metadata(path);
-        metadata.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
-    };
+    let is_executable = |path: &PathBuf| has_mode(path, 0o111);
     let mut folders = path.into_iter().flat_map(std::env::split_paths);
     if folders.any(|folder| is_executable(&folder.join(name))) {
         return Some(ProgramLocation::OnPath);
@@ -179,6 +196,20 @@ mod tests {
         assert!(!exists(&glob));
         std::fs::write(folder.path().join("source-1.tar"), "").unwrap();
         assert!(exists(&glob));
+    }
+
+    #[test]
+    fn a_set_user_id_file_is_one_whoever_runs_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("program");
+        std::fs::write(&program, "").unwrap();
+        let name = program.to_str().unwrap();
+        // On file systems that are mounted nosuid the bit is there, too.
+        for (mode, is_set) in [(0o755, false), (0o4755, true), (0o2755, true), (0o1755, false)] {
+            std::fs::set_permissions(&program, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(is_set_id(name), is_set, "{mode:o}");
+        }
+        assert!(!is_set_id("/no/such/program") && !is_set_id("no-such-program"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `oscost bill`: a command on a fake host, and on this machine.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -64,6 +65,31 @@ fn the_record_of_a_bill_adds_up() {
     assert_eq!((times("getppid"), times("openat file")), (1_000.0, 3.0));
     assert_eq!(record["counted"]["runs"], 3);
     assert_eq!(record["counted"]["varying_forms"], 0);
+}
+
+#[test]
+fn a_bill_is_a_page_that_loads_nothing() {
+    let sandbox = with_prices();
+    let file = sandbox.file("bill.html");
+    let ran = bill(&sandbox, &["--html", file.to_str().unwrap()]).exits(0);
+    assert!(ran.stdout.contains("cat spent"), "the table is shown, too: {}", ran.stdout);
+    let page = fs::read_to_string(&file).unwrap();
+    for words in ["<title>The bill of cat</title>", "\"chart-reconciliation\"", "getppid<small>"] {
+        assert!(page.contains(words), "`{words}` is not in the page");
+    }
+    let shown = bill(&sandbox, &["--html", "-"]).exits(0).stdout;
+    assert!(shown.starts_with("<!doctype html>") && !shown.contains("charged in all  "));
+    bill(&sandbox, &["--html", "-", "--json", "-"]).exits(2).no_data();
+}
+
+#[test]
+fn the_items_of_a_bill_have_families() {
+    let record = bill(&with_prices(), &["--json", "-"]).exits(0).json();
+    let items = record["items"].as_array().unwrap();
+    let family = |name: &str| items.iter().find(|it| it["name"] == name).unwrap()["family"].clone();
+    assert_eq!(family("getppid"), "processes");
+    assert_eq!(family("openat file"), "files");
+    assert_eq!(record["cautions"], serde_json::json!([]), "a made-up host traces nothing");
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn a_change_in_words_fits_into_eighty_columns() {
     for words in [
         "What a change would add",
         "under seccomp=allow it would spend 5.5",
-        "of it for 1000 x getppid",
+        "of it for 1,000 x getppid",
         "At the prices of another run",
     ] {
         assert!(text.contains(words), "`{words}` is not in:\n{}", ran.stdout);
@@ -126,7 +126,7 @@ fn a_program_under_treatments_pays_prices_under_these_treatments() {
     let treated = ["--treat", "seccomp=allow"];
     let unpriced = [&treated[..], &["--price-seconds", "0"]].concat();
     let without_prices = host.bill(&unpriced).exits(0);
-    for words in ["no price: 1000 x getppid", "`oscost run --treat 'seccomp=allow' "] {
+    for words in ["no price: 1,000 x getppid", "`oscost run --treat 'seccomp=allow' "] {
         assert!(without_prices.stdout.contains(words), "{}", without_prices.stdout);
     }
     host.run(&treated);

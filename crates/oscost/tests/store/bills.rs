@@ -273,6 +273,8 @@ fn hostile_bills_are_refused_with_their_reason() {
         ("/counted/lost_events", json!(-1), "not a record"),
         ("/items/0/in_kernel", json!({"calls": 1, "on_cpu_ns": -1}), "not a record"),
         ("/charged/ns", json!(-1.0), "`charged.ns` is -1, below 0"),
+        ("/cautions", json!(vec!["x"; 1_001]), "`cautions` has 1001 entries"),
+        ("/items/0/family", json!("\u{1b}[31m"), "`items[0].family` has the control character"),
         ("/treatments", json!(["\u{1b}[31m"]), "`treatments[0]` has the control character"),
         ("/treatments", json!(vec!["nice=5"; 1_001]), "`treatments` has 1001 entries"),
         ("/counted_without", json!("\u{202e}"), "`counted_without` has the control character"),

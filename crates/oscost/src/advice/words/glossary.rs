@@ -177,8 +177,8 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "price list",
-        means: "the benchmarks `in_price_list` at their default points; measured when nothing is \
-                selected",
+        means: "what each act costs on a machine: the benchmarks `in_price_list` at their default \
+                points, which are measured when nothing is selected; bills are made of it",
         ..TERM
     },
     Word {

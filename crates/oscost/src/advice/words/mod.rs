@@ -5,6 +5,7 @@
 //! benchmarks and axes (the catalog), treatments, studies, options, and the columns and keys of
 //! files.
 
+mod bills;
 mod columns;
 mod comparison_flags;
 mod glossary;
@@ -21,7 +22,7 @@ mod word;
 pub use self::word::{Kind, Severity, Word};
 
 /// The files of the table.
-const TABLES: [&[Word]; 11] = [
+const TABLES: [&[Word]; 12] = [
     row_flags::WORDS,
     comparison_flags::WORDS,
     run_flags::WORDS,
@@ -30,6 +31,7 @@ const TABLES: [&[Word]; 11] = [
     targets::WORDS,
     units::WORDS,
     metrics::WORDS,
+    bills::WORDS,
     columns::WORDS,
     other_columns::WORDS,
     glossary::WORDS,

@@ -144,6 +144,13 @@ pub(super) const WORDS: &[Word] = &[
         ..COLUMN
     },
     Word {
+        word: "remark",
+        means: "why an item of a bill has no price, or what is doubtful about it; where its cool \
+                amount comes from",
+        source: "docs/explanation/BILL.md",
+        ..COLUMN
+    },
+    Word {
         word: "required",
         means: "the bounds between which a quantity of a claim must lie for the claim to hold",
         range: "numbers, as the study's file has them",
@@ -543,7 +550,8 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "family",
-        means: "a group of benchmarks: the part before the slash",
+        means: "a group of benchmarks: the part before the slash; of an item of a bill, what the \
+                kernel did for it",
         action: "`oscost list FAMILY`.",
         source: "`oscost list`",
         ..COLUMN

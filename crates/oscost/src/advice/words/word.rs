@@ -41,6 +41,10 @@ pub enum Kind {
     Unit,
     /// A metric of a row.
     Metric,
+    /// The family of an item of a bill.
+    BillFamily,
+    /// Another word of a bill.
+    BillTerm,
     /// A heading of a table.
     Column,
     /// A word of the glossary.
@@ -70,6 +74,8 @@ impl Kind {
             Kind::Host => "host",
             Kind::Unit => "unit",
             Kind::Metric => "metric of a row",
+            Kind::BillFamily => "family of items of a bill",
+            Kind::BillTerm => "word of a bill",
             Kind::Column => "column of a table",
             Kind::Term => "word of the glossary",
         }
@@ -93,6 +99,8 @@ impl Kind {
             Kind::Outcome | Kind::Profile | Kind::Direction | Kind::Unit | Kind::Metric => {
                 "docs/reference/RECORDS.md"
             }
+            Kind::BillFamily => "docs/explanation/BILL.md, docs/reference/calls/families.toml",
+            Kind::BillTerm => "docs/explanation/BILL.md",
             Kind::Column => "docs/reference/RECORDS.md, docs/reference/EXPORTS.md",
             Kind::Term => "docs/reference/GLOSSARY.md",
         }

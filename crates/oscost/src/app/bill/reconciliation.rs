@@ -11,7 +11,7 @@ use super::trials::{billed_counts, billed_trials, of_watched};
 use crate::app::measurement::prices::BillPrices;
 use crate::app::measurement::run_header::timestamp;
 use crate::app::results::prices::PriceRuns;
-use crate::bill::{Charges, Faults, charge, charge_cool, walk_bytes};
+use crate::bill::{Charges, Faults, ProgramFile, cautions, charge, charge_cool, walk_bytes};
 use crate::run::ProgramRuns;
 
 /// The size of a page where the machine does not tell it.
@@ -23,6 +23,8 @@ pub(super) struct BillHead {
     pub(super) started: String,
     /// The words of the command.
     pub(super) program: Vec<String>,
+    /// The file of the command.
+    pub(super) file: ProgramFile,
     /// The user's own words.
     pub(super) label: Option<String>,
     pub(super) tool: Tool,
@@ -41,9 +43,9 @@ pub(super) struct FinishedBill {
 }
 
 /// Charges what was counted, and sets it beside what was measured.
-pub(super) fn finish(head: BillHead, mut parts: BillParts<'_>) -> anyhow::Result<FinishedBill> {
-    let BillHead { started, program, label, tool, machine, treatments, watched } = head;
-    let counted_without = parts.runs.counted_without.take();
+pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<FinishedBill> {
+    let BillHead { started, program, file, label, tool, machine, treatments, watched } = head;
+    let counted_without = parts.runs.counted_without.clone();
     let page_bytes = machine.memory.page_bytes.unwrap_or(USUAL_PAGE_BYTES);
     let Reconciliation {
         trials,
@@ -56,6 +58,7 @@ pub(super) fn finish(head: BillHead, mut parts: BillParts<'_>) -> anyhow::Result
         difference,
         cool,
     } = parts.reconcile(page_bytes, watched.as_ref())?;
+    let cautions = counted.as_ref().map(|counted| cautions(&counted.calls, file, &treatments));
     let bill = Bill {
         schema: BILL_SCHEMA.to_owned(),
         id: uuid::Uuid::now_v7().to_string(),
@@ -63,6 +66,7 @@ pub(super) fn finish(head: BillHead, mut parts: BillParts<'_>) -> anyhow::Result
         ended: timestamp(),
         program,
         label,
+        cautions: cautions.unwrap_or_default(),
         tool,
         machine,
         trials,
@@ -133,7 +137,10 @@ impl BillParts<'_> {
         };
         let (counted, not_counted) = match runs.counted {
             Ok(counted) => {
-                let counts = billed_counts(&counted, &trials, watched.is_some());
+                // How long a watched process takes is up to the watch, and without the treatments
+                // of the trials the program takes another time.
+                let is_comparable = watched.is_none() && runs.counted_without.is_none();
+                let counts = billed_counts(&counted, &trials, is_comparable);
                 (counts.map(|counts| BilledCounts { counter_reason, ..counts }), None)
             }
             Err(reason) => (None, Some(reason)),

@@ -51,18 +51,17 @@ pub(super) fn of_watched(trials: BilledTrials, watched: &Watched) -> BilledTrial
     }
 }
 
-/// The counts of some runs; `None` without any.
+/// The counts of some runs, whose time is comparable with that of trials or not; `None` without any.
 pub(super) fn billed_counts(
     counted: &[ProgramCalls],
     trials: &BilledTrials,
-    is_watched: bool,
+    is_comparable: bool,
 ) -> Option<BilledCounts> {
     let CombinedCounts { calls, varying_forms } = combine(counted)?;
     let real_ns = 1e9 * trials.real.median;
     let added_pct = 100.0 * (calls.real_ns as f64 / real_ns - 1.0);
     Some(BilledCounts {
-        // How long a watched process takes is up to the watch.
-        added_pct: (!is_watched).then_some(added_pct),
+        added_pct: is_comparable.then_some(added_pct),
         counter: calls.by.clone(),
         counter_reason: None,
         lost_events: counted.iter().map(|run| run.lost).sum(),

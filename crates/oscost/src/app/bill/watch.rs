@@ -25,6 +25,7 @@ use crate::app::observer::Observer;
 use crate::app::results::prices::price_runs;
 use crate::app::targets::connect::{BusyPolicy, ConnectOptions, connect};
 use crate::app::targets::prepare::{PreparedTarget, prepare};
+use crate::bill::ProgramFile;
 use crate::counter::KernelCounter;
 use crate::counter::process_times::{
     Charge, ProcessSampler, command_of, is_own_or_ancestor, process_of,
@@ -104,6 +105,8 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
     let head = BillHead {
         started,
         program,
+        // It runs as the user that it has, traced or not.
+        file: ProgramFile::default(),
         label: request.label.clone(),
         tool,
         machine,

@@ -14,8 +14,11 @@ use crate::bill::{
     Charges, CoolPrices, PriceList, cases_to_cool, differences, has_drifted, is_old,
     moved_reference_case,
 };
-use crate::estimate::ENDED_BEFORE_FIRST_REPETITION;
 use crate::plan::REFERENCE_CASES;
+
+mod unmeasured;
+
+use unmeasured::UnmeasuredRow;
 
 /// Of more runs than these no walks are taken.
 const MAX_WALKS: usize = 10;
@@ -43,13 +46,6 @@ pub(crate) struct PriceRuns {
 struct OutdatedRun {
     record: Record,
     reasons: Vec<String>,
-}
-
-/// A row without a figure.
-struct UnmeasuredRow {
-    case: Case,
-    outcome: RowOutcome,
-    reason: String,
 }
 
 /// The runs that price on a machine: the one that is named, or the newest of the store on that
@@ -138,28 +134,6 @@ impl NewRun {
         let unmeasured = here.filter_map(UnmeasuredRow::of).collect();
         record.results.retain(|row| is_price(row, &target.treatments) && is_here(row));
         Self { record, unmeasured }
-    }
-}
-
-impl UnmeasuredRow {
-    /// A row that was tried in vain; `None` if it has a figure, or was not tried.
-    fn of(row: &Row) -> Option<Self> {
-        let reason = row.reason.clone().unwrap_or_default();
-        let is_tried =
-            row.outcome != RowOutcome::Measured && reason != ENDED_BEFORE_FIRST_REPETITION;
-        let case = Case::new(row.benchmark.clone(), row.point.clone());
-        is_tried.then_some(Self { case, outcome: row.outcome, reason })
-    }
-
-    /// What happened, in words.
-    fn text(&self) -> String {
-        let what = match self.outcome {
-            RowOutcome::Skipped => "was skipped",
-            RowOutcome::TimedOut => "exceeded its time limit",
-            RowOutcome::Failed => "failed",
-            RowOutcome::Unmeasurable | RowOutcome::Measured => "could not be measured",
-        };
-        format!("{} {what}: {}", self.case, self.reason)
     }
 }
 
@@ -311,17 +285,6 @@ impl PriceRuns {
             uncooled,
             measured,
         }
-    }
-}
-
-impl UnmeasuredRow {
-    /// Whether a selector names it.
-    fn is_named(&self, selector: &str, catalog: &Catalog) -> bool {
-        let Some(named) = Case::parse(selector) else { return false };
-        let definition = catalog.get(&self.case.benchmark);
-        let point = definition.map(|it| it.with_implied(&self.case.point));
-        self.case.benchmark == named.benchmark
-            && point.is_some_and(|point| point.includes(&named.point))
     }
 }
 

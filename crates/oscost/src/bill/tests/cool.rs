@@ -95,7 +95,7 @@ fn other_calls_pay_the_median_ratio_of_their_family_or_of_all() {
     let faults = Faults { minor: 1.0, major: 0.0 };
     let found = charges_by(&[record(rows)], forms, faults, MIB);
     assert_eq!(cool_ns(&found, "lseek file"), Some(3_200.0));
-    let of_family = "the ratio of 3 other calls of family syscall, 1.60";
+    let of_family = "the ratio of 3 other calls of benchmark family syscall, 1.60";
     assert_eq!(source(&found, "lseek file"), Some(of_family));
     // From the smallest ratio to the largest.
     let ci95 = item(&found, "lseek file").cool_amount.as_ref().and_then(|amount| amount.ci95);

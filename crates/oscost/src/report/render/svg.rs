@@ -4,6 +4,7 @@
 //! has its own background, as the page around it may not follow. Equal charts give equal bytes.
 
 mod axis;
+mod bar;
 mod frame;
 mod sheet;
 mod symbol;
@@ -11,6 +12,7 @@ mod symbol;
 use std::fmt::Write;
 
 pub(super) use self::axis::{Scale, TickText};
+use self::bar::bar;
 use self::frame::Frame;
 use self::sheet::{EDGE, GAP, LETTER, MAX_LABEL, ROW_HEIGHT, WIDTH, coordinate};
 pub(super) use self::sheet::{class, escape};
@@ -60,9 +62,11 @@ pub(super) fn values(chart: &Chart, is_horizontal: bool) -> Vec<f64> {
         std::iter::once(own).chain(interval.into_iter().flatten()).collect::<Vec<f64>>()
     };
     let points = chart.series.iter().flat_map(|series| &series.points).flat_map(of_point);
+    let bars = chart.series.iter().filter(|series| is_horizontal && series.shape.is_bar());
+    let starts = bars.flat_map(|series| &series.points).map(|point| point.start);
     let marks = chart.marks.iter().map(|mark| mark.x).filter(|_| is_horizontal);
     let band = chart.band.into_iter().flatten().filter(|_| is_horizontal);
-    points.chain(marks).chain(band).collect()
+    points.chain(starts).chain(marks).chain(band).collect()
 }
 
 /// What is behind the points: the shaded part, grid lines with their names, marks, axis titles.
@@ -164,7 +168,11 @@ fn drawn(series: &Series, x: &Scale, y: &Scale, has_rows: bool) -> String {
     let dash = match series.shape {
         Shape::DottedLine => Some(" stroke-dasharray=\"3 4\""),
         Shape::Line | Shape::ConnectedSymbols(_) => Some(""),
-        Shape::Symbols(_) | Shape::DenseSymbols | Shape::Boxes => None,
+        Shape::Symbols(_)
+        | Shape::DenseSymbols
+        | Shape::Boxes
+        | Shape::Bars
+        | Shape::OpenBars => None,
     };
     if let Some(dash) = dash.filter(|_| spots.len() > 1) {
         let path: Vec<String> = spots
@@ -175,6 +183,13 @@ fn drawn(series: &Series, x: &Scale, y: &Scale, has_rows: bool) -> String {
         let _ = writeln!(out, "<path fill=\"none\" stroke-width=\"1.6\"{dash} d=\"M{path}\"/>");
     }
     for ([px, py], point) in &spots {
+        if series.shape.is_bar() {
+            // In a plane nothing says where a bar begins.
+            if has_rows {
+                out += &bar(series.shape, point, x, *py);
+            }
+            continue;
+        }
         let scale = if has_rows { x } else { y };
         if let Some([low, high]) =
             point.interval.and_then(|it| Some([scale.position(it[0])?, scale.position(it[1])?]))
@@ -201,7 +216,7 @@ fn drawn(series: &Series, x: &Scale, y: &Scale, has_rows: bool) -> String {
                 out += &symbol(Symbol::Circle, [*px, *py]);
             }
             Shape::Boxes => out += &quantile_box(point, x, *py),
-            Shape::Line | Shape::DottedLine => {}
+            Shape::Line | Shape::DottedLine | Shape::Bars | Shape::OpenBars => {}
         }
     }
     out + "</g>\n"

@@ -1,15 +1,10 @@
-//! How the calls of a bill were counted, and how long they took in the kernel.
+//! How the calls of a bill were counted.
 
-use oscost_model::bill::{Bill, BillItem, BilledCounts, Watched};
-use oscost_model::program_calls::KernelTime;
+use oscost_model::bill::{BilledCounts, Watched};
 use oscost_model::unit::Unit;
 
-use crate::report::figures::{per_cent, per_op, rough};
+use crate::report::figures::{per_cent, rough};
 use crate::report::text::{plain, plural};
-use crate::report::view::document::{Cell, Column, Table, TableRow};
-
-/// More forms than these are in the record alone.
-const MAX_TIMES: usize = 12;
 
 /// For how long a process was watched.
 pub(super) fn watch(watched: &Watched) -> String {
@@ -25,22 +20,23 @@ pub(super) fn watch(watched: &Watched) -> String {
 }
 
 /// How the calls were counted.
-pub(super) fn counting(counted: &BilledCounts) -> Vec<String> {
+pub(super) fn counting(counted: &BilledCounts, is_watched: bool) -> Vec<String> {
     let calls = &counted.calls;
     let varying = match counted.varying_forms {
         0 => ", all with the same counts".to_owned(),
         forms => format!("; the counts of {} differ", plural(forms.into(), "form")),
     };
     let by = plain(&calls.by);
-    let how = match counted.added_pct {
-        Some(added) => format!(
-            "{} counted by {by}{varying}; counting added {} to the real time",
-            plural(counted.runs.into(), "run"),
-            per_cent(added)
-        ),
-        None => format!(
+    let how = match (is_watched, counted.added_pct) {
+        (true, _) => format!(
             "counted by {by} while it ran; what counting added is in its times, and not known"
         ),
+        (false, added) => {
+            let added = added.map_or("what counting added is not known".to_owned(), |added| {
+                format!("counting added {} to the real time", per_cent(added))
+            });
+            format!("{} counted by {by}{varying}; {added}", plural(counted.runs.into(), "run"))
+        }
     };
     let reason = counted.counter_reason.as_deref();
     let reason = reason.map(|why| format!("not counted by eBPF: {}", plain(why)));
@@ -75,47 +71,6 @@ pub(super) fn counting(counted: &BilledCounts) -> Vec<String> {
     lines
 }
 
-/// An item with its time in the kernel.
-struct TimedItem<'a> {
-    item: &'a BillItem,
-    time: KernelTime,
-}
-
-/// The time that the calls took in the kernel, the largest first; `None` where it was not measured.
-pub(super) fn kernel_times(bill: &Bill) -> Option<Table> {
-    let items = bill.items.iter();
-    let mut timed: Vec<TimedItem<'_>> =
-        items.filter_map(|item| Some(TimedItem { item, time: item.in_kernel? })).collect();
-    timed.sort_by_key(|it| std::cmp::Reverse(it.time.on_cpu_ns));
-    let row = |TimedItem { item, time }: &TimedItem<'_>| {
-        let each = time.on_cpu_ns as f64 / time.calls.max(1) as f64;
-        let cell = |ns: f64| Cell::number(rough(ns, Unit::NsPerOp), Some(ns));
-        TableRow::of(vec![
-            Cell::text(plain(&item.name)),
-            Cell::text(per_op(time.calls as f64)),
-            cell(each),
-            cell(time.on_cpu_ns as f64),
-            cell(time.off_cpu_ns as f64),
-        ])
-    };
-    let rows: Vec<TableRow> = timed.iter().take(MAX_TIMES).map(row).collect();
-    let notes = "of one counted run, with what the counter adds to each call: beside the amounts \
-                 above, and in none of them";
-    (!rows.is_empty()).then(|| Table {
-        id: "kernel-times".to_owned(),
-        columns: vec![
-            Column::text("item"),
-            Column::number("count", "count"),
-            Column::number("each", "kernel_ns"),
-            Column::number("on CPU", "on_cpu_ns"),
-            Column::number("off CPU", "off_cpu_ns"),
-        ],
-        rows,
-        notes: vec![notes.to_owned()],
-        ..Table::default()
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use oscost_model::program_calls::ProgramCalls;
@@ -136,20 +91,24 @@ mod tests {
 
     #[test]
     fn lost_events_and_the_reason_of_a_tracer_are_lines() {
-        let lines = counting(&counted());
+        let lines = counting(&counted(), false);
         let first = "3 runs counted by ebpf, all with the same counts; counting added 2.5 % to the \
                      real time";
         assert_eq!((lines[0].as_str(), lines.len()), (first, 2));
         let reason = Some("rights: not root".to_owned());
-        let lines = counting(&BilledCounts {
+        let counts = BilledCounts {
             added_pct: None,
             counter_reason: reason,
             lost_events: 1,
             ..counted()
-        });
-        assert!(lines[0].ends_with("and not known"), "{lines:?}");
+        };
+        let lines = counting(&counts, true);
+        assert!(lines[0].ends_with("is in its times, and not known"), "{lines:?}");
         assert_eq!(lines[1], "not counted by eBPF: rights: not root");
         assert!(lines[2].starts_with("missing: 1 event had no room"), "{lines:?}");
+        let first = "3 runs counted by ebpf, all with the same counts; what counting added is not \
+                     known";
+        assert_eq!(counting(&counts, false)[0], first);
     }
 
     #[test]

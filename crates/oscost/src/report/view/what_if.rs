@@ -5,7 +5,7 @@ use oscost_model::bill::{
 };
 use oscost_model::unit::Unit;
 
-use crate::report::figures::{Style, added, per_cent, per_op, rough, times};
+use crate::report::figures::{Style, added, per_cent, rough, times, with_thousands};
 use crate::report::text::{minute, plain, plural};
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
 
@@ -70,7 +70,7 @@ fn table(changes: &[WhatIf]) -> Table {
 }
 
 /// The predicted and the measured increase of the time that is judged.
-fn compared(change: &WhatIf) -> (&Amount, Option<&Amount>) {
+pub(super) fn compared(change: &WhatIf) -> (&Amount, Option<&Amount>) {
     let measured = change.measured.as_ref();
     match change.judged_by.as_str() {
         "real" => (&change.predicted_real_ns, measured.and_then(|it| it.real_ns.as_ref())),
@@ -92,7 +92,7 @@ fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
     let largest = change.items.first().and_then(|item| Some((item, item.amount.as_ref()?)));
     let largest = largest.filter(|_| predicted.ns > 0.0).map_or(String::new(), |(item, amount)| {
         let part = per_cent(100.0 * amount.ns / predicted.ns);
-        format!(", {part} of it for {} x {}", per_op(item.times), plain(&item.name))
+        format!(", {part} of it for {} x {}", with_thousands(item.times), plain(&item.name))
     });
     let name = name(change);
     let amount = with_interval(predicted);
@@ -101,7 +101,7 @@ fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
     if change.unpriced_calls > 0.0 {
         lines.push(format!(
             "{name}: {} calls are estimated by the median of the others: {}",
-            per_op(change.unpriced_calls),
+            with_thousands(change.unpriced_calls),
             rough(change.estimated_ns.ns, Unit::NsPerOp)
         ));
     }
@@ -110,7 +110,7 @@ fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
         let why = item.missing.as_deref().unwrap_or("it has none");
         format!(
             "{name}: no added cost of {} x {} ({})",
-            per_op(item.times),
+            with_thousands(item.times),
             plain(&item.name),
             plain(why)
         )
@@ -146,7 +146,7 @@ fn other_table(number: usize, other: &OtherPrices) -> Table {
         };
         TableRow::of(vec![
             Cell::text(plain(&item.name)),
-            Cell::text(per_op(item.times)),
+            Cell::text(with_thousands(item.times)),
             amount(item.here.as_ref()),
             amount(item.there.as_ref()),
             Cell::number(item.ratio.map(times).unwrap_or_default(), item.ratio),
@@ -183,13 +183,14 @@ fn other_sentences(other: &OtherPrices) -> Vec<String> {
     if other.unpriced > 0.0 {
         lines.push(format!(
             "{} calls and faults have no price in one of both: they are in neither sum",
-            per_op(other.unpriced)
+            with_thousands(other.unpriced)
         ));
     }
     lines
 }
 
-fn name(change: &WhatIf) -> String {
+/// The treatments of a change.
+pub(super) fn name(change: &WhatIf) -> String {
     plain(&change.treatments.join("+"))
 }
 

@@ -1,6 +1,7 @@
 //! Which runs price, on made-up records.
 
 use super::*;
+use crate::estimate::ENDED_BEFORE_FIRST_REPETITION;
 
 /// A run that was made on this machine just now, with a row that took so long.
 fn run(id: &str, case: &str, ns: f64) -> Record {

@@ -59,7 +59,10 @@ impl Frame {
                 Shape::Symbols(kind) => symbol(kind, [x + 8.0, y]),
                 Shape::ConnectedSymbols(kind) => stroke + &symbol(kind, [x + 8.0, y]),
                 Shape::Line | Shape::DottedLine => stroke,
-                Shape::DenseSymbols | Shape::Boxes => symbol(Symbol::Square, [x + 8.0, y]),
+                Shape::DenseSymbols | Shape::Boxes | Shape::Bars => {
+                    symbol(Symbol::Square, [x + 8.0, y])
+                }
+                Shape::OpenBars => symbol(Symbol::OpenSquare, [x + 8.0, y]),
             };
             format!(
                 "<g class=\"{}\" stroke=\"currentColor\">\n{sign}</g>\n<text class=\"i\" x=\"{}\" \

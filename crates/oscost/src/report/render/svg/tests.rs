@@ -75,6 +75,24 @@ fn a_chart_of_rows_has_a_line_for_each_and_ranges_are_drawn() {
 }
 
 #[test]
+fn bars_are_of_rows_and_the_axis_has_room_for_their_starts() {
+    let bar = |row: f64, start: f64, x: f64| Point { start, x, y: row, ..Point::default() };
+    let mut chart = curve(&[]);
+    chart.x = Axis::linear("ms");
+    chart.marks.clear();
+    let rows = ["one", "two"].map(str::to_owned).to_vec();
+    chart.y = Vertical::Rows(vec![Order::of_rows("by amount", vec![String::new(); 2], rows)]);
+    chart.series[0].shape = Shape::Bars;
+    chart.series[0].points = vec![bar(0.0, 0.0, 4.0), bar(1.0, 4.0, 3.0)];
+    let picture = svg(&chart);
+    // The first square is the legend's.
+    assert_eq!(picture.matches("<path fill=\"currentColor\"").count(), 3, "{picture}");
+    assert!(picture.contains(">0<") && picture.contains(">4<"), "{picture}");
+    chart.y = Vertical::Axis(Axis::linear("ns"));
+    assert_eq!(svg(&chart).matches("<path fill=\"currentColor\"").count(), 1);
+}
+
+#[test]
 fn a_linear_axis_has_round_names() {
     let mut chart = curve(&[[0.0, 0.0], [7.0, 0.35]]);
     chart.x = Axis::linear("arguments");

@@ -6,6 +6,7 @@
 //! its flag.
 
 pub(in crate::report::view) mod acts;
+pub(in crate::report::view) mod bill;
 pub(in crate::report::view) mod comparison;
 pub(in crate::report::view) mod history;
 pub(in crate::report::view) mod priority;

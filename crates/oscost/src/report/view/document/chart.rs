@@ -53,7 +53,8 @@ pub struct ChartRow {
     pub anchor: String,
     /// What a person calls it.
     pub name: String,
-    /// Its id, where the name is not one; a medium with room shows it below the name.
+    /// Its id, where the name is not one, or how its figure was made; a medium with room shows it
+    /// below the name.
     pub id: String,
 }
 
@@ -182,6 +183,17 @@ pub enum Shape {
     DottedLine,
     /// A box for each point, of its quantiles.
     Boxes,
+    /// In a chart of rows, a bar for each point.
+    Bars,
+    /// The same as outlines: what was not measured.
+    OpenBars,
+}
+
+impl Shape {
+    /// Whether it is drawn from a start to a value.
+    pub fn is_bar(self) -> bool {
+        matches!(self, Self::Bars | Self::OpenBars)
+    }
 }
 
 impl Default for Shape {
@@ -267,6 +279,8 @@ pub struct Point {
     pub interval: Option<[f64; 2]>,
     /// Five quantiles, for a box.
     pub quantiles: [f64; 5],
+    /// Where its bar begins on the horizontal axis; the bar ends at `x`, on either side of it.
+    pub start: f64,
     /// The figure that is written beside it; empty for none.
     pub figure: String,
     /// What is shown of it on demand, in lines, where no row of a table says it.

@@ -228,10 +228,20 @@ const COLUMNS: &[Column] = &[
     },
     Column {
         heading: heading(
+            "cautions",
+            Text,
+            "why the program may behave otherwise while it is counted, separated by `; `; empty if \
+             nothing is known",
+            None,
+        ),
+        read: |line| line.bill.cautions.join("; ").into(),
+    },
+    Column {
+        heading: heading(
             "added_pct",
             Float,
             "what counting added to the real time, in %",
-            Some("nothing was counted, or a process was watched"),
+            Some("nothing was counted, without the treatments, or a process was watched"),
         ),
         read: |line| line.counts().and_then(|counts| counts.added_pct).into(),
     },
@@ -247,6 +257,16 @@ const COLUMNS: &[Column] = &[
     Column {
         heading: heading("item", Text, "the form of a call, or what else was counted", TOTAL),
         read: |line| line.item.map(|item| &item.name).into(),
+    },
+    Column {
+        heading: heading(
+            "family",
+            Text,
+            "its family: `files`, `memory`, `processes`, `waiting`, `network`, `signals`, `time` or \
+             `other`; empty in bills of before there were any",
+            TOTAL,
+        ),
+        read: |line| line.item.map(|item| &item.family).into(),
     },
     Column {
         heading: heading("times", Float, "how often", TOTAL),

@@ -279,6 +279,8 @@ fn a_bill_has_a_line_for_each_item_and_total_and_unknown_is_empty() {
         }
     }
     assert_eq!(cell(0, "item"), "openat file".into());
+    assert_eq!((cell(0, "family"), cell(4, "family")), ("".into(), Value::Unknown));
+    assert_eq!(cell(4, "cautions"), "".into());
     assert_eq!(cell(0, "amount_ns"), Value::Float(2e6));
     assert_eq!(cell(0, "unit_ns"), Value::Float(2e3));
     assert_eq!(cell(0, "unit_ci95_low_ns"), Value::Float(1.8e3));

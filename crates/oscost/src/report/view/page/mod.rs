@@ -1,5 +1,6 @@
-//! A run, a comparison or a history on a page: every figure, charts, and the machine.
+//! A run, a comparison, a history or a bill on a page: every figure, charts, and the machine.
 
+mod bill;
 mod comparisons;
 mod curves;
 mod history;
@@ -21,6 +22,7 @@ use crate::report::view::answer;
 use crate::report::view::comparison::{ab, compare};
 use crate::report::view::document::{Answer, Block, Section, View};
 use crate::report::view::lists::catalog;
+pub use crate::report::view::page::bill::bill;
 use crate::report::view::page::curves::RowsOfPoints;
 pub use crate::report::view::page::history::history;
 use crate::report::view::page::price_list::PriceList;

@@ -55,6 +55,8 @@ pub(super) fn of(word: &Word, record: &Record) -> Option<String> {
         Kind::Profile => Some(hold_text(record.settings.profile == name, record)),
         Kind::Column => column(name, record),
         Kind::Trust
+        | Kind::BillFamily
+        | Kind::BillTerm
         | Kind::ClaimVerdict
         | Kind::Cause
         | Kind::Weight

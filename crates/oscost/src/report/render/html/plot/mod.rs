@@ -73,15 +73,17 @@ fn legend(chart: &Chart, words: &Words) -> String {
         let stroke = "<path class=\"l\" d=\"M0 7H22\"/>";
         let dotted = "<path class=\"l o\" d=\"M0 7H22\"/>";
         let sign = |kind: Symbol| format!("<use href=\"#{}\" x=\"11\" y=\"7\"/>", mark_id(kind));
+        let area = |class: &str| {
+            format!("<rect class=\"{class}\" x=\"4\" y=\"3\" width=\"14\" height=\"8\"/>")
+        };
         let sign = match series.shape {
             Shape::Symbols(kind) => sign(kind),
             Shape::ConnectedSymbols(kind) => format!("{stroke}{}", sign(kind)),
             Shape::Line => stroke.to_owned(),
             Shape::DottedLine => dotted.to_owned(),
             Shape::DenseSymbols => sign(Symbol::Circle),
-            Shape::Boxes => {
-                "<rect class=\"q\" x=\"4\" y=\"3\" width=\"14\" height=\"8\"/>".to_owned()
-            }
+            Shape::Boxes | Shape::OpenBars => area("q"),
+            Shape::Bars => area("f"),
         };
         let (word, rest) = series.name.split_once(", ").unwrap_or((&series.name, ""));
         let rest = if rest.is_empty() { String::new() } else { format!(", {}", escape(rest)) };

@@ -59,7 +59,11 @@ fn drawn(series: &Series, x: &Scale, y: &Scale) -> String {
     let line = match series.shape {
         Shape::DottedLine => Some("l o"),
         Shape::Line | Shape::ConnectedSymbols(_) => Some("l"),
-        Shape::Symbols(_) | Shape::DenseSymbols | Shape::Boxes => None,
+        Shape::Symbols(_)
+        | Shape::DenseSymbols
+        | Shape::Boxes
+        | Shape::Bars
+        | Shape::OpenBars => None,
     };
     let step = |at: f64| (at / 100.0).clamp(-9.0, 10.0) * STEPS;
     let intervals = placed.iter().filter_map(|([px, _], point)| {
@@ -85,7 +89,8 @@ fn drawn(series: &Series, x: &Scale, y: &Scale) -> String {
     let kind = match series.shape {
         Shape::Symbols(kind) | Shape::ConnectedSymbols(kind) => Some(kind),
         Shape::DenseSymbols => Some(Symbol::Circle),
-        Shape::Line | Shape::DottedLine | Shape::Boxes => None,
+        // Boxes and bars are of rows.
+        Shape::Line | Shape::DottedLine | Shape::Boxes | Shape::Bars | Shape::OpenBars => None,
     };
     for ([px, py], point) in &placed {
         if let Some(kind) = kind {

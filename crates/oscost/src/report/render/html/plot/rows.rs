@@ -104,6 +104,13 @@ impl Content<'_> {
                     let boxes: String = points.filter_map(|it| box_of(it, x)).collect();
                     stretched += &path("q", colour, &boxes);
                 }
+                Shape::Bars | Shape::OpenBars => {
+                    let kind = if series.shape == Shape::Bars { "f" } else { "q" };
+                    let drawn: String = points.map(|point| bar(kind, point, x)).collect();
+                    if !drawn.is_empty() {
+                        let _ = write!(out, "<g class=\"{colour}\">{drawn}</g>");
+                    }
+                }
                 // Nothing connects rows.
                 Shape::Line | Shape::DottedLine => {}
             }
@@ -119,9 +126,12 @@ impl Content<'_> {
 
     /// The figures, beside everything that is drawn in the row.
     fn figures(&self, x: &Scale) -> String {
-        let ends = self.points.iter().flat_map(|(_, point)| {
+        let ends = self.points.iter().flat_map(|(series, point)| {
             let interval = point.interval.and_then(|ends| reach(x, ends, EDGE));
-            x.position(point.x).into_iter().chain(interval.into_iter().flatten())
+            let start = series.shape.is_bar().then_some(point.start);
+            let start = start.and_then(|start| x.position(start));
+            let own = x.position(point.x).into_iter().chain(start);
+            own.chain(interval.into_iter().flatten())
         });
         let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), end| {
             (low.min(end), high.max(end))
@@ -150,6 +160,23 @@ fn symbol(kind: Symbol, point: &Point, x: &Scale) -> String {
         let _ = write!(out, "<line x1=\"{}\" x2=\"{}\"/>", pct(from), pct(to));
     }
     let _ = write!(out, "<use href=\"#{}\" x=\"{}\"/>", mark_id(kind), pct(at));
+    out
+}
+
+/// A bar between its start and its value, with the interval of the value. The style sheet puts both in
+/// the middle of the row's height.
+fn bar(kind: &str, point: &Point, x: &Scale) -> String {
+    let mut out = String::new();
+    let Some((from, to)) = x.position(point.start).zip(x.position(point.x)) else { return out };
+    let (left, width) = (pct(from.min(to)), pct((to - from).abs()));
+    let _ = write!(
+        out,
+        "<rect class=\"{kind}\" x=\"{left}\" y=\"-6\" width=\"{width}\" height=\"12\"/>"
+    );
+    let interval = point.interval.and_then(|ends| reach(x, ends, EDGE));
+    if let Some([low, high]) = interval.filter(|[low, high]| low != high) {
+        let _ = write!(out, "<line class=\"h\" x1=\"{}\" x2=\"{}\"/>", pct(low), pct(high));
+    }
     out
 }
 

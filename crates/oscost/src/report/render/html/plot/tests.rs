@@ -100,6 +100,39 @@ fn a_box_is_one_path_from_its_lowest_to_its_highest_quantile() {
     assert!(!drawn(&chart).contains("class=\"q c0\""), "a logarithmic scale has no 0");
 }
 
+/// A chart of bars over an axis from 0 to 10.
+fn of_bars(points: Vec<Point>, names: &[&str]) -> Chart {
+    let mut chart = of_rows(points, names);
+    chart.x = Axis { ends: Some([0.0, 10.0]), ..Axis::linear("ms") };
+    chart.series[0].shape = Shape::Bars;
+    chart
+}
+
+#[test]
+fn a_bar_begins_at_its_start_and_ends_at_its_value_on_either_side() {
+    let from = |start: f64, point: Point| Point { start, ..point };
+    let points = vec![from(0.0, at(5.0, 0.0)), from(5.0, at(2.0, 1.0)), from(0.0, at(0.0, 2.0))];
+    let text = drawn(&of_bars(points, &["a", "b", "c"]));
+    for (left, width) in [("0%", "50%"), ("20%", "30%"), ("0%", "0%")] {
+        let bar = format!("<rect class=\"f\" x=\"{left}\" y=\"-6\" width=\"{width}\"");
+        assert_eq!(text.matches(&bar).count(), 1, "{bar}: {text}");
+    }
+    // A figure is beside the end that is farther to the right.
+    assert!(text.contains("<text x=\"50%\">5 ns</text>"), "{text}");
+    assert!(text.contains("<text x=\"50%\">2 ns</text>"), "{text}");
+}
+
+#[test]
+fn an_open_bar_is_an_outline_and_an_interval_is_a_thin_line() {
+    let point = Point { interval: Some([4.0, 6.0]), ..at(5.0, 0.0) };
+    let mut chart = of_bars(vec![point, at(f64::NAN, 1.0)], &["a", "b"]);
+    chart.series[0].shape = Shape::OpenBars;
+    let text = drawn(&chart);
+    assert_eq!(text.matches("<rect class=\"q\"").count(), 2, "the legend's and one bar: {text}");
+    assert!(text.contains("<line class=\"h\" x1=\"40%\" x2=\"60%\"/>"), "{text}");
+    assert!(!text.contains("NaN%") && !text.contains("<use "), "{text}");
+}
+
 #[test]
 fn intervals_of_a_plane_are_one_path() {
     let point = |x: f64| Point { interval: Some([2.5, 5.0]), ..at(x, 5.0) };

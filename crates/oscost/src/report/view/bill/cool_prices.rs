@@ -1,37 +1,14 @@
-//! The range of a bill: what is charged with warm caches, and with cool ones.
+//! The prices of a bill with cool caches: where they come from.
 
 use oscost_model::bill::{Bill, BillItem};
 use oscost_model::cool::{COOL, treatment_text};
 use oscost_model::unit::Unit;
 
-use crate::report::figures::{binary, per_cent, rough};
+use crate::report::figures::{binary, rough};
 use crate::report::text::{plain, plural};
 
 /// More cases than these are too many for a command line to copy.
 const MAX_NAMED_CASES: usize = 8;
-
-/// On which side of what is charged the measured system time lies; `None` without cool prices.
-pub(super) fn verdict(bill: &Bill) -> Option<String> {
-    let (warm, cool) = (bill.charged.as_ref()?.ns, bill.charged_cool.as_ref()?.ns);
-    let system = bill.trials.system_time.ns;
-    // What a walk adds may be below zero by its error.
-    let (low, high) = (warm.min(cool), warm.max(cool));
-    let side = side(system, low, high);
-    let [warm, cool] = [warm, cool].map(|ns| rough(ns, Unit::NsPerOp));
-    Some(format!("{warm} (warm caches) to {cool} (cool) charged: {side}"))
-}
-
-/// Where a measured time lies, with the distance in per cent of it.
-fn side(measured: f64, low: f64, high: f64) -> String {
-    let share = |ns: f64| per_cent(100.0 * ns / measured);
-    if measured > high {
-        format!("{} above the range", share(measured - high))
-    } else if measured < low {
-        format!("{} below the range", share(low - measured))
-    } else {
-        "within the range".to_owned()
-    }
-}
 
 /// Where the cool prices come from, and what would measure those that are lacking.
 pub(super) fn notes(bill: &Bill) -> Vec<String> {
@@ -72,18 +49,4 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
         ));
     }
     lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_measured_time_lies_within_the_range_or_on_one_side_of_it() {
-        for inside in [61.0, 65.8, 98.0] {
-            assert_eq!(side(inside, 61.0, 98.0), "within the range");
-        }
-        assert_eq!(side(200.0, 61.0, 98.0), "51 % above the range");
-        assert_eq!(side(50.0, 61.0, 98.0), "22 % below the range");
-    }
 }

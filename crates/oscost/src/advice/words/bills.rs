@@ -1,0 +1,99 @@
+//! Words of bills: the families of items, and what stands beside them.
+
+use super::word::{Kind, Word};
+
+const FAMILY: Word = Word::of(Kind::BillFamily);
+const TERM: Word = Word::of(Kind::BillTerm);
+
+pub(super) const WORDS: &[Word] = &[
+    Word {
+        word: "files",
+        means: "calls on files, directories, pipes, terminals and devices, and on descriptors as \
+                such",
+        ..FAMILY
+    },
+    Word { word: "memory", means: "page faults, and calls that change what is mapped", ..FAMILY },
+    Word {
+        word: "processes",
+        means: "calls that create, execute, end and await processes and threads, and that ask for \
+                or change what they are",
+        ..FAMILY
+    },
+    Word {
+        word: "waiting",
+        means: "calls that wait for others, or wake them: poll, epoll, futex, eventfd, sleep",
+        matters: "The time that nobody works in is no system time, and in no amount.",
+        ..FAMILY
+    },
+    Word {
+        word: "network",
+        means: "calls on sockets of any kind, also on those within the machine",
+        ..FAMILY
+    },
+    Word { word: "signals", means: "calls that send, handle and block signals", ..FAMILY },
+    Word { word: "time", means: "calls that read clocks and set timers", ..FAMILY },
+    Word { word: "other", means: "items that are of no other family", ..FAMILY },
+    Word {
+        word: "bill",
+        means: "what the system charges a program: how often it makes each call, times its price, \
+                beside the system time that it really takes",
+        ..TERM
+    },
+    Word {
+        word: "charged in all",
+        means: "the sum of all amounts of a bill: what prices explain of the system time",
+        ..TERM
+    },
+    Word {
+        word: "charged with cool caches",
+        means: "the same sum if the program has used other memory since each call: the other end of \
+                a range that should hold the measured system time",
+        ..TERM
+    },
+    Word {
+        word: "cold caches",
+        means: "what faults and switches add to user time, since they displace data of the \
+                program; not known, and in no amount",
+        ..TERM
+    },
+    Word {
+        word: "the difference",
+        means: "the measured system time without what is charged; unexplained, in either direction",
+        ..TERM
+    },
+    Word {
+        word: "difference with cool caches",
+        means: "the measured system time without what is charged with cool caches",
+        ..TERM
+    },
+    Word { word: "item", means: "the calls of one form, or the page faults of one kind", ..TERM },
+    Word {
+        word: "measured system time",
+        means: "the CPU time in the kernel of trials, which nothing counts or traces",
+        ..TERM
+    },
+    Word {
+        word: "time stolen",
+        means: "time that a host takes from a virtual machine; beyond any bill",
+        ..TERM
+    },
+    Word {
+        word: "time waited",
+        means: "real time less CPU time, in which the program waits for a device, for others or \
+                for a CPU",
+        ..TERM
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::bill::FAMILIES;
+
+    use super::*;
+
+    #[test]
+    fn each_family_is_explained() {
+        let families = WORDS.iter().filter(|word| word.kind == Kind::BillFamily);
+        assert_eq!(families.map(|word| word.word).collect::<Vec<_>>(), FAMILIES);
+    }
+}

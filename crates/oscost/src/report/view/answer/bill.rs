@@ -1,0 +1,207 @@
+//! What a bill found: what the kernel charged a program, how much of it is explained, and how far to
+//! trust that.
+
+mod range;
+
+use oscost_model::bill::{Amount, Bill, BillItem};
+use oscost_model::unit::Unit;
+
+use self::range::ChargedRange;
+use super::trust;
+use crate::advice::trust::{Grade, Trust};
+use crate::report::figures::{per_cent, rough, with_thousands};
+use crate::report::text::{plain, plural};
+use crate::report::view::document::Answer;
+
+/// Of more items than these the others are in the table alone.
+const MAX_NAMED: usize = 3;
+/// Items of less than this share of the system time are not named after the first one, in per cent.
+const MIN_SHARE_PCT: f64 = 5.0;
+/// A program that takes so much longer or shorter while it is counted is told of, in per cent.
+const MAX_ADDED_PCT: f64 = 10.0;
+/// More calls without a price than these leave a bill open, in per cent.
+const MAX_UNPRICED_PCT: f64 = 5.0;
+/// A system time that is not known better than this is told of, as half of its interval in per cent.
+const MAX_HALF_WIDTH_PCT: f64 = 25.0;
+/// A bill that leaves more than this unexplained, in either direction, explains nothing, in per cent.
+const MAX_UNEXPLAINED_PCT: f64 = 50.0;
+/// A range one end of which is more than so many times the other would hold almost any time.
+const MAX_RANGE_RATIO: f64 = 2.2;
+
+/// The answer of a bill.
+pub(in crate::report::view) fn answer(bill: &Bill) -> Answer {
+    let stale = !bill.prices.stale.is_empty();
+    let next = stale.then(|| "Next: `oscost run` measures prices anew.".to_owned());
+    Answer {
+        findings: vec![headline(bill)],
+        trust: Some(trust::sentence(&trust_of(bill))),
+        next: next.into_iter().collect(),
+    }
+}
+
+/// What was charged, in words.
+fn headline(bill: &Bill) -> String {
+    let name = program_name(bill);
+    let system_ns = bill.trials.system_time.ns;
+    if system_ns <= 0.0 {
+        return format!("{name} spent no measurable time in the kernel.");
+    }
+    let spent = format!("{name} spent {} in the kernel", time(system_ns));
+    let (Some(charged), Some(difference)) = (&bill.charged, &bill.difference) else {
+        return format!("{spent}; for what is not known: its calls were not counted.");
+    };
+    let largest = largest(bill);
+    let range = ChargedRange::of(bill).map(ChargedRange::sentence);
+    let share_pct = 100.0 * difference.ns / system_ns;
+    if share_pct >= 0.0 {
+        let of_it = if largest.is_empty() { largest } else { format!("; {largest}") };
+        let rest = range.unwrap_or_else(|| format!("{} is unexplained", per_cent(share_pct)));
+        return format!("{spent}{of_it}; {rest}.");
+    }
+    // An amount may then exceed the measured time, and is no part of it.
+    let charges = range.unwrap_or_else(|| {
+        let more = per_cent(-share_pct);
+        format!("the prices charge {more} more than that, {} in all", time(charged.ns))
+    });
+    format!("{spent}; {charges}; {largest}.")
+}
+
+/// The name of a bill's program, without its folders.
+pub(in crate::report::view) fn program_name(bill: &Bill) -> String {
+    let name = bill.program.first().map_or("", String::as_str);
+    plain(name.rsplit('/').next().unwrap_or(name))
+}
+
+/// The items that matter most: `61 ms of it for 68,725 x close file, 20 ms for ...`.
+fn largest(bill: &Bill) -> String {
+    let priced = bill.items.iter().filter_map(|item| Some((item, item.amount.as_ref()?)));
+    let mut priced: Vec<(&BillItem, &Amount)> = priced.collect();
+    priced.sort_by(|(_, one), (_, other)| other.ns.total_cmp(&one.ns));
+    let matters = |at: usize, item: &BillItem| {
+        at == 0 || item.share_pct.is_some_and(|pct| pct >= MIN_SHARE_PCT)
+    };
+    let is_part = bill.difference.as_ref().is_some_and(|it| it.ns >= 0.0);
+    let phrase = |(at, (item, amount)): (usize, (&BillItem, &Amount))| {
+        let of_it = if at == 0 && is_part { " of it" } else { "" };
+        let times = with_thousands(item.times);
+        matters(at, item)
+            .then(|| format!("{}{of_it} for {times} x {}", time(amount.ns), plain(&item.name)))
+    };
+    let phrases = priced.into_iter().take(MAX_NAMED).enumerate().filter_map(phrase);
+    phrases.collect::<Vec<_>>().join(", ")
+}
+
+/// A reason not to trust a bill without more.
+struct Reason {
+    grade: Grade,
+    text: String,
+}
+
+impl Reason {
+    fn fair(text: String) -> Self {
+        Self { grade: Grade::Fair, text }
+    }
+
+    fn poor(text: String) -> Self {
+        Self { grade: Grade::Poor, text }
+    }
+}
+
+/// How far a bill can be believed: the worst of its reasons.
+pub(in crate::report::view) fn trust_of(bill: &Bill) -> Trust {
+    let reasons = reasons(bill);
+    let grade = reasons.iter().map(|reason| reason.grade).max().unwrap_or(Grade::Good);
+    Trust { grade, reasons: reasons.into_iter().map(|reason| reason.text).collect() }
+}
+
+fn reasons(bill: &Bill) -> Vec<Reason> {
+    let mut found: Vec<Reason> = bill.cautions.iter().map(|it| Reason::fair(plain(it))).collect();
+    found.extend(of_counting(bill));
+    if !bill.prices.stale.is_empty() {
+        let stale: Vec<String> = bill.prices.stale.iter().map(|why| plain(why)).collect();
+        found.push(Reason::fair(format!("its prices are stale ({})", stale.join("; "))));
+    }
+    found.extend(of_system_time(&bill.trials.system_time));
+    let unpriced_pct = unpriced_pct(&bill.items);
+    if bill.counted.is_some() && unpriced_pct > MAX_UNPRICED_PCT {
+        let share = per_cent(unpriced_pct);
+        found.push(Reason::fair(format!("{share} of what was counted has no price")));
+    }
+    found.extend(of_difference(bill));
+    found
+}
+
+/// What is doubtful about the sum: that it is far from the system time, or a range of almost any.
+fn of_difference(bill: &Bill) -> Vec<Reason> {
+    let is_far = |ns: f64| 100.0 * ns.abs() / bill.trials.system_time.ns > MAX_UNEXPLAINED_PCT;
+    let Some(range) = ChargedRange::of(bill) else {
+        let far = bill.difference.as_ref().filter(|it| is_far(it.ns));
+        let text = "the difference is more than half of the system time";
+        return far.map(|_| Reason::poor(text.to_owned())).into_iter().collect();
+    };
+    let far = is_far(range.outside_ns()).then(|| {
+        Reason::poor("its system time is outside the range by more than half of itself".to_owned())
+    });
+    let wide = range.is_wider_than(MAX_RANGE_RATIO).then(|| {
+        Reason::fair(format!("one end of its range is more than {MAX_RANGE_RATIO} times the other"))
+    });
+    far.into_iter().chain(wide).collect()
+}
+
+/// What is doubtful about the counts.
+fn of_counting(bill: &Bill) -> Vec<Reason> {
+    let Some(counted) = &bill.counted else {
+        return vec![Reason::poor("its calls were not counted".to_owned())];
+    };
+    let calls = &counted.calls;
+    let added = match counted.added_pct {
+        Some(more) if more > MAX_ADDED_PCT => Some(format!("added {} to", per_cent(more))),
+        Some(less) if less < -MAX_ADDED_PCT => Some(format!("took {} from", per_cent(-less))),
+        _ => None,
+    };
+    let added = added.map(|text| format!("counting {text} its real time"));
+    let varying = (counted.varying_forms > 0).then(|| {
+        let forms = plural(counted.varying_forms.into(), "form");
+        format!("the counted runs differ in {forms} of calls")
+    });
+    let killed = (calls.killed > 0)
+        .then(|| format!("{} outlived it, and were killed", plural(calls.killed, "task")));
+    let unread = (calls.unread > 0)
+        .then(|| format!("{} could not be read", plural(calls.unread, "argument")));
+    let lost = (counted.lost_events > 0).then(|| {
+        format!("{} had no room in the counter", plural(counted.lost_events, "event"))
+    });
+    [added, varying, killed, unread, lost].into_iter().flatten().map(Reason::fair).collect()
+}
+
+fn of_system_time(system: &Amount) -> Option<Reason> {
+    // An interval has no width in per cent of nothing.
+    if system.ns <= 0.0 {
+        return None;
+    }
+    let half_pct = |[low, high]: [f64; 2]| 50.0 * (high - low) / system.ns;
+    let Some(half_pct) = system.ci95.map(half_pct) else {
+        return Some(Reason::fair("the interval of its system time is not known".to_owned()));
+    };
+    (half_pct > MAX_HALF_WIDTH_PCT).then(|| {
+        Reason::fair(format!("its system time is known to +-{} alone", per_cent(half_pct)))
+    })
+}
+
+/// The calls, faults and whatever else was counted that have no price, in per cent of all.
+fn unpriced_pct(items: &[BillItem]) -> f64 {
+    let all = times(items.iter());
+    let unpriced = times(items.iter().filter(|item| item.amount.is_none()));
+    if all > 0.0 { 100.0 * unpriced / all } else { 0.0 }
+}
+
+fn times<'a>(items: impl Iterator<Item = &'a BillItem>) -> f64 {
+    items.map(|item| item.times).sum()
+}
+
+fn time(ns: f64) -> String {
+    rough(ns, Unit::NsPerOp)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! What bills say, on made-up ones.
+
+use super::*;
+use crate::report::view::bill::made_up::{bill, cooled, find, priced, unpriced};
+
+/// The first sentence.
+fn said(bill: &Bill) -> String {
+    answer(bill).findings[0].clone()
+}
+
+#[test]
+fn the_first_sentence_names_what_matters_and_what_is_unexplained() {
+    // 54.98 + 20 + 12 + 0.02 of 100 ms.
+    assert_eq!(
+        said(&find()),
+        "find spent 100 ms in the kernel; 55.0 ms of it for 68,725 x close file, 20.0 ms for \
+         10,000 x getdents64 directory, 12.0 ms for 1,200 x minor page fault; 13 % is unexplained."
+    );
+    // What is small is named only if it is the largest.
+    let one = bill(vec![priced("brk", "memory", 20.0, 1_000.0)], 100e6);
+    assert!(said(&one).contains("; 20.0 us of it for 20 x brk; 100 % is unexplained"));
+    let nothing = bill(Vec::new(), 2e6);
+    assert_eq!(said(&nothing), "find spent 2.00 ms in the kernel; 100 % is unexplained.");
+}
+
+#[test]
+fn prices_that_charge_more_than_was_measured_are_no_part_of_it() {
+    let more = bill(vec![priced("brk", "memory", 1_000.0, 3_000.0)], 2e6);
+    assert_eq!(
+        said(&more),
+        "find spent 2.00 ms in the kernel; the prices charge 50 % more than that, 3.00 ms in all; \
+         3.00 ms for 1,000 x brk."
+    );
+    let free = bill(vec![priced("brk", "memory", 1.0, 1.0)], 0.0);
+    assert_eq!(said(&free), "find spent no measurable time in the kernel.");
+    let mut uncounted = find();
+    (uncounted.counted, uncounted.charged, uncounted.difference) = (None, None, None);
+    assert!(said(&uncounted).ends_with("for what is not known: its calls were not counted."));
+    assert_eq!(trust_of(&uncounted).grade, Grade::Poor);
+}
+
+#[test]
+fn with_cool_prices_it_says_where_the_measured_time_lies() {
+    assert_eq!(
+        said(&cooled(find(), 1.2)),
+        "find spent 100 ms in the kernel; 55.0 ms of it for 68,725 x close file, 20.0 ms for \
+         10,000 x getdents64 directory, 12.0 ms for 1,200 x minor page fault; 87.0 ms (warm \
+         caches) to 104 ms (cool) charged, 100 ms measured: within the range."
+    );
+    let more = bill(vec![priced("brk", "memory", 1_000.0, 3_000.0)], 2e6);
+    assert_eq!(
+        said(&cooled(more, 2.0)),
+        "find spent 2.00 ms in the kernel; 3.00 ms (warm caches) to 6.00 ms (cool) charged, \
+         2.00 ms measured: 50 % below the range; 3.00 ms for 1,000 x brk."
+    );
+}
+
+#[test]
+fn a_range_explains_what_it_holds_unless_it_is_wide() {
+    let trust_of_range = |warm_ns: f64, ratio: f64| {
+        trust_of(&cooled(bill(vec![priced("brk", "memory", 1.0, warm_ns)], 1e6), ratio))
+    };
+    // With warm caches alone 52 % would be unexplained.
+    assert_eq!(trust_of_range(0.48e6, 2.1).grade, Grade::Good);
+    let wide = trust_of_range(0.48e6, 3.0);
+    assert_eq!(wide.reasons, ["one end of its range is more than 2.2 times the other"]);
+    assert_eq!(wide.grade, Grade::Fair);
+    for (warm_ns, ratio) in [(0.2e6, 2.0), (1.6e6, 1.1)] {
+        let far = trust_of_range(warm_ns, ratio);
+        let text = "its system time is outside the range by more than half of itself";
+        assert_eq!((far.grade, &far.reasons[..]), (Grade::Poor, &[text.to_owned()][..]));
+    }
+}
+
+/// The reasons of a bill after a change.
+fn reasons_after(change: impl Fn(&mut Bill)) -> Vec<String> {
+    let mut bill = find();
+    change(&mut bill);
+    trust_of(&bill).reasons
+}
+
+#[test]
+fn a_bill_is_good_without_reasons_and_each_reason_is_told() {
+    assert_eq!(trust_of(&find()), Trust { grade: Grade::Good, reasons: Vec::new() });
+    assert_eq!(answer(&find()).trust.as_deref(), Some("Trust: good."));
+    let counted = |change: fn(&mut oscost_model::bill::BilledCounts)| {
+        reasons_after(|bill| bill.counted.iter_mut().for_each(change))
+    };
+    assert_eq!(counted(|it| it.added_pct = Some(10.0)), Vec::<String>::new(), "not above it");
+    assert_eq!(counted(|it| it.added_pct = Some(99.0)), ["counting added 99 % to its real time"]);
+    assert_eq!(counted(|it| it.added_pct = Some(-20.0)), ["counting took 20 % from its real time"]);
+    assert_eq!(counted(|it| it.added_pct = None), Vec::<String>::new(), "as of a watched process");
+    assert_eq!(counted(|it| it.lost_events = 2), ["2 events had no room in the counter"]);
+    assert_eq!(counted(|it| it.varying_forms = 2), ["the counted runs differ in 2 forms of calls"]);
+    assert_eq!(counted(|it| it.calls.killed = 1), ["1 task outlived it, and were killed"]);
+    assert_eq!(counted(|it| it.calls.unread = 3), ["3 arguments could not be read"]);
+    let caution = || "it traces\tprocesses".to_owned();
+    assert_eq!(reasons_after(|it| it.cautions = vec![caution()]), ["it traces processes"]);
+    let wide = |it: &mut Bill| it.trials.system_time.ci95 = Some([60e6, 140e6]);
+    assert_eq!(reasons_after(wide), ["its system time is known to +-40 % alone"]);
+    let unknown = |it: &mut Bill| it.trials.system_time.ci95 = None;
+    assert_eq!(reasons_after(unknown), ["the interval of its system time is not known"]);
+    let open = |it: &mut Bill| it.items.push(unpriced("ioctl", 8_900.0));
+    assert_eq!(reasons_after(open), ["10 % of what was counted has no price"]);
+}
+
+#[test]
+fn stale_prices_have_a_next_step_and_a_large_difference_is_poor() {
+    let mut stale = find();
+    stale.prices.stale = vec!["they are 2.0 days old".to_owned()];
+    let found = answer(&stale);
+    assert_eq!(
+        found.trust.as_deref(),
+        Some("Trust: fair: its prices are stale (they are 2.0 days old).")
+    );
+    assert_eq!(found.next.len(), 1);
+    let open = bill(vec![priced("brk", "memory", 1.0, 1_000.0)], 1e6);
+    assert_eq!(trust_of(&open).grade, Grade::Poor);
+    // Too much is no better than too little.
+    let over = bill(vec![priced("brk", "memory", 1.0, 1.6e6)], 1e6);
+    assert_eq!(trust_of(&over).grade, Grade::Poor);
+}

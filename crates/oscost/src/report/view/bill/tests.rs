@@ -1,0 +1,76 @@
+//! Bills on a terminal, made up.
+
+use super::made_up::{bill, cooled, find, priced};
+use super::*;
+use crate::report::terminal;
+
+#[test]
+fn items_are_below_their_family_small_ones_together_and_the_answer_is_last() {
+    let text = terminal(&view(&find()));
+    let lines = [
+        "\nfiles ",
+        "\n  close file ",
+        "\n  getdents64 directory ",
+        "\nmemory ",
+        "\n  minor page fault ",
+        "\n  1 smaller item ",
+        "\ncharged in all ",
+        "\nmeasured system time (median) ",
+        "\nthe difference ",
+        "\nWithout a price\n",
+        "\nBeyond the bill\n",
+        "\nHow it was made\n",
+        "\nfind spent 100 ms in the kernel; ",
+        "\nTrust: good.",
+    ];
+    let places = lines.map(|line| text.find(line).unwrap_or_else(|| panic!("{line:?}: {text}")));
+    assert!(places.is_sorted(), "{places:?}\n{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let files = text.lines().find(|line| line.starts_with("files ")).unwrap();
+    assert_eq!(files.split_whitespace().collect::<Vec<_>>(), ["files", "75.0", "ms", "75", "%"]);
+}
+
+#[test]
+fn a_family_of_small_items_is_one_line() {
+    let items = vec![priced("read file", "files", 9.0, 9e4), priced("brk", "memory", 2.0, 100.0)];
+    let text = terminal(&view(&bill(items, 1e6)));
+    assert!(text.contains("\nmemory ") && text.contains("\n  read file "), "{text}");
+    assert!(!text.contains("brk") && !text.contains("smaller"), "{text}");
+}
+
+#[test]
+fn with_cool_prices_there_are_two_sums_and_two_differences() {
+    let mut shown = cooled(find(), 1.2);
+    let text = terminal(&view(&shown));
+    let lines = [
+        "\ncharged in all ",
+        "\ncharged with cool caches ",
+        "\nmeasured system time (median) ",
+        "\nthe difference ",
+        "\ndifference with cool caches ",
+        "\n  cool prices: of 4 items by a walk ",
+    ];
+    let places = lines.map(|line| text.find(line).unwrap_or_else(|| panic!("{line:?}: {text}")));
+    assert!(places.is_sorted(), "{places:?}\n{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    // The family, and its first item.
+    let cool_amounts = |bill: &Bill| {
+        let rows = table(bill).rows;
+        let texts = rows.iter().map(|row| row.cells[4].text.clone());
+        texts.take(2).collect::<Vec<String>>()
+    };
+    assert_eq!(cool_amounts(&shown), ["90.0 ms", "66.0 ms"]);
+    // What has no cool amount is in the sum at its amount.
+    shown.items[0].cool_amount = None;
+    assert_eq!(cool_amounts(&shown), ["79.0 ms", ""]);
+    assert_eq!(cool_amounts(&find()), ["", ""]);
+}
+
+#[test]
+fn texts_from_outside_have_no_control_characters() {
+    let mut shown = bill(vec![priced("read\u{1b}[31m", "fi\u{7}les", 9.0, 9e4)], 1e6);
+    shown.cautions = vec!["a\u{1b}b\nc".to_owned()];
+    shown.program = vec!["\u{9b}x".to_owned()];
+    let text = terminal(&view(&shown));
+    assert!(text.chars().all(|letter| letter == '\n' || !letter.is_control()), "{text:?}");
+}
