@@ -159,7 +159,7 @@ fn list(verbose: bool, json: bool, output: &mut Output) -> anyhow::Result<()> {
     let (run_count, bill_count) = (runs.len(), bills.len());
     let lines = runs.into_iter().map(line).chain(bills.into_iter().map(bill_line));
     let mut lines: Vec<report::runs::Line> = lines.collect();
-    lines.sort_by(|one, other| (&other.started, &other.id).cmp(&(&one.started, &one.id)));
+    lines.sort_by(|one, other| (newest_by(other), &other.id).cmp(&(newest_by(one), &one.id)));
     if json {
         return output.write(&report::json::value(&report::runs::json(&lines, store_bytes))?);
     }
@@ -174,6 +174,14 @@ fn list(verbose: bool, json: bool, output: &mut Output) -> anyhow::Result<()> {
         bytes: store_bytes,
     }));
     Ok(())
+}
+
+/// The time of a record, as `last` orders them: a bill follows the runs that measured its prices.
+fn newest_by(line: &report::runs::Line) -> &str {
+    match (line.kind, &line.ended) {
+        (report::runs::LineKind::Bill, Some(ended)) => ended,
+        _ => &line.started,
+    }
 }
 
 fn line(run: ListedRun) -> report::runs::Line {

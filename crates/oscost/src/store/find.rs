@@ -1,5 +1,6 @@
-//! Finds a record by a name: an id, a unique prefix of one, `last` for the one that started last,
-//! `last~N` for the one that started N before that, or `@LABEL` for the newest with that label.
+//! Finds a record by a name: an id, a unique prefix of one, `last` for the newest one, `last~N` for
+//! the one that is N before that, or `@LABEL` for the newest with that label. A run is as new as its
+//! start, a bill as its end.
 //!
 //! Where one kind is wanted, `last` counts records of that kind alone.
 
@@ -59,17 +60,17 @@ impl Store {
         let runs = self.list()?.into_iter().map(|run| NamedRecord {
             kind: RecordKind::Run,
             id: run.id,
-            started: run.started,
+            time: run.started,
             label: run.label,
         });
         let bills = self.list_bills()?.into_iter().map(|bill| NamedRecord {
             kind: RecordKind::Bill,
             id: bill.id,
-            started: bill.started,
+            time: bill.ended,
             label: bill.label,
         });
         let mut all: Vec<NamedRecord> = runs.chain(bills).collect();
-        all.sort_by(|one, other| (&other.started, &other.id).cmp(&(&one.started, &one.id)));
+        all.sort_by(|one, other| (&other.time, &other.id).cmp(&(&one.time, &one.id)));
         Ok(all)
     }
 }

@@ -26,8 +26,9 @@ pub struct NamedRecord {
     pub kind: RecordKind,
     /// A UUID in lower case.
     pub id: String,
-    /// RFC 3339, UTC.
-    pub started: String,
+    /// When a run was started, or a bill was finished, since runs that measure its prices are started
+    /// in between: RFC 3339, UTC.
+    pub time: String,
     /// The label that the user gave it.
     pub label: Option<String>,
 }

@@ -53,7 +53,10 @@ fn ns(amount: &Value) -> f64 {
 #[test]
 fn a_prediction_is_made_of_counts_and_added_costs_and_checked() {
     let host = FakeHost::new(FILTERED);
-    let record = host.record(&["--what-if", "seccomp=allow", "--check"]);
+    let record = host.record(&["--what-if", "seccomp=allow", "--check", "--label", "checked"]);
+    // It is in the place of the bill that was kept before the check.
+    let export = ["runs", "export", "@checked", "-"];
+    assert_eq!(host.sandbox.oscost(&export).exits(0).json(), record);
     assert_eq!(record["missing_what_if"], serde_json::json!([]), "{record}");
     let found = &record["what_if"][0];
     assert_eq!(found["treatments"], serde_json::json!(["seccomp=allow"]));

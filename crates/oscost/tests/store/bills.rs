@@ -18,9 +18,10 @@ fn bill() -> Bill {
     serde_json::from_slice(&fs::read(golden("bill-1.json")).unwrap()).unwrap()
 }
 
-/// The bill with another id, which was started in this second.
+/// The bill with another id, which was started and finished in this second.
 fn bill_of(number: u32, second: u32) -> Bill {
-    Bill { id: id(number), started: format!("2026-11-21T08:15:{second:02}Z"), ..bill() }
+    let at = |fraction: &str| format!("2026-11-21T08:15:{second:02}{fraction}Z");
+    Bill { id: id(number), started: at(""), ended: at(".5"), ..bill() }
 }
 
 /// The bill with one part changed.
@@ -136,6 +137,11 @@ fn the_last_record_is_of_the_kind_that_is_wanted() {
         let NamedRecord { kind: found, id: found_id, .. } = store.find_record(name).unwrap();
         assert_eq!((found, found_id), (kind, id(number)), "{name}");
     }
+    // A run that measures the prices of a bill is started before the bill is finished.
+    store.keep_bill(&Bill { ended: "2026-11-21T08:15:09Z".to_owned(), ..bill_of(4, 4) }).unwrap();
+    begin(&mut store, &id(5), 5);
+    assert_eq!(store.find_record("last").unwrap().id, id(4));
+    store.delete(&id(5)).unwrap();
     let error = store.find_record("0190").unwrap_err().to_string();
     assert!(error.starts_with("`0190` is ambiguous: 4 record ids start with it"), "{error}");
     let error = store.find("last~2").unwrap_err().to_string();
