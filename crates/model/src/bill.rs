@@ -12,16 +12,8 @@ use crate::record::{Estimate, Machine, Record, Tool};
 pub const BILL_SCHEMA: &str = "oscost.bill/1";
 
 /// The families of items, in the order of their colours.
-pub const FAMILIES: [&str; 8] = [
-    "files",
-    "memory",
-    "processes",
-    "waiting",
-    "network",
-    "signals",
-    "time",
-    OTHER_FAMILY,
-];
+pub const FAMILIES: [&str; 8] =
+    ["files", "memory", "processes", "waiting", "network", "signals", "time", OTHER_FAMILY];
 /// The family of what is in no other one.
 pub const OTHER_FAMILY: &str = "other";
 

@@ -17,7 +17,7 @@ pub enum FormWords {
     /// otherwise the error.
     Stat(usize),
     /// The name of the second argument, and the error.
-    Command(&'static [(u64, &'static str)]),
+    Request(&'static [(u64, &'static str)]),
     /// The address family in the first argument, and the error.
     Family,
     /// `anonymous` or `file`, and `fixed`.
@@ -152,8 +152,8 @@ pub const CLASSES: &[CallClass] = &[
     of_fd("epoll_wait"),
     of_fd("epoll_pwait"),
     of_fd("epoll_ctl"),
-    call("fcntl", FormWords::Command(FCNTL_COMMANDS)),
-    call("ioctl", FormWords::Command(IOCTL_REQUESTS)),
+    call("fcntl", FormWords::Request(FCNTL_COMMANDS)),
+    call("ioctl", FormWords::Request(IOCTL_REQUESTS)),
     // Bytes.
     moves("read"),
     moves("write"),

@@ -142,7 +142,7 @@ fn words_of(
             }
             _ => (String::new(), FormEnd::Error),
         },
-        FormWords::Command(names) => {
+        FormWords::Request(names) => {
             // The kernel reads 32 bits.
             let command = u64::from(args[1] as u32);
             let name = names.iter().find(|(number, _)| *number == command);

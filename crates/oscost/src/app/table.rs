@@ -353,10 +353,8 @@ mod tests {
         ];
         assert_eq!(found(&given), counts(&[("db", 2), ("c", 1)]));
         // Two names are two machines, whatever else is the same.
-        let apart = [
-            named("a=last", true, Some("x"), &local),
-            named("b=last~1", true, Some("x"), &local),
-        ];
+        let apart =
+            [named("a=last", true, Some("x"), &local), named("b=last~1", true, Some("x"), &local)];
         assert_eq!(found(&apart), counts(&[("a", 1), ("b", 1)]));
     }
 

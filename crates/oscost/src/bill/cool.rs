@@ -180,9 +180,8 @@ pub fn charge_cool(
 /// The cases that would give the largest items of a bill a measured cool price: `oscost ab --base cool=0
 /// --new cool=SIZE CASES` measures them.
 pub fn cases_to_cool(items: &[BillItem], catalog: &Catalog) -> Vec<String> {
-    let is_paid = |it: &&BillItem| {
-        it.part > 0.0 && it.amount.as_ref().is_some_and(|amount| amount.ns > 0.0)
-    };
+    let is_paid =
+        |it: &&BillItem| it.part > 0.0 && it.amount.as_ref().is_some_and(|amount| amount.ns > 0.0);
     let is_measured =
         |it: &BillItem| it.cool_source.as_deref().is_some_and(|source| source.starts_with(COOL));
     let mut cases: Vec<String> = Vec::new();
@@ -220,7 +219,7 @@ fn ratio_of(
     let added_ns = added.price(&case, None)?.amount.ns;
     let benchmark_family = benchmark_family(&case).to_owned();
     let ratio = 1.0 + added_ns / warm_ns;
-    (warm_ns > 0.0).then(|| CoolRatio { case, benchmark_family, warm_ns, ratio })
+    (warm_ns > 0.0).then_some(CoolRatio { case, benchmark_family, warm_ns, ratio })
 }
 
 /// The rule that prices an item; `None` if none does.

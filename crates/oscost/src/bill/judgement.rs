@@ -27,9 +27,9 @@ pub fn judge(predicted: &Amount, measured: &Amount) -> Judgement {
             let half_pct = 100.0 * (high - low) / 2.0 / measured.ns;
             let off_pct = 100.0 * (ratio - 1.0).abs();
             match (half_pct <= MAX_HALF_WIDTH_PCT, off_pct <= TOLERANCE_PCT) {
-                (false, _) => format!(
-                    "not judged: the measured increase is known to +-{half_pct:.1} % only"
-                ),
+                (false, _) => {
+                    format!("not judged: the measured increase is known to +-{half_pct:.1} % only")
+                }
                 (true, true) => {
                     format!("within {TOLERANCE_PCT:.0} % of the measured increase")
                 }

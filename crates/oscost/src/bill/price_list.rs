@@ -81,9 +81,8 @@ impl<'a> PriceList<'a> {
         records: impl IntoIterator<Item = &'a Record>,
         catalog: &Catalog,
     ) -> Self {
-        let is_price = |row: &&Row| {
-            row.outcome == RowOutcome::Measured && row.target.treatments == treatments
-        };
+        let is_price =
+            |row: &&Row| row.outcome == RowOutcome::Measured && row.target.treatments == treatments;
         let priced = |row: &'a Row| priced_row(row, time_of(row), catalog);
         let rows = records.into_iter().flat_map(|record| &record.results);
         let rows = rows.filter(is_price).map(priced).collect();

@@ -184,12 +184,13 @@ impl Sides<'_> {
         };
         let base_amount = amount(base);
         let new_amount = amount(new);
-        let change = by_count.as_ref().zip(by_price.as_ref()).and_then(|(count, price)| {
-            match price.ns == 0.0 {
-                true => Some(count.clone()),
-                false => Some(difference(base_amount.as_ref()?, new_amount.as_ref()?)),
-            }
-        });
+        let change =
+            by_count.as_ref().zip(by_price.as_ref()).and_then(|(count, price)| {
+                match price.ns == 0.0 {
+                    true => Some(count.clone()),
+                    false => Some(difference(base_amount.as_ref()?, new_amount.as_ref()?)),
+                }
+            });
         let ratio = |one: &Amount, other: &Amount| (one.ns > 0.0).then(|| other.ns / one.ns);
         let price_ratio =
             base_unit.as_ref().zip(new_unit.as_ref()).and_then(|(one, other)| ratio(one, other));

@@ -66,7 +66,8 @@ pub fn moved_reference_case(
         let figure = |record: &Record| reference_figure(record, case, treatments);
         let (then, now) = (figure(then)?, figure(now)?);
         let ratio = now.ns / then.ns;
-        let is_far = ratio > 1.0 + MOVED_SHARE || ratio < 1.0 / (1.0 + MOVED_SHARE);
+        let near = 1.0 / (1.0 + MOVED_SHARE)..=1.0 + MOVED_SHARE;
+        let is_far = !near.contains(&ratio);
         let are_apart = then.high < now.low || now.high < then.low;
         (is_far && are_apart)
             .then(|| format!("{case} took {:.1} ns then, and {:.1} ns now", then.ns, now.ns))

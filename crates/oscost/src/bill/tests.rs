@@ -213,7 +213,7 @@ fn a_price_that_is_lacking_is_measured_at_all_sizes_if_its_calls_have_sizes() {
     let catalog = catalog();
     let only = record(vec![row("directory/getdents:files=100", 11_000.0)]);
     let prices = PriceList::new([&only], &catalog);
-    let getdents = |moved| form("getdents64 directory", Some(1_024), 1_000, 1_000 * moved);
+    let getdents = |moved: u64| form("getdents64 directory", Some(1_024), 1_000, 1_000 * moved);
     let selectors = |forms: Vec<FormCount>| -> Vec<LackingPrice> {
         let mut found =
             lacking_prices(&calls(forms), Faults::default(), &prices, &prices, &catalog);

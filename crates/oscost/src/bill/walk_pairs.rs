@@ -34,9 +34,8 @@ pub(super) fn walk_pairs<'a>(
             pairs.extend(warm.map(|warm| WalkPair { cool, warm, walk_bytes }));
         }
     }
-    let distance = |pair: &WalkPair<'_>| {
-        (pair.walk_bytes as f64 / walk_bytes.max(1) as f64).log2().abs()
-    };
+    let distance =
+        |pair: &WalkPair<'_>| (pair.walk_bytes as f64 / walk_bytes.max(1) as f64).log2().abs();
     pairs.sort_by(|one, other| distance(one).total_cmp(&distance(other)));
     pairs
 }

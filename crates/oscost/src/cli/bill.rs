@@ -131,10 +131,10 @@ pub(super) struct Arguments {
           value_parser = clap::value_parser!(u32).range(1..=4_194_304))]
     pid: Option<u32>,
     /// How long to watch the process, from 100ms to 1h [default: 10s].
-    #[arg(long = "for", value_name = "TIME", requires = "pid", value_parser = watch_time)]
+    #[arg(long = "for", value_name = "TIME", value_parser = watch_time)]
     duration: Option<Duration>,
     /// Bill the processes with it that it creates meanwhile.
-    #[arg(long, requires = "pid")]
+    #[arg(long)]
     children: bool,
     /// Two bills to compare, the earlier one first, instead of a command.
     #[arg(value_name = "BILL")]
@@ -215,6 +215,11 @@ fn watch_time(text: &str) -> Result<Duration, String> {
 pub(super) fn bill(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let Arguments { exports, quiet, .. } = &arguments;
     exports.check()?;
+    // For clap what conflicts with `--pid` need not name it.
+    if arguments.pid.is_none() && (arguments.duration.is_some() || arguments.children) {
+        let what = "cannot watch a command: `--for` and `--children` are for a running process";
+        return Err(UsageError::with_hint(what, "name it: `--pid PID`").into());
+    }
     let terminal = Terminal::new(output).quiet_if(*quiet);
     let has_program = !arguments.command.is_empty() || arguments.workload.is_some();
     let bill = match (arguments.pid, &arguments.bills[..], has_program) {

@@ -169,9 +169,7 @@ fn of_bills(compared: &BillComparison, format: Format) -> anyhow::Result<Vec<u8>
     Ok(match format {
         Format::Json => report::bill_comparison::json(compared)?.into_bytes(),
         Format::Html => report::html(&report::bill_comparison::view(compared))?.into_bytes(),
-        Format::Markdown => {
-            report::markdown(&report::bill_comparison::view(compared)).into_bytes()
-        }
+        Format::Markdown => report::markdown(&report::bill_comparison::view(compared)).into_bytes(),
         Format::Csv | Format::Parquet => {
             let text = "two bills side by side are no table for other programs: `oscost report \
                         BILL --csv FILE` writes each, `--json FILE` the comparison";

@@ -5,7 +5,9 @@ use super::documents::{self, Document, Format, by_ending};
 use super::exit::ExitStatus;
 use super::output::{Output, report_line};
 use super::values::ScreenArguments;
-use crate::app::table::{ReferenceRecord, Request, TableUnit, reference_records, table as table_of};
+use crate::app::table::{
+    ReferenceRecord, Request, TableUnit, reference_records, table as table_of,
+};
 use crate::report;
 use crate::report::machine_table::{self as view, Reference, TableContent};
 

@@ -68,7 +68,7 @@ fn class_words(words: FormWords) -> ClassWords {
         // O_TMPFILE contains O_DIRECTORY.
         FormWords::Open(flags) => of(2, flags, O_CREAT | O_TMPFILE),
         FormWords::Stat(flags) => of(3, flags, AT_EMPTY_PATH),
-        FormWords::Command(_) => of(4, 1, u64::from(u32::MAX)),
+        FormWords::Request(_) => of(4, 1, u64::from(u32::MAX)),
         FormWords::Family => of(4, 0, u64::from(u32::MAX)),
         FormWords::Map => of(4, 3, MAP_ANONYMOUS | MAP_FIXED | MAP_FIXED_NOREPLACE),
         FormWords::Futex => of(4, 1, FUTEX_COMMAND_MASK),

@@ -137,8 +137,7 @@ pub fn command_of(process: u32) -> Vec<String> {
     let line = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     let line = line.get(..MAX_BYTES).unwrap_or(&line);
     let words = line.split(|&byte| byte == 0).filter(|word| !word.is_empty()).take(MAX_WORDS);
-    let words: Vec<String> =
-        words.map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    let words: Vec<String> = words.map(|word| String::from_utf8_lossy(word).into_owned()).collect();
     if !words.is_empty() {
         return words;
     }
@@ -319,13 +318,14 @@ impl ProcessSampler {
         let (stop, stopped) = channel();
         let interval = if children { TREE_INTERVAL } else { INTERVAL };
         let (of_thread, start) = (Arc::clone(&shared), first.start);
-        let thread = std::thread::Builder::new().name("process-times".to_owned()).spawn(move || {
-            while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
-                if !of_thread.update(process, children, start) {
-                    break;
+        let thread =
+            std::thread::Builder::new().name("process-times".to_owned()).spawn(move || {
+                while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+                    if !of_thread.update(process, children, start) {
+                        break;
+                    }
                 }
-            }
-        });
+            });
         let thread = thread.map_err(|error| format!("cannot start a thread: {error}"))?;
         Ok(Self { process, children, first, shared, stop: Some(stop), thread: Some(thread) })
     }
@@ -344,8 +344,8 @@ impl ProcessSampler {
     /// smaller.
     pub fn end(mut self) -> Option<Charge> {
         self.join();
-        let lives = !self.has_ended()
-            && self.shared.update(self.process, self.children, self.first.start);
+        let lives =
+            !self.has_ended() && self.shared.update(self.process, self.children, self.first.start);
         let mut last = self.shared.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
         last.threads = lives.then(|| threads_of(self.process));
         charge(&self.first, &last, !lives)

@@ -103,9 +103,7 @@ impl State {
 
     /// Of a process that runs.
     pub fn of_process(process: u32, children: bool) -> Self {
-        Self([0; FIELDS])
-            .with(Field::Root, process.into())
-            .with(Field::Children, children.into())
+        Self([0; FIELDS]).with(Field::Root, process.into()).with(Field::Children, children.into())
     }
 
     /// From the value of a map.
@@ -159,11 +157,7 @@ pub fn program_calls(
     }
     let in_kernel = times.into_iter().map(|(form, sum)| FormTime {
         form: form.to_owned(),
-        time: KernelTime {
-            calls: sum.calls,
-            on_cpu_ns: sum.on_cpu_ns,
-            off_cpu_ns: sum.off_cpu_ns,
-        },
+        time: KernelTime { calls: sum.calls, on_cpu_ns: sum.on_cpu_ns, off_cpu_ns: sum.off_cpu_ns },
     });
     let in_kernel = in_kernel.collect();
     let forms = by_form.into_iter().map(|(FormKey { form, bytes, depth }, sum)| FormCount {

@@ -84,11 +84,9 @@ fn check_prediction(what_if: &WhatIf, at: &str) -> Result<(), ImportError> {
 /// Refuses sums and counts that are negative.
 fn check_other_prices(other: &OtherPrices, at: &str) -> Result<(), ImportError> {
     at_most(other.items.len(), MAX_ITEMS, &format!("{at}.items"))?;
-    for (name, number) in [
-        ("unpriced", other.unpriced),
-        ("here.ns", other.here.ns),
-        ("there.ns", other.there.ns),
-    ] {
+    for (name, number) in
+        [("unpriced", other.unpriced), ("here.ns", other.here.ns), ("there.ns", other.there.ns)]
+    {
         not_negative(Some(number), &format!("{at}.{name}"))?;
     }
     for (index, item) in other.items.iter().enumerate() {

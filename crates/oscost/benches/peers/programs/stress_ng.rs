@@ -11,8 +11,7 @@ use super::row::{ROW, Row, ns_before, rate_before};
 /// What a stressor's timer adds.
 const CLOCK: Part = Once("timer/clock-gettime:clock=realtime,via=libc");
 /// Why its sendfile(2) takes longer.
-const SENDFILE_DIFFERS: &str =
-    "the peer reads its clock and sets the offset around each call, and calls through the C \
+const SENDFILE_DIFFERS: &str = "the peer reads its clock and sets the offset around each call, and calls through the C \
      library (docs/explanation/BIAS.md: a call without a function around it)";
 /// Its MB, of which it reports rates.
 const MB: f64 = 1_048_576.0;

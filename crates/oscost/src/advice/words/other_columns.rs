@@ -70,7 +70,7 @@ pub(super) const WORDS: &[Word] = &[
         word: "on CPU",
         means: "the time of an item's calls in the kernel while their tasks ran, from the entry of \
                 each call to its return, as the eBPF counter measured it",
-        range: "a time, with the interrupts that came meanwhile and what the counter adds",
+        range: "a time, with interrupts and what the counter adds",
         matters: "It is independent of prices: where it exceeds an amount by far, the price is that \
                   of another call, or of warmer caches.",
         source: "docs/explanation/BILL.md",

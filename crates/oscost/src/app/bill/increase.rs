@@ -37,8 +37,7 @@ pub(super) fn measured_increase(
     run: PriceRun,
 ) -> Result<MeasuredIncrease, String> {
     let Change { base, new, .. } = program.change;
-    let sides =
-        BothSides { base: side(record, program, base)?, new: side(record, program, new)? };
+    let sides = BothSides { base: side(record, program, base)?, new: side(record, program, new)? };
     let real = sides.comparison(record, REAL);
     let of_pairs = sides.comparison(record, SYSTEM);
     let [of_base, of_new] = [sides.base, sides.new].map(|side| CpuTimes::of(side.row));
@@ -77,9 +76,10 @@ impl BothSides<'_> {
     fn comparison<'r>(&self, record: &'r Record, metric: &str) -> Option<&'r Comparison> {
         let is_primary = self.base.row.primary_metric.as_deref() == Some(metric);
         let name = if is_primary { PRIMARY } else { metric };
-        record.comparisons.iter().find(|it| {
-            it.base == self.base.index && it.new == self.new.index && it.metric == name
-        })
+        record
+            .comparisons
+            .iter()
+            .find(|it| it.base == self.base.index && it.new == self.new.index && it.metric == name)
     }
 }
 

@@ -81,7 +81,7 @@ fn what_a_walk_adds_below_zero_is_charged_as_it_is() {
 #[test]
 fn other_calls_pay_the_median_ratio_of_their_family_or_of_all() {
     let mut rows = with_pair("syscall/getppid:via=raw", 100.0, 60.0);
-    rows.extend(with_pair("syscall/getuid:via=raw", 100.0, 100.0));
+    rows.extend(with_pair("syscall/getuid", 100.0, 100.0));
     rows.extend(with_pair("syscall/uname", 100.0, 50.0));
     // The only one of its family.
     rows.extend(with_pair("directory/missing", 1_000.0, 1_000.0));

@@ -202,11 +202,7 @@ fn the_increase_of_a_mean_has_the_interval_of_both_sides() {
 #[test]
 fn prices_of_another_run_are_compared_where_both_have_one() {
     let forms = || {
-        vec![
-            form("getuid", None, 10, 0),
-            form("uname", None, 10, 0),
-            form("getppid", None, 3, 0),
-        ]
+        vec![form("getuid", None, 10, 0), form("uname", None, 10, 0), form("getppid", None, 3, 0)]
     };
     let here = vec![row("syscall/getuid:via=raw", 100.0), row("syscall/uname", 50.0)];
     let there = vec![row("syscall/getuid:via=raw", 300.0), row("syscall/getppid:via=raw", 1.0)];

@@ -61,7 +61,7 @@ pub(super) fn against_first(
 ) -> Judged {
     let [first, others @ ..] = columns else { return Judged::default() };
     let class = |column: &TableColumn| machines[column.machines[0]].class.as_ref();
-    let is_other = |it: &&TableColumn| class(*it).is_none() || class(*it) != class(first);
+    let is_other = |it: &&TableColumn| class(it).is_none() || class(it) != class(first);
     let candidate = |it: &TableColumn| Candidate {
         machines: it.machines.clone(),
         others: first.machines.clone(),
@@ -83,9 +83,10 @@ fn judge(lines: &[MachineLine<'_>], candidates: &[Candidate]) -> Judged {
         }
     }
     let p: Vec<f64> = effects.iter().map(|it| it.p).collect();
-    let found = effects.iter().zip(benjamini_hochberg(&p)).filter(|(it, q)| {
-        *q <= MAX_FALSE_DISCOVERY_RATE && it.slowness.abs() > MIN_FACTOR.ln()
-    });
+    let found = effects
+        .iter()
+        .zip(benjamini_hochberg(&p))
+        .filter(|(it, q)| *q <= MAX_FALSE_DISCOVERY_RATE && it.slowness.abs() > MIN_FACTOR.ln());
     let findings = found.map(|(it, q)| it.finding(q)).collect();
     Judged { findings, count: effects.len() }
 }

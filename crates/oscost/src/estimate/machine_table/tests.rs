@@ -133,11 +133,8 @@ fn another_class_is_compared_with_the_first_column_and_a_higher_rate_is_faster()
     let records = [run("one", 1.0), run("other", 2.0)];
     let all = machines(&records, &[["one", "one"], ["other", "other"]]);
     let table = machine_table(&all, TableUnit::Own, 0);
-    let found: Vec<(&str, bool, f64)> = table
-        .findings
-        .iter()
-        .map(|it| (it.family.as_str(), it.are_equals, it.slowness))
-        .collect();
+    let found: Vec<(&str, bool, f64)> =
+        table.findings.iter().map(|it| (it.family.as_str(), it.are_equals, it.slowness)).collect();
     assert_eq!(found.len(), 2, "{found:?}");
     for (family, are_equals, slowness) in found {
         let expected = if family == "memory" { 0.5 } else { 2.0 };
@@ -163,9 +160,8 @@ fn what_a_machine_lacks_has_a_reason_and_no_ratio() {
         row["estimate"] = serde_json::Value::Null;
         serde_json::from_value::<Row>(row).unwrap()
     };
-    let with_flag = |flag: &str| {
-        Row { flags: vec![flag.to_owned()], ..known_to(2.0, "syscall/read", 100.0) }
-    };
+    let with_flag =
+        |flag: &str| Row { flags: vec![flag.to_owned()], ..known_to(2.0, "syscall/read", 100.0) };
     let own = || known_to(2.0, "syscall/read", 100.0);
     for (other, words) in [
         (vec![], "not measured"),

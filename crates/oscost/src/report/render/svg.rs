@@ -168,11 +168,9 @@ fn drawn(series: &Series, x: &Scale, y: &Scale, has_rows: bool) -> String {
     let dash = match series.shape {
         Shape::DottedLine => Some(" stroke-dasharray=\"3 4\""),
         Shape::Line | Shape::ConnectedSymbols(_) => Some(""),
-        Shape::Symbols(_)
-        | Shape::DenseSymbols
-        | Shape::Boxes
-        | Shape::Bars
-        | Shape::OpenBars => None,
+        Shape::Symbols(_) | Shape::DenseSymbols | Shape::Boxes | Shape::Bars | Shape::OpenBars => {
+            None
+        }
     };
     if let Some(dash) = dash.filter(|_| spots.len() > 1) {
         let path: Vec<String> = spots

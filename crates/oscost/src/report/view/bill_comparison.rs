@@ -270,11 +270,9 @@ fn notes(compared: &BillComparison) -> Vec<String> {
              are shared"
                 .to_owned()
         }
-        _ => {
-            "their prices are of two runs: what changed by price is also what happened to the \
+        _ => "their prices are of two runs: what changed by price is also what happened to the \
              machine in between"
-                .to_owned()
-        }
+            .to_owned(),
     };
     let counters = match (&base.counter, &new.counter) {
         (Some(one), Some(other)) if one != other => Some(format!(
@@ -302,11 +300,17 @@ fn notes(compared: &BillComparison) -> Vec<String> {
          anything has changed"
             .to_owned()
     });
-    let alone = "two bills made one after the other also differ by what happened to the machine in \
+    let alone =
+        "two bills made one after the other also differ by what happened to the machine in \
                  between, which no interval here has: make each again, in turns"
-        .to_owned();
+            .to_owned();
     let not_compared = compared.not_compared.as_deref().map(plain);
-    let all = not_compared.into_iter().chain(per_second).chain(differing).chain(programs).chain(treatments);
+    let all = not_compared
+        .into_iter()
+        .chain(per_second)
+        .chain(differing)
+        .chain(programs)
+        .chain(treatments);
     let all = all.chain([prices]).chain(counters).chain(lost);
     all.chain(figures).chain(nothing).chain([alone]).collect()
 }

@@ -96,12 +96,8 @@ mod tests {
                      real time";
         assert_eq!((lines[0].as_str(), lines.len()), (first, 2));
         let reason = Some("rights: not root".to_owned());
-        let counts = BilledCounts {
-            added_pct: None,
-            counter_reason: reason,
-            lost_events: 1,
-            ..counted()
-        };
+        let counts =
+            BilledCounts { added_pct: None, counter_reason: reason, lost_events: 1, ..counted() };
         let lines = counting(&counts, true);
         assert!(lines[0].ends_with("is in its times, and not known"), "{lines:?}");
         assert_eq!(lines[1], "not counted by eBPF: rights: not root");

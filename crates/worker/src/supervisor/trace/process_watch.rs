@@ -35,7 +35,9 @@ impl ProcessWatch {
     pub(crate) fn count(&self, wire: &mut Wire) -> Event {
         let tasks = match seize_threads(self.pid) {
             Ok(tasks) => tasks,
-            Err(Errno::ESRCH) => return failure(self.id, format!("process {} has ended", self.pid)),
+            Err(Errno::ESRCH) => {
+                return failure(self.id, format!("process {} has ended", self.pid));
+            }
             Err(error) => {
                 let pid = self.pid;
                 return failure(self.id, format!("ptrace of process {pid} is refused: {error}"));

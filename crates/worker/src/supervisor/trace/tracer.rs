@@ -120,7 +120,8 @@ fn exec_program(id: u64, spec: &WorkerSpec, program: &Program) -> Event {
         .map_or(Ok(Stdio::null()), |path| std::fs::File::open(path).map(Stdio::from));
     let error = match input {
         Ok(input) => {
-            command.stdin(input).stdout(Stdio::null()).stderr(Stdio::null());
+            // Its standard error is the pipe of the copy.
+            command.stdin(input).stdout(Stdio::null());
             command.exec()
         }
         Err(error) => error,
@@ -142,6 +143,8 @@ pub(super) fn start_copy(spec: &WorkerSpec, line: &[u8]) -> Result<Child, Errno>
     if command::runs_program(spec) {
         // As in a timed run: a signal to its own group must not meet the tracer and the worker.
         copy.process_group(0);
+        // As in a timed run: what a program does with a descriptor depends on its kind.
+        copy.stderr(Stdio::piped());
     } else {
         // As in a worker that measures; otherwise its threads would make an additional call.
         copy.env_clear()
@@ -157,6 +160,10 @@ pub(super) fn start_copy(spec: &WorkerSpec, line: &[u8]) -> Result<Child, Errno>
         .spawn()?;
     if let Some(mut input) = copy.stdin.take() {
         input.write_all(line)?;
+    }
+    if let Some(mut errors) = copy.stderr.take() {
+        // A full pipe would block the program.
+        std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
     }
     Ok(copy)
 }

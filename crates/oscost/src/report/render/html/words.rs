@@ -103,6 +103,15 @@ impl Words {
         cells.map(|(at, cell)| (cell, self.parts(table.columns.get(at), cell)))
     }
 
+    /// What a table is sorted by. Of a number seven digits, which tell all that a cell shows apart:
+    /// the figures themselves are in the record.
+    pub(in crate::report::render) fn sort_key(&self, value: &str) -> String {
+        match value.parse::<f32>() {
+            Ok(number) if number.is_finite() => number.to_string(),
+            _ => value.to_owned(),
+        }
+    }
+
     fn parts<'a>(&'a self, column: Option<&Column>, cell: &'a Cell) -> Vec<Part<'a>> {
         let text = cell.text.as_str();
         if !column.is_some_and(|column| column.has_words) {

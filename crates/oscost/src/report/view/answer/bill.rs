@@ -168,9 +168,8 @@ fn of_counting(bill: &Bill) -> Vec<Reason> {
         .then(|| format!("{} outlived it, and were killed", plural(calls.killed, "task")));
     let unread = (calls.unread > 0)
         .then(|| format!("{} could not be read", plural(calls.unread, "argument")));
-    let lost = (counted.lost_events > 0).then(|| {
-        format!("{} had no room in the counter", plural(counted.lost_events, "event"))
-    });
+    let lost = (counted.lost_events > 0)
+        .then(|| format!("{} had no room in the counter", plural(counted.lost_events, "event")));
     [added, varying, killed, unread, lost].into_iter().flatten().map(Reason::fair).collect()
 }
 

@@ -81,9 +81,7 @@ pub(in crate::report::view) fn of_runs(
     let mut flags = comparisons.iter().flat_map(|it| &it.flags);
     let are_two_machines = flags.any(|flag| flag == MACHINES_DIFFER);
     let next = match are_two_machines {
-        true => {
-            "Next: two machines, two moments: `oscost table` shows several runs of each."
-        }
+        true => "Next: two machines, two moments: `oscost table` shows several runs of each.",
         false => {
             "Next: `oscost ab` measures both side by side, where one run can: it shows smaller \
              differences."

@@ -110,11 +110,8 @@ fn item_row(item: &BillItem) -> TableRow {
     let share = item.share_pct.map(per_cent).unwrap_or_default();
     let amount = item.amount.clone().unwrap_or(Amount::exact(0.0));
     let name = format!("{INDENT}{}", plain(&item.name));
-    let figures = Figures {
-        amount: &amount,
-        cool: item.cool_amount.as_ref(),
-        in_kernel: item.in_kernel,
-    };
+    let figures =
+        Figures { amount: &amount, cool: item.cool_amount.as_ref(), in_kernel: item.in_kernel };
     row(&name, [with_thousands(item.times), each], figures, share, &price(item))
 }
 

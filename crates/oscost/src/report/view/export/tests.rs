@@ -71,11 +71,9 @@ fn cell<'a>(sheet: &Sheet<'a>, line: usize, name: &str) -> Value<'a> {
 #[test]
 fn every_column_has_a_name_of_its_own_and_a_meaning() {
     let of_figures = |columns: &[Column]| columns.iter().map(Column::heading).collect::<Vec<_>>();
-    for headings in [
-        of_figures(rows::COLUMNS),
-        of_figures(comparisons::COLUMNS),
-        bills::headings().collect(),
-    ] {
+    for headings in
+        [of_figures(rows::COLUMNS), of_figures(comparisons::COLUMNS), bills::headings().collect()]
+    {
         let names: BTreeSet<&str> = headings.iter().map(|heading| heading.name).collect();
         assert_eq!(names.len(), headings.len());
         for Heading { name, means, unknown, .. } in &headings {
@@ -347,7 +345,8 @@ fn the_treatments_of_a_bill_have_columns() {
 fn the_cool_end_of_a_bill_has_columns() {
     let mut bill: oscost_model::bill::Bill =
         serde_json::from_str(include_str!("../../../../tests/store/bill-1.json")).unwrap();
-    let amount = |ns: f64| Some(oscost_model::bill::Amount { ns, ci95: Some([0.5 * ns, 2.0 * ns]) });
+    let amount =
+        |ns: f64| Some(oscost_model::bill::Amount { ns, ci95: Some([0.5 * ns, 2.0 * ns]) });
     (bill.charged_cool, bill.difference_cool) = (amount(6e6), amount(4e6));
     let item = &mut bill.items[0];
     (item.cool_price, item.cool_amount) = (amount(3e3), amount(3e6));

@@ -67,9 +67,7 @@ fn cell(line: &CaseLine, cell: &TableCell) -> Cell {
     let TableCell::Figure(found) = cell else { return Cell::number("-", None) };
     let (own, ends) = (figure(found.value, line.unit), range(found, line.unit));
     let (long, short) = match &found.ratio {
-        Some(it) => {
-            (format!("{own}{ends} {}", ratio(it)), format!("{own} x {}", factor(it.value)))
-        }
+        Some(it) => (format!("{own}{ends} {}", ratio(it)), format!("{own} x {}", factor(it.value))),
         None => (format!("{own}{ends}"), own),
     };
     Cell::number(long, Some(found.value)).or_short(short)

@@ -62,10 +62,7 @@ fn table() -> MachineTable {
     };
     MachineTable {
         unit: TableUnit::Own,
-        columns: vec![
-            TableColumn { machines: others.clone() },
-            TableColumn { machines: vec![7] },
-        ],
+        columns: vec![TableColumn { machines: others.clone() }, TableColumn { machines: vec![7] }],
         lines: vec![
             line("fault/zero-fill", TableCell::Figure(TableFigure { ratio, ..figure(131.0) })),
             line("syscall/read", TableCell::Missing("skipped: \u{1b}[2J no <b>|x".to_owned())),

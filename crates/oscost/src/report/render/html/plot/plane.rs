@@ -23,26 +23,30 @@ pub(super) fn plane(chart: &Chart, vertical: &Axis) -> String {
             LANE_PX * lanes
         ),
     };
-    let mut across = String::new();
+    let mut grid = String::new();
     let mut names = String::new();
     for tick in y.ticks(vertical) {
         let at = pct(tick.at);
-        let _ = write!(across, "<line class=\"g\" x1=\"0\" x2=\"100%\" y1=\"{at}\" y2=\"{at}\"/>");
+        let _ = write!(grid, "M0 {:.0}h{STEPS}", steps(tick.at));
         let _ = write!(
             names,
             "<text class=\"e\" x=\"100%\" dx=\"-6\" y=\"{at}\" dy=\"4\">{}</text>",
             escape(&tick.text)
         );
     }
+    for tick in &ticks {
+        let _ = write!(grid, "M{:.0} 0v{STEPS}", steps(tick.at));
+    }
+    let grid = stretched(&format!("<path class=\"g\" d=\"{grid}\"/>"));
     let series: String = chart.series.iter().map(|series| drawn(series, &x, &y)).collect();
     format!(
         "<div class=\"plane\">\n<p>{}</p>\n{signs}<svg class=\"gutter\" aria-hidden=\"true\">{names}\
-         </svg>\n<svg class=\"x field\" role=\"img\" aria-label=\"{}\">{across}{}{series}</svg>\n\
+         </svg>\n<svg class=\"x field\" role=\"img\" aria-label=\"{}\">{grid}{}{series}</svg>\n\
          <svg class=\"x foot\" height=\"18\" aria-hidden=\"true\"><g class=\"t\">{}</g></svg>\n\
          <p class=\"e\">{}</p>\n</div>\n",
         escape(&title(vertical)),
         escape(&chart.caption),
-        ground(chart, &x, &ticks),
+        ground(chart, &x, &[]),
         tick_names(&ticks, 13),
         escape(&title(&chart.x))
     )
@@ -59,32 +63,25 @@ fn drawn(series: &Series, x: &Scale, y: &Scale) -> String {
     let line = match series.shape {
         Shape::DottedLine => Some("l o"),
         Shape::Line | Shape::ConnectedSymbols(_) => Some("l"),
-        Shape::Symbols(_)
-        | Shape::DenseSymbols
-        | Shape::Boxes
-        | Shape::Bars
-        | Shape::OpenBars => None,
+        Shape::Symbols(_) | Shape::DenseSymbols | Shape::Boxes | Shape::Bars | Shape::OpenBars => {
+            None
+        }
     };
-    let step = |at: f64| (at / 100.0).clamp(-9.0, 10.0) * STEPS;
     let intervals = placed.iter().filter_map(|([px, _], point)| {
         let [from, to] = reach(y, point.interval?, EDGE)?;
-        (from != to).then(|| format!("M{:.0} {:.0}V{:.0}", step(*px), step(from), step(to)))
+        (from != to).then(|| format!("M{:.0} {:.0}V{:.0}", steps(*px), steps(from), steps(to)))
     });
     let intervals: String = intervals.collect();
-    let mut stretched = String::new();
+    let mut paths = String::new();
     if let Some(class) = line.filter(|_| placed.len() > 1) {
-        let corners = placed.iter().map(|([x, y], _)| format!("{:.0} {:.0}", step(*x), step(*y)));
-        let path = corners.collect::<Vec<_>>().join("L");
-        let _ = write!(stretched, "<path class=\"{class}\" d=\"M{path}\"/>");
+        let corners = path(placed.iter().map(|(at, _)| *at));
+        let _ = write!(paths, "<path class=\"{class}\" d=\"{corners}\"/>");
     }
     if !intervals.is_empty() {
-        let _ = write!(stretched, "<path class=\"w\" d=\"{intervals}\"/>");
+        let _ = write!(paths, "<path class=\"w\" d=\"{intervals}\"/>");
     }
-    if !stretched.is_empty() {
-        let _ = write!(
-            out,
-            "<svg viewBox=\"0 0 {STEPS} {STEPS}\" preserveAspectRatio=\"none\">{stretched}</svg>"
-        );
+    if !paths.is_empty() {
+        out += &stretched(&paths);
     }
     let kind = match series.shape {
         Shape::Symbols(kind) | Shape::ConnectedSymbols(kind) => Some(kind),
@@ -98,6 +95,35 @@ fn drawn(series: &Series, x: &Scale, y: &Scale) -> String {
         }
     }
     out + "</g>"
+}
+
+/// A position in per cent as steps of a path.
+fn steps(at: f64) -> f64 {
+    (at / 100.0).clamp(-9.0, 10.0) * STEPS
+}
+
+/// Paths in steps, stretched over the chart.
+fn stretched(paths: &str) -> String {
+    format!("<svg viewBox=\"0 0 {STEPS} {STEPS}\" preserveAspectRatio=\"none\">{paths}</svg>")
+}
+
+/// A line through these points: each as its distance from the one before, in whole steps, which takes
+/// half of the digits. Rounding errors do not add up.
+fn path(points: impl Iterator<Item = [f64; 2]>) -> String {
+    let mut out = String::new();
+    let mut before: Option<[i64; 2]> = None;
+    for point in points {
+        let [x, y] = point.map(|at| steps(at).round() as i64);
+        let _ = match before {
+            None => write!(out, "M{x} {y}l"),
+            Some([px, py]) => {
+                let space = if out.ends_with('l') { "" } else { " " };
+                write!(out, "{space}{} {}", x - px, y - py)
+            }
+        };
+        before = Some([x, y]);
+    }
+    out
 }
 
 /// The symbol of a point; on demand a reader sees its row in the table, or its details.

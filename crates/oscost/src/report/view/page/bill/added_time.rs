@@ -74,9 +74,9 @@ pub(super) fn chart(changes: &[WhatIf]) -> Option<Chart> {
 
 fn point(scale: AmountScale, row: usize, amount: &Amount) -> Point {
     let style = Style::of(amount.ns, Unit::NsPerOp);
-    let ends = amount.ci95.map(|[low, high]| {
-        format!(" [{} .. {}]", style.number(low), style.number(high))
-    });
+    let ends = amount
+        .ci95
+        .map(|[low, high]| format!(" [{} .. {}]", style.number(low), style.number(high)));
     let figure = format!("{}{}", rough(amount.ns, Unit::NsPerOp), ends.unwrap_or_default());
     Point { figure, ..scale.bar(row, 0.0, amount) }
 }

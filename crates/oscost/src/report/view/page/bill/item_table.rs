@@ -18,9 +18,8 @@ pub(super) fn table(bill: &Bill) -> Table {
     let has_cool = bill.charged_cool.is_some();
     let cool = has_cool.then(|| Column::number("cool amount", "cool_amount_ns"));
     let has_times = bill.items.iter().any(|item| item.in_kernel.is_some());
-    let times = has_times.then(|| {
-        [Column::number("on CPU", "on_cpu_ns"), Column::number("off CPU", "off_cpu_ns")]
-    });
+    let times = has_times
+        .then(|| [Column::number("on CPU", "on_cpu_ns"), Column::number("off CPU", "off_cpu_ns")]);
     let mut columns = vec![
         Column::text("item"),
         Column::choice("family"),

@@ -195,8 +195,7 @@ fn what_a_change_would_add_is_predicted_beside_measured() {
     shown.what_if = vec![change("seccomp=docker", 3e6, Some(4e6)), change("<ph>", -1e6, None)];
     let found = added_time::chart(&shown.what_if).unwrap();
     let [predicted, measured] = &found.series[..] else { panic!("{:?}", found.series) };
-    let ends =
-        |points: &[Point]| points.iter().map(|point| (point.x, point.y)).collect::<Vec<_>>();
+    let ends = |points: &[Point]| points.iter().map(|point| (point.x, point.y)).collect::<Vec<_>>();
     assert_eq!(ends(&predicted.points), [(3.0, 0.0), (-1.0, 2.0)]);
     assert_eq!(ends(&measured.points), [(4.0, 1.0)]);
     assert_eq!((predicted.shape, measured.shape), (Shape::OpenBars, Shape::Bars));
