@@ -17,7 +17,7 @@
 //! * [`Prediction`]: what treatments would add: counts times added costs, which [`added_costs`] takes
 //!   from comparisons; [`judge`] says how well it agrees with a measured increase.
 //! * [`Bill`](oscost_model::bill::Bill): the record, `oscost.bill/1`.
-//! * [`side_by_side`]: what one bill has more than another, by count and by price.
+//! * [`side_by_side()`]: what one bill has more than another, by count and by price.
 //!
 //! The terminal shows, in this order: the program and the machine; a row for each family and below it
 //! one for each of its items (how often, each, amount, share of the system time, the case that prices
