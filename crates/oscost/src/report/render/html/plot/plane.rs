@@ -114,13 +114,11 @@ fn path(points: impl Iterator<Item = [f64; 2]>) -> String {
     let mut before: Option<[i64; 2]> = None;
     for point in points {
         let [x, y] = point.map(|at| steps(at).round() as i64);
-        let _ = match before {
-            None => write!(out, "M{x} {y}l"),
-            Some([px, py]) => {
-                let space = if out.ends_with('l') { "" } else { " " };
-                write!(out, "{space}{} {}", x - px, y - py)
-            }
-        };
+        let [dx, dy] = before.map_or([x, y], |[px, py]| [x - px, y - py]);
+        out += if before.is_none() { "M" } else { "l" };
+        // A sign separates numbers, too.
+        let space = if dy < 0 { "" } else { " " };
+        let _ = write!(out, "{dx}{space}{dy}");
         before = Some([x, y]);
     }
     out

@@ -148,7 +148,7 @@ fn a_plane_has_a_line_in_steps_and_points_in_per_cent() {
     chart.series[0].shape = Shape::ConnectedSymbols(Symbol::Circle);
     chart.y = Vertical::Axis(Axis { ends: Some([0.0, 10.0]), ..Axis::linear("ns") });
     let text = drawn(&chart);
-    assert!(text.contains("d=\"M0 9999L9999 0\""), "{text}");
+    assert!(text.contains("d=\"M0 9999l9999-9999\""), "{text}");
     assert!(text.contains("x=\"0%\" y=\"100%\"") && text.contains("x=\"100%\" y=\"0%\""), "{text}");
     assert!(text.contains("role=\"img\" aria-label=\"caption\""), "{text}");
 }
