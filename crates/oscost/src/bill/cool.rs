@@ -32,7 +32,7 @@ const LARGEST_ITEMS: usize = 10;
 /// cache of 256 KiB ...
 const MIN_WALK_BYTES: f64 = 262_144.0;
 /// ... and not longer than this: no process uses more of its memory between two calls.
-const MAX_WALK_BYTES: f64 = 4_194_304.0;
+const MAX_WALK_BYTES: f64 = 1_048_576.0;
 
 /// The walk that is like a program with so many minor faults in so many processes: a power of two.
 ///

@@ -7,36 +7,49 @@ use oscost_model::program_calls::{FormCount, ProgramCalls};
 /// The counts of several runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CombinedCounts {
-    /// Of each form and size the median.
+    /// Of each form what the run with the median number of its calls has.
     pub calls: ProgramCalls,
     /// Forms whose number of calls was not the same in all runs.
     pub varying_forms: u32,
 }
 
-/// The form, size class and depth of calls.
-type Key<'a> = (&'a str, Option<u64>, Option<u32>);
+/// The calls of a form in one run.
+#[derive(Default)]
+struct CallsOfForm<'a> {
+    calls: u64,
+    /// By size class and depth.
+    counts: Vec<&'a FormCount>,
+}
 
-/// The median counts of some runs; `None` without any. What is not by form is that of the run with
-/// the median number of calls.
+/// The counts of some runs as one; `None` without any. Of each form all classes are of one run: a size
+/// that differs from run to run may be in another class in each. What is not by form is that of the
+/// run with the median number of calls.
 pub fn combine(runs: &[ProgramCalls]) -> Option<CombinedCounts> {
     let mut by_calls: Vec<&ProgramCalls> = runs.iter().collect();
     by_calls.sort_by_key(|run| run.calls());
     let middle = *by_calls.get(by_calls.len().saturating_sub(1) / 2)?;
-    let mut counts: BTreeMap<Key<'_>, Vec<&FormCount>> = BTreeMap::new();
-    for count in runs.iter().flat_map(|run| &run.forms) {
-        counts.entry((count.form.as_str(), count.bytes, count.depth)).or_default().push(count);
+    let mut by_form: BTreeMap<&str, Vec<CallsOfForm<'_>>> = BTreeMap::new();
+    for (at, run) in runs.iter().enumerate() {
+        for count in &run.forms {
+            let of_runs = by_form.entry(&count.form).or_default();
+            of_runs.resize_with(runs.len(), CallsOfForm::default);
+            if let Some(of_run) = of_runs.get_mut(at) {
+                of_run.calls += count.calls;
+                of_run.counts.push(count);
+            }
+        }
     }
-    let forms = counts.into_values().filter_map(|of_runs| median(of_runs, runs.len()));
-    let calls = ProgramCalls { forms: forms.collect(), ..middle.clone() };
+    let forms = by_form.into_values().flat_map(median);
+    let calls = ProgramCalls { forms: forms.cloned().collect(), ..middle.clone() };
     Some(CombinedCounts { calls, varying_forms: varying_forms(runs) })
 }
 
-/// The median of a count in so many runs; `None` if that is 0: most of them have no such call.
-fn median(mut counts: Vec<&FormCount>, runs: usize) -> Option<FormCount> {
-    counts.sort_by_key(|count| count.calls);
-    let without = runs - counts.len();
-    let at = (runs.saturating_sub(1) / 2).checked_sub(without)?;
-    counts.get(at).map(|&count| count.clone())
+/// The counts of the run with the median number of calls, the lower one of two; none if most runs have
+/// no such call.
+fn median(mut of_runs: Vec<CallsOfForm<'_>>) -> Vec<&FormCount> {
+    of_runs.sort_by_key(|it| it.calls);
+    let middle = of_runs.len().saturating_sub(1) / 2;
+    of_runs.into_iter().nth(middle).map_or_else(Vec::new, |it| it.counts)
 }
 
 fn varying_forms(runs: &[ProgramCalls]) -> u32 {

@@ -290,6 +290,10 @@ fn of_three_runs_each_form_has_its_median_count() {
     assert_eq!(found.varying_forms, 1);
     let rare = combine(&[run(5, 0), run(5, 0), run(5, 9)]).unwrap();
     assert_eq!(rare.calls.forms.len(), 1, "most runs have no such call");
+    // A number of a process or a length that has a digit more in some runs.
+    let sized = |bytes: u64| calls(vec![form("read proc", Some(bytes), 3, 3 * bytes)]);
+    let found = combine(&[sized(16), sized(32), sized(64)]).unwrap();
+    assert_eq!(found.calls.forms.iter().map(|it| it.calls).sum::<u64>(), 3, "in another class");
     assert_eq!(combine(&[]), None);
     assert_eq!(combine(&[run(1, 0)]).unwrap().varying_forms, 0);
 }

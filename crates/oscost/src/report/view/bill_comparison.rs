@@ -270,11 +270,20 @@ fn notes(compared: &BillComparison) -> Vec<String> {
              are shared"
                 .to_owned()
         }
+        _ if compared.items.iter().all(|it| it.by_price.as_ref().is_none_or(|of| of.ns == 0.0)) => {
+            "the newest runs of their prices are two, and no price of an item differs".to_owned()
+        }
         _ => "their prices are of two runs: what changed by price is also what happened to the \
              machine in between"
             .to_owned(),
     };
     let counters = match (&base.counter, &new.counter) {
+        (Some(one), Some(other)) if one != other && compared.is_per_second() => Some(format!(
+            "the system time of each contains what its counter added (base: {}, new: {}), a tracer \
+             much more: the change of the system time is not that of the process",
+            plain(one),
+            plain(other)
+        )),
         (Some(one), Some(other)) if one != other => Some(format!(
             "calls of base were counted by {}, those of new by {}: counts of waits that a signal \
              interrupts may differ by that alone",

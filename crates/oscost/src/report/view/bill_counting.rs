@@ -14,7 +14,7 @@ pub(super) fn watch(watched: &Watched) -> String {
     let children = if *children { " and its children" } else { "" };
     let end = if *ended { ", until it ended" } else { "" };
     let on_cpu = on_cpu_ns.map_or(String::new(), |ns| {
-        format!(", {} of it on a CPU", rough(ns as f64, Unit::NsPerOp))
+        format!(", its threads {} on a CPU", rough(ns as f64, Unit::NsPerOp))
     });
     format!("process {pid} ({threads}){children}, watched for {time}{end}{on_cpu}")
 }
@@ -121,6 +121,6 @@ mod tests {
         assert!(text.starts_with("process 7 (2 threads) and its children, watched for "), "{text}");
         assert!(text.ends_with(", until it ended"), "{text}");
         let more = Watched { ended: false, on_cpu_ns: Some(5_000_000), ..watched };
-        assert!(watch(&more).ends_with(" of it on a CPU"));
+        assert!(watch(&more).ends_with(" on a CPU"));
     }
 }

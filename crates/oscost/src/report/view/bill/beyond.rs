@@ -9,18 +9,23 @@ use crate::report::text::plain;
 /// A line each, from the trials.
 pub(in crate::report::view) fn lines(bill: &Bill) -> Vec<String> {
     let trials = &bill.trials;
-    let all = [Some(waited(trials)), stolen(bill), Some(cold_caches(trials))];
+    let calls = bill.counted.as_ref().map(|counted| &counted.calls);
+    let is_one_task = calls.is_some_and(|it| it.threads + it.forks == 0)
+        && bill.watched.as_ref().is_none_or(|it| it.threads <= 1);
+    let all = [Some(waited(trials, is_one_task)), stolen(bill), Some(cold_caches(trials))];
     all.into_iter().flatten().collect()
 }
 
-/// Real time that is no CPU time. Means add up: theirs is the mean of what the trials waited.
-fn waited(trials: &BilledTrials) -> String {
+/// Real time that is no CPU time, a lower bound if tasks may have run side by side. Means add up:
+/// theirs is the mean of what the trials waited.
+fn waited(trials: &BilledTrials, is_one_task: bool) -> String {
     let waited_s = trials.real.mean - trials.user.mean - trials.system.mean;
     let real = rough(trials.real.mean, Unit::Seconds);
     match waited_s >= 0.0 {
         true => format!(
-            "time waited: {} of {real} real time are no CPU time: it waited for a device, for \
+            "time waited: {}{} of {real} real time are no CPU time: it waited for a device, for \
              others or for a CPU",
+            if is_one_task { "" } else { "at least " },
             rough(waited_s, Unit::Seconds)
         ),
         false => format!(
@@ -69,9 +74,10 @@ mod tests {
         let mut bill = made_up::find();
         let trials = &mut bill.trials;
         (trials.real.mean, trials.user.mean, trials.system.mean) = (0.5, 0.1, 0.15);
-        assert!(waited(trials).starts_with("time waited: 250 ms of 500 ms real time"));
+        assert!(waited(trials, true).starts_with("time waited: 250 ms of 500 ms real time"));
+        assert!(waited(trials, false).starts_with("time waited: at least 250 ms of 500 ms"));
         trials.user.mean = 0.4;
-        let text = waited(trials);
+        let text = waited(trials, false);
         assert!(text.contains("not known: its CPU time is 50.0 ms more than its 500 ms"), "{text}");
     }
 
