@@ -40,7 +40,7 @@ const SSH_FAILED: i32 = 255;
 /// checks the current directory itself, which cannot be replaced meanwhile. The temporary file is
 /// created with `set -C`, so that nothing is written through a link placed by another user. The
 /// shell stays until the supervisor has ended: if that was killed, the shell removes its temporary
-/// files.
+/// files; if the shell was, the supervisor removes the directory that the shell has made.
 const SCRIPT: &str = concat!(
     "umask 077; set -C; o=$(pwd); t=; u=$(id -u); ",
     "say() { echo \"oscost-$k $1 $(uname -s) $(uname -m)\"; }; ",
@@ -51,7 +51,7 @@ const SCRIPT: &str = concat!(
     "find \"$p\" -type f \"(\" -name \"worker-*\" -mtime +30 -o -name \"new-*\" -mtime +0 \")\" ",
     "-exec rm -f {} \";\"; ",
     "cd \"$o\"; d=\"${TMPDIR:-/tmp}/oscost-$k\"; ",
-    "mkdir \"$d\" && { w=$d; TMPDIR=$d; export TMPDIR; }; ",
+    "mkdir \"$d\" && { w=$d; TMPDIR=$d; OSCOST_OWN_TMPDIR=$d; export TMPDIR OSCOST_OWN_TMPDIR; }; ",
     "say run; \"$p/worker-$h\" supervise 2>&3 3>&-; exit $?; } 2>/dev/null; ",
     "exec 3>&2; ",
     "set -- \"${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/oscost\" ",

@@ -118,6 +118,9 @@ impl Undo {
     }
 }
 
+/// The directory for temporary files that was made for this session alone.
+const OWN_TMPDIR: &str = "OSCOST_OWN_TMPDIR";
+
 /// The prefix of the names of private directories; a process number and a time follow.
 const NAME_PREFIX: &str = "oscost-";
 
@@ -163,6 +166,11 @@ impl Drop for Undo {
         if let Some(folder) = self.scratch.take() {
             // Best effort: errors have no receiver.
             let _ = fs::remove_dir_all(folder);
+            // A remote session's shell removes the directory that it has made, unless it was killed.
+            let own = std::env::var_os(OWN_TMPDIR).map(PathBuf::from);
+            if let Some(own) = own.filter(|own| *own == std::env::temp_dir()) {
+                let _ = fs::remove_dir(own);
+            }
         }
     }
 }
