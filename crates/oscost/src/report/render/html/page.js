@@ -242,7 +242,8 @@
   });
 
   // Tables.
-  const valueOf = (cell) => cell.dataset.value ?? cell.textContent;
+  // A value that the text shows is not repeated.
+  const valueOf = (cell) => cell.dataset.value || cell.textContent;
   const sort = (table, at, head) => {
     const descending = head.getAttribute("aria-sort") === "ascending";
     const heads = head.parentElement.querySelectorAll("th");

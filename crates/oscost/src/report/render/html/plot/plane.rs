@@ -28,11 +28,7 @@ pub(super) fn plane(chart: &Chart, vertical: &Axis) -> String {
     for tick in y.ticks(vertical) {
         let at = pct(tick.at);
         let _ = write!(grid, "M0 {:.0}h{STEPS}", steps(tick.at));
-        let _ = write!(
-            names,
-            "<text class=\"e\" x=\"100%\" dx=\"-6\" y=\"{at}\" dy=\"4\">{}</text>",
-            escape(&tick.text)
-        );
+        let _ = write!(names, "<text y=\"{at}\">{}</text>", escape(&tick.text));
     }
     for tick in &ticks {
         let _ = write!(grid, "M{:.0} 0v{STEPS}", steps(tick.at));
@@ -40,8 +36,8 @@ pub(super) fn plane(chart: &Chart, vertical: &Axis) -> String {
     let grid = stretched(&format!("<path class=\"g\" d=\"{grid}\"/>"));
     let series: String = chart.series.iter().map(|series| drawn(series, &x, &y)).collect();
     format!(
-        "<div class=\"plane\">\n<p>{}</p>\n{signs}<svg class=\"gutter\" aria-hidden=\"true\">{names}\
-         </svg>\n<svg class=\"x field\" role=\"img\" aria-label=\"{}\">{grid}{}{series}</svg>\n\
+        "<div class=\"plane\">\n<p>{}</p>\n{signs}<svg class=\"gutter\" aria-hidden=\"true\"><svg x=\"100%\">{names}\
+         </svg></svg>\n<svg class=\"x field\" role=\"img\" aria-label=\"{}\">{grid}{}{series}</svg>\n\
          <svg class=\"x foot\" height=\"18\" aria-hidden=\"true\"><g class=\"t\">{}</g></svg>\n\
          <p class=\"e\">{}</p>\n</div>\n",
         escape(&title(vertical)),
