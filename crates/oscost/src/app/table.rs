@@ -47,7 +47,7 @@ pub fn reference_records() -> Vec<ReferenceRecord> {
 pub fn table(request: &Request) -> anyhow::Result<Outcome> {
     let Request { runs, base, unit } = request;
     check_count(runs.len())?;
-    let mut reader = RecordReader::new("table");
+    let mut reader = RecordReader::new("tabulate");
     let named: Vec<NamedRun> =
         runs.iter().map(|text| NamedRun::read(&mut reader, text)).collect::<anyhow::Result<_>>()?;
     check_distinct(&named)?;
