@@ -5,20 +5,17 @@ use std::collections::BTreeSet;
 use oscost_model::record::Ratio;
 use oscost_model::unit::Unit;
 
-use super::content::{
-    CaseLine, Finding, TableCell, TableColumn, TableFigure, TableMachine, TableUnit,
-};
+use super::content::{CaseLine, TableCell, TableColumn, TableFigure, TableMachine, TableUnit};
 use super::figures::{MachineFigure, PooledFigure, Z_95, pooled};
 use super::lines::MachineLine;
 
-/// The columns, that of the base first: machines with the same facts are one, unless one of them
-/// stands out.
+/// The columns, that of the base first: machines with the same facts are one, except those that are
+/// to be alone.
 pub(super) fn columns(
     machines: &[TableMachine<'_>],
-    findings: &[Finding],
+    alone: &BTreeSet<usize>,
     base: usize,
 ) -> Vec<TableColumn> {
-    let alone: BTreeSet<usize> = findings.iter().flat_map(|it| it.machines.clone()).collect();
     let mut columns: Vec<TableColumn> = Vec::new();
     for (at, machine) in machines.iter().enumerate() {
         let is_same = |column: &&mut TableColumn| {

@@ -38,9 +38,10 @@ pub(super) struct MachineFigure {
 }
 
 impl MachineFigure {
-    /// The standard error that its interval stands for.
+    /// The standard error that its interval stands for; `None` of an interval within a run, which
+    /// says nothing of how far another run of the machine may lie.
     fn standard_error(&self) -> Option<f64> {
-        let [low, high] = self.interval?;
+        let [low, high] = self.interval.filter(|_| self.is_between_runs)?;
         Some((self.log - low).max(high - self.log) / Z_95)
     }
 }
@@ -49,7 +50,7 @@ impl MachineFigure {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PooledFigure {
     pub(super) log: f64,
-    /// `None` if a figure has no interval.
+    /// `None` if a figure has no interval between runs.
     pub(super) error: Option<f64>,
 }
 
@@ -129,7 +130,7 @@ impl<'a> RunFigure<'a> {
             return Err("its figure cannot be told from 0".to_owned());
         }
         let found = match unit {
-            TableUnit::Own => row.estimate.as_ref().map(RawFigure::of).ok_or("it has no figure"),
+            TableUnit::Own => in_own_unit(row).ok_or("it has no figure"),
             TableUnit::Cycles => in_cycles(row).ok_or("its record has no rate of the core"),
             TableUnit::Calls => in_calls(of).ok_or("no function call was measured beside it"),
         };
@@ -161,6 +162,16 @@ impl<'a> RunFigure<'a> {
 
 fn has_flag(row: &Row, flag: &str) -> bool {
     row.flags.iter().any(|it| it == flag)
+}
+
+/// The figure as the record has it. An emulator counts the same instructions in every boot, so what
+/// one run leaves open of them is all that another one may change.
+fn in_own_unit(row: &Row) -> Option<RawFigure> {
+    let mut figure = RawFigure::of(row.estimate.as_ref()?);
+    if row.unit == Unit::InstructionsPerOp && row.primary_metric.is_none() {
+        figure.between_runs = figure.between_runs.or(figure.within_run);
+    }
+    Some(figure)
 }
 
 /// The figure in cycles of the core, with the interval between runs where the row follows the core.

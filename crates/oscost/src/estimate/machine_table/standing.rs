@@ -3,15 +3,16 @@
 //! A machine is compared with its equals: machines of the same class. The difference in a family is
 //! the median over its cases, which one run shifts together, so their number does not reduce its
 //! error. It is judged by two tests of one hypothesis, each at half of the level: by the intervals
-//! of the figures, and, from six equals on, by how far these vary among themselves.
+//! between runs of the figures, and, from six equals on, by how far these vary among themselves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::unit::Better;
 use oscost_stats::comparison::benjamini_hochberg;
 use oscost_stats::order;
 use oscost_stats::outlier::{Equals, two_sided_p};
 
+use super::columns::columns;
 use super::content::{Finding, TableColumn, TableMachine};
 use super::figures::{MachineFigure, Z_95, pooled};
 use super::lines::MachineLine;
@@ -26,11 +27,12 @@ const MIN_FACTOR: f64 = 1.03;
 /// The variance of the mean of normal values over that of their median.
 const MEDIAN_EFFICIENCY: f64 = 0.637;
 
-/// What was judged, and what stands out of it.
-#[derive(Default)]
-pub(super) struct Judged {
+/// What stands out, and the columns that show it.
+pub(super) struct Standing {
+    pub(super) columns: Vec<TableColumn>,
     pub(super) findings: Vec<Finding>,
-    pub(super) count: usize,
+    /// How many differences were judged.
+    pub(super) judged: usize,
 }
 
 /// Machines that may stand out among others.
@@ -40,26 +42,55 @@ struct Candidate {
     are_equals: bool,
 }
 
-/// The machines that stand out among their equals.
-pub(super) fn among_equals(lines: &[MachineLine<'_>], machines: &[TableMachine<'_>]) -> Judged {
+/// The lines of each family.
+type Families<'a> = BTreeMap<&'a str, Vec<&'a MachineLine<'a>>>;
+
+/// Judges machines among their equals and columns against the first one, all at once. A machine that
+/// stands out has a column of its own, and what the columns are changes what is judged: it is judged
+/// again until no further machine stands out.
+pub(super) fn standing(
+    lines: &[MachineLine<'_>],
+    machines: &[TableMachine<'_>],
+    base: usize,
+) -> Standing {
+    let families = families(lines);
+    let equals = among_equals(machines);
+    let of_equals = effects(&equals, &families);
+    let mut alone = BTreeSet::new();
+    loop {
+        let columns = columns(machines, &alone, base);
+        let others = against_first(machines, &columns);
+        let of_others = effects(&others, &families);
+        let all: Vec<&FamilyEffect<'_>> = of_equals.iter().chain(&of_others).collect();
+        let findings = significant(&all);
+        let before = alone.len();
+        let standing_out = findings.iter().filter(|it| it.are_equals);
+        alone.extend(standing_out.flat_map(|it| it.machines.iter().copied()));
+        if alone.len() == before {
+            return Standing { judged: all.len(), columns, findings };
+        }
+    }
+}
+
+/// Each machine that has equals. Two equals differ from each other by the same, which is judged once.
+fn among_equals(machines: &[TableMachine<'_>]) -> Vec<Candidate> {
     let candidate = |at: usize| {
         let class = machines[at].class.as_ref()?;
         let is_equal = |&it: &usize| it != at && machines[it].class.as_ref() == Some(class);
         let others: Vec<usize> = (0..machines.len()).filter(is_equal).collect();
-        let machines = vec![at];
-        (!others.is_empty()).then_some(Candidate { machines, others, are_equals: true })
+        let is_judged = match others[..] {
+            [] => false,
+            [only] => at < only,
+            _ => true,
+        };
+        is_judged.then(|| Candidate { machines: vec![at], others, are_equals: true })
     };
-    let candidates: Vec<Candidate> = (0..machines.len()).filter_map(candidate).collect();
-    judge(lines, &candidates)
+    (0..machines.len()).filter_map(candidate).collect()
 }
 
-/// The columns that stand out against the first one, without those of its class.
-pub(super) fn against_first(
-    lines: &[MachineLine<'_>],
-    machines: &[TableMachine<'_>],
-    columns: &[TableColumn],
-) -> Judged {
-    let [first, others @ ..] = columns else { return Judged::default() };
+/// Each column beside the first one, without those of its class.
+fn against_first(machines: &[TableMachine<'_>], columns: &[TableColumn]) -> Vec<Candidate> {
+    let [first, others @ ..] = columns else { return Vec::new() };
     let class = |column: &TableColumn| machines[column.machines[0]].class.as_ref();
     let is_other = |it: &&TableColumn| class(it).is_none() || class(it) != class(first);
     let candidate = |it: &TableColumn| Candidate {
@@ -67,28 +98,36 @@ pub(super) fn against_first(
         others: first.machines.clone(),
         are_equals: false,
     };
-    let candidates: Vec<Candidate> = others.iter().filter(is_other).map(candidate).collect();
-    judge(lines, &candidates)
+    others.iter().filter(is_other).map(candidate).collect()
 }
 
-fn judge(lines: &[MachineLine<'_>], candidates: &[Candidate]) -> Judged {
-    let mut families: BTreeMap<&str, Vec<&MachineLine<'_>>> = BTreeMap::new();
+fn families<'a>(lines: &'a [MachineLine<'_>]) -> Families<'a> {
+    let mut families: Families<'a> = BTreeMap::new();
     for line in lines {
         families.entry(line.family()).or_default().push(line);
     }
+    families
+}
+
+/// The differences of these candidates in each family.
+fn effects<'a>(candidates: &'a [Candidate], families: &Families<'a>) -> Vec<FamilyEffect<'a>> {
     let mut effects = Vec::new();
     for candidate in candidates {
-        for (family, lines) in &families {
+        for (&family, lines) in families {
             effects.extend(FamilyEffect::of(candidate, family, lines));
         }
     }
+    effects
+}
+
+/// The differences that stand out of all that were judged.
+fn significant(effects: &[&FamilyEffect<'_>]) -> Vec<Finding> {
     let p: Vec<f64> = effects.iter().map(|it| it.p).collect();
     let found = effects
         .iter()
         .zip(benjamini_hochberg(&p))
         .filter(|(it, q)| *q <= MAX_FALSE_DISCOVERY_RATE && it.slowness.abs() > MIN_FACTOR.ln());
-    let findings = found.map(|(it, q)| it.finding(q)).collect();
-    Judged { findings, count: effects.len() }
+    found.map(|(it, q)| it.finding(q)).collect()
 }
 
 /// The difference of a candidate in a family.
@@ -98,7 +137,7 @@ struct FamilyEffect<'a> {
     cases: usize,
     /// A logarithm, above 0 where the candidate is slower.
     slowness: f64,
-    /// Its standard error by the intervals of the figures.
+    /// Its standard error by the intervals between runs of the figures.
     error: Option<f64>,
     p: f64,
 }
@@ -146,16 +185,22 @@ impl<'a> FamilyEffect<'a> {
         Some(Self { candidate, family, cases, slowness, error, p })
     }
 
+    /// What is told of it: of two equals the slower one.
     fn finding(&self, q: f64) -> Finding {
         let Candidate { machines, others, are_equals } = self.candidate;
-        let ends = |error: f64| [-1.0, 1.0].map(|sign| (self.slowness + sign * Z_95 * error).exp());
+        let is_turned = *are_equals && others.len() == 1 && self.slowness < 0.0;
+        let (machines, others, slowness) = match is_turned {
+            true => (others, machines, -self.slowness),
+            false => (machines, others, self.slowness),
+        };
+        let ends = |error: f64| [-1.0, 1.0].map(|sign| (slowness + sign * Z_95 * error).exp());
         Finding {
             machines: machines.clone(),
             others: others.clone(),
             are_equals: *are_equals,
             family: self.family.to_owned(),
             cases: self.cases,
-            slowness: self.slowness.exp(),
+            slowness: slowness.exp(),
             ci95: self.error.map(ends),
             q,
         }

@@ -1,21 +1,14 @@
 //! A table of machines, from the runs of each.
 
-use super::columns::{case_lines, columns};
+use super::columns::case_lines;
 use super::content::{Finding, MachineTable, TableMachine, TableUnit};
 use super::lines::machine_lines;
-use super::standing::{against_first, among_equals};
+use super::standing::{Standing, standing};
 
 /// These machines side by side; `base` is the one that ratios are to.
 pub fn machine_table(machines: &[TableMachine<'_>], unit: TableUnit, base: usize) -> MachineTable {
     let lines = machine_lines(machines, unit, base);
-    let of_equals = among_equals(&lines, machines);
-    let columns = columns(machines, &of_equals.findings, base);
-    let of_others = against_first(&lines, machines, &columns);
-    let judged = of_equals.count + of_others.count;
-    let mut findings = of_equals.findings;
-    // Of two equals that differ, one is slower: the other one says the same.
-    findings.retain(|it| it.others.len() > 1 || it.slowness > 1.0);
-    findings.extend(of_others.findings);
+    let Standing { columns, mut findings, judged } = standing(&lines, machines, base);
     let size = |it: &Finding| it.slowness.ln().abs();
     findings.sort_by(|one, other| {
         let order = other.are_equals.cmp(&one.are_equals);

@@ -143,13 +143,62 @@ fn another_class_is_compared_with_the_first_column_and_a_higher_rate_is_faster()
 }
 
 #[test]
-fn of_two_equals_the_slower_one_is_told_once() {
+fn of_two_equals_the_slower_one_is_told_and_their_difference_is_judged_once() {
     let run = |id: &str, cost: f64| record(id, vec![known_to(2.0, "syscall/read", cost)]);
-    let records = [run("one", 150.0), run("other", 100.0)];
-    let table = machine_table(&machines(&records, &[["c", "f"]; 2]), TableUnit::Own, 0);
-    let [found] = &table.findings[..] else { panic!("{:?}", table.findings) };
-    assert_eq!((&found.machines[..], &found.others[..]), (&[0][..], &[1][..]));
-    assert!((found.slowness - 1.5).abs() < 1e-9 && found.ci95.unwrap()[0] > 1.4, "{found:?}");
+    for (costs, slow, fast) in [([150.0, 100.0], 0, 1), ([100.0, 150.0], 1, 0)] {
+        let records = [run("one", costs[0]), run("other", costs[1])];
+        let table = machine_table(&machines(&records, &[["c", "f"]; 2]), TableUnit::Own, 0);
+        let [found] = &table.findings[..] else { panic!("{:?}", table.findings) };
+        assert_eq!((&found.machines[..], &found.others[..]), (&[slow][..], &[fast][..]));
+        let [low, high] = found.ci95.unwrap();
+        assert!((found.slowness - 1.5).abs() < 1e-9 && low > 1.4 && high < 1.6, "{found:?}");
+        assert_eq!((table.judged, table.columns.len()), (1, 2));
+    }
+}
+
+#[test]
+fn equals_and_others_are_judged_together() {
+    let table = |third: f64| {
+        let run = |id: &str, cost: f64| record(id, vec![known_to(4.0, "syscall/read", cost)]);
+        let records = [run("one", 100.0), run("equal", 106.4), run("other", third)];
+        let facts = [["c", "f"], ["c", "f"], ["d", "g"]];
+        machine_table(&machines(&records, &facts), TableUnit::Own, 0)
+    };
+    // The two equals differ by 2.1 standard errors: p is 0.035, and q twice that beside one that is
+    // as the first column.
+    let found = table(103.15);
+    assert!(found.findings.is_empty() && found.judged == 2, "{:?}", found.findings);
+    assert_eq!(found.columns.len(), 2);
+    // Beside one that differs much, q is no more than p.
+    let found = table(206.0);
+    let told: Vec<(&[usize], bool)> =
+        found.findings.iter().map(|it| (&it.machines[..], it.are_equals)).collect();
+    assert_eq!(told, [(&[1][..], true), (&[2][..], false)]);
+    assert_eq!((found.judged, found.columns.len()), (2, 3));
+}
+
+#[test]
+fn an_interval_within_a_run_says_nothing_of_another_machine_unless_it_is_of_a_count() {
+    // Known to half a per cent within the run, and 4 % apart.
+    let found = |unit: Unit| {
+        let run = |id: &str, cost: f64| {
+            let mut row = Row { unit, ..row("syscall/read", cost) };
+            let estimate = row.estimate.as_mut().unwrap();
+            estimate.ci95 = Some([cost * 0.995, cost * 1.005]);
+            assert_eq!(estimate.between_run_ci95, None);
+            record(id, vec![row])
+        };
+        let records = [run("one", 100.0), run("other", 104.0)];
+        machine_table(&machines(&records, &[["c", "f"], ["c", "g"]]), TableUnit::Own, 0)
+    };
+    let timed = found(Unit::NsPerOp);
+    assert!(timed.findings.is_empty() && timed.judged == 0, "{:?}", timed.findings);
+    let cell = timed.lines[0].cells[1].figure().unwrap();
+    assert!(cell.interval.is_some() && !cell.is_between_runs, "{cell:?}");
+    let ratio = cell.ratio.as_ref().unwrap();
+    assert!((ratio.value - 1.04).abs() < 1e-9 && ratio.ci95.is_none(), "{ratio:?}");
+    let counted = found(Unit::InstructionsPerOp);
+    assert_eq!((counted.findings.len(), counted.judged), (1, 1));
 }
 
 #[test]
