@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use oscost_model::record::{Conditions, Machine, Record};
+use oscost_model::record::{Conditions, Machine, Record, TargetInfo};
 
 pub use super::results::reference_records::ReferenceRecord;
 pub use crate::advice::machine_facts::DescribedMachine;
@@ -145,6 +145,8 @@ struct MachinePart<'a> {
     run: MachineRun<'a>,
     /// How the machine was reached.
     host: &'a str,
+    /// Whether the run measured no other machine.
+    is_alone: bool,
 }
 
 impl<'a> MachinePart<'a> {
@@ -153,12 +155,15 @@ impl<'a> MachinePart<'a> {
         let record = &named.kept.record;
         let mut seen = BTreeSet::new();
         let targets = record.results.iter().map(|row| &row.target);
-        let new = targets.filter(|target| seen.insert(target.machine.as_str()));
-        new.map(|target| {
-            let run = MachineRun { record, machine: &target.machine };
-            Self { named, run, host: &target.host }
-        })
-        .collect()
+        let new: Vec<&TargetInfo> =
+            targets.filter(|target| seen.insert(target.machine.as_str())).collect();
+        let is_alone = new.len() == 1;
+        new.into_iter()
+            .map(|target| {
+                let run = MachineRun { record, machine: &target.machine };
+                Self { named, run, host: &target.host, is_alone }
+            })
+            .collect()
     }
 
     fn machine(&self) -> Option<&'a Machine> {
@@ -176,11 +181,14 @@ impl<'a> MachinePart<'a> {
     }
 
     /// Whether both are known to be of one machine. A record has no name of its machine: the user
-    /// gives them one, both have the same boot, or this oscost reached both in the same way.
+    /// gives them one, both have the same boot, or this oscost reached both in the same way. What
+    /// the user says holds however the machine was reached; of a run of several machines, it names
+    /// them all, and how each was reached tells them apart.
     fn is_of_same_machine(&self, other: &Self) -> bool {
         let (own, others) = (&self.named.machine, &other.named.machine);
         if own.is_some() || others.is_some() {
-            return own == others && self.host == other.host;
+            let are_alone = self.is_alone && other.is_alone;
+            return own == others && (are_alone || self.host == other.host);
         }
         if let (Some(boot), Some(of_other)) = (self.boot(), other.boot())
             && boot == of_other
@@ -352,6 +360,13 @@ mod tests {
             named("c.json", false, None, &local),
         ];
         assert_eq!(found(&given), counts(&[("db", 2), ("c", 1)]));
+        // It was measured where it stands, and from elsewhere.
+        let reached = [
+            named("db=a.json", false, None, &local),
+            named("db=b.json", false, None, &["ssh:db1"]),
+            named("db=both.json", false, None, &["local", "ssh:db2"]),
+        ];
+        assert_eq!(found(&reached), counts(&[("db", 3), ("db ssh:db2", 1)]));
         // Two names are two machines, whatever else is the same.
         let apart =
             [named("a=last", true, Some("x"), &local), named("b=last~1", true, Some("x"), &local)];

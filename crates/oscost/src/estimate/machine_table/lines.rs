@@ -1,6 +1,6 @@
 //! The figures of each case on each machine, as far as they are of one op.
 
-use oscost_model::record::RowOutcome;
+use oscost_model::record::{FileSummary, MonitorSummary, Row, RowOutcome};
 
 use super::content::{TableMachine, TableUnit};
 use super::figures::{MachineFigure, machine_figure};
@@ -73,5 +73,24 @@ fn difference(reference: JoinedRow<'_>, it: JoinedRow<'_>) -> Option<String> {
     if it.row.primary_metric != reference.row.primary_metric {
         return Some("its figure is another metric".to_owned());
     }
-    other_op([reference.run, it.run], [reference.row, it.row])
+    let surroundings = other_surroundings(reference.row, it.row);
+    surroundings.or_else(|| other_op([reference.run, it.run], [reference.row, it.row]))
+}
+
+/// Whether a row used files of another file system, or was watched by a monitor in another state, as
+/// far as both are known: neither is a property of the machine.
+fn other_surroundings(reference: &Row, it: &Row) -> Option<String> {
+    let file = |it: &FileSummary| format!("{} ({})", it.filesystem, it.backing);
+    let state = |it: &MonitorSummary| it.profile_states.join(" ");
+    let files = |row: &Row| row.file.as_ref().map(file);
+    let states = |row: &Row| row.monitor.as_ref().map(state);
+    [
+        ("on another file system", files(reference), files(it)),
+        ("under a monitor in another state", states(reference), states(it)),
+    ]
+    .into_iter()
+    .find_map(|(what, ours, theirs)| {
+        let (ours, theirs) = ours.zip(theirs)?;
+        (ours != theirs).then(|| format!("{what}: {theirs}, not {ours}"))
+    })
 }

@@ -1,4 +1,4 @@
-use oscost_model::record::{Record, Row};
+use oscost_model::record::{FileSummary, MonitorSummary, Record, Row};
 use oscost_model::seed::Seed;
 use oscost_model::unit::{Better, Unit};
 
@@ -235,6 +235,42 @@ fn what_a_machine_lacks_has_a_reason_and_no_ratio() {
     // No reference cases, which nobody asked for.
     let records = [record("one", vec![with_flag("REFERENCE")])];
     assert!(machine_table(&machines(&records, &[["c", "f"]]), TableUnit::Own, 0).lines.is_empty());
+}
+
+#[test]
+fn a_row_on_another_file_system_or_under_a_monitor_in_another_state_is_not_compared() {
+    let own = || known_to(2.0, "file/read", 100.0);
+    let on = |filesystem: &str| {
+        let (filesystem, backing) = (filesystem.to_owned(), "disk".to_owned());
+        let file =
+            FileSummary { filesystem, backing, cold: false, pages: 1, checks: 1, cached: [1, 1] };
+        Row { file: Some(file), ..own() }
+    };
+    let under = |state: &str| {
+        let profile_states = vec![state.to_owned()];
+        let monitor = MonitorSummary { profile_states, observed_calls: 1, anomalies: 0 };
+        Row { monitor: Some(monitor), ..own() }
+    };
+    for (one, other, expected) in [
+        (on("ext4"), on("tmpfs"), Some("on another file system: tmpfs (disk), not ext4 (disk)")),
+        (
+            under("frozen"),
+            under("training"),
+            Some("under a monitor in another state: training, not frozen"),
+        ),
+        (on("ext4"), on("ext4"), None),
+        (under("frozen"), under("frozen"), None),
+        (on("ext4"), own(), None),
+    ] {
+        let records = [record("one", vec![one]), record("other", vec![other])];
+        let all = machines(&records, &[["c", "f"], ["c", "g"]]);
+        let table = machine_table(&all, TableUnit::Own, 0);
+        let missing = match &table.lines[0].cells[1] {
+            TableCell::Missing(why) => Some(why.as_str()),
+            TableCell::Figure(_) => None,
+        };
+        assert_eq!(missing, expected);
+    }
 }
 
 #[test]
