@@ -12,6 +12,11 @@ use crate::unit::Unit;
 /// The family of whole programs.
 pub const FAMILY: &str = "workload";
 
+/// The maximum number of words of a command: a list of files.
+pub const MAX_COMMAND_WORDS: usize = 1_024;
+/// The maximum length of all words of a command: a script.
+pub const MAX_COMMAND_BYTES: usize = 64 << 10;
+
 /// A program that a worker runs once per trial, with its environment. Commands are argument
 /// vectors; no shell is involved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -123,7 +123,11 @@ pub(super) fn bad(at: &str, why: &str) -> ImportError {
 }
 
 pub(super) fn text_rule(key: &str, text: &str) -> Result<(), String> {
-    let max_bytes = if key == "label" { MAX_LABEL_BYTES } else { MAX_TEXT_BYTES };
+    check_text(text, if key == "label" { MAX_LABEL_BYTES } else { MAX_TEXT_BYTES })
+}
+
+/// Refuses a text that is longer, or has a dangerous character.
+pub(super) fn check_text(text: &str, max_bytes: usize) -> Result<(), String> {
     if text.len() > max_bytes {
         return Err(format!("has {} bytes, the maximum is {max_bytes}", text.len()));
     }

@@ -1,8 +1,9 @@
 //! Checks what a valid bill must satisfy beyond its types, so that later readers need not.
 
 use oscost_model::bill::{Amount, Bill, BillItem, BilledTrials, OtherPrices, WhatIf};
+use oscost_model::program::{MAX_COMMAND_BYTES, MAX_COMMAND_WORDS};
 
-use super::check::{NOT_UTC, bad, is_utc, is_uuid, refuse_unless, text_rule};
+use super::check::{NOT_UTC, bad, check_text, is_utc, is_uuid, refuse_unless, text_rule};
 use super::error::ImportError;
 use super::inspect::{Fault, inspect};
 
@@ -18,19 +19,16 @@ const MAX_CHANGES: usize = 1_000;
 /// A machine has some twenty mitigations that may differ.
 const MAX_REASONS: usize = 1_000;
 
-/// As many words as a command line of the longest size has, execve(2): 2 MiB.
-const MAX_WORDS: usize = 2 << 20;
-
 /// Refuses an invalid bill.
 pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
     refuse_unless(is_uuid(&bill.id), "id", "is not a UUID in lower case")?;
-    inspect(bill, text_rule).map_err(|Fault { at, why }| ImportError::Bad { at, why })?;
+    inspect(bill, bill_text_rule).map_err(|Fault { at, why }| ImportError::Bad { at, why })?;
     refuse_unless(is_utc(&bill.started), "started", NOT_UTC)?;
     refuse_unless(is_utc(&bill.ended), "ended", NOT_UTC)?;
 
     let (counted, measured) = (bill.counted.as_ref(), bill.prices.measured.as_ref());
     for (part, count, max) in [
-        ("program", bill.program.len(), MAX_WORDS),
+        ("program", bill.program.len(), MAX_COMMAND_WORDS),
         ("items", bill.items.len(), MAX_ITEMS),
         ("counted.calls.forms", counted.map_or(0, |it| it.calls.forms.len()), MAX_ITEMS),
         ("counted.calls.in_kernel", counted.map_or(0, |it| it.calls.in_kernel.len()), MAX_ITEMS),
@@ -47,6 +45,9 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
     ] {
         at_most(count, max, part)?;
     }
+    let bytes: usize = bill.program.iter().map(String::len).sum();
+    let why = format!("has {bytes} bytes, the maximum is {MAX_COMMAND_BYTES}");
+    refuse_unless(bytes <= MAX_COMMAND_BYTES, "program", &why)?;
     for (at, number) in of_trials(&bill.trials) {
         not_negative(number, at)?;
     }
@@ -66,6 +67,14 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         check_other_prices(other, &format!("other_prices[{index}]"))?;
     }
     not_negative(bill.charged.as_ref().map(|it| it.ns), "charged.ns")
+}
+
+/// The rule for the texts of a bill: a word of its program may be a script.
+fn bill_text_rule(key: &str, text: &str) -> Result<(), String> {
+    match key {
+        "program" => check_text(text, MAX_COMMAND_BYTES),
+        _ => text_rule(key, text),
+    }
 }
 
 /// Refuses a prediction whose counts are negative. What is added may be below zero.

@@ -5,16 +5,11 @@ use std::str::FromStr;
 
 use oscost_model::parameter::SampledParameter;
 use oscost_model::point::Value;
-use oscost_model::program::FAMILY;
+use oscost_model::program::{FAMILY, MAX_COMMAND_BYTES, MAX_COMMAND_WORDS};
 use oscost_model::untrusted_text::{ParseError, is_control};
 
 use super::files::built_in::name_of;
 use super::files::spec::{Origin, Spec, WorkloadAxis};
-
-/// The maximum number of words of a command: a list of files.
-pub(super) const MAX_WORDS: usize = 1_024;
-/// The maximum length of all words of a command: a script.
-pub(super) const MAX_COMMAND_BYTES: usize = 64 << 10;
 
 /// The longest name of a parameter.
 const MAX_NAME_CHARS: usize = 16;
@@ -134,8 +129,8 @@ pub(super) fn check_command(words: &[String]) -> Result<(), String> {
 
 /// Checks words that are part of a command. The error is the reason why they are invalid.
 pub(super) fn check_words(words: &[String]) -> Result<(), String> {
-    if words.len() > MAX_WORDS {
-        return Err(format!("a command has at most {MAX_WORDS} words"));
+    if words.len() > MAX_COMMAND_WORDS {
+        return Err(format!("a command has at most {MAX_COMMAND_WORDS} words"));
     }
     if words.iter().map(String::len).sum::<usize>() > MAX_COMMAND_BYTES {
         return Err(format!("a command has at most {} KiB", MAX_COMMAND_BYTES >> 10));
@@ -154,6 +149,15 @@ pub(super) fn has_control(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_script_has_lines_and_tabs_and_nothing_else_that_controls_a_terminal() {
+        let script = |text: &str| ["sh", "-c", text].map(str::to_owned);
+        assert_eq!(check_command(&script("for i in 1 2\ndo\n\techo $i\ndone\n")), Ok(()));
+        for control in ['\u{1b}', '\r', '\u{202e}', '\u{2066}', '\u{9b}'] {
+            assert!(check_command(&script(&format!("echo {control}"))).is_err(), "{control:?}");
+        }
+    }
 
     #[test]
     fn a_range_is_read_with_both_ends_and_a_wrong_one_is_refused_with_the_form_of_a_right_one() {

@@ -1,12 +1,17 @@
 //! Bills beside runs: kept, found by name, listed and deleted; those from elsewhere are checked.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::process::{Command, Stdio};
 
+use oscost::counter::process_times::command_of;
 use oscost::store::{
     Cause, FindError, ImportError, MAX_BILL_BYTES, NamedRecord, RecordKind, Store, kind_of,
     validate, validate_bill,
 };
 use oscost_model::bill::Bill;
+use oscost_model::program::{MAX_COMMAND_BYTES, MAX_COMMAND_WORDS};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -313,6 +318,39 @@ fn hostile_bills_are_refused_with_their_reason() {
     validate_bill(&with("/other_prices", json!([other_prices(1.0)]))).unwrap();
     // A difference may be in either direction.
     validate_bill(&with("/difference/ns", json!(-1.0))).unwrap();
+}
+
+#[test]
+fn a_bill_of_every_command_that_is_accepted_can_be_read_back() {
+    let script = "for i in 1 2\ndo\n\techo $i\ndone\n".repeat(100);
+    let program = json!(["sh", "-c", script]);
+    let read = validate_bill(&with("/program", program.clone())).unwrap();
+    assert_eq!(json!(read.program), program);
+    let words = |count: usize, bytes: usize| {
+        let word = "x".repeat(bytes);
+        with("/program", json!(vec![word; count]))
+    };
+    validate_bill(&words(MAX_COMMAND_WORDS, MAX_COMMAND_BYTES / MAX_COMMAND_WORDS)).unwrap();
+    validate_bill(&words(1, MAX_COMMAND_BYTES)).unwrap();
+    refused(&words(MAX_COMMAND_WORDS + 1, 1), "`program` has 1025 entries");
+    refused(&words(2, MAX_COMMAND_BYTES / 2 + 1), "`program` has 65538 bytes");
+    refused(&words(1, MAX_COMMAND_BYTES + 1), "`program[0]` has 65537 bytes");
+}
+
+#[test]
+fn a_running_process_whose_command_line_is_no_text_has_a_bill_that_can_be_read_back() {
+    // Its name is the first word of its command line.
+    let mut child = Command::new("sh")
+        .args([OsStr::new("-c"), OsStr::new("read -r line"), OsStr::from_bytes(b"\x1b[31m\xff\r")])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let program = command_of(child.id());
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    let read = validate_bill(&with("/program", json!(program))).unwrap();
+    assert_eq!(read.program, program);
+    assert!(program.last().unwrap().contains('\u{fffd}'), "{program:?}");
 }
 
 #[test]

@@ -6,12 +6,12 @@
 use std::ops::RangeInclusive;
 
 use oscost_model::case::is_benchmark_id;
-use oscost_model::program::{CompanionProgram, FAMILY, ProgramLimits};
+use oscost_model::program::{CompanionProgram, FAMILY, MAX_COMMAND_BYTES, ProgramLimits};
 pub use oscost_model::untrusted_text::ParseError;
 use oscost_model::untrusted_text::{display_text, is_control, line_at, one_line, utf8_text};
 use toml::Spanned;
 
-use crate::workloads::command::{MAX_COMMAND_BYTES, check_command, has_control};
+use crate::workloads::command::{check_command, has_control};
 use crate::workloads::files::built_in::{MAX_NAME_CHARS, is_built_in, name_of};
 use crate::workloads::files::spec::{Folder, Need, Origin, Prepare, RequiredItem, Spec};
 use raw::{

@@ -1,9 +1,8 @@
-use oscost_model::program::FigureSource;
+use oscost_model::program::{FigureSource, MAX_COMMAND_WORDS};
 use oscost_model::unit::Unit;
 use proptest::prelude::*;
 
 use super::*;
-use crate::workloads::command::MAX_WORDS;
 
 const SMALL: &str = r#"
 id = "workload/small"
@@ -206,7 +205,7 @@ fn too_large_files_and_invalid_text_are_refused() {
         ParseError { line: 2, reason: "it is not UTF-8 text".into() }
     );
     assert!(refused(b"").reason.contains("missing field `command`"));
-    let words = format!("command = [{}]", "\"a\",".repeat(MAX_WORDS + 1));
+    let words = format!("command = [{}]", "\"a\",".repeat(MAX_COMMAND_WORDS + 1));
     assert!(refused(words.as_bytes()).reason.contains("at most 1024 words"));
     let need = "[[need]]\nprogram = \"a\"\n".repeat(MAX_NEEDS + 1);
     let needs = refused(format!("command = [\"a\"]\n{need}").as_bytes());
