@@ -1,5 +1,7 @@
 //! What is shown of a table of machines, and what its machines are called.
 
+use std::collections::BTreeSet;
+
 use crate::advice::machine_facts::DescribedMachine;
 use crate::estimate::machine_table::{MachineTable, TableColumn};
 use crate::report::text::{plain, shorten};
@@ -17,10 +19,26 @@ pub struct TableContent<'a> {
 }
 
 impl TableContent<'_> {
-    /// What a machine is called.
+    /// What a machine is called where there is little room.
     pub(super) fn name(&self, machine: usize) -> String {
-        let name = self.machines.get(machine).map_or("", |it| it.name.as_str());
-        shorten(&plain(name), MAX_NAME).trim_end().to_owned()
+        self.names().into_iter().nth(machine).unwrap_or_default()
+    }
+
+    /// What each machine is called there: names that are equal when their middle is left out are
+    /// numbered.
+    fn names(&self) -> Vec<String> {
+        let mut seen: BTreeSet<String> = BTreeSet::new();
+        let name = |it: &DescribedMachine| {
+            let first = shorten(&plain(&it.name), MAX_NAME).trim_end().to_owned();
+            let mut name = first.clone();
+            let mut number = 1;
+            while !seen.insert(name.clone()) {
+                number += 1;
+                name = format!("{first} ({number})");
+            }
+            name
+        };
+        self.machines.iter().map(name).collect()
     }
 
     /// What a column is called: its only machine, or the first and how many more it has.
@@ -30,6 +48,12 @@ impl TableContent<'_> {
             [only] => self.name(*only),
             [first, others @ ..] => format!("{} +{}", self.name(*first), others.len()),
         }
+    }
+
+    /// The whole names of all machines of a column, separated by spaces, for other programs.
+    pub(super) fn machine_names(&self, column: &TableColumn) -> String {
+        let machines = column.machines.iter().filter_map(|&at| self.machines.get(at));
+        machines.map(|it| plain(&it.name)).collect::<Vec<_>>().join(" ")
     }
 
     /// What the first column is called, to which ratios are.

@@ -108,11 +108,13 @@ fn notes(content: &TableContent<'_>) -> Vec<String> {
 
 /// The cases that a column lacks, with the column and the reason.
 pub(super) fn missing<'a>(content: &TableContent<'a>) -> Vec<MissingCase<'a>> {
+    let columns = content.table.columns.iter();
+    let names: Vec<String> = columns.map(|column| content.column_name(column)).collect();
     let mut found = Vec::new();
     for line in &content.table.lines {
-        for (column, cell) in content.table.columns.iter().zip(&line.cells) {
+        for (name, cell) in names.iter().zip(&line.cells) {
             if let TableCell::Missing(why) = cell {
-                let reason = format!("{}: {}", content.column_name(column), plain(why));
+                let reason = format!("{name}: {}", plain(why));
                 found.push(MissingCase { case: &line.case, reason });
             }
         }
