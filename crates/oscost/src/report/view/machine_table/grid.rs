@@ -94,7 +94,8 @@ fn notes(content: &TableContent<'_>) -> Vec<String> {
         "(): the lowest and the highest of equal machines, of which the figure is the median";
     let base = content.base_name();
     let ratio = format!(
-        "x: over {base}, with its 95 % interval; two machines, two moments: a ratio is of both"
+        "x: over {base}, with its 95 % interval where both have one between runs; two machines, \
+         two moments: a ratio is of both"
     );
     [
         has(|it| it.interval.is_some()).then_some(interval),

@@ -23,7 +23,10 @@ pub(super) fn headline(content: &TableContent<'_>) -> String {
             "all these runs are of one machine, and nothing stands beside it".to_owned()
         }
         None if table.judged == 0 => {
-            format!("nothing can be judged: no case has figures on two of these {machines}")
+            format!(
+                "nothing can be judged: no case has figures with an interval between runs on two \
+                 of these {machines}"
+            )
         }
         None => format!(
             "no difference stands out among {machines}: {} judged, each of a family of cases",
