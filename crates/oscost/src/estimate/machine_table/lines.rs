@@ -77,8 +77,8 @@ fn difference(reference: JoinedRow<'_>, it: JoinedRow<'_>) -> Option<String> {
     surroundings.or_else(|| other_op([reference.run, it.run], [reference.row, it.row]))
 }
 
-/// Whether a row used files of another file system, or was watched by a monitor in another state, as
-/// far as both are known: neither is a property of the machine.
+/// Whether a row used files of another file system, or was watched by a monitor in another state,
+/// as far as both are known: neither is a property of the machine.
 fn other_surroundings(reference: &Row, it: &Row) -> Option<String> {
     let file = |it: &FileSummary| format!("{} ({})", it.filesystem, it.backing);
     let state = |it: &MonitorSummary| it.profile_states.join(" ");

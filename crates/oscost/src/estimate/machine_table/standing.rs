@@ -45,9 +45,9 @@ struct Candidate {
 /// The lines of each family.
 type Families<'a> = BTreeMap<&'a str, Vec<&'a MachineLine<'a>>>;
 
-/// Judges machines among their equals and columns against the first one, all at once. A machine that
-/// stands out has a column of its own, and what the columns are changes what is judged: it is judged
-/// again until no further machine stands out.
+/// Judges machines among their equals and columns against the first one, all at once. A machine
+/// that stands out has a column of its own, and what the columns are changes what is judged: it is
+/// judged again until no further machine stands out.
 pub(super) fn standing(
     lines: &[MachineLine<'_>],
     machines: &[TableMachine<'_>],
@@ -72,7 +72,7 @@ pub(super) fn standing(
     }
 }
 
-/// Each machine that has equals. Two equals differ from each other by the same, which is judged once.
+/// Each machine that has equals. Two equals differ from each other by the same: it is judged once.
 fn among_equals(machines: &[TableMachine<'_>]) -> Vec<Candidate> {
     let candidate = |at: usize| {
         let class = machines[at].class.as_ref()?;
