@@ -107,7 +107,7 @@ bill! {
         pub seconds: f64,
         /// Its threads when the watch began.
         pub threads: u32,
-        /// Whether the processes that it created meanwhile were counted with it.
+        /// Whether its descendants were counted with it.
         pub children: bool,
         /// Whether it ended meanwhile: its times are then those of a moment before its end. They
         /// contain what the counter added to them.

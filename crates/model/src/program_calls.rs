@@ -77,7 +77,10 @@ pub struct ProgramCalls {
     pub killed: u64,
     /// Descriptors and arguments of calls that could not be read: their forms are incomplete.
     pub unread: u64,
-    /// Nanoseconds from the execve(2) to the exit, with all that counting added.
+    /// Nanoseconds that the program took, with all that counting added. By eBPF as a trial is timed,
+    /// from before its process is created; of several runs the median. By ptrace from the execve(2)
+    /// to the exit: the creation of its process is not in it. Of a watched process the time of the
+    /// watch.
     pub real_ns: u64,
     /// Events that the counter had no room for: the counts are that much too low.
     #[serde(default)]

@@ -70,7 +70,7 @@ pub enum Order {
         pid: u32,
         /// For how long, in milliseconds.
         for_ms: u64,
-        /// Whether the processes that it creates meanwhile are counted with it.
+        /// Whether its descendants are counted with it.
         children: bool,
     },
     /// Start the peer of a worker on another machine; it sends `ready` with its address, and

@@ -22,8 +22,8 @@ struct CallsOfForm<'a> {
 }
 
 /// The counts of some runs as one; `None` without any. Of each form all classes are of one run: a size
-/// that differs from run to run may be in another class in each. What is not by form is that of the
-/// run with the median number of calls.
+/// that differs from run to run may be in another class in each. The time is the median of all, and
+/// what else is not by form is that of the run with the median number of calls.
 pub fn combine(runs: &[ProgramCalls]) -> Option<CombinedCounts> {
     let mut by_calls: Vec<&ProgramCalls> = runs.iter().collect();
     by_calls.sort_by_key(|run| run.calls());
@@ -40,7 +40,8 @@ pub fn combine(runs: &[ProgramCalls]) -> Option<CombinedCounts> {
         }
     }
     let forms = by_form.into_values().flat_map(median);
-    let calls = ProgramCalls { forms: forms.cloned().collect(), ..middle.clone() };
+    let forms = forms.cloned().collect();
+    let calls = ProgramCalls { forms, real_ns: median_real_ns(runs), ..middle.clone() };
     Some(CombinedCounts { calls, varying_forms: varying_forms(runs) })
 }
 
@@ -50,6 +51,13 @@ fn median(mut of_runs: Vec<CallsOfForm<'_>>) -> Vec<&FormCount> {
     of_runs.sort_by_key(|it| it.calls);
     let middle = of_runs.len().saturating_sub(1) / 2;
     of_runs.into_iter().nth(middle).map_or_else(Vec::new, |it| it.counts)
+}
+
+/// The median time of the runs, the lower one of two, as that of their calls.
+fn median_real_ns(runs: &[ProgramCalls]) -> u64 {
+    let mut times: Vec<u64> = runs.iter().map(|run| run.real_ns).collect();
+    times.sort_unstable();
+    times.get(times.len().saturating_sub(1) / 2).copied().unwrap_or(0)
 }
 
 fn varying_forms(runs: &[ProgramCalls]) -> u32 {

@@ -294,6 +294,9 @@ fn of_three_runs_each_form_has_its_median_count() {
     let sized = |bytes: u64| calls(vec![form("read proc", Some(bytes), 3, 3 * bytes)]);
     let found = combine(&[sized(16), sized(32), sized(64)]).unwrap();
     assert_eq!(found.calls.forms.iter().map(|it| it.calls).sum::<u64>(), 3, "in another class");
+    let timed = |reads, real_ns| ProgramCalls { real_ns, ..run(reads, 0) };
+    let found = combine(&[timed(5, 70), timed(6, 90), timed(7, 80)]).unwrap();
+    assert_eq!(found.calls.real_ns, 80, "the time of no single run");
     assert_eq!(combine(&[]), None);
     assert_eq!(combine(&[run(1, 0)]).unwrap().varying_forms, 0);
 }

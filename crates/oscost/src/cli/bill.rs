@@ -133,7 +133,7 @@ pub(super) struct Arguments {
     /// How long to watch the process, from 100ms to 1h [default: 10s].
     #[arg(long = "for", value_name = "TIME", value_parser = watch_time)]
     duration: Option<Duration>,
-    /// Bill the processes with it that it creates meanwhile.
+    /// Bill its descendants with it.
     #[arg(long)]
     children: bool,
     /// Two bills to compare, the earlier one first, instead of a command.

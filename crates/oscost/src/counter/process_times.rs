@@ -109,7 +109,7 @@ fn read(process: u32, children: bool) -> Option<Reading> {
         threads: None,
         thread_count: stat.threads,
         start: stat.start,
-        has_ended: matches!(stat.state, 'Z' | 'X'),
+        has_ended: has_ended(&stat),
         at: Instant::now(),
     })
 }
@@ -220,30 +220,54 @@ fn parse_stat(text: &str) -> Option<ProcessStat> {
 /// The usage of a process and its descendants, with that of descendants that were waited for: what
 /// a child was charged does not get lost when its parent waits for it.
 fn tree_usage(root: u32) -> Option<ProcessUsage> {
+    usage_below(root, &all_stats()?)
+}
+
+/// The descendants of a process that are there, and that have not ended.
+pub fn living_descendants(process: u32) -> Vec<u32> {
+    let stats = all_stats().unwrap_or_default();
+    let mut below = tree_below(process, &stats);
+    let lives = |it: &u32| stats.get(it).is_some_and(|stat| !has_ended(stat));
+    below.retain(|it| *it != process && lives(it));
+    below
+}
+
+/// Whether all threads of a process have ended: the first one may end before others.
+fn has_ended(stat: &ProcessStat) -> bool {
+    matches!(stat.state, 'Z' | 'X') && stat.threads <= 1
+}
+
+fn all_stats() -> Option<BTreeMap<u32, ProcessStat>> {
     let entries = fs::read_dir("/proc").ok()?.flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let stats: BTreeMap<u32, ProcessStat> =
-        numbers.filter_map(|process| Some((process, stat_of(process)?))).collect();
-    usage_below(root, &stats)
+    Some(numbers.filter_map(|process| Some((process, stat_of(process)?))).collect())
 }
 
 fn usage_below(root: u32, stats: &BTreeMap<u32, ProcessStat>) -> Option<ProcessUsage> {
+    let of_tree = tree_below(root, stats).into_iter().filter_map(|process| stats.get(&process));
+    let sum = of_tree.fold(ProcessUsage::default(), |sum, stat| {
+        sum.plus(stat.usage).plus(stat.of_ended_children)
+    });
+    stats.contains_key(&root).then_some(sum)
+}
+
+/// A process and its descendants.
+fn tree_below(root: u32, stats: &BTreeMap<u32, ProcessStat>) -> Vec<u32> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for (&process, stat) in stats {
         children.entry(stat.parent).or_default().push(process);
     }
-    let mut sum = ProcessUsage::default();
+    let mut tree = Vec::new();
     let mut seen = BTreeSet::new();
     let mut open = vec![root];
     while let Some(process) = open.pop() {
         if !seen.insert(process) || seen.len() > MAX_PROCESSES {
             continue;
         }
-        let Some(stat) = stats.get(&process) else { continue };
-        sum = sum.plus(stat.usage).plus(stat.of_ended_children);
+        tree.push(process);
         open.extend(children.get(&process).into_iter().flatten());
     }
-    stats.contains_key(&root).then_some(sum)
+    tree
 }
 
 fn threads_of(process: u32) -> BTreeMap<u32, ThreadUsage> {
@@ -431,6 +455,10 @@ mod tests {
         assert_eq!(stat.usage, own);
         assert_eq!(stat.of_ended_children.system_ns, 40_000_000);
         assert_eq!((parse_stat("7 (x) S 1 2"), parse_stat("")), (None, None));
+        // Its first thread has ended, and two others have not.
+        let first_ended = ProcessStat { state: 'Z', ..stat };
+        assert!(!has_ended(&stat) && !has_ended(&first_ended));
+        assert!(has_ended(&ProcessStat { threads: 1, ..first_ended }));
     }
 
     #[test]
@@ -444,6 +472,7 @@ mod tests {
         ]);
         let user = |root| usage_below(root, &stats).map(|usage| usage.user_ns / TICK_NS);
         assert_eq!([user(10), user(12), user(14)], [Some(31), Some(16), None]);
+        assert_eq!(tree_below(10, &stats), [10, 11, 12]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use oscost_model::program_calls::ProgramCalls;
 
 use super::layout::{SUM_BYTES, class_entries, other_key};
 use super::missing_requirement;
+use super::process_times::living_descendants;
 use super::totals::{Field, FormSum, KeySum, State, program_calls};
 
 /// The compiled programs (build.rs).
@@ -76,13 +77,16 @@ impl KernelCounter {
         Ok(token)
     }
 
-    /// Begins to count a process that runs, with all of its threads; with the processes that it
-    /// creates from now on if `children`.
+    /// Begins to count a process that runs, with all of its threads; with its descendants if
+    /// `children`.
     pub fn begin_process(&mut self, process: u32, children: bool) -> Result<(), String> {
         let mut programs = self.fresh()?;
         programs.set_state(State::of_process(process, children))?;
         programs.attach()?;
         programs.follow_threads(process)?;
+        if children {
+            programs.follow_descendants(process)?;
+        }
         let subject = Subject::Process { began: Instant::now() };
         self.current = Some(Counting { programs, subject });
         Ok(())
@@ -184,6 +188,26 @@ impl Programs {
         }
     }
 
+    /// Follows the descendants of a process that is followed: what one has created before it was
+    /// followed is found by the next look.
+    fn follow_descendants(&self, process: u32) -> Result<(), String> {
+        let mut seen = BTreeSet::new();
+        loop {
+            let descendants = living_descendants(process).into_iter();
+            let fresh: Vec<u32> = descendants.filter(|&it| seen.insert(it)).collect();
+            if fresh.is_empty() {
+                return Ok(());
+            }
+            for descendant in fresh {
+                let followed = self.follow_threads(descendant);
+                // One that has ended is not missed.
+                if followed.is_err() && Path::new(&format!("/proc/{descendant}")).exists() {
+                    followed?;
+                }
+            }
+        }
+    }
+
     /// Follows the threads of a process, which may create others meanwhile: those of followed ones are
     /// followed by the programs.
     fn follow_threads(&self, process: u32) -> Result<(), String> {
@@ -248,6 +272,7 @@ mod tests {
         match KernelCounter::load() {
             Ok(counter) => Some(counter),
             Err(why) => {
+                assert!(missing_requirement().is_some(), "{why}");
                 println!("skipped: {why}");
                 None
             }
@@ -301,6 +326,38 @@ mod tests {
         while MapHandle::from_map_id(map).is_ok() {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
+        drop(input);
+        assert!(child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn what_a_child_does_that_was_there_before_is_counted() {
+        let Some(mut counter) = counter() else { return };
+        // The shell waits for its child, which answers.
+        let script = "(while read -r line; do echo \"$line\"; done); exit 0";
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let mut exchange = |lines: u32| {
+            for _ in 0..lines {
+                input.write_all(b"line\n").unwrap();
+                let mut answer = String::new();
+                output.read_line(&mut answer).unwrap();
+                assert_eq!(answer, "line\n");
+            }
+        };
+        exchange(1);
+        counter.begin_process(child.id(), true).unwrap();
+        exchange(20);
+        let of_tree = counter.end().unwrap();
+        counter.begin_process(child.id(), false).unwrap();
+        exchange(20);
+        let of_shell = counter.end().unwrap();
+        // The last write may return later than its line arrives.
+        assert!(times(&of_tree, "write pipe", 8) >= 19, "{of_tree:?}");
+        assert_eq!(times(&of_shell, "write pipe", 8), 0, "{of_shell:?}");
         drop(input);
         assert!(child.wait().unwrap().success());
     }

@@ -18,7 +18,11 @@ struct Echo {
 
 impl Echo {
     fn start() -> Self {
-        let script = "while read -r line; do echo \"$line\"; done";
+        Self::of_script("while read -r line; do echo \"$line\"; done")
+    }
+
+    /// A shell with a script that answers each line.
+    fn of_script(script: &str) -> Self {
         let mut command = Command::new("sh");
         let pipes = command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = pipes.spawn().unwrap();
@@ -63,8 +67,8 @@ impl Drop for Echo {
 }
 
 /// Begins to count a process; says whether it is traced, with a message if ptrace is refused.
-fn begin(session: &mut Session, id: u64, pid: u32) -> bool {
-    session.send(&Order::CountProcess { id, pid, for_ms: 60_000, children: false });
+fn begin(session: &mut Session, id: u64, pid: u32, children: bool) -> bool {
+    session.send(&Order::CountProcess { id, pid, for_ms: 60_000, children });
     match session.event() {
         Event::Ready { .. } => true,
         Event::Failed { reason, .. } if reason.contains("is refused") => {
@@ -91,10 +95,11 @@ fn times(calls: &ProgramCalls, form: &str, bytes: u64) -> u64 {
 fn the_calls_of_a_running_process_are_counted_and_it_goes_on() {
     let mut session = Session::start();
     let mut echo = Echo::start();
-    if !begin(&mut session, 1, echo.pid()) {
+    if !begin(&mut session, 1, echo.pid(), false) {
         return;
     }
     assert!(echo.is_traced());
+    until("it reads again", || echo.waits());
     echo.exchange(20);
     until("its last call has returned", || echo.waits());
     session.send(&Order::Stop { id: 1 });
@@ -109,13 +114,37 @@ fn the_calls_of_a_running_process_are_counted_and_it_goes_on() {
 }
 
 #[test]
+fn what_a_child_does_that_was_there_before_is_counted() {
+    let mut session = Session::start();
+    // The shell waits for its child, which answers.
+    let script = "(while read -r line; do echo \"$line\"; done); exit 0";
+    let mut echo = Echo::of_script(script);
+    if !begin(&mut session, 1, echo.pid(), true) {
+        return;
+    }
+    echo.exchange(20);
+    session.send(&Order::Stop { id: 1 });
+    let calls = counted(session.event());
+    // The last write may return later than its line arrives.
+    assert!(times(&calls, "write pipe", 8) >= 19, "{calls:?}");
+    assert_eq!((calls.exits, calls.forks), (0, 0), "{calls:?}");
+    wait_until_gone(&session, "a watch");
+    until("it is let go of", || !echo.is_traced());
+    echo.exchange(3);
+    // The end of its input ends it.
+    echo.input = None;
+    assert!(echo.child.wait().unwrap().success());
+}
+
+#[test]
 fn a_watch_ends_with_its_process() {
     let mut session = Session::start();
     let mut echo = Echo::start();
     let pid = echo.pid();
-    if !begin(&mut session, 1, pid) {
+    if !begin(&mut session, 1, pid, false) {
         return;
     }
+    until("it reads again", || echo.waits());
     echo.exchange(2);
     // The end of its input ends it.
     echo.input = None;

@@ -43,7 +43,7 @@ pub struct Request {
     pub pid: u32,
     /// For how long it is watched.
     pub duration: Duration,
-    /// Whether the processes that it creates meanwhile are billed with it.
+    /// Whether its descendants are billed with it.
     pub children: bool,
     /// The counter of calls.
     pub counter: CounterChoice,

@@ -211,7 +211,8 @@ fn counted_in_kernel(
     // However it ran, nothing stays attached.
     let calls = counter.end();
     Ok(match ran? {
-        Ok(_) => calls,
+        // It was timed as a trial is.
+        Ok(ProgramResult { real_ns, .. }) => calls.map(|calls| ProgramCalls { real_ns, ..calls }),
         Err(failure) => Err(failure.reason),
     })
 }

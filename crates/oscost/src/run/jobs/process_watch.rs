@@ -9,6 +9,6 @@ pub struct ProcessWatch {
     pub pid: u32,
     /// For how long.
     pub duration: Duration,
-    /// Whether the processes that it creates meanwhile are counted with it.
+    /// Whether its descendants are counted with it.
     pub children: bool,
 }

@@ -3,16 +3,41 @@
 //!
 //! If the tracer dies, the kernel lets go of them itself.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use super::program_trace::{ProgramStop, StoppedTask};
 use super::ptrace::{Request, ptrace_request};
 use crate::kernel::Errno;
 
-/// Attaches to all threads of a process, those that it creates meanwhile too, and returns them. Each
-/// is interrupted, so that it stops once for its tracer. `Err(ESRCH)` if the process has ended.
-pub fn seize_threads(process: u32) -> Result<BTreeSet<u32>, Errno> {
+/// Attaches to all threads of a process, and of its descendants if `children`, those that they create
+/// meanwhile too, and returns them. Each is interrupted, so that it stops once for its tracer.
+/// `Err(ESRCH)` if the process has ended.
+pub fn seize_process(process: u32, children: bool) -> Result<BTreeSet<u32>, Errno> {
+    let mut seized = seize_threads(process)?;
+    let mut seen = BTreeSet::from([process]);
+    // What a process has created before it was attached to is found by the next look.
+    loop {
+        let descendants = if children { descendants(process)? } else { Vec::new() };
+        let fresh: Vec<u32> = descendants.into_iter().filter(|&it| seen.insert(it)).collect();
+        if fresh.is_empty() {
+            break;
+        }
+        for descendant in fresh {
+            match seize_threads(descendant) {
+                Ok(threads) => seized.extend(threads),
+                // It has ended.
+                Err(Errno::ESRCH) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    seized.iter().for_each(|&thread| interrupt(thread));
+    Ok(seized)
+}
+
+/// Attaches to all threads of a process.
+fn seize_threads(process: u32) -> Result<BTreeSet<u32>, Errno> {
     let options = libc::PTRACE_O_TRACESYSGOOD
         | libc::PTRACE_O_TRACEFORK
         | libc::PTRACE_O_TRACEVFORK
@@ -33,6 +58,8 @@ pub fn seize_threads(process: u32) -> Result<BTreeSet<u32>, Errno> {
                 Err(Errno::ESRCH) => continue,
                 // Its creator was attached to before it created this one.
                 Err(Errno::EPERM) if is_traced_by_caller(thread) => {}
+                // The kernel attaches to nothing that has ended.
+                Err(Errno::EPERM) if has_ended(thread) => continue,
                 Err(error) => return Err(error),
             }
             seized.insert(thread);
@@ -41,7 +68,6 @@ pub fn seize_threads(process: u32) -> Result<BTreeSet<u32>, Errno> {
     if seized.is_empty() {
         return Err(Errno::ESRCH);
     }
-    seized.iter().for_each(|&thread| interrupt(thread));
     Ok(seized)
 }
 
@@ -76,6 +102,36 @@ fn threads(process: u32) -> Result<Vec<u32>, Errno> {
     Ok(entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
 }
 
+/// The processes that a process has created, that these have created, and so on, of those that are
+/// there. One whose parent has ended has another parent since.
+fn descendants(process: u32) -> Result<Vec<u32>, Errno> {
+    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for entry in fs::read_dir("/proc")?.flatten() {
+        let Some(other) = entry.file_name().to_str().and_then(|it| it.parse::<u32>().ok()) else {
+            continue;
+        };
+        if let Some(parent) = status_number(other, "PPid:") {
+            children.entry(parent).or_default().push(other);
+        }
+    }
+    let mut found = Vec::new();
+    let mut open = vec![process];
+    while let Some(parent) = open.pop() {
+        // Each is taken once: a circle in what /proc tells meanwhile ends.
+        let created = children.remove(&parent).unwrap_or_default();
+        found.extend(&created);
+        open.extend(created);
+    }
+    Ok(found)
+}
+
+/// Whether a task has ended, and at most waits for its parent or tracer.
+fn has_ended(task: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{task}/status")).unwrap_or_default();
+    let state = status.lines().find_map(|line| line.strip_prefix("State:"));
+    state.is_none_or(|state| state.trim_start().starts_with(['Z', 'X']))
+}
+
 fn is_traced_by_caller(task: u32) -> bool {
     status_number(task, "TracerPid:") == Some(std::process::id())
 }
@@ -98,5 +154,21 @@ mod tests {
         assert_eq!((process_of(me), status_number(me, "NoSuchKey:")), (Some(me), None));
         assert!(!is_traced_by_caller(me));
         assert_eq!((threads(u32::MAX), process_of(u32::MAX)), (Err(Errno::ESRCH), None));
+    }
+
+    #[test]
+    fn descendants_are_found_and_one_that_has_ended_cannot_be_attached_to() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let me = std::process::id();
+        assert!(descendants(me).unwrap().contains(&child.id()));
+        assert_eq!(descendants(u32::MAX), Ok(Vec::new()));
+        // It stays until this process waits for it.
+        while !has_ended(child.id()) {
+            std::thread::yield_now();
+        }
+        assert_eq!(seize_threads(child.id()), Err(Errno::ESRCH));
+        assert!(!has_ended(me));
+        child.wait().unwrap();
+        assert!(has_ended(u32::MAX));
     }
 }

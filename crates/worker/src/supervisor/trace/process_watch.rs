@@ -10,7 +10,7 @@ use oscost_model::protocol::Event;
 use super::form_counter::FormCounter;
 use crate::kernel::event::poll;
 use crate::kernel::probe::program_trace::{self, ProgramStop, StoppedTask};
-use crate::kernel::probe::running_process::{detach, interrupt, process_of, seize_threads};
+use crate::kernel::probe::running_process::{detach, interrupt, process_of, seize_process};
 use crate::kernel::{Errno, process};
 use crate::supervisor::protocol::failure::failure;
 use crate::supervisor::protocol::wire::Wire;
@@ -25,7 +25,7 @@ pub(crate) struct ProcessWatch {
     pub(crate) id: u64,
     pub(crate) pid: u32,
     pub(crate) duration: Duration,
-    /// Whether the processes that it creates are counted with it.
+    /// Whether its descendants are counted with it.
     pub(crate) children: bool,
 }
 
@@ -33,14 +33,16 @@ impl ProcessWatch {
     /// Counts until the time is up, the process has ended, or an order or the end of the session
     /// arrives.
     pub(crate) fn count(&self, wire: &mut Wire) -> Event {
-        let tasks = match seize_threads(self.pid) {
+        let tasks = match seize_process(self.pid, self.children) {
             Ok(tasks) => tasks,
             Err(Errno::ESRCH) => {
                 return failure(self.id, format!("process {} has ended", self.pid));
             }
             Err(error) => {
                 let pid = self.pid;
-                return failure(self.id, format!("ptrace of process {pid} is refused: {error}"));
+                let or_other = if self.children { ", or of a descendant," } else { "" };
+                let what = format!("ptrace of process {pid}{or_other} is refused: {error}");
+                return failure(self.id, what);
             }
         };
         let mut followed = FollowedTasks { watch: self, tasks };
