@@ -73,7 +73,8 @@ pub struct ProgramCalls {
     pub signals: u64,
     /// Calls that never returned: their task ended.
     pub unfinished: u64,
-    /// Tasks that outlived the program, and were killed.
+    /// Tasks that outlived the program. By ptrace they were killed; by eBPF some may have ended
+    /// themselves.
     pub killed: u64,
     /// Descriptors and arguments of calls that could not be read: their forms are incomplete.
     pub unread: u64,

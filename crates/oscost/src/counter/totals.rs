@@ -78,9 +78,9 @@ pub enum Field {
     Unread,
     /// Events for which there was no room.
     Lost,
-    /// Tasks that are followed.
+    /// Tasks outside of the root that were created and have not ended.
     Alive,
-    /// Tasks that were followed when the root ended.
+    /// Those when the root ended.
     Left,
 }
 
@@ -155,7 +155,9 @@ pub fn program_calls(
         let so_far = times.entry(&key.form).or_default();
         *so_far = so_far.plus(sum);
     }
-    let in_kernel = times.into_iter().map(|(form, sum)| FormTime {
+    // Only calls that return have times: exits have none.
+    let timed = times.into_iter().filter(|(_, sum)| sum.on_cpu_ns > 0 || sum.off_cpu_ns > 0);
+    let in_kernel = timed.map(|(form, sum)| FormTime {
         form: form.to_owned(),
         time: KernelTime { calls: sum.calls, on_cpu_ns: sum.on_cpu_ns, off_cpu_ns: sum.off_cpu_ns },
     });
@@ -230,8 +232,10 @@ mod tests {
             .with(Field::EndedNs, 400);
         let of_cpus = sum([1, 10, 100, 1_000]).plus(sum([2, 20, 200, 2_000]));
         let getppid = 110;
+        let exit_group = 231;
         let sums = [
             KeySum { key: key(getppid), sum: of_cpus },
+            KeySum { key: key(exit_group), sum: sum([1, 0, 0, 0]) },
             KeySum { key: key(0x4000_0000), sum: sum([1, 0, 1, 0]) },
             KeySum { key: other_key(), sum: FormSum::default() },
             KeySum { key: vec![1], sum: sum([4, 0, 0, 0]) },
@@ -239,8 +243,10 @@ mod tests {
         let calls = program_calls(&state, sums, Arch::X86_64);
         let forms: Vec<(&str, u64, u64)> =
             calls.forms.iter().map(|it| (it.form.as_str(), it.calls, it.moved)).collect();
-        assert_eq!(forms, [("getppid", 3, 30), ("syscall_1073741824", 1, 0)]);
+        let expected = [("exit_group", 1, 0), ("getppid", 3, 30), ("syscall_1073741824", 1, 0)];
+        assert_eq!(forms, expected);
         let time = KernelTime { calls: 3, on_cpu_ns: 300, off_cpu_ns: 3_000 };
+        // An exit does not return.
         assert_eq!(calls.in_kernel[0], FormTime { form: "getppid".to_owned(), time });
         assert_eq!((calls.forks, calls.real_ns, calls.by.as_str()), (2, 300, COUNTER_NAME));
         assert_eq!(calls.lost, 5 + 4, "what has no form is lost");

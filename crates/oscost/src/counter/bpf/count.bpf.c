@@ -422,8 +422,8 @@ static __noinline int add(struct task *t, __u64 moved, __u64 on_cpu_ns)
 	return 0;
 }
 
-// Follows a new task.
-static __noinline int follow(struct state *s, __u32 pid, __u32 following)
+// Follows a new task of a process.
+static __noinline int follow(struct state *s, __u32 pid, __u32 process, __u32 following)
 {
 	struct task t = {};
 
@@ -432,7 +432,7 @@ static __noinline int follow(struct state *s, __u32 pid, __u32 following)
 	t.following = following;
 	if (bpf_map_update_elem(&tasks, &pid, &t, BPF_ANY))
 		__sync_fetch_and_add(&s->lost, 1);
-	else if (following == COUNTED)
+	else if (following == COUNTED && s->root != process)
 		__sync_fetch_and_add(&s->alive, 1);
 	return 0;
 }
@@ -509,7 +509,8 @@ int count_entry(struct bpf_raw_tracepoint_args *ctx)
 	if (t->following == CANDIDATE && (!class || class->act != EXECUTE))
 		return 0;
 	__builtin_memset(&t->form, 0, sizeof(t->form));
-	t->form.call = foreign ? FOREIGN : call;
+	// A program may make calls of any number.
+	t->form.call = foreign ? FOREIGN : call >= OTHER ? OTHER - 1 : call;
 	t->form.depth = NO_DEPTH;
 	t->reads_path = 0;
 	t->bytes = t->off_ns = t->waited_ns = 0;
@@ -551,7 +552,6 @@ int count_return(struct bpf_raw_tracepoint_args *ctx)
 		t->following = COUNTED;
 		s->root = id >> 32;
 		s->began_ns = now;
-		__sync_fetch_and_add(&s->alive, 1);
 	}
 	spent = now - t->entered_ns - t->waited_ns;
 	if (result < 0 && result >= -MAX_ERRNO)
@@ -582,8 +582,8 @@ int count_fork(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *parent = (struct task_struct *)ctx->args[0];
 	struct task_struct *child = (struct task_struct *)ctx->args[1];
 	__u32 creator = BPF_CORE_READ(parent, pid), process = BPF_CORE_READ(parent, tgid);
-	__u32 created = BPF_CORE_READ(child, pid);
-	int is_thread = BPF_CORE_READ(child, tgid) == process;
+	__u32 created = BPF_CORE_READ(child, pid), its_process = BPF_CORE_READ(child, tgid);
+	int is_thread = its_process == process;
 	struct task *t = bpf_map_lookup_elem(&tasks, &creator);
 	struct state *s = the_state();
 
@@ -591,7 +591,7 @@ int count_fork(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	if (!t) {
 		if (s->starter && s->starter == process && !s->root && !is_thread)
-			follow(s, created, CANDIDATE);
+			follow(s, created, its_process, CANDIDATE);
 		return 0;
 	}
 	if (t->following != COUNTED)
@@ -601,7 +601,7 @@ int count_fork(struct bpf_raw_tracepoint_args *ctx)
 	else
 		__sync_fetch_and_add(&s->forks, 1);
 	if (is_thread || s->children)
-		follow(s, created, COUNTED);
+		follow(s, created, its_process, COUNTED);
 	return 0;
 }
 
@@ -637,7 +637,9 @@ int count_exit(struct bpf_raw_tracepoint_args *ctx)
 	if (!t || !s)
 		return 0;
 	if (t->following == COUNTED) {
-		__sync_fetch_and_add(&s->alive, -1);
+		// The threads of the root, which may end in any order, do not outlive it.
+		if (s->root != process)
+			__sync_fetch_and_add(&s->alive, -1);
 		// The last threads of the root may end at once.
 		if (!s->has_ended || s->root == process) {
 			__sync_fetch_and_add(&s->exits, 1);

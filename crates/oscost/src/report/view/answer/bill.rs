@@ -165,7 +165,7 @@ fn of_counting(bill: &Bill) -> Vec<Reason> {
         format!("the counted runs differ in {forms} of calls")
     });
     let killed = (calls.killed > 0)
-        .then(|| format!("{} outlived it, and were killed", plural(calls.killed, "task")));
+        .then(|| format!("{} outlived it", plural(calls.killed, "task")));
     let unread = (calls.unread > 0)
         .then(|| format!("{} could not be read", plural(calls.unread, "argument")));
     let lost = (counted.lost_events > 0)

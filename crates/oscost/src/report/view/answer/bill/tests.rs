@@ -92,7 +92,7 @@ fn a_bill_is_good_without_reasons_and_each_reason_is_told() {
     assert_eq!(counted(|it| it.added_pct = None), Vec::<String>::new(), "as of a watched process");
     assert_eq!(counted(|it| it.lost_events = 2), ["2 events had no room in the counter"]);
     assert_eq!(counted(|it| it.varying_forms = 2), ["the counted runs differ in 2 forms of calls"]);
-    assert_eq!(counted(|it| it.calls.killed = 1), ["1 task outlived it, and were killed"]);
+    assert_eq!(counted(|it| it.calls.killed = 1), ["1 task outlived it"]);
     assert_eq!(counted(|it| it.calls.unread = 3), ["3 arguments could not be read"]);
     let caution = || "it traces\tprocesses".to_owned();
     assert_eq!(reasons_after(|it| it.cautions = vec![caution()]), ["it traces processes"]);
