@@ -113,7 +113,8 @@ bill! {
         /// contain what the counter added to them.
         pub ended: bool,
         /// Nanoseconds of its threads on a CPU, as the scheduler counted them (schedstat); null if one
-        /// of them has ended, whose part is lost, as their context switches then are.
+        /// of them has ended, whose part is lost, as their context switches then are, and null with
+        /// descendants, whose threads are not read.
         pub on_cpu_ns: Option<u64>,
     }
 

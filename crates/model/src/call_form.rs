@@ -15,6 +15,8 @@ pub const OTHER_FORMS: &str = "other";
 /// The errors of a call that a signal has interrupted, and that is made again or ends with EINTR
 /// (include/linux/errno.h): only a tracer sees them.
 const RESTARTS: std::ops::RangeInclusive<i64> = 512..=516;
+/// The word of such a call that was to create a task: it has created none.
+const RESTART: &str = "RESTART";
 
 /// The name of an error by its number: `ENOENT`.
 pub type ErrorNames = fn(i32) -> String;
@@ -65,6 +67,7 @@ pub struct BegunCall {
 enum FormEnd {
     Nothing,
     Error,
+    Created,
     Opened { flags: u64 },
 }
 
@@ -73,6 +76,7 @@ impl BegunCall {
     pub fn new(name: &str, class: CallClass, args: [u64; 6], task: &mut dyn TaskView) -> Self {
         let path = class.path.and_then(|at| task.path(args[at]));
         let (words, end) = words_of(class.words, args, path.as_deref(), task);
+        let end = if ["fork", "vfork"].contains(&name) { FormEnd::Created } else { end };
         let argument_bytes = match class.size {
             SizeOf::Argument(at) => args[at],
             SizeOf::Nothing | SizeOf::Result => 0,
@@ -102,7 +106,8 @@ impl BegunCall {
         let error = if is_error { name_of_error(value, error_name) } else { String::new() };
         let end = match self.end {
             FormEnd::Nothing => String::new(),
-            FormEnd::Error => error,
+            FormEnd::Created if is_error && is_restart(value) => RESTART.to_owned(),
+            FormEnd::Error | FormEnd::Created => error,
             FormEnd::Opened { .. } if is_error => error,
             FormEnd::Opened { flags } if creates(flags) => {
                 let kind = task.descriptor(value as u64);
@@ -157,10 +162,10 @@ fn words_of(
             (joined(what, fixed), FormEnd::Error)
         }
         FormWords::Futex => (futex_act(args[1]).to_owned(), FormEnd::Nothing),
-        FormWords::Clone => (created(args[0]).to_owned(), FormEnd::Nothing),
+        FormWords::Clone => (created(args[0]).to_owned(), FormEnd::Created),
         FormWords::Clone3 => {
             let flags = task.word(args[0]);
-            (flags.map_or("process", created).to_owned(), FormEnd::Nothing)
+            (flags.map_or("process", created).to_owned(), FormEnd::Created)
         }
     }
 }
@@ -187,12 +192,15 @@ fn depth(path: &[u8]) -> u32 {
 
 /// The name of an error, as in errno(3); empty of a call that is made again.
 fn name_of_error(value: i64, error_name: ErrorNames) -> String {
-    let number = value.saturating_neg();
-    match i32::try_from(number) {
-        _ if RESTARTS.contains(&number) => String::new(),
+    match i32::try_from(value.saturating_neg()) {
+        _ if is_restart(value) => String::new(),
         Ok(number) => error_name(number),
         Err(_) => "UnknownErrno".to_owned(),
     }
+}
+
+fn is_restart(value: i64) -> bool {
+    RESTARTS.contains(&value.saturating_neg())
 }
 
 /// The name of an address family (linux/socket.h).
@@ -314,6 +322,11 @@ mod tests {
             ("clone", [0x11, 0, 0, 0, 0, 0], 7, "clone process"),
             ("clone", [vfork, 0, 0, 0, 0, 0], 7, "clone vfork"),
             ("clone3", [1, 88, 0, 0, 0, 0], 7, "clone3 thread"),
+            ("clone", [0x11, 0, 0, 0, 0, 0], -513, "clone process RESTART"),
+            ("clone3", [1, 88, 0, 0, 0, 0], -11, "clone3 thread EAGAIN"),
+            ("fork", [0; 6], -513, "fork RESTART"),
+            ("vfork", [0; 6], -11, "vfork EAGAIN"),
+            ("fork", [0; 6], 7, "fork"),
             ("socket", [1, 0, 0, 0, 0, 0], 3, "socket AF_UNIX"),
             ("execve", [2, 0, 0, 0, 0, 0], -2, "execve ENOENT"),
             ("getpid", [0; 6], 7, "getpid"),

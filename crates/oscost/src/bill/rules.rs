@@ -140,6 +140,10 @@ mod tests {
         assert_eq!(case("lseek proc"), Some("syscall/lseek"));
         assert_eq!(case("setxattr"), Some("directory/xattr:by=set"));
         assert_eq!(case("no-such-call"), None);
+        assert_eq!(case("clone process"), Some("process/fork-exit"));
+        for nothing in ["clone process RESTART", "clone3 thread EAGAIN", "fork RESTART"] {
+            assert_eq!(case(nothing), None, "it has created nothing");
+        }
         let execve = rule_of("execve").unwrap();
         assert_eq!((execve.part, &execve.less[..]), (1.0, &["process/fork-exit".to_owned()][..]));
     }

@@ -317,6 +317,7 @@ mod tests {
         assert_eq!(text("mmap", |_| ()), "mmap file");
         assert_eq!(text("futex", |it| it.word = 9), "futex wait");
         assert_eq!(text("clone", |it| it.word = 0x4000), "clone vfork");
+        assert_eq!(text("clone", |it| it.error = 513), "clone process RESTART");
         assert_eq!(text("clone3", |it| it.word = 0x1_0000), "clone3 thread");
         assert_eq!(text("clone3", |it| it.flags = WORD_UNREAD), "clone3 process");
         assert_eq!(text("socket", |it| it.word = 1), "socket AF_UNIX");

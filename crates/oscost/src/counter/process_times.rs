@@ -89,7 +89,7 @@ struct Reading {
     /// Times and faults, with those of children if these are followed.
     usage: ProcessUsage,
     /// What each of its threads was charged, of those whose files could be read; `None` if they were
-    /// not read.
+    /// not read, as with descendants, whose threads end in the meantime.
     threads: Option<BTreeMap<u32, ThreadUsage>>,
     /// The number of its threads.
     thread_count: u32,
@@ -301,7 +301,7 @@ pub struct Charge {
     /// Times and faults.
     pub usage: ProcessUsage,
     /// That of its threads, all together; `None` if one of the first reading has ended, or their files
-    /// cannot be read: what a thread was charged is lost when it ends.
+    /// cannot be read: what a thread was charged is lost when it ends. `None` with descendants.
     pub threads: Option<ThreadUsage>,
     /// The time between the readings.
     pub time: Duration,
@@ -373,11 +373,23 @@ impl ProcessSampler {
     /// Begins with a reading; the error says that the process is not there, or why it cannot be read
     /// again and again.
     pub fn start(process: u32, children: bool) -> Result<Self, String> {
+        Self::start_after(process, children, || Ok(()))
+    }
+
+    /// The same right after something else begins, whose error is returned.
+    pub fn start_after(
+        process: u32,
+        children: bool,
+        begin: impl FnOnce() -> Result<(), String>,
+    ) -> Result<Self, String> {
+        // The files of many threads are read outside of the time between the readings, and at both
+        // ends alone: it takes a while.
+        let threads = (!children).then(|| threads_of(process));
+        begin()?;
         let first = read(process, children).filter(|reading| !reading.has_ended);
         let first = first.ok_or_else(|| format!("there is no process {process}"))?;
-        // The files of many threads are read at both ends alone: it takes a while.
         let last = Mutex::new(first.clone());
-        let first = Reading { threads: Some(threads_of(process)), ..first };
+        let first = Reading { threads, ..first };
         let shared = Arc::new(Shared { last, has_ended: AtomicBool::new(false) });
         let (stop, stopped) = channel();
         let interval = if children { TREE_INTERVAL } else { INTERVAL };
@@ -406,12 +418,18 @@ impl ProcessSampler {
 
     /// Ends with a reading, and returns what was charged meanwhile; `None` if times have become
     /// smaller.
-    pub fn end(mut self) -> Option<Charge> {
+    pub fn end(self) -> Option<Charge> {
+        self.end_before(|| ())
+    }
+
+    /// The same, and something else ends right after the reading.
+    pub fn end_before(mut self, end: impl FnOnce()) -> Option<Charge> {
         self.join();
         let lives =
             !self.has_ended() && self.shared.update(self.process, self.children, self.first.start);
+        end();
         let mut last = self.shared.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        last.threads = lives.then(|| threads_of(self.process));
+        last.threads = (lives && !self.children).then(|| threads_of(self.process));
         charge(&self.first, &last, !lives)
     }
 
@@ -521,6 +539,35 @@ mod tests {
         assert!(ProcessSampler::start(u32::MAX, false).is_err());
     }
 
+    /// A shell that ends when its input does.
+    fn shell() -> std::process::Child {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", "read -r line"]).stdin(std::process::Stdio::piped()).spawn().unwrap()
+    }
+
+    #[test]
+    fn what_threads_were_charged_is_known_of_a_process_alone() {
+        let mut child = shell();
+        let is_told = std::path::Path::new("/proc/self/schedstat").exists();
+        for children in [false, true] {
+            let mut begun = false;
+            let begin = || {
+                begun = true;
+                Ok(())
+            };
+            let sampler = ProcessSampler::start_after(child.id(), children, begin).unwrap();
+            let mut ended = false;
+            let charge = sampler.end_before(|| ended = true).unwrap();
+            assert_eq!(charge.threads.is_some(), is_told && !children);
+            assert!(!charge.has_ended);
+            assert!(begun && ended);
+        }
+        let refused = ProcessSampler::start_after(child.id(), false, || Err("no".to_owned()));
+        assert_eq!(refused.err().as_deref(), Some("no"));
+        drop(child.stdin.take());
+        child.wait().unwrap();
+    }
+
     #[test]
     fn the_words_of_a_command_line_are_text_within_the_bounds_of_a_command() {
         let line = b"sh\0-c\0echo 1\n\techo 2\0\x1b[31m\r\xff\xe2\x80\xae\xe2\x81\xa6.\0\0";
@@ -538,11 +585,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_process_is_noticed() {
-        let mut child = std::process::Command::new("sh")
-            .args(["-c", "read -r line"])
-            .stdin(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = shell();
         let sampler = ProcessSampler::start(child.id(), false).unwrap();
         drop(child.stdin.take());
         while !sampler.has_ended() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder};
 use oscost_model::call_names::Arch;
@@ -45,8 +45,8 @@ struct Counting {
 enum Subject {
     /// A program that the process with the mark starts.
     Program,
-    /// A process that runs, counted from this moment on.
-    Process { began: Instant },
+    /// A process that runs, counted from this moment on, and for how long.
+    Process { began: Instant, counted: Option<Duration> },
 }
 
 impl KernelCounter {
@@ -87,17 +87,26 @@ impl KernelCounter {
         if children {
             programs.follow_descendants(process)?;
         }
-        let subject = Subject::Process { began: Instant::now() };
+        let subject = Subject::Process { began: Instant::now(), counted: None };
         self.current = Some(Counting { programs, subject });
         Ok(())
     }
 
+    /// Counts no more: what was counted is read later. Nothing stays attached.
+    pub fn stop(&mut self) {
+        let Some(Counting { programs, subject }) = &mut self.current else { return };
+        programs.detach();
+        if let Subject::Process { began, counted } = subject {
+            counted.get_or_insert_with(|| began.elapsed());
+        }
+    }
+
     /// Ends, and returns what was counted. Nothing stays attached.
     pub fn end(&mut self) -> Result<ProgramCalls, String> {
-        let Some(Counting { mut programs, subject }) = self.current.take() else {
+        self.stop();
+        let Some(Counting { programs, subject }) = self.current.take() else {
             return Err("nothing was counted".to_owned());
         };
-        programs.detach();
         let state = programs.state()?;
         let calls = program_calls(&state, programs.sums()?, native());
         match subject {
@@ -108,8 +117,9 @@ impl KernelCounter {
                 Err("the counter did not see the program end".to_owned())
             }
             Subject::Program => Ok(calls),
-            Subject::Process { began } => {
-                let real_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            Subject::Process { counted, .. } => {
+                let counted = counted.unwrap_or_default();
+                let real_ns = u64::try_from(counted.as_nanos()).unwrap_or(u64::MAX);
                 // Nobody ends what a watched process leaves.
                 Ok(ProgramCalls { real_ns, killed: 0, ..calls })
             }
@@ -311,6 +321,8 @@ mod tests {
         let programs = &counter.current.as_ref().unwrap().programs;
         let map = programs.states.info().unwrap().info.id;
         exchange(20);
+        counter.stop();
+        exchange(1);
         let calls = counter.end().unwrap();
         // Each line is read byte by byte, and answered by one write of five bytes. The first byte
         // arrives in a call that had begun before.

@@ -156,8 +156,9 @@ fn watch_from_kernel(
 ) -> anyhow::Result<Observed> {
     let pid = request.pid;
     let refused = |reason: String| anyhow::anyhow!("cannot watch process {pid}: {reason}");
-    kernel.begin_process(pid, request.children).map_err(refused)?;
-    let sampler = ProcessSampler::start(pid, request.children).map_err(refused)?;
+    let children = request.children;
+    let begin = || kernel.begin_process(pid, children);
+    let sampler = ProcessSampler::start_after(pid, children, begin).map_err(refused)?;
     let until = Instant::now() + request.duration;
     while Instant::now() < until && !sampler.has_ended() {
         let left = until.saturating_duration_since(Instant::now());
@@ -166,7 +167,7 @@ fn watch_from_kernel(
         }
     }
     let threads = sampler.thread_count();
-    let charge = sampler.end();
+    let charge = sampler.end_before(|| kernel.stop());
     let calls = kernel.end().map_err(refused)?;
     Ok(Observed { calls, charge: whole(charge, pid)?, threads })
 }

@@ -164,17 +164,19 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
     };
     let trials = &bill.trials;
     let switches = trials.voluntary_switches.zip(trials.involuntary_switches);
-    let switches = switches.map_or(
-        "missing: the context switches of a thread are lost when it ends".to_owned(),
-        |(voluntary, forced)| {
-            format!(
-                "{} voluntary and {} forced switches: in the prices of calls that wait, not \
-                 charged again",
-                with_thousands(voluntary),
-                with_thousands(forced)
-            )
-        },
-    );
+    let has_descendants = bill.watched.as_ref().is_some_and(|watched| watched.children);
+    let no_switches = match has_descendants {
+        true => "missing: the context switches of a process with its descendants are not read",
+        false => "missing: the context switches of a thread are lost when it ends",
+    };
+    let switches = switches.map_or(no_switches.to_owned(), |(voluntary, forced)| {
+        format!(
+            "{} voluntary and {} forced switches: in the prices of calls that wait, not charged \
+             again",
+            with_thousands(voluntary),
+            with_thousands(forced)
+        )
+    });
     let faults = "the kind of page faults is not known: minor ones are charged as first touches of \
                   anonymous pages";
     let faults = (trials.minor_faults > 0.0).then(|| faults.to_owned());
