@@ -124,6 +124,8 @@ PATHS = set("open openat stat lstat newfstatat access faccessat faccessat2 readl
 def form(name, arguments, result):
     """The form of a call: what makes it cheap or expensive."""
     failed = error(result)
+    if name in ("fork", "vfork", "clone", "clone3") and result.startswith("? ERESTART"):
+        failed = "RESTART"
     first = arguments.split(", ")[0] if arguments else ""
     if name in ("fcntl", "ioctl"):
         parts = arguments.split(", ")
@@ -136,7 +138,7 @@ def form(name, arguments, result):
         return f"futex {op[1].lower() if op else '?'}"
     if name in ("clone", "clone3"):
         made = "thread" if "CLONE_THREAD" in arguments else "vfork" if "CLONE_VFORK" in arguments else "process"
-        return f"{name} {made}"
+        return f"{name} {made} {failed}".strip()
     if name in ("openat", "open"):
         if failed:
             return f"{name} {failed}"

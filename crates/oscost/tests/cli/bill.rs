@@ -347,7 +347,8 @@ fn forms(record: &Value) -> BTreeMap<String, u64> {
     let mut forms = BTreeMap::new();
     for form in record["counted"]["calls"]["forms"].as_array().unwrap() {
         let name = form["form"].as_str().unwrap();
-        if !["wait4", "rt_sigreturn", "rt_sigsuspend"].iter().any(|it| name.starts_with(it)) {
+        let interrupted = ["wait4", "rt_sigreturn", "rt_sigsuspend"];
+        if !interrupted.iter().any(|it| name.starts_with(it)) && !name.ends_with(" RESTART") {
             let key = format!("{name} {}", form["bytes"]);
             *forms.entry(key).or_default() += form["calls"].as_u64().unwrap();
         }

@@ -11,7 +11,7 @@ pub(super) fn watch(watched: &Watched) -> String {
     let Watched { pid, seconds, threads, children, ended, on_cpu_ns } = watched;
     let time = rough(*seconds, Unit::Seconds);
     let threads = plural((*threads).into(), "thread");
-    let children = if *children { " and its children" } else { "" };
+    let children = if *children { " and its descendants" } else { "" };
     let end = if *ended { ", until it ended" } else { "" };
     let on_cpu = on_cpu_ns.map_or(String::new(), |ns| {
         format!(", its threads {} on a CPU", rough(ns as f64, Unit::NsPerOp))
@@ -118,7 +118,8 @@ mod tests {
             on_cpu_ns: None,
         };
         let text = watch(&watched);
-        assert!(text.starts_with("process 7 (2 threads) and its children, watched for "), "{text}");
+        let begin = "process 7 (2 threads) and its descendants, watched for ";
+        assert!(text.starts_with(begin), "{text}");
         assert!(text.ends_with(", until it ended"), "{text}");
         let more = Watched { ended: false, on_cpu_ns: Some(5_000_000), ..watched };
         assert!(watch(&more).ends_with(" on a CPU"));

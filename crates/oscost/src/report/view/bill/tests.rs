@@ -67,6 +67,28 @@ fn with_cool_prices_there_are_two_sums_and_two_differences() {
 }
 
 #[test]
+fn context_switches_that_are_missing_have_a_reason() {
+    let mut shown = find();
+    (shown.trials.voluntary_switches, shown.trials.involuntary_switches) = (None, None);
+    for (children, why) in [
+        (false, "missing: the context switches of a thread are lost when it ends"),
+        (true, "missing: the context switches of a process with its descendants are not read"),
+    ] {
+        shown.watched = Some(oscost_model::bill::Watched {
+            pid: 7,
+            seconds: 1.0,
+            threads: 1,
+            children,
+            ended: false,
+            on_cpu_ns: None,
+        });
+        let text = terminal(&view(&shown));
+        let words: Vec<&str> = text.split_whitespace().collect();
+        assert!(words.join(" ").contains(why), "{text}");
+    }
+}
+
+#[test]
 fn texts_from_outside_have_no_control_characters() {
     let mut shown = bill(vec![priced("read\u{1b}[31m", "fi\u{7}les", 9.0, 9e4)], 1e6);
     shown.cautions = vec!["a\u{1b}b\nc".to_owned()];
