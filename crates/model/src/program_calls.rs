@@ -86,8 +86,8 @@ pub struct ProgramCalls {
     /// Events that the counter had no room for: the counts are that much too low.
     #[serde(default)]
     pub lost: u64,
-    /// The time in the kernel of each form, in the order of the forms; empty where the counter does
-    /// not measure it.
+    /// The time in the kernel of each form whose calls return, in the order of the forms; empty where
+    /// the counter does not measure it.
     #[serde(default)]
     pub in_kernel: Vec<FormTime>,
 }
