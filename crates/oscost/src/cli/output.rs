@@ -66,6 +66,8 @@ impl OutputError {
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
                 Some("name a file in a folder that you may write")
             }
+            ErrorKind::NotFound => Some("make its folder, or name another file"),
+            ErrorKind::IsADirectory => Some("name a file in it"),
             _ => None,
         }
     }

@@ -130,10 +130,15 @@ pub(super) fn check_command(words: &[String]) -> Result<(), String> {
 /// Checks words that are part of a command. The error is the reason why they are invalid.
 pub(super) fn check_words(words: &[String]) -> Result<(), String> {
     if words.len() > MAX_COMMAND_WORDS {
-        return Err(format!("a command has at most {MAX_COMMAND_WORDS} words"));
+        return Err(format!(
+            "a command has at most {MAX_COMMAND_WORDS} words; a script in a file may have more"
+        ));
     }
     if words.iter().map(String::len).sum::<usize>() > MAX_COMMAND_BYTES {
-        return Err(format!("a command has at most {} KiB", MAX_COMMAND_BYTES >> 10));
+        return Err(format!(
+            "a command has at most {} KiB; a script in a file may have more",
+            MAX_COMMAND_BYTES >> 10
+        ));
     }
     match words.iter().any(|word| has_control(word)) {
         true => Err("a word of a command has a control character".to_owned()),

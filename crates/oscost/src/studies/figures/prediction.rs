@@ -89,7 +89,7 @@ impl Estimate {
         }
         let unit = TimeUnit::parse(unit).ok_or_else(|| {
             let units = "ns, us, ms, s, cycles or ticks";
-            format!("{} has no unit: write one of {units}, as in `120 ns`", quote(text))
+            format!("{} has no unit; write one of {units}, as in `120 ns`", quote(text))
         })?;
         Ok(Self { bound: Bound::parse(bound)?, unit })
     }

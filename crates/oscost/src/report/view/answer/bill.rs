@@ -164,8 +164,8 @@ fn of_counting(bill: &Bill) -> Vec<Reason> {
         let forms = plural(counted.varying_forms.into(), "form");
         format!("the counted runs differ in {forms} of calls")
     });
-    let killed = (calls.killed > 0)
-        .then(|| format!("{} outlived it", plural(calls.killed, "task")));
+    let killed =
+        (calls.killed > 0).then(|| format!("{} outlived it", plural(calls.killed, "task")));
     let unread = (calls.unread > 0)
         .then(|| format!("{} could not be read", plural(calls.unread, "argument")));
     let lost = (counted.lost_events > 0)

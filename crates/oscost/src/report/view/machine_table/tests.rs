@@ -147,8 +147,7 @@ fn every_figure_has_a_line_for_other_programs_and_what_is_missing_a_reason() {
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(lines.len(), 5, "{csv}");
     // All machines of a column are named, and those are counted that have the case.
-    let others: Vec<String> =
-        (0..16).filter(|at| *at != 7).map(|at| format!("node{at}")).collect();
+    let others: Vec<String> = (0..16).filter(|at| *at != 7).map(|at| format!("node{at}")).collect();
     let folded = format!("fault/zero-fill,fault,,{},", others.join(" "));
     let figure = lines[1].strip_prefix(&folded).unwrap_or_else(|| panic!("{csv}"));
     assert!(figure.starts_with("15,1,ns/op,100,,,,95,104,,,,"), "{csv}");
