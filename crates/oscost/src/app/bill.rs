@@ -75,9 +75,18 @@ pub struct Request {
     pub on_busy: BusyPolicy,
 }
 
+/// A bill, and how it ended.
+#[derive(Clone, Debug)]
+pub struct EndedBill {
+    /// The bill, of what was measured by then.
+    pub bill: Bill,
+    /// Whether the user has interrupted the measurement of prices, or of what a change would add.
+    pub interrupted: bool,
+}
+
 /// Runs a program, some times untouched and some times counted, and charges what it did; then says
 /// what further treatments would add.
-pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> {
+pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedBill> {
     let target = resolve(&request.at, request.treatments.as_deref())?;
     let host = &target.host;
     if !matches!(host, Host::Local | Host::Fake(_)) {
@@ -156,9 +165,9 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
         is_kept: request.keep,
         on_busy: request.on_busy,
     };
-    context.answer(&mut bill, &changes, observer);
+    let interrupted = context.answer(&mut bill, &changes, observer);
     bill.ended = timestamp();
-    Ok(bill)
+    Ok(EndedBill { bill, interrupted })
 }
 
 /// What is known of the file of a command; of one elsewhere nothing is.

@@ -76,6 +76,12 @@ fn is_of_task(name: &str) -> bool {
     TASK_CALLS.iter().any(|begin| call.starts_with(begin))
 }
 
+/// Whether the control of a run showed an effect: then its comparisons say nothing.
+pub fn is_void(record: &Record) -> bool {
+    let has_flag = |it: &Comparison| it.flags.iter().any(|flag| flag == "VOID");
+    record.comparisons.iter().any(|it| !it.control && has_flag(it))
+}
+
 /// The rows of a run that compared both sides of a change, with the added cost as the figure of each:
 /// a price list of added costs. Comparisons that their control made void are left out.
 pub fn added_costs(record: &Record, change: Change<'_>) -> Record {

@@ -11,7 +11,7 @@ use super::run_text::report_id;
 use super::terminal::Terminal;
 use super::values::label;
 use crate::app::bill::watch::{Request as WatchRequest, bill as bill_of_process};
-use crate::app::bill::{Request, bill as bill_of};
+use crate::app::bill::{EndedBill, Request, bill as bill_of};
 use crate::app::bills;
 use crate::app::{CounterChoice, ProgramRequest, UsageError};
 use crate::report;
@@ -222,8 +222,11 @@ pub(super) fn bill(arguments: Arguments, output: &mut Output) -> anyhow::Result<
     }
     let terminal = Terminal::new(output).quiet_if(*quiet);
     let has_program = !arguments.command.is_empty() || arguments.workload.is_some();
-    let bill = match (arguments.pid, &arguments.bills[..], has_program) {
-        (Some(pid), _, _) => bill_of_process(&arguments.of_process(pid), &terminal)?,
+    let EndedBill { bill, interrupted } = match (arguments.pid, &arguments.bills[..], has_program) {
+        (Some(pid), _, _) => {
+            let bill = bill_of_process(&arguments.of_process(pid), &terminal)?;
+            EndedBill { bill, interrupted: false }
+        }
         (None, [], true) => bill_of(&arguments.of_program(), &terminal)?,
         (None, [base, new], false) => return compare(base, new, exports, output),
         (None, bills, _) => return Err(refusal(bills.len(), !has_program).into()),
@@ -236,8 +239,8 @@ pub(super) fn bill(arguments: Arguments, output: &mut Output) -> anyhow::Result<
     }
     shown?;
     // It was shown with what there was by then.
-    let is_interrupted = bill.prices.measured.as_ref().is_some_and(|it| it.interrupted);
-    Ok(if is_interrupted { ExitStatus::Interrupted } else { ExitStatus::Success })
+    let prices_interrupted = bill.prices.measured.as_ref().is_some_and(|it| it.interrupted);
+    Ok(if interrupted || prices_interrupted { ExitStatus::Interrupted } else { ExitStatus::Success })
 }
 
 /// Shows two bills side by side.

@@ -4,7 +4,7 @@ use oscost_model::bill::{Amount, MeasuredIncrease, PriceRun};
 use oscost_model::program::{REAL, SYSTEM, USER};
 use oscost_model::record::{Comparison, Estimate, Record, Row, RowOutcome};
 
-use crate::bill::{Change, SystemFigure, mean_increase, system_time};
+use crate::bill::{Change, SystemFigure, is_void, mean_increase, system_time};
 
 /// The metric of a row's own figure in a comparison.
 const PRIMARY: &str = "primary";
@@ -36,6 +36,9 @@ pub(super) fn measured_increase(
     program: ComparedProgram<'_>,
     run: PriceRun,
 ) -> Result<MeasuredIncrease, String> {
+    if is_void(record) {
+        return Err("the control shows an effect where nothing differs: measure again".to_owned());
+    }
     let Change { base, new, .. } = program.change;
     let sides = BothSides { base: side(record, program, base)?, new: side(record, program, new)? };
     let real = sides.comparison(record, REAL);
@@ -104,5 +107,54 @@ impl<'a> CpuTimes<'a> {
     /// Whether clock ticks divide them, so that a single trial says little.
     fn is_divided_by_ticks(&self) -> bool {
         system_time(self.user, self.system).figure == SystemFigure::Mean
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::record::{AddedCost, Ratio};
+    use oscost_model::unit::Unit;
+
+    use super::*;
+
+    /// A comparison of the first row with itself.
+    fn comparison(control: bool, flags: &[&str]) -> Comparison {
+        Comparison {
+            case: String::new(),
+            metric: PRIMARY.to_owned(),
+            base: 0,
+            new: 0,
+            design: "pairs".to_owned(),
+            pairs: 8,
+            span_s: 1.0,
+            ratio: Ratio { value: 1.0, ci95: None },
+            added: AddedCost { value: 0.0, ci95: None, unit: Unit::Seconds },
+            added_cycles: None,
+            p: 1.0,
+            q: 1.0,
+            verdict: "inconclusive".to_owned(),
+            mde_pct: None,
+            ties: 0,
+            monitor_events_per_op: None,
+            decomposition: None,
+            control,
+            flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn a_comparison_whose_control_failed_is_no_measured_increase() {
+        let text = include_str!("../../../tests/store/run-1.json");
+        let mut record: Record = serde_json::from_str(text).unwrap();
+        let mut why = |comparison: Comparison| {
+            record.comparisons = vec![comparison];
+            let change = Change { host: "local", base: &[], new: &[] };
+            let program = ComparedProgram { case: "no/program", change };
+            measured_increase(&record, program, PriceRun::of(&record)).err().unwrap_or_default()
+        };
+        assert!(why(comparison(false, &["VOID"])).contains("measure again"));
+        let ended = "the comparison ended before the program was measured";
+        assert_eq!(why(comparison(false, &[])), ended);
+        assert_eq!(why(comparison(true, &["VOID"])), ended);
     }
 }

@@ -24,7 +24,7 @@ use crate::app::targets::connect::BusyPolicy;
 use crate::app::targets::prepare::prepare;
 use crate::bill::{
     Change, Faults, Judgement, Prediction, PriceComparison, PriceList, added_costs, charge,
-    compare_prices, judge, predict, selectors_to_price,
+    compare_prices, is_void, judge, predict, selectors_to_price,
 };
 use crate::hosts::WorkerBinary;
 use crate::plan;
@@ -68,13 +68,14 @@ impl From<anyhow::Error> for Failure {
 }
 
 impl WhatIfContext<'_> {
-    /// Adds to a bill what these changes would add to it.
+    /// Adds to a bill what these changes would add to it; whether the user has ended a measurement
+    /// of it, or one before it.
     pub(super) fn answer(
         &self,
         bill: &mut Bill,
         changes: &[FurtherChange],
         observer: &dyn Observer,
-    ) {
+    ) -> bool {
         // The target of each prediction.
         let mut targets: Vec<&Target> = Vec::new();
         // Who has ended the measurement of prices waits for no other one.
@@ -104,7 +105,7 @@ impl WhatIfContext<'_> {
             }
         }
         if !self.is_checked || targets.is_empty() {
-            return;
+            return interrupted.is_some();
         }
         if self.is_kept {
             bill.ended = timestamp();
@@ -120,6 +121,7 @@ impl WhatIfContext<'_> {
                 what_if.not_measured = Some(reason);
             }
         }
+        interrupted.is_some()
     }
 
     /// The bill at the prices of another run.
@@ -170,9 +172,14 @@ impl WhatIfContext<'_> {
                 ..self.comparison(target)
             };
             let record = compare(&cases, observer)?;
-            let mut rows = record.results.iter().filter(|row| row.target.treatments == new);
-            refusal = rows.find_map(|row| row.reason.clone());
-            added.insert(0, added_costs(&record, change));
+            let costs = added_costs(&record, change);
+            refusal = if costs.results.is_empty() && is_void(&record) {
+                Some(CONTROL_FAILED.to_owned())
+            } else {
+                let mut rows = record.results.iter().filter(|row| row.target.treatments == new);
+                rows.find_map(|row| row.reason.clone())
+            };
+            added.insert(0, costs);
         }
         added.retain(|record| !record.results.is_empty());
         let list = PriceList::of_added_costs(&added, catalog);
@@ -275,6 +282,8 @@ impl WhatIfContext<'_> {
 
 /// Why nothing is measured after Ctrl-C.
 const INTERRUPTED: &str = "it was interrupted";
+/// Why a comparison has no added costs although its rows were measured.
+const CONTROL_FAILED: &str = "the control of the comparison failed: measure again";
 /// What a monitor in another process means for the system time of a program.
 const MONITOR_DOUBT: &str = "the calls wait for a monitor, which is another process: of this time, \
                              only the part of the program itself is its system time";

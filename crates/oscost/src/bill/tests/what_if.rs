@@ -144,6 +144,11 @@ fn comparisons_of_other_targets_and_void_ones_are_no_added_costs() {
         added_under(&record, "sud").results.len()
     };
     assert_eq!(changed(|it| it.flags.push("VOID".to_owned())), 0);
+    let mut void = compared(&rows);
+    void.comparisons[0].flags.push("VOID".to_owned());
+    assert!(is_void(&void) && !is_void(&record));
+    void.comparisons[0].control = true;
+    assert!(!is_void(&void));
     assert_eq!(changed(|it| it.control = true), 0);
     assert_eq!(changed(|it| it.metric = "insn".to_owned()), 0);
 }
