@@ -76,6 +76,20 @@ fn a_prediction_is_made_of_counts_and_added_costs_and_checked() {
 }
 
 #[test]
+fn an_interrupted_measurement_of_added_costs_leaves_a_bill_and_exit_status_130() {
+    let host = FakeHost::new(FILTERED);
+    host.record(&[]);
+    // The prices are in the store: the bill has ten workers at most, the comparison many more.
+    let scenario = FILTERED.replacen('{', r#"{"interrupted_after_workers": 14, "#, 1);
+    fs::write(host.sandbox.file("scenario.json"), scenario).unwrap();
+    let ran = host.bill(&["--what-if", "seccomp=allow", "--json", "-"]);
+    let record = ran.exits(130).json();
+    assert_eq!(record["trials"]["real"]["repetitions"], 6);
+    assert_eq!(record["what_if"], serde_json::json!([]));
+    assert_eq!(record["missing_what_if"][0]["change"], "seccomp=allow", "{record}");
+}
+
+#[test]
 fn added_costs_of_the_last_day_are_not_measured_again() {
     let host = FakeHost::new(FILTERED);
     let run = |options: &[&str]| {
