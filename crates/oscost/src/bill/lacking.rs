@@ -13,17 +13,21 @@ use super::rules::{rule_of, selectors_of};
 /// Prices do not matter that are together of at most this share of the calls, and of the amount.
 const SMALL_SHARE: f64 = 0.01;
 
-/// Benchmarks that create, delete, fill or sync files. What they leave in the journal of a file
-/// system slows down the trials of a program, and what a program leaves there slows them down.
-const JOURNAL_WRITERS: [&str; 8] = [
+/// Benchmarks that create, delete, change, fill or sync files, in their ops or around them: the files
+/// of `directory/getdents` are linked and deleted. What they leave in the journal of a file system
+/// slows down the trials of a program, and what a program leaves there slows them down.
+const JOURNAL_WRITERS: [&str; 11] = [
+    "file/chmod",
     "file/create-unlink",
     "file/write-sync",
     "file/copy",
     "file/truncate",
+    "directory/getdents",
     "directory/mkdir-rmdir",
     "directory/link-unlink",
     "directory/symlink-unlink",
     "directory/rename",
+    "directory/xattr",
 ];
 
 /// A price that a bill lacks.
@@ -246,5 +250,9 @@ mod tests {
             assert!(price(id, 1.0, None).writes_journal());
         }
         assert!(!price("syscall/getppid:via=raw", 1.0, None).writes_journal());
+        for form in ["fchmod file", "setxattr", "fsetxattr file", "getdents64 directory"] {
+            let rule = rule_of(form).unwrap();
+            assert!(price(&rule.case, 1.0, None).writes_journal(), "{form}");
+        }
     }
 }

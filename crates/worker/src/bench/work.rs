@@ -95,6 +95,9 @@ impl Work {
     /// Why its ops cannot be timed one by one after a walk; `None` if they can.
     pub fn uncoolable_reason(&self) -> Option<&'static str> {
         match self.shape {
+            Shape::Repeat | Shape::WithLoop | Shape::SingleShot if self.op_count > 1 => {
+                Some("an op is a part of a longer one, which the walk would cool only once")
+            }
             Shape::Repeat | Shape::WithLoop | Shape::SingleShot if self.min_batch_ops > 1 => {
                 Some("an op alone only fills the buffer between two ends")
             }
@@ -375,6 +378,7 @@ mod tests {
             Work::own_value(|| Ok(0)),
             Work::own_ticks(|| Ok(0)),
             Work::with_loop(nothing).with_min_batch_ops(16),
+            Work::repeat(nothing).with_op_count(2),
         ] {
             assert!(work.uncoolable_reason().is_some(), "{:?}", work.shape);
         }

@@ -7,7 +7,7 @@ use oscost_model::bill::MeasuredPrices;
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Extent};
 use oscost_model::program_calls::ProgramCalls;
-use oscost_model::record::{Machine, Settings};
+use oscost_model::record::{Machine, Record, RowOutcome, Settings};
 
 use super::predictions::predictions_for;
 use super::retention::{CompletedRun, Completion, Retention, observe};
@@ -60,6 +60,8 @@ pub(crate) struct PriceMeasurement<'a> {
     limit: Duration,
     spent: Duration,
     tried: Vec<Case>,
+    /// The ids of the runs so far.
+    run_ids: Vec<String>,
     measured: Option<MeasuredPrices>,
     is_over: bool,
 }
@@ -80,8 +82,17 @@ impl<'a> PriceMeasurement<'a> {
         limit: Duration,
         observer: &'a dyn Observer,
     ) -> Self {
-        let (spent, tried) = (Duration::ZERO, Vec::new());
-        Self { at, observer, runs, limit, spent, tried, measured: None, is_over: false }
+        Self {
+            at,
+            observer,
+            runs,
+            limit,
+            spent: Duration::ZERO,
+            tried: Vec::new(),
+            run_ids: Vec::new(),
+            measured: None,
+            is_over: false,
+        }
     }
 
     /// The prices, those that were measured first.
@@ -163,9 +174,14 @@ impl<'a> PriceMeasurement<'a> {
         ended: anyhow::Result<CompletedRun>,
         stage: PriceStage,
     ) -> PriceOutcome {
+        let mut found: Vec<String> = Vec::new();
         let (interrupted, failure) = match ended {
             Ok(CompletedRun { record, ended, .. }) => {
-                self.runs.add(record, self.at.machine);
+                let priced = cases.iter().filter(|case| self.has_price(&record, case));
+                found.extend(priced.map(Case::to_string));
+                let id = record.id.clone();
+                self.runs.add(record, self.at.machine, &self.run_ids);
+                self.run_ids.push(id);
                 match ended {
                     Ok(Completion::Interrupted) => (true, None),
                     Ok(Completion::Complete | Completion::WithFailures) => (false, None),
@@ -187,7 +203,7 @@ impl<'a> PriceMeasurement<'a> {
             block_missing: false,
             failure: None,
         });
-        measured.cases.extend(cases.iter().map(Case::to_string));
+        measured.cases.extend(found);
         measured.seconds = self.spent.as_secs_f64();
         measured.interrupted = interrupted;
         measured.block_missing = self.is_over && stage == PriceStage::BetweenTrials;
@@ -196,6 +212,16 @@ impl<'a> PriceMeasurement<'a> {
             true => PriceOutcome::SessionOver,
             false => PriceOutcome::RunEnded,
         }
+    }
+
+    /// Whether a run has the price of a case.
+    fn has_price(&self, record: &Record, case: &Case) -> bool {
+        record.results.iter().any(|row| {
+            row.outcome == RowOutcome::Measured
+                && row.target.treatments == self.at.side.target.treatments
+                && row.benchmark == case.benchmark
+                && row.point == case.point
+        })
     }
 }
 

@@ -196,8 +196,9 @@ impl PriceRuns {
     }
 
     /// Adds a run that has just been measured as the first choice. Runs before it in which the
-    /// reference cases took another time are outdated by it.
-    pub(crate) fn add(&mut self, record: Record, machine: &Machine) {
+    /// reference cases took another time are outdated by it, but for those of the same bill: their
+    /// prices are of the minutes of its trials.
+    pub(crate) fn add(&mut self, record: Record, machine: &Machine, same_bill: &[String]) {
         let treatments = &self.target.treatments;
         let NewRun { record, unmeasured } = NewRun::of(record, &self.target);
         let before = std::mem::replace(&mut self.unmeasured, unmeasured);
@@ -212,7 +213,8 @@ impl PriceRuns {
         }
         let (mut unmoved, mut outdated) = (Vec::new(), Vec::new());
         for before in std::mem::take(&mut self.current) {
-            match moved_reference_case(&before, &record, &REFERENCE_CASES, treatments) {
+            let moved = moved_reference_case(&before, &record, &REFERENCE_CASES, treatments);
+            match moved.filter(|_| !same_bill.contains(&before.id)) {
                 Some(reason) => {
                     outdated.push(OutdatedRun { record: before, reasons: vec![reason] });
                 }

@@ -52,7 +52,8 @@ pub struct ProgramRuns {
 /// Whether the last block of trials follows what was done before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastBlock {
-    /// It does, at once: nothing was done.
+    /// It does, at once: nothing was done. (If its treatments are attached again, after another run
+    /// for the caches.)
     AtOnce,
     /// It does, after another run for the caches.
     AfterWarmUp,
@@ -96,7 +97,7 @@ pub fn run_in_turns(
         return Ok(Ok(runs));
     }
     let ended = with_attached(&mut workers, program, |workers| {
-        if last_block == LastBlock::AfterWarmUp
+        if is_warmed_up_again(last_block, program.treatments)
             && let Err(failure) = workers.run_program(spec(program, warm_up()))?
         {
             return Ok(Err(failure));
@@ -105,6 +106,12 @@ pub fn run_in_turns(
         add_block(workers, program, rounds, &mut counter, &mut runs)
     })?;
     Ok(ended.map(|()| runs))
+}
+
+/// Whether a program runs once for the caches before its last block: after something else, or after
+/// its treatments were attached again, which leaves other code and data in the caches.
+fn is_warmed_up_again(last_block: LastBlock, treatments: &TreatmentSet) -> bool {
+    last_block == LastBlock::AfterWarmUp || !treatments.attached.is_empty()
 }
 
 /// Does this while those treatments of a program are attached that concern the whole system.
@@ -308,6 +315,8 @@ fn traced_spec(program: TurnProgram<'_>, without_treatments: bool) -> WorkerSpec
 
 #[cfg(test)]
 mod tests {
+    use oscost_model::treatment::AttachedTreatment;
+
     use super::*;
 
     #[test]
@@ -337,6 +346,16 @@ mod tests {
         let (under, why) = of(vec![nice.clone(), AppliedTreatment::Ptrace]);
         assert!(under == 0 && why.unwrap().contains("only one monitor"));
         assert_eq!(of(vec![AppliedTreatment::Cgroup { limits: Vec::new() }, nice]), (2, None));
+    }
+
+    #[test]
+    fn a_program_is_warmed_up_again_after_prices_and_after_an_attachment() {
+        let of = |last_block, attached: &[AttachedTreatment]| {
+            let attached = attached.to_vec();
+            is_warmed_up_again(last_block, &TreatmentSet { attached, ..TreatmentSet::default() })
+        };
+        assert!(of(LastBlock::AfterWarmUp, &[]) && !of(LastBlock::AtOnce, &[]));
+        assert!(of(LastBlock::AtOnce, &[AttachedTreatment::Ftrace]));
     }
 
     #[test]

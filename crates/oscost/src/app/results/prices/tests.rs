@@ -33,7 +33,7 @@ fn added(records: impl IntoIterator<Item = Record>) -> PriceRuns {
     let mut runs = PriceRuns::of(&target);
     for record in records {
         let machine = record.machines[0].clone();
-        runs.add(record, &machine);
+        runs.add(record, &machine, &[]);
     }
     runs
 }
@@ -51,6 +51,13 @@ fn a_run_in_which_the_null_call_took_another_time_is_outdated_by_a_new_one() {
     assert_eq!(ids(&moved), ["2"]);
     let reasons = &moved.outdated[0].reasons;
     assert_eq!(reasons[..], ["syscall/getppid:via=raw took 100.0 ns then, and 150.0 ns now"]);
+    // Not if it is of the same bill, between whose trials it measured.
+    let mut of_one_bill = added([run("0", null_call, 100.0), run("1", null_call, 101.0)]);
+    let late = run("2", null_call, 150.0);
+    let machine = late.machines[0].clone();
+    of_one_bill.add(late, &machine, &["1".to_owned()]);
+    assert_eq!(ids(&of_one_bill), ["2", "1"]);
+    assert_eq!(of_one_bill.outdated[0].record.id, "0");
     let mut drifted = run("3", null_call, 100.0);
     drifted.conditions[0].flags.push("REFERENCE_DRIFT".to_owned());
     let drifted = added([run("1", null_call, 100.0), drifted]);
