@@ -43,11 +43,18 @@ pub fn walk_bytes(minor_faults: f64, processes: u64, page_bytes: u64) -> u64 {
     1 << touched.clamp(MIN_WALK_BYTES, MAX_WALK_BYTES).log2().round() as u32
 }
 
-/// What a walk adds to the prices of some runs.
+/// What walks add to the prices of some runs.
 pub struct CoolPrices<'a> {
-    added: PriceList<'a>,
-    pairs: Vec<WalkPair<'a>>,
+    /// The nearest length first.
+    walks: Vec<Walk<'a>>,
     ratios: Vec<CoolRatio>,
+}
+
+/// What walks of one length add: a longer one adds more, so that what two of them add is no line
+/// between two sizes, and no difference of two cases.
+struct Walk<'a> {
+    bytes: u64,
+    added: PriceList<'a>,
 }
 
 /// The price of a case with cool caches, as a multiple of its price.
@@ -73,23 +80,35 @@ impl<'a> CoolPrices<'a> {
         walk_bytes: u64,
     ) -> Self {
         let pairs = walk_pairs(records, walk_bytes);
-        let added = PriceList::added_by_walk(&pairs, catalog);
-        let mut ratios: Vec<CoolRatio> = Vec::new();
+        let mut lengths: Vec<u64> = Vec::new();
         for pair in &pairs {
-            let is_known = ratios.iter().any(|it| it.case == pair.cool.case);
-            let ratio = ratio_of(pair, prices, &added);
-            ratios.extend(ratio.filter(|_| !is_known));
+            if !lengths.contains(&pair.walk_bytes) {
+                lengths.push(pair.walk_bytes);
+            }
         }
-        Self { added, pairs, ratios }
+        let (mut walks, mut ratios): (Vec<Walk<'a>>, Vec<CoolRatio>) = (Vec::new(), Vec::new());
+        for bytes in lengths {
+            let of_length = pairs.iter().filter(|pair| pair.walk_bytes == bytes);
+            let of_length: Vec<WalkPair<'a>> = of_length.copied().collect();
+            let added = PriceList::added_by_walk(&of_length, catalog);
+            for pair in &of_length {
+                let is_known = ratios.iter().any(|it| it.case == pair.cool.case);
+                let ratio = ratio_of(pair, prices, &added);
+                ratios.extend(ratio.filter(|_| !is_known));
+            }
+            walks.push(Walk { bytes, added });
+        }
+        Self { walks, ratios }
     }
 
     /// What a walk adds to an op that does nothing, and to each other one; `None` if that was not
     /// measured.
     pub fn added_to_nothing(&self) -> Option<Amount> {
-        self.added.price(NOTHING, None).map(|price| price.amount)
+        let price = self.walks.iter().find_map(|walk| walk.added.price(NOTHING, None));
+        price.map(|price| price.amount)
     }
 
-    /// The cool amount of an item by the walk's own rows; `None` if a part of its price has none.
+    /// The cool amount of an item by the nearest walk whose own rows price all of it.
     fn measured(
         &self,
         item: &BillItem,
@@ -97,21 +116,7 @@ impl<'a> CoolPrices<'a> {
         groups: &[Group],
         prices: &PriceList<'_>,
     ) -> Option<CoolAmount> {
-        // What is subtracted from the price is subtracted from what the walk adds, and nothing else.
-        let is_alike_in_all = rule.selectors().all(|it| prices.has(it) == self.added.has(it));
-        let mut amount = item.amount.clone().filter(|_| is_alike_in_all)?;
-        let mut source = String::new();
-        for group in groups {
-            let warm = price_of(rule, group.size, prices)?;
-            let added = price_of(rule, group.size, &self.added)?;
-            if added.is_of_another_size || !is_alike(&added.row, &warm.row, &rule.axis) {
-                return None;
-            }
-            amount = amount.plus(&added.amount.times(group.times));
-            let pair = self.pairs.iter().find(|pair| pair.cool.case == added.row)?;
-            source = treatment_text(pair.walk_bytes);
-        }
-        Some(CoolAmount { amount, source })
+        self.walks.iter().find_map(|walk| walk.measured(item, rule, groups, prices))
     }
 
     /// The cool amount of an item by the median ratio of other cases; `None` if none is similar.
@@ -143,6 +148,30 @@ impl<'a> CoolPrices<'a> {
     }
 }
 
+impl Walk<'_> {
+    /// The cool amount of an item by its rows; `None` if a part of the price has none.
+    fn measured(
+        &self,
+        item: &BillItem,
+        rule: &PriceRule,
+        groups: &[Group],
+        prices: &PriceList<'_>,
+    ) -> Option<CoolAmount> {
+        // What is subtracted from the price is subtracted from what the walk adds, and nothing else.
+        let is_alike_in_all = rule.selectors().all(|it| prices.has(it) == self.added.has(it));
+        let mut amount = item.amount.clone().filter(|_| is_alike_in_all)?;
+        for group in groups {
+            let warm = price_of(rule, group.size, prices)?;
+            let added = price_of(rule, group.size, &self.added)?;
+            if added.is_of_another_size || !is_alike(&added.row, &warm.row, &rule.axis) {
+                return None;
+            }
+            amount = amount.plus(&added.amount.times(group.times));
+        }
+        Some(CoolAmount { amount, source: treatment_text(self.bytes) })
+    }
+}
+
 /// Gives the items of a program that did this their cool prices, where there are any, and their sum.
 /// What has none is in the sum at its price.
 pub fn charge_cool(
@@ -151,7 +180,7 @@ pub fn charge_cool(
     prices: &PriceList<'_>,
     cool: &CoolPrices<'_>,
 ) {
-    if cool.pairs.is_empty() {
+    if cool.walks.is_empty() {
         return;
     }
     for item in charges.items.iter_mut().filter(|item| item.amount.is_some()) {
@@ -178,8 +207,13 @@ pub fn charge_cool(
 }
 
 /// The cases that would give the largest items of a bill a measured cool price: `oscost ab --base cool=0
-/// --new cool=SIZE CASES` measures them.
-pub fn cases_to_cool(items: &[BillItem], catalog: &Catalog) -> Vec<String> {
+/// --new cool=SIZE CASES` measures them. An item that needs a case which cannot be measured so stays
+/// an estimate, whatever else is measured of it.
+pub fn cases_to_cool(
+    items: &[BillItem],
+    catalog: &Catalog,
+    is_uncoolable: impl Fn(&str) -> bool,
+) -> Vec<String> {
     let is_paid =
         |it: &&BillItem| it.part > 0.0 && it.amount.as_ref().is_some_and(|amount| amount.ns > 0.0);
     let is_measured =
@@ -189,7 +223,11 @@ pub fn cases_to_cool(items: &[BillItem], catalog: &Catalog) -> Vec<String> {
     for item in largest.filter(|item| !is_measured(item)) {
         let rule = rule_of_item(item);
         let others = rule.iter().flat_map(|rule| rule.less.iter().chain(&rule.plus));
-        for case in item.rows.iter().chain(others) {
+        let needed: Vec<&String> = item.rows.iter().chain(others).collect();
+        if needed.iter().any(|case| is_uncoolable(case.as_str())) {
+            continue;
+        }
+        for case in needed {
             if has_time(case, catalog) && !cases.contains(case) {
                 cases.push(case.clone());
             }

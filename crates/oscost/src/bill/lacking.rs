@@ -57,22 +57,9 @@ impl LackingPrice {
         benchmark.is_some_and(|it| JOURNAL_WRITERS.contains(&it.as_str()))
     }
 
-    /// Of the cases that its selector names those whose rows price it: each axis that the rule does
-    /// not name has its most usual value, and that of sizes has all.
+    /// Of the cases that its selector names those whose rows price it.
     pub fn usual_cases(&self, cases: Vec<Case>, catalog: &Catalog) -> Vec<Case> {
-        let named = Case::parse(&self.selector).map_or_else(Point::none, |case| case.point);
-        let unusual_axes = |case: &Case| -> usize {
-            let Some(definition) = catalog.get(&case.benchmark) else { return 0 };
-            let point = definition.with_implied(&case.point);
-            let is_unusual = |axis: &&Axis| {
-                let is_size = self.size_axis.as_ref() == Some(&axis.name);
-                let usual = axis.default_points_for(Extent::PriceList).first();
-                !is_size && named.get(&axis.name).is_none() && point.get(&axis.name) != usual
-            };
-            definition.axes.iter().filter(is_unusual).count()
-        };
-        let least = cases.iter().map(&unusual_axes).min();
-        cases.into_iter().filter(|case| Some(unusual_axes(case)) == least).collect()
+        usual_cases(&self.selector, self.size_axis.as_deref(), cases, catalog)
     }
 
     /// Its share of all: of the amount where its own is known, else of the calls.
@@ -83,6 +70,35 @@ impl LackingPrice {
             None => share(self.times, all.times),
         }
     }
+}
+
+/// Of the cases that a selector names those whose rows price it: each axis that it does not name has
+/// its most usual value, and that of sizes, if there is one, has all.
+pub fn usual_cases(
+    selector: &str,
+    size_axis: Option<&str>,
+    cases: Vec<Case>,
+    catalog: &Catalog,
+) -> Vec<Case> {
+    let named = Case::parse(selector).map_or_else(Point::none, |case| case.point);
+    let unusual_axes = |case: &Case| -> usize {
+        let Some(definition) = catalog.get(&case.benchmark) else { return 0 };
+        let point = definition.with_implied(&case.point);
+        let is_unusual = |axis: &&Axis| {
+            let is_size = size_axis == Some(axis.name.as_str());
+            let usual = axis.default_points_for(Extent::PriceList).first();
+            !is_size && named.get(&axis.name).is_none() && point.get(&axis.name) != usual
+        };
+        definition.axes.iter().filter(is_unusual).count()
+    };
+    let least = cases.iter().map(&unusual_axes).min();
+    cases.into_iter().filter(|case| Some(unusual_axes(case)) == least).collect()
+}
+
+/// The axis on which the sizes of an item's calls lie, if they have sizes.
+pub fn size_axis_of(item: &BillItem, calls: &ProgramCalls) -> Option<&'static str> {
+    let rule = rule_of(&item.name).filter(|_| has_sizes(item, calls));
+    rule.map(|rule| rule.axis.as_str())
 }
 
 /// The prices that `current` lacks of a program that did this, the weightiest first, without those
@@ -113,10 +129,10 @@ pub fn lacking_prices(
             if current.has(selector) && !is_doubtful {
                 continue;
             }
-            let has_sizes = is_case && has_sizes(item, calls);
+            let size_axis = size_axis_of(item, calls).filter(|_| is_case);
             let price = LackingPrice {
                 selector: selector.to_owned(),
-                size_axis: rule_of(&item.name).filter(|_| has_sizes).map(|it| it.axis.clone()),
+                size_axis: size_axis.map(str::to_owned),
                 times: item.times,
                 amount_ns: if is_case { amount_ns } else { guess(selector) },
             };

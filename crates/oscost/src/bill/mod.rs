@@ -47,7 +47,7 @@ pub use charges::{Charges, Faults, charge};
 pub use cool::{CoolPrices, cases_to_cool, charge_cool, walk_bytes};
 pub use counts::{CombinedCounts, combine};
 pub use judgement::{Judgement, judge};
-pub use lacking::{LackingPrice, lacking_prices};
+pub use lacking::{LackingPrice, lacking_prices, size_axis_of, usual_cases};
 pub use price_list::PriceList;
 pub use rules::{PriceRule, price_rules};
 pub use side_by_side::side_by_side;

@@ -9,7 +9,7 @@ use oscost_model::unit::Unit;
 
 use super::charges::{Charges, Faults, charge};
 use super::price_list::{PriceList, SIZE_AXIS, number_on};
-use super::rules::selectors_of;
+use super::rules::{rule_of, selectors_of};
 use super::system_time::NORMAL_95;
 
 /// Forms are priced, the most frequent first, until they are so many of all calls: the last ones would
@@ -145,7 +145,8 @@ pub struct Prediction {
 
 /// What a change adds to what a program did, by the costs that it adds to ops. Calls without an added
 /// cost of their own pay the median of the others, in an interval from the least to the most that one
-/// of those pays. `None` if no call has one.
+/// of those pays, but for those that are within the op of another item, which pays for them. `None` if
+/// no call has one.
 pub fn predict(
     calls: &ProgramCalls,
     faults: Faults,
@@ -160,22 +161,48 @@ pub fn predict(
     let of_others = middle(units)?;
     let nothing = Amount { ns: 0.0, ci95: Some([0.0; 2]) };
     let (mut estimated, mut unpriced_calls) = (nothing.clone(), 0.0);
-    let mut items: Vec<WhatIfItem> = own.into_iter().map(priced_item).collect();
+    let mut items: Vec<WhatIfItem> = own.iter().copied().map(priced_item).collect();
     for item in others {
-        let missing = Some(item.missing.clone().unwrap_or("it pays no part of an op".to_owned()));
-        let is_estimate = is_call(&item.name);
+        let mut missing = item.missing.clone().unwrap_or("it pays no part of an op".to_owned());
+        let mut estimated_calls = if is_call(&item.name) { item.times } else { 0.0 };
+        if let Some(Payer { name, calls }) = payer_of(item, &own) {
+            let paid = calls.min(estimated_calls);
+            estimated_calls -= paid;
+            missing = format!("{missing}; {paid} are charged with {name}");
+        }
+        let is_estimate = estimated_calls > 0.0;
         let unit = is_estimate.then(|| of_others.clone());
-        let amount = unit.as_ref().map(|unit| unit.times(item.times));
+        let amount = unit.as_ref().map(|unit| unit.times(estimated_calls));
         if let Some(amount) = &amount {
-            unpriced_calls += item.times;
+            unpriced_calls += estimated_calls;
             estimated = estimated.plus(amount);
         }
+        let missing = Some(missing);
         items.push(WhatIfItem { unit, amount, is_estimate, missing, ..priced_item(item) });
     }
     items.sort_by(by_amount);
     let amounts = items.iter().filter_map(|item| item.amount.as_ref());
     let added = amounts.fold(nothing, |sum, amount| sum.plus(amount));
     Some(Prediction { items, added, estimated, unpriced_calls })
+}
+
+/// An item that pays for calls of another one.
+struct Payer<'a> {
+    name: &'a str,
+    /// How many: one in each of its ops.
+    calls: f64,
+}
+
+/// Which of these items pays for calls that have no added cost of their own: in its op they are made,
+/// too, and what is not known could not be subtracted from it (`less` of its rule).
+fn payer_of<'a>(item: &BillItem, own: &[&'a BillItem]) -> Option<Payer<'a>> {
+    let case = item.case.as_ref().filter(|_| item.amount.is_none())?;
+    let contains = |it: &&BillItem| rule_of(&it.name).is_some_and(|rule| rule.less.contains(case));
+    let mut payers = own.iter().copied().filter(contains);
+    let first = payers.next()?;
+    let ops = |it: &BillItem| it.times * it.part;
+    let calls = ops(first) + payers.map(ops).sum::<f64>();
+    Some(Payer { name: &first.name, calls })
 }
 
 fn priced_item(item: &BillItem) -> WhatIfItem {

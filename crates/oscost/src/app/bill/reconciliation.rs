@@ -149,7 +149,7 @@ impl BillParts<'_> {
         let calls = counted.as_ref().map_or(&nothing, |counted| &counted.calls);
         let list = price_runs.price_list(catalog);
         let mut charges = charge(calls, Faults::of(&trials), &list, trials.system_time.ns);
-        price_runs.explain_missing(&mut charges, catalog);
+        price_runs.explain_missing(&mut charges, calls, catalog);
         let walk_bytes = walk_bytes(trials.minor_faults, 1 + calls.forks, page_bytes);
         let cool_prices = price_runs.cool_prices(catalog, &list, walk_bytes);
         charge_cool(&mut charges, calls, &list, &cool_prices);

@@ -4,21 +4,23 @@ use std::time::{Duration, SystemTime};
 
 use oscost_model::bill::{MeasuredPrices, PriceRun, PriceSources};
 use oscost_model::case::Case;
-use oscost_model::cool::walk_of;
 use oscost_model::definition::Catalog;
+use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::{Machine, Record, Row, RowOutcome, TargetInfo};
 
 use super::records::{RecordReader, estimates};
 use super::user_data::existing_store;
 use crate::bill::{
     Charges, CoolPrices, PriceList, cases_to_cool, differences, has_drifted, is_old,
-    moved_reference_case,
+    moved_reference_case, size_axis_of,
 };
 use crate::plan::REFERENCE_CASES;
 
 mod unmeasured;
+mod walks;
 
-use unmeasured::UnmeasuredRow;
+use unmeasured::{UnmeasuredRow, pricing_cases};
+use walks::{has_walk, uncoolable_cases, walks_of};
 
 /// Of more runs than these no walks are taken.
 const MAX_WALKS: usize = 10;
@@ -38,6 +40,8 @@ pub(crate) struct PriceRuns {
     /// What was timed alone there, after a walk through memory or without one, the newest run first.
     /// Under treatments there is none: what a walk adds to them is not known.
     walks: Vec<Record>,
+    /// Cases that were skipped there.
+    uncoolable: Vec<Case>,
     /// Rows that current runs have tried in vain, the last attempt first.
     unmeasured: Vec<UnmeasuredRow>,
 }
@@ -60,6 +64,7 @@ pub(crate) fn price_runs(
     let record = named_run(name, &target.treatments)?;
     let mut runs = PriceRuns::of(target);
     runs.walks.extend(walks_of(&record, &target.treatments));
+    runs.uncoolable = uncoolable_cases(&record, &target.host);
     match stale_reasons(&record, machine, &target.treatments) {
         reasons if reasons.is_empty() => runs.current.push(record),
         reasons => runs.outdated.push(OutdatedRun { record, reasons }),
@@ -97,6 +102,7 @@ fn stored_runs(target: &TargetInfo, machine: &Machine) -> anyhow::Result<PriceRu
         // One that is damaged has no prices; `oscost runs show` says why.
         let Ok(record) = estimates(&store, &listing.id) else { continue };
         let walks = walks_of(&record, &target.treatments);
+        let uncoolable = uncoolable_cases(&record, &target.host);
         let NewRun { record, unmeasured } = NewRun::of(record, target);
         let is_of_here = machine_of(&record, &target.treatments)
             .is_some_and(|it| it.cpu.model_name == machine.cpu.model_name);
@@ -111,6 +117,7 @@ fn stored_runs(target: &TargetInfo, machine: &Machine) -> anyhow::Result<PriceRu
         let reasons = stale_reasons(&record, machine, &target.treatments);
         if reasons.is_empty() {
             runs.unmeasured.extend(unmeasured);
+            runs.uncoolable.extend(uncoolable);
             runs.current.extend(Some(record).filter(|it| !it.results.is_empty()));
         } else if runs.is_empty() && !record.results.is_empty() {
             runs.outdated.push(OutdatedRun { record, reasons });
@@ -145,6 +152,7 @@ impl PriceRuns {
             current: Vec::new(),
             outdated: Vec::new(),
             walks: Vec::new(),
+            uncoolable: Vec::new(),
             unmeasured: Vec::new(),
         }
     }
@@ -226,14 +234,19 @@ impl PriceRuns {
         self.outdated = outdated;
     }
 
-    /// Says of items without a price why their cases could not be measured, where a run has tried.
-    /// Such a case is not one that a run would measure.
-    pub(crate) fn explain_missing(&self, charges: &mut Charges, catalog: &Catalog) {
+    /// Says of items without a price why their cases could not be measured, where a run has tried
+    /// one that would price these calls. Such a case is not one that a run would measure.
+    pub(crate) fn explain_missing(
+        &self,
+        charges: &mut Charges,
+        calls: &ProgramCalls,
+        catalog: &Catalog,
+    ) {
         for item in charges.items.iter_mut().filter(|item| item.amount.is_none()) {
             let Some(case) = item.case.as_deref() else { continue };
-            let Some(tried) = self.unmeasured.iter().find(|it| it.is_named(case, catalog)) else {
-                continue;
-            };
+            let usual = pricing_cases(case, size_axis_of(item, calls), catalog);
+            let mut unmeasured = self.unmeasured.iter();
+            let Some(tried) = unmeasured.find(|it| usual.contains(&it.case)) else { continue };
             item.missing = Some(tried.text());
             if tried.outcome != RowOutcome::Unmeasurable {
                 charges.missing.retain(|missing| missing != case);
@@ -278,7 +291,10 @@ impl PriceRuns {
         // No walk is measured under treatments.
         let uncooled = match self.are_under_treatments() {
             true => Vec::new(),
-            false => cases_to_cool(&charges.items, catalog),
+            false => cases_to_cool(&charges.items, catalog, |selector| {
+                let usual = pricing_cases(selector, None, catalog);
+                usual.iter().any(|case| self.uncoolable.contains(case))
+            }),
         };
         PriceSources {
             runs: runs.into_iter().map(PriceRun::of).collect(),
@@ -295,22 +311,6 @@ fn is_price(row: &Row, treatments: &[String]) -> bool {
     row.outcome == RowOutcome::Measured
         && row.target.treatments == treatments
         && !row.benchmark.starts_with("workload/")
-}
-
-/// Whether a row was timed alone, after a walk through memory or without one.
-fn has_walk(row: &Row) -> bool {
-    row.outcome == RowOutcome::Measured && walk_of(&row.target.treatments).is_some()
-}
-
-/// The rows of a run that were timed alone; `None` if there are none, or beside prices under
-/// treatments.
-fn walks_of(record: &Record, treatments: &[String]) -> Option<Record> {
-    let has_walks = treatments.is_empty() && record.results.iter().any(has_walk);
-    has_walks.then(|| {
-        let mut walks = record.clone();
-        walks.results.retain(has_walk);
-        walks
-    })
 }
 
 fn stale_reasons(record: &Record, machine: &Machine, treatments: &[String]) -> Vec<String> {

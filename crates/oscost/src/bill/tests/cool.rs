@@ -142,6 +142,23 @@ fn the_walk_adds_by_size_as_the_price_does() {
 }
 
 #[test]
+fn sizes_of_different_walks_are_not_interpolated() {
+    let at = |size: u64| format!("file/read:via=read,size={size}");
+    let (small, large) = (at(4_096), at(135_168));
+    let mut rows = vec![row(&small, 1_000.0), row(&large, 9_000.0)];
+    rows.extend(pair(&small, 1_000.0, 100.0));
+    rows.extend([alone(&large, "0", 9_050.0), alone(&large, "4M", 9_050.0 + 1_300.0)]);
+    // 36,864 bytes lie at a quarter of the way, far from both sizes.
+    let forms = || vec![form("read file", Some(65_536), 2, 2 * 36_864)];
+    let mixed = charges_of(rows.clone(), forms());
+    assert_eq!(source(&mixed, "read file").map(|it| it.starts_with("cool=")), Some(false));
+    rows.push(alone(&small, "4M", 1_050.0 + 100.0));
+    let found = charges_of(rows, forms());
+    assert_eq!(source(&found, "read file"), Some("cool=4M"));
+    assert_eq!(cool_ns(&found, "read file"), Some(2.0 * (3_000.0 + 400.0)));
+}
+
+#[test]
 fn the_nearest_walk_counts_and_only_rows_of_one_run_are_a_pair() {
     let case = "syscall/getppid:via=raw";
     let forms = || vec![form("getppid", None, 1, 0)];
@@ -183,8 +200,12 @@ fn the_cases_to_cool_are_those_of_the_largest_items_that_have_a_time() {
         form("nanosleep", None, 3, 0),
     ];
     let found = charges_of(rows, forms);
-    let cases = cases_to_cool(&found.items, &catalog());
-    assert_eq!(cases, ["process/fork-exec:link=static", "process/fork-exit"]);
+    let cases = |uncoolable: &str| {
+        cases_to_cool(&found.items, &catalog(), |selector| selector == uncoolable)
+    };
+    assert_eq!(cases(""), ["process/fork-exec:link=static", "process/fork-exit"]);
+    // An item needs all of its cases.
+    assert_eq!(cases("process/fork-exit"), Vec::<String>::new());
 }
 
 #[test]

@@ -123,6 +123,30 @@ fn calls_without_an_added_cost_of_their_own_pay_the_median_of_the_others() {
 }
 
 #[test]
+fn a_call_within_the_op_of_another_item_is_charged_there_and_not_estimated() {
+    let rows = [
+        (row("syscall/getuid:via=raw", 100.0), 30.0),
+        (row("process/fork-exit:touched_mib=0,peer_cpu=same", 300_000.0), 9_000.0),
+    ];
+    let of = |waits: u64, forks: u64| {
+        let mut forms = vec![form("getuid", None, 1, 0), form("wait4", None, waits, 0)];
+        forms.extend((forks > 0).then(|| form("fork", None, forks, 0)));
+        predicted(&rows, forms, Faults::default()).unwrap()
+    };
+    let all = of(2, 2);
+    let wait = part(&all, "wait4");
+    assert!(wait.amount.is_none() && !wait.is_estimate);
+    let why = "no price of process/wait in these runs; 2 are charged with fork";
+    assert_eq!(wait.missing.as_deref(), Some(why));
+    assert_eq!((all.unpriced_calls, all.added.ns.round()), (0.0, 18_030.0));
+    // Of more calls than ops the others are estimated.
+    let more = of(5, 2);
+    assert_eq!(ns(part(&more, "wait4").amount.as_ref()), Some(90.0));
+    assert_eq!((more.unpriced_calls, more.added.ns.round()), (3.0, 18_120.0));
+    assert_eq!(of(5, 0).unpriced_calls, 5.0);
+}
+
+#[test]
 fn without_a_single_added_cost_there_is_no_prediction() {
     let forms = || vec![form("getuid", None, 1, 0)];
     assert_eq!(predicted(&[], forms(), Faults::default()), None);

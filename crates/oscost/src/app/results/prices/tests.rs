@@ -1,6 +1,9 @@
 //! Which runs price, on made-up records.
 
+use oscost_model::program_calls::FormCount;
+
 use super::*;
+use crate::bill::{Faults, charge};
 use crate::estimate::ENDED_BEFORE_FIRST_REPETITION;
 
 /// A run that was made on this machine just now, with a row that took so long.
@@ -62,6 +65,41 @@ fn a_run_in_which_the_null_call_took_another_time_is_outdated_by_a_new_one() {
     drifted.conditions[0].flags.push("REFERENCE_DRIFT".to_owned());
     let drifted = added([run("1", null_call, 100.0), drifted]);
     assert_eq!((ids(&drifted), drifted.outdated.len()), (vec!["1"], 1));
+}
+
+#[test]
+fn what_was_skipped_under_a_walk_cannot_be_cooled() {
+    let of = |treatment: &str, outcome, reason: &str| {
+        let mut record = run_without("1", "process/exit:touched_mib=0", outcome, reason);
+        record.results[0].target.treatments = vec![treatment.to_owned()];
+        let host = record.results[0].target.host.clone();
+        assert!(uncoolable_cases(&record, "elsewhere").is_empty());
+        uncoolable_cases(&record, &host)
+    };
+    let case = Case::parse("process/exit:touched_mib=0").unwrap();
+    assert_eq!(of("cool=1M", RowOutcome::Skipped, "its ops compute their own figure"), [case]);
+    assert!(of("cool=1M", RowOutcome::Failed, "it failed").is_empty());
+    assert!(of("cool=1M", RowOutcome::Skipped, ENDED_BEFORE_FIRST_REPETITION).is_empty());
+    assert!(of("nice=1", RowOutcome::Skipped, "it needs root").is_empty());
+}
+
+#[test]
+fn only_a_case_that_would_price_an_item_explains_why_it_has_no_price() {
+    let catalog = oscost_worker::benchmarks::data();
+    let form = "openat file".to_owned();
+    let forms = vec![FormCount { form, bytes: None, depth: None, calls: 1, moved: 0 }];
+    let calls = ProgramCalls { forms, ..ProgramCalls::default() };
+    let why = |case: &str| {
+        let runs = added([run_without("1", case, RowOutcome::Skipped, "it is not there")]);
+        let list = runs.price_list(&catalog);
+        let mut charges = charge(&calls, Faults::default(), &list, 0.0);
+        runs.explain_missing(&mut charges, &calls, &catalog);
+        (charges.items[0].missing.clone().unwrap(), charges.missing.len())
+    };
+    let unusual = "no price of directory/open in these runs".to_owned();
+    assert_eq!(why("directory/open:by=openat2"), (unusual, 1));
+    let usual = "directory/open:by=openat was skipped: it is not there".to_owned();
+    assert_eq!(why("directory/open:by=openat"), (usual, 0));
 }
 
 #[test]

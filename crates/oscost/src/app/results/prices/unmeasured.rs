@@ -1,10 +1,12 @@
 //! Rows that price runs have tried in vain.
 
 use oscost_model::case::Case;
-use oscost_model::definition::Catalog;
+use oscost_model::definition::{Catalog, Extent};
 use oscost_model::record::{Row, RowOutcome};
 
+use crate::bill::usual_cases;
 use crate::estimate::ENDED_BEFORE_FIRST_REPETITION;
+use crate::plan;
 
 /// A row without a figure.
 pub(super) struct UnmeasuredRow {
@@ -33,13 +35,15 @@ impl UnmeasuredRow {
         };
         format!("{} {what}: {}", self.case, self.reason)
     }
+}
 
-    /// Whether a selector names it.
-    pub(super) fn is_named(&self, selector: &str, catalog: &Catalog) -> bool {
-        let Some(named) = Case::parse(selector) else { return false };
-        let definition = catalog.get(&self.case.benchmark);
-        let point = definition.map(|it| it.with_implied(&self.case.point));
-        self.case.benchmark == named.benchmark
-            && point.is_some_and(|point| point.includes(&named.point))
-    }
+/// The cases whose rows price a selector: the most usual ones that it names, of all sizes if its calls
+/// have sizes. One that the catalog does not have names none.
+pub(super) fn pricing_cases(
+    selector: &str,
+    size_axis: Option<&str>,
+    catalog: &Catalog,
+) -> Vec<Case> {
+    let named = plan::select(catalog, &[selector.to_owned()], Extent::Default);
+    usual_cases(selector, size_axis, named.unwrap_or_default(), catalog)
 }
