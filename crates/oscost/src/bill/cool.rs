@@ -157,7 +157,7 @@ impl Walk<'_> {
         groups: &[Group],
         prices: &PriceList<'_>,
     ) -> Option<CoolAmount> {
-        // What is subtracted from the price is subtracted from what the walk adds, and nothing else.
+        // What is subtracted from the price is subtracted from what the walk adds: nothing else is.
         let is_alike_in_all = rule.selectors().all(|it| prices.has(it) == self.added.has(it));
         let mut amount = item.amount.clone().filter(|_| is_alike_in_all)?;
         for group in groups {
@@ -206,9 +206,9 @@ pub fn charge_cool(
     charges.charged_cool = has_any.then_some(sum);
 }
 
-/// The cases that would give the largest items of a bill a measured cool price: `oscost ab --base cool=0
-/// --new cool=SIZE CASES` measures them. An item that needs a case which cannot be measured so stays
-/// an estimate, whatever else is measured of it.
+/// The cases that would give the largest items of a bill a measured cool price, which `oscost ab
+/// --base cool=0 --new cool=SIZE CASES` measures. An item that needs a case which cannot be measured
+/// so stays an estimate, whatever else is measured of it.
 pub fn cases_to_cool(
     items: &[BillItem],
     catalog: &Catalog,

@@ -13,9 +13,9 @@ use super::rules::{rule_of, selectors_of};
 /// Prices do not matter that are together of at most this share of the calls, and of the amount.
 const SMALL_SHARE: f64 = 0.01;
 
-/// Benchmarks that create, delete, change, fill or sync files, in their ops or around them: the files
-/// of `directory/getdents` are linked and deleted. What they leave in the journal of a file system
-/// slows down the trials of a program, and what a program leaves there slows them down.
+/// Benchmarks that create, delete, change, fill or sync files, in their ops or around them: the
+/// files of `directory/getdents` are linked and deleted. What they leave in the journal of a file
+/// system slows down the trials of a program, and what a program leaves there slows them down.
 const JOURNAL_WRITERS: [&str; 11] = [
     "file/chmod",
     "file/create-unlink",
@@ -72,8 +72,8 @@ impl LackingPrice {
     }
 }
 
-/// Of the cases that a selector names those whose rows price it: each axis that it does not name has
-/// its most usual value, and that of sizes, if there is one, has all.
+/// Of the cases that a selector names those whose rows price it: each axis that it does not name
+/// has its most usual value, and that of sizes, if there is one, has all.
 pub fn usual_cases(
     selector: &str,
     size_axis: Option<&str>,

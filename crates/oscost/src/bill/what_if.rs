@@ -143,10 +143,10 @@ pub struct Prediction {
     pub unpriced_calls: f64,
 }
 
-/// What a change adds to what a program did, by the costs that it adds to ops. Calls without an added
-/// cost of their own pay the median of the others, in an interval from the least to the most that one
-/// of those pays, but for those that are within the op of another item, which pays for them. `None` if
-/// no call has one.
+/// What a change adds to what a program did, by the costs that it adds to ops. Calls without an
+/// added cost of their own pay the median of the others, in an interval from the least to the most
+/// that one of those pays, but for those that are within the op of another item, which pays for
+/// them. `None` if no call has one.
 pub fn predict(
     calls: &ProgramCalls,
     faults: Faults,
@@ -193,8 +193,8 @@ struct Payer<'a> {
     calls: f64,
 }
 
-/// Which of these items pays for calls that have no added cost of their own: in its op they are made,
-/// too, and what is not known could not be subtracted from it (`less` of its rule).
+/// Which of these items pays for calls that have no added cost of their own: they are made in its
+/// op, too, and what is not known could not be subtracted from it (`less` of its rule).
 fn payer_of<'a>(item: &BillItem, own: &[&'a BillItem]) -> Option<Payer<'a>> {
     let case = item.case.as_ref().filter(|_| item.amount.is_none())?;
     let contains = |it: &&BillItem| rule_of(&it.name).is_some_and(|rule| rule.less.contains(case));

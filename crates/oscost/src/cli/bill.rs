@@ -239,8 +239,9 @@ pub(super) fn bill(arguments: Arguments, output: &mut Output) -> anyhow::Result<
     }
     shown?;
     // It was shown with what there was by then.
-    let prices_interrupted = bill.prices.measured.as_ref().is_some_and(|it| it.interrupted);
-    Ok(if interrupted || prices_interrupted { ExitStatus::Interrupted } else { ExitStatus::Success })
+    let measured = bill.prices.measured.as_ref();
+    let is_interrupted = interrupted || measured.is_some_and(|it| it.interrupted);
+    Ok(if is_interrupted { ExitStatus::Interrupted } else { ExitStatus::Success })
 }
 
 /// Shows two bills side by side.

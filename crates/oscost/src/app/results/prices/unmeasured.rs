@@ -37,8 +37,8 @@ impl UnmeasuredRow {
     }
 }
 
-/// The cases whose rows price a selector: the most usual ones that it names, of all sizes if its calls
-/// have sizes. One that the catalog does not have names none.
+/// The cases whose rows price a selector: the most usual ones that it names, of all sizes if its
+/// calls have sizes. One that the catalog does not have names none.
 pub(super) fn pricing_cases(
     selector: &str,
     size_axis: Option<&str>,

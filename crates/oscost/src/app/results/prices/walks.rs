@@ -22,8 +22,8 @@ pub(super) fn walks_of(record: &Record, treatments: &[String]) -> Option<Record>
     })
 }
 
-/// The cases that were skipped on a host after a walk through memory, or after one of no length: they
-/// cannot be timed so.
+/// The cases that were skipped on a host after a walk through memory, or after one of no length:
+/// they cannot be timed so.
 pub(super) fn uncoolable_cases(record: &Record, host: &str) -> Vec<Case> {
     let is_walk = |row: &&Row| walk_of(&row.target.treatments).is_some() && row.target.host == host;
     let rows = record.results.iter().filter(is_walk).filter_map(UnmeasuredRow::of);
