@@ -19,6 +19,9 @@ use crate::oracles::{fault, has_next_step};
 /// A line that takes longer hangs: none measures this machine.
 const LIMIT: Duration = Duration::from_secs(10);
 
+/// The pairs of two commands span 61 s, also on a made-up machine.
+const LIMIT_OF_PAIRS: Duration = Duration::from_secs(75);
+
 /// A store grows with the lines: a new one after so many.
 const LINES_OF_A_STORE: u64 = 250;
 
@@ -215,16 +218,16 @@ impl Lines {
 }
 
 /// Waits for the end of a line; `None` if it hangs. What is no UTF-8 in its output shows as U+FFFD.
-fn end(child: Child) -> Option<Ran> {
-    let ended = Ended::of(child, LIMIT).ok()?;
+fn end(child: Child, limit: Duration) -> Option<Ran> {
+    let ended = Ended::of(child, limit).ok()?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (stdout, stderr) = (text(&ended.stdout), text(&ended.stderr));
     Some(Ran { code: ended.status.code(), stdout, stderr })
 }
 
 /// What is wrong with the end of a line.
-fn wrong(ran: Option<&Ran>) -> Option<String> {
-    let Some(ran) = ran else { return Some(format!("no end within {LIMIT:?}")) };
+fn wrong(ran: Option<&Ran>, limit: Duration) -> Option<String> {
+    let Some(ran) = ran else { return Some(format!("no end within {limit:?}")) };
     if let Some(fault) = fault(ran) {
         return Some(format!("{fault}: {:?}", ran.code));
     }
@@ -268,8 +271,10 @@ fn fuzz(count: u64, seed: u64) -> Outcome {
         // No program is found, whatever a line names.
         command.env("PATH", sandbox.folder("files").join("no-such-folder"));
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let ran = end(child);
-        if let Some(wrong) = wrong(ran.as_ref()) {
+        let is_of_pairs = line.first().is_some_and(|verb| verb == "ab");
+        let limit = if is_of_pairs { LIMIT_OF_PAIRS } else { LIMIT };
+        let ran = end(child, limit);
+        if let Some(wrong) = wrong(ran.as_ref(), limit) {
             let words = ran.map(|ran| ran.stderr).unwrap_or_default();
             let words: Vec<&str> = words.lines().take(3).collect();
             found.push(format!("line {at}: {wrong}\n  {}\n  {}", shown(&line), words.join("\n  ")));
@@ -310,9 +315,9 @@ fn a_line_is_the_same_for_the_same_seed_and_measures_no_machine() {
 fn a_hang_a_crash_and_an_error_without_next_step_are_wrong() {
     let ended = |code: i32, stderr: &str| {
         let ran = Ran { code: Some(code), stdout: String::new(), stderr: stderr.to_owned() };
-        wrong(Some(&ran)).is_some()
+        wrong(Some(&ran), LIMIT).is_some()
     };
-    assert!(wrong(None).is_some());
+    assert!(wrong(None, LIMIT).is_some());
     assert!(ended(134, "") && ended(0, "error: x") && ended(2, "error: x") && ended(99, "hint: x"));
     assert!(!ended(0, "") && !ended(2, "error: x\n  hint: y") && !ended(127, "error: x"));
 }
