@@ -345,7 +345,15 @@ fn a_running_process_whose_command_line_is_no_text_has_a_bill_that_can_be_read_b
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
-    let program = command_of(child.id());
+    // Its parent goes on before execve(2) has placed the arguments.
+    let mut program = command_of(child.id());
+    for _ in 0..500 {
+        if program.len() == 4 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        program = command_of(child.id());
+    }
     drop(child.stdin.take());
     child.wait().unwrap();
     let read = validate_bill(&with("/program", json!(program))).unwrap();

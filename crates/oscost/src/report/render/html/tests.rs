@@ -144,7 +144,9 @@ fn every_chart_is_of_numbers(page: &str) {
             }
         }
         for path in values(chart, "d") {
-            let numbers = path.split(|c: char| c.is_ascii_alphabetic() || c == ' ');
+            // A sign begins a number.
+            let spaced = path.replace('-', " -");
+            let numbers = spaced.split(|c: char| c.is_ascii_alphabetic() || c == ' ');
             let odd = numbers.filter(|it| !it.is_empty()).find(|it| !is_number(it));
             assert_eq!(odd, None, "{id}: {path}");
         }
