@@ -373,7 +373,8 @@ fn the_table_sorts_filters_and_is_copied() {
     let figures = || -> Vec<f64> {
         let all = page.eval(&format!(
             "(() => {{ const at = {column}; return [...document.querySelectorAll('#rows tbody tr')]
-               .filter(row => !row.hidden).map(row => Number(row.cells[at].dataset.value)); }})()"
+               .filter(row => !row.hidden).map(row => row.cells[at])
+               .map(cell => Number(cell.dataset.value || cell.textContent)); }})()"
         ));
         serde_json::from_value(all).unwrap()
     };

@@ -103,15 +103,14 @@ impl Words {
         cells.map(|(at, cell)| (cell, self.parts(table.columns.get(at), cell)))
     }
 
-    /// What a table is sorted by; `None` if that is the text of the cell. Of a number seven digits,
-    /// which tell all that a cell shows apart: the figures themselves are in the record.
-    pub(in crate::report::render) fn sort_key(&self, value: &str, text: &str) -> Option<String> {
-        let key = match value.parse::<f32>() {
-            Ok(number) if number.is_finite() => number.to_string(),
-            _ => value.to_owned(),
-        };
-        let is_shown = key == text || key.is_empty() && matches!(text, "" | "-");
-        (!is_shown).then_some(key)
+    /// The value of a cell, by which tables are sorted and copied; `None` if its text says it.
+    pub(in crate::report::render) fn sort_key<'a>(
+        &self,
+        value: &'a str,
+        text: &str,
+    ) -> Option<&'a str> {
+        let is_shown = value == text || value.is_empty() && matches!(text, "" | "-");
+        (!is_shown).then_some(value)
     }
 
     fn parts<'a>(&'a self, column: Option<&Column>, cell: &'a Cell) -> Vec<Part<'a>> {
