@@ -167,7 +167,7 @@ bill! {
 
     /// Where the prices come from.
     pub struct PriceSources {
-        /// The runs that measured them, the first choice first.
+        /// The runs whose rows are in the items, the first choice first; then those of cool prices.
         pub runs: Vec<PriceRun>,
         /// Why they may not be those of this machine as it is now; empty if nothing is known.
         pub stale: Vec<String>,

@@ -14,6 +14,7 @@ use crate::app::report::{MeasuredStudy, RunBefore, side_by_side, study_compariso
 use crate::report;
 use crate::report::compare::ComparisonContent;
 use crate::report::export::{BillSheet, Sheet};
+use crate::report::machine_table::{self, TableContent};
 use crate::report::page::{self, StudyComparison};
 
 /// The files to write, and their formats.
@@ -28,7 +29,7 @@ pub(super) struct Exports {
     /// Write a page for a browser: one file, which loads nothing else.
     #[arg(long, value_name = "FILE")]
     html: Option<String>,
-    /// Write CSV, a line for each figure, comparison or item.
+    /// Write CSV, a line for each figure, comparison, item or case of a machine.
     #[arg(long, value_name = "FILE")]
     csv: Option<String>,
     /// Write Markdown, for a pull request.
@@ -61,6 +62,8 @@ pub(super) enum Subject<'a> {
     Bill(&'a Bill),
     /// Two bills side by side.
     Bills(&'a BillComparison),
+    /// Machines side by side.
+    Machines(&'a TableContent<'a>),
 }
 
 /// A run as the content of documents.
@@ -110,6 +113,7 @@ impl Subject<'_> {
             Subject::Comparison(shown) => of_comparison(shown, format),
             Subject::Bill(bill) => of_bill(bill, format),
             Subject::Bills(compared) => of_bills(compared, format),
+            Subject::Machines(shown) => of_machines(shown, format),
         }
     }
 }
@@ -176,6 +180,20 @@ fn of_bills(compared: &BillComparison, format: Format) -> anyhow::Result<Vec<u8>
             return Err(refusal(text));
         }
         Format::Hyperfine => return Err(refusal("hyperfine's format has no bill")),
+    })
+}
+
+fn of_machines(shown: &TableContent<'_>, format: Format) -> anyhow::Result<Vec<u8>> {
+    let figures = || machine_table::figures(shown);
+    Ok(match format {
+        Format::Json => machine_table::json(shown)?.into_bytes(),
+        Format::Html => report::html(&machine_table::view(shown))?.into_bytes(),
+        Format::Csv => report::table_csv(&figures())?,
+        Format::Markdown => report::markdown_page(&machine_table::view(shown)).into_bytes(),
+        Format::Parquet => report::table_parquet(machine_table::SCHEMA, &figures())?,
+        Format::Hyperfine => {
+            return Err(refusal("hyperfine's format has no table of machines: export each run"));
+        }
     })
 }
 

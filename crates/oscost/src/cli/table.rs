@@ -1,14 +1,13 @@
 //! `oscost table`
 
 use super::display;
-use super::documents::{self, Document, Format, by_ending};
 use super::exit::ExitStatus;
+use super::exports::{Exports, Subject};
 use super::output::{Output, report_line};
 use super::values::ScreenArguments;
 use crate::app::table::{
     ReferenceRecord, Request, TableUnit, reference_records, table as table_of,
 };
-use crate::report;
 use crate::report::machine_table::{self as view, Reference, TableContent};
 
 /// Which runs, and where to write.
@@ -49,24 +48,8 @@ pub(super) struct Arguments {
     #[arg(long, conflicts_with_all = ["runs", "base", "output", "json", "html", "csv", "markdown",
           "parquet"])]
     list: bool,
-    /// Write to FILE by its ending: .html, .json, .csv, .md or .parquet.
-    #[arg(short, long = "output", value_name = "FILE", value_parser = by_ending)]
-    output: Vec<Document>,
-    /// Write JSON (`oscost.table/1`); `-` is standard output, not the table.
-    #[arg(long, value_name = "FILE")]
-    json: Option<String>,
-    /// Write a page for a browser: one file, which loads nothing else.
-    #[arg(long, value_name = "FILE")]
-    html: Option<String>,
-    /// Write CSV, a line for each case on each machine.
-    #[arg(long, value_name = "FILE")]
-    csv: Option<String>,
-    /// Write Markdown, for a pull request.
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<String>,
-    /// Write Parquet, for pandas and DuckDB.
-    #[arg(long, value_name = "FILE")]
-    parquet: Option<String>,
+    #[command(flatten)]
+    exports: Exports,
     #[command(flatten)]
     screen: ScreenArguments,
 }
@@ -77,43 +60,17 @@ fn table_unit(text: &str) -> Result<TableUnit, String> {
     found.ok_or_else(|| "it must be ns, cycles or calls".to_owned())
 }
 
-impl Arguments {
-    /// The documents to write.
-    fn documents(&self) -> Vec<Document> {
-        let named = [
-            (Format::Json, &self.json),
-            (Format::Html, &self.html),
-            (Format::Csv, &self.csv),
-            (Format::Markdown, &self.markdown),
-            (Format::Parquet, &self.parquet),
-        ];
-        let named =
-            named.into_iter().filter_map(|(format, file)| Document::new(format, file.as_ref()));
-        self.output.iter().cloned().chain(named).collect()
-    }
-}
-
 pub(super) fn table(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     if arguments.list {
         return list(output);
     }
-    let documents = arguments.documents();
-    documents::check(&documents)?;
-    let Arguments { runs, base, unit, screen, .. } = arguments;
+    let Arguments { runs, base, unit, screen, exports, .. } = arguments;
+    exports.check()?;
     let screen = screen.screen();
     let found = table_of(&Request { runs, base, unit })?;
     let content = TableContent { table: &found.table, machines: &found.machines };
-    let make = |format| {
-        Ok(match format {
-            Format::Html => report::html(&view::view(&content))?.into_bytes(),
-            Format::Csv => report::table_csv(&view::figures(&content))?,
-            Format::Parquet => report::table_parquet(view::SCHEMA, &view::figures(&content))?,
-            Format::Markdown => report::markdown_page(&view::view(&content)).into_bytes(),
-            _ => view::json(&content)?.into_bytes(),
-        })
-    };
     let text = || display::fitted_text(view::view(&content), screen);
-    documents::write_with_text(&documents, make, text, output)?;
+    exports.write_with_text(&Subject::Machines(&content), text, output)?;
     Ok(ExitStatus::Success)
 }
 

@@ -120,7 +120,7 @@ impl KernelCounter {
             Subject::Process { counted, .. } => {
                 let counted = counted.unwrap_or_default();
                 let real_ns = u64::try_from(counted.as_nanos()).unwrap_or(u64::MAX);
-                // Nobody ends what a watched process leaves.
+                // What a watched process leaves is not killed.
                 Ok(ProgramCalls { real_ns, killed: 0, ..calls })
             }
         }

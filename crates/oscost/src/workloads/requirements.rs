@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_user_id_file_is_one_whoever_runs_it() {
+    fn a_set_user_id_file_is_one_for_each_user() {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("program");
         std::fs::write(&program, "").unwrap();

@@ -22,7 +22,7 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         word: "waiting",
         means: "calls that wait for others, or wake them: poll, epoll, futex, eventfd, sleep",
-        matters: "The time that nobody works in is no system time, and in no amount.",
+        matters: "Time in which no task of the program runs is no system time, and in no amount.",
         ..FAMILY
     },
     Word {

@@ -1,5 +1,6 @@
 //! The runs whose rows are prices.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use oscost_model::bill::{MeasuredPrices, PriceRun, PriceSources};
@@ -254,6 +255,12 @@ impl PriceRuns {
         }
     }
 
+    /// Whether a run has a price of a case.
+    fn has_price(&self, run: &Record, case: &str) -> bool {
+        let treatments = &self.target.treatments;
+        run.results.iter().any(|row| row.case == case && is_price(row, treatments))
+    }
+
     /// Where the prices of these charges come from, which `list` has priced; runs of walks come last:
     /// they are no price list.
     pub(crate) fn sources(
@@ -283,6 +290,12 @@ impl PriceRuns {
                 }
             }
         }
+        let rows = || charges.items.iter().flat_map(|item| &item.rows);
+        let pricing: BTreeSet<&str> = rows()
+            .filter_map(|case| runs.iter().copied().find(|run| self.has_price(run, case)))
+            .map(|run| run.id.as_str())
+            .collect();
+        runs.retain(|run| pricing.contains(run.id.as_str()));
         for walks in self.walks.iter().filter(|_| charges.charged_cool.is_some()) {
             if !runs.iter().any(|it| it.id == walks.id) {
                 runs.push(walks);

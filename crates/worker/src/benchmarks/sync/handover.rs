@@ -47,7 +47,7 @@ pub(super) const HANDOVER: Bench = Bench {
           that it wakes finds the token back, and does not sleep. A System V semaphore is changed \
           by the thread that posts it, on behalf of the sleeping one, which only returns. A \
           priority-inheriting mutex is handed by the kernel to the first waiter; a normal one \
-          would only be released, and whoever comes first would have it.",
+          would only be released, and the first task to ask would have it.",
     calls: &[
         up_to("futex", MAX_CONDVAR_CALLS).when(CONDVAR),
         up_to("futex", MAX_CONDVAR_CALLS).by_peer().when(CONDVAR),

@@ -93,7 +93,7 @@ pub(super) const SEMAPHORE: Bench = Bench {
     asks: "What does posting a semaphore and taking it again cost?",
     op: "a semaphore of 0 posted, and taken without waiting: sem_post(3) and sem_wait(3) of an \
          unnamed POSIX semaphore; or two semop(2) of one operation each by the raw instruction, \
-         with `by=sysv-undo` each with SEM_UNDO. Nobody else uses the semaphore. Not included: \
+         with `by=sysv-undo` each with SEM_UNDO. No other task uses it. Not included: \
          creating it; loop overhead.",
     expected: "13 ns for POSIX, which stays in user space; 350 ns for System V, two calls of 150 \
                to 200 ns; 50 ns more with SEM_UNDO",
