@@ -68,6 +68,25 @@ fn a_run_in_which_the_null_call_took_another_time_is_outdated_by_a_new_one() {
 }
 
 #[test]
+fn the_runs_that_are_named_are_those_whose_rows_priced() {
+    let catalog = oscost_worker::benchmarks::data();
+    let runs = added([
+        run("1", "syscall/getuid", 90.0),
+        run("2", "syscall/getuid", 91.0),
+        run("3", "syscall/uname", 150.0),
+    ]);
+    assert_eq!(ids(&runs), ["3", "2", "1"]);
+    let form = "getuid".to_owned();
+    let forms = vec![FormCount { form, bytes: None, depth: None, calls: 5, moved: 0 }];
+    let calls = ProgramCalls { forms, ..ProgramCalls::default() };
+    let list = runs.price_list(&catalog);
+    let charges = charge(&calls, Faults::default(), &list, 1e6);
+    let sources = runs.sources(&charges, &list, None, &catalog);
+    let named: Vec<&str> = sources.runs.iter().map(|run| run.id.as_str()).collect();
+    assert_eq!(named, ["2"], "the newest run prices nothing, and the first one is older");
+}
+
+#[test]
 fn what_was_skipped_under_a_walk_cannot_be_cooled() {
     let of = |treatment: &str, outcome, reason: &str| {
         let mut record = run_without("1", "process/exit:touched_mib=0", outcome, reason);
