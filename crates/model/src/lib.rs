@@ -25,6 +25,7 @@ pub mod descriptor_kind;
 pub mod facts;
 pub mod fault_injection;
 pub mod file;
+pub mod fleet;
 pub mod hash;
 pub mod journal;
 pub mod machine_lock;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::crossing::Crossing;
 use crate::curve::Curve;
 use crate::definition::Timer;
+use crate::fleet::FleetVisit;
 use crate::one_way::HalfRoundTrip;
 use crate::steps::WaitSteps;
 
@@ -82,6 +83,9 @@ record! {
         /// The cost per idle descriptor of each step of a wait, by method.
         #[serde(default)]
         pub steps: Vec<WaitSteps>,
+        /// Which visit of a fleet's node this is; null for a run of its own.
+        #[serde(default)]
+        pub fleet: Option<FleetVisit>,
     }
 
     /// The programs that measured.

@@ -11,6 +11,7 @@ pub mod cli;
 pub mod counter;
 pub mod estimate;
 pub mod files;
+pub mod fleet;
 pub mod hosts;
 pub mod ph;
 pub mod plan;

@@ -282,6 +282,7 @@ impl Assembler {
             half_round_trips: Vec::new(),
             crossings: Vec::new(),
             steps: Vec::new(),
+            fleet: None,
         })
     }
 

@@ -35,6 +35,7 @@ const TOOL: &[(&str, &[&str])] = &[
             "studies",
             "store",
             "bill",
+            "fleet",
             "counter",
             "files",
             "signals",
@@ -53,8 +54,9 @@ const TOOL: &[(&str, &[&str])] = &[
     ("store", &["model", "stats", "files", "signals"]),
     ("studies", &["model", "stats"]),
     ("bill", &["model", "stats"]),
+    ("fleet", &["model", "stats"]),
     ("counter", &["model", "ph"]),
-    ("report", &["model", "stats", "estimate", "advice", "studies"]),
+    ("report", &["model", "stats", "estimate", "advice", "studies", "fleet"]),
 ];
 
 /// What each room of the worker may import. `main` is main.rs, lib.rs and supervisor/.

@@ -199,5 +199,6 @@ pub(crate) fn record() -> Record {
         half_round_trips: vec![],
         crossings: vec![],
         steps: vec![],
+        fleet: None,
     }
 }

@@ -1,0 +1,80 @@
+//! The figures of a fleet: a few numbers for each case of each visit, so that ten thousand nodes
+//! with three visits of a hundred cases take some 100 MB.
+
+use std::sync::Arc;
+
+use oscost_model::unit::{Better, Unit};
+
+/// All visits of all nodes. Indices are those of these lists.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fleet {
+    /// The name of the fleet.
+    pub name: String,
+    /// The cases, sorted by name.
+    pub cases: Vec<FleetCase>,
+    /// The nodes, sorted by name.
+    pub nodes: Vec<FleetNode>,
+    /// The visits, sorted by node and time.
+    pub visits: Vec<NodeVisit>,
+}
+
+/// A case that was measured on nodes of a fleet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FleetCase {
+    /// Its name, as records spell it, with its treatments behind it if it has any.
+    pub case: String,
+    /// The family of its benchmark.
+    pub family: String,
+    /// The unit of its figures.
+    pub unit: Unit,
+    /// Which direction is better.
+    pub better: Better,
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FleetNode {
+    /// Its name.
+    pub name: String,
+    /// Its class as a text: nodes of one class are expected to be equal. Empty if it is not known.
+    pub class: Arc<str>,
+    /// Its facts at the newest visit, those of its class first, in the same order for all nodes.
+    pub facts: Vec<FleetFact>,
+}
+
+/// A fact of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FleetFact {
+    /// Its name in sentences.
+    pub name: &'static str,
+    /// Its value; `None` if it is not known.
+    pub value: Option<Arc<str>>,
+}
+
+/// A visit of a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeVisit {
+    /// The index of the node.
+    pub node: usize,
+    /// The id of its run.
+    pub run: String,
+    /// The beginning, in seconds since 1970.
+    pub started_s: f64,
+    /// Why nothing is concluded from it, as what it is or has (`very noisy`); `None` if something
+    /// may be.
+    pub not_claimable: Option<&'static str>,
+    /// Its figures, sorted by case.
+    pub figures: Vec<CaseFigure>,
+}
+
+/// The figure of a case in one visit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CaseFigure {
+    /// The index of the case.
+    pub case: u32,
+    /// The median over the repetitions, above 0, in the case's unit.
+    pub median: f64,
+    /// The standard error of its natural logarithm, from its interval within the visit; NaN if it
+    /// has none.
+    pub log_error: f32,
+}

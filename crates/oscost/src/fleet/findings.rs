@@ -1,0 +1,133 @@
+//! What an analysis of a fleet says. All indices are those of the fleet's lists.
+//!
+//! Ratios are costs over the fleet's: above 1 is slower, also of cases where more is better.
+
+use std::sync::Arc;
+
+/// Which nodes, and which cases on which nodes, differ from the rest of the fleet.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FleetAnalysis {
+    /// The spread of each case, in the order of the fleet's cases.
+    pub cases: Vec<CaseSpread>,
+    /// How far each node is from its fleet, in the order of the fleet's nodes.
+    pub nodes: Vec<NodeDeviation>,
+    /// The median ratio of each case on each node to the fleet's median of the case: `nodes` rows of
+    /// `cases` values; NaN where it was not measured.
+    pub ratios: Vec<f32>,
+    /// What differs, the surest first.
+    pub findings: Vec<Finding>,
+    /// How many differences were judged: of nodes, of families on nodes, and of cases on nodes.
+    pub judged: usize,
+    /// The expected share of false findings.
+    pub false_discovery_rate: f64,
+    /// The classes of nodes, the largest first.
+    pub classes: Vec<ClassSpread>,
+    /// How much of the variance of figures is from where; `None` where nothing was visited twice.
+    pub variance: Option<VarianceShares>,
+}
+
+/// The spread of a case over the fleet, as standard deviations of the natural logarithm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CaseSpread {
+    /// How many nodes have it.
+    pub nodes: usize,
+    /// The median over nodes, in the case's unit; `None` if no node has it.
+    pub median: Option<f64>,
+    /// Between nodes, robust, without what visits explain; `None` below four nodes.
+    pub between_nodes: Option<f64>,
+    /// Between visits of one node; `None` if no node was visited twice.
+    pub between_visits: Option<f64>,
+}
+
+/// How far a node is from its fleet, over all its cases.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeDeviation {
+    /// How many cases it has.
+    pub cases: usize,
+    /// How many visits it has.
+    pub visits: usize,
+    /// The ratio of its costs to the fleet's: the middle over its cases; `None` without a case.
+    pub ratio: Option<f64>,
+    /// Its interval of 95 %; `None` if the spread between visits is not known.
+    pub ci95: Option<[f64; 2]>,
+}
+
+/// A difference that stands out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The node.
+    pub node: usize,
+    /// What of it.
+    pub scope: FindingScope,
+    /// The ratio of its costs to those of its equals.
+    pub ratio: f64,
+    /// Its interval of 95 %.
+    pub ci95: [f64; 2],
+    /// The p value adjusted over all that was judged.
+    pub q: f64,
+    /// The facts that set it apart, the best supported first; none if no fact does.
+    pub facts: Vec<FactCandidate>,
+}
+
+/// What of a node differs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FindingScope {
+    /// All that it does.
+    Node,
+    /// The cases of a family.
+    Family(String),
+    /// One case, by its index.
+    Case(u32),
+}
+
+/// A fact that may be the reason why nodes are slow: a candidate and no cause.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FactCandidate {
+    /// The name of the fact.
+    pub name: &'static str,
+    /// Its value on this node.
+    pub value: Arc<str>,
+    /// The value of most of the others.
+    pub usual: Arc<str>,
+    /// The nodes with the value of this node.
+    pub with: FactGroup,
+    /// The nodes with another value.
+    pub without: FactGroup,
+    /// The p value of such a separation by chance (Fisher's exact test).
+    pub p: f64,
+}
+
+/// Nodes that share a value of a fact, or have another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FactGroup {
+    /// How many of them were found to differ in this way.
+    pub found: usize,
+    /// How many there are.
+    pub nodes: usize,
+}
+
+/// Nodes of one class.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassSpread {
+    /// The class as a text.
+    pub class: Arc<str>,
+    /// Its nodes.
+    pub nodes: Vec<usize>,
+    /// The ratio of its costs to the fleet's: the middle over its nodes.
+    pub ratio: Option<f64>,
+    /// The lowest and the highest node.
+    pub range: Option<[f64; 2]>,
+}
+
+/// Shares of the variance of the logarithms of figures, which add up to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VarianceShares {
+    /// Between worker processes, within a visit.
+    pub processes: f64,
+    /// Between visits of one node.
+    pub visits: f64,
+    /// Between nodes of one class.
+    pub nodes: f64,
+    /// Between classes.
+    pub classes: f64,
+}
