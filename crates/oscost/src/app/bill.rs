@@ -28,6 +28,7 @@ pub mod watch;
 
 mod further_change;
 mod increase;
+mod other_prices;
 mod pricing;
 mod reconciliation;
 mod subject;
@@ -53,7 +54,8 @@ pub struct Request {
     pub treatments: Option<String>,
     /// The CPU of its processes; `None` for those that the scheduler chooses.
     pub cpu: Option<u32>,
-    /// Further treatments, or `prices=RUN`, of which is asked what they would add.
+    /// Further treatments, of which is asked what they would add; or other prices: `prices=RUN`, or
+    /// `at=HOST`.
     pub what_if: Vec<String>,
     /// Whether the predictions of what treatments would add are checked by a measurement.
     pub check: bool,

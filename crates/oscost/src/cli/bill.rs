@@ -39,7 +39,8 @@ the calls, unless one of the last day is stored; the prediction is count times
 added cost. With `--check` the program is then measured in turns with and
 without them, for 20 to 61 seconds each, and the prediction is judged. CHANGE
 `prices=RUN` charges the same counts by the prices of another run, also of
-another machine (`prices=their.json`).
+another machine (`prices=their.json`); `at=HOST` measures these prices there, as
+those of this machine, and keeps the run.
 
 Examples:
   oscost bill -- find /usr -xdev -name '*.c'
@@ -52,6 +53,7 @@ Examples:
   oscost bill --treat seccomp=docker -- ls   the bill under a filter
   oscost bill --what-if seccomp=docker --check -- git status
   oscost bill --what-if prices=./db1.json -- git status
+  oscost bill --what-if at=ssh:db1 -- git status
   sudo oscost bill --pid 1234 --for 10s      what a running process is charged
   oscost bill --counter ptrace -- ls         counted by a tracer, also as root
   oscost bill --json - -- ls | jq '.items[] | {name, times, amount}'
