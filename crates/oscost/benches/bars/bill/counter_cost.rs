@@ -4,6 +4,7 @@
 //! number of calls. Bars: 300 ns a call, and 600 ns where the counter reads a path.
 
 use anyhow::{Context, ensure};
+use oscost_stats::order;
 
 use super::programs::BilledProgram;
 use super::tool::Tool;
@@ -61,5 +62,5 @@ fn added_ns(tool: &Tool, script: &str) -> anyhow::Result<f64> {
         let untouched_ns = 1e9 * bill.trials.real.median;
         all.push((counted.calls.real_ns as f64 - untouched_ns) / calls as f64);
     }
-    Ok(crate::median(all))
+    order::median(&order::sorted(&all)).context("no bill was made")
 }

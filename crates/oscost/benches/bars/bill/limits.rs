@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use oscost_model::bill::Bill;
+use oscost_stats::order;
 
 use super::programs::BilledProgram;
 use super::tool::Tool;
@@ -100,7 +101,7 @@ fn smallest_bill_s(tool: &Tool) -> anyhow::Result<f64> {
         }
         times.push(seconds);
     }
-    Ok(crate::median(times))
+    order::median(&order::sorted(&times)).context("no bill was made")
 }
 
 fn timed(tool: &Tool, program: &BilledProgram) -> anyhow::Result<(f64, Bill)> {

@@ -3,8 +3,6 @@
 
 use anyhow::ensure;
 
-use super::tool::Tool;
-
 /// A program, and how a bill of it is asked for.
 #[derive(Clone, Debug)]
 pub(super) struct BilledProgram {
@@ -78,13 +76,11 @@ impl BilledProgram {
         }
     }
 
-    /// Makes the folder that it works on, if it has one.
-    pub(super) fn prepare(&self, tool: &Tool) -> anyhow::Result<()> {
+    /// The workload whose folder is prepared once, before it runs.
+    pub(super) fn workload_to_prepare(&self) -> Option<&'static str> {
         match self.subject {
-            Subject::Workload { name, is_prepared: true } => {
-                tool.run(&["workload", "prepare", name]).map(drop)
-            }
-            _ => Ok(()),
+            Subject::Workload { name, is_prepared: true } => Some(name),
+            _ => None,
         }
     }
 }

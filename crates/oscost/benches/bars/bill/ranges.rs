@@ -94,7 +94,7 @@ pub(super) fn holds(tool: &Tool, programs: &[BilledProgram]) -> anyhow::Result<b
 
 /// The bill of a program whose largest items have measured cool prices, where they can be measured.
 fn billed_with_walks(tool: &Tool, program: &BilledProgram) -> anyhow::Result<Bill> {
-    program.prepare(tool)?;
+    tool.prepare(program)?;
     let first = tool.bill(&[], program)?;
     let Some(walk_bytes) = first.walk_bytes.filter(|_| !first.prices.uncooled.is_empty()) else {
         return Ok(first);

@@ -54,6 +54,14 @@ impl Tool {
         self.run(&["run", "--quick", "--quiet", "syscall/getppid:via=raw"]).map(drop)
     }
 
+    /// Makes the folder that a program works on, if it has one.
+    pub(super) fn prepare(&self, program: &BilledProgram) -> anyhow::Result<()> {
+        match program.workload_to_prepare() {
+            Some(name) => self.run(&["workload", "prepare", name]).map(drop),
+            None => Ok(()),
+        }
+    }
+
     /// The bill of a program. What is measured for it is kept, and it is not.
     pub(super) fn bill(&self, options: &[&str], program: &BilledProgram) -> anyhow::Result<Bill> {
         self.bill_in(Path::new("."), options, program)

@@ -47,7 +47,7 @@ pub(super) fn holds(tool: &Tool, programs: &[BilledProgram]) -> anyhow::Result<b
 
 /// What one change would add to a program, and does.
 fn predicted(tool: &Tool, program: &BilledProgram, change: &str) -> anyhow::Result<WhatIf> {
-    program.prepare(tool)?;
+    tool.prepare(program)?;
     // What cannot be attached here is refused before the program runs: each change has its own bill.
     let bill = tool.bill(&["--what-if", change, "--check"], program)?;
     let why = bill.missing_what_if.into_iter().next().map(|missing| missing.reason);
