@@ -51,7 +51,7 @@ unit:
 browser hosts ph readers vm:
 	scripts/install.sh $@
 
-# On an idle machine, minutes each.
+# On an idle machine, minutes; the bars of bills hours.
 test-live: build vm
 	scripts/test-live.sh
 bench: build
