@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::process::{Command, Stdio};
 
-use crate::common::{row, rows};
+use crate::common::{Ran, row, rows};
 use crate::shared::User;
 
 const CASE: &str = "syscall/getppid:via=raw";
@@ -47,12 +48,25 @@ fn machine_doctor_and_explain_work_on_a_node() {
     assert!(doctor["class"].is_string(), "{doctor}");
     let explained = user.oscost(&[&["explain", "syscall/getppid"][..], &at].concat()).exits(0);
     // Another run may be measuring, and then nothing is counted.
-    let output = explained.stdout;
+    let output = explained.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         output.contains("1 kernel entry per op") || output.contains("measuring on that machine"),
         "{output}"
     );
     user.nothing_is_left("n2");
+}
+
+#[test]
+fn in_an_allocation_the_session_is_a_step_of_it() {
+    let Some(user) = User::new() else { return };
+    let tool = user.tool(&["machine", "--json", "--at", "slurm:"]);
+    let mut salloc = Command::new("salloc");
+    salloc.args(["--quiet", "--nodes=1", "--nodelist=n12"]).arg(tool.get_program());
+    salloc.args(tool.get_args()).env_clear().stdin(Stdio::null());
+    salloc.envs(tool.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let ran = Ran::of(&mut salloc).exits(0).stderr_contains("`slurm:` is node n12");
+    assert!(ran.json()["os"]["release"].is_string());
+    user.nothing_is_left("n12");
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn srun(job: &SlurmJob<'_>) -> Command {
     let mut command = Command::new("srun");
     command
         .args(["--nodes=1", "--ntasks=1", "--job-name=oscost", "--chdir=/", "--mpi=none"])
-        .args(["--input=all", "--output=all", "--error=all", "--kill-on-bad-exit=1"])
+        .args(["--input=all", "--output=all", "--error=all"])
         .args(["--export=HOME,PATH,XDG_CACHE_HOME", "--propagate=NONE", "--cpu-bind=none"])
         .args(job.spec.arguments());
     if !job.waits {
