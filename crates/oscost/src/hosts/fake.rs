@@ -149,6 +149,7 @@ impl FakeSession {
             facts,
             scratch_directory: None,
             ssh_endpoints: None,
+            slurm_node: None,
         };
         Ok(Self {
             scenario,
