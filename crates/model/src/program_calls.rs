@@ -51,6 +51,63 @@ pub struct FormTime {
     pub form: String,
     /// The time.
     pub time: KernelTime,
+    /// The calls by their time on a CPU, the shortest first, without empty buckets; empty where the
+    /// counter has none.
+    #[serde(default)]
+    pub on_cpu_histogram: Vec<TimeBucket>,
+    /// Those calls that were off the CPU, by that time: the others did not block.
+    #[serde(default)]
+    pub off_cpu_histogram: Vec<TimeBucket>,
+}
+
+/// Calls that took from half of so long to so long; in the first bucket, of 64 ns, from nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TimeBucket {
+    /// All of them took less than so many nanoseconds, a power of two; null of the last bucket, which
+    /// has no end.
+    pub below_ns: Option<u64>,
+    /// The number of these calls.
+    pub calls: u64,
+}
+
+/// Page faults by kind. All are those that the kernel itself counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FaultCounts {
+    /// First touches of anonymous memory that got pages cleared, without huge ones.
+    pub zero_fill: u64,
+    /// Those that got a huge page.
+    pub huge_zero_fill: u64,
+    /// Touches of pages of a file that were in the page cache.
+    pub file_minor: u64,
+    /// Writes to a page that was not writable: it was copied, or its only user may write to it now;
+    /// and writes to a page of a privately mapped file, which is copied at once.
+    pub copy_on_write: u64,
+    /// Faults that waited for a disk.
+    pub major: u64,
+    /// Faults whose kind the kernel does not tell.
+    pub unknown: u64,
+}
+
+/// What happened to the tasks of a process tree in the kernel besides their calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KernelEvents {
+    /// Their page faults.
+    pub faults: FaultCounts,
+    /// How often a task left its CPU since it waited.
+    pub voluntary_switches: u64,
+    /// How often a task that could run left its CPU to another one.
+    pub forced_switches: u64,
+    /// How often a task continued on the CPU that it had left.
+    pub same_cpu: u64,
+    /// How often it continued on another one.
+    pub other_cpu: u64,
+    /// Softirqs that ran while one of them was on the CPU; null where the kernel does not tell.
+    pub softirqs: Option<u64>,
+    /// Interrupts of devices and timers that came meanwhile; null where the kernel does not tell.
+    pub interrupts: Option<u64>,
 }
 
 /// What a process tree did, from the execve(2) of its program to the exit of that process.
@@ -90,6 +147,9 @@ pub struct ProgramCalls {
     /// the counter does not measure it.
     #[serde(default)]
     pub in_kernel: Vec<FormTime>,
+    /// What else happened in the kernel; null where the counter does not count it.
+    #[serde(default)]
+    pub events: Option<KernelEvents>,
 }
 
 impl ProgramCalls {

@@ -6,7 +6,8 @@ use oscost_model::definition::{Axis, Catalog, Extent};
 use oscost_model::point::Point;
 use oscost_model::program_calls::ProgramCalls;
 
-use super::charges::{Faults, charge};
+use super::charges::charge;
+use super::fault_items::Faults;
 use super::price_list::PriceList;
 use super::rules::{rule_of, selectors_of};
 

@@ -342,7 +342,7 @@ fn the_time_in_the_kernel_stands_beside_a_price_and_changes_none() {
     let forms = vec![form("openat file", None, 10, 0), form("close file", None, 5, 0)];
     let without = calls(forms);
     let time = KernelTime { calls: 10, on_cpu_ns: 9_000, off_cpu_ns: 70 };
-    let in_kernel = vec![FormTime { form: "openat file".to_owned(), time }];
+    let in_kernel = vec![FormTime { form: "openat file".to_owned(), time, ..FormTime::default() }];
     let with = ProgramCalls { in_kernel, ..without.clone() };
     let [without, with] =
         [without, with].map(|calls| charge(&calls, Faults::default(), &prices, 10_000.0));

@@ -1,4 +1,4 @@
-//! The memory layout of what the programs and this process share: see bpf/count.bpf.c.
+//! The memory layout of what the programs and this process share: see bpf/layout.bpf.h.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +24,6 @@ const OTHER: u32 = u32::MAX - 1;
 const NO_DEPTH: u16 = u16::MAX;
 /// The bytes of a `struct form`.
 pub const FORM_BYTES: usize = 32;
-/// The bytes of a `struct sum`.
-pub const SUM_BYTES: usize = 32;
 
 /// Bits of `form.flags`.
 const EMPTY_PATH: u8 = 1;
@@ -252,6 +250,14 @@ pub fn read_u64s<const N: usize>(bytes: &[u8]) -> [u64; N] {
     let mut numbers =
         bytes.chunks_exact(8).filter_map(|it| Some(u64::from_ne_bytes(it.try_into().ok()?)));
     [(); N].map(|()| numbers.next().unwrap_or(0))
+}
+
+/// Each number of two rows and its counterpart together.
+pub fn plus_each<const N: usize>(mut one: [u64; N], other: [u64; N]) -> [u64; N] {
+    for (sum, number) in one.iter_mut().zip(other) {
+        *sum = sum.saturating_add(number);
+    }
+    one
 }
 
 #[cfg(test)]
