@@ -9,14 +9,26 @@ pub struct FormCount {
     /// What makes the call cheap or expensive: its name, the kind of its descriptor or what it does,
     /// and its error: `read pipe`, `openat ENOENT`, `clone thread`.
     pub form: String,
-    /// The most bytes of its size class, a power of two; null of a call without a size.
+    /// The most bytes of its size class, a power of two; null of a call without a size in bytes.
     pub bytes: Option<u64>,
+    /// The most descriptors of its size class, a power of two; null of a call that is not about a
+    /// number of them.
+    #[serde(default)]
+    pub descriptors: Option<u64>,
     /// The components of its path; null of a call without a path.
     pub depth: Option<u32>,
     /// How often it was made.
     pub calls: u64,
-    /// The bytes of all of these calls together.
+    /// The bytes of all of these calls together; their descriptors, where `descriptors` is given.
     pub moved: u64,
+}
+
+impl FormCount {
+    /// The mean size of these calls, in bytes or in descriptors; `None` without a size.
+    pub fn mean_size(&self) -> Option<f64> {
+        let has_size = self.bytes.or(self.descriptors).is_some();
+        has_size.then(|| self.moved as f64 / self.calls.max(1) as f64)
+    }
 }
 
 /// The time that calls took in the kernel, from the entry of each to its return.

@@ -77,10 +77,7 @@ pub(super) struct Group {
 
 /// The calls of a form by size.
 pub(super) fn groups_of(counts: &[&FormCount]) -> Vec<Group> {
-    let group = |count: &&FormCount| {
-        let mean = count.moved as f64 / count.calls.max(1) as f64;
-        Group { times: count.calls as f64, size: count.bytes.map(|_| mean) }
-    };
+    let group = |count: &&FormCount| Group { times: count.calls as f64, size: count.mean_size() };
     counts.iter().map(group).collect()
 }
 

@@ -145,7 +145,7 @@ pub fn lacking_prices(
 
 /// Whether the calls of an item have sizes.
 fn has_sizes(item: &BillItem, calls: &ProgramCalls) -> bool {
-    calls.forms.iter().any(|count| count.form == item.name && count.bytes.is_some())
+    calls.forms.iter().any(|count| count.form == item.name && count.mean_size().is_some())
 }
 
 /// Adds a price to a list that has each selector once.

@@ -82,7 +82,7 @@ fn class_bytes(name: &str) -> Vec<u8> {
     let (size, size_argument) = match class.size {
         SizeOf::Nothing => (0, 0),
         SizeOf::Result => (1, 0),
-        SizeOf::Argument(at) => (2, at),
+        SizeOf::Argument(at) | SizeOf::Descriptors(at) => (2, at),
     };
     // 0 is no path.
     let path = class.path.map_or(0, |at| at + 1);
@@ -142,8 +142,8 @@ impl RawForm {
         })
     }
 
-    /// The most bytes of its size class.
-    fn bytes(&self) -> Option<u64> {
+    /// The most bytes, or descriptors, of its size class.
+    fn size_class(&self) -> Option<u64> {
         match self.size {
             0 => None,
             1 => Some(0),
@@ -178,8 +178,10 @@ impl RawForm {
             }
         };
         set(class_words(class.words).argument, self.word.into());
-        if let (SizeOf::Argument(at), Some(bytes)) = (class.size, self.bytes()) {
-            set(at, bytes);
+        if let SizeOf::Argument(at) | SizeOf::Descriptors(at) = class.size
+            && let Some(size) = self.size_class()
+        {
+            set(at, size);
         }
         args
     }
@@ -220,7 +222,7 @@ impl FormNames {
         let name = match raw.call {
             OTHER => {
                 let form = OTHER_FORMS.to_owned();
-                return Some(FormKey { form, bytes: None, depth: None });
+                return Some(FormKey { form, bytes: None, descriptors: None, depth: None });
             }
             FOREIGN => FOREIGN_CALL.to_owned(),
             number => match self.0.get(&number) {
@@ -234,7 +236,7 @@ impl FormNames {
         let is_error = raw.error != 0;
         let value = match is_error {
             true => -i64::from(raw.error),
-            false => raw.bytes().map_or(0, |bytes| i64::try_from(bytes).unwrap_or(i64::MAX)),
+            false => raw.size_class().map_or(0, |size| i64::try_from(size).unwrap_or(i64::MAX)),
         };
         Some(call.returned(value, is_error, error_name, &mut raw).key)
     }
@@ -339,6 +341,8 @@ mod tests {
         assert_eq!(sizes, [Some(0), Some(0), Some(1), Some(4_096), Some(1 << 63)]);
         assert_eq!(form("munmap", |it| it.size = 18).bytes, Some(65_536));
         assert_eq!(form("read", |it| (it.size, it.error) = (0, 5)).bytes, None);
+        let poll = form("poll", |it| it.size = 5);
+        assert_eq!((poll.bytes, poll.descriptors), (None, Some(8)));
         let depths = [0, 1, 3, NO_DEPTH].map(|depth| form("openat", |it| it.depth = depth).depth);
         assert_eq!(depths, [Some(0), Some(1), Some(3), None]);
     }

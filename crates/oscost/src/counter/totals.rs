@@ -149,12 +149,9 @@ pub fn program_calls(
         off_cpu_histogram: sum.off_cpu_histogram(),
     });
     let in_kernel = in_kernel.collect();
-    let forms = by_form.into_iter().map(|(FormKey { form, bytes, depth }, sum)| FormCount {
-        form,
-        bytes,
-        depth,
-        calls: sum.calls(),
-        moved: sum.moved,
+    let forms = by_form.into_iter().map(|(key, sum)| {
+        let FormKey { form, bytes, descriptors, depth } = key;
+        FormCount { form, bytes, descriptors, depth, calls: sum.calls(), moved: sum.moved }
     });
     ProgramCalls {
         by: COUNTER_NAME.to_owned(),

@@ -189,7 +189,6 @@ struct {
 struct {                        // Ids of tasks that run already: each becomes an entry of `tasks`.
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_FOLLOWED);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, __u32);
 	__type(value, __u32);
 } followed SEC(".maps");
