@@ -102,6 +102,14 @@ pub struct FaultCounts {
     pub unknown: u64,
 }
 
+impl FaultCounts {
+    /// Minor faults whose kind is known.
+    pub fn of_known_kind(&self) -> u64 {
+        let kinds = [self.zero_fill, self.huge_zero_fill, self.file_minor, self.copy_on_write];
+        kinds.into_iter().fold(0, u64::saturating_add)
+    }
+}
+
 /// What happened to the tasks of a process tree in the kernel besides their calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -75,10 +75,10 @@ pub(super) fn counting(counted: &BilledCounts, is_watched: bool) -> Vec<String> 
     lines
 }
 
-/// What else happened while the calls were counted: it is in no amount, but for the kinds of faults.
+/// What else happened while the calls were counted, but for the faults, which are items: it is in no
+/// amount.
 fn event_lines(events: &KernelEvents) -> Vec<String> {
-    let KernelEvents { faults, voluntary_switches, forced_switches, same_cpu, other_cpu, .. } =
-        events;
+    let KernelEvents { voluntary_switches, forced_switches, same_cpu, other_cpu, .. } = events;
     let mut lines = vec![format!(
         "{} voluntary and {} forced switches; tasks continued {} on the same CPU, {} on another one",
         with_thousands(*voluntary_switches as f64),
@@ -91,10 +91,6 @@ fn event_lines(events: &KernelEvents) -> Vec<String> {
     let taken: Vec<String> = taken.collect();
     if !taken.is_empty() {
         lines.push(format!("{} while its tasks were on a CPU", taken.join(", ")));
-    }
-    if faults.unknown > 0 {
-        let unknown = plural(faults.unknown, "page fault");
-        lines.push(format!("{unknown} of a kind that the kernel does not tell"));
     }
     lines
 }
@@ -137,9 +133,8 @@ mod tests {
 
     #[test]
     fn events_are_lines_and_what_the_kernel_does_not_tell_is_none() {
-        let faults = FaultCounts { unknown: 1, ..FaultCounts::default() };
         let events = KernelEvents {
-            faults,
+            faults: FaultCounts::default(),
             voluntary_switches: 1_200,
             forced_switches: 4,
             same_cpu: 1_203,
@@ -151,14 +146,13 @@ mod tests {
             "1,200 voluntary and 4 forced switches; tasks continued 1203 times on the same CPU, \
              1 time on another one",
             "7 softirqs while its tasks were on a CPU",
-            "1 page fault of a kind that the kernel does not tell",
         ];
         assert_eq!(event_lines(&events), expected);
         let calls = ProgramCalls { events: Some(events), ..counted().calls };
         let lines = counting(&BilledCounts { calls, ..counted() }, false);
-        assert_eq!(lines[lines.len() - 3..], expected);
+        assert_eq!(lines[lines.len() - 2..], expected);
         let unknown = KernelEvents { softirqs: None, ..events };
-        assert_eq!(event_lines(&unknown).len(), 2);
+        assert_eq!(event_lines(&unknown).len(), 1);
     }
 
     #[test]
