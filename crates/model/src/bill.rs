@@ -226,7 +226,8 @@ bill! {
         pub times: f64,
         /// The case that prices it, as a selector; null if none does.
         pub case: Option<String>,
-        /// The share of the case's op that one of it pays: 0.5 of an op that opens and closes.
+        /// The share of the case's op that one of it pays: 0.5 of an op that opens and closes, 512 of
+        /// one that touches 4 KiB of a huge page.
         pub part: f64,
         /// The rows that priced it, the first one, the last one of several sizes; empty without a
         /// price.

@@ -77,7 +77,7 @@ fn the_runs_that_are_named_are_those_whose_rows_priced() {
     ]);
     assert_eq!(ids(&runs), ["3", "2", "1"]);
     let form = "getuid".to_owned();
-    let forms = vec![FormCount { form, bytes: None, depth: None, calls: 5, moved: 0 }];
+    let forms = vec![FormCount { form, calls: 5, ..FormCount::default() }];
     let calls = ProgramCalls { forms, ..ProgramCalls::default() };
     let list = runs.price_list(&catalog);
     let charges = charge(&calls, Faults::default(), &list, 1e6);
@@ -106,7 +106,7 @@ fn what_was_skipped_under_a_walk_cannot_be_cooled() {
 fn only_a_case_that_would_price_an_item_explains_why_it_has_no_price() {
     let catalog = oscost_worker::benchmarks::data();
     let form = "openat file".to_owned();
-    let forms = vec![FormCount { form, bytes: None, depth: None, calls: 1, moved: 0 }];
+    let forms = vec![FormCount { form, calls: 1, ..FormCount::default() }];
     let calls = ProgramCalls { forms, ..ProgramCalls::default() };
     let why = |case: &str| {
         let runs = added([run_without("1", case, RowOutcome::Skipped, "it is not there")]);
