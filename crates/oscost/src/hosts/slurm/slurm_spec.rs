@@ -221,9 +221,10 @@ mod tests {
         #[test]
         fn an_argument_is_one_option(text in "(nodes|partition|constraint|time)=\\PC{0,12}") {
             if let Ok(spec) = SlurmSpec::parse(&text) {
-                prop_assert!(spec.arguments().iter().all(|it| {
+                let is_plain = |it: &String| {
                     it.starts_with("--") && it.bytes().all(|byte| (b'!'..=b'~').contains(&byte))
-                }));
+                };
+                prop_assert!(spec.arguments().iter().all(is_plain));
             }
         }
     }
