@@ -10,6 +10,7 @@ use oscost_stats::repeats::{contrasts, tail_degrees};
 
 use super::data::Fleet;
 use super::equals::{MIN_EQUALS, classes, has_enough};
+use super::prior::shrunk_variance;
 use super::table::{CostTable, median_of_numbers, variances_within_visits};
 
 /// What is ordinary for the nodes of a fleet.
@@ -48,7 +49,7 @@ pub struct CaseBaseline {
     /// The median over nodes of the natural logarithm of the cost: of the figure, or of its inverse
     /// where more is better.
     pub centre: f64,
-    /// Between nodes, without what visits explain.
+    /// Between nodes, without what visits explain; of few nodes that agree, never 0.
     pub between_nodes: f64,
     /// Between visits of one node.
     pub between_visits: f64,
@@ -156,7 +157,8 @@ impl Figures<'_> {
             better: about.better,
             centre,
             // A variance is not negative: the method of moments has none below zero.
-            between_nodes: (of_means - of_visits).max(0.0).sqrt(),
+            between_nodes: shrunk_variance((of_means - of_visits).max(0.0), means.len(), 1.0)
+                .sqrt(),
             between_visits,
             degrees_of_freedom: SPREAD_EFFICIENCY * errors.len() as f64,
             within_visit: self.within[case].sqrt(),

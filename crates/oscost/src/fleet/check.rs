@@ -95,9 +95,10 @@ pub fn check_node(
     }
     let count = measured.len();
     check.judged = measured.iter().map(|it| it.checked(count)).collect();
-    let suspects: Vec<&Measured> =
-        measured.iter().filter(|it| it.is_suspect(&it.checked(count))).collect();
-    check.suspects = suspects.iter().map(|it| it.checked(count)).collect();
+    let judged = measured.iter().zip(&check.judged);
+    let (suspects, checked): (Vec<&Measured>, Vec<&CheckedCase>) =
+        judged.filter(|(it, checked)| it.is_suspect(checked.q)).unzip();
+    check.suspects = checked.into_iter().cloned().collect();
     for suspect in suspects.iter().filter(|_| again.is_some()) {
         let figure = again.into_iter().flatten().find(|it| it.case == suspect.case.case);
         let second = figure.map_or(Err("it was not measured again"), |it| Measured::of(equals, it));
@@ -144,30 +145,40 @@ impl<'a> Measured<'a> {
     /// The judgement among so many cases.
     fn checked(&self, cases: usize) -> CheckedCase {
         let of_visit = self.case.between_visits.powi(2) + self.extra_variance;
-        let estimate = |variance: f64| Estimate {
-            value: self.log_ratio,
-            standard_error: variance.sqrt(),
-            degrees_of_freedom: self.degrees_of_freedom(),
-        };
-        let interval = estimate(of_visit).interval(Nominal::FIXED);
-        let p = estimate(of_visit + self.case.between_nodes.powi(2)).two_sided_p();
+        let interval = self.estimate(of_visit).interval(Nominal::FIXED);
+        let p = self.p();
         CheckedCase {
             case: self.case.case.clone(),
             ratio: self.log_ratio.exp(),
             ci95: [interval.lo.exp(), interval.hi.exp()],
             p,
-            q: (p * cases as f64).min(1.0),
+            q: adjusted(p, cases),
         }
     }
 
-    fn is_suspect(&self, checked: &CheckedCase) -> bool {
-        checked.q <= MAX_FALSE_SUSPECTS && self.log_ratio.abs() >= MIN_RATIO.ln()
+    /// The probability of such a deviation of a healthy node.
+    fn p(&self) -> f64 {
+        let of_visit = self.case.between_visits.powi(2) + self.extra_variance;
+        self.estimate(of_visit + self.case.between_nodes.powi(2)).two_sided_p()
+    }
+
+    /// The deviation with an error of this variance.
+    fn estimate(&self, variance: f64) -> Estimate {
+        Estimate {
+            value: self.log_ratio,
+            standard_error: variance.sqrt(),
+            degrees_of_freedom: self.degrees_of_freedom(),
+        }
+    }
+
+    fn is_suspect(&self, q: f64) -> bool {
+        q <= MAX_FALSE_SUSPECTS && self.log_ratio.abs() >= MIN_RATIO.ln()
     }
 
     /// The finding, if the second measurement shows it too.
     fn found_again(&self, second: &Self, suspects: usize, cases: usize) -> Option<CheckedCase> {
         let is_same = self.log_ratio * second.log_ratio > 0.0;
-        let is_seen = second.is_suspect(&second.checked(suspects));
+        let is_seen = second.is_suspect(adjusted(second.p(), suspects));
         let both = Measured {
             case: self.case,
             tail_degrees: self.tail_degrees,
@@ -177,6 +188,11 @@ impl<'a> Measured<'a> {
         let checked = both.checked(cases);
         (is_same && is_seen && checked.q <= MAX_FALSE_FINDINGS).then_some(checked)
     }
+}
+
+/// A p value corrected for the number of cases (Bonferroni).
+fn adjusted(p: f64, cases: usize) -> f64 {
+    (p * cases as f64).min(1.0)
 }
 
 #[cfg(test)]

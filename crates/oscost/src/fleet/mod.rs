@@ -16,6 +16,7 @@ mod data;
 mod equals;
 mod facts;
 mod findings;
+mod prior;
 mod sides;
 mod simulation;
 mod table;

@@ -10,7 +10,8 @@
 use oscost_stats::bisquare;
 use oscost_stats::two_way::{MedianPolish, median_polish};
 
-use super::spread::{Effects, shrunk_variance};
+use super::spread::Effects;
+use crate::fleet::prior::shrunk_variance;
 use crate::fleet::table::{CostTable, median_of_numbers};
 
 /// Fewer cases of a family, or families of a node, have no middle that one of them could not move: then

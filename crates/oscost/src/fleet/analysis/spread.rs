@@ -8,23 +8,7 @@ use oscost_stats::repeats::contrasts;
 use oscost_stats::student::Estimate;
 
 use crate::fleet::equals::MIN_EQUALS;
-
-/// By how much equal nodes ordinarily differ, as a logarithm, before any of them was measured: it keeps
-/// the spread of a few nodes that happen to agree from being taken for zero.
-const PRIOR_SPREAD: f64 = 0.02;
-/// How many degrees of freedom that is worth: it decides among four nodes, and not among a hundred.
-const PRIOR_DEGREES: f64 = 4.0;
-
-/// The variance between equal nodes, by that of some of them and the prior.
-pub(super) fn shrunk_variance(variance: f64, nodes: usize, prior_scale: f64) -> f64 {
-    let own = degrees_of_spread(nodes);
-    let prior = PRIOR_DEGREES * (PRIOR_SPREAD * prior_scale).powi(2);
-    (prior + own * variance) / (PRIOR_DEGREES + own)
-}
-
-fn degrees_of_spread(nodes: usize) -> f64 {
-    SPREAD_EFFICIENCY * nodes.saturating_sub(1) as f64
-}
+use crate::fleet::prior::{degrees_of_freedom, shrunk_variance};
 
 /// Values of one kind: an effect of each of some nodes, as each of its visits shows it.
 #[derive(Default)]
@@ -135,7 +119,7 @@ impl Spread {
             centre,
             centre_variance: MEDIAN_VARIANCE_FACTOR * of_means / count,
             node_variance: shrunk_variance(between, scaled.len(), 1.0 / factor.sqrt()),
-            node_degrees: PRIOR_DEGREES + degrees_of_spread(scaled.len()),
+            node_degrees: degrees_of_freedom(scaled.len()),
             visit_variance,
             visit_degrees: SPREAD_EFFICIENCY * errors.len() as f64,
         })
