@@ -9,7 +9,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-use super::groups::standard_normal;
+use super::random::standard_normal;
 use super::scaling::{
     Fit, Law, SizeCost, ValueWithInterval, central_interval, relative_slope, resample_median,
 };

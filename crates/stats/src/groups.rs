@@ -6,10 +6,11 @@
 //! (docs/explanation/METHOD.md, section 7).
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use rand_xoshiro::rand_core::SeedableRng;
 
 use super::interval::Interval;
 use super::order;
+use super::random::standard_normal;
 use super::scaling::bootstrap_median;
 
 /// The maximum number of groups.
@@ -375,14 +376,6 @@ fn match_groups(shared: &[Vec<u32>]) -> Vec<Option<usize>> {
         }
     }
     names
-}
-
-/// A standard normal random number (Box and Muller 1958).
-pub(super) fn standard_normal(random: &mut Xoshiro256PlusPlus) -> f64 {
-    // 53 bits, never 0.
-    let mut unit = || ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
-    let (radius, angle) = (unit(), unit());
-    (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
 }
 
 #[cfg(test)]

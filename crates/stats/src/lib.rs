@@ -25,7 +25,7 @@
 //! ```
 //!
 //! Tests compare every function with published or exactly known values. The method is described in
-//! docs/explanation/METHOD.md, sections 3, 4, 8, 11 and 15.
+//! docs/explanation/METHOD.md, sections 3, 4, 8, 11 and 15, and in docs/explanation/FLEET.md.
 //!
 //! The binomial tails behind [`interval::median_hs`] and [`comparison::sign_test`] are computed
 //! here instead of by `statrs`: each needs the whole sequence of cumulated terms once, in a few
@@ -33,8 +33,10 @@
 //! digit.
 
 pub mod between_runs;
+pub mod bisquare;
 pub mod change;
 pub mod comparison;
+pub mod contingency;
 pub mod core_rate;
 pub mod crossing;
 pub mod groups;
@@ -44,8 +46,13 @@ pub mod line;
 pub mod moments;
 pub mod order;
 pub mod outlier;
+pub mod random;
+pub mod repeats;
 pub mod robust;
 pub mod scaling;
 pub mod segments;
 pub mod stopping;
+pub mod student;
+pub mod trimmed;
 pub mod two_samples;
+pub mod two_way;

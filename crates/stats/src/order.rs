@@ -16,6 +16,22 @@ pub fn median(sorted: &[f64]) -> Option<f64> {
     quantile(sorted, 0.5)
 }
 
+/// The median of values in any order, which it reorders, in linear time. They must not be NaN. `None`
+/// without values.
+pub fn median_in_place(values: &mut [f64]) -> Option<f64> {
+    if values.is_empty() {
+        return None;
+    }
+    let middle = values.len() / 2;
+    let is_even = values.len().is_multiple_of(2);
+    let (below, &mut above, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    if !is_even {
+        return Some(above);
+    }
+    let below = below.iter().copied().max_by(f64::total_cmp)?;
+    Some(below + (above - below) * 0.5)
+}
+
 /// The `p` quantile, for `p` from 0 (minimum) to 1 (maximum). `None` without values.
 ///
 /// Type 7 of Hyndman and Fan (1996), the default of R and NumPy: linear interpolation between
@@ -89,6 +105,7 @@ mod tests {
             rotated.rotate_left(rotation.min(values.len()));
             rotated.reverse();
             prop_assert_eq!(sorted(&values), sorted(&rotated));
+            prop_assert_eq!(median(&sorted(&values)), median_in_place(&mut rotated));
         }
 
         #[test]

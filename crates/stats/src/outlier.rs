@@ -72,7 +72,7 @@ mod tests {
     use rand_xoshiro::rand_core::SeedableRng;
 
     use super::*;
-    use crate::groups::standard_normal;
+    use crate::random::standard_normal;
 
     #[test]
     fn the_p_of_a_normal_value_is_that_of_the_tables() {

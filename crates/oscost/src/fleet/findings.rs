@@ -11,8 +11,8 @@ pub struct FleetAnalysis {
     pub cases: Vec<CaseSpread>,
     /// How far each node is from its fleet, in the order of the fleet's nodes.
     pub nodes: Vec<NodeDeviation>,
-    /// The median ratio of each case on each node to the fleet's median of the case: `nodes` rows of
-    /// `cases` values; NaN where it was not measured.
+    /// The ratio of each case on each node, in the geometric mean over its visits, to the fleet's median
+    /// of the case: `nodes` rows of `cases` values; NaN where it was not measured.
     pub ratios: Vec<f32>,
     /// What differs, the surest first.
     pub findings: Vec<Finding>,

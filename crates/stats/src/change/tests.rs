@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::super::groups::standard_normal;
+use super::super::random::standard_normal;
 use super::*;
 
 const SEED: u64 = 17;
