@@ -14,10 +14,14 @@ const SIMULATED: &str = "simulated";
 /// The fact that is told of the time of a run, not of the machine.
 const TRACERS: &str = "tracers";
 
+/// Simulated facts that no record has: they are left out.
+const NOT_RECORDED: [&str; 2] = ["NUMA balancing", "serial number"];
+
 /// The machine of a node; an error names a fact that no record can say.
 pub(super) fn machine(node: &FleetNode) -> anyhow::Result<Machine> {
     let mut facts = Facts::default();
-    for fact in node.facts.iter().filter(|fact| fact.name != TRACERS) {
+    let is_of_machine = |name: &str| name != TRACERS && !NOT_RECORDED.contains(&name);
+    for fact in node.facts.iter().filter(|fact| is_of_machine(fact.name)) {
         let Some(value) = fact.value.as_deref() else { continue };
         anyhow::ensure!(
             set_fact(&mut facts, fact.name, value).is_some(),
@@ -60,6 +64,7 @@ fn set_fact(facts: &mut Facts, name: &str, value: &str) -> Option<()> {
     let scheduling = &mut facts.scheduling;
     match name {
         "processor" => set_processor(facts, value),
+        "CPU" => cpu.model_name = text(),
         "kernel" => os.release = text(),
         "microcode" => cpu.microcode = text(),
         "mitigations" => {
@@ -70,7 +75,7 @@ fn set_fact(facts: &mut Facts, name: &str, value: &str) -> Option<()> {
         }
         "transparent huge pages" => memory.transparent_huge_pages = text(),
         "defragmentation of huge pages" => memory.transparent_huge_page_defrag = text(),
-        "frequency governor" => scheduling.governor = text(),
+        "frequency governor" | "governor" => scheduling.governor = text(),
         "frequency boost" => scheduling.boost = Some(is_on(value)?),
         "SMT" => scheduling.smt_active = Some(is_on(value)?),
         "preemption" => scheduling.preempt = text(),

@@ -22,6 +22,9 @@ use crate::fleet::{Fleet, FleetSimulation, SimulatedFleet};
 /// The file that says what was planted.
 const TRUTH: &str = "TRUTH.json";
 
+/// The first day of a simulated fleet, 2026-01-05, in seconds since 1970.
+const FIRST_DAY_S: f64 = 1_767_571_200.0;
+
 /// What is simulated, and where it is written.
 #[derive(Clone, Debug)]
 pub struct SimulateRequest {
@@ -83,7 +86,7 @@ struct PlantedTruth<'a> {
 /// Simulates a fleet, and writes its plan, its records, and what was planted.
 pub fn simulate(request: &SimulateRequest) -> anyhow::Result<SimulatedFolder> {
     check(request)?;
-    let SimulatedFleet { fleet, planted } = crate::fleet::simulate(&FleetSimulation {
+    let SimulatedFleet { mut fleet, planted } = crate::fleet::simulate(&FleetSimulation {
         nodes: request.nodes,
         cases: request.cases,
         visits: request.visits,
@@ -91,7 +94,9 @@ pub fn simulate(request: &SimulateRequest) -> anyhow::Result<SimulatedFolder> {
         between_nodes: request.between_nodes,
         planted_share: request.planted_share,
         seed: request.seed,
+        ..FleetSimulation::default()
     });
+    fleet.visits.iter_mut().for_each(|visit| visit.started_s += FIRST_DAY_S);
     let plan = plan(request, &fleet);
     let truth = Truth {
         schema: "oscost.fleet-truth/1",
@@ -270,6 +275,7 @@ mod tests {
             between_nodes: 0.01,
             planted_share: 0.2,
             seed: 7,
+            ..FleetSimulation::default()
         });
         let fleet = simulated.fleet;
         assert_eq!(loaded.fleet.cases, fleet.cases);
