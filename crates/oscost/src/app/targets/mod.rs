@@ -4,4 +4,5 @@ pub(super) mod connect;
 pub(super) mod peer;
 pub(super) mod prepare;
 pub(super) mod resolve;
+pub(super) mod slurm;
 pub(super) mod vm;
