@@ -30,9 +30,12 @@ pub(super) fn pack(record: &Record) -> Result<Vec<u8>, Cause> {
 
 /// Packs a record that was checked.
 pub(in crate::store) fn pack_valid(record: &Record) -> Result<Vec<u8>, Cause> {
-    let Separated { rest, numbers } = separate(&to_json(record)?);
+    let Separated { rest, order, heads, tails } = separate(&to_json(record)?);
     let mut packed = compressed(&rest)?;
-    packed.append(&mut compressed(&numbers)?);
+    for part in [order, heads] {
+        packed.append(&mut compressed(&part)?);
+    }
+    packed.extend(tails);
     Ok(packed)
 }
 
@@ -48,8 +51,10 @@ pub(in crate::store) fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, B
     if behind.is_empty() {
         return Ok(serde_json::from_slice(&rest)?);
     }
-    let (numbers, _) = decompressed(behind)?;
-    Ok(serde_json::from_slice(&join(&rest, &numbers, MAX_TEXT_BYTES)?)?)
+    let (order, behind) = decompressed(behind)?;
+    let (heads, tails) = decompressed(behind)?;
+    let separated = Separated { rest: &rest[..], order: &order[..], heads: &heads[..], tails };
+    Ok(serde_json::from_slice(&join(&separated, MAX_TEXT_BYTES)?)?)
 }
 
 /// A text, and the bytes behind it.
@@ -94,7 +99,7 @@ mod tests {
     #[test]
     fn damaged_bytes_are_an_error() {
         let packed = pack(&record()).unwrap();
-        for end in (0..packed.len() - 16).step_by(101) {
+        for end in (0..packed.len()).step_by(101) {
             unpack::<Record>(&packed[..end]).unwrap_err();
         }
         unpack::<Record>(b"not packed").unwrap_err();
