@@ -114,3 +114,42 @@ pub enum FleetLauncher {
     /// ssh from the machine where the tool runs; nodes are `[user@]HOST`.
     Ssh,
 }
+
+/// The longest name of a fleet, in bytes.
+pub const MAX_FLEET_NAME_BYTES: usize = 64;
+
+/// Whether a text may be the name of a fleet: letters, digits, `_`, `.` and `-`, with a letter or a
+/// digit first.
+pub fn is_fleet_name(text: &str) -> bool {
+    text.len() <= MAX_FLEET_NAME_BYTES
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
+}
+
+/// Whether a text may be the name of a node: letters, digits, and what a host name, a user before
+/// it and a port behind it may have besides.
+pub fn is_node_name(text: &str) -> bool {
+    (1..=MAX_NAME_BYTES).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.@:".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_no_path_and_no_option_of_a_program() {
+        for text in ["a", "7", "monday-2.b_c", &"x".repeat(64)] {
+            assert!(is_fleet_name(text), "{text}");
+        }
+        for text in ["", "-a", ".a", "a/b", "a b", "\u{e9}", "a\n", &"x".repeat(65)] {
+            assert!(!is_fleet_name(text), "{text}");
+        }
+        for text in ["n1", "root@db-1.example.org:22", &"x".repeat(253)] {
+            assert!(is_node_name(text), "{text}");
+        }
+        for text in ["", "a b", "a/b", "a;b", "n\u{e9}", &"x".repeat(254)] {
+            assert!(!is_node_name(text), "{text}");
+        }
+    }
+}

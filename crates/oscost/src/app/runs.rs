@@ -184,7 +184,10 @@ pub fn import(file: &str, observer: &dyn Observer) -> anyhow::Result<String> {
     }
     let id = store.import(&bytes).with_context(|| format!("cannot import {file}"))?;
     let record = load(&store, &id, false)?;
-    keep_figures(&mut store, &id, &record, observer);
+    // A visit of a fleet's node is no point of this machine's history.
+    if record.fleet.is_none() {
+        keep_figures(&mut store, &id, &record, observer);
+    }
     Ok(id)
 }
 

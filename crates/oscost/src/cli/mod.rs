@@ -15,6 +15,7 @@ mod documents;
 mod exit;
 mod explain;
 mod exports;
+mod fleet;
 mod gate;
 mod history;
 mod kernels;
@@ -113,6 +114,8 @@ enum Verb {
     Study(study::Arguments),
     /// Run any command under treatments, or list them.
     Treat(treat::Arguments),
+    /// Measure many machines, and see which of them is not like the others.
+    Fleet(fleet::Arguments),
     /// Predict what a case will cost, and check what held.
     Predict(predict::Arguments),
     /// Learn the call sequences of executables, and watch for anomalies.
@@ -138,6 +141,7 @@ impl Verb {
             | Verb::Treat(_)
             | Verb::Ph(_) => true,
             Verb::Bill(arguments) => arguments.measures(),
+            Verb::Fleet(arguments) => arguments.measures(),
             Verb::Compare(_)
             | Verb::Table(_)
             | Verb::History(_)
@@ -220,6 +224,7 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<ExitStatus> {
         Verb::Kernels(arguments) => kernels::kernels(&arguments, output),
         Verb::Study(arguments) => study::study(&arguments, output),
         Verb::Treat(arguments) => treat::treat(arguments, output),
+        Verb::Fleet(arguments) => fleet::fleet(arguments, output),
         Verb::Predict(arguments) => predict::predict(arguments, output),
         Verb::Ph(arguments) => ph::ph(arguments, output),
         Verb::Schema(arguments) => schema::schema(&arguments, output),

@@ -1,6 +1,7 @@
 //! Checks what a valid record must satisfy beyond its types, so that code that reads it later need
 //! not.
 
+use oscost_model::fleet::{is_fleet_name, is_node_name};
 use oscost_model::record::{Record, Row, RowOutcome};
 
 use super::error::ImportError;
@@ -84,6 +85,11 @@ pub(super) fn check(record: &Record) -> Result<(), ImportError> {
     let steps = record.steps.len();
     let why = format!("has steps of {steps} methods, the maximum is {MAX_CURVES}");
     refuse_unless(steps <= MAX_CURVES, "steps", &why)?;
+    if let Some(visit) = &record.fleet {
+        refuse_unless(is_fleet_name(&visit.fleet), "fleet.fleet", "is no name of a fleet")?;
+        refuse_unless(is_node_name(&visit.node), "fleet.node", "is no name of a node")?;
+        refuse_unless(is_uuid(&visit.plan), "fleet.plan", "is not a UUID in lower case")?;
+    }
     for (index, comparison) in record.comparisons.iter().enumerate() {
         for (side, row) in [("base", comparison.base), ("new", comparison.new)] {
             let at = format!("comparisons[{index}].{side}");

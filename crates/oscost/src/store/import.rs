@@ -1,16 +1,19 @@
 //! Records from elsewhere: a file is untrusted, and checked completely before it is stored.
 
 use oscost_model::bill::BILL_SCHEMA;
+use oscost_model::fleet::FleetVisit;
 use oscost_model::record::{Record, SCHEMA};
+use rusqlite::{Connection, Transaction};
 use serde::Deserialize;
 
 use super::check;
-use super::error::{Cause, ImportError};
+use super::error::{Cause, ImportError, StoreError};
 use super::file::{Store, transaction};
 use super::record_kind::RecordKind;
 use super::tables::bill_row::has_bill;
-use super::tables::json::to_json;
+use super::tables::packed_record::pack_valid;
 use super::tables::run_row::RunRow;
+use super::tables::schema::create_imported;
 
 /// The maximum size of a record: room for half a million samples, which take 130 bytes each in JSON
 /// without spaces.
@@ -19,38 +22,141 @@ pub const MAX_IMPORT_BYTES: usize = 64 << 20;
 /// The maximum number of characters of a record that an error quotes.
 const MAX_QUOTED_CHARS: usize = 200;
 
+/// A record that was checked, as it is stored. It is made without the store, also in another thread:
+/// that takes longer than to store it.
+pub struct CheckedRecord {
+    id: String,
+    started: String,
+    ended: Option<String>,
+    complete: bool,
+    label: Option<String>,
+    command: Vec<String>,
+    rows: usize,
+    workers: usize,
+    fleet: Option<FleetVisit>,
+    packed: Vec<u8>,
+}
+
+/// What became of a record that was to be imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImportOutcome {
+    /// It is stored now.
+    Stored,
+    /// It was stored before: a run of this id is the same visit of a fleet's node.
+    Known,
+    /// Another run or a bill has its id, and stays as it is.
+    IdTaken,
+}
+
+impl CheckedRecord {
+    /// Parses and checks an untrusted record.
+    pub fn of(bytes: &[u8]) -> Result<Self, ImportError> {
+        let record = validate(bytes)?;
+        let packed =
+            pack_valid(&record).map_err(|cause| ImportError::NotARecord(cause.to_string()))?;
+        Ok(Self {
+            rows: record.results.len(),
+            workers: record.results.iter().map(|row| row.repetitions.len()).sum(),
+            id: record.id,
+            started: record.started,
+            ended: record.ended,
+            complete: record.complete,
+            label: record.label,
+            command: record.command,
+            fleet: record.fleet,
+            packed,
+        })
+    }
+
+    /// The run's id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Which visit of a fleet's node it is.
+    pub fn fleet(&self) -> Option<&FleetVisit> {
+        self.fleet.as_ref()
+    }
+
+    fn import(&self, tx: &Transaction<'_>) -> Result<ImportOutcome, Cause> {
+        if has_bill(tx, &self.id)? {
+            return Ok(ImportOutcome::IdTaken);
+        }
+        let row = RunRow {
+            id: &self.id,
+            started: &self.started,
+            ended: self.ended.as_deref(),
+            complete: self.complete,
+            label: self.label.as_deref(),
+            command: &self.command,
+            rows_requested: Some(self.rows as i64),
+            workers: self.workers as i64,
+            record: Some(""),
+        };
+        let key = match row.insert(tx) {
+            Ok(key) => key,
+            Err(Cause::Exists) if self.is_stored(tx)? => return Ok(ImportOutcome::Known),
+            Err(Cause::Exists) => return Ok(ImportOutcome::IdTaken),
+            Err(cause) => return Err(cause),
+        };
+        let fleet = self.fleet.as_ref();
+        tx.prepare_cached(
+            "INSERT INTO imported (run, fleet, plan, task, record) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute((
+            key,
+            fleet.map(|it| &it.fleet),
+            fleet.map(|it| &it.plan),
+            fleet.map(|it| it.task),
+            &self.packed,
+        ))?;
+        Ok(ImportOutcome::Stored)
+    }
+
+    /// Whether the run with its id is the same visit.
+    fn is_stored(&self, tx: &Transaction<'_>) -> Result<bool, Cause> {
+        let Some(visit) = &self.fleet else { return Ok(false) };
+        let sql = "SELECT 1 FROM imported JOIN run ON run.key = imported.run
+                   WHERE id = ?1 AND fleet = ?2 AND plan = ?3 AND task = ?4";
+        let values = (&self.id, &visit.fleet, &visit.plan, visit.task);
+        Ok(tx.prepare_cached(sql)?.exists(values)?)
+    }
+}
+
 impl Store {
     /// Stores the record of a run that was measured elsewhere, and returns its id.
     ///
     /// The stored record is the parsed one: keys that this version does not know are left out.
     pub fn import(&mut self, bytes: &[u8]) -> Result<String, ImportError> {
-        let record = validate(bytes)?;
-        match self.insert(&record) {
-            Ok(()) => Ok(record.id),
-            Err(Cause::Exists) => Err(ImportError::Exists { id: record.id }),
-            Err(cause) => Err(self.error(format!("import run {} into", record.id), cause).into()),
+        let record = CheckedRecord::of(bytes)?;
+        let outcome = import_many(&mut self.conn, std::slice::from_ref(&record))
+            .map_err(|cause| self.error(format!("import run {} into", record.id), cause))?;
+        match outcome[..] {
+            [ImportOutcome::Stored] => Ok(record.id),
+            _ => Err(ImportError::Exists { id: record.id }),
         }
     }
 
-    fn insert(&mut self, record: &Record) -> Result<(), Cause> {
-        let row = RunRow {
-            id: &record.id,
-            started: &record.started,
-            ended: record.ended.as_deref(),
-            complete: record.complete,
-            label: record.label.as_deref(),
-            command: &record.command,
-            rows_requested: Some(record.results.len() as i64),
-            workers: record.results.iter().map(|row| row.repetitions.len() as i64).sum(),
-            record: Some(to_json(record)?),
-        };
-        let tx = transaction(&mut self.conn)?;
-        if has_bill(&tx, &record.id)? {
-            return Err(Cause::Exists);
-        }
-        row.insert(&tx)?;
-        Ok(tx.commit()?)
+    /// Stores records in one transaction: all that are new, or nothing. What became of each is
+    /// returned in their order.
+    pub fn import_many(
+        &mut self,
+        records: &[CheckedRecord],
+    ) -> Result<Vec<ImportOutcome>, StoreError> {
+        import_many(&mut self.conn, records)
+            .map_err(|cause| self.error("import runs into".to_owned(), cause))
     }
+}
+
+fn import_many(
+    conn: &mut Connection,
+    records: &[CheckedRecord],
+) -> Result<Vec<ImportOutcome>, Cause> {
+    let tx = transaction(conn)?;
+    create_imported(&tx)?;
+    let outcomes = records.iter().map(|record| record.import(&tx)).collect::<Result<_, Cause>>()?;
+    tx.commit()?;
+    Ok(outcomes)
 }
 
 /// Parses and checks an untrusted record. Any bytes may be given, and memory use is proportional to
@@ -60,11 +166,14 @@ pub fn validate(bytes: &[u8]) -> Result<Record, ImportError> {
     if bytes.len() > MAX_IMPORT_BYTES {
         return Err(ImportError::TooLarge { bytes: bytes.len(), max_bytes: MAX_IMPORT_BYTES });
     }
-    // Only the schema first, so that a newer record is reported as newer, whatever else changed.
-    if check_schema(bytes, SCHEMA)? == RecordKind::Bill {
-        return Err(ImportError::IsBill);
-    }
-    let record = read(bytes)?;
+    let record = match read::<Record>(bytes) {
+        Ok(record) if record.schema == SCHEMA => record,
+        // A newer record is reported as newer, whatever else changed.
+        other => match check_schema(bytes, SCHEMA)? {
+            RecordKind::Bill => return Err(ImportError::IsBill),
+            RecordKind::Run => other?,
+        },
+    };
     check::check(&record)?;
     Ok(record)
 }

@@ -2,8 +2,8 @@
 //!
 //! What is this room for? It keeps journals, one committed entry at a time, so that after a kill at
 //! any moment everything that was finished is there. It lists and finds runs, returns a journal as
-//! it was written, imports records after a complete check, and deletes. With each run it keeps the
-//! figures that a history needs, so that a history reads no journal.
+//! it was written, imports records after a complete check, finds those of a fleet, and deletes. With
+//! each run it keeps the figures that a history needs, so that a history reads no journal.
 //!
 //! What may it not know? How a record is computed from a journal, and what any figure in either
 //! means. No other room sees SQL, a table or a SQLite error.
@@ -18,6 +18,7 @@ mod error;
 mod file;
 mod find;
 mod find_error;
+mod fleets;
 mod import;
 mod inspect;
 mod limits;
@@ -37,7 +38,8 @@ pub use bills::{BillListing, MAX_BILL_BYTES, validate_bill};
 pub use error::{Cause, ImportError, StoreError};
 pub use file::Store;
 pub use find_error::FindError;
-pub use import::{MAX_IMPORT_BYTES, kind_of, validate};
+pub use fleets::{StoredFleet, StoredVisit};
+pub use import::{CheckedRecord, ImportOutcome, MAX_IMPORT_BYTES, kind_of, validate};
 pub use limits::MAX_PREDICTIONS;
 pub use listing::Listing;
 pub use prune::PrunedBytes;

@@ -3,11 +3,13 @@
 use oscost_model::journal::Entry;
 use oscost_model::record::Record;
 use rusqlite::{Connection, OptionalExtension, Row};
+use serde::de::DeserializeOwned;
 
 use super::error::{Cause, StoreError};
 use super::file::Store;
 use super::listing::Listing;
 use super::tables::entry_row::EntryRow;
+use super::tables::packed_record::unpack;
 use super::tables::run_row::HAS_RAW_BATCHES;
 
 /// A stored run.
@@ -74,12 +76,28 @@ fn load(conn: &Connection, id: &str) -> Result<StoredRun, Cause> {
         .optional()?
         .ok_or(Cause::NoRun)?;
     match record {
-        Some(json) => {
-            let record = serde_json::from_str(&json);
-            Ok(StoredRun::Imported(record.map_err(|error| damaged("its record", error))?))
-        }
+        Some(text) => Ok(StoredRun::Imported(Box::new(imported(&tx, key, &text)?))),
         None => Ok(StoredRun::Journal(journal(&tx, key)?)),
     }
+}
+
+/// An imported record, or those keys of it that `T` has. `text` is the record of an older import;
+/// others are packed, and it is empty.
+pub(super) fn imported<T: DeserializeOwned>(
+    conn: &Connection,
+    run: i64,
+    text: &str,
+) -> Result<T, Cause> {
+    const WHAT: &str = "its record";
+    if !text.is_empty() {
+        return serde_json::from_str(text).map_err(|error| damaged(WHAT, error));
+    }
+    let packed: Option<Vec<u8>> = conn
+        .prepare_cached("SELECT record FROM imported WHERE run = ?1")?
+        .query_row([run], |row| row.get(0))
+        .optional()?;
+    let packed = packed.ok_or_else(|| damaged(WHAT, "it is missing"))?;
+    unpack(&packed).map_err(|error| damaged(WHAT, error))
 }
 
 pub(super) fn journal(conn: &Connection, run: i64) -> Result<Vec<Entry>, Cause> {

@@ -155,6 +155,11 @@ const LINES: &[Line] = &[
     exits(0, "man"),
     exits(2, "man no-such-verb"),
     // The last ones: they change what others read.
+    exits(0, "fleet simulate FLEET --nodes 4 --cases 4 --visits 1"),
+    exits(2, "fleet simulate FLEET --nodes 0"),
+    exits(2, "fleet simulate FLEET --nodes 5"),
+    exits(0, "fleet collect FLEET"),
+    exits(2, "fleet collect NO_FILE"),
     exits(2, "runs delete no-such-run"),
     exits(0, "runs delete last"),
 ];
@@ -170,8 +175,8 @@ const NO_SUCCESS_HERE: &[&str] = &[
     "ph load",
 ];
 
-/// The files of the table; the last two do not exist.
-const FILES: [&str; 6] = ["SAME", "OTHER", "SLOWED", "DAMAGED", "NO_FILE", "BOOK"];
+/// The files of the table; the last three do not exist.
+const FILES: [&str; 7] = ["SAME", "OTHER", "SLOWED", "DAMAGED", "NO_FILE", "BOOK", "FLEET"];
 
 /// Commands whose output is that of the user's program.
 const RUNS_A_PROGRAM: &str = "treat -- ";

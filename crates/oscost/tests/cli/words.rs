@@ -26,6 +26,7 @@ const VERBS: &[&str] = &[
     "kernels",
     "study",
     "treat",
+    "fleet",
     "predict",
     "ph",
     "schema",

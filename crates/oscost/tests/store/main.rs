@@ -6,6 +6,7 @@
 mod bills;
 mod examples;
 mod figures;
+mod fleets;
 mod gone;
 mod import;
 mod kill;

@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 
-use oscost::store::{Cause, Store};
+use oscost::store::{Cause, Store, StoredRun};
 use rusqlite::Connection;
 
 use super::examples::{entries, id, worker};
@@ -73,16 +73,16 @@ fn a_store_of_another_version_is_refused_and_not_changed() {
     let hint_at_older = "delete the file, or move it away to keep it: a new one is created";
     let hint_at_newer = "a newer oscost has written it, and reads it; XDG_DATA_HOME names a folder \
                          for another store";
-    for (version, hint) in [(1, hint_at_older), (5, hint_at_older), (8, hint_at_newer)] {
+    for (version, hint) in [(1, hint_at_older), (5, hint_at_older), (9, hint_at_newer)] {
         set_version(&path, version);
         let error = Store::open(&path).unwrap_err();
-        let Cause::OtherVersion { found, oldest: 6, newest: 7 } = error.cause else {
+        let Cause::OtherVersion { found, oldest: 6, newest: 8 } = error.cause else {
             panic!("{error}")
         };
         assert_eq!(found, version);
         let expected = format!(
             "cannot open the store {}: it has version {version}, and this oscost reads versions 6 \
-             to 7\n  hint: {hint}",
+             to 8\n  hint: {hint}",
             path.display()
         );
         assert_eq!(error.to_string(), expected);
@@ -114,8 +114,38 @@ fn an_older_store_is_open_to_older_programs_until_a_run_is_pruned() {
     store.append(&id(1), &worker(0, 5)).unwrap();
     assert_eq!(version(&path), 6);
     store.prune(&pruned, "2026-12-24T00:00:00Z", &record()).unwrap();
-    assert_eq!(version(&path), 7, "programs of version 6 would take it for damaged");
+    assert_eq!(version(&path), 8, "programs of version 6 would take it for damaged");
     assert_eq!(journal(&store, &id(1)).len(), 2);
+}
+
+#[test]
+fn an_older_store_keeps_its_imported_records_and_is_current_with_the_next_one() {
+    let (folder, store) = new_store();
+    drop(store);
+    let path = folder.path().join("store.db");
+    let conn = Connection::open(&path).unwrap();
+    conn.execute_batch("DROP TABLE imported").unwrap();
+    let mut old = record();
+    old.id = id(7);
+    conn.execute(
+        "INSERT INTO run (id, started, complete, command, workers, record)
+         VALUES (?1, ?2, 1, '[]', 2, ?3)",
+        (&old.id, &old.started, serde_json::to_string(&old).unwrap()),
+    )
+    .unwrap();
+    drop(conn);
+    set_version(&path, 7);
+    let mut store = Store::open(&path).unwrap();
+    let loaded = |store: &Store, id: &str| match store.load(id).unwrap() {
+        StoredRun::Imported(record) => *record,
+        StoredRun::Journal(_) => panic!("it was imported"),
+    };
+    assert_eq!(loaded(&store, &id(7)), old);
+    assert_eq!(store.fleets().unwrap(), []);
+    assert_eq!(version(&path), 7);
+    store.import(&serde_json::to_vec(&record()).unwrap()).unwrap();
+    assert_eq!(version(&path), 8, "programs of version 7 would take it for damaged");
+    assert_eq!((loaded(&store, &id(1)), loaded(&store, &id(7))), (record(), old));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::store::file::{Store, transaction};
 use crate::store::summaries::summary::{
     Figure, MachineState, RunState, SummarisedRun, Summary, UnsummarisedRun,
 };
-use crate::store::tables::schema::{create_run_state, has_run_state};
+use crate::store::tables::schema::{create_run_state, has_imported, has_run_state};
 use crate::store::tables::texts::{TextTable, delete_unused_texts};
 
 impl Store {
@@ -35,7 +35,8 @@ impl Store {
 
     /// The ended runs without a summary by these rules, the oldest first.
     ///
-    /// Runs that have not ended are left out: they are still running, or were killed.
+    /// Runs that have not ended are left out: they are still running, or were killed. So are visits of
+    /// a fleet's nodes, which are thousands, and belong to the series of no machine.
     pub fn without_figures(&self, rules: u32) -> Result<Vec<UnsummarisedRun>, StoreError> {
         without_figures(&self.conn, rules)
             .map_err(|cause| self.error("list the runs without figures of".to_owned(), cause))
@@ -82,10 +83,15 @@ fn cases(conn: &Connection) -> Result<Vec<String>, Cause> {
 }
 
 fn without_figures(conn: &Connection, rules: u32) -> Result<Vec<UnsummarisedRun>, Cause> {
-    let mut statement = conn.prepare(
+    let without_fleets = match has_imported(conn)? {
+        true => "AND key NOT IN (SELECT run FROM imported WHERE fleet IS NOT NULL)",
+        false => "",
+    };
+    let mut statement = conn.prepare(&format!(
         "SELECT id, started, record IS NOT NULL FROM run WHERE ended IS NOT NULL
-         AND key NOT IN (SELECT run FROM summary WHERE rules = ?1) ORDER BY started, id",
-    )?;
+         AND key NOT IN (SELECT run FROM summary WHERE rules = ?1) {without_fleets}
+         ORDER BY started, id"
+    ))?;
     let rows = statement.query_map([rules], |row| {
         Ok(UnsummarisedRun { id: row.get(0)?, started: row.get(1)?, imported: row.get(2)? })
     })?;

@@ -21,8 +21,8 @@ pub(in crate::store) struct RunRow<'a> {
     pub(in crate::store) command: &'a [String],
     pub(in crate::store) rows_requested: Option<i64>,
     pub(in crate::store) workers: i64,
-    /// The record of an imported run, as JSON.
-    pub(in crate::store) record: Option<String>,
+    /// Empty for an imported run, whose record is in a table of its own.
+    pub(in crate::store) record: Option<&'static str>,
 }
 
 impl RunRow<'_> {
@@ -44,7 +44,7 @@ impl RunRow<'_> {
                 to_json(self.command)?,
                 self.rows_requested,
                 self.workers,
-                &self.record,
+                self.record,
             ),
             |row| row.get(0),
         )

@@ -11,10 +11,10 @@ const APPLICATION: i64 = 0x6f73_6373;
 /// The schema.
 ///
 /// `run` is the listing. It follows from the entries and is written with them, so that a listing
-/// reads no journal. `record` is null for a run that was measured here; it is the last column,
-/// since a large value slows down the columns behind it. Entries are ordered by `key`: SQLite gives
-/// a new row a key above all others of its table. So are predictions, whose key is also their
-/// number.
+/// reads no journal. `record` is null for a run that was measured here, and empty for one whose
+/// record is in `imported`; older imports have theirs in it. It is the last column, since a large
+/// value slows down the columns behind it. Entries are ordered by `key`: SQLite gives a new row a key
+/// above all others of its table. So are predictions, whose key is also their number.
 ///
 /// `summary`, `machine_state` and `figure` hold what a history needs of a run, so that it reads no
 /// journal either. A run without a row in `summary` has not been summarised yet, and one with
@@ -155,10 +155,37 @@ pub(in crate::store) fn has_bills(conn: &Connection) -> Result<bool, Cause> {
     Ok(conn.prepare(sql)?.exists([])?)
 }
 
+/// Imported records, packed, with the visit of a fleet's node that each of them is. `record` of
+/// their runs is empty. A store gets this table with its next import, and is of the current version
+/// then: older programs would take such a run for a damaged one. `record` is the last column, since
+/// a large value slows down the columns behind it.
+const IMPORTED: &str = "
+    CREATE TABLE IF NOT EXISTS imported (
+        run INTEGER PRIMARY KEY REFERENCES run (key) ON DELETE CASCADE,
+        fleet TEXT,
+        plan TEXT,
+        task INTEGER,
+        record BLOB NOT NULL
+    ) STRICT;
+    CREATE INDEX IF NOT EXISTS imported_of_fleet ON imported (fleet) WHERE fleet IS NOT NULL;
+";
+
+/// Creates the table of imported records, if this store lacks it.
+pub(in crate::store) fn create_imported(tx: &Transaction<'_>) -> Result<(), Cause> {
+    tx.execute_batch(IMPORTED)?;
+    mark_as_current(tx)
+}
+
+/// Whether this store has that table.
+pub(in crate::store) fn has_imported(conn: &Connection) -> Result<bool, Cause> {
+    let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'imported'";
+    Ok(conn.prepare(sql)?.exists([])?)
+}
+
 /// The version of the schema, raised whenever the schema or the meaning of stored data changes. A
 /// store is only opened by a program that knows all that it may have: version 7 has runs without
-/// raw batches.
-pub(in crate::store) const VERSION: i64 = 7;
+/// raw batches, version 8 packed imports.
+pub(in crate::store) const VERSION: i64 = 8;
 
 /// The oldest version that is read. Such a store keeps its version, and is open to programs of that
 /// time, until something is written that they do not know.
@@ -202,6 +229,7 @@ fn try_prepare(conn: &mut Connection) -> Result<(), Cause> {
     }
     tx.execute_batch(SCHEMA)?;
     create_run_state(&tx)?;
+    tx.execute_batch(IMPORTED)?;
     tx.pragma_update(None, "application_id", APPLICATION)?;
     tx.pragma_update(None, "user_version", VERSION)?;
     Ok(tx.commit()?)

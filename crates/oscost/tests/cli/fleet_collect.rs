@@ -1,0 +1,98 @@
+//! `oscost fleet simulate` and `oscost fleet collect`: what is there is kept once, and is a run like
+//! any other.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::common::Sandbox;
+
+/// The folder of a simulated fleet of five nodes with two visits, and the records of these tasks.
+fn simulated(sandbox: &Sandbox, tasks: &str) -> PathBuf {
+    let folder = sandbox.file("fleet");
+    let words = ["--nodes", "5", "--cases", "6", "--visits", "2", "--tasks", tasks];
+    let arguments = [&["fleet", "simulate", folder.to_str().unwrap()], &words[..]].concat();
+    let ran = sandbox.oscost(&arguments).exits(0);
+    assert!(ran.stdout.contains(" of 10 records of a simulated fleet with "), "{}", ran.stdout);
+    assert!(folder.join("TRUTH.json").exists());
+    folder
+}
+
+#[test]
+fn a_fleet_is_collected_as_its_records_come_and_each_is_kept_once() {
+    let sandbox = Sandbox::new();
+    let folder = simulated(&sandbox, "0-6");
+    let collect = ["fleet", "collect", folder.to_str().unwrap()];
+    let with_json = [&collect[..], &["--json"]].concat();
+    fs::create_dir(folder.join("failures")).unwrap();
+    fs::write(folder.join("failures/8.json"), r#"{"why": "no room on the disk"}"#).unwrap();
+    fs::write(folder.join("records/9.json"), "{}").unwrap();
+    let ran = sandbox.oscost(&collect).exits(0);
+    let flat = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let answer = "7 of 10 visits of 5 nodes collected for fleet simulated, 7 of them now; 1 node \
+                  failed: ";
+    assert!(flat.starts_with(answer), "{}", ran.stdout);
+    for words in [
+        "; 1 record was rejected; 1 visit has no record yet.",
+        "failed: no room on the disk",
+        "no record yet",
+        "its record was rejected",
+        "records/9.json",
+        "`oscost fleet report simulated` shows",
+    ] {
+        assert!(flat.contains(words), "`{words}` is not in:\n{}", ran.stdout);
+    }
+    assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ran.stdout);
+
+    let again = sandbox.oscost(&with_json).exits(0).json();
+    assert_eq!(again["schema"], "oscost.fleet-collect/1");
+    assert_eq!((again["imported"].as_u64(), again["known"].as_u64()), (Some(0), Some(7)));
+    let states: Vec<&str> = again["missing"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["state"].as_str().unwrap())
+        .collect();
+    assert_eq!(states, ["no-record", "failed", "rejected"]);
+
+    simulated(&sandbox, "7-9");
+    let whole = sandbox.oscost(&with_json).exits(0).json();
+    assert_eq!((whole["imported"].as_u64(), whole["known"].as_u64()), (Some(3), Some(7)));
+    assert!(whole["missing"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_collected_visit_is_listed_shown_exported_and_deleted_like_any_run() {
+    let sandbox = Sandbox::new();
+    let folder = simulated(&sandbox, "0-9");
+    let collect = ["fleet", "collect", folder.to_str().unwrap(), "--json"];
+    sandbox.oscost(&collect).exits(0);
+    let listed = sandbox.oscost(&["runs", "list", "--json"]).exits(0).json();
+    let runs = listed["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 10);
+    assert!(runs.iter().all(|run| run["imported"] == true && run["label"] == "simulated"));
+    let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0);
+    assert!(shown.stdout.contains("simulated"), "{}", shown.stdout);
+    let exported = sandbox.oscost(&["runs", "export", "last", "-"]).exits(0).json();
+    assert_eq!(exported["fleet"]["fleet"], "simulated");
+    // What is exported is the file that was collected, with all its keys.
+    let task = exported["fleet"]["task"].as_u64().unwrap();
+    let file = fs::read(folder.join(format!("records/{task}.json"))).unwrap();
+    assert_eq!(exported, serde_json::from_slice::<serde_json::Value>(&file).unwrap());
+    sandbox.oscost(&["runs", "delete", "last"]).exits(0);
+    let again = sandbox.oscost(&collect).exits(0).json();
+    assert_eq!((again["imported"].as_u64(), again["known"].as_u64()), (Some(1), Some(9)));
+}
+
+#[test]
+fn a_folder_without_records_is_not_measured_and_one_of_no_fleet_is_refused() {
+    let sandbox = Sandbox::new();
+    let folder = simulated(&sandbox, "90-99");
+    let ran = sandbox.oscost(&["fleet", "collect", folder.to_str().unwrap()]).exits(3);
+    assert!(ran.stdout.starts_with("0 of 10 visits of 5 nodes"), "{}", ran.stdout);
+    let other = sandbox.file("other");
+    fs::create_dir(&other).unwrap();
+    sandbox
+        .oscost(&["fleet", "collect", other.to_str().unwrap()])
+        .exits(2)
+        .stderr_contains("cannot read the plan of the fleet");
+}
