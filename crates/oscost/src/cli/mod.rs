@@ -15,6 +15,7 @@ mod documents;
 mod exit;
 mod explain;
 mod exports;
+mod fleet;
 mod gate;
 mod history;
 mod kernels;
@@ -117,6 +118,8 @@ enum Verb {
     Predict(predict::Arguments),
     /// Learn the call sequences of executables, and watch for anomalies.
     Ph(ph::Arguments),
+    /// Measure many machines, by Slurm or by ssh.
+    Fleet(fleet::Arguments),
     /// Print the JSON Schema of a run's or a bill's record.
     Schema(schema::Arguments),
     /// Print a completion script for a shell.
@@ -138,6 +141,7 @@ impl Verb {
             | Verb::Treat(_)
             | Verb::Ph(_) => true,
             Verb::Bill(arguments) => arguments.measures(),
+            Verb::Fleet(arguments) => arguments.measures(),
             Verb::Compare(_)
             | Verb::Table(_)
             | Verb::History(_)
@@ -222,6 +226,7 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<ExitStatus> {
         Verb::Treat(arguments) => treat::treat(arguments, output),
         Verb::Predict(arguments) => predict::predict(arguments, output),
         Verb::Ph(arguments) => ph::ph(arguments, output),
+        Verb::Fleet(arguments) => fleet::fleet(arguments, output),
         Verb::Schema(arguments) => schema::schema(&arguments, output),
         Verb::Completions(arguments) => completions::completions(&arguments, command(), output),
         Verb::Man(arguments) => man::man(&arguments, command(), output),

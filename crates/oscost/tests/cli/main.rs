@@ -24,6 +24,8 @@ mod crossings;
 mod curves;
 mod describe;
 mod exit_statuses;
+mod fleet_run;
+mod fleet_ssh;
 #[cfg(feature = "fault-injection")]
 mod hanging_hosts;
 mod history;
