@@ -28,6 +28,7 @@ const VERBS: &[&str] = &[
     "treat",
     "predict",
     "ph",
+    "fleet",
     "schema",
     "completions",
     "man",

@@ -88,7 +88,7 @@ pub struct Request {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Started {
     /// Nothing: this would be.
-    Preview(Preview),
+    Preview(Box<Preview>),
     /// Jobs of Slurm, which go on by themselves.
     Submitted(Submission),
     /// All was done by ssh.
@@ -114,7 +114,7 @@ pub fn run(request: &Request, observer: &dyn Observer) -> anyhow::Result<Started
     let plan = plan(request, &path)?;
     let script = script(request, &plan, &path)?;
     if request.is_preview {
-        return Ok(Started::Preview(preview(plan, script, &path)?));
+        return Ok(Started::Preview(Box::new(preview(plan, script, &path)?)));
     }
     let folder = FleetFolder::create(&path, plan, script.as_deref())?;
     let _lock = folder.lock()?;
@@ -132,7 +132,7 @@ pub fn retry(path: &Path, nodes: Option<&str>, observer: &dyn Observer) -> anyho
         Some(list) => Some(nodes_of_plan(&folder.plan, list)?),
     };
     let is_wanted = |node: u32| wanted.as_ref().is_none_or(|wanted| wanted.contains(&node));
-    let active = match &folder.plan.launcher {
+    let active: Vec<u32> = match &folder.plan.launcher {
         FleetLauncher::Ssh => Vec::new(),
         FleetLauncher::Slurm { options } if !are_valid(options) => {
             return Err(UsageError("the plan has options that no job may have".to_owned()).into());
@@ -267,7 +267,8 @@ fn nodes_of_plan(plan: &FleetPlan, list: &str) -> anyhow::Result<Vec<u32>> {
         let found = plan.nodes.iter().position(|node| node == name);
         found.and_then(|index| u32::try_from(index).ok()).ok_or_else(|| {
             let what = format!("`{}` is not a node of this fleet", name.escape_debug());
-            UsageError::with_hint(&what, "`oscost fleet status FOLDER --all` lists them").into()
+            let hint = "`oscost fleet status FOLDER --all` lists them";
+            anyhow::Error::from(UsageError::with_hint(&what, hint))
         })
     };
     names.iter().map(index).collect()

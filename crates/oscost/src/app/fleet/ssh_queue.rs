@@ -75,7 +75,7 @@ impl RunningVisit {
 
     fn has_ended(&mut self) -> bool {
         // An error means that there is nothing to wait for.
-        self.child.try_wait().map_or(true, |status| status.is_some())
+        !matches!(self.child.try_wait(), Ok(None))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::cli::output::{Output, report_line};
 Visits that run are ended, and give no record; what was measured stays, and
 `oscost fleet run FOLDER --retry` measures the rest.
 
-Example:
+Examples:
   oscost fleet cancel /shared/lab")]
 pub(super) struct Arguments {
     /// The folder of the fleet.

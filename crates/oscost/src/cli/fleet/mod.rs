@@ -28,7 +28,7 @@ pub(super) struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     /// Measure many machines, by Slurm or by ssh.
-    Run(run::Arguments),
+    Run(Box<run::Arguments>),
     /// Measure the node of one task: what each job of a fleet does.
     Visit(visit::Arguments),
     /// Show which nodes were measured, and what became of the others.
@@ -46,7 +46,7 @@ impl Arguments {
 
 pub(super) fn fleet(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     match arguments.verb {
-        Verb::Run(arguments) => run::run(arguments, output),
+        Verb::Run(arguments) => run::run(*arguments, output),
         Verb::Visit(arguments) => visit::visit(arguments, output),
         Verb::Status(arguments) => status::status(arguments, output),
         Verb::Cancel(arguments) => cancel::cancel(arguments, output),

@@ -28,7 +28,7 @@ without it, from the folder and from the queue, which forgets in minutes.
 Examples:
   oscost fleet status /shared/lab
   oscost fleet status /shared/lab --all          every task, also the measured
-  oscost fleet status /shared/lab --json | jq '.tasks[] | select(.state==\"failed\")'")]
+  oscost fleet status /shared/lab --json | jq .counts")]
 pub(super) struct Arguments {
     /// The folder of the fleet.
     folder: PathBuf,

@@ -14,7 +14,7 @@ The batch script in FOLDER starts it on each node. By hand it must be started on
 the node that the plan names, with the version of oscost that wrote the plan. It
 does nothing if the task has its record.
 
-Example:
+Examples:
   oscost fleet visit /shared/lab --task 7")]
 pub(super) struct Arguments {
     /// The folder of the fleet.

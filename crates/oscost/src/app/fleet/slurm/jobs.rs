@@ -30,8 +30,6 @@ pub(in crate::app::fleet) struct SlurmTask {
     pub(in crate::app::fleet) job: String,
     /// The job of which it is a part.
     pub(in crate::app::fleet) array: u64,
-    /// The number of the task whose index in the array is 0.
-    pub(in crate::app::fleet) first: u32,
     /// The state, as `PENDING`.
     pub(in crate::app::fleet) state: String,
     /// Why it waits or failed.
@@ -126,8 +124,10 @@ fn keep_newest(tasks: &mut SlurmTasks, task: u32, found: SlurmTask) {
 
 #[derive(Deserialize)]
 struct Listed {
+    jobs: Option<Vec<Job>>,
+    /// Without its controller squeue 22.05 lists no job, and succeeds: only this tells.
     #[serde(default)]
-    jobs: Vec<Job>,
+    errors: Vec<Value>,
 }
 
 /// The keys of both programs, in all versions; others are skipped.
@@ -166,12 +166,17 @@ fn parse(plan: &FleetPlan, json: &[u8]) -> Result<SlurmTasks, String> {
     let listed: Listed = serde_json::from_slice(json).map_err(|error| {
         display_text(&format!("its answer is no JSON: {error}"), MAX_WORD_CHARS)
     })?;
+    if let Some(error) = listed.errors.first() {
+        let words = [&error["description"], &error["error"]].map(text);
+        return Err(words.join(": "));
+    }
+    let Some(jobs) = listed.jobs else { return Err("its answer has no list of jobs".to_owned()) };
     let prefix = format!("{}-{}-", plan.fleet, plan.id);
     let mut tasks = SlurmTasks::new();
-    for job in listed.jobs {
+    for job in jobs {
         let first = text(&job.name).strip_prefix(&prefix).and_then(|it| it.parse::<u32>().ok());
         let Some(first) = first else { continue };
-        for (index, found) in job.tasks(first) {
+        for (index, found) in job.tasks() {
             let task = first.checked_add(index).filter(|&it| (it as usize) < plan.tasks.len());
             if let Some(task) = task {
                 keep_newest(&mut tasks, task, found);
@@ -183,7 +188,7 @@ fn parse(plan: &FleetPlan, json: &[u8]) -> Result<SlurmTasks, String> {
 
 impl Job {
     /// Its tasks, by their indices in the array. Tasks that wait in one array are one job.
-    fn tasks(&self, first: u32) -> Vec<(u32, SlurmTask)> {
+    fn tasks(&self) -> Vec<(u32, SlurmTask)> {
         let own = number(&self.job_id).unwrap_or(0);
         let array = number(&self.array_job_id).or_else(|| number(&self.array["job_id"]));
         let array = array.filter(|&id| id != 0);
@@ -206,7 +211,6 @@ impl Job {
                 _ => own.to_string(),
             },
             array: array.unwrap_or(own),
-            first,
             state: state.clone(),
             reason: reason.clone().unwrap_or_default(),
             node: Some(text(&self.nodes)).filter(|node| is_node_name(node)),

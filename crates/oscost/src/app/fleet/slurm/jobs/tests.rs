@@ -71,7 +71,12 @@ fn of_several_jobs_of_a_task_the_active_one_counts_or_the_last() {
 fn what_is_no_answer_is_an_error_and_what_is_strange_is_skipped() {
     let plan = plan(2, 1, FleetLauncher::Ssh);
     assert!(parse(&plan, b"squeue: x").unwrap_err().contains("no JSON"));
-    assert_eq!(parse(&plan, b"{}").unwrap(), SlurmTasks::new());
+    assert!(parse(&plan, b"{}").unwrap_err().contains("no list of jobs"));
+    assert_eq!(parse(&plan, br#"{"jobs": []}"#).unwrap(), SlurmTasks::new());
+    let unreachable = json!({"jobs": [], "errors": [{"description": "Failed while looking for jobs",
+                             "error": "Unspecified error", "source": "slurm_load_jobs"}]});
+    let why = parse(&plan, unreachable.to_string().as_bytes()).unwrap_err();
+    assert_eq!(why, "Failed while looking for jobs: Unspecified error");
     let strange = parsed(&json!([
         {"name": 7}, {"name": name(99), "job_id": 1, "array_job_id": 0},
         {"name": format!("{}x", name(0))},
