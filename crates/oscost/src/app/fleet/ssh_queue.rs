@@ -106,7 +106,10 @@ pub(super) fn work(
         while running.len() < at_once && index < waiting.len() {
             let task = waiting[index];
             let node = folder.plan.tasks[task as usize].node;
-            if running.iter().any(|visit| visit.node == node) || !is_due(folder, task) {
+            if !is_due(folder, task) {
+                break; // Those behind it are due later.
+            }
+            if running.iter().any(|visit| visit.node == node) {
                 index += 1;
                 continue;
             }
