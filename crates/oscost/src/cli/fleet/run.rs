@@ -43,7 +43,12 @@ pub(super) struct Arguments {
     #[arg(value_name = "SELECTOR", conflicts_with = "retry")]
     selectors: Vec<String>,
     /// Submit a batch array to Slurm with these options; there may be none (`--slurm ''`).
-    #[arg(long, value_name = "OPTIONS", value_parser = slurm, required_unless_present_any = ["ssh", "retry"])]
+    #[arg(
+        long,
+        value_name = "OPTIONS",
+        value_parser = slurm,
+        required_unless_present_any = ["ssh", "retry"]
+    )]
     slurm: Option<SlurmOptions>,
     /// Measure these hosts by ssh: a file with one `[user@]HOST` a line.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["slurm", "retry"])]
