@@ -9,7 +9,7 @@ FEATURES = oscost/fault-injection,oscost-worker/fault-injection,$(EBPF)
 # Ends what hangs: a download, a build.
 BOUNDED = scripts/bounded.sh 1800
 
-.PHONY: run build worker check test lint unit golden test-live bench asm-check docs book picture studies fuzz attacks clean browser hosts ph readers vm
+.PHONY: run build worker check test lint unit golden test-live bench asm-check docs book picture studies fuzz attacks clean browser hosts ph readers slurm vm
 
 run: build
 	target/release/oscost run
@@ -44,14 +44,14 @@ lint:
 	RUSTDOCFLAGS="-D warnings" $(BOUNDED) cargo doc --profile test --locked --workspace --no-deps --document-private-items
 
 unit:
-	$(BOUNDED) scripts/install.sh browser cc hosts ph readers vm
+	$(BOUNDED) scripts/install.sh browser cc hosts ph readers slurm vm
 	scripts/test.sh "$(FEATURES)"
 
 # What some tests need, and skip without.
-browser hosts ph readers vm:
+browser hosts ph readers slurm vm:
 	scripts/install.sh $@
 
-# On an idle machine, minutes each.
+# On an idle machine, minutes; the bars of bills hours.
 test-live: build vm
 	scripts/test-live.sh
 bench: build

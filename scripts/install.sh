@@ -4,6 +4,7 @@
 #   cc        a C compiler, for SQLite and for linking. Required.
 #   ph        clang, libelf and zlib, which build the monitor pH. It is left out without them.
 #   hosts     network namespaces, a packet filter and sshd, for tests between machines
+#   slurm     Slurm and munge, for tests on its nodes; none of their services is started
 #   browser   Chromium and a font, for tests that look at reports
 #   vm        QEMU and one of Debian's kernels (or OSCOST_TEST_KERNEL), for tests that boot machines
 #   programs  the sources of a kernel, flex and bison, a game and a display without a screen, for the
@@ -50,6 +51,30 @@ need_hosts() {
         has "${tool%:*}" || missing+=("${tool#*:}")
     done
     [ ${#missing[@]} = 0 ] || install "tests between machines will be skipped" "${missing[@]}" || true
+}
+
+# Where there is a Slurm it is left as it is. Otherwise its packages would start their services, for
+# which policy-rc.d (invoke-rc.d(8)) is asked while they are installed.
+need_slurm() {
+    local policy=/usr/sbin/policy-rc.d saved=
+    has srun && has slurmctld && has slurmd && has munged && return
+    if has srun || has munged || [ "$(id -u)" != 0 ]; then
+        echo "tests of Slurm will be skipped: sudo apt-get install slurm-wlm munge"
+        return
+    fi
+    if [ -e "$policy" ] || [ -L "$policy" ]; then
+        saved=$policy.oscost
+        mv "$policy" "$saved" || return 0
+    fi
+    # In a shell of its own, so that the policy is as it was before, however the shell ends.
+    (
+        trap 'rm -f "$policy"; [ -z "$saved" ] || mv "$saved" "$policy"' EXIT
+        trap 'exit 1' HUP INT TERM
+        { printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod 755 "$policy"; } || exit 0
+        install "tests of Slurm will be skipped" slurm-wlm munge || exit 0
+        # Nor at the next boot.
+        ! has systemctl || systemctl disable --quiet slurmctld slurmd munge || true
+    )
 }
 
 need_browser() {
@@ -130,7 +155,7 @@ need_book() {
 
 for what in "$@"; do
     case $what in
-    cc | ph | hosts | browser | vm | programs | peers | readers | book) "need_$what" ;;
+    cc | ph | hosts | slurm | browser | vm | programs | peers | readers | book) "need_$what" ;;
     *)
         echo "scripts/install.sh: unknown: $what" >&2
         exit 2

@@ -10,7 +10,7 @@ set -u
 cd "$(dirname "$0")/.." || exit
 log=$(mktemp)
 (
-    scripts/bounded.sh 900 scripts/install.sh browser hosts readers vm &
+    scripts/bounded.sh 900 scripts/install.sh browser hosts readers slurm vm &
     scripts/bounded.sh 1800 scripts/worker.sh
     wait
 ) >"$log" 2>&1 &

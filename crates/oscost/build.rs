@@ -127,7 +127,9 @@ const KERNEL_PROGRAMS: &[KernelProgram] = &[
 /// Compiles programs for the kernel's machine; libbpf fits them to the kernel that runs.
 fn compile_for_kernel(program: &KernelProgram) -> Result<(), String> {
     let KernelProgram { source, object } = program;
-    println!("cargo::rerun-if-changed={source}");
+    // With the headers beside it.
+    let folder = Path::new(source).parent().unwrap_or(Path::new(source));
+    println!("cargo::rerun-if-changed={}", folder.display());
     println!("cargo::rerun-if-env-changed=CLANG");
     let clang = env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());
     let arch = variable("CARGO_CFG_TARGET_ARCH")?;

@@ -226,7 +226,8 @@ bill! {
         pub times: f64,
         /// The case that prices it, as a selector; null if none does.
         pub case: Option<String>,
-        /// The share of the case's op that one of it pays: 0.5 of an op that opens and closes.
+        /// The share of the case's op that one of it pays: 0.5 of an op that opens and closes, 512 of
+        /// one that touches 4 KiB of a huge page.
         pub part: f64,
         /// The rows that priced it, the first one, the last one of several sizes; empty without a
         /// price.
@@ -326,20 +327,27 @@ bill! {
 
     /// Treatments of which nothing can be said.
     pub struct MissingWhatIf {
-        /// The treatments, or `prices=RUN`.
+        /// The treatments, `prices=RUN` or `at=HOST`.
         pub change: String,
         /// Why.
         pub reason: String,
     }
 
-    /// What the same counts cost at the price list of another run.
+    /// What the same counts cost at the price list of another run, or of another machine.
     pub struct OtherPrices {
-        /// The run.
+        /// The run; of several the first choice.
         pub run: PriceRun,
+        /// The machine that was asked for its prices; null of a run that was named.
+        #[serde(default)]
+        pub host: Option<String>,
         /// The processor that it measured; null if it is unknown.
         pub cpu: Option<String>,
         /// The kernel; null if it is unknown.
         pub kernel: Option<String>,
+        /// Why the prices may not be those of that machine as it is now; empty if nothing is known,
+        /// and of a run that was named.
+        #[serde(default)]
+        pub stale: Vec<String>,
         /// The amounts here of the items that both price lists price.
         pub here: Amount,
         /// Their amounts there.

@@ -39,6 +39,8 @@ pub enum SizeOf {
     Result,
     /// This argument.
     Argument(usize),
+    /// This argument, which is a number of descriptors and not of bytes.
+    Descriptors(usize),
 }
 
 /// A call.
@@ -76,6 +78,11 @@ const fn moves(name: &'static str) -> CallClass {
 /// A call on a range of memory whose length is this argument.
 const fn of_range(name: &'static str, length: usize) -> CallClass {
     call(name, FormWords::Outcome).with_size(SizeOf::Argument(length))
+}
+
+/// A call on so many descriptors as this argument says.
+const fn of_descriptors(name: &'static str, number: usize) -> CallClass {
+    call(name, FormWords::Outcome).with_size(SizeOf::Descriptors(number))
 }
 
 impl CallClass {
@@ -152,6 +159,9 @@ pub const CLASSES: &[CallClass] = &[
     of_fd("epoll_wait"),
     of_fd("epoll_pwait"),
     of_fd("epoll_ctl"),
+    // select(2) is told the highest descriptor, and not how many there are.
+    of_descriptors("poll", 1),
+    of_descriptors("ppoll", 1),
     call("fcntl", FormWords::Request(FCNTL_COMMANDS)),
     call("ioctl", FormWords::Request(IOCTL_REQUESTS)),
     // Bytes.

@@ -36,8 +36,10 @@ pub trait TaskView {
 pub struct FormKey {
     /// What makes the call cheap or expensive.
     pub form: String,
-    /// The size class.
+    /// The size class of a call about bytes.
     pub bytes: Option<u64>,
+    /// That of a call about descriptors.
+    pub descriptors: Option<u64>,
     /// The components of the path.
     pub depth: Option<u32>,
 }
@@ -47,7 +49,7 @@ pub struct FormKey {
 pub struct ReturnedCall {
     /// The calls that it is counted with.
     pub key: FormKey,
-    /// The bytes that it was about.
+    /// The bytes, or the descriptors, that it was about.
     pub moved: u64,
 }
 
@@ -58,7 +60,7 @@ pub struct BegunCall {
     form: String,
     end: FormEnd,
     size: SizeOf,
-    argument_bytes: u64,
+    argument_size: u64,
     depth: Option<u32>,
 }
 
@@ -77,15 +79,15 @@ impl BegunCall {
         let path = class.path.and_then(|at| task.path(args[at]));
         let (words, end) = words_of(class.words, args, path.as_deref(), task);
         let end = if ["fork", "vfork"].contains(&name) { FormEnd::Created } else { end };
-        let argument_bytes = match class.size {
-            SizeOf::Argument(at) => args[at],
+        let argument_size = match class.size {
+            SizeOf::Argument(at) | SizeOf::Descriptors(at) => args[at],
             SizeOf::Nothing | SizeOf::Result => 0,
         };
         Self {
             form: joined(name, &words),
             end,
             size: class.size,
-            argument_bytes,
+            argument_size,
             depth: path.as_deref().map(depth),
         }
     }
@@ -122,10 +124,14 @@ impl BegunCall {
             _ if is_error => None,
             SizeOf::Nothing => None,
             SizeOf::Result => u64::try_from(value).ok(),
-            SizeOf::Argument(_) => Some(self.argument_bytes),
+            SizeOf::Argument(_) | SizeOf::Descriptors(_) => Some(self.argument_size),
         };
         let form = joined(&self.form, &end);
-        let key = FormKey { form, bytes: moved.map(size_class), depth: self.depth };
+        let (bytes, descriptors) = match (self.size, moved.map(size_class)) {
+            (SizeOf::Descriptors(_), class) => (None, class),
+            (_, class) => (class, None),
+        };
+        let key = FormKey { form, bytes, descriptors, depth: self.depth };
         ReturnedCall { key, moved: moved.unwrap_or(0) }
     }
 }
@@ -347,6 +353,16 @@ mod tests {
         assert_eq!(of("read", [3, 0, 9_000, 0, 0, 0], -5), (None, 0));
         assert_eq!(of("munmap", [0, 65_536, 0, 0, 0, 0], 0), (Some(65_536), 65_536));
         assert_eq!(of("getpid", [0; 6], 7), (None, 0));
+    }
+
+    #[test]
+    fn descriptors_are_no_bytes() {
+        let of = |value| {
+            let ReturnedCall { key, moved } = returned("poll", [1, 100, 0, 0, 0, 0], value);
+            (key.form, key.bytes, key.descriptors, moved)
+        };
+        assert_eq!(of(1), ("poll".to_owned(), None, Some(128), 100));
+        assert_eq!(of(-11), ("poll EAGAIN".to_owned(), None, None, 0));
     }
 
     #[test]

@@ -9,14 +9,26 @@ pub struct FormCount {
     /// What makes the call cheap or expensive: its name, the kind of its descriptor or what it does,
     /// and its error: `read pipe`, `openat ENOENT`, `clone thread`.
     pub form: String,
-    /// The most bytes of its size class, a power of two; null of a call without a size.
+    /// The most bytes of its size class, a power of two; null of a call without a size in bytes.
     pub bytes: Option<u64>,
+    /// The most descriptors of its size class, a power of two; null of a call that is not about a
+    /// number of them.
+    #[serde(default)]
+    pub descriptors: Option<u64>,
     /// The components of its path; null of a call without a path.
     pub depth: Option<u32>,
     /// How often it was made.
     pub calls: u64,
-    /// The bytes of all of these calls together.
+    /// The bytes of all of these calls together; their descriptors, where `descriptors` is given.
     pub moved: u64,
+}
+
+impl FormCount {
+    /// The mean size of these calls, in bytes or in descriptors; `None` without a size.
+    pub fn mean_size(&self) -> Option<f64> {
+        let has_size = self.bytes.or(self.descriptors).is_some();
+        has_size.then(|| self.moved as f64 / self.calls.max(1) as f64)
+    }
 }
 
 /// The time that calls took in the kernel, from the entry of each to its return.
@@ -51,6 +63,71 @@ pub struct FormTime {
     pub form: String,
     /// The time.
     pub time: KernelTime,
+    /// The calls by their time on a CPU, the shortest first, without empty buckets; empty where the
+    /// counter has none.
+    #[serde(default)]
+    pub on_cpu_histogram: Vec<TimeBucket>,
+    /// Those calls that were off the CPU, by that time: the others did not block.
+    #[serde(default)]
+    pub off_cpu_histogram: Vec<TimeBucket>,
+}
+
+/// Calls that took from half of so long to so long; in the first bucket, of 64 ns, from nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TimeBucket {
+    /// All of them took less than so many nanoseconds, a power of two; null of the last bucket, which
+    /// has no end.
+    pub below_ns: Option<u64>,
+    /// The number of these calls.
+    pub calls: u64,
+}
+
+/// Page faults by kind. All are those that the kernel itself counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FaultCounts {
+    /// First touches of anonymous memory that got pages cleared, without huge ones.
+    pub zero_fill: u64,
+    /// Those that got a huge page.
+    pub huge_zero_fill: u64,
+    /// Touches of pages of a file that were in the page cache.
+    pub file_minor: u64,
+    /// Writes to a page that was not writable: it was copied, or its only user may write to it now;
+    /// and writes to a page of a privately mapped file, which is copied at once.
+    pub copy_on_write: u64,
+    /// Faults that waited for a disk.
+    pub major: u64,
+    /// Faults whose kind the kernel does not tell.
+    pub unknown: u64,
+}
+
+impl FaultCounts {
+    /// Minor faults whose kind is known.
+    pub fn of_known_kind(&self) -> u64 {
+        let kinds = [self.zero_fill, self.huge_zero_fill, self.file_minor, self.copy_on_write];
+        kinds.into_iter().fold(0, u64::saturating_add)
+    }
+}
+
+/// What happened to the tasks of a process tree in the kernel besides their calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KernelEvents {
+    /// Their page faults.
+    pub faults: FaultCounts,
+    /// How often a task left its CPU since it waited.
+    pub voluntary_switches: u64,
+    /// How often a task that could run left its CPU to another one.
+    pub forced_switches: u64,
+    /// How often a task continued on the CPU that it had left.
+    pub same_cpu: u64,
+    /// How often it continued on another one.
+    pub other_cpu: u64,
+    /// Softirqs that ran while one of them was on the CPU; null where the kernel does not tell.
+    pub softirqs: Option<u64>,
+    /// Interrupts of devices and timers that came meanwhile; null where the kernel does not tell.
+    pub interrupts: Option<u64>,
 }
 
 /// What a process tree did, from the execve(2) of its program to the exit of that process.
@@ -90,6 +167,9 @@ pub struct ProgramCalls {
     /// the counter does not measure it.
     #[serde(default)]
     pub in_kernel: Vec<FormTime>,
+    /// What else happened in the kernel; null where the counter does not count it.
+    #[serde(default)]
+    pub events: Option<KernelEvents>,
 }
 
 impl ProgramCalls {

@@ -404,6 +404,9 @@ pub struct Hello {
     /// The addresses of its ssh session; `None` if it was not started by ssh.
     #[serde(default)]
     pub ssh_endpoints: Option<SshEndpoints>,
+    /// Its node; `None` if it was not started by Slurm.
+    #[serde(default)]
+    pub slurm_node: Option<SlurmNode>,
 }
 
 /// The two addresses of an ssh connection, as seen by the server (`SSH_CONNECTION`).
@@ -422,6 +425,16 @@ impl SshEndpoints {
         let [from, _, to, _] = words[..] else { return None };
         Some(SshEndpoints { from: from.to_owned(), to: to.to_owned() })
     }
+}
+
+/// A node of Slurm, as its daemon describes it to a task by environment variables.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlurmNode {
+    /// Its name (`SLURMD_NODENAME`): several nodes may be one machine, with one host name.
+    pub name: String,
+    /// The address from which the task was launched, as the node sees it
+    /// (`SLURM_LAUNCH_NODE_IPADDR`).
+    pub launched_from: String,
 }
 
 /// How a worker was built.

@@ -17,6 +17,8 @@ pub enum Host {
     Ssh(String),
     /// A kernel booted under an emulator: the text after `vm:`.
     Vm(String),
+    /// A node that Slurm allocates: the text after `slurm:`, which may be empty.
+    Slurm(String),
     /// Canned results from a file, for tests of everything after the measurement.
     Fake(String),
 }
@@ -64,7 +66,8 @@ impl fmt::Display for TargetError {
             TargetError::BadName(name) => write!(
                 out,
                 "`{name}` is neither a host nor a treatment\n  hint: hosts are `local`, \
-                 `ssh:[user@]HOST` and `vm:KERNEL`; `oscost treat list` lists the treatments"
+                 `ssh:[user@]HOST`, `vm:KERNEL` and `slurm:`; `oscost treat list` lists the \
+                 treatments"
             ),
             TargetError::BadHost(host) => write!(
                 out,
@@ -132,6 +135,8 @@ impl Host {
             }
             "ssh" => with_rest(Host::Ssh),
             "vm" => with_rest(Host::Vm),
+            // Without options it is any node.
+            "slurm" if text.contains(':') => Ok(Some(Host::Slurm(rest.to_owned()))),
             "fake" => with_rest(Host::Fake),
             _ => Ok(None),
         }
@@ -180,6 +185,7 @@ impl fmt::Display for Host {
             Host::Local => out.write_str("local"),
             Host::Ssh(host) => write!(out, "ssh:{host}"),
             Host::Vm(kernel) => write!(out, "vm:{kernel}"),
+            Host::Slurm(options) => write!(out, "slurm:{options}"),
             Host::Fake(file) => write!(out, "fake:{file}"),
         }
     }
@@ -224,6 +230,8 @@ mod tests {
             "vm:6.12,append=mitigations=off",
             "ssh:joe@db1",
             "nice=5@ssh:joe@db1",
+            "slurm:",
+            "nice=5@slurm:partition=debug,nodes=n[1,3-4],exclusive",
             "cmd=a%2Bb%40c",
         ] {
             assert_eq!(Target::parse(text).unwrap().to_string(), text);
@@ -273,6 +281,7 @@ mod tests {
     fn malformed_targets_are_rejected() {
         assert_eq!(Target::parse(""), Err(TargetError::Empty));
         assert_eq!(Target::parse("ssh:"), Err(TargetError::NoHost("ssh:".into())));
+        assert_eq!(Target::parse("ph@slurm"), Err(TargetError::BadName("slurm".into())));
         assert_eq!(Target::parse("ph@nowhere"), Err(TargetError::BadName("nowhere".into())));
         assert_eq!(Target::parse("ph++nice=1"), Err(TargetError::BadName("".into())));
     }
@@ -291,7 +300,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_parsed_target_survives_formatting(text in "\\PC{0,60}|[a-z=+@:%240B,]{0,30}") {
+        fn every_parsed_target_survives_formatting(
+            text in "\\PC{0,60}|[a-z=+@:%240B,]{0,30}|slurm:[a-z=+@:,]{0,9}",
+        ) {
             if let Ok(target) = Target::parse(&text) {
                 prop_assert_eq!(Target::parse(&target.to_string()), Ok(target));
             }

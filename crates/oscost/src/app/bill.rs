@@ -28,6 +28,7 @@ pub mod watch;
 
 mod further_change;
 mod increase;
+mod other_prices;
 mod pricing;
 mod reconciliation;
 mod subject;
@@ -38,6 +39,7 @@ use further_change::further_changes;
 use pricing::{measure_late_prices, measure_prices, price_time};
 use reconciliation::{BillHead, BillParts, FinishedBill, finish};
 use subject::BillSubject;
+use trials::{system_half_width, trials_nominal};
 use what_if::WhatIfContext;
 
 /// What is done while trials and counted runs alternate.
@@ -52,13 +54,14 @@ pub struct Request {
     pub treatments: Option<String>,
     /// The CPU of its processes; `None` for those that the scheduler chooses.
     pub cpu: Option<u32>,
-    /// Further treatments, or `prices=RUN`, of which is asked what they would add.
+    /// Further treatments, of which is asked what they would add; or other prices: `prices=RUN`, or
+    /// `at=HOST`.
     pub what_if: Vec<String>,
     /// Whether the predictions of what treatments would add are checked by a measurement.
     pub check: bool,
     /// Whether the bill is kept with its predictions before they are checked.
     pub keep: bool,
-    /// How many trials; `None` for as many as fit into some seconds.
+    /// How many trials; `None` for as many as their system time needs, within some seconds.
     pub trials: Option<u32>,
     /// The run whose rows are the prices; `None` for the newest ones of this machine.
     pub prices: Option<String>,
@@ -121,6 +124,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let turns = TurnRequest {
         program: TurnProgram { program, treatments: &side.treatments, cpu },
         trials: request.trials,
+        half_width: system_half_width,
         counter: counter.of_programs(),
         before_last_block: &mut |session, runs| {
             let stage = PriceStage::BetweenTrials;
@@ -149,8 +153,13 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
         treatments: side.target.treatments,
         watched: None,
     };
-    let parts =
-        BillParts { runs, counter_reason: counter.reason, prices, catalog: &worker.catalog };
+    let parts = BillParts {
+        runs,
+        nominal: trials_nominal(request.trials),
+        counter_reason: counter.reason,
+        prices,
+        catalog: &worker.catalog,
+    };
     let FinishedBill { mut bill, prices } = finish(head, parts)?;
     // Its comparisons have sessions of their own.
     drop(connection);

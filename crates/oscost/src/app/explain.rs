@@ -202,7 +202,8 @@ fn cases_here(
 ) -> anyhow::Result<Result<Vec<CaseHere>, String>> {
     let CountingTarget { host, worker, .. } = observed;
     let busy = |by: &str| {
-        let machine = if matches!(host, Host::Ssh(_)) { "that machine" } else { "this machine" };
+        let is_other = matches!(host, Host::Ssh(_) | Host::Slurm(_));
+        let machine = if is_other { "that machine" } else { "this machine" };
         let process = by.split(" (").next().unwrap_or_default();
         format!("{process} is measuring on {machine}")
     };

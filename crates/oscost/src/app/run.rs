@@ -24,7 +24,7 @@ use super::selection::study_rows::{
 use super::targets::connect::{BusyPolicy, ConnectOptions, connect};
 use super::targets::numa::cpu_of_turn;
 use super::targets::peer::{
-    PeerConnection, WorkerSide, cases_between, move_ends_to_peer, peer_host,
+    ConnectedHost, PeerConnection, cases_between, move_ends_to_peer, peer_host,
 };
 use super::targets::prepare::{PreparedTarget, check, prepare};
 use super::targets::resolve::resolve;
@@ -178,7 +178,7 @@ pub fn run(request: &Request, observer: &dyn Observer) -> anyhow::Result<Complet
     let peer_host = request.peer.as_deref().map(|text| peer_host(text, host)).transpose()?;
     let mut connection = connect(host, &worker, options)?;
     let session = &mut *connection.session;
-    let workers = WorkerSide { host, hello: session.hello() };
+    let workers = ConnectedHost { host, hello: session.hello() };
     let mut peer =
         peer_host.map(|peer| PeerConnection::open(&peer, workers, &worker, options)).transpose()?;
     let arch = session.hello().facts.os.arch.as_deref().and_then(Arch::from_uname);

@@ -2,19 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::bill::{Amount, BillItem, BilledTrials};
+use oscost_model::bill::{Amount, BillItem};
 use oscost_model::program_calls::{FormCount, KernelTime, ProgramCalls};
 
 use super::families::family_of;
+use super::fault_items::{FaultItem, Faults, fault_items};
 use super::price_list::{Price, PriceList, Size};
 use super::rules::{PriceRule, rule_of};
-
-/// What a program did that is no call, and the case that prices it.
-///
-/// The kernel does not tell the kind of a fault. A fault inside a call is one of these: prices of
-/// calls are those of memory that is there.
-const MINOR_FAULT: (&str, &str) = ("minor page fault", "fault/zero-fill:access=write,pages=4k");
-const MAJOR_FAULT: (&str, &str) = ("major page fault", "fault/file-major");
 
 /// The items of a bill, and their sum.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,22 +21,6 @@ pub struct Charges {
     pub charged_cool: Option<Amount>,
     /// Selectors that would price what has no price, or one of a single size.
     pub missing: Vec<String>,
-}
-
-/// Page faults of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Faults {
-    /// Without a disk.
-    pub minor: f64,
-    /// With a disk.
-    pub major: f64,
-}
-
-impl Faults {
-    /// Those of a program in its trials.
-    pub fn of(trials: &BilledTrials) -> Self {
-        Self { minor: trials.minor_faults, major: trials.major_faults }
-    }
 }
 
 /// What a program is charged that did this, if its measured system time is that many nanoseconds.
@@ -58,11 +36,8 @@ pub fn charge(
     }
     let mut items: Vec<BillItem> =
         by_form.iter().map(|(form, counts)| item_of_form(form, counts, prices)).collect();
-    for ((name, case), times) in [(MINOR_FAULT, faults.minor), (MAJOR_FAULT, faults.major)] {
-        if times > 0.0 {
-            let rule = PriceRule::new(&[name], case);
-            items.push(item(name, &rule, &[Group { times, size: None }], prices));
-        }
+    for FaultItem { name, rule, times } in fault_items(calls, faults) {
+        items.push(item(name, &rule, &[Group { times, size: None }], prices));
     }
     let in_kernel: BTreeMap<&str, KernelTime> =
         calls.in_kernel.iter().map(|it| (it.form.as_str(), it.time)).collect();
@@ -102,10 +77,7 @@ pub(super) struct Group {
 
 /// The calls of a form by size.
 pub(super) fn groups_of(counts: &[&FormCount]) -> Vec<Group> {
-    let group = |count: &&FormCount| {
-        let mean = count.moved as f64 / count.calls.max(1) as f64;
-        Group { times: count.calls as f64, size: count.bytes.map(|_| mean) }
-    };
+    let group = |count: &&FormCount| Group { times: count.calls as f64, size: count.mean_size() };
     counts.iter().map(group).collect()
 }
 

@@ -122,6 +122,7 @@ mod tests {
             ("futex wait", "waiting"),
             ("rt_sigprocmask", "signals"),
             ("minor page fault", "memory"),
+            ("copy-on-write page fault", "memory"),
             ("major page fault", "memory"),
             ("exit_group", "processes"),
             ("getrandom", "other"),

@@ -6,7 +6,8 @@ use oscost_model::definition::{Axis, Catalog, Extent};
 use oscost_model::point::Point;
 use oscost_model::program_calls::ProgramCalls;
 
-use super::charges::{Faults, charge};
+use super::charges::charge;
+use super::fault_items::Faults;
 use super::price_list::PriceList;
 use super::rules::{rule_of, selectors_of};
 
@@ -144,7 +145,7 @@ pub fn lacking_prices(
 
 /// Whether the calls of an item have sizes.
 fn has_sizes(item: &BillItem, calls: &ProgramCalls) -> bool {
-    calls.forms.iter().any(|count| count.form == item.name && count.bytes.is_some())
+    calls.forms.iter().any(|count| count.form == item.name && count.mean_size().is_some())
 }
 
 /// Adds a price to a list that has each selector once.

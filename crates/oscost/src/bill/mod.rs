@@ -9,6 +9,7 @@
 //!   and size, as the worker sends it; [`combine`] makes one of several.
 //! * [`PriceRule`]: a row of docs/reference/calls/cases.toml: which case prices a form, and which part
 //!   of its op one call pays.
+//! * `fault_items`: the page faults by kind, and the cases that price them.
 //! * `family_of`: the family of an item, by docs/reference/calls/families.toml.
 //! * [`PriceList`]: the rows of some runs, asked by selector and size.
 //! * [`LackingPrice`]: a price that is to be measured, and how much depends on it.
@@ -32,6 +33,7 @@ mod charges;
 mod cool;
 mod counts;
 mod families;
+mod fault_items;
 mod judgement;
 mod lacking;
 mod price_list;
@@ -43,9 +45,10 @@ mod walk_pairs;
 mod what_if;
 
 pub use cautions::{ProgramFile, cautions};
-pub use charges::{Charges, Faults, charge};
+pub use charges::{Charges, charge};
 pub use cool::{CoolPrices, cases_to_cool, charge_cool, walk_bytes};
 pub use counts::{CombinedCounts, combine};
+pub use fault_items::Faults;
 pub use judgement::{Judgement, judge};
 pub use lacking::{LackingPrice, lacking_prices, size_axis_of, usual_cases};
 pub use price_list::PriceList;

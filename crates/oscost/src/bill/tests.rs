@@ -37,7 +37,7 @@ fn catalog() -> Catalog {
 }
 
 fn form(form: &str, bytes: Option<u64>, calls: u64, moved: u64) -> FormCount {
-    FormCount { form: form.to_owned(), bytes, depth: None, calls, moved }
+    FormCount { form: form.to_owned(), bytes, calls, moved, ..FormCount::default() }
 }
 
 fn calls(forms: Vec<FormCount>) -> ProgramCalls {
@@ -96,10 +96,8 @@ fn reading_a_directory_is_priced_by_its_entries_and_the_last_call_finds_none() {
     // 100 entries have 3,200 bytes.
     let form = |kind: &str, calls: u64, moved: u64| {
         let form = format!("getdents64 {kind}");
-        vec![
-            FormCount { form: form.clone(), bytes: Some(0), depth: None, calls, moved: 0 },
-            FormCount { form, bytes: Some(4_096), depth: None, calls, moved },
-        ]
+        let end = FormCount { form, bytes: Some(0), calls, ..FormCount::default() };
+        vec![end.clone(), FormCount { bytes: Some(4_096), moved, ..end }]
     };
     let all = charges(
         vec![of(10, 2_000.0), of(100, 11_000.0), of(1_000, 101_000.0)],
@@ -336,13 +334,28 @@ fn prices_of_another_kernel_and_of_another_day_are_stale() {
 }
 
 #[test]
+fn a_poll_is_priced_by_the_number_of_its_descriptors() {
+    let of = |fds: u64, ns: f64| row(&format!("event/wait:method=poll,fds={fds}"), ns);
+    let poll = FormCount {
+        form: "poll".to_owned(),
+        descriptors: Some(128),
+        calls: 4,
+        moved: 4 * 100,
+        ..FormCount::default()
+    };
+    let rows = vec![of(10, 300.0), of(1_000, 10_200.0)];
+    let found = charges(rows, vec![poll], Faults::default());
+    assert_eq!(amount(&found, "poll"), Some(4.0 * 1_200.0));
+}
+
+#[test]
 fn the_time_in_the_kernel_stands_beside_a_price_and_changes_none() {
     let record = record(vec![row("directory/open:by=openat", 400.0)]);
     let prices = PriceList::new([&record], &catalog());
     let forms = vec![form("openat file", None, 10, 0), form("close file", None, 5, 0)];
     let without = calls(forms);
     let time = KernelTime { calls: 10, on_cpu_ns: 9_000, off_cpu_ns: 70 };
-    let in_kernel = vec![FormTime { form: "openat file".to_owned(), time }];
+    let in_kernel = vec![FormTime { form: "openat file".to_owned(), time, ..FormTime::default() }];
     let with = ProgramCalls { in_kernel, ..without.clone() };
     let [without, with] =
         [without, with].map(|calls| charge(&calls, Faults::default(), &prices, 10_000.0));

@@ -7,7 +7,8 @@ use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::{Comparison, Estimate, Record, Row, RowOutcome, TargetInfo};
 use oscost_model::unit::Unit;
 
-use super::charges::{Charges, Faults, charge};
+use super::charges::{Charges, charge};
+use super::fault_items::Faults;
 use super::price_list::{PriceList, SIZE_AXIS, number_on};
 use super::rules::{rule_of, selectors_of};
 use super::system_time::NORMAL_95;

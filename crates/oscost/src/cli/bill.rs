@@ -39,7 +39,8 @@ the calls, unless one of the last day is stored; the prediction is count times
 added cost. With `--check` the program is then measured in turns with and
 without them, for 20 to 61 seconds each, and the prediction is judged. CHANGE
 `prices=RUN` charges the same counts by the prices of another run, also of
-another machine (`prices=their.json`).
+another machine (`prices=their.json`); `at=HOST` measures these prices there, as
+those of this machine, and keeps the run.
 
 Examples:
   oscost bill -- find /usr -xdev -name '*.c'
@@ -52,6 +53,7 @@ Examples:
   oscost bill --treat seccomp=docker -- ls   the bill under a filter
   oscost bill --what-if seccomp=docker --check -- git status
   oscost bill --what-if prices=./db1.json -- git status
+  oscost bill --what-if at=ssh:db1 -- git status
   sudo oscost bill --pid 1234 --for 10s      what a running process is charged
   oscost bill --counter ptrace -- ls         counted by a tracer, also as root
   oscost bill --json - -- ls | jq '.items[] | {name, times, amount}'
@@ -60,7 +62,8 @@ Examples:
   oscost bill @before @after                 which items grew
   oscost report last -o bill.html            the last bill or run as a page")]
 pub(super) struct Arguments {
-    /// How many times it runs untouched [default: as often as fits 6 seconds, 6 to 90 times].
+    /// How many times it runs untouched [default: until its system time is known to 2 %, within 6
+    /// seconds, 6 to 90 times].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=1_000),
           conflicts_with = "bills")]
     trials: Option<u32>,

@@ -247,11 +247,11 @@ mod tests {
     const OTHER_WORDS: &str = "user|vdso|light|heavy|blocking|slower|faster|equivalent|\
         inconclusive|twins|toggle|pairs|boots|stored|quick|default|thorough|holds|does not hold|\
         no difference|depends on the placement|undecided|not measured|held|did not hold|\
-        invalidates|biases|noise|limitation|note|applied|attached|wraps|local|ssh:|vm:|fake:|\
-        good|fair|poor|bill|price list|charged in all|measured system time|the difference|\
-        time waited|time stolen|cold caches|system|real|cpu|peak-memory|minor-faults|major-faults|\
-        voluntary-switches|involuntary-switches|throughput|primary|peer_cpu=other|precision|\
-        time|rate|B/cycle";
+        invalidates|biases|noise|limitation|note|applied|attached|wraps|local|ssh:|vm:|\
+        slurm:|fake:|good|fair|poor|bill|price list|charged in all|measured system time|\
+        the difference|time waited|time stolen|cold caches|system|real|cpu|peak-memory|\
+        minor-faults|major-faults|voluntary-switches|involuntary-switches|throughput|\
+        primary|peer_cpu=other|precision|time|rate|B/cycle";
 
     #[test]
     fn every_word_of_tables_files_and_options_is_explained() {

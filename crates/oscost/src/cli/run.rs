@@ -37,6 +37,7 @@ Examples:
   oscost run --treat seccomp=docker syscall    the costs under a filter
   oscost run --at ssh:joe@db1                  the price list of another machine
   oscost run --at vm:6.12 syscall              instructions of another kernel
+  oscost run --at slurm:partition=debug        a node that Slurm allocates
   oscost run workload/find                     a whole program
   oscost run -- gzip -kf9 FILE                 a command of yours
   oscost run --workload ./mine.toml            one that needs preparation

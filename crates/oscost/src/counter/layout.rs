@@ -1,4 +1,4 @@
-//! The memory layout of what the programs and this process share: see bpf/count.bpf.c.
+//! The memory layout of what the programs and this process share: see bpf/layout.bpf.h.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +24,6 @@ const OTHER: u32 = u32::MAX - 1;
 const NO_DEPTH: u16 = u16::MAX;
 /// The bytes of a `struct form`.
 pub const FORM_BYTES: usize = 32;
-/// The bytes of a `struct sum`.
-pub const SUM_BYTES: usize = 32;
 
 /// Bits of `form.flags`.
 const EMPTY_PATH: u8 = 1;
@@ -84,7 +82,7 @@ fn class_bytes(name: &str) -> Vec<u8> {
     let (size, size_argument) = match class.size {
         SizeOf::Nothing => (0, 0),
         SizeOf::Result => (1, 0),
-        SizeOf::Argument(at) => (2, at),
+        SizeOf::Argument(at) | SizeOf::Descriptors(at) => (2, at),
     };
     // 0 is no path.
     let path = class.path.map_or(0, |at| at + 1);
@@ -144,8 +142,8 @@ impl RawForm {
         })
     }
 
-    /// The most bytes of its size class.
-    fn bytes(&self) -> Option<u64> {
+    /// The most bytes, or descriptors, of its size class.
+    fn size_class(&self) -> Option<u64> {
         match self.size {
             0 => None,
             1 => Some(0),
@@ -180,8 +178,10 @@ impl RawForm {
             }
         };
         set(class_words(class.words).argument, self.word.into());
-        if let (SizeOf::Argument(at), Some(bytes)) = (class.size, self.bytes()) {
-            set(at, bytes);
+        if let SizeOf::Argument(at) | SizeOf::Descriptors(at) = class.size
+            && let Some(size) = self.size_class()
+        {
+            set(at, size);
         }
         args
     }
@@ -222,7 +222,7 @@ impl FormNames {
         let name = match raw.call {
             OTHER => {
                 let form = OTHER_FORMS.to_owned();
-                return Some(FormKey { form, bytes: None, depth: None });
+                return Some(FormKey { form, bytes: None, descriptors: None, depth: None });
             }
             FOREIGN => FOREIGN_CALL.to_owned(),
             number => match self.0.get(&number) {
@@ -236,7 +236,7 @@ impl FormNames {
         let is_error = raw.error != 0;
         let value = match is_error {
             true => -i64::from(raw.error),
-            false => raw.bytes().map_or(0, |bytes| i64::try_from(bytes).unwrap_or(i64::MAX)),
+            false => raw.size_class().map_or(0, |size| i64::try_from(size).unwrap_or(i64::MAX)),
         };
         Some(call.returned(value, is_error, error_name, &mut raw).key)
     }
@@ -252,6 +252,14 @@ pub fn read_u64s<const N: usize>(bytes: &[u8]) -> [u64; N] {
     let mut numbers =
         bytes.chunks_exact(8).filter_map(|it| Some(u64::from_ne_bytes(it.try_into().ok()?)));
     [(); N].map(|()| numbers.next().unwrap_or(0))
+}
+
+/// Each number of two rows and its counterpart together.
+pub fn plus_each<const N: usize>(mut one: [u64; N], other: [u64; N]) -> [u64; N] {
+    for (sum, number) in one.iter_mut().zip(other) {
+        *sum = sum.saturating_add(number);
+    }
+    one
 }
 
 #[cfg(test)]
@@ -333,6 +341,8 @@ mod tests {
         assert_eq!(sizes, [Some(0), Some(0), Some(1), Some(4_096), Some(1 << 63)]);
         assert_eq!(form("munmap", |it| it.size = 18).bytes, Some(65_536));
         assert_eq!(form("read", |it| (it.size, it.error) = (0, 5)).bytes, None);
+        let poll = form("poll", |it| it.size = 5);
+        assert_eq!((poll.bytes, poll.descriptors), (None, Some(8)));
         let depths = [0, 1, 3, NO_DEPTH].map(|depth| form("openat", |it| it.depth = depth).depth);
         assert_eq!(depths, [Some(0), Some(1), Some(3), None]);
     }

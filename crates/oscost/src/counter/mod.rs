@@ -14,6 +14,8 @@
 
 #[cfg(not(feature = "ebpf"))]
 mod absent;
+pub mod event_sum;
+pub mod form_sum;
 pub mod layout;
 pub mod process_times;
 pub mod totals;

@@ -5,40 +5,13 @@ use std::collections::BTreeMap;
 use oscost_model::call_form::FormKey;
 use oscost_model::call_names::Arch;
 use oscost_model::mark;
-use oscost_model::program_calls::{FormCount, FormTime, KernelTime, ProgramCalls};
+use oscost_model::program_calls::{FormCount, FormTime, KernelEvents, KernelTime, ProgramCalls};
 
+use super::form_sum::FormSum;
 use super::layout::{FormNames, read_u64s};
 
 /// How this counter is named in what it has counted.
 pub const COUNTER_NAME: &str = "ebpf";
-
-/// `struct sum`: the calls of one form on one CPU, or on all of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FormSum {
-    calls: u64,
-    moved: u64,
-    on_cpu_ns: u64,
-    off_cpu_ns: u64,
-}
-
-impl FormSum {
-    /// That of one CPU.
-    pub fn from_bytes(bytes: &[u8]) -> Self {
-        let [calls, moved, on_cpu_ns, off_cpu_ns] = read_u64s(bytes);
-        Self { calls, moved, on_cpu_ns, off_cpu_ns }
-    }
-
-    /// Both together.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        Self {
-            calls: self.calls.saturating_add(other.calls),
-            moved: self.moved.saturating_add(other.moved),
-            on_cpu_ns: self.on_cpu_ns.saturating_add(other.on_cpu_ns),
-            off_cpu_ns: self.off_cpu_ns.saturating_add(other.off_cpu_ns),
-        }
-    }
-}
 
 /// A field of `struct state`, in its order: all are numbers of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,10 +55,14 @@ pub enum Field {
     Alive,
     /// Those when the root ended.
     Left,
+    /// Whether a process that runs already is counted: its tasks have no entry at first.
+    Watched,
+    /// Whether all tracepoints are there that tell the kind of a fault.
+    TellsKinds,
 }
 
 /// The number of fields.
-const FIELDS: usize = Field::Left as usize + 1;
+const FIELDS: usize = Field::TellsKinds as usize + 1;
 
 /// `struct state`: what is followed, and what is counted that is no call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +80,10 @@ impl State {
 
     /// Of a process that runs.
     pub fn of_process(process: u32, children: bool) -> Self {
-        Self([0; FIELDS]).with(Field::Root, process.into()).with(Field::Children, children.into())
+        Self([0; FIELDS])
+            .with(Field::Root, process.into())
+            .with(Field::Children, children.into())
+            .with(Field::Watched, 1)
     }
 
     /// From the value of a map.
@@ -134,6 +114,7 @@ impl State {
 pub fn program_calls(
     state: &State,
     sums: impl IntoIterator<Item = KeySum>,
+    events: KernelEvents,
     arch: Arch,
 ) -> ProgramCalls {
     let names = FormNames::of(arch);
@@ -141,13 +122,13 @@ pub fn program_calls(
     let mut unknown = 0;
     for KeySum { key, sum } in sums {
         match names.form(&key) {
-            Some(form) if sum.calls > 0 => {
+            Some(form) if sum.calls() > 0 => {
                 let so_far = by_form.entry(form).or_default();
                 *so_far = so_far.plus(sum);
             }
             // The entry of the forms without room has no calls, mostly.
             Some(_) => {}
-            None => unknown += sum.calls,
+            None => unknown += sum.calls(),
         }
     }
     let mut times: BTreeMap<&str, FormSum> = BTreeMap::new();
@@ -156,18 +137,21 @@ pub fn program_calls(
         *so_far = so_far.plus(sum);
     }
     // Only calls that return have times: exits have none.
-    let timed = times.into_iter().filter(|(_, sum)| sum.on_cpu_ns > 0 || sum.off_cpu_ns > 0);
+    let timed = times.into_iter().filter(|(_, sum)| sum.timed() > 0);
     let in_kernel = timed.map(|(form, sum)| FormTime {
         form: form.to_owned(),
-        time: KernelTime { calls: sum.calls, on_cpu_ns: sum.on_cpu_ns, off_cpu_ns: sum.off_cpu_ns },
+        time: KernelTime {
+            calls: sum.timed(),
+            on_cpu_ns: sum.on_cpu_ns,
+            off_cpu_ns: sum.off_cpu_ns,
+        },
+        on_cpu_histogram: sum.on_cpu_histogram(),
+        off_cpu_histogram: sum.off_cpu_histogram(),
     });
     let in_kernel = in_kernel.collect();
-    let forms = by_form.into_iter().map(|(FormKey { form, bytes, depth }, sum)| FormCount {
-        form,
-        bytes,
-        depth,
-        calls: sum.calls,
-        moved: sum.moved,
+    let forms = by_form.into_iter().map(|(key, sum)| {
+        let FormKey { form, bytes, descriptors, depth } = key;
+        FormCount { form, bytes, descriptors, depth, calls: sum.calls(), moved: sum.moved }
     });
     ProgramCalls {
         by: COUNTER_NAME.to_owned(),
@@ -183,6 +167,7 @@ pub fn program_calls(
         real_ns: state.get(Field::EndedNs).saturating_sub(state.get(Field::BeganNs)),
         lost: state.get(Field::Lost) + unknown,
         in_kernel,
+        events: Some(events),
     }
 }
 
@@ -197,13 +182,23 @@ pub struct KeySum {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::counter::layout::{FORM_BYTES, SUM_BYTES, other_key};
+    use oscost_model::program_calls::TimeBucket;
 
-    fn sum(numbers: [u64; 4]) -> FormSum {
-        let bytes = numbers.map(u64::to_ne_bytes).concat();
-        assert_eq!(bytes.len(), SUM_BYTES);
-        FormSum::from_bytes(&bytes)
+    use super::*;
+    use crate::counter::form_sum::BUCKETS;
+    use crate::counter::layout::{FORM_BYTES, other_key};
+
+    fn exits(calls: u64) -> FormSum {
+        FormSum { untimed: calls, ..FormSum::default() }
+    }
+
+    /// Calls that took 64 ns to 128 ns each, of which `blocked` were off the CPU.
+    fn timed(calls: u64, blocked: u64) -> FormSum {
+        let mut sum = FormSum { moved: 10 * calls, on_cpu_ns: 100 * calls, ..FormSum::default() };
+        sum.off_cpu_ns = 3_000 * blocked;
+        sum.on_cpu[1] = calls;
+        sum.off_cpu[BUCKETS - 1] = blocked;
+        sum
     }
 
     /// The key of a call without more than its number.
@@ -230,24 +225,31 @@ mod tests {
             .with(Field::Lost, 5)
             .with(Field::BeganNs, 100)
             .with(Field::EndedNs, 400);
-        let of_cpus = sum([1, 10, 100, 1_000]).plus(sum([2, 20, 200, 2_000]));
+        let of_cpus = timed(1, 0).plus(timed(2, 1));
         let getppid = 110;
         let exit_group = 231;
         let sums = [
             KeySum { key: key(getppid), sum: of_cpus },
-            KeySum { key: key(exit_group), sum: sum([1, 0, 0, 0]) },
-            KeySum { key: key(0x4000_0000), sum: sum([1, 0, 1, 0]) },
+            KeySum { key: key(exit_group), sum: exits(1) },
+            KeySum { key: key(0x4000_0000), sum: timed(1, 0) },
             KeySum { key: other_key(), sum: FormSum::default() },
-            KeySum { key: vec![1], sum: sum([4, 0, 0, 0]) },
+            KeySum { key: vec![1], sum: exits(4) },
         ];
-        let calls = program_calls(&state, sums, Arch::X86_64);
+        let calls = program_calls(&state, sums, KernelEvents::default(), Arch::X86_64);
         let forms: Vec<(&str, u64, u64)> =
             calls.forms.iter().map(|it| (it.form.as_str(), it.calls, it.moved)).collect();
         let expected = [("exit_group", 1, 0), ("getppid", 3, 30), ("syscall_1073741824", 1, 0)];
         assert_eq!(forms, expected);
         let time = KernelTime { calls: 3, on_cpu_ns: 300, off_cpu_ns: 3_000 };
         // An exit does not return.
-        assert_eq!(calls.in_kernel[0], FormTime { form: "getppid".to_owned(), time });
+        let expected = FormTime {
+            form: "getppid".to_owned(),
+            time,
+            on_cpu_histogram: vec![TimeBucket { below_ns: Some(128), calls: 3 }],
+            off_cpu_histogram: vec![TimeBucket { below_ns: None, calls: 1 }],
+        };
+        assert_eq!(calls.in_kernel[0], expected);
+        assert_eq!(calls.in_kernel.len(), 2);
         assert_eq!((calls.forks, calls.real_ns, calls.by.as_str()), (2, 300, COUNTER_NAME));
         assert_eq!(calls.lost, 5 + 4, "what has no form is lost");
     }

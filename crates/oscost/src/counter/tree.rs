@@ -9,10 +9,12 @@ use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder};
 use oscost_model::call_names::Arch;
 use oscost_model::program_calls::ProgramCalls;
 
-use super::layout::{SUM_BYTES, class_entries, other_key};
+use super::event_sum::{EventSources, EventSum};
+use super::form_sum::{FormSum, SUM_BYTES, Slot};
+use super::layout::{class_entries, other_key};
 use super::missing_requirement;
 use super::process_times::living_descendants;
-use super::totals::{Field, FormSum, KeySum, State, program_calls};
+use super::totals::{Field, KeySum, State, program_calls};
 
 /// The compiled programs (build.rs).
 static PROGRAMS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/count.bpf.o"));
@@ -28,6 +30,21 @@ const PROGRAM_NAMES: [&str; 7] = [
     "count_return",
     "count_entry",
 ];
+
+/// The programs that tell the kinds of faults: each needs all of the others. No kernel before Linux
+/// 6.12 has the tracepoint of faults in files, and none of another processor than x86 those of faults.
+const FAULT_PROGRAMS: [&str; 5] =
+    ["see_huge_page", "see_file", "see_pages", "begin_kernel_fault", "begin_user_fault"];
+
+/// The program that counts softirqs.
+const SOFTIRQ_PROGRAMS: [&str; 1] = ["count_softirq"];
+
+/// The programs that count interrupts. A timer of an x86 processor is no interrupt with a handler.
+const INTERRUPT_PROGRAMS: &[&str] = if cfg!(target_arch = "x86_64") {
+    &["count_interrupt", "count_timer"]
+} else {
+    &["count_interrupt"]
+};
 
 /// Counts calls in the kernel, of one program or process at a time.
 pub struct KernelCounter {
@@ -71,8 +88,7 @@ impl KernelCounter {
         // The lower half of a UUID of version 7 is random, but for two bits.
         let (_, token) = uuid::Uuid::now_v7().as_u64_pair();
         let mut programs = self.fresh()?;
-        programs.set_state(State::of_program(token))?;
-        programs.attach()?;
+        programs.attach(State::of_program(token))?;
         self.current = Some(Counting { programs, subject: Subject::Program });
         Ok(token)
     }
@@ -81,8 +97,7 @@ impl KernelCounter {
     /// `children`.
     pub fn begin_process(&mut self, process: u32, children: bool) -> Result<(), String> {
         let mut programs = self.fresh()?;
-        programs.set_state(State::of_process(process, children))?;
-        programs.attach()?;
+        programs.attach(State::of_process(process, children))?;
         programs.follow_threads(process)?;
         if children {
             programs.follow_descendants(process)?;
@@ -108,7 +123,8 @@ impl KernelCounter {
             return Err("nothing was counted".to_owned());
         };
         let state = programs.state()?;
-        let calls = program_calls(&state, programs.sums()?, native());
+        let events = programs.event_sum()?.events(programs.sources);
+        let calls = program_calls(&state, programs.sums()?, events, native());
         match subject {
             Subject::Program if state.get(Field::Root) == 0 => {
                 Err("the counter did not see the program begin".to_owned())
@@ -138,8 +154,14 @@ struct Programs {
     links: Vec<Link>,
     object: Object,
     states: MapHandle,
-    tasks: MapHandle,
+    /// The tasks of a running process that are followed from the beginning.
+    followed: MapHandle,
+    /// The sums of most forms,
+    slots: MapHandle,
+    /// and those of the others.
     forms: MapHandle,
+    events: MapHandle,
+    sources: EventSources,
 }
 
 impl Programs {
@@ -166,8 +188,16 @@ impl Programs {
         forms
             .update_percpu(&other_key(), &vec![vec![0; SUM_BYTES]; cpus], MapFlags::ANY)
             .map_err(failed("insert the last form"))?;
-        let (states, tasks) = (map("states")?, map("tasks")?);
-        Ok(Self { links: Vec::new(), states, tasks, forms, object })
+        Ok(Self {
+            links: Vec::new(),
+            states: map("states")?,
+            followed: map("followed")?,
+            slots: map("slots")?,
+            forms,
+            events: map("events")?,
+            sources: EventSources::default(),
+            object,
+        })
     }
 
     fn set_state(&self, state: State) -> Result<(), String> {
@@ -181,14 +211,34 @@ impl Programs {
         value.as_deref().map(State::from_bytes).ok_or_else(|| "a map is empty".to_owned())
     }
 
-    fn attach(&mut self) -> Result<(), String> {
+    /// Attaches the programs, which then count what `state` says.
+    fn attach(&mut self, state: State) -> Result<(), String> {
+        // These find nothing to count before the state is written.
+        self.sources = EventSources {
+            fault_kinds: self.attach_where_possible(&FAULT_PROGRAMS),
+            softirqs: self.attach_where_possible(&SOFTIRQ_PROGRAMS),
+            interrupts: self.attach_where_possible(INTERRUPT_PROGRAMS),
+        };
+        self.set_state(state.with(Field::TellsKinds, self.sources.fault_kinds.into()))?;
         for name in PROGRAM_NAMES {
-            let program = self.object.progs_mut().find(|program| program.name() == name);
-            let program = program.ok_or_else(|| format!("there is no program `{name}`"))?;
-            let link = program.attach().map_err(failed("attach a program that counts"))?;
+            let link = self.link(name)?;
             self.links.push(link);
         }
         Ok(())
+    }
+
+    /// Attaches all of these programs, or none if the kernel lacks a tracepoint of one; whether it did.
+    fn attach_where_possible(&mut self, names: &[&str]) -> bool {
+        let links: Result<Vec<Link>, String> = names.iter().map(|name| self.link(name)).collect();
+        let is_attached = links.is_ok();
+        self.links.extend(links.into_iter().flatten());
+        is_attached
+    }
+
+    fn link(&self, name: &str) -> Result<Link, String> {
+        let program = self.object.progs_mut().find(|program| program.name() == name);
+        let program = program.ok_or_else(|| format!("there is no program `{name}`"))?;
+        program.attach().map_err(failed("attach a program that counts"))
     }
 
     /// Detaches the programs, the last one first.
@@ -221,10 +271,7 @@ impl Programs {
     /// Follows the threads of a process, which may create others meanwhile: those of followed ones are
     /// followed by the programs.
     fn follow_threads(&self, process: u32) -> Result<(), String> {
-        /// `following` of a `struct task`, its first field: its calls are counted.
-        const COUNTED: u32 = 1;
-        let mut entry = COUNTED.to_ne_bytes().to_vec();
-        entry.resize(self.tasks.value_size() as usize, 0);
+        let entry = 1_u32.to_ne_bytes();
         let mut seen = BTreeSet::new();
         loop {
             let threads = threads(process)?;
@@ -234,22 +281,41 @@ impl Programs {
             }
             for thread in fresh {
                 let key = thread.to_ne_bytes();
-                let inserted = self.tasks.update(&key, &entry, MapFlags::NO_EXIST);
-                let is_there = self.tasks.lookup(&key, MapFlags::ANY).is_ok_and(|it| it.is_some());
+                let inserted = self.followed.update(&key, &entry, MapFlags::NO_EXIST);
+                let found = self.followed.lookup(&key, MapFlags::ANY);
+                let is_there = found.is_ok_and(|it| it.is_some());
                 if let (Err(error), false) = (inserted, is_there) {
                     return Err(format!("cannot follow thread {thread}: {error:#}"));
                 }
                 // One that had ended before leaves its number to others.
                 if !Path::new(&format!("/proc/{process}/task/{thread}")).exists() {
-                    let _ = self.tasks.delete(&key);
+                    let _ = self.followed.delete(&key);
                 }
             }
         }
     }
 
-    /// What was counted, by form.
+    /// What was counted besides calls.
+    fn event_sum(&self) -> Result<EventSum, String> {
+        let key = 0_u32.to_ne_bytes();
+        let values = self.events.lookup_percpu(&key, MapFlags::ANY);
+        let values = values.map_err(failed("read a map"))?.unwrap_or_default();
+        let of_cpus = values.iter().map(|value| EventSum::from_bytes(value));
+        Ok(of_cpus.fold(EventSum::default(), EventSum::plus))
+    }
+
+    /// What was counted, by form: a form may be in a slot of one CPU and not in that of another one.
     fn sums(&self) -> Result<Vec<KeySum>, String> {
         let mut sums = Vec::new();
+        for slot in 0..self.slots.max_entries() {
+            let values = self.slots.lookup_percpu(&slot.to_ne_bytes(), MapFlags::ANY);
+            let values = values.map_err(failed("read a map"))?.unwrap_or_default();
+            let slots = values.iter().filter_map(|value| Slot::parse(value));
+            sums.extend(slots.map(|Slot { key, sum }| KeySum {
+                key: key.to_vec(),
+                sum: FormSum::from_bytes(sum),
+            }));
+        }
         for key in self.forms.keys() {
             let values = self.forms.lookup_percpu(&key, MapFlags::ANY);
             let values = values.map_err(failed("read a map"))?.unwrap_or_default();
@@ -329,11 +395,17 @@ mod tests {
         let found = (times(&calls, "read pipe", 1), times(&calls, "write pipe", 8));
         assert_eq!(found, (99, 20), "{calls:?}");
         assert_eq!((calls.lost, calls.killed, calls.unread), (0, 0, 0), "{calls:?}");
-        let time = calls.in_kernel.iter().find(|it| it.form == "read pipe").unwrap().time;
+        let timed = calls.in_kernel.iter().find(|it| it.form == "read pipe").unwrap();
+        let time = timed.time;
         assert_eq!(time.calls, 99);
+        assert_eq!(timed.on_cpu_histogram.iter().map(|it| it.calls).sum::<u64>(), 99);
         assert!(time.on_cpu_ns > 0);
         // It waits once for the first byte of each line.
         assert!(time.off_cpu_ns > 0);
+        let waits: u64 = timed.off_cpu_histogram.iter().map(|it| it.calls).sum();
+        assert!((19..=99).contains(&waits), "{timed:?}");
+        let events = calls.events.unwrap();
+        assert!(events.voluntary_switches >= waits, "{events:?}");
         // The kernel removes the maps some time after the programs are gone that use them.
         while MapHandle::from_map_id(map).is_ok() {
             std::thread::sleep(std::time::Duration::from_millis(1));

@@ -76,6 +76,7 @@ fn program_calls() -> ProgramCalls {
     let form = |form: &str, bytes: Option<u64>, calls: u64| FormCount {
         form: form.to_owned(),
         bytes,
+        descriptors: None,
         depth: None,
         calls,
         moved: calls * bytes.unwrap_or(0),
@@ -149,6 +150,7 @@ impl FakeSession {
             facts,
             scratch_directory: None,
             ssh_endpoints: None,
+            slurm_node: None,
         };
         Ok(Self {
             scenario,

@@ -6,10 +6,14 @@
 mod fake;
 mod local;
 mod session;
+mod shell_login;
+mod shell_session;
+pub mod slurm;
 mod ssh;
 mod stderr_tail;
 pub mod vm;
 mod worker_binary;
+mod worker_copy;
 
 pub use fake::{FakeSession, Scenario};
 pub use local::LocalSession;

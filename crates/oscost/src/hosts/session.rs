@@ -251,6 +251,11 @@ impl<'a> PipeSession<'a> {
         })
     }
 
+    /// What the child has written to its standard error so far, its end.
+    pub(super) fn stderr_text(&self) -> String {
+        printable(&self.stderr.text())
+    }
+
     /// Whether the user interrupted; waits a moment, since the signal may arrive after the child's
     /// end.
     pub(super) fn is_interrupted(&self) -> bool {
@@ -304,8 +309,9 @@ impl PipeSession<'_> {
 
     /// Ends a child that may not end by itself. The end of its input comes first: what was begun at
     /// the other side is then removed there. Then it is asked: an ssh that waits for a password has
-    /// switched off the echo of the terminal.
-    pub(super) fn terminate(&mut self) {
+    /// switched off the echo of the terminal, and an srun has a job in the queue. It is killed if it
+    /// has not ended within `limit` then.
+    pub(super) fn terminate_within(&mut self, limit: Duration) {
         self.input = None;
         self.wait_at_most(END_OF_INPUT_TIMEOUT);
         // Of one that has ended, the process id may be another one's.
@@ -313,7 +319,7 @@ impl PipeSession<'_> {
             // It fails only for a process that has ended.
             let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
         }
-        self.wait_at_most(STDERR_TIMEOUT);
+        self.wait_at_most(limit);
         self.kill();
     }
 
@@ -429,7 +435,7 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", script]).args(&marks);
         let mut session = PipeSession::start(&mut command, &interrupt).unwrap();
-        session.terminate();
+        session.terminate_within(STDERR_TIMEOUT);
         drop(session);
         assert!(marks.iter().all(|mark| mark.exists()));
     }
@@ -441,7 +447,7 @@ mod tests {
         let mut session = PipeSession::start(&mut Command::new("yes"), &interrupt).unwrap();
         let written = session.write(&vec![b'x'; 1 << 20], Duration::from_secs(600));
         assert!(matches!(written, Err(HostError::InvalidMessage(_))), "{written:?}");
-        session.terminate();
+        session.terminate_within(STDERR_TIMEOUT);
     }
 
     #[test]

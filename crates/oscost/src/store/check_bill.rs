@@ -7,11 +7,14 @@ use super::check::{NOT_UTC, bad, check_text, is_utc, is_uuid, refuse_unless, tex
 use super::error::ImportError;
 use super::inspect::{Fault, inspect};
 
-/// A counter tells 4,096 forms by size apart; each is an item at most.
+/// A counter tells 4,096 forms by size apart at most; each is an item.
 const MAX_ITEMS: usize = 20_000;
 
 /// Ten runs have the prices of a bill.
 const MAX_PRICE_RUNS: usize = 1_000;
+
+/// A histogram of times has 24.
+const MAX_BUCKETS: usize = 64;
 
 /// A bill has eight changes at most.
 const MAX_CHANGES: usize = 1_000;
@@ -44,6 +47,14 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         ("prices.measured.cases", measured.map_or(0, |it| it.cases.len()), MAX_ITEMS),
     ] {
         at_most(count, max, part)?;
+    }
+    for (index, timed) in counted.iter().flat_map(|it| &it.calls.in_kernel).enumerate() {
+        for (name, buckets) in
+            [("on_cpu", &timed.on_cpu_histogram), ("off_cpu", &timed.off_cpu_histogram)]
+        {
+            let at = format!("counted.calls.in_kernel[{index}].{name}_histogram");
+            at_most(buckets.len(), MAX_BUCKETS, &at)?;
+        }
     }
     let bytes: usize = bill.program.iter().map(String::len).sum();
     let why = format!("has {bytes} bytes, the maximum is {MAX_COMMAND_BYTES}");

@@ -382,6 +382,71 @@ fn both_counters_count_the_same_calls() {
     }
 }
 
+/// A program of a single task: 1,000 first touches of memory, ten signals, twenty waits.
+const TOUCHES: &str = "exec python3 -c '
+import mmap, os, signal, time
+signal.signal(signal.SIGUSR1, lambda *_: None)
+memory = mmap.mmap(-1, 4096 * 1000, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+memory.madvise(mmap.MADV_NOHUGEPAGE)
+for page in range(1000):
+    memory[4096 * page] = 1
+for _ in range(10):
+    os.kill(os.getpid(), signal.SIGUSR1)
+for _ in range(20):
+    time.sleep(0.001)
+'";
+
+#[test]
+fn faults_switches_and_signals_of_a_known_program_are_counted() {
+    let sandbox = with_prices();
+    let mut python = Command::new("python3");
+    python.args(["-c", "import mmap; mmap.MADV_NOHUGEPAGE"]);
+    if !python.output().is_ok_and(|it| it.status.success()) {
+        eprintln!("not tested: there is no python3 with madvise");
+        return;
+    }
+    let Some(record) = counted_by(&sandbox, "ebpf", TOUCHES) else { return };
+    let calls = &record["counted"]["calls"];
+    let events = &calls["events"];
+    let number = |at: &str| events.pointer(at).and_then(Value::as_u64).unwrap();
+    assert_eq!(calls["signals"], 10, "{calls}");
+    let (voluntary, forced) = (number("/voluntary_switches"), number("/forced_switches"));
+    assert!(voluntary >= 20, "{events}");
+    // Whoever has left a CPU continues somewhere, until it ends.
+    assert_eq!(number("/same_cpu") + number("/other_cpu"), voluntary + forced, "{events}");
+    let item = |name: &str| {
+        let items = record["items"].as_array().unwrap().iter();
+        let found = items.filter(|item| item["name"] == name).collect::<Vec<_>>();
+        assert!(found.len() <= 1, "{name} is charged once");
+        found.first().map_or(0.0, |item| item["times"].as_f64().unwrap())
+    };
+    let zero_fill = number("/faults/zero_fill");
+    if zero_fill == 0 {
+        eprintln!("not tested: this kernel does not tell the kinds of faults");
+        assert!(number("/faults/unknown") >= 1_000, "{events}");
+    } else {
+        assert!(zero_fill >= 1_000, "{events}");
+        assert!(number("/faults/file_minor") > 0, "the interpreter is a file: {events}");
+        assert_eq!(item("zero-fill page fault"), zero_fill as f64);
+    }
+    // What was counted by kind is taken from the faults of the trials, and in no other item.
+    let kinds = ["zero_fill", "huge_zero_fill", "file_minor", "copy_on_write"];
+    let kinds: u64 = kinds.iter().map(|kind| number(&format!("/faults/{kind}"))).sum();
+    let of_trials = record["trials"]["minor_faults"].as_f64().unwrap();
+    assert_eq!(item("minor page fault"), (of_trials - kinds as f64).max(0.0), "{events}");
+    // A histogram has each call that returned, and those that blocked.
+    for timed in calls["in_kernel"].as_array().unwrap() {
+        let sum = |histogram: &str| -> u64 {
+            let buckets = timed[histogram].as_array().unwrap().iter();
+            buckets.map(|bucket| bucket["calls"].as_u64().unwrap()).sum()
+        };
+        assert_eq!(Some(sum("on_cpu_histogram")), timed["time"]["calls"].as_u64(), "{timed}");
+        assert!(sum("off_cpu_histogram") <= sum("on_cpu_histogram"), "{timed}");
+        let has_waited = timed["time"]["off_cpu_ns"] != 0;
+        assert_eq!(sum("off_cpu_histogram") > 0, has_waited, "{timed}");
+    }
+}
+
 #[test]
 fn a_running_process_has_a_bill_and_goes_on() {
     let sandbox = with_prices();

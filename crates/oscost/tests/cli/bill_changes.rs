@@ -131,10 +131,45 @@ fn a_change_without_an_answer_says_why() {
     let unmeasured = host.record(&["--what-if", "nice=5", "--price-seconds", "0"]);
     let reason = unmeasured["missing_what_if"][0]["reason"].as_str().unwrap();
     assert!(reason.contains("--price-seconds"), "{reason}");
-    let elsewhere = host.bill(&["--what-if", "at=ssh:db1"]).exits(2).no_data();
-    elsewhere.stderr_contains("--what-if prices=last");
+    let here = format!("at={}", host.target);
+    let refused = host.bill(&["--what-if", &here]).exits(2).no_data();
+    refused.stderr_contains("as of another machine");
+    let treated = host.bill(&["--what-if", "at=nice=5@ssh:db1"]).exits(2).no_data();
+    treated.stderr_contains("name the machine alone");
     host.bill(&["--what-if", "no-such-treatment"]).exits(2).no_data();
     host.bill(&["--check"]).exits(2).no_data();
+}
+
+#[test]
+fn the_prices_of_another_machine_are_measured_there_and_kept() {
+    let host = FakeHost::new("{}");
+    let file = host.sandbox.file("other.json");
+    let other = r#"{"costs_ns": {"syscall/getppid:via=raw": 1000.0},
+                    "facts": {"os": {"release": "6.99.0"}}}"#;
+    fs::write(&file, other).unwrap();
+    let machine = format!("fake:{}", file.display());
+    let change = format!("at={machine}");
+    let record = host.record(&["--what-if", &change]);
+    assert_eq!(record["missing_what_if"], serde_json::json!([]), "{record}");
+    let there = &record["other_prices"][0];
+    assert_eq!((&there["host"], &there["kernel"]), (&machine.into(), &"6.99.0".into()));
+    assert_eq!(there["stale"], serde_json::json!([]));
+    let items = there["items"].as_array().unwrap();
+    let ratio = |name: &str| items.iter().find(|it| it["name"] == name).unwrap()["ratio"].as_f64();
+    assert!((9.0..11.0).contains(&ratio("getppid").unwrap()), "{there}");
+    assert!((0.9..1.1).contains(&ratio("openat file").unwrap()), "{there}");
+    // The next bill has them.
+    let again = host.bill(&["--what-if", &change]).exits(0);
+    assert!(!again.stderr.contains("measuring "), "{}", again.stderr);
+    assert!(again.stdout.contains("At the prices of fake:"), "{}", again.stdout);
+    // Without prices, and without a machine, there is a reason.
+    fs::write(&file, other.replace("6.99.0", "7.0.0")).unwrap();
+    let stale = host.record(&["--what-if", &change, "--price-seconds", "0"]);
+    let why = stale["other_prices"][0]["stale"][0].as_str().unwrap();
+    assert!(why.contains("the kernel was 6.99.0"), "{why}");
+    fs::remove_file(&file).unwrap();
+    let nowhere = host.record(&["--what-if", &change]);
+    assert_eq!(nowhere["missing_what_if"][0]["change"], change.as_str(), "{nowhere}");
 }
 
 #[test]

@@ -71,6 +71,20 @@ fn a_bill_on_a_fresh_machine_measures_its_prices_and_the_next_one_none() {
 }
 
 #[test]
+fn trials_end_when_the_system_time_is_known_unless_clock_ticks_divide_it() {
+    // Nine tenths of the real time are CPU time: more than twenty ticks of 4 ms, and fewer.
+    for (real_ns, trials) in [(1e8, 23), (5e7, 90)] {
+        let sandbox = Sandbox::new();
+        let costs = json!({ "syscall/getppid:via=raw": 10.0, "cat x": real_ns });
+        let host = host(&sandbox, "6.1.0", &json!({ "costs_ns": costs }));
+        let arguments = ["bill", "--at", &host, "--json", "-", "--", "cat", "x"];
+        let record = sandbox.oscost(&arguments).exits(0).json();
+        assert_eq!(record["trials"]["system"]["repetitions"], trials, "{real_ns}");
+        assert_eq!(record["counted"]["runs"], 3);
+    }
+}
+
+#[test]
 fn the_text_of_a_bill_says_what_was_measured() {
     let sandbox = Sandbox::new();
     let target = host(&sandbox, "6.1.0", &json!({}));

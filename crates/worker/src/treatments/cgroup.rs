@@ -123,8 +123,9 @@ pub fn remove(name: &str) {
 }
 
 fn remove_directory(group: &Path) {
-    /// A killed process leaves its group within milliseconds.
-    const TRIES: u32 = 100;
+    /// A killed process leaves its group within milliseconds, unless it waits for a CPU: for the
+    /// rest of its quota's period, or on a machine that has other work.
+    const TRIES: u32 = 3_000;
     for _ in 0..TRIES {
         match fs::remove_dir(group).map_err(Errno::from) {
             Err(Errno::EBUSY) => std::thread::sleep(Duration::from_millis(1)),

@@ -126,7 +126,7 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         word: "target",
         means: "where and under what it was measured",
-        range: "`local`, `ssh:HOST`, `vm:KERNEL`, treatments before an `@`",
+        range: "`local`, `ssh:HOST`, `vm:KERNEL`, `slurm:`, treatments before an `@`",
         source: "docs/reference/TARGETS.md",
         ..COLUMN
     },

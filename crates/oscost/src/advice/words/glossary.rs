@@ -119,7 +119,7 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "host",
-        means: "where workers run: `local`, `ssh:[user@]HOST`, `vm:KERNEL`",
+        means: "where workers run: `local`, `ssh:[user@]HOST`, `vm:KERNEL`, `slurm:`",
         ..TERM
     },
     Word {

@@ -23,6 +23,16 @@ pub(super) const WORDS: &[Word] = &[
         ..HOST
     },
     Word {
+        word: "slurm:",
+        means: "`slurm:[partition=NAME][,nodes=NODE][,exclusive]...`: a node that Slurm allocates, \
+                through srun(1)",
+        matters: "A job waits in the queue of its partition; without `exclusive` other jobs may \
+                  disturb it, and it has some of the CPUs only.",
+        action: "`oscost run --at slurm:partition=debug,exclusive`; inside a job, `slurm:` is a \
+                 step of it.",
+        ..HOST
+    },
+    Word {
         word: "fake:",
         means: "`fake:FILE`: a made-up machine described by a file, for tests and for trying \
                 oscost out",

@@ -7,13 +7,13 @@ use oscost_model::target::{Target, Treatment};
 use crate::app::error::UsageError;
 use crate::app::results::prices::named_run;
 use crate::app::targets::prepare::check;
-use crate::app::targets::resolve::resolve;
+use crate::app::targets::resolve::{host_alone, resolve};
 
 /// More changes than these are other bills.
 const MAX_CHANGES: usize = 8;
 /// How a run of other prices is named.
 const PRICES: &str = "prices=";
-/// How another machine would be named.
+/// How another machine is named.
 const ELSEWHERE: &str = "at=";
 
 /// A change that is asked about.
@@ -31,6 +31,13 @@ pub(super) enum FurtherChange {
         text: String,
         /// The run.
         record: Box<Record>,
+    },
+    /// The prices of another machine.
+    Elsewhere {
+        /// As typed.
+        text: String,
+        /// The machine, with the treatments of the bill.
+        target: Target,
     },
 }
 
@@ -52,10 +59,9 @@ fn further_change(text: &str, base: &Target) -> anyhow::Result<FurtherChange> {
         let record = Box::new(named_run(run, &names(&base.treatments))?);
         return Ok(FurtherChange::Prices { text: text.to_owned(), record });
     }
-    if text.starts_with(ELSEWHERE) {
-        let what = format!("cannot bill by `{}`: prices are those of a run", text.escape_debug());
-        let hint = "`oscost run --at HOST` measures them there, `--what-if prices=last` takes them";
-        return Err(UsageError::with_hint(&what, hint).into());
+    if let Some(host) = text.strip_prefix(ELSEWHERE) {
+        let target = elsewhere(host, base)?;
+        return Ok(FurtherChange::Elsewhere { text: text.to_owned(), target });
     }
     let mut all = names(&base.treatments);
     all.push(text.to_owned());
@@ -70,6 +76,21 @@ fn further_change(text: &str, base: &Target) -> anyhow::Result<FurtherChange> {
     }
     check(&target)?;
     Ok(FurtherChange::Treatments { text: text.to_owned(), target })
+}
+
+/// Another machine, with the treatments of the bill.
+fn elsewhere(host: &str, base: &Target) -> anyhow::Result<Target> {
+    let hint = "name the machine alone: its prices are those under the treatments of the bill";
+    let host = host_alone(host, hint)?;
+    if host == base.host {
+        let what = format!("cannot bill by the prices of `{host}` as of another machine");
+        let hint = "the program runs there: `--what-if at=ssh:HOST` names another one";
+        return Err(UsageError::with_hint(&what, hint).into());
+    }
+    let treatments = Some(names(&base.treatments).join("+")).filter(|listed| !listed.is_empty());
+    let target = resolve(&host.to_string(), treatments.as_deref())?;
+    check(&target)?;
+    Ok(target)
 }
 
 /// Treatments as records name them.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use oscost_stats::interval::Nominal;
+
 use super::trials::billed_trials;
 use crate::app::measurement::prices::{PriceMeasurement, PriceOutcome, PriceStage};
 use crate::app::results::prices::PriceRuns;
@@ -38,7 +40,9 @@ pub(super) fn measure_prices(
     stage: PriceStage,
 ) -> PriceOutcome {
     let counted = runs.counted.as_ref().ok().and_then(|counted| combine(counted));
-    let (Some(counted), Some(trials)) = (counted, billed_trials(&runs.trials)) else {
+    // Only their faults count here.
+    let trials = billed_trials(&runs.trials, Nominal::FIXED);
+    let (Some(counted), Some(trials)) = (counted, trials) else {
         return PriceOutcome::NothingToMeasure;
     };
     pricing.measure(session, &counted.calls, Faults::of(&trials), stage)

@@ -6,6 +6,7 @@ use oscost_model::bill::{
 use oscost_model::definition::Catalog;
 use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::{Machine, Tool};
+use oscost_stats::interval::Nominal;
 
 use super::trials::{billed_counts, billed_trials, of_watched};
 use crate::app::measurement::prices::BillPrices;
@@ -93,6 +94,8 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
 /// What a bill is made of.
 pub(super) struct BillParts<'a> {
     pub(super) runs: ProgramRuns,
+    /// The level of the intervals of its trials.
+    pub(super) nominal: Nominal,
     /// Why a tracer counted; `None` if that was asked for, or it did not.
     pub(super) counter_reason: Option<String>,
     pub(super) prices: BillPrices,
@@ -127,10 +130,10 @@ impl BillParts<'_> {
         page_bytes: u64,
         watched: Option<&Watched>,
     ) -> anyhow::Result<Reconciliation> {
-        let Self { runs, counter_reason, prices, catalog } = self;
+        let Self { runs, nominal, counter_reason, prices, catalog } = self;
         let BillPrices { runs: price_runs, measured } = prices;
         let none = || anyhow::anyhow!("cannot bill the command: none of its trials has succeeded");
-        let trials = billed_trials(&runs.trials).ok_or_else(none)?;
+        let trials = billed_trials(&runs.trials, nominal).ok_or_else(none)?;
         let trials = match watched {
             Some(watched) => of_watched(trials, watched),
             None => trials,

@@ -6,14 +6,32 @@ use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::Estimate;
 use oscost_stats::interval::Nominal;
 
-use crate::bill::{CombinedCounts, combine, system_time};
+use crate::bill::{CombinedCounts, SystemFigure, combine, system_time};
 use crate::estimate::estimate_values;
 
+/// The level of the intervals of trials: more, where their number depends on how narrow these are.
+pub(super) fn trials_nominal(trials_asked_for: Option<u32>) -> Nominal {
+    match trials_asked_for {
+        Some(_) => Nominal::FIXED,
+        None => Nominal::ADAPTIVE,
+    }
+}
+
+/// Half of the interval of the system time, as a fraction of it. `None` where clock ticks divide the
+/// CPU time of trials: then each further one counts, and chance may make the interval narrow.
+pub(super) fn system_half_width(trials: &[Trial]) -> Option<f64> {
+    let trials = billed_trials(trials, Nominal::ADAPTIVE)?;
+    let is_median = trials.system_figure == SystemFigure::Median.text();
+    let [low, high] = trials.system_time.ci95.filter(|_| is_median)?;
+    let ns = trials.system_time.ns;
+    (ns > 0.0).then(|| (high - low) / 2.0 / ns)
+}
+
 /// The estimates of trials; `None` without any.
-pub(super) fn billed_trials(trials: &[Trial]) -> Option<BilledTrials> {
+pub(super) fn billed_trials(trials: &[Trial], nominal: Nominal) -> Option<BilledTrials> {
     let estimate = |value: fn(&Trial) -> f64| -> Option<Estimate> {
         let values: Vec<f64> = trials.iter().map(value).collect();
-        estimate_values(&values, Nominal::FIXED)
+        estimate_values(&values, nominal)
     };
     let median = |value: fn(&Trial) -> f64| Some(estimate(value)?.median);
     let real = estimate(|trial| trial.real_ns as f64 * 1e-9)?;
@@ -69,4 +87,44 @@ pub(super) fn billed_counts(
         varying_forms,
         calls,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::program::TreeUsage;
+
+    use super::*;
+
+    /// Trials of so many milliseconds in the kernel, and as many in user mode.
+    fn trials(system_ms: &[u64]) -> Vec<Trial> {
+        let trial = |&ms: &u64| {
+            let [user_ns, system_ns] = [ms * 1_000_000; 2];
+            let usage = TreeUsage { user_ns, system_ns, ..TreeUsage::default() };
+            Trial { real_ns: 2 * system_ns, usage, ..Trial::default() }
+        };
+        system_ms.iter().map(trial).collect()
+    }
+
+    #[test]
+    fn the_interval_of_a_system_time_that_ticks_divide_is_never_narrow() {
+        assert_eq!(system_half_width(&trials(&[100; 10])), Some(0.0));
+        let spread: Vec<u64> = (90..=110).collect();
+        let half_width = system_half_width(&trials(&spread)).unwrap();
+        assert!((0.02..0.1).contains(&half_width), "{half_width}");
+        // Twenty ticks of 4 ms.
+        assert_eq!(system_half_width(&trials(&[30; 10])), None);
+        assert_eq!(system_half_width(&trials(&[100; 5])), None, "five have no interval");
+        assert_eq!(system_half_width(&[]), None);
+    }
+
+    #[test]
+    fn trials_that_may_end_early_have_wider_intervals() {
+        let trials: Vec<Trial> = trials(&(80..=120).collect::<Vec<u64>>());
+        let width = |asked_for| {
+            let billed = billed_trials(&trials, trials_nominal(asked_for)).unwrap();
+            let [low, high] = billed.system_time.ci95.unwrap();
+            high - low
+        };
+        assert!(width(None) > width(Some(41)));
+    }
 }

@@ -12,6 +12,7 @@ use oscost_model::program::{TreeUsage, Trial};
 use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::Machine;
 use oscost_model::target::{Host, Target};
+use oscost_stats::interval::Nominal;
 
 use super::pricing::{measure_late_prices, price_time};
 use super::reconciliation::{BillHead, BillParts, FinishedBill, finish};
@@ -113,8 +114,14 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
         treatments: Vec::new(),
         watched: Some(watched),
     };
-    let parts =
-        BillParts { runs, counter_reason: counter.reason, prices, catalog: &worker.catalog };
+    let parts = BillParts {
+        runs,
+        // The one observation has no interval.
+        nominal: Nominal::FIXED,
+        counter_reason: counter.reason,
+        prices,
+        catalog: &worker.catalog,
+    };
     let FinishedBill { bill, .. } = finish(head, parts)?;
     Ok(bill)
 }

@@ -5,11 +5,12 @@
 use oscost_model::bill::{Bill, BillItem, MissingWhatIf, OtherPrices, PriceRun, WhatIf};
 use oscost_model::call_names::Arch;
 use oscost_model::definition::Extent;
-use oscost_model::record::{Machine, Record};
+use oscost_model::record::Record;
 use oscost_model::target::Target;
 
 use super::further_change::{FurtherChange, names};
 use super::increase::{ComparedProgram, measured_increase};
+use super::other_prices::{self, OtherMachine};
 use super::subject::BillSubject;
 use crate::app::ab::{Request as ComparisonRequest, ab};
 use crate::app::bills;
@@ -23,8 +24,8 @@ use crate::app::selection::programs::{Effort, ProgramRequest};
 use crate::app::targets::connect::BusyPolicy;
 use crate::app::targets::prepare::prepare;
 use crate::bill::{
-    Change, Faults, Judgement, Prediction, PriceComparison, PriceList, added_costs, charge,
-    compare_prices, is_void, judge, predict, selectors_to_price,
+    Change, Faults, Judgement, Prediction, PriceList, added_costs, is_void, judge, predict,
+    selectors_to_price,
 };
 use crate::hosts::WorkerBinary;
 use crate::plan;
@@ -87,6 +88,13 @@ impl WhatIfContext<'_> {
                     let found = self.at_other_prices(bill, record);
                     (text, found.map(|found| bill.other_prices.push(found)))
                 }
+                FurtherChange::Elsewhere { text, target } => {
+                    let found = match &interrupted {
+                        Some(reason) => Err(Failure::from(reason.clone())),
+                        None => self.elsewhere(bill, target, observer),
+                    };
+                    (text, found.map(|found| bill.other_prices.push(found)))
+                }
                 FurtherChange::Treatments { text, target } => {
                     let found = match &interrupted {
                         Some(reason) => Err(Failure::from(reason.clone())),
@@ -127,21 +135,20 @@ impl WhatIfContext<'_> {
     /// The bill at the prices of another run.
     fn at_other_prices(&self, bill: &Bill, record: &Record) -> Result<OtherPrices, Failure> {
         let counted = bill.counted.as_ref().ok_or_else(not_counted)?;
-        let list = PriceList::under(&bill.treatments, [record], &self.worker.catalog);
-        let there = charge(&counted.calls, Faults::of(&bill.trials), &list, 0.0);
-        let PriceComparison { items, here, there, unpriced } = compare_prices(&bill.items, &there);
-        let machine = record.machines.first();
-        let known = |of: fn(&Machine) -> Option<String>| machine.and_then(of);
-        Ok(OtherPrices {
-            run: PriceRun::of(record),
-            cpu: known(|machine| machine.cpu.model_name.clone()),
-            kernel: known(|machine| machine.os.release.clone()),
-            ratio: (here.ns > 0.0).then(|| there.ns / here.ns),
-            here,
-            there,
-            unpriced,
-            items,
-        })
+        Ok(other_prices::of_run(bill, &counted.calls, record, &self.worker.catalog))
+    }
+
+    /// The bill at the prices of another machine.
+    fn elsewhere(
+        &self,
+        bill: &Bill,
+        target: &Target,
+        observer: &dyn Observer,
+    ) -> Result<OtherPrices, Failure> {
+        let counted = bill.counted.as_ref().ok_or_else(not_counted)?;
+        let (price_seconds, on_busy) = (self.price_seconds, self.on_busy);
+        let machine = OtherMachine { target, worker: self.worker, price_seconds, on_busy };
+        Ok(machine.prices(bill, &counted.calls, observer)?)
     }
 
     /// What treatments would add: the counts of the bill times added costs that were measured within

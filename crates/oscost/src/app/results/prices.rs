@@ -139,7 +139,8 @@ impl NewRun {
             row.target.host == target.host && row.target.treatments == target.treatments
         };
         let here = record.results.iter().filter(|row| is_here(row));
-        let unmeasured = here.filter_map(UnmeasuredRow::of).collect();
+        let age = age(&record.started);
+        let unmeasured = here.filter_map(|row| UnmeasuredRow::of(row, age)).collect();
         record.results.retain(|row| is_price(row, &target.treatments) && is_here(row));
         Self { record, unmeasured }
     }
@@ -197,10 +198,9 @@ impl PriceRuns {
     }
 
     /// Whether a current run has shown that a case cannot be measured here. Too much disturbance is
-    /// no reason not to try again.
+    /// no reason not to try again later.
     pub(crate) fn is_refused(&self, case: &Case) -> bool {
-        let is_final = |it: &&UnmeasuredRow| it.outcome != RowOutcome::Unmeasurable;
-        let mut tried = self.unmeasured.iter().filter(is_final);
+        let mut tried = self.unmeasured.iter().filter(|it| it.is_final());
         !self.has_measured(case) && tried.any(|it| it.case == *case)
     }
 

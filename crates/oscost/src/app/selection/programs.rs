@@ -259,7 +259,7 @@ impl Programs {
         let mut commands = self.specs.iter().filter(is_checked).filter_map(|it| it.command.first());
         match host {
             Host::Local => commands.try_for_each(|name| workloads::check_command_program(name)),
-            Host::Ssh(_) | Host::Vm(_) | Host::Fake(_) => Ok(()),
+            Host::Ssh(_) | Host::Slurm(_) | Host::Vm(_) | Host::Fake(_) => Ok(()),
         }
     }
 
@@ -337,9 +337,11 @@ impl Programs {
                 Host::Vm(_) => Err("programs run on this machine only: a virtual machine has the \
                                     worker and no other program"
                     .to_owned()),
-                Host::Ssh(_) => Err("programs run on this machine only: start `oscost run` on \
-                                     that machine"
-                    .to_owned()),
+                Host::Ssh(_) | Host::Slurm(_) => {
+                    let why =
+                        "programs run on this machine only: start `oscost run` on that machine";
+                    Err(why.to_owned())
+                }
             };
             match workload {
                 Ok(mut workload) => {

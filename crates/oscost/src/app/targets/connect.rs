@@ -7,6 +7,7 @@ use oscost_model::machine_lock::OTHER_PROGRAM_PATIENCE;
 use oscost_model::target::Host;
 use oscost_model::untrusted_text::display_text;
 
+use super::slurm::{self, NodeRequest};
 use super::vm::find_kernel;
 use crate::app::error::UsageError;
 use crate::app::observer::Observer;
@@ -38,6 +39,15 @@ impl BusyPolicy {
         match self {
             BusyPolicy::NoLock => BusyPolicy::NoLock,
             BusyPolicy::Wait | BusyPolicy::Fail | BusyPolicy::Continue => BusyPolicy::Continue,
+        }
+    }
+
+    /// Whether to wait in a queue for a node. Those who do not wait for a run that has the machine
+    /// do not: at a second machine that could end in a deadlock as well.
+    fn waits_for_node(self) -> bool {
+        match self {
+            BusyPolicy::Wait | BusyPolicy::NoLock => true,
+            BusyPolicy::Fail | BusyPolicy::Continue => false,
         }
     }
 }
@@ -91,6 +101,14 @@ pub(crate) fn connect<'a>(
         }
         Host::Ssh(name) => {
             let mut session = SshSession::open(name, worker, interrupt)?;
+            let machine = claim_remote(&mut session, host, options)?;
+            (Box::new(session), Reservation { machine, lock: None })
+        }
+        Host::Slurm(text) => {
+            let ConnectOptions { on_busy, observer, .. } = options;
+            let waits = on_busy.waits_for_node();
+            let request = NodeRequest { interrupt, observer, waits };
+            let mut session = slurm::open(text, worker, request)?;
             let machine = claim_remote(&mut session, host, options)?;
             (Box::new(session), Reservation { machine, lock: None })
         }

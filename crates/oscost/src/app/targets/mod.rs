@@ -5,4 +5,5 @@ pub(super) mod numa;
 pub(super) mod peer;
 pub(super) mod prepare;
 pub(super) mod resolve;
+pub(super) mod slurm;
 pub(super) mod vm;

@@ -13,6 +13,7 @@ use super::resolve::host_alone;
 use crate::app::error::UsageError;
 use crate::app::observer::Observer;
 use crate::hosts::WorkerBinary;
+use crate::hosts::slurm::node_address;
 use crate::plan::SkippedRow;
 use crate::run::Peer;
 use crate::{advice, plan};
@@ -26,8 +27,9 @@ pub(crate) struct PeerConnection<'a> {
     bind: IpAddr,
 }
 
-/// The host and supervisor of the workers, to which the peer is the other end.
-pub(crate) struct WorkerSide<'a> {
+/// A host and its supervisor: one end of a run between two.
+#[derive(Clone, Copy)]
+pub(crate) struct ConnectedHost<'a> {
     pub(crate) host: &'a Host,
     pub(crate) hello: &'a Hello,
 }
@@ -36,17 +38,25 @@ pub(crate) struct WorkerSide<'a> {
 pub(crate) fn peer_host(text: &str, workers: &Host) -> anyhow::Result<Host> {
     let host = host_alone(text, "a peer has no treatments: name a host alone")?;
     match (workers, &host) {
-        (Host::Local | Host::Ssh(_), Host::Ssh(_)) | (Host::Ssh(_), Host::Local) => Ok(host),
         (Host::Local, Host::Local) => {
             let what = format!("cannot have the peer at `{text}`");
             let hint = "without --peer both ends are on this machine";
             Err(UsageError::with_hint(&what, hint).into())
         }
+        (workers, peer) if has_network(workers) && has_network(peer) => Ok(host),
         _ => {
             let what = format!("cannot have the peer of `{workers}` at `{text}`");
-            let hint = "workers and peer run at `local` and `ssh:[user@]HOST`";
+            let hint = "workers and peer run at `local`, `ssh:[user@]HOST` and `slurm:`";
             Err(UsageError::with_hint(&what, hint).into())
         }
+    }
+}
+
+/// Whether a host is on a network with others.
+fn has_network(host: &Host) -> bool {
+    match host {
+        Host::Local | Host::Ssh(_) | Host::Slurm(_) => true,
+        Host::Vm(_) | Host::Fake(_) => false,
     }
 }
 
@@ -54,24 +64,38 @@ impl<'a> PeerConnection<'a> {
     /// Connects to the peer's machine and reserves it.
     pub(crate) fn open(
         host: &Host,
-        workers: WorkerSide<'_>,
+        workers: ConnectedHost<'_>,
         worker: &WorkerBinary,
         options: ConnectOptions<'a, '_>,
     ) -> anyhow::Result<Self> {
         let on_busy = options.on_busy.at_second_machine();
         let options = ConnectOptions { on_busy, ..options };
         let connection = connect(host, worker, options)?;
+        let peer = ConnectedHost { host, hello: connection.session.hello() };
+        check_nodes(peer, workers)?;
+        // Several nodes of Slurm may be one machine.
+        let is_one_machine = is_on_this_machine(peer) && is_on_this_machine(workers);
         if let Machine::Busy(by) = &connection.machine
             && !is_this_process(by, workers.host)
         {
+            let hint = match is_one_machine {
+                true => "both are this machine, which has one lock: `--no-lock` goes without it",
+                false => "try again when it has ended",
+            };
             anyhow::bail!(
-                "cannot have the peer at {host}: {by} is measuring there\n  hint: try again when \
-                 it has ended"
+                "cannot have the peer at {host}: {by} is measuring there\n  hint: {hint}"
             );
+        }
+        if is_one_machine {
+            options.observer.note(&format!(
+                "`{}` and `{host}` are one machine: nothing passes through a network",
+                workers.host
+            ));
         }
         let bind = match host {
             Host::Local => address_known_to(workers)?,
-            _ => address_reached(host, connection.session.hello())?,
+            Host::Slurm(_) => address_of_node(peer, is_one_machine)?,
+            _ => address_reached(peer)?,
         };
         Ok(Self { connection, bind })
     }
@@ -94,8 +118,56 @@ fn is_this_process(by: &str, workers: &Host) -> bool {
     *workers == Host::Local && by.starts_with(&format!("process {} ", std::process::id()))
 }
 
+/// Refuses a peer on the node of the workers.
+fn check_nodes(peer: ConnectedHost<'_>, workers: ConnectedHost<'_>) -> anyhow::Result<()> {
+    let name =
+        |side: ConnectedHost<'_>| side.hello.slurm_node.as_ref().map(|node| node.name.clone());
+    match name(peer) {
+        Some(node) if name(workers).as_ref() == Some(&node) => anyhow::bail!(
+            "cannot have the peer at {}: it is on node {}, where the workers are\n  hint: \
+             `nodes=NAME` names another node; with `exclusive` a node has one end alone",
+            peer.host,
+            node.escape_debug()
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Whether one end is known to be on the machine of the tool: srun has launched its task through the
+/// loopback interface.
+fn is_on_this_machine(end: ConnectedHost<'_>) -> bool {
+    let launched_from = || {
+        let node = end.hello.slurm_node.as_ref()?;
+        node.launched_from.parse::<IpAddr>().ok()
+    };
+    match end.host {
+        Host::Local => true,
+        Host::Slurm(_) => launched_from().is_some_and(|address| address.is_loopback()),
+        Host::Ssh(_) | Host::Vm(_) | Host::Fake(_) => false,
+    }
+}
+
+/// The address of the peer's node.
+fn address_of_node(peer: ConnectedHost<'_>, is_one_machine: bool) -> anyhow::Result<IpAddr> {
+    let ConnectedHost { host, hello } = peer;
+    let name = hello.slurm_node.as_ref().map(|node| node.name.clone()).unwrap_or_default();
+    let address = node_address(&name).map_err(|why| {
+        anyhow::anyhow!(
+            "cannot have the peer at {host}: {why}\n  hint: swap --at and --peer, or name the node \
+             by `--peer ssh:HOST`"
+        )
+    })?;
+    if address.is_loopback() && !is_one_machine {
+        anyhow::bail!(
+            "cannot have the peer at {host}: the address of its node in Slurm is {address}, which \
+             no other machine reaches\n  hint: name the node by `--peer ssh:HOST`"
+        );
+    }
+    Ok(address)
+}
+
 /// The address at which ssh reached the peer's machine.
-fn address_reached(host: &Host, hello: &Hello) -> anyhow::Result<IpAddr> {
+fn address_reached(ConnectedHost { host, hello }: ConnectedHost<'_>) -> anyhow::Result<IpAddr> {
     let to = hello.ssh_endpoints.as_ref().map(|ends| ends.to.clone()).unwrap_or_default();
     to.parse().map_err(|_| {
         anyhow::anyhow!(
@@ -107,8 +179,13 @@ fn address_reached(host: &Host, hello: &Hello) -> anyhow::Result<IpAddr> {
 }
 
 /// The address by which the other machine knows this one, if this machine has it.
-fn address_known_to(WorkerSide { host, hello }: WorkerSide<'_>) -> anyhow::Result<IpAddr> {
-    let from = hello.ssh_endpoints.as_ref().map(|ends| ends.from.clone()).unwrap_or_default();
+fn address_known_to(ConnectedHost { host, hello }: ConnectedHost<'_>) -> anyhow::Result<IpAddr> {
+    let by_ssh = hello.ssh_endpoints.as_ref().map(|ends| ends.from.clone());
+    let by_slurm = hello.slurm_node.as_ref().map(|node| node.launched_from.clone());
+    let from = match host {
+        Host::Slurm(_) => by_slurm.unwrap_or_default(),
+        _ => by_ssh.unwrap_or_default(),
+    };
     let own = |from: &IpAddr| TcpListener::bind((*from, 0)).is_ok();
     from.parse().ok().filter(own).ok_or_else(|| {
         anyhow::anyhow!(

@@ -2,11 +2,13 @@
 
 use oscost_model::target::{Host, Target, TargetError, Treatment};
 
+use super::slurm;
 use crate::app::error::UsageError;
 
 /// The host of a target without treatments; `hint` says why there can be none.
 pub(crate) fn host_alone(text: &str, hint: &str) -> anyhow::Result<Host> {
     let target = Target::parse(text).map_err(usage)?;
+    slurm::check(&target.host)?;
     match target.treatments.first() {
         None => Ok(target.host),
         Some(treatment) => {
@@ -20,6 +22,7 @@ pub(crate) fn host_alone(text: &str, hint: &str) -> anyhow::Result<Host> {
 /// Only the text is parsed; what it names may not exist.
 pub(crate) fn resolve(at: &str, treatments: Option<&str>) -> anyhow::Result<Target> {
     let mut target = Target::parse(at).map_err(usage)?;
+    slurm::check(&target.host)?;
     if let Some(listed) = treatments {
         if !target.treatments.is_empty() {
             let what = format!("cannot treat with `{listed}` at `{target}`");
@@ -30,7 +33,7 @@ pub(crate) fn resolve(at: &str, treatments: Option<&str>) -> anyhow::Result<Targ
     }
     let local_only = target.treatments.iter().find(|it| ["cmd", "ph"].contains(&it.name.as_str()));
     if let Some(Treatment { name, .. }) = local_only
-        && matches!(target.host, Host::Ssh(_) | Host::Vm(_))
+        && matches!(target.host, Host::Ssh(_) | Host::Slurm(_) | Host::Vm(_))
     {
         let what = format!("cannot treat with `{name}` at `{}`", target.host);
         let hint = format!("`{name}` starts programs of this machine only");

@@ -177,9 +177,6 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
             with_thousands(forced)
         )
     });
-    let faults = "the kind of page faults is not known: minor ones are charged as first touches of \
-                  anonymous pages";
-    let faults = (trials.minor_faults > 0.0).then(|| faults.to_owned());
     let ticks = (trials.system_figure == "mean").then(|| {
         "clock ticks divide the CPU time of such short runs: the system time is the mean".to_owned()
     });
@@ -192,7 +189,24 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
     });
     let first = treated.into_iter().chain(first);
     let all = first.chain(measured).chain(stale).chain(counting).chain([switches]);
-    all.chain(faults).chain(ticks).chain(cool_prices::notes(bill)).map(Item::from).collect()
+    let all = all.chain(fault_note(bill)).chain(ticks).chain(cool_prices::notes(bill));
+    all.map(Item::from).collect()
+}
+
+/// Of which page faults the kind is not known.
+fn fault_note(bill: &Bill) -> Option<String> {
+    let events = bill.counted.as_ref().and_then(|counted| counted.calls.events);
+    if events.is_none_or(|events| events.faults.of_known_kind() == 0) {
+        let note = "the kind of page faults is not known: minor ones are charged as first touches \
+                    of anonymous pages";
+        return (bill.trials.minor_faults > 0.0).then(|| note.to_owned());
+    }
+    let unknown = bill.items.iter().find(|item| item.name == "minor page fault")?;
+    Some(format!(
+        "the kind of {} page faults is not known: they are charged as first touches of anonymous \
+         pages",
+        with_thousands(unknown.times)
+    ))
 }
 
 /// Which prices were measured for the bill.

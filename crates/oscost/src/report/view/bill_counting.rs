@@ -1,9 +1,10 @@
 //! How the calls of a bill were counted.
 
 use oscost_model::bill::{BilledCounts, Watched};
+use oscost_model::program_calls::KernelEvents;
 use oscost_model::unit::Unit;
 
-use crate::report::figures::{per_cent, rough};
+use crate::report::figures::{per_cent, rough, with_thousands};
 use crate::report::text::{plain, plural};
 
 /// For how long a process was watched.
@@ -56,6 +57,9 @@ pub(super) fn counting(counted: &BilledCounts, is_watched: bool) -> Vec<String> 
         plural(calls.threads, "thread"),
         plural(calls.signals, "signal")
     ));
+    if let Some(events) = &calls.events {
+        lines.extend(event_lines(events));
+    }
     if calls.unfinished > 0 {
         lines.push(format!("{} never returned", plural(calls.unfinished, "call")));
     }
@@ -71,9 +75,29 @@ pub(super) fn counting(counted: &BilledCounts, is_watched: bool) -> Vec<String> 
     lines
 }
 
+/// What else happened while the calls were counted, but for the faults, which are items: it is in no
+/// amount.
+fn event_lines(events: &KernelEvents) -> Vec<String> {
+    let KernelEvents { voluntary_switches, forced_switches, same_cpu, other_cpu, .. } = events;
+    let mut lines = vec![format!(
+        "{} voluntary and {} forced switches; tasks continued {} on the same CPU, {} on another one",
+        with_thousands(*voluntary_switches as f64),
+        with_thousands(*forced_switches as f64),
+        plural(*same_cpu, "time"),
+        plural(*other_cpu, "time")
+    )];
+    let taken = [(events.softirqs, "softirq"), (events.interrupts, "interrupt")];
+    let taken = taken.into_iter().filter_map(|(count, noun)| Some(plural(count?, noun)));
+    let taken: Vec<String> = taken.collect();
+    if !taken.is_empty() {
+        lines.push(format!("{} while its tasks were on a CPU", taken.join(", ")));
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
-    use oscost_model::program_calls::ProgramCalls;
+    use oscost_model::program_calls::{FaultCounts, ProgramCalls};
 
     use super::*;
 
@@ -105,6 +129,30 @@ mod tests {
         let first = "3 runs counted by ebpf, all with the same counts; what counting added is not \
                      known";
         assert_eq!(counting(&counts, false)[0], first);
+    }
+
+    #[test]
+    fn events_are_lines_and_what_the_kernel_does_not_tell_is_none() {
+        let events = KernelEvents {
+            faults: FaultCounts::default(),
+            voluntary_switches: 1_200,
+            forced_switches: 4,
+            same_cpu: 1_203,
+            other_cpu: 1,
+            softirqs: Some(7),
+            interrupts: None,
+        };
+        let expected = [
+            "1,200 voluntary and 4 forced switches; tasks continued 1203 times on the same CPU, \
+             1 time on another one",
+            "7 softirqs while its tasks were on a CPU",
+        ];
+        assert_eq!(event_lines(&events), expected);
+        let calls = ProgramCalls { events: Some(events), ..counted().calls };
+        let lines = counting(&BilledCounts { calls, ..counted() }, false);
+        assert_eq!(lines[lines.len() - 2..], expected);
+        let unknown = KernelEvents { softirqs: None, ..events };
+        assert_eq!(event_lines(&unknown).len(), 1);
     }
 
     #[test]

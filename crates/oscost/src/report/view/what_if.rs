@@ -26,7 +26,7 @@ pub(super) fn sections(bill: &Bill) -> Vec<Section> {
     for (number, other) in bill.other_prices.iter().enumerate() {
         let list = Block::list(other_sentences(other));
         let blocks = [Block::Table(other_table(number, other))].into_iter().chain(list);
-        sections.push(Section::of("At the prices of another run", blocks));
+        sections.push(Section::of(other_title(other), blocks));
     }
     let missing = bill.missing_what_if.iter().map(missing);
     sections.extend(Block::list(missing).map(|list| Section::of("Not answered", [list])));
@@ -167,6 +167,13 @@ fn other_table(number: usize, other: &OtherPrices) -> Table {
     }
 }
 
+fn other_title(other: &OtherPrices) -> String {
+    match &other.host {
+        Some(host) => format!("At the prices of {}", plain(host)),
+        None => "At the prices of another run".to_owned(),
+    }
+}
+
 fn other_sentences(other: &OtherPrices) -> Vec<String> {
     let id: String = other.run.id.chars().take(8).collect();
     let known = |text: &Option<String>| plain(text.as_deref().unwrap_or("unknown"));
@@ -186,6 +193,7 @@ fn other_sentences(other: &OtherPrices) -> Vec<String> {
             with_thousands(other.unpriced)
         ));
     }
+    lines.extend(other.stale.iter().map(|why| format!("its prices may be stale: {}", plain(why))));
     lines
 }
 

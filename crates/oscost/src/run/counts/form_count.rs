@@ -9,21 +9,15 @@ use oscost_model::program::{Program, ProgramResult, Trial};
 use oscost_model::program_calls::ProgramCalls;
 use oscost_model::treatment::{AppliedTreatment, TreatmentSet};
 use oscost_model::worker::{Subject, Task, WorkerSpec};
+use oscost_stats::stopping::{Decision, Look};
 
 use crate::hosts::{HostError, Session};
 use crate::run::counts::tree_counter::TreeCounter;
+use crate::run::counts::trial_count::TrialCount;
 use crate::run::jobs::job::{JobFailure, JobResult, job_failure};
 use crate::run::jobs::workers::Workers;
 use crate::run::machine::cpu_survey::NO_CLOCK;
 
-/// After each third of the trials the program is counted once: a form whose count varies shows.
-const BLOCKS: u32 = 3;
-/// The time for the trials, if their number is not given.
-const TRIAL_TIME: Duration = Duration::from_secs(6);
-/// The least that have an interval.
-const MIN_TRIALS: u32 = 6;
-/// More change little; the clock ticks of short runs are many enough.
-const MAX_TRIALS: u32 = 90;
 /// The time for cleaning up after a trial, beyond the program's own limit.
 const CLEANUP_GRACE: Duration = Duration::from_secs(20);
 
@@ -68,26 +62,29 @@ pub type BeforeLastBlock<'a> = dyn FnMut(&mut dyn Session, &ProgramRuns) -> Last
 pub struct TurnRequest<'a> {
     /// The program.
     pub program: TurnProgram<'a>,
-    /// How many trials; `None` for as many as fit into some seconds.
+    /// How many trials; `None` for as many as their figure needs, within some seconds.
     pub trials: Option<u32>,
+    /// Half of the interval of that figure, as a fraction of it, of so many trials; `None` where all
+    /// of the time is needed.
+    pub half_width: fn(&[Trial]) -> Option<f64>,
     /// What counts its calls; `None` for a tracer of the worker.
     pub counter: Option<&'a mut dyn TreeCounter>,
     /// What is done before the last block.
     pub before_last_block: &'a mut BeforeLastBlock<'a>,
 }
 
-/// Runs a program once for the caches, then so many times in turns with counted runs. The inner
+/// Runs a program once for the caches, then several times in turns with counted runs. The inner
 /// error is why the program cannot be measured.
 pub fn run_in_turns(
     session: &mut dyn Session,
     request: TurnRequest<'_>,
 ) -> Result<Result<ProgramRuns, String>, HostError> {
-    let TurnRequest { program, trials, mut counter, before_last_block } = request;
+    let TurnRequest { program, trials, half_width, mut counter, before_last_block } = request;
     let mut workers = Workers::new(session);
     let first = with_attached(&mut workers, program, |workers| {
-        first_blocks(workers, program, trials, &mut counter)
+        first_blocks(workers, program, TrialsAskedFor { trials, half_width }, &mut counter)
     })?;
-    let FirstBlocks { count, mut runs } = match first {
+    let FirstBlocks { last_block: rounds, mut runs } = match first {
         Ok(first) => first,
         Err(reason) => return Ok(Err(reason)),
     };
@@ -102,7 +99,6 @@ pub fn run_in_turns(
         {
             return Ok(Err(failure));
         }
-        let rounds = trials_of_block(count, BLOCKS - 1);
         add_block(workers, program, rounds, &mut counter, &mut runs)
     })?;
     Ok(ended.map(|()| runs))
@@ -141,33 +137,45 @@ fn with_attached<T>(
     }
 }
 
+/// The trials that are asked for, as in [`TurnRequest`].
+#[derive(Clone, Copy)]
+struct TrialsAskedFor {
+    trials: Option<u32>,
+    half_width: fn(&[Trial]) -> Option<f64>,
+}
+
 /// What was done before the last block.
 struct FirstBlocks {
-    /// The number of trials in all blocks together.
-    count: u32,
+    /// The number of trials in the last block.
+    last_block: u32,
     runs: ProgramRuns,
 }
 
 fn first_blocks(
     workers: &mut Workers<'_>,
     program: TurnProgram<'_>,
-    trials: Option<u32>,
+    TrialsAskedFor { trials, half_width }: TrialsAskedFor,
     counter: &mut Option<&mut dyn TreeCounter>,
 ) -> JobResult<FirstBlocks> {
     let warm = match workers.run_program(spec(program, warm_up()))? {
         Ok(warm) => warm,
         Err(failure) => return Ok(Err(failure)),
     };
-    let count = trials.unwrap_or_else(|| fitting_trials(&warm));
+    let count = match trials {
+        Some(trials) => TrialCount::asked_for(trials),
+        None => TrialCount::fitting(warm.real_ns),
+    };
     let counted_without = uncountable_treatment(program.treatments, counter.is_none());
     let mut runs = ProgramRuns { trials: Vec::new(), counted: Ok(Vec::new()), counted_without };
-    for block in 0..BLOCKS - 1 {
-        let rounds = trials_of_block(count, block);
-        if let Err(failure) = add_block(workers, program, rounds, counter, &mut runs)? {
-            return Ok(Err(failure));
-        }
+    if let Err(failure) = add_block(workers, program, count.first_block(), counter, &mut runs)? {
+        return Ok(Err(failure));
     }
-    Ok(Ok(FirstBlocks { count, runs }))
+    if let Err(failure) = add_until_enough(workers, program, count, half_width, &mut runs)? {
+        return Ok(Err(failure));
+    }
+    add_count(workers, program, counter, &mut runs)?;
+    let last_block = count.last_block(runs.trials.len() as u32);
+    Ok(Ok(FirstBlocks { last_block, runs }))
 }
 
 /// A run for the caches.
@@ -183,25 +191,68 @@ fn add_block(
     counter: &mut Option<&mut dyn TreeCounter>,
     runs: &mut ProgramRuns,
 ) -> JobResult<()> {
-    match trials_in_a_row(workers, program, rounds)? {
-        Ok(trials) => runs.trials.extend(trials),
-        Err(failure) => return Ok(Err(failure)),
+    if let Err(failure) = add_trials(workers, program, rounds, runs)? {
+        return Ok(Err(failure));
     }
-    // What is refused once is refused again.
-    if let Ok(counted) = &mut runs.counted {
-        let calls = match counter {
-            Some(counter) => counted_in_kernel(workers, program, &mut **counter)?,
-            None => {
-                let spec = traced_spec(program, runs.counted_without.is_some());
-                workers.count_forms(spec)?.map_err(|failure| failure.reason)
-            }
-        };
-        match calls {
-            Ok(calls) => counted.push(calls),
-            Err(reason) => runs.counted = Err(reason),
+    add_count(workers, program, counter, runs)?;
+    Ok(Ok(()))
+}
+
+/// The trials of the second block: as many as were asked for, or until those so far are enough.
+fn add_until_enough(
+    workers: &mut Workers<'_>,
+    program: TurnProgram<'_>,
+    count: TrialCount,
+    half_width: fn(&[Trial]) -> Option<f64>,
+    runs: &mut ProgramRuns,
+) -> JobResult<()> {
+    let Some(mut stopping) = count.stopping() else {
+        return add_trials(workers, program, count.second_block(), runs);
+    };
+    let mut until = stopping.first_look();
+    loop {
+        let rounds = until.saturating_sub(runs.trials.len()) as u32;
+        if let Err(failure) = add_trials(workers, program, rounds, runs)? {
+            return Ok(Err(failure));
+        }
+        let relative_half_width = half_width(&runs.trials);
+        match stopping.look(Look { repetitions: until, relative_half_width }) {
+            Decision::Continue { until: next } => until = next,
+            Decision::Stop { .. } => return Ok(Ok(())),
         }
     }
-    Ok(Ok(()))
+}
+
+fn add_trials(
+    workers: &mut Workers<'_>,
+    program: TurnProgram<'_>,
+    rounds: u32,
+    runs: &mut ProgramRuns,
+) -> JobResult<()> {
+    let trials = trials_in_a_row(workers, program, rounds)?;
+    Ok(trials.map(|trials| runs.trials.extend(trials)))
+}
+
+/// A counted run; what is refused once is refused again.
+fn add_count(
+    workers: &mut Workers<'_>,
+    program: TurnProgram<'_>,
+    counter: &mut Option<&mut dyn TreeCounter>,
+    runs: &mut ProgramRuns,
+) -> Result<(), HostError> {
+    let Ok(counted) = &mut runs.counted else { return Ok(()) };
+    let calls = match counter {
+        Some(counter) => counted_in_kernel(workers, program, &mut **counter)?,
+        None => {
+            let spec = traced_spec(program, runs.counted_without.is_some());
+            workers.count_forms(spec)?.map_err(|failure| failure.reason)
+        }
+    };
+    match calls {
+        Ok(calls) => counted.push(calls),
+        Err(reason) => runs.counted = Err(reason),
+    }
+    Ok(())
 }
 
 /// Runs a program as in a trial, while a counter follows it.
@@ -229,18 +280,6 @@ fn uncountable_treatment(treatments: &TreatmentSet, by_tracer: bool) -> Option<S
     let has_monitor = treatments.applied.iter().any(AppliedTreatment::has_monitor);
     (by_tracer && has_monitor)
         .then(|| "a tracer counts calls, and a process can have only one monitor".to_owned())
-}
-
-/// As many trials as fit, if one takes as long as the warm-up did.
-fn fitting_trials(warm: &ProgramResult) -> u32 {
-    let fit = TRIAL_TIME.as_nanos() / u128::from(warm.real_ns.max(1));
-    u32::try_from(fit).unwrap_or(u32::MAX).clamp(MIN_TRIALS, MAX_TRIALS)
-}
-
-/// The trials of a block: all blocks have as many, or one more.
-fn trials_of_block(count: u32, block: u32) -> u32 {
-    let until = |block: u32| u64::from(count) * u64::from(block) / u64::from(BLOCKS);
-    (until(block + 1) - until(block)) as u32
 }
 
 fn trials_in_a_row(
@@ -320,14 +359,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_trials_of_all_blocks_are_as_many_as_were_asked_for() {
-        for count in [0, 1, 2, 3, 10, 1_000] {
-            let all: u32 = (0..BLOCKS).map(|block| trials_of_block(count, block)).sum();
-            assert_eq!(all, count);
-        }
-    }
-
-    #[test]
     fn a_program_is_counted_under_treatments_that_need_no_tracer_of_their_own() {
         let of = |applied: Vec<AppliedTreatment>| {
             let treatments = TreatmentSet { applied, ..TreatmentSet::default() };
@@ -356,11 +387,5 @@ mod tests {
         };
         assert!(of(LastBlock::AfterWarmUp, &[]) && !of(LastBlock::AtOnce, &[]));
         assert!(of(LastBlock::AtOnce, &[AttachedTreatment::Ftrace]));
-    }
-
-    #[test]
-    fn a_long_program_has_few_trials_and_a_short_one_not_too_many() {
-        let of = |real_ns| fitting_trials(&ProgramResult { real_ns, ..ProgramResult::default() });
-        assert_eq!([of(0), of(500_000_000), of(60_000_000_000)], [MAX_TRIALS, 12, MIN_TRIALS]);
     }
 }

@@ -8,3 +8,4 @@ pub(super) mod instruction_count;
 pub(super) mod process_count;
 pub(super) mod quick_counting;
 pub(super) mod tree_counter;
+mod trial_count;

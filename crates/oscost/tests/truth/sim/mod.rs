@@ -76,6 +76,7 @@ impl SimSession {
             facts,
             scratch_directory: None,
             ssh_endpoints: None,
+            slurm_node: None,
         };
         Self::with(hello, subjects)
     }

@@ -7,7 +7,7 @@ use oscost_model::counters::CounterFacts;
 use oscost_model::facts::Facts;
 use oscost_model::fault_injection::STAND_IN;
 use oscost_model::hash;
-use oscost_model::protocol::{Hello, PROTOCOL, SshEndpoints, WorkerBuild};
+use oscost_model::protocol::{Hello, PROTOCOL, SlurmNode, SshEndpoints, WorkerBuild};
 
 use crate::benchmarks;
 use crate::engine::clock::{Tsc, Vdso};
@@ -44,7 +44,15 @@ pub(crate) fn hello(scratch: Option<&Path>) -> Hello {
         ssh_endpoints: std::env::var("SSH_CONNECTION")
             .ok()
             .and_then(|text| SshEndpoints::parse(&text)),
+        slurm_node: slurm_node(),
     }
+}
+
+/// The node of a task of Slurm.
+fn slurm_node() -> Option<SlurmNode> {
+    let name = std::env::var("SLURMD_NODENAME").ok()?;
+    let launched_from = std::env::var("SLURM_LAUNCH_NODE_IPADDR").unwrap_or_default();
+    Some(SlurmNode { name, launched_from })
 }
 
 /// The counters, as found by trying. Where kinds of cores have counters of their own, it stays on one

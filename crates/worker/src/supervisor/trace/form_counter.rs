@@ -196,7 +196,10 @@ impl FormCounter {
         let has_room = self.counts.len() < MAX_FORMS || self.counts.contains_key(&key);
         let key = match has_room {
             true => key,
-            false => FormKey { form: OTHER_FORMS.to_owned(), bytes: None, depth: None },
+            false => {
+                let form = OTHER_FORMS.to_owned();
+                FormKey { form, bytes: None, descriptors: None, depth: None }
+            }
         };
         let sum = self.counts.entry(key).or_default();
         sum.calls += 1;
@@ -262,16 +265,13 @@ impl FormCounter {
         let mut forms: Vec<FormCount> = self
             .counts
             .into_iter()
-            .map(|(FormKey { form, bytes, depth }, CallSum { calls, moved })| FormCount {
-                form,
-                bytes,
-                depth,
-                calls,
-                moved,
+            .map(|(key, CallSum { calls, moved })| {
+                let FormKey { form, bytes, descriptors, depth } = key;
+                FormCount { form, bytes, descriptors, depth, calls, moved }
             })
             .collect();
         forms.sort_by(|one, other| {
-            let key = |it: &FormCount| (it.bytes, it.depth);
+            let key = |it: &FormCount| (it.bytes, it.descriptors, it.depth);
             one.form.cmp(&other.form).then(key(one).cmp(&key(other)))
         });
         ProgramCalls {

@@ -77,7 +77,7 @@ fn the_runs_that_are_named_are_those_whose_rows_priced() {
     ]);
     assert_eq!(ids(&runs), ["3", "2", "1"]);
     let form = "getuid".to_owned();
-    let forms = vec![FormCount { form, bytes: None, depth: None, calls: 5, moved: 0 }];
+    let forms = vec![FormCount { form, calls: 5, ..FormCount::default() }];
     let calls = ProgramCalls { forms, ..ProgramCalls::default() };
     let list = runs.price_list(&catalog);
     let charges = charge(&calls, Faults::default(), &list, 1e6);
@@ -106,7 +106,7 @@ fn what_was_skipped_under_a_walk_cannot_be_cooled() {
 fn only_a_case_that_would_price_an_item_explains_why_it_has_no_price() {
     let catalog = oscost_worker::benchmarks::data();
     let form = "openat file".to_owned();
-    let forms = vec![FormCount { form, bytes: None, depth: None, calls: 1, moved: 0 }];
+    let forms = vec![FormCount { form, calls: 1, ..FormCount::default() }];
     let calls = ProgramCalls { forms, ..ProgramCalls::default() };
     let why = |case: &str| {
         let runs = added([run_without("1", case, RowOutcome::Skipped, "it is not there")]);
@@ -122,14 +122,25 @@ fn only_a_case_that_would_price_an_item_explains_why_it_has_no_price() {
 }
 
 #[test]
-fn what_was_skipped_is_refused_and_what_was_not_reached_or_disturbed_is_not() {
+fn what_was_disturbed_is_tried_again_after_ten_minutes() {
+    let name = "syscall/getuid:via=raw";
+    let is_refused = |seconds_ago: u64| {
+        let mut record = run_without("1", name, RowOutcome::Unmeasurable, "too much noise");
+        let started = SystemTime::now() - Duration::from_secs(seconds_ago);
+        record.started = humantime::format_rfc3339(started).to_string();
+        added([record]).is_refused(&Case::parse(name).unwrap())
+    };
+    assert!(is_refused(0) && is_refused(500) && !is_refused(700));
+}
+
+#[test]
+fn what_was_skipped_is_refused_and_what_was_not_reached_is_not() {
     let case = Case::parse("syscall/getuid:via=raw").unwrap();
     let is_refused = |outcome, reason: &str| {
         added([run_without("1", "syscall/getuid:via=raw", outcome, reason)]).is_refused(&case)
     };
     assert!(is_refused(RowOutcome::Skipped, "it needs root"));
     assert!(is_refused(RowOutcome::Failed, "it failed"));
-    assert!(!is_refused(RowOutcome::Unmeasurable, "too much noise"));
     assert!(!is_refused(RowOutcome::Skipped, ENDED_BEFORE_FIRST_REPETITION));
     // Another run has measured it.
     let skipped = run_without("1", "syscall/getuid:via=raw", RowOutcome::Skipped, "root");

@@ -26,6 +26,6 @@ pub(super) fn walks_of(record: &Record, treatments: &[String]) -> Option<Record>
 /// they cannot be timed so.
 pub(super) fn uncoolable_cases(record: &Record, host: &str) -> Vec<Case> {
     let is_walk = |row: &&Row| walk_of(&row.target.treatments).is_some() && row.target.host == host;
-    let rows = record.results.iter().filter(is_walk).filter_map(UnmeasuredRow::of);
+    let rows = record.results.iter().filter(is_walk).filter_map(|row| UnmeasuredRow::of(row, None));
     rows.filter(|row| row.outcome == RowOutcome::Skipped).map(|row| row.case).collect()
 }

@@ -1,5 +1,7 @@
 //! Bills on a terminal, made up.
 
+use oscost_model::program_calls::KernelEvents;
+
 use super::made_up::{bill, cooled, find, priced};
 use super::*;
 use crate::report::terminal;
@@ -86,6 +88,27 @@ fn context_switches_that_are_missing_have_a_reason() {
         let words: Vec<&str> = text.split_whitespace().collect();
         assert!(words.join(" ").contains(why), "{text}");
     }
+}
+
+#[test]
+fn the_faults_whose_kind_is_not_known_are_told() {
+    let mut shown = find();
+    let text = |bill: &Bill| {
+        let text = terminal(&view(bill));
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let of_all = "the kind of page faults is not known";
+    assert!(text(&shown).contains(of_all));
+    let mut events = KernelEvents::default();
+    events.faults.unknown = 5;
+    shown.counted.as_mut().unwrap().calls.events = Some(events);
+    assert!(text(&shown).contains(of_all), "no kind is known");
+    events.faults.file_minor = 7;
+    shown.counted.as_mut().unwrap().calls.events = Some(events);
+    let told = text(&shown);
+    assert!(told.contains("the kind of 1,200 page faults is not known"), "{told}");
+    shown.items.retain(|item| item.name != "minor page fault");
+    assert!(!text(&shown).contains("is not known: they"));
 }
 
 #[test]

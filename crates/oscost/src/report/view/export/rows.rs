@@ -177,7 +177,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "host",
         kind: Text,
-        means: "its host: `local`, `ssh:`, `vm:`",
+        means: "its host: `local`, `ssh:`, `vm:`, `slurm:`",
         unknown: None,
         read: |line| line.new.row.target.host.as_str().into(),
     },

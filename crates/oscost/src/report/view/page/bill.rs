@@ -5,6 +5,7 @@ mod added_time;
 mod amounts;
 mod item_chart;
 mod item_table;
+mod kernel_times;
 mod waterfall;
 
 use std::collections::BTreeMap;

@@ -1,8 +1,11 @@
 //! Every item of a bill, with or without a price, in a table that can be sorted.
 
+use std::collections::BTreeMap;
+
 use oscost_model::bill::{Bill, BillItem};
 use oscost_model::unit::Unit;
 
+use super::kernel_times;
 use crate::report::figures::{Style, per_cent, with_thousands};
 use crate::report::text::plain;
 use crate::report::view::bill::price;
@@ -36,14 +39,20 @@ pub(super) fn table(bill: &Bill) -> Table {
         Column::text("price"),
         Column::text("remark"),
     ]);
+    let timed = bill.counted.iter().flat_map(|counted| &counted.calls.in_kernel);
+    let remarks: BTreeMap<&str, String> =
+        timed.filter_map(|time| Some((time.form.as_str(), kernel_times::remark(time)?))).collect();
     let items = bill.items.iter().enumerate();
     let optional = OptionalCells { has_cool, has_times };
+    let of_item = |(index, item): (usize, &BillItem)| {
+        row(index, item, remarks.get(item.name.as_str()), optional)
+    };
     Table {
         id: "item-table".to_owned(),
         caption: "Every item, the largest amount first; share: of the measured system time"
             .to_owned(),
         columns,
-        rows: items.map(|(index, item)| row(index, item, optional)).collect(),
+        rows: items.map(of_item).collect(),
         interactive: true,
         ..Table::default()
     }
@@ -56,7 +65,13 @@ struct OptionalCells {
     has_times: bool,
 }
 
-fn row(index: usize, item: &BillItem, optional: OptionalCells) -> TableRow {
+/// The row of an item; `of_times` is the remark on its times in the kernel.
+fn row(
+    index: usize,
+    item: &BillItem,
+    of_times: Option<&String>,
+    optional: OptionalCells,
+) -> TableRow {
     let OptionalCells { has_cool, has_times } = optional;
     let amount_ns = item.amount.as_ref().map(|amount| amount.ns);
     // The ends of an interval are in the unit of their figure.
@@ -68,7 +83,7 @@ fn row(index: usize, item: &BillItem, optional: OptionalCells) -> TableRow {
     let ends = item.amount.as_ref().and_then(|amount| amount.ci95);
     let cool_ns = item.cool_amount.as_ref().map(|amount| amount.ns);
     let cool_source = item.cool_source.as_ref().map(|source| format!("cool amount: {source}"));
-    let remarks = item.missing.iter().chain(&item.doubt).chain(&cool_source);
+    let remarks = item.missing.iter().chain(&item.doubt).chain(&cool_source).chain(of_times);
     let remarks: Vec<String> = remarks.map(|text| plain(text)).collect();
     let mut cells = vec![
         Cell::text(plain(&item.name)),

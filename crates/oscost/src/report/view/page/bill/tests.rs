@@ -1,7 +1,7 @@
 //! Pages of made-up bills.
 
 use oscost_model::bill::{FAMILIES, WhatIf};
-use oscost_model::program_calls::KernelTime;
+use oscost_model::program_calls::{FormTime, KernelTime, TimeBucket};
 use serde_json::json;
 
 use super::*;
@@ -217,8 +217,13 @@ fn times_in_the_kernel_are_columns_where_they_were_measured() {
     assert!(!page(&shown).contains("on_cpu_ns"), "there is no empty column");
     let time = KernelTime { calls: 10, on_cpu_ns: 3_000_000, off_cpu_ns: 0 };
     shown.items[0].in_kernel = Some(time);
+    let form = shown.items[0].name.clone();
+    let on_cpu_histogram = vec![TimeBucket { below_ns: Some(512), calls: 10 }];
+    let timed = FormTime { form, time, on_cpu_histogram, ..FormTime::default() };
+    shown.counted.as_mut().unwrap().calls.in_kernel = vec![timed];
     let page = page(&shown);
-    for text in ["data-name=\"on_cpu_ns\"", "data-name=\"off_cpu_ns\"", "3.000 ms"] {
+    let remark = "half of its calls were on the CPU for less than 512 ns";
+    for text in ["data-name=\"on_cpu_ns\"", "data-name=\"off_cpu_ns\"", "3.000 ms", remark] {
         assert!(page.contains(text), "{text}");
     }
     is_sound(&page);

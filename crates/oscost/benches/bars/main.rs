@@ -11,6 +11,9 @@
 //! too; times of programs are within 1 % of hyperfine's, and a trial costs less than 1 ms. Each
 //! figure is printed with its bar and the ratio of the two. On a loaded machine the times are
 //! longer.
+//!
+//! `-- bill`, `-- bill-what-if`, `-- bill-counts` and `-- bill-limits` measure those of `oscost bill`
+//! instead (`bill.rs`).
 
 #![expect(
     clippy::unwrap_used,
@@ -19,17 +22,18 @@
     reason = "a program that is run by hand"
 )]
 
-#[path = "../tests/browser/chromium.rs"]
+mod bill;
+#[path = "../../tests/browser/chromium.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
 mod chromium;
-#[path = "../tests/common/large_run.rs"]
+#[path = "../../tests/common/large_run.rs"]
 mod large_run;
-#[path = "../tests/browser/page.rs"]
+#[path = "../../tests/browser/page.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]
 mod page;
-#[path = "../tests/browser/shared.rs"]
+#[path = "../../tests/browser/shared.rs"]
 mod shared;
-#[path = "../tests/browser/wire.rs"]
+#[path = "../../tests/browser/wire.rs"]
 mod wire;
 
 use std::path::Path;
@@ -50,12 +54,26 @@ use oscost_model::seed::Seed;
 use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Mode, Subject, Task, WorkerSpec};
 
+use bill::BillBars;
+
 fn main() {
     let program = WorkerBinary::find().unwrap();
     let tool = env!("CARGO_BIN_EXE_oscost");
     let arguments: Vec<String> = std::env::args().collect();
     if let Some(at) = arguments.iter().position(|it| it == WRITE) {
         return println!("{}", write(&program, Path::new(&arguments[at + 1])));
+    }
+    // Those of bills take an hour: only by their names.
+    let words: Vec<String> =
+        arguments.iter().skip(1).filter(|word| *word != "--bench").cloned().collect();
+    if let Some((name, words)) = words.split_first()
+        && let Some(bars) = BillBars::named(name)
+    {
+        let held = bars.hold(tool, words).unwrap_or_else(|error| {
+            println!("error: {error:#}");
+            false
+        });
+        return end(held);
     }
     let mut held = true;
     let mut bar = |what: &str, found: f64, limit: f64, unit: &str| {
@@ -94,6 +112,11 @@ fn main() {
             Err(why) => println!("programs: not measured: {why}"),
         }
     }
+    end(held);
+}
+
+/// Says whether all bars hold; the exit status is 1 if one does not.
+fn end(held: bool) {
     println!("bars hold: {held}");
     if !held {
         std::process::exit(1);

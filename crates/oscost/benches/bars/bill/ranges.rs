@@ -1,0 +1,156 @@
+//! Does the range of a bill, from warm to cool caches, hold the system time of its program?
+//!
+//! Bars: ten of twelve ranges hold the measured system time, the high end of each is at most 2.2 times
+//! the low one, and the middle of eight is within 25 % of the measured time. What a walk through memory
+//! adds to the largest items is measured first, as each bill says.
+
+use oscost_model::bill::{Bill, BillItem};
+use oscost_model::cool::treatment_text;
+
+use super::programs::BilledProgram;
+use super::tally::{ALL, Tally};
+use super::tool::Tool;
+
+/// So many ranges hold the measured time.
+const MIN_CONTAINED: usize = 10;
+/// The high end of a range over its low one.
+const MAX_WIDTH: f64 = 2.2;
+/// The middle of a range is so near the measured time ...
+const MAX_DEVIATION: f64 = 0.25;
+/// ... for so many programs.
+const MIN_NEAR: usize = 8;
+/// The items that are named where a range does not hold the measured time.
+const NAMED_ITEMS: usize = 3;
+
+/// A bill's charged range, beside what was measured.
+struct Range {
+    low_ns: f64,
+    high_ns: f64,
+    measured_ns: f64,
+}
+
+impl Range {
+    /// `None` if nothing was charged, or no system time was measured. Without cool prices both ends are
+    /// the same.
+    fn of(bill: &Bill) -> Option<Self> {
+        let warm_ns = bill.charged.as_ref()?.ns;
+        let cool_ns = bill.charged_cool.as_ref().map_or(warm_ns, |cool| cool.ns);
+        let measured_ns = bill.trials.system_time.ns;
+        let range =
+            Self { low_ns: warm_ns.min(cool_ns), high_ns: warm_ns.max(cool_ns), measured_ns };
+        (measured_ns > 0.0 && range.low_ns > 0.0).then_some(range)
+    }
+
+    fn holds_measured(&self) -> bool {
+        (self.low_ns..=self.high_ns).contains(&self.measured_ns)
+    }
+
+    fn width(&self) -> f64 {
+        self.high_ns / self.low_ns
+    }
+
+    /// How far the middle is from the measured time, as a fraction of it.
+    fn deviation(&self) -> f64 {
+        (self.low_ns + self.high_ns) / 2.0 / self.measured_ns - 1.0
+    }
+}
+
+/// Bills these programs; whether no bar has failed.
+pub(super) fn holds(tool: &Tool, programs: &[BilledProgram]) -> anyhow::Result<bool> {
+    tool.measure_price_list()?;
+    println!("| program | charged, ms | system time, ms | within | width | middle |");
+    println!("| --- | --- | --- | --- | --- | --- |");
+    let [mut contained, mut narrow, mut near] = [Tally::default(); 3];
+    let (mut misses, mut skipped) = (Vec::new(), Vec::new());
+    for program in programs {
+        let bill = match billed_with_walks(tool, program) {
+            Ok(bill) => bill,
+            Err(why) => {
+                skipped.push(format!("{}: skipped: {why:#}", program.name));
+                continue;
+            }
+        };
+        let Some(range) = Range::of(&bill) else {
+            let why = bill.not_counted.as_deref().unwrap_or("no system time was measured");
+            skipped.push(format!("{}: skipped: {why}", program.name));
+            continue;
+        };
+        println!("{}", row(program, &bill, &range));
+        contained.add(range.holds_measured());
+        narrow.add(range.width() <= MAX_WIDTH);
+        near.add(range.deviation().abs() <= MAX_DEVIATION);
+        if !range.holds_measured() || range.deviation().abs() > MAX_DEVIATION {
+            misses.push(miss(program, &bill));
+        }
+    }
+    println!();
+    skipped.iter().chain(&misses).for_each(|line| println!("{line}"));
+    println!();
+    let mut holds = contained.print("ranges that hold the system time", MIN_CONTAINED);
+    holds &= narrow.print("ranges whose ends differ by at most 2.2 times", ALL);
+    holds &= near.print("middles within 25 % of the system time", MIN_NEAR);
+    Ok(holds)
+}
+
+/// The bill of a program whose largest items have measured cool prices, where they can be measured.
+fn billed_with_walks(tool: &Tool, program: &BilledProgram) -> anyhow::Result<Bill> {
+    tool.prepare(program)?;
+    let first = tool.bill(&[], program)?;
+    let Some(walk_bytes) = first.walk_bytes.filter(|_| !first.prices.uncooled.is_empty()) else {
+        return Ok(first);
+    };
+    let treatment = treatment_text(walk_bytes);
+    let mut words = vec!["ab", "--quiet", "--base", "cool=0", "--new", treatment.as_str()];
+    words.extend(first.prices.uncooled.iter().map(String::as_str));
+    if let Err(why) = tool.run(&words) {
+        // The bill then has estimates, or one end alone.
+        eprintln!("{}: no walk was measured: {why:#}", program.name);
+    }
+    tool.bill(&[], program)
+}
+
+/// The row of a program, in Markdown.
+fn row(program: &BilledProgram, bill: &Bill, range: &Range) -> String {
+    let ms = |ns: f64| format!("{:.3}", ns * 1e-6);
+    let interval = bill.trials.system_time.ci95;
+    let interval = interval.map_or_else(
+        || " (no interval)".to_owned(),
+        |[low, high]| format!(" [{} .. {}]", ms(low), ms(high)),
+    );
+    let charged = match bill.charged_cool {
+        Some(_) => format!("{} .. {}", ms(range.low_ns), ms(range.high_ns)),
+        None => format!("{}, no cool price", ms(range.low_ns)),
+    };
+    let within = if range.holds_measured() { "yes" } else { "no" };
+    format!(
+        "| {} | {charged} | {}{interval} | {within} | {:.2} | {:+.0} % |",
+        program.name,
+        ms(range.measured_ns),
+        range.width(),
+        100.0 * range.deviation()
+    )
+}
+
+/// The items of a bill whose amounts differ most from the time that the kernel took for them, and how
+/// much was unexplained.
+fn miss(program: &BilledProgram, bill: &Bill) -> String {
+    let apart = |item: &BillItem| {
+        let in_kernel_ns = item.in_kernel.map(|time| time.on_cpu_ns as f64);
+        (item.amount.as_ref().map_or(0.0, |amount| amount.ns) - in_kernel_ns.unwrap_or(0.0)).abs()
+    };
+    let mut items: Vec<&BillItem> = bill.items.iter().collect();
+    items.sort_by(|one, other| apart(other).total_cmp(&apart(one)));
+    let text = |item: &BillItem| {
+        let charged = match &item.amount {
+            Some(amount) => format!("charged {:.3} ms", amount.ns * 1e-6),
+            None => "without a price".to_owned(),
+        };
+        let measured = match item.in_kernel {
+            Some(time) => format!("{:.3} ms in the kernel", time.on_cpu_ns as f64 * 1e-6),
+            None => "its time in the kernel is not known".to_owned(),
+        };
+        format!("{:.0} x {}: {charged}, {measured}", item.times, item.name)
+    };
+    let named: Vec<String> = items.into_iter().take(NAMED_ITEMS).map(text).collect();
+    format!("{}: {}", program.name, named.join("; "))
+}

@@ -1,0 +1,100 @@
+//! The built program, with a store of its own.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use anyhow::{Context, bail};
+use oscost_model::bill::Bill;
+use tempfile::TempDir;
+
+use super::programs::BilledProgram;
+
+/// The program, and the folder that has its store.
+pub(super) struct Tool {
+    program: &'static str,
+    folder: TempDir,
+}
+
+impl Tool {
+    /// The program with an empty store.
+    pub(super) fn new(program: &'static str) -> anyhow::Result<Self> {
+        let folder = tempfile::tempdir().context("cannot create a folder for a store")?;
+        Ok(Self { program, folder })
+    }
+
+    /// Where its files are.
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// It, with these arguments and its own store.
+    pub(super) fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(self.program);
+        command.args(words).env("XDG_DATA_HOME", self.folder.path()).stdin(Stdio::null());
+        command
+    }
+
+    /// Its standard output, if it succeeds; otherwise the error that it reports.
+    pub(super) fn run(&self, words: &[&str]) -> anyhow::Result<Vec<u8>> {
+        output_of(&mut self.command(words))
+    }
+
+    /// Measures the price list, as a user does; a row that cannot be measured here is left out.
+    pub(super) fn measure_price_list(&self) -> anyhow::Result<()> {
+        println!("measuring the price list\n");
+        let output = self.command(&["run", "--quiet"]).output().context("cannot start oscost")?;
+        match output.status.code() {
+            Some(0 | 3) => Ok(()),
+            _ => bail!("cannot measure the price list: {}", reported_error(&output)),
+        }
+    }
+
+    /// Measures one price: without any there is no bill.
+    pub(super) fn measure_one_price(&self) -> anyhow::Result<()> {
+        self.run(&["run", "--quick", "--quiet", "syscall/getppid:via=raw"]).map(drop)
+    }
+
+    /// Makes the folder that a program works on, if it has one.
+    pub(super) fn prepare(&self, program: &BilledProgram) -> anyhow::Result<()> {
+        match program.workload_to_prepare() {
+            Some(name) => self.run(&["workload", "prepare", name]).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// The bill of a program. What is measured for it is kept, and it is not.
+    pub(super) fn bill(&self, options: &[&str], program: &BilledProgram) -> anyhow::Result<Bill> {
+        self.bill_in(Path::new("."), options, program)
+    }
+
+    /// The same of a program that runs in this folder.
+    pub(super) fn bill_in(
+        &self,
+        folder: &Path,
+        options: &[&str],
+        program: &BilledProgram,
+    ) -> anyhow::Result<Bill> {
+        let always = ["bill", "--no-store", "--quiet", "--json", "-"];
+        let of_program = program.arguments();
+        let mut command = self.command(&[&always[..], options, &of_program[..]].concat());
+        let json = output_of(command.current_dir(folder))?;
+        serde_json::from_slice(&json).context("cannot read its bill")
+    }
+}
+
+/// The standard output of a command that succeeds; otherwise the error that it reports.
+fn output_of(command: &mut Command) -> anyhow::Result<Vec<u8>> {
+    let output = command.output().context("cannot start oscost")?;
+    if !output.status.success() {
+        bail!("{}", reported_error(&output));
+    }
+    Ok(output.stdout)
+}
+
+/// The error that a program reports, or else its last words.
+fn reported_error(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let error = lines.iter().find(|line| line.starts_with("error:")).or(lines.last());
+    error.map_or_else(|| output.status.to_string(), |&line| line.to_owned())
+}

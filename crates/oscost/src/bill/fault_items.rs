@@ -1,0 +1,141 @@
+//! The page faults of a program by kind, and the cases that price them.
+
+use oscost_model::bill::BilledTrials;
+use oscost_model::program_calls::{FaultCounts, ProgramCalls};
+
+use super::rules::PriceRule;
+
+/// Page faults of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Faults {
+    /// Without a disk.
+    pub minor: f64,
+    /// With a disk.
+    pub major: f64,
+}
+
+impl Faults {
+    /// Those of a program in its trials.
+    pub fn of(trials: &BilledTrials) -> Self {
+        Self { minor: trials.minor_faults, major: trials.major_faults }
+    }
+}
+
+/// Faults of one kind.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct FaultItem {
+    pub(super) name: &'static str,
+    pub(super) rule: PriceRule,
+    pub(super) times: f64,
+}
+
+/// A kind of minor faults, and what prices one of them.
+struct Kind {
+    name: &'static str,
+    case: &'static str,
+    /// The ops of the case that one fault makes.
+    ops: f64,
+    of: fn(&FaultCounts) -> u64,
+}
+
+/// The kinds that the kernel tells.
+const KINDS: [Kind; 4] = [
+    Kind {
+        name: "zero-fill page fault",
+        case: "fault/zero-fill:access=write,pages=4k",
+        ops: 1.0,
+        of: |faults| faults.zero_fill,
+    },
+    Kind {
+        name: "huge zero-fill page fault",
+        case: "fault/zero-fill:access=write,pages=thp",
+        // An op of the case is one of the 4 KiB in a page of 2 MiB.
+        ops: 512.0,
+        of: |faults| faults.huge_zero_fill,
+    },
+    Kind { name: "file page fault", case: "fault/file-minor", ops: 1.0, of: |it| it.file_minor },
+    Kind {
+        name: "copy-on-write page fault",
+        case: "fault/copy-on-write",
+        ops: 1.0,
+        of: |faults| faults.copy_on_write,
+    },
+];
+
+/// What no kind is known of: priced as first touches, of which most programs have most.
+const MINOR_FAULT: (&str, &str) = ("minor page fault", "fault/zero-fill:access=write,pages=4k");
+const MAJOR_FAULT: (&str, &str) = ("major page fault", "fault/file-major");
+
+/// The faults of a program by kind. A fault inside a call is one of these: prices of calls are those
+/// of memory that is there. Kinds are those of a counted run; what the untouched trials have beyond
+/// these, such as faults before the program is executed, is of no known kind.
+pub(super) fn fault_items(calls: &ProgramCalls, faults: Faults) -> Vec<FaultItem> {
+    let counted = calls.events.map(|it| it.faults).unwrap_or_default();
+    let mut items = Vec::new();
+    let mut of_no_kind = faults.minor;
+    for Kind { name, case, ops, of } in KINDS {
+        let times = of(&counted) as f64;
+        of_no_kind -= times;
+        let rule = PriceRule { part: ops, ..PriceRule::new(&[name], case) };
+        items.push(FaultItem { name, rule, times });
+    }
+    for ((name, case), times) in [(MINOR_FAULT, of_no_kind), (MAJOR_FAULT, faults.major)] {
+        items.push(FaultItem { name, rule: PriceRule::new(&[name], case), times });
+    }
+    items.retain(|item| item.times > 0.0);
+    items
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::program_calls::KernelEvents;
+
+    use super::*;
+
+    fn named(calls: &ProgramCalls, faults: Faults) -> Vec<(&'static str, f64, f64)> {
+        let items = fault_items(calls, faults).into_iter();
+        items.map(|it| (it.name, it.rule.part, it.times)).collect()
+    }
+
+    #[test]
+    fn without_kinds_faults_are_minor_or_major() {
+        let faults = Faults { minor: 10.0, major: 2.0 };
+        let expected = [("minor page fault", 1.0, 10.0), ("major page fault", 1.0, 2.0)];
+        assert_eq!(named(&ProgramCalls::default(), faults), expected);
+        assert!(named(&ProgramCalls::default(), Faults::default()).is_empty());
+    }
+
+    #[test]
+    fn each_fault_is_in_one_item() {
+        let faults = FaultCounts {
+            zero_fill: 100,
+            huge_zero_fill: 2,
+            file_minor: 30,
+            copy_on_write: 40,
+            major: 1,
+            unknown: 5,
+        };
+        let events = Some(KernelEvents { faults, ..KernelEvents::default() });
+        let calls = ProgramCalls { events, ..ProgramCalls::default() };
+        // Eight faults more than those of a known kind.
+        let found = named(&calls, Faults { minor: 180.0, major: 0.0 });
+        let expected = [
+            ("zero-fill page fault", 1.0, 100.0),
+            ("huge zero-fill page fault", 512.0, 2.0),
+            ("file page fault", 1.0, 30.0),
+            ("copy-on-write page fault", 1.0, 40.0),
+            ("minor page fault", 1.0, 8.0),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(found.iter().map(|&(_, _, times)| times).sum::<f64>(), 180.0);
+    }
+
+    #[test]
+    fn what_a_counted_run_has_more_than_the_trials_stays() {
+        let faults = FaultCounts { zero_fill: 100, ..FaultCounts::default() };
+        let events = Some(KernelEvents { faults, ..KernelEvents::default() });
+        let calls = ProgramCalls { events, ..ProgramCalls::default() };
+        let found = named(&calls, Faults { minor: 97.0, major: 0.0 });
+        assert_eq!(found, [("zero-fill page fault", 1.0, 100.0)]);
+    }
+}

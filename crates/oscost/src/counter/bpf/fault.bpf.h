@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//
+// Page faults by kind: those of the kernel's own counts, of which tracepoints tell the kind.
+#pragma once
+
+// The kind of a fault: `code` is the processor's word on it, and `seen` what the kernel did.
+static __always_inline enum fault kind_of_fault(struct state *s, __u32 code, __u32 seen)
+{
+	// Without all tracepoints a fault is taken for another kind.
+	if (!s->tells_kinds)
+		return UNKNOWN_FAULT;
+	if (code & PRESENT)
+		return (code & WRITE) ? COPY_ON_WRITE : UNKNOWN_FAULT;
+	if (seen & SWAP_ENTRIES)
+		return UNKNOWN_FAULT;
+	if (seen & ANONYMOUS_PAGES) {
+		if (seen & FILE_READ)           // A private copy of a page of a file.
+			return COPY_ON_WRITE;
+		return (seen & HUGE_PAGE) ? HUGE_ZERO_FILL : ZERO_FILL;
+	}
+	return (seen & FILE_PAGES) ? FILE_MINOR : UNKNOWN_FAULT;
+}
+
+// Counts the faults of a task that the kernel has counted since the last time. Of these one is that
+// which the processor told of: the kernel counts a fault when it has handled it, once, however
+// often it has begun anew. Others are faults that it takes itself, to get at pages of a process.
+static __noinline int count_faults(struct state *s, struct task *t, struct task_struct *task)
+{
+	__u64 minor = task->min_flt, major = task->maj_flt;
+	struct events *e = the_events();
+	__u64 new_minor, new_major;
+
+	if (!s || !t || !e)
+		return 0;
+	new_minor = minor - t->minor;
+	new_major = major - t->major;
+	t->minor = minor;
+	t->major = major;
+	if (t->in_fault && new_minor && !new_major) {
+		new_minor--;
+		switch (kind_of_fault(s, t->fault_code, t->fault_seen)) {
+		case ZERO_FILL: count(&e->faults[ZERO_FILL]); break;
+		case HUGE_ZERO_FILL: count(&e->faults[HUGE_ZERO_FILL]); break;
+		case FILE_MINOR: count(&e->faults[FILE_MINOR]); break;
+		case COPY_ON_WRITE: count(&e->faults[COPY_ON_WRITE]); break;
+		default: count(&e->faults[UNKNOWN_FAULT]); break;
+		}
+	}
+	t->in_fault = 0;
+	if (new_major)
+		__sync_fetch_and_add(&e->faults[MAJOR], new_major);
+	if (new_minor)
+		__sync_fetch_and_add(&e->faults[UNKNOWN_FAULT], new_minor);
+	return 0;
+}
+
+// Most calls have no fault between them, and none in them.
+static __always_inline void settle_faults(struct state *s, struct task *t, struct task_struct *task)
+{
+	if (t->in_fault || t->minor != task->min_flt || t->major != task->maj_flt)
+		count_faults(s, t, task);
+}
+
+// The entry of the current task, if what happens to it is counted.
+static __always_inline struct task *counted(struct state *s)
+{
+	struct task *t = entry_of(bpf_get_current_task_btf());
+
+	return t && t->following == COUNTED && s && !s->has_ended ? t : 0;
+}
+
+// A fault begins. The one before it has ended, and is counted.
+static __noinline int begin_fault(__u32 code)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct state *s = the_state();
+	struct task *t = counted(s);
+
+	if (!t)
+		return 0;
+	// If nothing was counted since, it is the same fault: the kernel has waited, and tries again.
+	if (!t->in_fault || t->minor != task->min_flt || t->major != task->maj_flt) {
+		count_faults(s, t, task);
+		t->fault_seen = 0;
+	}
+	t->fault_code = code;
+	t->in_fault = 1;
+	return 0;
+}
+
+SEC("raw_tp/page_fault_user")
+int begin_user_fault(struct bpf_raw_tracepoint_args *ctx)
+{
+	return begin_fault(ctx->args[2]);
+}
+
+SEC("raw_tp/page_fault_kernel")
+int begin_kernel_fault(struct bpf_raw_tracepoint_args *ctx)
+{
+	return begin_fault(ctx->args[2]);
+}
+
+// Notes what is seen while a fault is handled: until the kernel has counted it.
+static __always_inline void see(__u32 seen)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task *t = entry_of(task);
+
+	if (t && t->in_fault && t->minor == task->min_flt && t->major == task->maj_flt)
+		t->fault_seen |= seen;
+}
+
+SEC("raw_tp/rss_stat")
+int see_pages(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u32 member = ctx->args[1];
+
+	if (member < 4)
+		see(1u << member);
+	return 0;
+}
+
+SEC("raw_tp/mm_filemap_fault")
+int see_file(void *ctx)
+{
+	see(FILE_READ);
+	return 0;
+}
+
+SEC("raw_tp/mm_page_alloc")
+int see_huge_page(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u32 order = ctx->args[1];
+
+	if (order >= HUGE_ORDER)                // Nearly no allocation goes on.
+		see(HUGE_PAGE);
+	return 0;
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//
+// The form of a call: what makes it cheap or expensive.
+#pragma once
+
+// The argument of a call with this number, from 0.
+static __noinline __u64 argument(struct pt_regs *regs, __u32 number)
+{
+#if defined(__TARGET_ARCH_x86)
+	switch (number) {
+	case 0: return regs->di;
+	case 1: return regs->si;
+	case 2: return regs->dx;
+	case 3: return regs->r10;
+	case 4: return regs->r8;
+	default: return regs->r9;
+	}
+#else
+	switch (number) {
+	case 0: return regs->orig_x0;
+	case 1: return regs->regs[1];
+	case 2: return regs->regs[2];
+	case 3: return regs->regs[3];
+	case 4: return regs->regs[4];
+	default: return regs->regs[5];
+	}
+#endif
+}
+
+// Whether a task makes a call by a number of a 32-bit program.
+static __always_inline int is_foreign(struct task_struct *task)
+{
+#if defined(__TARGET_ARCH_x86)
+	return (task->thread_info.status & FOREIGN_FLAG) != 0;
+#else
+	return (task->thread_info.flags & FOREIGN_FLAG) != 0;
+#endif
+}
+
+// The size class of so many bytes: 1 of none, 2 + N of at most 2^N.
+static __always_inline __u8 size_class(__u64 bytes)
+{
+	__u64 rest = bytes - 1;
+	__u8 bits = 0;
+
+	if (!bytes)
+		return 1;
+	if (rest >> 32) { bits += 32; rest >>= 32; }
+	if (rest >> 16) { bits += 16; rest >>= 16; }
+	if (rest >> 8) { bits += 8; rest >>= 8; }
+	if (rest >> 4) { bits += 4; rest >>= 4; }
+	if (rest >> 2) { bits += 2; rest >>= 2; }
+	if (rest >> 1) { bits += 1; rest >>= 1; }
+	return 2 + bits + (rest ? 1 : 0);
+}
+
+// Whether files of a file system are those of the kernel, below /proc and /sys.
+static __always_inline int is_of_kernel(unsigned long magic)
+{
+	switch (magic) {
+	case 0x9fa0:            // proc
+	case 0x62656572:        // sysfs
+	case 0x63677270:        // cgroup2
+	case 0x27e0eb:          // cgroup
+	case 0x64626720:        // debugfs
+	case 0x74726163:        // tracefs
+	case 0x73636673:        // securityfs
+	case 0xcafe4a11:        // bpf
+	case 0x6165676c:        // pstore
+	case 0x62656570:        // configfs
+	case 0xde5e81e4:        // efivarfs
+	case 0xf97cff8c:        // selinuxfs
+	case 0x65735543:        // fusectl
+	case 0x42494e4d:        // binfmt_misc
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+// Whether a character device is a terminal.
+static __always_inline int is_terminal(__u32 number)
+{
+	__u32 major = number >> 20, minor = number & 0xfffff;
+
+	// /dev/ttyN and ttySN; /dev/tty; /dev/pts; and serial ports of other drivers.
+	return major == 4 || (major == 5 && !minor) || (major >= 136 && major <= 143) ||
+	       major == 166 || major == 188 || major == 204;
+}
+
+static __always_inline void fill_name(struct form *form, struct file *file)
+{
+	const unsigned char *name = BPF_CORE_READ(file, f_path.dentry, d_name.name);
+
+	bpf_probe_read_kernel_str(form->name, NAME_BYTES, name);
+}
+
+// The kind of an open file, as descriptor_kind() of the worker tells it by /proc. For the verifier
+// a file has no type: each field of it is a call, and only what decides is read.
+static __noinline int fill_kind_of_file(struct form *form, struct file *file)
+{
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	unsigned long magic = BPF_CORE_READ(inode, i_sb, s_magic);
+	struct dentry *dentry;
+	int is_root;
+
+	if (!form)
+		return 0;
+	form->kind = REGULAR;
+	if (magic == 0x09041934) {              // Anonymous inodes
+		form->kind = ANONYMOUS;
+		fill_name(form, file);
+	} else if (magic == 0x534f434b) {       // Sockets
+		form->kind = SOCKET;
+		fill_name(form, file);
+	} else if (magic == 0x50494446) {       // pidfds
+		form->kind = PIDFD;
+	} else if (is_of_kernel(magic)) {
+		// The path of /proc itself is not below /proc.
+		dentry = BPF_CORE_READ(file, f_path.dentry);
+		is_root = BPF_CORE_READ(dentry, d_parent) == dentry;
+		form->kind = (is_root && (magic == 0x9fa0 || magic == 0x62656572)) ? DIRECTORY
+										   : PROC;
+	} else {
+		switch (BPF_CORE_READ(inode, i_mode) & S_IFMT) {
+		case S_IFIFO:
+			form->kind = PIPE;
+			break;
+		case S_IFDIR:
+			form->kind = DIRECTORY;
+			break;
+		case S_IFBLK:
+			form->kind = DEVICE;
+			break;
+		case S_IFCHR:
+			form->kind = DEVICE;
+			if (magic == 0x1cd1 || is_terminal(BPF_CORE_READ(inode, i_rdev)))
+				form->kind = TTY;
+			break;
+		}
+	}
+	return 0;
+}
+
+// The kind of a descriptor of a task.
+static __noinline int fill_kind(struct form *form, struct task_struct *task, __u64 descriptor)
+{
+	struct files_struct *open = task->files;
+	struct fdtable *table;
+	struct file **files, *file = 0;
+	__u32 fd = descriptor;
+
+	if (!form)
+		return 0;
+	if ((__s32)fd == AT_FDCWD) {
+		form->kind = DIRECTORY;
+		return 0;
+	}
+	form->kind = NONE;
+	if (!open)
+		return 0;
+	table = open->fdt;
+	if (!table || fd >= table->max_fds)
+		return 0;
+	files = table->fd;
+	if (bpf_probe_read_kernel(&file, sizeof(file), &files[fd])) {
+		form->kind = UNKNOWN;
+		return 0;
+	}
+	if (file)
+		fill_kind_of_file(form, file);
+	return 0;
+}
+
+static __always_inline void count_unread(void)
+{
+	struct state *s = the_state();
+
+	if (s)
+		count(&s->unread);
+}
+
+#define EACH_BYTE 0x0101010101010101ull
+#define HIGH_BITS 0x8080808080808080ull
+
+// The high bit of each byte of a word that is this character.
+static __always_inline __u64 bytes_that_are(__u64 word, __u8 character)
+{
+	__u64 differs = word ^ (EACH_BYTE * character);
+
+	return ~(((differs & ~HIGH_BITS) + ~HIGH_BITS) | differs) & HIGH_BITS;
+}
+
+// Counts the components of a path, eight bytes at once: each begins behind a slash, or at the
+// start; "." is none. The first byte of a word is its lowest: both processors are little-endian.
+// No step branches on what an earlier one has found, so that the verifier walks each of them once.
+static __noinline int fill_depth(struct form *form, __u64 address)
+{
+	__u32 zero = 0;
+	struct path_buffer *path = bpf_map_lookup_elem(&path_buffers, &zero);
+	__u64 depth = 0, follows_slash = 0x80;
+	long bytes;
+
+	if (!form || !path)
+		return 0;
+	if (!address) {                 // Since Linux 6.11 no path at all is an empty one.
+		form->depth = 0;
+		form->flags |= EMPTY_PATH;
+		return 0;
+	}
+	bytes = bpf_probe_read_user_str(path->bytes, PATH_BYTES, (void *)address);
+	if (bytes <= 0) {
+		count_unread();
+		return 0;
+	}
+	if (bytes == PATH_BYTES)        // Its end is missing.
+		count_unread();
+	if (bytes == 1)
+		form->flags |= EMPTY_PATH;
+	for (__u32 i = 0; i < PATH_BYTES; i += 8) {
+		__u64 word = *(__u64 *)&path->bytes[i], begin, dot;
+		__u64 slashes = bytes_that_are(word, '/'), ends = bytes_that_are(word, 0);
+		// The bytes before the first end.
+		__u64 valid = ends ? (ends & -ends) - 1 : ~0ull;
+		char next = path->bytes[i + 8];
+
+		begin = (slashes << 8 | follows_slash) & ~slashes & valid & HIGH_BITS;
+		// A dot whose next byte ends the component.
+		dot = (slashes | ends) >> 8;
+		if (!next || next == '/')
+			dot |= 1ull << 63;
+		begin &= ~(dot & bytes_that_are(word, '.'));
+		depth += ((begin >> 7) * EACH_BYTE) >> 56;
+		if (ends)
+			break;
+		follows_slash = slashes >> 56;
+	}
+	form->depth = depth;
+	return 0;
+}
+
+// What the entry of a call tells of its form.
+static __noinline int fill_form(struct task *t, struct task_struct *task, struct pt_regs *regs)
+{
+	struct form *form;
+	__u64 word = 0;
+
+	if (!t)
+		return 0;
+	form = &t->form.form;
+	switch (t->class.words) {
+	case DESCRIPTOR:
+		fill_kind(form, task, argument(regs, 0));
+		break;
+	case STAT:
+		form->word = argument(regs, t->class.word_argument) & t->class.mask;
+		if (form->word)
+			fill_kind(form, task, argument(regs, 0));
+		break;
+	case OPEN:
+	case ARGUMENT:
+		form->word = argument(regs, t->class.word_argument) & t->class.mask;
+		break;
+	case MEMORY_WORD:
+		if (bpf_probe_read_user(&word, sizeof(word), (void *)argument(regs, 0))) {
+			form->flags |= WORD_UNREAD;
+			count_unread();
+		}
+		form->word = word & t->class.mask;
+		break;
+	}
+	if (t->class.size == ARGUMENT_SIZE)
+		t->bytes = argument(regs, t->class.size_argument);
+	if (t->class.path) {
+		t->path = argument(regs, t->class.path - 1);
+		t->reads_path = 1;
+	}
+	return 0;
+}
+
+// What the return of a call adds to its form; returns the bytes that it moved.
+static __noinline __u64 finish_form(struct task *t, struct task_struct *task, __s64 result)
+{
+	struct form *form;
+	__u64 moved = 0;
+
+	if (!t)
+		return 0;
+	form = &t->form.form;
+	if (result < 0 && result >= -MAX_ERRNO)
+		form->error = -result;
+	if (t->class.words == OPEN && !form->error)
+		fill_kind(form, task, result);
+	if (t->reads_path)
+		fill_depth(form, t->path);
+	if (t->class.words == STAT && form->kind != NOT_LOOKED_UP && !(form->flags & EMPTY_PATH)) {
+		// The descriptor was not what it was about.
+		form->kind = NOT_LOOKED_UP;
+		__builtin_memset(form->name, 0, NAME_BYTES);
+	}
+	if (t->class.size != NO_SIZE && !form->error) {
+		moved = t->class.size == RESULT_SIZE ? (__u64)result : t->bytes;
+		form->size = size_class(moved);
+	}
+	return moved;
+}

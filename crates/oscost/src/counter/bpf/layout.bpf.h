@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//
+// What the programs share with this process, the fields of the kernel that they read, and the
+// entries of tasks that are followed.
+#pragma once
+
+// The fields of the kernel's structures that are read; libbpf relocates their offsets (CO-RE).
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct super_block { unsigned long s_magic; };
+struct inode { unsigned short i_mode; __u32 i_rdev; struct super_block *i_sb; };
+struct qstr { const unsigned char *name; };
+struct dentry { struct dentry *d_parent; struct qstr d_name; };
+struct path { struct dentry *dentry; };
+struct file { struct inode *f_inode; struct path f_path; };
+struct fdtable { unsigned int max_fds; struct file **fd; };
+struct files_struct { struct fdtable *fdt; };
+typedef struct { int counter; } atomic_t;
+struct signal_struct { atomic_t live; };
+#if defined(__TARGET_ARCH_x86)
+struct thread_info { __u32 status; };
+#define FOREIGN_FLAG 0x2                // TS_COMPAT: the task is in a 32-bit call.
+struct pt_regs { unsigned long di, si, dx, r10, r8, r9; };
+#else
+struct thread_info { unsigned long flags; };
+#define FOREIGN_FLAG (1 << 22)          // TIF_32BIT: the task runs a 32-bit program.
+struct pt_regs { __u64 regs[6], orig_x0; };
+#endif
+struct task_struct {
+	struct thread_info thread_info;
+	int pid, tgid;
+	unsigned long nvcsw, min_flt, maj_flt;
+	struct files_struct *files;
+	struct signal_struct *signal;
+};
+#pragma clang attribute pop
+
+#define CALLS 512               // Calls with a higher number have no class.
+#define FOREIGN 0xffffffffu     // Stands for the number of any 32-bit call.
+#define OTHER 0xfffffffeu       // Stands for all forms that have no room.
+#define NO_DEPTH 0xffff         // The depth of a call without a path that could be read.
+#define PATH_BYTES 512          // The first bytes of a path whose components are counted.
+#define NAME_BYTES 16           // "TCPv6", "[userfaultfd]": the longest names that matter have 13.
+#define MAX_FOLLOWED 32768      // Tasks of a running process that are followed from the beginning.
+#define SLOT_BITS 10
+#define SLOTS (1 << SLOT_BITS)  // A program has some hundred forms.
+#define MAX_FORMS 2048          // Those whose slot is taken by another form.
+#define BUCKETS 24              // From 64 ns to 268 ms: see bucket_of().
+#define MAX_ERRNO 4095
+#define AT_FDCWD (-100)
+#define HUGE_ORDER 9            // The pages of a huge page, as a power of two.
+
+#define S_IFMT 0170000
+#define S_IFIFO 0010000
+#define S_IFCHR 0020000
+#define S_IFDIR 0040000
+#define S_IFBLK 0060000
+
+// Which words of a call are part of its form.
+enum words {
+	OUTCOME,                // The error alone.
+	DESCRIPTOR,             // The kind of the descriptor in the first argument.
+	OPEN,                   // Flags, and the kind of the descriptor that it returns.
+	STAT,                   // A flag; with it and an empty path the kind of the first argument.
+	ARGUMENT,               // An argument.
+	MEMORY_WORD,            // What the first argument points to.
+};
+
+// What a call does to what is counted.
+enum act { NOTHING, EXECUTE, EXIT, MARK };
+
+enum size { NO_SIZE, RESULT_SIZE, ARGUMENT_SIZE };
+
+// The kind of a descriptor. SOCKET and ANONYMOUS are named by the kernel.
+enum kind {
+	NOT_LOOKED_UP, NONE, UNKNOWN, REGULAR, DIRECTORY, PIPE, TTY, PROC, DEVICE, SOCKET, ANONYMOUS,
+	PIDFD,
+};
+
+enum flags { EMPTY_PATH = 1, WORD_UNREAD = 2 };
+
+struct class {                  // What matters of a call: layout.rs makes them of the table.
+	__u32 mask;             // The bits of the word that matter.
+	__u8 words;             // See enum words,
+	__u8 word_argument;     // and which argument the word is.
+	__u8 size;              // See enum size,
+	__u8 size_argument;     // and which argument it is.
+	__u8 path;              // 1 more than the argument that is the path; 0 for none.
+	__u8 act;               // See enum act.
+	__u8 pad[2];
+};
+
+struct form {                   // Calls that are counted together; layout.rs reads it.
+	__u32 call;             // The number of the call, FOREIGN or OTHER.
+	__u32 word;
+	__u16 error;            // 0 of a success.
+	__u16 depth;            // The components of the path, or NO_DEPTH.
+	__u8 kind;
+	__u8 size;              // 0 for none, 1 for no bytes, 2 + N for at most 2^N.
+	__u8 flags;
+	__u8 pad;
+	char name[NAME_BYTES];
+};
+
+union form_words { struct form form; __u64 words[4]; };
+
+// Calls that returned are counted by the histogram on_cpu alone; off_cpu counts those that were
+// switched off a CPU.
+struct sum { __u64 untimed, moved, on_cpu_ns, off_cpu_ns, on_cpu[BUCKETS], off_cpu[BUCKETS]; };
+
+enum owner { FREE, TAKEN, READY };
+
+struct slot {                   // layout.rs reads it.
+	__u64 owner;            // See enum owner: only one that is READY has a form.
+	union form_words form;
+	struct sum sum;
+};
+
+enum following { CANDIDATE, COUNTED, ENDED };
+
+struct task {
+	__u32 following;        // CANDIDATE: it has not executed the program yet.
+	__u32 cpu;              // Where it was switched off,
+	__u8 is_off;            // and whether it has been since.
+	__u8 in_call;
+	__u8 reads_path;
+	__u8 in_fault;          // A fault has begun whose kind is not counted yet.
+	struct class class;     // Of its call.
+	__u64 entered_ns;       // When its call began.
+	__u64 off_ns;           // When it was switched off its CPU in a call, or 0.
+	__u64 waited_ns;        // For how long it was off its CPU in this call.
+	__u64 bytes;            // The size of the call, if that is an argument.
+	__u64 path;             // The address of the path that is to be read when the call returns.
+	__u64 minor, major;     // Its faults that are counted,
+	__u64 voluntary;        // and its voluntary switches.
+	__u32 fault_code;       // The processor's word on the fault,
+	__u32 fault_seen;       // and what was seen during it: see enum seen.
+	union form_words form;
+};
+
+struct state {                  // totals.rs reads and writes it.
+	__u64 token, mark_option, mark_number, children, starter, root, has_ended, began_ns, ended_ns,
+		forks, threads, execs, exits, signals, unfinished, unread, lost, alive, left, watched,
+		tells_kinds;
+};
+
+// What the kind of a fault follows from: which of the counters of the memory of a process moved
+// (MM_FILEPAGES 0, MM_ANONPAGES 1, MM_SWAPENTS 2, MM_SHMEMPAGES 3), and two more.
+enum seen { FILE_PAGES = 1, ANONYMOUS_PAGES = 2, SWAP_ENTRIES = 4, FILE_READ = 16, HUGE_PAGE = 32 };
+
+// Bits of the word of an x86 processor.
+enum fault_code { PRESENT = 1, WRITE = 2 };
+
+enum fault { ZERO_FILL, HUGE_ZERO_FILL, FILE_MINOR, COPY_ON_WRITE, MAJOR, UNKNOWN_FAULT, FAULTS };
+
+struct events {                 // Of a CPU; totals.rs reads it.
+	__u64 faults[FAULTS];
+	__u64 voluntary, forced, same_cpu, other_cpu, softirqs, interrupts;
+};
+
+struct path_buffer { char bytes[PATH_BYTES + 8]; };
+
+#define OF_ONE(name, kind, value_type) \
+	struct { \
+		__uint(type, kind); \
+		__uint(max_entries, 1); \
+		__type(key, __u32); \
+		__type(value, struct value_type); \
+	} name SEC(".maps")
+
+OF_ONE(states, BPF_MAP_TYPE_ARRAY, state);
+OF_ONE(no_sum, BPF_MAP_TYPE_ARRAY, sum);        // Never written to: a sum is too large for a stack.
+OF_ONE(events, BPF_MAP_TYPE_PERCPU_ARRAY, events);
+OF_ONE(path_buffers, BPF_MAP_TYPE_PERCPU_ARRAY, path_buffer);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, CALLS);
+	__type(key, __u32);
+	__type(value, struct class);
+} classes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);        // Freed with the task.
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task);
+} tasks SEC(".maps");
+
+struct {                        // Ids of tasks that run already: each becomes an entry of `tasks`.
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_FOLLOWED);
+	__type(key, __u32);
+	__type(value, __u32);
+} followed SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SLOTS);
+	__type(key, __u32);
+	__type(value, struct slot);
+} slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, MAX_FORMS);
+	__type(key, struct form);
+	__type(value, struct sum);
+} forms SEC(".maps");
+
+static __always_inline struct state *the_state(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&states, &zero);
+}
+
+static __always_inline struct events *the_events(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&events, &zero);
+}
+
+static __always_inline struct class *class_of(__u32 call)
+{
+	return bpf_map_lookup_elem(&classes, &call);
+}
+
+static __always_inline void count(__u64 *events)
+{
+	__sync_fetch_and_add(events, 1);
+}
+
+// The entry of a task that is followed.
+static __always_inline struct task *entry_of(struct task_struct *task)
+{
+	return bpf_task_storage_get(&tasks, task, 0, 0);
+}
+
+// Makes the entry of a task.
+static __noinline struct task *follow(struct state *s, struct task_struct *task, __u32 following)
+{
+	struct task *t = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (t) {
+		t->following = following;
+		// A task that runs already has had faults and switches before.
+		t->minor = task->min_flt;
+		t->major = task->maj_flt;
+		t->voluntary = task->nvcsw;
+	} else if (s) {
+		count(&s->lost);
+	}
+	return t;
+}
+
+// The entry of a task of a process that is watched, which has run before: its id was told. Not
+// called at a switch, where the kernel holds a lock that memory for an entry may need.
+static __noinline struct task *adopt(struct state *s, struct task_struct *task)
+{
+	__u32 pid = task->pid;
+
+	if (!s || !s->watched || s->has_ended || !bpf_map_lookup_elem(&followed, &pid))
+		return 0;
+	return follow(s, task, COUNTED);
+}

@@ -1,0 +1,92 @@
+//! What the programs count besides calls: faults, switches and interrupts.
+
+use oscost_model::program_calls::{FaultCounts, KernelEvents};
+
+use super::layout::{plus_each, read_u64s};
+
+/// `struct events`: what happened on one CPU, or on all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventSum([u64; EVENTS]);
+
+/// The numbers of a `struct events`.
+const EVENTS: usize = 12;
+
+/// Which of the kernel's tracepoints that not every kernel has are there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventSources {
+    /// Those that tell the kinds of faults.
+    pub fault_kinds: bool,
+    /// That of softirqs.
+    pub softirqs: bool,
+    /// Those of interrupts.
+    pub interrupts: bool,
+}
+
+impl EventSum {
+    /// That of one CPU.
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        Self(read_u64s(bytes))
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self(plus_each(self.0, other.0))
+    }
+
+    /// What was counted. Without a source a number is not known.
+    pub fn events(self, sources: EventSources) -> KernelEvents {
+        let [
+            zero_fill,
+            huge_zero_fill,
+            file_minor,
+            copy_on_write,
+            major,
+            unknown,
+            voluntary_switches,
+            forced_switches,
+            same_cpu,
+            other_cpu,
+            softirqs,
+            interrupts,
+        ] = self.0;
+        KernelEvents {
+            faults: FaultCounts {
+                zero_fill,
+                huge_zero_fill,
+                file_minor,
+                copy_on_write,
+                major,
+                unknown,
+            },
+            voluntary_switches,
+            forced_switches,
+            same_cpu,
+            other_cpu,
+            softirqs: sources.softirqs.then_some(softirqs),
+            interrupts: sources.interrupts.then_some(interrupts),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_of_all_cpus_are_added_and_unknown_without_their_source() {
+        let of_cpu = |first: u64| {
+            let numbers = (first..).take(EVENTS).flat_map(u64::to_ne_bytes);
+            EventSum::from_bytes(&numbers.collect::<Vec<_>>())
+        };
+        let sum = of_cpu(1).plus(of_cpu(100));
+        let found = sum.events(EventSources { softirqs: true, ..EventSources::default() });
+        let FaultCounts { zero_fill, huge_zero_fill, file_minor, copy_on_write, major, unknown } =
+            found.faults;
+        let faults = [zero_fill, huge_zero_fill, file_minor, copy_on_write, major, unknown];
+        assert_eq!(faults, [101, 103, 105, 107, 109, 111]);
+        assert_eq!((found.voluntary_switches, found.forced_switches), (113, 115));
+        assert_eq!((found.same_cpu, found.other_cpu), (117, 119));
+        assert_eq!((found.softirqs, found.interrupts), (Some(121), None));
+    }
+}

@@ -1,0 +1,11 @@
+//! Nodes that Slurm allocates: a supervisor as the only task of a job, or of a step of the job that
+//! the tool was started in.
+
+mod hostlist;
+mod node_address;
+mod session;
+mod slurm_spec;
+
+pub use node_address::node_address;
+pub use session::{SlurmJob, SlurmSession};
+pub use slurm_spec::{SLURM_OPTIONS, SlurmSpec, SlurmSpecError};

@@ -1,0 +1,20 @@
+//! Nodes of Slurm: a controller and several nodes on this host. Where they cannot be made, each test
+//! prints what is missing.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a failed test shows its location; a skipped one prints why"
+)]
+
+#[path = "../common/slurm.rs"]
+mod cluster;
+#[path = "../common/mod.rs"]
+#[expect(dead_code, reason = "these tests use a part of the helpers")]
+mod common;
+mod shared;
+
+mod cleanup;
+mod errors;
+mod peer;
+mod targets;
