@@ -132,6 +132,10 @@ pub struct Memory {
     pub transparent_huge_page_defrag: Option<String>,
     /// NUMA nodes online (`/sys/devices/system/node/online`).
     pub numa_nodes: Option<u32>,
+    /// CPUs of each of these nodes (`/sys/devices/system/node/node*/cpulist`); a node of memory alone
+    /// has none.
+    #[serde(default)]
+    pub numa_cpus: Option<Vec<Vec<u32>>>,
     /// `SwapFree` of `/proc/meminfo`, in KiB.
     #[serde(default)]
     pub swap_free_kib: Option<u64>,

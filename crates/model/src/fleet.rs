@@ -130,6 +130,7 @@ pub fn is_fleet_name(text: &str) -> bool {
 /// it and a port behind it may have besides.
 pub fn is_node_name(text: &str) -> bool {
     (1..=MAX_NAME_BYTES).contains(&text.len())
+        && !text.starts_with('-')
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.@:".contains(&byte))
 }
 

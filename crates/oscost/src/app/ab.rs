@@ -25,6 +25,7 @@ use super::selection::named_files::find_study;
 use super::selection::programs::{CommandTrials, Effort, ProgramRequest, Programs, trial_budget};
 use super::selection::study_rows::repeat_as_study;
 use super::targets::connect::{BusyPolicy, ConnectOptions, connect};
+use super::targets::numa::cpu_of_turn;
 use super::targets::prepare::{PreparedTarget, check, prepare};
 use super::targets::resolve::resolve;
 use super::targets::vm::{GivenOption, counted_machine, refuse_options};
@@ -78,6 +79,9 @@ pub struct Request {
     pub event_counting: EventCounting,
     /// The CPU of the workers; without it, the least disturbed.
     pub cpu: Option<u32>,
+    /// Whose turn it is among the NUMA nodes of the machine, if they are measured in turn: a number
+    /// that goes round. A CPU that is named has precedence.
+    pub numa_turn: Option<u32>,
     /// The CPU of the second process of cases with two ends.
     pub peer_cpu: Option<u32>,
     /// The user's own words.
@@ -393,7 +397,7 @@ fn plan_run(
         trials: trial_budget(request.effort, request.programs.count_calls, request.budget_s),
         skipped,
         event_counting: request.event_counting,
-        requested_cpu: request.cpu,
+        requested_cpu: request.cpu.or_else(|| cpu_of_turn(&hello.facts, request.numa_turn?)),
         peer_cpu: request.peer_cpu,
     })
 }

@@ -22,6 +22,7 @@ use super::selection::study_rows::{
     StudyRows, repeat_as_study, study_rows, study_without_comparison,
 };
 use super::targets::connect::{BusyPolicy, ConnectOptions, connect};
+use super::targets::numa::cpu_of_turn;
 use super::targets::peer::{
     ConnectedHost, PeerConnection, cases_between, move_ends_to_peer, peer_host,
 };
@@ -72,6 +73,9 @@ pub struct Request {
     pub event_counting: EventCounting,
     /// The CPU of the workers; without it, the least disturbed.
     pub cpu: Option<u32>,
+    /// Whose turn it is among the NUMA nodes of the machine, if they are measured in turn: a number
+    /// that goes round. A CPU that is named has precedence.
+    pub numa_turn: Option<u32>,
     /// The host of the other end of cases with two ends.
     pub peer: Option<String>,
     /// The CPU of the other end.
@@ -261,7 +265,7 @@ fn plan_run(
         trials: trial_budget(request.effort, count_calls, request.budget_s),
         skipped,
         event_counting: request.event_counting,
-        requested_cpu: request.cpu,
+        requested_cpu: request.cpu.or_else(|| cpu_of_turn(&hello.facts, request.numa_turn?)),
         // With a peer's machine, `--peer-cpu` is a CPU there.
         peer_cpu: request.peer_cpu.filter(|_| peer.is_none()),
     })

@@ -145,6 +145,7 @@ pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<Ex
         budget_s: arguments.budget,
         event_counting: event_counting(arguments.counters, false),
         cpu: arguments.cpu,
+        numa_turn: None,
         peer_cpu: arguments.peer_cpu,
         label: arguments.label,
         seed: arguments.seed,

@@ -120,6 +120,8 @@ enum Verb {
     Predict(predict::Arguments),
     /// Learn the call sequences of executables, and watch for anomalies.
     Ph(ph::Arguments),
+    /// Measure many machines, by Slurm or by ssh.
+    Fleet(fleet::Arguments),
     /// Print the JSON Schema of a run's or a bill's record.
     Schema(schema::Arguments),
     /// Print a completion script for a shell.
@@ -227,6 +229,7 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<ExitStatus> {
         Verb::Fleet(arguments) => fleet::fleet(arguments, output),
         Verb::Predict(arguments) => predict::predict(arguments, output),
         Verb::Ph(arguments) => ph::ph(arguments, output),
+        Verb::Fleet(arguments) => fleet::fleet(arguments, output),
         Verb::Schema(arguments) => schema::schema(&arguments, output),
         Verb::Completions(arguments) => completions::completions(&arguments, command(), output),
         Verb::Man(arguments) => man::man(&arguments, command(), output),

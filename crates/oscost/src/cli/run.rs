@@ -147,6 +147,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
         at: arguments.at,
         event_counting: event_counting(arguments.counters, arguments.no_counters),
         cpu: arguments.cpu,
+        numa_turn: None,
         peer: arguments.peer,
         peer_cpu: arguments.peer_cpu,
         label: arguments.label,

@@ -71,6 +71,12 @@ const LINES: &[Line] = &[
     exits(2, "table SAME no-such-run"),
     exits(2, "table SAME DAMAGED"),
     exits(4, "table SAME OTHER --json /dev/full"),
+    exits(2, "fleet run NO_FILE"),
+    exits(2, "fleet run NO_FILE --ssh NO_FILE"),
+    exits(2, "fleet run NO_FILE --retry"),
+    exits(2, "fleet visit NO_FILE --task 0"),
+    exits(2, "fleet status NO_FILE"),
+    exits(2, "fleet cancel NO_FILE"),
     exits(0, "history"),
     exits(2, "history no/such"),
     exits(0, "list"),
@@ -164,8 +170,12 @@ const LINES: &[Line] = &[
     exits(0, "runs delete last"),
 ];
 
-/// Subcommands whose success takes the network, a download, a profile or root.
+/// Subcommands whose success takes the network, a download, a profile, a fleet or root.
 const NO_SUCCESS_HERE: &[&str] = &[
+    "fleet run",
+    "fleet visit",
+    "fleet status",
+    "fleet cancel",
     "kernels fetch",
     "kernels delete",
     "workload prepare",

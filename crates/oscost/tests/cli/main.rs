@@ -25,6 +25,8 @@ mod curves;
 mod describe;
 mod exit_statuses;
 mod fleet_collect;
+mod fleet_run;
+mod fleet_ssh;
 #[cfg(feature = "fault-injection")]
 mod hanging_hosts;
 mod history;

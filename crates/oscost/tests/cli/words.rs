@@ -29,6 +29,7 @@ const VERBS: &[&str] = &[
     "fleet",
     "predict",
     "ph",
+    "fleet",
     "schema",
     "completions",
     "man",

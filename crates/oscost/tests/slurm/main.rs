@@ -16,5 +16,6 @@ mod shared;
 
 mod cleanup;
 mod errors;
+mod fleet_run;
 mod peer;
 mod targets;

@@ -261,6 +261,7 @@ impl WhatIfContext<'_> {
             budget_s: None,
             event_counting: EventCounting::default(),
             cpu: self.cpu,
+            numa_turn: None,
             peer_cpu: None,
             label: None,
             seed: None,

@@ -1,345 +1,356 @@
-//! A fleet's folder, on a file system that its nodes share: anyone who may write there may have put
-//! anything into it. Names are numbers alone, links are not followed, sizes are bounded.
+//! The folder of a fleet, which all of its nodes see: the plan, and what became of each task.
+//!
+//! A record is there whole or not at all. Everything in the folder may have been put there by anyone
+//! who may write there: names are numbers of tasks, sizes are bounded, links are not followed.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::{OFlag, openat};
 use nix::libc;
-use nix::sys::stat::Mode;
-use oscost_model::fleet::{
-    FLEET_SCHEMA, FleetPlan, FleetTask, FleetVisit, MAX_TASKS, is_fleet_name, is_node_name,
-};
-use oscost_model::record::Record;
+use oscost_model::fleet::{FleetPlan, MAX_TASKS};
 use oscost_model::untrusted_text::display_text;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::app::error::UsageError;
-use crate::store::{MAX_IMPORT_BYTES, validate};
+use crate::files::lock::{FileLock, LockError};
+use crate::files::output_file;
+use crate::fleet::check_plan;
 
-/// The file of the plan.
-pub(super) const PLAN: &str = "plan.json";
-/// The folder of the records.
+/// The plan.
+const PLAN: &str = "plan.json";
+/// The batch script.
+const SCRIPT: &str = "visit.sbatch";
+/// The jobs that were submitted, one a line.
+const JOBS: &str = "jobs.jsonl";
+/// One process at a time submits.
+const LOCK: &str = "lock";
+/// The folders in it.
 const RECORDS: &str = "records";
-/// The folder of what tasks say that failed.
 const FAILURES: &str = "failures";
+const LOGS: &str = "logs";
 
-/// A plan with the maximum number of tasks has some 50 MB.
-const MAX_PLAN_BYTES: usize = 128 << 20;
-/// A failure is told in a few lines.
-const MAX_FAILURE_BYTES: usize = 64 << 10;
-/// The longest reason that is shown.
-const MAX_REASON_CHARS: usize = 200;
+/// A plan of a million tasks has 60 MB.
+const MAX_PLAN_BYTES: u64 = 256 << 20;
+/// A million tasks, submitted again and again.
+const MAX_JOBS_BYTES: u64 = 256 << 20;
+const MAX_FAILURE_BYTES: u64 = 64 << 10;
+const MAX_WHY_CHARS: usize = 1_000;
 
-/// A fleet's folder.
-pub(super) struct FleetFolder {
-    path: PathBuf,
-    plan: FleetPlan,
+/// Why a task gave no record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskFailure {
+    /// The number of the task.
+    pub task: u32,
+    /// The node that was planned.
+    pub node: String,
+    /// RFC 3339, UTC, by the clock of the node.
+    pub at: String,
+    /// The error.
+    pub why: String,
+    /// The exit status of the task, if it is known.
+    pub exit: Option<i32>,
 }
 
-/// What a task says that failed.
-#[derive(Deserialize)]
-struct Failure {
-    why: String,
+/// A job of Slurm that was submitted for tasks of the plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SubmittedJob {
+    /// Its id.
+    pub(crate) job: String,
+    /// The number of the task whose index in the array is 0.
+    pub(crate) first: u32,
+    /// Its tasks.
+    pub(crate) tasks: Vec<u32>,
+    /// RFC 3339, UTC.
+    pub(crate) submitted: String,
+}
+
+/// The folder of a fleet, with its plan.
+#[derive(Debug)]
+pub(crate) struct FleetFolder {
+    path: PathBuf,
+    pub(crate) plan: FleetPlan,
 }
 
 impl FleetFolder {
-    /// Opens the folder at a path, and reads its plan.
-    pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
-        let plan = read_plan(path).map_err(|why| {
-            let what = format!("cannot read the plan of the fleet in {}: {why}", path.display());
-            UsageError::with_hint(
-                &what,
-                "name a folder that `oscost fleet run` or `oscost fleet simulate` has made",
+    /// Makes the folder, which must be new or empty, for this user alone. The plan is written last:
+    /// with it the folder is complete.
+    pub(crate) fn create(
+        path: &Path,
+        plan: FleetPlan,
+        script: Option<&str>,
+    ) -> anyhow::Result<Self> {
+        check_new(path)?;
+        let path = std::path::absolute(path).map_err(|error| cannot("make", path, &error))?;
+        let made = make_folders(&path).and_then(|()| {
+            if let Some(script) = script {
+                output_file::write(&path.join(SCRIPT), script.as_bytes())?;
+            }
+            let json = serde_json::to_vec(&plan).map_err(io::Error::other)?;
+            output_file::write(&path.join(PLAN), &json)?;
+            File::open(&path)?.sync_all()
+        });
+        made.map_err(|error| cannot("make", &path, &error))?;
+        Ok(Self { path, plan })
+    }
+
+    /// A folder that is not made.
+    pub(crate) fn planned(path: &Path, plan: FleetPlan) -> Self {
+        Self { path: path.to_owned(), plan }
+    }
+
+    /// Opens a folder that has a plan.
+    pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
+        let path = std::path::absolute(path).map_err(|error| cannot("open", path, &error))?;
+        let file = path.join(PLAN);
+        let bytes = read_bounded(&file, MAX_PLAN_BYTES).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => UsageError::with_hint(
+                &format!("cannot open the fleet {}: it has no {PLAN}", path.display()),
+                "`oscost fleet run FOLDER` makes it; each node must see the folder at this path",
             )
+            .into(),
+            _ => cannot("read", &file, &error),
         })?;
-        Ok(Self { path: path.to_owned(), plan })
-    }
-
-    /// Its plan.
-    pub(super) fn plan(&self) -> &FleetPlan {
-        &self.plan
-    }
-
-    /// The visit that a task of the plan is; `None` if the plan has no such task.
-    pub(super) fn visit(&self, task: u32) -> Option<FleetVisit> {
-        let FleetTask { node, visit, .. } = self.plan.tasks.get(task as usize)?;
-        Some(FleetVisit {
-            fleet: self.plan.fleet.clone(),
-            plan: self.plan.id.clone(),
-            node: self.plan.nodes.get(*node as usize)?.clone(),
-            visit: *visit,
-            task,
-        })
-    }
-
-    /// The tasks of which a file of a record is there, in order.
-    pub(super) fn recorded_tasks(&self) -> anyhow::Result<Vec<u32>> {
-        let folder = self.path.join(RECORDS);
-        let named = |error: io::Error| {
-            anyhow::anyhow!(
-                "cannot list {}: {error}\n  hint: `ls -ld` shows who may read it",
-                folder.display()
-            )
-        };
-        let entries = match std::fs::read_dir(&folder) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(named)?,
-        };
-        let mut tasks = Vec::new();
-        for entry in entries {
-            let name = entry.map_err(named)?.file_name();
-            tasks.extend(name.to_str().and_then(task_of_name));
-        }
-        tasks.sort_unstable();
-        tasks.dedup();
-        Ok(tasks)
-    }
-
-    /// The name of a task's record, as messages have it.
-    pub(super) fn record_name(task: u32) -> String {
-        format!("{RECORDS}/{task}.json")
-    }
-
-    /// The bytes of a task's record; the error says why it cannot be read.
-    pub(super) fn read_record(&self, task: u32) -> Result<Vec<u8>, String> {
-        read_in(&self.path.join(RECORDS), &file_name(task), MAX_IMPORT_BYTES)
+        let plan = serde_json::from_slice::<FleetPlan>(&bytes)
             .map_err(|error| error.to_string())
+            .and_then(|plan| check_plan(&plan).map(|()| plan));
+        let plan = plan.map_err(|why| {
+            let why = display_text(&why, MAX_WHY_CHARS);
+            UsageError(format!("cannot use the plan {}: {why}", file.display()))
+        })?;
+        Ok(Self { path, plan })
     }
 
-    /// A task's record, checked as one that is imported; the error says why it is rejected.
-    pub(super) fn record(&self, task: u32) -> Result<Record, String> {
-        let record = validate(&self.read_record(task)?).map_err(|error| error.to_string())?;
-        self.check_visit(record.fleet.as_ref(), task)?;
-        Ok(record)
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
-    /// Refuses the record of another visit than that of this task.
-    pub(super) fn check_visit(&self, found: Option<&FleetVisit>, task: u32) -> Result<(), String> {
-        let found = found.ok_or("it is the record of a run, and of no visit of a fleet's node")?;
-        let expected = self.visit(task).ok_or("the plan has no such task")?;
-        match *found == expected {
-            true => Ok(()),
-            false => Err(format!(
-                "it is visit {} of {} as task {} of plan {} for fleet {}, and here is visit {} of {}",
-                found.visit,
-                found.node,
-                found.task,
-                found.plan,
-                found.fleet,
-                expected.visit,
-                expected.node
-            )),
+    pub(crate) fn script(&self) -> PathBuf {
+        self.path.join(SCRIPT)
+    }
+
+    /// The output of a task's process.
+    pub(crate) fn log(&self, task: u32) -> PathBuf {
+        self.path.join(LOGS).join(format!("{task}.out"))
+    }
+
+    /// The name of the node of a task.
+    pub(crate) fn node(&self, task: u32) -> &str {
+        let node = self.plan.tasks.get(task as usize).map(|task| task.node as usize);
+        node.and_then(|node| self.plan.nodes.get(node)).map_or("", String::as_str)
+    }
+
+    /// Whether a task has begun: its script has made its output file.
+    pub(crate) fn has_begun(&self, task: u32) -> bool {
+        self.log(task).symlink_metadata().is_ok()
+    }
+
+    pub(crate) fn has_record(&self, task: u32) -> bool {
+        let file = self.path.join(RECORDS).join(format!("{task}.json"));
+        file.symlink_metadata().is_ok_and(|found| found.is_file())
+    }
+
+    /// The tasks that have a record.
+    pub(crate) fn recorded(&self) -> anyhow::Result<BTreeSet<u32>> {
+        self.numbered(RECORDS)
+    }
+
+    /// The failures that tasks have reported.
+    pub(crate) fn failures(&self) -> anyhow::Result<BTreeMap<u32, TaskFailure>> {
+        let read = |task: u32| {
+            let file = self.path.join(FAILURES).join(format!("{task}.json"));
+            let bytes = read_bounded(&file, MAX_FAILURE_BYTES).ok()?;
+            let failure: TaskFailure = serde_json::from_slice(&bytes).ok()?;
+            let why = display_text(&failure.why, MAX_WHY_CHARS);
+            (failure.task == task).then_some((task, TaskFailure { why, ..failure }))
+        };
+        Ok(self.numbered(FAILURES)?.into_iter().filter_map(read).collect())
+    }
+
+    /// Sets the output and the failure of an earlier attempt aside, before a task is done again.
+    pub(crate) fn set_aside(&self, task: u32) {
+        let failure = self.path.join(FAILURES).join(format!("{task}.json"));
+        for file in [self.log(task), failure] {
+            let mut aside = file.clone().into_os_string();
+            aside.push(".old");
+            // There may have been none.
+            let _ = std::fs::rename(&file, aside);
         }
     }
 
-    /// Why a task says that it failed; `None` if it does not say so.
-    pub(super) fn failure(&self, task: u32) -> Option<String> {
-        let bytes = read_in(&self.path.join(FAILURES), &file_name(task), MAX_FAILURE_BYTES);
-        let bytes = match bytes {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == ErrorKind::NotFound => return None,
-            Err(error) => return Some(format!("its failure cannot be read: {error}")),
+    /// Puts a record into the folder, whole or not at all.
+    pub(crate) fn add_record(&self, task: u32, json: &[u8]) -> anyhow::Result<()> {
+        let folder = self.path.join(RECORDS);
+        let name = format!("{task}.json");
+        write_whole(&folder, &name, json)
+            .map_err(|error| cannot("write", &folder.join(name), &error))
+    }
+
+    /// Says why a task gave no record.
+    pub(crate) fn add_failure(&self, failure: &TaskFailure) -> anyhow::Result<()> {
+        let folder = self.path.join(FAILURES);
+        let name = format!("{}.json", failure.task);
+        let json = serde_json::to_vec(failure)?;
+        write_whole(&folder, &name, &json)
+            .map_err(|error| cannot("write", &folder.join(name), &error))
+    }
+
+    /// The jobs that were submitted; a line that was cut short is none.
+    pub(crate) fn jobs(&self) -> anyhow::Result<Vec<SubmittedJob>> {
+        let file = self.path.join(JOBS);
+        let bytes = match read_bounded(&file, MAX_JOBS_BYTES) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            read => read.map_err(|error| cannot("read", &file, &error))?,
         };
-        Some(match serde_json::from_slice::<Failure>(&bytes) {
-            Ok(Failure { why }) => display_text(&why, MAX_REASON_CHARS),
-            Err(_) => "its failure is not the JSON that a task writes".to_owned(),
+        let is_id = |job: &SubmittedJob| job.job.bytes().all(|byte| byte.is_ascii_digit());
+        let lines = bytes.split(|&byte| byte == b'\n');
+        let jobs = lines.filter_map(|line| serde_json::from_slice::<SubmittedJob>(line).ok());
+        Ok(jobs.filter(|job| !job.job.is_empty() && is_id(job)).collect())
+    }
+
+    /// Adds a job that was submitted.
+    pub(crate) fn add_job(&self, job: &SubmittedJob) -> anyhow::Result<()> {
+        let file = self.path.join(JOBS);
+        // A line of its own, also after one that was cut short.
+        let line = format!("\n{}\n", serde_json::to_string(job)?);
+        let mut options = OpenOptions::new();
+        options.append(true).create(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+        let added = options.open(&file).and_then(|mut jobs| {
+            jobs.write_all(line.as_bytes())?;
+            jobs.sync_all()
+        });
+        added.map_err(|error| cannot("write", &file, &error))
+    }
+
+    /// Keeps other processes from submitting tasks of this fleet.
+    pub(crate) fn lock(&self) -> anyhow::Result<FileLock> {
+        FileLock::acquire(&self.path.join(LOCK)).map_err(|error| match error {
+            LockError::Held => anyhow::anyhow!(
+                "cannot work on the fleet {}: another oscost does\n  hint: wait until it has ended",
+                self.path.display()
+            ),
+            LockError::Io(error) => cannot("lock", &self.path.join(LOCK), &error),
         })
     }
-}
 
-fn read_plan(folder: &Path) -> Result<FleetPlan, String> {
-    let bytes =
-        read_in(folder, Path::new(PLAN), MAX_PLAN_BYTES).map_err(|error| error.to_string())?;
-    let plan: FleetPlan = serde_json::from_slice(&bytes)
-        .map_err(|error| display_text(&error.to_string(), MAX_REASON_CHARS))?;
-    match plan_fault(&plan) {
-        None => Ok(plan),
-        Some(fault) => Err(fault),
+    /// Whether another process is submitting tasks, or measures them by ssh.
+    pub(crate) fn is_locked(&self) -> bool {
+        matches!(FileLock::acquire(&self.path.join(LOCK)), Err(LockError::Held))
+    }
+
+    /// Keeps other processes from measuring a task.
+    pub(crate) fn lock_task(&self, task: u32) -> anyhow::Result<FileLock> {
+        let file = self.path.join(LOGS).join(format!("{task}.lock"));
+        FileLock::acquire(&file).map_err(|error| match error {
+            LockError::Held => anyhow::anyhow!(
+                "cannot measure task {task}: another process does\n  hint: `oscost fleet status` \
+                 shows what is missing when it has ended"
+            ),
+            LockError::Io(error) => cannot("lock", &file, &error),
+        })
+    }
+
+    /// The numbers of the tasks that have a file in a folder.
+    fn numbered(&self, folder: &str) -> anyhow::Result<BTreeSet<u32>> {
+        let path = self.path.join(folder);
+        let entries = std::fs::read_dir(&path).map_err(|error| cannot("read", &path, &error))?;
+        let number = |entry: io::Result<std::fs::DirEntry>| {
+            let entry = entry.ok()?;
+            let task = task_number(entry.file_name().to_str()?)?;
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            (is_file && (task as usize) < self.plan.tasks.len()).then_some(task)
+        };
+        // Files of strangers beside them are bounded, too.
+        Ok(entries.take(4 * MAX_TASKS).filter_map(number).collect())
     }
 }
 
-fn file_name(task: u32) -> PathBuf {
-    PathBuf::from(format!("{task}.json"))
+/// The number of a task by the name of its file; `007.json` is none.
+fn task_number(name: &str) -> Option<u32> {
+    let digits = name.strip_suffix(".json")?;
+    let number: u32 = digits.parse().ok()?;
+    (number.to_string() == digits).then_some(number)
 }
 
-/// The task of a file `TASK.json`, without leading zeros.
-fn task_of_name(name: &str) -> Option<u32> {
-    let number = name.strip_suffix(".json")?;
-    let task: u32 = number.parse().ok()?;
-    (task.to_string() == number).then_some(task)
+/// Refuses a folder that has something in it.
+pub(crate) fn check_new(path: &Path) -> anyhow::Result<()> {
+    let is_fleet = path.join(PLAN).symlink_metadata().is_ok();
+    let mut entries = match std::fs::read_dir(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        read => read.map_err(|error| cannot("use", path, &error))?,
+    };
+    if entries.next().is_none() {
+        return Ok(());
+    }
+    let (why, hint) = match is_fleet {
+        true => {
+            ("it has a fleet", "`--retry` measures what is missing there; or name a new folder")
+        }
+        false => ("it is not empty", "name a folder that is new or empty"),
+    };
+    Err(UsageError::with_hint(&format!("cannot use {}: {why}", path.display()), hint).into())
 }
 
-/// Reads a regular file of a folder, of at most so many bytes. Neither it nor the folder may be a
-/// link.
-fn read_in(folder: &Path, name: &Path, max_bytes: usize) -> io::Result<Vec<u8>> {
-    let folder = OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW)
-        .open(folder)?;
-    let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
-    let file = File::from(openat(&folder, name, flags | OFlag::O_CLOEXEC, Mode::empty())?);
+fn make_folders(path: &Path) -> io::Result<()> {
+    let builder = || {
+        let mut builder = DirBuilder::new();
+        builder.mode(0o700);
+        builder
+    };
+    builder().recursive(true).create(path)?;
+    [RECORDS, FAILURES, LOGS]
+        .iter()
+        .try_for_each(|name| builder().recursive(true).create(path.join(name)))
+}
+
+/// Reads a regular file; more than `max_bytes` are an error.
+pub(crate) fn read_bounded(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
     }
     let mut bytes = Vec::new();
-    file.take(max_bytes as u64 + 1).read_to_end(&mut bytes)?;
-    if bytes.len() > max_bytes {
-        let why = format!("it has more than {max_bytes} bytes");
-        return Err(io::Error::new(ErrorKind::FileTooLarge, why));
+    file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > max_bytes {
+        true => Err(io::Error::new(ErrorKind::FileTooLarge, "it is too large")),
+        false => Ok(bytes),
     }
-    Ok(bytes)
 }
 
-/// What is wrong with a plan.
-fn plan_fault(plan: &FleetPlan) -> Option<String> {
-    if plan.schema != FLEET_SCHEMA {
-        let found = display_text(&plan.schema, MAX_REASON_CHARS);
-        return Some(format!("its schema is {found}, not {FLEET_SCHEMA}"));
+/// Writes a file under another name, and renames it when it is on the disk.
+fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    // Process ids repeat among nodes.
+    let beside = folder.join(format!(".tmp-{}", uuid::Uuid::now_v7().simple()));
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    let written = options.open(&beside).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    let renamed = written.and_then(|()| std::fs::rename(&beside, folder.join(name)));
+    if renamed.is_err() {
+        // The first error is the one to report.
+        let _ = std::fs::remove_file(&beside);
+        return renamed;
     }
-    if !is_fleet_name(&plan.fleet) {
-        return Some("the name of its fleet is no name".to_owned());
-    }
-    if !plan.nodes.iter().all(|node| is_node_name(node)) {
-        return Some("the name of one of its nodes is no name".to_owned());
-    }
-    let tasks = plan.tasks.len();
-    if tasks > MAX_TASKS || plan.nodes.len() > MAX_TASKS {
-        return Some(format!("it has {tasks} tasks, the maximum is {MAX_TASKS}"));
-    }
-    let is_unknown = |task: &FleetTask| task.node as usize >= plan.nodes.len();
-    plan.tasks
-        .iter()
-        .position(is_unknown)
-        .map(|task| format!("its task {task} has a node that is not in it"))
+    File::open(folder)?.sync_all()
+}
+
+fn cannot(act: &str, path: &Path, error: &io::Error) -> anyhow::Error {
+    let hint = match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "\n  hint: name a folder that you may write, on a file system that all nodes share"
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "\n  hint: make room; `oscost fleet run FOLDER --retry` measures what is missing"
+        }
+        _ => "",
+    };
+    anyhow::anyhow!("cannot {act} {}: {error}{hint}", path.display())
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use std::fs;
-    use std::os::unix::fs::symlink;
-
-    use oscost_model::fleet::{FleetLauncher, FleetMeasurement, FleetSides};
-    use tempfile::TempDir;
-
-    use super::*;
-    use crate::app::fleet::builder::tests::record;
-
-    /// A fleet's folder with two visits of each of these nodes, `n1`, `n2`, ..., and no record yet.
-    pub(in crate::app::fleet) fn folder_of(nodes: &[&str]) -> TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        let task = |number: u32| FleetTask { node: number / 2, visit: number % 2, begin_s: 0.0 };
-        let tasks = (0..2 * nodes.len() as u32).map(task).collect();
-        let plan = FleetPlan {
-            schema: FLEET_SCHEMA.to_owned(),
-            id: "0190a0b1-c2d3-7e4f-8a9b-000000000000".to_owned(),
-            fleet: "monday".to_owned(),
-            created: "2026-11-21T08:00:00Z".to_owned(),
-            tool: "0.1.0".to_owned(),
-            seed: 1,
-            measurement: FleetMeasurement {
-                selectors: Vec::new(),
-                effort: "quick".to_owned(),
-                budget_s: None,
-                treatments: None,
-                sides: FleetSides::Alone,
-                respects_lock: true,
-            },
-            launcher: FleetLauncher::Ssh,
-            nodes: nodes.iter().map(|&node| node.to_owned()).collect(),
-            visits: 2,
-            apart_s: 0.0,
-            at_once: None,
-            tasks,
-        };
-        fs::write(folder.path().join(PLAN), serde_json::to_vec(&plan).unwrap()).unwrap();
-        fs::create_dir(folder.path().join(RECORDS)).unwrap();
-        fs::create_dir(folder.path().join(FAILURES)).unwrap();
-        folder
-    }
-
-    /// Puts the record of a visit there; returns its task.
-    pub(in crate::app::fleet) fn put(folder: &TempDir, node: &str, visit: u32, factor: f64) -> u32 {
-        let record = record(node, visit, factor);
-        let task = record.fleet.as_ref().unwrap().task;
-        let path = folder.path().join(FleetFolder::record_name(task));
-        fs::write(path, serde_json::to_vec(&record).unwrap()).unwrap();
-        task
-    }
-
-    #[test]
-    fn records_are_those_of_their_tasks() {
-        let folder = folder_of(&["n1", "n2"]);
-        let first = put(&folder, "n1", 0, 1.0);
-        let second = put(&folder, "n2", 1, 1.0);
-        for name in ["07.json", "-1.json", "x.json", "7.json.tmp", ".tmp-7", "4294967296.json"] {
-            fs::write(folder.path().join(RECORDS).join(name), "{}").unwrap();
-        }
-        let opened = FleetFolder::open(folder.path()).unwrap();
-        assert_eq!(opened.recorded_tasks().unwrap(), [first, second]);
-        assert_eq!(opened.record(first).unwrap(), record("n1", 0, 1.0));
-        assert_eq!(opened.visit(first), record("n1", 0, 1.0).fleet);
-        // The record of one task in the place of another.
-        let moved = folder.path().join(FleetFolder::record_name(second));
-        fs::copy(folder.path().join(FleetFolder::record_name(first)), moved).unwrap();
-        let error = opened.record(second).unwrap_err();
-        assert!(error.starts_with("it is visit 0 of n1 as task "), "{error}");
-        assert!(error.ends_with(", and here is visit 1 of n2"), "{error}");
-    }
-
-    #[test]
-    fn links_and_what_is_no_file_are_not_read() {
-        let folder = folder_of(&["n1"]);
-        let task = put(&folder, "n1", 0, 1.0);
-        let path = folder.path().join(FleetFolder::record_name(task));
-        fs::rename(&path, folder.path().join("elsewhere")).unwrap();
-        symlink(folder.path().join("elsewhere"), &path).unwrap();
-        let opened = FleetFolder::open(folder.path()).unwrap();
-        opened.read_record(task).unwrap_err();
-        fs::remove_file(&path).unwrap();
-        nix::unistd::mkfifo(&path, Mode::S_IRWXU).unwrap();
-        assert_eq!(opened.read_record(task).unwrap_err(), "it is no regular file");
-        // The folder of the records is a link.
-        fs::rename(folder.path().join(RECORDS), folder.path().join("moved")).unwrap();
-        symlink("moved", folder.path().join(RECORDS)).unwrap();
-        opened.read_record(task).unwrap_err();
-    }
-
-    #[test]
-    fn a_failure_is_told_in_its_own_words_without_control_characters() {
-        let folder = folder_of(&["n1"]);
-        let opened = FleetFolder::open(folder.path()).unwrap();
-        let put = |text: &str| fs::write(folder.path().join("failures/3.json"), text).unwrap();
-        assert_eq!(opened.failure(3), None);
-        put(r#"{"task":3,"node":"n1","at":"now","why":"no room \u001b[2J","exit":4}"#);
-        let why = opened.failure(3).unwrap();
-        assert!(why.starts_with("no room ") && !why.contains('\u{1b}'), "{why:?}");
-        put("{");
-        assert!(opened.failure(3).unwrap().contains("not the JSON"));
-    }
-
-    #[test]
-    fn a_plan_that_is_not_valid_is_refused_with_the_reason() {
-        let folder = folder_of(&["n1"]);
-        let path = folder.path().join(PLAN);
-        let plan: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-        for (pointer, value, words) in [
-            ("/schema", serde_json::json!("oscost.fleet/9"), "its schema is oscost.fleet/9"),
-            ("/fleet", serde_json::json!("../x"), "the name of its fleet"),
-            ("/nodes/0", serde_json::json!("a b"), "one of its nodes"),
-            ("/tasks/0/node", serde_json::json!(7), "its task 0 has a node that is not in it"),
-            ("/seed", serde_json::json!(-1), "invalid value"),
-        ] {
-            let mut changed = plan.clone();
-            *changed.pointer_mut(pointer).unwrap() = value;
-            fs::write(&path, changed.to_string()).unwrap();
-            let Err(error) = FleetFolder::open(folder.path()) else { panic!("{pointer}") };
-            assert!(error.to_string().contains(words), "{error}");
-        }
-        fs::remove_file(&path).unwrap();
-        let Err(error) = FleetFolder::open(folder.path()) else { panic!("it has no plan") };
-        assert!(error.is::<UsageError>() && error.to_string().contains("\n  hint: "), "{error}");
-    }
-}
+mod tests;

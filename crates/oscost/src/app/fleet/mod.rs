@@ -1,17 +1,41 @@
-//! Fleets: many machines measured by one plan, each several times.
+//! Fleets: many machines measured by one plan, each several times (docs/explanation/FLEET.md).
 //!
-//! A fleet's records are collected from its folder into the store. What is analysed is a [`Fleet`]:
-//! a few numbers for each case of each visit, read from the store, from the folder, or from a data
-//! set.
+//! `run` makes the plan and reaches the nodes, `visit` measures one. A fleet's records are collected
+//! from its folder into the store. What is analysed is a [`Fleet`]: a few numbers for each case of
+//! each visit, read from the store, from the folder, or from a data set.
 //!
 //! [`Fleet`]: crate::fleet::Fleet
 
+pub mod ab;
+pub mod check;
 pub mod collect;
 pub mod data_set;
+pub mod links;
+pub mod report;
 pub mod simulate;
 pub mod source;
 
 mod builder;
 mod folder;
+mod hosts;
 mod parallel;
+mod record_folder;
+mod run;
+mod slurm;
+mod ssh_queue;
+mod states;
+mod status;
+#[cfg(test)]
+mod test_plan;
+mod visit;
 mod visit_record;
+
+pub use folder::TaskFailure;
+pub use run::{Preview, Reach, Request as RunRequest, Started, retry, run};
+pub use slurm::options::SlurmOptions;
+pub use slurm::submission::Submission;
+pub use source::RejectedRecord;
+pub use ssh_queue::QueueEnd;
+pub use states::{TaskState, TaskStates, TaskStatus};
+pub use status::{FleetStatus, cancel, status};
+pub use visit::{Request as VisitRequest, VisitOutcome, visit};

@@ -1,6 +1,7 @@
 //! Targets: from their text to a session with their host.
 
 pub(super) mod connect;
+pub(super) mod numa;
 pub(super) mod peer;
 pub(super) mod prepare;
 pub(super) mod resolve;

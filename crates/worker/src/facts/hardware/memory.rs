@@ -26,6 +26,7 @@ pub(in crate::facts) fn gather(roots: &Roots, firmware: Dmi) -> Memory {
         huge_page_kib: parse::kib(&meminfo, "Hugepagesize"),
         transparent_huge_pages: huge("enabled"),
         transparent_huge_page_defrag: huge("defrag"),
+        numa_cpus: nodes.as_deref().and_then(|nodes| numa_cpus(roots, nodes)),
         numa_nodes: nodes.and_then(|nodes| u32::try_from(nodes.len()).ok()),
         swap_free_kib: parse::kib(&meminfo, "SwapFree"),
         free_page_reporting: free_page_reporting(roots),
@@ -33,6 +34,13 @@ pub(in crate::facts) fn gather(roots: &Roots, firmware: Dmi) -> Memory {
         slots: firmware.slots,
         channels: firmware.channels,
     }
+}
+
+/// The CPUs of each node; `None` if those of one cannot be read.
+fn numa_cpus(roots: &Roots, nodes: &[u32]) -> Option<Vec<Vec<u32>>> {
+    let folder = roots.at("sys/devices/system/node");
+    let cpus = |node: &u32| reader::list(&folder.join(format!("node{node}/cpulist")));
+    nodes.iter().map(cpus).collect()
 }
 
 /// Whether the balloon, if there is one, has the feature; `features` has one character per bit.

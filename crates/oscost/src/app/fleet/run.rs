@@ -1,0 +1,275 @@
+//! `oscost fleet run`: plans the visits of many nodes, and submits them or does them by ssh.
+
+use std::path::{Path, PathBuf};
+
+use oscost_model::definition::Extent;
+use oscost_model::fleet::{FleetLauncher, FleetMeasurement, FleetPlan, FleetSides};
+use oscost_model::target::Host;
+
+use super::folder::{FleetFolder, check_new};
+use super::hosts::read_hosts;
+use super::slurm::batch_script::{BatchScript, time_limit_minutes};
+use super::slurm::jobs::queued;
+use super::slurm::nodes::find_nodes;
+use super::slurm::options::{SlurmOptions, are_valid};
+use super::slurm::submission::{Submission, array_size, array_words, arrays, submit};
+use super::ssh_queue::{QueueEnd, work};
+use crate::app::error::UsageError;
+use crate::app::measurement::run_header::{fresh_seed, timestamp};
+use crate::app::observer::Observer;
+use crate::app::selection::cases::select;
+use crate::app::selection::programs::{Effort, ProgramRequest};
+use crate::app::targets::prepare::check;
+use crate::app::targets::resolve::resolve;
+use crate::fleet::{PlanRequest, is_fleet_name};
+use crate::hosts::WorkerBinary;
+
+/// How many visits there are at one time.
+const AT_ONCE_SLURM: u32 = 64;
+/// The same where this machine keeps a process for each.
+const AT_ONCE_SSH: u32 = 16;
+
+/// The name of a fleet whose folder has no name that can be one.
+const UNNAMED: &str = "fleet";
+
+/// How nodes are reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// By a batch array of Slurm.
+    Slurm {
+        /// The options of its jobs, and the nodes.
+        options: SlurmOptions,
+        /// Whether a task has its node for itself.
+        exclusive: bool,
+        /// The path of oscost on the nodes; that of this one if there is none.
+        program: Option<PathBuf>,
+    },
+    /// By ssh from here.
+    Ssh {
+        /// The file that names the hosts.
+        hosts: PathBuf,
+    },
+}
+
+/// What to measure where.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The folder, which all nodes see.
+    pub folder: PathBuf,
+    /// The name of the fleet; without it, that of the folder.
+    pub name: Option<String>,
+    /// How nodes are reached.
+    pub reach: Reach,
+    /// Families, ids, cases or globs; without any, the price list.
+    pub selectors: Vec<String>,
+    /// How precise figures are.
+    pub effort: Effort,
+    /// The time limit of each measurement, in seconds.
+    pub budget_s: Option<f64>,
+    /// The treatments of the new side, if each node is compared with itself or with others.
+    pub treatments: Option<String>,
+    /// The sides of that comparison.
+    pub sides: FleetSides,
+    /// Whether a node that another run has is waited for.
+    pub respects_lock: bool,
+    /// How often each node is visited.
+    pub visits: u32,
+    /// The least time between the planned beginnings of two visits of a node, in seconds.
+    pub apart_s: f64,
+    /// How many visits there are at one time; without it, 64 by Slurm and 16 by ssh.
+    pub at_once: Option<u32>,
+    /// The seed of the order; without it, a fresh one.
+    pub seed: Option<u64>,
+    /// Whether nothing is done, but shown.
+    pub is_preview: bool,
+}
+
+/// What was begun.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Started {
+    /// Nothing: this would be.
+    Preview(Box<Preview>),
+    /// Jobs of Slurm, which go on by themselves.
+    Submitted(Submission),
+    /// All was done by ssh.
+    Done(QueueEnd),
+}
+
+/// What would be submitted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Preview {
+    /// The plan.
+    pub plan: FleetPlan,
+    /// The batch script; none by ssh.
+    pub script: Option<String>,
+    /// The commands, in words.
+    pub commands: Vec<Vec<String>>,
+}
+
+/// Plans, and begins.
+pub fn run(request: &Request, observer: &dyn Observer) -> anyhow::Result<Started> {
+    check_new(&request.folder)?;
+    check_measurement(request)?;
+    let path = std::path::absolute(&request.folder)?;
+    let plan = plan(request, &path)?;
+    let script = script(request, &plan, &path)?;
+    if request.is_preview {
+        return Ok(Started::Preview(Box::new(preview(plan, script, &path)?)));
+    }
+    let folder = FleetFolder::create(&path, plan, script.as_deref())?;
+    let _lock = folder.lock()?;
+    let tasks: Vec<u32> = (0..).take(folder.plan.tasks.len()).collect();
+    begin(&folder, &tasks, observer)
+}
+
+/// Does again what has no record and neither waits nor runs, of these nodes or of all.
+pub fn retry(path: &Path, nodes: Option<&str>, observer: &dyn Observer) -> anyhow::Result<Started> {
+    let folder = FleetFolder::open(path)?;
+    let _lock = folder.lock()?;
+    let recorded = folder.recorded()?;
+    let wanted = match nodes {
+        None => None,
+        Some(list) => Some(nodes_of_plan(&folder.plan, list)?),
+    };
+    let is_wanted = |node: u32| wanted.as_ref().is_none_or(|wanted| wanted.contains(&node));
+    let active: Vec<u32> = match &folder.plan.launcher {
+        FleetLauncher::Ssh => Vec::new(),
+        FleetLauncher::Slurm { options } if !are_valid(options) => {
+            return Err(UsageError("the plan has options that no job may have".to_owned()).into());
+        }
+        FleetLauncher::Slurm { .. } => {
+            let queued = queued(&folder.plan)?.into_iter();
+            queued.filter(|(_, found)| found.is_active()).map(|(task, _)| task).collect()
+        }
+    };
+    let missing = |&(task, node): &(u32, u32)| {
+        is_wanted(node) && !recorded.contains(&task) && active.binary_search(&task).is_err()
+    };
+    let tasks = (0..).zip(folder.plan.tasks.iter().map(|task| task.node));
+    let tasks: Vec<u32> = tasks.filter(missing).map(|(task, _)| task).collect();
+    begin(&folder, &tasks, observer)
+}
+
+/// Submits or does tasks; the folder is locked.
+fn begin(folder: &FleetFolder, tasks: &[u32], observer: &dyn Observer) -> anyhow::Result<Started> {
+    tasks.iter().for_each(|&task| folder.set_aside(task));
+    Ok(match folder.plan.launcher {
+        FleetLauncher::Slurm { .. } => Started::Submitted(submit(folder, tasks, observer)?),
+        FleetLauncher::Ssh => Started::Done(work(folder, tasks, observer)?),
+    })
+}
+
+/// Refuses here what each of a thousand nodes would refuse.
+fn check_measurement(request: &Request) -> anyhow::Result<()> {
+    let extent = match request.effort {
+        Effort::Thorough => Extent::Thorough,
+        _ => Extent::Default,
+    };
+    let worker = WorkerBinary::find()?;
+    select(&worker, &request.selectors, &ProgramRequest::default(), None, extent)?;
+    let Some(treatments) = &request.treatments else { return Ok(()) };
+    let target = resolve(treatments, None)?;
+    if target.host != Host::Local {
+        let what = format!("`{}` names a host", treatments.escape_debug());
+        return Err(UsageError::with_hint(&what, "the nodes are those of the fleet").into());
+    }
+    check(&target)
+}
+
+fn plan(request: &Request, path: &Path) -> anyhow::Result<FleetPlan> {
+    let (launcher, nodes, at_once) = match &request.reach {
+        Reach::Slurm { options, .. } => {
+            let launcher = FleetLauncher::Slurm { options: options.options.clone() };
+            (launcher, find_nodes(options)?, AT_ONCE_SLURM)
+        }
+        Reach::Ssh { hosts } => (FleetLauncher::Ssh, read_hosts(hosts)?, AT_ONCE_SSH),
+    };
+    let of_folder = path.file_name().and_then(|name| name.to_str());
+    let of_folder = of_folder.filter(|name| is_fleet_name(name)).unwrap_or(UNNAMED);
+    let planned = PlanRequest {
+        id: uuid::Uuid::now_v7().to_string(),
+        fleet: request.name.clone().unwrap_or_else(|| of_folder.to_owned()),
+        created: timestamp(),
+        tool: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: request.seed.unwrap_or_else(fresh_seed),
+        measurement: FleetMeasurement {
+            selectors: request.selectors.clone(),
+            effort: request.effort.text().to_owned(),
+            budget_s: request.budget_s,
+            treatments: request.treatments.clone(),
+            sides: request.sides,
+            respects_lock: request.respects_lock,
+        },
+        launcher,
+        nodes,
+        visits: request.visits,
+        apart_s: request.apart_s,
+        at_once: Some(request.at_once.unwrap_or(at_once)),
+        task_s: task_s(request),
+    };
+    planned.plan().map_err(|why| UsageError(format!("cannot plan the visits: {why}")).into())
+}
+
+fn script(request: &Request, plan: &FleetPlan, path: &Path) -> anyhow::Result<Option<String>> {
+    let Reach::Slurm { exclusive, program, .. } = &request.reach else { return Ok(None) };
+    let program = match program {
+        Some(program) => std::path::absolute(program)?,
+        None => std::env::current_exe()?,
+    };
+    let script = BatchScript {
+        plan,
+        folder: path,
+        program: &program,
+        exclusive: *exclusive,
+        minutes: time_limit_minutes(task_s(request)),
+    };
+    script.text().map(Some)
+}
+
+fn preview(plan: FleetPlan, script: Option<String>, path: &Path) -> anyhow::Result<Preview> {
+    if script.is_none() {
+        return Ok(Preview { plan, script, commands: Vec::new() });
+    }
+    let tasks: Vec<u32> = (0..).take(plan.tasks.len()).collect();
+    let arrays = arrays(&tasks, array_size()?);
+    let folder = FleetFolder::planned(path, plan);
+    let commands = arrays.iter().map(|(&first, tasks)| {
+        let words = array_words(&folder, first, tasks, arrays.len());
+        std::iter::once("sbatch".to_owned()).chain(words).collect::<Vec<String>>()
+    });
+    let commands = commands.collect();
+    Ok(Preview { plan: folder.plan, script, commands })
+}
+
+/// How long a task is expected to take, with its pilots, in seconds.
+fn task_s(request: &Request) -> f64 {
+    const AROUND_S: f64 = 30.0;
+    let measured_s = match (request.effort, request.sides) {
+        (Effort::Quick, _) => 30.0,
+        (Effort::Default, FleetSides::Both) => 180.0,
+        (Effort::Default, _) => 60.0,
+        (Effort::Thorough, _) => 900.0,
+    };
+    request.budget_s.unwrap_or(measured_s) + AROUND_S
+}
+
+/// The indices of the nodes of a list in a plan.
+fn nodes_of_plan(plan: &FleetPlan, list: &str) -> anyhow::Result<Vec<u32>> {
+    let names = match plan.launcher {
+        FleetLauncher::Slurm { .. } => {
+            let mut options = SlurmOptions::default();
+            options.set_nodes(list)?;
+            find_nodes(&options)?
+        }
+        FleetLauncher::Ssh => list.split(',').map(str::to_owned).collect(),
+    };
+    let index = |name: &String| {
+        let found = plan.nodes.iter().position(|node| node == name);
+        found.and_then(|index| u32::try_from(index).ok()).ok_or_else(|| {
+            let what = format!("`{}` is not a node of this fleet", name.escape_debug());
+            let hint = "`oscost fleet status FOLDER --all` lists them";
+            anyhow::Error::from(UsageError::with_hint(&what, hint))
+        })
+    };
+    names.iter().map(index).collect()
+}

@@ -1,0 +1,157 @@
+//! The programs of Slurm: started with words, never by a shell; their output is bounded.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+
+use oscost_model::untrusted_text::display_text;
+
+/// `squeue --json` writes 4 KB for each job of the cluster.
+const MAX_OUTPUT_BYTES: u64 = 1 << 30;
+const MAX_ERROR_BYTES: u64 = 1 << 20;
+const MAX_ERROR_CHARS: usize = 600;
+
+/// How a program of Slurm ended.
+pub(in crate::app::fleet) struct SlurmOutput {
+    pub(in crate::app::fleet) stdout: Vec<u8>,
+    /// Its messages in one line, without its name.
+    pub(in crate::app::fleet) message: String,
+    status: ExitStatus,
+}
+
+impl SlurmOutput {
+    /// Whether it did what it was asked for.
+    pub(in crate::app::fleet) fn is_success(&self) -> bool {
+        self.status.success()
+    }
+
+    /// Its output as a text, if it was successful; `act` says what it was for.
+    pub(in crate::app::fleet) fn text(self, act: &str) -> anyhow::Result<String> {
+        match self.is_success() {
+            true => Ok(String::from_utf8_lossy(&self.stdout).into_owned()),
+            false => Err(refusal(act, &self.why())),
+        }
+    }
+
+    /// Why it failed.
+    pub(in crate::app::fleet) fn why(&self) -> String {
+        match self.message.is_empty() {
+            true => format!("it ended with {}", self.status),
+            false => self.message.clone(),
+        }
+    }
+}
+
+/// An error with Slurm's own reason.
+pub(in crate::app::fleet) fn refusal(act: &str, why: &str) -> anyhow::Error {
+    anyhow::anyhow!(
+        "cannot {act}: {why}\n  hint: `sinfo` lists partitions and nodes, `scontrol ping` says \
+         whether Slurm answers"
+    )
+}
+
+/// Runs a program of Slurm to its end, with these lines as its input.
+pub(in crate::app::fleet) fn run(
+    program: &str,
+    arguments: &[String],
+    input: &str,
+) -> anyhow::Result<SlurmOutput> {
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        // Long lists of tasks are cut otherwise.
+        .env("SLURM_BITSTR_LEN", "0")
+        // Times and messages are read.
+        .env("LC_ALL", "C")
+        .env_remove("SLURM_TIME_FORMAT")
+        .env_remove("SQUEUE_FORMAT")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let child = command.spawn().map_err(|error| not_started(program, &error))?;
+    exchange(child, program, input).map_err(|error| not_started(program, &error))
+}
+
+fn exchange(mut child: Child, program: &str, input: &str) -> io::Result<SlurmOutput> {
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (read, messages) = thread::scope(|scope| {
+        let messages = scope.spawn(|| read_whole(stderr, MAX_ERROR_BYTES));
+        scope.spawn(|| {
+            if let Some(mut stdin) = stdin {
+                // It may end before it has read all, and says why.
+                let _ = stdin.write_all(input.as_bytes());
+            }
+        });
+        let read = read_whole(stdout, MAX_OUTPUT_BYTES);
+        (read, messages.join().unwrap_or_else(|_| Ok(Vec::new())))
+    });
+    let status = child.wait()?;
+    let message = message(program, &String::from_utf8_lossy(&messages?));
+    Ok(SlurmOutput { stdout: read?, message, status })
+}
+
+/// Reads to the end, and keeps at most `max_bytes`: a writer is not stopped by a full pipe.
+fn read_whole(source: Option<impl Read>, max_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(mut source) = source {
+        source.by_ref().take(max_bytes).read_to_end(&mut bytes)?;
+        io::copy(&mut source, &mut io::sink())?;
+    }
+    Ok(bytes)
+}
+
+/// The messages of a program in one line: `sbatch: error: ` is before each of them.
+fn message(program: &str, text: &str) -> String {
+    let strip = |line: &str| {
+        let line = line.trim().to_owned();
+        let line = line.strip_prefix(&format!("{program}: ")).unwrap_or(&line).to_owned();
+        ["error: ", "fatal: "]
+            .iter()
+            .fold(line, |line, prefix| line.strip_prefix(*prefix).unwrap_or(&line).to_owned())
+    };
+    let lines: Vec<String> = text.lines().map(strip).filter(|line| !line.is_empty()).collect();
+    display_text(&lines.join("; "), MAX_ERROR_CHARS)
+}
+
+fn not_started(program: &str, error: &io::Error) -> anyhow::Error {
+    match error.kind() {
+        ErrorKind::NotFound => anyhow::anyhow!(
+            "cannot use Slurm: there is no program `{program}` here\n  hint: start oscost on a \
+             login node of the cluster; `--ssh hosts.txt` needs no Slurm"
+        ),
+        _ => anyhow::anyhow!("cannot run {program}: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_one_line_without_the_name_of_the_program() {
+        let text = "sbatch: error: invalid partition specified: x\nsbatch: error: Batch job \
+                    submission failed: Invalid partition\n";
+        let line = "invalid partition specified: x; Batch job submission failed: Invalid partition";
+        assert_eq!(message("sbatch", text), line);
+        assert_eq!(message("scontrol", "10_0: Invalid\u{1b}[1m\n"), "10_0: Invalid[1m");
+    }
+
+    #[test]
+    fn input_and_output_of_any_length_do_not_block_each_other() {
+        let input = "a line that comes back\n".repeat(50_000);
+        let ran = run("cat", &[], &input).unwrap();
+        assert!(ran.is_success());
+        assert_eq!(ran.stdout.len(), input.len());
+        let deaf = run("true", &[], &input).unwrap();
+        assert_eq!(deaf.text("x").unwrap(), "");
+    }
+
+    #[test]
+    fn a_failure_has_its_message_and_a_missing_program_its_name() {
+        let words = ["-c".to_owned(), "echo 'sh: error: no' >&2; exit 1".to_owned()];
+        let error = run("sh", &words, "").unwrap().text("list nodes").unwrap_err().to_string();
+        assert!(error.starts_with("cannot list nodes: no\n  hint: "), "{error}");
+        let missing = run("oscost-no-such-program", &[], "").map(drop).unwrap_err();
+        assert!(missing.to_string().contains("no program `oscost-no-such-program`"), "{missing}");
+    }
+}

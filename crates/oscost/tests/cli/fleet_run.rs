@@ -1,0 +1,288 @@
+//! `oscost fleet run --slurm`, with programs in Slurm's place that answer from a table: which commands
+//! oscost gives, and what it makes of the answers. Slurm itself is in tests/slurm.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::common::{Ran, Sandbox};
+
+/// Each argument on a line of a file, behind the name of the program.
+const LOG: &str = "#!/bin/sh\nat=${0%/*}\nname=${0##*/}\n\
+                   { printf '%s' \"$name\"; printf ' %s' \"$@\"; echo; } >> \"$at/log\"\n";
+
+/// Keeps the tasks of arrays as `JOB INDEX NAME`.
+const SBATCH: &str = r#"
+if [ -e "$at/refuse" ]; then echo "sbatch: error: Invalid account" >&2; exit 1; fi
+echo x >> "$at/count"; job=$(( 70 + $(wc -l < "$at/count") ))
+for word; do
+    case "$word" in
+    --job-name=*) job_name=${word#*=};;
+    --array=*) array=${word#*=}; array=${array%%%*};;
+    esac
+done
+for part in $(echo "$array" | tr , ' '); do
+    i=${part%-*}
+    while [ "$i" -le "${part#*-}" ]; do
+        echo "$job $i $job_name" >> "$at/tasks"; i=$((i + 1))
+    done
+done
+echo "$job"
+"#;
+
+/// Binds and releases tasks as it is told, unless it may not.
+const SCONTROL: &str = r#"
+case "$1 $2" in
+"show config") echo "MaxArraySize            = 3"; exit;;
+"show hostnames") echo "$3" | tr , '\n'; exit;;
+esac
+while read -r verb job node time; do
+    [ -z "$time" ] && job=JobId=$job
+    if [ -e "$at/refuse-$verb" ]; then
+        echo "${job#*=}: Update of this parameter is not supported" >&2
+        exit 1
+    fi
+    echo "$verb ${job#*=} ${node#*=} ${time#*=}" | sed 's/ *$//' >> "$at/commands"
+done
+"#;
+
+/// The queue as `squeue --json` has it.
+const SQUEUE: &str = r#"
+touch "$at/tasks" "$at/commands"
+printf '{"jobs": ['; comma=
+while read -r job i job_name; do
+    node=$(sed -n "s/^update ${job}_$i \([^ ]*\) .*/\1/p" "$at/commands")
+    reason=JobHeldUser; grep -qx "release ${job}_$i" "$at/commands" && reason=Resources
+    printf '%s{"name": "%s", "job_id": 9%s%s, "array_job_id": %s, "array_task_id": %s,' \
+        "$comma" "$job_name" "$job" "$i" "$job" "$i"
+    printf '"job_state": "PENDING", "state_reason": "%s", "required_nodes": "%s"}' "$reason" "$node"
+    comma=,
+done < "$at/tasks"
+echo ']}'
+"#;
+
+const SINFO: &str = "printf 'n1\\nn2\\nn3\\nn4\\n'\n";
+const SACCT: &str = "echo 'Slurm accounting storage is disabled' >&2; exit 1\n";
+const SCANCEL: &str = "";
+
+/// Programs in Slurm's place, and a folder for a fleet.
+struct Fake {
+    sandbox: Sandbox,
+    programs: PathBuf,
+}
+
+impl Fake {
+    fn new() -> Self {
+        let sandbox = Sandbox::new();
+        let programs = sandbox.file("slurm");
+        fs::create_dir(&programs).unwrap();
+        for (name, body) in [
+            ("sbatch", SBATCH),
+            ("scontrol", SCONTROL),
+            ("squeue", SQUEUE),
+            ("sinfo", SINFO),
+            ("sacct", SACCT),
+            ("scancel", SCANCEL),
+        ] {
+            let file = programs.join(name);
+            fs::write(&file, format!("{LOG}{body}")).unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        Self { sandbox, programs }
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.sandbox.file("lab")
+    }
+
+    fn command(&self, verb: &str, words: &[&str]) -> Command {
+        let folder = self.folder();
+        let arguments = [&["fleet", verb, folder.to_str().unwrap()][..], words].concat();
+        let mut command = self.sandbox.command(&arguments);
+        command.env("PATH", format!("{}:/usr/bin:/bin", self.programs.display()));
+        command
+    }
+
+    fn fleet(&self, verb: &str, words: &[&str]) -> Ran {
+        Ran::of(&mut self.command(verb, words))
+    }
+
+    /// The lines of a file of the programs.
+    fn lines(&self, file: &str) -> Vec<String> {
+        let text = fs::read_to_string(self.programs.join(file)).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn set(&self, file: &str) {
+        fs::write(self.programs.join(file), "").unwrap();
+    }
+
+    fn unset(&self, file: &str) {
+        fs::remove_file(self.programs.join(file)).unwrap();
+    }
+
+    fn plan(&self) -> Value {
+        serde_json::from_slice(&fs::read(self.folder().join("plan.json")).unwrap()).unwrap()
+    }
+
+    /// The calls of a program, without its name.
+    fn calls(&self, program: &str) -> Vec<String> {
+        let own = |line: String| Some(line.strip_prefix(program)?.strip_prefix(' ')?.to_owned());
+        self.lines("log").into_iter().filter_map(own).collect()
+    }
+}
+
+const RUN: [&str; 6] =
+    ["syscall/getppid", "--slurm", "partition=debug", "--seed", "7", "--at-once=8"];
+
+#[test]
+fn a_dry_run_shows_the_script_and_makes_nothing() {
+    let fake = Fake::new();
+    let words = [&RUN[..], &["--dry-run", "--name", "night"]].concat();
+    let shown = fake.fleet("run", &words).exits(0).stdout;
+    assert!(shown.starts_with("#!/bin/sh\n#SBATCH "), "{shown}");
+    assert!(shown.contains("\n#SBATCH --partition=debug\n"), "{shown}");
+    assert!(shown.contains("# 4 visits of 4 nodes, 1 each, seed 7\n"), "{shown}");
+    assert!(shown.contains("# sbatch --hold --parsable --job-name=night-"), "{shown}");
+    assert!(!fake.folder().exists());
+    assert!(fake.calls("sbatch").is_empty());
+}
+
+#[test]
+fn tasks_are_submitted_held_bound_to_their_nodes_and_released() {
+    let fake = Fake::new();
+    fake.fleet("run", &RUN)
+        .exits(0)
+        .no_data()
+        .stderr_contains("4 visits submitted as jobs 71 to 72");
+    let submitted = fake.calls("sbatch");
+    // Three tasks fit into an array of this Slurm; the limit is that of both.
+    assert!(submitted[0].contains(" --array=0-2%4 "), "{submitted:?}");
+    assert!(submitted[1].contains(" --array=0%4 ") && submitted[1].ends_with("visit.sbatch 3"));
+    let plan = fake.plan();
+    let node = |task: usize| {
+        let index = plan["tasks"][task]["node"].as_u64().unwrap() as usize;
+        plan["nodes"][index].as_str().unwrap().to_owned()
+    };
+    let bound: Vec<String> =
+        fake.lines("commands").into_iter().filter(|line| line.starts_with("update")).collect();
+    let expected: Vec<String> = ["71_0", "71_1", "71_2", "72_0"]
+        .iter()
+        .enumerate()
+        .map(|(task, job)| format!("update {job} {} now+0", node(task)))
+        .collect();
+    assert_eq!(bound, expected);
+    let released = fake.lines("commands").iter().filter(|it| it.starts_with("release")).count();
+    assert_eq!(released, 4);
+    let status =
+        fake.fleet("status", &[]).exits(0).stderr_contains("accounting storage is disabled");
+    assert!(
+        status.stdout.starts_with("lab: 4 visits of 4 nodes: 4 waiting\n"),
+        "{}",
+        status.stdout
+    );
+    assert!(status.stdout.contains("waiting: Resources"), "{}", status.stdout);
+    // Nothing is missing that is not on its way.
+    fake.fleet("run", &["--retry"]).exits(0).stderr_contains("0 visits submitted");
+    assert_eq!(fake.calls("sbatch").len(), 2);
+    fake.fleet("cancel", &[]).exits(0).stderr_contains("cancelled 71, 72");
+    assert_eq!(fake.calls("scancel"), ["71 72"]);
+}
+
+#[test]
+fn visits_at_different_hours_have_their_times() {
+    let fake = Fake::new();
+    let words = [&RUN[..], &["--repeat", "2", "--apart", "2h", "--nodes", "n1,n2"]].concat();
+    fake.fleet("run", &words).exits(0);
+    let times: Vec<u64> = fake
+        .lines("commands")
+        .iter()
+        .filter_map(|line| line.split("now+").nth(1)?.parse().ok())
+        .collect();
+    assert_eq!(times[..2], [0, 0]);
+    // Binding takes some seconds, which have gone by then.
+    assert!(times[2..].iter().all(|time| (7_100..=7_200).contains(time)), "{times:?}");
+}
+
+#[test]
+fn what_was_submitted_and_not_released_is_told_and_released_later() {
+    let fake = Fake::new();
+    fake.set("refuse-release");
+    let refused = fake.fleet("run", &RUN).exits(3);
+    assert!(refused.stderr.contains("cannot release the tasks: "), "{}", refused.stderr);
+    let status = fake.fleet("status", &[]).exits(0).stdout;
+    assert!(status.contains(": 4 held\n") && status.contains("--retry` lets it go"), "{status}");
+    fake.unset("refuse-release");
+    // Also if oscost had been killed before it wrote the job down.
+    fs::remove_file(fake.folder().join("jobs.jsonl")).unwrap();
+    fake.fleet("run", &["--retry"]).exits(0).stderr_contains("4 visits submitted");
+    assert_eq!(fake.calls("sbatch").len(), 2, "nothing is submitted twice");
+    assert!(fake.fleet("status", &[]).exits(0).stdout.contains(": 4 waiting\n"));
+}
+
+#[test]
+fn tasks_that_slurm_does_not_bind_are_jobs_of_their_own() {
+    let fake = Fake::new();
+    fake.set("refuse-update");
+    let words = [&RUN[..], &["--nodes", "n1"]].concat();
+    let ran = fake.fleet("run", &words).exits(0);
+    assert!(ran.stderr.contains("jobs of their own"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("this parameter is not supported"), "{}", ran.stderr);
+    assert_eq!(fake.calls("scancel"), ["71_0"]);
+    let own = &fake.calls("sbatch")[1];
+    assert!(own.contains(" --nodelist=n1 --begin=now+0 ") && own.ends_with(" 0"), "{own}");
+    assert!(fake.lines("commands").is_empty(), "no unbound task is released");
+}
+
+#[test]
+fn a_refusal_of_slurm_is_the_cause_and_retry_goes_on() {
+    let fake = Fake::new();
+    fake.set("refuse");
+    fake.fleet("run", &RUN)
+        .exits(3)
+        .stderr_contains("cannot submit the job array: Invalid account");
+    fake.unset("refuse");
+    let again = fake.fleet("run", &RUN).exits(2);
+    assert!(again.stderr.contains("it has a fleet\n  hint: `--retry`"), "{}", again.stderr);
+    assert!(fake.fleet("status", &[]).exits(0).stdout.contains(": 4 never ran\n"));
+    let words = ["--retry", "--nodes", "n2,n3"];
+    fake.fleet("run", &words).exits(0).stderr_contains("2 visits submitted");
+    fake.fleet("run", &["--retry", "--nodes", "n9"]).exits(2).stderr_contains("`n9` is not a node");
+}
+
+#[test]
+fn without_slurm_the_missing_program_is_named() {
+    let fake = Fake::new();
+    let ran = Ran::of(fake.command("run", &RUN).env("PATH", "/nonexistent")).exits(3);
+    assert!(ran.stderr.contains("there is no program `sinfo` here\n  hint: "), "{}", ran.stderr);
+    for words in [["x", "--slurm", "wrap=x"], ["x", "--slurm", "partition=a;b"]] {
+        fake.fleet("run", &words).exits(2).stderr_contains("is not an option of a job");
+    }
+    fake.fleet("run", &["no/such", "--slurm", ""]).exits(2);
+    assert!(!fake.folder().exists());
+}
+
+#[test]
+fn a_task_is_measured_on_its_node_by_its_version_alone() {
+    let fake = Fake::new();
+    fake.fleet("run", &RUN).exits(0);
+    let visit = |node: &str| {
+        Ran::of(fake.command("visit", &["--task", "0"]).env("SLURMD_NODENAME", node)).exits(3)
+    };
+    assert!(visit("elsewhere").stderr.contains("this is `elsewhere`"));
+    let failure = fs::read_to_string(fake.folder().join("failures/0.json")).unwrap();
+    assert!(failure.contains("this is `elsewhere`"), "{failure}");
+    let file = fake.folder().join("plan.json");
+    let plan = fs::read_to_string(&file).unwrap();
+    let own = format!("\"tool\":\"{}\"", env!("CARGO_PKG_VERSION"));
+    assert!(plan.contains(&own), "{plan}");
+    fs::write(&file, plan.replace(&own, "\"tool\":\"0.0.0\"")).unwrap();
+    assert!(visit("n1").stderr.contains("a plan of oscost 0.0.0"));
+    fake.fleet("visit", &["--task", "4"]).exits(2).stderr_contains("there is no task 4");
+    // A task that Slurm starts again does nothing.
+    fs::write(fake.folder().join("records/0.json"), "{}").unwrap();
+    fake.fleet("visit", &["--task", "0"]).exits(0).stderr_contains("was measured before");
+}

@@ -1,0 +1,204 @@
+//! Fleets by Slurm: four nodes on this host. They share the lock of the machine, so that tasks are
+//! told not to ask for it; figures are not looked at.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::cluster::Cluster;
+use crate::common::{Ran, Sandbox, until};
+
+/// A cluster, and the folder of a fleet.
+struct Lab {
+    sandbox: Sandbox,
+    cluster: Cluster,
+}
+
+/// A daemon that a test started.
+struct Daemon(Child);
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Lab {
+    fn new() -> Option<Self> {
+        Some(Self { cluster: Cluster::of(4)?, sandbox: Sandbox::new() })
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.sandbox.file("lab")
+    }
+
+    fn command(&self, verb: &str, words: &[&str]) -> Command {
+        let folder = self.folder();
+        let arguments = [&["fleet", verb, folder.to_str().unwrap()][..], words].concat();
+        let mut command = self.sandbox.command(&arguments);
+        command.env("SLURM_CONF", self.cluster.configuration());
+        command
+    }
+
+    fn fleet(&self, verb: &str, words: &[&str]) -> Ran {
+        Ran::of(&mut self.command(verb, words))
+    }
+
+    /// The states of all tasks.
+    fn states(&self) -> Vec<String> {
+        let status = self.fleet("status", &["--json"]).exits(0).json();
+        let tasks = status["tasks"].as_array().unwrap();
+        tasks.iter().map(|task| task["state"].as_str().unwrap().to_owned()).collect()
+    }
+
+    fn count(&self, state: &str) -> usize {
+        self.states().iter().filter(|it| *it == state).count()
+    }
+
+    /// Each record, which is whole, with the node that it names.
+    fn nodes_of_records(&self) -> Vec<String> {
+        let node = |file: &Path| {
+            let record: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+            assert_eq!(record["complete"], true);
+            record["fleet"]["node"].as_str().unwrap().to_owned()
+        };
+        let entries = fs::read_dir(self.folder().join("records")).unwrap();
+        let files = entries.map(|entry| entry.unwrap().path());
+        let whole = files.filter(|path| path.extension().is_some_and(|it| it == "json"));
+        let mut nodes: Vec<String> = whole.map(|path| node(&path)).collect();
+        nodes.sort();
+        nodes
+    }
+
+    /// What Slurm says of its jobs.
+    fn slurm(&self, program: &str, words: &[&str]) -> String {
+        self.cluster.output(program, words)
+    }
+
+    /// The first job that was submitted.
+    fn job(&self) -> String {
+        let text = fs::read_to_string(self.folder().join("jobs.jsonl")).unwrap();
+        let line = text.lines().find(|line| !line.is_empty()).unwrap();
+        let job: Value = serde_json::from_str(line).unwrap();
+        job["job"].as_str().unwrap().to_owned()
+    }
+}
+
+const QUICK: [&str; 5] = ["syscall/getppid", "--slurm", "partition=all", "--quick", "--no-lock"];
+
+/// Tasks that run until they are ended.
+const LONG: [&str; 6] =
+    ["syscall", "--slurm", "partition=all,time=10", "--thorough", "--no-lock", "--shared"];
+
+#[test]
+fn all_nodes_are_measured_once_by_a_job_that_oscost_does_not_wait_for() {
+    let Some(lab) = Lab::new() else { return };
+    lab.fleet("run", &QUICK).exits(0).no_data().stderr_contains("4 visits submitted as job ");
+    until("all are measured", || lab.count("measured") == 4);
+    assert_eq!(lab.nodes_of_records(), ["n1", "n2", "n3", "n4"]);
+    lab.fleet("run", &["--retry"]).exits(0).stderr_contains("0 visits submitted");
+}
+
+#[test]
+fn cancelled_tasks_are_told_and_measured_by_a_retry() {
+    let Some(lab) = Lab::new() else { return };
+    lab.fleet("run", &LONG).exits(0);
+    until("all run", || lab.count("running") == 4);
+    lab.fleet("cancel", &[]).exits(0).stderr_contains("cancelled ");
+    until("none runs", || lab.slurm("squeue", &["--noheader"]).is_empty());
+    assert_eq!(lab.count("cancelled"), 4, "{:?}", lab.states());
+    assert!(lab.nodes_of_records().is_empty());
+    lab.fleet("run", &["--retry", "--nodes", "n[1-2]"]).exits(0).stderr_contains("2 visits");
+    lab.fleet("cancel", &[]).exits(0);
+}
+
+#[test]
+fn a_task_that_exceeds_its_time_or_is_started_again_leaves_a_whole_record_or_none() {
+    let Some(lab) = Lab::new() else { return };
+    lab.fleet("run", &LONG).exits(0);
+    until("all run", || lab.count("running") == 4);
+    let job = lab.job();
+    lab.slurm("scontrol", &["requeue", &format!("{job}_0")]);
+    lab.slurm("scontrol", &["update", &format!("JobId={job}_1"), "TimeLimit=0:01"]);
+    until("one has exceeded its time", || lab.count("timed out") == 1);
+    until("one waits again, or runs", || {
+        let states = lab.states();
+        ["waiting", "running"].contains(&states[0].as_str())
+    });
+    assert!(lab.nodes_of_records().is_empty());
+    lab.fleet("cancel", &[]).exits(0);
+}
+
+#[test]
+fn a_node_that_goes_down_costs_its_own_task_alone() {
+    let Some(lab) = Lab::new() else { return };
+    let drained = lab.slurm("scontrol", &["update", "NodeName=n3", "State=DOWN", "Reason=test"]);
+    assert_eq!(drained, "");
+    lab.fleet("run", &QUICK).exits(0);
+    until("the others are measured", || lab.count("measured") == 3);
+    assert_eq!(lab.nodes_of_records(), ["n1", "n2", "n4"]);
+    let status = lab.fleet("status", &[]).exits(0).stdout;
+    assert!(status.contains("n3") && status.contains("waiting: "), "{status}");
+    lab.slurm("scontrol", &["update", "NodeName=n3", "State=RESUME"]);
+    until("it is measured when it is back", || lab.count("measured") == 4);
+}
+
+#[test]
+fn a_controller_that_is_killed_and_started_again_loses_no_task() {
+    let Some(lab) = Lab::new() else { return };
+    lab.fleet("run", &QUICK).exits(0);
+    let file = lab.cluster.folder.join("slurmctld.pid");
+    let pid = fs::read_to_string(&file).unwrap().trim().to_owned();
+    assert!(Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
+    let told = lab.fleet("status", &[]).exits(0);
+    assert!(told.stderr.contains("what waits or runs is not known"), "{}", told.stderr);
+    let mut controller = lab.cluster.command("slurmctld");
+    let configuration = lab.cluster.configuration();
+    controller.args(["-D", "-f"]).arg(configuration).env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+    let controller = controller.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let _controller = Daemon(controller);
+    until("all are measured", || lab.count("measured") == 4);
+    assert_eq!(lab.nodes_of_records(), ["n1", "n2", "n3", "n4"]);
+}
+
+#[test]
+fn a_full_disk_leaves_no_part_of_a_record() {
+    let Some(lab) = Lab::new() else { return };
+    let folder = lab.folder();
+    fs::create_dir(&folder).unwrap();
+    let mut mount = Command::new("mount");
+    mount.args(["-t", "tmpfs", "-o", "size=64k,mode=0700", "oscost-test"]).arg(&folder);
+    if !mount.output().is_ok_and(|ran| ran.status.success()) {
+        return eprintln!("cannot run here: a small file system cannot be mounted");
+    }
+    let filled = lab.fleet("run", &QUICK).exits(0);
+    fs::write(folder.join("filler"), vec![0; 256 << 10]).unwrap_err();
+    until("none runs", || lab.slurm("squeue", &["--noheader"]).is_empty());
+    let states = lab.states();
+    let whole = lab.nodes_of_records().len();
+    assert!(Command::new("umount").arg(&folder).status().unwrap().success());
+    assert!(whole < 4, "{states:?} {}", filled.stderr);
+    assert_eq!(states.iter().filter(|it| *it == "measured").count(), whole);
+}
+
+#[test]
+fn a_killed_submission_is_finished_by_a_retry_and_nothing_is_submitted_twice() {
+    let Some(lab) = Lab::new() else { return };
+    for wait_ms in [20, 60, 100, 150, 200, 300] {
+        let _ = fs::remove_dir_all(lab.folder());
+        let mut tool = lab.command("run", &QUICK).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(wait_ms));
+        let _ = tool.kill();
+        tool.wait().unwrap();
+        if !lab.folder().join("plan.json").exists() {
+            continue;
+        }
+        lab.fleet("run", &["--retry"]).exits(0);
+        until("all are measured", || lab.count("measured") == 4);
+        assert_eq!(lab.nodes_of_records(), ["n1", "n2", "n3", "n4"]);
+        until("none is left", || lab.slurm("squeue", &["--noheader"]).is_empty());
+    }
+}
