@@ -71,6 +71,11 @@ const LINES: &[Line] = &[
     exits(2, "table SAME no-such-run"),
     exits(2, "table SAME DAMAGED"),
     exits(4, "table SAME OTHER --json /dev/full"),
+    exits(2, "fleet check"),
+    exits(2, "fleet check --against no-such-fleet"),
+    exits(2, "fleet links --ssh NO_FILE"),
+    exits(3, "fleet links --ssh HOSTS socket/round-trip:by=tcp,size=64,peer_cpu=other"),
+    exits(2, "fleet ab no-such-fleet"),
     exits(0, "history"),
     exits(2, "history no/such"),
     exits(0, "list"),
@@ -159,8 +164,11 @@ const LINES: &[Line] = &[
     exits(0, "runs delete last"),
 ];
 
-/// Subcommands whose success takes the network, a download, a profile or root.
+/// Subcommands whose success takes the network, a download, a fleet, a profile or root.
 const NO_SUCCESS_HERE: &[&str] = &[
+    "fleet check",
+    "fleet links",
+    "fleet ab",
     "kernels fetch",
     "kernels delete",
     "workload prepare",
@@ -171,7 +179,7 @@ const NO_SUCCESS_HERE: &[&str] = &[
 ];
 
 /// The files of the table; the last two do not exist.
-const FILES: [&str; 6] = ["SAME", "OTHER", "SLOWED", "DAMAGED", "NO_FILE", "BOOK"];
+const FILES: [&str; 7] = ["SAME", "OTHER", "SLOWED", "DAMAGED", "HOSTS", "NO_FILE", "BOOK"];
 
 /// Commands whose output is that of the user's program.
 const RUNS_A_PROGRAM: &str = "treat -- ";
@@ -205,6 +213,7 @@ fn prepared() -> Sandbox {
     {
         fs::write(sandbox.file(name), record.to_string()).unwrap();
     }
+    fs::write(sandbox.file("HOSTS"), "db1\ndb2\n").unwrap();
     fs::write(sandbox.file("DAMAGED"), "{\"schema\": \"oscost.run/1\", ").unwrap();
     sandbox
 }

@@ -8,6 +8,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/fleet_folder.rs"]
+mod fleet_folder;
 
 mod golden;
 
@@ -24,6 +26,9 @@ mod crossings;
 mod curves;
 mod describe;
 mod exit_statuses;
+mod fleet_ab;
+mod fleet_check;
+mod fleet_links;
 #[cfg(feature = "fault-injection")]
 mod hanging_hosts;
 mod history;

@@ -1,0 +1,5 @@
+//! `oscost fleet`: many machines.
+
+pub mod ab;
+pub mod check;
+pub mod links;
