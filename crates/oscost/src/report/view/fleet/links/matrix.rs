@@ -7,7 +7,7 @@ use crate::report::figures::Style;
 use crate::report::text::plain;
 use crate::report::view::document::{Cell, Column, Table, TableRow};
 
-/// Columns of a table: with a name of usual length they fit into 80 columns of a terminal.
+/// Columns of a table: with a name of usual length they fit into 80 letters.
 const MAX_COLUMNS: usize = 8;
 /// Names up to so many letters head columns; longer ones are numbered.
 const MAX_HEADING: usize = 7;
