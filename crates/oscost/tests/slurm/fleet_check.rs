@@ -1,42 +1,42 @@
-//! The prolog of the examples with a real controller: it drains the slow node, and no other.
+//! The prolog of the examples with a real controller: it drains a slow node, and no other.
 
 use std::path::Path;
 
-use crate::cluster::Cluster;
-use crate::common::{Ran, Sandbox, tool};
+use crate::common::{Ran, tool};
 use crate::fleet_folder::{fleet_folder, node_target, scale_cases};
+use crate::shared::User;
 
-/// Runs the prolog as slurmd would on a node.
-fn prolog(cluster: &Cluster, sandbox: &Sandbox, node: &str, words: [&str; 2]) {
-    let [fleet, target] = words;
+/// The node of this test.
+const NODE: &str = "n13";
+
+/// Runs the prolog as slurmd would on the node, whose system calls have this factor to those of the
+/// fleet.
+fn prolog(user: &User, factor: f64) {
+    let target = node_target(&user.sandbox);
+    let fleet = fleet_folder(&user.sandbox, &target, |_, record| {
+        scale_cases(record, "syscall/", 1.0 / factor);
+    });
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/slurm-prolog.sh");
-    let tool_environment = sandbox.command(&[]);
-    let mut command = cluster.command("/bin/sh");
-    command.arg(script).args(["--at", target]);
+    let tool_environment = user.tool(&[]);
+    let mut command = user.cluster.command("/bin/sh");
+    command.arg(script).args(["--at", &target]);
     let variables = tool_environment.get_envs().filter_map(|(name, value)| Some((name, value?)));
     command
         .envs(variables)
         .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
         .env("OSCOST", tool())
         .env("OSCOST_FLEET", fleet)
-        .env("SLURMD_NODENAME", node);
+        .env("SLURMD_NODENAME", NODE);
     Ran::of(&mut command).exits(0);
 }
 
 #[test]
-fn the_prolog_drains_the_slow_node_alone() {
-    let Some(cluster) = Cluster::of(2) else { return };
-    let state = |node: &str| cluster.output("scontrol", &["--oneliner", "show", "node", node]);
-    for (node, factor, drains) in [("n1", 1.0, false), ("n2", 0.6, true)] {
-        let sandbox = Sandbox::new();
-        let target = node_target(&sandbox);
-        let folder = fleet_folder(&sandbox, &target, |_, record| {
-            scale_cases(record, "syscall/", factor);
-        });
-        prolog(&cluster, &sandbox, node, [folder.to_str().unwrap(), &target]);
-        let state = state(node);
-        assert_eq!(state.contains("+DRAIN"), drains, "{state}");
-        let reason = format!("Reason=oscost: {node} is slow: syscall/");
-        assert_eq!(state.contains(&reason), drains, "{state}");
-    }
+fn the_prolog_drains_a_slow_node_with_the_reason() {
+    let Some(user) = User::new() else { return };
+    let state = || user.cluster.output("scontrol", &["--oneliner", "show", "node", NODE]);
+    prolog(&user, 1.0);
+    assert!(!state().contains("DRAIN"), "{}", state());
+    prolog(&user, 1.7);
+    let reason = format!("Reason=oscost: {NODE} is slow: syscall/");
+    assert!(state().contains("+DRAIN") && state().contains(&reason), "{}", state());
 }

@@ -26,7 +26,7 @@ Examples:
   oscost fleet links --ssh hosts.txt
   oscost fleet links --ssh hosts.txt --repeat 3 -o links.html
   oscost fleet links --slurm partition=debug --nodes 'n[1-4]'
-  oscost fleet links --slurm '' --nodes 'n[001-400]' --pairs 800
+  oscost fleet links --slurm qos=low --nodes 'n[001-400]' --pairs 800
   oscost fleet links --ssh hosts.txt 'socket/round-trip:by=tcp,size=*'")]
 pub(super) struct Arguments {
     /// A family, a benchmark, a case or a glob of cases with two ends.

@@ -50,10 +50,11 @@ pub(super) fn nodes_of(launcher: &LinkLauncher) -> anyhow::Result<Vec<LinkNode>>
     }
 }
 
-/// A node of Slurm: a job on it alone, with these options.
+/// A node of Slurm: a job on it alone, with these options. Another job there would share its links.
 fn slurm_node(name: String, options: &[String]) -> LinkNode {
     let node = format!("nodes={name}");
-    let words: Vec<&str> = options.iter().map(String::as_str).chain([node.as_str()]).collect();
+    let words = options.iter().map(String::as_str).chain(["exclusive", &node]);
+    let words: Vec<&str> = words.collect();
     LinkNode { target: format!("slurm:{}", words.join(",")), name }
 }
 
@@ -71,8 +72,9 @@ mod tests {
             let options: Vec<String> = options.iter().map(|it| (*it).to_owned()).collect();
             slurm_node("n1".to_owned(), &options).target
         };
-        assert_eq!(target(&[]), "slurm:nodes=n1");
-        assert_eq!(target(&["partition=a", "qos=b"]), "slurm:partition=a,qos=b,nodes=n1");
+        assert_eq!(target(&[]), "slurm:exclusive,nodes=n1");
+        let target = target(&["partition=a", "qos=b"]);
+        assert_eq!(target, "slurm:partition=a,qos=b,exclusive,nodes=n1");
     }
 
     #[test]
