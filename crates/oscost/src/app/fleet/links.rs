@@ -193,7 +193,7 @@ mod tests {
 
     fn request() -> Request {
         Request {
-            launcher: LinkLauncher::Slurm { options: String::new(), nodes: None },
+            launcher: LinkLauncher::Ssh("hosts.txt".into()),
             pairs: None,
             selectors: Vec::new(),
             repeats: 2,

@@ -41,6 +41,9 @@ pub(super) struct Arguments {
     /// Nodes, as Slurm lists them: `n[1-4],login` [default: all of the partition].
     #[arg(long, value_name = "LIST", conflicts_with = "ssh")]
     nodes: Option<String>,
+    /// Share nodes with other jobs [default: `exclusive`].
+    #[arg(long, conflicts_with = "ssh")]
+    shared: bool,
     /// The number of pairs [default: all of up to 32 nodes, four for each of more].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pairs: Option<u32>,
@@ -71,7 +74,10 @@ pub(super) fn links(arguments: Arguments, output: &mut Output) -> anyhow::Result
     exports.check()?;
     let launcher = match ssh {
         Some(file) => LinkLauncher::Ssh(file),
-        None => LinkLauncher::Slurm { options: slurm.unwrap_or_default(), nodes },
+        None => {
+            let (options, exclusive) = (slurm.unwrap_or_default(), !arguments.shared);
+            LinkLauncher::Slurm { options, nodes, exclusive }
+        }
     };
     let request = Request {
         launcher,

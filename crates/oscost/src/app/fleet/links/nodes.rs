@@ -16,6 +16,8 @@ pub enum LinkLauncher {
         options: String,
         /// The nodes, as Slurm lists them; without it, those of the options, or of the partition.
         nodes: Option<String>,
+        /// Whether no other job is on a node meanwhile.
+        exclusive: bool,
     },
     /// By ssh; the file has a host in each line.
     Ssh(PathBuf),
@@ -31,13 +33,15 @@ pub(super) struct LinkNode {
 /// The nodes of a launcher.
 pub(super) fn nodes_of(launcher: &LinkLauncher) -> anyhow::Result<Vec<LinkNode>> {
     let nodes: Vec<LinkNode> = match launcher {
-        LinkLauncher::Slurm { options, nodes } => {
+        LinkLauncher::Slurm { options, nodes, exclusive } => {
             let mut options = SlurmOptions::parse(options)?;
             if let Some(nodes) = nodes {
                 options.set_nodes(nodes)?;
             }
             let names = find_nodes(&options)?;
-            names.into_iter().map(|name| slurm_node(name, &options.options)).collect()
+            let mut options = options.options;
+            options.extend(exclusive.then(|| "exclusive".to_owned()));
+            names.into_iter().map(|name| slurm_node(name, &options)).collect()
         }
         LinkLauncher::Ssh(file) => read_hosts(file)?.into_iter().map(ssh_node).collect(),
     };
@@ -50,10 +54,10 @@ pub(super) fn nodes_of(launcher: &LinkLauncher) -> anyhow::Result<Vec<LinkNode>>
     }
 }
 
-/// A node of Slurm: a job on it alone, with these options. Another job there would share its links.
+/// A node of Slurm: a job on it alone, with these options.
 fn slurm_node(name: String, options: &[String]) -> LinkNode {
     let node = format!("nodes={name}");
-    let words = options.iter().map(String::as_str).chain(["exclusive", &node]);
+    let words = options.iter().map(String::as_str).chain([node.as_str()]);
     let words: Vec<&str> = words.collect();
     LinkNode { target: format!("slurm:{}", words.join(",")), name }
 }
@@ -72,9 +76,9 @@ mod tests {
             let options: Vec<String> = options.iter().map(|it| (*it).to_owned()).collect();
             slurm_node("n1".to_owned(), &options).target
         };
-        assert_eq!(target(&[]), "slurm:exclusive,nodes=n1");
-        let target = target(&["partition=a", "qos=b"]);
-        assert_eq!(target, "slurm:partition=a,qos=b,exclusive,nodes=n1");
+        assert_eq!(target(&[]), "slurm:nodes=n1");
+        let target = target(&["partition=a", "exclusive"]);
+        assert_eq!(target, "slurm:partition=a,exclusive,nodes=n1");
     }
 
     #[test]
