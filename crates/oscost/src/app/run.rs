@@ -30,7 +30,7 @@ use super::targets::prepare::{PreparedTarget, check, prepare};
 use super::targets::resolve::resolve;
 use super::targets::vm::{GivenOption, counted_machine, refuse_options};
 use crate::app::interrupt::listen;
-use crate::hosts::{Session, WorkerBinary};
+use crate::hosts::{Interrupt, Session, WorkerBinary};
 use crate::plan::ComparedTarget;
 use crate::run::{self, EventCounting, Profile};
 use crate::studies::Study;
@@ -150,6 +150,15 @@ impl Request {
 
 /// Measures the selected cases.
 pub fn run(request: &Request, observer: &dyn Observer) -> anyhow::Result<CompletedRun> {
+    run_until(&listen()?, request, observer)
+}
+
+/// The same as one of several runs, which one interrupt ends.
+pub(crate) fn run_until(
+    interrupt: &Interrupt,
+    request: &Request,
+    observer: &dyn Observer,
+) -> anyhow::Result<CompletedRun> {
     let target = resolve(&request.at, request.treatments.as_deref())?;
     check(&target)?;
     let worker = WorkerBinary::find()?;
@@ -157,9 +166,8 @@ pub fn run(request: &Request, observer: &dyn Observer) -> anyhow::Result<Complet
     let mut selection =
         select(&worker, &request.selectors, &request.programs, study, request.extent())?;
     selection.programs.check_commands(&target.host)?;
-    let interrupt = listen()?;
     let on_busy = request.on_busy;
-    let options = ConnectOptions { interrupt: &interrupt, on_busy, observer };
+    let options = ConnectOptions { interrupt, on_busy, observer };
     if let Some(machine) = counted_machine(&target)? {
         request.check_counting()?;
         let counted = CountRequest {

@@ -92,6 +92,8 @@ enum Verb {
     Compare(compare::Arguments),
     /// Put machines side by side, by their runs.
     Table(table::Arguments),
+    /// Check, compare and connect many machines.
+    Fleet(fleet::Arguments),
     /// Show the figures of successive runs, and what changed.
     History(history::Arguments),
     /// List families and benchmarks.
@@ -215,6 +217,7 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<ExitStatus> {
         Verb::Bill(arguments) => bill::bill(arguments, output),
         Verb::Compare(arguments) => compare::compare(arguments, output),
         Verb::Table(arguments) => table::table(arguments, output),
+        Verb::Fleet(arguments) => fleet::fleet(arguments, output),
         Verb::History(arguments) => history::history(arguments, output),
         Verb::List(arguments) => list::list(&arguments, output),
         Verb::Explain(arguments) => explain::explain(arguments, command(), output),

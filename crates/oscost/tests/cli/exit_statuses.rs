@@ -77,6 +77,11 @@ const LINES: &[Line] = &[
     exits(2, "fleet visit NO_FILE --task 0"),
     exits(2, "fleet status NO_FILE"),
     exits(2, "fleet cancel NO_FILE"),
+    exits(2, "fleet check"),
+    exits(2, "fleet check --against no-such-fleet"),
+    exits(2, "fleet links --ssh NO_FILE"),
+    exits(3, "fleet links --ssh HOSTS socket/round-trip:by=tcp,size=64,peer_cpu=other"),
+    exits(2, "fleet ab no-such-fleet"),
     exits(0, "history"),
     exits(2, "history no/such"),
     exits(0, "list"),
@@ -176,6 +181,9 @@ const NO_SUCCESS_HERE: &[&str] = &[
     "fleet visit",
     "fleet status",
     "fleet cancel",
+    "fleet check",
+    "fleet links",
+    "fleet ab",
     "kernels fetch",
     "kernels delete",
     "workload prepare",
@@ -186,7 +194,8 @@ const NO_SUCCESS_HERE: &[&str] = &[
 ];
 
 /// The files of the table; the last three do not exist.
-const FILES: [&str; 7] = ["SAME", "OTHER", "SLOWED", "DAMAGED", "NO_FILE", "BOOK", "FLEET"];
+const FILES: [&str; 8] =
+    ["SAME", "OTHER", "SLOWED", "DAMAGED", "HOSTS", "NO_FILE", "BOOK", "FLEET"];
 
 /// Commands whose output is that of the user's program.
 const RUNS_A_PROGRAM: &str = "treat -- ";
@@ -220,6 +229,7 @@ fn prepared() -> Sandbox {
     {
         fs::write(sandbox.file(name), record.to_string()).unwrap();
     }
+    fs::write(sandbox.file("HOSTS"), "db1\ndb2\n").unwrap();
     fs::write(sandbox.file("DAMAGED"), "{\"schema\": \"oscost.run/1\", ").unwrap();
     sandbox
 }

@@ -8,6 +8,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/fleet_folder.rs"]
+mod fleet_folder;
 
 mod golden;
 
@@ -27,6 +29,9 @@ mod exit_statuses;
 mod fleet_collect;
 mod fleet_run;
 mod fleet_ssh;
+mod fleet_ab;
+mod fleet_check;
+mod fleet_links;
 #[cfg(feature = "fault-injection")]
 mod hanging_hosts;
 mod history;

@@ -13,5 +13,6 @@ mod hosts;
 
 mod cleanup;
 mod errors;
+mod links;
 mod peer;
 mod targets;

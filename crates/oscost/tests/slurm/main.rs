@@ -12,10 +12,14 @@ mod cluster;
 #[path = "../common/mod.rs"]
 #[expect(dead_code, reason = "these tests use a part of the helpers")]
 mod common;
+#[path = "../common/fleet_folder.rs"]
+mod fleet_folder;
 mod shared;
 
 mod cleanup;
 mod errors;
 mod fleet_run;
+mod fleet_check;
+mod fleet_links;
 mod peer;
 mod targets;

@@ -9,7 +9,7 @@ use crate::cluster::Cluster;
 use crate::common::{Ran, Sandbox, until};
 
 /// One for each test that has a task, two for a peer.
-const NODES: usize = 12;
+const NODES: usize = 15;
 
 /// The cluster, and the tool's user.
 pub(crate) struct User {

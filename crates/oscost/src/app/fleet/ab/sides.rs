@@ -1,0 +1,292 @@
+//! The figures of a fleet's nodes on both sides of a comparison.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use oscost_model::record::{Comparison, Record, Row, RowOutcome};
+use oscost_model::unit::{Better, Unit};
+
+use crate::advice::classes::machine_class;
+use crate::fleet::{MeasuredSides, NodeSides};
+
+/// The quantile of the normal distribution that belongs to an interval of 95 %.
+const NORMAL_95: f64 = 1.959_963_984_540_054;
+
+/// The figures of all nodes.
+#[derive(Default)]
+pub(super) struct Sides {
+    /// The class of each node.
+    classes: BTreeMap<String, Arc<str>>,
+    /// The unit of each case.
+    cases: BTreeMap<String, CaseUnit>,
+    /// Without treatments, by node and case.
+    base: BTreeMap<NodeCase, Vec<f64>>,
+    /// By treatments; then by node and case.
+    new: BTreeMap<String, BTreeMap<NodeCase, Treated>>,
+}
+
+/// A case on a node.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct NodeCase {
+    node: String,
+    case: String,
+}
+
+#[derive(Clone, Copy)]
+struct CaseUnit {
+    unit: Unit,
+    better: Better,
+}
+
+/// A case on a node under treatments.
+#[derive(Default)]
+struct Treated {
+    /// Medians of runs under them alone.
+    medians: Vec<f64>,
+    /// Ratios within runs that measured both sides.
+    ratios: Vec<LogRatio>,
+}
+
+/// The logarithm of a ratio within a run.
+#[derive(Clone, Copy)]
+struct LogRatio {
+    log: f64,
+    error: Option<f64>,
+}
+
+/// How many nodes were measured on which sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NodeCounts {
+    pub(super) both: usize,
+    pub(super) base: usize,
+    pub(super) new: usize,
+}
+
+impl Sides {
+    /// Adds a run of a node.
+    pub(super) fn add(&mut self, node: &str, record: &Record) {
+        let class = record.machines.first().map(machine_class).unwrap_or_default();
+        self.classes.insert(node.to_owned(), Arc::from(class));
+        if record.comparisons.is_empty() {
+            for row in record.results.iter().filter(|row| row.is_requested()) {
+                self.add_row(node, row);
+            }
+        }
+        let primary = record.comparisons.iter().filter(|it| it.metric == "primary" && !it.control);
+        for comparison in primary {
+            let new = record.results.get(comparison.new as usize);
+            if let Some(new) = new.filter(|row| row.is_requested()) {
+                self.add_comparison(node, comparison, new);
+            }
+        }
+    }
+
+    fn add_row(&mut self, node: &str, row: &Row) {
+        let median = row.estimate.as_ref().map(|it| it.median).filter(|median| *median > 0.0);
+        let Some(median) = median.filter(|_| row.outcome == RowOutcome::Measured) else { return };
+        let key = self.key(node, row);
+        match row.target.treatments.is_empty() {
+            true => self.base.entry(key).or_default().push(median),
+            false => self.treated(row, key).medians.push(median),
+        }
+    }
+
+    fn add_comparison(&mut self, node: &str, comparison: &Comparison, new: &Row) {
+        let ratio = &comparison.ratio;
+        let is_ratio = ratio.value > 0.0 && ratio.value.is_finite();
+        if !is_ratio || new.target.treatments.is_empty() {
+            return;
+        }
+        let error = ratio.ci95.filter(|[low, _]| *low > 0.0);
+        let error = error.map(|[low, high]| (high / low).ln() / (2.0 * NORMAL_95));
+        let key = self.key(node, new);
+        self.treated(new, key).ratios.push(LogRatio { log: ratio.value.ln(), error });
+    }
+
+    fn key(&mut self, node: &str, row: &Row) -> NodeCase {
+        let unit = CaseUnit { unit: row.unit, better: row.better };
+        self.cases.entry(row.case.clone()).or_insert(unit);
+        NodeCase { node: node.to_owned(), case: row.case.clone() }
+    }
+
+    fn treated(&mut self, row: &Row, key: NodeCase) -> &mut Treated {
+        let treatments = row.target.treatments.join("+");
+        self.new.entry(treatments).or_default().entry(key).or_default()
+    }
+
+    /// All treatments that a node was measured under.
+    pub(super) fn treatments(&self) -> Vec<String> {
+        self.new.keys().cloned().collect()
+    }
+
+    /// What the visits of each node have of each case: ratios, or figures of one side.
+    pub(super) fn of_nodes(&self, treatments: &str) -> Vec<NodeSides> {
+        let none = BTreeMap::new();
+        let new = self.new.get(treatments).unwrap_or(&none);
+        let keys: BTreeSet<&NodeCase> = self.base.keys().chain(new.keys()).collect();
+        let mut found = Vec::new();
+        for key in keys {
+            let Some(CaseUnit { unit, better }) = self.cases.get(&key.case).copied() else {
+                continue;
+            };
+            let class = self.classes.get(&key.node).cloned().unwrap_or_else(|| Arc::from(""));
+            let kinds = measured_sides(self.base.get(key), new.get(key)).into_iter();
+            found.extend(kinds.map(|kind| NodeSides {
+                node: key.node.clone(),
+                class: Arc::clone(&class),
+                case: key.case.clone(),
+                unit,
+                better,
+                kind,
+            }));
+        }
+        found
+    }
+
+    /// How many nodes are on which side, by all their cases.
+    pub(super) fn node_counts(&self, treatments: &str) -> NodeCounts {
+        let mut sides: BTreeMap<String, [bool; 2]> = BTreeMap::new();
+        for NodeSides { node, kind, .. } in self.of_nodes(treatments) {
+            let [has_base, has_new] = sides.entry(node).or_default();
+            *has_base |= !matches!(kind, MeasuredSides::New { .. });
+            *has_new |= !matches!(kind, MeasuredSides::Base { .. });
+        }
+        let count = |on: [bool; 2]| sides.values().filter(|it| **it == on).count();
+        NodeCounts {
+            both: count([true, true]),
+            base: count([true, false]),
+            new: count([false, true]),
+        }
+    }
+}
+
+/// What the visits of a node have of a case. Ratios within runs come first: base and new were
+/// interleaved.
+fn measured_sides(base: Option<&Vec<f64>>, new: Option<&Treated>) -> Vec<MeasuredSides> {
+    let none = Treated::default();
+    let Treated { medians, ratios } = new.unwrap_or(&none);
+    let base = base.map_or(&[][..], |it| &it[..]);
+    if !ratios.is_empty() {
+        let both = |it: &LogRatio| MeasuredSides::Both { ratio: it.log.exp(), log_error: it.error };
+        return ratios.iter().map(both).collect();
+    }
+    match (mean_log(base), mean_log(medians)) {
+        // In different runs: how far they vary is seen between nodes.
+        (Some(base), Some(new)) => {
+            vec![MeasuredSides::Both { ratio: (new - base).exp(), log_error: None }]
+        }
+        _ => {
+            let base = base.iter().map(|&median| MeasuredSides::Base { median });
+            let new = medians.iter().map(|&median| MeasuredSides::New { median });
+            base.chain(new).collect()
+        }
+    }
+}
+
+fn mean_log(values: &[f64]) -> Option<f64> {
+    let sum: f64 = values.iter().map(|value| value.ln()).sum();
+    (!values.is_empty()).then(|| sum / values.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run with one row under these treatments.
+    fn record(treatments: &[&str], median: f64) -> Record {
+        let record = include_str!("../../../../tests/store/run-1.json");
+        let mut record: Record = serde_json::from_str(record).unwrap();
+        record.results.truncate(1);
+        record.comparisons.clear();
+        let row = &mut record.results[0];
+        (row.case, row.outcome) = ("syscall/a".to_owned(), RowOutcome::Measured);
+        row.flags.clear();
+        row.target.treatments = treatments.iter().map(|it| (*it).to_owned()).collect();
+        row.estimate.as_mut().unwrap().median = median;
+        record
+    }
+
+    /// A run that compared both sides of that row, with this ratio.
+    fn compared(ratio: f64) -> Record {
+        let mut both = record(&[], 100.0);
+        both.results.extend(record(&["nice=5"], 100.0 * ratio).results);
+        let comparison = |control: bool| {
+            serde_json::json!({
+                "case": "syscall/a",
+                "metric": "primary",
+                "base": 0,
+                "new": 1,
+                "design": "pairs",
+                "pairs": 9,
+                "span_s": 1.0,
+                "ratio": {"value": ratio, "ci95": [ratio / 1.1, ratio * 1.1]},
+                "added": {"value": 1.0, "ci95": null, "unit": "ns/op"},
+                "p": 0.01,
+                "q": 0.01,
+                "verdict": "slower",
+                "mde_pct": null,
+                "control": control,
+                "flags": [],
+            })
+        };
+        let read = |control: bool| serde_json::from_value(comparison(control)).unwrap();
+        both.comparisons = [false, true].into_iter().map(read).collect();
+        both
+    }
+
+    fn measured(sides: &Sides) -> Vec<MeasuredSides> {
+        sides.of_nodes("nice=5").into_iter().map(|it| it.kind).collect()
+    }
+
+    #[test]
+    fn each_visit_of_a_node_of_one_side_is_a_figure_of_it() {
+        let mut sides = Sides::default();
+        sides.add("n1", &record(&[], 100.0));
+        sides.add("n1", &record(&[], 400.0));
+        sides.add("n2", &record(&["nice=5"], 300.0));
+        let expected = [
+            MeasuredSides::Base { median: 100.0 },
+            MeasuredSides::Base { median: 400.0 },
+            MeasuredSides::New { median: 300.0 },
+        ];
+        assert_eq!(measured(&sides), expected);
+        assert_eq!(sides.node_counts("nice=5"), NodeCounts { both: 0, base: 1, new: 1 });
+        assert_eq!(sides.treatments(), ["nice=5"]);
+        assert!(!sides.of_nodes("nice=5")[0].class.is_empty());
+    }
+
+    #[test]
+    fn a_node_that_was_measured_on_both_sides_has_a_ratio() {
+        let mut sides = Sides::default();
+        sides.add("n1", &record(&[], 100.0));
+        sides.add("n1", &record(&[], 400.0));
+        sides.add("n1", &record(&["nice=5"], 300.0));
+        let [MeasuredSides::Both { ratio, log_error: None }] = measured(&sides)[..] else {
+            panic!("{:?}", measured(&sides))
+        };
+        assert!((ratio - 1.5).abs() < 1e-9, "{ratio}");
+        assert_eq!(sides.node_counts("nice=5"), NodeCounts { both: 1, base: 0, new: 0 });
+    }
+
+    #[test]
+    fn visits_that_compared_both_sides_have_their_ratios_with_their_errors() {
+        let mut sides = Sides::default();
+        sides.add("n1", &compared(1.2));
+        sides.add("n1", &compared(1.3));
+        let found = measured(&sides);
+        let [MeasuredSides::Both { ratio, log_error: Some(error) }, _] = found[..] else {
+            panic!("{found:?}")
+        };
+        assert!((ratio - 1.2).abs() < 1e-9, "{ratio}");
+        assert!((error - 1.1f64.ln() / NORMAL_95).abs() < 1e-9, "{error}");
+    }
+
+    #[test]
+    fn reference_cases_are_of_no_side() {
+        let mut sides = Sides::default();
+        let mut reference = record(&["nice=5"], 5.0);
+        reference.results[0].flags.push("REFERENCE".to_owned());
+        sides.add("n1", &reference);
+        assert!(sides.treatments().is_empty());
+    }
+}

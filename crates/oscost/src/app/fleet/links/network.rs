@@ -1,0 +1,83 @@
+//! What was measured between nodes so far.
+
+use std::collections::BTreeMap;
+
+use oscost_model::record::{Record, Row, RowOutcome};
+
+use crate::fleet::{Link, LinkCase, NodePair};
+use crate::hosts::HostError;
+
+/// The figures of all pairs so far.
+#[derive(Default)]
+pub(super) struct Network {
+    /// By the name of the case; links by their pair.
+    cases: BTreeMap<String, (LinkCase, BTreeMap<NodePair, Link>)>,
+    /// Why runs between pairs failed as a whole.
+    failures: BTreeMap<NodePair, Vec<String>>,
+}
+
+impl Network {
+    pub(super) fn add(&mut self, pair: NodePair, record: &Record) {
+        for row in record.results.iter().filter(|row| row.is_requested()) {
+            let (_, links) = self.cases.entry(row.case.clone()).or_insert_with(|| {
+                let Row { case, unit, better, .. } = row;
+                let case = LinkCase {
+                    case: case.clone(),
+                    unit: *unit,
+                    better: *better,
+                    links: Vec::new(),
+                };
+                (case, BTreeMap::new())
+            });
+            let link = links.entry(pair).or_insert_with(|| empty_link(pair));
+            let estimate = row.estimate.as_ref().filter(|_| row.outcome == RowOutcome::Measured);
+            match estimate {
+                Some(estimate) => link.values.push(estimate.median),
+                None => add_reason(link, row.reason.as_deref().unwrap_or("it has no figure")),
+            }
+        }
+    }
+
+    /// Refuses a network without a row: there is nothing to show.
+    pub(super) fn check(&self, has_ended_early: bool) -> anyhow::Result<()> {
+        match self.failures.values().flatten().next() {
+            _ if !self.cases.is_empty() => Ok(()),
+            Some(why) if !has_ended_early => {
+                anyhow::bail!("cannot measure between any two of these nodes: {why}")
+            }
+            _ => Err(HostError::Interrupted.into()),
+        }
+    }
+
+    /// Keeps why a pair could not be measured at all.
+    pub(super) fn add_failure(&mut self, pair: NodePair, why: String) {
+        self.failures.entry(pair).or_default().push(why);
+    }
+
+    /// The cases with a link for each pair of these.
+    pub(super) fn cases(self, pairs: &[NodePair]) -> Vec<LinkCase> {
+        let mut pairs: Vec<NodePair> = pairs.to_vec();
+        pairs.sort_unstable();
+        let Self { cases, failures } = self;
+        let with_links = |(case, mut links): (LinkCase, BTreeMap<NodePair, Link>)| {
+            let link = |pair: &NodePair| {
+                let mut link = links.remove(pair).unwrap_or_else(|| empty_link(*pair));
+                let reasons = failures.get(pair).into_iter().flatten();
+                reasons.for_each(|why| add_reason(&mut link, why));
+                link
+            };
+            LinkCase { links: pairs.iter().map(link).collect(), ..case }
+        };
+        cases.into_values().map(with_links).collect()
+    }
+}
+
+fn empty_link(pair: NodePair) -> Link {
+    Link { pair, values: Vec::new(), reasons: Vec::new() }
+}
+
+fn add_reason(link: &mut Link, why: &str) {
+    if !link.reasons.iter().any(|reason| reason == why) {
+        link.reasons.push(why.to_owned());
+    }
+}
