@@ -13,6 +13,7 @@ pub mod bills;
 pub mod compare;
 pub mod doctor;
 pub mod explain;
+pub mod fleet;
 pub mod history;
 pub mod kernels;
 pub mod list;

@@ -15,6 +15,7 @@ mod documents;
 mod exit;
 mod explain;
 mod exports;
+mod fleet;
 mod gate;
 mod history;
 mod kernels;
@@ -91,6 +92,8 @@ enum Verb {
     Compare(compare::Arguments),
     /// Put machines side by side, by their runs.
     Table(table::Arguments),
+    /// Measure many machines, and name those that are not like the others.
+    Fleet(fleet::Arguments),
     /// Show the figures of successive runs, and what changed.
     History(history::Arguments),
     /// List families and benchmarks.
@@ -140,6 +143,7 @@ impl Verb {
             Verb::Bill(arguments) => arguments.measures(),
             Verb::Compare(_)
             | Verb::Table(_)
+            | Verb::Fleet(_)
             | Verb::History(_)
             | Verb::List(_)
             | Verb::Explain(_)
@@ -209,6 +213,7 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<ExitStatus> {
         Verb::Bill(arguments) => bill::bill(arguments, output),
         Verb::Compare(arguments) => compare::compare(arguments, output),
         Verb::Table(arguments) => table::table(arguments, output),
+        Verb::Fleet(arguments) => fleet::fleet(arguments, output),
         Verb::History(arguments) => history::history(arguments, output),
         Verb::List(arguments) => list::list(&arguments, output),
         Verb::Explain(arguments) => explain::explain(arguments, command(), output),

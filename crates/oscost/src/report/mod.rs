@@ -31,6 +31,6 @@ pub use self::view::comparison::{ab, compare};
 pub use self::view::lists::{catalog, kernels, runs, treatments, workloads};
 pub use self::view::run::predictions;
 pub use self::view::{
-    bill, bill_comparison, doctor, explain, export, history, machine, machine_table, page, ph, run,
-    self_check, study, words,
+    bill, bill_comparison, doctor, explain, export, fleet, history, machine, machine_table, page, ph,
+    run, self_check, study, words,
 };
