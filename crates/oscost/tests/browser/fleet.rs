@@ -154,14 +154,14 @@ fn a_cell_is_read_by_mouse_and_by_keyboard_and_rows_are_sorted() {
     page.key("ArrowDown");
     let output = || words(&page, "#fleet-map output");
     // The slowest node is in the first line.
-    assert!(output().starts_with("node017, column: fault/case-00, ratio: 1.31"), "{}", output());
+    assert!(output().starts_with("node017, case: fault/case-00, ratio: 1.31"), "{}", output());
     page.key("End");
-    assert!(output().starts_with("node017, column: syscall/case-29, ratio: 1.000"), "{}", output());
+    assert!(output().starts_with("node017, case: syscall/case-29, ratio: 1.000"), "{}", output());
     page.key("ArrowRight");
     assert!(output().contains("case-29"), "the last column is the last: {}", output());
     page.key("Home");
     page.key("ArrowUp");
-    assert!(output().starts_with("node017, column: fault/case-00"), "{}", output());
+    assert!(output().starts_with("node017, case: fault/case-00"), "{}", output());
 
     page.click("#fleet-map .orders button:nth-child(2)");
     let pressed = "document.querySelector('#fleet-map .orders [aria-pressed=true]').textContent";

@@ -113,9 +113,9 @@ const drawHeatMaps = ({ maps, made, showCard, hideCard }) => {
     const describe = ({ line, column }) => {
       const row = map.rows[order[line]];
       const facts = [
-        ["column", map.columns[column].name],
+        [map.column_noun, map.columns[column].name],
         ["ratio", textOf(ratioAt(order[line], column))],
-        [`middle of this ${map.row_noun}`, textOf(row.ratio)],
+        [`ratio of the whole ${map.row_noun}`, textOf(row.ratio)],
         ["class", row.class],
       ];
       return { title: row.name, facts: facts.filter(([, value]) => value !== "") };

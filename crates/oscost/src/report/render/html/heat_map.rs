@@ -19,6 +19,7 @@ const ONE: f64 = 32_768.0;
 #[derive(Serialize)]
 pub(super) struct MapData<'a> {
     row_noun: &'a str,
+    column_noun: &'a str,
     columns: Vec<ColumnData<'a>>,
     rows: Vec<RowData<'a>>,
     steps: [f64; STEPS.len()],
@@ -49,6 +50,7 @@ impl<'a> MapData<'a> {
             |it: &'a HeatMapRow| RowData { name: &it.name, class: &it.class, ratio: it.ratio };
         Self {
             row_noun: map.row_noun,
+            column_noun: map.column_noun,
             columns: map.columns.iter().map(column).collect(),
             rows: map.rows.iter().map(row).collect(),
             steps: STEPS,

@@ -116,7 +116,7 @@ fn notes(
         list(SLOWER),
         list(FASTER)
     );
-    let columns = format!("columns from the left: {}", of_groups.join(", "));
+    let columns = format!("{}s from the left: {}", map.column_noun, of_groups.join(", "));
     let noun = plural(map.rows.len() as u64, map.row_noun);
     [
         Some(scale),
@@ -163,6 +163,7 @@ mod tests {
             id: "map".to_owned(),
             caption: "Ratios".to_owned(),
             row_noun: "node",
+            column_noun: "case",
             columns: (0..all).map(column).collect(),
             rows: (0..rows).map(row).collect(),
             ratios,
@@ -177,7 +178,7 @@ mod tests {
             lines[..4],
             ["Ratios", "node0  .... ....", "node1  .... ....", "node2   ..c 3333"]
         );
-        assert!(text.contains("columns from the left: family0 4, family1 4"), "{text}");
+        assert!(text.contains("cases from the left: family0 4, family1 4"), "{text}");
         assert!(!text.contains("stands for") && !text.contains("matter most"), "{text}");
     }
 

@@ -12,6 +12,8 @@ pub struct HeatMap {
     pub caption: String,
     /// What a row is, in singular.
     pub row_noun: &'static str,
+    /// What a column is, in singular.
+    pub column_noun: &'static str,
     /// Its columns; neighbours of one group belong together.
     pub columns: Vec<HeatMapColumn>,
     /// Its rows.

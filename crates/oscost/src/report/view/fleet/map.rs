@@ -63,6 +63,7 @@ pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
                   cases where more is better"
                 .to_owned(),
         row_noun: if is_whole { "node" } else { "row" },
+        column_noun: "case",
         columns: columns.iter().filter_map(|&at| column(content, at)).collect(),
         rows: lines.into_iter().map(|line| line.row).collect(),
         ratios,
