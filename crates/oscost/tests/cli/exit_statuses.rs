@@ -71,6 +71,8 @@ const LINES: &[Line] = &[
     exits(2, "table SAME no-such-run"),
     exits(2, "table SAME DAMAGED"),
     exits(4, "table SAME OTHER --json /dev/full"),
+    exits(2, "fleet report no-such-fleet"),
+    exits(2, "fleet report NO_FILE"),
     exits(0, "history"),
     exits(2, "history no/such"),
     exits(0, "list"),

@@ -24,6 +24,7 @@ mod crossings;
 mod curves;
 mod describe;
 mod exit_statuses;
+mod fleet_report;
 #[cfg(feature = "fault-injection")]
 mod hanging_hosts;
 mod history;
