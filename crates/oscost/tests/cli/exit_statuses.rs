@@ -161,7 +161,7 @@ const LINES: &[Line] = &[
     exits(0, "runs delete last"),
 ];
 
-/// Subcommands whose success takes the network, a download, a profile or root.
+/// Subcommands whose success takes the network, a download, a profile, a fleet or root.
 const NO_SUCCESS_HERE: &[&str] = &[
     "kernels fetch",
     "kernels delete",
@@ -170,6 +170,7 @@ const NO_SUCCESS_HERE: &[&str] = &[
     "ph watch",
     "ph profiles show",
     "ph load",
+    "fleet report",
 ];
 
 /// The files of the table; the last two do not exist.
