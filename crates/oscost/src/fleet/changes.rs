@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use oscost_model::unit::Better;
 use oscost_stats::{moments, order};
 
 use super::data::{CaseFigure, Fleet, FleetCase, NodeVisit};
-use super::{NodeSides, SideComparison, SideKind, compare_sides};
+use super::sides::{MeasuredSides, NodeSides, SideComparison, SideVerdict, compare_sides};
 
 /// What changed for a fleet. Ratios are costs now over costs then: above 1 is slower, also of cases
 /// where more is better.
@@ -40,8 +41,8 @@ pub struct CaseChange {
     pub case: String,
     /// How many nodes were compared, each with itself.
     pub nodes: usize,
-    /// The middle ratio over nodes.
-    pub ratio: f64,
+    /// The middle ratio over nodes; `None` of too few nodes.
+    pub ratio: Option<f64>,
     /// Its interval of 95 %; `None` of too few nodes.
     pub ci95: Option<[f64; 2]>,
     /// The p value adjusted over the cases of the class; `None` of too few nodes.
@@ -81,11 +82,11 @@ pub fn fleet_changes(base: &Fleet, new: &Fleet, base_name: &str) -> FleetChanges
             }
             sides.entry(Arc::clone(&node.class)).or_default().push(NodeSides {
                 node: node.name.clone(),
-                class: node.class.to_string(),
+                class: Arc::clone(&node.class),
                 case: case.case.clone(),
                 unit: case.unit,
                 better: case.better,
-                kind: SideKind::Both {
+                kind: MeasuredSides::Both {
                     ratio: (figure.log - old.log).exp(),
                     log_error: joint_error(old.error, figure.error),
                 },
@@ -110,13 +111,22 @@ fn of_class(class: Arc<str>, sides: &[NodeSides]) -> ClassChanges {
 }
 
 fn case_change(it: SideComparison) -> CaseChange {
+    let is_cost = it.better == Better::Lower;
+    let cost = |ratio: f64| if is_cost { ratio } else { 1.0 / ratio };
+    let ci95 = it.ci95.map(|ends| if is_cost { ends } else { [cost(ends[1]), cost(ends[0])] });
     CaseChange {
         case: it.case,
         nodes: it.nodes,
-        ratio: it.ratio,
-        ci95: it.ci95,
-        q: it.q,
-        verdict: it.verdict,
+        ratio: it.ratio.map(cost),
+        ci95,
+        q: it.ratio.map(|_| it.q),
+        verdict: match it.verdict {
+            SideVerdict::Larger if is_cost => "slower",
+            SideVerdict::Smaller if !is_cost => "slower",
+            SideVerdict::Larger | SideVerdict::Smaller => "faster",
+            SideVerdict::Equivalent => "equivalent",
+            SideVerdict::Inconclusive => "inconclusive",
+        },
     }
 }
 
@@ -160,7 +170,7 @@ fn joint_error(one: Option<f64>, other: Option<f64>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::unit::{Better, Unit};
+    use oscost_model::unit::Unit;
 
     use super::*;
     use crate::fleet::FleetNode;
@@ -200,8 +210,12 @@ mod tests {
         assert_eq!((found.common_nodes, found.only_base, found.only_new), (2, 1, 2));
         assert_eq!(found.classes.len(), 1);
         assert_eq!(found.classes[0].cases.len(), 1);
-        assert!((found.classes[0].cases[0].ratio - 1.1).abs() < 1e-9);
+        assert!((found.classes[0].cases[0].ratio.unwrap() - 1.1).abs() < 1e-9);
         assert_eq!(found.classes[0].cases[0].nodes, 2);
+        // Where more is better, a larger figure is a smaller cost.
+        new.cases[0].better = Better::Higher;
+        let faster = fleet_changes(&base, &new, "june");
+        assert!((faster.classes[0].cases[0].ratio.unwrap() - 1.0 / 1.1).abs() < 1e-9);
         // Of another unit nothing is compared, and a visit that nothing is concluded from is none.
         new.cases[0].unit = Unit::Seconds;
         assert!(fleet_changes(&base, &new, "june").classes.is_empty());

@@ -62,7 +62,7 @@ fn table(changes: &FleetChanges) -> Option<Block> {
         return None;
     }
     let is_decided = |it: &CaseChange| matches!(it.verdict, "slower" | "faster");
-    let size = |it: &CaseChange| it.ratio.ln().abs();
+    let size = |it: &CaseChange| it.ratio.map_or(0.0, |ratio| ratio.ln().abs());
     all.sort_by(|(_, one), (_, other)| {
         is_decided(other).cmp(&is_decided(one)).then(size(other).total_cmp(&size(one)))
     });
@@ -101,7 +101,7 @@ fn cells(class: &ClassChanges, case: &CaseChange) -> Vec<Cell> {
     vec![
         Cell::text(plain(&case.case)),
         Cell::text(case.verdict).with_style(case.verdict),
-        number(Some(case.ratio)),
+        number(case.ratio),
         number(case.ci95.map(|it| it[0])),
         number(case.ci95.map(|it| it[1])),
         Cell::number(q, case.q),

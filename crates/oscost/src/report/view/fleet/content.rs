@@ -4,6 +4,8 @@ use crate::fleet::{FindingScope, Fleet, FleetAnalysis, FleetChanges, FleetNode};
 use crate::report::text::{plain, plural, shorten};
 use crate::report::view::document::{Block, Section};
 
+/// As the analysis has it: fewer nodes of a class are compared with the whole fleet.
+const MIN_EQUALS: usize = 4;
 /// In sentences, a longer name has its middle left out.
 const MAX_NAME: usize = 40;
 
@@ -51,11 +53,12 @@ impl<'a> FleetContent<'a> {
         self.fleet.nodes.get(node)
     }
 
-    /// How many other nodes are of the class of this one.
+    /// How many other nodes of its class this one is compared with; 0 if it is compared with the whole
+    /// fleet, because its class is not known or has too few nodes.
     pub(super) fn equals(&self, node: usize) -> usize {
         let Some(FleetNode { class, .. }) = self.node(node) else { return 0 };
         let alike = self.fleet.nodes.iter().filter(|it| it.class == *class).count();
-        alike.saturating_sub(1)
+        if class.is_empty() || alike < MIN_EQUALS { 0 } else { alike - 1 }
     }
 
     /// What of a node differs, after `in`; `None` for all of it.

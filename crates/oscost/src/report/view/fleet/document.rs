@@ -127,7 +127,7 @@ struct ClassChangesDocument<'a> {
 struct CaseChangeDocument<'a> {
     case: &'a str,
     nodes: usize,
-    ratio: f64,
+    ratio: Option<f64>,
     ci95: Option<[f64; 2]>,
     q: Option<f64>,
     verdict: &'static str,

@@ -144,7 +144,6 @@ fn sentence(content: &FleetContent<'_>, it: &Finding) -> String {
     };
     let than = match content.equals(it.node) {
         0 => "the rest of the fleet".to_owned(),
-        1 => "its only equal".to_owned(),
         equals => format!("its {equals} equals"),
     };
     let fact = match it.facts.first() {

@@ -220,7 +220,7 @@ fn what_changed_is_told_by_class() {
     let change = |case: &str, ratio: f64, verdict| CaseChange {
         case: case.to_owned(),
         nodes: 8,
-        ratio,
+        ratio: Some(ratio),
         ci95: Some([ratio - 0.02, ratio + 0.02]),
         q: Some(0.001),
         verdict,
