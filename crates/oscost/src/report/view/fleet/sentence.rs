@@ -96,7 +96,7 @@ fn nothing(content: &FleetContent<'_>) -> String {
     let sensitivity = match detectable_ratio(analysis) {
         Some(ratio) => format!(
             "a node slower by {} or more over all its cases would have been found with a \
-             probability of 80 %",
+             probability of about 80 %",
             per_cent_up(ratio)
         ),
         None => "how slow a node must be to be found is not known".to_owned(),
