@@ -11,7 +11,8 @@ use crate::app::UsageError;
 use crate::app::fleet::report::{Outcome, Request, report as report_fleet};
 use crate::report;
 use crate::report::export::FleetSheet;
-use crate::report::fleet::{self as view, FleetContent, Rejected};
+use crate::report::fleet::open_metrics::open_metrics;
+use crate::report::fleet::report::{self as view, FleetContent, Rejected};
 
 /// Which fleet, and where to write.
 #[derive(Debug, clap::Args)]
@@ -80,7 +81,7 @@ pub(super) fn report(arguments: Arguments, output: &mut Output) -> anyhow::Resul
     // The table is shown even if a file cannot be written.
     let written = documents::write_with_text(&documents, make, text, output);
     let metrics_written = match metrics {
-        Some(file) => file.write(&view::open_metrics(fleet, analysis), output),
+        Some(file) => file.write(&open_metrics(fleet, analysis), output),
         None => Ok(()),
     };
     let data_written = data_set.map_or(Ok(()), |folder| found.write_data_set(&folder));

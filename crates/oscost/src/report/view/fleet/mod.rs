@@ -1,43 +1,4 @@
-//! A fleet: which nodes and which of their cases stand out, with the facts that set them apart; then
-//! all nodes by all cases, their classes, where the variance is from, and what changed.
+//! Fleets: which nodes are not like the others, and the figures for a board.
 
-mod changes;
-mod content;
-mod document;
-mod findings;
-mod map;
-mod next;
-mod open_metrics;
-mod sensitivity;
-mod sentence;
-mod spreads;
-#[cfg(test)]
-mod tests;
-mod visits;
-
-pub use self::content::{FleetContent, Rejected};
-pub use self::document::{SCHEMA, json};
-pub use self::open_metrics::open_metrics;
-use crate::report::view::document::{Paragraph, View};
-
-/// The fleet as a screen or a page shows it.
-pub fn view(content: &FleetContent<'_>) -> View {
-    let mut lead = sentence::headlines(content);
-    lead.push(sentence::conditions(content));
-    let sections = [
-        findings::section(content),
-        map::section(content),
-        spreads::classes(content),
-        spreads::cases(content),
-        spreads::variance(content),
-        changes::section(content),
-        visits::section(content),
-        next::section(content),
-    ];
-    View {
-        title: format!("Fleet {} by oscost", content.fleet_name()),
-        lead: lead.into_iter().map(Paragraph::from).collect(),
-        sections: sections.into_iter().flatten().collect(),
-        ..View::default()
-    }
-}
+pub mod open_metrics;
+pub mod report;

@@ -10,7 +10,7 @@ pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
     let found = analysis.findings.first().and_then(|it| content.node(it.node));
     let check = found.map(|node| {
         let name = argument(&node.name).unwrap_or("NODE");
-        Fact::command("check again", format!("oscost fleet check {name} --against {source}"))
+        Fact::command("check, on the node", format!("oscost fleet check {name} --against {source}"))
     });
     let has_spread = analysis.cases.iter().any(|it| it.between_visits.is_some());
     let repeat = (!has_spread)
