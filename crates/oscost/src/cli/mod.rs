@@ -92,7 +92,7 @@ enum Verb {
     Compare(compare::Arguments),
     /// Put machines side by side, by their runs.
     Table(table::Arguments),
-    /// Check, compare and connect many machines.
+    /// Measure many machines, and name those that are not like the others.
     Fleet(fleet::Arguments),
     /// Show the figures of successive runs, and what changed.
     History(history::Arguments),

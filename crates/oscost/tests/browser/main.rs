@@ -16,4 +16,5 @@ mod shared;
 mod wire;
 
 mod driver;
+mod fleet;
 mod report;

@@ -32,7 +32,7 @@ fn measured(sandbox: &Sandbox, arguments: &[&str]) -> (Value, PathBuf) {
 }
 
 /// Opens a page and waits until its script has run and all of it is laid out.
-fn opened(browser: &Browser, path: &Path) -> Page {
+pub(crate) fn opened(browser: &Browser, path: &Path) -> Page {
     let page = browser.open(path);
     page.metric("oscost-ready");
     page.wait_for("document.documentElement.classList.contains('whole')");
@@ -40,13 +40,13 @@ fn opened(browser: &Browser, path: &Path) -> Page {
 }
 
 /// Asserts that the page has no errors and makes no requests.
-fn assert_self_contained(page: &Page) {
+pub(crate) fn assert_self_contained(page: &Page) {
     assert_eq!(page.complaints(), []);
     assert_eq!(page.requests(), [] as [&str; 0]);
 }
 
 /// Saves a picture of the whole page, if requested by the environment.
-fn save_picture(page: &Page, name: &str) {
+pub(crate) fn save_picture(page: &Page, name: &str) {
     if let Some(folder) = std::env::var_os(PICTURES) {
         fs::create_dir_all(&folder).unwrap();
         fs::write(Path::new(&folder).join(name), page.screenshot(true)).unwrap();
@@ -108,7 +108,7 @@ fn every_chart_has_its_points(page: &Page) -> Vec<String> {
 }
 
 /// The text of the element at a selector.
-fn words(page: &Page, selector: &str) -> String {
+pub(crate) fn words(page: &Page, selector: &str) -> String {
     let words = page.eval(&format!("document.querySelector({}).textContent", json!(selector)));
     words.as_str().unwrap().to_owned()
 }

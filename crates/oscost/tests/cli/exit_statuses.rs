@@ -82,6 +82,8 @@ const LINES: &[Line] = &[
     exits(2, "fleet links --ssh NO_FILE"),
     exits(3, "fleet links --ssh HOSTS socket/round-trip:by=tcp,size=64,peer_cpu=other"),
     exits(2, "fleet ab no-such-fleet"),
+    exits(2, "fleet report no-such-fleet"),
+    exits(2, "fleet report NO_FILE"),
     exits(0, "history"),
     exits(2, "history no/such"),
     exits(0, "list"),
@@ -191,6 +193,7 @@ const NO_SUCCESS_HERE: &[&str] = &[
     "ph watch",
     "ph profiles show",
     "ph load",
+    "fleet report",
 ];
 
 /// The files of the table; the last three do not exist.

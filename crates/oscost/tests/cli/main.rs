@@ -32,6 +32,7 @@ mod fleet_ssh;
 mod fleet_ab;
 mod fleet_check;
 mod fleet_links;
+mod fleet_report;
 #[cfg(feature = "fault-injection")]
 mod hanging_hosts;
 mod history;

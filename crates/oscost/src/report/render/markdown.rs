@@ -96,9 +96,11 @@ fn block(block: &Block) -> String {
         }
         Block::Table(it) => table(it),
         // The tables have the same figures.
-        Block::Forest(_) | Block::LogPlot(_) | Block::Chart(_) | Block::Timeline(_) => {
-            String::new()
-        }
+        Block::Forest(_)
+        | Block::LogPlot(_)
+        | Block::Chart(_)
+        | Block::HeatMap(_)
+        | Block::Timeline(_) => String::new(),
     }
 }
 

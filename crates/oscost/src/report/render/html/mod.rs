@@ -7,6 +7,7 @@
 //! scripts.
 
 mod forest;
+mod heat_map;
 mod plot;
 mod timeline;
 mod words;
@@ -22,15 +23,19 @@ use std::collections::BTreeMap;
 use askama::Template;
 use serde::Serialize;
 
+use self::heat_map::MapData;
 pub(super) use self::words::Words;
 use crate::report::render::terminal;
 use crate::report::view::document::chart::Chart;
+use crate::report::view::document::heat_map::HeatMap;
 use crate::report::view::document::{Block, View};
 
 /// The data that the page's script reads.
 #[derive(Serialize)]
 struct Data<'a> {
     explained: BTreeMap<&'a str, String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    maps: BTreeMap<&'a str, MapData<'a>>,
 }
 
 #[derive(Template)]
@@ -50,6 +55,10 @@ struct Page<'a> {
 impl Page<'_> {
     fn chart(&self, chart: &Chart) -> String {
         plot::figure(chart, self.words)
+    }
+
+    fn heat_map(&self, map: &HeatMap) -> String {
+        heat_map::figure(map)
     }
 }
 
@@ -73,6 +82,16 @@ fn charts(view: &View) -> impl Iterator<Item = &Chart> {
     })
 }
 
+/// The heat maps of a report, by their ids.
+fn heat_maps(view: &View) -> BTreeMap<&str, MapData<'_>> {
+    let blocks = view.sections.iter().flat_map(|section| &section.blocks);
+    let maps = blocks.filter_map(|block| match block {
+        Block::HeatMap(map) => Some((map.id.as_str(), MapData::of(map))),
+        _ => None,
+    });
+    maps.collect()
+}
+
 /// The report as HTML: equal reports give equal bytes.
 pub fn report(view: &View) -> anyhow::Result<String> {
     let converted = converted_charts(view);
@@ -83,14 +102,16 @@ pub fn report(view: &View) -> anyhow::Result<String> {
             (id.as_str(), terminal::sections(sections, terminal::ScreenFormat::PLAIN))
         })
         .collect();
-    let data = serde_json::to_vec(&Data { explained })?;
+    let maps = heat_maps(view);
+    let script = script::page_script(!maps.is_empty());
+    let data = serde_json::to_vec(&Data { explained, maps })?;
     let page = Page {
         view,
         converted: &converted,
         words: &words,
         style: STYLE,
-        script: script::PAGE_SCRIPT,
-        policy: script::policy(),
+        script,
+        policy: script::policy(script),
         data: script::pack(&data)?,
         version: env!("CARGO_PKG_VERSION"),
         has_charts: charts(view).next().is_some() || !converted.is_empty(),

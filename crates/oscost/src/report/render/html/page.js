@@ -48,17 +48,18 @@
       ?? target.closest?.("[data-row]")?.dataset.row;
     return id ? find(id) : null;
   };
-  const showCard = (row, x, y) => {
-    const facts = factsOf(row).slice(0, 12);
+  const showFacts = (title, facts, x, y) => {
     const list = facts.flatMap(([name, value]) =>
       [made("dt", { textContent: name }), made("dd", { textContent: value })]);
-    card.replaceChildren(made("b", { textContent: row.cells[0].textContent }), made("dl", {}, ...list));
+    card.replaceChildren(made("b", { textContent: title }), made("dl", {}, ...list));
     card.hidden = false;
     const { width, height } = card.getBoundingClientRect();
     const left = x + 16 + width > innerWidth ? x - 16 - width : x + 16;
     card.style.left = `${Math.max(4, Math.min(left, innerWidth - width - 4))}px`;
     card.style.top = `${Math.max(4, Math.min(y + 16, innerHeight - height - 4))}px`;
   };
+  const showCard = (row, x, y) =>
+    showFacts(row.cells[0].textContent, factsOf(row).slice(0, 12), x, y);
   const hideCard = () => { card.hidden = true; };
   const showFocused = () => {
     const name = document.activeElement;
@@ -181,6 +182,11 @@
       buttons.forEach((it) => it.setAttribute("aria-pressed", String(it === button)));
       show(button.dataset.rows.split(" ").filter(Boolean).map(Number));
     }));
+  }
+
+  // Heat maps, on a page that has any. Without the unpacked data the page says that there is none.
+  if (typeof drawHeatMaps === "function") {
+    data().then(({ maps }) => drawHeatMaps({ maps, made, showCard: showFacts, hideCard }), () => {});
   }
 
   // Light and dark.

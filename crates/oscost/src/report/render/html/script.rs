@@ -11,7 +11,9 @@ use sha2::{Digest as _, Sha256};
 /// The style sheet of a page.
 pub(in crate::report::render) const STYLE: &str = include_str!("style.css");
 /// The page's own script: it sorts, filters, zooms, copies and explains.
-pub(super) const PAGE_SCRIPT: &str = include_str!("page.js");
+const PAGE_SCRIPT: &str = include_str!("page.js");
+/// The same on a page with heat maps, after the function that draws them.
+const MAP_SCRIPT: &str = concat!(include_str!("heat_map.js"), include_str!("page.js"));
 
 /// The compression level: level 6 takes twice as long, for a file that is 3 % smaller.
 const LEVEL: u32 = 4;
@@ -24,10 +26,15 @@ pub(super) fn pack(bytes: &[u8]) -> std::io::Result<String> {
     Ok(BASE64_STANDARD.encode(packer.finish()?))
 }
 
+/// The script of a page.
+pub(super) fn page_script(has_maps: bool) -> &'static str {
+    if has_maps { MAP_SCRIPT } else { PAGE_SCRIPT }
+}
+
 /// The content security policy of a page: only its own script runs, whatever the text contains, and
 /// nothing is loaded. Inline styles are allowed for the widths of bars and the zoom of charts.
-pub(super) fn policy() -> String {
-    let hash = BASE64_STANDARD.encode(Sha256::digest(PAGE_SCRIPT.as_bytes()));
+pub(super) fn policy(script: &str) -> String {
+    let hash = BASE64_STANDARD.encode(Sha256::digest(script.as_bytes()));
     format!(
         "default-src 'none'; script-src 'sha256-{hash}'; style-src 'unsafe-inline'; base-uri 'none'; \
          form-action 'none'"
@@ -55,7 +62,7 @@ mod tests {
     #[test]
     fn the_script_has_nothing_that_ends_it_or_sets_markup() {
         for word in ["</script", "<!--", "innerHTML", "outerHTML", "insertAdjacentHTML", "eval("] {
-            assert!(!PAGE_SCRIPT.contains(word), "{word}");
+            assert!(!MAP_SCRIPT.contains(word), "{word}");
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::estimate::comparison::{EarlierRuns, compare};
 use crate::report::render::terminal;
 use crate::report::view::comparison::ab;
 use crate::report::view::comparison::compare::ComparisonContent as ComparedRuns;
+use crate::report::view::document::heat_map::{HeatMap, HeatMapColumn, HeatMapRow};
 use crate::report::view::document::{Block, Section, View};
 use crate::report::view::page::{self, PageContent};
 use crate::report::view::run;
@@ -320,6 +321,39 @@ fn the_policy_names_the_script_by_its_hash() {
     assert!(policy.contains(&format!("&#39;sha256-{hash}&#39;")), "{policy}");
     assert_eq!(policy.matches("sha256-").count(), 1);
     assert!(!policy.contains("unsafe-eval") && policy.starts_with("default-src &#39;none&#39;"));
+}
+
+#[test]
+fn a_heat_map_is_packed_and_its_script_is_a_part_of_the_one_that_the_policy_names() {
+    let map = HeatMap {
+        id: "map".to_owned(),
+        caption: "Ratios <i>".to_owned(),
+        row_noun: "node",
+        column_noun: "case",
+        columns: vec![HeatMapColumn { name: "fault/cow".to_owned(), group: "fault".to_owned() }],
+        rows: vec![HeatMapRow {
+            name: "</script><b>".to_owned(),
+            class: String::new(),
+            ratio: Some(f64::NAN),
+            priority: 1,
+        }],
+        ratios: vec![1.0],
+    };
+    let view = View::of(vec![Section::of("Map", [Block::HeatMap(Box::new(map))])]);
+    let page = html(&view.as_page("Fleet", "")).unwrap();
+    let script = page.rsplit_once("<script>").unwrap().1.split_once("</script>").unwrap().0;
+    assert!(script.contains("drawHeatMaps") && script.contains("oscost-ready"));
+    let hash = BASE64_STANDARD.encode(Sha256::digest(script.as_bytes()));
+    assert!(page.contains(&format!("&#39;sha256-{hash}&#39;")));
+    assert_eq!(page.matches("<script").count(), 2);
+    assert!(page.contains("Ratios &#60;i&#62;") || page.contains("Ratios &lt;i&gt;"));
+    let packed = &data(&page)["maps"]["map"];
+    assert_eq!(packed["rows"][0]["name"], "</script><b>");
+    assert!(packed["rows"][0]["ratio"].is_null());
+    assert_eq!(BASE64_STANDARD.decode(packed["cells"].as_str().unwrap()).unwrap(), [0, 128]);
+    // A page without a map has neither.
+    let plain = html(&View::of(Vec::new())).unwrap();
+    assert!(!plain.contains("const drawHeatMaps") && data(&plain)["maps"].is_null());
 }
 
 #[test]

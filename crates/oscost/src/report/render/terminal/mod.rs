@@ -2,6 +2,7 @@
 
 mod bars;
 mod forest;
+mod heat_map;
 mod layout;
 mod paint;
 mod plot;
@@ -133,6 +134,7 @@ fn block(block: &Block, indent: usize, names: usize, screen: ScreenFormat) -> St
         Block::LogPlot(plot) => plot::plot(plot, screen).unwrap_or_default(),
         Block::Timeline(it) => timeline::timeline(it, screen).unwrap_or_default(),
         Block::Forest(plot) => forest::forest(plot, screen),
+        Block::HeatMap(map) => heat_map::heat_map(map, screen),
         // What it shows is in the tables, too.
         Block::Chart(_) => String::new(),
     }

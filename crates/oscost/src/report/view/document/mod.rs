@@ -4,6 +4,7 @@
 
 pub mod book;
 pub mod chart;
+pub mod heat_map;
 pub mod timeline;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use oscost_model::record::Row;
 use oscost_model::unit::Unit;
 
 use self::chart::Chart;
+use self::heat_map::HeatMap;
 use self::timeline::Timeline;
 
 /// A report.
@@ -140,6 +142,8 @@ pub enum Block {
     Timeline(Box<Timeline>),
     /// A chart.
     Chart(Box<Chart>),
+    /// Ratios by rows and columns.
+    HeatMap(Box<HeatMap>),
 }
 
 /// Sentences that most readers do not need.

@@ -1,13 +1,15 @@
 //! Tables for other programs: their columns and values.
 //!
-//! There are three: `rows`, a line for each figure of a run, `comparisons`, a line for each pair of
-//! figures that was compared, and `bill-items`, a line for each item of a bill and for its totals.
-//! Each column is defined once, in `rows`, `comparisons` or `bills`; CSV, Parquet and
-//! docs/reference/EXPORTS.md are made from that.
+//! There are four: `rows`, a line for each figure of a run, `comparisons`, a line for each pair of
+//! figures that was compared, `bill-items`, a line for each item of a bill and for its totals, and
+//! `fleet-cases`, a line for each case on each node of a fleet. Each column is defined once, in
+//! `rows`, `comparisons`, `bills` or `fleet_cases`; CSV, Parquet and docs/reference/EXPORTS.md are
+//! made from that.
 
 use oscost_model::record::{Comparison, Record, Row};
 
 pub use self::bills::BillSheet;
+pub use self::fleet_cases::FleetSheet;
 pub use self::reference::page;
 use self::sheet::{Against, Line, Side, spaced};
 pub use self::sheet::{Cells, Column, Heading, Kind, Sheet, Value};
@@ -15,6 +17,7 @@ use crate::report::view::comparison::compare::ComparisonContent;
 
 mod bills;
 mod comparisons;
+mod fleet_cases;
 pub mod hyperfine;
 mod reference;
 mod rows;
@@ -23,7 +26,7 @@ mod sheet;
 /// The columns of all tables.
 pub fn headings() -> impl Iterator<Item = Heading> {
     let figures = rows::COLUMNS.iter().chain(comparisons::COLUMNS).map(Column::heading);
-    figures.chain(bills::headings())
+    figures.chain(bills::headings()).chain(fleet_cases::headings())
 }
 
 impl<'a> Sheet<'a> {

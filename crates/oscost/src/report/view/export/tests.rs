@@ -71,9 +71,12 @@ fn cell<'a>(sheet: &Sheet<'a>, line: usize, name: &str) -> Value<'a> {
 #[test]
 fn every_column_has_a_name_of_its_own_and_a_meaning() {
     let of_figures = |columns: &[Column]| columns.iter().map(Column::heading).collect::<Vec<_>>();
-    for headings in
-        [of_figures(rows::COLUMNS), of_figures(comparisons::COLUMNS), bills::headings().collect()]
-    {
+    for headings in [
+        of_figures(rows::COLUMNS),
+        of_figures(comparisons::COLUMNS),
+        bills::headings().collect(),
+        fleet_cases::headings().collect(),
+    ] {
         let names: BTreeSet<&str> = headings.iter().map(|heading| heading.name).collect();
         assert_eq!(names.len(), headings.len());
         for Heading { name, means, unknown, .. } in &headings {

@@ -10,7 +10,7 @@ mod references;
 mod sentence;
 #[cfg(test)]
 mod tests;
-mod texts;
+pub(in crate::report::view) mod texts;
 
 pub use self::content::TableContent;
 pub use self::document::{SCHEMA, json};

@@ -29,7 +29,7 @@ pub(super) fn range(of: &TableFigure, unit: Option<Unit>) -> String {
 }
 
 /// A ratio: two decimals, and fewer of a large one.
-pub(super) fn factor(ratio: f64) -> String {
+pub(in crate::report::view) fn factor(ratio: f64) -> String {
     if (0.1..10.0).contains(&ratio) { format!("{ratio:.2}") } else { times(ratio) }
 }
 
@@ -40,7 +40,7 @@ pub(super) fn ratio(it: &Ratio) -> String {
 }
 
 /// `a`, `a and b`, `a, b and c`.
-pub(super) fn joined(parts: &[String]) -> String {
+pub(in crate::report::view) fn joined(parts: &[String]) -> String {
     match parts {
         [] => String::new(),
         [one] => one.clone(),

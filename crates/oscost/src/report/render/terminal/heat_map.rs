@@ -1,0 +1,217 @@
+//! A heat map in characters: a letter or a digit for each ratio, or for several neighbours the one that
+//! is farthest from 1.
+
+use super::layout::{ScreenFormat, fold_lines, short_names};
+use super::paint::Paint;
+use crate::report::text::{plain, plural};
+use crate::report::view::document::heat_map::{ColumnGroup, HeatMap, STEPS, step};
+
+/// More rows say no more than the table of all figures.
+const MAX_ROWS: usize = 15;
+/// Longer names are shortened.
+const MAX_NAME: usize = 24;
+/// Slower by the steps of the scale, and faster by them.
+const SLOWER: [char; STEPS.len()] = ['1', '2', '3', '4'];
+const FASTER: [char; STEPS.len()] = ['a', 'b', 'c', 'd'];
+
+/// The rows that matter most, a line each; empty without any.
+pub(super) fn heat_map(map: &HeatMap, screen: ScreenFormat) -> String {
+    let rows = shown_rows(map);
+    if rows.is_empty() || map.columns.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = rows.iter().map(|&at| plain(&map.rows[at].name)).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let names = short_names(&names, MAX_NAME);
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let Cells { groups, columns_of_cell, left_out } =
+        Cells::that_fit(map, screen.columns.saturating_sub(width + 2));
+    let mut out = fold_lines(&map.caption, 0, 2, screen.prose());
+    for (name, &at) in names.iter().zip(&rows) {
+        let row = map.row(at);
+        let parts: Vec<String> =
+            groups.iter().map(|group| cells(row, *group, columns_of_cell, screen.colour)).collect();
+        let line = format!("{name:<width$}  {}", parts.join(" "));
+        out += line.trim_end();
+        out.push('\n');
+    }
+    for note in notes(map, &groups, rows.len(), columns_of_cell, left_out) {
+        out += &fold_lines(&note, 0, 2, screen.prose());
+    }
+    out
+}
+
+/// The rows of the highest priority, in the order of the map.
+fn shown_rows(map: &HeatMap) -> Vec<usize> {
+    let mut rows: Vec<usize> = (0..map.rows.len()).collect();
+    rows.sort_by_key(|&at| std::cmp::Reverse(map.rows[at].priority));
+    rows.truncate(MAX_ROWS);
+    rows.sort_unstable();
+    rows
+}
+
+/// How columns become cells of a line.
+struct Cells<'a> {
+    groups: Vec<ColumnGroup<'a>>,
+    /// How many neighbouring columns a cell stands for.
+    columns_of_cell: usize,
+    /// How many groups have no room.
+    left_out: usize,
+}
+
+impl<'a> Cells<'a> {
+    fn that_fit(map: &'a HeatMap, room: usize) -> Self {
+        let mut groups = map.groups();
+        let all = groups.len();
+        // A cell for each group and a space between two are the least.
+        groups.truncate(room.div_ceil(2).max(1));
+        let most = groups.iter().map(|group| group.count).max().unwrap_or(1);
+        let width = |columns: usize| -> usize {
+            groups.iter().map(|group| group.count.div_ceil(columns) + 1).sum::<usize>() - 1
+        };
+        let columns_of_cell = (1..most).find(|&columns| width(columns) <= room).unwrap_or(most);
+        let left_out = all - groups.len();
+        Self { groups, columns_of_cell, left_out }
+    }
+}
+
+/// The cells of a group in a row.
+fn cells(row: &[f32], group: ColumnGroup<'_>, columns_of_cell: usize, colour: bool) -> String {
+    let ratios = row.get(group.first..group.first + group.count).unwrap_or_default();
+    ratios.chunks(columns_of_cell).map(|chunk| cell(chunk, colour)).collect()
+}
+
+/// The letter of the ratio that is farthest from 1.
+fn cell(ratios: &[f32], colour: bool) -> String {
+    let known = ratios.iter().filter(|ratio| step(**ratio).is_some());
+    let farthest = known.max_by(|one, other| one.ln().abs().total_cmp(&other.ln().abs()));
+    match farthest.and_then(|ratio| step(*ratio)) {
+        None => " ".to_owned(),
+        Some(0) => ".".to_owned(),
+        Some(step) if step > 0 => Paint::Word("slower").of(&letter(SLOWER, step), colour),
+        Some(step) => Paint::Word("faster").of(&letter(FASTER, -step), colour),
+    }
+}
+
+fn letter(letters: [char; STEPS.len()], step: i32) -> String {
+    letters.get((step - 1) as usize).map(char::to_string).unwrap_or_default()
+}
+
+fn notes(
+    map: &HeatMap,
+    groups: &[ColumnGroup<'_>],
+    rows: usize,
+    columns_of_cell: usize,
+    left_out: usize,
+) -> Vec<String> {
+    let list = |letters: [char; STEPS.len()]| {
+        let steps = letters.iter().zip(STEPS);
+        let texts = steps.map(|(letter, step)| format!("{letter} from {step:.2}"));
+        texts.collect::<Vec<_>>().join(", ")
+    };
+    let of_group = |it: &ColumnGroup<'_>| format!("{} {}", plain(it.name), it.count);
+    let of_groups: Vec<String> = groups.iter().map(of_group).collect();
+    let scale = format!(
+        "times as slow: {}; times as fast: {}; . nearer to 1; blank: not measured",
+        list(SLOWER),
+        list(FASTER)
+    );
+    let columns = format!("{}s from the left: {}", map.column_noun, of_groups.join(", "));
+    let noun = plural(map.rows.len() as u64, map.row_noun);
+    [
+        Some(scale),
+        Some(columns),
+        (columns_of_cell > 1).then(|| {
+            format!(
+                "a letter stands for up to {columns_of_cell} neighbours: the one farthest from 1"
+            )
+        }),
+        (left_out > 0).then(|| {
+            format!("no room for {}: the page has them", plural(left_out as u64, "more group"))
+        }),
+        (rows < map.rows.len()).then(|| format!("the {rows} of {noun} that matter most")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::view::document::heat_map::{HeatMapColumn, HeatMapRow};
+
+    /// A map of this many rows, of which the last is slow in its second group.
+    fn map(rows: usize, groups: usize, columns: usize) -> HeatMap {
+        let column = |at: usize| HeatMapColumn {
+            name: format!("case{at}"),
+            group: format!("family{}", at / columns),
+        };
+        let row = |at: usize| HeatMapRow {
+            name: format!("node{at}"),
+            class: String::new(),
+            ratio: Some(1.0),
+            priority: at as u32,
+        };
+        let all = groups * columns;
+        let mut ratios = vec![1.0; rows * all];
+        let last = (rows - 1) * all;
+        ratios[last + columns..last + 2 * columns].fill(1.31);
+        ratios[last] = f32::NAN;
+        ratios[last + columns - 1] = 0.8;
+        HeatMap {
+            id: "map".to_owned(),
+            caption: "Ratios".to_owned(),
+            row_noun: "node",
+            column_noun: "case",
+            columns: (0..all).map(column).collect(),
+            rows: (0..rows).map(row).collect(),
+            ratios,
+        }
+    }
+
+    #[test]
+    fn each_ratio_has_its_letter_and_each_group_its_place() {
+        let text = heat_map(&map(3, 2, 4), ScreenFormat::PLAIN);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[..4],
+            ["Ratios", "node0  .... ....", "node1  .... ....", "node2   ..c 3333"]
+        );
+        assert!(text.contains("cases from the left: family0 4, family1 4"), "{text}");
+        assert!(!text.contains("stands for") && !text.contains("matter most"), "{text}");
+    }
+
+    #[test]
+    fn what_has_no_room_is_joined_and_of_many_rows_those_that_matter_are_shown() {
+        let map = map(40, 10, 30);
+        for columns in [60, 80, 120, 160] {
+            let text = heat_map(&map, ScreenFormat { columns, colour: false });
+            let widest = text.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(columns), "{widest:?} of {columns}\n{text}");
+            assert_eq!(text.lines().filter(|line| line.starts_with("node")).count(), MAX_ROWS);
+            assert!(text.contains("node39") && text.contains("the 15 of 40 nodes"), "{text}");
+            assert!(text.contains("a letter stands for up to"), "{text}");
+            // What is slow is still seen, and in no other row.
+            let slow: Vec<&str> = text
+                .lines()
+                .filter_map(|line| line.strip_prefix("node")?.split_once("  "))
+                .filter(|(_, cells)| cells.contains('3'))
+                .map(|(name, _)| name)
+                .collect();
+            assert_eq!(slow, ["39"], "{text}");
+        }
+    }
+
+    #[test]
+    fn more_groups_than_columns_are_left_out_and_counted() {
+        let text = heat_map(&map(2, 300, 1), ScreenFormat { columns: 60, colour: false });
+        assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+        assert!(text.contains("more groups: the page has them"), "{text}");
+    }
+
+    #[test]
+    fn a_map_without_rows_is_nothing() {
+        assert_eq!(heat_map(&HeatMap::default(), ScreenFormat::PLAIN), "");
+    }
+}

@@ -1,0 +1,352 @@
+//! The columns of the table `fleet-cases`: a line for each case on each node of a fleet.
+
+use std::ops::Range;
+
+use oscost_model::unit::Better;
+
+use crate::fleet::{
+    CaseFigure, Finding, FindingScope, Fleet, FleetAnalysis, FleetCase, FleetNode, NodeVisit,
+};
+use crate::report::view::export::sheet::Kind::{Float, Integer, Text};
+use crate::report::view::export::sheet::{Cells, Heading, Kind, Value};
+
+/// The version of these columns.
+pub(super) const SCHEMA: &str = "oscost.fleet-cases/1";
+
+/// When a case has no figure on a node.
+const NOT_MEASURED: Option<&str> = Some("the node has no figure of the case");
+/// When nothing stands out.
+const NOT_FOUND: Option<&str> = Some("it does not stand out");
+
+/// The cases of a fleet by node as a table. It copies no figure: a fleet may have a million.
+pub struct FleetSheet<'a> {
+    fleet: &'a Fleet,
+    analysis: &'a FleetAnalysis,
+    nodes: Vec<NodeLines<'a>>,
+}
+
+/// What the lines of a node share.
+#[derive(Clone, Default)]
+struct NodeLines<'a> {
+    visits: Range<usize>,
+    findings: Vec<&'a Finding>,
+}
+
+/// A line of the table.
+struct Line<'a> {
+    sheet: &'a FleetSheet<'a>,
+    node_index: usize,
+    case_index: usize,
+    node: &'a FleetNode,
+    case: &'a FleetCase,
+}
+
+/// A column: what it is called and means, and where it is read.
+struct Column {
+    heading: Heading,
+    read: for<'a> fn(&Line<'a>) -> Value<'a>,
+}
+
+impl<'a> FleetSheet<'a> {
+    /// The cases of the first node, then those of the next.
+    pub fn of(fleet: &'a Fleet, analysis: &'a FleetAnalysis) -> Self {
+        let mut nodes = vec![NodeLines::default(); fleet.nodes.len()];
+        for (at, visit) in fleet.visits.iter().enumerate() {
+            if let Some(NodeLines { visits, .. }) = nodes.get_mut(visit.node) {
+                // The visits of a node are neighbours.
+                *visits = if visits.is_empty() { at..at + 1 } else { visits.start..at + 1 };
+            }
+        }
+        for finding in &analysis.findings {
+            if let Some(NodeLines { findings, .. }) = nodes.get_mut(finding.node) {
+                findings.push(finding);
+            }
+        }
+        Self { fleet, analysis, nodes }
+    }
+}
+
+impl Cells for FleetSheet<'_> {
+    fn schema(&self) -> &'static str {
+        SCHEMA
+    }
+
+    fn records(&self) -> &str {
+        &self.fleet.name
+    }
+
+    fn headings(&self) -> Vec<Heading> {
+        headings().collect()
+    }
+
+    fn line_count(&self) -> usize {
+        self.fleet.nodes.len() * self.fleet.cases.len()
+    }
+
+    fn cell(&self, line: usize, column: usize) -> Value<'_> {
+        let (node_index, case_index) =
+            (line / self.fleet.cases.len(), line % self.fleet.cases.len());
+        let line = Line {
+            sheet: self,
+            node_index,
+            case_index,
+            node: &self.fleet.nodes[node_index],
+            case: &self.fleet.cases[case_index],
+        };
+        (COLUMNS[column].read)(&line)
+    }
+}
+
+impl<'a> Line<'a> {
+    fn lines_of_node(&self) -> &'a NodeLines<'a> {
+        &self.sheet.nodes[self.node_index]
+    }
+
+    /// The figures of the case on the node, one a visit, in the order of the visits.
+    fn medians(&self) -> Vec<f64> {
+        let Range { start, end } = self.lines_of_node().visits.clone();
+        let visits = self.sheet.fleet.visits.get(start..end).unwrap_or_default();
+        let figure = |visit: &NodeVisit| -> Option<CaseFigure> {
+            let at = visit.figures.binary_search_by_key(&(self.case_index as u32), |it| it.case);
+            visit.figures.get(at.ok()?).copied()
+        };
+        visits.iter().filter_map(figure).map(|it| it.median).collect()
+    }
+
+    fn median(&self) -> Option<f64> {
+        let sorted = oscost_stats::order::sorted(&self.medians());
+        oscost_stats::order::median(&sorted)
+    }
+
+    fn ratio(&self) -> Option<f64> {
+        let at = self.node_index * self.sheet.fleet.cases.len() + self.case_index;
+        let ratio = self.sheet.analysis.ratios.get(at)?;
+        ratio.is_finite().then_some(f64::from(*ratio))
+    }
+
+    /// The narrowest finding that the case on the node is a part of.
+    fn finding(&self) -> Option<&'a Finding> {
+        let is_part = |it: &&&'a Finding| match &it.scope {
+            FindingScope::Case(case) => *case as usize == self.case_index,
+            FindingScope::Family(family) => *family == self.case.family,
+            FindingScope::Node => true,
+        };
+        let found = self.lines_of_node().findings.iter().filter(is_part);
+        found.max_by(|one, other| one.scope.cmp(&other.scope)).copied()
+    }
+
+    fn better(&self) -> &'static str {
+        match self.case.better {
+            Better::Lower => "lower",
+            Better::Higher => "higher",
+        }
+    }
+}
+
+/// What of a node a finding is of.
+fn scope(finding: &Finding) -> &'static str {
+    match finding.scope {
+        FindingScope::Node => "node",
+        FindingScope::Family(_) => "family",
+        FindingScope::Case(_) => "case",
+    }
+}
+
+/// The headings of the columns, in order.
+pub(super) fn headings() -> impl Iterator<Item = Heading> {
+    COLUMNS.iter().map(|column| column.heading)
+}
+
+const fn heading(
+    name: &'static str,
+    kind: Kind,
+    means: &'static str,
+    unknown: Option<&'static str>,
+) -> Heading {
+    Heading { name, kind, means, unknown }
+}
+
+/// All of them, in the order in which they are written.
+const COLUMNS: &[Column] = &[
+    Column {
+        heading: heading("node", Text, "the name of the node", None),
+        read: |line| (&line.node.name).into(),
+    },
+    Column {
+        heading: heading(
+            "node_class",
+            Text,
+            "the class of the node: such nodes are expected to be equal",
+            Some("it is not known"),
+        ),
+        read: |line| (!line.node.class.is_empty()).then_some(&*line.node.class).into(),
+    },
+    Column {
+        heading: heading(
+            "case",
+            Text,
+            "the case: `family/name:axis=value,...`, without implied values, and its treatments",
+            None,
+        ),
+        read: |line| (&line.case.case).into(),
+    },
+    Column {
+        heading: heading("family", Text, "its family", None),
+        read: |line| (&line.case.family).into(),
+    },
+    Column {
+        heading: heading("unit", Text, "the unit of the medians", None),
+        read: |line| line.case.unit.text().into(),
+    },
+    Column {
+        heading: heading("better", Text, "`lower` or `higher`", None),
+        read: |line| line.better().into(),
+    },
+    Column {
+        heading: heading("visits", Integer, "how many visits of the node measured the case", None),
+        read: |line| (line.medians().len() as u64).into(),
+    },
+    Column {
+        heading: heading(
+            "median",
+            Float,
+            "the median of its medians over the visits",
+            NOT_MEASURED,
+        ),
+        read: |line| line.median().into(),
+    },
+    Column {
+        heading: heading(
+            "ratio",
+            Float,
+            "its cost over the fleet's median of the case: above 1 is slower",
+            NOT_MEASURED,
+        ),
+        read: |line| line.ratio().into(),
+    },
+    Column {
+        heading: heading(
+            "finding",
+            Text,
+            "what of the node stands out that this is a part of: `case`, `family` or `node`",
+            NOT_FOUND,
+        ),
+        read: |line| line.finding().map(scope).into(),
+    },
+    Column {
+        heading: heading(
+            "finding_ratio",
+            Float,
+            "the ratio of that to the equals of the node",
+            NOT_FOUND,
+        ),
+        read: |line| line.finding().map(|it| it.ratio).into(),
+    },
+    Column {
+        heading: heading(
+            "finding_ratio_ci95_low",
+            Float,
+            "the lower end of its interval",
+            NOT_FOUND,
+        ),
+        read: |line| line.finding().map(|it| it.ci95[0]).into(),
+    },
+    Column {
+        heading: heading(
+            "finding_ratio_ci95_high",
+            Float,
+            "the upper end of its interval",
+            NOT_FOUND,
+        ),
+        read: |line| line.finding().map(|it| it.ci95[1]).into(),
+    },
+    Column {
+        heading: heading(
+            "finding_q",
+            Float,
+            "its p value adjusted over all that was judged",
+            NOT_FOUND,
+        ),
+        read: |line| line.finding().map(|it| it.q).into(),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::unit::Unit;
+
+    use super::*;
+
+    fn figure(case: u32, median: f64) -> CaseFigure {
+        CaseFigure { case, median, log_error: f32::NAN }
+    }
+
+    fn visit(node: usize, figures: Vec<CaseFigure>) -> NodeVisit {
+        NodeVisit { node, run: String::new(), started_s: 0.0, not_claimable: None, figures }
+    }
+
+    fn fleet() -> Fleet {
+        let case = |case: &str| FleetCase {
+            case: case.to_owned(),
+            family: "fault".to_owned(),
+            unit: Unit::NsPerOp,
+            better: Better::Lower,
+        };
+        let node = |name: &str| FleetNode {
+            name: name.to_owned(),
+            class: "kernel 6.1".into(),
+            facts: Vec::new(),
+        };
+        Fleet {
+            name: "night".to_owned(),
+            cases: vec![case("fault/cow"), case("fault/zero-fill")],
+            nodes: vec![node("a"), node("b")],
+            visits: vec![
+                visit(0, vec![figure(0, 10.0), figure(1, 20.0)]),
+                visit(0, vec![figure(0, 30.0)]),
+                visit(1, vec![figure(1, 26.0)]),
+            ],
+        }
+    }
+
+    fn finding(scope: FindingScope, ratio: f64) -> Finding {
+        let ci95 = [ratio - 0.1, ratio + 0.1];
+        Finding { node: 1, scope, ratio, ci95, q: 0.01, facts: Vec::new() }
+    }
+
+    #[test]
+    fn every_case_of_every_node_has_a_line_with_its_figures_and_its_narrowest_finding() {
+        let fleet = fleet();
+        let analysis = FleetAnalysis {
+            ratios: vec![1.0, 1.0, f32::NAN, 1.3],
+            findings: vec![
+                finding(FindingScope::Case(1), 1.3),
+                finding(FindingScope::Family("fault".to_owned()), 1.2),
+            ],
+            ..FleetAnalysis::default()
+        };
+        let sheet = FleetSheet::of(&fleet, &analysis);
+        let names: Vec<&str> = headings().map(|it| it.name).collect();
+        let cell = |line: usize, name: &str| {
+            let column = names.iter().position(|it| *it == name).unwrap();
+            sheet.cell(line, column)
+        };
+        assert_eq!(sheet.line_count(), 4);
+        assert_eq!([cell(0, "node"), cell(3, "node")], ["a", "b"].map(Value::from));
+        assert_eq!(
+            [cell(0, "visits"), cell(1, "visits"), cell(2, "visits")],
+            [2u64, 1, 0].map(Value::from)
+        );
+        assert_eq!([cell(0, "median"), cell(2, "median")], [Value::Float(20.0), Value::Unknown]);
+        assert_eq!([cell(0, "ratio"), cell(2, "ratio")], [Value::Float(1.0), Value::Unknown]);
+        assert_eq!([cell(1, "finding"), cell(2, "finding")], [Value::Unknown, "family".into()]);
+        assert_eq!(
+            [cell(3, "finding"), cell(3, "finding_ratio")],
+            ["case".into(), Value::Float(1.3)]
+        );
+        for (at, heading) in headings().enumerate() {
+            let is_empty = (0..4).any(|line| sheet.cell(line, at) == Value::Unknown);
+            assert!(heading.unknown.is_some() || !is_empty, "{}", heading.name);
+        }
+    }
+}

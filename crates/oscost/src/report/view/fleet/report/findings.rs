@@ -1,0 +1,81 @@
+//! The table of what stands out.
+
+use super::content::{FleetContent, section as section_of};
+use super::sentence::shortened;
+use crate::fleet::{FactCandidate, Finding};
+use crate::report::view::document::{Block, Cell, Column, ColumnKind, Section, Table, TableRow};
+use crate::report::view::machine_table::texts::factor;
+
+/// More rows make no one look at them; the document for programs has all.
+const MAX_ROWS: usize = 1_000;
+
+/// All findings, the surest first; `None` if there are none.
+pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
+    let findings = &content.analysis.findings;
+    if findings.is_empty() {
+        return None;
+    }
+    let shown = &findings[..findings.len().min(MAX_ROWS)];
+    let row = |(at, finding): (usize, &Finding)| TableRow {
+        priority: (shown.len() - at) as u32,
+        ..TableRow::of(cells(content, finding))
+    };
+    let mut notes = vec![
+        "the ratio is to the equals of the node: above 1 is slower, also of cases where more is \
+         better; [] is its 95 % interval"
+            .to_owned(),
+        "the fact separates nodes that stand out from others best; it is a candidate for the \
+         reason, and no proof"
+            .to_owned(),
+    ];
+    if shown.len() < findings.len() {
+        notes.push(format!("the surest {} of {} findings", shown.len(), findings.len()));
+    }
+    let table = Table {
+        id: "findings-table".to_owned(),
+        caption: "What stands out, the surest first".to_owned(),
+        columns: vec![
+            Column::text("node"),
+            Column { kind: ColumnKind::Choice, ..Column::text("what") },
+            Column::number("ratio", "ratio"),
+            Column::number("95 % low", "ci95_low").in_lines_of(100),
+            Column::number("95 % high", "ci95_high").in_lines_of(100),
+            Column::number("q", "q"),
+            Column::prose("fact"),
+        ],
+        rows: shown.iter().enumerate().map(row).collect(),
+        notes,
+        interactive: true,
+        ..Table::default()
+    };
+    section_of("findings", "What stands out", [Some(Block::Table(table))])
+}
+
+fn cells(content: &FleetContent<'_>, it: &Finding) -> Vec<Cell> {
+    let scope = content.scope_name(&it.scope).unwrap_or_else(|| "all cases".to_owned());
+    let number = |value: f64| Cell::number(factor(value), Some(value));
+    let [low, high] = it.ci95;
+    let q = if it.q < 0.001 { "<0.001".to_owned() } else { format!("{:.3}", it.q) };
+    vec![
+        Cell::text(content.node_name(it.node)),
+        Cell::text(scope),
+        number(it.ratio),
+        number(low),
+        number(high),
+        Cell::number(q, Some(it.q)),
+        Cell::text(it.facts.first().map_or_else(|| "none".to_owned(), fact)),
+    ]
+}
+
+fn fact(it: &FactCandidate) -> String {
+    format!(
+        "{}: {} (most: {}); {} of {} with it and {} of {} others stand out",
+        it.name,
+        shortened(&it.value),
+        shortened(&it.usual),
+        it.with.found,
+        it.with.nodes,
+        it.without.found,
+        it.without.nodes
+    )
+}

@@ -1,0 +1,203 @@
+//! Nodes by cases as a heat map; of a fleet that is too large for one, classes of nodes and the nodes
+//! that stand out.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use oscost_stats::order;
+
+use super::content::{FleetContent, argument, class_name, section as section_of};
+use crate::report::text::{plain, plural};
+use crate::report::view::document::heat_map::{HeatMap, HeatMapColumn, HeatMapRow};
+use crate::report::view::document::{Block, Section};
+
+/// More cells are seen by no one, and make a page of megabytes: 2,000 nodes by 100 cases.
+const MAX_CELLS: usize = 200_000;
+/// More columns are narrower than a dot of a screen.
+const MAX_COLUMNS: usize = 1_000;
+/// More classes are no classes.
+const MAX_CLASSES: usize = 200;
+
+/// A row with its ratios, one for each column.
+struct MapLine {
+    row: HeatMapRow,
+    ratios: Vec<f32>,
+}
+
+/// Rows that stand for more nodes than they are.
+struct FoldedLines {
+    lines: Vec<MapLine>,
+    /// What they leave out.
+    note: String,
+}
+
+/// The map, and below it what it leaves out; `None` without a node or a case.
+pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
+    let columns = columns(content);
+    if columns.is_empty() || content.fleet.nodes.is_empty() {
+        return None;
+    }
+    let nodes = content.fleet.nodes.len();
+    let is_whole = nodes * columns.len() <= MAX_CELLS;
+    let mut notes = Vec::new();
+    let all = content.fleet.cases.len();
+    if columns.len() < all {
+        notes.push(format!(
+            "Of {all} cases those {} are shown whose spread between nodes is largest.",
+            columns.len()
+        ));
+    }
+    let lines = match is_whole {
+        true => node_lines(content, &columns, &by_ratio(content, (0..nodes).collect())),
+        false => {
+            let FoldedLines { lines, note } = folded_lines(content, &columns);
+            notes.push(note);
+            lines
+        }
+    };
+    let ratios = lines.iter().flat_map(|line| line.ratios.iter().copied()).collect();
+    let map = HeatMap {
+        id: "fleet-map".to_owned(),
+        caption:
+            "Ratio of each cost to the fleet's median of the case: above 1 is slower, also of \
+                  cases where more is better"
+                .to_owned(),
+        row_noun: if is_whole { "node" } else { "row" },
+        column_noun: "case",
+        columns: columns.iter().filter_map(|&at| column(content, at)).collect(),
+        rows: lines.into_iter().map(|line| line.row).collect(),
+        ratios,
+    };
+    let blocks = [Some(Block::HeatMap(Box::new(map)))];
+    let notes = notes.into_iter().map(|text| Some(Block::Text(text)));
+    section_of("map", "Nodes by cases", blocks.into_iter().chain(notes))
+}
+
+/// The cases that have a column, those of a family together.
+fn columns(content: &FleetContent<'_>) -> Vec<usize> {
+    let cases = &content.fleet.cases;
+    let mut columns: Vec<usize> = (0..cases.len()).collect();
+    if columns.len() > MAX_COLUMNS {
+        let spread = |at: &usize| {
+            content.analysis.cases.get(*at).and_then(|it| it.between_nodes).unwrap_or(0.0)
+        };
+        columns.sort_by(|one, other| spread(other).total_cmp(&spread(one)));
+        columns.truncate(MAX_COLUMNS);
+    }
+    columns.sort_by(|&one, &other| {
+        (&cases[one].family, &cases[one].case).cmp(&(&cases[other].family, &cases[other].case))
+    });
+    columns
+}
+
+fn column(content: &FleetContent<'_>, at: usize) -> Option<HeatMapColumn> {
+    let case = content.fleet.cases.get(at)?;
+    Some(HeatMapColumn { name: plain(&case.case), group: plain(&case.family) })
+}
+
+/// The ratio of a node over its cases.
+fn ratio(content: &FleetContent<'_>, node: usize) -> Option<f64> {
+    content.analysis.nodes.get(node)?.ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+}
+
+/// Nodes by their ratio, the slowest first; those without a ratio last.
+fn by_ratio(content: &FleetContent<'_>, mut nodes: Vec<usize>) -> Vec<usize> {
+    let key = |node: &usize| ratio(content, *node).unwrap_or(0.0);
+    nodes.sort_by(|one, other| key(other).total_cmp(&key(one)));
+    nodes
+}
+
+/// The ratios of a node in these columns.
+fn ratios(content: &FleetContent<'_>, node: usize, columns: &[usize]) -> Vec<f32> {
+    let cases = content.fleet.cases.len();
+    let all = &content.analysis.ratios;
+    columns.iter().map(|at| all.get(node * cases + at).copied().unwrap_or(f32::NAN)).collect()
+}
+
+/// A row of each of these nodes.
+fn node_lines(content: &FleetContent<'_>, columns: &[usize], nodes: &[usize]) -> Vec<MapLine> {
+    let priorities = priorities(content, nodes);
+    let row = |&node: &usize| {
+        let class = content.node(node).map_or_else(String::new, |it| plain(&it.class));
+        let (name, ratio) = (content.node_name(node), ratio(content, node));
+        let priority = priorities.get(&node).copied().unwrap_or(0);
+        let row = HeatMapRow { name, class, ratio, priority };
+        MapLine { row, ratios: ratios(content, node, columns) }
+    };
+    nodes.iter().map(row).collect()
+}
+
+/// How much each node matters: those with a finding first, then those farthest from the fleet.
+fn priorities(content: &FleetContent<'_>, nodes: &[usize]) -> BTreeMap<usize, u32> {
+    let found: BTreeSet<usize> = content.analysis.findings.iter().map(|it| it.node).collect();
+    let distance = |node: &usize| ratio(content, *node).map_or(0.0, |it| it.ln().abs());
+    let mut sorted = nodes.to_vec();
+    sorted.sort_by(|one, other| {
+        let (of_one, of_other) = (found.contains(one), found.contains(other));
+        of_other.cmp(&of_one).then(distance(other).total_cmp(&distance(one)))
+    });
+    sorted.into_iter().zip((1..=nodes.len() as u32).rev()).collect()
+}
+
+/// The classes of nodes, each with the medians of its nodes, then the nodes that stand out; and what
+/// that leaves out.
+fn folded_lines(content: &FleetContent<'_>, columns: &[usize]) -> FoldedLines {
+    let classes = &content.analysis.classes;
+    let shown = &classes[..classes.len().min(MAX_CLASSES)];
+    let mut lines: Vec<MapLine> = shown
+        .iter()
+        .map(|class| {
+            let nodes = plural(class.nodes.len() as u64, "node");
+            let row = HeatMapRow {
+                name: format!("class of {nodes}: {}", class_name(&class.class)),
+                class: plain(&class.class),
+                ratio: class.ratio,
+                // Below every node that stands out.
+                priority: 0,
+            };
+            MapLine { row, ratios: medians(content, &class.nodes, columns) }
+        })
+        .collect();
+    let room = (MAX_CELLS / columns.len()).saturating_sub(lines.len());
+    let found: BTreeSet<usize> = content.analysis.findings.iter().map(|it| it.node).collect();
+    let all = found.len();
+    let mut nodes: Vec<usize> = found.into_iter().collect();
+    nodes.sort_by_key(|&node| Reverse(distance_rank(content, node)));
+    nodes.truncate(room);
+    let told = match nodes.len() {
+        some if some < all => format!("{some} of {all} nodes that stand out"),
+        _ => format!("{} that stand out", plural(all as u64, "node")),
+    };
+    let of_classes = match shown.len() {
+        some if some < classes.len() => format!("{some} of {} classes", classes.len()),
+        1 => "1 class".to_owned(),
+        all => format!("{all} classes"),
+    };
+    let note = format!(
+        "{} by {} are too many cells for one page: its rows are the medians of {of_classes}, and \
+         {told}. `oscost fleet report {} --data-set FOLDER` writes all.",
+        plural(content.fleet.nodes.len() as u64, "node"),
+        plural(columns.len() as u64, "case"),
+        argument(content.source).unwrap_or("SOURCE"),
+    );
+    lines.extend(node_lines(content, columns, &by_ratio(content, nodes)));
+    FoldedLines { lines, note }
+}
+
+/// How far a node is from the fleet, in millionths of a logarithm.
+fn distance_rank(content: &FleetContent<'_>, node: usize) -> u64 {
+    ratio(content, node).map_or(0, |it| (1e6 * it.ln().abs()) as u64)
+}
+
+/// The median ratio over these nodes in each column; NaN where none of them has the case.
+fn medians(content: &FleetContent<'_>, nodes: &[usize], columns: &[usize]) -> Vec<f32> {
+    let cases = content.fleet.cases.len();
+    let all = &content.analysis.ratios;
+    let of_column = |at: &usize| {
+        let known = nodes.iter().filter_map(|node| all.get(node * cases + at));
+        let known = known.filter(|ratio| ratio.is_finite()).map(|ratio| f64::from(*ratio));
+        let sorted = order::sorted(&known.collect::<Vec<_>>());
+        order::median(&sorted).map_or(f32::NAN, |median| median as f32)
+    };
+    columns.iter().map(of_column).collect()
+}

@@ -1,0 +1,41 @@
+//! A fleet: which nodes and which of their cases stand out, with the facts that set them apart; then
+//! all nodes by all cases, their classes, where the variance is from, and what changed.
+
+mod changes;
+mod content;
+mod document;
+mod findings;
+mod map;
+mod next;
+mod sensitivity;
+mod sentence;
+mod spreads;
+#[cfg(test)]
+mod tests;
+mod visits;
+
+pub use self::content::{FleetContent, Rejected};
+pub use self::document::{SCHEMA, json};
+use crate::report::view::document::{Paragraph, View};
+
+/// The fleet as a screen or a page shows it.
+pub fn view(content: &FleetContent<'_>) -> View {
+    let mut lead = sentence::headlines(content);
+    lead.push(sentence::conditions(content));
+    let sections = [
+        findings::section(content),
+        map::section(content),
+        spreads::classes(content),
+        spreads::cases(content),
+        spreads::variance(content),
+        changes::section(content),
+        visits::section(content),
+        next::section(content),
+    ];
+    View {
+        title: format!("Fleet {} by oscost", content.fleet_name()),
+        lead: lead.into_iter().map(Paragraph::from).collect(),
+        sections: sections.into_iter().flatten().collect(),
+        ..View::default()
+    }
+}

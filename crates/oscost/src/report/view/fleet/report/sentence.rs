@@ -1,0 +1,184 @@
+//! What stands out, a sentence each, with the fact that sets it apart.
+
+use std::collections::btree_map::{BTreeMap, Entry};
+use std::sync::Arc;
+
+use super::content::{FleetContent, per_cent_up};
+use super::sensitivity::detectable_ratio;
+use crate::fleet::{FactCandidate, Finding, FindingScope};
+use crate::report::text::{plain, plural};
+use crate::report::view::machine_table::texts::{factor, joined};
+
+/// More findings of one kind than these are counted.
+const MAX_NAMES: usize = 3;
+/// Of more kinds of findings the first are told.
+const MAX_TOLD: usize = 4;
+/// More letters of a fact are in the table alone.
+const MAX_VALUE_CHARS: usize = 60;
+
+/// Findings that differ by their node alone, the surest first.
+struct Kind<'a> {
+    first: &'a Finding,
+    others: Vec<&'a Finding>,
+}
+
+/// What findings of one kind share: what of their nodes differs, in which direction, and the fact
+/// that sets them apart.
+type KindKey<'a> = (&'a FindingScope, bool, Option<(&'static str, &'a Arc<str>)>);
+
+impl<'a> Kind<'a> {
+    /// The findings of each kind, in the order of their first ones.
+    fn all(findings: &'a [Finding]) -> Vec<Self> {
+        let mut kinds: Vec<Self> = Vec::new();
+        let mut known: BTreeMap<KindKey<'a>, usize> = BTreeMap::new();
+        for finding in findings {
+            let fact = finding.facts.first().map(|it| (it.name, &it.value));
+            match known.entry((&finding.scope, finding.ratio < 1.0, fact)) {
+                Entry::Occupied(at) => {
+                    kinds[*at.get()].others.push(finding);
+                }
+                Entry::Vacant(free) => {
+                    free.insert(kinds.len());
+                    kinds.push(Self { first: finding, others: Vec::new() });
+                }
+            }
+        }
+        kinds
+    }
+}
+
+/// What stands out most, or that nothing does.
+pub(super) fn headlines(content: &FleetContent<'_>) -> Vec<String> {
+    let findings = &content.analysis.findings;
+    if findings.is_empty() {
+        return vec![nothing(content)];
+    }
+    let kinds = Kind::all(findings);
+    let told = kinds.iter().take(MAX_TOLD).map(|kind| of_kind(content, kind));
+    let more: usize = kinds.iter().skip(MAX_TOLD).map(|kind| 1 + kind.others.len()).sum();
+    let more = (more > 0).then(|| match more {
+        1 => "1 more finding is in the table.".to_owned(),
+        more => format!("{more} more findings are in the table."),
+    });
+    told.chain(more).collect()
+}
+
+/// Which fleet, and how much of it.
+pub(super) fn conditions(content: &FleetContent<'_>) -> String {
+    let fleet = content.fleet;
+    let judged = content.analysis.judged;
+    format!(
+        "Fleet {}: {}, {} and {}; {} judged, of the findings at most {:.0} % are expected to be \
+         false",
+        content.fleet_name(),
+        plural(fleet.nodes.len() as u64, "node"),
+        plural(fleet.visits.len() as u64, "visit"),
+        plural(fleet.cases.len() as u64, "case"),
+        plural(judged as u64, "difference"),
+        100.0 * content.analysis.false_discovery_rate,
+    )
+}
+
+fn nothing(content: &FleetContent<'_>) -> String {
+    let analysis = content.analysis;
+    if analysis.judged == 0 {
+        let no_spread = analysis.cases.iter().all(|it| it.between_visits.is_none());
+        return match no_spread {
+            true => {
+                "Nothing can be judged: no case was measured in two visits of one node, so how \
+                     far visits differ is not known."
+                    .to_owned()
+            }
+            false => "Nothing can be judged: no case was measured on enough nodes.".to_owned(),
+        };
+    }
+    let nodes = content.fleet.nodes.len();
+    let sensitivity = match detectable_ratio(analysis) {
+        Some(ratio) => format!(
+            "a node slower by {} or more over all its cases would have been found with a \
+             probability of about 80 %",
+            per_cent_up(ratio)
+        ),
+        None => "how slow a node must be to be found is not known".to_owned(),
+    };
+    format!("No node of {nodes} stands out: {sensitivity}.")
+}
+
+fn of_kind(content: &FleetContent<'_>, kind: &Kind<'_>) -> String {
+    let first = sentence(content, kind.first);
+    let others = &kind.others;
+    if others.is_empty() {
+        return first;
+    }
+    let told = others.iter().take(MAX_NAMES).map(|it| content.short_name(it.node));
+    let mut names: Vec<String> = told.collect();
+    if others.len() > MAX_NAMES {
+        names.push(format!("{} more", others.len() - MAX_NAMES));
+    }
+    let (kind, turned) = direction(kind.first);
+    let ratios = others.iter().map(|it| if turned { 1.0 / it.ratio } else { it.ratio });
+    let low = ratios.clone().fold(f64::INFINITY, f64::min);
+    let high = ratios.fold(f64::NEG_INFINITY, f64::max);
+    let range = match (factor(low), factor(high)) {
+        (low, high) if low == high => low,
+        (low, high) => format!("{low} to {high}"),
+    };
+    format!("{first} The same holds for {}: {range} times as {kind}.", joined(&names))
+}
+
+/// Which way a finding differs, and whether its ratio is turned around to say so.
+fn direction(finding: &Finding) -> (&'static str, bool) {
+    if finding.ratio < 1.0 { ("fast", true) } else { ("slow", false) }
+}
+
+fn sentence(content: &FleetContent<'_>, it: &Finding) -> String {
+    let (kind, turned) = direction(it);
+    let of = |value: f64| factor(if turned { 1.0 / value } else { value });
+    let [low, high] = if turned { [it.ci95[1], it.ci95[0]] } else { it.ci95 };
+    let place = match &it.scope {
+        FindingScope::Node => " over all its cases".to_owned(),
+        FindingScope::Family(family) => {
+            format!(" in {} ({})", plain(family), content.cases_of(family))
+        }
+        scope => format!(" in {}", content.scope_name(scope).unwrap_or_default()),
+    };
+    let than = match content.equals(it.node) {
+        0 => "the rest of the fleet".to_owned(),
+        equals => format!("its {equals} equals"),
+    };
+    let fact = match it.facts.first() {
+        Some(fact) => apart(fact, kind),
+        None => "no recorded fact sets it apart".to_owned(),
+    };
+    format!(
+        "{} is {} times as {kind}{place} as {than} [{} .. {}]; {fact}.",
+        content.short_name(it.node),
+        of(it.ratio),
+        of(low),
+        of(high)
+    )
+}
+
+/// A fact that sets a node apart, with its support.
+fn apart(fact: &FactCandidate, kind: &str) -> String {
+    let FactCandidate { name, value, with, without, .. } = fact;
+    let (nodes, are) = if with.nodes == 1 { ("node", "is") } else { ("nodes", "are") };
+    format!(
+        "of its facts `{name}: {}` sets it apart ({} of {} such {nodes} {are} {kind}, {} of {} \
+         others): a candidate, no proof",
+        shortened(value),
+        with.found,
+        with.nodes,
+        without.found,
+        without.nodes
+    )
+}
+
+/// A value of a fact that may be long.
+pub(super) fn shortened(value: &str) -> String {
+    let text = plain(value);
+    match text.chars().count() > MAX_VALUE_CHARS {
+        true => text.chars().take(MAX_VALUE_CHARS).chain("...".chars()).collect(),
+        false => text,
+    }
+}

@@ -1,0 +1,366 @@
+use std::sync::Arc;
+
+use oscost_model::unit::{Better, Unit};
+
+use super::*;
+use crate::fleet::{
+    CaseChange, CaseFigure, CaseSpread, ClassChanges, ClassSpread, FactCandidate, FactGroup,
+    Finding, FindingScope, Fleet, FleetAnalysis, FleetCase, FleetChanges, FleetNode, NodeDeviation,
+    NodeVisit, VarianceShares,
+};
+use crate::report;
+use crate::report::view::document::Block;
+
+const CLASS: &str = "Some CPU, 64 GiB";
+
+/// Nodes of one class with cases of two families, each visited three times.
+fn fleet(nodes: usize, cases: usize) -> Fleet {
+    let case = |at: usize| FleetCase {
+        case: format!("{}/case-{at:03}", if at < cases / 2 { "fault" } else { "syscall" }),
+        family: if at < cases / 2 { "fault" } else { "syscall" }.to_owned(),
+        unit: Unit::NsPerOp,
+        better: Better::Lower,
+    };
+    let node =
+        |at: usize| FleetNode { name: format!("node{at}"), class: CLASS.into(), facts: Vec::new() };
+    let visit = |at: usize| NodeVisit {
+        node: at / 3,
+        run: format!("run{at}"),
+        started_s: at as f64,
+        not_claimable: None,
+        figures: vec![CaseFigure { case: 0, median: 100.0, log_error: 0.01 }],
+    };
+    Fleet {
+        name: "night".to_owned(),
+        cases: (0..cases).map(case).collect(),
+        nodes: (0..nodes).map(node).collect(),
+        visits: (0..3 * nodes).map(visit).collect(),
+    }
+}
+
+/// Nothing stands out; each node is known to one per cent.
+fn analysis(fleet: &Fleet) -> FleetAnalysis {
+    let (nodes, cases) = (fleet.nodes.len(), fleet.cases.len());
+    let spread = CaseSpread {
+        nodes,
+        median: Some(100.0),
+        between_nodes: Some(0.02),
+        between_visits: Some(0.03),
+    };
+    let ci95 = Some([(-0.0196f64).exp(), 0.0196f64.exp()]);
+    let node = NodeDeviation { cases, visits: 3, ratio: Some(1.0), ci95 };
+    FleetAnalysis {
+        cases: vec![spread; cases],
+        nodes: vec![node; nodes],
+        ratios: vec![1.0; nodes * cases],
+        findings: Vec::new(),
+        judged: nodes * (cases + 3),
+        false_discovery_rate: 0.05,
+        classes: vec![ClassSpread {
+            class: CLASS.into(),
+            nodes: (0..nodes).collect(),
+            ratio: Some(1.0),
+            range: Some([0.98, 1.02]),
+        }],
+        variance: Some(VarianceShares { processes: 0.1, visits: 0.61, nodes: 0.29, classes: 0.0 }),
+    }
+}
+
+fn fact(found: usize, nodes: usize, others: usize) -> FactCandidate {
+    FactCandidate {
+        name: "transparent huge pages",
+        value: "never".into(),
+        usual: "always".into(),
+        with: FactGroup { found, nodes },
+        without: FactGroup { found: 0, nodes: others },
+        p: 1e-6,
+    }
+}
+
+fn finding(node: usize, scope: FindingScope, ratio: f64, facts: Vec<FactCandidate>) -> Finding {
+    Finding { node, scope, ratio, ci95: [ratio - 0.04, ratio + 0.05], q: 1e-5, facts }
+}
+
+fn faults() -> FindingScope {
+    FindingScope::Family("fault".to_owned())
+}
+
+fn content<'a>(fleet: &'a Fleet, analysis: &'a FleetAnalysis) -> FleetContent<'a> {
+    FleetContent { fleet, analysis, rejected: &[], changes: None, source: "night" }
+}
+
+/// The report of a screen in one line.
+fn flat(content: &FleetContent<'_>) -> String {
+    let text = report::terminal(&view(content));
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn first_sentences(findings: Vec<Finding>) -> Vec<String> {
+    let fleet = fleet(64, 18);
+    let analysis = FleetAnalysis { findings, ..analysis(&fleet) };
+    let mut lead: Vec<String> =
+        view(&content(&fleet, &analysis)).lead.into_iter().map(|it| it.text).collect();
+    lead.pop();
+    lead
+}
+
+#[test]
+fn the_head_names_node_family_equals_and_the_fact_with_its_support() {
+    assert_eq!(
+        first_sentences(vec![finding(17, faults(), 1.31, vec![fact(3, 3, 61)])]),
+        [
+            "node17 is 1.31 times as slow in fault (9 cases) as its 63 equals [1.27 .. 1.36]; of its \
+          facts `transparent huge pages: never` sets it apart (3 of 3 such nodes are slow, 0 of 61 \
+          others): a candidate, no proof."
+        ]
+    );
+    assert_eq!(
+        first_sentences(vec![finding(3, FindingScope::Node, 1.31, vec![fact(1, 1, 63)])]),
+        ["node3 is 1.31 times as slow over all its cases as its 63 equals [1.27 .. 1.36]; of its \
+          facts `transparent huge pages: never` sets it apart (1 of 1 such node is slow, 0 of 63 \
+          others): a candidate, no proof."]
+    );
+}
+
+#[test]
+fn a_faster_case_is_turned_around_and_a_node_without_a_fact_says_so() {
+    let told = first_sentences(vec![finding(0, FindingScope::Case(17), 0.5, Vec::new())]);
+    assert_eq!(
+        told,
+        ["node0 is 2.00 times as fast in syscall/case-017 as its 63 equals [1.82 .. 2.17]; no \
+          recorded fact sets it apart."]
+    );
+}
+
+#[test]
+fn findings_of_one_kind_are_told_once_and_of_many_kinds_the_first() {
+    let of = |nodes: &[usize]| -> Vec<Finding> {
+        nodes
+            .iter()
+            .map(|&at| finding(at, faults(), 1.2 + 0.01 * at as f64, vec![fact(3, 3, 61)]))
+            .collect()
+    };
+    let told = first_sentences(of(&[1, 2, 3]));
+    assert_eq!(told.len(), 1);
+    let end = " no proof. The same holds for node2 and node3: 1.22 to 1.23 times as slow.";
+    assert!(told[0].ends_with(end), "{told:?}");
+    let told = first_sentences(of(&[1, 2, 3, 4, 5, 6]));
+    assert!(told[0].contains("for node2, node3, node4 and 2 more: 1.22 to 1.26"), "{told:?}");
+    let cases = |at: u32| finding(at as usize, FindingScope::Case(at), 1.3, Vec::new());
+    let told = first_sentences((0..6).map(cases).collect());
+    assert_eq!((told.len(), told[4].as_str()), (5, "2 more findings are in the table."));
+    let told = first_sentences((0..5).map(cases).collect());
+    assert_eq!(told[4], "1 more finding is in the table.");
+}
+
+#[test]
+fn without_a_finding_the_head_says_what_would_have_been_found() {
+    let fleet = fleet(64, 18);
+    let told = |analysis: &FleetAnalysis| view(&content(&fleet, analysis)).lead[0].text.clone();
+    // A standard error of 1 %, and 5 % over 1,344 judgements: Student's quantile is 5.08 of them, of
+    // 64 nodes, and one of five nodes falls 0.84 of them short.
+    assert_eq!(
+        told(&analysis(&fleet)),
+        "No node of 64 stands out: a node slower by 6.2 % or more over all its cases would have been \
+         found with a probability of about 80 %."
+    );
+    let mut unknown = analysis(&fleet);
+    unknown.nodes.iter_mut().for_each(|it| it.ci95 = None);
+    assert!(told(&unknown).contains("how slow a node must be to be found is not known"));
+    let mut nothing = FleetAnalysis { judged: 0, ..unknown };
+    assert!(told(&nothing).ends_with("was measured on enough nodes."));
+    nothing.cases.iter_mut().for_each(|it| it.between_visits = None);
+    assert!(told(&nothing).contains("no case was measured in two visits of one node"));
+}
+
+#[test]
+fn a_screen_has_the_table_the_map_the_variance_and_the_next_command() {
+    let fleet = fleet(64, 18);
+    let mut analysis = analysis(&fleet);
+    analysis.findings = vec![finding(17, faults(), 1.31, vec![fact(3, 3, 61)])];
+    analysis.ratios[17 * 18..17 * 18 + 9].fill(1.31);
+    let content = content(&fleet, &analysis);
+    let text = report::terminal(&view(&content));
+    assert!(text.contains("node17  333333333 ........."), "{text}");
+    assert!(text.is_ascii(), "{text}");
+    let flat = flat(&content);
+    for words in [
+        "What stands out",
+        "61 % is between visits of one node",
+        "oscost fleet check node17 --against night",
+        "Cases with the most spread",
+    ] {
+        assert!(flat.contains(words), "`{words}` is not in:\n{text}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_listed_by_its_reason() {
+    let mut fleet = fleet(8, 4);
+    fleet.visits.retain(|it| it.node != 2 || it.started_s == 6.0);
+    fleet.visits[0].not_claimable = Some("is very noisy");
+    let analysis = analysis(&fleet);
+    let rejected = ["1.json", "2.json", "3.json"].map(|file| Rejected { file, why: "cut short" });
+    let content = FleetContent { rejected: &rejected, ..content(&fleet, &analysis) };
+    let text = flat(&content);
+    for words in [
+        "1 of 3 visits: node2",
+        "2 of 3 visits: node0",
+        "1 visit from which nothing is concluded (is very noisy): node0",
+        "3 records not used (cut short): 1.json, 2.json and 3.json",
+        "oscost fleet status night",
+    ] {
+        assert!(text.contains(words), "`{words}` is not in:\n{text}");
+    }
+}
+
+#[test]
+fn what_changed_is_told_by_class() {
+    let fleet = fleet(8, 4);
+    let analysis = analysis(&fleet);
+    let change = |case: &str, ratio: f64, verdict| CaseChange {
+        case: case.to_owned(),
+        nodes: 8,
+        ratio: Some(ratio),
+        ci95: Some([ratio - 0.02, ratio + 0.02]),
+        q: Some(0.001),
+        verdict,
+    };
+    let cases = vec![
+        change("fault/case-000", 1.0, "equivalent"),
+        change("fault/case-001", 1.2, "slower"),
+        change("syscall/case-002", 1.1, "inconclusive"),
+        change("syscall/case-003", 0.9, "faster"),
+    ];
+    let changes = FleetChanges {
+        base: "june".to_owned(),
+        common_nodes: 8,
+        only_base: 1,
+        only_new: 0,
+        classes: vec![ClassChanges { class: CLASS.into(), cases }],
+    };
+    let content = FleetContent { changes: Some(&changes), ..content(&fleet, &analysis) };
+    let text = flat(&content);
+    assert!(text.contains("Compared with june: 8 nodes measured at both times"), "{text}");
+    let counts = "of 4 cases 1 slower, 1 faster, 1 equivalent and 1 inconclusive";
+    assert!(text.contains(counts), "{text}");
+    // What is decided comes first, the largest change before others.
+    let places = ["fault/case-001", "syscall/case-003", "syscall/case-002"]
+        .map(|case| text.rfind(case).unwrap());
+    assert!(places.is_sorted(), "{text}");
+    let document: serde_json::Value = serde_json::from_str(&json(&content).unwrap()).unwrap();
+    assert_eq!(document["changes"]["classes"][0]["cases"][1]["verdict"], "slower");
+}
+
+#[test]
+fn names_from_outside_do_nothing_and_long_ones_are_shortened_in_sentences() {
+    let mut fleet = fleet(4, 4);
+    fleet.name = "<script>alert(1)</script>".to_owned();
+    fleet.nodes[1].name = "<img src=x>|\u{1b}[2J".to_owned();
+    fleet.nodes[2].name = "n".repeat(253);
+    fleet.nodes[1].class = "<b>".into();
+    fleet.cases[0].case = "fault/<i>".to_owned();
+    let mut analysis = analysis(&fleet);
+    let value: Arc<str> = "<u>\u{1b}".into();
+    let fact = FactCandidate { value, ..fact(1, 1, 3) };
+    analysis.findings = vec![
+        finding(1, FindingScope::Case(0), 1.3, vec![fact]),
+        finding(2, FindingScope::Node, 1.2, Vec::new()),
+    ];
+    let rejected = [Rejected { file: "<s>", why: "<p>" }];
+    let shown = view(&FleetContent {
+        rejected: &rejected,
+        source: "$(reboot)",
+        ..content(&fleet, &analysis)
+    });
+    let page = report::html(&shown).unwrap();
+    assert_eq!(page.matches("<script").count(), 2);
+    for tag in ["<img", "<i>", "<b>", "<u>", "<s>", "\u{1b}"] {
+        assert!(!page.contains(tag), "{tag}");
+    }
+    assert!(page.contains("fleet check NODE --against SOURCE"));
+    let text = report::terminal(&shown);
+    assert!(!text.contains('\u{1b}') && !text.contains("$(reboot)"), "{text}");
+    let short = format!("{0}..{0} is 1.20 times", "n".repeat(19));
+    assert!(shown.lead[1].text.starts_with(&short), "{text}");
+    assert!(!report::markdown_page(&shown).contains("<img"));
+}
+
+#[test]
+fn an_empty_fleet_and_indices_beyond_it_are_shown() {
+    let (fleet, analysis) = (Fleet::default(), FleetAnalysis::default());
+    let text = report::terminal(&view(&content(&fleet, &analysis)));
+    assert!(text.starts_with("Nothing can be judged"), "{text}");
+    let findings = vec![finding(9, FindingScope::Case(9), 1.3, Vec::new())];
+    let analysis = FleetAnalysis { findings, ..analysis };
+    assert!(json(&content(&fleet, &analysis)).unwrap().contains("\"node\": \"\""));
+    let shown = view(&content(&fleet, &analysis));
+    assert!(!report::html(&shown).unwrap().contains("class=\"map\""));
+}
+
+#[test]
+fn the_document_names_what_it_is_of() {
+    let fleet = fleet(4, 4);
+    let mut analysis = analysis(&fleet);
+    analysis.findings = vec![finding(3, faults(), 1.31, vec![fact(1, 1, 3)])];
+    let document = json(&content(&fleet, &analysis)).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["schema"], SCHEMA);
+    let keys = ["fleet", "nodes", "cases", "findings", "classes", "variance", "rejected"];
+    assert!(keys.iter().all(|key| !document[*key].is_null()), "{document}");
+    let found = &document["findings"][0];
+    assert_eq!(found["node"], "node3");
+    assert_eq!(found["scope"]["kind"], "family");
+    assert_eq!(found["scope"]["name"], "fault");
+    assert_eq!(found["facts"][0]["with"]["nodes"], 1);
+    assert_eq!(document["nodes"][3]["visits"], 3);
+    assert!(document["changes"].is_null());
+}
+
+/// How many rows and columns the heat map has.
+fn map_size(shown: &View) -> [usize; 2] {
+    let mut blocks = shown.sections.iter().flat_map(|section| &section.blocks);
+    let map = blocks.find_map(|block| match block {
+        Block::HeatMap(map) => Some(map),
+        _ => None,
+    });
+    let map = map.unwrap();
+    assert_eq!(map.ratios.len(), map.rows.len() * map.columns.len());
+    [map.rows.len(), map.columns.len()]
+}
+
+#[test]
+fn a_page_of_2000_nodes_by_100_cases_is_whole_and_small() {
+    let fleet = fleet(2_000, 100);
+    let mut analysis = analysis(&fleet);
+    // No two ratios are alike, so that nothing of it is packed for free.
+    for (at, ratio) in analysis.ratios.iter_mut().enumerate() {
+        *ratio = (1.0 + 0.1 * ((at as f64 * 0.618_033_988_75).fract() - 0.5)) as f32;
+    }
+    analysis.findings =
+        (0..2_000).map(|at| finding(at, FindingScope::Node, 1.31, vec![fact(3, 3, 61)])).collect();
+    let shown = view(&content(&fleet, &analysis));
+    assert_eq!(map_size(&shown), [2_000, 100]);
+    let page = report::html(&shown).unwrap();
+    assert!(page.len() <= 10_000_000, "{} bytes", page.len());
+    assert!(page.contains("the surest 1000 of 2000 findings"));
+    assert!(!page.contains("too many cells"));
+}
+
+#[test]
+fn a_larger_fleet_is_folded_into_its_classes_and_the_nodes_that_stand_out() {
+    let fleet = fleet(2_001, 100);
+    let mut analysis = analysis(&fleet);
+    analysis.ratios[5 * 100] = 1.5;
+    analysis.findings = vec![
+        finding(5, FindingScope::Case(0), 1.5, Vec::new()),
+        finding(9, FindingScope::Node, 1.2, Vec::new()),
+        finding(9, faults(), 1.2, Vec::new()),
+    ];
+    let shown = view(&content(&fleet, &analysis));
+    assert_eq!(map_size(&shown), [3, 100]);
+    let page = report::html(&shown).unwrap();
+    let note = "2001 nodes by 100 cases are too many cells for one page: its rows are the medians of 1 \
+                class, and 2 nodes that stand out.";
+    assert!(page.contains(note));
+}

@@ -1,0 +1,91 @@
+//! What is missing: nodes with fewer visits than others, visits that nothing is concluded from, and
+//! records that could not be read.
+
+use std::collections::BTreeMap;
+
+use super::content::{FleetContent, section as section_of};
+use crate::fleet::FleetNode;
+use crate::report::text::{plain, plural};
+use crate::report::view::document::{Block, Section};
+use crate::report::view::machine_table::texts::joined;
+
+/// Of more nodes or files the first are named.
+const MAX_NAMES: usize = 5;
+
+/// What is missing; `None` if nothing is.
+pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
+    let lines =
+        fewer_visits(content).into_iter().chain(not_claimable(content)).chain(rejected(content));
+    section_of("missing", "What is missing", [Block::list(lines)])
+}
+
+/// How many visits each node has that something is concluded from.
+fn visits(content: &FleetContent<'_>) -> Vec<usize> {
+    let mut counts = vec![0; content.fleet.nodes.len()];
+    for visit in content.fleet.visits.iter().filter(|it| it.not_claimable.is_none()) {
+        if let Some(count) = counts.get_mut(visit.node) {
+            *count += 1;
+        }
+    }
+    counts
+}
+
+/// The nodes with fewer visits than the most visited one.
+fn fewer_visits(content: &FleetContent<'_>) -> Vec<String> {
+    let counts = visits(content);
+    let most = counts.iter().copied().max().unwrap_or(0);
+    let mut by_count: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (node, count) in counts.into_iter().enumerate().filter(|(_, count)| *count < most) {
+        by_count.entry(count).or_default().push(node);
+    }
+    let line = |(count, nodes): (usize, Vec<usize>)| {
+        let names = named(nodes.iter().map(|&node| content.short_name(node)), nodes.len());
+        format!("{count} of {}: {names}", plural(most as u64, "visit"))
+    };
+    by_count.into_iter().map(line).collect()
+}
+
+/// The visits that nothing is concluded from, by the reason.
+fn not_claimable(content: &FleetContent<'_>) -> Vec<String> {
+    let mut by_reason: BTreeMap<&str, Vec<&FleetNode>> = BTreeMap::new();
+    for visit in &content.fleet.visits {
+        if let (Some(why), Some(node)) = (visit.not_claimable, content.node(visit.node)) {
+            by_reason.entry(why).or_default().push(node);
+        }
+    }
+    let line = |(why, mut nodes): (&str, Vec<&FleetNode>)| {
+        let count = plural(nodes.len() as u64, "visit");
+        nodes.dedup_by(|one, other| one.name == other.name);
+        let names = named(nodes.iter().map(|node| plain(&node.name)), nodes.len());
+        format!("{count} from which nothing is concluded ({why}): {names}")
+    };
+    by_reason.into_iter().map(line).collect()
+}
+
+/// The records that could not be read, by the reason.
+fn rejected(content: &FleetContent<'_>) -> Vec<String> {
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for it in content.rejected {
+        by_reason.entry(it.why).or_default().push(it.file);
+    }
+    let line = |(why, files): (&str, Vec<&str>)| {
+        let names = named(files.iter().map(|file| plain(file)), files.len());
+        format!("{} not used ({}): {names}", plural(files.len() as u64, "record"), plain(why))
+    };
+    let mut lines: Vec<String> = by_reason.into_iter().map(line).collect();
+    let more = lines.len().saturating_sub(MAX_NAMES);
+    if more > 0 {
+        lines.truncate(MAX_NAMES);
+        lines.push(format!("records not used for {}", plural(more as u64, "more reason")));
+    }
+    lines
+}
+
+/// The first of some names, and how many more there are.
+fn named(names: impl Iterator<Item = String>, all: usize) -> String {
+    let mut told: Vec<String> = names.take(MAX_NAMES).collect();
+    if all > told.len() {
+        told.push(format!("{} more", all - told.len()));
+    }
+    joined(&told)
+}

@@ -1,0 +1,206 @@
+//! The page of a fleet: its heat map is drawn, read by mouse and keyboard, and sorted.
+
+use std::fs;
+use std::path::PathBuf;
+
+use oscost::fleet::{
+    CaseFigure, CaseSpread, ClassSpread, Finding, FindingScope, Fleet, FleetAnalysis, FleetCase,
+    FleetNode, NodeDeviation, NodeVisit,
+};
+use oscost::report;
+use oscost::report::fleet::report::{FleetContent, view};
+use oscost_model::unit::{Better, Unit};
+
+use crate::chromium::Browser;
+use crate::common::Sandbox;
+use crate::page::Page;
+use crate::report::{assert_self_contained, opened, save_picture, words};
+
+const NODES: usize = 200;
+const CASES: usize = 30;
+/// The slow node, by its index.
+const SLOW: usize = 17;
+const MARKUP: &str = "</script><img src=x onerror=window.taken=1>";
+const CANVAS: &str = "#fleet-map canvas";
+
+/// A node is slow in a family, another has no figure of a case, and a third has markup for a name.
+fn fleet_page(sandbox: &Sandbox) -> PathBuf {
+    let family = |at: usize| ["fault", "pipe", "syscall"][at * 3 / CASES].to_owned();
+    let case = |at: usize| FleetCase {
+        case: format!("{}/case-{at:02}", family(at)),
+        family: family(at),
+        unit: Unit::NsPerOp,
+        better: Better::Lower,
+    };
+    let node = |at: usize| FleetNode {
+        name: if at == 3 { MARKUP.to_owned() } else { format!("node{at:03}") },
+        class: if at % 2 == 0 { "even" } else { "odd" }.into(),
+        facts: Vec::new(),
+    };
+    let visit = |node: usize| NodeVisit {
+        node,
+        run: format!("run{node}"),
+        started_s: node as f64,
+        not_claimable: None,
+        figures: vec![CaseFigure { case: 0, median: 100.0, log_error: 0.01 }],
+    };
+    let fleet = Fleet {
+        name: "night".to_owned(),
+        cases: (0..CASES).map(case).collect(),
+        nodes: (0..NODES).map(node).collect(),
+        visits: (0..NODES).map(visit).collect(),
+    };
+    let spread =
+        CaseSpread { nodes: NODES, median: None, between_nodes: None, between_visits: None };
+    let deviation = |at: usize| {
+        let ratio = Some(if at == SLOW { 1.1 } else { 1.0 });
+        NodeDeviation { cases: CASES, visits: 1, ratio, ci95: None }
+    };
+    let mut ratios = vec![1.0; NODES * CASES];
+    ratios[SLOW * CASES..SLOW * CASES + 10].fill(1.312);
+    ratios[5 * CASES] = f32::NAN;
+    ratios[6 * CASES] = 0.7;
+    let classes = ["even", "odd"].map(|class| ClassSpread {
+        class: class.into(),
+        nodes: Vec::new(),
+        ratio: Some(1.0),
+        range: None,
+    });
+    let analysis = FleetAnalysis {
+        cases: vec![spread; CASES],
+        nodes: (0..NODES).map(deviation).collect(),
+        ratios,
+        findings: vec![Finding {
+            node: SLOW,
+            scope: FindingScope::Family("fault".to_owned()),
+            ratio: 1.312,
+            ci95: [1.27, 1.36],
+            q: 1e-6,
+            facts: Vec::new(),
+        }],
+        judged: 6_800,
+        false_discovery_rate: 0.05,
+        classes: classes.to_vec(),
+        variance: None,
+    };
+    let content = FleetContent {
+        fleet: &fleet,
+        analysis: &analysis,
+        rejected: &[],
+        changes: None,
+        source: "night",
+    };
+    let path = sandbox.file("fleet.html");
+    fs::write(&path, report::html(&view(&content)).unwrap()).unwrap();
+    path
+}
+
+/// Opens the page and waits until its map is drawn.
+fn drawn(browser: &Browser, sandbox: &Sandbox) -> Page {
+    let page = opened(browser, &fleet_page(sandbox));
+    page.metric("oscost-maps-ready");
+    page
+}
+
+/// The number of pixels of the map in the colour of this step of its scale.
+fn pixels(page: &Page, step: &str) -> u64 {
+    let count = page.eval(&format!(
+        "(() => {{
+           const sign = document.querySelector('#fleet-map .scale .{step}');
+           const colour = getComputedStyle(sign).backgroundColor.match(/\\d+/g).map(Number);
+           const canvas = document.querySelector('{CANVAS}');
+           const all = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+           let count = 0;
+           for (let at = 0; at < all.length; at += 4) {{
+             count += colour.every((part, it) => all[at + it] === part);
+           }}
+           return count;
+         }})()"
+    ));
+    count.as_u64().unwrap()
+}
+
+#[test]
+fn every_ratio_is_drawn_in_its_colour_in_light_and_dark() {
+    let Some(browser) = Browser::start() else { return };
+    let sandbox = Sandbox::new();
+    let mut page = drawn(&browser, &sandbox);
+    for dark in [false, true] {
+        page.dark(dark);
+        // Ten cells are slow, one is fast, one was not measured, and all others are alike.
+        page.wait_for("document.querySelector('#fleet-map .field').clientWidth > 0");
+        let [slow, fast, missing, alike] = ["m7", "m1", "mn", "m4"].map(|step| pixels(&page, step));
+        assert!(fast > 0 && missing > 0, "{dark}: {fast}, {missing}");
+        assert!(slow > 5 * fast && slow < 20 * fast, "{dark}: {slow}, {fast}");
+        assert!(alike > 1_000 * fast, "{dark}: {alike}, {fast}");
+        save_picture(&page, if dark { "fleet-dark.png" } else { "fleet.png" });
+    }
+    assert_eq!(page.eval("document.querySelector('#fleet-map .absent').hidden"), true);
+    assert!(words(&page, ".lead").starts_with("node017 is 1.31 times as slow in fault"));
+    assert_self_contained(&page);
+}
+
+#[test]
+fn a_cell_is_read_by_mouse_and_by_keyboard_and_rows_are_sorted() {
+    let Some(browser) = Browser::start() else { return };
+    let sandbox = Sandbox::new();
+    let page = drawn(&browser, &sandbox);
+    page.hover(CANVAS);
+    page.wait_for("!document.querySelector('.card').hidden");
+    let card = words(&page, ".card");
+    assert!(card.contains("ratio") && card.contains("case-"), "{card}");
+
+    page.eval(&format!("document.querySelector('{CANVAS}').focus()"));
+    page.key("ArrowDown");
+    let output = || words(&page, "#fleet-map output");
+    // The slowest node is in the first line.
+    assert!(output().starts_with("node017, case: fault/case-00, ratio: 1.31"), "{}", output());
+    page.key("End");
+    assert!(output().starts_with("node017, case: syscall/case-29, ratio: 1.000"), "{}", output());
+    page.key("ArrowRight");
+    assert!(output().contains("case-29"), "the last column is the last: {}", output());
+    page.key("Home");
+    page.key("ArrowUp");
+    assert!(output().starts_with("node017, case: fault/case-00"), "{}", output());
+
+    page.click("#fleet-map .orders button:nth-child(2)");
+    let pressed = "document.querySelector('#fleet-map .orders [aria-pressed=true]').textContent";
+    assert_eq!(page.eval(pressed), "by name");
+    page.eval(&format!("document.querySelector('{CANVAS}').focus()"));
+    page.key("ArrowDown");
+    for _ in 0..6 {
+        page.key("ArrowDown");
+    }
+    // The name with markup comes first, since it begins with a sign.
+    assert!(output().starts_with("node006"), "{}", output());
+    assert_eq!(page.eval("window.taken === undefined"), true);
+    assert_eq!(page.eval("document.querySelectorAll('img').length"), 0);
+    assert_self_contained(&page);
+}
+
+#[test]
+fn the_map_is_no_wider_than_the_page_and_without_scripts_the_page_says_so() {
+    let Some(browser) = Browser::start() else { return };
+    let sandbox = Sandbox::new();
+    let page = drawn(&browser, &sandbox);
+    assert_eq!(page.eval("document.scrollingElement.scrollWidth"), 1280);
+    page.viewport(390, 844, true);
+    assert_eq!(page.eval("document.scrollingElement.scrollWidth"), 390);
+    save_picture(&page, "fleet-phone.png");
+    assert_self_contained(&page);
+
+    let whole = fs::read_to_string(fleet_page(&sandbox)).unwrap();
+    let (before, script) = whole.rsplit_once("<script>").unwrap();
+    let path = sandbox.file("stripped.html");
+    fs::write(&path, format!("{before}{}", script.split_once("</script>").unwrap().1)).unwrap();
+    let page = browser.open(&path);
+    let shown = |selector: &str| {
+        page.eval(&format!("document.querySelector('#fleet-map {selector}').offsetParent !== null"))
+    };
+    assert_eq!(shown(".absent"), true);
+    for hidden in [".orders", ".field", "output"] {
+        assert_eq!(shown(hidden), false, "{hidden}");
+    }
+    assert!(words(&page, "#findings-table tbody").contains("node017"));
+    assert_self_contained(&page);
+}
