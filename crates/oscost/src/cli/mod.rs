@@ -116,14 +116,10 @@ enum Verb {
     Study(study::Arguments),
     /// Run any command under treatments, or list them.
     Treat(treat::Arguments),
-    /// Measure many machines, and see which of them is not like the others.
-    Fleet(fleet::Arguments),
     /// Predict what a case will cost, and check what held.
     Predict(predict::Arguments),
     /// Learn the call sequences of executables, and watch for anomalies.
     Ph(ph::Arguments),
-    /// Measure many machines, by Slurm or by ssh.
-    Fleet(fleet::Arguments),
     /// Print the JSON Schema of a run's or a bill's record.
     Schema(schema::Arguments),
     /// Print a completion script for a shell.
@@ -229,10 +225,8 @@ fn dispatch(verb: Verb, output: &mut Output) -> anyhow::Result<ExitStatus> {
         Verb::Kernels(arguments) => kernels::kernels(&arguments, output),
         Verb::Study(arguments) => study::study(&arguments, output),
         Verb::Treat(arguments) => treat::treat(arguments, output),
-        Verb::Fleet(arguments) => fleet::fleet(arguments, output),
         Verb::Predict(arguments) => predict::predict(arguments, output),
         Verb::Ph(arguments) => ph::ph(arguments, output),
-        Verb::Fleet(arguments) => fleet::fleet(arguments, output),
         Verb::Schema(arguments) => schema::schema(&arguments, output),
         Verb::Completions(arguments) => completions::completions(&arguments, command(), output),
         Verb::Man(arguments) => man::man(&arguments, command(), output),

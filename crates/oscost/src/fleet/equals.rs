@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::data::Fleet;
 
 /// Fewer nodes have no middle that one of them could not move.
-pub(super) const MIN_EQUALS: usize = 4;
+pub const MIN_EQUALS: usize = 4;
 
 /// The nodes of a class.
 pub(super) struct ClassNodes {

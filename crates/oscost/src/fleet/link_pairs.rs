@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(balanced_pairs(5, 100, 1).len(), 10);
         assert_eq!(balanced_pairs(6, 100, 1).len(), 15);
         assert_eq!(balanced_pairs(3, 100, 1).len(), 3);
-        assert_eq!([balanced_pairs(0, 9, 1), balanced_pairs(1, 9, 1)], [vec![], vec![]]);
+        assert!(balanced_pairs(0, 9, 1).is_empty() && balanced_pairs(1, 9, 1).is_empty());
         assert_eq!(balanced_pairs(2, 9, 1), [[0, 1]]);
     }
 

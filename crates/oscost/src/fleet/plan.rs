@@ -5,13 +5,12 @@
 //! then not what its hour costs.
 
 use oscost_model::fleet::{
-    FLEET_SCHEMA, FleetLauncher, FleetMeasurement, FleetPlan, FleetTask, MAX_NAME_BYTES, MAX_TASKS,
+    FLEET_SCHEMA, FleetLauncher, FleetMeasurement, FleetPlan, FleetTask, MAX_FLEET_NAME_BYTES,
+    MAX_TASKS, is_fleet_name, is_node_name,
 };
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// The longest name of a fleet, in bytes.
-pub const MAX_FLEET_NAME_BYTES: usize = 64;
 /// The maximum number of visits of a node.
 pub const MAX_VISITS: u32 = 1_000;
 /// The longest time between two visits, in seconds: 90 days.

@@ -236,6 +236,7 @@ impl Measurement {
             at: request.at.clone(),
             event_counting: EventCounting::InNoRound,
             cpu: request.cpu,
+            numa_turn: None,
             peer: None,
             peer_cpu: None,
             label: None,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::folder::FleetFolder;
+use super::record_folder::RecordFolder;
 use super::parallel::{for_each, thread_count};
 use super::source::RejectedRecord;
 use crate::app::observer::Observer;
@@ -66,12 +66,12 @@ pub enum MissingReason {
 
 /// Stores the records of a fleet's folder that are not stored yet.
 pub fn collect(folder: &Path, observer: &dyn Observer) -> anyhow::Result<CollectOutcome> {
-    collect_into(open_store()?, &FleetFolder::open(folder)?, observer)
+    collect_into(open_store()?, &RecordFolder::open(folder)?, observer)
 }
 
 fn collect_into(
     mut store: Store,
-    folder: &FleetFolder,
+    folder: &RecordFolder,
     observer: &dyn Observer,
 ) -> anyhow::Result<CollectOutcome> {
     let plan = folder.plan();
@@ -96,7 +96,7 @@ fn collect_into(
 }
 
 /// Reads and checks the record of a task; the error says why it is rejected.
-fn read(folder: &FleetFolder, task: u32) -> Result<CheckedRecord, String> {
+fn read(folder: &RecordFolder, task: u32) -> Result<CheckedRecord, String> {
     let bytes = folder.read_record(task)?;
     let record = CheckedRecord::of(&bytes).map_err(|error| error.to_string())?;
     folder.check_visit(record.fleet(), task)?;
@@ -206,7 +206,7 @@ impl<'a> Importer<'a> {
 }
 
 fn outcome(
-    folder: &FleetFolder,
+    folder: &RecordFolder,
     states: &[State],
     rejected: BTreeMap<u32, String>,
 ) -> CollectOutcome {
@@ -231,7 +231,7 @@ fn outcome(
         known: count(State::Known),
         rejected: rejected
             .into_iter()
-            .map(|(task, why)| RejectedRecord { file: FleetFolder::record_name(task), why })
+            .map(|(task, why)| RejectedRecord { file: RecordFolder::record_name(task), why })
             .collect(),
         missing,
     }
@@ -246,7 +246,7 @@ mod tests {
 
     use super::*;
     use crate::app::fleet::builder::tests::record;
-    use crate::app::fleet::folder::tests::{folder_of, put};
+    use crate::app::fleet::record_folder::tests::{folder_of, put};
 
     struct Silent;
 
@@ -261,7 +261,7 @@ mod tests {
 
     fn collected(folder: &TempDir, store: &TempDir) -> CollectOutcome {
         let store = Store::open(&store.path().join("store.db")).unwrap();
-        collect_into(store, &FleetFolder::open(folder.path()).unwrap(), &Silent).unwrap()
+        collect_into(store, &RecordFolder::open(folder.path()).unwrap(), &Silent).unwrap()
     }
 
     #[test]
@@ -293,7 +293,7 @@ mod tests {
         put(&folder, "n1", 0, 1.0);
         collected(&folder, &store);
         let mut store = Store::open(&store.path().join("store.db")).unwrap();
-        let folder = FleetFolder::open(folder.path()).unwrap();
+        let folder = RecordFolder::open(folder.path()).unwrap();
         let mut states = [State::Missing; 2];
         let mut importer = Importer::new(&mut store, &mut states, 1, &Silent);
         importer.add(0, read(&folder, 0).unwrap());
@@ -305,7 +305,7 @@ mod tests {
     fn records_of_strangers_are_rejected_and_their_tasks_missing() {
         let (folder, store) = (folder_of(&["n1", "n2"]), tempfile::tempdir().unwrap());
         put(&folder, "n1", 0, 1.0);
-        let path = |task: u32| folder.path().join(FleetFolder::record_name(task));
+        let path = |task: u32| folder.path().join(RecordFolder::record_name(task));
         // No JSON; a visit of another plan; a task that the plan does not have; the id of another.
         fs::write(path(1), "\u{1b}[2J").unwrap();
         let mut foreign = record("n2", 0, 1.0);

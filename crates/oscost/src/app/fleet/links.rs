@@ -160,6 +160,7 @@ fn measure_pair(
         at: at.to_owned(),
         event_counting: EventCounting::InNoRound,
         cpu: None,
+        numa_turn: None,
         peer: Some(peer.to_owned()),
         peer_cpu: None,
         label: None,

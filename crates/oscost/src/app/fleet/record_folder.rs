@@ -9,14 +9,13 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::{OFlag, openat};
 use nix::libc;
 use nix::sys::stat::Mode;
-use oscost_model::fleet::{
-    FLEET_SCHEMA, FleetPlan, FleetTask, FleetVisit, MAX_TASKS, is_fleet_name, is_node_name,
-};
+use oscost_model::fleet::{FleetPlan, FleetTask, FleetVisit};
 use oscost_model::record::Record;
 use oscost_model::untrusted_text::display_text;
 use serde::Deserialize;
 
 use crate::app::error::UsageError;
+use crate::fleet::check_plan;
 use crate::store::{MAX_IMPORT_BYTES, validate};
 
 /// The file of the plan.
@@ -34,7 +33,7 @@ const MAX_FAILURE_BYTES: usize = 64 << 10;
 const MAX_REASON_CHARS: usize = 200;
 
 /// A fleet's folder.
-pub(super) struct FleetFolder {
+pub(super) struct RecordFolder {
     path: PathBuf,
     plan: FleetPlan,
 }
@@ -45,7 +44,7 @@ struct Failure {
     why: String,
 }
 
-impl FleetFolder {
+impl RecordFolder {
     /// Opens the folder at a path, and reads its plan.
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
         let plan = read_plan(path).map_err(|why| {
@@ -155,10 +154,8 @@ fn read_plan(folder: &Path) -> Result<FleetPlan, String> {
         read_in(folder, Path::new(PLAN), MAX_PLAN_BYTES).map_err(|error| error.to_string())?;
     let plan: FleetPlan = serde_json::from_slice(&bytes)
         .map_err(|error| display_text(&error.to_string(), MAX_REASON_CHARS))?;
-    match plan_fault(&plan) {
-        None => Ok(plan),
-        Some(fault) => Err(fault),
-    }
+    check_plan(&plan).map_err(|fault| display_text(&fault, MAX_REASON_CHARS))?;
+    Ok(plan)
 }
 
 fn file_name(task: u32) -> PathBuf {
@@ -193,35 +190,12 @@ fn read_in(folder: &Path, name: &Path, max_bytes: usize) -> io::Result<Vec<u8>> 
     Ok(bytes)
 }
 
-/// What is wrong with a plan.
-fn plan_fault(plan: &FleetPlan) -> Option<String> {
-    if plan.schema != FLEET_SCHEMA {
-        let found = display_text(&plan.schema, MAX_REASON_CHARS);
-        return Some(format!("its schema is {found}, not {FLEET_SCHEMA}"));
-    }
-    if !is_fleet_name(&plan.fleet) {
-        return Some("the name of its fleet is no name".to_owned());
-    }
-    if !plan.nodes.iter().all(|node| is_node_name(node)) {
-        return Some("the name of one of its nodes is no name".to_owned());
-    }
-    let tasks = plan.tasks.len();
-    if tasks > MAX_TASKS || plan.nodes.len() > MAX_TASKS {
-        return Some(format!("it has {tasks} tasks, the maximum is {MAX_TASKS}"));
-    }
-    let is_unknown = |task: &FleetTask| task.node as usize >= plan.nodes.len();
-    plan.tasks
-        .iter()
-        .position(is_unknown)
-        .map(|task| format!("its task {task} has a node that is not in it"))
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    use oscost_model::fleet::{FleetLauncher, FleetMeasurement, FleetSides};
+    use oscost_model::fleet::{FLEET_SCHEMA, FleetLauncher, FleetMeasurement, FleetSides};
     use tempfile::TempDir;
 
     use super::*;
@@ -264,7 +238,7 @@ pub(super) mod tests {
     pub(in crate::app::fleet) fn put(folder: &TempDir, node: &str, visit: u32, factor: f64) -> u32 {
         let record = record(node, visit, factor);
         let task = record.fleet.as_ref().unwrap().task;
-        let path = folder.path().join(FleetFolder::record_name(task));
+        let path = folder.path().join(RecordFolder::record_name(task));
         fs::write(path, serde_json::to_vec(&record).unwrap()).unwrap();
         task
     }
@@ -277,13 +251,13 @@ pub(super) mod tests {
         for name in ["07.json", "-1.json", "x.json", "7.json.tmp", ".tmp-7", "4294967296.json"] {
             fs::write(folder.path().join(RECORDS).join(name), "{}").unwrap();
         }
-        let opened = FleetFolder::open(folder.path()).unwrap();
+        let opened = RecordFolder::open(folder.path()).unwrap();
         assert_eq!(opened.recorded_tasks().unwrap(), [first, second]);
         assert_eq!(opened.record(first).unwrap(), record("n1", 0, 1.0));
         assert_eq!(opened.visit(first), record("n1", 0, 1.0).fleet);
         // The record of one task in the place of another.
-        let moved = folder.path().join(FleetFolder::record_name(second));
-        fs::copy(folder.path().join(FleetFolder::record_name(first)), moved).unwrap();
+        let moved = folder.path().join(RecordFolder::record_name(second));
+        fs::copy(folder.path().join(RecordFolder::record_name(first)), moved).unwrap();
         let error = opened.record(second).unwrap_err();
         assert!(error.starts_with("it is visit 0 of n1 as task "), "{error}");
         assert!(error.ends_with(", and here is visit 1 of n2"), "{error}");
@@ -293,10 +267,10 @@ pub(super) mod tests {
     fn links_and_what_is_no_file_are_not_read() {
         let folder = folder_of(&["n1"]);
         let task = put(&folder, "n1", 0, 1.0);
-        let path = folder.path().join(FleetFolder::record_name(task));
+        let path = folder.path().join(RecordFolder::record_name(task));
         fs::rename(&path, folder.path().join("elsewhere")).unwrap();
         symlink(folder.path().join("elsewhere"), &path).unwrap();
-        let opened = FleetFolder::open(folder.path()).unwrap();
+        let opened = RecordFolder::open(folder.path()).unwrap();
         opened.read_record(task).unwrap_err();
         fs::remove_file(&path).unwrap();
         nix::unistd::mkfifo(&path, Mode::S_IRWXU).unwrap();
@@ -310,7 +284,7 @@ pub(super) mod tests {
     #[test]
     fn a_failure_is_told_in_its_own_words_without_control_characters() {
         let folder = folder_of(&["n1"]);
-        let opened = FleetFolder::open(folder.path()).unwrap();
+        let opened = RecordFolder::open(folder.path()).unwrap();
         let put = |text: &str| fs::write(folder.path().join("failures/3.json"), text).unwrap();
         assert_eq!(opened.failure(3), None);
         put(r#"{"task":3,"node":"n1","at":"now","why":"no room \u001b[2J","exit":4}"#);
@@ -335,11 +309,11 @@ pub(super) mod tests {
             let mut changed = plan.clone();
             *changed.pointer_mut(pointer).unwrap() = value;
             fs::write(&path, changed.to_string()).unwrap();
-            let Err(error) = FleetFolder::open(folder.path()) else { panic!("{pointer}") };
+            let Err(error) = RecordFolder::open(folder.path()) else { panic!("{pointer}") };
             assert!(error.to_string().contains(words), "{error}");
         }
         fs::remove_file(&path).unwrap();
-        let Err(error) = FleetFolder::open(folder.path()) else { panic!("it has no plan") };
+        let Err(error) = RecordFolder::open(folder.path()) else { panic!("it has no plan") };
         assert!(error.is::<UsageError>() && error.to_string().contains("\n  hint: "), "{error}");
     }
 }

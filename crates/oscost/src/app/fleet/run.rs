@@ -21,7 +21,9 @@ use crate::app::selection::cases::select;
 use crate::app::selection::programs::{Effort, ProgramRequest};
 use crate::app::targets::prepare::check;
 use crate::app::targets::resolve::resolve;
-use crate::fleet::{PlanRequest, is_fleet_name};
+use oscost_model::fleet::is_fleet_name;
+
+use crate::fleet::PlanRequest;
 use crate::hosts::WorkerBinary;
 
 /// How many visits there are at one time.

@@ -7,7 +7,7 @@ use oscost_model::record::Record;
 
 use super::builder::FleetBuilder;
 use super::data_set::read_data_set;
-use super::folder::{FleetFolder, PLAN};
+use super::record_folder::{RecordFolder, PLAN};
 use super::parallel::{for_each, thread_count};
 use super::visit_record::VisitRecord;
 use crate::app::error::UsageError;
@@ -93,7 +93,7 @@ pub fn for_each_record(
             Ok(Vec::new())
         }
         FleetSource::Folder(path) => {
-            let folder = FleetFolder::open(path)?;
+            let folder = RecordFolder::open(path)?;
             let mut rejected = Vec::new();
             for task in folder.recorded_tasks()? {
                 match folder.record(task) {
@@ -145,13 +145,13 @@ fn load_stored(mut store: Store, name: &str) -> anyhow::Result<LoadedFleet> {
 }
 
 fn load_folder(path: &Path) -> anyhow::Result<LoadedFleet> {
-    let folder = FleetFolder::open(path)?;
+    let folder = RecordFolder::open(path)?;
     let tasks = folder.recorded_tasks()?;
     let read = |_: &mut (), at: usize| folder.record(tasks[at]).map(VisitRecord::from);
     let mut gathered = Gathered::default();
     let threads = vec![(); thread_count().min(tasks.len())];
     for_each(tasks.len(), threads, &mut (), &read, &mut |at, read| {
-        let file = FleetFolder::record_name(tasks[at]);
+        let file = RecordFolder::record_name(tasks[at]);
         match read {
             Ok(record) => gathered.add(at, &file, record),
             Err(why) => gathered.reject(at, &file, why),
@@ -198,14 +198,14 @@ fn was_deleted(error: &StoreError) -> bool {
 }
 
 fn rejected_task(task: u32, why: String) -> RejectedRecord {
-    RejectedRecord { file: FleetFolder::record_name(task), why }
+    RejectedRecord { file: RecordFolder::record_name(task), why }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::app::fleet::builder::tests::record;
-    use crate::app::fleet::folder::tests::{folder_of, put};
+    use crate::app::fleet::record_folder::tests::{folder_of, put};
     use crate::store::CheckedRecord;
 
     /// A store with two visits of each of so many nodes.
@@ -246,7 +246,7 @@ mod tests {
         let folder = folder_of(&["n1", "n2"]);
         put(&folder, "n1", 0, 1.0);
         let bad = put(&folder, "n2", 1, 1.0);
-        let name = FleetFolder::record_name(bad);
+        let name = RecordFolder::record_name(bad);
         std::fs::write(folder.path().join(&name), "{}").unwrap();
         let source = FleetSource::Folder(folder.path().to_owned());
         let loaded = load(&source).unwrap();

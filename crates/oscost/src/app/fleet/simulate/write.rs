@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::record::{SimulatedVisit, run_id};
 use crate::app::error::UsageError;
-use crate::app::fleet::folder::{FleetFolder, PLAN};
+use crate::app::fleet::record_folder::{RecordFolder, PLAN};
 use crate::app::fleet::parallel::{for_each, thread_count};
 use crate::app::measurement::run_header::rfc3339;
 use crate::files::output_file;
@@ -139,7 +139,7 @@ fn check(request: &SimulateRequest) -> anyhow::Result<()> {
     fs::create_dir_all(&records)
         .with_context(|| format!("cannot make the folder {}", records.display()))?;
     let is_other =
-        folder.join(PLAN).exists() && FleetFolder::open(folder)?.plan().id != plan_id(request);
+        folder.join(PLAN).exists() && RecordFolder::open(folder)?.plan().id != plan_id(request);
     if is_other {
         let what = format!("{} is the folder of another fleet", folder.display());
         return Err(UsageError::with_hint(&what, "name a new folder").into());
@@ -217,7 +217,7 @@ fn write_records(
             figures,
             command: &request.command,
         };
-        let path = request.folder.join(FleetFolder::record_name(task as u32));
+        let path = request.folder.join(RecordFolder::record_name(task as u32));
         let record = serde_json::to_vec(&simulated.record()?)?;
         fs::write(&path, record).with_context(|| format!("cannot write {}", path.display()))
     };
@@ -294,7 +294,7 @@ mod tests {
     fn a_record_says_that_it_is_simulated_and_the_truth_names_the_nodes() {
         let folder = tempfile::tempdir().unwrap();
         let made = simulate(&request(folder.path())).unwrap();
-        let bytes = fs::read(folder.path().join(FleetFolder::record_name(0))).unwrap();
+        let bytes = fs::read(folder.path().join(RecordFolder::record_name(0))).unwrap();
         CheckedRecord::of(&bytes).unwrap();
         let record: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
         assert_eq!(record["label"], "simulated");
@@ -313,7 +313,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let some = SimulateRequest { tasks: Some(3..5), ..request(folder.path()) };
         assert_eq!(simulate(&some).unwrap().written, 2);
-        let opened = FleetFolder::open(folder.path()).unwrap();
+        let opened = RecordFolder::open(folder.path()).unwrap();
         assert_eq!(opened.recorded_tasks().unwrap(), [3, 4]);
         let more = SimulateRequest { tasks: Some(10..99), ..some.clone() };
         assert_eq!(simulate(&more).unwrap().written, 2);

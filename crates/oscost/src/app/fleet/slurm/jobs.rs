@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::programs::{SlurmOutput, refusal, run};
 use crate::app::fleet::folder::{FleetFolder, SubmittedJob};
-use crate::fleet::is_node_name;
+use oscost_model::fleet::is_node_name;
 
 const MAX_WORD_CHARS: usize = 200;
 /// Longer lists of tasks than these are no array of Slurm's.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::options::SlurmOptions;
 use super::programs::{refusal, run};
 use crate::app::error::UsageError;
-use crate::fleet::is_node_name;
+use oscost_model::fleet::is_node_name;
 
 /// The nodes that the options name, or all of their partition, in order and each once.
 pub(in crate::app::fleet) fn find_nodes(options: &SlurmOptions) -> anyhow::Result<Vec<String>> {

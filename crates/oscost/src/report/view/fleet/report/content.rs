@@ -1,11 +1,9 @@
 //! What is shown of a fleet, and what its nodes and cases are called.
 
-use crate::fleet::{FindingScope, Fleet, FleetAnalysis, FleetChanges, FleetNode};
+use crate::fleet::{FindingScope, Fleet, FleetAnalysis, FleetChanges, FleetNode, MIN_EQUALS};
 use crate::report::text::{plain, plural, shorten};
 use crate::report::view::document::{Block, Section};
 
-/// As the analysis has it: fewer nodes of a class are compared with the whole fleet.
-const MIN_EQUALS: usize = 4;
 /// In sentences, a longer name has its middle left out.
 const MAX_NAME: usize = 40;
 
