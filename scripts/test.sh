@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the worker and runs all tests, in two groups side by side:
+# Builds the worker and runs all tests, in groups side by side:
 #
 #   scripts/test.sh FEATURES
 #
@@ -7,7 +7,8 @@
 # was built beside the lints.
 #
 # The simulated machines, the emulated guests and the unit tests compute; the tests of the tool
-# mostly wait, for each other's runs (one per machine), browsers and sleeping processes. The counts of the
+# mostly wait, for each other's runs (one per machine), browsers and sleeping processes; those with
+# clusters wait for Slurm, and do not ask for the machine. The counts of the
 # supervisor's tests come last, when the first group has ended: a peer that answers late is asked
 # again, which is one more call.
 #
@@ -92,7 +93,7 @@ for file in crates/*/tests/*.rs crates/*/tests/*/main.rs; do
     truth,* | store,* | vm,* | leaks,* | remote,* | schema,* | attacks,* | seccomp,*)
         computing="$computing --test $name"
         ;;
-    live,*) ;;
+    live,* | slurm,*) ;;
     ph,*ebpf*) waiting="$waiting --test $name" ;;
     ph,*) ;;
     *) waiting="$waiting --test $name" ;;
@@ -121,22 +122,26 @@ computes=$!
 # shellcheck disable=SC2086
 (tests $waiting) >$logs/waiting 2>&1 &
 waits=$!
+(tests --test slurm) >$logs/clusters 2>&1 &
+clusters=$!
 (tests --doc) >$logs/documentation 2>&1 &
 documents=$!
-running="$computes $waits $documents"
+running="$computes $waits $clusters $documents"
 tail -n +1 -f --pid=$waits $logs/waiting &
 shown=$!
 
 failed=
 wait $computes || failed="$failed computing"
 wait $waits || failed="$failed waiting"
+wait $clusters || failed="$failed clusters"
 wait $documents || failed="$failed documentation"
 wait $shown
-cat $logs/computing $logs/documentation
+cat $logs/computing $logs/clusters $logs/documentation
 for group in $failed; do
     case $group in
     computing) programs=$computing ;;
     waiting) programs=$waiting ;;
+    clusters) programs="--test slurm" ;;
     *) exit 1 ;;
     esac
     running=

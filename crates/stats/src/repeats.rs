@@ -57,6 +57,13 @@ pub fn tail_degrees(sorted_distances: &[f64]) -> Option<f64> {
     Some(DEGREES.into_iter().find(covers).unwrap_or(DEGREES[DEGREES.len() - 1]))
 }
 
+/// The next heavier tails that are told apart: what an estimate of few outermost values may have
+/// missed. Of the heaviest, these.
+pub fn heavier_tails(degrees: f64) -> f64 {
+    let heavier = DEGREES.into_iter().find(|&it| it < degrees);
+    heavier.unwrap_or(DEGREES[DEGREES.len() - 1])
+}
+
 #[cfg(test)]
 mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
@@ -91,5 +98,6 @@ mod tests {
         assert!(three.is_some_and(|degrees| (2.0..=4.0).contains(&degrees)), "{three:?}");
         assert_eq!(degrees_of(&mut |random| random::student(random, 3), 150), None);
         assert_eq!(tail_degrees(&[0.0; 500]), Some(2.0), "nothing is known of the scale");
+        assert_eq!([f64::INFINITY, 30.0, 3.0, 2.0].map(heavier_tails), [100.0, 20.0, 2.0, 2.0]);
     }
 }

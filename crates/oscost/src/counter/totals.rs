@@ -238,7 +238,7 @@ mod tests {
         let calls = program_calls(&state, sums, KernelEvents::default(), Arch::X86_64);
         let forms: Vec<(&str, u64, u64)> =
             calls.forms.iter().map(|it| (it.form.as_str(), it.calls, it.moved)).collect();
-        let expected = [("exit_group", 1, 0), ("getppid", 3, 30), ("syscall_1073741824", 1, 0)];
+        let expected = [("exit_group", 1, 0), ("getppid", 3, 30), ("syscall_1073741824", 1, 10)];
         assert_eq!(forms, expected);
         let time = KernelTime { calls: 3, on_cpu_ns: 300, off_cpu_ns: 3_000 };
         // An exit does not return.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use oscost_model::unit::{Better, Unit};
 use oscost_stats::bisquare::{self, SPREAD_EFFICIENCY};
 use oscost_stats::order;
-use oscost_stats::repeats::{contrasts, tail_degrees};
+use oscost_stats::repeats::{contrasts, heavier_tails, tail_degrees};
 
 use super::data::Fleet;
 use super::equals::{MIN_EQUALS, classes, has_enough};
@@ -124,7 +124,9 @@ impl Figures<'_> {
             cases.push(found);
         }
         cases.sort_by(|one, other| one.case.cmp(&other.case));
-        let tails = tail_degrees(&order::sorted(&distances)).unwrap_or(f64::INFINITY);
+        // What disturbs a visit moves all its cases, so the outermost values are of few visits, and
+        // their tails may be heavier than they look.
+        let tails = tail_degrees(&order::sorted(&distances)).map_or(f64::INFINITY, heavier_tails);
         GroupBaseline {
             class,
             nodes: nodes.len(),

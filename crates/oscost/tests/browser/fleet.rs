@@ -34,7 +34,7 @@ fn fleet_page(sandbox: &Sandbox) -> PathBuf {
     };
     let node = |at: usize| FleetNode {
         name: if at == 3 { MARKUP.to_owned() } else { format!("node{at:03}") },
-        class: if at % 2 == 0 { "even" } else { "odd" }.into(),
+        class: if at.is_multiple_of(2) { "even" } else { "odd" }.into(),
         facts: Vec::new(),
     };
     let visit = |node: usize| NodeVisit {

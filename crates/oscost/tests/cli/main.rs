@@ -26,13 +26,13 @@ mod crossings;
 mod curves;
 mod describe;
 mod exit_statuses;
-mod fleet_collect;
-mod fleet_run;
-mod fleet_ssh;
 mod fleet_ab;
 mod fleet_check;
+mod fleet_collect;
 mod fleet_links;
 mod fleet_report;
+mod fleet_run;
+mod fleet_ssh;
 #[cfg(feature = "fault-injection")]
 mod hanging_hosts;
 mod history;

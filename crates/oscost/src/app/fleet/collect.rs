@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::record_folder::RecordFolder;
 use super::parallel::{for_each, thread_count};
+use super::record_folder::RecordFolder;
 use super::source::RejectedRecord;
 use crate::app::observer::Observer;
 use crate::app::results::user_data::open_store;

@@ -300,10 +300,10 @@ pub(super) mod tests {
         let path = folder.path().join(PLAN);
         let plan: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
         for (pointer, value, words) in [
-            ("/schema", serde_json::json!("oscost.fleet/9"), "its schema is oscost.fleet/9"),
-            ("/fleet", serde_json::json!("../x"), "the name of its fleet"),
-            ("/nodes/0", serde_json::json!("a b"), "one of its nodes"),
-            ("/tasks/0/node", serde_json::json!(7), "its task 0 has a node that is not in it"),
+            ("/schema", serde_json::json!("oscost.fleet/9"), "its schema is not oscost.fleet/1"),
+            ("/fleet", serde_json::json!("../x"), "is not a name of a fleet"),
+            ("/nodes/0", serde_json::json!("a b"), "is not a name of a node"),
+            ("/tasks/0/node", serde_json::json!(7), "its tasks are not one for each visit"),
             ("/seed", serde_json::json!(-1), "invalid value"),
         ] {
             let mut changed = plan.clone();

@@ -54,7 +54,8 @@ impl<'a> FleetSheet<'a> {
         for (at, visit) in fleet.visits.iter().enumerate() {
             if let Some(NodeLines { visits, .. }) = nodes.get_mut(visit.node) {
                 // The visits of a node are neighbours.
-                *visits = if visits.start == visits.end { at..at + 1 } else { visits.start..at + 1 };
+                *visits =
+                    if visits.start == visits.end { at..at + 1 } else { visits.start..at + 1 };
             }
         }
         for finding in &analysis.findings {

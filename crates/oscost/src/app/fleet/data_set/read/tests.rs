@@ -99,11 +99,12 @@ fn what_is_no_data_set_is_refused() {
 
 #[test]
 fn a_value_that_no_figure_has_is_refused() {
-    let changes: [(&dyn Fn(&mut Fleet), &str); 4] = [
-        (&|fleet| fleet.visits[0].figures[0].median = 0.0, "`median` is not above 0"),
-        (&|fleet| fleet.nodes[0].name = "n 1".to_owned(), "`node` is no name of a node"),
-        (&|fleet| fleet.cases[0].case = "\u{1b}[2J".to_owned(), "`case` has control characters"),
-        (&|fleet| fleet.visits[0].figures[0].log_error = -1.0, "`log_error` is below 0"),
+    type Change = fn(&mut Fleet);
+    let changes: [(Change, &str); 4] = [
+        (|fleet| fleet.visits[0].figures[0].median = 0.0, "`median` is not above 0"),
+        (|fleet| fleet.nodes[0].name = "n 1".to_owned(), "`node` is no name of a node"),
+        (|fleet| fleet.cases[0].case = "\u{1b}[2J".to_owned(), "`case` has control characters"),
+        (|fleet| fleet.visits[0].figures[0].log_error = -1.0, "`log_error` is below 0"),
     ];
     for (change, words) in changes {
         let folder = tempfile::tempdir().unwrap();
