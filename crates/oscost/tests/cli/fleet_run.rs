@@ -258,9 +258,14 @@ fn without_slurm_the_missing_program_is_named() {
     let fake = Fake::new();
     let ran = Ran::of(fake.command("run", &RUN).env("PATH", "/nonexistent")).exits(3);
     assert!(ran.stderr.contains("there is no program `sinfo` here\n  hint: "), "{}", ran.stderr);
-    for words in [["x", "--slurm", "wrap=x"], ["x", "--slurm", "partition=a;b"]] {
-        fake.fleet("run", &words).exits(2).stderr_contains("is not an option of a job");
+    for (options, refusal) in [
+        ("wrap=x", "`wrap` is not an option of a job"),
+        ("partition=a;b", "`a;b` is not a value of `partition`"),
+    ] {
+        fake.fleet("run", &["x", "--slurm", options]).exits(2).stderr_contains(refusal);
     }
+    let nodes = ["x", "--slurm", "", "--nodes", "n[1"];
+    fake.fleet("run", &nodes).exits(2).stderr_contains("`n[1` is not a list of nodes");
     fake.fleet("run", &["no/such", "--slurm", ""]).exits(2);
     assert!(!fake.folder().exists());
 }

@@ -11,7 +11,6 @@ use super::hosts::{read_hosts, target_of};
 use super::slurm::batch_script::{BatchScript, time_limit_minutes};
 use super::slurm::jobs::queued;
 use super::slurm::nodes::find_nodes;
-use super::slurm::options::{SlurmOptions, are_valid};
 use super::slurm::submission::{Submission, array_size, array_words, arrays, submit};
 use super::ssh_queue::{QueueEnd, work};
 use crate::app::error::UsageError;
@@ -25,6 +24,7 @@ use oscost_model::fleet::is_fleet_name;
 
 use crate::fleet::PlanRequest;
 use crate::hosts::WorkerBinary;
+use crate::hosts::slurm::SlurmOptions;
 
 /// How many visits there are at one time.
 const AT_ONCE_SLURM: u32 = 64;
@@ -137,7 +137,7 @@ pub fn retry(path: &Path, nodes: Option<&str>, observer: &dyn Observer) -> anyho
     let is_wanted = |node: u32| wanted.as_ref().is_none_or(|wanted| wanted.contains(&node));
     let active: Vec<u32> = match &folder.plan.launcher {
         FleetLauncher::Ssh => Vec::new(),
-        FleetLauncher::Slurm { options } if !are_valid(options) => {
+        FleetLauncher::Slurm { options } if !SlurmOptions::are_of_any_node(options) => {
             return Err(UsageError("the plan has options that no job may have".to_owned()).into());
         }
         FleetLauncher::Slurm { .. } => {
@@ -202,7 +202,7 @@ fn check_sides(plan: &FleetPlan) -> anyhow::Result<()> {
 fn plan(request: &Request, path: &Path) -> anyhow::Result<FleetPlan> {
     let (launcher, nodes, at_once) = match &request.reach {
         Reach::Slurm { options, .. } => {
-            let launcher = FleetLauncher::Slurm { options: options.options.clone() };
+            let launcher = FleetLauncher::Slurm { options: options.of_any_node() };
             (launcher, find_nodes(options)?, AT_ONCE_SLURM)
         }
         Reach::Ssh { hosts } => (FleetLauncher::Ssh, read_hosts(hosts)?, AT_ONCE_SSH),
