@@ -24,7 +24,8 @@ fn a_fleet_is_collected_as_its_records_come_and_each_is_kept_once() {
     let collect = ["fleet", "collect", folder.to_str().unwrap()];
     let with_json = [&collect[..], &["--json"]].concat();
     fs::create_dir(folder.join("failures")).unwrap();
-    fs::write(folder.join("failures/8.json"), r#"{"why": "no room on the disk"}"#).unwrap();
+    let failure = r#"{"task": 8, "node": "n", "at": "", "why": "no room on the disk", "exit": 4}"#;
+    fs::write(folder.join("failures/8.json"), failure).unwrap();
     fs::write(folder.join("records/9.json"), "{}").unwrap();
     let ran = sandbox.oscost(&collect).exits(0);
     let flat = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -94,5 +95,5 @@ fn a_folder_without_records_is_not_measured_and_one_of_no_fleet_is_refused() {
     sandbox
         .oscost(&["fleet", "collect", other.to_str().unwrap()])
         .exits(2)
-        .stderr_contains("cannot read the plan of the fleet");
+        .stderr_contains("it has no plan.json");
 }

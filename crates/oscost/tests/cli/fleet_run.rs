@@ -254,6 +254,34 @@ fn a_refusal_of_slurm_is_the_cause_and_retry_goes_on() {
 }
 
 #[test]
+fn what_slurm_says_of_a_visit_without_a_record_is_told_by_collect() {
+    let fake = Fake::new();
+    fake.fleet("run", &RUN).exits(0);
+    let missing = |states: &mut Vec<String>| {
+        let ran = fake.fleet("collect", &["--json"]).exits(3);
+        let found = ran.json();
+        for visit in found["missing"].as_array().unwrap() {
+            let (state, why) = (visit["state"].as_str().unwrap(), visit["why"].as_str());
+            states.push(format!("{state} {}", why.unwrap_or("-")));
+        }
+        ran.stderr
+    };
+    let mut states = Vec::new();
+    let notes = missing(&mut states);
+    assert_eq!(states, ["waiting Resources"; 4]);
+    assert!(notes.contains("accounting storage is disabled"), "{notes}");
+    let text = fake.fleet("collect", &[]).exits(3).stdout;
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("; 4 visits: 4 waiting."), "{text}");
+    // Slurm does not answer: nothing but the folder tells.
+    fs::write(fake.programs.join("squeue"), "#!/bin/sh\necho down >&2; exit 1\n").unwrap();
+    states.clear();
+    let notes = missing(&mut states);
+    assert_eq!(states, ["no-record -"; 4]);
+    assert!(notes.contains("what waits or runs is not known"), "{notes}");
+}
+
+#[test]
 fn without_slurm_the_missing_program_is_named() {
     let fake = Fake::new();
     let ran = Ran::of(fake.command("run", &RUN).env("PATH", "/nonexistent")).exits(3);

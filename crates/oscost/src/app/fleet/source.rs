@@ -7,8 +7,9 @@ use oscost_model::record::Record;
 
 use super::builder::FleetBuilder;
 use super::data_set::read_data_set;
+use super::folder::PLAN;
 use super::parallel::{for_each, thread_count};
-use super::record_folder::{PLAN, RecordFolder};
+use super::record_folder::RecordFolder;
 use super::visit_record::VisitRecord;
 use crate::app::error::UsageError;
 use crate::app::results::user_data::open_store_to_read;
