@@ -113,7 +113,7 @@ pub fn for_each_record(
 }
 
 /// The runs of a stored fleet; an error names the fleets that there are.
-fn runs_of(store: &Store, name: &str) -> anyhow::Result<Vec<String>> {
+pub(crate) fn runs_of(store: &Store, name: &str) -> anyhow::Result<Vec<String>> {
     let runs = if is_fleet_name(name) { store.runs_of_fleet(name)? } else { Vec::new() };
     if !runs.is_empty() {
         return Ok(runs);
