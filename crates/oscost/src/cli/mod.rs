@@ -92,7 +92,7 @@ enum Verb {
     Compare(compare::Arguments),
     /// Put machines side by side, by their runs.
     Table(table::Arguments),
-    /// Measure many machines, and name those that are not like the others.
+    /// Measure many machines, and name those that differ.
     Fleet(fleet::Arguments),
     /// Show the figures of successive runs, and what changed.
     History(history::Arguments),

@@ -34,7 +34,7 @@ fn what_half_of_the_nodes_pay_for_a_treatment_is_found_with_its_ratio() {
     let ran = sandbox.oscost(&["fleet", "ab", &fleet]).exits(0);
     let flat = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.starts_with("nice=5: of "), "{}", ran.stdout);
-    assert!(flat.contains("slower: most of all syscall/"), "{}", ran.stdout);
+    assert!(flat.contains("slower, most of all syscall/"), "{}", ran.stdout);
     assert!(flat.contains("8 nodes without, 8 nodes with"), "{}", ran.stdout);
     let found = sandbox.oscost(&["fleet", "ab", &fleet, "--json", "-"]).exits(0).json();
     assert_eq!(found["schema"], "oscost.fleet-ab/1");

@@ -73,9 +73,12 @@ fn a_collected_visit_is_listed_shown_exported_and_deleted_like_any_run() {
     assert!(runs.iter().all(|run| run["imported"] == true && run["label"] == "simulated"));
     let shown = sandbox.oscost(&["runs", "show", "last"]).exits(0);
     assert!(shown.stdout.contains("simulated"), "{}", shown.stdout);
-    let exported = sandbox.oscost(&["runs", "export", "last", "-"]).exits(0).json();
+    let mut exported = sandbox.oscost(&["runs", "export", "last", "-"]).exits(0).json();
     assert_eq!(exported["fleet"]["fleet"], "simulated");
-    // What is exported is the file that was collected, with all its keys.
+    // What is exported is the file that was collected, with all its keys, and a grade.
+    for grade in ["trust", "trust_reasons"] {
+        assert!(exported.as_object_mut().unwrap().remove(grade).is_some(), "{grade}");
+    }
     let task = exported["fleet"]["task"].as_u64().unwrap();
     let file = fs::read(folder.join(format!("records/{task}.json"))).unwrap();
     assert_eq!(exported, serde_json::from_slice::<serde_json::Value>(&file).unwrap());

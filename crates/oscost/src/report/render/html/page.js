@@ -167,7 +167,7 @@
   document.querySelectorAll(".chart").forEach(makeZoom);
 
   // Charts: the order of rows. A list that no order divides is that of the first group.
-  for (const group of document.querySelectorAll(".orders")) {
+  for (const group of document.querySelectorAll(".chart .orders")) {
     const rows = group.closest(".chart").querySelector(".rows");
     const buttons = [...group.querySelectorAll("[data-rows]")];
     if (!rows || buttons.length === 0) continue;
