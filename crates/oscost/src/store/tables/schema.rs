@@ -200,6 +200,7 @@ const IMPORTED: &str = "
         fleet TEXT,
         plan TEXT,
         task INTEGER,
+        node TEXT,
         record BLOB NOT NULL
     ) STRICT;
     CREATE INDEX IF NOT EXISTS imported_of_fleet ON imported (fleet) WHERE fleet IS NOT NULL;
