@@ -6,6 +6,7 @@ use crate::app::error::UsageError;
 use crate::app::fleet::hosts::{read_hosts, target_of};
 use crate::app::fleet::slurm::nodes::find_nodes;
 use crate::app::fleet::slurm::options::SlurmOptions;
+use crate::app::targets::resolve::resolve;
 
 /// How nodes are reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,10 +39,12 @@ pub(super) fn nodes_of(launcher: &LinkLauncher) -> anyhow::Result<Vec<LinkNode>>
             if let Some(nodes) = nodes {
                 options.set_nodes(nodes)?;
             }
+            let mut own = options.options.clone();
+            own.extend(exclusive.then(|| "exclusive".to_owned()));
+            // Not all options of a batch job are those of a target.
+            resolve(&slurm_target(&own), None)?;
             let names = find_nodes(&options)?;
-            let mut options = options.options;
-            options.extend(exclusive.then(|| "exclusive".to_owned()));
-            names.into_iter().map(|name| slurm_node(name, &options)).collect()
+            names.into_iter().map(|name| slurm_node(name, &own)).collect()
         }
         LinkLauncher::Ssh(file) => read_hosts(file)?.into_iter().map(ssh_node).collect(),
     };
@@ -56,10 +59,12 @@ pub(super) fn nodes_of(launcher: &LinkLauncher) -> anyhow::Result<Vec<LinkNode>>
 
 /// A node of Slurm: a job on it alone, with these options.
 fn slurm_node(name: String, options: &[String]) -> LinkNode {
-    let node = format!("nodes={name}");
-    let words = options.iter().map(String::as_str).chain([node.as_str()]);
-    let words: Vec<&str> = words.collect();
-    LinkNode { target: format!("slurm:{}", words.join(",")), name }
+    let node = [format!("nodes={name}")];
+    LinkNode { target: slurm_target(&[options, &node].concat()), name }
+}
+
+fn slurm_target(options: &[String]) -> String {
+    format!("slurm:{}", options.join(","))
 }
 
 fn ssh_node(name: String) -> LinkNode {
@@ -69,6 +74,7 @@ fn ssh_node(name: String) -> LinkNode {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::error::is_usage;
 
     #[test]
     fn a_node_of_slurm_is_a_job_on_it_alone() {
@@ -79,6 +85,16 @@ mod tests {
         assert_eq!(target(&[]), "slurm:nodes=n1");
         let target = target(&["partition=a", "exclusive"]);
         assert_eq!(target, "slurm:partition=a,exclusive,nodes=n1");
+    }
+
+    #[test]
+    fn an_option_that_no_target_has_is_refused_before_slurm_is_asked() {
+        for options in ["mem=4G", "licenses=a"] {
+            let (options, nodes) = (options.to_owned(), Some("n1,n2".to_owned()));
+            let launcher = LinkLauncher::Slurm { options, nodes, exclusive: true };
+            let why = nodes_of(&launcher).unwrap_err();
+            assert!(is_usage(&why), "{why}");
+        }
     }
 
     #[test]
