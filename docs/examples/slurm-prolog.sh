@@ -6,15 +6,23 @@
 # noisy, another run is measuring on it, its class is unknown, or the fleet cannot be read.
 #
 #   OSCOST            the program (oscost)
-#   OSCOST_FLEET      the fleet's folder, data set or name (/shared/fleet)
+#   OSCOST_FLEET      the fleet's data set, folder or name (/shared/fleet.parquet)
 #   SLURMD_NODENAME   the node; set by slurmd for a prolog (the short host name)
+#
+# The data set is written once for all nodes, after `oscost fleet collect /shared/lab`:
+#
+#   oscost fleet report lab --data-set /shared/fleet.parquet
+#   chmod -R a+rX /shared/fleet.parquet
+#
+# The folder of a fleet is its owner's alone, and its records are checked one by one each time, which
+# takes longer than a check may.
 #
 # Arguments are passed on to `oscost fleet check`.
 #
 # Exit: always 0, since slurmd itself drains a node whose prolog fails.
 set -u
 
-fleet=${OSCOST_FLEET:-/shared/fleet}
+fleet=${OSCOST_FLEET:-/shared/fleet.parquet}
 node=${SLURMD_NODENAME:-$(uname -n | cut -d . -f 1)}
 
 answer=$("${OSCOST:-oscost}" fleet check "$node" --against "$fleet" --quiet "$@")

@@ -110,6 +110,9 @@ pub enum FleetLauncher {
     Slurm {
         /// The options of the job, as `partition=debug`.
         options: Vec<String>,
+        /// Whether a task has its node for itself; null in a plan of a tool that did not write it.
+        #[serde(default)]
+        exclusive: Option<bool>,
     },
     /// ssh from the machine where the tool runs; nodes are `[user@]HOST`.
     Ssh,
@@ -137,6 +140,15 @@ pub fn is_node_name(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_plan_from_before_shared_nodes_were_told_is_read() {
+        let launcher = |json: &str| serde_json::from_str::<FleetLauncher>(json).unwrap();
+        let before = launcher(r#"{"kind": "slurm", "options": []}"#);
+        assert_eq!(before, FleetLauncher::Slurm { options: Vec::new(), exclusive: None });
+        let shared = launcher(r#"{"kind": "slurm", "options": [], "exclusive": false}"#);
+        assert_eq!(shared, FleetLauncher::Slurm { options: Vec::new(), exclusive: Some(false) });
+    }
 
     #[test]
     fn names_have_no_path_and_no_option_of_a_program() {

@@ -11,6 +11,8 @@ pub struct NodeHealth {
     pub fleet: String,
     /// Its class.
     pub class: String,
+    /// The CPU on which it was measured; `None` if nothing was, or on several.
+    pub cpu: Option<u32>,
     /// Whether it is like its equals.
     pub verdict: HealthVerdict,
     /// What was judged; `None` if nothing was measured.

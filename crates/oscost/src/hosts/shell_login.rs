@@ -42,6 +42,9 @@ pub(super) trait Transport {
     /// What must work.
     fn hint(&self) -> String;
 
+    /// The program runs, as this process.
+    fn started(&mut self, _pid: u32) {}
+
     /// Whether a login with this output waits for its turn, and may wait on.
     fn is_queued(&mut self, stderr: &str) -> Result<bool, LoginFailure>;
 

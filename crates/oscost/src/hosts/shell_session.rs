@@ -63,6 +63,7 @@ impl<'a> ShellSession<'a> {
         let ShellCommand { mut command, copy, end_limit } = shell;
         let pipes = PipeSession::start(&mut command, interrupt);
         let pipes = pipes.map_err(|error| not_started(&command, &error))?;
+        transport.started(pipes.pid());
         let mut opening = Opening { transport, copy, pipes };
         match opening.start_supervisor(program) {
             Ok(hello) => {

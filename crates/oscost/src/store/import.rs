@@ -42,7 +42,7 @@ pub struct CheckedRecord {
 pub enum ImportOutcome {
     /// It is stored now.
     Stored,
-    /// It was stored before: a run of this id is the same visit of a fleet's node.
+    /// It was stored before: a run is the same visit of a fleet's node.
     Known,
     /// Another run or a bill has its id, and stays as it is.
     IdTaken,
@@ -82,6 +82,10 @@ impl CheckedRecord {
         if has_bill(tx, &self.id)? {
             return Ok(ImportOutcome::IdTaken);
         }
+        // Also under another id: a task that was done twice is one visit.
+        if self.is_stored(tx)? {
+            return Ok(ImportOutcome::Known);
+        }
         let row = RunRow {
             id: &self.id,
             started: &self.started,
@@ -95,7 +99,6 @@ impl CheckedRecord {
         };
         let key = match row.insert(tx) {
             Ok(key) => key,
-            Err(Cause::Exists) if self.is_stored(tx)? => return Ok(ImportOutcome::Known),
             Err(Cause::Exists) => return Ok(ImportOutcome::IdTaken),
             Err(cause) => return Err(cause),
         };
@@ -115,12 +118,11 @@ impl CheckedRecord {
         Ok(ImportOutcome::Stored)
     }
 
-    /// Whether the run with its id is the same visit.
+    /// Whether a run is the same visit.
     fn is_stored(&self, tx: &Transaction<'_>) -> Result<bool, Cause> {
         let Some(visit) = &self.fleet else { return Ok(false) };
-        let sql = "SELECT 1 FROM imported JOIN run ON run.key = imported.run
-                   WHERE id = ?1 AND fleet = ?2 AND plan = ?3 AND task = ?4";
-        let values = (&self.id, &visit.fleet, &visit.plan, visit.task);
+        let sql = "SELECT 1 FROM imported WHERE fleet = ?1 AND plan = ?2 AND task = ?3";
+        let values = (&visit.fleet, &visit.plan, visit.task);
         Ok(tx.prepare_cached(sql)?.exists(values)?)
     }
 }
@@ -135,8 +137,17 @@ impl Store {
             .map_err(|cause| self.error(format!("import run {} into", record.id), cause))?;
         match outcome[..] {
             [ImportOutcome::Stored] => Ok(record.id),
-            _ => Err(ImportError::Exists { id: record.id }),
+            _ => Err(ImportError::Exists { id: self.run_in_place_of(record)? }),
         }
+    }
+
+    /// The id of the run because of which a record is not imported: the same visit, or its own id.
+    fn run_in_place_of(&self, record: CheckedRecord) -> Result<String, StoreError> {
+        let CheckedRecord { id, fleet, .. } = record;
+        let Some(visit) = fleet else { return Ok(id) };
+        let visits = self.visits_of_plan(&visit.fleet, &visit.plan)?;
+        let same = visits.into_iter().find(|it| it.task == visit.task);
+        Ok(same.map_or(id, |it| it.run))
     }
 
     /// Stores records in one transaction: all that are new, or nothing. What became of each is

@@ -12,11 +12,14 @@ use crate::common::{Ran, Sandbox};
 
 /// Each argument on a line of a file, behind the name of the program.
 const LOG: &str = "#!/bin/sh\nat=${0%/*}\nname=${0##*/}\n\
-                   { printf '%s' \"$name\"; printf ' %s' \"$@\"; echo; } >> \"$at/log\"\n";
+                   { printf '%s' \"$name\"; printf ' %s' \"$@\"; echo; } >> \"$at/log\"\n\
+                   env >> \"$at/environment\"\n";
 
 /// Keeps the tasks of arrays as `JOB INDEX NAME`.
 const SBATCH: &str = r#"
-if [ -e "$at/refuse" ]; then echo "sbatch: error: Invalid account" >&2; exit 1; fi
+if [ -e "$at/refuse" ] || { [ -e "$at/refuse-second" ] && [ -e "$at/count" ]; }; then
+    echo "sbatch: error: Invalid account" >&2; exit 1
+fi
 echo x >> "$at/count"; job=$(( 70 + $(wc -l < "$at/count") ))
 for word; do
     case "$word" in
@@ -58,15 +61,23 @@ while read -r job i job_name; do
     reason=JobHeldUser; grep -qx "release ${job}_$i" "$at/commands" && reason=Resources
     printf '%s{"name": "%s", "job_id": 9%s%s, "array_job_id": %s, "array_task_id": %s,' \
         "$comma" "$job_name" "$job" "$i" "$job" "$i"
-    printf '"job_state": "PENDING", "state_reason": "%s", "required_nodes": "%s"}' "$reason" "$node"
+    printf '"user_id": %s, "job_state": "PENDING", "state_reason": "%s", "required_nodes": "%s"}' \
+        "$(id -u)" "$reason" "$node"
     comma=,
 done < "$at/tasks"
 echo ']}'
 "#;
 
-const SINFO: &str = "printf 'n1\\nn2\\nn3\\nn4\\n'\n";
+/// `debug` has what is asked for by its name; without a name there is more.
+const SINFO: &str = r#"
+printf 'n1 debug\nn2 debug\nn3 debug\nn4 debug\n'
+case "$*" in *--partition=*) exit;; esac
+[ -e "$at/no-default" ] || printf 'n8 long*\nn9 long*\n'
+"#;
 const SACCT: &str = "echo 'Slurm accounting storage is disabled' >&2; exit 1\n";
-const SCANCEL: &str = "";
+const SCANCEL: &str = r#"
+if [ -e "$at/refuse-scancel" ]; then echo "scancel: error: Timed out" >&2; exit 1; fi
+"#;
 
 /// Programs in Slurm's place, and a folder for a fleet.
 struct Fake {
@@ -235,6 +246,91 @@ fn tasks_that_slurm_does_not_bind_are_jobs_of_their_own() {
     let own = &fake.calls("sbatch")[1];
     assert!(own.contains(" --nodelist=n1 --begin=now+0 ") && own.ends_with(" 0"), "{own}");
     assert!(fake.lines("commands").is_empty(), "no unbound task is released");
+}
+
+#[test]
+fn a_task_that_slurm_keeps_is_refused_alone() {
+    let fake = Fake::new();
+    fake.set("refuse-update");
+    fake.set("refuse-scancel");
+    let words = [&RUN[..], &["--nodes", "n1,n2"]].concat();
+    let ran = fake.fleet("run", &words).exits(3);
+    let told = ran.stderr.matches("Slurm keeps its task of an array: Timed out").count();
+    assert_eq!(told, 2, "{}", ran.stderr);
+    assert_eq!(fake.calls("sbatch").len(), 1, "no task has two jobs");
+}
+
+#[test]
+fn without_a_partition_the_nodes_are_those_of_the_default_one() {
+    let fake = Fake::new();
+    let words = ["syscall/getppid", "--slurm", "", "--seed", "7"];
+    fake.fleet("run", &words).exits(0).stderr_contains("2 visits submitted");
+    let mut nodes: Vec<Value> = fake.plan()["nodes"].as_array().unwrap().clone();
+    nodes.sort_by_key(Value::to_string);
+    assert_eq!(nodes, ["n8", "n9"]);
+    let fake = Fake::new();
+    fake.set("no-default");
+    fake.fleet("run", &words).exits(2).stderr_contains("no default partition");
+    assert!(!fake.folder().exists());
+}
+
+#[test]
+fn options_of_the_user_s_own_commands_do_not_reach_slurm() {
+    let fake = Fake::new();
+    let mut command = fake.command("run", &RUN);
+    let own = ["SQUEUE_STATES", "SINFO_PARTITION", "SBATCH_WAIT", "SBATCH_TIMELIMIT"];
+    for name in own.into_iter().chain(["SACCT_FORMAT", "SCONTROL_ALL", "SLURM_CLUSTERS"]) {
+        command.env(name, "7");
+    }
+    command.env("SBATCH_ACCOUNT", "ops").env("SLURM_CONF", "/etc/own.conf");
+    Ran::of(&mut command).exits(0);
+    let variables = fake.lines("environment");
+    let has = |prefix: &str| variables.iter().any(|line| line.starts_with(prefix));
+    for prefix in ["SQUEUE_", "SINFO_", "SACCT_", "SCONTROL_", "SBATCH_WAIT", "SBATCH_TIMELIMIT"] {
+        assert!(!has(prefix), "{prefix}");
+    }
+    assert!(!has("SLURM_CLUSTERS="));
+    assert!(has("SBATCH_ACCOUNT=ops") && has("SLURM_CONF=/etc/own.conf"));
+}
+
+#[test]
+fn blocks_at_other_hours_share_no_limit_and_a_small_one_is_told() {
+    let fake = Fake::new();
+    let words = [&RUN[..5], &["--at-once=6", "--repeat", "2", "--apart", "2h"]].concat();
+    fake.fleet("run", &words).exits(0);
+    // Eight tasks in three arrays: the first block has tasks in two of them, the second in two.
+    let submitted = fake.calls("sbatch");
+    assert_eq!(submitted.len(), 3, "{submitted:?}");
+    assert!(submitted.iter().all(|call| call.contains("%3 ")), "{submitted:?}");
+    // A limit that cannot be divided is not exceeded.
+    let fake = Fake::new();
+    fake.fleet("run", &[&RUN[..5], &["--at-once=3"]].concat()).exits(0);
+    assert!(fake.calls("sbatch").iter().all(|call| call.contains("%1 ")));
+    let fake = Fake::new();
+    let words = [&RUN[..5], &["--at-once=1"]].concat();
+    let ran = fake.fleet("run", &words).exits(0);
+    assert!(ran.stderr.contains("2 visits may run at one time, not 1"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_was_submitted_before_a_refusal_is_told() {
+    let fake = Fake::new();
+    fake.set("refuse-second");
+    let ran = fake.fleet("run", &RUN).exits(3);
+    assert!(ran.stderr.contains("3 visits were submitted before Slurm refused"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("cannot submit the job array: Invalid account"), "{}", ran.stderr);
+    fake.unset("refuse-second");
+    fake.fleet("run", &["--retry"]).exits(0).stderr_contains("1 visits submitted");
+}
+
+#[test]
+fn tasks_that_share_their_nodes_are_told() {
+    let fake = Fake::new();
+    fake.fleet("run", &[&RUN[..], &["--shared"]].concat()).exits(0);
+    assert_eq!(fake.plan()["launcher"]["exclusive"], false);
+    let shown = fake.fleet("status", &[]).exits(0).stdout;
+    assert!(shown.contains("share their nodes with other jobs"), "{shown}");
+    assert_eq!(fake.fleet("status", &["--json"]).exits(0).json()["exclusive"], false);
 }
 
 #[test]

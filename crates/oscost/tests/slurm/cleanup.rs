@@ -71,6 +71,11 @@ fn a_run_in_the_queue_says_so_and_leaves_it_at_ctrl_c() {
     ran.stderr_contains("note: waiting for a node: srun: job ")
         .stderr_contains("queued and waiting for resources; Ctrl-C leaves the queue");
     assert!(!user.is_pending("n8"), "it has left its job in the queue");
+    let mut tool = user.start(&run);
+    until("it is in the queue again", || user.is_pending("n8"));
+    tool.kill().unwrap();
+    tool.wait().unwrap();
+    until("the job of a killed tool leaves the queue", || !user.is_pending("n8"));
     user.cluster.output("scancel", &["--nodelist=n8"]);
     holder.wait().unwrap();
     user.nothing_is_left("n8");

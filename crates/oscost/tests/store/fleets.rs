@@ -113,6 +113,19 @@ fn the_same_visit_is_known_and_another_run_of_its_id_stays() {
 }
 
 #[test]
+fn a_task_that_was_done_twice_is_one_visit() {
+    let (_folder, mut store) = store_of_fleets();
+    let mut again = visit("a", 1);
+    again.id = id(200);
+    assert_eq!(store.import_many(&[checked(&again)]).unwrap(), [ImportOutcome::Known]);
+    let error = store.import(&serde_json::to_vec(&again).unwrap()).unwrap_err().to_string();
+    assert!(error.starts_with(&format!("run {} is already in the store", id(101))), "{error}");
+    assert_eq!(store.runs_of_fleet("a").unwrap().len(), 3);
+    store.delete(&id(101)).unwrap();
+    assert_eq!(store.import_many(&[checked(&again)]).unwrap(), [ImportOutcome::Stored]);
+}
+
+#[test]
 fn a_visit_is_deleted_like_any_run() {
     let (folder, mut store) = store_of_fleets();
     store.delete(&id(101)).unwrap();

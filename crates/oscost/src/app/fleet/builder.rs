@@ -41,6 +41,14 @@ pub(super) struct FleetBuilder {
     runs: HashSet<String>,
 }
 
+/// The cases of a visit so far.
+#[derive(Default)]
+struct SeenCases {
+    numbers: HashSet<u32>,
+    /// How many rows a case has, of those that have several.
+    rows: HashMap<u32, u32>,
+}
+
 /// A node, by its newest visit.
 struct Node {
     newest_s: f64,
@@ -64,7 +72,7 @@ impl FleetBuilder {
         });
         let facts = facts.collect();
         let mut figures: Vec<CaseFigure> = Vec::with_capacity(results.len());
-        let mut seen = HashSet::new();
+        let mut seen = SeenCases::default();
         for row in results.into_iter().filter(|row| row.target.machine == machine.id) {
             let Some((median, log_error)) = figure(&row) else { continue };
             let case = self.number_of_row(row, &mut seen)?;
@@ -119,7 +127,7 @@ impl FleetBuilder {
 
     /// The number of a row's case. A second row of it in one visit was measured on another CPU, and
     /// is a case of its own.
-    fn number_of_row(&mut self, row: VisitRow, seen: &mut HashSet<u32>) -> Result<u32, String> {
+    fn number_of_row(&mut self, row: VisitRow, seen: &mut SeenCases) -> Result<u32, String> {
         let family = row.benchmark.split('/').next().unwrap_or_default().to_owned();
         let mut name = row.case;
         if !row.target.treatments.is_empty() {
@@ -128,17 +136,18 @@ impl FleetBuilder {
         let (unit, better) = (row.unit, row.better);
         let case = |case: String| FleetCase { case, family: family.clone(), unit, better };
         let first = self.case(case(name.clone()))?;
-        if seen.insert(first) {
+        if seen.numbers.insert(first) {
             return Ok(first);
         }
         let cpu = row.target.cpu.map_or("another CPU".to_owned(), |cpu| format!("CPU {cpu}"));
-        let mut second = self.case(case(format!("{name} on {cpu}")))?;
-        let mut count = 2;
-        while !seen.insert(second) {
-            second = self.case(case(format!("{name} on {cpu}, {count}")))?;
-            count += 1;
+        let second = self.case(case(format!("{name} on {cpu}")))?;
+        let mut number = second;
+        while !seen.numbers.insert(number) {
+            let rows = seen.rows.entry(second).or_insert(1);
+            *rows += 1;
+            number = self.case(case(format!("{name} on {cpu}, {rows}")))?;
         }
-        Ok(second)
+        Ok(number)
     }
 
     /// The fleet.
@@ -323,6 +332,19 @@ pub(super) mod tests {
         assert_eq!(cases, expected);
         assert_eq!(fleet.visits[0].figures.len(), 5);
         assert!(log_error([-1.0, 2.0]).is_nan() && log_error([1.0, f64::INFINITY]).is_nan());
+    }
+
+    #[test]
+    fn many_rows_of_one_case_are_as_many_cases_and_take_no_time_for_each_other() {
+        const ROWS: usize = 20_000;
+        let mut odd = record("n1", 0, 1.0);
+        let mut row = odd.results[0].clone();
+        row.target.cpu = Some(3);
+        odd.results = vec![row; ROWS];
+        let fleet = built([odd]);
+        assert_eq!((fleet.cases.len(), fleet.visits[0].figures.len()), (ROWS, ROWS));
+        let last = format!("syscall/getppid on CPU 3, {}", ROWS - 1);
+        assert!(fleet.cases.iter().any(|it| it.case == last));
     }
 
     #[test]

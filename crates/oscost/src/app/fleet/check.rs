@@ -3,15 +3,18 @@
 //! A few cases are measured in some seconds. What seems slow is measured again by fresh workers, and
 //! only what is found twice is called a finding.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use oscost_model::definition::{Catalog, Extent};
 use oscost_model::record::{Conditions, Machine, Record, RowOutcome};
+use oscost_model::target::Host;
 use oscost_model::unit::Unit;
 
 use super::source::{FleetSource, LoadedFleet, load};
 use crate::advice::classes::{difference, machine_class};
 use crate::advice::machine_facts::machine_facts;
+use crate::app::error::UsageError;
 use crate::app::interrupt::listen;
 use crate::app::measurement::retention::{CompletedRun, Completion, Retention};
 use crate::app::observer::Observer;
@@ -59,6 +62,7 @@ pub struct Request {
 
 /// Checks a node.
 pub fn check(request: &Request, observer: &dyn Observer) -> anyhow::Result<NodeHealth> {
+    check_names_node(&request.at)?;
     let LoadedFleet { fleet, rejected } = load(&FleetSource::parse(&request.against))?;
     if let Some(first) = rejected.first() {
         let (count, file, why) = (rejected.len(), &first.file, &first.why);
@@ -72,6 +76,7 @@ pub fn check(request: &Request, observer: &dyn Observer) -> anyhow::Result<NodeH
         node: request.node.clone().unwrap_or_else(|| request.at.clone()),
         fleet: fleet.name.clone(),
         class: class.clone(),
+        cpu: None,
         verdict: HealthVerdict::Healthy,
         check: None,
         unmeasured: Vec::new(),
@@ -85,8 +90,30 @@ pub fn check(request: &Request, observer: &dyn Observer) -> anyhow::Result<NodeH
     if cases.is_empty() {
         return Ok(not_judged(health, "this oscost has no case that was measured on its class"));
     }
-    let measure = |cases: &[String]| Measurement::make(request, cases, &interrupt, observer);
+    let numa_turn = day_of(SystemTime::now());
+    let measure =
+        |cases: &[String]| Measurement::make(request, numa_turn, cases, &interrupt, observer);
     judge(health, Equals { baseline: &baseline, class }, &cases, &measure)
+}
+
+/// Refuses a target of which each session may be another node: both measurements must be of one.
+fn check_names_node(at: &str) -> anyhow::Result<()> {
+    let Host::Slurm(options) = resolve(at, None)?.host else { return Ok(()) };
+    match options.split(',').any(|option| option.starts_with("nodes=")) {
+        true => Ok(()),
+        false => {
+            let at = at.escape_debug();
+            let what = format!("cannot check `{at}`: each measurement may get another node");
+            Err(UsageError::with_hint(&what, "`nodes=NAME` names one: `slurm:nodes=n7`").into())
+        }
+    }
+}
+
+/// The number of a day. Checks of each day measure on another NUMA node, both of one on the same.
+fn day_of(time: SystemTime) -> u32 {
+    const SECONDS_OF_A_DAY: u64 = 86_400;
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u32::try_from(since.as_secs() / SECONDS_OF_A_DAY).unwrap_or_default()
 }
 
 /// What a node is compared with.
@@ -115,6 +142,7 @@ fn judge(
     let health = NodeHealth {
         unusual: unusual_facts(equals.class, &first),
         unmeasured: first.unmeasured.clone(),
+        cpu: first.cpu,
         ..health
     };
     if let Some(why) = first.not_claimable() {
@@ -211,6 +239,7 @@ fn candidates(class: &GroupBaseline, catalog: &Catalog) -> Vec<CheckCandidate> {
 /// What one run found on the node.
 struct Measurement {
     figures: Vec<CheckedFigure>,
+    cpu: Option<u32>,
     unmeasured: Vec<UnmeasuredCase>,
     machine: Option<Machine>,
     conditions: Option<Conditions>,
@@ -220,6 +249,7 @@ impl Measurement {
     /// Measures cases on the node, with fresh workers.
     fn make(
         request: &Request,
+        numa_turn: u32,
         cases: &[String],
         interrupt: &Interrupt,
         observer: &dyn Observer,
@@ -236,7 +266,7 @@ impl Measurement {
             at: request.at.clone(),
             event_counting: EventCounting::InNoRound,
             cpu: request.cpu,
-            numa_turn: None,
+            numa_turn: Some(numa_turn),
             peer: None,
             peer_cpu: None,
             label: None,
@@ -254,6 +284,8 @@ impl Measurement {
     fn of(record: Record, cases: &[String]) -> Self {
         let Record { results, mut machines, mut conditions, .. } = record;
         let (mut figures, mut unmeasured) = (Vec::new(), Vec::new());
+        let cpus: BTreeSet<u32> = results.iter().filter_map(|row| row.target.cpu).collect();
+        let cpu = cpus.first().copied().filter(|_| cpus.len() == 1);
         for row in results.iter().filter(|row| cases.contains(&row.case)) {
             let case = row.case.clone();
             let is_above = !row.flags.iter().any(|flag| flag == BELOW_DETECTION);
@@ -272,7 +304,7 @@ impl Measurement {
             }
         }
         let (machine, conditions) = (machines.pop(), conditions.pop());
-        Self { figures, unmeasured, machine, conditions }
+        Self { figures, cpu, unmeasured, machine, conditions }
     }
 
     fn not_claimable(&self) -> Option<&'static str> {

@@ -11,7 +11,9 @@ use super::hosts::{read_hosts, target_of};
 use super::slurm::batch_script::{BatchScript, time_limit_minutes};
 use super::slurm::jobs::queued;
 use super::slurm::nodes::find_nodes;
-use super::slurm::submission::{Submission, array_size, array_words, arrays, submit};
+use super::slurm::submission::{
+    Submission, array_size, array_words, arrays, arrays_at_once, submit,
+};
 use super::ssh_queue::{QueueEnd, work};
 use crate::app::error::UsageError;
 use crate::app::measurement::run_header::{fresh_seed, timestamp};
@@ -137,11 +139,11 @@ pub fn retry(path: &Path, nodes: Option<&str>, observer: &dyn Observer) -> anyho
     let is_wanted = |node: u32| wanted.as_ref().is_none_or(|wanted| wanted.contains(&node));
     let active: Vec<u32> = match &folder.plan.launcher {
         FleetLauncher::Ssh => Vec::new(),
-        FleetLauncher::Slurm { options } if !SlurmOptions::are_of_any_node(options) => {
+        FleetLauncher::Slurm { options, .. } if !SlurmOptions::are_of_any_node(options) => {
             return Err(UsageError("the plan has options that no job may have".to_owned()).into());
         }
         FleetLauncher::Slurm { .. } => {
-            let queued = queued(&folder.plan)?.into_iter();
+            let queued = queued(&folder)?.into_iter();
             queued.filter(|(_, found)| found.is_active()).map(|(task, _)| task).collect()
         }
     };
@@ -201,8 +203,9 @@ fn check_sides(plan: &FleetPlan) -> anyhow::Result<()> {
 
 fn plan(request: &Request, path: &Path) -> anyhow::Result<FleetPlan> {
     let (launcher, nodes, at_once) = match &request.reach {
-        Reach::Slurm { options, .. } => {
-            let launcher = FleetLauncher::Slurm { options: options.of_any_node() };
+        Reach::Slurm { options, exclusive, .. } => {
+            let (exclusive, options_of_node) = (Some(*exclusive), options.of_any_node());
+            let launcher = FleetLauncher::Slurm { options: options_of_node, exclusive };
             (launcher, find_nodes(options)?, AT_ONCE_SLURM)
         }
         Reach::Ssh { hosts } => (FleetLauncher::Ssh, read_hosts(hosts)?, AT_ONCE_SSH),
@@ -256,8 +259,9 @@ fn preview(plan: FleetPlan, script: Option<String>, path: &Path) -> anyhow::Resu
     let tasks: Vec<u32> = (0..).take(plan.tasks.len()).collect();
     let arrays = arrays(&tasks, array_size()?);
     let folder = FleetFolder::planned(path, plan);
+    let at_once = arrays_at_once(&folder, &arrays);
     let commands = arrays.iter().map(|(&first, tasks)| {
-        let words = array_words(&folder, first, tasks, arrays.len());
+        let words = array_words(&folder, first, tasks, at_once);
         std::iter::once("sbatch".to_owned()).chain(words).collect::<Vec<String>>()
     });
     let commands = commands.collect();

@@ -53,8 +53,10 @@ impl RunningVisit {
             .mode(0o600)
             .custom_flags(libc::O_NOFOLLOW)
             .open(folder.log(task))?;
-        let mut command = Command::new(std::env::current_exe()?);
+        // This very program: another one may be at its path by now, of another version.
+        let mut command = Command::new("/proc/self/exe");
         command
+            .arg0("oscost")
             .args(["--progress", "none", "fleet", "visit", "--task"])
             .arg(task.to_string())
             .arg("--")

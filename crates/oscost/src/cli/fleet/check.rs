@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::table_exports::{ReportFormats, TableExports};
 use crate::app::BusyPolicy;
 use crate::app::fleet::check::{Request, Verdict, check as judge};
+use crate::app::fleet::source::FleetSource;
 use crate::cli::display;
 use crate::cli::exit::ExitStatus;
 use crate::cli::output::Output;
@@ -77,7 +78,8 @@ pub(super) fn check(arguments: Arguments, output: &mut Output) -> anyhow::Result
     let request = Request { node, against, at, budget_s: budget, cpu, on_busy };
     let terminal = Terminal::new(output).quiet_if(quiet);
     let limit = Duration::from_secs_f64(budget + GRACE_S);
-    let health = within(limit, move || judge(&request, &terminal))??;
+    let hint = hint_of_late(&FleetSource::parse(&request.against));
+    let health = within(limit, hint, move || judge(&request, &terminal))??;
     let formats = ReportFormats {
         view: &|| view::view(&health),
         table: &|| view::table(&health),
@@ -97,11 +99,23 @@ pub(super) fn check(arguments: Arguments, output: &mut Output) -> anyhow::Result
     })
 }
 
+/// What helps a check that took too long.
+fn hint_of_late(source: &FleetSource) -> &'static str {
+    match source {
+        FleetSource::Folder(_) => {
+            "a folder is read record by record: `oscost fleet report FOLDER --data-set \
+             FILE.parquet` writes what is read at once; `--budget` gives it more time"
+        }
+        FleetSource::Stored(_) | FleetSource::DataSet(_) => "`--budget` gives it more time",
+    }
+}
+
 /// The result of `work`, or an error if it takes longer than this: who started the check, as the
 /// daemon of Slurm, waits for it. The process ends then, and with its input closed a supervisor ends
 /// all that it has started.
 fn within<T: Send + 'static>(
     limit: Duration,
+    hint: &str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> anyhow::Result<T> {
     let (sender, receiver) = mpsc::channel();
@@ -110,8 +124,7 @@ fn within<T: Send + 'static>(
     worker.spawn(move || drop(sender.send(work())))?;
     receiver.recv_timeout(limit).map_err(|_| {
         anyhow::anyhow!(
-            "cannot judge this node: the check took longer than {} s\n  hint: `--budget` gives it \
-             more time",
+            "cannot judge this node: the check took longer than {} s\n  hint: {hint}",
             limit.as_secs_f64()
         )
     })
@@ -123,11 +136,14 @@ mod tests {
 
     #[test]
     fn what_hangs_is_an_error_and_what_ends_is_its_result() {
-        assert_eq!(within(Duration::from_secs(60), || 7).unwrap(), 7);
+        assert_eq!(within(Duration::from_secs(60), "", || 7).unwrap(), 7);
         let (_sender, receiver) = mpsc::channel::<()>();
         let hangs = move || receiver.recv().is_ok();
-        let error = within(Duration::from_millis(1), hangs).unwrap_err().to_string();
+        let hint = hint_of_late(&FleetSource::Folder("lab".into()));
+        let error = within(Duration::from_millis(1), hint, hangs).unwrap_err().to_string();
         assert!(error.starts_with("cannot judge this node: the check took longer"), "{error}");
+        assert!(error.contains("hint: a folder is read record by record"), "{error}");
+        assert!(!hint_of_late(&FleetSource::Stored("lab".to_owned())).contains("folder"));
     }
 
     #[test]

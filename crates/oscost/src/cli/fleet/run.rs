@@ -25,7 +25,7 @@ keeps the queue itself, and after a kill --retry goes on with the rest.
 
 LIST is a host list of Slurm (`n[1-4,7]`); with --ssh and --retry names with
 commas. Options of --slurm: partition, account, qos, reservation, constraint,
-time, mem, licenses, clusters, nodes.
+time, mem, licenses, nodes.
 
 With --treatment the fleet is measured with and without treatments, and
 `oscost fleet ab FOLDER` says what they cost: with --sides both each node is

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use oscost_model::fleet::{FleetLauncher, FleetPlan};
 use oscost_model::untrusted_text::truncate;
 use serde_json::{Value, json};
 
@@ -81,9 +82,19 @@ fn document(FleetStatus { plan, states }: &FleetStatus) -> Value {
         "schema": "oscost.fleet-status/1",
         "fleet": plan.fleet,
         "plan": plan.id,
+        "exclusive": exclusive(plan),
         "counts": counts(&states.tasks),
         "tasks": states.tasks.iter().map(task).collect::<Vec<Value>>(),
     })
+}
+
+/// Whether a task has its node for itself; `None` if that is not known, or nobody can say so, as by
+/// ssh.
+fn exclusive(plan: &FleetPlan) -> Option<bool> {
+    match plan.launcher {
+        FleetLauncher::Slurm { exclusive, .. } => exclusive,
+        FleetLauncher::Ssh => None,
+    }
 }
 
 fn text(FleetStatus { plan, states }: &FleetStatus, all: bool) -> String {
@@ -96,6 +107,9 @@ fn text(FleetStatus { plan, states }: &FleetStatus, all: bool) -> String {
         plan.nodes.len(),
         parts.collect::<Vec<_>>().join(", ")
     );
+    if exclusive(plan) == Some(false) {
+        text += "  its tasks share their nodes with other jobs\n";
+    }
     let is_listed = |it: &&TaskStatus| all || it.state != TaskState::Measured;
     let listed: Vec<&TaskStatus> = states.tasks.iter().filter(is_listed).collect();
     let shown = if all { listed.len() } else { listed.len().min(MAX_LISTED) };

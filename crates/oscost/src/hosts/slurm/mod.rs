@@ -3,6 +3,7 @@
 
 mod hostlist;
 mod node_address;
+mod queue_guard;
 mod session;
 mod slurm_options;
 mod slurm_spec;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use oscost_model::protocol::{Event, Hello, Order};
 
 use super::SlurmSpec;
+use super::queue_guard::QueueGuard;
 use crate::hosts::session::ChildEnd;
 use crate::hosts::shell_login::{LoginFailure, Transport, tail};
 use crate::hosts::shell_session::{ShellCommand, ShellSession};
@@ -72,7 +73,7 @@ impl<'a> SlurmSession<'a> {
         command.args(["/bin/sh", "-c", &copy.script()]);
         let shell = ShellCommand { command, copy, end_limit: END_LIMIT };
         let not_started = |_: &Command, error: &std::io::Error| not_started(job.host, error);
-        let mut transport = SrunLogin { job, was_queued: false };
+        let mut transport = SrunLogin { job, was_queued: false, _guard: None };
         ShellSession::open(shell, &mut transport, program, interrupt, not_started).map(Self)
     }
 }
@@ -131,6 +132,8 @@ fn srun(job: &SlurmJob<'_>) -> Command {
 struct SrunLogin<'b> {
     job: &'b SlurmJob<'b>,
     was_queued: bool,
+    /// Until the supervisor has said hello.
+    _guard: Option<QueueGuard>,
 }
 
 impl Transport for SrunLogin<'_> {
@@ -148,6 +151,11 @@ impl Transport for SrunLogin<'_> {
 
     fn hint(&self) -> String {
         format!("`{}` must work", plain_srun(self.job.spec))
+    }
+
+    fn started(&mut self, pid: u32) {
+        // Where there is no shell, only a job whose tool is killed in the queue stays there.
+        self._guard = QueueGuard::of_srun(pid).ok();
     }
 
     fn is_queued(&mut self, stderr: &str) -> Result<bool, LoginFailure> {
@@ -281,7 +289,7 @@ mod tests {
         let on_queued = |words: &str| told.borrow_mut().push(words.to_owned());
         let spec = SlurmSpec::default();
         let job = SlurmJob { host: "slurm:", spec: &spec, waits: true, on_queued: &on_queued };
-        let mut login = SrunLogin { job: &job, was_queued: false };
+        let mut login = SrunLogin { job: &job, was_queued: false, _guard: None };
         for _ in 0..3 {
             assert_eq!(login.is_queued(&format!("{NOT_BOUND}; {queued}")), Ok(true));
         }

@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::hostlist;
 
 /// The names of the options.
-pub const SLURM_OPTIONS: [&str; 11] = [
+pub const SLURM_OPTIONS: [&str; 10] = [
     "partition",
     "nodes",
     "account",
@@ -18,7 +18,6 @@ pub const SLURM_OPTIONS: [&str; 11] = [
     "time",
     "mem",
     "licenses",
-    "clusters",
     EXCLUSIVE,
 ];
 
@@ -196,7 +195,7 @@ mod tests {
         let arguments = |text: &str| SlurmOptions::parse(text).unwrap().arguments();
         assert_eq!(arguments(""), [""; 0]);
         let all = "partition=debug,nodes=n[7],account=a_b,qos=high,reservation=r.1,\
-                   constraint=[a&b,c],time=1-02:30:00,mem=16G,licenses=fs:2,clusters=c1,exclusive";
+                   constraint=[a&b,c],time=1-02:30:00,mem=16G,licenses=fs:2,exclusive";
         // A comma in brackets belongs to the value; a feature has none.
         assert!(SlurmOptions::parse(all).is_err());
         assert_eq!(
@@ -211,7 +210,6 @@ mod tests {
                 "--time=1-02:30:00",
                 "--mem=16G",
                 "--licenses=fs:2",
-                "--clusters=c1",
                 "--exclusive",
             ]
         );

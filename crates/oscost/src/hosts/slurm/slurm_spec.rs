@@ -25,7 +25,7 @@ pub enum SlurmSpecError {
     #[error(
         "cannot read `slurm:{}`: {why}\n  hint: `slurm:[partition=NAME][,nodes=NODE]\
          [,account=NAME][,qos=NAME][,reservation=NAME][,constraint=FEATURES][,time=TIME]\
-         [,mem=SIZE][,licenses=NAME][,clusters=NAME][,exclusive]`",
+         [,mem=SIZE][,licenses=NAME][,exclusive]`",
         text.escape_debug()
     )]
     Invalid {

@@ -203,7 +203,8 @@ const IMPORTED: &str = "
         node TEXT,
         record BLOB NOT NULL
     ) STRICT;
-    CREATE INDEX IF NOT EXISTS imported_of_fleet ON imported (fleet) WHERE fleet IS NOT NULL;
+    CREATE INDEX IF NOT EXISTS imported_of_visit ON imported (fleet, plan, task)
+        WHERE fleet IS NOT NULL;
 ";
 
 /// Creates the table of imported records, if this store lacks it.

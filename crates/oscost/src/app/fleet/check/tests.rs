@@ -70,6 +70,7 @@ fn health() -> NodeHealth {
         node: "n7".to_owned(),
         fleet: "monday".to_owned(),
         class: CLASS.to_owned(),
+        cpu: None,
         verdict: HealthVerdict::Healthy,
         check: None,
         unmeasured: Vec::new(),
@@ -87,7 +88,7 @@ fn measurement(cases: &[String], factor: impl Fn(&str) -> f64) -> Measurement {
         CheckedFigure { case, median, log_error: Some(0.005) }
     });
     let figures = figures.collect();
-    Measurement { figures, unmeasured: Vec::new(), machine: None, conditions: None }
+    Measurement { figures, cpu: Some(3), unmeasured: Vec::new(), machine: None, conditions: None }
 }
 
 /// The check of a node whose costs have these factors in each of its measurements; and which cases
@@ -112,6 +113,7 @@ fn checked(factors: &dyn Fn(usize, &str) -> f64) -> (NodeHealth, Vec<Vec<String>
 fn a_usual_node_is_healthy_after_one_measurement() {
     let (health, measured) = checked(&|_, _| 1.0);
     assert_eq!((health.verdict, measured.len()), (HealthVerdict::Healthy, 1));
+    assert_eq!(health.cpu, Some(3));
     assert_eq!(health.check.unwrap().judged.len(), CASES.len());
 }
 
@@ -137,6 +139,24 @@ fn what_is_slow_once_is_no_finding_and_a_fast_node_is_healthy() {
     assert!(once.check.unwrap().findings.is_empty());
     let (fast, _) = checked(&|_, case| if case == "pipe/a" { 0.6 } else { 1.0 });
     assert_eq!(fast.verdict, HealthVerdict::Healthy);
+}
+
+#[test]
+fn a_node_of_slurm_is_checked_by_its_name() {
+    for at in ["slurm:", "slurm:partition=debug", "slurm:constraint=nodes"] {
+        let why = check_names_node(at).unwrap_err().to_string();
+        assert!(why.contains("another node") && why.contains("nodes=NAME"), "{why}");
+    }
+    for at in ["slurm:nodes=n1", "slurm:partition=debug,nodes=n[7]", "local", "ssh:n1"] {
+        check_names_node(at).unwrap();
+    }
+}
+
+#[test]
+fn days_go_on() {
+    let day = |text: &str| day_of(humantime::parse_rfc3339(text).unwrap());
+    assert_eq!(day("1970-01-02T00:00:00Z"), 1);
+    assert_eq!(day("2026-11-27T00:00:01Z"), day("2026-11-26T23:59:59Z") + 1);
 }
 
 #[test]
@@ -178,13 +198,14 @@ fn figures_that_cannot_be_told_from_zero_are_told_as_such() {
     record.results.truncate(1);
     record.results.push(record.results[0].clone());
     for (row, case) in record.results.iter_mut().zip(["a/a", "a/b"]) {
+        row.target.cpu = Some(7);
         (row.case, row.outcome) = (case.to_owned(), RowOutcome::Measured);
         row.flags.clear();
     }
     record.results[1].flags.push(BELOW_DETECTION.to_owned());
     let cases = ["a/a", "a/b"].map(str::to_owned);
     let measured = Measurement::of(record, &cases);
-    assert_eq!(measured.figures.len(), 1);
+    assert_eq!((measured.figures.len(), measured.cpu), (1, Some(7)));
     assert_eq!(measured.figures[0].case, "a/a");
     assert_eq!(measured.unmeasured.len(), 1);
     assert!(measured.unmeasured[0].why.contains("told from 0"));

@@ -238,7 +238,10 @@ impl Reading {
 
     fn finish(self, name: &str) -> Fleet {
         let Self { mut builder, visits, .. } = self;
-        for visit in visits.into_values() {
+        for mut visit in visits.into_values() {
+            // A run is in two parts while the fleet is written again.
+            visit.figures.sort_by_key(|figure| figure.case);
+            visit.figures.dedup_by_key(|figure| figure.case);
             // Each run is there once: they are the keys.
             let _ = builder.add_visit(visit);
         }

@@ -56,10 +56,12 @@ pub(super) fn nodes_of(launcher: &LinkLauncher) -> anyhow::Result<Vec<LinkNode>>
 
 /// A node of Slurm: a job on it alone, with these options.
 fn slurm_node(name: String, options: &[String]) -> LinkNode {
-    let node = format!("nodes={name}");
-    let words = options.iter().map(String::as_str).chain([node.as_str()]);
-    let words: Vec<&str> = words.collect();
-    LinkNode { target: format!("slurm:{}", words.join(",")), name }
+    let node = [format!("nodes={name}")];
+    LinkNode { target: slurm_target(&[options, &node].concat()), name }
+}
+
+fn slurm_target(options: &[String]) -> String {
+    format!("slurm:{}", options.join(","))
 }
 
 fn ssh_node(name: String) -> LinkNode {
@@ -69,6 +71,7 @@ fn ssh_node(name: String) -> LinkNode {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::error::is_usage;
 
     #[test]
     fn a_node_of_slurm_is_a_job_on_it_alone() {

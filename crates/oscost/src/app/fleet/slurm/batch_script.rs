@@ -29,7 +29,7 @@ impl BatchScript<'_> {
     pub(in crate::app::fleet) fn text(&self) -> anyhow::Result<String> {
         let none = Vec::new();
         let options = match &self.plan.launcher {
-            FleetLauncher::Slurm { options } => options,
+            FleetLauncher::Slurm { options, .. } => options,
             FleetLauncher::Ssh => &none,
         };
         let mut lines = vec!["#!/bin/sh".to_owned()];
@@ -86,7 +86,7 @@ mod tests {
 
     fn script(folder: &Path, program: &Path, options: &[&str]) -> String {
         let options = options.iter().map(|it| (*it).to_owned()).collect();
-        let plan = plan(2, 1, FleetLauncher::Slurm { options });
+        let plan = plan(2, 1, FleetLauncher::Slurm { options, exclusive: Some(true) });
         let exclusive = true;
         BatchScript { plan: &plan, folder, program, exclusive, minutes: 12 }.text().unwrap()
     }

@@ -1,9 +1,11 @@
 //! What Slurm knows of a fleet's jobs, by `squeue --json` and `sacct --json`.
 //!
 //! The keys differ between versions (a state is a text or a list, a number a number or an object that
-//! may be unset), and both list the jobs of others: a job of a fleet is known by its name.
+//! may be unset), and both list the jobs of others. A job of a fleet is known by its name and its user
+//! in the queue, where anyone may give a job any name, and in the accounting by its id.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt;
 
 use oscost_model::fleet::FleetPlan;
 use oscost_model::untrusted_text::display_text;
@@ -15,8 +17,22 @@ use crate::app::fleet::folder::{FleetFolder, SubmittedJob};
 use oscost_model::fleet::is_node_name;
 
 const MAX_WORD_CHARS: usize = 200;
-/// Longer lists of tasks than these are no array of Slurm's.
-const MAX_ARRAY: u32 = 4_000_000;
+/// The states in which a job does not run again. Versions add states: what is not here may still
+/// measure, and is not submitted a second time.
+const ENDED: [&str; 12] = [
+    "BOOT_FAIL",
+    "CANCELLED",
+    "COMPLETED",
+    "DEADLINE",
+    "FAILED",
+    "LAUNCH_FAILED",
+    "NODE_FAIL",
+    "OUT_OF_MEMORY",
+    "PREEMPTED",
+    "RECONFIG_FAIL",
+    "REVOKED",
+    "TIMEOUT",
+];
 
 /// The name of a job, by which it is found even if oscost was killed before it wrote its id down.
 pub(in crate::app::fleet) fn job_name(plan: &FleetPlan, first: u32) -> String {
@@ -45,7 +61,7 @@ pub(in crate::app::fleet) struct SlurmTask {
 impl SlurmTask {
     /// Whether it may still measure.
     pub(in crate::app::fleet) fn is_active(&self) -> bool {
-        self.is_pending() || self.is_running()
+        !ENDED.contains(&self.state.as_str())
     }
 
     pub(in crate::app::fleet) fn is_pending(&self) -> bool {
@@ -53,8 +69,7 @@ impl SlurmTask {
     }
 
     pub(in crate::app::fleet) fn is_running(&self) -> bool {
-        ["RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "STOPPED", "STAGE_OUT", "SIGNALING"]
-            .contains(&self.state.as_str())
+        self.is_active() && !self.is_pending()
     }
 
     /// Whether it waits for oscost, which has not released it.
@@ -68,11 +83,16 @@ impl SlurmTask {
 pub(in crate::app::fleet) type SlurmTasks = BTreeMap<u32, SlurmTask>;
 
 /// Asks the queue. It also knows jobs that ended a few minutes ago.
-pub(in crate::app::fleet) fn queued(plan: &FleetPlan) -> anyhow::Result<SlurmTasks> {
+pub(in crate::app::fleet) fn queued(folder: &FleetFolder) -> anyhow::Result<SlurmTasks> {
     const ACT: &str = "ask Slurm for its jobs";
+    let owner = std::fs::metadata(folder.path()).map_err(|error| {
+        anyhow::anyhow!("cannot find the owner of {}: {error}", folder.path().display())
+    })?;
+    let owner = u64::from(owner.uid());
+    let is_own = |job: &Job| number(&job.user_id) == Some(owner);
     let ran = ask("squeue", &["--json".to_owned()])?;
     match ran.is_success() {
-        true => parse(plan, &ran.stdout).map_err(|why| refusal(ACT, &why)),
+        true => parse(&folder.plan, &ran.stdout, is_own).map_err(|why| refusal(ACT, &why)),
         false => Err(refusal(ACT, &ran.why())),
     }
 }
@@ -86,7 +106,7 @@ pub(in crate::app::fleet) struct KnownTasks {
 
 /// Asks the queue and the accounting.
 pub(in crate::app::fleet) fn known(folder: &FleetFolder) -> anyhow::Result<KnownTasks> {
-    let mut tasks = queued(&folder.plan)?;
+    let mut tasks = queued(folder)?;
     let submitted = folder.jobs()?;
     if submitted.is_empty() {
         return Ok(KnownTasks { tasks, unaccounted: None });
@@ -105,8 +125,11 @@ fn accounted(plan: &FleetPlan, submitted: &[SubmittedJob]) -> Result<SlurmTasks,
     let ids: Vec<&str> = submitted.iter().map(|job| job.job.as_str()).collect();
     let words = ["--json".to_owned(), format!("--jobs={}", ids.join(","))];
     let ran: SlurmOutput = ask("sacct", &words).map_err(|error| error.to_string())?;
+    // sacct 22.05 answers in JSON with all jobs, whatever it is asked for.
+    let ids: BTreeSet<u64> = ids.iter().filter_map(|id| id.parse().ok()).collect();
+    let is_own = |job: &Job| ids.contains(&job.array_id().unwrap_or_else(|| job.id()));
     match ran.is_success() {
-        true => parse(plan, &ran.stdout),
+        true => parse(plan, &ran.stdout, is_own),
         false => Err(ran.why()),
     }
 }
@@ -135,6 +158,9 @@ struct Listed {
 struct Job {
     #[serde(default)]
     name: Value,
+    /// squeue alone has it.
+    #[serde(default)]
+    user_id: Value,
     #[serde(default)]
     job_id: Value,
     #[serde(default)]
@@ -161,8 +187,12 @@ struct Job {
     exit_code: Value,
 }
 
-/// The tasks of a plan in a list of jobs.
-fn parse(plan: &FleetPlan, json: &[u8]) -> Result<SlurmTasks, String> {
+/// The tasks of a plan in a list of jobs, of which these are its own.
+fn parse(
+    plan: &FleetPlan,
+    json: &[u8],
+    is_own: impl Fn(&Job) -> bool,
+) -> Result<SlurmTasks, String> {
     let listed: Listed = serde_json::from_slice(json).map_err(|error| {
         display_text(&format!("its answer is no JSON: {error}"), MAX_WORD_CHARS)
     })?;
@@ -172,13 +202,13 @@ fn parse(plan: &FleetPlan, json: &[u8]) -> Result<SlurmTasks, String> {
     }
     let Some(jobs) = listed.jobs else { return Err("its answer has no list of jobs".to_owned()) };
     let prefix = format!("{}-{}-", plan.fleet, plan.id);
+    let count = u32::try_from(plan.tasks.len()).unwrap_or(u32::MAX);
     let mut tasks = SlurmTasks::new();
-    for job in jobs {
+    for job in jobs.iter().filter(|job| is_own(job)) {
         let first = text(&job.name).strip_prefix(&prefix).and_then(|it| it.parse::<u32>().ok());
         let Some(first) = first else { continue };
-        for (index, found) in job.tasks() {
-            let task = first.checked_add(index).filter(|&it| (it as usize) < plan.tasks.len());
-            if let Some(task) = task {
+        for (index, found) in job.tasks(count.saturating_sub(first)) {
+            if let Some(task) = first.checked_add(index).filter(|&task| task < count) {
                 keep_newest(&mut tasks, task, found);
             }
         }
@@ -187,18 +217,30 @@ fn parse(plan: &FleetPlan, json: &[u8]) -> Result<SlurmTasks, String> {
 }
 
 impl Job {
-    /// Its tasks, by their indices in the array. Tasks that wait in one array are one job.
-    fn tasks(&self) -> Vec<(u32, SlurmTask)> {
-        let own = number(&self.job_id).unwrap_or(0);
+    fn id(&self) -> u64 {
+        number(&self.job_id).unwrap_or(0)
+    }
+
+    /// The id of its array; `None` of a job of its own.
+    fn array_id(&self) -> Option<u64> {
         let array = number(&self.array_job_id).or_else(|| number(&self.array["job_id"]));
-        let array = array.filter(|&id| id != 0);
+        array.filter(|&id| id != 0)
+    }
+
+    /// Its tasks, by their indices in the array, which are less than `count`. Tasks that wait in one
+    /// array are one job.
+    fn tasks(&self, count: u32) -> Vec<(u32, SlurmTask)> {
+        let (own, array) = (self.id(), self.array_id());
         let index = number(&self.array_task_id).or_else(|| number(&self.array["task_id"]));
-        let waiting = [&self.array_task_string, &self.array["task"]].map(text);
-        let waiting = waiting.into_iter().find(|list| !list.is_empty()).unwrap_or_default();
+        // As long as it is: the list of a thousand tasks is no word.
+        let waiting = [&self.array_task_string, &self.array["task"]].map(Value::as_str);
+        let waiting = waiting.into_iter().flatten().find(|list| !list.is_empty());
         let indices = match (array, index) {
             (None, _) => vec![None],
             (Some(_), Some(index)) => vec![u32::try_from(index).ok()],
-            (Some(_), None) => indices(&waiting).into_iter().map(Some).collect(),
+            (Some(_), None) => {
+                indices(waiting.unwrap_or_default(), count).into_iter().map(Some).collect()
+            }
         };
         let state = [&self.job_state, &self.state["current"]].map(text);
         let reason = [&self.state_reason, &self.state["reason"]].map(text);
@@ -221,8 +263,8 @@ impl Job {
     }
 }
 
-/// The indices of a list like `0-7:2,9%3`.
-fn indices(list: &str) -> Vec<u32> {
+/// The indices of a list like `0-7:2,9%3` that are less than `count`, and no more than so many.
+fn indices(list: &str, count: u32) -> Vec<u32> {
     let list = list.split('%').next().unwrap_or_default();
     let mut found = Vec::new();
     for part in list.split(',') {
@@ -230,10 +272,11 @@ fn indices(list: &str) -> Vec<u32> {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         if let (Ok(first), Ok(last), Ok(step)) =
             (first.parse::<u32>(), last.parse::<u32>(), step.parse::<usize>())
-            && last <= MAX_ARRAY
             && step > 0
         {
-            found.extend((first..=last).step_by(step));
+            let room = (count as usize).saturating_sub(found.len());
+            let end = last.saturating_add(1).min(count);
+            found.extend((first..end).step_by(step).take(room));
         }
     }
     found

@@ -7,33 +7,53 @@ use crate::app::error::UsageError;
 use crate::hosts::slurm::SlurmOptions;
 use oscost_model::fleet::is_node_name;
 
-/// The nodes that the options name, or all of their partition, in order and each once.
+/// The nodes that the options name, or all of their partition, in order and each once. Without a
+/// partition it is the cluster's default one, to which the jobs would go.
 pub(in crate::app::fleet) fn find_nodes(options: &SlurmOptions) -> anyhow::Result<Vec<String>> {
     match options.nodes() {
         Some(list) => {
             let words = ["show", "hostnames", list].map(str::to_owned);
-            names(&run("scontrol", &words, "")?.text(&format!("expand `{list}`"))?)
+            names(run("scontrol", &words, "")?.text(&format!("expand `{list}`"))?.lines())
         }
         None => {
             let partition = options.value("partition");
-            let mut words = ["-h", "-N", "-o", "%N"].map(str::to_owned).to_vec();
+            let mut words = ["-h", "-N", "-o", "%N %P"].map(str::to_owned).to_vec();
             words.extend(partition.map(|partition| format!("--partition={partition}")));
-            let found = names(&run("sinfo", &words, "")?.text("list the nodes")?)?;
+            let listed = run("sinfo", &words, "")?.text("list the nodes")?;
+            let found = match partition {
+                Some(_) => names(listed.lines().map(|line| name_and_partition(line).0))?,
+                None => names(of_default_partition(&listed))?,
+            };
             match (found.is_empty(), partition) {
                 (false, _) => Ok(found),
                 (true, Some(partition)) => {
                     Err(refusal("list the nodes", &format!("partition `{partition}` has none")))
                 }
-                (true, None) => Err(refusal("list the nodes", "there are none")),
+                (true, None) => Err(UsageError::with_hint(
+                    "cannot tell which nodes to visit: this cluster has no default partition with \
+                     nodes",
+                    "name a partition: `--slurm partition=NAME`; `sinfo` lists them",
+                )
+                .into()),
             }
         }
     }
 }
 
-fn names(text: &str) -> anyhow::Result<Vec<String>> {
+/// The parts of a line of `sinfo -o '%N %P'`.
+fn name_and_partition(line: &str) -> (&str, &str) {
+    line.trim().split_once(' ').unwrap_or((line.trim(), ""))
+}
+
+/// The nodes of the default partition, whose name sinfo marks by a `*`.
+fn of_default_partition(listed: &str) -> impl Iterator<Item = &str> {
+    let lines = listed.lines().map(name_and_partition);
+    lines.filter(|(_, partition)| partition.trim_end().ends_with('*')).map(|(name, _)| name)
+}
+
+fn names<'a>(lines: impl Iterator<Item = &'a str>) -> anyhow::Result<Vec<String>> {
     let mut seen = BTreeSet::new();
-    let names: Vec<String> = text
-        .lines()
+    let names: Vec<String> = lines
         .map(str::trim)
         .filter(|name| !name.is_empty() && seen.insert((*name).to_owned()))
         .map(str::to_owned)
@@ -54,7 +74,14 @@ mod tests {
 
     #[test]
     fn names_are_taken_once_and_what_is_no_name_is_an_error() {
-        assert_eq!(names("n2\nn1\n\nn2\n").unwrap(), ["n2", "n1"]);
-        assert!(names("n1\nn]\n").unwrap_err().to_string().contains("`n]` is not"));
+        assert_eq!(names("n2\nn1\n\nn2\n".lines()).unwrap(), ["n2", "n1"]);
+        assert!(names("n1\nn]\n".lines()).unwrap_err().to_string().contains("`n]` is not"));
+    }
+
+    #[test]
+    fn without_a_partition_the_nodes_are_those_of_the_default_one() {
+        let listed = "n1 debug*\nn1 long\nn2 long\nn3 debug*  \n";
+        assert_eq!(of_default_partition(listed).collect::<Vec<_>>(), ["n1", "n3"]);
+        assert_eq!(of_default_partition("n1 long\n").count(), 0);
     }
 }

@@ -90,8 +90,6 @@ fn execute(
         .env("SLURM_BITSTR_LEN", "0")
         // Times and messages are read.
         .env("LC_ALL", "C")
-        .env_remove("SLURM_TIME_FORMAT")
-        .env_remove("SQUEUE_FORMAT")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -99,8 +97,24 @@ fn execute(
         // It is killed with all that it has started.
         command.process_group(0);
     }
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(changes_answers) {
+            command.env_remove(name);
+        }
+    }
     let child = command.spawn().map_err(|error| not_started(program, &error))?;
     exchange(child, program, input, limit).map_err(|error| not_started(program, &error))
+}
+
+/// Whether a variable changes what a program of Slurm does or lists: options that a user has set for
+/// commands of his own, as `SBATCH_WAIT` or `SQUEUE_STATES`. They precede those of a batch script. Who
+/// pays for jobs stays the user's choice.
+fn changes_answers(name: &str) -> bool {
+    const PREFIXES: [&str; 5] = ["SBATCH_", "SCONTROL_", "SINFO_", "SQUEUE_", "SACCT_"];
+    const NAMES: [&str; 2] = ["SLURM_CLUSTERS", "SLURM_TIME_FORMAT"];
+    const KEPT: [&str; 2] = ["SBATCH_ACCOUNT", "SBATCH_QOS"];
+    let is_option = PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    (is_option && !KEPT.contains(&name)) || NAMES.contains(&name)
 }
 
 fn exchange(

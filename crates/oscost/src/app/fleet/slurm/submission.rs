@@ -31,7 +31,8 @@ pub struct Submission {
     pub refused: Vec<TaskFailure>,
 }
 
-/// The command that submits tasks as one of several arrays, whose index 0 is the task `first`.
+/// The command that submits tasks as an array whose index 0 is the task `first`; so many `arrays` run
+/// at the same time.
 pub(in crate::app::fleet) fn array_words(
     folder: &FleetFolder,
     first: u32,
@@ -40,7 +41,7 @@ pub(in crate::app::fleet) fn array_words(
 ) -> Vec<String> {
     // Slurm's limit is one of each array.
     let arrays = u32::try_from(arrays.max(1)).unwrap_or(u32::MAX);
-    let at_once = folder.plan.at_once.map(|at_once| at_once.div_ceil(arrays));
+    let at_once = folder.plan.at_once.map(|at_once| (at_once / arrays).max(1));
     let limit = at_once.map_or(String::new(), |at_once| format!("%{at_once}"));
     vec![
         "--hold".to_owned(),
@@ -61,6 +62,23 @@ pub(in crate::app::fleet) fn arrays(tasks: &[u32], array_size: u32) -> BTreeMap<
         arrays.entry(task / size * size).or_default().push(task);
     }
     arrays
+}
+
+/// How many of these arrays have tasks that are due at the same time: those of one block, in which
+/// each node is visited once, or those that are due by now.
+pub(in crate::app::fleet) fn arrays_at_once(
+    folder: &FleetFolder,
+    arrays: &BTreeMap<u32, Vec<u32>>,
+) -> usize {
+    let mut blocks = BTreeMap::<Option<u32>, BTreeSet<u32>>::new();
+    for (&first, tasks) in arrays {
+        for &task in tasks {
+            let visit = folder.plan.tasks.get(task as usize).map(|task| task.visit);
+            let block = visit.filter(|_| delay_s(folder, task) > 0);
+            blocks.entry(block).or_default().insert(first);
+        }
+    }
+    blocks.values().map(BTreeSet::len).max().unwrap_or(0)
 }
 
 /// The number of tasks of an array that this Slurm allows.
@@ -85,9 +103,17 @@ pub(in crate::app::fleet) fn submit(
     observer: &dyn Observer,
 ) -> anyhow::Result<Submission> {
     let mut submission = Submission::default();
-    let submitted = submit_arrays(folder, tasks, &mut submission);
+    let submitted = submit_arrays(folder, tasks, &mut submission, observer);
     // Also after an array was refused: those before it are there.
     bind_and_release(folder, &mut submission, observer)?;
+    if submitted.is_err() && submission.tasks > 0 {
+        observer.note(&format!(
+            "{} visits were submitted before Slurm refused the others; `oscost fleet run {} \
+             --retry` submits the rest",
+            submission.tasks,
+            folder.path().display()
+        ));
+    }
     submitted.map(|()| submission)
 }
 
@@ -95,12 +121,19 @@ fn submit_arrays(
     folder: &FleetFolder,
     tasks: &[u32],
     submission: &mut Submission,
+    observer: &dyn Observer,
 ) -> anyhow::Result<()> {
     if tasks.is_empty() {
         return Ok(());
     }
     let arrays = arrays(tasks, array_size()?);
-    let count = arrays.len();
+    let count = arrays_at_once(folder, &arrays);
+    if let Some(at_once) = folder.plan.at_once.filter(|&at_once| (at_once as usize) < count) {
+        observer.note(&format!(
+            "{count} visits may run at one time, not {at_once}: this Slurm limits each of \
+             {count} arrays by itself, to one task at least"
+        ));
+    }
     for (first, tasks) in arrays {
         let words = array_words(folder, first, &tasks, count);
         let job = job_id(&run("sbatch", &words, "")?.text("submit the job array")?)?;
@@ -131,24 +164,25 @@ fn bind_and_release(
     // What Slurm says of its jobs counts, not whether a command seemed to succeed.
     let (bound, unbound): (SlurmTasks, SlurmTasks) =
         held(folder)?.into_iter().partition(|(task, found)| is_bound(folder, *task, found));
+    // First those that are ready: what fails with the others does not hold them.
+    let releases: String = bound.values().map(|it| format!("release {}\n", it.job)).collect();
+    if !releases.is_empty() {
+        run("scontrol", &[], &releases)?.text("release the tasks")?;
+    }
+    submission.tasks += bound.len();
     if !unbound.is_empty() {
         let why = updated.map(|ran| ran.message).filter(|why| !why.is_empty());
         let why = why.unwrap_or_else(|| "this Slurm does not bind tasks of arrays".to_owned());
         submit_one_by_one(folder, &unbound, submission)?;
         submission.not_in_array = Some(why);
     }
-    let releases: String = bound.values().map(|it| format!("release {}\n", it.job)).collect();
-    if !releases.is_empty() {
-        run("scontrol", &[], &releases)?.text("release the tasks")?;
-    }
-    submission.tasks += bound.len();
     observer.finished();
     Ok(())
 }
 
 /// The tasks of the plan that wait for oscost.
 fn held(folder: &FleetFolder) -> anyhow::Result<SlurmTasks> {
-    Ok(queued(&folder.plan)?.into_iter().filter(|(_, found)| found.is_held()).collect())
+    Ok(queued(folder)?.into_iter().filter(|(_, found)| found.is_held()).collect())
 }
 
 fn is_bound(folder: &FleetFolder, task: u32, found: &SlurmTask) -> bool {
@@ -162,7 +196,13 @@ fn submit_one_by_one(
     submission: &mut Submission,
 ) -> anyhow::Result<()> {
     for (&task, found) in tasks {
-        run("scancel", std::slice::from_ref(&found.job), "")?.text("replace a task of an array")?;
+        let cancelled = run("scancel", std::slice::from_ref(&found.job), "")?;
+        if !cancelled.is_success() {
+            // It would be measured twice beside a job of its own.
+            let why = format!("Slurm keeps its task of an array: {}", cancelled.why());
+            refuse(folder, task, why, submission)?;
+            continue;
+        }
         let words = [
             "--parsable".to_owned(),
             format!("--job-name={}", job_name(&folder.plan, task)),
@@ -178,16 +218,22 @@ fn submit_one_by_one(
             submission.tasks += 1;
             continue;
         }
-        let failure = TaskFailure {
-            task,
-            node: folder.node(task).to_owned(),
-            at: timestamp(),
-            why: format!("Slurm refused its job: {}", ran.why()),
-            exit: None,
-        };
-        folder.add_failure(&failure)?;
-        submission.refused.push(failure);
+        refuse(folder, task, format!("Slurm refused its job: {}", ran.why()), submission)?;
     }
+    Ok(())
+}
+
+/// Says that Slurm has refused a task.
+fn refuse(
+    folder: &FleetFolder,
+    task: u32,
+    why: String,
+    submission: &mut Submission,
+) -> anyhow::Result<()> {
+    let (node, at) = (folder.node(task).to_owned(), timestamp());
+    let failure = TaskFailure { task, node, at, why, exit: None };
+    folder.add_failure(&failure)?;
+    submission.refused.push(failure);
     Ok(())
 }
 
@@ -204,7 +250,7 @@ fn add_job(
 
 /// Ends the jobs of a plan that wait or run; returns the arrays and jobs that were ended.
 pub(in crate::app::fleet) fn cancel(folder: &FleetFolder) -> anyhow::Result<Vec<String>> {
-    let queued = queued(&folder.plan)?;
+    let queued = queued(folder)?;
     let active = queued.values().filter(|task| task.is_active());
     let jobs: BTreeSet<u64> = active.map(|task| task.array).collect();
     let jobs: Vec<String> = jobs.iter().map(u64::to_string).collect();

@@ -85,8 +85,9 @@ pub fn view(health: &NodeHealth) -> View {
     let not_judged = health.check.iter().flat_map(|check| &check.not_judged);
     let not_judged = not_judged.map(|it| (plain(it.why), it.case.as_str()));
     sections.extend(section_of_cases("not-judged", "Not judged", not_judged));
-    let class = Fact::new("its class", plain(&health.class));
-    sections.push(Section::of("", [Block::Facts(vec![class])]));
+    let mut facts = vec![Fact::new("its class", plain(&health.class))];
+    facts.extend(health.cpu.map(|cpu| Fact::new("measured on CPU", cpu.to_string())));
+    sections.push(Section::of("", [Block::Facts(facts)]));
     let title = format!("Check of {} by oscost", plain(&health.node));
     View { title, lead: lead.into(), sections, ..View::default() }
 }
@@ -156,6 +157,7 @@ struct Document<'a> {
     node: &'a str,
     fleet: &'a str,
     class: &'a str,
+    cpu: Option<u32>,
     verdict: &'static str,
     reason: Option<&'a str>,
     sentence: String,
@@ -205,6 +207,7 @@ pub fn json(health: &NodeHealth) -> Result<String, serde_json::Error> {
         node: &health.node,
         fleet: &health.fleet,
         class: &health.class,
+        cpu: health.cpu,
         verdict: health.verdict.text(),
         reason: match &health.verdict {
             HealthVerdict::NotJudged(why) => Some(why),

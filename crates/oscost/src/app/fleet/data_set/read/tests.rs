@@ -79,6 +79,18 @@ fn a_fleet_is_written_again_and_what_else_is_there_stays() {
 }
 
 #[test]
+fn a_run_that_is_in_an_old_and_in_a_new_part_counts_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let fleet = fleet();
+    write_data_set(&fleet, folder.path()).unwrap();
+    for part in parts_of(folder.path()).unwrap() {
+        fs::copy(&part, part.with_file_name("part-monday~old.parquet")).unwrap();
+    }
+    assert_eq!(parts(folder.path()).len(), 8);
+    assert_eq!(read_data_set(folder.path()).unwrap(), fleet);
+}
+
+#[test]
 fn what_is_no_data_set_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let error = read_data_set(folder.path()).unwrap_err();

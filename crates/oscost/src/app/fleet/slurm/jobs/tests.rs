@@ -5,8 +5,9 @@ use super::*;
 use crate::app::fleet::test_plan::plan;
 
 fn parsed(jobs: &Value) -> SlurmTasks {
-    let plan = plan(8, 1, FleetLauncher::Slurm { options: vec![] });
-    parse(&plan, json!({"meta": {}, "errors": [], "jobs": jobs}).to_string().as_bytes()).unwrap()
+    let plan = plan(8, 1, FleetLauncher::Slurm { options: vec![], exclusive: None });
+    let answer = json!({"meta": {}, "errors": [], "jobs": jobs}).to_string();
+    parse(&plan, answer.as_bytes(), |_| true).unwrap()
 }
 
 fn name(first: u32) -> String {
@@ -70,12 +71,13 @@ fn of_several_jobs_of_a_task_the_active_one_counts_or_the_last() {
 #[test]
 fn what_is_no_answer_is_an_error_and_what_is_strange_is_skipped() {
     let plan = plan(2, 1, FleetLauncher::Ssh);
-    assert!(parse(&plan, b"squeue: x").unwrap_err().contains("no JSON"));
-    assert!(parse(&plan, b"{}").unwrap_err().contains("no list of jobs"));
-    assert_eq!(parse(&plan, br#"{"jobs": []}"#).unwrap(), SlurmTasks::new());
+    let parse = |json: &[u8]| super::parse(&plan, json, |_| true);
+    assert!(parse(b"squeue: x").unwrap_err().contains("no JSON"));
+    assert!(parse(b"{}").unwrap_err().contains("no list of jobs"));
+    assert_eq!(parse(br#"{"jobs": []}"#).unwrap(), SlurmTasks::new());
     let unreachable = json!({"jobs": [], "errors": [{"description": "Failed while looking for jobs",
                              "error": "Unspecified error", "source": "slurm_load_jobs"}]});
-    let why = parse(&plan, unreachable.to_string().as_bytes()).unwrap_err();
+    let why = parse(unreachable.to_string().as_bytes()).unwrap_err();
     assert_eq!(why, "Failed while looking for jobs: Unspecified error");
     let strange = parsed(&json!([
         {"name": 7}, {"name": name(99), "job_id": 1, "array_job_id": 0},
@@ -83,5 +85,57 @@ fn what_is_no_answer_is_an_error_and_what_is_strange_is_skipped() {
         {"name": name(0), "array_job_id": 5, "array_task_string": "0-99999999999,x,-,3-1,6"},
     ]));
     assert_eq!(strange.keys().copied().collect::<Vec<_>>(), [6]);
-    assert_eq!(indices("0-6:3,9%2"), [0, 3, 6, 9]);
+    assert_eq!(indices("0-6:3,9%2", 20), [0, 3, 6, 9]);
+    assert_eq!(indices("0-6:3,9%2", 6), [0, 3], "the plan has no more tasks");
+    assert_eq!(indices("0-4000000000,0-4000000000", 3), [0, 1, 2]);
+}
+
+#[test]
+fn a_long_list_of_waiting_tasks_is_read_to_its_end() {
+    let plan = plan(1_000, 1, FleetLauncher::Slurm { options: vec![], exclusive: None });
+    let odd: Vec<String> = (0..300).map(|number| (2 * number + 1).to_string()).collect();
+    let name = job_name(&plan, 0);
+    let jobs = json!({"jobs": [{"name": name, "job_id": 10, "array_job_id": 10,
+                      "array_task_string": odd.join(","), "job_state": "PENDING"}]});
+    let tasks = parse(&plan, jobs.to_string().as_bytes(), |_| true).unwrap();
+    assert_eq!(tasks.len(), 300);
+    assert!(tasks.keys().all(|task| task % 2 == 1));
+    assert_eq!(tasks[&599].job, "10_599");
+}
+
+#[test]
+fn a_job_of_a_stranger_is_none_of_the_fleet_whatever_its_name_is() {
+    let plan = plan(2, 1, FleetLauncher::Ssh);
+    let job = |id: u64, user: Value| {
+        json!({"name": name_of(&plan), "job_id": id, "array_job_id": 0, "user_id": user,
+               "job_state": "RUNNING"})
+    };
+    let own = |jobs: Value| {
+        let json = json!({"jobs": jobs}).to_string();
+        let is_own = |job: &Job| number(&job.user_id) == Some(1000);
+        parse(&plan, json.as_bytes(), is_own).unwrap()
+    };
+    let found = own(json!([job(7, json!(1000)), job(8, json!(1001)), job(9, Value::Null)]));
+    assert_eq!(found[&0].job, "7");
+    let newer = json!({"set": true, "number": 1000});
+    assert_eq!(own(json!([job(7, newer)]))[&0].job, "7");
+    assert!(own(json!([job(8, json!(1001))])).is_empty());
+}
+
+fn name_of(plan: &FleetPlan) -> String {
+    job_name(plan, 0)
+}
+
+#[test]
+fn a_job_in_a_state_that_is_not_known_may_still_measure() {
+    let job = |state: &str| json!([{"name": name(0), "job_id": 1, "array_job_id": 0, "job_state": state}]);
+    let is_active = |state: &str| parsed(&job(state))[&0].is_active();
+    for state in ["PENDING", "REQUEUED", "RUNNING", "COMPLETING", "RESIZING", "UPDATE_DB", ""] {
+        assert!(is_active(state), "{state}");
+    }
+    for state in ENDED {
+        assert!(!is_active(state), "{state}");
+    }
+    let unknown = &parsed(&job("EXPEDITING"))[&0];
+    assert!(unknown.is_running() && !unknown.is_pending());
 }

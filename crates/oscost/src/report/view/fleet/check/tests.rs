@@ -21,6 +21,7 @@ fn health(verdict: HealthVerdict, slow: &[CheckedCase]) -> NodeHealth {
         node: "n7".to_owned(),
         fleet: "monday".to_owned(),
         class: "cpus 4".to_owned(),
+        cpu: Some(3),
         verdict,
         check: Some(check),
         unmeasured: vec![UnmeasuredCase { case: "fault/a".to_owned(), why: "skipped".to_owned() }],
