@@ -71,7 +71,6 @@ fn ssh_node(name: String) -> LinkNode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::error::is_usage;
 
     #[test]
     fn a_node_of_slurm_is_a_job_on_it_alone() {
