@@ -28,7 +28,9 @@ mod machine;
 mod row;
 
 pub use comparison::{AddedCost, Cause, Comparison, Decomposition, Ratio};
-pub use counters::{CoreConditions, CoreFigure, CountedRepetition, RowCounters};
+pub use counters::{
+    CoreConditions, CoreFigure, CountedMedian, CountedMedians, CountedRepetition, RowCounters,
+};
 pub use machine::{Clock, Conditions, Machine, ReferenceCases, Vm};
 pub use row::{
     Calls, CoreRate, DisturbanceSummary, Estimate, FileSummary, Floor, Levels, Metric,

@@ -75,3 +75,36 @@ record! {
         pub worse_by: Option<f64>,
     }
 }
+
+/// What the counting workers of a row found, as medians over them, per op: what is kept of a run for
+/// histories. A quantity that is unknown is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct CountedMedians {
+    /// Whether the events of processes and threads that the op creates or wakes are included.
+    pub inherited: bool,
+    /// Instructions in both modes; `None` where the kernel's are not visible.
+    pub insn: Option<CountedMedian>,
+    /// Instructions in user mode.
+    pub insn_user: Option<CountedMedian>,
+    /// Instructions in kernel mode.
+    pub insn_kernel: Option<CountedMedian>,
+    /// Cycles per instruction.
+    pub cpi: Option<CountedMedian>,
+    /// Cycles per nanosecond on a CPU.
+    pub ghz: Option<CountedMedian>,
+    /// The time of the counted ops, in ns.
+    pub time_ns: Option<f64>,
+    /// Its part on a CPU, in ns.
+    pub running_ns: Option<f64>,
+    /// The time of the counted ops over the row's figure.
+    pub counted_time_ratio: Option<f64>,
+}
+
+/// A median over counting workers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CountedMedian {
+    /// The median.
+    pub median: f64,
+    /// Its interval; `None` with fewer than six workers.
+    pub interval: Option<[f64; 2]>,
+}

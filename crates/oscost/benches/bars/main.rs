@@ -216,6 +216,7 @@ fn store_of_runs(folder: &Path, runs: u32, cases: &[String]) -> Store {
                 flags: Vec::new(),
                 median,
                 interval: Some([median * 0.99, median * 1.01]),
+                counts: None,
             }
         };
         let figures = cases.iter().enumerate().map(figure).collect();

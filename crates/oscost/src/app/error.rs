@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use crate::hosts::HostError;
+use crate::hosts::slurm::SlurmOptionError;
 use crate::plan::SelectorError;
 use crate::run::RunError;
 
@@ -20,7 +21,7 @@ impl UsageError {
 
 /// Whether the request is at fault, not the machine.
 pub fn is_usage(error: &anyhow::Error) -> bool {
-    error.is::<SelectorError>() || error.is::<UsageError>()
+    error.is::<SelectorError>() || error.is::<UsageError>() || error.is::<SlurmOptionError>()
 }
 
 /// Whether a host could not be used.

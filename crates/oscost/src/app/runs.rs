@@ -9,8 +9,9 @@ use oscost_model::unit::Unit;
 pub use super::results::pruning::{KeepCount, RawBatchLimits};
 pub use super::results::records::{KeptRecord, KeptRun};
 pub use crate::advice::trust::Trust;
-pub use crate::store::{BillListing, Listing, PrunedBytes};
+pub use crate::store::{BillListing, Listing, PrunedBytes, StoredFleet};
 
+use super::fleet::source::runs_of;
 use super::observer::Observer;
 use super::results::figures::{SUMMARY_RULES, keep_figures};
 use super::results::pruning::{self, PrunedRuns};
@@ -18,12 +19,27 @@ use super::results::records::{kept, load, read_file};
 use super::results::user_data::{open_store, open_store_to_delete, open_store_to_read};
 use crate::advice::classes::processor;
 use crate::advice::trust::{Evidence, trust};
-use crate::store::{MAX_IMPORT_BYTES, RecordKind, Summary, kind_of};
+use crate::store::{MAX_IMPORT_BYTES, RecordKind, Store, StoreError, Summary, kind_of};
+
+/// Which visits of fleets are listed one by one, as runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ListedVisits {
+    /// None: each fleet is listed as a whole.
+    None,
+    /// All.
+    All,
+    /// Those of this fleet, and nothing else.
+    OfFleet(String),
+}
 
 /// The runs and bills of the store.
 pub struct RunList {
     /// The runs, newest first.
     pub runs: Vec<ListedRun>,
+    /// The fleets whose visits are not among them.
+    pub fleets: Vec<StoredFleet>,
+    /// The ids of the runs that are not listed.
+    pub unlisted: Vec<String>,
     /// The bills, newest first.
     pub bills: Vec<ListedBill>,
     /// The size of the store.
@@ -42,6 +58,8 @@ pub struct ListedRun {
     pub class: Option<String>,
     /// How far it can be believed; `None` of a run without kept figures.
     pub trust: Option<Trust>,
+    /// The fleet, if it is the visit of a node.
+    pub fleet: Option<String>,
 }
 
 /// A bill, with the time that it took.
@@ -53,25 +71,60 @@ pub struct ListedBill {
 }
 
 /// The runs and bills, and how much room they take.
-pub fn list() -> anyhow::Result<RunList> {
+pub fn list(visits: &ListedVisits) -> anyhow::Result<RunList> {
     let store = open_store_to_read()?;
+    let mut fleet_of_run = fleet_of_run(&store)?;
+    if let ListedVisits::OfFleet(fleet) = visits {
+        // An error names the fleets that there are.
+        runs_of(&store, fleet)?;
+    }
+    let is_listed = |fleet: Option<&String>| match visits {
+        ListedVisits::None => fleet.is_none(),
+        ListedVisits::All => true,
+        ListedVisits::OfFleet(wanted) => fleet == Some(wanted),
+    };
+    let (listed, others): (Vec<Listing>, Vec<Listing>) =
+        store.list()?.into_iter().partition(|run| is_listed(fleet_of_run.get(&run.id)));
     let summarised = store.figures(SUMMARY_RULES, &|_| true)?;
     let mut summaries: HashMap<String, Summary> =
         summarised.into_iter().map(|run| (run.id, run.summary)).collect();
-    let runs = store.list()?.into_iter().map(|listing| {
-        let summary = summaries.remove(&listing.id);
-        ListedRun::of(listing, summary.as_ref())
+    let runs = listed.into_iter().map(|listing| {
+        let (summary, fleet) = (summaries.remove(&listing.id), fleet_of_run.remove(&listing.id));
+        ListedRun::of(listing, summary.as_ref(), fleet)
     });
     let runs = runs.collect();
+    Ok(RunList {
+        runs,
+        fleets: if *visits == ListedVisits::None { store.fleets()? } else { Vec::new() },
+        unlisted: others.into_iter().map(|run| run.id).collect(),
+        bills: match visits {
+            ListedVisits::OfFleet(_) => Vec::new(),
+            ListedVisits::None | ListedVisits::All => bills(&store)?,
+        },
+        store_bytes: store.size_bytes()?,
+    })
+}
+
+/// The fleets of runs that are visits of nodes, by the ids of these runs.
+fn fleet_of_run(store: &Store) -> Result<HashMap<String, String>, StoreError> {
+    let mut fleet_of_run = HashMap::new();
+    for fleet in store.fleets()? {
+        let runs = store.runs_of_fleet(&fleet.name)?;
+        fleet_of_run.extend(runs.into_iter().map(|run| (run, fleet.name.clone())));
+    }
+    Ok(fleet_of_run)
+}
+
+fn bills(store: &Store) -> Result<Vec<ListedBill>, StoreError> {
     let bills = store.list_bills()?.into_iter().map(|listing| ListedBill {
         duration: time_between(&listing.started, &listing.ended),
         listing,
     });
-    Ok(RunList { runs, bills: bills.collect(), store_bytes: store.size_bytes()? })
+    Ok(bills.collect())
 }
 
 impl ListedRun {
-    fn of(listing: Listing, summary: Option<&Summary>) -> Self {
+    fn of(listing: Listing, summary: Option<&Summary>, fleet: Option<String>) -> Self {
         let machine = summary.and_then(|summary| summary.machine_states.first());
         let trust = summary.and_then(|summary| trust(&evidence(&listing, summary)));
         Self {
@@ -79,6 +132,7 @@ impl ListedRun {
             processor: machine.and_then(|machine| processor(&machine.machine)),
             class: machine.and_then(|machine| machine.class.clone()),
             trust,
+            fleet,
             listing,
         }
     }
@@ -173,6 +227,14 @@ pub fn delete(name: &str) -> anyhow::Result<String> {
     let id = store.find_record(name)?.id;
     store.delete(&id)?;
     Ok(id)
+}
+
+/// Deletes all visits of a fleet; returns how many there were.
+pub fn delete_fleet(name: &str) -> anyhow::Result<usize> {
+    let mut store = open_store_to_delete()?;
+    // An error names the fleets that there are.
+    runs_of(&store, name)?;
+    Ok(store.delete_fleet(name)?)
 }
 
 /// Keeps a run or a bill from a file, or from standard input for `-`; returns its id.

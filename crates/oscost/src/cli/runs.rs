@@ -10,7 +10,8 @@ use super::terminal::Terminal;
 use super::values::{CountedArguments, plots};
 use crate::app::report::{Reported, reported};
 use crate::app::runs::{
-    self, KeepCount, KeptRecord, ListedBill, ListedRun, PruneRequest, Pruning, RunList,
+    self, KeepCount, KeptRecord, ListedBill, ListedRun, ListedVisits, PruneRequest, Pruning,
+    RunList, StoredFleet,
 };
 use crate::report;
 
@@ -28,6 +29,8 @@ OSCOST_KEEP_DAYS set other limits, `all` none. Records are kept for ever.
 Examples:
   oscost runs list
   oscost runs list --json | jq '.runs[].trust'
+  oscost runs list --fleet lab         each visit of a fleet
+  oscost runs delete --fleet lab       all of them
   oscost runs show last
   oscost runs show @before             the newest run of `--label before`
   oscost runs export 0197 run.json     a record for another user
@@ -40,12 +43,19 @@ pub(super) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// List the runs and bills, newest first, with trust, label and command.
+    /// List the runs and bills, newest first, with trust, label and command; the visits of a fleet
+    /// are one line.
     List {
+        /// List each visit of each fleet.
+        #[arg(long)]
+        all: bool,
+        /// List the visits of a fleet, and nothing else.
+        #[arg(long, value_name = "NAME", conflicts_with = "all")]
+        fleet: Option<String>,
         /// Show each command whole, below its run.
         #[arg(short, long)]
         verbose: bool,
-        /// Print the list as JSON, `oscost.runs/1`.
+        /// Print the list as JSON, `oscost.runs/1`, with each visit of each fleet.
         #[arg(long, conflicts_with = "verbose")]
         json: bool,
     },
@@ -73,10 +83,14 @@ enum Verb {
         #[arg(short, long)]
         verbose: bool,
     },
-    /// Delete a run or a bill.
+    /// Delete a run or a bill, or all visits of a fleet.
     Delete {
         /// An id, the beginning of one, `last`, `last~1`, or `@LABEL`.
-        run: String,
+        #[arg(required_unless_present = "fleet")]
+        run: Option<String>,
+        /// Delete all visits of this fleet; records in its folder stay.
+        #[arg(long, value_name = "NAME", conflicts_with = "run")]
+        fleet: Option<String>,
     },
     /// Write a run's record with every raw sample, or that of a bill.
     Export {
@@ -106,7 +120,14 @@ enum Verb {
 
 pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     match arguments.verb {
-        Verb::List { verbose, json } => list(verbose, json, output)?,
+        Verb::List { all, fleet, verbose, json } => {
+            let visits = match fleet {
+                Some(fleet) => ListedVisits::OfFleet(fleet),
+                None if all || json => ListedVisits::All,
+                None => ListedVisits::None,
+            };
+            list(&visits, verbose, json, output)?;
+        }
         Verb::Show { run, exports, samples, table, plot, no_plot, counted, verbose } => {
             exports.check()?;
             let kept = runs::export(&run, samples || exports.needs_samples())?;
@@ -127,9 +148,15 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
             let shown = RunToShow { run, samples, table, plots, counted, verbose };
             show(&shown, &exports, output)?;
         }
-        Verb::Delete { run } => {
-            let id = runs::delete(&run)?;
-            report_line(&format!("deleted {id}"));
+        Verb::Delete { run, fleet } => {
+            if let Some(fleet) = fleet {
+                let visits = runs::delete_fleet(&fleet)?;
+                report_line(&report::runs::deletion_line(&fleet, visits));
+            }
+            if let Some(run) = run {
+                let id = runs::delete(&run)?;
+                report_line(&format!("deleted {id}"));
+            }
         }
         Verb::Export { run, file } => {
             let json = match runs::export(&run, true)? {
@@ -154,10 +181,17 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
 }
 
 /// Lists the runs and bills, and how much room they take.
-fn list(verbose: bool, json: bool, output: &mut Output) -> anyhow::Result<()> {
-    let RunList { runs, bills, store_bytes } = runs::list()?;
-    let (run_count, bill_count) = (runs.len(), bills.len());
+fn list(
+    visits: &ListedVisits,
+    verbose: bool,
+    json: bool,
+    output: &mut Output,
+) -> anyhow::Result<()> {
+    let RunList { runs, fleets, unlisted, bills, store_bytes } = runs::list(visits)?;
+    let (run_count, bill_count) = (runs.len() + unlisted.len(), bills.len());
+    let has_fleets = !fleets.is_empty();
     let lines = runs.into_iter().map(line).chain(bills.into_iter().map(bill_line));
+    let lines = lines.chain(fleets.into_iter().map(fleet_line));
     let mut lines: Vec<report::runs::Line> = lines.collect();
     lines.sort_by(|one, other| (newest_by(other), &other.id).cmp(&(newest_by(one), &one.id)));
     if json {
@@ -166,7 +200,13 @@ fn list(verbose: bool, json: bool, output: &mut Output) -> anyhow::Result<()> {
     if lines.is_empty() {
         return output.write(&format!("{}\n", report::runs::NO_RUNS));
     }
-    output.write(&list_text(&report::runs::table(&lines, verbose)))?;
+    output.write(&list_text(&report::runs::table(&lines, &unlisted, verbose)))?;
+    if has_fleets {
+        report_line(report::runs::FOLDED_FLEETS);
+    }
+    if matches!(visits, ListedVisits::OfFleet(_)) {
+        return Ok(());
+    }
     report_line(&report::runs::size_line(&report::runs::StoreSize {
         runs: run_count,
         bills: bill_count,
@@ -185,10 +225,9 @@ fn newest_by(line: &report::runs::Line) -> &str {
 }
 
 fn line(run: ListedRun) -> report::runs::Line {
-    let ListedRun { listing, duration, processor, class, trust } = run;
+    let ListedRun { listing, duration, processor, class, trust, fleet } = run;
     report::runs::Line {
         kind: report::runs::LineKind::Run,
-        system_ns: None,
         id: listing.id,
         started: listing.started,
         ended: listing.ended,
@@ -201,6 +240,21 @@ fn line(run: ListedRun) -> report::runs::Line {
         command: listing.command,
         imported: listing.imported,
         has_raw_batches: listing.has_raw_batches,
+        fleet,
+        ..report::runs::Line::default()
+    }
+}
+
+/// The visits of a fleet.
+fn fleet_line(StoredFleet { name, visits, nodes, newest }: StoredFleet) -> report::runs::Line {
+    report::runs::Line {
+        kind: report::runs::LineKind::Fleet,
+        started: newest,
+        complete: true,
+        fleet: Some(name),
+        visits,
+        nodes,
+        ..report::runs::Line::default()
     }
 }
 
@@ -221,11 +275,9 @@ fn bill_line(ListedBill { listing: bill, duration }: ListedBill) -> report::runs
         complete: true,
         label: bill.label,
         processor: bill.processor,
-        class: None,
-        trust: None,
         command,
         imported: bill.imported,
-        has_raw_batches: false,
+        ..report::runs::Line::default()
     }
 }
 

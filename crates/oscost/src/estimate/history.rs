@@ -1,7 +1,7 @@
 //! The history of a case: its series of figures, the changes found in it, and the updates of the
 //! system in between, as plain data.
 
-use oscost_model::record::Decomposition;
+use oscost_model::record::{CountedMedians, Decomposition};
 use oscost_model::unit::{Better, Unit};
 use oscost_stats::between_runs::{RunMedian, RunVariation};
 use oscost_stats::change::WINDOW_POINTS;
@@ -96,18 +96,22 @@ impl Series {
         self.points.iter().filter_map(|it| Some((it.run.as_str(), it.run_median()?)))
     }
 
+    /// The indices at which levels begin, among the runs that were searched for changes, and the end of
+    /// the last level.
+    pub(super) fn level_bounds(&self) -> Vec<usize> {
+        let oldest = self.points.len().saturating_sub(WINDOW_POINTS);
+        let changes = self.changes.iter().map(|it| it.point);
+        std::iter::once(oldest).chain(changes).chain([self.points.len()]).collect()
+    }
+
     /// Sets the intervals between runs: the runs between two changes show how far the figure varies
     /// from run to run, which the repetitions of one run do not. A change is no variation, so only
     /// neighbours of one level are compared: around the mean of a level that was found in them the
     /// runs would vary by too little.
     pub fn set_intervals_between_runs(&mut self) {
         let runs: Vec<Option<RunMedian>> = self.points.iter().map(Point::run_median).collect();
-        // Older runs were not searched for changes.
-        let oldest = runs.len().saturating_sub(WINDOW_POINTS);
-        let changes = self.changes.iter().map(|it| it.point);
-        let bounds: Vec<usize> =
-            std::iter::once(oldest).chain(changes).chain([runs.len()]).collect();
-        let levels: Vec<Vec<RunMedian>> = bounds
+        let levels: Vec<Vec<RunMedian>> = self
+            .level_bounds()
             .windows(2)
             .map(|of| runs.get(of[0]..of[1]).unwrap_or(&[]).iter().flatten().copied().collect())
             .collect();
@@ -144,6 +148,19 @@ pub struct Point {
     pub class: Option<String>,
     /// Whether the run was imported.
     pub imported: bool,
+    /// What the processor counted of its ops; `null` if nothing was.
+    pub counts: Option<RunCounts>,
+}
+
+/// What was counted in a run, and what that depends on beside the op.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunCounts {
+    /// The worker's content hash.
+    pub worker: String,
+    /// A hash of the id of the machine's boot.
+    pub boot: Option<String>,
+    /// The medians over its counting workers.
+    pub medians: CountedMedians,
 }
 
 impl Point {
@@ -182,11 +199,22 @@ pub struct Change {
     pub p: f64,
     /// The corrected p value of the whole series.
     pub q: f64,
-    /// Why it changed, by the events that both of these runs counted; `null` if one of them has
-    /// none, if they cannot be compared, or if no case was named.
+    /// Why it changed, by what runs of both levels counted; `null` if those of a level have nothing,
+    /// or cannot be compared.
     pub decomposition: Option<Decomposition>,
-    /// Why the counted events of both runs are not compared.
+    /// Why the counts of both levels are not compared; `null` also if there are none.
     pub not_decomposed: Option<String>,
+    /// The runs by which it is explained; `null` without a decomposition.
+    pub counted_runs: Option<CountedRuns>,
+}
+
+/// How many runs of two levels are compared by their counts: with one on each side, by its workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct CountedRuns {
+    /// Before the change.
+    pub before: usize,
+    /// From it on.
+    pub since: usize,
 }
 
 /// A shift of the newest runs against those before them.
@@ -295,97 +323,4 @@ pub struct LeftOut {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A series of runs with these figures, each known to 1 % by its own repetitions.
-    fn series(figures: &[f64]) -> Series {
-        let point = |median: &f64| Point {
-            run: String::new(),
-            started: String::new(),
-            median: *median,
-            interval: Some([0.995 * median, 1.005 * median]),
-            between_run_ci95: None,
-            class: None,
-            imported: false,
-        };
-        Series {
-            case: String::new(),
-            target: String::new(),
-            peer: false,
-            peer_host: None,
-            unit: Unit::NsPerOp,
-            better: Better::Lower,
-            rev: 1,
-            machine_class: String::new(),
-            kernel_class: String::new(),
-            points: figures.iter().map(point).collect(),
-            older_runs: 0,
-            p: None,
-            q: None,
-            rejected_by_correction: false,
-            secondary: false,
-            autocorrelation: None,
-            between_run_sd: None,
-            changes: Vec::new(),
-            recent_shift: None,
-            updates: Vec::new(),
-            left_out: Vec::new(),
-            other_targets: Vec::new(),
-        }
-    }
-
-    fn change(point: usize) -> Change {
-        Change {
-            point,
-            before: String::new(),
-            after: String::new(),
-            from: 100.0,
-            to: 150.0,
-            ratio: 1.5,
-            ci95: None,
-            p: 0.001,
-            q: 0.001,
-            decomposition: None,
-            not_decomposed: None,
-        }
-    }
-
-    #[test]
-    fn runs_that_vary_more_than_their_repetitions_have_wider_intervals_between_runs() {
-        let mut varying = series(&[95.0, 105.0, 97.0, 103.0, 95.0, 105.0, 100.0]);
-        varying.set_intervals_between_runs();
-        let [low, high] = varying.points[6].between_run_ci95.unwrap();
-        assert!(low < 92.0 && high > 108.0, "{low} {high}");
-        assert!((0.03..0.06).contains(&varying.between_run_sd.unwrap()));
-        // Runs that agree leave open what each of them does.
-        let mut equal = series(&[100.0; 7]);
-        equal.set_intervals_between_runs();
-        assert_eq!(equal.between_run_sd, Some(0.0));
-        let [low, high] = equal.points[6].between_run_ci95.unwrap();
-        assert!((99.4..=99.5).contains(&low) && (100.5..100.6).contains(&high), "{low} {high}");
-    }
-
-    #[test]
-    fn a_change_of_the_level_is_no_variation_between_runs() {
-        let levels = [[100.0, 101.0, 99.0, 100.0], [150.0, 151.5, 148.5, 150.0]].concat();
-        let mut changed = series(&levels);
-        changed.changes = vec![change(4)];
-        changed.set_intervals_between_runs();
-        assert!(changed.between_run_sd.unwrap() < 0.02, "{changed:?}");
-        changed.changes.clear();
-        changed.set_intervals_between_runs();
-        assert!(changed.between_run_sd.unwrap() > 0.1, "{changed:?}");
-    }
-
-    #[test]
-    fn too_few_runs_of_a_level_do_not_show_how_far_they_vary() {
-        let mut few = series(&[100.0, 104.0, 96.0, 100.0, 103.0]);
-        few.set_intervals_between_runs();
-        assert!(few.points.iter().all(|it| it.between_run_ci95.is_none()));
-        assert_eq!(few.between_run_sd, None);
-        let mut none = series(&[]);
-        none.set_intervals_between_runs();
-        assert_eq!(none.between_run_sd, None);
-    }
-}
+mod tests;

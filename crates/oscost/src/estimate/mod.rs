@@ -10,10 +10,12 @@ mod clock_rate;
 pub mod comparison;
 mod conditions;
 pub mod core_rate;
+pub mod counted_medians;
 mod counters;
 mod curve;
 mod half_round_trip;
 pub mod history;
+pub mod level_changes;
 pub mod machine_table;
 #[cfg(test)]
 mod made_up_rows;

@@ -16,6 +16,10 @@ pub struct StoredFleet {
     pub name: String,
     /// How many visits it has.
     pub visits: u64,
+    /// How many nodes they are of.
+    pub nodes: u64,
+    /// When the newest began, RFC 3339, UTC.
+    pub newest: String,
 }
 
 /// A visit of a plan that was imported.
@@ -75,11 +79,17 @@ fn fleets(conn: &Connection) -> Result<Vec<StoredFleet>, Cause> {
         return Ok(Vec::new());
     }
     let mut statement = conn.prepare_cached(
-        "SELECT fleet, count(*) FROM imported WHERE fleet IS NOT NULL GROUP BY fleet ORDER BY fleet",
+        "SELECT fleet, count(*), count(DISTINCT node), max(started)
+         FROM imported JOIN run ON run.key = imported.run
+         WHERE fleet IS NOT NULL GROUP BY fleet ORDER BY fleet",
     )?;
     let rows = statement.query_map([], |row| {
-        let visits: i64 = row.get(1)?;
-        Ok(StoredFleet { name: row.get(0)?, visits: visits.cast_unsigned() })
+        Ok(StoredFleet {
+            name: row.get(0)?,
+            visits: row.get::<_, i64>(1)?.cast_unsigned(),
+            nodes: row.get::<_, i64>(2)?.cast_unsigned(),
+            newest: row.get(3)?,
+        })
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

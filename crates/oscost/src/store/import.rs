@@ -101,13 +101,15 @@ impl CheckedRecord {
         };
         let fleet = self.fleet.as_ref();
         tx.prepare_cached(
-            "INSERT INTO imported (run, fleet, plan, task, record) VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT INTO imported (run, fleet, plan, task, node, record)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
         .execute((
             key,
             fleet.map(|it| &it.fleet),
             fleet.map(|it| &it.plan),
             fleet.map(|it| it.task),
+            fleet.map(|it| &it.node),
             &self.packed,
         ))?;
         Ok(ImportOutcome::Stored)

@@ -13,6 +13,7 @@ use super::read::{StoredRun, journal};
 use super::tables::bill_row::delete_bill;
 use super::tables::entry_row::EntryRow;
 use super::tables::run_row::RunRow;
+use super::tables::schema::has_imported;
 use super::tables::texts::delete_unused_texts;
 
 impl Store {
@@ -61,6 +62,17 @@ impl Store {
             deleted => deleted,
         };
         deleted.map_err(|cause| self.error(format!("delete {id} from"), cause))
+    }
+
+    /// Deletes all visits of a fleet, or none of them; returns how many there were.
+    pub fn delete_fleet(&mut self, fleet: &str) -> Result<usize, StoreError> {
+        let deleted = match delete_fleet(&mut self.conn, fleet) {
+            Err(cause) if cause.is_lack_of_space() => {
+                self.reopen_in_place().and_then(|()| delete_fleet(&mut self.conn, fleet))
+            }
+            deleted => deleted,
+        };
+        deleted.map_err(|cause| self.error(format!("delete fleet {fleet} from"), cause))
     }
 }
 
@@ -169,6 +181,19 @@ fn delete(conn: &mut Connection, id: &str) -> Result<(), Cause> {
     }
     tx.commit()?;
     return_space(conn)
+}
+
+fn delete_fleet(conn: &mut Connection, fleet: &str) -> Result<usize, Cause> {
+    let tx = transaction(conn)?;
+    if !has_imported(&tx)? {
+        return Ok(0);
+    }
+    let sql = "DELETE FROM run WHERE key IN (SELECT run FROM imported WHERE fleet = ?1)";
+    let deleted = tx.execute(sql, [fleet])?;
+    delete_unused_texts(&tx)?;
+    tx.commit()?;
+    return_space(conn)?;
+    Ok(deleted)
 }
 
 /// Returns free space to the file system. It is not an error if that cannot be done now, because

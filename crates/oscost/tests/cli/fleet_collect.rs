@@ -24,7 +24,8 @@ fn a_fleet_is_collected_as_its_records_come_and_each_is_kept_once() {
     let collect = ["fleet", "collect", folder.to_str().unwrap()];
     let with_json = [&collect[..], &["--json"]].concat();
     fs::create_dir(folder.join("failures")).unwrap();
-    fs::write(folder.join("failures/8.json"), r#"{"why": "no room on the disk"}"#).unwrap();
+    let failure = r#"{"task": 8, "node": "n", "at": "", "why": "no room on the disk", "exit": 4}"#;
+    fs::write(folder.join("failures/8.json"), failure).unwrap();
     fs::write(folder.join("records/9.json"), "{}").unwrap();
     let ran = sandbox.oscost(&collect).exits(0);
     let flat = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -87,6 +88,51 @@ fn a_collected_visit_is_listed_shown_exported_and_deleted_like_any_run() {
 }
 
 #[test]
+fn a_fleet_is_one_line_of_the_list_and_is_deleted_as_a_whole() {
+    let sandbox = Sandbox::new();
+    let folder = simulated(&sandbox, "0-9");
+    sandbox.oscost(&["fleet", "collect", folder.to_str().unwrap()]).exits(0);
+    sandbox.fake("measured", &["syscall/getppid", "--quick"]).exits(0);
+    let lines = |words: &[&str]| {
+        let ran = sandbox.oscost(&[&["runs", "list"][..], words].concat()).exits(0);
+        assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ran.stdout);
+        // Without the headings.
+        let lines: Vec<String> = ran.stdout.lines().skip(1).map(str::to_owned).collect();
+        (lines, ran.stderr)
+    };
+    let (folded, notes) = lines(&[]);
+    assert_eq!(folded.len(), 2, "{folded:?}");
+    let is_fleet = |line: &&String| line.contains("simulated: 10 visits");
+    assert_eq!(folded.iter().filter(is_fleet).count(), 1, "{folded:?}");
+    assert!(notes.contains("`--fleet NAME` lists its visits"), "{notes}");
+    assert!(notes.contains("11 runs in "), "{notes}");
+    assert_eq!(lines(&["--all"]).0.len(), 11);
+    assert_eq!(lines(&["--fleet", "simulated"]).0.len(), 10);
+    let json = sandbox.oscost(&["runs", "list", "--json"]).exits(0).json();
+    let runs = json["runs"].as_array().unwrap();
+    assert_eq!(runs.iter().filter(|run| run["fleet"] == "simulated").count(), 10);
+    assert_eq!(runs.iter().filter(|run| run["fleet"].is_null()).count(), 1);
+    // The id in the list names the run, and no visit.
+    let own = folded.iter().find(|line| !is_fleet(line)).unwrap();
+    sandbox.oscost(&["runs", "show", own.split(' ').next().unwrap()]).exits(0);
+
+    for verb in ["list", "delete"] {
+        let other = sandbox.oscost(&["runs", verb, "--fleet", "monday"]).exits(2);
+        other.stderr_contains("the store has no fleet `monday`");
+    }
+    sandbox.oscost(&["runs", "delete"]).exits(2);
+    sandbox.oscost(&["runs", "delete", "last", "--fleet", "simulated"]).exits(2);
+    sandbox
+        .oscost(&["runs", "delete", "--fleet", "simulated"])
+        .exits(0)
+        .no_data()
+        .stderr_contains("deleted 10 visits of fleet simulated");
+    assert_eq!(lines(&[]).0.len(), 1);
+    let again = sandbox.oscost(&["fleet", "collect", folder.to_str().unwrap(), "--json"]);
+    assert_eq!(again.exits(0).json()["imported"], 10);
+}
+
+#[test]
 fn a_folder_without_records_is_not_measured_and_one_of_no_fleet_is_refused() {
     let sandbox = Sandbox::new();
     let folder = simulated(&sandbox, "90-99");
@@ -97,5 +143,5 @@ fn a_folder_without_records_is_not_measured_and_one_of_no_fleet_is_refused() {
     sandbox
         .oscost(&["fleet", "collect", other.to_str().unwrap()])
         .exits(2)
-        .stderr_contains("cannot read the plan of the fleet");
+        .stderr_contains("it has no plan.json");
 }

@@ -254,13 +254,46 @@ fn a_refusal_of_slurm_is_the_cause_and_retry_goes_on() {
 }
 
 #[test]
+fn what_slurm_says_of_a_visit_without_a_record_is_told_by_collect() {
+    let fake = Fake::new();
+    fake.fleet("run", &RUN).exits(0);
+    let missing = |states: &mut Vec<String>| {
+        let ran = fake.fleet("collect", &["--json"]).exits(3);
+        let found = ran.json();
+        for visit in found["missing"].as_array().unwrap() {
+            let (state, why) = (visit["state"].as_str().unwrap(), visit["why"].as_str());
+            states.push(format!("{state} {}", why.unwrap_or("-")));
+        }
+        ran.stderr
+    };
+    let mut states = Vec::new();
+    let notes = missing(&mut states);
+    assert_eq!(states, ["waiting Resources"; 4]);
+    assert!(notes.contains("accounting storage is disabled"), "{notes}");
+    let text = fake.fleet("collect", &[]).exits(3).stdout;
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("; 4 visits: 4 waiting."), "{text}");
+    // Slurm does not answer: nothing but the folder tells.
+    fs::write(fake.programs.join("squeue"), "#!/bin/sh\necho down >&2; exit 1\n").unwrap();
+    states.clear();
+    let notes = missing(&mut states);
+    assert_eq!(states, ["no-record -"; 4]);
+    assert!(notes.contains("what waits or runs is not known"), "{notes}");
+}
+
+#[test]
 fn without_slurm_the_missing_program_is_named() {
     let fake = Fake::new();
     let ran = Ran::of(fake.command("run", &RUN).env("PATH", "/nonexistent")).exits(3);
     assert!(ran.stderr.contains("there is no program `sinfo` here\n  hint: "), "{}", ran.stderr);
-    for words in [["x", "--slurm", "wrap=x"], ["x", "--slurm", "partition=a;b"]] {
-        fake.fleet("run", &words).exits(2).stderr_contains("is not an option of a job");
+    for (options, refusal) in [
+        ("wrap=x", "`wrap` is not an option of a job"),
+        ("partition=a;b", "`a;b` is not a value of `partition`"),
+    ] {
+        fake.fleet("run", &["x", "--slurm", options]).exits(2).stderr_contains(refusal);
     }
+    let nodes = ["x", "--slurm", "", "--nodes", "n[1"];
+    fake.fleet("run", &nodes).exits(2).stderr_contains("`n[1` is not a list of nodes");
     fake.fleet("run", &["no/such", "--slurm", ""]).exits(2);
     assert!(!fake.folder().exists());
 }

@@ -36,6 +36,15 @@ impl Hosts {
         fs::copy(scenario_file("measured"), self.0.file(name)).unwrap();
     }
 
+    /// Makes fake hosts that know treatments.
+    fn treated(names: &[&str]) -> Self {
+        let hosts = Self::new(names);
+        for name in names {
+            fs::copy(scenario_file("treated"), hosts.0.file(name)).unwrap();
+        }
+        hosts
+    }
+
     /// A script in the place of ssh.
     fn ssh(&self, script: &str) {
         let file = self.0.file("ssh");
@@ -165,6 +174,65 @@ fn a_killed_queue_is_finished_by_the_next() {
     hosts.fleet(&["run", "lab", "--retry"]).exits(3);
     let status = hosts.fleet(&["status", "lab"]).exits(0).stdout;
     assert!(status.contains("1 failed, 2 measured"), "{status}");
+}
+
+#[test]
+fn what_a_treatment_costs_is_measured_on_both_sides_of_each_node() {
+    let hosts = Hosts::treated(&["a.json", "b.json", "c.json"]);
+    hosts.fleet(&[&RUN[..], &["--treatment", "sud"]].concat()).exits(0);
+    for task in 0..3 {
+        let record: Value = serde_json::from_slice(&fs::read(hosts.record(task)).unwrap()).unwrap();
+        let treated = |it: &Value| it["control"] == false && it["metric"] == "primary";
+        let comparisons = record["comparisons"].as_array().unwrap();
+        assert!(comparisons.iter().any(treated), "{record}");
+        assert_eq!(record["fleet"]["task"], task);
+    }
+    let found = hosts.fleet(&["ab", "lab", "--json", "-"]).exits(0).json();
+    assert_eq!(found["schema"], "oscost.fleet-ab/1");
+    assert_eq!(found["treatments"], "sud");
+    let cases = found["cases"].as_array().unwrap();
+    assert!(!cases.is_empty(), "{found}");
+    for case in cases {
+        assert!(case["case"].as_str().unwrap().starts_with("syscall/getppid"), "{case}");
+        assert_eq!(case["nodes"], 3);
+        // 38 ns on 122 to 124 ns.
+        assert!((1.2..1.4).contains(&case["ratio"].as_f64().unwrap()), "{case}");
+    }
+}
+
+#[test]
+fn half_of_the_nodes_are_treated_by_lot() {
+    let hosts = Hosts::treated(&["a.json", "b.json", "c.json", "d.json"]);
+    let split = ["--treatment", "sud", "--sides", "split", "--seed", "7"];
+    hosts.fleet(&[&RUN[..], &split].concat()).exits(0);
+    let is_treated = |task: u32| {
+        let record: Value = serde_json::from_slice(&fs::read(hosts.record(task)).unwrap()).unwrap();
+        assert!(record["comparisons"].as_array().is_none_or(Vec::is_empty), "{record}");
+        let rows = record["results"].as_array().unwrap();
+        rows.iter().any(|row| row["target"]["treatments"] == serde_json::json!(["sud"]))
+    };
+    assert_eq!((0..4).filter(|&task| is_treated(task)).count(), 2);
+    let found = hosts.fleet(&["ab", "lab", "--json", "-"]).exits(0).json();
+    assert_eq!([&found["nodes_of_base"], &found["nodes_of_new"]], [2, 2]);
+}
+
+#[test]
+fn sides_without_a_treatment_and_treatments_that_are_none_are_refused() {
+    let hosts = Hosts::treated(&["a.json"]);
+    for (words, refusal) in [
+        ("--sides split", "--treatment"),
+        ("--treatment sudd", "sudd"),
+        ("--treatment local", "`local` is not a treatment"),
+        ("--treatment sud@ssh:db1", "names a host"),
+        ("--treatment sud --sides split", "there is one node"),
+    ] {
+        let words: Vec<&str> = words.split(' ').collect();
+        hosts.fleet(&[&RUN[..], &words[..]].concat()).exits(2).stderr_contains(refusal);
+    }
+    fs::write(hosts.0.file("hosts.txt"), "db1\n").unwrap();
+    let programs = [&RUN[..], &["--treatment", "cmd=nice"]].concat();
+    hosts.fleet(&programs).exits(2).stderr_contains("starts programs of this machine only");
+    assert!(!hosts.0.file("lab").exists());
 }
 
 #[test]

@@ -5,19 +5,17 @@ use std::fs;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::common::day_series::{
-    CASE, RUNS, STEP, changed_days, changed_days_of, forty_days, of_day, record,
-};
+use crate::common::day_series::{CASE, RUNS, STEP, changed_days, forty_days, of_day, record};
 use crate::common::{Ran, Sandbox, rows, scenario_file};
 use crate::golden::golden;
 
-fn assert_fits(text: &str) {
+pub(crate) fn assert_fits(text: &str) {
     for line in text.lines() {
         assert!(line.chars().count() <= 80 && line.is_ascii(), "{line}");
     }
 }
 
-fn flat(text: &str) -> String {
+pub(crate) fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -155,7 +153,7 @@ fn a_history_that_cannot_be_read_is_an_error_with_a_reason() {
 }
 
 /// The values of the only series of a history as JSON.
-fn series(sandbox: &Sandbox, case: &str) -> Value {
+pub(crate) fn series(sandbox: &Sandbox, case: &str) -> Value {
     let found = sandbox.oscost(&["history", case, "--json", "-"]).exits(0).json();
     let all = found["series"].as_array().unwrap();
     assert_eq!(all.len(), 1, "{found}");
@@ -167,7 +165,7 @@ fn points(series: &Value) -> usize {
 }
 
 /// The row of [`CASE`].
-fn row(record: &mut Value) -> &mut Value {
+pub(crate) fn row(record: &mut Value) -> &mut Value {
     let rows = record["results"].as_array_mut().unwrap();
     rows.iter_mut().find(|row| row["case"] == CASE).unwrap()
 }
@@ -324,54 +322,6 @@ fn a_run_is_one_point_each_peer_a_series_and_a_faulty_run_not_the_reference() {
     assert_eq!(found, [(6, "ssh:db1"), (3, "ssh:db2")]);
     let shown = sandbox.oscost(&["history", CASE]).exits(0).stdout;
     assert!(flat(&shown).contains("at local, its other end at ssh:db2: 3 runs"), "{shown}");
-}
-
-/// The counted figures of the row of [`CASE`], of an op that took so many times the cycles.
-fn count(record: &mut Value, cycles: f64) {
-    let counted = row(record)["counters"]["repetitions"].as_array_mut().unwrap();
-    assert!(counted.len() >= 3, "{counted:?}");
-    for it in counted {
-        it["figures"] = json!({
-            "insn": 312.0, "insn_user": 19.0, "insn_kernel": 293.0, "cycles": 369.0 * cycles,
-            "cpi": 369.0 / 312.0 * cycles, "ghz": 3.0,
-        });
-        it["time_ns"] = json!(123.0 * cycles);
-        it["running_ns"] = json!(123.0 * cycles);
-    }
-}
-
-#[test]
-fn a_change_of_the_time_at_equal_work_has_its_cause_and_another_boot_a_reason() {
-    let sandbox = changed_days_of("counters", RUNS, |day, record| {
-        count(record, if day < STEP { 1.0 } else { 1.06 });
-    });
-    let change = series(&sandbox, CASE)["changes"][0].clone();
-    assert_eq!(change["decomposition"]["cause"], "core", "{change}");
-    assert_eq!(change["not_decomposed"], Value::Null);
-    let shown = sandbox.oscost(&["history", CASE]).exits(0).stdout;
-    assert_fits(&shown);
-    let words = flat(&shown);
-    assert!(words.contains("Counted in these two runs: work 1.000 (to 0."), "{shown}");
-    assert!(words.contains("; cycles per instruction 1.06 [1.06 .. 1.06]: the core"), "{shown}");
-    let page = sandbox.file("history.html");
-    sandbox.oscost(&["history", CASE, "-o", page.to_str().unwrap()]).exits(0);
-    let page = flat(&fs::read_to_string(page).unwrap());
-    assert!(page.contains("Counted in these two runs: work 1.000"));
-    // Without a name there is a table of all cases, and no run is read.
-    let all = sandbox.oscost(&["history", "--json", "-"]).exits(0).json();
-    let changed = all["series"].as_array().unwrap().iter().find(|it| it["case"] == CASE).unwrap();
-    assert_eq!(changed["changes"][0]["decomposition"], Value::Null);
-
-    let sandbox = changed_days_of("counters", RUNS, |day, record| {
-        count(record, if day < STEP { 1.0 } else { 1.06 });
-        let boot = if day < STEP { "0123456789abcdef" } else { "fedcba9876543210" };
-        record["machines"][0]["counters"]["boot"] = json!(boot);
-    });
-    let change = series(&sandbox, CASE)["changes"][0].clone();
-    assert_eq!(change["decomposition"], Value::Null);
-    let shown = flat(&sandbox.oscost(&["history", CASE]).exits(0).stdout);
-    let why = "The counts of these two runs are not compared: the runs are of two boots, and";
-    assert!(shown.contains(why), "{shown}");
 }
 
 #[test]

@@ -36,6 +36,7 @@ mod fleet_ssh;
 #[cfg(feature = "fault-injection")]
 mod hanging_hosts;
 mod history;
+mod history_counts;
 mod interrupts;
 mod kernels;
 mod local;

@@ -2,6 +2,7 @@
 
 use oscost::store::{Cause, Figure, MachineState, RunState, Store, SummarisedRun, Summary};
 use oscost_model::journal::{Entry, Phase, RunHeader, WorkerOutcome};
+use oscost_model::record::{CountedMedian, CountedMedians};
 use oscost_model::unit::Unit;
 use oscost_model::worker::{Disturbance, Mode};
 use proptest::prelude::*;
@@ -12,6 +13,24 @@ use super::{begin, new_store, ordinary_workers};
 
 /// The rules by which these figures are made.
 pub(crate) const RULES: u32 = 7;
+
+/// Everything that can be counted, with and without an interval.
+fn counts() -> CountedMedians {
+    let median = |median: f64| {
+        Some(CountedMedian { median, interval: Some([median * 0.999, median * 1.001]) })
+    };
+    CountedMedians {
+        inherited: true,
+        insn: median(312.0),
+        insn_user: median(19.0),
+        insn_kernel: Some(CountedMedian { median: 293.0, interval: None }),
+        cpi: median(1.0 / 3.0),
+        ghz: median(2.95),
+        time_ns: Some(123.4),
+        running_ns: Some(122.9),
+        counted_time_ratio: Some(1.01),
+    }
+}
 
 fn figure(case: &str, median: f64) -> Figure {
     Figure {
@@ -29,6 +48,7 @@ fn figure(case: &str, median: f64) -> Figure {
         flags: vec!["REFERENCE".to_owned(), "DRIFT".to_owned()],
         median,
         interval: Some([median * 0.99, median * 1.01]),
+        counts: Some(Box::new(counts())),
     }
 }
 
@@ -46,6 +66,7 @@ pub(crate) fn summary() -> Summary {
         tracers: Some(String::new()),
         clock: Some("tsc".to_owned()),
         class: Some("quiet".to_owned()),
+        boot: Some("0123456789abcdef".to_owned()),
     };
     let bare = Figure {
         machine: None,
@@ -58,6 +79,7 @@ pub(crate) fn summary() -> Summary {
         monitor: None,
         flags: vec![],
         interval: None,
+        counts: None,
         ..figure("pipe/stream:size=64", 1e9 / 3.0)
     };
     Summary {
@@ -104,13 +126,13 @@ fn end(store: &mut Store, id: &str) {
 fn figures_are_read_by_run_the_oldest_first_for_the_requested_cases() {
     let other = Summary { figures: vec![figure("timer/nothing", 0.4)], ..summary() };
     let (_folder, store) = with(&[summary(), other.clone()]);
-    let kept = store.figures(RULES, &|_| true).unwrap();
+    let kept = store.figures_with_counts(RULES, &|_| true).unwrap();
     assert_eq!(kept.iter().map(|run| &run.id).collect::<Vec<_>>(), [&id(2), &id(1)]);
     assert_eq!((&kept[0].summary, &kept[1].summary), (&other, &summary()));
     assert_eq!((kept[0].started.as_str(), kept[0].imported), ("2026-11-21T08:15:57Z", false));
     let cases = ["pipe/stream:size=64", "syscall/getppid:via=raw", "timer/nothing"];
     assert_eq!(store.cases().unwrap(), cases);
-    let kept = store.figures(RULES, &|case| case == "timer/nothing").unwrap();
+    let kept = store.figures_with_counts(RULES, &|case| case == "timer/nothing").unwrap();
     assert_eq!(kept.iter().map(|run| run.summary.figures.len()).collect::<Vec<_>>(), [1, 0]);
 }
 
@@ -126,7 +148,7 @@ fn an_ended_run_is_listed_until_it_is_summarised_and_can_be_summarised_again() {
     assert_eq!(lacking(&store), [id(2)], "those of other rules are none");
     store.summarise(&id(2), &summary()).unwrap();
     assert_eq!(lacking(&store), Vec::<String>::new());
-    assert_eq!(store.figures(RULES, &|_| true).unwrap()[0].summary, summary());
+    assert_eq!(store.figures_with_counts(RULES, &|_| true).unwrap()[0].summary, summary());
     let error = store.summarise(&id(9), &summary()).unwrap_err();
     assert!(matches!(error.cause, Cause::NoRun), "{error}");
 }
@@ -147,7 +169,7 @@ fn many_runs_are_summarised_at_once_without_those_that_were_deleted() {
         summary: summary(),
     };
     store.summarise_all(&[run(1), run(2), run(3)]).unwrap();
-    let kept = store.figures(RULES, &|_| true).unwrap();
+    let kept = store.figures_with_counts(RULES, &|_| true).unwrap();
     assert_eq!(kept.iter().map(|run| &run.summary).collect::<Vec<_>>(), [&summary(), &summary()]);
     assert_eq!(count(&folder, "text"), words, "one tool is another, and the old one is unused");
     // All of them or none.
@@ -155,17 +177,30 @@ fn many_runs_are_summarised_at_once_without_those_that_were_deleted() {
     wrong.summary.figures[0].median = f64::INFINITY;
     let first = SummarisedRun { summary: Summary { rules: RULES, ..Summary::default() }, ..run(1) };
     assert!(matches!(store.summarise_all(&[first, wrong]).unwrap_err().cause, Cause::Invalid(_)));
-    assert_eq!(store.figures(RULES, &|_| true).unwrap()[1].summary, summary());
+    assert_eq!(store.figures_with_counts(RULES, &|_| true).unwrap()[1].summary, summary());
 }
 
 #[test]
 fn a_run_is_deleted_with_its_figures() {
     let (folder, mut store) = with(&[summary(), summary()]);
     store.delete(&id(1)).unwrap();
-    assert_eq!(store.figures(RULES, &|_| true).unwrap().len(), 1);
-    assert_eq!(store.figures(RULES, &|_| true).unwrap()[0].summary, summary(), "with its words");
+    assert_eq!(store.figures_with_counts(RULES, &|_| true).unwrap().len(), 1);
+    assert_eq!(
+        store.figures_with_counts(RULES, &|_| true).unwrap()[0].summary,
+        summary(),
+        "with its words"
+    );
     store.delete(&id(2)).unwrap();
-    for table in ["summary", "run_state", "machine_state", "figure", "text"] {
+    let tables = [
+        "summary",
+        "run_state",
+        "machine_state",
+        "figure",
+        "text",
+        "counted_figure",
+        "machine_boot",
+    ];
+    for table in tables {
         assert_eq!(count(&folder, table), 0, "{table}");
     }
 }
@@ -181,11 +216,11 @@ fn an_older_store_gets_what_is_said_of_runs_as_a_whole_with_its_next_summary() {
     let conn = Connection::open(folder.path().join("store.db")).unwrap();
     conn.execute("DROP TABLE run_state", []).unwrap();
     let older = Summary { run_state: None, ..summary() };
-    for kept in store.figures(RULES, &|_| true).unwrap() {
+    for kept in store.figures_with_counts(RULES, &|_| true).unwrap() {
         assert_eq!(kept.summary, older);
     }
     store.summarise(&id(2), &summary()).unwrap();
-    let kept = store.figures(RULES, &|_| true).unwrap();
+    let kept = store.figures_with_counts(RULES, &|_| true).unwrap();
     assert_eq!((&kept[0].summary, &kept[1].summary), (&summary(), &older));
     // A program that does not know the table deletes a run with it.
     conn.pragma_update(None, "foreign_keys", true).unwrap();
@@ -194,11 +229,59 @@ fn an_older_store_gets_what_is_said_of_runs_as_a_whole_with_its_next_summary() {
 }
 
 #[test]
+fn counts_stay_with_their_figures_and_an_older_store_gets_them_with_its_next_summary() {
+    let some = CountedMedians { insn: None, running_ns: None, ..counts() };
+    let third = Figure { counts: Some(Box::new(some)), ..figure("timer/nothing", 0.4) };
+    let mut of_three = summary();
+    of_three.figures.push(third.clone());
+    let (folder, mut store) = with(&[of_three.clone(), of_three.clone()]);
+    for kept in store.figures_with_counts(RULES, &|_| true).unwrap() {
+        assert_eq!(kept.summary, of_three);
+    }
+    let kept = store.figures_with_counts(RULES, &|case| case == "timer/nothing").unwrap();
+    assert!(kept.iter().all(|run| run.summary.figures == [third.clone()]), "{kept:?}");
+    let bare = store.figures(RULES, &|_| true).unwrap();
+    assert!(bare.iter().flat_map(|run| &run.summary.figures).all(|it| it.counts.is_none()));
+
+    let conn = Connection::open(folder.path().join("store.db")).unwrap();
+    conn.execute_batch("DROP TABLE counted_figure; DROP TABLE machine_boot").unwrap();
+    let mut older = of_three.clone();
+    older.figures.iter_mut().for_each(|it| it.counts = None);
+    older.machine_states.iter_mut().for_each(|it| it.boot = None);
+    for kept in store.figures_with_counts(RULES, &|_| true).unwrap() {
+        assert_eq!(kept.summary, older);
+    }
+    store.summarise(&id(2), &of_three).unwrap();
+    let kept = store.figures_with_counts(RULES, &|_| true).unwrap();
+    assert_eq!((&kept[0].summary, &kept[1].summary), (&of_three, &older));
+    // A program that does not know the tables makes the summary anew; what it left is not read.
+    conn.execute_batch("DELETE FROM summary; DELETE FROM machine_state; DELETE FROM figure")
+        .unwrap();
+    store.summarise(&id(2), &older).unwrap();
+    assert_eq!(store.figures_with_counts(RULES, &|_| true).unwrap()[0].summary, older);
+    assert_eq!((count(&folder, "counted_figure"), count(&folder, "machine_boot")), (0, 0));
+}
+
+#[test]
+fn counts_that_are_not_finite_are_refused() {
+    let (_folder, mut store) = with(&[summary()]);
+    let mut bad = summary();
+    let unknown = CountedMedians { running_ns: Some(f64::NAN), ..counts() };
+    bad.figures[0].counts = Some(Box::new(unknown));
+    let error = store.summarise(&id(1), &bad).unwrap_err();
+    assert!(matches!(error.cause, Cause::Invalid(_)), "{error}");
+    assert_eq!(store.figures_with_counts(RULES, &|_| true).unwrap()[0].summary, summary());
+}
+
+#[test]
 fn outdated_and_replaced_figures_are_deleted_with_their_texts() {
     let other = Summary { rules: RULES + 1, tool: "0.2.0".to_owned(), ..summary() };
     let (folder, mut store) = with(&[summary(), other]);
     let words = count(&folder, "text");
-    assert_eq!((store.figures(RULES, &|_| true).unwrap().len(), lacking(&store)), (1, vec![id(2)]));
+    assert_eq!(
+        (store.figures_with_counts(RULES, &|_| true).unwrap().len(), lacking(&store)),
+        (1, vec![id(2)])
+    );
     store.delete_outdated_figures(RULES).unwrap();
     store.delete_outdated_figures(RULES).unwrap();
     assert_eq!((count(&folder, "summary"), count(&folder, "text")), (1, words - 1));
@@ -211,9 +294,9 @@ fn an_unknown_unit_of_a_newer_oscost_loses_only_that_figure() {
     let (folder, store) = with(&[summary()]);
     let conn = Connection::open(folder.path().join("store.db")).unwrap();
     conn.execute("UPDATE text SET value = 'furlong' WHERE value = 'B/s'", []).unwrap();
-    assert_eq!(store.figures(RULES, &|_| true).unwrap()[0].summary.figures.len(), 1);
+    assert_eq!(store.figures_with_counts(RULES, &|_| true).unwrap()[0].summary.figures.len(), 1);
     conn.execute("UPDATE text SET value = 'Z' WHERE value = 'B'", []).unwrap();
-    assert_eq!(store.figures(RULES, &|_| true).unwrap()[0].summary.figures.len(), 0);
+    assert_eq!(store.figures_with_counts(RULES, &|_| true).unwrap()[0].summary.figures.len(), 0);
 }
 
 #[test]
@@ -224,7 +307,7 @@ fn a_figure_that_is_not_finite_is_refused_and_earlier_ones_stay() {
     let error = store.summarise(&id(1), &bad).unwrap_err();
     assert!(matches!(error.cause, Cause::Invalid(_)), "{error}");
     assert!(error.to_string().contains("the figure of pipe/stream:size=64 is not finite"));
-    assert_eq!(store.figures(RULES, &|_| true).unwrap()[0].summary, summary());
+    assert_eq!(store.figures_with_counts(RULES, &|_| true).unwrap()[0].summary, summary());
 }
 
 #[test]
@@ -275,6 +358,6 @@ proptest! {
         });
         let given = Summary { figures: figures.collect(), ..summary() };
         let (_folder, store) = with(std::slice::from_ref(&given));
-        prop_assert_eq!(&store.figures(RULES, &|_| true).unwrap()[0].summary, &given);
+        prop_assert_eq!(&store.figures_with_counts(RULES, &|_| true).unwrap()[0].summary, &given);
     }
 }

@@ -44,8 +44,14 @@ fn store_of_fleets() -> (tempfile::TempDir, Store) {
 #[test]
 fn visits_are_found_by_fleet_and_by_plan_the_oldest_first() {
     let (_folder, store) = store_of_fleets();
-    let fleet = |name: &str, visits| StoredFleet { name: name.to_owned(), visits };
-    assert_eq!(store.fleets().unwrap(), [fleet("a", 3), fleet("b", 1)]);
+    let fleet = |name: &str, visits, newest: &str| StoredFleet {
+        name: name.to_owned(),
+        visits,
+        nodes: visits,
+        newest: newest.to_owned(),
+    };
+    let fleets = [fleet("a", 3, "2026-11-21T08:15:59Z"), fleet("b", 1, "2026-11-21T08:15:56Z")];
+    assert_eq!(store.fleets().unwrap(), fleets);
     assert_eq!(store.runs_of_fleet("a").unwrap(), [id(102), id(101), id(100)]);
     assert_eq!(store.runs_of_fleet("c").unwrap(), Vec::<String>::new());
     let stored = |task| StoredVisit { task, run: id(100 + task) };
@@ -54,6 +60,23 @@ fn visits_are_found_by_fleet_and_by_plan_the_oldest_first() {
     let mut seen = Vec::new();
     store.records_of_fleet("a", &mut |record| seen.push(record.clone())).unwrap();
     assert_eq!(seen, [visit("a", 2), visit("a", 1), visit("a", 0)]);
+}
+
+#[test]
+fn all_visits_of_a_fleet_are_deleted_and_nothing_else() {
+    let (_folder, mut store) = store_of_fleets();
+    let mut again = visit("a", 4);
+    again.fleet.as_mut().unwrap().node = "n0".to_owned();
+    store.import_many(&[checked(&again)]).unwrap();
+    let of_a = &store.fleets().unwrap()[0];
+    assert_eq!((of_a.visits, of_a.nodes), (4, 3));
+    assert_eq!(store.delete_fleet("a").unwrap(), 4);
+    assert_eq!(store.delete_fleet("a").unwrap(), 0);
+    let left: Vec<String> = store.fleets().unwrap().into_iter().map(|it| it.name).collect();
+    assert_eq!(left, ["b"]);
+    assert_eq!(store.list().unwrap().len(), 2);
+    store.load(&record().id).unwrap();
+    store.imported_record::<Record>(&id(100)).unwrap_err();
 }
 
 #[test]

@@ -52,8 +52,7 @@ pub(super) fn chosen_programs(words: &[String]) -> anyhow::Result<Vec<BilledProg
         subject: Subject::Workload { name, is_prepared },
     });
     let commands = COMMANDS.iter().map(|&(name, words)| BilledProgram::command(name, words));
-    let is_chosen =
-        |program: &BilledProgram| words.is_empty() || words.contains(&program.name);
+    let is_chosen = |program: &BilledProgram| words.is_empty() || words.contains(&program.name);
     let chosen: Vec<BilledProgram> = commands.chain(workloads).filter(is_chosen).collect();
     ensure!(!chosen.is_empty(), "no program is called {}", words.join(" or "));
     Ok(chosen)

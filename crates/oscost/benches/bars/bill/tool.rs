@@ -31,6 +31,8 @@ impl Tool {
     pub(super) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(self.program);
         command.args(words).env("XDG_DATA_HOME", self.folder.path()).stdin(Stdio::null());
+        // Its programs make the same calls everywhere: each loads the locale that it is told.
+        command.env("LC_ALL", "C");
         command
     }
 

@@ -7,9 +7,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::folder::FleetFolder;
 use super::parallel::{for_each, thread_count};
 use super::record_folder::RecordFolder;
 use super::source::RejectedRecord;
+use super::states::{StatesInSlurm, TaskState, states_in_slurm};
 use crate::app::observer::Observer;
 use crate::app::results::user_data::open_store;
 use crate::store::{CheckedRecord, ImportOutcome, Store, StoreError};
@@ -37,12 +39,12 @@ pub struct CollectOutcome {
     /// The records that were rejected, in the order of their tasks.
     pub rejected: Vec<RejectedRecord>,
     /// The tasks without a record in the store, in order.
-    pub missing: Vec<TaskState>,
+    pub missing: Vec<MissingTask>,
 }
 
 /// A task without a record in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TaskState {
+pub struct MissingTask {
     /// Its number.
     pub task: u32,
     /// Its node.
@@ -56,11 +58,13 @@ pub struct TaskState {
 /// Why a task has no record in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MissingReason {
-    /// It said that it failed, in these words.
+    /// It failed: in its own words, or in those that follow from how Slurm says that it ended.
     Failed(String),
+    /// Slurm says this of it.
+    InSlurm(TaskState),
     /// Its record was rejected.
     Rejected,
-    /// It has left neither a record nor a failure.
+    /// It has left neither a record nor a failure, and nothing else is known of it.
     NoRecord,
 }
 
@@ -92,7 +96,7 @@ fn collect_into(
         Err(why) => importer.reject(tasks[at], why),
     });
     let rejected = importer.finish()?;
-    Ok(outcome(folder, &states, rejected))
+    Ok(outcome(folder, &states, rejected, observer))
 }
 
 /// Reads and checks the record of a task; the error says why it is rejected.
@@ -209,18 +213,17 @@ fn outcome(
     folder: &RecordFolder,
     states: &[State],
     rejected: BTreeMap<u32, String>,
+    observer: &dyn Observer,
 ) -> CollectOutcome {
     let plan = folder.plan();
     let count = |wanted: State| states.iter().filter(|state| **state == wanted).count();
     let missing = (0u32..).zip(states).filter(|(_, state)| **state == State::Missing);
-    let missing = missing.filter_map(|(task, _)| {
-        let why = match (rejected.contains_key(&task), folder.failure(task)) {
-            (true, _) => MissingReason::Rejected,
-            (false, Some(words)) => MissingReason::Failed(words),
-            (false, None) => MissingReason::NoRecord,
-        };
+    let missing: Vec<u32> = missing.map(|(task, _)| task).collect();
+    let mut reasons = reasons(folder.fleet(), &missing, &rejected, observer);
+    let missing = missing.into_iter().filter_map(|task| {
+        let why = reasons.remove(&task).unwrap_or(MissingReason::NoRecord);
         let visit = folder.visit(task)?;
-        Some(TaskState { task, node: visit.node, visit: visit.visit, why })
+        Some(MissingTask { task, node: visit.node, visit: visit.visit, why })
     });
     let missing = missing.collect();
     CollectOutcome {
@@ -235,6 +238,33 @@ fn outcome(
             .collect(),
         missing,
     }
+}
+
+/// Why tasks are missing, as far as it is known.
+fn reasons(
+    folder: &FleetFolder,
+    missing: &[u32],
+    rejected: &BTreeMap<u32, String>,
+    observer: &dyn Observer,
+) -> BTreeMap<u32, MissingReason> {
+    let not_rejected = missing.iter().copied().filter(|task| !rejected.contains_key(task));
+    let not_rejected: Vec<u32> = not_rejected.collect();
+    let mut reasons: BTreeMap<u32, MissingReason> =
+        rejected.keys().map(|&task| (task, MissingReason::Rejected)).collect();
+    let failed = |&task: &u32| Some((task, MissingReason::Failed(folder.failure(task)?.why)));
+    reasons.extend(not_rejected.iter().filter_map(failed));
+    if not_rejected.is_empty() {
+        return reasons;
+    }
+    let StatesInSlurm { states, notes } = states_in_slurm(folder, &not_rejected);
+    notes.iter().for_each(|note| observer.note(note));
+    // The record of a task that has ended may have come since the records were read.
+    let states = states.into_iter().filter(|(task, _)| !folder.has_record(*task));
+    reasons.extend(states.map(|(task, state)| match state {
+        TaskState::Failed { why, .. } => (task, MissingReason::Failed(why)),
+        state => (task, MissingReason::InSlurm(state)),
+    }));
+    reasons
 }
 
 #[cfg(test)]
@@ -269,13 +299,14 @@ mod tests {
         let (folder, store) = (folder_of(&["n1", "n2"]), tempfile::tempdir().unwrap());
         put(&folder, "n1", 0, 1.0);
         put(&folder, "n2", 1, 1.0);
-        fs::write(folder.path().join("failures/2.json"), r#"{"why":"no\nroom"}"#).unwrap();
+        let failure = r#"{"task":2,"node":"n2","at":"now","why":"no\nroom","exit":4}"#;
+        fs::write(folder.path().join("failures/2.json"), failure).unwrap();
         let first = collected(&folder, &store);
         assert_eq!((first.imported, first.known, first.tasks, first.nodes), (2, 0, 4, 2));
         assert_eq!((first.fleet.as_str(), &first.rejected), ("monday", &Vec::new()));
         let state = |task, node: &str, visit, why| {
             let node = node.to_owned();
-            TaskState { task, node, visit, why }
+            MissingTask { task, node, visit, why }
         };
         let failed = state(2, "n2", 0, MissingReason::Failed("no room".to_owned()));
         assert_eq!(first.missing, [state(1, "n1", 1, MissingReason::NoRecord), failed.clone()]);

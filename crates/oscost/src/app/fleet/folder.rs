@@ -3,24 +3,28 @@
 //! A record is there whole or not at all. Everything in the folder may have been put there by anyone
 //! who may write there: names are numbers of tasks, sizes are bounded, links are not followed.
 
+mod files;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::libc;
-use oscost_model::fleet::{FleetPlan, MAX_TASKS};
+use oscost_model::fleet::FleetPlan;
 use oscost_model::untrusted_text::display_text;
 use serde::{Deserialize, Serialize};
 
+use self::files::NumberedFile;
 use crate::app::error::UsageError;
 use crate::files::lock::{FileLock, LockError};
 use crate::files::output_file;
 use crate::fleet::check_plan;
+use crate::store::MAX_IMPORT_BYTES;
 
 /// The plan.
-const PLAN: &str = "plan.json";
+pub(super) const PLAN: &str = "plan.json";
 /// The batch script.
 const SCRIPT: &str = "visit.sbatch";
 /// The jobs that were submitted, one a line.
@@ -28,7 +32,7 @@ const JOBS: &str = "jobs.jsonl";
 /// One process at a time submits.
 const LOCK: &str = "lock";
 /// The folders in it.
-const RECORDS: &str = "records";
+pub(super) const RECORDS: &str = "records";
 const FAILURES: &str = "failures";
 const LOGS: &str = "logs";
 
@@ -105,10 +109,11 @@ impl FleetFolder {
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         let path = std::path::absolute(path).map_err(|error| cannot("open", path, &error))?;
         let file = path.join(PLAN);
-        let bytes = read_bounded(&file, MAX_PLAN_BYTES).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => UsageError::with_hint(
+        let bytes = files::read(&file, MAX_PLAN_BYTES).map_err(|error| match error.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => UsageError::with_hint(
                 &format!("cannot open the fleet {}: it has no {PLAN}", path.display()),
-                "`oscost fleet run FOLDER` makes it; each node must see the folder at this path",
+                "name a folder that `oscost fleet run` or `oscost fleet simulate` has made; each \
+                 node must see it at this path",
             )
             .into(),
             _ => cannot("read", &file, &error),
@@ -148,30 +153,57 @@ impl FleetFolder {
     }
 
     pub(crate) fn has_record(&self, task: u32) -> bool {
-        let file = self.path.join(RECORDS).join(format!("{task}.json"));
+        let file = self.path.join(RECORDS).join(files::name_of(task));
         file.symlink_metadata().is_ok_and(|found| found.is_file())
     }
 
     /// The tasks that have a record.
     pub(crate) fn recorded(&self) -> anyhow::Result<BTreeSet<u32>> {
-        self.numbered(RECORDS)
+        self.tasks_in(RECORDS)
+    }
+
+    /// The numbers that files of records have, in order; also of what is no regular file, and of
+    /// tasks that the plan does not have.
+    pub(crate) fn record_numbers(&self) -> anyhow::Result<BTreeSet<u32>> {
+        Ok(self.numbered(RECORDS)?.into_iter().map(|file| file.task).collect())
+    }
+
+    /// The bytes of a task's record.
+    pub(crate) fn read_record(&self, task: u32) -> io::Result<Vec<u8>> {
+        let folder = self.path.join(RECORDS);
+        files::read_in(&folder, &files::name_of(task), MAX_IMPORT_BYTES as u64)
     }
 
     /// The failures that tasks have reported.
     pub(crate) fn failures(&self) -> anyhow::Result<BTreeMap<u32, TaskFailure>> {
-        let read = |task: u32| {
-            let file = self.path.join(FAILURES).join(format!("{task}.json"));
-            let bytes = read_bounded(&file, MAX_FAILURE_BYTES).ok()?;
-            let failure: TaskFailure = serde_json::from_slice(&bytes).ok()?;
-            let why = display_text(&failure.why, MAX_WHY_CHARS);
-            (failure.task == task).then_some((task, TaskFailure { why, ..failure }))
+        let read = |task: u32| Some((task, self.failure(task)?));
+        Ok(self.tasks_in(FAILURES)?.into_iter().filter_map(read).collect())
+    }
+
+    /// The failure that a task has reported.
+    pub(crate) fn failure(&self, task: u32) -> Option<TaskFailure> {
+        let folder = self.path.join(FAILURES);
+        let read = match files::read_in(&folder, &files::name_of(task), MAX_FAILURE_BYTES) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return None,
+            Err(error) => Err(format!("its failure cannot be read: {error}")),
+            Ok(bytes) => match serde_json::from_slice::<TaskFailure>(&bytes) {
+                Ok(failure) if failure.task == task => Ok(failure),
+                Ok(_) => Err("its failure is that of another task".to_owned()),
+                Err(_) => Err("its failure is not the JSON that a task writes".to_owned()),
+            },
         };
-        Ok(self.numbered(FAILURES)?.into_iter().filter_map(read).collect())
+        let (why, at, exit) = match read {
+            Ok(failure) => (failure.why, failure.at, failure.exit),
+            Err(why) => (why, String::new(), None),
+        };
+        let shown = |text: &str| display_text(text, MAX_WHY_CHARS);
+        let node = self.node(task).to_owned();
+        Some(TaskFailure { task, node, at: shown(&at), why: shown(&why), exit })
     }
 
     /// Sets the output and the failure of an earlier attempt aside, before a task is done again.
     pub(crate) fn set_aside(&self, task: u32) {
-        let failure = self.path.join(FAILURES).join(format!("{task}.json"));
+        let failure = self.path.join(FAILURES).join(files::name_of(task));
         for file in [self.log(task), failure] {
             let mut aside = file.clone().into_os_string();
             aside.push(".old");
@@ -183,24 +215,24 @@ impl FleetFolder {
     /// Puts a record into the folder, whole or not at all.
     pub(crate) fn add_record(&self, task: u32, json: &[u8]) -> anyhow::Result<()> {
         let folder = self.path.join(RECORDS);
-        let name = format!("{task}.json");
-        write_whole(&folder, &name, json)
+        let name = files::name_of(task);
+        files::write_whole(&folder, &name, json)
             .map_err(|error| cannot("write", &folder.join(name), &error))
     }
 
     /// Says why a task gave no record.
     pub(crate) fn add_failure(&self, failure: &TaskFailure) -> anyhow::Result<()> {
         let folder = self.path.join(FAILURES);
-        let name = format!("{}.json", failure.task);
+        let name = files::name_of(failure.task);
         let json = serde_json::to_vec(failure)?;
-        write_whole(&folder, &name, &json)
+        files::write_whole(&folder, &name, &json)
             .map_err(|error| cannot("write", &folder.join(name), &error))
     }
 
     /// The jobs that were submitted; a line that was cut short is none.
     pub(crate) fn jobs(&self) -> anyhow::Result<Vec<SubmittedJob>> {
         let file = self.path.join(JOBS);
-        let bytes = match read_bounded(&file, MAX_JOBS_BYTES) {
+        let bytes = match files::read(&file, MAX_JOBS_BYTES) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             read => read.map_err(|error| cannot("read", &file, &error))?,
         };
@@ -252,26 +284,17 @@ impl FleetFolder {
         })
     }
 
-    /// The numbers of the tasks that have a file in a folder.
-    fn numbered(&self, folder: &str) -> anyhow::Result<BTreeSet<u32>> {
-        let path = self.path.join(folder);
-        let entries = std::fs::read_dir(&path).map_err(|error| cannot("read", &path, &error))?;
-        let number = |entry: io::Result<std::fs::DirEntry>| {
-            let entry = entry.ok()?;
-            let task = task_number(entry.file_name().to_str()?)?;
-            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-            (is_file && (task as usize) < self.plan.tasks.len()).then_some(task)
-        };
-        // Files of strangers beside them are bounded, too.
-        Ok(entries.take(4 * MAX_TASKS).filter_map(number).collect())
+    /// The tasks of the plan that have a file in a folder.
+    fn tasks_in(&self, folder: &str) -> anyhow::Result<BTreeSet<u32>> {
+        let count = self.plan.tasks.len();
+        let is_task = |file: &NumberedFile| file.is_regular && (file.task as usize) < count;
+        Ok(self.numbered(folder)?.into_iter().filter(is_task).map(|file| file.task).collect())
     }
-}
 
-/// The number of a task by the name of its file; `007.json` is none.
-fn task_number(name: &str) -> Option<u32> {
-    let digits = name.strip_suffix(".json")?;
-    let number: u32 = digits.parse().ok()?;
-    (number.to_string() == digits).then_some(number)
+    fn numbered(&self, folder: &str) -> anyhow::Result<Vec<NumberedFile>> {
+        let path = self.path.join(folder);
+        files::numbered(&path).map_err(|error| cannot("list", &path, &error))
+    }
 }
 
 /// Refuses a folder that has something in it.
@@ -303,40 +326,6 @@ fn make_folders(path: &Path) -> io::Result<()> {
     [RECORDS, FAILURES, LOGS]
         .iter()
         .try_for_each(|name| builder().recursive(true).create(path.join(name)))
-}
-
-/// Reads a regular file; more than `max_bytes` are an error.
-pub(crate) fn read_bounded(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
-    }
-    let mut bytes = Vec::new();
-    file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > max_bytes {
-        true => Err(io::Error::new(ErrorKind::FileTooLarge, "it is too large")),
-        false => Ok(bytes),
-    }
-}
-
-/// Writes a file under another name, and renames it when it is on the disk.
-fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
-    // Process ids repeat among nodes.
-    let beside = folder.join(format!(".tmp-{}", uuid::Uuid::now_v7().simple()));
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600);
-    let written = options.open(&beside).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    let renamed = written.and_then(|()| std::fs::rename(&beside, folder.join(name)));
-    if renamed.is_err() {
-        // The first error is the one to report.
-        let _ = std::fs::remove_file(&beside);
-        return renamed;
-    }
-    File::open(folder)?.sync_all()
 }
 
 fn cannot(act: &str, path: &Path, error: &io::Error) -> anyhow::Error {

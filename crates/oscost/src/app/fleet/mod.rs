@@ -31,9 +31,9 @@ mod usable_figure;
 mod visit;
 mod visit_record;
 
+pub use crate::hosts::slurm::SlurmOptions;
 pub use folder::TaskFailure;
 pub use run::{Preview, Reach, Request as RunRequest, Started, retry, run};
-pub use slurm::options::SlurmOptions;
 pub use slurm::submission::Submission;
 pub use source::RejectedRecord;
 pub use ssh_queue::QueueEnd;

@@ -1,74 +1,42 @@
-//! A fleet's folder, on a file system that its nodes share: anyone who may write there may have put
-//! anything into it. Names are numbers alone, links are not followed, sizes are bounded.
+//! The records of a fleet's folder, checked: anyone who may write there may have put anything into it.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use nix::fcntl::{OFlag, openat};
-use nix::libc;
-use nix::sys::stat::Mode;
 use oscost_model::fleet::{FleetPlan, FleetTask, FleetVisit};
 use oscost_model::record::Record;
-use oscost_model::untrusted_text::display_text;
-use serde::Deserialize;
 
-use crate::app::error::UsageError;
-use crate::fleet::check_plan;
-use crate::store::{MAX_IMPORT_BYTES, validate};
+use super::folder::{FleetFolder, RECORDS};
+use crate::store::validate;
 
-/// The file of the plan.
-pub(super) const PLAN: &str = "plan.json";
-/// The folder of the records.
-const RECORDS: &str = "records";
-/// The folder of what tasks say that failed.
-const FAILURES: &str = "failures";
-
-/// A plan with the maximum number of tasks has some 50 MB.
-const MAX_PLAN_BYTES: usize = 128 << 20;
-/// A failure is told in a few lines.
-const MAX_FAILURE_BYTES: usize = 64 << 10;
-/// The longest reason that is shown.
-const MAX_REASON_CHARS: usize = 200;
-
-/// A fleet's folder.
+/// The records of a fleet's folder.
 pub(super) struct RecordFolder {
-    path: PathBuf,
-    plan: FleetPlan,
-}
-
-/// What a task says that failed.
-#[derive(Deserialize)]
-struct Failure {
-    why: String,
+    folder: FleetFolder,
 }
 
 impl RecordFolder {
     /// Opens the folder at a path, and reads its plan.
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
-        let plan = read_plan(path).map_err(|why| {
-            let what = format!("cannot read the plan of the fleet in {}: {why}", path.display());
-            UsageError::with_hint(
-                &what,
-                "name a folder that `oscost fleet run` or `oscost fleet simulate` has made",
-            )
-        })?;
-        Ok(Self { path: path.to_owned(), plan })
+        Ok(Self { folder: FleetFolder::open(path)? })
+    }
+
+    /// The folder of the fleet.
+    pub(super) fn fleet(&self) -> &FleetFolder {
+        &self.folder
     }
 
     /// Its plan.
     pub(super) fn plan(&self) -> &FleetPlan {
-        &self.plan
+        &self.folder.plan
     }
 
     /// The visit that a task of the plan is; `None` if the plan has no such task.
     pub(super) fn visit(&self, task: u32) -> Option<FleetVisit> {
-        let FleetTask { node, visit, .. } = self.plan.tasks.get(task as usize)?;
+        let FleetPlan { fleet, id, nodes, tasks, .. } = self.plan();
+        let FleetTask { node, visit, .. } = tasks.get(task as usize)?;
         Some(FleetVisit {
-            fleet: self.plan.fleet.clone(),
-            plan: self.plan.id.clone(),
-            node: self.plan.nodes.get(*node as usize)?.clone(),
+            fleet: fleet.clone(),
+            plan: id.clone(),
+            node: nodes.get(*node as usize)?.clone(),
             visit: *visit,
             task,
         })
@@ -76,25 +44,7 @@ impl RecordFolder {
 
     /// The tasks of which a file of a record is there, in order.
     pub(super) fn recorded_tasks(&self) -> anyhow::Result<Vec<u32>> {
-        let folder = self.path.join(RECORDS);
-        let named = |error: io::Error| {
-            anyhow::anyhow!(
-                "cannot list {}: {error}\n  hint: `ls -ld` shows who may read it",
-                folder.display()
-            )
-        };
-        let entries = match std::fs::read_dir(&folder) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(named)?,
-        };
-        let mut tasks = Vec::new();
-        for entry in entries {
-            let name = entry.map_err(named)?.file_name();
-            tasks.extend(name.to_str().and_then(task_of_name));
-        }
-        tasks.sort_unstable();
-        tasks.dedup();
-        Ok(tasks)
+        Ok(self.folder.record_numbers()?.into_iter().collect())
     }
 
     /// The name of a task's record, as messages have it.
@@ -104,8 +54,7 @@ impl RecordFolder {
 
     /// The bytes of a task's record; the error says why it cannot be read.
     pub(super) fn read_record(&self, task: u32) -> Result<Vec<u8>, String> {
-        read_in(&self.path.join(RECORDS), &file_name(task), MAX_IMPORT_BYTES)
-            .map_err(|error| error.to_string())
+        self.folder.read_record(task).map_err(|error| error.to_string())
     }
 
     /// A task's record, checked as one that is imported; the error says why it is rejected.
@@ -133,61 +82,6 @@ impl RecordFolder {
             )),
         }
     }
-
-    /// Why a task says that it failed; `None` if it does not say so.
-    pub(super) fn failure(&self, task: u32) -> Option<String> {
-        let bytes = read_in(&self.path.join(FAILURES), &file_name(task), MAX_FAILURE_BYTES);
-        let bytes = match bytes {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == ErrorKind::NotFound => return None,
-            Err(error) => return Some(format!("its failure cannot be read: {error}")),
-        };
-        Some(match serde_json::from_slice::<Failure>(&bytes) {
-            Ok(Failure { why }) => display_text(&why, MAX_REASON_CHARS),
-            Err(_) => "its failure is not the JSON that a task writes".to_owned(),
-        })
-    }
-}
-
-fn read_plan(folder: &Path) -> Result<FleetPlan, String> {
-    let bytes =
-        read_in(folder, Path::new(PLAN), MAX_PLAN_BYTES).map_err(|error| error.to_string())?;
-    let plan: FleetPlan = serde_json::from_slice(&bytes)
-        .map_err(|error| display_text(&error.to_string(), MAX_REASON_CHARS))?;
-    check_plan(&plan).map_err(|fault| display_text(&fault, MAX_REASON_CHARS))?;
-    Ok(plan)
-}
-
-fn file_name(task: u32) -> PathBuf {
-    PathBuf::from(format!("{task}.json"))
-}
-
-/// The task of a file `TASK.json`, without leading zeros.
-fn task_of_name(name: &str) -> Option<u32> {
-    let number = name.strip_suffix(".json")?;
-    let task: u32 = number.parse().ok()?;
-    (task.to_string() == number).then_some(task)
-}
-
-/// Reads a regular file of a folder, of at most so many bytes. Neither it nor the folder may be a
-/// link.
-fn read_in(folder: &Path, name: &Path, max_bytes: usize) -> io::Result<Vec<u8>> {
-    let folder = OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW)
-        .open(folder)?;
-    let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
-    let file = File::from(openat(&folder, name, flags | OFlag::O_CLOEXEC, Mode::empty())?);
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
-    }
-    let mut bytes = Vec::new();
-    file.take(max_bytes as u64 + 1).read_to_end(&mut bytes)?;
-    if bytes.len() > max_bytes {
-        let why = format!("it has more than {max_bytes} bytes");
-        return Err(io::Error::new(ErrorKind::FileTooLarge, why));
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -195,11 +89,14 @@ pub(super) mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
+    use nix::sys::stat::Mode;
     use oscost_model::fleet::{FLEET_SCHEMA, FleetLauncher, FleetMeasurement, FleetSides};
     use tempfile::TempDir;
 
     use super::*;
+    use crate::app::error::UsageError;
     use crate::app::fleet::builder::tests::record;
+    use crate::app::fleet::folder::PLAN;
 
     /// A fleet's folder with two visits of each of these nodes, `n1`, `n2`, ..., and no record yet.
     pub(in crate::app::fleet) fn folder_of(nodes: &[&str]) -> TempDir {
@@ -230,7 +127,7 @@ pub(super) mod tests {
         };
         fs::write(folder.path().join(PLAN), serde_json::to_vec(&plan).unwrap()).unwrap();
         fs::create_dir(folder.path().join(RECORDS)).unwrap();
-        fs::create_dir(folder.path().join(FAILURES)).unwrap();
+        fs::create_dir(folder.path().join("failures")).unwrap();
         folder
     }
 
@@ -274,24 +171,11 @@ pub(super) mod tests {
         opened.read_record(task).unwrap_err();
         fs::remove_file(&path).unwrap();
         nix::unistd::mkfifo(&path, Mode::S_IRWXU).unwrap();
-        assert_eq!(opened.read_record(task).unwrap_err(), "it is no regular file");
+        assert_eq!(opened.read_record(task).unwrap_err(), "it is not a regular file");
         // The folder of the records is a link.
         fs::rename(folder.path().join(RECORDS), folder.path().join("moved")).unwrap();
         symlink("moved", folder.path().join(RECORDS)).unwrap();
         opened.read_record(task).unwrap_err();
-    }
-
-    #[test]
-    fn a_failure_is_told_in_its_own_words_without_control_characters() {
-        let folder = folder_of(&["n1"]);
-        let opened = RecordFolder::open(folder.path()).unwrap();
-        let put = |text: &str| fs::write(folder.path().join("failures/3.json"), text).unwrap();
-        assert_eq!(opened.failure(3), None);
-        put(r#"{"task":3,"node":"n1","at":"now","why":"no room \u001b[2J","exit":4}"#);
-        let why = opened.failure(3).unwrap();
-        assert!(why.starts_with("no room ") && !why.contains('\u{1b}'), "{why:?}");
-        put("{");
-        assert!(opened.failure(3).unwrap().contains("not the JSON"));
     }
 
     #[test]

@@ -7,11 +7,10 @@ use oscost_model::fleet::{FleetLauncher, FleetMeasurement, FleetPlan, FleetSides
 use oscost_model::target::Host;
 
 use super::folder::{FleetFolder, check_new};
-use super::hosts::read_hosts;
+use super::hosts::{read_hosts, target_of};
 use super::slurm::batch_script::{BatchScript, time_limit_minutes};
 use super::slurm::jobs::queued;
 use super::slurm::nodes::find_nodes;
-use super::slurm::options::{SlurmOptions, are_valid};
 use super::slurm::submission::{Submission, array_size, array_words, arrays, submit};
 use super::ssh_queue::{QueueEnd, work};
 use crate::app::error::UsageError;
@@ -25,6 +24,7 @@ use oscost_model::fleet::is_fleet_name;
 
 use crate::fleet::PlanRequest;
 use crate::hosts::WorkerBinary;
+use crate::hosts::slurm::SlurmOptions;
 
 /// How many visits there are at one time.
 const AT_ONCE_SLURM: u32 = 64;
@@ -114,6 +114,7 @@ pub fn run(request: &Request, observer: &dyn Observer) -> anyhow::Result<Started
     check_measurement(request)?;
     let path = std::path::absolute(&request.folder)?;
     let plan = plan(request, &path)?;
+    check_sides(&plan)?;
     let script = script(request, &plan, &path)?;
     if request.is_preview {
         return Ok(Started::Preview(Box::new(preview(plan, script, &path)?)));
@@ -136,7 +137,7 @@ pub fn retry(path: &Path, nodes: Option<&str>, observer: &dyn Observer) -> anyho
     let is_wanted = |node: u32| wanted.as_ref().is_none_or(|wanted| wanted.contains(&node));
     let active: Vec<u32> = match &folder.plan.launcher {
         FleetLauncher::Ssh => Vec::new(),
-        FleetLauncher::Slurm { options } if !are_valid(options) => {
+        FleetLauncher::Slurm { options } if !SlurmOptions::are_of_any_node(options) => {
             return Err(UsageError("the plan has options that no job may have".to_owned()).into());
         }
         FleetLauncher::Slurm { .. } => {
@@ -171,6 +172,10 @@ fn check_measurement(request: &Request) -> anyhow::Result<()> {
     select(&worker, &request.selectors, &ProgramRequest::default(), None, extent)?;
     let Some(treatments) = &request.treatments else { return Ok(()) };
     let target = resolve(treatments, None)?;
+    if target.treatments.is_empty() {
+        let what = format!("`{}` is not a treatment", treatments.escape_debug());
+        return Err(UsageError::with_hint(&what, "`oscost treat list` lists treatments").into());
+    }
     if target.host != Host::Local {
         let what = format!("`{}` names a host", treatments.escape_debug());
         return Err(UsageError::with_hint(&what, "the nodes are those of the fleet").into());
@@ -178,10 +183,26 @@ fn check_measurement(request: &Request) -> anyhow::Result<()> {
     check(&target)
 }
 
+/// Refuses treatments and sides that the nodes of a plan cannot be measured with.
+fn check_sides(plan: &FleetPlan) -> anyhow::Result<()> {
+    if plan.measurement.sides == FleetSides::Split && plan.nodes.len() < 2 {
+        let what = "cannot measure each side on other nodes: there is one node";
+        return Err(UsageError::with_hint(what, "`--sides both` measures both on it").into());
+    }
+    match (&plan.launcher, &plan.measurement.treatments) {
+        // Some treatments start programs of this machine only.
+        (FleetLauncher::Ssh, Some(treatments)) => plan
+            .nodes
+            .iter()
+            .try_for_each(|node| resolve(&target_of(node), Some(treatments.as_str())).map(drop)),
+        _ => Ok(()),
+    }
+}
+
 fn plan(request: &Request, path: &Path) -> anyhow::Result<FleetPlan> {
     let (launcher, nodes, at_once) = match &request.reach {
         Reach::Slurm { options, .. } => {
-            let launcher = FleetLauncher::Slurm { options: options.options.clone() };
+            let launcher = FleetLauncher::Slurm { options: options.of_any_node() };
             (launcher, find_nodes(options)?, AT_ONCE_SLURM)
         }
         Reach::Ssh { hosts } => (FleetLauncher::Ssh, read_hosts(hosts)?, AT_ONCE_SSH),

@@ -7,8 +7,9 @@ use oscost_model::record::Record;
 
 use super::builder::FleetBuilder;
 use super::data_set::read_data_set;
+use super::folder::PLAN;
 use super::parallel::{for_each, thread_count};
-use super::record_folder::{PLAN, RecordFolder};
+use super::record_folder::RecordFolder;
 use super::visit_record::VisitRecord;
 use crate::app::error::UsageError;
 use crate::app::results::user_data::open_store_to_read;
@@ -112,7 +113,7 @@ pub fn for_each_record(
 }
 
 /// The runs of a stored fleet; an error names the fleets that there are.
-fn runs_of(store: &Store, name: &str) -> anyhow::Result<Vec<String>> {
+pub(crate) fn runs_of(store: &Store, name: &str) -> anyhow::Result<Vec<String>> {
     let runs = if is_fleet_name(name) { store.runs_of_fleet(name)? } else { Vec::new() };
     if !runs.is_empty() {
         return Ok(runs);

@@ -1,5 +1,7 @@
 //! What became of each task, by the folder and by Slurm.
 
+use std::collections::BTreeMap;
+
 use oscost_model::fleet::FleetLauncher;
 
 use super::folder::{FleetFolder, TaskFailure};
@@ -104,21 +106,7 @@ pub struct TaskStates {
 /// Finds out what became of the tasks of a plan. Where Slurm does not answer, the folder alone tells.
 pub(crate) fn task_states(folder: &FleetFolder) -> anyhow::Result<TaskStates> {
     let mut notes = Vec::new();
-    let slurm = match folder.plan.launcher {
-        FleetLauncher::Ssh => SlurmTasks::new(),
-        FleetLauncher::Slurm { .. } => match known(folder) {
-            Ok(KnownTasks { tasks, unaccounted }) => {
-                notes.extend(unaccounted.map(|why| {
-                    format!("how jobs ended some minutes ago or earlier is not known: {why}")
-                }));
-                tasks
-            }
-            Err(error) => {
-                notes.push(format!("what waits or runs is not known: {error:#}"));
-                SlurmTasks::new()
-            }
-        },
-    };
+    let slurm = ask_slurm(folder, &mut notes);
     let recorded = folder.recorded()?;
     let mut failures = folder.failures()?;
     // A queue of ssh is at work as long as it has the lock.
@@ -141,6 +129,41 @@ pub(crate) fn task_states(folder: &FleetFolder) -> anyhow::Result<TaskStates> {
         state: state(task, failures.remove(&task)),
     });
     Ok(TaskStates { tasks: tasks.collect(), notes })
+}
+
+/// What Slurm says of tasks.
+pub(crate) struct StatesInSlurm {
+    /// By task; those that Slurm does not know are not in it.
+    pub(crate) states: BTreeMap<u32, TaskState>,
+    /// What is not known, and why.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Asks Slurm for the states of tasks that have no record.
+pub(crate) fn states_in_slurm(folder: &FleetFolder, tasks: &[u32]) -> StatesInSlurm {
+    let mut notes = Vec::new();
+    let slurm = ask_slurm(folder, &mut notes);
+    let state = |&task: &u32| Some((task, state_in_slurm(slurm.get(&task)?, folder.failure(task))));
+    StatesInSlurm { states: tasks.iter().filter_map(state).collect(), notes }
+}
+
+/// What Slurm knows of the tasks of a plan; nothing if it has not launched them, or does not answer.
+fn ask_slurm(folder: &FleetFolder, notes: &mut Vec<String>) -> SlurmTasks {
+    if folder.plan.launcher == FleetLauncher::Ssh {
+        return SlurmTasks::new();
+    }
+    match known(folder) {
+        Ok(KnownTasks { tasks, unaccounted }) => {
+            notes.extend(unaccounted.map(|why| {
+                format!("how jobs ended some minutes ago or earlier is not known: {why}")
+            }));
+            tasks
+        }
+        Err(error) => {
+            notes.push(format!("what waits or runs is not known: {error:#}"));
+            SlurmTasks::new()
+        }
+    }
 }
 
 /// The state of a task that Slurm knows and that has no record.

@@ -48,7 +48,7 @@ pub fn history(request: &Request, observer: &dyn Observer) -> anyhow::Result<His
     let known: Vec<String> = known.into_iter().collect();
     let wanted = selector::cases(&known, &selectors)?;
     unkept.iter_mut().for_each(|run| run.summary.figures.retain(|it| wanted.contains(&it.case)));
-    let mut kept = store.figures(SUMMARY_RULES, &|case| wanted.contains(case))?;
+    let mut kept = store.figures_with_counts(SUMMARY_RULES, &|case| wanted.contains(case))?;
     kept.append(&mut unkept);
     kept.sort_by(|one, other| (&one.started, &one.id).cmp(&(&other.started, &other.id)));
     let query = series::Query {

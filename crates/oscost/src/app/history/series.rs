@@ -9,7 +9,8 @@ use oscost_model::worker::Mode;
 use super::run_figure::RunFigure;
 use super::updates::updates;
 use crate::advice::classes::difference;
-use crate::estimate::history::{Change, History, LeftOut, Point, RecentShift, Series};
+use crate::estimate::history::{Change, History, LeftOut, Point, RecentShift, RunCounts, Series};
+use crate::estimate::level_changes::explain_changes;
 use crate::store::{MachineState, SummarisedRun};
 use oscost_stats::between_runs::RunMedian;
 use oscost_stats::change::{self, NEWEST_POINTS, PRECEDING_POINTS, WINDOW_POINTS};
@@ -293,6 +294,11 @@ fn point(it: &RunFigure<'_>) -> Point {
         between_run_ci95: None,
         class: it.machine.and_then(|state| state.class.clone()),
         imported: it.run.imported,
+        counts: it.figure.counts.as_deref().map(|medians| RunCounts {
+            worker: it.run.summary.worker.clone(),
+            boot: it.machine.and_then(|state| state.boot.clone()),
+            medians: medians.clone(),
+        }),
     }
 }
 
@@ -319,6 +325,7 @@ fn find_changes(all: &mut [Series]) {
             series.changes = changes.map(|it| changed(&series.points, it, found.q)).collect();
         }
         series.set_intervals_between_runs();
+        explain_changes(series);
         // A change at the newest runs says the same, with more evidence.
         let last = series.changes.last().map(|it| it.point);
         let is_new = |it: &change::RecentShift| last.is_none_or(|last| last < it.first);
@@ -345,6 +352,7 @@ fn changed(points: &[Point], it: &change::Change, q: f64) -> Change {
         q,
         decomposition: None,
         not_decomposed: None,
+        counted_runs: None,
     }
 }
 
@@ -374,6 +382,7 @@ mod tests {
             flags: Vec::new(),
             median,
             interval: Some([0.999 * median, 1.001 * median]),
+            counts: None,
         };
         let state = MachineState { machine: "m".to_owned(), ..MachineState::default() };
         let summary = Summary {

@@ -11,12 +11,13 @@ use oscost_stats::interval::Nominal;
 use crate::advice::classes::{command_line, kernel_class, machine_class};
 use crate::app::observer::Observer;
 use crate::estimate::core_rate::cycles_estimate;
+use crate::estimate::counted_medians::counted_medians;
 use crate::store::{Figure, MachineState, RunState, Store, Summary};
 use crate::workloads;
 
 /// The version of the rules that make a summary of a record, including the names of classes. A
 /// change of one of them raises it: all runs are then read once more.
-pub const SUMMARY_RULES: u32 = 2;
+pub const SUMMARY_RULES: u32 = 3;
 
 /// What a history needs of a run, with figures to their last bit.
 pub(crate) fn summary(record: &Record) -> Summary {
@@ -66,7 +67,7 @@ fn figures(record: &Record) -> Vec<Figure> {
 fn in_cycles(own: &Figure, row: &Row) -> Option<Figure> {
     let estimate = cycles_estimate(row, Nominal::FIXED)?;
     let (median, interval) = (estimate.median, estimate.ci95);
-    Some(Figure { unit: Unit::CyclesPerOp, median, interval, ..own.clone() })
+    Some(Figure { unit: Unit::CyclesPerOp, median, interval, counts: None, ..own.clone() })
 }
 
 /// What is read of a run once for all its figures.
@@ -94,6 +95,7 @@ fn machine_state(record: &Record, machine: &Machine) -> MachineState {
         tracers: conditions.map(|it| it.tracers.join("; ")),
         clock: machine.clock.as_ref().map(|clock| clock.source.clone()),
         class: conditions.and_then(|it| it.class.clone()),
+        boot: machine.counters.boot.clone(),
     }
 }
 
@@ -118,6 +120,7 @@ fn figure(shared: &SharedProperties<'_>, row: &Row) -> Option<Figure> {
         median: estimate.median,
         // An older oscost imported intervals with their ends swapped; they are left out.
         interval: estimate.ci95.filter(|[low, high]| low <= high),
+        counts: row.counters.as_ref().and_then(counted_medians).map(Box::new),
     })
 }
 

@@ -23,6 +23,7 @@ pub(super) fn figure(case: &str, median: f64) -> Figure {
         flags: Vec::new(),
         median,
         interval: None,
+        counts: None,
     }
 }
 

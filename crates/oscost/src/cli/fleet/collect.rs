@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::app::fleet::collect::{self, CollectOutcome, MissingReason, TaskState};
+use crate::app::fleet::collect::{self, CollectOutcome, MissingReason, MissingTask};
 use crate::app::fleet::source::RejectedRecord;
 use crate::cli::exit::ExitStatus;
 use crate::cli::output::Output;
@@ -16,6 +16,9 @@ FOLDER is that of `oscost fleet run` or `oscost fleet simulate`. Each record is
 checked as by `oscost runs import`, and must be the visit that the plan has for
 its task. Collect as often as you like, also from two places at once: a record
 that is kept already is not read again.
+
+Why a visit is missing is told by its task, and by Slurm where Slurm has
+launched it and answers.
 
 The exit status is 3 if no visit of the fleet is kept yet.
 
@@ -60,9 +63,12 @@ fn collection(outcome: CollectOutcome) -> Collection {
     }
 }
 
-fn missing_visit(TaskState { task, node, visit, why }: TaskState) -> MissingVisit {
+fn missing_visit(MissingTask { task, node, visit, why }: MissingTask) -> MissingVisit {
     let (state, why) = match why {
         MissingReason::Failed(words) => ("failed", Some(words)),
+        MissingReason::InSlurm(state) => {
+            (state.text(), Some(state.reason()).filter(|reason| !reason.is_empty()))
+        }
         MissingReason::Rejected => ("rejected", None),
         MissingReason::NoRecord => ("no-record", None),
     };

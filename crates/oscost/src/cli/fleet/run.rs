@@ -27,6 +27,11 @@ LIST is a host list of Slurm (`n[1-4,7]`); with --ssh and --retry names with
 commas. Options of --slurm: partition, account, qos, reservation, constraint,
 time, mem, licenses, clusters, nodes.
 
+With --treatment the fleet is measured with and without treatments, and
+`oscost fleet ab FOLDER` says what they cost: with --sides both each node is
+measured on both sides, interleaved; with --sides split half of the nodes are
+measured under the treatments and the others without them, by lot.
+
 A machine with several NUMA nodes is measured on one of them at each visit, in
 turn: visit it as often as it has some (--repeat), or more.
 
@@ -35,6 +40,8 @@ Examples:
   oscost fleet run /shared/lab --slurm partition=debug --repeat 3 --apart 4h
   oscost fleet run /shared/lab --slurm account=ops --nodes 'n[1-64]' --dry-run
   oscost fleet run ./lab --ssh hosts.txt --at-once 8 --quick
+  oscost fleet run ./docker --ssh hosts.txt --treatment seccomp=docker syscall
+  oscost fleet run /shared/ab --slurm '' --treatment nice=5 --sides split
   oscost fleet run /shared/lab --retry          what has no record, again")]
 pub(super) struct Arguments {
     /// The folder of the fleet, which all nodes see at this path.
@@ -79,6 +86,12 @@ pub(super) struct Arguments {
     /// Stop each measurement after this many seconds.
     #[arg(long, value_name = "SECONDS", value_parser = positive, conflicts_with = "retry")]
     budget: Option<f64>,
+    /// Also measure under these treatments, joined by `+`, to compare (`oscost treat list`).
+    #[arg(long, value_name = "TREATMENTS", conflicts_with = "retry")]
+    treatment: Option<String>,
+    /// Which sides a node is measured on: both of them, or one by lot [default: both].
+    #[arg(long, value_name = "SIDES", requires = "treatment", conflicts_with = "retry")]
+    sides: Option<Sides>,
     /// The name of the fleet [default: that of the folder].
     #[arg(long, value_name = "NAME", conflicts_with = "retry")]
     name: Option<String>,
@@ -100,6 +113,13 @@ pub(super) struct Arguments {
     /// Show notes and errors only.
     #[arg(short, long)]
     quiet: bool,
+}
+
+/// Which sides of a comparison a node is measured on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Sides {
+    Both,
+    Split,
 }
 
 fn slurm(text: &str) -> Result<SlurmOptions, String> {
@@ -147,6 +167,11 @@ fn request(arguments: Arguments) -> anyhow::Result<RunRequest> {
             Reach::Slurm { options, exclusive: !arguments.shared, program: arguments.program }
         }
     };
+    let sides = match (&arguments.treatment, arguments.sides) {
+        (None, _) => FleetSides::Alone,
+        (Some(_), None | Some(Sides::Both)) => FleetSides::Both,
+        (Some(_), Some(Sides::Split)) => FleetSides::Split,
+    };
     Ok(RunRequest {
         folder: arguments.folder,
         name: arguments.name,
@@ -154,8 +179,8 @@ fn request(arguments: Arguments) -> anyhow::Result<RunRequest> {
         selectors: arguments.selectors,
         effort: effort(arguments.quick, arguments.thorough),
         budget_s: arguments.budget,
-        treatments: None,
-        sides: FleetSides::Alone,
+        treatments: arguments.treatment,
+        sides,
         respects_lock: !arguments.no_lock,
         visits: arguments.repeat,
         apart_s: arguments.apart,

@@ -6,8 +6,8 @@
 
 use oscost_model::counters::{CounterEvent, INSN};
 use oscost_model::record::{
-    AddedCost, Comparison, CountedRepetition, Decomposition, Machine, Ratio, Record, Row,
-    RowCounters, RowOutcome,
+    AddedCost, Comparison, CountedRepetition, Decomposition, Ratio, Record, Row, RowCounters,
+    RowOutcome,
 };
 use oscost_model::unit::{Better, Unit};
 use oscost_stats::interval::Interval;
@@ -16,6 +16,7 @@ use super::margins::MIN_WORK_EFFECT;
 use super::rows::RunRow;
 use super::verdict::{EffectEstimate, Judgement, MIN_PAIRS, detectable_beyond, verdicts};
 use crate::estimate::counters::decomposition::{TimedChange, decomposition};
+use crate::estimate::counters::origin::{CountOrigin, OTHER_TASKS};
 use crate::estimate::counters::term::{Matching, Sides, Term, median_of};
 
 /// Work within this factor of each other is equivalent.
@@ -194,7 +195,7 @@ pub fn change_between(
     let (base, new) = (base.row, new.row);
     let includes_others = |row: &Row| row.counters.as_ref().is_some_and(|it| it.inherited);
     if includes_others(base) != includes_others(new) {
-        return Some(Err("one of the runs counted other tasks, too"));
+        return Some(Err(OTHER_TASKS));
     }
     let sides = stored_sides(base, new)?;
     decompose(base, new, sides, &Ratio { value: ratio, ci95: None }).map(Ok)
@@ -213,15 +214,12 @@ pub(super) fn work_difference(base: RunRow<'_>, new: RunRow<'_>) -> Option<&'sta
     if !has_counts(base) || !has_counts(new) {
         return None;
     }
-    if base.run.tool.worker.hash != new.run.tool.worker.hash {
-        return Some("the workers are two builds, whose loops have other instructions");
-    }
-    let boot = |machine: Option<&Machine>| machine?.counters.boot.clone();
-    match (boot(base.machine()), boot(new.machine())) {
-        (Some(one), Some(other)) if one == other => None,
-        (Some(_), Some(_)) => Some(
-            "the runs are of two boots, and how far instructions differ between boots is not known",
-        ),
-        _ => Some("the boot of a run is unknown"),
+    origin(base).difference(origin(new))
+}
+
+fn origin(of: RunRow<'_>) -> CountOrigin<'_> {
+    CountOrigin {
+        worker: &of.run.tool.worker.hash,
+        boot: of.machine().and_then(|it| it.counters.boot.as_deref()),
     }
 }

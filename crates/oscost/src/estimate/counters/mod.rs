@@ -4,6 +4,7 @@
 pub(super) mod best;
 pub(super) mod core;
 pub(super) mod decomposition;
+pub(super) mod origin;
 pub(super) mod row;
 mod sentence;
 pub(super) mod term;

@@ -19,6 +19,8 @@ pub(in crate::estimate) enum Matching {
     ByRound,
     /// Those of two runs.
     Unmatched,
+    /// Each is the median of a run; the runs are those of two levels of a series.
+    Runs,
 }
 
 /// The workers of two sides.
@@ -94,7 +96,7 @@ impl Sides<'_> {
                 };
                 Some(Term { value: order::median(&sorted)?, interval, pairs: sorted.len() })
             }
-            Matching::Unmatched => {
+            Matching::Unmatched | Matching::Runs => {
                 let sorted = |side: &[CountedRepetition]| {
                     order::sorted(&side.iter().filter_map(of).collect::<Vec<f64>>())
                 };
@@ -138,11 +140,14 @@ impl Sides<'_> {
         self,
         of: &dyn Fn(&CountedRepetition) -> Option<f64>,
     ) -> Option<Term> {
+        let term = self.log_ratio(of)?;
         let deviation = match self.matching {
             Matching::ByRound => INTERLEAVED_SD,
             Matching::Unmatched => 2f64.sqrt() * RUN_TO_RUN_SD,
+            // Runs that agree to the last digit may do so by chance.
+            Matching::Runs => (2.0 / term.pairs as f64).sqrt() * RUN_TO_RUN_SD,
         };
-        Some(self.log_ratio(of)?.widened(deviation))
+        Some(term.widened(deviation))
     }
 }
 

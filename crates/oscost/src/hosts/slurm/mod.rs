@@ -4,8 +4,10 @@
 mod hostlist;
 mod node_address;
 mod session;
+mod slurm_options;
 mod slurm_spec;
 
 pub use node_address::node_address;
 pub use session::{SlurmJob, SlurmSession};
-pub use slurm_spec::{SLURM_OPTIONS, SlurmSpec, SlurmSpecError};
+pub use slurm_options::{SLURM_OPTIONS, SlurmOptionError, SlurmOptions};
+pub use slurm_spec::{SlurmSpec, SlurmSpecError};

@@ -7,16 +7,18 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::Connection;
+use serde::Deserialize;
 use serde::de::value::{Error as UnknownValue, StrDeserializer};
-use serde::{Deserialize, Serialize};
 
 use crate::store::error::{Cause, StoreError};
 use crate::store::file::{Store, transaction};
+use crate::store::summaries::counts::{CountsInOrder, Place, boots, counts_statement};
+use crate::store::summaries::insert::{Replaced, SEPARATOR, replace};
 use crate::store::summaries::summary::{
     Figure, MachineState, RunState, SummarisedRun, Summary, UnsummarisedRun,
 };
-use crate::store::tables::schema::{create_run_state, has_imported, has_run_state};
+use crate::store::tables::schema::{create_later_summary_tables, has_imported, has_run_state};
 use crate::store::tables::texts::{TextTable, delete_unused_texts};
 
 impl Store {
@@ -63,13 +65,23 @@ impl Store {
     }
 
     /// All runs with a summary by these rules, the oldest first, each with its figures of the
-    /// requested cases.
+    /// requested cases, without their counts.
     pub fn figures(
         &self,
         rules: u32,
         is_requested: &dyn Fn(&str) -> bool,
     ) -> Result<Vec<SummarisedRun>, StoreError> {
-        figures(&self.conn, rules, is_requested)
+        figures(&self.conn, rules, is_requested, Counts::LeftOut)
+            .map_err(|cause| self.error("read the figures of".to_owned(), cause))
+    }
+
+    /// The same with what was counted, and the boots of the machines.
+    pub fn figures_with_counts(
+        &self,
+        rules: u32,
+        is_requested: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<SummarisedRun>, StoreError> {
+        figures(&self.conn, rules, is_requested, Counts::Read)
             .map_err(|cause| self.error("read the figures of".to_owned(), cause))
     }
 }
@@ -104,8 +116,8 @@ fn delete_outdated(conn: &mut Connection, rules: u32) -> Result<(), Cause> {
         return Ok(());
     }
     let tx = transaction(conn)?;
-    create_run_state(&tx)?;
-    for table in ["figure", "machine_state", "run_state"] {
+    create_later_summary_tables(&tx)?;
+    for table in ["figure", "machine_state", "run_state", "counted_figure", "machine_boot"] {
         tx.execute(&format!("DELETE FROM {table} WHERE run IN ({others})"), [rules])?;
     }
     tx.execute("DELETE FROM summary WHERE rules != ?1", [rules])?;
@@ -139,143 +151,23 @@ fn summarise_all(conn: &mut Connection, runs: &[SummarisedRun]) -> Result<(), Ca
     Ok(tx.commit()?)
 }
 
-/// What a new summary of a run took the place of.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Replaced {
-    /// Nothing: there is no such run, and the summary was not stored.
-    NoRun,
-    /// Nothing: the run had no summary.
-    Nothing,
-    /// Another summary.
-    Summary,
-}
-
-fn replace(
-    tx: &Transaction<'_>,
-    texts: &mut TextTable<'_>,
-    id: &str,
-    summary: &Summary,
-) -> Result<Replaced, Cause> {
-    let run = tx
-        .prepare_cached("SELECT key FROM run WHERE id = ?1")?
-        .query_row([id], |row| row.get::<_, i64>(0))
-        .optional()?;
-    let Some(run) = run else { return Ok(Replaced::NoRun) };
-    create_run_state(tx)?;
-    tx.prepare_cached("DELETE FROM run_state WHERE run = ?1")?.execute([run])?;
-    let mut before = 0;
-    for table in ["figure", "machine_state", "summary"] {
-        let sql = format!("DELETE FROM {table} WHERE run = ?1");
-        before += tx.prepare_cached(&sql)?.execute([run])?;
-    }
-    insert(tx, texts, run, summary)?;
-    Ok(if before > 0 { Replaced::Summary } else { Replaced::Nothing })
-}
-
-fn insert(
-    tx: &Transaction<'_>,
-    texts: &mut TextTable<'_>,
-    run: i64,
-    summary: &Summary,
-) -> Result<(), Cause> {
-    let Summary {
-        rules,
-        tool,
-        worker,
-        catalog,
-        link,
-        peer,
-        clock_drifted,
-        run_state,
-        machine_states,
-        figures,
-    } = summary;
-    let [tool, worker, catalog, link] = [tool, worker, catalog, link].map(|text| texts.key(text));
-    let peer = texts.optional_key(peer.as_ref())?;
-    tx.prepare_cached(
-        "INSERT INTO summary (run, rules, tool, worker, catalog, link, peer, clock_drifted)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-    )?
-    .execute((run, rules, tool?, worker?, catalog?, link?, peer, clock_drifted))?;
-    if let Some(RunState { flags, lost_pct }) = run_state {
-        tx.prepare_cached("INSERT INTO run_state (run, flags, lost_pct) VALUES (?1, ?2, ?3)")?
-            .execute((run, flags.join(SEPARATOR), lost_pct))?;
-    }
-    let mut statement = tx.prepare_cached(
-        "INSERT INTO machine_state (run, position, machine, kernel, release, build_id, microcode,
-                                    command_line, mitigations, modules, tracers, clock, class)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-    )?;
-    for (at, state) in machine_states.iter().enumerate() {
-        statement.execute((
-            run,
-            at as i64,
-            texts.key(&state.machine)?,
-            texts.key(&state.kernel)?,
-            texts.optional_key(state.release.as_ref())?,
-            texts.optional_key(state.build_id.as_ref())?,
-            texts.optional_key(state.microcode.as_ref())?,
-            texts.optional_key(state.command_line.as_ref())?,
-            texts.optional_key(state.mitigations.as_ref())?,
-            texts.optional_key(state.modules.as_ref())?,
-            texts.optional_key(state.tracers.as_ref())?,
-            texts.optional_key(state.clock.as_ref())?,
-            texts.optional_key(state.class.as_ref())?,
-        ))?;
-    }
-    let mut statement = tx.prepare_cached(
-        "INSERT INTO figure (run, position, of_case, target, machine, peer, rev, unit, mode, flags,
-                             median, low, high, cpu, subject, file, monitor)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
-    )?;
-    for (at, figure) in figures.iter().enumerate() {
-        // SQLite stores NaN as null, which these columns do not allow.
-        let numbers = figure.interval.iter().flatten().chain([&figure.median]);
-        if !numbers.into_iter().all(|number| number.is_finite()) {
-            let why = format!("the figure of {} is not finite", figure.case);
-            return Err(Cause::Invalid(why));
-        }
-        statement.execute(params![
-            run,
-            at as i64,
-            texts.key(&figure.case)?,
-            texts.key(&figure.target)?,
-            figure.machine.map(|at| at as i64),
-            figure.peer.map(|at| at as i64),
-            figure.rev,
-            texts.key(&serialized(figure.unit)?)?,
-            figure.mode.map(|mode| texts.key(&serialized(mode)?)).transpose()?,
-            texts.key(&figure.flags.join(SEPARATOR))?,
-            figure.median,
-            figure.interval.map(|[low, _]| low),
-            figure.interval.map(|[_, high]| high),
-            figure.cpu,
-            texts.optional_key(figure.subject.as_ref())?,
-            texts.optional_key(figure.file.as_ref())?,
-            texts.optional_key(figure.monitor.as_ref())?,
-        ])?;
-    }
-    Ok(())
-}
-
-/// The serialized form of an enum value.
-fn serialized(value: impl Serialize) -> Result<String, Cause> {
-    let text = serde_json::to_value(value).ok().and_then(|it| it.as_str().map(str::to_owned));
-    text.ok_or_else(|| Cause::Invalid("a value has no text form".to_owned()))
-}
-
 /// Parses an enum value; `None` if this program does not know it.
 fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     T::deserialize(StrDeserializer::<UnknownValue>::new(text)).ok()
 }
 
-/// Flags contain no spaces. A flag of an imported record that does is split into unknown flags.
-const SEPARATOR: &str = " ";
+/// Whether counts are read with figures: they are larger than these.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counts {
+    Read,
+    LeftOut,
+}
 
 fn figures(
     conn: &Connection,
     rules: u32,
     is_requested: &dyn Fn(&str) -> bool,
+    which_counts: Counts,
 ) -> Result<Vec<SummarisedRun>, Cause> {
     // One transaction, since another process may delete a run between the queries.
     let tx = conn.unchecked_transaction()?;
@@ -324,14 +216,19 @@ fn figures(
             }
         }
     }
+    let mut boots = match which_counts {
+        Counts::Read => boots(&tx)?,
+        Counts::LeftOut => HashMap::new(),
+    };
     let mut statement = tx.prepare(
         "SELECT run, machine, kernel, release, build_id, microcode, command_line, mitigations,
-                modules, tracers, clock, class
+                modules, tracers, clock, class, position
          FROM machine_state ORDER BY run, position",
     )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         if let Some(of) = kept.get_mut(&row.get(0)?) {
+            let place = Place { run: row.get(0)?, position: row.get(12)? };
             of.summary.machine_states.push(MachineState {
                 machine: text(row.get(1)?)?,
                 kernel: text(row.get(2)?)?,
@@ -344,14 +241,20 @@ fn figures(
                 tracers: optional_text(row.get(9)?)?,
                 clock: optional_text(row.get(10)?)?,
                 class: optional_text(row.get(11)?)?,
+                boot: boots.remove(&place),
             });
         }
     }
     let requested: HashMap<i64, bool> =
         texts.iter().map(|(&key, text)| (key, is_requested(text))).collect();
+    let mut counted = match which_counts {
+        Counts::Read => counts_statement(&tx)?,
+        Counts::LeftOut => None,
+    };
+    let mut counts = counted.as_mut().map(CountsInOrder::new).transpose()?;
     let mut statement = tx.prepare(
         "SELECT run, of_case, target, machine, peer, rev, unit, mode, flags, median, low, high,
-                cpu, subject, file, monitor
+                cpu, subject, file, monitor, position
          FROM figure ORDER BY run, position",
     )?;
     let mut rows = statement.query([])?;
@@ -361,6 +264,7 @@ fn figures(
             continue;
         }
         if let Some(of) = kept.get_mut(&row.get(0)?) {
+            let place = Place { run: row.get(0)?, position: row.get(16)? };
             let (low, high): (Option<f64>, Option<f64>) = (row.get(10)?, row.get(11)?);
             let flags = text(row.get(8)?)?;
             // A newer oscost may have stored the figure with a unit or mode that is unknown here.
@@ -387,6 +291,10 @@ fn figures(
                 flags: flags.split_terminator(SEPARATOR).map(str::to_owned).collect(),
                 median: row.get(9)?,
                 interval: low.zip(high).map(|(low, high)| [low, high]),
+                counts: match &mut counts {
+                    Some(counts) => counts.at(place)?.map(Box::new),
+                    None => None,
+                },
             });
         }
     }

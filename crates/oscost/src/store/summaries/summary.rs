@@ -1,5 +1,6 @@
 //! The summary of a run: what a history needs of it.
 
+use oscost_model::record::CountedMedians;
 use oscost_model::unit::Unit;
 use oscost_model::worker::Mode;
 
@@ -63,6 +64,8 @@ pub struct MachineState {
     pub clock: Option<String>,
     /// The noise class: `quiet`, `noisy` or `very-noisy`.
     pub class: Option<String>,
+    /// A hash of the id of its boot.
+    pub boot: Option<String>,
 }
 
 /// The figure of a row.
@@ -96,6 +99,9 @@ pub struct Figure {
     pub median: f64,
     /// Its interval.
     pub interval: Option<[f64; 2]>,
+    /// What was counted of its ops; `None` if nothing was, and of a figure in cycles, which stands
+    /// beside one in time.
+    pub counts: Option<Box<CountedMedians>>,
 }
 
 /// A run without a summary.

@@ -113,9 +113,44 @@ const RUN_STATE: &str = "
     ) STRICT;
 ";
 
-/// Creates the table of what is said of runs as a whole, if this store lacks it.
-pub(in crate::store) fn create_run_state(tx: &Transaction<'_>) -> Result<(), Cause> {
-    Ok(tx.execute_batch(RUN_STATE)?)
+/// What the processor counted of the ops of a figure, and the boots of a run's machines, within which
+/// counts can be compared. An older store gets these tables as it gets `run_state`. The positions
+/// are those in `figure` and `machine_state`; the columns of a quantity are its median and the ends
+/// of its interval. Boots are no texts of `text`: an older program would delete those that it finds
+/// unused.
+const COUNTED: &str = "
+    CREATE TABLE IF NOT EXISTS counted_figure (
+        run INTEGER NOT NULL REFERENCES run (key) ON DELETE CASCADE,
+        position INTEGER NOT NULL,
+        inherited INTEGER NOT NULL,
+        insn REAL, insn_low REAL, insn_high REAL,
+        insn_user REAL, insn_user_low REAL, insn_user_high REAL,
+        insn_kernel REAL, insn_kernel_low REAL, insn_kernel_high REAL,
+        cpi REAL, cpi_low REAL, cpi_high REAL,
+        ghz REAL, ghz_low REAL, ghz_high REAL,
+        time_ns REAL,
+        running_ns REAL,
+        counted_time_ratio REAL,
+        PRIMARY KEY (run, position)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS machine_boot (
+        run INTEGER NOT NULL REFERENCES run (key) ON DELETE CASCADE,
+        position INTEGER NOT NULL,
+        boot TEXT NOT NULL,
+        PRIMARY KEY (run, position)
+    ) STRICT, WITHOUT ROWID;
+";
+
+/// Creates the tables of summaries that an older store lacks.
+pub(in crate::store) fn create_later_summary_tables(tx: &Transaction<'_>) -> Result<(), Cause> {
+    tx.execute_batch(RUN_STATE)?;
+    Ok(tx.execute_batch(COUNTED)?)
+}
+
+/// Whether this store has the tables of what was counted.
+pub(in crate::store) fn has_counts(conn: &Connection) -> Result<bool, Cause> {
+    let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'counted_figure'";
+    Ok(conn.prepare(sql)?.exists([])?)
 }
 
 /// Whether this store has that table.
@@ -165,6 +200,7 @@ const IMPORTED: &str = "
         fleet TEXT,
         plan TEXT,
         task INTEGER,
+        node TEXT,
         record BLOB NOT NULL
     ) STRICT;
     CREATE INDEX IF NOT EXISTS imported_of_fleet ON imported (fleet) WHERE fleet IS NOT NULL;
@@ -228,7 +264,7 @@ fn try_prepare(conn: &mut Connection) -> Result<(), Cause> {
         return Ok(());
     }
     tx.execute_batch(SCHEMA)?;
-    create_run_state(&tx)?;
+    create_later_summary_tables(&tx)?;
     tx.execute_batch(IMPORTED)?;
     tx.pragma_update(None, "application_id", APPLICATION)?;
     tx.pragma_update(None, "user_version", VERSION)?;

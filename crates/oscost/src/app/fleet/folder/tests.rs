@@ -56,7 +56,7 @@ fn records_are_whole_or_absent_and_have_names_of_tasks() {
 }
 
 #[test]
-fn failures_are_read_as_one_line_of_their_own_task() {
+fn failures_are_read_as_one_line_and_what_is_none_says_so() {
     let (_above, folder) = fleet();
     folder.add_failure(&failure(2)).unwrap();
     let failures = folder.path().join("failures");
@@ -64,10 +64,15 @@ fn failures_are_read_as_one_line_of_their_own_task() {
     std::fs::write(failures.join("0.json"), other).unwrap();
     std::fs::write(failures.join("1.json"), vec![b' '; (64 << 10) + 1]).unwrap();
     let read = folder.failures().unwrap();
-    assert_eq!(read.keys().copied().collect::<Vec<_>>(), [2]);
-    assert_eq!(read[&2].why, "it [1m failed");
+    let why: Vec<&str> = read.values().map(|it| it.why.as_str()).collect();
+    let too_large = "its failure cannot be read: it has more than 65536 bytes";
+    assert_eq!(why, ["its failure is that of another task", too_large, "it [1m failed"]);
+    assert_eq!((read[&2].exit, read[&2].node.as_str()), (Some(3), folder.node(2)));
+    std::fs::write(failures.join("0.json"), "{").unwrap();
+    assert!(folder.failure(0).unwrap().why.contains("not the JSON"));
+    assert_eq!(FleetFolder::planned(&failures, folder.plan.clone()).failure(0), None);
     std::fs::write(folder.log(2), "said").unwrap();
-    [1, 2].iter().for_each(|&task| folder.set_aside(task));
+    [0, 1, 2].iter().for_each(|&task| folder.set_aside(task));
     assert!(folder.failures().unwrap().is_empty() && !folder.has_begun(2));
     assert_eq!(std::fs::read_to_string(folder.path().join("logs/2.out.old")).unwrap(), "said");
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::app::error::UsageError;
 use crate::app::fleet::hosts::{read_hosts, target_of};
 use crate::app::fleet::slurm::nodes::find_nodes;
-use crate::app::fleet::slurm::options::SlurmOptions;
+use crate::hosts::slurm::SlurmOptions;
 
 /// How nodes are reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(super) fn nodes_of(launcher: &LinkLauncher) -> anyhow::Result<Vec<LinkNode>>
                 options.set_nodes(nodes)?;
             }
             let names = find_nodes(&options)?;
-            let mut options = options.options;
+            let mut options = options.of_any_node();
             options.extend(exclusive.then(|| "exclusive".to_owned()));
             names.into_iter().map(|name| slurm_node(name, &options)).collect()
         }

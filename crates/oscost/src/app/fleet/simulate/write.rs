@@ -13,8 +13,9 @@ use serde::Serialize;
 
 use super::record::{SimulatedVisit, run_id};
 use crate::app::error::UsageError;
+use crate::app::fleet::folder::PLAN;
 use crate::app::fleet::parallel::{for_each, thread_count};
-use crate::app::fleet::record_folder::{PLAN, RecordFolder};
+use crate::app::fleet::record_folder::RecordFolder;
 use crate::app::measurement::run_header::rfc3339;
 use crate::files::output_file;
 use crate::fleet::{Fleet, FleetSimulation, SimulatedFleet};

@@ -37,7 +37,7 @@ impl BatchScript<'_> {
         lines.extend(fixed.map(|option| format!("#SBATCH --{option}")));
         lines.extend(self.exclusive.then(|| "#SBATCH --exclusive".to_owned()));
         lines.extend(options.iter().map(|option| format!("#SBATCH --{option}")));
-        if super::options::value(options, "time").is_none() {
+        if !options.iter().any(|option| option.starts_with("time=")) {
             lines.push(format!("#SBATCH --time={}", self.minutes));
         }
         let (folder, program) = (quoted(self.folder)?, quoted(self.program)?);

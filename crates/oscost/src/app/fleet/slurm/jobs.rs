@@ -10,7 +10,7 @@ use oscost_model::untrusted_text::display_text;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::programs::{SlurmOutput, refusal, run};
+use super::programs::{SlurmOutput, ask, refusal};
 use crate::app::fleet::folder::{FleetFolder, SubmittedJob};
 use oscost_model::fleet::is_node_name;
 
@@ -70,7 +70,7 @@ pub(in crate::app::fleet) type SlurmTasks = BTreeMap<u32, SlurmTask>;
 /// Asks the queue. It also knows jobs that ended a few minutes ago.
 pub(in crate::app::fleet) fn queued(plan: &FleetPlan) -> anyhow::Result<SlurmTasks> {
     const ACT: &str = "ask Slurm for its jobs";
-    let ran = run("squeue", &["--json".to_owned()], "")?;
+    let ran = ask("squeue", &["--json".to_owned()])?;
     match ran.is_success() {
         true => parse(plan, &ran.stdout).map_err(|why| refusal(ACT, &why)),
         false => Err(refusal(ACT, &ran.why())),
@@ -104,7 +104,7 @@ pub(in crate::app::fleet) fn known(folder: &FleetFolder) -> anyhow::Result<Known
 fn accounted(plan: &FleetPlan, submitted: &[SubmittedJob]) -> Result<SlurmTasks, String> {
     let ids: Vec<&str> = submitted.iter().map(|job| job.job.as_str()).collect();
     let words = ["--json".to_owned(), format!("--jobs={}", ids.join(","))];
-    let ran: SlurmOutput = run("sacct", &words, "").map_err(|error| error.to_string())?;
+    let ran: SlurmOutput = ask("sacct", &words).map_err(|error| error.to_string())?;
     match ran.is_success() {
         true => parse(plan, &ran.stdout),
         false => Err(ran.why()),

@@ -6,6 +6,5 @@
 pub(super) mod batch_script;
 pub(super) mod jobs;
 pub(super) mod nodes;
-pub(super) mod options;
 pub(super) mod programs;
 pub(super) mod submission;

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::options::SlurmOptions;
 use super::programs::{refusal, run};
 use crate::app::error::UsageError;
+use crate::hosts::slurm::SlurmOptions;
 use oscost_model::fleet::is_node_name;
 
 /// The nodes that the options name, or all of their partition, in order and each once.
 pub(in crate::app::fleet) fn find_nodes(options: &SlurmOptions) -> anyhow::Result<Vec<String>> {
-    match &options.nodes {
+    match options.nodes() {
         Some(list) => {
-            let words = ["show", "hostnames", list.as_str()].map(str::to_owned);
+            let words = ["show", "hostnames", list].map(str::to_owned);
             names(&run("scontrol", &words, "")?.text(&format!("expand `{list}`"))?)
         }
         None => {

@@ -1,15 +1,25 @@
 //! The programs of Slurm: started with words, never by a shell; their output is bounded.
 
 use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
+use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use oscost_model::untrusted_text::display_text;
 
 /// `squeue --json` writes 4 KB for each job of the cluster.
 const MAX_OUTPUT_BYTES: u64 = 1 << 30;
 const MAX_ERROR_BYTES: u64 = 1 << 20;
 const MAX_ERROR_CHARS: usize = 600;
+
+/// Slurm's programs give up by themselves, in less, if their server does not answer; a program in
+/// their place may not.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+/// How often the end of a program is looked for.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// How a program of Slurm ended.
 pub(in crate::app::fleet) struct SlurmOutput {
@@ -56,6 +66,23 @@ pub(in crate::app::fleet) fn run(
     arguments: &[String],
     input: &str,
 ) -> anyhow::Result<SlurmOutput> {
+    execute(program, arguments, input, None)
+}
+
+/// Runs a program of Slurm that changes nothing. One that does not answer within a minute is killed.
+pub(in crate::app::fleet) fn ask(
+    program: &str,
+    arguments: &[String],
+) -> anyhow::Result<SlurmOutput> {
+    execute(program, arguments, "", Some(ANSWER_TIMEOUT))
+}
+
+fn execute(
+    program: &str,
+    arguments: &[String],
+    input: &str,
+    limit: Option<Duration>,
+) -> anyhow::Result<SlurmOutput> {
     let mut command = Command::new(program);
     command
         .args(arguments)
@@ -68,13 +95,23 @@ pub(in crate::app::fleet) fn run(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
+    if limit.is_some() {
+        // It is killed with all that it has started.
+        command.process_group(0);
+    }
     let child = command.spawn().map_err(|error| not_started(program, &error))?;
-    exchange(child, program, input).map_err(|error| not_started(program, &error))
+    exchange(child, program, input, limit).map_err(|error| not_started(program, &error))
 }
 
-fn exchange(mut child: Child, program: &str, input: &str) -> io::Result<SlurmOutput> {
+fn exchange(
+    mut child: Child,
+    program: &str,
+    input: &str,
+    limit: Option<Duration>,
+) -> io::Result<SlurmOutput> {
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let (read, messages) = thread::scope(|scope| {
+    let (status, stdout, messages) = thread::scope(|scope| {
+        let output = scope.spawn(|| read_whole(stdout, MAX_OUTPUT_BYTES));
         let messages = scope.spawn(|| read_whole(stderr, MAX_ERROR_BYTES));
         scope.spawn(|| {
             if let Some(mut stdin) = stdin {
@@ -82,12 +119,44 @@ fn exchange(mut child: Child, program: &str, input: &str) -> io::Result<SlurmOut
                 let _ = stdin.write_all(input.as_bytes());
             }
         });
-        let read = read_whole(stdout, MAX_OUTPUT_BYTES);
-        (read, messages.join().unwrap_or_else(|_| Ok(Vec::new())))
+        let has_ended = || output.is_finished() && messages.is_finished();
+        let status = wait(&mut child, limit, &has_ended);
+        (status, read_by(output), read_by(messages))
     });
-    let status = child.wait()?;
     let message = message(program, &String::from_utf8_lossy(&messages?));
-    Ok(SlurmOutput { stdout: read?, message, status })
+    Ok(SlurmOutput { stdout: stdout?, message, status: status? })
+}
+
+/// Waits for a program, whose output ends first; kills one that takes longer than it may.
+fn wait(
+    child: &mut Child,
+    limit: Option<Duration>,
+    has_ended_output: &dyn Fn() -> bool,
+) -> io::Result<ExitStatus> {
+    let begun = Instant::now();
+    loop {
+        // Until it is waited for, its id is that of no other process.
+        if has_ended_output()
+            && let Some(status) = child.try_wait()?
+        {
+            return Ok(status);
+        }
+        if let Some(limit) = limit.filter(|limit| begun.elapsed() >= *limit) {
+            if let Ok(group) = i32::try_from(child.id()) {
+                // It fails if all of the group have ended.
+                let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+            }
+            child.wait()?;
+            let why = format!("it did not answer within {limit:?}");
+            return Err(io::Error::new(ErrorKind::TimedOut, why));
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// What a thread has read.
+fn read_by(reader: ScopedJoinHandle<'_, io::Result<Vec<u8>>>) -> io::Result<Vec<u8>> {
+    reader.join().unwrap_or_else(|_| Ok(Vec::new()))
 }
 
 /// Reads to the end, and keeps at most `max_bytes`: a writer is not stopped by a full pipe.
@@ -126,6 +195,18 @@ fn not_started(program: &str, error: &io::Error) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_that_does_not_answer_is_killed_with_what_it_has_started() {
+        let words = ["-c", "sleep 600 & echo begun; sleep 600"].map(str::to_owned);
+        let ran = execute("sh", &words, "", Some(Duration::from_millis(100)));
+        let Err(error) = ran else { panic!("it has answered") };
+        assert_eq!(error.to_string(), "cannot run sh: it did not answer within 100ms");
+        let words = ["-c", "read word; echo $word; echo 'sh: error: no' >&2"].map(str::to_owned);
+        let ran = execute("sh", &words, "yes\n", None).unwrap();
+        assert_eq!((ran.stdout.as_slice(), ran.message.as_str()), (&b"yes\n"[..], "no"));
+        assert!(ask("true", &[]).unwrap().is_success());
+    }
 
     #[test]
     fn messages_are_one_line_without_the_name_of_the_program() {

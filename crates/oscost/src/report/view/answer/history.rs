@@ -7,6 +7,7 @@ use crate::report::figures::Style;
 use crate::report::text::{day, plain};
 use crate::report::view::answer::quote::{cases, relative};
 use crate::report::view::document::Answer;
+use crate::report::view::history::causes::short_cause;
 use crate::report::view::history::updates::update_text;
 
 /// Of more changed series, the largest changes are told.
@@ -48,17 +49,19 @@ fn change(series: &Series, it: &Change) -> String {
         true => String::new(),
         false => format!("; updated at that run: {}", updated.join("; ")),
     };
+    let cause = short_cause(it).map(|cause| format!("; by its counts the cause is {cause}"));
     let before = match series.changes.len() {
         0 | 1 => String::new(),
         count => format!(", the last of its {count} changes"),
     };
     format!(
-        "{}: {} -> {} ({}){}{before}{updated}.",
+        "{}: {} -> {} ({}){}{before}{updated}{}.",
         plain(&series.case),
         style.number(it.from),
         style.with_unit(it.to),
         relative(it.ratio),
-        since.unwrap_or_default()
+        since.unwrap_or_default(),
+        cause.unwrap_or_default()
     )
 }
 

@@ -51,9 +51,9 @@ pub struct MissingVisit {
     pub node: String,
     /// The number of the visit of this node.
     pub visit: u32,
-    /// `failed`, `rejected` or `no-record`.
+    /// `failed`, `rejected`, `no-record`, or what Slurm says of it, as `waiting`, `timed out`.
     pub state: &'static str,
-    /// The words of the task that failed; null if it has left none.
+    /// Why it failed or waits; null if that is not known.
     pub why: Option<String>,
 }
 
@@ -109,7 +109,21 @@ fn sentence(collection: &Collection) -> String {
         let verb = if waiting == 1 { "has" } else { "have" };
         parts.push(format!("{} {verb} no record yet", plural(waiting as u64, "visit")));
     }
+    parts.extend(states_in_slurm(missing));
     format!("{}.", parts.join("; "))
+}
+
+/// How many visits are in which state, as Slurm has it.
+fn states_in_slurm(missing: &[MissingVisit]) -> Option<String> {
+    let of_the_folder = ["failed", "rejected", "no-record"];
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for visit in missing.iter().filter(|visit| !of_the_folder.contains(&visit.state)) {
+        *counts.entry(visit.state).or_default() += 1;
+    }
+    let total: usize = counts.values().sum();
+    let counts: Vec<String> =
+        counts.iter().map(|(state, count)| format!("{count} {state}")).collect();
+    (total > 0).then(|| format!("{}: {}", plural(total as u64, "visit"), counts.join(", ")))
 }
 
 /// The first names of a set.
@@ -214,6 +228,9 @@ mod tests {
             missing(6, "n3", "failed", None),
             missing(9, "n4", "no-record", None),
             missing(12, "n5", "rejected", None),
+            missing(13, "n6", "timed out", None),
+            missing(15, "n6", "waiting", Some("Priority")),
+            missing(18, "n7", "waiting", Some("Priority")),
         ]);
         of_all.rejected =
             vec![RejectedFile { file: "records/12.json".to_owned(), why: "bad".to_owned() }];
@@ -221,7 +238,8 @@ mod tests {
         assert_eq!(
             view.lead[0].text,
             "28 of 40 visits of 14 nodes collected for fleet monday, 20 of them now; 2 nodes failed: \
-             n2, n3; 1 record was rejected; 1 visit has no record yet."
+             n2, n3; 1 record was rejected; 1 visit has no record yet; 3 visits: \
+             1 timed out, 2 waiting."
         );
         let [Block::Table(missing), Block::Table(rejected)] = &view.sections[0].blocks[..] else {
             panic!("two tables")
@@ -232,6 +250,8 @@ mod tests {
         assert_eq!(cells(missing, 0), ["n2", "0, 1", "failed: no room"]);
         assert_eq!(cells(missing, 1), ["n3", "0", "failed"]);
         assert_eq!(cells(missing, 3), ["n5", "0", "its record was rejected"]);
+        assert_eq!(cells(missing, 4), ["n6", "1", "timed out"]);
+        assert_eq!(cells(missing, 6), ["n7", "0", "waiting: Priority"]);
         assert_eq!(cells(rejected, 0), ["records/12.json", "bad"]);
         assert_eq!(view.answer.unwrap().next.len(), 2);
         let json: serde_json::Value = serde_json::from_str(&json(&of_all).unwrap()).unwrap();

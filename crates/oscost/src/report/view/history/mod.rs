@@ -1,5 +1,6 @@
 //! Figures from run to run: series with their level changes and the software updates between runs.
 
+pub(super) mod causes;
 #[cfg(test)]
 mod tests;
 pub(super) mod updates;
@@ -10,14 +11,13 @@ use oscost_model::unit::Unit;
 use oscost_stats::change::{MIN_POINTS, WINDOW_POINTS};
 use serde::Serialize;
 
+use self::causes::{counts_text, explanation, explanations, times};
 use self::updates::update_text;
 use crate::estimate::history::{Change, History, LeftOut, Point, Series, Update, UpdatedPart};
 use crate::report::figures::Style;
 use crate::report::text::{class_text, day, minute, plain, shortest_unique};
 use crate::report::view::answer;
-use crate::report::view::document::timeline::{
-    self, LevelChange, Timeline, TimelineRun, ratio_text,
-};
+use crate::report::view::document::timeline::{self, LevelChange, Timeline, TimelineRun};
 use crate::report::view::document::{
     Block, Cell, Column, Paragraph, Section, Table, TableRow, View,
 };
@@ -160,15 +160,17 @@ pub(super) fn timeline(id: String, series: &Series) -> Timeline {
     let run = |(number, point): (usize, &Point)| {
         let figure = figure_with_intervals(point, &style);
         let class = point.class.as_deref().unwrap_or("not classed");
+        let mut details = vec![
+            format!("run {} of {}", number + 1, minute(&point.started)),
+            figure,
+            format!("{}, {}", class_text(class), point.run),
+        ];
+        details.extend(point.counts.as_ref().and_then(|it| counts_text(&it.medians)));
         TimelineRun {
             day: day(&point.started),
             figure: point.median,
             interval: point.between_run_ci95.filter(|_| is_known).or(point.interval),
-            details: vec![
-                format!("run {} of {}", number + 1, minute(&point.started)),
-                figure,
-                format!("{}, {}", class_text(class), point.run),
-            ],
+            details,
         }
     };
     let change =
@@ -316,13 +318,7 @@ fn change(series: &Series, it: &Change) -> String {
         }
         false => format!("updated {}", near.join("; ")),
     };
-    let counted = match (&it.decomposition, &it.not_decomposed) {
-        (Some(found), _) => format!(" Counted in these two runs: {}.", plain(&found.sentence)),
-        (None, Some(why)) => {
-            format!(" The counts of these two runs are not compared: {}.", plain(why))
-        }
-        (None, None) => String::new(),
-    };
+    let counted = explanation(it).map(|text| format!(" {text}")).unwrap_or_default();
     format!(
         "change at run {} of {}: {from} -> {to}, {} times{interval}; p {}, q {}. Between runs {} and \
          {}; {near}.{counted}",
@@ -339,11 +335,6 @@ fn change(series: &Series, it: &Change) -> String {
 /// The day of the first run after a change.
 fn started(series: &Series, it: &Change) -> String {
     series.points.get(it.point).map_or(String::new(), |point| day(&point.started))
-}
-
-/// A ratio, before the word "times".
-fn times(ratio: f64) -> String {
-    ratio_text(ratio).trim_start_matches('x').to_owned()
 }
 
 /// A p or a q.
@@ -434,9 +425,10 @@ fn changed(history: &History, all: &[Series]) -> View {
         ..Table::default()
     };
     let table = (changed > 0).then_some(Block::Table(table));
+    let explanations = Block::list(explanations(all));
     let remarks = Block::list(remarks(all));
-    let section =
-        Section { blocks: table.into_iter().chain(remarks).collect(), ..Section::default() };
+    let blocks = table.into_iter().chain(explanations).chain(remarks).collect();
+    let section = Section { blocks, ..Section::default() };
     View { lead: vec![Paragraph::from(lead)], sections: vec![section], ..View::default() }
 }
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use oscost_model::record::{Cause, CountedMedian, CountedMedians, Decomposition};
 use oscost_model::unit::{Better, Unit};
 
 use super::*;
-use crate::estimate::history::RecentShift;
+use crate::estimate::history::{CountedRuns, RecentShift, RunCounts};
 
 fn point(number: usize, median: f64) -> Point {
     Point {
@@ -16,6 +17,7 @@ fn point(number: usize, median: f64) -> Point {
         between_run_ci95: None,
         class: Some("quiet".to_owned()),
         imported: false,
+        counts: None,
     }
 }
 
@@ -38,6 +40,7 @@ fn series(count: usize, step: usize) -> Series {
         q: 0.0125,
         decomposition: None,
         not_decomposed: None,
+        counted_runs: None,
     });
     Series {
         case: "syscall/getppid:via=raw".to_owned(),
@@ -352,4 +355,78 @@ fn the_answer_of_a_steady_series_claims_no_change_and_gives_no_advice() {
     let mut none = series(0, usize::MAX);
     (none.p, none.q) = (None, None);
     assert_eq!(view(&history(true, vec![none])).answer, None);
+}
+
+/// A series whose change is explained by the counts of its runs.
+fn explained_series(cause: Cause, sentence: &str) -> Series {
+    let mut one = series(60, 40);
+    one.changes[0].decomposition = Some(Decomposition {
+        insn: None,
+        insn_user_added: None,
+        insn_kernel_added: None,
+        cpi: None,
+        period: None,
+        running: None,
+        waiting_added: None,
+        counted: None,
+        counting: None,
+        cause,
+        sentence: sentence.to_owned(),
+    });
+    one.changes[0].counted_runs = Some(CountedRuns { before: 40, since: 20 });
+    one
+}
+
+#[test]
+fn a_change_that_is_explained_has_a_sentence_with_the_runs_behind_it() {
+    let sentence = "work 1.000 (to 0.05 %); cycles per instruction 1.06: the core was shared";
+    let mut one = explained_series(Cause::Core, sentence);
+    let shown = text(&history(true, vec![one.clone()]));
+    fits(&shown);
+    let words = flat(&shown);
+    let said = format!("Counted in 40 runs before and 20 since: {sentence}.");
+    assert!(words.contains(&said), "{words}");
+    let (findings, ..) = found(&history(true, vec![one.clone()]));
+    assert!(findings[0].ends_with("; by its counts the cause is cycles per instruction."));
+    one.changes[0].counted_runs = Some(CountedRuns { before: 1, since: 1 });
+    let words = flat(&text(&history(true, vec![one])));
+    assert!(words.contains("Counted in the two runs around it: work"), "{words}");
+
+    // Without a named case the sentences are below the table, up to a bound.
+    let many: Vec<Series> =
+        (0..12).map(|_| explained_series(Cause::Unknown, "work\u{1b}[2J unknown")).collect();
+    let shown = text(&history(false, many));
+    fits(&shown);
+    let words = flat(&shown);
+    let case = "syscall/getppid:via=raw: since 2026-10-13 1.060 times the time: work";
+    assert_eq!(words.matches(case).count(), 10, "{words}");
+    assert!(words.contains("2 more changes are explained by counts"), "{words}");
+    assert!(!words.contains("by its counts the cause is"), "{words}");
+
+    let mut not = series(60, 40);
+    not.changes[0].not_decomposed = Some("the runs are of two boots".to_owned());
+    let words = flat(&text(&history(true, vec![not])));
+    let why = "The counts of runs before and since are not compared: the runs are of two boots.";
+    assert!(words.contains(why), "{words}");
+}
+
+#[test]
+fn a_run_on_the_page_has_what_it_counted() {
+    let mut one = series(20, usize::MAX);
+    let median = |median: f64| Some(CountedMedian { median, interval: None });
+    let medians = CountedMedians {
+        insn: median(312.0),
+        insn_user: median(19.0),
+        cpi: median(1.272),
+        ..CountedMedians::default()
+    };
+    one.points[3].counts =
+        Some(RunCounts { worker: "w".to_owned(), boot: None, medians: medians.clone() });
+    let in_user_mode = CountedMedians { insn: None, cpi: None, ..medians };
+    one.points[4].counts =
+        Some(RunCounts { worker: "w".to_owned(), boot: None, medians: in_user_mode });
+    let drawn = timeline(String::new(), &one);
+    assert_eq!(drawn.runs[2].details.len(), 3);
+    assert_eq!(drawn.runs[3].details[3], "312.0 instructions, 1.272 cycles each");
+    assert_eq!(drawn.runs[4].details[3], "19.0 instructions in user mode");
 }

@@ -1,5 +1,7 @@
 //! The list of runs and bills.
 
+use std::collections::BTreeSet;
+
 use oscost_model::unit::Unit;
 use serde_json::json;
 
@@ -16,6 +18,8 @@ pub enum LineKind {
     Run,
     /// A bill.
     Bill,
+    /// The visits of a fleet.
+    Fleet,
 }
 
 impl LineKind {
@@ -23,6 +27,7 @@ impl LineKind {
         match self {
             LineKind::Run => "run",
             LineKind::Bill => "bill",
+            LineKind::Fleet => "fleet",
         }
     }
 }
@@ -58,6 +63,12 @@ pub struct Line {
     pub imported: bool,
     /// Whether the store has its raw batches.
     pub has_raw_batches: bool,
+    /// The fleet of a visit, or the one whose visits this line is of.
+    pub fleet: Option<String>,
+    /// How many visits it stands for; 0 for a run or a bill.
+    pub visits: u64,
+    /// How many nodes these are of.
+    pub nodes: u64,
 }
 
 /// The longest label and processor where there is room, and where there is not.
@@ -65,22 +76,34 @@ const MAX_LABEL: usize = 40;
 const SHORT_LABEL: usize = 12;
 const MAX_PROCESSOR: usize = 32;
 
-/// The columns of a list with bills stand behind id and start.
+/// The columns of a list with bills or fleets stand behind id and start.
 const KIND_AT: usize = 2;
+
+/// The characters of a UUID.
+const WHOLE_ID: usize = 36;
 
 /// What a list without runs says.
 pub const NO_RUNS: &str = "no runs are kept";
 
 /// The runs: enough of the id to name each, when it was started, how long it took, how far it can
 /// be believed, its label, its processor and its command. With `whole_commands` each command is
-/// below its run. Where there are bills, each line has its kind, and a bill its system time.
-pub fn table(lines: &[Line], whole_commands: bool) -> Table {
+/// below its run. Where there are bills or fleets, each line has its kind, and a bill its system
+/// time. `unlisted` are the ids of other runs, which the ids shown must not name.
+pub fn table(lines: &[Line], unlisted: &[String], whole_commands: bool) -> Table {
     let has_bills = lines.iter().any(|line| line.kind == LineKind::Bill);
-    let length = shortest_unique(&lines.iter().map(|line| line.id.as_str()).collect::<Vec<_>>());
+    let has_kinds = lines.iter().any(|line| line.kind != LineKind::Run);
+    let length = id_length(lines, unlisted);
     let known = |text: Option<String>| Cell::text(text.unwrap_or_else(|| "-".to_owned()));
     let row = |line: &Line| {
         let trust = line.trust.as_ref().map(|trust| trust.grade.text());
-        let command = line.command.iter().skip(1).cloned().collect::<Vec<_>>().join(" ");
+        let command = match line.kind {
+            LineKind::Fleet => {
+                let name = line.fleet.as_deref().unwrap_or_default();
+                let (visits, nodes) = (plural(line.visits, "visit"), plural(line.nodes, "node"));
+                format!("{name}: {visits} of {nodes}")
+            }
+            _ => line.command.iter().skip(1).cloned().collect::<Vec<_>>().join(" "),
+        };
         let cut_short = if line.complete { "" } else { "(cut short) " };
         let label = plain(line.label.as_deref().unwrap_or_default());
         let processor =
@@ -91,7 +114,9 @@ pub fn table(lines: &[Line], whole_commands: bool) -> Table {
             false => (command, Vec::new()),
         };
         let mut cells = vec![
-            Cell::text(line.id.get(..length).unwrap_or(&line.id)),
+            known(
+                (!line.id.is_empty()).then(|| line.id.get(..length).unwrap_or(&line.id).to_owned()),
+            ),
             Cell::text(minute(&line.started)),
             known(line.duration_s.map(duration)),
             known(trust.map(str::to_owned)).with_style(trust.unwrap_or_default()),
@@ -102,11 +127,10 @@ pub fn table(lines: &[Line], whole_commands: bool) -> Table {
         ];
         if has_bills {
             let system = line.system_ns.map(|ns| rough(ns, Unit::NsPerOp));
-            let of_kind = [
-                Cell::text(line.kind.text()),
-                Cell::number(system.unwrap_or_default(), line.system_ns),
-            ];
-            drop(cells.splice(KIND_AT..KIND_AT, of_kind));
+            cells.insert(KIND_AT, Cell::number(system.unwrap_or_default(), line.system_ns));
+        }
+        if has_kinds {
+            cells.insert(KIND_AT, Cell::text(line.kind.text()));
         }
         TableRow { notes, ..TableRow::of(cells) }
     };
@@ -115,15 +139,29 @@ pub fn table(lines: &[Line], whole_commands: bool) -> Table {
         Column::text("started"),
         Column::number("took", "duration_s"),
         Column::choice("trust"),
-        Column::text("label").in_lines_of(if has_bills { 100 } else { 64 }),
+        Column::text("label").in_lines_of(if has_kinds { 100 } else { 64 }),
         Column { optional: true, ..Column::text("machine") },
         Column::excerpt("command"),
     ];
     if has_bills {
-        let of_kind = [Column::text("kind"), Column::number("system", "system_ns")];
-        drop(columns.splice(KIND_AT..KIND_AT, of_kind));
+        columns.insert(KIND_AT, Column::number("system", "system_ns"));
+    }
+    if has_kinds {
+        columns.insert(KIND_AT, Column::text("kind"));
     }
     Table { columns, rows: lines.iter().map(row).collect(), ..Table::default() }
+}
+
+/// So many characters of an id name its line, and no run that is not listed.
+fn id_length(lines: &[Line], unlisted: &[String]) -> usize {
+    let ids: Vec<&str> =
+        lines.iter().map(|line| line.id.as_str()).filter(|id| !id.is_empty()).collect();
+    let shortest = shortest_unique(&ids);
+    let is_unique = |length: &usize| {
+        let beginnings: BTreeSet<&str> = ids.iter().filter_map(|id| id.get(..*length)).collect();
+        !unlisted.iter().filter_map(|id| id.get(..*length)).any(|it| beginnings.contains(it))
+    };
+    (shortest..WHOLE_ID).find(is_unique).unwrap_or(WHOLE_ID)
 }
 
 /// A text of at most `width` characters.
@@ -161,6 +199,7 @@ pub fn json(lines: &[Line], store_bytes: u64) -> serde_json::Value {
             "system_ns": line.system_ns,
             "imported": line.imported,
             "has_raw_batches": line.has_raw_batches,
+            "fleet": line.fleet,
         })
     };
     let runs: Vec<serde_json::Value> = lines.iter().map(run).collect();
@@ -178,6 +217,15 @@ pub struct StoreSize {
     pub with_raw_batches: usize,
     /// Its size.
     pub bytes: u64,
+}
+
+/// How to list what a line of a fleet stands for.
+pub const FOLDED_FLEETS: &str =
+    "a fleet is one line: `--fleet NAME` lists its visits, `--all` those of all fleets";
+
+/// How many visits of a fleet were deleted.
+pub fn deletion_line(fleet: &str, visits: usize) -> String {
+    format!("deleted {} of fleet {}", plural(visits as u64, "visit"), plain(fleet))
 }
 
 /// How much room the runs and bills take, and how to get some of it back.
@@ -279,6 +327,29 @@ mod tests {
         assert!(unended_line(2).starts_with("2 runs without an end keep their"));
     }
 
+    #[test]
+    fn a_fleet_is_one_line_and_no_id_is_that_of_a_visit() {
+        let fleet = Line {
+            kind: LineKind::Fleet,
+            started: "2026-11-22T08:00:00.000Z".to_owned(),
+            complete: true,
+            fleet: Some("monday".to_owned()),
+            visits: 30_000,
+            nodes: 10_000,
+            ..Line::default()
+        };
+        let lines = [fleet, line("0197aaaa-1111-x")];
+        let unlisted = ["0197aaaa-1122-x".to_owned()];
+        let screen = ScreenFormat { columns: 240, ..ScreenFormat::PLAIN };
+        let text = crate::report::terminal_table(&table(&lines, &unlisted, false), screen);
+        let rows: Vec<&str> = text.lines().collect();
+        assert!(rows[0].contains("kind") && !rows[0].contains("system"), "{text}");
+        assert!(rows[1].starts_with("- ") && rows[1].contains(" fleet "), "{text}");
+        assert!(rows[1].contains("monday: 30000 visits of 10000 nodes"), "{text}");
+        assert_eq!(deletion_line("monday", 2), "deleted 2 visits of fleet monday");
+        assert!(rows[2].starts_with("0197aaaa-111  "), "{text}");
+    }
+
     fn line(id: &str) -> Line {
         Line {
             id: id.to_owned(),
@@ -294,7 +365,7 @@ mod tests {
     #[test]
     fn ids_are_as_long_as_they_must_be_and_lines_fit() {
         let lines = [line("0197aaaa-1111-x"), line("0197aaaa-1122-x")];
-        let narrow = crate::report::terminal_table(&table(&lines, false), ScreenFormat::PLAIN);
+        let narrow = crate::report::terminal_table(&table(&lines, &[], false), ScreenFormat::PLAIN);
         let (heading, rows) = narrow.split_once('\n').unwrap();
         assert!(heading.starts_with("run ") && heading.ends_with("command"), "{narrow}");
         assert!(rows.starts_with("0197aaaa-111  2026-11-21 08:00"), "{narrow}");
@@ -306,14 +377,14 @@ mod tests {
     #[test]
     fn a_wide_terminal_shows_the_machine_the_label_and_the_whole_command() {
         let wide = crate::report::terminal_table(
-            &table(&[line("0197aaaa-1111-x")], false),
+            &table(&[line("0197aaaa-1111-x")], &[], false),
             ScreenFormat { columns: 240, ..ScreenFormat::PLAIN },
         );
         for part in ["machine", "Some Process", "a label of thirty", &"x".repeat(60)] {
             assert!(wide.contains(part), "`{part}` is missing in\n{wide}");
         }
         let whole = crate::report::terminal_table(
-            &table(&[line("0197aaaa-1111-x")], true),
+            &table(&[line("0197aaaa-1111-x")], &[], true),
             ScreenFormat::PLAIN,
         );
         assert_eq!(whole.matches('x').count(), 60, "{whole}");
@@ -328,7 +399,7 @@ mod tests {
             ..line("0197aaaa-1122-x")
         };
         let lines = [line("0197aaaa-1111-x"), bill];
-        let text = crate::report::terminal_table(&table(&lines, false), ScreenFormat::PLAIN);
+        let text = crate::report::terminal_table(&table(&lines, &[], false), ScreenFormat::PLAIN);
         let rows: Vec<Vec<&str>> =
             text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert!(rows[0].contains(&"kind") && rows[1].contains(&"run"), "{text}");
@@ -349,7 +420,8 @@ mod tests {
         for key in ["ended", "duration_s", "label", "cpu_model", "class", "trust"] {
             assert_eq!(json["runs"][0].get(key), Some(&serde_json::Value::Null), "{key}");
         }
-        let text = crate::report::terminal_table(&table(&[unknown], false), ScreenFormat::PLAIN);
+        let text =
+            crate::report::terminal_table(&table(&[unknown], &[], false), ScreenFormat::PLAIN);
         assert!(text.lines().nth(1).unwrap().matches(" -").count() >= 2, "{text}");
     }
 }

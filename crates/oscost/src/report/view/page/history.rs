@@ -61,31 +61,35 @@ pub fn history(history: &History) -> View {
 
 /// The changes in a table.
 fn changes(history: &History, changed: &[&Series]) -> Section {
+    let mut all = changed.iter().flat_map(|series| &series.changes);
+    let has_causes = all.any(|it| it.decomposition.is_some());
     let rows: Vec<TableRow> = changed
         .iter()
-        .flat_map(|series| series.changes.iter().map(|change| row(series, change)))
+        .flat_map(|series| series.changes.iter().map(|change| row(series, change, has_causes)))
         .collect();
     let tested = history.series.iter().filter(|it| it.p.is_some()).count();
     let text = format!("{} of {tested} series changed (q <= 0.05).", changed.len());
     let mut blocks = vec![Block::Text(text)];
     if !rows.is_empty() {
+        let mut columns = vec![
+            Column::text("case"),
+            Column::text("since"),
+            Column::number("from", "from"),
+            Column::number("to", "to"),
+            Column::number("ratio", "ratio"),
+            Column::number("95 % low", "ratio_ci95_low"),
+            Column::number("95 % high", "ratio_ci95_high"),
+            Column::number("p", "p"),
+            Column::number("q", "q"),
+            Column::text("last run before"),
+            Column::text("first run after"),
+            Column::text("updated at that run"),
+        ];
+        columns.extend(has_causes.then(|| Column::text("why")));
         blocks.push(Block::Table(Table {
             id: "changes".to_owned(),
             caption: "Every change".to_owned(),
-            columns: vec![
-                Column::text("case"),
-                Column::text("since"),
-                Column::number("from", "from"),
-                Column::number("to", "to"),
-                Column::number("ratio", "ratio"),
-                Column::number("95 % low", "ratio_ci95_low"),
-                Column::number("95 % high", "ratio_ci95_high"),
-                Column::number("p", "p"),
-                Column::number("q", "q"),
-                Column::text("last run before"),
-                Column::text("first run after"),
-                Column::text("updated at that run"),
-            ],
+            columns,
             rows,
             interactive: true,
             ..Table::default()
@@ -100,7 +104,7 @@ fn changes(history: &History, changed: &[&Series]) -> Section {
     }
 }
 
-fn row(series: &Series, change: &Change) -> TableRow {
+fn row(series: &Series, change: &Change, has_causes: bool) -> TableRow {
     let style = Style::of(change.from, series.unit);
     let point = series.points.get(change.point);
     let end = |which: usize| {
@@ -109,7 +113,8 @@ fn row(series: &Series, change: &Change) -> TableRow {
     };
     let updated = series.updates.iter().filter(|mark| mark.point == change.point);
     let updated: Vec<String> = updated.map(update_text).collect();
-    TableRow::of(vec![
+    let why = change.decomposition.as_ref().map(|it| plain(&it.sentence)).unwrap_or_default();
+    let mut cells = vec![
         Cell::text(plain(&series.case)),
         Cell::text(point.map_or(String::new(), |it| minute(&it.started))),
         Cell::number(style.with_unit(change.from), Some(change.from)),
@@ -122,5 +127,7 @@ fn row(series: &Series, change: &Change) -> TableRow {
         Cell::text(plain(&change.before)),
         Cell::text(plain(&change.after)),
         Cell::text(updated.join("; ")),
-    ])
+    ];
+    cells.extend(has_causes.then(|| Cell::text(why).with_style("small")));
+    TableRow::of(cells)
 }
