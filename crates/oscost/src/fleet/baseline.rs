@@ -149,7 +149,9 @@ impl Figures<'_> {
         }
         let between_visits = bisquare::spread(errors, 0.0)?;
         let centre = median_of_numbers(means.iter().copied())?;
-        let of_means = bisquare::spread(&means, centre)?.powi(2);
+        // The robust deviation of few values is too small (Croux and Rousseeuw 1992).
+        let small_sample_factor = means.len() as f64 / (means.len() as f64 - 0.8);
+        let of_means = bisquare::spread(&means, centre)?.powi(2) * small_sample_factor;
         let shares = repeats.iter().map(|visits| 1.0 / visits.len() as f64).sum::<f64>();
         let of_visits = between_visits * between_visits * shares / means.len() as f64;
         let about = &self.fleet.cases[case];

@@ -21,6 +21,8 @@ pub struct FleetChanges {
     pub only_base: usize,
     /// How many are measured now alone.
     pub only_new: usize,
+    /// How many nodes of both moments are of another class now: they are not compared.
+    pub changed_class: usize,
     /// The classes, by name.
     pub classes: Vec<ClassChanges>,
 }
@@ -69,12 +71,20 @@ pub fn fleet_changes(base: &Fleet, new: &Fleet, base_name: &str) -> FleetChanges
     let common = now.keys().filter(|name| then.contains_key(*name)).count();
     let mut sides: BTreeMap<Arc<str>, Vec<NodeSides>> = BTreeMap::new();
     let (old_cases, cases) = (cases_by_name(base), cases_by_name(new));
+    let old_classes = classes_by_node(base);
+    let mut changed_class = 0;
     for node in &new.nodes {
         let (Some(before), Some(after)) =
             (then.get(node.name.as_str()), now.get(node.name.as_str()))
         else {
             continue;
         };
+        // Another machine has the name: it would be compared with the one before it, not with itself.
+        if old_classes.get(node.name.as_str()).is_some_and(|old| is_another_class(old, &node.class))
+        {
+            changed_class += 1;
+            continue;
+        }
         for (name, figure) in after {
             let (Some(old), Some(case)) = (before.get(name), cases.get(name)) else { continue };
             if old_cases.get(name).is_none_or(|it| it.unit != case.unit) {
@@ -98,8 +108,18 @@ pub fn fleet_changes(base: &Fleet, new: &Fleet, base_name: &str) -> FleetChanges
         common_nodes: common,
         only_base: then.len() - common,
         only_new: now.len() - common,
+        changed_class,
         classes: sides.into_iter().map(|(class, sides)| of_class(class, &sides)).collect(),
     }
+}
+
+fn classes_by_node(fleet: &Fleet) -> BTreeMap<&str, &str> {
+    fleet.nodes.iter().map(|node| (node.name.as_str(), &*node.class)).collect()
+}
+
+/// Whether both classes are known and differ.
+fn is_another_class(old: &str, new: &str) -> bool {
+    !old.is_empty() && !new.is_empty() && old != new
 }
 
 fn cases_by_name(fleet: &Fleet) -> BTreeMap<&str, &FleetCase> {
@@ -221,6 +241,20 @@ mod tests {
         assert!(fleet_changes(&base, &new, "june").classes.is_empty());
         new.visits[0].not_claimable = Some("is very noisy");
         assert_eq!(fleet_changes(&base, &new, "june").common_nodes, 1);
+    }
+
+    #[test]
+    fn a_node_whose_class_changed_is_counted_and_not_compared_with_another_machine() {
+        let base = fleet(&["a", "b", "c", "d"], 100.0);
+        let mut new = fleet(&["a", "b", "c", "d"], 110.0);
+        new.nodes[3].class = "two".into();
+        let found = fleet_changes(&base, &new, "june");
+        assert_eq!((found.common_nodes, found.changed_class), (4, 1));
+        let [only] = &found.classes[..] else { panic!("{found:?}") };
+        assert_eq!((&*only.class, only.cases[0].nodes), ("one", 3));
+        // An unknown class is not another one.
+        new.nodes[3].class = "".into();
+        assert_eq!(fleet_changes(&base, &new, "june").changed_class, 0);
     }
 
     #[test]

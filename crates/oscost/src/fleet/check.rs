@@ -4,8 +4,10 @@
 //! node out of service. It is not to call more than one healthy node in a thousand a month: one check
 //! in 30,000.
 
+use std::f64::consts::{FRAC_PI_2, LN_2};
 use std::sync::Arc;
 
+use oscost_stats::bisquare::SPREAD_EFFICIENCY;
 use oscost_stats::interval::Nominal;
 use oscost_stats::student::Estimate;
 
@@ -46,6 +48,8 @@ pub struct CheckedCase {
     /// The same for the largest of all cases that are judged (Bonferroni): it holds however the cases of
     /// one visit depend on each other.
     pub q: f64,
+    /// Whether a cost twice that of its equals would be a finding.
+    pub finds_doubled_cost: bool,
 }
 
 /// A case that is not judged.
@@ -114,6 +118,16 @@ pub fn check_node(
     check
 }
 
+/// The variance of the median of normal values over that of their mean.
+const MEDIAN_VARIANCE_FACTOR: f64 = FRAC_PI_2;
+
+/// An estimate of a variance.
+#[derive(Clone, Copy)]
+struct Variance {
+    value: f64,
+    degrees_of_freedom: f64,
+}
+
 /// A figure and what is ordinary for it.
 struct Measured<'a> {
     case: &'a CaseBaseline,
@@ -138,36 +152,70 @@ impl<'a> Measured<'a> {
         Ok(Self { case, tail_degrees, log_ratio: log - case.centre, extra_variance })
     }
 
-    fn degrees_of_freedom(&self) -> f64 {
-        1.0 / (1.0 / self.case.degrees_of_freedom + 1.0 / self.tail_degrees)
-    }
-
     /// The judgement among so many cases.
     fn checked(&self, cases: usize) -> CheckedCase {
-        let of_visit = self.case.between_visits.powi(2) + self.extra_variance;
-        let interval = self.estimate(of_visit).interval(Nominal::FIXED);
+        let interval = self.estimate([self.of_visit(), self.of_centre()]).interval(Nominal::FIXED);
         let p = self.p();
+        let doubled = Estimate { value: LN_2, ..self.among_equals() };
         CheckedCase {
             case: self.case.case.clone(),
             ratio: self.log_ratio.exp(),
             ci95: [interval.lo.exp(), interval.hi.exp()],
             p,
             q: adjusted(p, cases),
+            finds_doubled_cost: adjusted(doubled.two_sided_p(), cases) <= MAX_FALSE_FINDINGS,
         }
     }
 
     /// The probability of such a deviation of a healthy node.
     fn p(&self) -> f64 {
-        let of_visit = self.case.between_visits.powi(2) + self.extra_variance;
-        self.estimate(of_visit + self.case.between_nodes.powi(2)).two_sided_p()
+        self.among_equals().two_sided_p()
     }
 
-    /// The deviation with an error of this variance.
-    fn estimate(&self, variance: f64) -> Estimate {
+    /// The deviation, with the standard error of that of a healthy node.
+    fn among_equals(&self) -> Estimate {
+        // Those of the nodes alone: what equal nodes differ by before any was measured is a guess, and
+        // a fleet that differs by more would have false findings.
+        let of_node = Variance {
+            value: self.case.between_nodes.powi(2),
+            degrees_of_freedom: self.degrees_of_nodes(),
+        };
+        self.estimate([of_node, self.of_visit(), self.of_centre()])
+    }
+
+    /// The error of the figure.
+    fn of_visit(&self) -> Variance {
+        Variance {
+            value: self.case.between_visits.powi(2) + self.extra_variance,
+            degrees_of_freedom: self.case.degrees_of_freedom,
+        }
+    }
+
+    /// The error of the median of its equals.
+    fn of_centre(&self) -> Variance {
+        let CaseBaseline { between_nodes, between_visits, nodes, visits, .. } = self.case;
+        let (nodes, visits) = (*nodes as f64, *visits as f64);
+        let of_mean = between_nodes.powi(2) + between_visits.powi(2) * nodes / visits;
+        Variance {
+            value: MEDIAN_VARIANCE_FACTOR * of_mean / nodes,
+            degrees_of_freedom: self.degrees_of_nodes(),
+        }
+    }
+
+    /// The degrees of freedom of the spread between nodes.
+    fn degrees_of_nodes(&self) -> f64 {
+        SPREAD_EFFICIENCY * (self.case.nodes as f64 - 1.0)
+    }
+
+    /// The deviation with an error of these parts (Satterthwaite 1946), and with the tails of visits.
+    fn estimate<const PARTS: usize>(&self, parts: [Variance; PARTS]) -> Estimate {
+        let variance: f64 = parts.iter().map(|it| it.value).sum();
+        let squares: f64 = parts.iter().map(|it| it.value.powi(2) / it.degrees_of_freedom).sum();
+        let of_tails = 1.0 / self.tail_degrees;
         Estimate {
             value: self.log_ratio,
             standard_error: variance.sqrt(),
-            degrees_of_freedom: self.degrees_of_freedom(),
+            degrees_of_freedom: 1.0 / (squares / variance.powi(2) + of_tails),
         }
     }
 

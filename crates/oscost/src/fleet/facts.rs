@@ -123,8 +123,9 @@ impl<'a> FactIndex<'a> {
     fn ranked(&self, node: usize, key: FactKey, found: &FoundValues<'a>) -> Option<Ranked> {
         let name = self.names[key.fact];
         let counts = &self.groups[key.group][key.fact];
-        // A serial number separates every node from all others, so it says nothing.
-        if counts.nodes.len() == counts.known {
+        // A serial number separates every node from all others, so it says nothing; nor does a fact
+        // that is nearly one, as an address that a few nodes share.
+        if 2 * counts.nodes.len() > counts.known {
             return None;
         }
         let value = value_of(self.fleet, node, name)?;
@@ -183,13 +184,20 @@ mod tests {
     use super::*;
     use crate::fleet::data::{FleetFact, FleetNode};
 
-    /// Twelve nodes with a kernel, a governor and a serial number each.
+    /// Twelve nodes with a kernel, a governor, a serial number and an address each.
     fn fleet() -> Fleet {
         let node = |at: usize| {
             let kernel = if at < 3 { "6.1" } else { "6.12" };
             let governor = ["performance", "powersave", "schedutil"][at % 3];
             let serial = at.to_string();
-            let values = [("kernel", kernel), ("governor", governor), ("serial", serial.as_str())];
+            // Two nodes have the same one.
+            let address = at.max(1).to_string();
+            let values = [
+                ("kernel", kernel),
+                ("governor", governor),
+                ("serial", serial.as_str()),
+                ("address", address.as_str()),
+            ];
             let fact = |(name, value): (&'static str, &str)| FleetFact {
                 name,
                 value: Some(Arc::from(value)),

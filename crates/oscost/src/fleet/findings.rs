@@ -18,6 +18,8 @@ pub struct FleetAnalysis {
     pub findings: Vec<Finding>,
     /// How many differences were judged: of nodes, of families on nodes, and of cases on nodes.
     pub judged: usize,
+    /// How many nodes any of them is of.
+    pub judged_nodes: usize,
     /// The expected share of false findings.
     pub false_discovery_rate: f64,
     /// The classes of nodes, the largest first.

@@ -8,12 +8,20 @@
 use oscost_model::unit::{Better, Unit};
 use oscost_stats::comparison::benjamini_hochberg;
 use oscost_stats::order;
-use oscost_stats::outlier::{Equals, two_sided_p};
+use oscost_stats::outlier::{Equals, MIN_EQUALS, two_sided_p};
+use oscost_stats::student::Estimate;
 
 use super::link_pairs::NodePair;
 
 /// A finding may be false in so many of all findings.
 const FALSE_DISCOVERY_RATE: f64 = 0.05;
+/// Smaller differences are not reported, however sure they are: nothing depends on them.
+const MIN_RATIO: f64 = 1.02;
+/// The ratio of standard deviation to median distance from the centre of normal values.
+const NORMAL_SD_PER_MEDIAN: f64 = 1.482_602_218_505_602;
+/// What the median distance keeps of the degrees of freedom of normal values (Rousseeuw and Croux
+/// 1993).
+const DEVIATION_EFFICIENCY: f64 = 0.37;
 /// The parts change by less than any figure shows after so many rounds.
 const POLISH_ROUNDS: usize = 20;
 
@@ -85,7 +93,7 @@ pub struct LinkFinding {
     pub scope: LinkScope,
     /// The ratio of its cost to that of the others.
     pub ratio: f64,
-    /// The p value adjusted over all that was judged.
+    /// The p value adjusted over all that was judged, of all cases.
     pub q: f64,
 }
 
@@ -105,8 +113,31 @@ struct LogLink {
     repeats: usize,
 }
 
-/// Analyses the links of a case between so many nodes.
-pub fn analyse_links(case: &LinkCase, nodes: usize) -> LinkAnalysis {
+/// Analyses the links of each case between so many nodes.
+pub fn analyse_links(cases: &[LinkCase], nodes: usize) -> Vec<LinkAnalysis> {
+    let (mut analyses, judged): (Vec<LinkAnalysis>, Vec<Vec<Judged>>) =
+        cases.iter().map(|case| analyse_case(case, nodes)).unzip();
+    let p: Vec<f64> = judged.iter().flatten().map(|it| it.p).collect();
+    let mut q = benjamini_hochberg(&p).into_iter();
+    for (analysis, judged) in analyses.iter_mut().zip(&judged) {
+        analysis.judged = judged.len();
+        let is_finding = |(it, q): &(&Judged, f64)| {
+            *q <= FALSE_DISCOVERY_RATE && it.difference.abs() >= MIN_RATIO.ln()
+        };
+        let finding = |(it, q): (&Judged, f64)| LinkFinding {
+            scope: it.scope,
+            ratio: it.difference.exp(),
+            q,
+        };
+        let found = judged.iter().zip(q.by_ref()).filter(is_finding);
+        analysis.findings = found.map(finding).collect();
+        analysis.findings.sort_by(|one, other| one.q.total_cmp(&other.q));
+    }
+    analyses
+}
+
+/// Describes the links of a case, and judges them by themselves.
+fn analyse_case(case: &LinkCase, nodes: usize) -> (LinkAnalysis, Vec<Judged>) {
     let log_link = |link: &Link| {
         let log = link.log_cost(case.better)?;
         Some(LogLink { pair: link.pair, log, repeats: link.values.len() })
@@ -114,7 +145,7 @@ pub fn analyse_links(case: &LinkCase, nodes: usize) -> LinkAnalysis {
     let known: Vec<LogLink> = case.links.iter().filter_map(log_link).collect();
     let fit = Fit::of(&known, nodes);
     let between_repeats = between_repeats(case);
-    let mut analysis = LinkAnalysis {
+    let analysis = LinkAnalysis {
         nodes: fit.parts.iter().map(|part| part.map(f64::exp)).collect(),
         links: case
             .links
@@ -124,21 +155,10 @@ pub fn analyse_links(case: &LinkCase, nodes: usize) -> LinkAnalysis {
         between_repeats,
         ..LinkAnalysis::default()
     };
-    if let Some(deviation) = between_repeats {
-        let judged: Vec<Judged> =
-            [fit.judged_nodes(&known, deviation), fit.judged_links(&known, deviation)].concat();
-        let q = benjamini_hochberg(&judged.iter().map(|it| it.p).collect::<Vec<_>>());
-        let found = judged.iter().zip(q).filter(|(_, q)| *q <= FALSE_DISCOVERY_RATE);
-        let finding = |(it, q): (&Judged, f64)| LinkFinding {
-            scope: it.scope,
-            ratio: it.difference.exp(),
-            q,
-        };
-        analysis.findings = found.map(finding).collect();
-        analysis.findings.sort_by(|one, other| one.q.total_cmp(&other.q));
-        analysis.judged = judged.len();
-    }
-    analysis
+    let judged = between_repeats.map(|deviation| {
+        [fit.judged_nodes(&known, deviation), fit.judged_links(&known, deviation)].concat()
+    });
+    (analysis, judged.unwrap_or_default())
 }
 
 /// A node or a link that was judged.
@@ -213,16 +233,51 @@ impl Fit {
     fn judged_links(&self, links: &[LogLink], between_repeats: f64) -> Vec<Judged> {
         let rest = |link: &LogLink| link.log - self.expected(link.pair);
         let rests: Vec<f64> = links.iter().map(rest).collect();
-        // The centre is that of all links: one of many does not move a median.
-        let Some(equals) = Equals::of(&rests) else { return Vec::new() };
+        let nodes = self.parts.iter().flatten().count();
+        let Some(spread) = RestSpread::of(&rests, nodes) else { return Vec::new() };
         let judge = |(link, rest): (&LogLink, &f64)| {
-            let difference = rest - equals.centre;
+            let among_equals = spread.estimate(*rest);
+            let difference = among_equals.value;
             let by_repeats =
                 two_sided_p(difference, between_repeats / (link.repeats as f64).sqrt());
-            let p = equals.p(*rest).max(by_repeats);
+            let p = among_equals.two_sided_p().max(by_repeats);
             Judged { scope: LinkScope::Pair(link.pair), difference, p }
         };
         links.iter().zip(&rests).map(judge).collect()
+    }
+}
+
+/// How far links are from what their nodes let expect.
+struct RestSpread {
+    centre: f64,
+    deviation: f64,
+    degrees_of_freedom: f64,
+}
+
+impl RestSpread {
+    /// The spread of the links of so many nodes; `None` of too few links.
+    ///
+    /// The part of a node is a median of its links, so that one of them has no rest at all: as many rests
+    /// as there are nodes say nothing of the spread, and are left out.
+    fn of(rests: &[f64], nodes: usize) -> Option<Self> {
+        let free = rests.len().checked_sub(nodes).filter(|free| *free >= MIN_EQUALS)?;
+        // The centre is that of all links: one of many does not move a median.
+        let centre = median(rests)?;
+        let sizes: Vec<f64> = rests.iter().map(|rest| (rest - centre).abs()).collect();
+        let typical = order::median(&order::sorted(&sizes)[nodes..])?;
+        let free = free as f64;
+        // The robust deviation of few values is too small (Croux and Rousseeuw 1992).
+        let deviation = NORMAL_SD_PER_MEDIAN * typical * free / (free - 0.8);
+        Some(Self { centre, deviation, degrees_of_freedom: DEVIATION_EFFICIENCY * free })
+    }
+
+    /// How far a link is from the others, with the standard deviation of an ordinary one.
+    fn estimate(&self, rest: f64) -> Estimate {
+        Estimate {
+            value: rest - self.centre,
+            standard_error: self.deviation,
+            degrees_of_freedom: self.degrees_of_freedom,
+        }
     }
 }
 
@@ -243,72 +298,4 @@ fn between_repeats(case: &LinkCase) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use oscost_model::seed::Seed;
-
-    use super::*;
-    use crate::fleet::link_pairs::{all_pairs, balanced_pairs};
-
-    const NODES: usize = 10;
-
-    /// A network whose nodes and links have these factors, measured `repeats` times; each figure
-    /// varies by up to 2 % either side.
-    fn network(better: Better, repeats: usize, factor: impl Fn(NodePair) -> f64) -> LinkCase {
-        let mut seed = Seed::new(11);
-        let mut pairs = balanced_pairs(NODES, all_pairs(NODES), 3);
-        pairs.sort_unstable();
-        let link = |pair: NodePair| {
-            let mut value = || {
-                let cost = factor(pair) * (1.0 + 0.04 * (seed.unit() - 0.5));
-                if better == Better::Lower { 20_000.0 * cost } else { 1e9 / cost }
-            };
-            Link { pair, values: (0..repeats).map(|_| value()).collect(), reasons: Vec::new() }
-        };
-        let links = pairs.into_iter().map(link).collect();
-        let unit = if better == Better::Lower { Unit::NsPerOp } else { Unit::BytesPerSecond };
-        LinkCase { case: "socket/a".to_owned(), unit, better, links }
-    }
-
-    fn scopes(analysis: &LinkAnalysis) -> Vec<LinkScope> {
-        analysis.findings.iter().map(|finding| finding.scope).collect()
-    }
-
-    #[test]
-    fn a_slow_link_and_a_slow_node_are_told_apart_also_where_more_is_better() {
-        let slow_pair = |pair: NodePair| if pair == [2, 5] { 1.5 } else { 1.0 };
-        let slow_node = |pair: NodePair| if pair.contains(&7) { 1.3 } else { 1.0 };
-        for better in [Better::Lower, Better::Higher] {
-            let of_pair = analyse_links(&network(better, 3, slow_pair), NODES);
-            assert_eq!(scopes(&of_pair), [LinkScope::Pair([2, 5])]);
-            assert!((1.4..1.6).contains(&of_pair.findings[0].ratio), "{:?}", of_pair.findings);
-            let of_node = analyse_links(&network(better, 3, slow_node), NODES);
-            assert_eq!(scopes(&of_node), [LinkScope::Node(7)]);
-            assert!((1.25..1.35).contains(&of_node.findings[0].ratio), "{:?}", of_node.findings);
-            assert!((1.25..1.35).contains(&of_node.nodes[7].unwrap()));
-            assert_eq!(of_node.judged, NODES + all_pairs(NODES));
-        }
-    }
-
-    #[test]
-    fn equal_links_have_no_finding_and_nothing_is_judged_without_repeats() {
-        let equal = analyse_links(&network(Better::Lower, 3, |_| 1.0), NODES);
-        assert!(equal.findings.is_empty(), "{:?}", equal.findings);
-        assert!(equal.between_repeats.is_some_and(|sd| (0.005..0.02).contains(&sd)));
-        let once = analyse_links(&network(Better::Lower, 1, |_| 1.0), NODES);
-        assert_eq!((once.between_repeats, once.judged), (None, 0));
-        assert!(once.links.iter().all(Option::is_some), "the ratios are there all the same");
-    }
-
-    #[test]
-    fn a_link_without_figures_and_a_node_without_links_are_not_invented() {
-        let mut case = network(Better::Lower, 2, |_| 1.0);
-        case.links.retain(|link| !link.pair.contains(&0));
-        case.links[0].values.clear();
-        let analysis = analyse_links(&case, NODES);
-        assert_eq!((analysis.nodes[0], analysis.links[0]), (None, None));
-        assert_eq!(analysis.judged, NODES - 1 + case.links.len() - 1);
-        assert_eq!(case.links[0].median(), None);
-        let none = LinkCase { links: Vec::new(), ..case };
-        assert_eq!(analyse_links(&none, 2).nodes, [None, None]);
-    }
-}
+mod tests;

@@ -19,6 +19,10 @@ const MAX_FALSE_DISCOVERY_RATE: f64 = 0.05;
 const MIN_RATIO: f64 = 1.01;
 /// Sides within this factor of each other are equivalent.
 const EQUIVALENCE_FACTOR: f64 = 1.03;
+/// Logarithms of equal ratios differ by less: a smaller standard error is none.
+const ROUNDING: f64 = 1e-12;
+/// Fewer nodes with the very same ratio say nothing of how far nodes vary.
+const MIN_EQUAL_NODES: usize = 3;
 
 /// What one visit of a node says of a case.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,7 +140,9 @@ impl<'a> ComparedCase<'a> {
             MeasuredSides::Base { .. } | MeasuredSides::New { .. } => None,
         });
         let ratios: Vec<f64> = both.into_values().flat_map(BTreeMap::into_values).collect();
-        let paired = trimmed_mean(&ratios).map(|log| Change { log, nodes: ratios.len() });
+        // Nodes that agree by chance are still known no better than their figures are.
+        let paired = known_mean(&ratios, error_of_figures(&sides, ratios.len()));
+        let paired = paired.map(|log| Change { log, nodes: ratios.len() });
         Some(Self { about, change: paired.or_else(|| split_change(&sides)) })
     }
 
@@ -167,20 +173,43 @@ impl<'a> ComparedCase<'a> {
     }
 }
 
+/// The verdict by the interval that is shown, so that the two agree.
 fn verdict(log: &Estimate, nominal: Nominal, q: f64) -> SideVerdict {
     let interval = log.interval(nominal);
     let found = q <= MAX_FALSE_DISCOVERY_RATE;
     let bound = EQUIVALENCE_FACTOR.ln();
-    let within = log.interval(Nominal::EQUIVALENCE);
     if found && interval.lo > MIN_RATIO.ln() {
         SideVerdict::Larger
     } else if found && interval.hi < -MIN_RATIO.ln() {
         SideVerdict::Smaller
-    } else if -bound < within.lo && within.hi < bound {
+    } else if -bound < interval.lo && interval.hi < bound {
         SideVerdict::Equivalent
     } else {
         SideVerdict::Inconclusive
     }
+}
+
+/// The trimmed mean over nodes, with a standard error of at least this. `None` of too few nodes to
+/// know its error.
+fn known_mean(logs: &[f64], min_error: f64) -> Option<Estimate> {
+    let mean = trimmed_mean(logs)?;
+    let standard_error = mean.standard_error.max(min_error);
+    let are_equal = || logs.iter().all(|log| (log - logs[0]).abs() <= ROUNDING);
+    let is_known = standard_error > ROUNDING || (logs.len() >= MIN_EQUAL_NODES && are_equal());
+    is_known.then_some(Estimate { standard_error, ..mean })
+}
+
+/// The standard error of the mean over so many nodes that the errors of their own ratios leave; what
+/// is not known of them adds nothing.
+fn error_of_figures(sides: &[&NodeSides], nodes: usize) -> f64 {
+    let mut by_node: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for it in sides {
+        if let MeasuredSides::Both { log_error, .. } = it.kind {
+            by_node.entry(&it.node).or_default().push(log_error.unwrap_or(0.0).powi(2));
+        }
+    }
+    let of_node = |errors: &Vec<f64>| errors.iter().sum::<f64>() / (errors.len() as f64).powi(2);
+    by_node.values().map(of_node).sum::<f64>().sqrt() / nodes.max(1) as f64
 }
 
 /// By class and node: the mean over visits of the logarithms of what they measured.
@@ -202,7 +231,7 @@ fn node_means<'a>(
 }
 
 /// The change between nodes of one side and nodes of the other, within each class. `None` if no class
-/// has two of both.
+/// has two of both that vary, or more that do not.
 fn split_change(sides: &[&NodeSides]) -> Option<Change> {
     let base = node_means(sides, |kind| match kind {
         MeasuredSides::Base { median } => Some(median),
@@ -219,7 +248,7 @@ fn split_change(sides: &[&NodeSides]) -> Option<Change> {
         let (Some(base), Some(new)) = (base.get(class), new.get(class)) else { continue };
         let logs = |of: &BTreeMap<&str, f64>| of.values().copied().collect::<Vec<f64>>();
         let (base_logs, new_logs) = (logs(base), logs(new));
-        let means = trimmed_mean(&base_logs).zip(trimmed_mean(&new_logs));
+        let means = known_mean(&base_logs, 0.0).zip(known_mean(&new_logs, 0.0));
         let Some((of_base, of_new)) = means else { continue };
         let (base, new) = (base_logs.len() as f64, new_logs.len() as f64);
         // The variance of a difference is in proportion to 1/base + 1/new, if nodes are alike.

@@ -79,6 +79,7 @@ fn fleet_page(sandbox: &Sandbox) -> PathBuf {
             facts: Vec::new(),
         }],
         judged: 6_800,
+        judged_nodes: NODES,
         false_discovery_rate: 0.05,
         classes: classes.to_vec(),
         variance: None,

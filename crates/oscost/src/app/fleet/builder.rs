@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use oscost_model::record::{Conditions, RowOutcome};
-use oscost_model::unit::Unit;
 
+use super::usable_figure::usable_median;
 use super::visit_record::{VisitRecord, VisitRow};
 use crate::advice::classes::machine_class;
 use crate::advice::machine_facts::machine_facts;
@@ -194,12 +194,7 @@ fn key(case: &FleetCase) -> (&str, &'static str) {
 /// whose figure is not above 0: it was not measured, cannot be told from 0, or is a yes or a no.
 fn figure(row: &VisitRow) -> Option<(f64, f32)> {
     let estimate = row.estimate.as_ref().filter(|_| row.outcome == RowOutcome::Measured)?;
-    let is_below = row.flags.iter().any(|flag| flag == "BELOW_DETECTION");
-    let median = estimate.median;
-    let has_logarithm = median.is_finite() && median > 0.0;
-    if is_below || row.unit == Unit::YesOrNo || !has_logarithm {
-        return None;
-    }
+    let median = usable_median(row.unit, &row.flags, estimate.median)?;
     Some((median, estimate.ci95.map_or(f32::NAN, log_error)))
 }
 

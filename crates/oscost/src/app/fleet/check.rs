@@ -24,8 +24,8 @@ use crate::app::targets::connect::{BusyPolicy, ConnectOptions, connect};
 use crate::app::targets::resolve::resolve;
 pub use crate::fleet::HealthVerdict as Verdict;
 use crate::fleet::{
-    Baseline, CaseBaseline, CheckCandidate, CheckedFigure, GroupBaseline, HealthVerdict, NodeCheck,
-    NodeHealth, UnmeasuredCase, UnusualFact, check_node, choose_cases,
+    Baseline, CaseBaseline, CheckCandidate, CheckedCase, CheckedFigure, GroupBaseline,
+    HealthVerdict, NodeCheck, NodeHealth, UnmeasuredCase, UnusualFact, check_node, choose_cases,
 };
 use crate::hosts::{HostError, Interrupt, WorkerBinary};
 use crate::plan;
@@ -35,9 +35,6 @@ use crate::run::EventCounting;
 const SECONDS_PER_CASE: f64 = 0.45;
 /// An op that takes longer makes batches longer than the minimum, in nanoseconds.
 const MAX_QUICK_NS: f64 = 100_000.0;
-/// A finding takes about three times the half-width of the interval of a case: with a wider one than
-/// this, a case that costs twice as much would not be found.
-const MAX_HALF_WIDTH: f64 = 1.25;
 /// The quantile of the normal distribution that belongs to an interval of 95 %.
 const NORMAL_95: f64 = 1.959_963_984_540_054;
 /// The flag of a figure that cannot be told from 0: fleets have no such figures.
@@ -153,12 +150,8 @@ fn judge(
         let why = "none of its cases could be judged";
         return Ok(NodeHealth { check: Some(once), ..not_judged(health, why) });
     }
-    if !once.judged.iter().any(|it| it.ci95[1] <= it.ratio * MAX_HALF_WIDTH) {
-        let why = "its cases vary so much that twice the cost would not be found in any";
-        return Ok(NodeHealth { check: Some(once), ..not_judged(health, why) });
-    }
     if once.suspects.is_empty() {
-        return Ok(NodeHealth { check: Some(once), ..health });
+        return Ok(NodeHealth { verdict: verdict(&once), check: Some(once), ..health });
     }
     let suspects: Vec<String> = once.suspects.iter().map(|it| it.case.clone()).collect();
     let again = measure(&suspects)?;
@@ -167,14 +160,25 @@ fn judge(
         return Ok(NodeHealth { check: Some(once), ..not_judged(health, &why) });
     }
     let twice = equals.judge(&first, Some(&again));
-    Ok(NodeHealth { verdict: verdict(&twice), check: Some(twice), ..health })
+    let unmeasured = [health.unmeasured, again.unmeasured].concat();
+    Ok(NodeHealth { verdict: verdict(&twice), check: Some(twice), unmeasured, ..health })
 }
 
-/// A node that is faster than its equals is no reason to stop it.
+/// A node that is faster than its equals is no reason to stop it. One of which nothing could have been
+/// found is not healthy, nor is one that seemed slower and was not measured again.
 fn verdict(check: &NodeCheck) -> HealthVerdict {
-    match check.findings.iter().any(|it| it.ratio > 1.0) {
-        true => HealthVerdict::Slow,
-        false => HealthVerdict::Healthy,
+    let is_measured_again =
+        |case: &CheckedCase| !check.not_judged.iter().any(|it| it.case == case.case);
+    if check.findings.iter().any(|it| it.ratio > 1.0) {
+        HealthVerdict::Slow
+    } else if check.suspects.iter().any(|it| it.ratio > 1.0 && !is_measured_again(it)) {
+        let why = "a case seemed slower and could not be measured again";
+        HealthVerdict::NotJudged(why.to_owned())
+    } else if !check.judged.iter().any(|it| it.finds_doubled_cost) {
+        let why = "its cases vary so much that twice the cost would not be found in any";
+        HealthVerdict::NotJudged(why.to_owned())
+    } else {
+        HealthVerdict::Healthy
     }
 }
 

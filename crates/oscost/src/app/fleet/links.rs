@@ -19,8 +19,7 @@ use crate::app::run::{self, run_until};
 use crate::app::selection::programs::{Effort, ProgramRequest};
 use crate::app::targets::connect::BusyPolicy;
 use crate::fleet::{
-    AnalysedLinks, LinkCase, MeasuredNetwork, NodePair, all_pairs, analyse_links, balanced_pairs,
-    usual_pairs,
+    AnalysedLinks, MeasuredNetwork, NodePair, all_pairs, analyse_links, balanced_pairs, usual_pairs,
 };
 use crate::hosts::Interrupt;
 use crate::run::EventCounting;
@@ -107,12 +106,11 @@ fn links_between(
     }
     network.check(has_ended_early)?;
     let count = nodes.len();
-    let analysed = |case: LinkCase| {
-        let analysis = analyse_links(&case, count);
-        AnalysedLinks { case, analysis }
-    };
+    let cases = network.cases(&pairs);
+    let analyses = analyse_links(&cases, count);
+    let analysed = cases.into_iter().zip(analyses);
     Ok(MeasuredNetwork {
-        cases: network.cases(&pairs).into_iter().map(analysed).collect(),
+        cases: analysed.map(|(case, analysis)| AnalysedLinks { case, analysis }).collect(),
         nodes,
         seed,
         pairs: pairs.len(),
@@ -241,6 +239,19 @@ mod tests {
         assert_eq!(only.case.links[0].pair, [0, 1]);
         assert_eq!(only.case.links[0].median(), Some(100.5));
         assert!(outcome.has_figures() && !outcome.is_interrupted);
+    }
+
+    #[test]
+    fn a_figure_that_cannot_be_told_from_zero_is_a_reason_and_no_figure() {
+        let measure = |_: LinkVisit| -> anyhow::Result<Option<Record>> {
+            let mut below = record(0.2);
+            below.results[0].flags.push("BELOW_DETECTION".to_owned());
+            Ok(Some(below))
+        };
+        let outcome = links_between(names(3), &request(), &Silent, measure).unwrap();
+        let link = &outcome.cases[0].case.links[0];
+        assert_eq!(link.reasons, ["it cannot be told from 0"]);
+        assert!(link.values.is_empty() && !outcome.has_figures());
     }
 
     #[test]

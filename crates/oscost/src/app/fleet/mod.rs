@@ -27,6 +27,7 @@ mod states;
 mod status;
 #[cfg(test)]
 mod test_plan;
+mod usable_figure;
 mod visit;
 mod visit_record;
 

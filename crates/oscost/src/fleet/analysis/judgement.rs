@@ -1,6 +1,6 @@
 //! Which deviations are more than ordinary.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_stats::comparison::benjamini_hochberg;
 use oscost_stats::interval::Nominal;
@@ -26,6 +26,8 @@ pub(super) struct Judged {
     pub(super) findings: Vec<Finding>,
     /// How many differences were judged.
     pub(super) hypotheses: usize,
+    /// How many nodes they are of.
+    pub(super) nodes: usize,
 }
 
 /// What of a node is judged; indices are those of families and cases.
@@ -53,6 +55,8 @@ struct Hypotheses {
     rate: f64,
     /// The p value of each.
     p: Vec<f64>,
+    /// The nodes that they are of.
+    nodes: BTreeSet<usize>,
     /// Those with a p value of at most the rate: adjusted p values are never smaller.
     candidates: Vec<Candidate>,
 }
@@ -64,7 +68,8 @@ struct Hypotheses {
 /// Hochberg keeps its rate, so that the larger thresholds of Benjamini and Yekutieli are not needed.
 pub(super) fn judge(fleet: &Fleet, table: &CostTable, families: &Families, rate: f64) -> Judged {
     let groups = equals(fleet);
-    let mut hypotheses = Hypotheses { rate, p: Vec::new(), candidates: Vec::new() };
+    let mut hypotheses =
+        Hypotheses { rate, p: Vec::new(), nodes: BTreeSet::new(), candidates: Vec::new() };
     for (group, of) in groups.iter().enumerate() {
         if let Some(effects) = take_apart(table, &families.cases, &of.members) {
             hypotheses.add(group, of, &effects);
@@ -81,7 +86,7 @@ pub(super) fn judge(fleet: &Fleet, table: &CostTable, families: &Families, rate:
         by_p.then(other.size().total_cmp(&one.size()))
     });
     let findings = findings(fleet, families, &groups, &found, &q);
-    Judged { findings, hypotheses: hypotheses.p.len() }
+    Judged { findings, hypotheses: hypotheses.p.len(), nodes: hypotheses.nodes.len() }
 }
 
 impl Candidate {
@@ -148,9 +153,10 @@ impl Hypotheses {
         let measured = with_tails(deviation.measured, tails);
         let p = among_equals.two_sided_p();
         let at = self.p.len();
+        let node = equals.members[deviation.member];
         self.p.push(p);
+        self.nodes.insert(node);
         if p <= self.rate {
-            let node = equals.members[deviation.member];
             let deviation = Deviation { among_equals, measured, ..deviation };
             self.candidates.push(Candidate { node, group, scope, deviation, at });
         }

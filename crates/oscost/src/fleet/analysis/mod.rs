@@ -45,6 +45,7 @@ pub fn analyse(fleet: &Fleet, options: AnalysisOptions) -> FleetAnalysis {
         ratios: summary.ratios,
         findings: judged.findings,
         judged: judged.hypotheses,
+        judged_nodes: judged.nodes,
         false_discovery_rate: options.false_discovery_rate,
         classes: summary.classes,
         variance: variance_shares(fleet, &table),

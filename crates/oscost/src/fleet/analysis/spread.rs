@@ -128,7 +128,8 @@ impl Spread {
     fn deviation(&self, node: &NodeEffect, visits: &[f64]) -> Deviation {
         let value = mean(visits) - self.centre;
         let unit = node.variance_factor.sqrt();
-        let error = self.visit_variance / visits.len() as f64;
+        let visit_variance = self.visit_variance_of(visits);
+        let error = visit_variance / visits.len() as f64;
         let ordinary = self.node_variance + error;
         // Satterthwaite (1946).
         let squares =
@@ -143,13 +144,27 @@ impl Spread {
             standard_error: unit * (error + self.centre_variance).sqrt(),
             degrees_of_freedom: self.visit_degrees,
         };
-        let is_repeated = self.is_repeated(value, visits);
+        let is_repeated = self.is_repeated(value, visits, visit_variance);
         Deviation { member: node.member, among_equals, measured, is_repeated }
+    }
+
+    /// The variance between the visits of a node: that of all nodes, or its own if that is more. A node
+    /// whose visits vary more than those of others is disturbed more often, which does not make it slow;
+    /// a few visits that happen to agree do not make it known better than others.
+    fn visit_variance_of(&self, visits: &[f64]) -> f64 {
+        let own = contrasts(visits);
+        match own.len() {
+            0 => self.visit_variance,
+            count => {
+                let squares: f64 = own.iter().map(|it| it * it).sum();
+                self.visit_variance.max(squares / count as f64)
+            }
+        }
     }
 
     /// Whether the other visits show the deviation too, beyond an interval of 95 %, if the one that
     /// shows most of it is left out. A single visit has no others.
-    fn is_repeated(&self, value: f64, visits: &[f64]) -> bool {
+    fn is_repeated(&self, value: f64, visits: &[f64], visit_variance: f64) -> bool {
         let others = visits.len() - 1;
         if others == 0 {
             return true;
@@ -158,7 +173,7 @@ impl Spread {
         let toward = |visit: &f64| sign * (visit - self.centre);
         let most = visits.iter().map(toward).fold(f64::NEG_INFINITY, f64::max);
         let left = (visits.iter().map(toward).sum::<f64>() - most) / others as f64;
-        left > Z_95 * (self.node_variance + self.visit_variance / others as f64).sqrt()
+        left > Z_95 * (self.node_variance + visit_variance / others as f64).sqrt()
     }
 }
 

@@ -102,6 +102,66 @@ fn a_healthy_node_is_suspected_once_in_a_hundred_checks_and_hardly_ever_found() 
 }
 
 #[test]
+fn a_healthy_node_is_also_judged_right_by_a_few_nodes_that_differ_by_more_than_visits() {
+    const FLEETS: u64 = 150;
+    const CASES: usize = 8;
+    let mut rare = 0;
+    for nodes in [4, 6, 8] {
+        for seed in 0..FLEETS {
+            // One node more is simulated: it is checked by its first visit.
+            let mut fleet = simulate(&FleetSimulation {
+                nodes: nodes + 1,
+                cases: CASES,
+                visits: 10,
+                between_visits: 0.01,
+                between_nodes: 0.05,
+                seed,
+                ..Default::default()
+            })
+            .fleet;
+            let visit = fleet.visits.iter().find(|visit| visit.node == nodes).unwrap().clone();
+            fleet.visits.retain(|visit| visit.node < nodes);
+            fleet.nodes.truncate(nodes);
+            let baseline = Baseline::of(&fleet);
+            let equals = &baseline.classes[0];
+            for figure in &visit.figures {
+                let figure = CheckedFigure {
+                    case: fleet.cases[figure.case as usize].case.clone(),
+                    median: figure.median,
+                    log_error: Some(figure.log_error.into()),
+                };
+                rare += usize::from(Measured::of(equals, &figure).unwrap().p() <= 0.001);
+            }
+        }
+    }
+    // Of 3,600 p values 4 are expected to be so small, and about 10 are. With the degrees of freedom of
+    // visits alone, and without the error of the median of the nodes, 140 would be.
+    assert!(rare <= 40, "{rare}");
+}
+
+#[test]
+fn whether_twice_the_cost_would_be_found_follows_from_the_judgement_itself() {
+    let found = |between_visits: f64, has_heavy_tails: bool| {
+        let baseline = Baseline::of(&Noise { between_visits, has_heavy_tails }.fleet());
+        let class = baseline.classes[0].class.clone().unwrap();
+        let equals = baseline.equals_of(&class);
+        let check_at = |log_ratio: f64| {
+            let first = figures(equals, &vec![log_ratio; equals.cases.len()]);
+            check_node(&baseline, &class, &first, Some(&first))
+        };
+        let healthy = check_at(0.0);
+        let doubled = check_at(LN_2);
+        let says = healthy.judged.iter().filter(|it| it.finds_doubled_cost).count();
+        assert_eq!(says, doubled.findings.len(), "{between_visits} {has_heavy_tails}");
+        says
+    };
+    assert_eq!(found(0.03, false), 20);
+    // An interval of 95 % is within a factor of 1.25, and one check in 30,000 is far beyond it.
+    assert_eq!(found(0.03, true), 0);
+    assert_eq!(found(0.18, true), 0);
+}
+
+#[test]
 fn a_slow_case_is_found_again_and_what_was_slow_once_is_not() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(31);
     let noise = Noise { between_visits: 0.03, has_heavy_tails: false };

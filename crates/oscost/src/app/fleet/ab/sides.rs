@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use oscost_model::record::{Comparison, Record, Row, RowOutcome};
+use oscost_model::record::{Comparison, Record, Row};
 use oscost_model::unit::{Better, Unit};
 
 use crate::advice::classes::machine_class;
+use crate::app::fleet::usable_figure::usable_figure;
 use crate::fleet::{MeasuredSides, NodeSides};
 
 /// The quantile of the normal distribution that belongs to an interval of 95 %.
@@ -82,8 +83,7 @@ impl Sides {
     }
 
     fn add_row(&mut self, node: &str, row: &Row) {
-        let median = row.estimate.as_ref().map(|it| it.median).filter(|median| *median > 0.0);
-        let Some(median) = median.filter(|_| row.outcome == RowOutcome::Measured) else { return };
+        let Some(median) = usable_figure(row) else { return };
         let key = self.key(node, row);
         match row.target.treatments.is_empty() {
             true => self.base.entry(key).or_default().push(median),
@@ -190,6 +190,8 @@ fn mean_log(values: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use oscost_model::record::RowOutcome;
+
     use super::*;
 
     /// A run with one row under these treatments.
@@ -279,6 +281,15 @@ mod tests {
         };
         assert!((ratio - 1.2).abs() < 1e-9, "{ratio}");
         assert!((error - 1.1f64.ln() / NORMAL_95).abs() < 1e-9, "{error}");
+    }
+
+    #[test]
+    fn figures_that_cannot_be_told_from_zero_are_of_no_side() {
+        let mut sides = Sides::default();
+        let mut below = record(&["nice=5"], 5.0);
+        below.results[0].flags.push("BELOW_DETECTION".to_owned());
+        sides.add("n1", &below);
+        assert!(sides.treatments().is_empty());
     }
 
     #[test]

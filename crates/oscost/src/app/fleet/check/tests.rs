@@ -180,6 +180,38 @@ fn a_node_whose_cases_cannot_be_judged_is_not_called_healthy() {
 }
 
 #[test]
+fn a_case_that_seemed_slower_and_is_not_measured_again_leaves_the_node_unjudged() {
+    let fleet = fleet();
+    let baseline = Baseline::of(&fleet);
+    let equals = Equals { baseline: &baseline, class: class_like(&baseline, CLASS).unwrap() };
+    let cases = CASES.map(str::to_owned);
+    let judged = |factor: f64| {
+        let measure = |cases: &[String]| -> anyhow::Result<Measurement> {
+            if cases.len() == CASES.len() {
+                let factor = |case: &str| if case == "pipe/a" { factor } else { 1.0 };
+                return Ok(measurement(cases, factor));
+            }
+            let mut made = measurement(&[], |_| 1.0);
+            let unmeasured = |case: &String| UnmeasuredCase {
+                case: case.clone(),
+                why: "it timed out".to_owned(),
+            };
+            made.unmeasured = cases.iter().map(unmeasured).collect();
+            Ok(made)
+        };
+        judge(health(), equals, &cases, &measure).unwrap()
+    };
+    let slower = judged(1.6);
+    let HealthVerdict::NotJudged(why) = &slower.verdict else { panic!("{slower:?}") };
+    assert_eq!(why, "a case seemed slower and could not be measured again");
+    assert_eq!(slower.unmeasured.len(), 1);
+    assert_eq!(slower.unmeasured[0].why, "it timed out");
+    let faster = judged(0.6);
+    assert_eq!(faster.verdict, HealthVerdict::Healthy);
+    assert_eq!(faster.unmeasured.len(), 1);
+}
+
+#[test]
 fn a_class_is_found_by_what_is_known_and_another_one_is_not_judged() {
     let fleet = fleet();
     let baseline = Baseline::of(&fleet);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use oscost_model::record::{Record, Row, RowOutcome};
 
+use crate::app::fleet::usable_figure::usable_figure;
 use crate::fleet::{Link, LinkCase, NodePair};
 use crate::hosts::HostError;
 
@@ -30,10 +31,9 @@ impl Network {
                 (case, BTreeMap::new())
             });
             let link = links.entry(pair).or_insert_with(|| empty_link(pair));
-            let estimate = row.estimate.as_ref().filter(|_| row.outcome == RowOutcome::Measured);
-            match estimate {
-                Some(estimate) => link.values.push(estimate.median),
-                None => add_reason(link, row.reason.as_deref().unwrap_or("it has no figure")),
+            match usable_figure(row) {
+                Some(figure) => link.values.push(figure),
+                None => add_reason(link, reason(row)),
             }
         }
     }
@@ -70,6 +70,15 @@ impl Network {
         };
         cases.into_values().map(with_links).collect()
     }
+}
+
+/// Why a row has no figure that can be used.
+fn reason(row: &Row) -> &str {
+    let own = row.reason.as_deref();
+    own.unwrap_or(match row.outcome {
+        RowOutcome::Measured => "it cannot be told from 0",
+        _ => "it has no figure",
+    })
 }
 
 fn empty_link(pair: NodePair) -> Link {

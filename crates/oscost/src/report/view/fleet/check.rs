@@ -34,15 +34,39 @@ fn healthy(node: &str, check: &NodeCheck) -> String {
         1 => "1 family".to_owned(),
         count => format!("{count} families"),
     };
-    let again = match check.suspects.len() {
-        0 => String::new(),
-        count => format!("; {} seemed to differ, and did not again", plural(count as u64, "case")),
-    };
     let cases = plural(check.judged.len() as u64, "case");
+    let others = [faster(check), not_confirmed(check)].concat();
     format!(
         "{node} is healthy: none of {cases} of {families} is slower than on the nodes of its \
-         class{again}"
+         class{others}"
     )
+}
+
+fn faster(check: &NodeCheck) -> String {
+    match check.findings.iter().filter(|it| it.ratio < 1.0).count() {
+        0 => String::new(),
+        1 => "; 1 case is faster, in two measurements".to_owned(),
+        count => format!("; {count} cases are faster, in two measurements"),
+    }
+}
+
+/// The suspects that are no findings: seen once, or again but not surely enough.
+fn not_confirmed(check: &NodeCheck) -> String {
+    let is_finding = |case: &CheckedCase| check.findings.iter().any(|it| it.case == case.case);
+    match check.suspects.iter().filter(|it| !is_finding(it)).count() {
+        0 => String::new(),
+        count => {
+            let cases = plural(count as u64, "case");
+            format!("; {cases} seemed to differ, which was not confirmed")
+        }
+    }
+}
+
+/// What a check could have found.
+fn power(check: &NodeCheck) -> String {
+    let cases = plural(check.judged.len() as u64, "case");
+    let found = check.judged.iter().filter(|it| it.finds_doubled_cost).count();
+    format!("; twice the cost would be found in {found} of {cases}")
 }
 
 fn slow(node: &str, check: &NodeCheck) -> String {
@@ -65,7 +89,9 @@ fn slow(node: &str, check: &NodeCheck) -> String {
 
 /// The check as a screen or a page shows it.
 pub fn view(health: &NodeHealth) -> View {
-    let against = format!("against the nodes of its class in fleet {}", plain(&health.fleet));
+    let power = health.check.as_ref().map(power).unwrap_or_default();
+    let fleet = plain(&health.fleet);
+    let against = format!("against the nodes of its class in fleet {fleet}{power}");
     let lead = [sentence(health), against].map(Paragraph::from);
     let mut sections = Vec::new();
     if health.check.is_some() {
@@ -145,7 +171,7 @@ fn judgement(check: Option<&NodeCheck>, case: &CheckedCase) -> &'static str {
                 "faster, twice"
             }
         }
-        Some(check) if has(&check.suspects) => "differed once",
+        Some(check) if has(&check.suspects) => "differed, not confirmed",
         _ => "like the others",
     }
 }
@@ -174,6 +200,7 @@ struct CaseDocument<'a> {
     ci95: [f64; 2],
     p: f64,
     q: f64,
+    finds_doubled_cost: bool,
     judgement: &'static str,
 }
 
@@ -199,6 +226,7 @@ pub fn json(health: &NodeHealth) -> Result<String, serde_json::Error> {
         ci95: it.ci95,
         p: it.p,
         q: it.q,
+        finds_doubled_cost: it.finds_doubled_cost,
         judgement: judgement(check, it),
     });
     let not_judged = check.iter().flat_map(|check| &check.not_judged);

@@ -64,12 +64,16 @@ fn sentence(compared: &ComparedSides) -> String {
     };
     let found = [told(&with("slower"), "slower"), told(&with("faster"), "faster")];
     let found: Vec<String> = found.into_iter().flatten().collect();
-    let cases = plural(compared.comparisons.len() as u64, "case");
-    let judged = compared.comparisons.iter().filter(|it| it.ratio.is_some()).count();
+    let judged = compared.comparisons.iter().filter(|it| is_compared(it)).count();
+    let cases = plural(judged as u64, "case");
+    let others = match compared.comparisons.len() - judged {
+        0 => String::new(),
+        count => format!("; {} could not be compared", plural(count as u64, "case")),
+    };
     match (&found[..], judged) {
         (_, 0) => format!("{treatments}: no case was measured on both sides by enough nodes"),
-        ([], _) => format!("{treatments}: no difference was found in {cases}"),
-        (found, _) => format!("{treatments}: of {cases}, {}", found.join("; ")),
+        ([], _) => format!("{treatments}: no difference was found in {cases}{others}"),
+        (found, _) => format!("{treatments}: of {cases}, {}{others}", found.join("; ")),
     }
 }
 
@@ -84,8 +88,11 @@ fn conditions(compared: &ComparedSides) -> String {
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> =
         counts.map(|(count, side)| format!("{} {side}", plural(count as u64, "node"))).collect();
-    let by_verdict: BTreeMap<&str, usize> =
-        compared.comparisons.iter().fold(BTreeMap::new(), |mut counts, it| {
+    let by_verdict: BTreeMap<&str, usize> = compared
+        .comparisons
+        .iter()
+        .filter(|it| is_compared(it))
+        .fold(BTreeMap::new(), |mut counts, it| {
             *counts.entry(verdict(it)).or_default() += 1;
             counts
         });
@@ -100,6 +107,11 @@ fn conditions(compared: &ComparedSides) -> String {
         counts.join(", "),
         if verdicts.is_empty() { "nothing compared".to_owned() } else { verdicts.join(", ") }
     )
+}
+
+/// Whether enough nodes measured both sides.
+fn is_compared(it: &SideComparison) -> bool {
+    it.ratio.is_some()
 }
 
 /// How far a ratio is from 1, as a logarithm.
@@ -152,7 +164,7 @@ pub fn table(compared: &ComparedSides) -> Table {
         rows: cases.iter().enumerate().map(row).collect(),
         notes: vec![
             "ratio: the figure with the treatments over that without; the node is the unit, so the \
-             interval is over nodes"
+             interval is over nodes, and is corrected for the number of cases"
                 .to_owned(),
         ],
         interactive: true,

@@ -5,7 +5,8 @@ use crate::fleet::{NotJudged, UnmeasuredCase};
 
 fn case(case: &str, ratio: f64) -> CheckedCase {
     let ci95 = [ratio * 0.95, ratio * 1.05];
-    CheckedCase { case: case.to_owned(), ratio, ci95, p: 1e-6, q: 1e-5 }
+    let finds_doubled_cost = case != "pipe/a";
+    CheckedCase { case: case.to_owned(), ratio, ci95, p: 1e-6, q: 1e-5, finds_doubled_cost }
 }
 
 fn health(verdict: HealthVerdict, slow: &[CheckedCase]) -> NodeHealth {
@@ -49,6 +50,42 @@ fn the_answer_is_one_sentence_with_the_surest_case() {
         ..health(HealthVerdict::NotJudged("it is\nnoisy".to_owned()), &[])
     };
     assert_eq!(sentence(&not), "n7 was not judged: it is noisy");
+}
+
+#[test]
+fn a_suspect_that_is_no_finding_is_told_apart_from_a_faster_case() {
+    let told = |suspects: &[CheckedCase], findings: &[CheckedCase]| {
+        let mut health = health(HealthVerdict::Healthy, suspects);
+        let check = health.check.as_mut().unwrap();
+        check.findings = findings.to_vec();
+        let text = sentence(&health);
+        text.split_once("of its class").unwrap().1.to_owned()
+    };
+    let faster = [case("syscall/c", 0.6), case("syscall/d", 0.5)];
+    assert_eq!(told(&faster[..1], &faster[..1]), "; 1 case is faster, in two measurements");
+    assert_eq!(told(&faster, &faster), "; 2 cases are faster, in two measurements");
+    // Seen again, but the mean of both is not beyond what a healthy node has.
+    let once = [case("syscall/a", 1.2), case("syscall/d", 0.5)];
+    assert_eq!(
+        told(&once, &once[1..]),
+        "; 1 case is faster, in two measurements; 1 case seemed to differ, which was not confirmed"
+    );
+    let mut unsure = health(HealthVerdict::Healthy, &once);
+    unsure.check.as_mut().unwrap().findings.clear();
+    let table = table(&unsure);
+    let words = table.rows.iter().filter(|row| row.cells[5].text == "differed, not confirmed");
+    assert_eq!(words.count(), 2);
+}
+
+#[test]
+fn what_could_have_been_found_is_told() {
+    let health = health(HealthVerdict::Healthy, &[]);
+    let lead: Vec<String> = view(&health).lead.into_iter().map(|it| it.text).collect();
+    let expected = "against the nodes of its class in fleet monday; twice the cost would be found \
+                    in 1 of 2 cases";
+    assert_eq!(lead[1], expected);
+    let document: serde_json::Value = serde_json::from_str(&json(&health).unwrap()).unwrap();
+    assert_eq!(document["cases"][0]["finds_doubled_cost"], false);
 }
 
 #[test]

@@ -19,10 +19,15 @@ pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
 
 /// How many nodes were compared with themselves.
 fn overlap(changes: &FleetChanges) -> String {
-    let FleetChanges { base, common_nodes, only_base, only_new, .. } = changes;
+    let FleetChanges { base, common_nodes, only_base, only_new, changed_class, .. } = changes;
+    let changed = match *changed_class {
+        0 => String::new(),
+        1 => "; 1 of them is of another class now and is not compared".to_owned(),
+        count => format!("; {count} of them are of another class now and are not compared"),
+    };
     format!(
-        "Compared with {}: {} measured at both times, {only_base} only then and {only_new} only \
-         now. A ratio is the middle over nodes, each compared with itself; two moments: other \
+        "Compared with {}: {} measured at both times{changed}; {only_base} only then and {only_new} \
+         only now. A ratio is the middle over nodes, each compared with itself; two moments: other \
          things may have changed, too.",
         plain(base),
         plural(*common_nodes as u64, "node"),

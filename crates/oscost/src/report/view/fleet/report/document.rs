@@ -114,6 +114,7 @@ struct ChangesDocument<'a> {
     common_nodes: usize,
     only_base: usize,
     only_new: usize,
+    changed_class: usize,
     classes: Vec<ClassChangesDocument<'a>>,
 }
 
@@ -212,6 +213,7 @@ fn changes(it: &FleetChanges) -> ChangesDocument<'_> {
         common_nodes: it.common_nodes,
         only_base: it.only_base,
         only_new: it.only_new,
+        changed_class: it.changed_class,
         classes: it.classes.iter().map(class_changes).collect(),
     }
 }

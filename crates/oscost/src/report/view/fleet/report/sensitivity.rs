@@ -14,10 +14,11 @@ const MIN_RATIO: f64 = 1.02;
 /// No node differs by more, as a logarithm.
 const MAX_LOG: f64 = 50.0;
 
-/// The ratio over all its cases from which a node is found in about 80 of 100 such fleets, if it is
-/// the only one: the false discovery rate is then divided by all that is judged (Benjamini and
-/// Hochberg), and the node is compared with how far ordinary nodes are from their class. `None` with
-/// too few nodes, or if nothing is known of visits.
+/// The ratio over all its cases from which a node is probably found, if it is the only one: the false
+/// discovery rate is then divided by all that is judged (Benjamini and Hochberg), and the node is
+/// compared with how far ordinary nodes are from their class. In about 80 of 100 fleets its deviation
+/// is beyond that level; it must also be seen without the visit that shows most of it, which is not
+/// counted here. `None` with too few nodes, or if nothing is known of visits.
 pub(super) fn detectable_ratio(analysis: &FleetAnalysis) -> Option<f64> {
     let distances = distances(analysis);
     let spread = Equals::of(&distances)?;

@@ -92,16 +92,27 @@ fn nothing(content: &FleetContent<'_>) -> String {
             false => "Nothing can be judged: no case was measured on enough nodes.".to_owned(),
         };
     }
-    let nodes = content.fleet.nodes.len();
     let sensitivity = match detectable_ratio(analysis) {
         Some(ratio) => format!(
-            "a node slower by {} or more over all its cases would have been found with a \
-             probability of about 80 %",
+            "a node slower by {} or more over all its cases would probably have been found",
             per_cent_up(ratio)
         ),
         None => "how slow a node must be to be found is not known".to_owned(),
     };
-    format!("No node of {nodes} stands out: {sensitivity}.")
+    let nodes = content.fleet.nodes.len();
+    let judged = analysis.judged_nodes;
+    match nodes.saturating_sub(judged) {
+        0 => format!("No node of {nodes} stands out: {sensitivity}."),
+        others => {
+            let (of, were) = if judged == 1 { ("node", "was") } else { ("nodes", "were") };
+            let not_judged = plural(others as u64, "node");
+            let verb = if others == 1 { "was" } else { "were" };
+            format!(
+                "None of the {judged} {of} that {were} judged stands out: {sensitivity}; \
+                 {not_judged} {verb} not judged."
+            )
+        }
+    }
 }
 
 fn of_kind(content: &FleetContent<'_>, kind: &Kind<'_>) -> String {

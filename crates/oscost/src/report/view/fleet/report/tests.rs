@@ -55,6 +55,7 @@ fn analysis(fleet: &Fleet) -> FleetAnalysis {
         ratios: vec![1.0; nodes * cases],
         findings: Vec::new(),
         judged: nodes * (cases + 3),
+        judged_nodes: nodes,
         false_discovery_rate: 0.05,
         classes: vec![ClassSpread {
             class: CLASS.into(),
@@ -161,9 +162,13 @@ fn without_a_finding_the_head_says_what_would_have_been_found() {
     // 64 nodes, and one of five nodes falls 0.84 of them short.
     assert_eq!(
         told(&analysis(&fleet)),
-        "No node of 64 stands out: a node slower by 6.2 % or more over all its cases would have been \
-         found with a probability of about 80 %."
+        "No node of 64 stands out: a node slower by 6.2 % or more over all its cases would \
+         probably have been found."
     );
+    let fewer = FleetAnalysis { judged_nodes: 50, ..analysis(&fleet) };
+    let text = told(&fewer);
+    assert!(text.starts_with("None of the 50 nodes that were judged stands out: a node"), "{text}");
+    assert!(text.ends_with(" probably have been found; 14 nodes were not judged."), "{text}");
     let mut unknown = analysis(&fleet);
     unknown.nodes.iter_mut().for_each(|it| it.ci95 = None);
     assert!(told(&unknown).contains("how slow a node must be to be found is not known"));
@@ -237,11 +242,13 @@ fn what_changed_is_told_by_class() {
         common_nodes: 8,
         only_base: 1,
         only_new: 0,
+        changed_class: 2,
         classes: vec![ClassChanges { class: CLASS.into(), cases }],
     };
     let content = FleetContent { changes: Some(&changes), ..content(&fleet, &analysis) };
     let text = flat(&content);
     assert!(text.contains("Compared with june: 8 nodes measured at both times"), "{text}");
+    assert!(text.contains("2 of them are of another class now and are not compared"), "{text}");
     let counts = "of 4 cases 1 slower, 1 faster, 1 equivalent and 1 inconclusive";
     assert!(text.contains(counts), "{text}");
     // What is decided comes first, the largest change before others.

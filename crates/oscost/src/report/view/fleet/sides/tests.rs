@@ -54,10 +54,10 @@ fn the_answer_names_what_changed_most_and_a_smaller_rate_is_slower() {
         comparison("fault/a", Some(1.0), SideVerdict::Equivalent),
         comparison("file/a", None, SideVerdict::Inconclusive),
     ]);
-    let expected = "nice=5: of 5 cases, 2 cases are slower, most of all socket/throughput: 0.50 \
+    let expected = "nice=5: of 4 cases, 2 cases are slower, most of all socket/throughput: 0.50 \
                     times (0.48 to 0.52); 1 case is faster, most of all pipe/a: 0.90 times (0.88 \
-                    to 0.92)\nfleet monday: 4 nodes without, 1 node with; 2 slower, 1 faster, \
-                    1 equivalent, 1 inconclusive";
+                    to 0.92); 1 case could not be compared\nfleet monday: 4 nodes without, 1 node \
+                    with; 2 slower, 1 faster, 1 equivalent";
     assert_eq!(lead(&of), expected);
     let titles: Vec<String> = view(&of).sections.into_iter().map(|it| it.title).collect();
     let expected =
@@ -69,6 +69,13 @@ fn the_answer_names_what_changed_most_and_a_smaller_rate_is_slower() {
 fn nothing_found_and_nothing_compared_are_told_apart() {
     let equal = compared(vec![comparison("pipe/a", Some(1.0), SideVerdict::Equivalent)]);
     assert!(lead(&equal).starts_with("nice=5: no difference was found in 1 case"));
+    let some = compared(vec![
+        comparison("pipe/a", Some(1.0), SideVerdict::Equivalent),
+        comparison("pipe/b", None, SideVerdict::Inconclusive),
+        comparison("pipe/c", None, SideVerdict::Inconclusive),
+    ]);
+    let expected = "nice=5: no difference was found in 1 case; 2 cases could not be compared\n";
+    assert!(lead(&some).starts_with(expected), "{}", lead(&some));
     let alone = compared(vec![comparison("pipe/a", None, SideVerdict::Inconclusive)]);
     assert!(lead(&alone).starts_with("nice=5: no case was measured on both sides by enough nodes"));
 }
@@ -79,6 +86,7 @@ fn what_is_unknown_is_a_dash_and_null() {
     let table = table(&of);
     let texts: Vec<&str> = table.rows[0].cells.iter().map(|cell| cell.text.as_str()).collect();
     assert_eq!(texts[..4], ["pipe/a", "-", "-", "-"]);
+    assert!(table.notes[0].contains("corrected for the number of cases"));
     let document: serde_json::Value = serde_json::from_str(&json(&of).unwrap()).unwrap();
     assert!(document["cases"][0]["ratio"].is_null() && document["cases"][0]["ci95"].is_null());
     assert_eq!(document["unread_records"], 2);
