@@ -32,13 +32,13 @@ cases=(
     file/stat:files=100 directory/open-close
 )
 
-# record NAME OPTION...: measures, and writes the record without raw batches and spaces.
+# record NAME OPTION...: measures, and writes the record without raw batches.
 record() {
     local name=$1
     shift
     "$oscost" run "${cases[@]}" --label "$name" --no-store --json - "$@" |
-        python3 -c 'import json, sys; json.dump(json.load(sys.stdin), sys.stdout)' >"records/$name.new"
-    mv "records/$name.new" "records/$name.json"
+        gzip -9n >"records/$name.new"
+    mv "records/$name.new" "records/$name.json.gz"
 }
 
 # huge_pages SETTING NAME OPTION...: the same under another setting, which is undone.
@@ -59,7 +59,10 @@ make_record() {
     guest-thp-always) huge_pages always "$name" ;;
     guest-seccomp) record "$name" --treat seccomp=docker ;;
     guest-ebpf) record "$name" --treat ebpf=empty ;;
-    guest-antagonist) record "$name" --treat antagonist ;;
+    guest-ptrace) record "$name" --treat ptrace ;;
+    guest-sud) record "$name" --treat sud ;;
+    guest-nice) record "$name" --treat nice=10 ;;
+    guest-antagonist) record "$name" --treat antagonist=cpu ;;
     vm-*)
         kernel=${name#vm-}
         kernel=${kernel%-mitigations-off}
@@ -73,11 +76,8 @@ make_record() {
     esac
 }
 
-names=(guest guest-thp-never guest-thp-always guest-seccomp guest-ebpf guest-antagonist)
-for kernel in 6.1 6.12 6.12-rt; do
-    names+=("vm-$kernel" "vm-$kernel-mitigations-off")
-done
-[ $# != 0 ] || set -- "${names[@]}"
+[ $# != 0 ] || set -- guest guest-thp-{never,always} guest-{seccomp,ebpf,ptrace,sud,nice,antagonist} \
+    vm-6.1 vm-6.1-mitigations-off vm-6.12 vm-6.12-rt
 for name; do
     make_record "$name"
 done

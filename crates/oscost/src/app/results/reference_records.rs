@@ -1,12 +1,45 @@
 //! The records that come with oscost: runs that this project measured itself, in the folder
 //! `records`.
 
+use std::io::Read;
+
+use flate2::read::GzDecoder;
 use oscost_model::record::Record;
 
-use crate::store::validate;
+use crate::store::{MAX_IMPORT_BYTES, validate};
 
-/// The names of the records, and their files. A name comes before a label of the same name.
-const EMBEDDED: &[(&str, &str)] = &[];
+/// A record in the program: its name, and its file as gzip(1) has packed it.
+struct Embedded {
+    name: &'static str,
+    packed: &'static [u8],
+}
+
+/// The file of a record.
+macro_rules! embedded {
+    ($name:literal) => {
+        Embedded {
+            name: $name,
+            packed: include_bytes!(concat!("../../../../../records/", $name, ".json.gz")),
+        }
+    };
+}
+
+/// The records. A name comes before a label of the same name.
+const EMBEDDED: &[Embedded] = &[
+    embedded!("guest"),
+    embedded!("guest-thp-never"),
+    embedded!("guest-thp-always"),
+    embedded!("guest-seccomp"),
+    embedded!("guest-ebpf"),
+    embedded!("guest-ptrace"),
+    embedded!("guest-sud"),
+    embedded!("guest-nice"),
+    embedded!("guest-antagonist"),
+    embedded!("vm-6.1"),
+    embedded!("vm-6.1-mitigations-off"),
+    embedded!("vm-6.12"),
+    embedded!("vm-6.12-rt"),
+];
 
 /// A record that comes with oscost.
 pub struct ReferenceRecord {
@@ -18,13 +51,19 @@ pub struct ReferenceRecord {
 
 /// The record of this name. A test reads all of them.
 pub(crate) fn find(name: &str) -> Option<Record> {
-    let (_, text) = EMBEDDED.iter().find(|(known, _)| *known == name)?;
-    validate(text.as_bytes()).ok()
+    let Embedded { packed, .. } = EMBEDDED.iter().find(|it| it.name == name)?;
+    validate(&unpacked(packed)?).ok()
+}
+
+fn unpacked(packed: &[u8]) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    GzDecoder::new(packed).take(MAX_IMPORT_BYTES as u64).read_to_end(&mut text).ok()?;
+    Some(text)
 }
 
 /// All records, in the order of the list.
 pub(crate) fn all() -> Vec<ReferenceRecord> {
-    let names = EMBEDDED.iter().map(|(name, _)| *name);
+    let names = EMBEDDED.iter().map(|it| it.name);
     names.filter_map(|name| Some(ReferenceRecord { name, record: find(name)? })).collect()
 }
 
@@ -36,8 +75,8 @@ mod tests {
 
     use super::*;
 
-    /// A record is read by each build and by each start of `oscost table`.
-    const MAX_BYTES: usize = 1 << 20;
+    /// All records are part of the program.
+    const MAX_PACKED_BYTES: usize = 256 << 10;
 
     #[test]
     fn each_file_of_the_folder_is_a_small_record_without_raw_batches() {
@@ -45,17 +84,17 @@ mod tests {
         let mut files = BTreeSet::new();
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            if path.extension().is_some_and(|ending| ending == "json") {
-                files.insert(path.file_stem().unwrap().to_str().unwrap().to_owned());
-            }
+            let name = path.file_name().unwrap().to_str().unwrap();
+            files.extend(name.strip_suffix(".json.gz").map(str::to_owned));
         }
-        let names: BTreeSet<String> = EMBEDDED.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let names: BTreeSet<String> = EMBEDDED.iter().map(|it| it.name.to_owned()).collect();
         assert_eq!(names, files);
-        for (name, text) in EMBEDDED {
+        for Embedded { name, packed } in EMBEDDED {
             let is_plain = |c| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.');
             assert!(name.bytes().all(is_plain), "{name}");
-            assert!(text.len() <= MAX_BYTES, "{name}: {} bytes", text.len());
-            let record = validate(text.as_bytes()).unwrap_or_else(|why| panic!("{name}: {why}"));
+            assert!(packed.len() <= MAX_PACKED_BYTES, "{name}: {} bytes", packed.len());
+            let text = unpacked(packed).unwrap();
+            let record = validate(&text).unwrap_or_else(|why| panic!("{name}: {why}"));
             let mut repetitions = record.results.iter().flat_map(|row| &row.repetitions);
             assert!(repetitions.all(|it| it.samples.is_none()), "{name} has raw batches");
             assert!(record.machines.iter().all(|it| it.os.release.is_some()), "{name}");

@@ -41,7 +41,7 @@ Examples:
   oscost fleet run /shared/lab --slurm account=ops --nodes 'n[1-64]' --dry-run
   oscost fleet run ./lab --ssh hosts.txt --at-once 8 --quick
   oscost fleet run ./docker --ssh hosts.txt --treatment seccomp=docker syscall
-  oscost fleet run /shared/ab --slurm '' --treatment nice=5 --sides split
+  oscost fleet run /shared/ab --slurm time=30 --treatment nice=5 --sides split
   oscost fleet run /shared/lab --retry          what has no record, again")]
 pub(super) struct Arguments {
     /// The folder of the fleet, which all nodes see at this path.

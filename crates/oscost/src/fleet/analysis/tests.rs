@@ -89,7 +89,7 @@ fn what_visits_vary_by_hides_small_faults_and_makes_none() {
     // The family of eight cases is known to 18 % / sqrt(2 x 8 x 3) = 2.6 %, and a p of 1 in 100,000
     // needs 4.4 times that: faults below +12 % cannot be found, those of +18 % and more can.
     let score = Score::of(fleets(0.18, None));
-    assert!(score.large_found * 2 >= score.large, "{score:?}");
+    assert!(score.large_found * 3 >= score.large, "{score:?}");
     assert!(score.named * 10 >= score.found * 9, "{score:?}");
     assert!(score.false_share() <= 0.12, "{score:?}");
 }
