@@ -15,6 +15,9 @@ use oscost_model::fleet::MAX_TASKS;
 /// How the names of files begin that are being written; a UUID follows.
 const UNFINISHED: &str = ".tmp-";
 
+/// A folder has a few files for each task; more are those of strangers.
+const MAX_ENTRIES: usize = 4 * MAX_TASKS;
+
 /// A file whose name is the number of a task.
 pub(super) struct NumberedFile {
     pub(super) task: u32,
@@ -34,8 +37,12 @@ pub(super) fn numbered(folder: &Path) -> io::Result<Vec<NumberedFile>> {
         entries => entries?,
     };
     let mut found = Vec::new();
-    // Files of strangers beside them are bounded, too.
-    for entry in entries.take(4 * MAX_TASKS) {
+    for (count, entry) in entries.enumerate() {
+        if count == MAX_ENTRIES {
+            // To leave out the rest in silence would leave out records.
+            let why = format!("it has more than {MAX_ENTRIES} files");
+            return Err(io::Error::new(ErrorKind::FileTooLarge, why));
+        }
         let entry = entry?;
         if let Some(task) = entry.file_name().to_str().and_then(task_number) {
             let is_regular = entry.file_type().is_ok_and(|kind| kind.is_file());
