@@ -78,6 +78,11 @@ impl CheckedRecord {
         self.fleet.as_ref()
     }
 
+    /// How many bytes it has in the store.
+    pub fn packed_bytes(&self) -> usize {
+        self.packed.len()
+    }
+
     fn import(&self, tx: &Transaction<'_>) -> Result<ImportOutcome, Cause> {
         if has_bill(tx, &self.id)? {
             return Ok(ImportOutcome::IdTaken);

@@ -20,6 +20,9 @@ use crate::store::{CheckedRecord, ImportOutcome, Store, StoreError};
 /// another process waits no longer than that.
 const RECORDS_OF_A_TRANSACTION: usize = 256;
 
+/// The same by the bytes of the packed records, which bounds the memory that they take.
+const BYTES_OF_A_TRANSACTION: usize = 64 << 20;
+
 /// The time between two reports of how far it is.
 const REPORT_EVERY: Duration = Duration::from_secs(5);
 
@@ -121,6 +124,7 @@ struct Importer<'a> {
     states: &'a mut [State],
     observer: &'a dyn Observer,
     waiting: Vec<TaskRecord>,
+    waiting_bytes: usize,
     rejected: BTreeMap<u32, String>,
     /// The first error of the store, after which nothing more is stored.
     failed: Option<StoreError>,
@@ -144,12 +148,26 @@ impl<'a> Importer<'a> {
     ) -> Self {
         let (waiting, rejected) = (Vec::new(), BTreeMap::new());
         let reported = Instant::now();
-        Self { store, states, observer, waiting, rejected, failed: None, tasks, read: 0, reported }
+        Self {
+            store,
+            states,
+            observer,
+            waiting,
+            waiting_bytes: 0,
+            rejected,
+            failed: None,
+            tasks,
+            read: 0,
+            reported,
+        }
     }
 
     fn add(&mut self, task: u32, record: CheckedRecord) {
+        self.waiting_bytes += record.packed_bytes();
         self.waiting.push(TaskRecord { task, record });
-        if self.waiting.len() == RECORDS_OF_A_TRANSACTION {
+        if self.waiting.len() == RECORDS_OF_A_TRANSACTION
+            || self.waiting_bytes >= BYTES_OF_A_TRANSACTION
+        {
             self.store_waiting();
         }
         self.count();
@@ -171,6 +189,7 @@ impl<'a> Importer<'a> {
 
     fn store_waiting(&mut self) {
         let mut waiting = std::mem::take(&mut self.waiting);
+        self.waiting_bytes = 0;
         if self.failed.is_some() || waiting.is_empty() {
             return;
         }
@@ -327,7 +346,14 @@ mod tests {
         let folder = RecordFolder::open(folder.path()).unwrap();
         let mut states = [State::Missing; 2];
         let mut importer = Importer::new(&mut store, &mut states, 1, &Silent);
+        let record = read(&folder, 0).unwrap();
+        let bytes = record.packed_bytes();
+        importer.add(0, record);
+        assert_eq!((importer.waiting_bytes, importer.waiting.len()), (bytes, 1));
+        // Large records are stored before there are many of them.
+        importer.waiting_bytes = BYTES_OF_A_TRANSACTION;
         importer.add(0, read(&folder, 0).unwrap());
+        assert_eq!((importer.waiting_bytes, importer.waiting.len()), (0, 0));
         assert!(importer.finish().unwrap().is_empty());
         assert!(states == [State::Known, State::Missing]);
     }

@@ -3,23 +3,28 @@
 //! A record is there whole or not at all. Everything in the folder may have been put there by anyone
 //! who may write there: names are numbers of tasks, sizes are bounded, links are not followed.
 
+mod errors;
 mod files;
+mod jobs;
+mod locks;
+mod ownership;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::DirBuilder;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use nix::libc;
-use oscost_model::fleet::FleetPlan;
+use oscost_model::fleet::{FleetLauncher, FleetPlan};
 use oscost_model::untrusted_text::display_text;
 use serde::{Deserialize, Serialize};
 
+use self::errors::{cannot, cannot_lock};
 use self::files::NumberedFile;
+pub(crate) use self::jobs::SubmittedJob;
 use crate::app::error::UsageError;
 use crate::files::lock::{FileLock, LockError};
-use crate::files::output_file;
 use crate::fleet::check_plan;
 use crate::store::MAX_IMPORT_BYTES;
 
@@ -35,11 +40,14 @@ const LOCK: &str = "lock";
 pub(super) const RECORDS: &str = "records";
 const FAILURES: &str = "failures";
 const LOGS: &str = "logs";
+/// What says which programs are started, and where they write.
+const OF_THE_OWNER: [&str; 6] = [PLAN, SCRIPT, JOBS, RECORDS, FAILURES, LOGS];
+
+/// A write that was begun this long ago goes on no more: its process was killed.
+const STALE_AFTER: Duration = Duration::from_secs(24 * 3_600);
 
 /// A plan of a million tasks has 60 MB.
 const MAX_PLAN_BYTES: u64 = 256 << 20;
-/// A million tasks, submitted again and again.
-const MAX_JOBS_BYTES: u64 = 256 << 20;
 const MAX_FAILURE_BYTES: u64 = 64 << 10;
 const MAX_WHY_CHARS: usize = 1_000;
 
@@ -58,19 +66,6 @@ pub struct TaskFailure {
     pub exit: Option<i32>,
 }
 
-/// A job of Slurm that was submitted for tasks of the plan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct SubmittedJob {
-    /// Its id.
-    pub(crate) job: String,
-    /// The number of the task whose index in the array is 0.
-    pub(crate) first: u32,
-    /// Its tasks.
-    pub(crate) tasks: Vec<u32>,
-    /// RFC 3339, UTC.
-    pub(crate) submitted: String,
-}
-
 /// The folder of a fleet, with its plan.
 #[derive(Debug)]
 pub(crate) struct FleetFolder {
@@ -87,14 +82,19 @@ impl FleetFolder {
         script: Option<&str>,
     ) -> anyhow::Result<Self> {
         check_new(path)?;
+        let json = plan_json(&plan)?;
         let path = std::path::absolute(path).map_err(|error| cannot("make", path, &error))?;
-        let made = make_folders(&path).and_then(|()| {
+        folder_builder()
+            .recursive(true)
+            .create(&path)
+            .map_err(|error| cannot("make", &path, &error))?;
+        // Before anything is put there: an empty folder may be anyone's.
+        ownership::check(&path, &OF_THE_OWNER)?;
+        let made = make_folders_in(&path).and_then(|()| {
             if let Some(script) = script {
-                output_file::write(&path.join(SCRIPT), script.as_bytes())?;
+                files::write_whole(&path, SCRIPT, script.as_bytes())?;
             }
-            let json = serde_json::to_vec(&plan).map_err(io::Error::other)?;
-            output_file::write(&path.join(PLAN), &json)?;
-            File::open(&path)?.sync_all()
+            files::write_whole(&path, PLAN, &json)
         });
         made.map_err(|error| cannot("make", &path, &error))?;
         Ok(Self { path, plan })
@@ -103,6 +103,14 @@ impl FleetFolder {
     /// A folder that is not made.
     pub(crate) fn planned(path: &Path, plan: FleetPlan) -> Self {
         Self { path: path.to_owned(), plan }
+    }
+
+    /// Opens a folder whose plan is carried out, which must be this user's alone: another one who
+    /// could change it would choose what is run.
+    pub(crate) fn open_own(path: &Path) -> anyhow::Result<Self> {
+        let absolute = std::path::absolute(path).map_err(|error| cannot("open", path, &error))?;
+        ownership::check(&absolute, &OF_THE_OWNER)?;
+        Self::open(path)
     }
 
     /// Opens a folder that has a plan.
@@ -205,11 +213,25 @@ impl FleetFolder {
     pub(crate) fn set_aside(&self, task: u32) {
         let failure = self.path.join(FAILURES).join(files::name_of(task));
         for file in [self.log(task), failure] {
-            let mut aside = file.clone().into_os_string();
-            aside.push(".old");
             // There may have been none.
-            let _ = std::fs::rename(&file, aside);
+            let _ = rename_to_old(&file);
         }
+    }
+
+    /// Sets a record that was rejected aside: its task can be done again.
+    pub(crate) fn set_record_aside(&self, task: u32) -> anyhow::Result<()> {
+        let file = self.path.join(RECORDS).join(files::name_of(task));
+        rename_to_old(&file).map_err(|error| cannot("set aside", &file, &error))
+    }
+
+    /// Removes what processes that were killed while they wrote have left.
+    pub(crate) fn remove_stale(&self) -> anyhow::Result<()> {
+        for folder in [RECORDS, FAILURES] {
+            let path = self.path.join(folder);
+            files::remove_stale(&path, STALE_AFTER)
+                .map_err(|error| cannot("clear", &path, &error))?;
+        }
+        Ok(())
     }
 
     /// Puts a record into the folder, whole or not at all.
@@ -231,57 +253,59 @@ impl FleetFolder {
 
     /// The jobs that were submitted; a line that was cut short is none.
     pub(crate) fn jobs(&self) -> anyhow::Result<Vec<SubmittedJob>> {
-        let file = self.path.join(JOBS);
-        let bytes = match files::read(&file, MAX_JOBS_BYTES) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            read => read.map_err(|error| cannot("read", &file, &error))?,
-        };
-        let is_id = |job: &SubmittedJob| job.job.bytes().all(|byte| byte.is_ascii_digit());
-        let lines = bytes.split(|&byte| byte == b'\n');
-        let jobs = lines.filter_map(|line| serde_json::from_slice::<SubmittedJob>(line).ok());
-        Ok(jobs.filter(|job| !job.job.is_empty() && is_id(job)).collect())
+        jobs::read(&self.path.join(JOBS))
     }
 
     /// Adds a job that was submitted.
     pub(crate) fn add_job(&self, job: &SubmittedJob) -> anyhow::Result<()> {
-        let file = self.path.join(JOBS);
-        // A line of its own, also after one that was cut short.
-        let line = format!("\n{}\n", serde_json::to_string(job)?);
-        let mut options = OpenOptions::new();
-        options.append(true).create(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
-        let added = options.open(&file).and_then(|mut jobs| {
-            jobs.write_all(line.as_bytes())?;
-            jobs.sync_all()
-        });
-        added.map_err(|error| cannot("write", &file, &error))
+        jobs::add(&self.path.join(JOBS), job)
     }
 
-    /// Keeps other processes from submitting tasks of this fleet.
-    pub(crate) fn lock(&self) -> anyhow::Result<FileLock> {
-        FileLock::acquire(&self.path.join(LOCK)).map_err(|error| match error {
-            LockError::Held => anyhow::anyhow!(
+    /// Keeps other processes from submitting tasks of this fleet. `None` where the file system has no
+    /// locks and the names of Slurm's jobs alone keep tasks from being submitted twice.
+    pub(crate) fn lock(&self) -> anyhow::Result<Option<FileLock>> {
+        let file = self.path.join(LOCK);
+        match locks::acquire(&file) {
+            Ok(lock) => Ok(Some(lock)),
+            Err(LockError::Held) => anyhow::bail!(
                 "cannot work on the fleet {}: another oscost does\n  hint: wait until it has ended",
                 self.path.display()
             ),
-            LockError::Io(error) => cannot("lock", &self.path.join(LOCK), &error),
-        })
+            Err(LockError::Io(error)) if self.is_of_slurm() && locks::are_unsupported(&error) => {
+                Ok(None)
+            }
+            Err(LockError::Io(error)) => Err(cannot_lock(&file, &error)),
+        }
+    }
+
+    fn is_of_slurm(&self) -> bool {
+        matches!(self.plan.launcher, FleetLauncher::Slurm { .. })
     }
 
     /// Whether another process is submitting tasks, or measures them by ssh.
     pub(crate) fn is_locked(&self) -> bool {
-        matches!(FileLock::acquire(&self.path.join(LOCK)), Err(LockError::Held))
+        locks::is_held(&self.path.join(LOCK))
     }
 
     /// Keeps other processes from measuring a task.
     pub(crate) fn lock_task(&self, task: u32) -> anyhow::Result<FileLock> {
-        let file = self.path.join(LOGS).join(format!("{task}.lock"));
-        FileLock::acquire(&file).map_err(|error| match error {
+        let file = self.task_lock(task);
+        locks::acquire(&file).map_err(|error| match error {
             LockError::Held => anyhow::anyhow!(
                 "cannot measure task {task}: another process does\n  hint: `oscost fleet status` \
                  shows what is missing when it has ended"
             ),
-            LockError::Io(error) => cannot("lock", &file, &error),
+            LockError::Io(error) => cannot_lock(&file, &error),
         })
+    }
+
+    /// Whether another process measures a task by ssh.
+    pub(crate) fn is_task_locked(&self, task: u32) -> bool {
+        locks::is_held(&self.task_lock(task))
+    }
+
+    fn task_lock(&self, task: u32) -> PathBuf {
+        self.path.join(LOGS).join(format!("{task}.lock"))
     }
 
     /// The tasks of the plan that have a file in a folder.
@@ -316,29 +340,31 @@ pub(crate) fn check_new(path: &Path) -> anyhow::Result<()> {
     Err(UsageError::with_hint(&format!("cannot use {}: {why}", path.display()), hint).into())
 }
 
-fn make_folders(path: &Path) -> io::Result<()> {
-    let builder = || {
-        let mut builder = DirBuilder::new();
-        builder.mode(0o700);
-        builder
-    };
-    builder().recursive(true).create(path)?;
-    [RECORDS, FAILURES, LOGS]
-        .iter()
-        .try_for_each(|name| builder().recursive(true).create(path.join(name)))
+/// The plan as it is written, which must be one that can be read again.
+fn plan_json(plan: &FleetPlan) -> anyhow::Result<Vec<u8>> {
+    let json = serde_json::to_vec(plan)?;
+    if json.len() as u64 > MAX_PLAN_BYTES {
+        let what = format!("a plan of {} bytes is too large: {MAX_PLAN_BYTES} at most", json.len());
+        return Err(UsageError::with_hint(&what, "plan fewer nodes or visits").into());
+    }
+    Ok(json)
 }
 
-fn cannot(act: &str, path: &Path, error: &io::Error) -> anyhow::Error {
-    let hint = match error.kind() {
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            "\n  hint: name a folder that you may write, on a file system that all nodes share"
-        }
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "\n  hint: make room; `oscost fleet run FOLDER --retry` measures what is missing"
-        }
-        _ => "",
-    };
-    anyhow::anyhow!("cannot {act} {}: {error}{hint}", path.display())
+fn folder_builder() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}
+
+/// Makes the folders in a fleet's; one that is there already is an error.
+fn make_folders_in(path: &Path) -> io::Result<()> {
+    [RECORDS, FAILURES, LOGS].iter().try_for_each(|name| folder_builder().create(path.join(name)))
+}
+
+fn rename_to_old(file: &Path) -> io::Result<()> {
+    let mut aside = file.as_os_str().to_owned();
+    aside.push(".old");
+    std::fs::rename(file, aside)
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod folder;
 mod hosts;
 mod parallel;
 mod record_folder;
+mod retry;
 mod run;
 mod slurm;
 mod ssh_queue;
@@ -33,7 +34,8 @@ mod visit_record;
 
 pub use crate::hosts::slurm::SlurmOptions;
 pub use folder::TaskFailure;
-pub use run::{Preview, Reach, Request as RunRequest, Started, retry, run};
+pub use retry::retry;
+pub use run::{Preview, Reach, Request as RunRequest, Started, run};
 pub use slurm::submission::Submission;
 pub use source::RejectedRecord;
 pub use ssh_queue::QueueEnd;

@@ -1,12 +1,24 @@
 //! The records of a fleet's folder, checked: anyone who may write there may have put anything into it.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
+use nix::libc;
 use oscost_model::fleet::{FleetPlan, FleetTask, FleetVisit};
 use oscost_model::record::Record;
 
 use super::folder::{FleetFolder, RECORDS};
+use super::parallel::{for_each, thread_count};
 use crate::store::validate;
+
+/// Which tasks have a record.
+pub(super) struct RecordChecks {
+    /// Those whose record is accepted.
+    pub(super) accepted: BTreeSet<u32>,
+    /// Why the records of others are rejected.
+    pub(super) rejected: BTreeMap<u32, String>,
+}
 
 /// The records of a fleet's folder.
 pub(super) struct RecordFolder {
@@ -17,6 +29,11 @@ impl RecordFolder {
     /// Opens the folder at a path, and reads its plan.
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
         Ok(Self { folder: FleetFolder::open(path)? })
+    }
+
+    /// Opens the folder at a path, which must be this user's alone, and reads its plan.
+    pub(super) fn open_own(path: &Path) -> anyhow::Result<Self> {
+        Ok(Self { folder: FleetFolder::open_own(path)? })
     }
 
     /// The folder of the fleet.
@@ -54,14 +71,64 @@ impl RecordFolder {
 
     /// The bytes of a task's record; the error says why it cannot be read.
     pub(super) fn read_record(&self, task: u32) -> Result<Vec<u8>, String> {
+        self.check_task(task)?;
         self.folder.read_record(task).map_err(|error| error.to_string())
+    }
+
+    /// Refuses a task that the plan does not have, before its file is read.
+    fn check_task(&self, task: u32) -> Result<(), String> {
+        match (task as usize) < self.plan().tasks.len() {
+            true => Ok(()),
+            false => Err("the plan has no such task".to_owned()),
+        }
     }
 
     /// A task's record, checked as one that is imported; the error says why it is rejected.
     pub(super) fn record(&self, task: u32) -> Result<Record, String> {
-        let record = validate(&self.read_record(task)?).map_err(|error| error.to_string())?;
+        self.checked(task, &self.read_record(task)?)
+    }
+
+    fn checked(&self, task: u32, bytes: &[u8]) -> Result<Record, String> {
+        let record = validate(bytes).map_err(|error| error.to_string())?;
         self.check_visit(record.fleet.as_ref(), task)?;
         Ok(record)
+    }
+
+    /// Reads and checks the records of these tasks. An error is one of the file system, which says
+    /// nothing of the record.
+    pub(super) fn check_records(&self, tasks: &[u32]) -> anyhow::Result<RecordChecks> {
+        let recorded = self.folder.record_numbers()?;
+        let tasks: Vec<u32> = tasks.iter().copied().filter(|it| recorded.contains(it)).collect();
+        let mut checks = RecordChecks { accepted: BTreeSet::new(), rejected: BTreeMap::new() };
+        let mut failed = None;
+        let threads = vec![(); thread_count().min(tasks.len())];
+        let check = |_: &mut (), at: usize| self.check_record(tasks[at]);
+        for_each(tasks.len(), threads, &mut (), &check, &mut |at, checked| match checked {
+            Ok(Ok(())) => {
+                checks.accepted.insert(tasks[at]);
+            }
+            Ok(Err(why)) => {
+                checks.rejected.insert(tasks[at], why);
+            }
+            // It has gone since the folder was listed.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => failed = Some((tasks[at], error)),
+        });
+        match failed {
+            None => Ok(checks),
+            Some((task, error)) => {
+                anyhow::bail!("cannot read {}: {error}", Self::record_name(task))
+            }
+        }
+    }
+
+    /// The inner error says why the record is rejected.
+    fn check_record(&self, task: u32) -> io::Result<Result<(), String>> {
+        match self.folder.read_record(task) {
+            Ok(bytes) => Ok(self.checked(task, &bytes).map(drop)),
+            Err(error) if is_of_the_file(&error) => Ok(Err(error.to_string())),
+            Err(error) => Err(error),
+        }
     }
 
     /// Refuses the record of another visit than that of this task.
@@ -82,6 +149,12 @@ impl RecordFolder {
             )),
         }
     }
+}
+
+/// Whether a file is none that can be a record: no regular file, a link, a socket, or too large.
+fn is_of_the_file(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::FileTooLarge)
+        || matches!(error.raw_os_error(), Some(libc::ELOOP | libc::ENXIO))
 }
 
 #[cfg(test)]
@@ -158,6 +231,33 @@ pub(super) mod tests {
         let error = opened.record(second).unwrap_err();
         assert!(error.starts_with("it is visit 0 of n1 as task "), "{error}");
         assert!(error.ends_with(", and here is visit 1 of n2"), "{error}");
+    }
+
+    impl RecordFolder {
+        /// Has the plan be one of another version.
+        pub(in crate::app::fleet) fn set_tool(&mut self, tool: &str) {
+            self.folder.plan.tool = tool.to_owned();
+        }
+    }
+
+    #[test]
+    fn what_is_no_record_is_rejected_and_what_is_absent_is_neither() {
+        let folder = folder_of(&["n1", "n2", "n3"]);
+        let first = put(&folder, "n1", 0, 1.0);
+        let path = |task: u32| folder.path().join(RecordFolder::record_name(task));
+        fs::write(path(1), "{}").unwrap();
+        fs::copy(path(first), path(2)).unwrap();
+        symlink("0.json", path(3)).unwrap();
+        fs::create_dir(path(4)).unwrap();
+        let opened = RecordFolder::open(folder.path()).unwrap();
+        let found = opened.check_records(&[0, 1, 2, 3, 4, 5]).unwrap();
+        assert_eq!(found.accepted.into_iter().collect::<Vec<_>>(), [first]);
+        assert_eq!(found.rejected.keys().copied().collect::<Vec<_>>(), [1, 2, 3, 4]);
+        assert!(found.rejected[&2].starts_with("it is visit 0 of n1 "), "{:?}", found.rejected);
+        assert_eq!(opened.check_records(&[5]).unwrap().rejected.len(), 0);
+        // A file that the plan has no task for is not read.
+        fs::create_dir(path(6)).unwrap();
+        assert_eq!(opened.read_record(6).unwrap_err(), "the plan has no such task");
     }
 
     #[test]

@@ -9,7 +9,6 @@ use oscost_model::target::Host;
 use super::folder::{FleetFolder, check_new};
 use super::hosts::{read_hosts, target_of};
 use super::slurm::batch_script::{BatchScript, time_limit_minutes};
-use super::slurm::jobs::queued;
 use super::slurm::nodes::find_nodes;
 use super::slurm::submission::{
     Submission, array_size, array_words, arrays, arrays_at_once, submit,
@@ -24,6 +23,7 @@ use crate::app::targets::prepare::check;
 use crate::app::targets::resolve::resolve;
 use oscost_model::fleet::is_fleet_name;
 
+use crate::files::lock::FileLock;
 use crate::fleet::PlanRequest;
 use crate::hosts::WorkerBinary;
 use crate::hosts::slurm::SlurmOptions;
@@ -122,41 +122,32 @@ pub fn run(request: &Request, observer: &dyn Observer) -> anyhow::Result<Started
         return Ok(Started::Preview(Box::new(preview(plan, script, &path)?)));
     }
     let folder = FleetFolder::create(&path, plan, script.as_deref())?;
-    let _lock = folder.lock()?;
+    let _lock = lock(&folder, observer)?;
     let tasks: Vec<u32> = (0..).take(folder.plan.tasks.len()).collect();
     begin(&folder, &tasks, observer)
 }
 
-/// Does again what has no record and neither waits nor runs, of these nodes or of all.
-pub fn retry(path: &Path, nodes: Option<&str>, observer: &dyn Observer) -> anyhow::Result<Started> {
-    let folder = FleetFolder::open(path)?;
-    let _lock = folder.lock()?;
-    let recorded = folder.recorded()?;
-    let wanted = match nodes {
-        None => None,
-        Some(list) => Some(nodes_of_plan(&folder.plan, list)?),
-    };
-    let is_wanted = |node: u32| wanted.as_ref().is_none_or(|wanted| wanted.contains(&node));
-    let active: Vec<u32> = match &folder.plan.launcher {
-        FleetLauncher::Ssh => Vec::new(),
-        FleetLauncher::Slurm { options, .. } if !SlurmOptions::are_of_any_node(options) => {
-            return Err(UsageError("the plan has options that no job may have".to_owned()).into());
-        }
-        FleetLauncher::Slurm { .. } => {
-            let queued = queued(&folder)?.into_iter();
-            queued.filter(|(_, found)| found.is_active()).map(|(task, _)| task).collect()
-        }
-    };
-    let missing = |&(task, node): &(u32, u32)| {
-        is_wanted(node) && !recorded.contains(&task) && active.binary_search(&task).is_err()
-    };
-    let tasks = (0..).zip(folder.plan.tasks.iter().map(|task| task.node));
-    let tasks: Vec<u32> = tasks.filter(missing).map(|(task, _)| task).collect();
-    begin(&folder, &tasks, observer)
+/// Keeps other processes from beginning tasks of a fleet.
+pub(super) fn lock(
+    folder: &FleetFolder,
+    observer: &dyn Observer,
+) -> anyhow::Result<Option<FileLock>> {
+    let lock = folder.lock()?;
+    if lock.is_none() {
+        observer.note(
+            "the file system of the folder has no locks: do not begin this fleet from two places at \
+             once",
+        );
+    }
+    Ok(lock)
 }
 
 /// Submits or does tasks; the folder is locked.
-fn begin(folder: &FleetFolder, tasks: &[u32], observer: &dyn Observer) -> anyhow::Result<Started> {
+pub(super) fn begin(
+    folder: &FleetFolder,
+    tasks: &[u32],
+    observer: &dyn Observer,
+) -> anyhow::Result<Started> {
     tasks.iter().for_each(|&task| folder.set_aside(task));
     Ok(match folder.plan.launcher {
         FleetLauncher::Slurm { .. } => Started::Submitted(submit(folder, tasks, observer)?),
@@ -278,25 +269,4 @@ fn task_s(request: &Request) -> f64 {
         (Effort::Thorough, _) => 900.0,
     };
     request.budget_s.unwrap_or(measured_s) + AROUND_S
-}
-
-/// The indices of the nodes of a list in a plan.
-fn nodes_of_plan(plan: &FleetPlan, list: &str) -> anyhow::Result<Vec<u32>> {
-    let names = match plan.launcher {
-        FleetLauncher::Slurm { .. } => {
-            let mut options = SlurmOptions::default();
-            options.set_nodes(list)?;
-            find_nodes(&options)?
-        }
-        FleetLauncher::Ssh => list.split(',').map(str::to_owned).collect(),
-    };
-    let index = |name: &String| {
-        let found = plan.nodes.iter().position(|node| node == name);
-        found.and_then(|index| u32::try_from(index).ok()).ok_or_else(|| {
-            let what = format!("`{}` is not a node of this fleet", name.escape_debug());
-            let hint = "`oscost fleet status FOLDER --all` lists them";
-            anyhow::Error::from(UsageError::with_hint(&what, hint))
-        })
-    };
-    names.iter().map(index).collect()
 }

@@ -36,6 +36,8 @@ pub struct QueueEnd {
     pub measured: usize,
     /// The tasks that were not.
     pub failed: usize,
+    /// The tasks that were left alone: processes of an earlier queue still measure them.
+    pub still_running: usize,
 }
 
 /// A visit that runs. On drop it is killed with all that it has started.

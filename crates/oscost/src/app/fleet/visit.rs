@@ -44,7 +44,7 @@ pub enum VisitOutcome {
 /// Measures the node of a task, unless its record is there. The reason of a failure is put into the
 /// folder.
 pub fn visit(request: &Request, observer: &dyn Observer) -> anyhow::Result<VisitOutcome> {
-    let folder = FleetFolder::open(&request.folder)?;
+    let folder = FleetFolder::open_own(&request.folder)?;
     let task = request.task;
     let count = folder.plan.tasks.len();
     if task as usize >= count {

@@ -147,11 +147,18 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
             Ok(ExitStatus::Success)
         }
         Started::Submitted(submission) => Ok(report_submission(&submission, &folder, quiet)),
-        Started::Done(QueueEnd { measured, failed }) => {
+        Started::Done(QueueEnd { measured, failed, still_running }) => {
             if !quiet {
-                report_line(&format!("{measured} visits measured, {failed} failed, in {folder}"));
+                let running = match still_running {
+                    0 => String::new(),
+                    count => format!(", {count} still running"),
+                };
+                report_line(&format!(
+                    "{measured} visits measured, {failed} failed{running}, in {folder}"
+                ));
             }
-            Ok(if failed == 0 { ExitStatus::Success } else { ExitStatus::NotMeasured })
+            let is_whole = failed + still_running == 0;
+            Ok(if is_whole { ExitStatus::Success } else { ExitStatus::NotMeasured })
         }
     }
 }

@@ -5,11 +5,18 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use nix::fcntl::{OFlag, openat};
 use nix::libc;
 use nix::sys::stat::Mode;
 use oscost_model::fleet::MAX_TASKS;
+
+/// How the names of files begin that are being written; a UUID follows.
+const UNFINISHED: &str = ".tmp-";
+
+/// A folder has a few files for each task; more are those of strangers.
+const MAX_ENTRIES: usize = 4 * MAX_TASKS;
 
 /// A file whose name is the number of a task.
 pub(super) struct NumberedFile {
@@ -30,8 +37,12 @@ pub(super) fn numbered(folder: &Path) -> io::Result<Vec<NumberedFile>> {
         entries => entries?,
     };
     let mut found = Vec::new();
-    // Files of strangers beside them are bounded, too.
-    for entry in entries.take(4 * MAX_TASKS) {
+    for (count, entry) in entries.enumerate() {
+        if count == MAX_ENTRIES {
+            // To leave out the rest in silence would leave out records.
+            let why = format!("it has more than {MAX_ENTRIES} files");
+            return Err(io::Error::new(ErrorKind::FileTooLarge, why));
+        }
         let entry = entry?;
         if let Some(task) = entry.file_name().to_str().and_then(task_number) {
             let is_regular = entry.file_type().is_ok_and(|kind| kind.is_file());
@@ -79,7 +90,7 @@ fn read_to_end(file: File, max_bytes: u64) -> io::Result<Vec<u8>> {
 /// Writes a file under another name, and renames it when it is on the disk.
 pub(super) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     // Process ids repeat among nodes.
-    let beside = folder.join(format!(".tmp-{}", uuid::Uuid::now_v7().simple()));
+    let beside = folder.join(format!("{UNFINISHED}{}", uuid::Uuid::now_v7().simple()));
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600);
     let written = options.open(&beside).and_then(|mut file| {
@@ -93,4 +104,52 @@ pub(super) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result
         return renamed;
     }
     File::open(folder)?.sync_all()
+}
+
+/// Removes the files of a folder that `write_whole` began and did not finish, if they were last
+/// written this long ago.
+pub(super) fn remove_stale(folder: &Path, age: Duration) -> io::Result<()> {
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    let now = SystemTime::now();
+    for entry in entries {
+        let entry = entry?;
+        if !entry.file_name().to_str().is_some_and(is_unfinished) {
+            continue;
+        }
+        // One that is gone by now was finished.
+        let Ok(found) = entry.metadata() else { continue };
+        let unchanged_for = found.modified().ok().and_then(|at| now.duration_since(at).ok());
+        if found.is_file() && unchanged_for.is_some_and(|since| since >= age) {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn is_unfinished(name: &str) -> bool {
+    let id = name.strip_prefix(UNFINISHED);
+    id.is_some_and(|id| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let stale = format!("{UNFINISHED}{}", uuid::Uuid::now_v7().simple());
+        for name in [stale.as_str(), ".tmp-0", "1.json"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        remove_stale(folder.path(), Duration::from_secs(3_600)).unwrap();
+        assert!(folder.path().join(&stale).exists(), "it may be one that is being written");
+        remove_stale(folder.path(), Duration::ZERO).unwrap();
+        assert!(!folder.path().join(&stale).exists());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+        remove_stale(&folder.path().join("absent"), Duration::ZERO).unwrap();
+    }
 }

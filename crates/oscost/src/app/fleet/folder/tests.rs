@@ -1,3 +1,4 @@
+use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use oscost_model::fleet::FleetLauncher;
@@ -36,6 +37,42 @@ fn a_folder_with_something_else_in_it_is_refused() {
     assert!(check_new(folder.path()).unwrap_err().to_string().contains("it is not empty"));
     let absent = FleetFolder::open(folder.path()).unwrap_err();
     assert!(absent.to_string().contains("it has no plan.json"), "{absent}");
+}
+
+#[test]
+fn a_folder_that_others_may_change_is_not_worked_on_but_read() {
+    let empty = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(empty.path(), Permissions::from_mode(0o777)).unwrap();
+    let error = FleetFolder::create(empty.path(), plan(3, 1, FleetLauncher::Ssh), None);
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("other users may write to it (mode 777)\n  hint: "), "{error}");
+    assert_eq!(std::fs::read_dir(empty.path()).unwrap().count(), 0, "nothing is put there");
+    let (_above, folder) = fleet();
+    FleetFolder::open_own(folder.path()).unwrap();
+    for name in ["", "records", "failures", "logs", "plan.json", "visit.sbatch"] {
+        let path = folder.path().join(name);
+        let before = path.metadata().unwrap().permissions();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o770)).unwrap();
+        assert!(FleetFolder::open_own(folder.path()).is_err(), "{name}");
+        FleetFolder::open(folder.path()).unwrap();
+        std::fs::set_permissions(&path, before).unwrap();
+    }
+    FleetFolder::open_own(folder.path()).unwrap();
+    let absent = FleetFolder::open_own(&folder.path().join("absent")).unwrap_err();
+    assert!(absent.to_string().contains("it has no plan.json"), "{absent}");
+}
+
+#[test]
+fn a_rejected_record_is_set_aside_and_a_task_s_lock_is_seen() {
+    let (_above, folder) = fleet();
+    folder.add_record(1, b"{}").unwrap();
+    folder.set_record_aside(1).unwrap();
+    assert!(!folder.has_record(1) && folder.recorded().unwrap().is_empty());
+    assert!(folder.path().join("records/1.json.old").exists());
+    assert!(folder.set_record_aside(1).is_err(), "there is none");
+    assert!(!folder.is_task_locked(1));
+    let _task = folder.lock_task(1).unwrap();
+    assert!(folder.is_task_locked(1) && !folder.is_task_locked(2));
 }
 
 #[test]

@@ -178,6 +178,9 @@ fn next_steps(collection: &Collection) -> Vec<String> {
     if !collection.missing.is_empty() {
         next.push("`oscost fleet status FOLDER` shows what the missing visits do.".to_owned());
     }
+    if collection.missing.iter().any(|visit| visit.state == "rejected") {
+        next.push("`oscost fleet run FOLDER --retry` measures rejected visits again.".to_owned());
+    }
     if collection.imported + collection.known > 0 {
         let fleet = plain(&collection.fleet);
         next.push(format!("`oscost fleet report {fleet}` shows which nodes differ."));
@@ -253,7 +256,9 @@ mod tests {
         assert_eq!(cells(missing, 4), ["n6", "1", "timed out"]);
         assert_eq!(cells(missing, 6), ["n7", "0", "waiting: Priority"]);
         assert_eq!(cells(rejected, 0), ["records/12.json", "bad"]);
-        assert_eq!(view.answer.unwrap().next.len(), 2);
+        let next = view.answer.unwrap().next;
+        assert_eq!(next.len(), 3);
+        assert!(next[1].contains("--retry` measures rejected visits again"), "{next:?}");
         let json: serde_json::Value = serde_json::from_str(&json(&of_all).unwrap()).unwrap();
         assert_eq!(json["schema"], "oscost.fleet-collect/1");
         assert_eq!(json["missing"][0]["why"], "no room");
