@@ -102,7 +102,7 @@ fn a_fleet_is_one_line_of_the_list_and_is_deleted_as_a_whole() {
     };
     let (folded, notes) = lines(&[]);
     assert_eq!(folded.len(), 2, "{folded:?}");
-    let is_fleet = |line: &&String| line.contains("simulated: 10 visits");
+    let is_fleet = |line: &&String| line.contains("simulated: 10 visit");
     assert_eq!(folded.iter().filter(is_fleet).count(), 1, "{folded:?}");
     assert!(notes.contains("`--fleet NAME` lists its visits"), "{notes}");
     assert!(notes.contains("11 runs in "), "{notes}");
