@@ -110,7 +110,12 @@ fn pixels(page: &Page, step: &str) -> u64 {
            const sign = document.querySelector('#fleet-map .scale .{step}');
            const colour = getComputedStyle(sign).backgroundColor.match(/\\d+/g).map(Number);
            const canvas = document.querySelector('{CANVAS}');
-           const all = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+           // A copy, since a canvas that is read often is kept in another way.
+           const {{ width, height }} = canvas;
+           const copy = Object.assign(document.createElement('canvas'), {{ width, height }});
+           const pen = copy.getContext('2d', {{ willReadFrequently: true }});
+           pen.drawImage(canvas, 0, 0);
+           const all = pen.getImageData(0, 0, width, height).data;
            let count = 0;
            for (let at = 0; at < all.length; at += 4) {{
              count += colour.every((part, it) => all[at + it] === part);

@@ -40,6 +40,22 @@ pub(in crate::app::fleet) fn find_nodes(options: &SlurmOptions) -> anyhow::Resul
     }
 }
 
+/// The nodes that take no job now: down, drained, failing, or in maintenance. None if Slurm does not
+/// say.
+pub(in crate::app::fleet) fn unavailable_nodes() -> BTreeSet<String> {
+    let words = ["-h", "-N", "-o", "%N %t"].map(str::to_owned);
+    let listed = run("sinfo", &words, "").and_then(|ran| ran.text("list the states of nodes"));
+    unavailable_in(&listed.unwrap_or_default())
+}
+
+fn unavailable_in(listed: &str) -> BTreeSet<String> {
+    const STATES: [&str; 6] = ["down", "drain", "drng", "fail", "maint", "unk"];
+    let lines = listed.lines().map(name_and_partition);
+    let unavailable =
+        lines.filter(|(_, state)| STATES.iter().any(|it| state.trim_start().starts_with(it)));
+    unavailable.map(|(name, _)| name.to_owned()).collect()
+}
+
 /// The parts of a line of `sinfo -o '%N %P'`.
 fn name_and_partition(line: &str) -> (&str, &str) {
     line.trim().split_once(' ').unwrap_or((line.trim(), ""))
@@ -76,6 +92,13 @@ mod tests {
     fn names_are_taken_once_and_what_is_no_name_is_an_error() {
         assert_eq!(names("n2\nn1\n\nn2\n".lines()).unwrap(), ["n2", "n1"]);
         assert!(names("n1\nn]\n".lines()).unwrap_err().to_string().contains("`n]` is not"));
+    }
+
+    #[test]
+    fn a_node_that_takes_no_job_is_known_by_its_state() {
+        let listed = "n1 idle\nn2 drain\nn3 down*\nn4 mix\nn5 drng\nn6 idle*\n";
+        let found = unavailable_in(listed);
+        assert_eq!(found.iter().collect::<Vec<_>>(), ["n2", "n3", "n5"]);
     }
 
     #[test]

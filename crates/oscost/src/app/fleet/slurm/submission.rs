@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
 use super::jobs::{SlurmTask, SlurmTasks, job_name, queued};
+use super::nodes::unavailable_nodes;
 use super::programs::{refusal, run};
 use crate::app::fleet::folder::{FleetFolder, SubmittedJob, TaskFailure};
 use crate::app::measurement::run_header::timestamp;
@@ -164,6 +165,9 @@ fn bind_and_release(
     // What Slurm says of its jobs counts, not whether a command seemed to succeed.
     let (bound, unbound): (SlurmTasks, SlurmTasks) =
         held(folder)?.into_iter().partition(|(task, found)| is_bound(folder, *task, found));
+    let unavailable = unavailable_nodes();
+    let (blocked, bound): (SlurmTasks, SlurmTasks) =
+        bound.into_iter().partition(|(task, _)| unavailable.contains(folder.node(*task)));
     // First those that are ready: what fails with the others does not hold them.
     let releases: String = bound.values().map(|it| format!("release {}\n", it.job)).collect();
     if !releases.is_empty() {
@@ -175,6 +179,12 @@ fn bind_and_release(
         let why = why.unwrap_or_else(|| "this Slurm does not bind tasks of arrays".to_owned());
         submit_one_by_one(folder, &unbound, submission)?;
         submission.not_in_array = Some(why);
+    }
+    if !blocked.is_empty() {
+        // Slurm passes over the rest of an array behind a task that cannot have its node.
+        submit_one_by_one(folder, &blocked, submission)?;
+        let why = "their nodes are not available, and tasks of an array wait for each other";
+        submission.not_in_array = Some(why.to_owned());
     }
     observer.finished();
     Ok(())
