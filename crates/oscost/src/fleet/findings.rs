@@ -20,6 +20,9 @@ pub struct FleetAnalysis {
     pub judged: usize,
     /// How many nodes any of them is of.
     pub judged_nodes: usize,
+    /// The ratio over all its cases from which a node is probably found, if it is the only one; `None`
+    /// if no node was judged, or none is enough.
+    pub detectable_ratio: Option<f64>,
     /// The expected share of false findings.
     pub false_discovery_rate: f64,
     /// The classes of nodes, the largest first.

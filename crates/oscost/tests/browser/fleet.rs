@@ -80,6 +80,7 @@ fn fleet_page(sandbox: &Sandbox) -> PathBuf {
         }],
         judged: 6_800,
         judged_nodes: NODES,
+        detectable_ratio: None,
         false_discovery_rate: 0.05,
         classes: classes.to_vec(),
         variance: None,

@@ -8,6 +8,7 @@ use oscost_stats::order;
 use oscost_stats::repeats::tail_degrees;
 use oscost_stats::student::Estimate;
 
+use super::detection::{OrdinaryNode, detectable_log};
 use super::effects::{NodeEffects, take_apart};
 use super::families::Families;
 use super::spread::{Deviation, Effects};
@@ -28,6 +29,8 @@ pub(super) struct Judged {
     pub(super) hypotheses: usize,
     /// How many nodes they are of.
     pub(super) nodes: usize,
+    /// The deviation of a node over all its cases that is probably found, as a logarithm.
+    pub(super) detectable_log: Option<f64>,
 }
 
 /// What of a node is judged; indices are those of families and cases.
@@ -57,6 +60,8 @@ struct Hypotheses {
     p: Vec<f64>,
     /// The nodes that they are of.
     nodes: BTreeSet<usize>,
+    /// What ordinary nodes vary by over all their cases.
+    ordinary: Vec<OrdinaryNode>,
     /// Those with a p value of at most the rate: adjusted p values are never smaller.
     candidates: Vec<Candidate>,
 }
@@ -68,8 +73,13 @@ struct Hypotheses {
 /// Hochberg keeps its rate, so that the larger thresholds of Benjamini and Yekutieli are not needed.
 pub(super) fn judge(fleet: &Fleet, table: &CostTable, families: &Families, rate: f64) -> Judged {
     let groups = equals(fleet);
-    let mut hypotheses =
-        Hypotheses { rate, p: Vec::new(), nodes: BTreeSet::new(), candidates: Vec::new() };
+    let mut hypotheses = Hypotheses {
+        rate,
+        p: Vec::new(),
+        nodes: BTreeSet::new(),
+        ordinary: Vec::new(),
+        candidates: Vec::new(),
+    };
     for (group, of) in groups.iter().enumerate() {
         if let Some(effects) = take_apart(table, &families.cases, &of.members) {
             hypotheses.add(group, of, &effects);
@@ -86,7 +96,9 @@ pub(super) fn judge(fleet: &Fleet, table: &CostTable, families: &Families, rate:
         by_p.then(other.size().total_cmp(&one.size()))
     });
     let findings = findings(fleet, families, &groups, &found, &q);
-    Judged { findings, hypotheses: hypotheses.p.len(), nodes: hypotheses.nodes.len() }
+    let count = hypotheses.p.len();
+    let detectable_log = detectable_log(&hypotheses.ordinary, rate, count);
+    Judged { findings, hypotheses: count, nodes: hypotheses.nodes.len(), detectable_log }
 }
 
 impl Candidate {
@@ -156,6 +168,10 @@ impl Hypotheses {
         let node = equals.members[deviation.member];
         self.p.push(p);
         self.nodes.insert(node);
+        if scope == Scope::Node {
+            let repeat_error = deviation.repeat_error;
+            self.ordinary.push(OrdinaryNode { among_equals, repeat_error });
+        }
         if p <= self.rate {
             let deviation = Deviation { among_equals, measured, ..deviation };
             self.candidates.push(Candidate { node, group, scope, deviation, at });

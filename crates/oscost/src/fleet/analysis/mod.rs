@@ -4,6 +4,7 @@
 //! of equal nodes, `judgement` finds what is beyond it, and `summary` describes the rest. The model is
 //! in docs/explanation/FLEET.md.
 
+mod detection;
 mod effects;
 mod families;
 mod judgement;
@@ -46,6 +47,7 @@ pub fn analyse(fleet: &Fleet, options: AnalysisOptions) -> FleetAnalysis {
         findings: judged.findings,
         judged: judged.hypotheses,
         judged_nodes: judged.nodes,
+        detectable_ratio: judged.detectable_log.map(f64::exp),
         false_discovery_rate: options.false_discovery_rate,
         classes: summary.classes,
         variance: variance_shares(fleet, &table),

@@ -85,6 +85,8 @@ pub(super) struct Deviation {
     pub(super) measured: Estimate,
     /// Whether it is also seen without the visit that shows most of it.
     pub(super) is_repeated: bool,
+    /// The standard deviation of what the others show of an ordinary node.
+    pub(super) repeat_error: f64,
 }
 
 /// The spread of one kind of effects, in the scaled unit.
@@ -145,7 +147,8 @@ impl Spread {
             degrees_of_freedom: self.visit_degrees,
         };
         let is_repeated = self.is_repeated(value, visits, visit_variance);
-        Deviation { member: node.member, among_equals, measured, is_repeated }
+        let repeat_error = unit * self.repeat_error(visits, visit_variance);
+        Deviation { member: node.member, among_equals, measured, is_repeated, repeat_error }
     }
 
     /// The variance between the visits of a node: that of all nodes, or its own if that is more. A node
@@ -173,7 +176,14 @@ impl Spread {
         let toward = |visit: &f64| sign * (visit - self.centre);
         let most = visits.iter().map(toward).fold(f64::NEG_INFINITY, f64::max);
         let left = (visits.iter().map(toward).sum::<f64>() - most) / others as f64;
-        left > Z_95 * (self.node_variance + visit_variance / others as f64).sqrt()
+        left > Z_95 * self.repeat_error(visits, visit_variance)
+    }
+
+    /// The standard deviation of the mean of all visits of an ordinary node but one; of a single visit,
+    /// of that.
+    fn repeat_error(&self, visits: &[f64], visit_variance: f64) -> f64 {
+        let others = visits.len().max(2) - 1;
+        (self.node_variance + visit_variance / others as f64).sqrt()
     }
 }
 

@@ -250,3 +250,31 @@ fn a_case_of_a_small_family_is_judged_by_itself_and_what_is_not_measured_not_at_
     assert_eq!((analysis.cases[2].nodes, analysis.cases[2].median), (0, None));
     assert!(analysis.ratios[2].is_nan() && analysis.nodes[3].cases == 14);
 }
+
+#[test]
+fn a_node_that_was_not_found_differs_by_less_than_is_promised() {
+    for nodes in [6, 12, 60] {
+        for seed in 0..8 {
+            let fleet = simulate(&FleetSimulation {
+                nodes,
+                cases: 24,
+                planted_share: 0.0,
+                seed,
+                ..FleetSimulation::default()
+            })
+            .fleet;
+            let analysis = analyse(&fleet, AnalysisOptions::default());
+            let promised = analysis.detectable_ratio.unwrap().ln();
+            let is_found = |at: usize| {
+                analysis.findings.iter().any(|it| it.node == at && it.scope == FindingScope::Node)
+            };
+            for (at, node) in analysis.nodes.iter().enumerate() {
+                let ratio = node.ratio.unwrap();
+                assert!(
+                    is_found(at) || ratio.ln() < promised,
+                    "{nodes} {seed}: {ratio} {promised}"
+                );
+            }
+        }
+    }
+}

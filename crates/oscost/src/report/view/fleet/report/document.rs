@@ -4,7 +4,6 @@ use oscost_model::unit::Better;
 use serde::Serialize;
 
 use super::content::{FleetContent, Rejected};
-use super::sensitivity::detectable_ratio;
 use crate::fleet::{
     CaseChange, CaseSpread, ClassChanges, ClassSpread, FactCandidate, FactGroup, Finding,
     FindingScope, FleetCase, FleetChanges, FleetNode, NodeDeviation, VarianceShares,
@@ -242,7 +241,7 @@ pub fn json(content: &FleetContent<'_>) -> Result<String, serde_json::Error> {
         visits: fleet.visits.len(),
         judged: analysis.judged,
         false_discovery_rate: analysis.false_discovery_rate,
-        detectable_ratio: detectable_ratio(analysis),
+        detectable_ratio: analysis.detectable_ratio,
         nodes: fleet.nodes.iter().zip(&analysis.nodes).map(node).collect(),
         cases: fleet.cases.iter().zip(&analysis.cases).map(case).collect(),
         findings: analysis.findings.iter().map(|it| finding(content, it)).collect(),

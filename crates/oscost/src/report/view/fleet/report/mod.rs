@@ -7,7 +7,6 @@ mod document;
 mod findings;
 mod map;
 mod next;
-mod sensitivity;
 mod sentence;
 mod spreads;
 #[cfg(test)]

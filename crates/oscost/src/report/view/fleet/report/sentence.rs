@@ -4,7 +4,6 @@ use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::Arc;
 
 use super::content::{FleetContent, per_cent_up};
-use super::sensitivity::detectable_ratio;
 use crate::fleet::{FactCandidate, Finding, FindingScope};
 use crate::report::text::{plain, plural};
 use crate::report::view::machine_table::texts::{factor, joined};
@@ -92,7 +91,7 @@ fn nothing(content: &FleetContent<'_>) -> String {
             false => "Nothing can be judged: no case was measured on enough nodes.".to_owned(),
         };
     }
-    let sensitivity = match detectable_ratio(analysis) {
+    let sensitivity = match analysis.detectable_ratio {
         Some(ratio) => format!(
             "a node slower by {} or more over all its cases would probably have been found",
             per_cent_up(ratio)
