@@ -271,6 +271,17 @@ fn earlier_runs_in_the_store_show_how_far_a_case_varies() {
 }
 
 #[test]
+fn earlier_runs_of_a_machine_whose_boot_is_known_are_found() {
+    let sandbox = Sandbox::new();
+    for _ in 0..4 {
+        sandbox.fake("counters", &["syscall/getppid"]).exits(0);
+    }
+    let shown = sandbox.oscost(&["compare", "last~1", "last"]).exits(0);
+    let flat = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("by 2 earlier runs of this system"), "{}", shown.stdout);
+}
+
+#[test]
 fn runs_are_named_by_id_or_by_file() {
     let sandbox = Sandbox::new();
     for _ in 0..2 {

@@ -135,7 +135,8 @@ pub(super) fn is_same_machine(
 ) -> bool {
     let state = |summary: &Summary, machine: Option<usize>| {
         let state = summary.machine_states.get(machine?)?;
-        Some(MachineState { class: None, ..state.clone() })
+        // A stored summary is read without its boot.
+        Some(MachineState { class: None, boot: None, ..state.clone() })
     };
     let (one_state, other_state) = (state(one, in_one), state(other, in_other));
     one.worker == other.worker && one_state.is_some() && one_state == other_state
@@ -182,7 +183,8 @@ mod tests {
 
     #[test]
     fn runs_of_the_same_machine_kernel_and_worker_are_earlier_runs() {
-        let compared = run("9", "w", "k", 100.0).summary;
+        let mut compared = run("9", "w", "k", 100.0).summary;
+        compared.machine_states[0].boot = Some("boot".to_owned());
         let mut noisy = run("4", "w", "k", 103.0);
         noisy.summary.machine_states[0].class = Some("very-noisy".to_owned());
         let mut flagged = run("5", "w", "k", 103.0);
