@@ -3,27 +3,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Daemon};
 use crate::common::{Ran, Sandbox, until};
 
 /// A cluster, and the folder of a fleet.
 struct Lab {
     sandbox: Sandbox,
     cluster: Cluster,
-}
-
-/// A daemon that a test started.
-struct Daemon(Child);
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 impl Lab {
@@ -160,18 +150,12 @@ fn a_node_that_goes_down_in_mid_run_ends_its_own_task_alone() {
 
 #[test]
 fn a_controller_that_is_killed_and_started_again_loses_no_task() {
-    let Some(lab) = Lab::new() else { return };
+    let Some(mut lab) = Lab::new() else { return };
     lab.fleet("run", &QUICK).exits(0);
-    let file = lab.cluster.folder.join("slurmctld.pid");
-    let pid = fs::read_to_string(&file).unwrap().trim().to_owned();
-    assert!(Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
+    lab.cluster.kill(&Daemon::Controller);
     let told = lab.fleet("status", &[]).exits(0);
     assert!(told.stderr.contains("what waits or runs is not known"), "{}", told.stderr);
-    let mut controller = lab.cluster.command("slurmctld");
-    let configuration = lab.cluster.configuration();
-    controller.args(["-D", "-f"]).arg(configuration).env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
-    let controller = controller.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let _controller = Daemon(controller);
+    lab.cluster.restart(&Daemon::Controller);
     // What the controller had not saved is gone, and a retry submits it again.
     until("all are measured", || {
         lab.fleet("run", &["--retry"]);
