@@ -90,6 +90,20 @@ impl Cluster {
         self.folder.join("tmp").join(node)
     }
 
+    /// The processes of tasks on a node: those that have its folder for temporary files.
+    pub(crate) fn processes_on(&self, node: &str) -> Vec<u32> {
+        let mark = format!("TMPDIR={}", self.temporary_folder(node).display()).into_bytes();
+        let is_of_node = |pid: &u32| {
+            let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            // A worker's folder is below it.
+            environ.split(|&byte| byte == 0).any(|variable| {
+                let after = variable.strip_prefix(&mark[..]);
+                after.is_some_and(|after| after.is_empty() || after.starts_with(b"/"))
+            })
+        };
+        processes().filter(is_of_node).collect()
+    }
+
     /// Kills a daemon, as the kernel does when it has no memory left. What it has started lives on.
     pub(crate) fn kill(&mut self, daemon: &Daemon) {
         let process = self.process(daemon);
@@ -276,11 +290,15 @@ pub(crate) fn processes_of(folder: &Path) -> Vec<u32> {
         has_folder(at.as_os_str().as_bytes())
             || texts.any(|text| text.is_ok_and(|text| has_folder(&text)))
     };
-    let names = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+    processes().filter(|&pid| pid != std::process::id() && is_of_cluster(pid)).collect()
+}
+
+/// All processes.
+fn processes() -> impl Iterator<Item = u32> {
+    fs::read_dir("/proc").unwrap().filter_map(|entry| {
         let name = entry.ok()?.file_name();
         name.to_str()?.parse::<u32>().ok()
-    });
-    names.filter(|&pid| pid != std::process::id() && is_of_cluster(pid)).collect()
+    })
 }
 
 /// Kills the processes of the cluster that has a folder. One that no signal ends is not waited for.
