@@ -86,7 +86,7 @@ fuzz:
 	scripts/fuzz.sh
 # All attacks, with a line for each. Most of them take root; the machine must be free of other runs.
 attacks: worker
-	scripts/install.sh cc hosts ph vm
+	scripts/install.sh cc hosts ph slurm vm
 	scripts/attacks.sh "$(FEATURES)"
 
 clean:

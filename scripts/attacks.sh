@@ -4,8 +4,8 @@
 #   scripts/attacks.sh FEATURES [NAME]
 #
 # One at a time, on a machine on which nothing else of oscost runs: each looks for what is left on
-# it. OSCOST_KILLS, OSCOST_FAMILY_KILLS, OSCOST_LINES and OSCOST_KERNELS are how many of those there
-# are. NAME is a part of the names of the tests that are made.
+# it. OSCOST_KILLS, OSCOST_FAMILY_KILLS, OSCOST_FLEET_KILLS, OSCOST_LINES and OSCOST_KERNELS are how
+# many of those there are. NAME is a part of the names of the tests that are made.
 set -eu
 cd "$(dirname "$0")/.."
 export OSCOST_ATTACKS=all

@@ -99,7 +99,7 @@ impl Victim<'_> {
     }
 }
 
-fn send_kill(pid: u32) -> bool {
+pub(crate) fn send_kill(pid: u32) -> bool {
     kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL).is_ok()
 }
 
@@ -217,7 +217,7 @@ type Kind = (&'static str, fn(u64, &mut Seed) -> Outcome);
 const KINDS: [Kind; 5] = [("run", local), ("ab", ab), ("ph", ph), ("vm", vm), ("remote", remote)];
 
 /// The part of all kills that is made on one of so many.
-fn share(all: u64, number: u64, at: u64) -> u64 {
+pub(crate) fn share(all: u64, number: u64, at: u64) -> u64 {
     all / number + u64::from(at < all % number)
 }
 

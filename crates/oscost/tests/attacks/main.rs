@@ -12,6 +12,8 @@
     reason = "an attack that gets through shows its location; the list of attacks is printed"
 )]
 
+#[path = "../common/slurm.rs"]
+mod cluster;
 #[path = "../common/mod.rs"]
 #[expect(dead_code, reason = "these tests use a part of the helpers")]
 mod common;
@@ -36,6 +38,7 @@ mod command_line;
 mod disks;
 mod emulators;
 mod families;
+mod fleets;
 mod kills;
 mod limits;
 mod names;

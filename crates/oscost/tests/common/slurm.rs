@@ -1,8 +1,10 @@
 //! A cluster of Slurm on this host: munged, a controller and the daemons of some nodes, with ports,
-//! keys, sockets and folders of their own. They are children of the test, and end with it.
+//! keys, sockets and folders of their own. They are children of the test, and end with it, and so does
+//! what they have started.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::net::TcpListener;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -19,13 +21,30 @@ const END_PATIENCE: Duration = Duration::from_secs(10);
 /// The daemons are not in the path of users.
 const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
+/// A daemon of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Daemon {
+    /// munged, by which the others know each other.
+    Munge,
+    /// slurmctld
+    Controller,
+    /// The slurmd of a node.
+    Node(String),
+}
+
+/// A daemon that was started.
+struct Started {
+    daemon: Daemon,
+    process: Child,
+}
+
 /// A controller and its nodes.
 pub(crate) struct Cluster {
     /// The folder of everything; it has `slurm.conf`, the logs, and `tmp/NODE` for temporary files.
     pub(crate) folder: PathBuf,
     /// The names of the nodes: `n1`, `n2`, ...
     pub(crate) nodes: Vec<String>,
-    daemons: Vec<Child>,
+    started: Vec<Started>,
     _folder: TempDir,
 }
 
@@ -40,7 +59,7 @@ impl Cluster {
         let mut cluster = Cluster {
             folder: folder.path().canonicalize().unwrap(),
             nodes: (1..=nodes).map(|number| format!("n{number}")).collect(),
-            daemons: Vec::new(),
+            started: Vec::new(),
             _folder: folder,
         };
         cluster.configure();
@@ -69,6 +88,51 @@ impl Cluster {
     /// The folder of temporary files of the tasks on a node.
     pub(crate) fn temporary_folder(&self, node: &str) -> PathBuf {
         self.folder.join("tmp").join(node)
+    }
+
+    /// The processes of tasks on a node: those that have its folder for temporary files.
+    pub(crate) fn processes_on(&self, node: &str) -> Vec<u32> {
+        let mark = format!("TMPDIR={}", self.temporary_folder(node).display()).into_bytes();
+        let is_of_node = |pid: &u32| {
+            let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            // A worker's folder is below it.
+            environ.split(|&byte| byte == 0).any(|variable| {
+                let after = variable.strip_prefix(&mark[..]);
+                after.is_some_and(|after| after.is_empty() || after.starts_with(b"/"))
+            })
+        };
+        processes().filter(is_of_node).collect()
+    }
+
+    /// Kills a daemon, as the kernel does when it has no memory left. What it has started lives on.
+    pub(crate) fn kill(&mut self, daemon: &Daemon) {
+        let process = self.process(daemon);
+        process.kill().unwrap();
+        process.wait().unwrap();
+    }
+
+    /// Starts a daemon that was killed, as its service manager does.
+    pub(crate) fn restart(&mut self, daemon: &Daemon) {
+        let process = self.launch(daemon, &[]);
+        *self.process(daemon) = process;
+        if *daemon == Daemon::Controller {
+            self.wait_until("its controller answers", || {
+                self.output("scontrol", &["ping"]).contains(" is UP")
+            });
+        }
+    }
+
+    /// The process of a daemon.
+    fn process(&mut self, daemon: &Daemon) -> &mut Child {
+        let found = self.started.iter_mut().find(|it| it.daemon == *daemon);
+        found.map(|it| &mut it.process).unwrap()
+    }
+
+    /// Whether the controller runs.
+    fn has_controller(&mut self) -> bool {
+        let mut started = self.started.iter_mut();
+        let controller = started.find(|it| it.daemon == Daemon::Controller);
+        controller.is_some_and(|it| matches!(it.process.try_wait(), Ok(None)))
     }
 
     /// The keys, folders and configuration.
@@ -118,17 +182,13 @@ impl Cluster {
 
     /// Starts the daemons, and waits until the nodes are idle.
     fn start(&mut self) {
-        let munge = self.folder.join("munge");
-        let option = |name: &str| format!("--{name}={}", munge.join(name).display());
-        let key = format!("--key-file={}", munge.join("key").display());
-        let own = [option("pid-file"), option("log-file"), option("seed-file"), option("socket")];
-        self.daemon("munged", &[&["--foreground".to_owned(), key][..], &own].concat());
-        self.wait_until("munged answers", || munge.join("socket").exists());
-        let configuration = self.configuration().display().to_string();
-        let plain = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
-        self.daemon("slurmctld", &plain(&["-D", "-c", "-f", &configuration]));
+        self.begin(Daemon::Munge, &[]);
+        let socket = self.folder.join("munge/socket");
+        self.wait_until("munged answers", || socket.exists());
+        // It has nothing to read the state of.
+        self.begin(Daemon::Controller, &["-c"]);
         for node in self.nodes.clone() {
-            self.daemon("slurmd", &plain(&["-D", "-N", &node, "-f", &configuration]));
+            self.begin(Daemon::Node(node), &[]);
         }
         self.wait_until("its nodes are idle", || {
             let states = self.output("sinfo", &["--noheader", "--Node", "--format=%t"]);
@@ -136,12 +196,39 @@ impl Cluster {
         });
     }
 
-    fn daemon(&mut self, program: &str, arguments: &[String]) {
-        let log = self.folder.join(format!("{program}.{}.log", self.daemons.len()));
-        let log = File::create(log).unwrap();
+    fn begin(&mut self, daemon: Daemon, options: &[&str]) {
+        let process = self.launch(&daemon, options);
+        self.started.push(Started { daemon, process });
+    }
+
+    /// Starts the process of a daemon.
+    fn launch(&self, daemon: &Daemon, options: &[&str]) -> Child {
+        let (program, name) = match daemon {
+            Daemon::Munge => ("munged", "munged".to_owned()),
+            Daemon::Controller => ("slurmctld", "slurmctld".to_owned()),
+            Daemon::Node(node) => ("slurmd", format!("slurmd.{node}")),
+        };
         let mut command = self.command(program);
-        command.args(arguments).env("PATH", PATH).stdout(log.try_clone().unwrap()).stderr(log);
-        self.daemons.push(command.spawn().unwrap());
+        match daemon {
+            Daemon::Munge => {
+                let munge = self.folder.join("munge");
+                command.arg("--foreground").arg(format!("--key-file={}/key", munge.display()));
+                for name in ["pid-file", "log-file", "seed-file", "socket"] {
+                    command.arg(format!("--{name}={}/{name}", munge.display()));
+                }
+            }
+            Daemon::Controller => {
+                command.args(["-D", "-f"]).arg(self.configuration());
+            }
+            Daemon::Node(node) => {
+                command.args(["-D", "-N", node, "-f"]).arg(self.configuration());
+            }
+        }
+        let log = self.folder.join(format!("{name}.log"));
+        let log = OpenOptions::new().create(true).append(true).open(log).unwrap();
+        // In the folder of the cluster: what slurmd starts is known by it.
+        command.args(options).current_dir(&self.folder).env("PATH", PATH);
+        command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap()
     }
 
     /// Waits for a condition; a failure shows the logs.
@@ -157,27 +244,75 @@ impl Cluster {
 }
 
 impl Drop for Cluster {
-    /// Ends jobs, then nodes, then the controller, then munged.
+    /// Ends jobs, then nodes, then the controller, then munged, then what is left of them.
     fn drop(&mut self) {
-        let _ = self.command("scancel").args(["--user=root"]).output();
-        let begun = Instant::now();
-        while !self.output("squeue", &["--noheader"]).is_empty() && begun.elapsed() < END_PATIENCE {
-            std::thread::sleep(Duration::from_millis(50));
+        // Without a controller nobody ends jobs, and each program waits for it.
+        if self.has_controller() {
+            let _ = self.command("scancel").args(["--user=root"]).output();
+            let begun = Instant::now();
+            while !self.output("squeue", &["--noheader"]).is_empty()
+                && begun.elapsed() < END_PATIENCE
+            {
+                std::thread::sleep(Duration::from_millis(50));
+            }
         }
-        for daemon in self.daemons.iter_mut().rev() {
-            let pid = Pid::from_raw(daemon.id().cast_signed());
-            if let Ok(None) = daemon.try_wait() {
+        for Started { process, .. } in self.started.iter_mut().rev() {
+            let pid = Pid::from_raw(process.id().cast_signed());
+            if let Ok(None) = process.try_wait() {
                 let _ = kill(pid, Signal::SIGTERM);
             }
         }
         let begun = Instant::now();
-        for daemon in &mut self.daemons {
-            while matches!(daemon.try_wait(), Ok(None)) && begun.elapsed() < END_PATIENCE {
+        for Started { process, .. } in &mut self.started {
+            while matches!(process.try_wait(), Ok(None)) && begun.elapsed() < END_PATIENCE {
                 std::thread::sleep(Duration::from_millis(10));
             }
-            let _ = daemon.kill();
-            let _ = daemon.wait();
+            let _ = process.kill();
+            let _ = process.wait();
         }
+        end_processes_of(&self.folder);
+    }
+}
+
+/// The processes of the cluster that has a folder: its daemons, those of its jobs, and programs of
+/// Slurm that are told to use it.
+///
+/// They have the folder in their arguments, in their environment or as their working folder.
+/// slurmstepd(8), which outlives the slurmd that has started it, writes its title over both of the
+/// first, and has the working folder of that slurmd.
+pub(crate) fn processes_of(folder: &Path) -> Vec<u32> {
+    let folder = folder.as_os_str().as_bytes();
+    let has_folder = |bytes: &[u8]| bytes.windows(folder.len()).any(|part| part == folder);
+    let is_of_cluster = |pid: u32| {
+        let at = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
+        let texts = ["cmdline", "environ"];
+        let mut texts = texts.into_iter().map(|file| fs::read(format!("/proc/{pid}/{file}")));
+        has_folder(at.as_os_str().as_bytes())
+            || texts.any(|text| text.is_ok_and(|text| has_folder(&text)))
+    };
+    processes().filter(|&pid| pid != std::process::id() && is_of_cluster(pid)).collect()
+}
+
+/// All processes.
+fn processes() -> impl Iterator<Item = u32> {
+    fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let name = entry.ok()?.file_name();
+        name.to_str()?.parse::<u32>().ok()
+    })
+}
+
+/// Kills the processes of the cluster that has a folder. One that no signal ends is not waited for.
+fn end_processes_of(folder: &Path) {
+    let begun = Instant::now();
+    while begun.elapsed() < END_PATIENCE {
+        let left = processes_of(folder);
+        if left.is_empty() {
+            return;
+        }
+        for pid in left {
+            let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
+        }
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

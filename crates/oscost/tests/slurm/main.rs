@@ -17,6 +17,7 @@ mod fleet_folder;
 mod shared;
 
 mod cleanup;
+mod cluster_end;
 mod errors;
 mod fleet_check;
 mod fleet_links;

@@ -66,21 +66,7 @@ impl User {
 
     /// The processes of tasks on a node.
     pub(crate) fn processes(&self, node: &str) -> Vec<u32> {
-        let folder = self.cluster.temporary_folder(node);
-        let mark = format!("TMPDIR={}", folder.display()).into_bytes();
-        let is_ours = |pid: &u32| {
-            let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            // A worker's folder is below it.
-            environ.split(|&byte| byte == 0).any(|variable| {
-                let after = variable.strip_prefix(&mark[..]);
-                after.is_some_and(|after| after.is_empty() || after.starts_with(b"/"))
-            })
-        };
-        let names = fs::read_dir("/proc").unwrap().filter_map(|entry| {
-            let name = entry.ok()?.file_name();
-            name.to_str()?.parse::<u32>().ok()
-        });
-        names.filter(is_ours).collect()
+        self.cluster.processes_on(node)
     }
 
     /// The supervisor on a node.
