@@ -9,6 +9,7 @@ use super::families::family_of;
 use super::fault_items::{FaultItem, Faults, fault_items};
 use super::price_list::{Price, PriceList, Size};
 use super::rules::{PriceRule, rule_of};
+use super::switch_items::{SwitchItem, switch_items};
 
 /// The items of a bill, and their sum.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +40,7 @@ pub fn charge(
     for FaultItem { name, rule, times } in fault_items(calls, faults) {
         items.push(item(name, &rule, &[Group { times, size: None }], prices));
     }
+    items.extend(switch_items(calls, faults).into_iter().map(|it| item_of_switches(it, prices)));
     let in_kernel: BTreeMap<&str, KernelTime> =
         calls.in_kernel.iter().map(|it| (it.form.as_str(), it.time)).collect();
     for item in &mut items {
@@ -89,6 +91,26 @@ fn item_of_form(form: &str, counts: &[&FormCount], prices: &PriceList<'_>) -> Bi
             missing: Some("no case prices it".to_owned()),
             ..without_price(form, &groups)
         },
+    }
+}
+
+/// Switches of a kind. With the calls of the op in it their price would be too high: without theirs
+/// it is none.
+fn item_of_switches(switches: SwitchItem, prices: &PriceList<'_>) -> BillItem {
+    let SwitchItem { name, times } = switches;
+    let groups = [Group { times, size: None }];
+    let unpriced = without_price(name, &groups);
+    let Some(rule) = rule_of(name) else {
+        return BillItem { missing: Some("no case prices it".to_owned()), ..unpriced };
+    };
+    match rule.less.iter().find(|less| !prices.has(less)) {
+        Some(less) => BillItem {
+            case: Some(rule.case.clone()),
+            part: rule.part,
+            missing: Some(format!("no price of {less} in these runs")),
+            ..unpriced
+        },
+        None => item(name, rule, &groups, prices),
     }
 }
 

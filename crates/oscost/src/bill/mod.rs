@@ -10,6 +10,7 @@
 //! * [`PriceRule`]: a row of docs/reference/calls/cases.toml: which case prices a form, and which part
 //!   of its op one call pays.
 //! * `fault_items`: the page faults by kind, and the cases that price them.
+//! * `switch_items`: the voluntary switches that no price of a call contains.
 //! * `family_of`: the family of an item, by docs/reference/calls/families.toml.
 //! * [`PriceList`]: the rows of some runs, asked by selector and size.
 //! * [`LackingPrice`]: a price that is to be measured, and how much depends on it.
@@ -40,6 +41,7 @@ mod price_list;
 mod rules;
 mod side_by_side;
 mod staleness;
+mod switch_items;
 mod system_time;
 mod walk_pairs;
 mod what_if;

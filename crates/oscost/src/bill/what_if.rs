@@ -11,6 +11,7 @@ use super::charges::{Charges, charge};
 use super::fault_items::Faults;
 use super::price_list::{PriceList, SIZE_AXIS, number_on};
 use super::rules::{rule_of, selectors_of};
+use super::switch_items::{TO_PROCESS, TO_THREAD};
 use super::system_time::NORMAL_95;
 
 /// Forms are priced, the most frequent first, until they are so many of all calls: the last ones would
@@ -58,7 +59,7 @@ pub fn selectors_to_price(items: &[BillItem]) -> Vec<String> {
         }
         so_far += item.times;
     }
-    wanted.extend(items.iter().filter(|item| !is_call(&item.name)));
+    wanted.extend(items.iter().filter(|item| is_fault(&item.name)));
     let mut selectors: Vec<String> = Vec::new();
     for selector in wanted.into_iter().flat_map(selectors_of) {
         if !selectors.iter().any(|it| it == selector) {
@@ -68,8 +69,12 @@ pub fn selectors_to_price(items: &[BillItem]) -> Vec<String> {
     selectors
 }
 
+fn is_fault(name: &str) -> bool {
+    name.ends_with("page fault")
+}
+
 fn is_call(name: &str) -> bool {
-    !name.ends_with("page fault")
+    !is_fault(name) && ![TO_PROCESS, TO_THREAD].contains(&name)
 }
 
 fn is_of_task(name: &str) -> bool {

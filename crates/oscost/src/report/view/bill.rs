@@ -169,13 +169,14 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
         true => "missing: the context switches of a process with its descendants are not read",
         false => "missing: the context switches of a thread are lost when it ends",
     };
+    let has_switches = bill.items.iter().any(|item| item.name.starts_with("switch to "));
+    let how = match has_switches {
+        true => "those to a task that could run are items, but for as many as prices of calls have",
+        false => "in the prices of calls that wait, not charged again",
+    };
     let switches = switches.map_or(no_switches.to_owned(), |(voluntary, forced)| {
-        format!(
-            "{} voluntary and {} forced switches: in the prices of calls that wait, not charged \
-             again",
-            with_thousands(voluntary),
-            with_thousands(forced)
-        )
+        let (voluntary, forced) = (with_thousands(voluntary), with_thousands(forced));
+        format!("{voluntary} voluntary and {forced} forced switches: {how}")
     });
     let ticks = (trials.system_figure == "mean").then(|| {
         "clock ticks divide the CPU time of such short runs: the system time is the mean".to_owned()
