@@ -97,6 +97,10 @@ bill! {
         /// The same counts at the price lists of other runs.
         #[serde(default)]
         pub other_prices: Vec<OtherPrices>,
+        /// What other ways to do the same would save of items, the largest saving first; then those
+        /// without prices. Each is meant alone: two of one item do not add up.
+        #[serde(default)]
+        pub alternatives: Vec<Alternative>,
     }
 
     /// A running process that was watched for some time.
@@ -257,6 +261,30 @@ bill! {
         /// other figure here. Null where the counter does not measure it.
         #[serde(default)]
         pub in_kernel: Option<KernelTime>,
+    }
+
+    /// Another way to do what an item does, and what it would save at the prices of the bill.
+    pub struct Alternative {
+        /// The name of the item.
+        pub item: String,
+        /// How many of it would change: those whose sizes have prices.
+        pub times: f64,
+        /// What would change, in words.
+        pub change: String,
+        /// When that is the same work, in words.
+        pub condition: String,
+        /// The case of what is done now, as a selector.
+        pub from: String,
+        /// The case of what would be done instead, as a selector.
+        pub instead: String,
+        /// What it would save, also below zero, at most the amount of the item; null without prices.
+        pub saving: Option<Amount>,
+        /// Whether the cases differ by more than the item is charged: `saving` is then its amount.
+        pub is_whole_item: bool,
+        /// `saving` in per cent of the measured system time.
+        pub share_pct: Option<f64>,
+        /// Why there is no saving; null if there is one.
+        pub missing: Option<String>,
     }
 
     /// What treatments would add to a program: a prediction, and its check.

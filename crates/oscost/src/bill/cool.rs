@@ -271,7 +271,7 @@ fn rule_of_item(item: &BillItem) -> Option<PriceRule> {
 }
 
 /// The calls of an item by size, or what it is if it is no call.
-fn groups_of_item(item: &BillItem, calls: &ProgramCalls) -> Vec<Group> {
+pub(super) fn groups_of_item(item: &BillItem, calls: &ProgramCalls) -> Vec<Group> {
     let of_form: Vec<&FormCount> = calls.forms.iter().filter(|it| it.form == item.name).collect();
     match of_form.is_empty() {
         true => vec![Group { times: item.times, size: None }],

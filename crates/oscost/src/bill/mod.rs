@@ -18,6 +18,8 @@
 //! * [`CoolPrices`]: what the items cost with cool caches: the bill is then a range.
 //! * [`Prediction`]: what treatments would add: counts times added costs, which [`added_costs`] takes
 //!   from comparisons; [`judge`] says how well it agrees with a measured increase.
+//! * [`alternatives()`]: other ways to do the same, by docs/reference/calls/alternatives.toml, and what
+//!   they would save.
 //! * [`Bill`](oscost_model::bill::Bill): the record, `oscost.bill/1`.
 //! * [`side_by_side()`]: what one bill has more than another, by count and by price.
 //!
@@ -25,10 +27,11 @@
 //! one for each of its items (how often, each, amount, share of the system time, the case that prices
 //! it), the largest amount first; *charged in all*, *measured system time* and *the difference*, a row
 //! each, and with cool prices the same sum and difference with cool caches; what has no price, and the
-//! run that would measure it; what a change would add; what is beyond the bill; how it was counted; and
-//! in words what the kernel charged, and how far to trust that. Who pays for what is fixed in
+//! run that would measure it; what a change would add; what would help; what is beyond the bill; how it
+//! was counted; and in words what the kernel charged, and how far to trust that. Who pays for what is fixed in
 //! docs/explanation/BILL.md.
 
+mod alternatives;
 mod cautions;
 mod charges;
 mod cool;
@@ -46,6 +49,7 @@ mod system_time;
 mod walk_pairs;
 mod what_if;
 
+pub use alternatives::alternatives;
 pub use cautions::{ProgramFile, cautions};
 pub use charges::{Charges, charge};
 pub use cool::{CoolPrices, cases_to_cool, charge_cool, walk_bytes};

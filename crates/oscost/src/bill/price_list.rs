@@ -60,6 +60,8 @@ pub(super) struct Price {
     pub(super) row: String,
     /// Whether it is that of the only size, which is another one, while others can be measured.
     pub(super) is_of_another_size: bool,
+    /// Whether that size was measured, or lies near or between such ones; true without a size.
+    pub(super) is_near_rows: bool,
 }
 
 /// A price at a size.
@@ -174,7 +176,7 @@ impl<'a> PriceList<'a> {
         let Some(size) = size else {
             let row = first.row.case.clone();
             let amount = first.amount.clone()?;
-            return Some(Price { amount, row, is_of_another_size: false });
+            return Some(Price { amount, row, is_of_another_size: false, is_near_rows: true });
         };
         let others = without(&first.point, size.axis);
         let mut sizes: Vec<SizedPrice<'_>> = Vec::new();
@@ -226,13 +228,15 @@ fn is_of_another_size(sizes: &[SizedPrice<'_>], size: f64) -> bool {
 /// The price at a size: on the line between its neighbours; above the largest on the line through the
 /// last two; below the smallest that of the smallest, or on the line through the first two.
 fn interpolated(sizes: &[SizedPrice<'_>], size: f64, has_nothing: bool) -> Option<Price> {
+    let first = sizes.first()?;
+    let last = sizes.len() - 1;
+    let is_near_rows = (first.size as f64 / NEAR..=sizes[last].size as f64 * NEAR).contains(&size);
     let priced = |amount: Amount, row: &str| Price {
         amount,
         row: row.to_owned(),
         is_of_another_size: false,
+        is_near_rows,
     };
-    let first = sizes.first()?;
-    let last = sizes.len() - 1;
     let at = match sizes.iter().position(|it| it.size as f64 >= size) {
         Some(0) if has_nothing => last.min(1),
         Some(at) => at,
@@ -314,6 +318,13 @@ mod tests {
         // An op that may be about nothing is on the first line there.
         let of_nothing = interpolated(&sizes()[1..], 1.0, true).map(|it| it.amount.ns.round());
         assert_eq!(of_nothing, Some(-100.0));
+    }
+
+    #[test]
+    fn a_size_is_near_its_rows_between_them_and_up_to_twice_beyond() {
+        let is_near = |size: f64| interpolated(&sizes(), size, false).unwrap().is_near_rows;
+        assert!([0.5, 1.0, 50.0, 1_101.0, 2_202.0].into_iter().all(is_near));
+        assert!(![0.0, 0.4, 2_203.0].into_iter().any(is_near));
     }
 
     #[test]

@@ -43,6 +43,7 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         ("what_if", bill.what_if.len(), MAX_CHANGES),
         ("missing_what_if", bill.missing_what_if.len(), MAX_CHANGES),
         ("other_prices", bill.other_prices.len(), MAX_CHANGES),
+        ("alternatives", bill.alternatives.len(), MAX_ITEMS),
         ("prices.uncooled", bill.prices.uncooled.len(), MAX_ITEMS),
         ("prices.measured.cases", measured.map_or(0, |it| it.cases.len()), MAX_ITEMS),
     ] {
@@ -76,6 +77,9 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
     }
     for (index, other) in bill.other_prices.iter().enumerate() {
         check_other_prices(other, &format!("other_prices[{index}]"))?;
+    }
+    for (index, other) in bill.alternatives.iter().enumerate() {
+        not_negative(Some(other.times), &format!("alternatives[{index}].times"))?;
     }
     not_negative(bill.charged.as_ref().map(|it| it.ns), "charged.ns")
 }

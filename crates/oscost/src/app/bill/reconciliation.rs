@@ -1,7 +1,7 @@
 //! The bill, of what was counted, measured and priced.
 
 use oscost_model::bill::{
-    Amount, BILL_SCHEMA, Bill, BilledCounts, BilledTrials, PriceSources, Watched,
+    Alternative, Amount, BILL_SCHEMA, Bill, BilledCounts, BilledTrials, PriceSources, Watched,
 };
 use oscost_model::definition::Catalog;
 use oscost_model::program_calls::ProgramCalls;
@@ -12,7 +12,9 @@ use super::trials::{billed_counts, billed_trials, of_watched};
 use crate::app::measurement::prices::BillPrices;
 use crate::app::measurement::run_header::timestamp;
 use crate::app::results::prices::PriceRuns;
-use crate::bill::{Charges, Faults, ProgramFile, cautions, charge, charge_cool, walk_bytes};
+use crate::bill::{
+    Charges, Faults, ProgramFile, alternatives, cautions, charge, charge_cool, walk_bytes,
+};
 use crate::run::ProgramRuns;
 
 /// The size of a page where the machine does not tell it.
@@ -58,6 +60,7 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
         charged,
         difference,
         cool,
+        alternatives,
     } = parts.reconcile(page_bytes, watched.as_ref())?;
     let cautions = counted.as_ref().map(|counted| cautions(&counted.calls, file, &treatments));
     let bill = Bill {
@@ -87,6 +90,7 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
         what_if: Vec::new(),
         missing_what_if: Vec::new(),
         other_prices: Vec::new(),
+        alternatives,
     };
     Ok(FinishedBill { bill, prices: price_runs })
 }
@@ -113,6 +117,7 @@ struct Reconciliation {
     charged: Option<Amount>,
     difference: Option<Amount>,
     cool: CoolEnd,
+    alternatives: Vec<Alternative>,
 }
 
 /// The end of the bill with cool caches.
@@ -167,6 +172,7 @@ impl BillParts<'_> {
             added_to_nothing: cool_prices.added_to_nothing(),
         });
         let cool = cool.unwrap_or_default();
+        let alternatives = alternatives(&charges.items, calls, &list, trials.system_time.ns);
         let prices = price_runs.sources(&charges, &list, measured, catalog);
         drop((list, cool_prices));
         Ok(Reconciliation {
@@ -179,6 +185,7 @@ impl BillParts<'_> {
             charged,
             difference,
             cool,
+            alternatives,
         })
     }
 }
