@@ -28,8 +28,8 @@
 //! it), the largest amount first; *charged in all*, *measured system time* and *the difference*, a row
 //! each, and with cool prices the same sum and difference with cool caches; what has no price, and the
 //! run that would measure it; what a change would add; what would help; what is beyond the bill; how it
-//! was counted; and in words what the kernel charged, and how far to trust that. Who pays for what is fixed in
-//! docs/explanation/BILL.md.
+//! was counted; and in words what the kernel charged, and how far to trust that. Who pays for what is
+//! fixed in docs/explanation/BILL.md.
 
 mod alternatives;
 mod cautions;

@@ -150,6 +150,19 @@ impl<'a> PriceList<'a> {
         self.price(selector, None).is_some()
     }
 
+    /// What the op of a case takes more at one place on an axis than at another one, on the line of
+    /// its rows. `None` without a row, and of added costs: theirs have no such line.
+    pub(super) fn added_along(&self, selector: &str, axis: &str, ends: [f64; 2]) -> Option<Amount> {
+        if self.are_differences {
+            return None;
+        }
+        let [from, to] = ends.map(|value| {
+            let at = Size { axis, value, has_nothing: true };
+            self.price(selector, Some(at)).map(|price| price.amount)
+        });
+        Some(to?.plus(&from?.times(-1.0)))
+    }
+
     /// The price of an op of the case that a selector means, at this size; of the other list where
     /// this one has none.
     pub(super) fn price(&self, selector: &str, size: Option<Size<'_>>) -> Option<Price> {

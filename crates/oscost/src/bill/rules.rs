@@ -53,6 +53,9 @@ pub struct PriceRule {
     /// Selectors of cases whose prices were subtracted twice.
     #[serde(default)]
     pub plus: Vec<String>,
+    /// The components of the path of the case; none of an op whose path does not matter.
+    #[serde(default)]
+    pub depth: Option<f64>,
     /// The voluntary switches that the price of a call contains, at most.
     #[serde(default)]
     pub switches: f64,
@@ -83,6 +86,7 @@ impl PriceRule {
             ends_empty: false,
             less: Vec::new(),
             plus: Vec::new(),
+            depth: None,
             switches: 0.0,
             switch_bytes: None,
         }
@@ -141,6 +145,7 @@ mod tests {
         let read = toml::from_str::<Table>(SWITCH_TABLE);
         let switches = read.unwrap_or_else(|error| panic!("switches.toml: {error}")).rows;
         for row in rows.iter().chain(&switches) {
+            assert!(row.depth.is_none_or(|it| it >= 1.0), "{row:?}");
             assert!(row.switches >= 0.0 && row.switch_bytes.is_none_or(|it| it > 0.0), "{row:?}");
             assert!((0.0..=1.0).contains(&row.part) && row.bytes >= 1.0, "{row:?}");
             for selector in row.selectors() {
