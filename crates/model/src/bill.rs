@@ -101,6 +101,50 @@ bill! {
         /// without prices. Each is meant alone: two of one item do not add up.
         #[serde(default)]
         pub alternatives: Vec<Alternative>,
+        /// The bill in instructions of the kernel; null where they were not counted.
+        #[serde(default)]
+        pub instructions: Option<InstructionBill>,
+        /// Why there is none; null if there is one, and in documents of before there were any.
+        #[serde(default)]
+        pub no_instructions: Option<String>,
+    }
+
+    /// What a program is charged in instructions of the kernel, beside those that it executes.
+    pub struct InstructionBill {
+        /// The runs whose instructions were counted; they are neither trials nor counted otherwise.
+        pub runs: u32,
+        /// The instructions of the kernel in a run, with all that the program starts: the median.
+        pub kernel: f64,
+        /// The least and the most of a run.
+        pub kernel_range: [f64; 2],
+        /// The instructions in user mode, the median; null if not counted.
+        pub user: Option<f64>,
+        /// Cycles per instruction of these runs, in both modes; null if not counted.
+        pub cycles_per_instruction: Option<f64>,
+        /// The sum of counts times instructions.
+        pub charged: f64,
+        /// The interval of `charged`; null if a part of it has none.
+        pub charged_ci95: Option<[f64; 2]>,
+        /// `kernel` without `charged`: a price that is missing or wrong, in either direction.
+        pub difference: f64,
+        /// The items, the most instructions first; then those without a price.
+        pub items: Vec<InstructionItem>,
+    }
+
+    /// An item of a bill in instructions.
+    pub struct InstructionItem {
+        /// Its name, as in the items of the bill.
+        pub name: String,
+        /// How often.
+        pub times: f64,
+        /// The case that prices it, as a selector; null if none does.
+        pub case: Option<String>,
+        /// The instructions of one, the mean over sizes; null without a price.
+        pub each: Option<f64>,
+        /// The instructions of all; null without a price.
+        pub amount: Option<f64>,
+        /// Why it has no price; null if it has one.
+        pub missing: Option<String>,
     }
 
     /// A running process that was watched for some time.

@@ -20,6 +20,7 @@
 //!   from comparisons; [`judge`] says how well it agrees with a measured increase.
 //! * [`alternatives()`]: other ways to do the same, by docs/reference/calls/alternatives.toml, and what
 //!   they would save.
+//! * [`instruction_bill`]: the same in instructions of the kernel.
 //! * [`Bill`](oscost_model::bill::Bill): the record, `oscost.bill/1`.
 //! * [`side_by_side()`]: what one bill has more than another, by count and by price.
 //!
@@ -38,6 +39,7 @@ mod cool;
 mod counts;
 mod families;
 mod fault_items;
+mod instructions;
 mod judgement;
 mod lacking;
 mod price_list;
@@ -55,6 +57,7 @@ pub use charges::{Charges, charge};
 pub use cool::{CoolPrices, cases_to_cool, charge_cool, walk_bytes};
 pub use counts::{CombinedCounts, combine};
 pub use fault_items::Faults;
+pub use instructions::instruction_bill;
 pub use judgement::{Judgement, judge};
 pub use lacking::{LackingPrice, lacking_prices, size_axis_of, usual_cases};
 pub use price_list::PriceList;

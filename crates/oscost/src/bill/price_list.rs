@@ -2,6 +2,7 @@
 
 use oscost_model::bill::Amount;
 use oscost_model::case::Case;
+use oscost_model::counters::CounterEvent;
 use oscost_model::definition::{Catalog, Definition, Extent};
 use oscost_model::point::{Point, Value};
 use oscost_model::record::{Record, Row, RowOutcome};
@@ -83,9 +84,27 @@ impl<'a> PriceList<'a> {
         records: impl IntoIterator<Item = &'a Record>,
         catalog: &Catalog,
     ) -> Self {
+        Self::of_rows(treatments, records, catalog, time_of)
+    }
+
+    /// The same with the instructions of the kernel that an op executes in the place of nanoseconds.
+    pub fn of_kernel_instructions(
+        treatments: &[String],
+        records: impl IntoIterator<Item = &'a Record>,
+        catalog: &Catalog,
+    ) -> Self {
+        Self::of_rows(treatments, records, catalog, kernel_instructions_of)
+    }
+
+    fn of_rows(
+        treatments: &[String],
+        records: impl IntoIterator<Item = &'a Record>,
+        catalog: &Catalog,
+        amount: fn(&Row) -> Option<Amount>,
+    ) -> Self {
         let is_price =
             |row: &&Row| row.outcome == RowOutcome::Measured && row.target.treatments == treatments;
-        let priced = |row: &'a Row| priced_row(row, time_of(row), catalog);
+        let priced = |row: &'a Row| priced_row(row, amount(row), catalog);
         let rows = records.into_iter().flat_map(|record| &record.results);
         let rows = rows.filter(is_price).map(priced).collect();
         Self { rows, others: None, are_differences: false }
@@ -298,6 +317,14 @@ fn time_of(row: &Row) -> Option<Amount> {
         }
         _ => None,
     }
+}
+
+/// The instructions of the kernel in an op of a row. `None` where they were not counted, and of an op
+/// that takes its own time: its counts are those of more, and it has no ratio of times.
+fn kernel_instructions_of(row: &Row) -> Option<Amount> {
+    row.counters.as_ref().filter(|counters| counters.kernel)?.counted_time_ratio?;
+    let metric = row.metrics.get(CounterEvent::InstructionsKernel.metric())?;
+    Some(Amount { ns: metric.estimate.median, ci95: metric.estimate.ci95 })
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The bill, of what was counted, measured and priced.
 
 use oscost_model::bill::{
-    Alternative, Amount, BILL_SCHEMA, Bill, BilledCounts, BilledTrials, PriceSources, Watched,
+    Alternative, Amount, BILL_SCHEMA, Bill, BilledCounts, BilledTrials, InstructionBill,
+    PriceSources, Watched,
 };
 use oscost_model::definition::Catalog;
 use oscost_model::program_calls::ProgramCalls;
@@ -13,7 +14,8 @@ use crate::app::measurement::prices::BillPrices;
 use crate::app::measurement::run_header::timestamp;
 use crate::app::results::prices::PriceRuns;
 use crate::bill::{
-    Charges, Faults, ProgramFile, alternatives, cautions, charge, charge_cool, walk_bytes,
+    Charges, Faults, ProgramFile, alternatives, cautions, charge, charge_cool, instruction_bill,
+    walk_bytes,
 };
 use crate::run::ProgramRuns;
 
@@ -61,7 +63,12 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
         difference,
         cool,
         alternatives,
+        instructions,
     } = parts.reconcile(page_bytes, watched.as_ref())?;
+    let (instructions, no_instructions) = match instructions {
+        Ok(bill) => (Some(bill), None),
+        Err(why) => (None, Some(why)),
+    };
     let cautions = counted.as_ref().map(|counted| cautions(&counted.calls, file, &treatments));
     let bill = Bill {
         schema: BILL_SCHEMA.to_owned(),
@@ -91,6 +98,8 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
         missing_what_if: Vec::new(),
         other_prices: Vec::new(),
         alternatives,
+        instructions,
+        no_instructions,
     };
     Ok(FinishedBill { bill, prices: price_runs })
 }
@@ -118,6 +127,7 @@ struct Reconciliation {
     difference: Option<Amount>,
     cool: CoolEnd,
     alternatives: Vec<Alternative>,
+    instructions: Result<InstructionBill, String>,
 }
 
 /// The end of the bill with cool caches.
@@ -173,6 +183,14 @@ impl BillParts<'_> {
         });
         let cool = cool.unwrap_or_default();
         let alternatives = alternatives(&charges.items, calls, &list, trials.system_time.ns);
+        let instructions = match (&counted, runs.events) {
+            (Some(_), Ok(events)) => {
+                let list = price_runs.instruction_list(catalog);
+                instruction_bill(&events, calls, Faults::of(&trials), &list)
+            }
+            (Some(_), Err(why)) => Err(why),
+            (None, _) => Err("its calls were not counted".to_owned()),
+        };
         let prices = price_runs.sources(&charges, &list, measured, catalog);
         drop((list, cool_prices));
         Ok(Reconciliation {
@@ -186,6 +204,7 @@ impl BillParts<'_> {
             difference,
             cool,
             alternatives,
+            instructions,
         })
     }
 }

@@ -4,6 +4,7 @@ mod alternatives;
 mod beyond;
 mod cool_prices;
 mod families;
+mod instructions;
 mod items;
 #[cfg(test)]
 pub(in crate::report) mod made_up;
@@ -15,6 +16,7 @@ use oscost_model::unit::Unit;
 pub(in crate::report::view) use self::alternatives::section as alternatives;
 pub(in crate::report::view) use self::beyond::lines as beyond_lines;
 pub(in crate::report::view) use self::families::{Family, families, is_small};
+pub(in crate::report::view) use self::instructions::section as instructions;
 use self::items::table;
 pub(in crate::report::view) use self::items::{price, share_text};
 use self::run_command::run_command;
@@ -34,6 +36,7 @@ const MAX_UNPRICED: usize = 12;
 pub fn view(bill: &Bill) -> View {
     let mut sections = vec![Section::of("", [Block::Table(table(bill))])];
     sections.extend(doubts(bill));
+    sections.extend(instructions(bill));
     sections.extend(what_if::sections(bill));
     sections.extend(alternatives(bill));
     let beyond = Block::list(beyond_lines(bill));
@@ -189,6 +192,7 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
     let first = treated.into_iter().chain(first);
     let all = first.chain(measured).chain(stale).chain(counting).chain([switches]);
     let all = all.chain(fault_note(bill)).chain(ticks).chain(cool_prices::notes(bill));
+    let all = all.chain(instructions::note(bill));
     all.map(Item::from).collect()
 }
 
