@@ -10,6 +10,7 @@
 //! * [`PriceRule`]: a row of docs/reference/calls/cases.toml: which case prices a form, and which part
 //!   of its op one call pays.
 //! * `fault_items`: the page faults by kind, and the cases that price them.
+//! * `freed_pages`: the private pages that are freed, which no price of a call contains.
 //! * `switch_items`: the voluntary switches that no price of a call contains.
 //! * `family_of`: the family of an item, by docs/reference/calls/families.toml.
 //! * [`PriceList`]: the rows of some runs, asked by selector and size.
@@ -39,6 +40,7 @@ mod cool;
 mod counts;
 mod families;
 mod fault_items;
+mod freed_pages;
 mod instructions;
 mod judgement;
 mod lacking;

@@ -10,6 +10,7 @@ use super::*;
 
 mod alternatives;
 mod cool;
+mod freed_pages;
 mod instructions;
 mod switches;
 mod what_if;

@@ -9,6 +9,7 @@ use oscost_model::unit::Unit;
 
 use super::charges::{Charges, charge};
 use super::fault_items::Faults;
+use super::freed_pages::FREED_PAGE;
 use super::price_list::{PriceList, SIZE_AXIS, number_on};
 use super::rules::{rule_of, selectors_of};
 use super::switch_items::{TO_PROCESS, TO_THREAD};
@@ -74,7 +75,7 @@ fn is_fault(name: &str) -> bool {
 }
 
 fn is_call(name: &str) -> bool {
-    !is_fault(name) && ![TO_PROCESS, TO_THREAD].contains(&name)
+    !is_fault(name) && ![TO_PROCESS, TO_THREAD, FREED_PAGE].contains(&name)
 }
 
 fn is_of_task(name: &str) -> bool {
@@ -161,7 +162,10 @@ pub fn predict(
     let charges = charge(calls, faults, added_costs, 0.0);
     // A call that pays no part of an op (it waits) is a call to a filter, too.
     let has_own = |item: &&BillItem| item.part > 0.0 && item.amount.is_some();
-    let (own, others): (Vec<&BillItem>, Vec<&BillItem>) = charges.items.iter().partition(has_own);
+    // What switches and freed pages cost more is not asked for.
+    let counts = |item: &&BillItem| is_call(&item.name) || is_fault(&item.name);
+    let (own, others): (Vec<&BillItem>, Vec<&BillItem>) =
+        charges.items.iter().filter(counts).partition(has_own);
     let ordinary = own.iter().filter(|item| is_call(&item.name) && !is_of_task(&item.name));
     let units = ordinary.filter_map(|item| Some(item.unit.as_ref()?.ns)).collect();
     let of_others = middle(units)?;
