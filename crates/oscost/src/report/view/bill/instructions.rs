@@ -1,8 +1,9 @@
 //! A bill in instructions of the kernel.
 
 use oscost_model::bill::{Bill, InstructionBill, InstructionItem};
+use oscost_model::unit::Unit;
 
-use crate::report::figures::{per_cent, with_thousands};
+use crate::report::figures::{per_cent, rough, with_thousands};
 use crate::report::text::{plain, plural};
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
 
@@ -12,7 +13,8 @@ const MIN_SHARE_PCT: f64 = 1.0;
 /// The items, what was charged, and what the program executed; `None` if that was not counted.
 pub(in crate::report::view) fn section(bill: &Bill) -> Option<Section> {
     let instructions = bill.instructions.as_ref()?;
-    let list = Block::list(sentences(instructions));
+    let sentences = sentences(instructions).into_iter().chain(split_difference(bill, instructions));
+    let list = Block::list(sentences);
     let blocks = [Block::Table(table(instructions))].into_iter().chain(list);
     Some(Section::of("In instructions of the kernel", blocks))
 }
@@ -82,13 +84,26 @@ fn sentences(bill: &InstructionBill) -> Vec<String> {
         format!("{times} calls and faults have no price in instructions, and are in the difference")
     });
     let cycles = bill.cycles_per_instruction.map(|cycles| {
-        format!(
-            "these runs took {cycles:.2} cycles per instruction in both modes; what the time differs \
-             more than the instructions do is the state of the caches, waiting in the kernel, or the \
-             host"
-        )
+        format!("these runs took {cycles:.2} cycles per instruction, in both modes together")
     });
     [Some(counted), unpriced, cycles].into_iter().flatten().collect()
+}
+
+/// How much of the difference in time is that in instructions, if each of these takes as long as all of
+/// the program's do; `None` without a difference in time.
+fn split_difference(bill: &Bill, instructions: &InstructionBill) -> Option<String> {
+    let difference = bill.difference.as_ref().filter(|_| instructions.kernel > 0.0)?;
+    let time = |ns: f64| rough(ns, Unit::NsPerOp);
+    let share = instructions.difference / instructions.kernel;
+    let of_instructions_ns = bill.trials.system_time.ns * share;
+    Some(format!(
+        "of {} of system time that are not explained, {} are instructions without a price, at the \
+         program's own rate, and {} are cycles per instruction: the state of the caches, waits in \
+         the kernel, or the host",
+        time(difference.ns),
+        time(of_instructions_ns),
+        time(difference.ns - of_instructions_ns)
+    ))
 }
 
 #[cfg(test)]
@@ -140,6 +155,8 @@ mod tests {
             "3 runs whose instructions were counted executed 990,000 to 1,010,000 in the kernel",
             "2 calls and faults have no price in instructions",
             "took 1.50 cycles per instruction",
+            // 13 of 100 ms of time, and 9 % of the instructions.
+            "of system time that are not explained, 9.00 ms are instructions without a price",
         ] {
             assert!(words.contains(expected), "`{expected}` is not in:\n{text}");
         }
