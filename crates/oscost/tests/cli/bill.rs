@@ -435,6 +435,8 @@ fn faults_switches_and_signals_of_a_known_program_are_counted() {
     assert_eq!(calls["signals"], 10, "{calls}");
     let (voluntary, forced) = (number("/voluntary_switches"), number("/forced_switches"));
     assert!(voluntary >= 20, "{events}");
+    let to_others = number("/voluntary_to_process") + number("/voluntary_to_thread");
+    assert!(to_others <= voluntary, "{events}");
     // Whoever has left a CPU continues somewhere, until it ends.
     assert_eq!(number("/same_cpu") + number("/other_cpu"), voluntary + forced, "{events}");
     let item = |name: &str| {
