@@ -18,16 +18,16 @@ const PAGES_PER_MIB: f64 = 256.0;
 /// The kind of pages that the rows of faults and exits are of.
 const PAGE_BYTES: f64 = 4_096.0;
 
-/// How many pages of its own a program has got and freed again: by faults whose kind is known, without
-/// huge ones, and without those in the price of madvise(2). None where a process goes on, or ended
-/// otherwise than by itself: which pages it had is then not known.
+/// How many pages of its own a program has got and freed again: by first touches, without huge ones, and
+/// without those in the price of madvise(2). A copy-on-write fault may copy no page, and is not among
+/// them. None where a process goes on, or ended otherwise than by itself: which pages it had is then
+/// not known.
 pub(super) fn freed_pages(calls: &ProgramCalls) -> f64 {
     let of_form = |form: &'static str| calls.forms.iter().filter(move |count| count.form == form);
     let have_all_ended = of_form("exit_group").map(|count| count.calls).sum::<u64>() > calls.forks;
     let Some(events) = calls.events.filter(|_| have_all_ended) else { return 0.0 };
-    let got = events.faults.zero_fill.saturating_add(events.faults.copy_on_write) as f64;
     let advised_bytes: u64 = of_form("madvise").map(|count| count.moved).sum();
-    (got - advised_bytes as f64 / PAGE_BYTES).max(0.0)
+    (events.faults.zero_fill as f64 - advised_bytes as f64 / PAGE_BYTES).max(0.0)
 }
 
 /// The price of one in an item without a price.
