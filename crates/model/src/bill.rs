@@ -329,6 +329,8 @@ bill! {
         pub share_pct: Option<f64>,
         /// Why there is no saving; null if there is one.
         pub missing: Option<String>,
+        /// Those of both cases that have no price, as selectors.
+        pub unpriced: Vec<String>,
     }
 
     /// What treatments would add to a program: a prediction, and its check.

@@ -106,15 +106,17 @@ impl AlternativeRule {
             is_whole_item: false,
             share_pct: None,
             missing: None,
+            unpriced: Vec::new(),
         };
-        let missing =
-            |missing: String| Some(Alternative { missing: Some(missing), ..unknown.clone() });
-        let mut selectors = [&self.from, &self.instead].into_iter();
-        if let Some(lacking) = selectors.find(|selector| !prices.has(selector)) {
-            return missing(format!("no price of {lacking} in these runs"));
+        let selectors = [&self.from, &self.instead].into_iter();
+        let unpriced: Vec<String> = selectors.filter(|it| !prices.has(it)).cloned().collect();
+        if let Some(first) = unpriced.first() {
+            let missing = Some(format!("no price of {first} in these runs"));
+            return Some(Alternative { missing, unpriced, ..unknown });
         }
         let Some(saving) = self.saving(&groups_of_item(item, calls), prices) else {
-            return missing(format!("no price of {} for calls of these sizes", self.from));
+            let missing = Some(format!("no price of {} for calls of these sizes", self.from));
+            return Some(Alternative { missing, ..unknown });
         };
         // Of calls that are made for another purpose nothing is saved.
         let share = (possible / item.times).min(1.0);

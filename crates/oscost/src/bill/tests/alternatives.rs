@@ -54,6 +54,7 @@ fn calls_whose_sizes_were_not_measured_save_nothing_that_is_known() {
     let larger = change(&found, "in reads");
     let why = "no price of file/read:via=read,size=65536 in these runs";
     assert_eq!((larger.saving.as_ref(), larger.missing.as_deref()), (None, Some(why)));
+    assert_eq!(larger.unpriced, ["file/read:via=read,size=65536"]);
     let small = self::found(rows, vec![form("read file", Some(64), 90, 5_760)]);
     let why = "no price of file/read:via=read for calls of these sizes";
     assert_eq!(change(&small, "as copies").missing.as_deref(), Some(why));

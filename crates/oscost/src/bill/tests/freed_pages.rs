@@ -17,8 +17,7 @@ fn found(rows: Vec<Row>, exits: u64) -> Charges {
         ..FaultCounts::default()
     };
     let events = Some(KernelEvents { faults, ..KernelEvents::default() });
-    let forms =
-        vec![form("exit_group", None, exits, 0), form("madvise", Some(65_536), 1, 40_960)];
+    let forms = vec![form("exit_group", None, exits, 0), form("madvise", Some(65_536), 1, 40_960)];
     let calls = ProgramCalls { events, forks: 1, ..calls(forms) };
     charge(&calls, Faults { minor: 1_157.0, major: 0.0 }, &prices, 1e6)
 }

@@ -50,11 +50,12 @@ fn is_certain(saving: &Amount) -> bool {
 
 /// The command that measures what is missing of large items.
 fn missing(bill: &Bill) -> Option<String> {
-    let unknown = bill.alternatives.iter().filter(|it| it.missing.is_some() && is_large(bill, it));
     let mut cases: Vec<&str> = Vec::new();
-    for case in unknown.flat_map(|it| [it.from.as_str(), it.instead.as_str()]) {
-        if !cases.contains(&case) {
-            cases.push(case);
+    for way in bill.alternatives.iter().filter(|it| is_large(bill, it)) {
+        for case in &way.unpriced {
+            if !cases.contains(&case.as_str()) {
+                cases.push(case);
+            }
         }
     }
     let command = (!cases.is_empty()).then(|| run_command(bill, &cases))?;
@@ -79,6 +80,10 @@ mod tests {
             instead: "descriptor/close-range".to_owned(),
             share_pct: saving.as_ref().map(|it| it.ns / 1e6),
             missing: saving.is_none().then(|| "no price".to_owned()),
+            unpriced: match saving {
+                Some(_) => Vec::new(),
+                None => vec!["descriptor/close-range".to_owned()],
+            },
             saving,
             is_whole_item: false,
         }
@@ -112,7 +117,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_a_command_and_small_savings_are_in_the_record_alone() {
         let text = lines(vec![way(None)]);
-        let command = "`oscost run directory/open descriptor/close-range` measures what else";
+        let command = "`oscost run descriptor/close-range` measures what else may help";
         assert!(text.contains(command), "{text}");
         let small = Some(Amount { ns: 4e5, ci95: Some([3e5, 5e5]) });
         let of_small_item = Alternative { item: "brk".to_owned(), ..way(None) };
