@@ -18,8 +18,9 @@ const EXPECTED_COMPONENT_NS: f64 = 20.0;
 const SMALL_SHARE: f64 = 0.01;
 
 /// Benchmarks that create, delete, change, fill or sync files, in their ops or around them: the
-/// files of `directory/getdents` are linked and deleted, the folders of `directory/path-depth` made. What they leave in the journal of a file
-/// system slows down the trials of a program, and what a program leaves there slows them down.
+/// files of `directory/getdents` are linked and deleted, the folders of `directory/path-depth` made.
+/// What they leave in the journal of a file system slows down the trials of a program, and what a
+/// program leaves there slows them down.
 const JOURNAL_WRITERS: [&str; 12] = [
     "file/chmod",
     "file/create-unlink",
