@@ -15,12 +15,10 @@ const MAX_FEW: usize = 32;
 
 /// The effects of whole nodes that are compared with each other.
 pub(super) struct WholeNodes {
-    /// The effects.
-    pub(super) column: Column,
-    /// Of each member, whether it is judged here.
-    pub(super) is_judged: Vec<bool>,
-    /// The degrees of freedom of the tails of visits, if they are heavier than normal.
-    pub(super) tails: Option<f64>,
+    column: Column,
+    is_judged: Vec<bool>,
+    tails: Option<f64>,
+    limit_factor: f64,
 }
 
 /// The deviation from which each node is probably found, as a logarithm, if no other one differs: of
@@ -36,6 +34,13 @@ pub(super) fn detectable_log(groups: &[WholeNodes], level: f64) -> Option<f64> {
 }
 
 impl WholeNodes {
+    /// Some effects, whether each member is judged here, and the degrees of freedom of the tails of
+    /// visits, if they are heavier than normal.
+    pub(super) fn new(column: Column, is_judged: Vec<bool>, tails: Option<f64>) -> Self {
+        let limit_factor = column.limit_factor();
+        Self { column, is_judged, tails, limit_factor }
+    }
+
     /// Of each judged node, or of the one of many that is known worst.
     fn logs(&self, level: f64) -> Vec<Option<f64>> {
         let ordinary = self.column.deviations(None);
@@ -74,7 +79,7 @@ impl WholeNodes {
             let among_equals = it.with_tails(self.tails).among_equals;
             among_equals.value > 0.0 && among_equals.two_sided_p() <= level
         };
-        let moved = self.column.deviation_at(at, log);
+        let moved = self.column.deviation_at(at, log, self.limit_factor);
         moved.is_some_and(|it| it.is_reported() && is_sure(it))
     }
 }
@@ -91,7 +96,7 @@ mod tests {
             effects.push(member, [place - between / 2.0, place + between / 2.0].into_iter(), 1.0);
         }
         let column = effects.column(&mut Vec::new()).unwrap();
-        WholeNodes { column, is_judged: vec![true; places.len()], tails }
+        WholeNodes::new(column, vec![true; places.len()], tails)
     }
 
     /// Places with about this standard deviation.

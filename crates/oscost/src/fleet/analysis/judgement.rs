@@ -194,7 +194,7 @@ impl Hypotheses {
             }
             if scope == Scope::Node {
                 let is_judged = equals.is_judged.clone();
-                self.whole_nodes.push(WholeNodes { column, is_judged, tails });
+                self.whole_nodes.push(WholeNodes::new(column, is_judged, tails));
             }
         }
     }

@@ -6,8 +6,8 @@ use oscost_stats::variances::{EstimatedVariance, common_variance};
 
 /// No part varies less: what is 4.7 times as far away has no weight, and 2 % is reported.
 const MIN_SPREAD: f64 = 0.004;
-/// Few nodes that happen to agree would take the weight from ordinary parts: parts may vary by as much as
-/// the upper confidence limit of this share allows.
+/// Few nodes that happen to agree would take the weight from ordinary parts: these may vary by as much
+/// as the upper confidence limit of this share allows.
 const LIMIT_SHARE: f64 = 0.05;
 /// But not by more than this, unless the nodes show it: that limit is far above what equal nodes
 /// ordinarily differ by, and slow families would be taken for a part of a slow node.

@@ -175,13 +175,24 @@ impl Column {
     /// How far each node is from the middle of all of them. `prior` is what other columns say of the
     /// variance of means, of logarithms.
     pub(super) fn deviations(&self, prior: Option<EstimatedVariance>) -> Vec<Deviation> {
-        let spread = Spread::of(self, self.means, prior);
+        let own = self.own_variance();
+        let of_means = prior.map_or(own, |prior| {
+            own.pooled_with(EstimatedVariance { value: prior.value / self.factor, ..prior })
+        });
+        let limit = of_means.upper_limit(LIMIT_SHARE);
+        let spread = Spread::of(self, self.means.centre, of_means, limit);
         self.nodes.iter().map(|node| spread.deviation(node)).collect()
     }
 
-    /// The deviation of the node at this index if its visits were on average so far from the present
-    /// middle, as a logarithm: it then also moves the middle and the spread that it is compared with.
-    pub(super) fn deviation_at(&self, at: usize, log: f64) -> Option<Deviation> {
+    /// The upper confidence limit of the variance of means over that variance, without a prior.
+    pub(super) fn limit_factor(&self) -> f64 {
+        EstimatedVariance { value: 1.0, ..self.own_variance() }.upper_limit(LIMIT_SHARE)
+    }
+
+    /// The deviation of the node at this index, without a prior, if its visits were on average so far
+    /// from the present middle, as a logarithm: it then also moves the middle and the spread that it is
+    /// compared with. The factor is that of `limit_factor`, which takes longer than the rest.
+    pub(super) fn deviation_at(&self, at: usize, log: f64, limit_factor: f64) -> Option<Deviation> {
         let mut nodes = self.nodes.clone();
         let moved = nodes.get_mut(at)?;
         let by = self.means.centre + log / moved.unit - moved.mean;
@@ -190,7 +201,9 @@ impl Column {
         moved.highest += by;
         let moved = *moved;
         let means = Means::of(&nodes)?;
-        Some(Spread::of(self, means, None).deviation(&moved))
+        let of_means = EstimatedVariance { value: means.variance, ..self.own_variance() };
+        let limit = limit_factor * means.variance;
+        Some(Spread::of(self, means.centre, of_means, limit).deviation(&moved))
     }
 }
 
@@ -252,21 +265,18 @@ const Z_95: f64 = 1.960;
 const LIMIT_SHARE: f64 = 0.05;
 
 impl Spread {
-    fn of(column: &Column, means: Means, prior: Option<EstimatedVariance>) -> Self {
-        let own = EstimatedVariance { value: means.variance, ..column.own_variance() };
-        let of_means = prior.map_or(own, |prior| {
-            own.pooled_with(EstimatedVariance { value: prior.value / column.factor, ..prior })
-        });
+    /// The spread around a centre, by the variance of means and its upper confidence limit.
+    fn of(column: &Column, centre: f64, of_means: EstimatedVariance, limit: f64) -> Self {
         let count = column.nodes.len() as f64;
         let shares = column.nodes.iter().map(|node| 1.0 / node.visits).sum::<f64>();
         let of_visits = column.visits.value * shares / count;
         // A variance is not negative: the method of moments has none below zero.
         let between = |of_means: f64| (of_means - of_visits).max(0.0);
         Self {
-            centre: means.centre,
+            centre,
             centre_variance: MEDIAN_VARIANCE_FACTOR * of_means.value / count,
             node_variance: between(of_means.value),
-            node_limit: between(of_means.upper_limit(LIMIT_SHARE)),
+            node_limit: between(limit),
             node_degrees: of_means.degrees_of_freedom,
             visits: column.visits,
         }
