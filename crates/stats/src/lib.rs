@@ -56,3 +56,4 @@ pub mod student;
 pub mod trimmed;
 pub mod two_samples;
 pub mod two_way;
+pub mod variances;
