@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use crate::kernel::errno::raw_result;
 use crate::kernel::{Errno, arch};
@@ -82,14 +83,11 @@ fn set_timer(time: Duration) -> Result<(), Errno> {
 /// The calling process gets SIGIO when a descriptor becomes readable, with all that share its open
 /// file.
 fn signal_when_readable(stream: BorrowedFd<'_>) -> Result<(), Errno> {
-    let fd = stream.as_raw_fd();
     // SAFETY: plain numbers.
     unsafe {
-        Errno::check(libc::fcntl(fd, libc::F_SETOWN, libc::getpid()))?;
-        let flags = Errno::check(libc::fcntl(fd, libc::F_GETFL))?;
-        Errno::check(libc::fcntl(fd, libc::F_SETFL, flags | libc::O_ASYNC))?;
+        Errno::check(libc::fcntl(stream.as_raw_fd(), libc::F_SETOWN, libc::getpid()))?;
     }
-    Ok(())
+    Ok(fcntl_setfl(stream, fcntl_getfl(stream)? | OFlags::ASYNC)?)
 }
 
 #[cfg(test)]
