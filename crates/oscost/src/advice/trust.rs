@@ -21,7 +21,7 @@ const POOR_FROM_SHARE: f64 = 0.25;
 const FAIR_FROM_SHARE: f64 = 0.5;
 /// The flag of a row that is a reason of its own: its interval may be narrow, where every trial
 /// waited for as long.
-const CPU_CONTENTION: &str = "CPU_CONTENTION";
+pub const CPU_CONTENTION: &str = "CPU_CONTENTION";
 
 /// How far the figures of a run can be believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -221,7 +221,8 @@ mod tests {
         assert_eq!((rows("wide", 3), rows("wide", 4)), ((Grade::Good, 0), (Grade::Fair, 1)));
         assert_eq!((rows("bad", 1), rows("bad", 2)), ((Grade::Fair, 1), (Grade::Poor, 1)));
         let contended = ["CPU_CONTENTION".to_owned()];
-        let of_commands = trust(&Evidence { rows: vec![&contended[..], &common[..]], ..quiet.clone() });
+        let of_commands =
+            trust(&Evidence { rows: vec![&contended[..], &common[..]], ..quiet.clone() });
         let Trust { grade, reasons } = of_commands.unwrap();
         assert_eq!(grade, Grade::Fair);
         assert_eq!(reasons, ["1 of 2 rows has a wall time with waits for a CPU"]);
