@@ -50,8 +50,8 @@ fn calls_around(log: &str, program: &str) -> Vec<String> {
 
 #[test]
 fn nothing_but_its_creation_and_one_wait_is_between_two_readings_of_the_clock() {
-    let trace =
-        Command::new("strace").args(["-f", "-o", "/dev/null", "true"]).stderr(Stdio::null());
+    let mut trace = Command::new("strace");
+    trace.args(["-f", "-o", "/dev/null", "true"]).stderr(Stdio::null());
     if !trace.status().is_ok_and(|status| status.success()) {
         return eprintln!("skipped: strace(1) traces nothing here");
     }
