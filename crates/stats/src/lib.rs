@@ -34,6 +34,7 @@
 
 pub mod between_runs;
 pub mod bisquare;
+pub mod boots;
 pub mod change;
 pub mod comparison;
 pub mod contingency;

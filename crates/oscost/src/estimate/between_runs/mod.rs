@@ -12,6 +12,7 @@ use oscost_model::journal::{CaseVariation, CycleVariation};
 use oscost_model::record::{Conditions, Levels, Row};
 use oscost_model::unit::Unit;
 use oscost_stats::between_runs::{RunMedian, RunVariation};
+use oscost_stats::boots::variation_over_boots;
 use oscost_stats::interval::Nominal;
 use oscost_stats::levels::two_levels;
 use oscost_stats::order;
@@ -45,18 +46,33 @@ fn has_variation(row: &Row) -> bool {
 /// How far the cases of these rows vary between runs, by earlier runs of their system.
 pub fn variations(rows: &[Row], earlier: &SystemRuns) -> Vec<CaseVariation> {
     let variation = |row: &Row| {
-        let runs = earlier.of(row);
-        let RunVariation { deviation, degrees_of_freedom } = RunVariation::of(runs, prior(row));
-        (!runs.is_empty()).then(|| CaseVariation {
+        let boots = earlier.boots(row);
+        let of_boots: Vec<&[RunMedian]> = boots.iter().map(Vec::as_slice).collect();
+        let RunVariation { deviation, degrees_of_freedom } =
+            variation_over_boots(&of_boots, prior(row));
+        (!boots.is_empty()).then(|| CaseVariation {
             target: row.target.text.clone(),
             case: row.case.clone(),
-            runs: runs.len() as u32,
+            runs: boots.iter().map(Vec::len).sum::<usize>() as u32,
+            boots: earlier.boot_count(row).map(|count| count as u32),
             deviation,
             degrees_of_freedom,
-            core_cycles: cycle_variation(earlier.rated(row), prior(row)),
+            core_cycles: cycle_variation(&earlier.rated_boots(row), prior(row)),
         })
     };
     rows.iter().filter(|row| has_variation(row)).filter_map(variation).collect()
+}
+
+/// That the earlier runs of all cases are of one boot, in words; `None` if they are of several, if
+/// that is not known, or if no case has two.
+pub fn note_on_boots(known: &[CaseVariation]) -> Option<String> {
+    let most = known.iter().map(|it| it.runs).max().filter(|&runs| runs >= 2)?;
+    known.iter().all(|it| it.boots == Some(1)).then(|| {
+        format!(
+            "earlier runs are all of one boot ({most} of a case): intervals are not narrower than \
+             without them, since figures may change with the next boot"
+        )
+    })
 }
 
 /// The variations of cases by target and case.

@@ -214,7 +214,7 @@ fn earlier_runs_of_the_system_decide_how_far_apart_two_runs_may_be() {
         for step in -10..=10 {
             let value = 100f64.ln() + deviation * f64::from(step) / 6.0;
             let run = RunMedian { value, standard_error: 0.001, count: 6 };
-            earlier.base.insert("local", "syscall/read", run);
+            earlier.base.insert("local", "syscall/read", None, run);
         }
         super::compare(std::slice::from_ref(&base), std::slice::from_ref(&new), &earlier)
     };
@@ -240,7 +240,7 @@ fn insert_rated_runs(earlier: &mut EarlierRuns, case: &str, slope: f64) {
         let median = |value| RunMedian { value, standard_error: 0.001, count: 10 };
         let time = 600f64.ln() - slope * rate + 0.02 * f64::from(at % 3 - 1);
         let run = RatedRun { time: median(time), cycles: median(time + rate) };
-        earlier.base.insert_rated("local", case, run);
+        earlier.base.insert_rated("local", case, None, run);
     }
 }
 
@@ -304,7 +304,7 @@ fn equal_rows_at_other_rates_of_the_core_are_rarely_called_different() {
             let median = |value| RunMedian { value, standard_error: 0.005, count: 10 };
             let time = 600f64.ln() - slope(at) * rate + 0.035 * normal(&mut seed);
             let run = RatedRun { time: median(time), cycles: median(time + rate) };
-            earlier.base.insert_rated("local", &case(at), run);
+            earlier.base.insert_rated("local", &case(at), None, run);
         }
     }
     let (mut in_cycles, mut judged, mut alarms) = (0, 0, 0);
