@@ -54,6 +54,7 @@ pub mod scaling;
 pub mod segments;
 pub mod stopping;
 pub mod student;
+pub mod time_course;
 pub mod trimmed;
 pub mod two_samples;
 pub mod two_way;
