@@ -97,6 +97,54 @@ bill! {
         /// The same counts at the price lists of other runs.
         #[serde(default)]
         pub other_prices: Vec<OtherPrices>,
+        /// What other ways to do the same would save of items, the largest saving first; then those
+        /// without prices. Each is meant alone: two of one item do not add up.
+        #[serde(default)]
+        pub alternatives: Vec<Alternative>,
+        /// The bill in instructions of the kernel; null where they were not counted.
+        #[serde(default)]
+        pub instructions: Option<InstructionBill>,
+        /// Why there is none; null if there is one, and in documents of before there were any.
+        #[serde(default)]
+        pub no_instructions: Option<String>,
+    }
+
+    /// What a program is charged in instructions of the kernel, beside those that it executes.
+    pub struct InstructionBill {
+        /// The runs whose instructions were counted; they are neither trials nor counted otherwise.
+        pub runs: u32,
+        /// The instructions of the kernel in a run, with all that the program starts: the median.
+        pub kernel: f64,
+        /// The least and the most of a run.
+        pub kernel_range: [f64; 2],
+        /// The instructions in user mode, the median; null if not counted.
+        pub user: Option<f64>,
+        /// Cycles per instruction of these runs, in both modes; null if not counted.
+        pub cycles_per_instruction: Option<f64>,
+        /// The sum of counts times instructions.
+        pub charged: f64,
+        /// The interval of `charged`; null if a part of it has none.
+        pub charged_ci95: Option<[f64; 2]>,
+        /// `kernel` without `charged`: a price that is missing or wrong, in either direction.
+        pub difference: f64,
+        /// The items, the most instructions first; then those without a price.
+        pub items: Vec<InstructionItem>,
+    }
+
+    /// An item of a bill in instructions.
+    pub struct InstructionItem {
+        /// Its name, as in the items of the bill.
+        pub name: String,
+        /// How often.
+        pub times: f64,
+        /// The case that prices it, as a selector; null if none does.
+        pub case: Option<String>,
+        /// The instructions of one, the mean over sizes; null without a price.
+        pub each: Option<f64>,
+        /// The instructions of all; null without a price.
+        pub amount: Option<f64>,
+        /// Why it has no price; null if it has one.
+        pub missing: Option<String>,
     }
 
     /// A running process that was watched for some time.
@@ -257,6 +305,32 @@ bill! {
         /// other figure here. Null where the counter does not measure it.
         #[serde(default)]
         pub in_kernel: Option<KernelTime>,
+    }
+
+    /// Another way to do what an item does, and what it would save at the prices of the bill.
+    pub struct Alternative {
+        /// The name of the item.
+        pub item: String,
+        /// How many of it would change: those whose sizes have prices.
+        pub times: f64,
+        /// What would change, in words.
+        pub change: String,
+        /// When that is the same work, in words.
+        pub condition: String,
+        /// The case of what is done now, as a selector.
+        pub from: String,
+        /// The case of what would be done instead, as a selector.
+        pub instead: String,
+        /// What it would save, also below zero, at most the amount of the item; null without prices.
+        pub saving: Option<Amount>,
+        /// Whether the cases differ by more than the item is charged: `saving` is then its amount.
+        pub is_whole_item: bool,
+        /// `saving` in per cent of the measured system time.
+        pub share_pct: Option<f64>,
+        /// Why there is no saving; null if there is one.
+        pub missing: Option<String>,
+        /// Those of both cases that have no price, as selectors.
+        pub unpriced: Vec<String>,
     }
 
     /// What treatments would add to a program: a prediction, and its check.

@@ -120,6 +120,15 @@ pub struct KernelEvents {
     pub voluntary_switches: u64,
     /// How often a task that could run left its CPU to another one.
     pub forced_switches: u64,
+    /// Of the voluntary ones those after which the CPU ran a task of another process at once; null
+    /// where the counter did not count them.
+    #[serde(default)]
+    pub voluntary_to_process: Option<u64>,
+    /// Of the voluntary ones those after which the CPU ran a task of the same memory at once: another
+    /// thread, or the child of a vfork(2); null where the counter did not count them. After the others
+    /// it was idle, or ran a thread of the kernel.
+    #[serde(default)]
+    pub voluntary_to_thread: Option<u64>,
     /// How often a task continued on the CPU that it had left.
     pub same_cpu: u64,
     /// How often it continued on another one.

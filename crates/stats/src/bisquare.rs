@@ -40,6 +40,18 @@ pub fn spread(values: &[f64], centre: f64) -> Option<f64> {
     Some((values.len() as f64 * squares).sqrt() / slope.abs())
 }
 
+/// The degrees of freedom of Student's distribution that has the tails of a value over the [`spread`] of
+/// so many, of which it is one, around their median.
+///
+/// The spread is small where a little more than half of the values happen to agree, since it takes the
+/// others for disturbed. That is far more common among few values than a small standard deviation is.
+pub fn spread_degrees(count: usize) -> f64 {
+    /// By so many fewer than those of the efficiency the tails of ten to thirty values are covered.
+    const OF_TAILS: f64 = 2.7;
+    let of_few = (count / 2) as f64;
+    of_few.max(SPREAD_EFFICIENCY * (count as f64 - 1.0) - OF_TAILS)
+}
+
 /// The weight of each value, from 0 to 1, in the location of all of them, each of which has a standard
 /// deviation of its own (above 0). `None` without values.
 pub fn weights(values: &[f64], deviations: &[f64]) -> Option<Vec<f64>> {
@@ -70,8 +82,10 @@ pub fn weighted_mean(values: &[f64], weights: &[f64]) -> Option<f64> {
 mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
     use rand_xoshiro::rand_core::SeedableRng;
+    use statrs::distribution::ContinuousCDF;
 
     use super::*;
+    use crate::between_runs::student;
     use crate::random::standard_normal;
 
     #[test]
@@ -97,6 +111,28 @@ mod tests {
         let weights = weights(&values, &vec![1.0; values.len()]).unwrap();
         assert!(weights[4_000..].iter().all(|&weight| weight == 0.0));
         assert!(weighted_mean(&values, &weights).unwrap().abs() < 0.06);
+    }
+
+    #[test]
+    fn a_value_is_as_far_from_the_others_as_student_says() {
+        const SAMPLES: usize = 4_000;
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(12);
+        for count in [4, 6, 8, 15] {
+            let beyond = student(spread_degrees(count)).unwrap().inverse_cdf(0.9995);
+            let mut found = 0;
+            for _ in 0..SAMPLES {
+                let values: Vec<f64> = (0..count).map(|_| standard_normal(&mut random)).collect();
+                let centre = order::median_in_place(&mut values.clone()).unwrap();
+                let size = count as f64;
+                let reach =
+                    beyond * spread(&values, centre).unwrap() * (size / (size - 0.8)).sqrt();
+                found += values.iter().filter(|&value| (value - centre).abs() > reach).count();
+            }
+            // One in a thousand is expected; of six values, 3.5 if their degrees of freedom are those of
+            // the efficiency.
+            let share = found as f64 / (SAMPLES * count) as f64;
+            assert!(share < 2.2e-3, "{count}: {share}");
+        }
     }
 
     #[test]

@@ -58,3 +58,4 @@ pub mod time_course;
 pub mod trimmed;
 pub mod two_samples;
 pub mod two_way;
+pub mod variances;

@@ -8,13 +8,16 @@
 //! * `bill-what-if`: how well is predicted what a filter, an empty BPF program and pH add?
 //! * `bill-counts`: does the counter in the kernel count what `strace -c -f` counts, and what does it
 //!   add to a call?
+//! * `bill-ph`: the bills of the programs of table 3 of study ph-2000, and how much of pH's measured
+//!   overhead count times added cost explains: rows for the documentation, without a bar.
 //! * `bill-limits`: the memory of the tool with large programs, and the wall time of the smallest one.
 //!
-//! Words after `bill` and `bill-what-if` choose programs; a command after `--` is the only one.
+//! Words after `bill`, `bill-what-if` and `bill-ph` choose programs; a command after `--` is the only one.
 
 mod count_comparison;
 mod counter_cost;
 mod limits;
+mod monitor_overhead;
 mod programs;
 mod ranges;
 mod tally;
@@ -31,6 +34,7 @@ pub(crate) enum BillBars {
     WhatIf,
     Counts,
     Limits,
+    MonitorOverhead,
 }
 
 impl BillBars {
@@ -41,6 +45,7 @@ impl BillBars {
             "bill-what-if" => Some(Self::WhatIf),
             "bill-counts" => Some(Self::Counts),
             "bill-limits" => Some(Self::Limits),
+            "bill-ph" => Some(Self::MonitorOverhead),
             _ => None,
         }
     }
@@ -56,6 +61,11 @@ impl BillBars {
                 Ok(counter_cost::holds(&tool)? && equal)
             }
             Self::Limits => limits::holds(&tool),
+            Self::MonitorOverhead => {
+                let usual = monitor_overhead::PROGRAMS.map(str::to_owned);
+                let words = if words.is_empty() { &usual[..] } else { words };
+                monitor_overhead::prints(&tool, &chosen_programs(words)?)
+            }
         }
     }
 }

@@ -13,7 +13,7 @@
 //! longer.
 //!
 //! `-- bill`, `-- bill-what-if`, `-- bill-counts` and `-- bill-limits` measure those of `oscost bill`
-//! instead (`bill.rs`).
+//! instead, and `-- bill-ph` prints what it says of pH (`bill.rs`).
 //!
 //! `-- fleet` measures those of simulated fleets instead, which take long, and gigabytes of disk: of
 //! 10,000 nodes 200 records a second are collected into 20 KB each, and the report takes 60 s, 1 GiB

@@ -7,8 +7,8 @@
 //!   have a flag that says so of theirs;
 //! * fair: the machine was noisy, a flag of the run says that intervals are wider than they say (its
 //!   reference cases drifted, a quota stopped workers, or they were not pinned), the run was cut
-//!   short, a row should not be used, or half of the rows have an interval that is wider than it says
-//!   or than was asked for;
+//!   short, a row should not be used, a command waited for a CPU, or half of the rows have an
+//!   interval that is wider than it says or than was asked for;
 //! * good: none of these.
 //!
 //! What a flag says is its [`Severity`] in the table of words.
@@ -19,6 +19,9 @@ use super::words::{Kind, Severity, of_kind};
 const POOR_FROM_SHARE: f64 = 0.25;
 /// From this share of the rows on, wide intervals make a run fair.
 const FAIR_FROM_SHARE: f64 = 0.5;
+/// The flag of a row that is a reason of its own: its interval may be narrow, where every trial
+/// waited for as long.
+pub const CPU_CONTENTION: &str = "CPU_CONTENTION";
 
 /// How far the figures of a run can be believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,6 +80,8 @@ pub fn trust(evidence: &Evidence<'_>) -> Option<Trust> {
     }
     let with = |severity: Severity| rows.iter().filter(|flags| worst(flags) == severity).count();
     let (unusable, wide) = (with(Severity::Unusable), with(Severity::Wide));
+    let contended =
+        rows.iter().filter(|flags| flags.iter().any(|flag| flag == CPU_CONTENTION)).count();
     let reaches = |count: usize, share: f64| count as f64 >= share * rows.len() as f64;
     let lost = |range: &str, class: &str| match lost_pct.filter(|pct| pct.is_finite()) {
         Some(pct) => format!("{pct:.0} % of the time was lost: the machine was {class}"),
@@ -103,6 +108,16 @@ pub fn trust(evidence: &Evidence<'_>) -> Option<Trust> {
         ),
         (Grade::Fair, classes.contains(&"noisy"), lost("1 % to 10 %", "noisy")),
         (Grade::Fair, !complete, "the run was cut short".to_owned()),
+        (
+            Grade::Fair,
+            contended > 0,
+            of_rows(
+                contended,
+                rows.len(),
+                "a wall time with waits for a CPU",
+                "wall times with waits for a CPU",
+            ),
+        ),
         (
             Grade::Fair,
             reaches(wide, FAIR_FROM_SHARE),
@@ -150,10 +165,12 @@ fn of_run_flag(flag: &str) -> Option<(Grade, &'static str)> {
     ))
 }
 
-/// The worst that the flags of a row say of its figure. A flag of a newer oscost says nothing here.
+/// The worst that the flags of a row say of its figure, except one that is a reason of its own. A flag
+/// of a newer oscost says nothing here.
 fn worst(flags: &[String]) -> Severity {
     let severity = |flag: &String| of_kind(Kind::RowFlag, flag).map(|word| word.severity);
-    flags.iter().filter_map(severity).max().unwrap_or(Severity::Information)
+    let others = flags.iter().filter(|flag| *flag != CPU_CONTENTION);
+    others.filter_map(severity).max().unwrap_or(Severity::Information)
 }
 
 #[cfg(test)]
@@ -203,6 +220,12 @@ mod tests {
         };
         assert_eq!((rows("wide", 3), rows("wide", 4)), ((Grade::Good, 0), (Grade::Fair, 1)));
         assert_eq!((rows("bad", 1), rows("bad", 2)), ((Grade::Fair, 1), (Grade::Poor, 1)));
+        let contended = ["CPU_CONTENTION".to_owned()];
+        let of_commands =
+            trust(&Evidence { rows: vec![&contended[..], &common[..]], ..quiet.clone() });
+        let Trust { grade, reasons } = of_commands.unwrap();
+        assert_eq!(grade, Grade::Fair);
+        assert_eq!(reasons, ["1 of 2 rows has a wall time with waits for a CPU"]);
         assert_eq!(trust(&Evidence { rows: Vec::new(), ..quiet }), None);
     }
 

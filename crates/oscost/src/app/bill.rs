@@ -2,6 +2,7 @@
 
 use oscost_model::bill::Bill;
 use oscost_model::call_names::Arch;
+use oscost_model::counters::CounterEvent;
 use oscost_model::facts::Facts;
 use oscost_model::program::Workload;
 use oscost_model::record::Machine;
@@ -109,6 +110,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let arch = hello.facts.os.arch.as_deref().and_then(Arch::from_uname);
     let cpu = request.cpu.or_else(|| own_cpu(&subject.workload, &hello.facts));
     let notes = advice::machine_notes(&hello.facts);
+    let events = counted_events(&hello.facts);
     let machine = Machine::new("m0", hello.facts.clone(), notes);
     let tool = tool(hello);
     let PreparedTarget { side, notes } = prepare(&target, arch)?;
@@ -126,6 +128,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
         trials: request.trials,
         half_width: system_half_width,
         counter: counter.of_programs(),
+        events,
         before_last_block: &mut |session, runs| {
             let stage = PriceStage::BetweenTrials;
             match measure_prices(&mut pricing, session, runs, stage) {
@@ -177,6 +180,20 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let interrupted = context.answer(&mut bill, &changes, observer);
     bill.ended = timestamp();
     Ok(EndedBill { bill, interrupted })
+}
+
+/// The events that are counted over a run of the program, for its bill in instructions; or why none
+/// is.
+fn counted_events(facts: &Facts) -> Result<Vec<CounterEvent>, String> {
+    let counters = &facts.counters;
+    let at_once = counters.simultaneous.unwrap_or(0) as usize;
+    let no_counter = "the instructions of the kernel cannot be counted here";
+    if !counters.can_count_work() || !counters.sees_kernel() || at_once < 2 {
+        let why = counters.unavailable.clone().or_else(|| counters.distrusted.clone());
+        return Err(why.unwrap_or_else(|| no_counter.to_owned()));
+    }
+    // Instructions of both modes come first.
+    Ok(CounterEvent::WORK.into_iter().take(at_once).collect())
 }
 
 /// What is known of the file of a command; of one elsewhere nothing is.

@@ -7,8 +7,10 @@ use oscost_model::program_calls::{FormCount, KernelTime, ProgramCalls};
 
 use super::families::family_of;
 use super::fault_items::{FaultItem, Faults, fault_items};
+use super::freed_pages::{self, FREED_PAGE, freed_pages};
 use super::price_list::{Price, PriceList, Size};
 use super::rules::{PriceRule, rule_of};
+use super::switch_items::{SwitchItem, switch_items};
 
 /// The items of a bill, and their sum.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,8 +39,14 @@ pub fn charge(
     let mut items: Vec<BillItem> =
         by_form.iter().map(|(form, counts)| item_of_form(form, counts, prices)).collect();
     for FaultItem { name, rule, times } in fault_items(calls, faults) {
-        items.push(item(name, &rule, &[Group { times, size: None }], prices));
+        items.push(item(name, &rule, &[Group::of(times)], prices));
     }
+    let freed = freed_pages(calls);
+    if freed > 0.0 {
+        let unpriced = without_price(FREED_PAGE, &[Group::of(freed)]);
+        items.push(freed_pages::priced(unpriced, prices));
+    }
+    items.extend(switch_items(calls, faults).into_iter().map(|it| item_of_switches(it, prices)));
     let in_kernel: BTreeMap<&str, KernelTime> =
         calls.in_kernel.iter().map(|it| (it.form.as_str(), it.time)).collect();
     for item in &mut items {
@@ -69,15 +77,32 @@ fn missing_cases(items: &[BillItem]) -> Vec<String> {
     missing
 }
 
-/// Calls of one size.
+/// The case whose rows price the components of paths, and its axis.
+pub(super) const PATH_DEPTH: &str = "directory/path-depth";
+pub(super) const DEPTH_AXIS: &str = "depth";
+
+/// Calls of one size and depth.
 pub(super) struct Group {
     pub(super) times: f64,
     pub(super) size: Option<f64>,
+    /// The components of their paths.
+    pub(super) depth: Option<f64>,
+}
+
+impl Group {
+    /// So many of what has neither size nor path.
+    pub(super) fn of(times: f64) -> Self {
+        Self { times, size: None, depth: None }
+    }
 }
 
 /// The calls of a form by size.
 pub(super) fn groups_of(counts: &[&FormCount]) -> Vec<Group> {
-    let group = |count: &&FormCount| Group { times: count.calls as f64, size: count.mean_size() };
+    let group = |count: &&FormCount| Group {
+        times: count.calls as f64,
+        size: count.mean_size(),
+        depth: count.depth.map(f64::from),
+    };
     counts.iter().map(group).collect()
 }
 
@@ -89,6 +114,26 @@ fn item_of_form(form: &str, counts: &[&FormCount], prices: &PriceList<'_>) -> Bi
             missing: Some("no case prices it".to_owned()),
             ..without_price(form, &groups)
         },
+    }
+}
+
+/// Switches of a kind. With the calls of the op in it their price would be too high: without theirs
+/// it is none.
+fn item_of_switches(switches: SwitchItem, prices: &PriceList<'_>) -> BillItem {
+    let SwitchItem { name, times } = switches;
+    let groups = [Group::of(times)];
+    let unpriced = without_price(name, &groups);
+    let Some(rule) = rule_of(name) else {
+        return BillItem { missing: Some("no case prices it".to_owned()), ..unpriced };
+    };
+    match rule.less.iter().find(|less| !prices.has(less)) {
+        Some(less) => BillItem {
+            case: Some(rule.case.clone()),
+            part: rule.part,
+            missing: Some(format!("no price of {less} in these runs")),
+            ..unpriced
+        },
+        None => item(name, rule, &groups, prices),
     }
 }
 
@@ -104,7 +149,7 @@ fn item(name: &str, rule: &PriceRule, groups: &[Group], prices: &PriceList<'_>) 
     let mut rows: Vec<String> = Vec::new();
     let mut doubt: Option<String> = None;
     for group in groups {
-        let Some(price) = price_of(rule, group.size, prices) else {
+        let Some(price) = price_of(rule, group, prices) else {
             let missing = Some(format!("no price of {} in these runs", rule.case));
             return BillItem { missing, ..unpriced };
         };
@@ -144,12 +189,20 @@ fn without_price(name: &str, groups: &[Group]) -> BillItem {
     }
 }
 
+/// The price of one of these calls: its part of the op at its size, and the rest of its path.
+pub(super) fn price_of(rule: &PriceRule, group: &Group, prices: &PriceList<'_>) -> Option<Price> {
+    let price = price_at(rule, group.size, prices)?;
+    let of_path = rule.depth.zip(group.depth).and_then(|(of_case, of_call)| {
+        prices.added_along(PATH_DEPTH, DEPTH_AXIS, [of_case, of_call])
+    });
+    Some(match of_path {
+        Some(added) => Price { amount: prices.difference(price.amount.plus(&added)), ..price },
+        None => price,
+    })
+}
+
 /// The price of a call about so many bytes: its part of the op.
-pub(super) fn price_of(
-    rule: &PriceRule,
-    bytes: Option<f64>,
-    prices: &PriceList<'_>,
-) -> Option<Price> {
+fn price_at(rule: &PriceRule, bytes: Option<f64>, prices: &PriceList<'_>) -> Option<Price> {
     if !rule.ends_empty {
         let op = op_price(rule, bytes, prices)?;
         return Some(Price { amount: op.amount.times(rule.part), ..op });

@@ -161,8 +161,8 @@ impl Walk<'_> {
         let is_alike_in_all = rule.selectors().all(|it| prices.has(it) == self.added.has(it));
         let mut amount = item.amount.clone().filter(|_| is_alike_in_all)?;
         for group in groups {
-            let warm = price_of(rule, group.size, prices)?;
-            let added = price_of(rule, group.size, &self.added)?;
+            let warm = price_of(rule, group, prices)?;
+            let added = price_of(rule, group, &self.added)?;
             if added.is_of_another_size || !is_alike(&added.row, &warm.row, &rule.axis) {
                 return None;
             }
@@ -271,10 +271,10 @@ fn rule_of_item(item: &BillItem) -> Option<PriceRule> {
 }
 
 /// The calls of an item by size, or what it is if it is no call.
-fn groups_of_item(item: &BillItem, calls: &ProgramCalls) -> Vec<Group> {
+pub(super) fn groups_of_item(item: &BillItem, calls: &ProgramCalls) -> Vec<Group> {
     let of_form: Vec<&FormCount> = calls.forms.iter().filter(|it| it.form == item.name).collect();
     match of_form.is_empty() {
-        true => vec![Group { times: item.times, size: None }],
+        true => vec![Group::of(item.times)],
         false => groups_of(&of_form),
     }
 }

@@ -6,18 +6,22 @@ use oscost_model::definition::{Axis, Catalog, Extent};
 use oscost_model::point::Point;
 use oscost_model::program_calls::ProgramCalls;
 
-use super::charges::charge;
+use super::charges::{DEPTH_AXIS, PATH_DEPTH, charge};
 use super::fault_items::Faults;
+use super::freed_pages::{FREED_PAGE, MEMORY_AXIS};
 use super::price_list::PriceList;
 use super::rules::{rule_of, selectors_of};
 
+/// What each component of a path is expected to add to a walk (`directory/path-depth`).
+const EXPECTED_COMPONENT_NS: f64 = 20.0;
 /// Prices do not matter that are together of at most this share of the calls, and of the amount.
 const SMALL_SHARE: f64 = 0.01;
 
 /// Benchmarks that create, delete, change, fill or sync files, in their ops or around them: the
-/// files of `directory/getdents` are linked and deleted. What they leave in the journal of a file
-/// system slows down the trials of a program, and what a program leaves there slows them down.
-const JOURNAL_WRITERS: [&str; 11] = [
+/// files of `directory/getdents` are linked and deleted, the folders of `directory/path-depth` made.
+/// What they leave in the journal of a file system slows down the trials of a program, and what a
+/// program leaves there slows them down.
+const JOURNAL_WRITERS: [&str; 12] = [
     "file/chmod",
     "file/create-unlink",
     "file/write-sync",
@@ -25,6 +29,7 @@ const JOURNAL_WRITERS: [&str; 11] = [
     "file/truncate",
     "directory/getdents",
     "directory/mkdir-rmdir",
+    "directory/path-depth",
     "directory/link-unlink",
     "directory/symlink-unlink",
     "directory/rename",
@@ -98,6 +103,9 @@ pub fn usual_cases(
 
 /// The axis on which the sizes of an item's calls lie, if they have sizes.
 pub fn size_axis_of(item: &BillItem, calls: &ProgramCalls) -> Option<&'static str> {
+    if item.name == FREED_PAGE {
+        return Some(MEMORY_AXIS); // Two sizes tell what a page takes.
+    }
     let rule = rule_of(&item.name).filter(|_| has_sizes(item, calls));
     rule.map(|rule| rule.axis.as_str())
 }
@@ -139,8 +147,34 @@ pub fn lacking_prices(
             };
             add(&mut lacking, price);
         }
+        if let Some(price) = lacking_depth(item, calls, current) {
+            add(&mut lacking, price);
+        }
     }
     those_that_matter(lacking, all)
+}
+
+/// The price of the components of paths, if an item has calls whose paths are not as deep as that of
+/// its case. These calls have a price without it.
+fn lacking_depth(
+    item: &BillItem,
+    calls: &ProgramCalls,
+    current: &PriceList<'_>,
+) -> Option<LackingPrice> {
+    let of_case = rule_of(&item.name)?.depth?;
+    if current.has(PATH_DEPTH) {
+        return None;
+    }
+    let of_item = calls.forms.iter().filter(|count| count.form == item.name);
+    let components = of_item
+        .filter_map(|count| Some(count.calls as f64 * (f64::from(count.depth?) - of_case).abs()));
+    let amount_ns = components.sum::<f64>() * EXPECTED_COMPONENT_NS;
+    (amount_ns > 0.0).then(|| LackingPrice {
+        selector: PATH_DEPTH.to_owned(),
+        size_axis: Some(DEPTH_AXIS.to_owned()),
+        times: 0.0,
+        amount_ns: Some(amount_ns),
+    })
 }
 
 /// Whether the calls of an item have sizes.

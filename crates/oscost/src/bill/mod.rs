@@ -10,6 +10,8 @@
 //! * [`PriceRule`]: a row of docs/reference/calls/cases.toml: which case prices a form, and which part
 //!   of its op one call pays.
 //! * `fault_items`: the page faults by kind, and the cases that price them.
+//! * `freed_pages`: the private pages that are freed, which no price of a call contains.
+//! * `switch_items`: the voluntary switches that no price of a call contains.
 //! * `family_of`: the family of an item, by docs/reference/calls/families.toml.
 //! * [`PriceList`]: the rows of some runs, asked by selector and size.
 //! * [`LackingPrice`]: a price that is to be measured, and how much depends on it.
@@ -17,6 +19,9 @@
 //! * [`CoolPrices`]: what the items cost with cool caches: the bill is then a range.
 //! * [`Prediction`]: what treatments would add: counts times added costs, which [`added_costs`] takes
 //!   from comparisons; [`judge`] says how well it agrees with a measured increase.
+//! * [`alternatives()`]: other ways to do the same, by docs/reference/calls/alternatives.toml, and what
+//!   they would save.
+//! * [`instruction_bill`]: the same in instructions of the kernel.
 //! * [`Bill`](oscost_model::bill::Bill): the record, `oscost.bill/1`.
 //! * [`side_by_side()`]: what one bill has more than another, by count and by price.
 //!
@@ -24,31 +29,37 @@
 //! one for each of its items (how often, each, amount, share of the system time, the case that prices
 //! it), the largest amount first; *charged in all*, *measured system time* and *the difference*, a row
 //! each, and with cool prices the same sum and difference with cool caches; what has no price, and the
-//! run that would measure it; what a change would add; what is beyond the bill; how it was counted; and
-//! in words what the kernel charged, and how far to trust that. Who pays for what is fixed in
-//! docs/explanation/BILL.md.
+//! run that would measure it; what a change would add; what would help; what is beyond the bill; how it
+//! was counted; and in words what the kernel charged, and how far to trust that. Who pays for what is
+//! fixed in docs/explanation/BILL.md.
 
+mod alternatives;
 mod cautions;
 mod charges;
 mod cool;
 mod counts;
 mod families;
 mod fault_items;
+mod freed_pages;
+mod instructions;
 mod judgement;
 mod lacking;
 mod price_list;
 mod rules;
 mod side_by_side;
 mod staleness;
+mod switch_items;
 mod system_time;
 mod walk_pairs;
 mod what_if;
 
+pub use alternatives::alternatives;
 pub use cautions::{ProgramFile, cautions};
 pub use charges::{Charges, charge};
 pub use cool::{CoolPrices, cases_to_cool, charge_cool, walk_bytes};
 pub use counts::{CombinedCounts, combine};
 pub use fault_items::Faults;
+pub use instructions::instruction_bill;
 pub use judgement::{Judgement, judge};
 pub use lacking::{LackingPrice, lacking_prices, size_axis_of, usual_cases};
 pub use price_list::PriceList;

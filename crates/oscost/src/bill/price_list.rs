@@ -2,6 +2,7 @@
 
 use oscost_model::bill::Amount;
 use oscost_model::case::Case;
+use oscost_model::counters::CounterEvent;
 use oscost_model::definition::{Catalog, Definition, Extent};
 use oscost_model::point::{Point, Value};
 use oscost_model::record::{Record, Row, RowOutcome};
@@ -60,6 +61,8 @@ pub(super) struct Price {
     pub(super) row: String,
     /// Whether it is that of the only size, which is another one, while others can be measured.
     pub(super) is_of_another_size: bool,
+    /// Whether that size was measured, or lies near or between such ones; true without a size.
+    pub(super) is_near_rows: bool,
 }
 
 /// A price at a size.
@@ -81,9 +84,27 @@ impl<'a> PriceList<'a> {
         records: impl IntoIterator<Item = &'a Record>,
         catalog: &Catalog,
     ) -> Self {
+        Self::of_rows(treatments, records, catalog, time_of)
+    }
+
+    /// The same with the instructions of the kernel that an op executes in the place of nanoseconds.
+    pub fn of_kernel_instructions(
+        treatments: &[String],
+        records: impl IntoIterator<Item = &'a Record>,
+        catalog: &Catalog,
+    ) -> Self {
+        Self::of_rows(treatments, records, catalog, kernel_instructions_of)
+    }
+
+    fn of_rows(
+        treatments: &[String],
+        records: impl IntoIterator<Item = &'a Record>,
+        catalog: &Catalog,
+        amount: fn(&Row) -> Option<Amount>,
+    ) -> Self {
         let is_price =
             |row: &&Row| row.outcome == RowOutcome::Measured && row.target.treatments == treatments;
-        let priced = |row: &'a Row| priced_row(row, time_of(row), catalog);
+        let priced = |row: &'a Row| priced_row(row, amount(row), catalog);
         let rows = records.into_iter().flat_map(|record| &record.results);
         let rows = rows.filter(is_price).map(priced).collect();
         Self { rows, others: None, are_differences: false }
@@ -148,6 +169,19 @@ impl<'a> PriceList<'a> {
         self.price(selector, None).is_some()
     }
 
+    /// What the op of a case takes more at one place on an axis than at another one, on the line of
+    /// its rows. `None` without a row, and of added costs: theirs have no such line.
+    pub(super) fn added_along(&self, selector: &str, axis: &str, ends: [f64; 2]) -> Option<Amount> {
+        if self.are_differences {
+            return None;
+        }
+        let [from, to] = ends.map(|value| {
+            let at = Size { axis, value, has_nothing: true };
+            self.price(selector, Some(at)).map(|price| price.amount)
+        });
+        Some(to?.plus(&from?.times(-1.0)))
+    }
+
     /// The price of an op of the case that a selector means, at this size; of the other list where
     /// this one has none.
     pub(super) fn price(&self, selector: &str, size: Option<Size<'_>>) -> Option<Price> {
@@ -174,7 +208,7 @@ impl<'a> PriceList<'a> {
         let Some(size) = size else {
             let row = first.row.case.clone();
             let amount = first.amount.clone()?;
-            return Some(Price { amount, row, is_of_another_size: false });
+            return Some(Price { amount, row, is_of_another_size: false, is_near_rows: true });
         };
         let others = without(&first.point, size.axis);
         let mut sizes: Vec<SizedPrice<'_>> = Vec::new();
@@ -226,13 +260,15 @@ fn is_of_another_size(sizes: &[SizedPrice<'_>], size: f64) -> bool {
 /// The price at a size: on the line between its neighbours; above the largest on the line through the
 /// last two; below the smallest that of the smallest, or on the line through the first two.
 fn interpolated(sizes: &[SizedPrice<'_>], size: f64, has_nothing: bool) -> Option<Price> {
+    let first = sizes.first()?;
+    let last = sizes.len() - 1;
+    let is_near_rows = (first.size as f64 / NEAR..=sizes[last].size as f64 * NEAR).contains(&size);
     let priced = |amount: Amount, row: &str| Price {
         amount,
         row: row.to_owned(),
         is_of_another_size: false,
+        is_near_rows,
     };
-    let first = sizes.first()?;
-    let last = sizes.len() - 1;
     let at = match sizes.iter().position(|it| it.size as f64 >= size) {
         Some(0) if has_nothing => last.min(1),
         Some(at) => at,
@@ -283,6 +319,14 @@ fn time_of(row: &Row) -> Option<Amount> {
     }
 }
 
+/// The instructions of the kernel in an op of a row. `None` where they were not counted, and of an op
+/// that takes its own time: its counts are those of more, and it has no ratio of times.
+fn kernel_instructions_of(row: &Row) -> Option<Amount> {
+    row.counters.as_ref().filter(|counters| counters.kernel)?.counted_time_ratio?;
+    let metric = row.metrics.get(CounterEvent::InstructionsKernel.metric())?;
+    Some(Amount { ns: metric.estimate.median, ci95: metric.estimate.ci95 })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -314,6 +358,13 @@ mod tests {
         // An op that may be about nothing is on the first line there.
         let of_nothing = interpolated(&sizes()[1..], 1.0, true).map(|it| it.amount.ns.round());
         assert_eq!(of_nothing, Some(-100.0));
+    }
+
+    #[test]
+    fn a_size_is_near_its_rows_between_them_and_up_to_twice_beyond() {
+        let is_near = |size: f64| interpolated(&sizes(), size, false).unwrap().is_near_rows;
+        assert!([0.5, 1.0, 50.0, 1_101.0, 2_202.0].into_iter().all(is_near));
+        assert!(![0.0, 0.4, 2_203.0].into_iter().any(is_near));
     }
 
     #[test]

@@ -7,11 +7,16 @@ use serde::Deserialize;
 
 /// The table, which docs/reference/CALLS.md shows.
 const TABLE: &str = include_str!("../../../../docs/reference/calls/cases.toml");
+/// That of switches, which are no calls.
+const SWITCH_TABLE: &str = include_str!("../../../../docs/reference/calls/switches.toml");
 
-static RULES: LazyLock<Vec<PriceRule>> = LazyLock::new(|| {
-    // A test reads the file. Without it nothing would have a price.
-    toml::from_str::<Table>(TABLE).map(|table| table.rows).unwrap_or_default()
-});
+static RULES: LazyLock<Vec<PriceRule>> = LazyLock::new(|| rows_of(TABLE));
+static SWITCH_RULES: LazyLock<Vec<PriceRule>> = LazyLock::new(|| rows_of(SWITCH_TABLE));
+
+/// The rows of a table. A test reads the files: without them nothing would have a price.
+fn rows_of(table: &str) -> Vec<PriceRule> {
+    toml::from_str::<Table>(table).map(|table| table.rows).unwrap_or_default()
+}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,6 +53,16 @@ pub struct PriceRule {
     /// Selectors of cases whose prices were subtracted twice.
     #[serde(default)]
     pub plus: Vec<String>,
+    /// The components of the path of the case; none of an op whose path does not matter.
+    #[serde(default)]
+    pub depth: Option<f64>,
+    /// The voluntary switches that the price of a call contains, at most.
+    #[serde(default)]
+    pub switches: f64,
+    /// The bytes of such calls for which their price contains another one; none if it depends on no
+    /// size.
+    #[serde(default)]
+    pub switch_bytes: Option<f64>,
 }
 
 fn whole() -> f64 {
@@ -71,6 +86,9 @@ impl PriceRule {
             ends_empty: false,
             less: Vec::new(),
             plus: Vec::new(),
+            depth: None,
+            switches: 0.0,
+            switch_bytes: None,
         }
     }
 
@@ -80,6 +98,12 @@ impl PriceRule {
             Some(begin) => form.starts_with(begin),
             None => form == pattern,
         })
+    }
+
+    /// The voluntary switches that the prices of so many calls contain, which move so many bytes.
+    pub(super) fn switches_of(&self, calls: f64, bytes: f64) -> f64 {
+        let by_bytes = self.switch_bytes.map_or(0.0, |of_one| bytes / of_one);
+        calls * self.switches + by_bytes
     }
 
     /// All of its selectors.
@@ -94,9 +118,9 @@ pub fn price_rules() -> &'static [PriceRule] {
     &RULES
 }
 
-/// The rule that prices calls of this form.
+/// The rule that prices calls of this form, or switches of this kind.
 pub(super) fn rule_of(form: &str) -> Option<&'static PriceRule> {
-    price_rules().iter().find(|rule| rule.is_of(form))
+    price_rules().iter().chain(SWITCH_RULES.iter()).find(|rule| rule.is_of(form))
 }
 
 /// The selectors of all prices that an item needs.
@@ -118,7 +142,11 @@ mod tests {
         let read = toml::from_str::<Table>(TABLE);
         let rows = read.unwrap_or_else(|error| panic!("cases.toml: {error}")).rows;
         assert!(rows.len() > 50, "{}", rows.len());
-        for row in &rows {
+        let read = toml::from_str::<Table>(SWITCH_TABLE);
+        let switches = read.unwrap_or_else(|error| panic!("switches.toml: {error}")).rows;
+        for row in rows.iter().chain(&switches) {
+            assert!(row.depth.is_none_or(|it| it >= 1.0), "{row:?}");
+            assert!(row.switches >= 0.0 && row.switch_bytes.is_none_or(|it| it > 0.0), "{row:?}");
             assert!((0.0..=1.0).contains(&row.part) && row.bytes >= 1.0, "{row:?}");
             for selector in row.selectors() {
                 assert!(Case::parse(selector).is_some(), "{selector}");

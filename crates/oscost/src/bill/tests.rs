@@ -8,7 +8,11 @@ use oscost_model::unit::Unit;
 
 use super::*;
 
+mod alternatives;
 mod cool;
+mod freed_pages;
+mod instructions;
+mod switches;
 mod what_if;
 
 fn stored() -> Record {
@@ -70,6 +74,31 @@ fn each_call_of_an_op_pays_its_part() {
     assert_eq!(first.unit.as_ref().map(|unit| unit.ns.round()), Some(200.0));
     assert_eq!(first.share_pct.map(f64::round), Some(20.0));
     assert_eq!(first.rows, ["directory/open:by=openat"]);
+}
+
+#[test]
+fn a_call_pays_for_the_components_of_its_path_beyond_those_of_its_case() {
+    let rows = vec![
+        row("directory/open:by=openat", 400.0),
+        row("directory/missing:by=open,state=seen", 300.0),
+        row("directory/path-depth:depth=1", 200.0),
+        row("directory/path-depth:depth=5", 300.0),
+    ];
+    let at = |name: &str, depth: Option<u32>| FormCount { depth, ..form(name, None, 10, 0) };
+    let opened = |depth: Option<u32>, rows: &[Row]| {
+        let found = charges(rows.to_vec(), vec![at("openat file", depth)], Faults::default());
+        amount(&found, "openat file")
+    };
+    // 200 ns for half of an open and close; 25 ns for each component but one.
+    let of_depths =
+        [(None, 2e3), (Some(0), 1_750.0), (Some(1), 2e3), (Some(3), 2.5e3), (Some(9), 4e3)];
+    for (depth, ns) in of_depths {
+        assert_eq!(opened(depth, &rows), Some(ns), "{depth:?}");
+    }
+    assert_eq!(opened(Some(9), &rows[..1]), Some(2e3), "without such rows it pays its case");
+    // Its walk may have ended early.
+    let found = charges(rows, vec![at("openat ENOENT", Some(9))], Faults::default());
+    assert_eq!(amount(&found, "openat ENOENT"), Some(3e3));
 }
 
 #[test]

@@ -9,8 +9,10 @@ use oscost_model::unit::Unit;
 
 use super::charges::{Charges, charge};
 use super::fault_items::Faults;
+use super::freed_pages::FREED_PAGE;
 use super::price_list::{PriceList, SIZE_AXIS, number_on};
 use super::rules::{rule_of, selectors_of};
+use super::switch_items::{TO_PROCESS, TO_THREAD};
 use super::system_time::NORMAL_95;
 
 /// Forms are priced, the most frequent first, until they are so many of all calls: the last ones would
@@ -58,7 +60,7 @@ pub fn selectors_to_price(items: &[BillItem]) -> Vec<String> {
         }
         so_far += item.times;
     }
-    wanted.extend(items.iter().filter(|item| !is_call(&item.name)));
+    wanted.extend(items.iter().filter(|item| is_fault(&item.name)));
     let mut selectors: Vec<String> = Vec::new();
     for selector in wanted.into_iter().flat_map(selectors_of) {
         if !selectors.iter().any(|it| it == selector) {
@@ -68,8 +70,12 @@ pub fn selectors_to_price(items: &[BillItem]) -> Vec<String> {
     selectors
 }
 
+fn is_fault(name: &str) -> bool {
+    name.ends_with("page fault")
+}
+
 fn is_call(name: &str) -> bool {
-    !name.ends_with("page fault")
+    !is_fault(name) && ![TO_PROCESS, TO_THREAD, FREED_PAGE].contains(&name)
 }
 
 fn is_of_task(name: &str) -> bool {
@@ -156,7 +162,10 @@ pub fn predict(
     let charges = charge(calls, faults, added_costs, 0.0);
     // A call that pays no part of an op (it waits) is a call to a filter, too.
     let has_own = |item: &&BillItem| item.part > 0.0 && item.amount.is_some();
-    let (own, others): (Vec<&BillItem>, Vec<&BillItem>) = charges.items.iter().partition(has_own);
+    // What switches and freed pages cost more is not asked for.
+    let counts = |item: &&BillItem| is_call(&item.name) || is_fault(&item.name);
+    let (own, others): (Vec<&BillItem>, Vec<&BillItem>) =
+        charges.items.iter().filter(counts).partition(has_own);
     let ordinary = own.iter().filter(|item| is_call(&item.name) && !is_of_task(&item.name));
     let units = ordinary.filter_map(|item| Some(item.unit.as_ref()?.ns)).collect();
     let of_others = middle(units)?;

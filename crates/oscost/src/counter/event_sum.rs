@@ -9,7 +9,7 @@ use super::layout::{plus_each, read_u64s};
 pub struct EventSum([u64; EVENTS]);
 
 /// The numbers of a `struct events`.
-const EVENTS: usize = 12;
+const EVENTS: usize = 14;
 
 /// Which of the kernel's tracepoints that not every kernel has are there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,6 +49,8 @@ impl EventSum {
             other_cpu,
             softirqs,
             interrupts,
+            to_process,
+            to_thread,
         ] = self.0;
         KernelEvents {
             faults: FaultCounts {
@@ -61,6 +63,8 @@ impl EventSum {
             },
             voluntary_switches,
             forced_switches,
+            voluntary_to_process: Some(to_process),
+            voluntary_to_thread: Some(to_thread),
             same_cpu,
             other_cpu,
             softirqs: sources.softirqs.then_some(softirqs),
@@ -88,5 +92,7 @@ mod tests {
         assert_eq!((found.voluntary_switches, found.forced_switches), (113, 115));
         assert_eq!((found.same_cpu, found.other_cpu), (117, 119));
         assert_eq!((found.softirqs, found.interrupts), (Some(121), None));
+        let to_tasks = (found.voluntary_to_process, found.voluntary_to_thread);
+        assert_eq!(to_tasks, (Some(125), Some(127)));
     }
 }

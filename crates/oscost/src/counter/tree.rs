@@ -406,6 +406,11 @@ mod tests {
         assert!((19..=99).contains(&waits), "{timed:?}");
         let events = calls.events.unwrap();
         assert!(events.voluntary_switches >= waits, "{events:?}");
+        let [to_process, to_thread] =
+            [events.voluntary_to_process, events.voluntary_to_thread].map(Option::unwrap);
+        // The process has one thread: what runs after it is another process, or nothing.
+        assert_eq!(to_thread, 0, "{events:?}");
+        assert!(to_process <= events.voluntary_switches, "{events:?}");
         // The kernel removes the maps some time after the programs are gone that use them.
         while MapHandle::from_map_id(map).is_ok() {
             std::thread::sleep(std::time::Duration::from_millis(1));

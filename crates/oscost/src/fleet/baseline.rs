@@ -161,8 +161,7 @@ impl Figures<'_> {
             better: about.better,
             centre,
             // A variance is not negative: the method of moments has none below zero.
-            between_nodes: shrunk_variance((of_means - of_visits).max(0.0), means.len(), 1.0)
-                .sqrt(),
+            between_nodes: shrunk_variance((of_means - of_visits).max(0.0), means.len()).sqrt(),
             between_visits,
             degrees_of_freedom: SPREAD_EFFICIENCY * errors.len() as f64,
             within_visit: self.within[case].sqrt(),

@@ -68,7 +68,8 @@ pub struct Finding {
     pub ratio: f64,
     /// Its interval of 95 %.
     pub ci95: [f64; 2],
-    /// The p value adjusted over all that was judged.
+    /// The p value adjusted over all that was judged: nodes, families on nodes and cases on nodes each
+    /// have an equal part of the rate.
     pub q: f64,
     /// The facts that set it apart, the best supported first; none if no fact does.
     pub facts: Vec<FactCandidate>,

@@ -30,6 +30,7 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
     refuse_unless(is_utc(&bill.ended), "ended", NOT_UTC)?;
 
     let (counted, measured) = (bill.counted.as_ref(), bill.prices.measured.as_ref());
+    let instructions = bill.instructions.as_ref();
     for (part, count, max) in [
         ("program", bill.program.len(), MAX_COMMAND_WORDS),
         ("items", bill.items.len(), MAX_ITEMS),
@@ -43,6 +44,8 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         ("what_if", bill.what_if.len(), MAX_CHANGES),
         ("missing_what_if", bill.missing_what_if.len(), MAX_CHANGES),
         ("other_prices", bill.other_prices.len(), MAX_CHANGES),
+        ("alternatives", bill.alternatives.len(), MAX_ITEMS),
+        ("instructions.items", instructions.map_or(0, |it| it.items.len()), MAX_ITEMS),
         ("prices.uncooled", bill.prices.uncooled.len(), MAX_ITEMS),
         ("prices.measured.cases", measured.map_or(0, |it| it.cases.len()), MAX_ITEMS),
     ] {
@@ -76,6 +79,17 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
     }
     for (index, other) in bill.other_prices.iter().enumerate() {
         check_other_prices(other, &format!("other_prices[{index}]"))?;
+    }
+    for (index, other) in bill.alternatives.iter().enumerate() {
+        not_negative(Some(other.times), &format!("alternatives[{index}].times"))?;
+    }
+    if let Some(instructions) = instructions {
+        for (at, number) in [("kernel", instructions.kernel), ("charged", instructions.charged)] {
+            not_negative(Some(number), &format!("instructions.{at}"))?;
+        }
+        for (index, item) in instructions.items.iter().enumerate() {
+            not_negative(Some(item.times), &format!("instructions.items[{index}].times"))?;
+        }
     }
     not_negative(bill.charged.as_ref().map(|it| it.ns), "charged.ns")
 }

@@ -68,6 +68,29 @@ fn the_record_of_a_bill_adds_up() {
 }
 
 #[test]
+fn where_counters_show_the_kernel_there_is_a_bill_in_instructions() {
+    let sandbox = Sandbox::new();
+    sandbox.fake("counters", &["--quick", "syscall/getppid:via=raw"]).exits(0);
+    let target = format!("fake:{}", scenario_file("counters").display());
+    let options = ["bill", "--at", &target, "--trials", "6", "--price-seconds", "0", "--json", "-"];
+    let record = sandbox.oscost(&[&options[..], &["--", "gzip", "FILE"]].concat()).exits(0).json();
+    let instructions = &record["instructions"];
+    let number = |of: &Value| of.as_f64().unwrap_or_else(|| panic!("{record}"));
+    assert_eq!((number(&instructions["runs"]), number(&instructions["kernel"])), (3.0, 2e7));
+    let items = instructions["items"].as_array().unwrap();
+    let getppid = items.iter().find(|item| item["name"] == "getppid").unwrap();
+    let each = number(&getppid["each"]);
+    assert!((each / 293.0 - 1.0).abs() < 0.01, "{each}");
+    let sum: f64 = items.iter().filter_map(|item| item["amount"].as_f64()).sum();
+    let charged = number(&instructions["charged"]);
+    assert!((sum - charged).abs() < 1e-6 * charged, "{sum} {charged}");
+    assert_eq!(number(&instructions["difference"]), 2e7 - charged);
+    assert!(record["no_instructions"].is_null());
+    let measured = bill(&with_prices(), &["--json", "-"]).exits(0).json();
+    assert!(measured["instructions"].is_null() && measured["no_instructions"].is_string());
+}
+
+#[test]
 fn a_bill_is_a_page_that_loads_nothing() {
     let sandbox = with_prices();
     let file = sandbox.file("bill.html");
@@ -412,6 +435,8 @@ fn faults_switches_and_signals_of_a_known_program_are_counted() {
     assert_eq!(calls["signals"], 10, "{calls}");
     let (voluntary, forced) = (number("/voluntary_switches"), number("/forced_switches"));
     assert!(voluntary >= 20, "{events}");
+    let to_others = number("/voluntary_to_process") + number("/voluntary_to_thread");
+    assert!(to_others <= voluntary, "{events}");
     // Whoever has left a CPU continues somewhere, until it ends.
     assert_eq!(number("/same_cpu") + number("/other_cpu"), voluntary + forced, "{events}");
     let item = |name: &str| {

@@ -32,5 +32,6 @@ mod shutdown;
 mod strict_filters;
 mod subcommands;
 mod system_treatments;
+mod timed_programs;
 mod treated_worker;
 mod treatments;

@@ -24,11 +24,11 @@ fn sh(script: &str) -> Vec<String> {
 }
 
 /// A program whose output is read.
-fn program(script: &str) -> Program {
+pub(crate) fn program(script: &str) -> Program {
     Program { command: sh(script), captures_output: true, ..Program::default() }
 }
 
-fn trial(program: Program) -> WorkerSpec {
+pub(crate) fn trial(program: Program) -> WorkerSpec {
     let subject = Subject::Program(Box::new(program));
     let task = Task::Run { warm_up: false, counted: Vec::new() };
     WorkerSpec { subject, task, timeout_ms: 60_000, ..measuring("syscall/getppid:via=raw") }
@@ -36,11 +36,11 @@ fn trial(program: Program) -> WorkerSpec {
 
 /// The answer for a run of this program. Afterwards only the supervisor must be left, and its
 /// directory must be empty.
-fn event(session: &mut Session, id: u64, program: Program) -> Event {
+pub(crate) fn event(session: &mut Session, id: u64, program: Program) -> Event {
     event_of(session, id, trial(program))
 }
 
-fn event_of(session: &mut Session, id: u64, spec: WorkerSpec) -> Event {
+pub(crate) fn event_of(session: &mut Session, id: u64, spec: WorkerSpec) -> Event {
     session.measure(id, spec);
     let event = session.event();
     assert_eq!(event.id(), Some(id));
@@ -56,7 +56,7 @@ fn in_scratch(session: &Session) -> Vec<PathBuf> {
     entries.map(|entry| entry.unwrap().path()).collect()
 }
 
-fn ran(event: Event) -> ProgramResult {
+pub(crate) fn ran(event: Event) -> ProgramResult {
     match event {
         Event::ProgramExited { result: ran, .. } => *ran,
         other => panic!("it should have run: {other:?}"),
@@ -338,7 +338,7 @@ fn a_companion_passes_its_first_line_to_the_program_and_is_ended_with_it() {
 }
 
 /// How many processes of the session run sleep(1).
-fn sleepers(session: &Session) -> usize {
+pub(crate) fn sleepers(session: &Session) -> usize {
     let comm = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     session.workers().iter().filter(|pid| comm(pid).trim_end() == "sleep").count()
 }

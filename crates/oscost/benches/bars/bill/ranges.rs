@@ -1,7 +1,8 @@
 //! Does the range of a bill, from warm to cool caches, hold the system time of its program?
 //!
 //! Bars: ten of twelve ranges hold the measured system time, the high end of each is at most 2.2 times
-//! the low one, and the middle of eight is within 25 % of the measured time. What a walk through memory
+//! the low one, and the middle of eight is within 25 % of the measured time. Where the processor's
+//! counters show the kernel, eight are charged within 10 % of their instructions there. What a walk through memory
 //! adds to the largest items is measured first, as each bill says.
 
 use oscost_model::bill::{Bill, BillItem};
@@ -19,6 +20,10 @@ const MAX_WIDTH: f64 = 2.2;
 const MAX_DEVIATION: f64 = 0.25;
 /// ... for so many programs.
 const MIN_NEAR: usize = 8;
+/// What is charged in instructions is so near what was executed ...
+const MAX_INSTRUCTION_DEVIATION: f64 = 0.1;
+/// ... by so many programs.
+const MIN_INSTRUCTIONS_NEAR: usize = 8;
 /// The items that are named where a range does not hold the measured time.
 const NAMED_ITEMS: usize = 3;
 
@@ -58,9 +63,12 @@ impl Range {
 /// Bills these programs; whether no bar has failed.
 pub(super) fn holds(tool: &Tool, programs: &[BilledProgram]) -> anyhow::Result<bool> {
     tool.measure_price_list()?;
-    println!("| program | charged, ms | system time, ms | within | width | middle |");
-    println!("| --- | --- | --- | --- | --- | --- |");
-    let [mut contained, mut narrow, mut near] = [Tally::default(); 3];
+    println!(
+        "| program | charged, ms | system time, ms | within | width | middle | instructions |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
+    let [mut contained, mut narrow, mut near, mut instructions] = [Tally::default(); 4];
+    let mut no_instructions = None;
     let (mut misses, mut skipped) = (Vec::new(), Vec::new());
     for program in programs {
         let bill = match billed_with_walks(tool, program) {
@@ -79,6 +87,10 @@ pub(super) fn holds(tool: &Tool, programs: &[BilledProgram]) -> anyhow::Result<b
         contained.add(range.holds_measured());
         narrow.add(range.width() <= MAX_WIDTH);
         near.add(range.deviation().abs() <= MAX_DEVIATION);
+        match charged_instructions(&bill) {
+            Some(ratio) => instructions.add((ratio - 1.0).abs() <= MAX_INSTRUCTION_DEVIATION),
+            None => no_instructions = bill.no_instructions.clone(),
+        }
         if !range.holds_measured() || range.deviation().abs() > MAX_DEVIATION {
             misses.push(miss(program, &bill));
         }
@@ -89,6 +101,10 @@ pub(super) fn holds(tool: &Tool, programs: &[BilledProgram]) -> anyhow::Result<b
     let mut holds = contained.print("ranges that hold the system time", MIN_CONTAINED);
     holds &= narrow.print("ranges whose ends differ by at most 2.2 times", ALL);
     holds &= near.print("middles within 25 % of the system time", MIN_NEAR);
+    match no_instructions {
+        Some(why) => println!("instructions within 10 %: skipped: {why}"),
+        None => holds &= instructions.print("instructions within 10 %", MIN_INSTRUCTIONS_NEAR),
+    }
     Ok(holds)
 }
 
@@ -109,6 +125,12 @@ fn billed_with_walks(tool: &Tool, program: &BilledProgram) -> anyhow::Result<Bil
     tool.bill(&[], program)
 }
 
+/// What is charged in instructions of the kernel, as a multiple of those that were executed.
+fn charged_instructions(bill: &Bill) -> Option<f64> {
+    let instructions = bill.instructions.as_ref().filter(|it| it.kernel > 0.0)?;
+    Some(instructions.charged / instructions.kernel)
+}
+
 /// The row of a program, in Markdown.
 fn row(program: &BilledProgram, bill: &Bill, range: &Range) -> String {
     let ms = |ns: f64| format!("{:.3}", ns * 1e-6);
@@ -122,8 +144,10 @@ fn row(program: &BilledProgram, bill: &Bill, range: &Range) -> String {
         None => format!("{}, no cool price", ms(range.low_ns)),
     };
     let within = if range.holds_measured() { "yes" } else { "no" };
+    let instructions = charged_instructions(bill);
+    let instructions = instructions.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
     format!(
-        "| {} | {charged} | {}{interval} | {within} | {:.2} | {:+.0} % |",
+        "| {} | {charged} | {}{interval} | {within} | {:.2} | {:+.0} % | {instructions} |",
         program.name,
         ms(range.measured_ns),
         range.width(),

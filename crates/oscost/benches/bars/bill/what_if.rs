@@ -74,7 +74,7 @@ fn row(program: &BilledProgram, change: &str, what_if: &WhatIf) -> String {
         }
     };
     let measured = match measured {
-        Some(measured) => text(measured),
+        Some(measured) => milliseconds(measured),
         None => what_if.not_measured.clone().unwrap_or_else(|| "not measured".to_owned()),
     };
     let ratio = what_if.ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
@@ -82,12 +82,12 @@ fn row(program: &BilledProgram, change: &str, what_if: &WhatIf) -> String {
     format!(
         "| {} | {change} | {} | {measured} | {ratio} | {judged} |",
         program.name,
-        text(predicted)
+        milliseconds(predicted)
     )
 }
 
 /// Milliseconds, with the interval.
-fn text(amount: &Amount) -> String {
+pub(super) fn milliseconds(amount: &Amount) -> String {
     let ms = |ns: f64| format!("{:.3}", ns * 1e-6);
     match amount.ci95 {
         Some([low, high]) => format!("{} [{} .. {}]", ms(amount.ns), ms(low), ms(high)),

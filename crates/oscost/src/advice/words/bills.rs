@@ -66,7 +66,11 @@ pub(super) const WORDS: &[Word] = &[
         means: "the measured system time without what is charged with cool caches",
         ..TERM
     },
-    Word { word: "item", means: "the calls of one form, or the page faults of one kind", ..TERM },
+    Word {
+        word: "item",
+        means: "the calls of one form, the page faults or the switches of one kind, or freed pages",
+        ..TERM
+    },
     Word {
         word: "measured system time",
         means: "the CPU time in the kernel of trials, which nothing counts or traces",

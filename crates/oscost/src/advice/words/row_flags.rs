@@ -210,6 +210,15 @@ pub(super) const WORDS: &[Word] = &[
         ..FLAG
     },
     Word {
+        word: "CPU_CONTENTION",
+        means: "a command that computes waited for a CPU: its wall time is far above its CPU time, \
+                or above that of its undisturbed trials",
+        matters: "Other tasks had the CPU: the wall time is that of the command and of its waits.",
+        action: "Read `cpu`, to which a competitor adds nothing, or measure on a quieter machine.",
+        severity: Severity::Wide,
+        ..FLAG
+    },
+    Word {
         word: "LONG_SHOTS",
         means: "single shots of over 1 ms are often disturbed on a shared machine",
         matters: "Their quantiles contain interruptions.",

@@ -1,7 +1,8 @@
 //! The bill, of what was counted, measured and priced.
 
 use oscost_model::bill::{
-    Amount, BILL_SCHEMA, Bill, BilledCounts, BilledTrials, PriceSources, Watched,
+    Alternative, Amount, BILL_SCHEMA, Bill, BilledCounts, BilledTrials, InstructionBill,
+    PriceSources, Watched,
 };
 use oscost_model::definition::Catalog;
 use oscost_model::program_calls::ProgramCalls;
@@ -12,7 +13,10 @@ use super::trials::{billed_counts, billed_trials, of_watched};
 use crate::app::measurement::prices::BillPrices;
 use crate::app::measurement::run_header::timestamp;
 use crate::app::results::prices::PriceRuns;
-use crate::bill::{Charges, Faults, ProgramFile, cautions, charge, charge_cool, walk_bytes};
+use crate::bill::{
+    Charges, Faults, ProgramFile, alternatives, cautions, charge, charge_cool, instruction_bill,
+    walk_bytes,
+};
 use crate::run::ProgramRuns;
 
 /// The size of a page where the machine does not tell it.
@@ -58,7 +62,13 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
         charged,
         difference,
         cool,
+        alternatives,
+        instructions,
     } = parts.reconcile(page_bytes, watched.as_ref())?;
+    let (instructions, no_instructions) = match instructions {
+        Ok(bill) => (Some(bill), None),
+        Err(why) => (None, Some(why)),
+    };
     let cautions = counted.as_ref().map(|counted| cautions(&counted.calls, file, &treatments));
     let bill = Bill {
         schema: BILL_SCHEMA.to_owned(),
@@ -87,6 +97,9 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
         what_if: Vec::new(),
         missing_what_if: Vec::new(),
         other_prices: Vec::new(),
+        alternatives,
+        instructions,
+        no_instructions,
     };
     Ok(FinishedBill { bill, prices: price_runs })
 }
@@ -113,6 +126,8 @@ struct Reconciliation {
     charged: Option<Amount>,
     difference: Option<Amount>,
     cool: CoolEnd,
+    alternatives: Vec<Alternative>,
+    instructions: Result<InstructionBill, String>,
 }
 
 /// The end of the bill with cool caches.
@@ -167,6 +182,15 @@ impl BillParts<'_> {
             added_to_nothing: cool_prices.added_to_nothing(),
         });
         let cool = cool.unwrap_or_default();
+        let alternatives = alternatives(&charges.items, calls, &list, trials.system_time.ns);
+        let instructions = match (&counted, runs.events) {
+            (Some(_), Ok(events)) => {
+                let list = price_runs.instruction_list(catalog);
+                instruction_bill(&events, calls, Faults::of(&trials), &list)
+            }
+            (Some(_), Err(why)) => Err(why),
+            (None, _) => Err("its calls were not counted".to_owned()),
+        };
         let prices = price_runs.sources(&charges, &list, measured, catalog);
         drop((list, cool_prices));
         Ok(Reconciliation {
@@ -179,6 +203,8 @@ impl BillParts<'_> {
             charged,
             difference,
             cool,
+            alternatives,
+            instructions,
         })
     }
 }

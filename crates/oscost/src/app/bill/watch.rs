@@ -98,6 +98,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
         trials: vec![observation(&charge)],
         counted: Ok(vec![calls]),
         counted_without: None,
+        events: Err("a running process is not counted".to_owned()),
     };
     let at = PricedTarget { catalog: &worker.catalog, side: &side, machine: &machine };
     let mut pricing = PriceMeasurement::new(at, prices, limit, observer);

@@ -176,6 +176,14 @@ impl PriceRuns {
         self.current_prices(catalog).with_others(outdated)
     }
 
+    /// The same in instructions of the kernel.
+    pub(crate) fn instruction_list<'a>(&'a self, catalog: &Catalog) -> PriceList<'a> {
+        let treatments = &self.target.treatments;
+        let outdated = self.outdated.iter().map(|it| &it.record);
+        let outdated = PriceList::of_kernel_instructions(treatments, outdated, catalog);
+        PriceList::of_kernel_instructions(treatments, &self.current, catalog).with_others(outdated)
+    }
+
     /// Those that are not outdated.
     pub(crate) fn current_prices<'a>(&'a self, catalog: &Catalog) -> PriceList<'a> {
         PriceList::under(&self.target.treatments, &self.current, catalog)

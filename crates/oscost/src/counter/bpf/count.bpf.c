@@ -248,7 +248,8 @@ int count_signal(void *ctx)
 }
 
 // A switch is a voluntary one if the kernel has counted it as such: it does so before.
-static __noinline int leave_cpu(struct state *s, struct task *t, struct task_struct *task)
+static __noinline int leave_cpu(struct state *s, struct task *t, struct task_struct *task,
+				struct task_struct *next)
 {
 	__u64 voluntary = task->nvcsw;
 	struct events *e = the_events();
@@ -260,10 +261,18 @@ static __noinline int leave_cpu(struct state *s, struct task *t, struct task_str
 	t->cpu = bpf_get_smp_processor_id();
 	t->is_off = 1;
 	if (t->following == COUNTED && !s->has_ended) {
-		if (t->voluntary != voluntary)
-			count(&e->voluntary);
-		else
+		if (t->voluntary == voluntary) {
 			count(&e->forced);
+		} else {
+			count(&e->voluntary);
+			// The idle task and threads of the kernel have no memory of their own.
+			if (next->mm) {
+				if (next->mm == task->mm)
+					count(&e->to_thread);
+				else
+					count(&e->to_process);
+			}
+		}
 	}
 	t->voluntary = voluntary;
 	return 0;
@@ -297,7 +306,7 @@ int count_switch(__u64 *ctx)
 	struct task *left = entry_of(previous), *taken = entry_of(next);
 
 	if (left)
-		leave_cpu(the_state(), left, previous);
+		leave_cpu(the_state(), left, previous, next);
 	if (taken)
 		take_cpu(the_state(), taken);
 	return 0;

@@ -29,6 +29,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	int pid, tgid;
 	unsigned long nvcsw, min_flt, maj_flt;
+	void *mm;
 	struct files_struct *files;
 	struct signal_struct *signal;
 };
@@ -155,6 +156,7 @@ enum fault { ZERO_FILL, HUGE_ZERO_FILL, FILE_MINOR, COPY_ON_WRITE, MAJOR, UNKNOW
 struct events {                 // Of a CPU; totals.rs reads it.
 	__u64 faults[FAULTS];
 	__u64 voluntary, forced, same_cpu, other_cpu, softirqs, interrupts;
+	__u64 to_process, to_thread;    // Of the voluntary ones: to whom the CPU went at once.
 };
 
 struct path_buffer { char bytes[PATH_BYTES + 8]; };

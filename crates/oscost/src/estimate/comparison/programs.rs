@@ -12,14 +12,9 @@ use super::margins;
 use super::pairs::{Pair, round_of};
 use super::rows::is_cost;
 use super::verdict::{EffectEstimate, Judgement, PairRule, Verdict, interleaved_effect, verdicts};
+use crate::estimate::rows::cpu_contention::is_busy;
 use crate::estimate::rows::row_state::RowState;
 use crate::estimate::rows::trials::{CountedTrial, counted_trials};
-
-/// A program that is on a CPU for at least this part of its time is judged by its CPU time, to which
-/// a competitor for the CPU adds nothing.
-const BUSY_SHARE: f64 = 0.8;
-/// The same if it was preempted more often than it waited.
-const PREEMPTED_SHARE: f64 = 0.05;
 
 /// A metric in pairs of trials.
 pub(super) struct MetricPairs {
@@ -35,14 +30,6 @@ pub(super) fn judged_metric<'a>(workload: &'a Workload, sides: [&RowState; 2]) -
     workload.time?;
     let warm_ups = sides.map(|state| state.warm_up.as_ref().map(|it| &it.trial));
     Some(metric_by_warm_ups(workload, warm_ups))
-}
-
-/// Whether a program computes: it was on a CPU, or waited for one because others had it.
-fn is_busy(trial: &Trial) -> bool {
-    let usage = trial.usage;
-    let share = usage.cpu_ns() as f64 / trial.real_ns.max(1) as f64;
-    let was_preempted = usage.involuntary_switches > 4 * usage.voluntary_switches.max(1);
-    share >= BUSY_SHARE || share >= PREEMPTED_SHARE && was_preempted
 }
 
 /// The same by the warm-ups alone.

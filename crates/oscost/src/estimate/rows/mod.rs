@@ -2,6 +2,7 @@
 
 pub(in crate::estimate) mod case;
 pub(in crate::estimate) mod class;
+pub(in crate::estimate) mod cpu_contention;
 pub(in crate::estimate) mod flags;
 pub(in crate::estimate) mod metrics;
 pub(in crate::estimate) mod relations;

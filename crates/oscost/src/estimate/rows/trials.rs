@@ -11,6 +11,7 @@ use oscost_model::record::{
 use oscost_model::unit::Unit;
 
 use crate::estimate::counters::row as counted_events;
+use crate::estimate::rows::cpu_contention::waited_for_cpu;
 use crate::estimate::rows::metrics::estimate_values;
 use crate::estimate::rows::row_state::{RowEnd, RowState, RunContext, WorkerEntry};
 use crate::estimate::rows::study_method;
@@ -86,6 +87,10 @@ pub(in crate::estimate) fn row(
     }
     if workload.time.is_some() && are_split_by_ticks(&trials) {
         flags.push("TICK_SPLIT".to_owned());
+    }
+    let warm_up = state.warm_up.as_ref().map(|it| &it.trial);
+    if workload.time.is_some() && waited_for_cpu(warm_up, &trials) {
+        flags.push("CPU_CONTENTION".to_owned());
     }
     if lost > 0 && state.given_up.is_none() {
         flags.push("WORKER_LOST".to_owned());

@@ -1,85 +1,152 @@
 //! How slow a node must be to be found.
 
-use oscost_stats::student::Estimate;
+use super::spread::{Column, Deviation};
 
-/// Smaller differences are no findings, however sure they are.
-const MIN_LOG: f64 = 0.019_802_627;
-/// Half the width of a normal interval of 95 %, in standard deviations.
-const Z_95: f64 = 1.960;
 /// In 80 of 100 cases a normal value exceeds its mean less this many standard deviations.
 const Z_80: f64 = 0.842;
 /// No node differs by more, as a logarithm.
 const MAX_LOG: f64 = 50.0;
+/// Nor is less looked for.
+const MIN_LOG: f64 = 0.001;
+/// By so much one distance that is tried is smaller than the one before.
+const STEP: f64 = 0.9;
+/// Among more nodes, none of them moves the spread of all.
+const MAX_FEW: usize = 32;
 
-/// What the deviation of an ordinary node varies by.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct OrdinaryNode {
-    /// The deviation among equals, with its tails.
-    pub(super) among_equals: Estimate,
-    /// The standard deviation of that by all visits but one.
-    pub(super) repeat_error: f64,
+/// The effects of whole nodes that are compared with each other.
+pub(super) struct WholeNodes {
+    column: Column,
+    is_judged: Vec<bool>,
+    tails: Option<f64>,
+    limit_factor: f64,
 }
 
-/// The deviation from which each of these nodes is probably found, as a logarithm, if it is the only
-/// one: the rate is then divided by the number of hypotheses (Benjamini and Hochberg). In about 80 of
-/// 100 fleets what is measured is beyond that, and beyond what must be seen again. `None` without nodes,
-/// or where no deviation is enough.
-pub(super) fn detectable_log(nodes: &[OrdinaryNode], rate: f64, hypotheses: usize) -> Option<f64> {
-    let level = rate / hypotheses.max(1) as f64;
-    let all: Option<Vec<f64>> = nodes.iter().map(|node| of_node(node, level)).collect();
-    all?.into_iter().reduce(f64::max).map(|log| log.max(MIN_LOG))
+/// The deviation from which each node is probably found, as a logarithm, if no other one differs: of
+/// each, that at which its p value is at most `level` and it is reported, and so much more that what is
+/// measured of an ordinary node is beyond it in 80 of 100 cases. `None` without nodes, or where no
+/// deviation is enough.
+///
+/// A slow node also moves what it is compared with, most among few: the judgement is repeated with the
+/// node in its new place.
+pub(super) fn detectable_log(groups: &[WholeNodes], level: f64) -> Option<f64> {
+    let logs: Option<Vec<f64>> = groups.iter().flat_map(|group| group.logs(level)).collect();
+    logs?.into_iter().reduce(f64::max)
 }
 
-fn of_node(node: &OrdinaryNode, level: f64) -> Option<f64> {
-    let OrdinaryNode { among_equals, repeat_error } = *node;
-    let found = distance_at(among_equals, level)? + Z_80 * among_equals.standard_error;
-    Some(found.max((Z_95 + Z_80) * repeat_error))
-}
-
-/// The deviation that an ordinary node exceeds on either side with this probability.
-fn distance_at(ordinary: Estimate, level: f64) -> Option<f64> {
-    let p = |value: f64| Estimate { value, ..ordinary }.two_sided_p();
-    let (mut low, mut high) = (0.0, MAX_LOG);
-    if p(high) > level {
-        return None;
+impl WholeNodes {
+    /// Some effects, whether each member is judged here, and the degrees of freedom of the tails of
+    /// visits, if they are heavier than normal.
+    pub(super) fn new(column: Column, is_judged: Vec<bool>, tails: Option<f64>) -> Self {
+        let limit_factor = column.limit_factor();
+        Self { column, is_judged, tails, limit_factor }
     }
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        if p(middle) > level { low = middle } else { high = middle }
+
+    /// Of each judged node, or of the one of many that is known worst.
+    fn logs(&self, level: f64) -> Vec<Option<f64>> {
+        let ordinary = self.column.deviations(None);
+        let error = |at: usize| ordinary[at].among_equals.standard_error;
+        let judged = (0..ordinary.len()).filter(|&at| self.is_judged[ordinary[at].member]);
+        let mut judged: Vec<usize> = judged.collect();
+        if ordinary.len() > MAX_FEW {
+            judged.sort_by(|&one, &other| error(other).total_cmp(&error(one)));
+            judged.truncate(1);
+        }
+        let log = |at: usize| Some(self.distance(at, level)? + Z_80 * error(at));
+        judged.into_iter().map(log).collect()
     }
-    Some(high)
+
+    /// The distance from which on a node is found at every larger one. It is sought from above: a node
+    /// that is not far enough away to be taken for disturbed makes the spread larger, so that it may be
+    /// found at a smaller distance and not at a larger one.
+    fn distance(&self, at: usize, level: f64) -> Option<f64> {
+        if !self.is_found(at, MAX_LOG, level) {
+            return None;
+        }
+        let mut high = MAX_LOG;
+        while high > MIN_LOG && self.is_found(at, STEP * high, level) {
+            high *= STEP;
+        }
+        let mut low = STEP * high;
+        for _ in 0..10 {
+            let middle = 0.5 * (low + high);
+            if self.is_found(at, middle, level) { high = middle } else { low = middle }
+        }
+        Some(high)
+    }
+
+    fn is_found(&self, at: usize, log: f64, level: f64) -> bool {
+        let is_sure = |it: Deviation| {
+            let among_equals = it.with_tails(self.tails).among_equals;
+            among_equals.value > 0.0 && among_equals.two_sided_p() <= level
+        };
+        let moved = self.column.deviation_at(at, log, self.limit_factor);
+        moved.is_some_and(|it| it.is_reported() && is_sure(it))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fleet::analysis::spread::Effects;
 
-    fn node(standard_error: f64, degrees_of_freedom: f64) -> OrdinaryNode {
-        let among_equals = Estimate { value: 0.0, standard_error, degrees_of_freedom };
-        OrdinaryNode { among_equals, repeat_error: standard_error }
-    }
-
-    #[test]
-    fn of_a_well_known_spread_the_distance_is_that_of_the_normal_distribution() {
-        let found = detectable_log(&[node(0.01, 1e6)], 0.05, 1).unwrap();
-        assert!((found - 0.01 * (Z_95 + Z_80)).abs() < 1e-4, "{found}");
-    }
-
-    #[test]
-    fn more_judgements_more_spread_and_fewer_nodes_find_less() {
-        let of = |error, degrees, judged| detectable_log(&[node(error, degrees)], 0.05, judged);
-        let usual = of(0.01, 50.0, 100).unwrap();
-        for less in [of(0.01, 50.0, 10_000), of(0.05, 50.0, 100), of(0.01, 6.0, 100)] {
-            assert!(less.unwrap() > usual, "{less:?} {usual}");
+    /// Nodes at these places, with two visits each, which are so far apart.
+    fn nodes(places: &[f64], between: f64, tails: Option<f64>) -> WholeNodes {
+        let mut effects = Effects::default();
+        for (member, place) in places.iter().enumerate() {
+            effects.push(member, [place - between / 2.0, place + between / 2.0].into_iter(), 1.0);
         }
-        assert!((of(0.0001, 50.0, 100).unwrap().exp() - 1.02).abs() < 1e-6);
-        // It holds for each node, also the one that is known worst.
-        let both = detectable_log(&[node(0.01, 50.0), node(0.05, 50.0)], 0.05, 100);
-        assert_eq!(both, of(0.05, 50.0, 100));
+        let column = effects.column(&mut Vec::new()).unwrap();
+        WholeNodes::new(column, vec![true; places.len()], tails)
+    }
+
+    /// Places with about this standard deviation.
+    fn places(count: usize, spread: f64) -> Vec<f64> {
+        let place = |at: usize| (at as f64 + 0.5) / count as f64 - 0.5;
+        (0..count).map(|at| 12f64.sqrt() * spread * place(at)).collect()
     }
 
     #[test]
-    fn without_nodes_it_is_not_known() {
-        assert_eq!(detectable_log(&[], 0.05, 9), None);
+    fn fewer_nodes_more_spread_heavier_tails_and_a_lower_level_find_less() {
+        let of = |count: usize, spread: f64, tails: Option<f64>, level: f64| {
+            detectable_log(&[nodes(&places(count, spread), 0.002, tails)], level).unwrap()
+        };
+        let usual = of(20, 0.02, None, 1e-3);
+        // The places are evenly spaced: their spread is a little larger than the standard deviation.
+        assert!((0.07..0.15).contains(&usual), "{usual}");
+        let less = [
+            of(6, 0.02, None, 1e-3),
+            of(20, 0.04, None, 1e-3),
+            of(20, 0.02, Some(5.0), 1e-3),
+            of(20, 0.02, None, 1e-4),
+        ];
+        assert!(less.iter().all(|it| *it > usual), "{less:?} {usual}");
+    }
+
+    #[test]
+    fn the_smallest_difference_that_is_reported_is_a_bound() {
+        let log = detectable_log(&[nodes(&places(40, 1e-4), 1e-4, None)], 1e-3).unwrap();
+        assert!((1.02f64.ln()..1.021f64.ln()).contains(&log), "{log}");
+    }
+
+    #[test]
+    fn it_holds_for_the_node_that_is_known_worst_and_for_judged_ones_alone() {
+        let mut both =
+            [nodes(&places(40, 0.01), 0.002, None), nodes(&places(6, 0.03), 0.002, None)];
+        let worst = detectable_log(&both[1..], 1e-3);
+        assert_eq!(detectable_log(&both, 1e-3), worst);
+        both[1].is_judged = vec![false; 6];
+        assert_eq!(detectable_log(&both, 1e-3), detectable_log(&both[..1], 1e-3));
+        assert!(detectable_log(&both, 1e-3) < worst);
+        assert_eq!([detectable_log(&both[1..], 1e-3), detectable_log(&[], 1e-3)], [None; 2]);
+    }
+
+    #[test]
+    fn a_node_at_that_distance_is_found_although_it_moves_the_spread() {
+        let group = nodes(&places(6, 0.01), 0.001, None);
+        let distance = group.distance(0, 1e-3).unwrap();
+        assert!(group.is_found(0, distance, 1e-3) && !group.is_found(0, 0.98 * distance, 1e-3));
+        for farther in [1.1, 1.5, 2.0, 5.0, 20.0] {
+            assert!(group.is_found(0, farther * distance, 1e-3), "{farther}");
+        }
     }
 }

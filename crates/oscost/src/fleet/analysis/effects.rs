@@ -10,8 +10,8 @@
 use oscost_stats::bisquare;
 use oscost_stats::two_way::{MedianPolish, median_polish};
 
+use super::reach::part_variances;
 use super::spread::Effects;
-use crate::fleet::prior::shrunk_variance;
 use crate::fleet::table::{CostTable, median_of_numbers};
 
 /// Fewer cases of a family, or families of a node, have no middle that one of them could not move: then
@@ -91,11 +91,10 @@ impl<'a> Context<'a> {
         polish: &'a MedianPolish,
     ) -> Self {
         let rows = || means.chunks_exact(table.cases).zip(&polish.rows);
-        let case_variances: Vec<f64> = (0..table.cases)
-            .map(|case| {
-                robust_variance(rows().map(|(it, row)| it[case] - polish.columns[case] - row))
-            })
-            .collect();
+        let case = |case: usize| {
+            rows().map(|(it, row)| it[case] - polish.columns[case] - row).collect::<Vec<f64>>()
+        };
+        let case_variances = part_variances(&(0..table.cases).map(case).collect::<Vec<_>>());
         let weights: Vec<CaseWeights> = rows()
             .map(|(it, _)| {
                 let from_centre = it.iter().zip(&polish.columns).map(|(it, centre)| it - centre);
@@ -103,12 +102,12 @@ impl<'a> Context<'a> {
             })
             .collect();
         let middles: Vec<f64> = weights.iter().map(CaseWeights::middle).collect();
-        let family_spreads = (0..families.len())
-            .map(|family| {
-                let nodes = weights.iter().zip(&middles);
-                robust_variance(nodes.map(|(it, middle)| it.families[family].value - middle)).sqrt()
-            })
-            .collect();
+        let family = |family: usize| {
+            let nodes = weights.iter().zip(&middles);
+            nodes.map(|(it, middle)| it.families[family].value - middle).collect::<Vec<f64>>()
+        };
+        let family_variances = part_variances(&(0..families.len()).map(family).collect::<Vec<_>>());
+        let family_spreads = family_variances.into_iter().map(f64::sqrt).collect();
         let centres = &polish.columns;
         Self { table, families, centres, weights, case_variances, family_spreads }
     }
@@ -273,11 +272,4 @@ fn weighted_mean_of_numbers(values: &[f64], weights: &[f64]) -> f64 {
         total += weight;
     }
     if total > 0.0 { sum / total } else { f64::NAN }
-}
-
-/// The variance between nodes of values around 0, robust; never 0.
-fn robust_variance(values: impl Iterator<Item = f64>) -> f64 {
-    let numbers: Vec<f64> = values.filter(|value| !value.is_nan()).collect();
-    let spread = bisquare::spread(&numbers, 0.0).unwrap_or(0.0);
-    shrunk_variance(spread * spread, numbers.len(), 1.0)
 }

@@ -6,20 +6,18 @@ use oscost_stats::comparison::benjamini_hochberg;
 use oscost_stats::interval::Nominal;
 use oscost_stats::order;
 use oscost_stats::repeats::tail_degrees;
-use oscost_stats::student::Estimate;
+use oscost_stats::variances::{EstimatedVariance, common_variance};
 
-use super::detection::{OrdinaryNode, detectable_log};
+use super::detection::{WholeNodes, detectable_log};
+use super::disturbance::visit_variance_ratios;
 use super::effects::{NodeEffects, take_apart};
 use super::families::Families;
-use super::spread::{Deviation, Effects};
+use super::spread::{Column, Deviation, Effects};
 use crate::fleet::data::Fleet;
 use crate::fleet::equals::{Equals, equals};
 use crate::fleet::facts::{FactIndex, FoundNode, FoundValues};
 use crate::fleet::findings::{Finding, FindingScope};
 use crate::fleet::table::CostTable;
-
-/// Smaller differences are not reported, however sure they are: nothing on a machine depends on them.
-const MIN_RATIO: f64 = 1.02;
 
 /// What was judged.
 pub(super) struct Judged {
@@ -41,6 +39,20 @@ enum Scope {
     Case(usize),
 }
 
+/// How many kinds of scopes there are.
+const KINDS: usize = 3;
+
+impl Scope {
+    /// The index of its kind: node, family, or case.
+    fn kind(self) -> usize {
+        match self {
+            Scope::Node => 0,
+            Scope::Family(_) => 1,
+            Scope::Case(_) => 2,
+        }
+    }
+}
+
 /// A deviation that may be a finding.
 struct Candidate {
     node: usize,
@@ -48,7 +60,8 @@ struct Candidate {
     group: usize,
     scope: Scope,
     deviation: Deviation,
-    /// Its index among the p values.
+    p: f64,
+    /// Its index among the p values of its kind.
     at: usize,
 }
 
@@ -56,28 +69,30 @@ struct Candidate {
 struct Hypotheses {
     /// The accepted share of false findings.
     rate: f64,
-    /// The p value of each.
-    p: Vec<f64>,
+    /// The p values of each kind.
+    p: [Vec<f64>; KINDS],
     /// The nodes that they are of.
     nodes: BTreeSet<usize>,
-    /// What ordinary nodes vary by over all their cases.
-    ordinary: Vec<OrdinaryNode>,
+    /// The effects of whole nodes.
+    whole_nodes: Vec<WholeNodes>,
     /// Those with a p value of at most the rate: adjusted p values are never smaller.
     candidates: Vec<Candidate>,
 }
 
 /// Judges all nodes, families on nodes, and cases on nodes.
 ///
-/// Deviations of one node depend on each other, but little: each is taken from what the one above it
-/// leaves, and nodes do not depend on each other. In simulated fleets the procedure of Benjamini and
-/// Hochberg keeps its rate, so that the larger thresholds of Benjamini and Yekutieli are not needed.
+/// An equal part of the accepted rate is for nodes, for families and for cases, which are adjusted by
+/// themselves: the few nodes do not pay for the many cases, and the rates add up. Deviations of one node
+/// depend on each other, but little: each is taken from what the one above it leaves, and nodes do not
+/// depend on each other. In simulated fleets the procedure of Benjamini and Hochberg keeps its rate,
+/// so that the larger thresholds of Benjamini and Yekutieli are not needed.
 pub(super) fn judge(fleet: &Fleet, table: &CostTable, families: &Families, rate: f64) -> Judged {
     let groups = equals(fleet);
     let mut hypotheses = Hypotheses {
         rate,
-        p: Vec::new(),
+        p: Default::default(),
         nodes: BTreeSet::new(),
-        ordinary: Vec::new(),
+        whole_nodes: Vec::new(),
         candidates: Vec::new(),
     };
     for (group, of) in groups.iter().enumerate() {
@@ -85,27 +100,32 @@ pub(super) fn judge(fleet: &Fleet, table: &CostTable, families: &Families, rate:
             hypotheses.add(group, of, &effects);
         }
     }
-    let q = benjamini_hochberg(&hypotheses.p);
-    let is_finding = |it: &&Candidate| {
-        let is_large = it.size() >= MIN_RATIO.ln();
-        q[it.at] <= rate && is_large && it.deviation.is_repeated
-    };
-    let mut found: Vec<&Candidate> = hypotheses.candidates.iter().filter(is_finding).collect();
-    found.sort_by(|one, other| {
-        let by_p = hypotheses.p[one.at].total_cmp(&hypotheses.p[other.at]);
-        by_p.then(other.size().total_cmp(&one.size()))
+    let q = hypotheses.adjusted();
+    let mut found: Vec<Found<'_>> = hypotheses
+        .candidates
+        .iter()
+        .map(|it| Found { q: q[it.scope.kind()][it.at], candidate: it })
+        .filter(|it| it.q <= rate && it.candidate.deviation.is_reported())
+        .collect();
+    found.sort_by(|Found { candidate: one, .. }, Found { candidate: other, .. }| {
+        one.p.total_cmp(&other.p).then(other.deviation.size().total_cmp(&one.deviation.size()))
     });
-    let findings = findings(fleet, families, &groups, &found, &q);
-    let count = hypotheses.p.len();
-    let detectable_log = detectable_log(&hypotheses.ordinary, rate, count);
-    Judged { findings, hypotheses: count, nodes: hypotheses.nodes.len(), detectable_log }
+    Judged {
+        findings: findings(fleet, families, &groups, &found),
+        hypotheses: hypotheses.p.iter().map(Vec::len).sum(),
+        nodes: hypotheses.nodes.len(),
+        detectable_log: detectable_log(&hypotheses.whole_nodes, hypotheses.level_of_nodes()),
+    }
+}
+
+/// A finding.
+struct Found<'a> {
+    candidate: &'a Candidate,
+    /// Its adjusted p value.
+    q: f64,
 }
 
 impl Candidate {
-    fn size(&self) -> f64 {
-        self.deviation.measured.value.abs()
-    }
-
     /// What it is, and whether it is slow: nodes that differ in the same way may have a fact in common.
     fn way(&self) -> Way {
         Way { scope: self.scope, is_slow: self.deviation.measured.value > 0.0 }
@@ -119,71 +139,95 @@ struct Way {
     is_slow: bool,
 }
 
+/// Effects of one kind, whose errors have the same tails.
+struct Level {
+    columns: Vec<(Scope, Column)>,
+    /// The degrees of freedom of the tails, if they are heavier than normal.
+    tails: Option<f64>,
+}
+
+impl Level {
+    fn of<'a>(effects: impl Iterator<Item = (Scope, &'a Effects)>) -> Self {
+        let mut distances = Vec::new();
+        let column = |(scope, effects): (Scope, &Effects)| {
+            effects.column(&mut distances).map(|column| (scope, column))
+        };
+        let columns = effects.filter_map(column).collect();
+        // The tails are those of visits: they are more than nodes, and contain no faults of nodes.
+        Self { columns, tails: tail_degrees(&order::sorted(&distances)) }
+    }
+}
+
 impl Hypotheses {
     /// Adds the deviations of the judged members of a group.
     fn add(&mut self, group: usize, equals: &Equals, effects: &NodeEffects) {
         let NodeEffects { node, families, cases } = effects;
         let families = families.iter().enumerate().map(|(at, it)| (Scope::Family(at), it));
         let cases = cases.iter().enumerate().map(|(at, it)| (Scope::Case(at), it));
-        self.add_level(group, equals, [(Scope::Node, node)].into_iter());
-        self.add_level(group, equals, families);
-        self.add_level(group, equals, cases);
+        let node = Level::of([(Scope::Node, node)].into_iter());
+        let (families, cases) = (Level::of(families), Level::of(cases));
+        let of_cases = cases.columns.iter().map(|(_, column)| column);
+        let ratios = visit_variance_ratios(of_cases, equals.members.len());
+        for level in [node, families, cases] {
+            self.add_level(group, equals, level, &ratios);
+        }
     }
 
-    /// Adds effects of one kind, whose errors have the same tails.
-    fn add_level<'a>(
+    /// Adds effects of one kind. `visit_variance_ratios` are those of members.
+    fn add_level(
         &mut self,
         group: usize,
         equals: &Equals,
-        level: impl Iterator<Item = (Scope, &'a Effects)>,
+        level: Level,
+        visit_variance_ratios: &[f64],
     ) {
-        let mut distances = Vec::new();
-        let mut columns = Vec::new();
-        for (scope, effects) in level {
-            let Some(found) = effects.deviations() else { continue };
-            distances.extend(found.distances);
-            columns.push((scope, found.nodes));
-        }
-        // The tails are those of visits: they are more than nodes, and contain no faults of nodes.
-        let tails = tail_degrees(&order::sorted(&distances));
-        for (scope, deviations) in columns {
-            for deviation in deviations.into_iter().filter(|it| equals.is_judged[it.member]) {
-                self.add_deviation(group, equals, scope, deviation, tails);
+        let Level { columns, tails } = level;
+        let variances: Vec<EstimatedVariance> =
+            columns.iter().map(|(_, column)| column.variance()).collect();
+        let prior = common_variance(&variances);
+        for (scope, column) in columns {
+            let column = column.with_visit_variance_ratios(visit_variance_ratios);
+            for deviation in column.deviations(prior) {
+                if equals.is_judged[deviation.member] {
+                    self.add_deviation(group, equals, scope, deviation.with_tails(tails));
+                }
+            }
+            if scope == Scope::Node {
+                let is_judged = equals.is_judged.clone();
+                self.whole_nodes.push(WholeNodes::new(column, is_judged, tails));
             }
         }
     }
 
-    fn add_deviation(
-        &mut self,
-        group: usize,
-        equals: &Equals,
-        scope: Scope,
-        deviation: Deviation,
-        tails: Option<f64>,
-    ) {
-        let among_equals = with_tails(deviation.among_equals, tails);
-        let measured = with_tails(deviation.measured, tails);
-        let p = among_equals.two_sided_p();
-        let at = self.p.len();
+    fn add_deviation(&mut self, group: usize, equals: &Equals, scope: Scope, deviation: Deviation) {
+        let p = deviation.among_equals.two_sided_p();
+        let of_kind = &mut self.p[scope.kind()];
+        let at = of_kind.len();
+        of_kind.push(p);
         let node = equals.members[deviation.member];
-        self.p.push(p);
         self.nodes.insert(node);
-        if scope == Scope::Node {
-            let repeat_error = deviation.repeat_error;
-            self.ordinary.push(OrdinaryNode { among_equals, repeat_error });
-        }
         if p <= self.rate {
-            let deviation = Deviation { among_equals, measured, ..deviation };
-            self.candidates.push(Candidate { node, group, scope, deviation, at });
+            self.candidates.push(Candidate { node, group, scope, deviation, p, at });
         }
     }
-}
 
-/// The estimate if its error also has the tails of so many degrees of freedom.
-fn with_tails(estimate: Estimate, degrees: Option<f64>) -> Estimate {
-    let own = 1.0 / estimate.degrees_of_freedom;
-    let of_tails = degrees.map_or(0.0, |degrees| 1.0 / degrees);
-    Estimate { degrees_of_freedom: 1.0 / (own + of_tails), ..estimate }
+    /// How many kinds there are something of: each has an equal part of the rate.
+    fn kinds(&self) -> f64 {
+        self.p.iter().filter(|p| !p.is_empty()).count() as f64
+    }
+
+    /// The adjusted p values of each kind.
+    fn adjusted(&self) -> [Vec<f64>; KINDS] {
+        let kinds = self.kinds();
+        self.p
+            .each_ref()
+            .map(|p| benjamini_hochberg(p).into_iter().map(|q| (kinds * q).min(1.0)).collect())
+    }
+
+    /// The p value up to which a node is found if it is the only one.
+    fn level_of_nodes(&self) -> f64 {
+        self.rate / (self.kinds() * self.p[Scope::Node.kind()].len() as f64)
+    }
 }
 
 /// The findings with their facts, in the same order.
@@ -191,17 +235,16 @@ fn findings(
     fleet: &Fleet,
     families: &Families,
     groups: &[Equals],
-    found: &[&Candidate],
-    q: &[f64],
+    found: &[Found<'_>],
 ) -> Vec<Finding> {
     let members: Vec<&[usize]> = groups.iter().map(|group| group.members.as_slice()).collect();
     let facts = FactIndex::of(fleet, &members);
     let mut alike: BTreeMap<Way, FoundValues> = BTreeMap::new();
-    for it in found {
+    for Found { candidate: it, .. } in found {
         let node = FoundNode { node: it.node, equals: it.group };
         facts.add(alike.entry(it.way()).or_default(), node);
     }
-    let finding = |it: &&Candidate| {
+    let finding = |Found { candidate: it, q }: &Found<'_>| {
         let measured = it.deviation.measured;
         let interval = measured.interval(Nominal::FIXED);
         let scope = match it.scope {
@@ -216,7 +259,7 @@ fn findings(
             scope,
             ratio: measured.value.exp(),
             ci95: [interval.lo.exp(), interval.hi.exp()],
-            q: q[it.at],
+            q: *q,
             facts: facts.unwrap_or_default(),
         }
     };

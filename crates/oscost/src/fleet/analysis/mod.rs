@@ -1,13 +1,16 @@
 //! Which nodes of a fleet, and which families and cases on them, differ from their equals.
 //!
-//! `effects` takes the costs of each visit apart, `spread` compares each part with the ordinary spread
-//! of equal nodes, `judgement` finds what is beyond it, and `summary` describes the rest. The model is
-//! in docs/explanation/FLEET.md.
+//! `effects` takes the costs of each visit apart (`reach` says which case is too far from the others of
+//! its family), `spread` compares each part with the ordinary spread of equal nodes, and `disturbance`
+//! tells the nodes whose visits vary more. `judgement` finds what is beyond it, `detection` what would
+//! be, and `summary` describes the rest. The model is in docs/explanation/FLEET.md.
 
 mod detection;
+mod disturbance;
 mod effects;
 mod families;
 mod judgement;
+mod reach;
 mod spread;
 mod summary;
 

@@ -1,10 +1,12 @@
 use std::collections::BTreeMap;
 
-use oscost_model::unit::Better;
-
 use super::*;
 use crate::fleet::findings::{Finding, FindingScope};
 use crate::fleet::simulation::{FleetSimulation, PlantedFault, SimulatedFleet, simulate};
+
+mod small_fleets;
+
+use small_fleets::slow_down;
 
 /// What was found in some simulated fleets.
 #[derive(Debug, Default)]
@@ -175,22 +177,14 @@ fn nothing_is_judged_if_no_node_was_visited_twice_or_too_few_are_equal() {
 fn a_node_is_judged_among_its_class_and_visits_without_a_claim_are_left_out() {
     let two = FleetSimulation { classes: 2, nodes: 80, cases: 24, ..Default::default() };
     let mut fleet = simulate(&two).fleet;
-    let scale = |fleet: &mut Fleet, is_scaled: &dyn Fn(usize) -> bool, factor: f64| {
-        for visit in fleet.visits.iter_mut().filter(|visit| is_scaled(visit.node)) {
-            for figure in &mut visit.figures {
-                let is_rate = fleet.cases[figure.case as usize].better == Better::Higher;
-                figure.median *= if is_rate { 1.0 / factor } else { factor };
-            }
-        }
-    };
     // All of the second class are half as fast: that is their class.
-    scale(&mut fleet, &|node| node % 2 == 1, 2.0);
+    (1..80).step_by(2).for_each(|node| slow_down(&mut fleet, node, 2.0, |_| true));
     let analysis = analyse(&fleet, AnalysisOptions::default());
     assert!(analysis.findings.len() <= 1, "{:?}", analysis.findings);
     assert_eq!(analysis.classes.len(), 2);
     assert!(analysis.variance.unwrap().classes > 0.9);
     // One of the first class becomes as slow as the second.
-    scale(&mut fleet, &|node| node == 10, 2.0);
+    slow_down(&mut fleet, 10, 2.0, |_| true);
     let findings = analyse(&fleet, AnalysisOptions::default()).findings;
     let first = &findings[0];
     assert_eq!((first.node, &first.scope), (10, &FindingScope::Node), "{findings:?}");
@@ -212,12 +206,7 @@ fn of_four_nodes_the_one_that_is_much_slower_is_found_with_the_fact_that_it_alon
         let SimulatedFleet { mut fleet, planted } =
             simulate(&FleetSimulation { seed, ..four.clone() });
         let slow = planted[0].node;
-        for visit in fleet.visits.iter_mut().filter(|visit| visit.node == slow) {
-            for figure in &mut visit.figures {
-                let is_rate = fleet.cases[figure.case as usize].better == Better::Higher;
-                figure.median *= if is_rate { 0.5 } else { 2.0 };
-            }
-        }
+        slow_down(&mut fleet, slow, 2.0, |_| true);
         let findings = analyse(&fleet, AnalysisOptions::default()).findings;
         let of_node = |it: &&Finding| it.node == slow && it.scope == FindingScope::Node;
         let Some(finding) = findings.iter().find(of_node) else { continue };

@@ -1,19 +1,25 @@
 //! A bill: what the system charges a program, item by item, beside its measured system time.
 
+mod alternatives;
 mod beyond;
 mod cool_prices;
 mod families;
+mod instructions;
 mod items;
 #[cfg(test)]
 pub(in crate::report) mod made_up;
+mod run_command;
 
 use oscost_model::bill::{Bill, BillItem, MeasuredPrices};
 use oscost_model::unit::Unit;
 
+pub(in crate::report::view) use self::alternatives::section as alternatives;
 pub(in crate::report::view) use self::beyond::lines as beyond_lines;
 pub(in crate::report::view) use self::families::{Family, families, is_small};
+pub(in crate::report::view) use self::instructions::section as instructions;
 use self::items::table;
 pub(in crate::report::view) use self::items::{price, share_text};
+use self::run_command::run_command;
 use crate::report::figures::{Style, rough, with_thousands};
 use crate::report::text::{minute, plain, plural};
 use crate::report::view::bill_counting::{counting, watch};
@@ -24,15 +30,15 @@ use crate::report::view::{answer, what_if};
 const MAX_COMMAND_CHARS: usize = 60;
 /// More items without a price than these are in the record alone.
 const MAX_UNPRICED: usize = 12;
-/// More cases than these are too many for a command line to copy.
-const MAX_NAMED_CASES: usize = 8;
 
-/// The bill: the items and the reconciliation, what it does not have, what a change would add, and
-/// what it says.
+/// The bill: the items and the reconciliation, what it does not have, what a change would add, what
+/// would help, and what it says.
 pub fn view(bill: &Bill) -> View {
     let mut sections = vec![Section::of("", [Block::Table(table(bill))])];
     sections.extend(doubts(bill));
+    sections.extend(instructions(bill));
     sections.extend(what_if::sections(bill));
+    sections.extend(alternatives(bill));
     let beyond = Block::list(beyond_lines(bill));
     sections.extend(beyond.map(|list| Section::of("Beyond the bill", [list])));
     sections.extend(Block::list(notes(bill)).map(|list| Section::of("How it was made", [list])));
@@ -127,14 +133,9 @@ fn doubtful(bill: &Bill) -> Vec<String> {
 
 /// The command that measures the prices that are lacking.
 fn lacking(bill: &Bill) -> Option<String> {
-    let missing = &bill.prices.missing;
-    let named: Vec<&str> = missing.iter().take(MAX_NAMED_CASES).map(String::as_str).collect();
-    let treat = match &bill.treatments[..] {
-        [] => String::new(),
-        listed => format!("--treat '{}' ", plain(&listed.join("+"))),
-    };
-    (!named.is_empty())
-        .then(|| format!("`oscost run {treat}{}` measures what is missing", named.join(" ")))
+    let missing: Vec<&str> = bill.prices.missing.iter().map(String::as_str).collect();
+    (!missing.is_empty())
+        .then(|| format!("{} measures what is missing", run_command(bill, &missing)))
 }
 
 /// How it was counted and priced, and what is doubtful about it.
@@ -169,13 +170,14 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
         true => "missing: the context switches of a process with its descendants are not read",
         false => "missing: the context switches of a thread are lost when it ends",
     };
+    let has_switches = bill.items.iter().any(|item| item.name.starts_with("switch to "));
+    let how = match has_switches {
+        true => "those to a task that could run are items, but for as many as prices of calls have",
+        false => "in the prices of calls that wait, not charged again",
+    };
     let switches = switches.map_or(no_switches.to_owned(), |(voluntary, forced)| {
-        format!(
-            "{} voluntary and {} forced switches: in the prices of calls that wait, not charged \
-             again",
-            with_thousands(voluntary),
-            with_thousands(forced)
-        )
+        let (voluntary, forced) = (with_thousands(voluntary), with_thousands(forced));
+        format!("{voluntary} voluntary and {forced} forced switches: {how}")
     });
     let ticks = (trials.system_figure == "mean").then(|| {
         "clock ticks divide the CPU time of such short runs: the system time is the mean".to_owned()
@@ -190,6 +192,7 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
     let first = treated.into_iter().chain(first);
     let all = first.chain(measured).chain(stale).chain(counting).chain([switches]);
     let all = all.chain(fault_note(bill)).chain(ticks).chain(cool_prices::notes(bill));
+    let all = all.chain(instructions::note(bill));
     all.map(Item::from).collect()
 }
 

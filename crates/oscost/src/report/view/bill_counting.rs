@@ -75,8 +75,8 @@ pub(super) fn counting(counted: &BilledCounts, is_watched: bool) -> Vec<String> 
     lines
 }
 
-/// What else happened while the calls were counted, but for the faults, which are items: it is in no
-/// amount.
+/// What else happened while the calls were counted, but for the faults, which are items. Voluntary
+/// switches to other tasks are, too, without those in prices of calls; the rest is in no amount.
 fn event_lines(events: &KernelEvents) -> Vec<String> {
     let KernelEvents { voluntary_switches, forced_switches, same_cpu, other_cpu, .. } = events;
     let mut lines = vec![format!(
@@ -86,6 +86,15 @@ fn event_lines(events: &KernelEvents) -> Vec<String> {
         plural(*same_cpu, "time"),
         plural(*other_cpu, "time")
     )];
+    if let Some((to_process, to_thread)) =
+        events.voluntary_to_process.zip(events.voluntary_to_thread)
+    {
+        lines.push(format!(
+            "after {} voluntary switches another process ran at once, after {} another thread",
+            with_thousands(to_process as f64),
+            with_thousands(to_thread as f64)
+        ));
+    }
     let taken = [(events.softirqs, "softirq"), (events.interrupts, "interrupt")];
     let taken = taken.into_iter().filter_map(|(count, noun)| Some(plural(count?, noun)));
     let taken: Vec<String> = taken.collect();
@@ -137,6 +146,8 @@ mod tests {
             faults: FaultCounts::default(),
             voluntary_switches: 1_200,
             forced_switches: 4,
+            voluntary_to_process: Some(900),
+            voluntary_to_thread: Some(100),
             same_cpu: 1_203,
             other_cpu: 1,
             softirqs: Some(7),
@@ -145,13 +156,14 @@ mod tests {
         let expected = [
             "1,200 voluntary and 4 forced switches; tasks continued 1203 times on the same CPU, \
              1 time on another one",
+            "after 900 voluntary switches another process ran at once, after 100 another thread",
             "7 softirqs while its tasks were on a CPU",
         ];
         assert_eq!(event_lines(&events), expected);
         let calls = ProgramCalls { events: Some(events), ..counted().calls };
         let lines = counting(&BilledCounts { calls, ..counted() }, false);
-        assert_eq!(lines[lines.len() - 2..], expected);
-        let unknown = KernelEvents { softirqs: None, ..events };
+        assert_eq!(lines[lines.len() - 3..], expected);
+        let unknown = KernelEvents { softirqs: None, voluntary_to_process: None, ..events };
         assert_eq!(event_lines(&unknown).len(), 1);
     }
 

@@ -206,7 +206,7 @@ fn plus(value: f64) -> &'static str {
     if value > 0.0 { "+" } else { "" }
 }
 
-fn with_interval(amount: &Amount) -> String {
+pub(super) fn with_interval(amount: &Amount) -> String {
     let style = Style::of(amount.ns, Unit::NsPerOp);
     let ends = amount.ci95.map_or(String::new(), |[low, high]| {
         format!(" [{} .. {}]", style.number(low), style.number(high))

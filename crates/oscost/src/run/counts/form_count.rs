@@ -1,10 +1,12 @@
 //! A program's trials, in turns with runs of it whose calls are counted.
 //!
 //! What is timed is never counted, and what is counted is never timed: blocks of trials and counted
-//! runs alternate, so that both see the same caches and the same minutes.
+//! runs alternate, so that both see the same caches and the same minutes. Calls and events of the
+//! processor are counted in runs of their own, too.
 
 use std::time::Duration;
 
+use oscost_model::counters::{CounterEvent, TreeCounts};
 use oscost_model::program::{Program, ProgramResult, Trial};
 use oscost_model::program_calls::ProgramCalls;
 use oscost_model::treatment::{AppliedTreatment, TreatmentSet};
@@ -41,6 +43,8 @@ pub struct ProgramRuns {
     pub counted: Result<Vec<ProgramCalls>, String>,
     /// Why it was counted without its treatments; `None` if it was counted under them.
     pub counted_without: Option<String>,
+    /// The events of the processor in further runs, one a block, or why they could not be counted.
+    pub events: Result<Vec<TreeCounts>, String>,
 }
 
 /// Whether the last block of trials follows what was done before it.
@@ -69,6 +73,8 @@ pub struct TurnRequest<'a> {
     pub half_width: fn(&[Trial]) -> Option<f64>,
     /// What counts its calls; `None` for a tracer of the worker.
     pub counter: Option<&'a mut dyn TreeCounter>,
+    /// The events of the processor that are counted in runs of their own, or why none is.
+    pub events: Result<Vec<CounterEvent>, String>,
     /// What is done before the last block.
     pub before_last_block: &'a mut BeforeLastBlock<'a>,
 }
@@ -79,10 +85,11 @@ pub fn run_in_turns(
     session: &mut dyn Session,
     request: TurnRequest<'_>,
 ) -> Result<Result<ProgramRuns, String>, HostError> {
-    let TurnRequest { program, trials, half_width, mut counter, before_last_block } = request;
+    let TurnRequest { program, trials, half_width, counter, events, before_last_block } = request;
+    let mut counters = Counters { forms: counter, events };
     let mut workers = Workers::new(session);
     let first = with_attached(&mut workers, program, |workers| {
-        first_blocks(workers, program, TrialsAskedFor { trials, half_width }, &mut counter)
+        first_blocks(workers, program, TrialsAskedFor { trials, half_width }, &mut counters)
     })?;
     let FirstBlocks { last_block: rounds, mut runs } = match first {
         Ok(first) => first,
@@ -99,7 +106,7 @@ pub fn run_in_turns(
         {
             return Ok(Err(failure));
         }
-        add_block(workers, program, rounds, &mut counter, &mut runs)
+        add_block(workers, program, rounds, &mut counters, &mut runs)
     })?;
     Ok(ended.map(|()| runs))
 }
@@ -155,7 +162,7 @@ fn first_blocks(
     workers: &mut Workers<'_>,
     program: TurnProgram<'_>,
     TrialsAskedFor { trials, half_width }: TrialsAskedFor,
-    counter: &mut Option<&mut dyn TreeCounter>,
+    counters: &mut Counters<'_>,
 ) -> JobResult<FirstBlocks> {
     let warm = match workers.run_program(spec(program, warm_up()))? {
         Ok(warm) => warm,
@@ -165,15 +172,20 @@ fn first_blocks(
         Some(trials) => TrialCount::asked_for(trials),
         None => TrialCount::fitting(warm.real_ns),
     };
-    let counted_without = uncountable_treatment(program.treatments, counter.is_none());
-    let mut runs = ProgramRuns { trials: Vec::new(), counted: Ok(Vec::new()), counted_without };
-    if let Err(failure) = add_block(workers, program, count.first_block(), counter, &mut runs)? {
+    let counted_without = uncountable_treatment(program.treatments, counters.forms.is_none());
+    let mut runs = ProgramRuns {
+        trials: Vec::new(),
+        counted: Ok(Vec::new()),
+        counted_without,
+        events: counters.events.clone().map(|_| Vec::new()),
+    };
+    if let Err(failure) = add_block(workers, program, count.first_block(), counters, &mut runs)? {
         return Ok(Err(failure));
     }
     if let Err(failure) = add_until_enough(workers, program, count, half_width, &mut runs)? {
         return Ok(Err(failure));
     }
-    add_count(workers, program, counter, &mut runs)?;
+    add_counts(workers, program, counters, &mut runs)?;
     let last_block = count.last_block(runs.trials.len() as u32);
     Ok(Ok(FirstBlocks { last_block, runs }))
 }
@@ -188,13 +200,13 @@ fn add_block(
     workers: &mut Workers<'_>,
     program: TurnProgram<'_>,
     rounds: u32,
-    counter: &mut Option<&mut dyn TreeCounter>,
+    counters: &mut Counters<'_>,
     runs: &mut ProgramRuns,
 ) -> JobResult<()> {
     if let Err(failure) = add_trials(workers, program, rounds, runs)? {
         return Ok(Err(failure));
     }
-    add_count(workers, program, counter, runs)?;
+    add_counts(workers, program, counters, runs)?;
     Ok(Ok(()))
 }
 
@@ -231,6 +243,31 @@ fn add_trials(
 ) -> JobResult<()> {
     let trials = trials_in_a_row(workers, program, rounds)?;
     Ok(trials.map(|trials| runs.trials.extend(trials)))
+}
+
+/// What counts in runs of their own.
+struct Counters<'a> {
+    /// The counter of calls; `None` for a tracer of the worker.
+    forms: Option<&'a mut dyn TreeCounter>,
+    /// The events of the processor, or why none is counted.
+    events: Result<Vec<CounterEvent>, String>,
+}
+
+/// A run whose calls are counted, and one whose events are.
+fn add_counts(
+    workers: &mut Workers<'_>,
+    program: TurnProgram<'_>,
+    counters: &mut Counters<'_>,
+    runs: &mut ProgramRuns,
+) -> Result<(), HostError> {
+    add_count(workers, program, &mut counters.forms, runs)?;
+    let (Ok(counted), Ok(events)) = (&mut runs.events, &counters.events) else { return Ok(()) };
+    let task = Task::Run { warm_up: false, counted: events.clone() };
+    match workers.run_program(spec(program, task))? {
+        Ok(ProgramResult { counts, .. }) => counted.extend(counts),
+        Err(failure) => runs.events = Err(failure.reason),
+    }
+    Ok(())
 }
 
 /// A counted run; what is refused once is refused again.
@@ -353,39 +390,4 @@ fn traced_spec(program: TurnProgram<'_>, without_treatments: bool) -> WorkerSpec
 }
 
 #[cfg(test)]
-mod tests {
-    use oscost_model::treatment::AttachedTreatment;
-
-    use super::*;
-
-    #[test]
-    fn a_program_is_counted_under_treatments_that_need_no_tracer_of_their_own() {
-        let of = |applied: Vec<AppliedTreatment>| {
-            let treatments = TreatmentSet { applied, ..TreatmentSet::default() };
-            let program = Program::default();
-            let program = TurnProgram { program: &program, treatments: &treatments, cpu: Some(1) };
-            let without = uncountable_treatment(&treatments, true);
-            let counted = traced_spec(program, without.is_some());
-            assert_eq!(uncountable_treatment(&treatments, false), None, "programs in the kernel");
-            assert_eq!(counted.cpu, Some(1));
-            assert_eq!(spec(program, Task::CountForms).treatments_of(0), treatments.applied);
-            (counted.treatments_of(0).len(), without)
-        };
-        let nice = AppliedTreatment::Nice { increment: 5 };
-        assert_eq!(of(Vec::new()), (0, None));
-        assert_eq!(of(vec![nice.clone()]), (1, None));
-        let (under, why) = of(vec![nice.clone(), AppliedTreatment::Ptrace]);
-        assert!(under == 0 && why.unwrap().contains("only one monitor"));
-        assert_eq!(of(vec![AppliedTreatment::Cgroup { limits: Vec::new() }, nice]), (2, None));
-    }
-
-    #[test]
-    fn a_program_is_warmed_up_again_after_prices_and_after_an_attachment() {
-        let of = |last_block, attached: &[AttachedTreatment]| {
-            let attached = attached.to_vec();
-            is_warmed_up_again(last_block, &TreatmentSet { attached, ..TreatmentSet::default() })
-        };
-        assert!(of(LastBlock::AfterWarmUp, &[]) && !of(LastBlock::AtOnce, &[]));
-        assert!(of(LastBlock::AtOnce, &[AttachedTreatment::Ftrace]));
-    }
-}
+mod tests;

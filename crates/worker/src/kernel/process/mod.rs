@@ -25,6 +25,7 @@ pub mod task_name;
 pub mod thread;
 pub mod timer_signal;
 pub mod usage;
+pub mod wait_interrupts;
 
 #[cfg(test)]
 pub(crate) use control::in_own_process;

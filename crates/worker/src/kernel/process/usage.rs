@@ -77,25 +77,35 @@ pub struct EndedProcess {
 pub fn wait(target: WaitTarget, patient: bool) -> Result<Option<EndedProcess>, Errno> {
     let flags = if patient { 0 } else { libc::WNOHANG };
     loop {
-        // SAFETY: all-zero bits are a valid rusage; it is written, and so is one integer.
-        let (ended, status, usage) = unsafe {
-            let mut usage: libc::rusage = std::mem::zeroed();
-            let mut status = 0;
-            let ended =
-                libc::wait4(waitpid_argument(target), &raw mut status, flags, &raw mut usage);
-            (Errno::check(ended), status, usage)
-        };
-        match ended {
-            Ok(0) => return Ok(None),
-            Ok(_) => {
-                if let Some(termination) = Termination::from_status(status) {
-                    return Ok(Some(EndedProcess { termination, usage: tree_usage(&usage) }));
-                }
-            }
+        match wait4(target, flags) {
+            // A tracee has stopped.
+            Ok(None) if patient => {}
             Err(Errno::EINTR) => {}
-            Err(error) => return Err(error),
+            waited => return waited,
         }
     }
+}
+
+/// Waits until a process has ended, in one wait4(2); `None` if a handler of a signal has run before
+/// that.
+pub fn wait_until_signal(target: WaitTarget) -> Result<Option<EndedProcess>, Errno> {
+    match wait4(target, 0) {
+        Err(Errno::EINTR) => Ok(None),
+        waited => waited,
+    }
+}
+
+/// wait4(2); `None` if no process has ended.
+fn wait4(target: WaitTarget, flags: i32) -> Result<Option<EndedProcess>, Errno> {
+    // SAFETY: all-zero bits are a valid rusage; it is written, and so is one integer.
+    let (ended, status, usage) = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        let mut status = 0;
+        let ended = libc::wait4(waitpid_argument(target), &raw mut status, flags, &raw mut usage);
+        (Errno::check(ended)?, status, usage)
+    };
+    let termination = Termination::from_status(status).filter(|_| ended != 0);
+    Ok(termination.map(|termination| EndedProcess { termination, usage: tree_usage(&usage) }))
 }
 
 fn tree_usage(usage: &libc::rusage) -> TreeUsage {

@@ -1,14 +1,15 @@
-//! External programs: start, output, limits, and the end of everything that they leave running.
+//! External programs: start, limits, and waits for their exit and their output.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use oscost_model::program::{OutputDigest, ProgramLimits, TreeUsage};
+use oscost_model::program::{ProgramLimits, TreeUsage};
 use rustix::process::Resource;
 
+use super::program_output::{Capture, ProgramOutput, printable};
 use crate::kernel::Errno;
 use crate::kernel::event::poll;
 use crate::kernel::ipc::pipe::pipe;
@@ -17,21 +18,7 @@ use crate::kernel::process::signal;
 use crate::kernel::process::usage::{self, EndedProcess};
 use crate::kernel::process::{self, Termination, WaitTarget};
 use crate::kernel::time::clock::monotonic_raw_ns;
-use crate::supervisor::protocol::io::{read_some, time_until};
-
-/// The number of last bytes of output that are kept.
-const MAX_TAIL_BYTES: usize = 16 << 10;
-/// The number of first bytes of standard output that are kept.
-const MAX_HEAD_BYTES: usize = 4 << 10;
-
-/// Which output of a program is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Capture {
-    /// Standard error; its standard output goes to /dev/null.
-    Stderr,
-    /// Standard output, too.
-    Both,
-}
+use crate::supervisor::protocol::io::time_until;
 
 /// When to stop waiting for a program.
 #[derive(Clone, Copy)]
@@ -63,6 +50,13 @@ pub(super) enum WaitResult {
     Cancelled,
 }
 
+/// A program that is ready to be started: all that is not part of its start has been done.
+pub(super) struct PreparedProgram {
+    command: Command,
+    stdout: Option<File>,
+    stderr: File,
+}
+
 /// A running program: a child of this process, in a process group of its own.
 pub(super) struct ExternalProgram {
     pub(crate) pid: u32,
@@ -71,6 +65,11 @@ pub(super) struct ExternalProgram {
     pidfd: Option<OwnedFd>,
     stdout: Option<File>,
     stderr: Option<File>,
+    /// It owns our copies of the program's descriptors. While they are open, the exit of the program
+    /// ends none of its streams, which would wake whoever waits for them.
+    command: Option<Command>,
+    /// What it was started under, and this process is still.
+    lowered: Option<LoweredLimits>,
     pub(crate) output: ProgramOutput,
 }
 
@@ -83,26 +82,12 @@ pub(super) struct ProgramEnd {
     pub(super) ended_ns: u64,
 }
 
-/// The output of a program.
-#[derive(Default)]
-pub(super) struct ProgramOutput {
-    head: Vec<u8>,
-    tail: Vec<u8>,
-    pub(crate) bytes: u64,
-    newlines: u64,
-    has_partial_line: bool,
-    /// Of standard output.
-    pub(super) digest: OutputDigest,
-}
-
-impl ExternalProgram {
-    /// Starts a program with this file as its input, or without input. Everything that is not part of
-    /// starting it is done before the clock is read.
-    pub(crate) fn start(
+impl PreparedProgram {
+    /// A program with this file as its input, or without input.
+    pub(super) fn new(
         words: &[String],
         input: Option<&str>,
         reads: Capture,
-        limits: &ProgramLimits,
     ) -> Result<Self, Errno> {
         let [program, arguments @ ..] = words else { return Err(Errno::ENOENT) };
         let null = File::options().read(true).write(true).open("/dev/null").map_err(|error| {
@@ -113,6 +98,7 @@ impl ExternalProgram {
             None => null.try_clone()?,
         };
         let (stderr, to_stderr) = pipe()?;
+        // No further options, so that the library uses posix_spawn and does not fork.
         let mut command = Command::new(program);
         command.args(arguments).process_group(0).stdin(stdin).stderr(to_stderr);
         let stdout = match reads {
@@ -126,15 +112,60 @@ impl ExternalProgram {
                 Some(stdout)
             }
         };
-        // No further options, so that the library uses posix_spawn and does not fork.
+        Ok(Self { command, stdout, stderr })
+    }
+
+    /// The end of its standard error from which it is read.
+    pub(super) fn stderr(&self) -> BorrowedFd<'_> {
+        self.stderr.as_fd()
+    }
+
+    /// Starts it under these limits. From the first reading of the clock on it makes no system call
+    /// but those of posix_spawn(3).
+    pub(super) fn spawn(mut self, limits: &ProgramLimits) -> Result<ExternalProgram, Errno> {
         let lowered = lower_limits(limits)?;
         let started_ns = monotonic_raw_ns();
-        let spawned = command.spawn();
-        drop(lowered);
-        let pid = spawned?.id();
-        let pidfd = process::open_pidfd(pid).inspect_err(|_| process::kill_and_reap(pid))?;
-        let output = ProgramOutput::default();
-        Ok(Self { pid, started_ns, pidfd: Some(pidfd), stdout, stderr: Some(stderr), output })
+        let pid = self.command.spawn()?.id();
+        Ok(ExternalProgram {
+            pid,
+            started_ns,
+            pidfd: None,
+            stdout: self.stdout,
+            stderr: Some(self.stderr),
+            command: Some(self.command),
+            lowered: Some(lowered),
+            output: ProgramOutput::default(),
+        })
+    }
+}
+
+impl ExternalProgram {
+    /// Starts a program without input and without limits, whose exit can be waited for with its
+    /// output.
+    pub(super) fn start(words: &[String]) -> Result<Self, Errno> {
+        let prepared = PreparedProgram::new(words, None, Capture::Both)?;
+        let mut started = prepared.spawn(&ProgramLimits::default())?;
+        started.watch_exit()?;
+        Ok(started)
+    }
+
+    /// From now on a wait for events sees its exit, and the end of its streams.
+    pub(super) fn watch_exit(&mut self) -> Result<(), Errno> {
+        self.release_start();
+        let opened = process::open_pidfd(self.pid);
+        self.pidfd = Some(opened.inspect_err(|_| process::kill_and_reap(self.pid))?);
+        Ok(())
+    }
+
+    /// Lets go of what its start needed: the limits, and our copies of its descriptors.
+    pub(super) fn release_start(&mut self) {
+        self.restore_limits();
+        drop(self.command.take());
+    }
+
+    /// Restores the limits of this process.
+    pub(super) fn restore_limits(&mut self) {
+        drop(self.lowered.take());
     }
 
     /// Waits for its exit.
@@ -159,8 +190,11 @@ impl ExternalProgram {
     }
 }
 
+/// The resource limits of a program that this process has lowered; restored on drop.
+type LoweredLimits = [Option<LoweredLimit>; 2];
+
 /// Lowers the resource limits under which a program is started.
-pub(crate) fn lower_limits(limits: &ProgramLimits) -> Result<[Option<LoweredLimit>; 2], Errno> {
+pub(crate) fn lower_limits(limits: &ProgramLimits) -> Result<LoweredLimits, Errno> {
     let lowered =
         |resource, mib: Option<u32>| mib.map(|mib| LoweredLimit::new(resource, mib)).transpose();
     Ok([lowered(Resource::As, limits.memory_mib)?, lowered(Resource::Fsize, limits.file_mib)?])
@@ -226,70 +260,6 @@ pub(super) fn wait_for_event(
     })
 }
 
-impl ProgramOutput {
-    /// Reads once from a stream, and closes it at its end.
-    fn read_from(&mut self, from: &mut Option<File>, is_open: Capture) {
-        let Some(stream) = from else { return };
-        let before = self.tail.len();
-        let Ok(read @ 1..) = read_some(stream, &mut self.tail) else {
-            *from = None;
-            return;
-        };
-        self.bytes += read as u64;
-        let new = &self.tail[before..];
-        if is_open == Capture::Both {
-            let room = MAX_HEAD_BYTES.saturating_sub(self.head.len());
-            self.head.extend_from_slice(&new[..room.min(read)]);
-            self.digest.add(new);
-            self.newlines += new.iter().filter(|&&byte| byte == b'\n').count() as u64;
-            self.has_partial_line = new.last() != Some(&b'\n');
-        }
-        let surplus = self.tail.len().saturating_sub(MAX_TAIL_BYTES);
-        if surplus > 0 {
-            // Drops the partial line: half of a number would look like a number.
-            let rest = self.tail[surplus..].iter().position(|&byte| byte == b'\n');
-            self.tail.drain(..surplus + rest.map_or(0, |end| end + 1));
-        }
-    }
-
-    /// The first line of standard output, without newline; `None` while it is incomplete.
-    pub(super) fn first_line(&self) -> Option<Vec<u8>> {
-        let end = self.head.iter().position(|&byte| byte == b'\n');
-        let end = end.or((self.head.len() == MAX_HEAD_BYTES).then_some(MAX_HEAD_BYTES))?;
-        Some(self.head[..end].trim_ascii_end().to_vec())
-    }
-
-    /// The number of lines on standard output.
-    pub(super) fn line_count(&self) -> u64 {
-        self.newlines + u64::from(self.has_partial_line)
-    }
-
-    /// The last output.
-    pub(super) fn tail_text(&self) -> String {
-        String::from_utf8_lossy(&self.tail).into_owned()
-    }
-
-    /// The last output as the end of a message about a program that was stopped.
-    pub(super) fn last_output_clause(&self) -> String {
-        self.tail_clause("; last output: ")
-    }
-
-    /// `lead` and the last lines of output, as the end of a message; empty without output.
-    pub(super) fn tail_clause(&self, lead: &str) -> String {
-        const LINES: usize = 5;
-        const LETTERS: usize = 600;
-        let last = self.tail_text();
-        let lines = last.lines().map(str::trim).filter(|line| !line.is_empty());
-        let lines: Vec<&str> = lines.collect();
-        let lines = lines[lines.len().saturating_sub(LINES)..].join("; ");
-        let surplus = lines.chars().count().saturating_sub(LETTERS);
-        match lines.is_empty() {
-            true => String::new(),
-            false => [lead, &printable(lines.chars().skip(surplus))].concat(),
-        }
-    }
-}
-
 /// How a program ended that should have succeeded.
 pub(crate) fn describe_end(termination: Termination, limits: &ProgramLimits) -> String {
     match (termination, limits.file_mib) {
@@ -312,102 +282,4 @@ pub(crate) fn describe_end(termination: Termination, limits: &ProgramLimits) -> 
 pub(crate) fn quoted_command(words: &[String]) -> String {
     const LETTERS: usize = 80;
     ["`", &printable(words.join(" ").chars().take(LETTERS)), "`"].concat()
-}
-
-/// Foreign text without characters that a terminal would interpret.
-fn printable(letters: impl Iterator<Item = char>) -> String {
-    let mut shown = String::new();
-    for letter in letters {
-        match letter {
-            '\'' | '"' | '\\' => shown.push(letter),
-            _ => shown.extend(letter.escape_debug()),
-        }
-    }
-    shown
-}
-
-/// Kills every child of this process, and the orphans that are reparented to it; returns the names
-/// of those that were still running.
-pub(super) fn kill_children() -> Vec<String> {
-    kill_children_except(&[])
-}
-
-/// The same, except for these children.
-pub(super) fn kill_children_except(kept: &[u32]) -> Vec<String> {
-    // A program that forks faster than it can be killed is left to the supervisor.
-    const PATIENCE: Duration = Duration::from_secs(2);
-    let deadline = Instant::now() + PATIENCE;
-    let (mut names, mut killed) = (Vec::new(), Vec::new());
-    loop {
-        let mut children = process::children();
-        children.retain(|pid| !kept.contains(pid));
-        if children.is_empty() || time_until(deadline).is_zero() {
-            return names;
-        }
-        // All are killed before any is waited for: one may wait for another, and a set-uid program
-        // cannot be killed.
-        for pid in children {
-            if let Ok(None) = process::wait(WaitTarget::Child(pid), false)
-                && !killed.contains(&pid)
-            {
-                let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
-                process::kill(pid);
-                names.push(String::from_utf8_lossy(name.trim_ascii_end()).into_owned());
-                killed.push(pid);
-            }
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
-/// Those names in a message; `None` if there are none.
-pub(super) fn describe_leftovers(names: &[String]) -> Option<String> {
-    const NAMED: usize = 5;
-    let shown: Vec<String> =
-        names.iter().take(NAMED).map(|name| quoted_command(std::slice::from_ref(name))).collect();
-    let count = match names {
-        [] => return None,
-        [_] => "a process".to_owned(),
-        _ => format!("{} processes", names.len()),
-    };
-    let more = if names.len() > NAMED { ", ..." } else { "" };
-    Some(format!("left {count} running: {}{more}", shown.join(", ")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn output(words: &str) -> ProgramOutput {
-        ProgramOutput { tail: words.as_bytes().to_vec(), ..ProgramOutput::default() }
-    }
-
-    #[test]
-    fn a_message_has_the_last_five_lines_of_output_and_no_control_characters() {
-        assert_eq!(output("a\n\n  b \r\nc\nd\ne\nf\n").tail_clause(": "), ": b; c; d; e; f");
-        assert_eq!(output("\x1b[2J'\"\\\u{202e}").tail_clause(": "), r#": \u{1b}[2J'"\\u{202e}"#);
-        assert_eq!((output("").tail_clause(": "), output(" \n").tail_clause(": ")), <_>::default());
-        assert_eq!(output(&"x".repeat(700)).tail_clause("").len(), 600);
-    }
-
-    #[test]
-    fn a_first_line_is_complete_or_of_the_maximum_length() {
-        let first = |words: &str| {
-            ProgramOutput { head: words.into(), ..ProgramOutput::default() }.first_line()
-        };
-        assert_eq!(first("port 7 \r\nmore"), Some(b"port 7".to_vec()));
-        assert_eq!((first(""), first("port")), (None, None));
-        assert_eq!(first(&"x".repeat(MAX_HEAD_BYTES)).map(|line| line.len()), Some(MAX_HEAD_BYTES));
-    }
-
-    #[test]
-    fn leftover_processes_are_named_up_to_five() {
-        let names = |count: usize| vec!["a\nb".to_owned(); count];
-        assert_eq!(describe_leftovers(&[]), None);
-        assert_eq!(describe_leftovers(&names(1)).unwrap(), r"left a process running: `a\nb`");
-        let many = describe_leftovers(&names(7)).unwrap();
-        assert!(many.starts_with("left 7 processes running: ") && many.ends_with("`, ..."));
-        assert_eq!(many.matches('`').count(), 10);
-        assert_eq!(quoted_command(&["x".repeat(99)]).len(), 82);
-    }
 }

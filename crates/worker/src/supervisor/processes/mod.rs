@@ -4,7 +4,10 @@
 pub(super) mod child;
 pub(super) mod command;
 pub(super) mod external_program;
+mod leftovers;
+mod program_output;
 pub(super) mod program_run;
 pub(super) mod program_turns;
+mod timed_wait;
 mod tree_counters;
 pub(super) mod undo;

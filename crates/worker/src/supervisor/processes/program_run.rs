@@ -20,8 +20,12 @@ use oscost_model::protocol::{Event, EventHead, EventKind};
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::external_program::{
-    self, Capture, ExternalProgram, ProgramEnd, SessionEnd, WaitLimit, WaitResult, quoted_command,
+    self, ExternalProgram, PreparedProgram, ProgramEnd, SessionEnd, WaitLimit, WaitResult,
+    quoted_command,
 };
+use super::leftovers;
+use super::program_output::Capture;
+use super::timed_wait::{self, StopRules, TimedWait};
 use super::tree_counters::TreeCounters;
 use crate::kernel::Errno;
 use crate::kernel::cpu::affinity;
@@ -72,7 +76,7 @@ pub(crate) fn run_program(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
             session: SessionEnd::Ignored,
         },
     );
-    external_program::kill_children();
+    leftovers::kill_children();
     drop(folders);
     match after {
         Err(reason) if succeeded(&answer) => reason.into(),
@@ -221,8 +225,7 @@ impl ProgramRun<'_> {
 
     /// Starts a command that is not measured.
     fn start_helper(&self, lead: &str, command: &[String]) -> Result<ExternalProgram, Event> {
-        let limits = ProgramLimits::default();
-        let started = ExternalProgram::start(command, None, Capture::Both, &limits);
+        let started = ExternalProgram::start(command);
         started.map_err(|error| self.command_failure(lead, command, "started", error))
     }
 
@@ -464,7 +467,8 @@ impl ProgramRun<'_> {
         // A fork copies each page at its first write. A failing start touches the pages that the
         // timed start needs, so that these copies are not timed.
         let limits = ProgramLimits::default();
-        let _ = ExternalProgram::start(&[String::new()], None, Capture::Both, &limits);
+        let prepared = PreparedProgram::new(&[String::new()], None, Capture::Both);
+        let _ = prepared.and_then(|prepared| prepared.spawn(&limits));
         Ok(())
     }
 
@@ -478,36 +482,39 @@ impl ProgramRun<'_> {
         let (command, limits) = (&program.command, &program.limits);
         let is_read = warm_up || program.captures_output;
         let reads = if is_read { Capture::Both } else { Capture::Stderr };
-        let started = ExternalProgram::start(command, program.input.as_deref(), reads, limits);
-        let mut child = started.map_err(|error| match &program.input {
+        let cannot_start = |error: Errno| match &program.input {
             // Only one of the two is wrong.
             Some(path) if fs::File::open(path).is_err() => {
                 self.failure(&["open its standard input ", path, ": ", &error.to_string()])
             }
             _ => self.command_failure("", command, "started", error),
-        })?;
+        };
         let max_bytes = u64::from(self.max_output_mib()) << 20;
         let limit = WaitLimit { deadline: self.deadline, session: SessionEnd::Cancels };
-        let ended = loop {
-            match external_program::wait_for_event(Some(&mut child), None, limit) {
-                Ok(WaitResult::Exited) => break child.reap(),
-                Ok(WaitResult::Output) if child.output.bytes <= max_bytes => {}
-                Ok(result) => {
-                    process::kill_group(child.pid);
-                    external_program::kill_children();
-                    return Err(self.interruption(
-                        "",
-                        command,
-                        &child.output.last_output_clause(),
-                        result,
-                    ));
-                }
-                Err(error) => break Err(error),
+        let prepared = PreparedProgram::new(command, program.input.as_deref(), reads);
+        let prepared = prepared.map_err(cannot_start)?;
+        let interrupts = match reads {
+            Capture::Stderr => timed_wait::arm_interrupts(&prepared, limit),
+            Capture::Both => None,
+        };
+        let mut child = prepared.spawn(limits).map_err(cannot_start)?;
+        let rules = StopRules { limit, max_output_bytes: max_bytes };
+        let waited = match interrupts {
+            Some(interrupts) => timed_wait::wait_blocked(&mut child, &interrupts, rules),
+            None => timed_wait::wait_polled(&mut child, rules),
+        };
+        let waited = waited.inspect_err(|_| drop(leftovers::kill_children()));
+        let waited =
+            waited.map_err(|error| self.command_failure("", command, "waited for", error))?;
+        let ProgramEnd { termination, mut usage, ended_ns } = match waited {
+            TimedWait::Ended(end) => end,
+            TimedWait::Stopped(result) => {
+                process::kill_group(child.pid);
+                leftovers::kill_children();
+                let last = child.output.last_output_clause();
+                return Err(self.interruption("", command, &last, result));
             }
         };
-        let ended = ended.inspect_err(|_| drop(external_program::kill_children()));
-        let ProgramEnd { termination, mut usage, ended_ns } =
-            ended.map_err(|error| self.command_failure("", command, "waited for", error))?;
         let grace_limit =
             WaitLimit { deadline: Instant::now() + ORPHAN_GRACE, session: SessionEnd::Ignored };
         while let Ok(left) = usage::wait(WaitTarget::Any, false) {
@@ -522,13 +529,13 @@ impl ProgramRun<'_> {
                 }
             }
         }
-        let names = external_program::kill_children();
+        let names = leftovers::kill_children();
         child.drain_output();
         if child.output.bytes > max_bytes {
             return Err(self.interruption("", command, "", WaitResult::Output));
         }
         self.check_end("", command, &child, termination, |status| program.accepts(status))?;
-        if let Some(left) = external_program::describe_leftovers(&names) {
+        if let Some(left) = leftovers::describe_leftovers(&names) {
             return Err(self.failure(&[&quoted_command(command), " ", &left]));
         }
         Ok(ProgramResult {

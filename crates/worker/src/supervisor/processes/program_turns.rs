@@ -15,6 +15,7 @@ use oscost_model::protocol::{Event, TurnFailure};
 use oscost_model::worker::{Task, WorkerSpec};
 
 use super::external_program::{self, SessionEnd, WaitLimit, WaitResult};
+use super::leftovers;
 use super::program_run::{CLEANUP_TIME, PrivateDirectory, ProgramRun};
 use crate::kernel::Errno;
 use crate::kernel::ipc::pipe::pipe;
@@ -52,7 +53,7 @@ pub(crate) fn take_turns(
             taken.err()
         }
     };
-    external_program::kill_children();
+    leftovers::kill_children();
     Event::TurnsTaken { id, trials, failure }
 }
 
@@ -126,7 +127,7 @@ impl<'a> Turns<'a> {
         if !run.program.before.is_empty() || !run.program.after.is_empty() {
             // What these commands left running would compete with the next trial.
             let own: Vec<u32> = self.starters.iter().map(|it| it.process.outermost()).collect();
-            external_program::kill_children_except(&own);
+            leftovers::kill_children_except(&own);
         }
         let cleared = self.folders.clear().map_err(|error| {
             failure(self.id, format!("empty the directory of temporary files: {error}"))

@@ -2,7 +2,7 @@
 
 use oscost_model::record::{Conditions, Record, Row, RowOutcome};
 
-use crate::advice::trust::{Evidence, Grade, Trust, trust};
+use crate::advice::trust::{CPU_CONTENTION, Evidence, Grade, Trust, trust};
 use crate::advice::words::Kind;
 use crate::report::view::run::flags::unusable;
 use crate::report::view::run::row::is_requested;
@@ -62,7 +62,10 @@ pub(super) fn next(record: &Record) -> Option<String> {
     let is_disturbed = |it: &Conditions| {
         it.class.as_deref().is_some_and(|class| class != "quiet") || !it.flags.is_empty()
     };
-    let is_noisy = record.conditions.iter().any(is_disturbed);
+    let waited_for_cpu =
+        |row: &Row| is_requested(row) && row.flags.iter().any(|flag| flag == CPU_CONTENTION);
+    let is_noisy =
+        record.conditions.iter().any(is_disturbed) || record.results.iter().any(waited_for_cpu);
     let is_unusable = |row: &Row| {
         is_requested(row) && row.estimate.is_some() && unusable(Kind::RowFlag, &row.flags).is_some()
     };

@@ -6,13 +6,22 @@ use oscost_model::unit::Unit;
 use crate::report::figures::{rough, with_thousands};
 use crate::report::text::plain;
 
+/// What no counter of calls sees.
+const CLOCK_READS: &str =
+    "clock reads: those through the vDSO are no system calls, and are not counted";
+
 /// A line each, from the trials.
 pub(in crate::report::view) fn lines(bill: &Bill) -> Vec<String> {
     let trials = &bill.trials;
     let calls = bill.counted.as_ref().map(|counted| &counted.calls);
     let is_one_task = calls.is_some_and(|it| it.threads + it.forks == 0)
         && bill.watched.as_ref().is_none_or(|it| it.threads <= 1);
-    let all = [Some(waited(trials, is_one_task)), stolen(bill), Some(cold_caches(trials))];
+    let all = [
+        Some(waited(trials, is_one_task)),
+        stolen(bill),
+        calls.map(|_| CLOCK_READS.to_owned()),
+        Some(cold_caches(trials)),
+    ];
     all.into_iter().flatten().collect()
 }
 

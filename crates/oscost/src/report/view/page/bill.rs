@@ -13,7 +13,9 @@ use std::collections::BTreeMap;
 use oscost_model::bill::Bill;
 
 use crate::report::text::{minute, plain};
-use crate::report::view::bill::{beyond_lines, conditions, doubts, notes, title};
+use crate::report::view::bill::{
+    alternatives, beyond_lines, conditions, doubts, instructions, notes, title,
+};
 use crate::report::view::document::{Block, Section, View};
 use crate::report::view::{answer, what_if};
 
@@ -28,6 +30,8 @@ pub fn bill(bill: &Bill) -> View {
             .map(|chart| section("reconciliation", "How it adds up", vec![Block::chart(chart)])),
     ];
     let others = [
+        alternatives(bill).map(|help| Section { id: "alternatives".to_owned(), ..help }),
+        instructions(bill).map(|it| Section { id: "instructions-of-kernel".to_owned(), ..it }),
         doubts(bill).map(|doubts| Section { id: "doubts".to_owned(), ..doubts }),
         Some(section("beyond", "Beyond the bill", beyond)),
         Some(section("items", "All items", vec![Block::Table(item_table::table(bill))])),

@@ -198,6 +198,10 @@ fn trust_has_its_reasons_and_a_next_step() {
     let Answer { trust, next, .. } = of(vec![wide]);
     assert_eq!(trust.unwrap(), "Trust: fair: its only row has a wide interval.");
     assert!(next[0].contains("`--budget`"), "{next:?}");
+    let contended = flagged(row("workload/command", 1.0), "CPU_CONTENTION");
+    let Answer { trust, next, .. } = of(vec![contended]);
+    assert_eq!(trust.unwrap(), "Trust: fair: its only row has a wall time with waits for a CPU.");
+    assert!(next[0].contains("`oscost doctor`"), "{next:?}");
 }
 
 #[test]

@@ -1,0 +1,59 @@
+//! Pages that are freed, on made-up rows and counts.
+
+use oscost_model::program_calls::{FaultCounts, KernelEvents};
+
+use super::*;
+
+/// What a program is charged that touched 1,000 pages of its own and created a process, if so many
+/// processes have ended by themselves. It freed ten pages before.
+fn found(rows: Vec<Row>, exits: u64) -> Charges {
+    let record = record(rows);
+    let prices = PriceList::new([&record], &catalog());
+    let faults = FaultCounts {
+        zero_fill: 1_000,
+        copy_on_write: 100,
+        huge_zero_fill: 7,
+        file_minor: 50,
+        ..FaultCounts::default()
+    };
+    let events = Some(KernelEvents { faults, ..KernelEvents::default() });
+    let forms = vec![form("exit_group", None, exits, 0), form("madvise", Some(65_536), 1, 40_960)];
+    let calls = ProgramCalls { events, forks: 1, ..calls(forms) };
+    charge(&calls, Faults { minor: 1_157.0, major: 0.0 }, &prices, 1e6)
+}
+
+fn rows() -> Vec<Row> {
+    vec![
+        row("process/exit-resident:touched_mib=1", 50_000.0),
+        row("process/exit-resident:touched_mib=64", 50_000.0 + 63.0 * 256.0 * 60.0),
+    ]
+}
+
+#[test]
+fn each_private_page_pays_what_an_exit_takes_more_with_it() {
+    let charges = found(rows(), 2);
+    let item = charges.items.iter().find(|item| item.name == "freed private page").unwrap();
+    assert_eq!((item.times, item.family.as_str(), item.rows.len()), (990.0, "memory", 2));
+    assert_eq!(item.unit.as_ref().map(|unit| unit.ns.round()), Some(60.0));
+    assert_eq!(amount(&charges, "freed private page"), Some(990.0 * 60.0));
+}
+
+#[test]
+fn pages_of_a_process_that_goes_on_are_not_freed_and_one_row_is_no_line() {
+    let charges = found(rows(), 1);
+    assert!(!charges.items.iter().any(|item| item.name == "freed private page"));
+    let charges = found(rows()[..1].to_vec(), 2);
+    assert_eq!(amount(&charges, "freed private page"), None);
+}
+
+#[test]
+fn both_sizes_are_measured_if_they_lack() {
+    let prices = PriceList::new([], &catalog());
+    let faults = FaultCounts { zero_fill: 900, ..FaultCounts::default() };
+    let events = Some(KernelEvents { faults, ..KernelEvents::default() });
+    let calls = ProgramCalls { events, ..calls(vec![form("exit_group", None, 1, 0)]) };
+    let faults = Faults { minor: 900.0, major: 0.0 };
+    let lacking = lacking_prices(&calls, faults, &prices, &prices, &catalog());
+    let found = lacking.iter().find(|it| it.selector == "process/exit-resident").unwrap();
+    assert_eq!(found.size_axis.as_deref(), Some("touched_mib"));
+}
