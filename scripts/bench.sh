@@ -1,8 +1,23 @@
 #!/bin/sh
 # What oscost adds, against hand-written loops and other tools, and how good its bills are. Hours, on an
 # idle machine: the bills of twelve programs, and what three changes add to them, come last.
+#
+#   scripts/bench.sh                         all of that, with a built tool (`make bench`)
+#   scripts/bench.sh between-runs OPTIONS    twelve runs in an hour, and what their intervals hold: on the
+#                                            machine as it is (scripts/bench/between_runs.py --help)
 set -eu
 cd "$(dirname "$0")/.."
+case ${1:-} in
+'') ;;
+between-runs)
+    shift
+    exec scripts/bench/between_runs.py "$@"
+    ;;
+*)
+    echo "scripts/bench.sh: unknown: $1" >&2
+    exit 2
+    ;;
+esac
 cargo bench --locked --target "$(rustc -vV | sed -n 's/^host: //p')" -p oscost-worker --bench engine
 cargo bench --locked -p oscost --bench bars
 cargo bench --locked -p oscost --bench peers

@@ -103,7 +103,7 @@ need_programs() {
 need_peers() {
     local tool missing=()
     for tool in stress-ng:stress-ng hackbench:rt-tests sysbench:sysbench fio:fio sockperf:sockperf \
-        qperf:qperf iperf3:iperf3 mbw:mbw; do
+        qperf:qperf iperf3:iperf3 mbw:mbw hyperfine:hyperfine; do
         has "${tool%:*}" || missing+=("${tool#*:}")
     done
     # Distributions install a script as `perf` that fails if none fits the kernel.

@@ -7,7 +7,7 @@ Medians: both time the same command, in turns (ABBA); the median of their median
 1 %. Ratios: both compare a command with one that does 2 % more, in the same wall time, again and
 again; the standard deviation of the reported ratio of wall times is smaller with `oscost ab`.
 
-Minutes to half an hour, on an idle machine. It ends with 1 if a bar fails.
+Minutes to half an hour, on an idle machine. It ends with 1 if a bar fails, or without hyperfine.
 """
 
 import argparse
@@ -123,8 +123,12 @@ def main():
     parser.add_argument("--repeats", type=int, default=20, help="of each ratio, at least 2")
     arguments = parser.parse_args()
     if shutil.which("hyperfine") is None:
-        print("hyperfine is not installed (apt-get install hyperfine): nothing is compared")
-        return 0
+        print(
+            "cannot compare with hyperfine: it is not installed\n"
+            "  hint: scripts/install.sh peers, or apt-get install hyperfine",
+            file=sys.stderr,
+        )
+        return 1
     os.environ["NO_COLOR"] = "1"
     holds = True
     with tempfile.TemporaryDirectory() as folder:

@@ -25,6 +25,9 @@ pub struct CaseVariation {
     pub case: String,
     /// How many earlier runs show it.
     pub runs: u32,
+    /// How many boots these are of; absent if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boots: Option<u32>,
     /// The standard deviation of the figure's logarithm between runs.
     pub deviation: f64,
     /// The degrees of freedom of its estimate.

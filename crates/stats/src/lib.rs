@@ -34,6 +34,7 @@
 
 pub mod between_runs;
 pub mod bisquare;
+pub mod boots;
 pub mod change;
 pub mod comparison;
 pub mod contingency;
@@ -53,6 +54,7 @@ pub mod scaling;
 pub mod segments;
 pub mod stopping;
 pub mod student;
+pub mod time_course;
 pub mod trimmed;
 pub mod two_samples;
 pub mod two_way;

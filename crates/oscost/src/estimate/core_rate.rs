@@ -7,6 +7,7 @@ use oscost_model::record::{CoreRate, Estimate, Metric, Repetition, Row, RowOutco
 use oscost_model::unit::Unit;
 use oscost_model::worker::Mode;
 use oscost_stats::between_runs::{Prior, RunMedian, RunVariation};
+use oscost_stats::boots::variation_over_boots;
 use oscost_stats::core_rate::{CoreDependence, PeriodRegression, RatedCost, RatedRun};
 use oscost_stats::interval::Nominal;
 use oscost_stats::{moments, order};
@@ -55,17 +56,19 @@ pub(in crate::estimate) fn cycles_metric(row: &Row, nominal: Nominal) -> Option<
     Some(Metric { unit, better: unit.better(), estimate })
 }
 
-/// How far the cycles of a case vary between these runs, and how its time depends on the core's rate;
-/// `None` below two runs.
+/// How far the cycles of a case vary between the runs of these boots, and how its time depends on
+/// the core's rate; `None` below two runs.
 pub(in crate::estimate) fn cycle_variation(
-    runs: &[RatedRun],
+    boots: &[Vec<RatedRun>],
     prior: Prior,
 ) -> Option<CycleVariation> {
-    let costs: Vec<RatedCost> = runs.iter().map(RatedRun::rated_cost).collect();
+    let costs: Vec<RatedCost> = boots.iter().flatten().map(RatedRun::rated_cost).collect();
     let rates: Vec<f64> = costs.iter().map(|it| it.rate).collect();
     let rate_deviation = moments::standard_deviation(&rates)?;
-    let cycles: Vec<RunMedian> = runs.iter().map(|it| it.cycles).collect();
-    let RunVariation { deviation, degrees_of_freedom } = RunVariation::of(&cycles, prior);
+    let cycles: Vec<Vec<RunMedian>> =
+        boots.iter().map(|runs| runs.iter().map(|it| it.cycles).collect()).collect();
+    let of_boots: Vec<&[RunMedian]> = cycles.iter().map(Vec::as_slice).collect();
+    let RunVariation { deviation, degrees_of_freedom } = variation_over_boots(&of_boots, prior);
     let PeriodRegression { periods, products, costs, degrees_of_freedom: of_sums } =
         PeriodRegression::of(&[&costs]);
     Some(CycleVariation {
@@ -168,12 +171,13 @@ mod tests {
             let time = 360f64.ln() - slope * rate + 0.01 * f64::from(at % 3);
             RatedRun { time: median(time), cycles: median(time + rate) }
         };
-        let runs: Vec<RatedRun> = (0..12).map(run).collect();
+        let runs: Vec<Vec<RatedRun>> = (0..12).map(|at| vec![run(at)]).collect();
         let prior = Prior { deviation: 0.05, degrees_of_freedom: 4.0 };
         CaseVariation {
             target: "local".to_owned(),
             case: "syscall/read".to_owned(),
             runs: 12,
+            boots: Some(12),
             deviation: 0.2,
             degrees_of_freedom: 15.0,
             core_cycles: cycle_variation(&runs, prior),

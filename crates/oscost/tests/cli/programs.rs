@@ -242,6 +242,25 @@ fn five_values_of_a_parameter_are_curves_of_both_commands_and_show_where_they_cr
 }
 
 #[test]
+fn a_command_without_words_is_refused_with_a_hint() {
+    let sandbox = Sandbox::new();
+    for (words, what, hint) in [
+        (
+            &["ab", "--quick", "--", "true", "--"][..],
+            "cannot measure a command without words: none follow one of the `--`",
+            "hint: write a command behind each `--`",
+        ),
+        (
+            &["ab", "--base-cmd", "true", "--new-cmd", " "][..],
+            "cannot measure a command without words: `--base-cmd` or `--new-cmd` is empty",
+            "hint: write both",
+        ),
+    ] {
+        sandbox.oscost(words).exits(2).stderr_contains(what).stderr_contains(hint);
+    }
+}
+
+#[test]
 fn commands_and_options_that_mean_nothing_together_are_refused() {
     let sandbox = Sandbox::new();
     let refused = |verb: &[&str], command: &[&str], words: &str| {

@@ -64,3 +64,13 @@ fn s12_the_smallest_detectable_effect_is_detected_in_four_of_five() {
 fn s12_the_smallest_detectable_effect_is_that_of_the_whole_rule() {
     passes(comparison_checks::s12_smallest_effect_among_many());
 }
+
+#[test]
+fn s12_the_smallest_detectable_effect_of_stored_runs_is_that_of_forty_rows() {
+    passes(comparison_checks::stored_runs::s12_smallest_effect());
+}
+
+#[test]
+fn ten_per_cent_are_found_the_less_often_the_more_rows_are_compared() {
+    passes(comparison_checks::stored_runs::ten_per_cent_among_rows());
+}

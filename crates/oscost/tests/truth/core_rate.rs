@@ -41,7 +41,9 @@ fn a_core_of_another_rate_in_each_run_moves_times_and_not_cycles() {
         for row in &rows {
             let time = stored(row.estimate.as_ref().unwrap());
             let cycles = stored(&cycles_estimate(row, Nominal::FIXED).unwrap());
-            earlier.insert_rated(&row.target.text, &row.case, RatedRun { time, cycles });
+            let boot = format!("boot {seed}");
+            let run = RatedRun { time, cycles };
+            earlier.insert_rated(&row.target.text, &row.case, Some(&boot), run);
         }
     }
     for (found, clock) in rates.iter().zip(CLOCKS) {

@@ -236,9 +236,10 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "BELOW_FLOOR",
-        means: "less than the least that its parts can cost: an error of oscost, please report it",
-        matters: "The figure, or a part of its floor, is wrong.",
-        action: "Please report it with the record (`oscost runs export`).",
+        means: "less than its parts cost in this run: one of them was disturbed, or a figure is wrong",
+        matters: "An op cannot cost less than its parts: these two figures do not agree.",
+        action: "Measure again on a quieter machine; if it stays, please report it with the record \
+                 (`oscost runs export`).",
         severity: Severity::Unusable,
         ..FLAG
     },

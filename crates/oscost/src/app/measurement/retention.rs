@@ -11,7 +11,7 @@ use crate::app::results::figures::keep_figures;
 use crate::app::results::pruning::{self, PrunedRuns, RawBatchLimits};
 use crate::app::results::run_before::RunBefore;
 use crate::estimate::Assembler;
-use crate::estimate::between_runs::variations;
+use crate::estimate::between_runs::{note_on_boots, variations};
 use crate::hosts::HostError;
 use crate::plan;
 use crate::run::{Observer as RunObserver, RunEnd, RunError, RunProgress};
@@ -143,7 +143,11 @@ impl Recorder<'_> {
         match runs_before(store, &record) {
             Ok(earlier) if earlier.is_empty() => None,
             Ok(earlier) => {
-                Some(Entry::VariationKnown { cases: variations(&record.results, &earlier) })
+                let cases = variations(&record.results, &earlier);
+                if let Some(note) = note_on_boots(&cases) {
+                    self.observer.note(&note);
+                }
+                Some(Entry::VariationKnown { cases })
             }
             Err(error) => {
                 self.observer.note(&format!("earlier runs are not known: {error}"));

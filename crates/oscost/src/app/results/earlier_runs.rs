@@ -17,6 +17,8 @@ use crate::store::{Figure, MachineState, Store, StoreError, SummarisedRun, Summa
 
 /// More runs of a case add nothing, and the newest ones show the machine as it is now.
 const MAX_RUNS: usize = 40;
+/// Those of one boot leave room for others: only these show how far boots differ.
+const MAX_RUNS_OF_A_BOOT: usize = 20;
 
 /// The earlier runs of both sides' systems, if there is a store; without the compared runs.
 pub(crate) fn earlier_runs(base: &[Record], new: &[Record]) -> anyhow::Result<EarlierRuns> {
@@ -70,7 +72,7 @@ fn runs_of_system(
     // Of several figures of a case the first one: of a comparison of a target with itself the base.
     let mut wanted: BTreeMap<(&str, &str), Wanted<'_>> = BTreeMap::new();
     for figure in asked {
-        wanted.entry(key(figure)).or_insert(Wanted { figure, found: 0 });
+        wanted.entry(key(figure)).or_insert(Wanted { figure, found: 0, by_boot: BTreeMap::new() });
     }
     let mut runs = SystemRuns::default();
     for run in stored.iter().rev().filter(|it| !it.imported) {
@@ -78,17 +80,22 @@ fn runs_of_system(
         let in_cycles = cycles_of(run);
         for it in run.summary.figures.iter().filter(|it| seen.insert(key(it))) {
             let Some(wanted) = wanted.get_mut(&key(it)) else { continue };
+            let state = it.machine.and_then(|at| run.summary.machine_states.get(at));
+            let boot = state.and_then(|it| it.boot.as_deref());
+            let of_boot = wanted.by_boot.entry(boot).or_default();
             let matches = wanted.found < MAX_RUNS
+                && *of_boot < MAX_RUNS_OF_A_BOOT
                 && is_same_case(wanted.figure, it)
                 && is_same_system(own, wanted.figure, &run.summary, it);
             let Some(time) = run_median(&run.summary, it).filter(|_| matches) else { continue };
             wanted.found += 1;
+            *of_boot += 1;
             let cycles = in_cycles.get(&key(it)).and_then(|it| run_median(&run.summary, it));
             match cycles {
                 Some(cycles) => {
-                    runs.insert_rated(&it.target, &it.case, RatedRun { time, cycles });
+                    runs.insert_rated(&it.target, &it.case, boot, RatedRun { time, cycles });
                 }
-                None => runs.insert(&it.target, &it.case, time),
+                None => runs.insert(&it.target, &it.case, boot, time),
             }
         }
     }
@@ -106,6 +113,8 @@ fn cycles_of(run: &SummarisedRun) -> BTreeMap<(&str, &str), &Figure> {
 struct Wanted<'a> {
     figure: &'a Figure,
     found: usize,
+    /// How many of each boot.
+    by_boot: BTreeMap<Option<&'a str>, usize>,
 }
 
 fn key(figure: &Figure) -> (&str, &str) {
@@ -135,7 +144,7 @@ pub(super) fn is_same_machine(
 ) -> bool {
     let state = |summary: &Summary, machine: Option<usize>| {
         let state = summary.machine_states.get(machine?)?;
-        // A stored summary is read without its boot.
+        // Another boot of it is the same system.
         Some(MachineState { class: None, boot: None, ..state.clone() })
     };
     let (one_state, other_state) = (state(one, in_one), state(other, in_other));
@@ -200,9 +209,13 @@ mod tests {
             drifted,
         ];
         assert_eq!(count(&compared, &stored), 1);
-        let many: Vec<SummarisedRun> =
+        let mut many: Vec<SummarisedRun> =
             (0..100).map(|number| run(&format!("{number:03}"), "w", "k", 100.0)).collect();
-        assert_eq!(count(&compared, &many), MAX_RUNS);
+        assert_eq!(count(&compared, &many), MAX_RUNS_OF_A_BOOT);
+        for (at, run) in many.iter_mut().enumerate() {
+            run.summary.machine_states[0].boot = Some(format!("boot {}", at / 40));
+        }
+        assert_eq!(count(&compared, &many), MAX_RUNS, "twenty of each of the newest two");
     }
 
     #[test]

@@ -71,6 +71,23 @@ impl ProgramRequest {
         !self.commands.is_empty() || !self.command_texts.is_empty()
     }
 
+    /// Refuses commands without words, as `oscost ab -- A --` and `--new-cmd ''` have.
+    fn check_words(&self) -> Result<(), UsageError> {
+        if self.commands.iter().any(Vec::is_empty) {
+            return Err(UsageError::with_hint(
+                "cannot measure a command without words: none follow one of the `--`",
+                "write a command behind each `--`, as in `oscost ab -- A ARGS -- B ARGS`",
+            ));
+        }
+        match self.command_texts.iter().any(|text| text.trim().is_empty()) {
+            true => Err(UsageError::with_hint(
+                "cannot measure a command without words: `--base-cmd` or `--new-cmd` is empty",
+                "write both, as in `--base-cmd 'sort a' --new-cmd 'sort -u a'`",
+            )),
+            false => Ok(()),
+        }
+    }
+
     /// Refuses options of commands without one.
     fn check_options(&self) -> Result<(), UsageError> {
         let given = [
@@ -146,6 +163,7 @@ impl Programs {
             read.map_err(|why| error(&format!("read the command of `{option}`"), why))
         };
         request.check_options()?;
+        request.check_words()?;
         let mut commands = request.commands.clone();
         commands.extend(words("--base-cmd` or `--new-cmd", &request.command_texts)?);
         if commands.len() > MAX_COMMANDS {

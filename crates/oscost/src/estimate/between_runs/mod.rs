@@ -9,12 +9,14 @@ use std::collections::BTreeMap;
 
 use oscost_model::counters::CORE_CYCLES;
 use oscost_model::journal::{CaseVariation, CycleVariation};
-use oscost_model::record::{Conditions, Levels, Row};
+use oscost_model::record::{Conditions, Levels, Repetition, Row};
 use oscost_model::unit::Unit;
 use oscost_stats::between_runs::{RunMedian, RunVariation};
+use oscost_stats::boots::variation_over_boots;
 use oscost_stats::interval::Nominal;
 use oscost_stats::levels::two_levels;
 use oscost_stats::order;
+use oscost_stats::time_course::{TimedValue, deviation_over_time};
 
 pub(in crate::estimate) use self::class_variation::prior;
 pub use self::system_runs::SystemRuns;
@@ -45,18 +47,33 @@ fn has_variation(row: &Row) -> bool {
 /// How far the cases of these rows vary between runs, by earlier runs of their system.
 pub fn variations(rows: &[Row], earlier: &SystemRuns) -> Vec<CaseVariation> {
     let variation = |row: &Row| {
-        let runs = earlier.of(row);
-        let RunVariation { deviation, degrees_of_freedom } = RunVariation::of(runs, prior(row));
-        (!runs.is_empty()).then(|| CaseVariation {
+        let boots = earlier.boots(row);
+        let of_boots: Vec<&[RunMedian]> = boots.iter().map(Vec::as_slice).collect();
+        let RunVariation { deviation, degrees_of_freedom } =
+            variation_over_boots(&of_boots, prior(row));
+        (!boots.is_empty()).then(|| CaseVariation {
             target: row.target.text.clone(),
             case: row.case.clone(),
-            runs: runs.len() as u32,
+            runs: boots.iter().map(Vec::len).sum::<usize>() as u32,
+            boots: earlier.boot_count(row).map(|count| count as u32),
             deviation,
             degrees_of_freedom,
-            core_cycles: cycle_variation(earlier.rated(row), prior(row)),
+            core_cycles: cycle_variation(&earlier.rated_boots(row), prior(row)),
         })
     };
     rows.iter().filter(|row| has_variation(row)).filter_map(variation).collect()
+}
+
+/// That the earlier runs of all cases are of one boot, in words; `None` if they are of several, if
+/// that is not known, or if no case has two.
+pub fn note_on_boots(known: &[CaseVariation]) -> Option<String> {
+    let most = known.iter().map(|it| it.runs).max().filter(|&runs| runs >= 2)?;
+    known.iter().all(|it| it.boots == Some(1)).then(|| {
+        format!(
+            "earlier runs are all of one boot ({most} of a case): intervals are not narrower than \
+             without them, since figures may change with the next boot"
+        )
+    })
 }
 
 /// The variations of cases by target and case.
@@ -117,7 +134,8 @@ pub(in crate::estimate) fn set_intervals(
     for row in rows.iter_mut().filter(|row| has_variation(row)) {
         let variation = variation_of(row, cases);
         let movement = movements.get(row.target.machine.as_str()).copied().unwrap_or_default();
-        let variation = variation.at_least(movement.time / 2f64.sqrt());
+        let own_movement = movement_of(row, |it| Some(it.value?.ln()));
+        let variation = variation.at_least(own_movement.max(movement.time / 2f64.sqrt()));
         let known_cycles = known_cycles(row, known);
         set_interval_of_cycles(row, known_cycles, movement.cycles);
         let run = run_median(row);
@@ -152,13 +170,21 @@ fn set_interval_of_cycles(row: &mut Row, known: Option<&CycleVariation>, movemen
         None => RunVariation::of(&[], prior(row)),
     };
     let run = rated_run(row);
+    let own_movement = movement_of(row, |it| Some(it.value?.ln() + it.core_cycles_per_ns?.ln()));
     let estimate = row.metrics.get_mut(CORE_CYCLES).map(|metric| &mut metric.estimate);
     let (Some(run), Some(estimate)) = (run, estimate) else { return };
-    let variation = variation.at_least(movement / 2f64.sqrt());
+    let variation = variation.at_least(own_movement.max(movement / 2f64.sqrt()));
     let interval = variation.interval(&run.cycles, Nominal::FIXED);
     let [low, high] = [interval.lo.exp(), interval.hi.exp()];
     let [own_low, own_high] = estimate.ci95.unwrap_or([low, high]);
     estimate.between_run_ci95 = Some([low.min(own_low), high.max(own_high)]);
+}
+
+/// How far a row's repetitions moved while the run lasted, as a standard deviation of these
+/// logarithms: other runs differ from this one by at least as much.
+fn movement_of(row: &Row, log: impl Fn(&Repetition) -> Option<f64>) -> f64 {
+    let timed = |it: &Repetition| Some(TimedValue { at_s: it.at_s, value: log(it)? });
+    deviation_over_time(&row.repetitions.iter().filter_map(timed).collect::<Vec<_>>())
 }
 
 /// The two levels of a row's repetitions, if they lie around two.
@@ -203,5 +229,7 @@ impl Movement {
     }
 }
 
+#[cfg(test)]
+mod coverage_tests;
 #[cfg(test)]
 mod tests;

@@ -9,9 +9,7 @@ use oscost_stats::core_rate::RatedRun;
 /// Runs of one system (machine, kernel and its configuration, worker), by case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SystemRuns {
-    by_case: BTreeMap<CaseKey, Vec<RunMedian>>,
-    /// Those of them that measured the core's rate.
-    rated: BTreeMap<CaseKey, Vec<RatedRun>>,
+    by_case: BTreeMap<CaseKey, Vec<EarlierRun>>,
 }
 
 /// A case on a target, without a remote peer.
@@ -21,18 +19,38 @@ struct CaseKey {
     case: String,
 }
 
+/// The figure of a case in one run.
+#[derive(Clone, Debug, PartialEq)]
+struct EarlierRun {
+    /// The boot that it is of, if that is known.
+    boot: Option<String>,
+    time: RunMedian,
+    /// The same in cycles of the core, if the run measured its rate.
+    cycles: Option<RunMedian>,
+}
+
+impl EarlierRun {
+    fn rated(&self) -> Option<RatedRun> {
+        self.cycles.map(|cycles| RatedRun { time: self.time, cycles })
+    }
+}
+
 impl SystemRuns {
-    /// Adds the figure of a case in one run.
-    pub fn insert(&mut self, target: &str, case: &str, run: RunMedian) {
-        let key = CaseKey { target: target.to_owned(), case: case.to_owned() };
-        self.by_case.entry(key).or_default().push(run);
+    /// Adds the figure of a case in one run of this boot.
+    pub fn insert(&mut self, target: &str, case: &str, boot: Option<&str>, time: RunMedian) {
+        self.add(target, case, EarlierRun { boot: boot.map(str::to_owned), time, cycles: None });
     }
 
-    /// Adds the figure of a case in one run in time and in cycles of the core.
-    pub fn insert_rated(&mut self, target: &str, case: &str, run: RatedRun) {
+    /// Adds the figure of a case in one run of this boot in time and in cycles of the core.
+    pub fn insert_rated(&mut self, target: &str, case: &str, boot: Option<&str>, run: RatedRun) {
+        let RatedRun { time, cycles } = run;
+        let boot = boot.map(str::to_owned);
+        self.add(target, case, EarlierRun { boot, time, cycles: Some(cycles) });
+    }
+
+    fn add(&mut self, target: &str, case: &str, run: EarlierRun) {
         let key = CaseKey { target: target.to_owned(), case: case.to_owned() };
-        self.rated.entry(key).or_default().push(run);
-        self.insert(target, case, run.time);
+        self.by_case.entry(key).or_default().push(run);
     }
 
     /// How many figures they are.
@@ -46,14 +64,52 @@ impl SystemRuns {
     }
 
     /// The runs of a row's case. A row with a remote peer has none: they may have had another peer.
-    pub fn of(&self, row: &Row) -> &[RunMedian] {
-        let runs = self.by_case.get(&CaseKey::of(row)).filter(|_| row.target.peer.is_none());
-        runs.map_or(&[], Vec::as_slice)
+    pub fn of(&self, row: &Row) -> Vec<RunMedian> {
+        self.runs(row).iter().map(|it| it.time).collect()
     }
 
     /// Those of them that measured the core's rate.
-    pub fn rated(&self, row: &Row) -> &[RatedRun] {
-        let runs = self.rated.get(&CaseKey::of(row)).filter(|_| row.target.peer.is_none());
+    pub fn rated(&self, row: &Row) -> Vec<RatedRun> {
+        self.runs(row).iter().filter_map(EarlierRun::rated).collect()
+    }
+
+    /// The runs of a row's case by their boots, as [`Self::of`].
+    pub fn boots(&self, row: &Row) -> Vec<Vec<RunMedian>> {
+        self.by_boot(row, |it| Some(it.time))
+    }
+
+    /// The same of those that measured the core's rate.
+    pub fn rated_boots(&self, row: &Row) -> Vec<Vec<RatedRun>> {
+        self.by_boot(row, EarlierRun::rated)
+    }
+
+    /// How many boots the runs of a row's case are of; `None` if that is known of none of them.
+    pub fn boot_count(&self, row: &Row) -> Option<usize> {
+        let is_known = self.runs(row).iter().any(|it| it.boot.is_some());
+        is_known.then(|| self.boots(row).len())
+    }
+
+    /// Runs of unknown boots may be of the same one, and of a known one: they count as no further
+    /// boot.
+    fn by_boot<T>(&self, row: &Row, figure: impl Fn(&EarlierRun) -> Option<T>) -> Vec<Vec<T>> {
+        let mut boots: BTreeMap<Option<&str>, Vec<T>> = BTreeMap::new();
+        for run in self.runs(row) {
+            if let Some(figure) = figure(run) {
+                boots.entry(run.boot.as_deref()).or_default().push(figure);
+            }
+        }
+        let unknown = boots.remove(&None).unwrap_or_default();
+        let mut boots: Vec<Vec<T>> = boots.into_values().collect();
+        match boots.first_mut() {
+            Some(first) => first.extend(unknown),
+            None if unknown.is_empty() => {}
+            None => boots.push(unknown),
+        }
+        boots
+    }
+
+    fn runs(&self, row: &Row) -> &[EarlierRun] {
+        let runs = self.by_case.get(&CaseKey::of(row)).filter(|_| row.target.peer.is_none());
         runs.map_or(&[], Vec::as_slice)
     }
 }

@@ -26,24 +26,51 @@ fn an_interval_between_runs_is_that_of_the_class_until_there_are_earlier_runs() 
     let of_class = relative_width(read_row(), &[], &quiet).unwrap();
     // 2.776 times 5 % on both sides.
     assert!((0.26..0.31).contains(&of_class), "{of_class}");
-    let earlier = |deviation: f64| {
+    let of_boots = |deviation: f64, boot_of_run: fn(usize) -> usize| {
         let mut runs = SystemRuns::default();
         let logs: Vec<f64> = (-3..=3).map(|step| deviation * f64::from(step) / 2.0).collect();
         assert!((moments::standard_deviation(&logs).unwrap() / deviation - 1.08).abs() < 0.01);
-        for value in logs {
-            runs.insert(
-                "local",
-                "syscall/read",
-                RunMedian { value, standard_error: 0.0, count: 6 },
-            );
+        for (at, value) in logs.into_iter().enumerate() {
+            let boot = format!("boot {}", boot_of_run(at));
+            let run = RunMedian { value, standard_error: 0.0, count: 6 };
+            runs.insert("local", "syscall/read", Some(&boot), run);
         }
         variations(&[read_row()], &runs)
     };
+    let earlier = |deviation| of_boots(deviation, |at| at);
     let (steady, varying) = (earlier(0.002), earlier(0.2));
-    assert_eq!((steady[0].runs, steady[0].degrees_of_freedom), (7, 10.0));
+    assert_eq!((steady[0].runs, steady[0].boots), (7, Some(7)));
+    assert_eq!(steady[0].degrees_of_freedom, 10.0);
     let width = |known: &[CaseVariation]| relative_width(read_row(), known, &quiet).unwrap();
     assert!(width(&steady) < 0.7 * of_class && width(&varying) > 2.0 * of_class);
     assert_eq!(variations(&[read_row()], &SystemRuns::default()), []);
+    // Runs of one boot do not narrow what is known of boots; they widen it if they vary by more.
+    let one_boot = |deviation| of_boots(deviation, |_| 0);
+    let [steady, varying] = [one_boot(0.002), one_boot(0.2)];
+    assert_eq!((steady[0].runs, steady[0].boots), (7, Some(1)));
+    assert!((width(&steady) / of_class - 1.0).abs() < 1e-9 && width(&varying) > 2.0 * of_class);
+    assert!(note_on_boots(&steady).is_some_and(|it| it.contains("7 of a case")));
+    assert_eq!([note_on_boots(&earlier(0.002)), note_on_boots(&[])], [None, None]);
+    let two_boots = of_boots(0.002, |at| at % 2);
+    assert!(width(&two_boots) < of_class && note_on_boots(&two_boots).is_none());
+}
+
+#[test]
+fn runs_of_unknown_boots_are_no_further_boots() {
+    let mut runs = SystemRuns::default();
+    let run = RunMedian { value: 0.0, standard_error: 0.0, count: 6 };
+    let row = read_row();
+    let counts = |runs: &SystemRuns| {
+        let boots: Vec<usize> = runs.boots(&row).iter().map(Vec::len).collect();
+        (boots, runs.boot_count(&row))
+    };
+    assert_eq!(counts(&runs), (vec![], None));
+    runs.insert("local", "syscall/read", None, run);
+    runs.insert("local", "syscall/read", None, run);
+    assert_eq!(counts(&runs), (vec![2], None));
+    runs.insert("local", "syscall/read", Some("a"), run);
+    runs.insert("local", "syscall/read", Some("b"), run);
+    assert_eq!(counts(&runs), (vec![3, 1], Some(2)));
 }
 
 #[test]
@@ -63,6 +90,7 @@ fn the_interval_of_a_row_on_two_levels_spans_both() {
         target: "local".to_owned(),
         case: "syscall/read".to_owned(),
         runs: 9,
+        boots: Some(9),
         deviation: 0.002,
         degrees_of_freedom: 10.0,
         core_cycles: None,
@@ -83,6 +111,7 @@ fn a_reference_case_drifts_if_it_moves_by_more_than_it_varies_between_runs() {
         target: "local".to_owned(),
         case: case.to_owned(),
         runs: 9,
+        boots: Some(9),
         deviation,
         degrees_of_freedom: 10.0,
         core_cycles: None,
@@ -132,7 +161,8 @@ fn the_interval_of_cycles_has_the_variation_of_cycles() {
         let median = |value| RunMedian { value, standard_error: 0.0, count: 6 };
         let cycles = 360f64.ln() + 0.003 * f64::from(at % 3);
         let (time, cycles) = (median(cycles - rate), median(cycles));
-        runs.insert_rated("local", "syscall/read", RatedRun { time, cycles });
+        let boot = format!("boot {at}");
+        runs.insert_rated("local", "syscall/read", Some(&boot), RatedRun { time, cycles });
     }
     let mut rows = [rated_row("syscall/read", 360.0, &changing, 1.0)];
     let known = variations(&rows, &runs);

@@ -6,7 +6,7 @@ use super::comparability::modes_differ_by_cost_alone;
 use super::exact_counts::{CountSide, compare_counts};
 use super::interleaved_run::SECONDARY;
 use super::margins;
-use super::rows::{RunRow, calls_differ};
+use super::rows::{PRIMARY, RunRow, calls_differ};
 use oscost_stats::interval::Interval;
 
 use super::verdict::{EffectEstimate, Judgement, verdicts};
@@ -199,6 +199,13 @@ pub(super) fn margin(found: RunRow<'_>) -> f64 {
     let of_batch =
         clock.zip(batch_ns.filter(|&ns| ns > 0.0)).map(|(clock, batch_ns)| clock.q_ns / batch_ns);
     margins::of_batches(of_batch)
+}
+
+/// The smallest effect worth reporting in the metric of a comparison with this base, as a share. Of a
+/// benchmark, two steps of its clock may be more.
+pub fn margin_of(it: &Comparison, base: &Row) -> f64 {
+    let primary = base.primary_metric.as_deref();
+    margins::of_metric(if it.metric == PRIMARY { primary.unwrap_or(PRIMARY) } else { &it.metric })
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 use oscost_model::facts::Facts;
-use oscost_model::record::{CountedRepetition, Machine, Record, Row, RowCounters};
+use oscost_model::record::{Calls, CountedRepetition, Machine, Record, Row, RowCounters};
 use oscost_model::seed::Seed;
 use oscost_model::unit::Better;
 use oscost_stats::between_runs::RunMedian;
@@ -70,6 +70,87 @@ fn the_drift_of_the_reference_cases_widens_each_interval() {
             "{compared:?}"
         );
     }
+}
+
+/// A run whose reference cases cost this much from beginning to end: an empty loop, a call in user
+/// mode, and one of the kernel.
+fn with_reference_cases(cost: f64, [nothing, function, getppid]: [f64; 3]) -> Record {
+    let mut run = one(cost, NO_DRIFT);
+    let costs = [
+        ("timer/nothing", nothing),
+        ("procedure/call", function),
+        ("syscall/getppid:via=raw", getppid),
+    ];
+    let figures = &mut run.conditions[0].reference_cases;
+    for figures in [&mut figures.before, &mut figures.after] {
+        *figures = costs.map(|(case, cost)| (case.to_owned(), cost)).into();
+    }
+    for (case, cost) in costs {
+        let calls = if case.starts_with("syscall/") { 1.0 } else { 0.0 };
+        let calls = making(&[("getppid", calls)]);
+        let row =
+            Row { calls: Some(calls), flags: vec!["REFERENCE".to_owned()], ..row(case, cost) };
+        run.results.push(row);
+    }
+    run
+}
+
+/// The calls of an op, by name.
+fn making(calls: &[(&str, f64)]) -> Calls {
+    Calls {
+        per_op: calls.iter().map(|&(call, times)| (call.to_owned(), times)).collect(),
+        peer_per_op: Default::default(),
+        counted_ops: 23,
+        by: "ptrace".to_owned(),
+        expected: true,
+        unexpected: Vec::new(),
+        vdso: None,
+        instructions_per_op: None,
+        tasks_per_op: None,
+        faults_per_op: None,
+        bytes_per_op: None,
+    }
+}
+
+#[test]
+fn a_reference_case_that_jumps_alone_does_not_blind_the_comparison() {
+    // The turn of an empty loop depends on where it was placed: 0.41 or 0.90 ns.
+    let base = with_reference_cases(100.0, [0.41, 1.5, 100.0]);
+    let compared = |cost: f64, reference_cases: [f64; 3]| {
+        let new = with_reference_cases(cost, reference_cases);
+        compare(std::slice::from_ref(&base), &[new])
+    };
+    let quiet = compared(150.0, [0.41, 1.5, 100.0]);
+    let jumped = compared(150.0, [0.90, 1.5, 100.0]);
+    assert_eq!([verdict(&quiet), verdict(&jumped)], ["slower", "slower"]);
+    assert_eq!(quiet.comparisons[0].mde_pct, jumped.comparisons[0].mde_pct);
+    assert!(!jumped.notes.iter().any(|it| it.contains("reference cases")), "{:?}", jumped.notes);
+    // What all of them share is the machine.
+    let moved = compared(150.0, [0.90, 3.3, 220.0]);
+    assert_eq!(verdict(&moved), "inconclusive");
+    assert!(moved.notes.iter().any(|it| it.contains("reference cases differ by 120 %")));
+}
+
+#[test]
+fn an_op_that_makes_other_calls_than_in_the_base_is_flagged() {
+    fn is_flagged(base: &[(&str, f64)], new: Option<&[(&str, f64)]>) -> bool {
+        let with = |cost: f64, calls: Option<Calls>| {
+            let mut run = one(cost, NO_DRIFT);
+            run.results[0].calls = calls;
+            run
+        };
+        let (base, new) = (with(100.0, Some(making(base))), with(101.0, new.map(making)));
+        compare(&[base], &[new]).comparisons[0].flags.contains(&"CALLS_DIFFER".to_owned())
+    }
+    let read = [("read", 1.0)];
+    assert!(!is_flagged(&read, Some(&read)) && !is_flagged(&read, None));
+    assert!(is_flagged(&read, Some(&[("pread64", 1.0)])));
+    assert!(is_flagged(&read, Some(&[("read", 2.0)])));
+    assert!(is_flagged(&read, Some(&[("read", 1.0), ("futex", 1.0)])));
+    // A wait that some ops make and some do not.
+    let waits = |times: f64| [("read", 1.0), ("futex", times)];
+    assert!(!is_flagged(&waits(0.87), Some(&waits(0.35))));
+    assert!(!is_flagged(&read, Some(&waits(0.35))), "none of the base's 23 ops waited");
 }
 
 #[test]
@@ -214,7 +295,7 @@ fn earlier_runs_of_the_system_decide_how_far_apart_two_runs_may_be() {
         for step in -10..=10 {
             let value = 100f64.ln() + deviation * f64::from(step) / 6.0;
             let run = RunMedian { value, standard_error: 0.001, count: 6 };
-            earlier.base.insert("local", "syscall/read", run);
+            earlier.base.insert("local", "syscall/read", None, run);
         }
         super::compare(std::slice::from_ref(&base), std::slice::from_ref(&new), &earlier)
     };
@@ -240,7 +321,7 @@ fn insert_rated_runs(earlier: &mut EarlierRuns, case: &str, slope: f64) {
         let median = |value| RunMedian { value, standard_error: 0.001, count: 10 };
         let time = 600f64.ln() - slope * rate + 0.02 * f64::from(at % 3 - 1);
         let run = RatedRun { time: median(time), cycles: median(time + rate) };
-        earlier.base.insert_rated("local", case, run);
+        earlier.base.insert_rated("local", case, None, run);
     }
 }
 
@@ -304,7 +385,7 @@ fn equal_rows_at_other_rates_of_the_core_are_rarely_called_different() {
             let median = |value| RunMedian { value, standard_error: 0.005, count: 10 };
             let time = 600f64.ln() - slope(at) * rate + 0.035 * normal(&mut seed);
             let run = RatedRun { time: median(time), cycles: median(time + rate) };
-            earlier.base.insert_rated("local", &case(at), run);
+            earlier.base.insert_rated("local", &case(at), None, run);
         }
     }
     let (mut in_cycles, mut judged, mut alarms) = (0, 0, 0);

@@ -75,7 +75,7 @@ impl Store {
             .map_err(|cause| self.error("read the figures of".to_owned(), cause))
     }
 
-    /// The same with what was counted, and the boots of the machines.
+    /// The same with what was counted.
     pub fn figures_with_counts(
         &self,
         rules: u32,
@@ -216,10 +216,7 @@ fn figures(
             }
         }
     }
-    let mut boots = match which_counts {
-        Counts::Read => boots(&tx)?,
-        Counts::LeftOut => HashMap::new(),
-    };
+    let mut boots = boots(&tx)?;
     let mut statement = tx.prepare(
         "SELECT run, machine, kernel, release, build_id, microcode, command_line, mitigations,
                 modules, tracers, clock, class, position

@@ -4,6 +4,8 @@
 //!
 //! Seeds are fixed, so a check passes always or never.
 
+pub(crate) mod stored_runs;
+
 use oscost::estimate::comparison::verdict::{
     EffectEstimate, Side, Verdict, neighbours, paired_effect, separate_effect, verdicts,
 };

@@ -38,7 +38,7 @@ impl Evidence<'_> {
         let (base, new) = (rated(&sides.base)?, rated(&sides.new)?);
         let row = sides.base[0].row;
         let (of_base, of_new) = (self.earlier.base.rated(row), self.earlier.new.rated(row));
-        let groups = [of_base, &base[..], of_new, &new[..]];
+        let groups = [&of_base[..], &base[..], &of_new[..], &new[..]];
         if !dependence(&groups, sides).follows() {
             return None;
         }

@@ -41,6 +41,8 @@ pub(super) struct VariationSource {
     deviation: f64,
     /// How many earlier runs of its systems show it.
     earlier_runs: usize,
+    /// Whether they are all of one boot.
+    of_one_boot: bool,
 }
 
 impl Evidence<'_> {
@@ -54,10 +56,11 @@ impl Evidence<'_> {
         // The compared runs apart from the earlier ones: which side they are on changes nothing.
         let (of_base, of_new) = (self.earlier.base.of(row), self.earlier.new.of(row));
         let prior = prior(row);
-        let variation = RunVariation::pooled(&[of_base, &base, of_new, &new], prior);
+        let variation = RunVariation::pooled(&[&of_base, &base, &of_new, &new], prior);
         let source = |variation: RunVariation| VariationSource {
             deviation: variation.deviation,
             earlier_runs: of_base.len() + of_new.len(),
+            of_one_boot: self.earlier.base.boot_count(row) == Some(1) && of_new.is_empty(),
         };
         let variation = self.of_boots(variation, prior);
         let (used, common) = match is_injected(InjectedFault::RunsAsInterleaved) {
@@ -110,6 +113,7 @@ impl Evidence<'_> {
 pub(super) fn source_of_variation(mut sources: Vec<VariationSource>) -> Option<String> {
     sources.sort_by_key(|it| it.earlier_runs);
     let runs = sources.get(sources.len() / 2)?.earlier_runs;
+    let one_boot = if sources.iter().all(|it| it.of_one_boot) { ", all of one boot" } else { "" };
     sources.sort_by(|one, other| one.deviation.total_cmp(&other.deviation));
     let pct = 100.0 * sources.get(sources.len() / 2)?.deviation.exp_m1();
     let s = if runs == 1 { "" } else { "s" };
@@ -118,8 +122,8 @@ pub(super) fn source_of_variation(mut sources: Vec<VariationSource>) -> Option<S
               worker) are known"
             .to_owned(),
         runs => format!(
-            "by {runs} earlier run{s} of this system (machine, kernel, worker) in the store, the \
-             compared runs, and cases of the same class"
+            "by {runs} earlier run{s} of this system (machine, kernel, worker) in the store\
+             {one_boot}, the compared runs, and cases of the same class"
         ),
     };
     Some(format!("variation between runs: {pct:.1} % in the median row, {known}"))

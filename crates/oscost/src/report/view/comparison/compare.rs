@@ -225,7 +225,7 @@ impl ComparisonText {
             interval: it.ratio.ci95.map(|ends| ends.map(number)),
             // In digits of its own: a difference may be a small part of the figure.
             added: added(it.added.value, it.added.unit),
-            verdict: verdict_text(it),
+            verdict: verdict_text(it, base),
         }
     }
 }
@@ -363,7 +363,7 @@ pub(in crate::report::view) fn remarks(shown: &ComparisonContent<'_>) -> Remarks
     if has_detectable_effect(&timed) {
         method.push(INCONCLUSIVE.to_owned());
     }
-    if timed.iter().any(|it| may_be_chance(it)) {
+    if timed.iter().any(|it| may_be_chance(it, &results[it.base as usize])) {
         method.push(MAY_BE_CHANCE.to_owned());
     }
     if timed.is_empty() && !counted.is_empty() {

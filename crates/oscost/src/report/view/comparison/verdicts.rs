@@ -1,16 +1,17 @@
 //! Verdicts: how one is written, and how many there are of each kind.
 
-use oscost_model::record::Comparison;
+use oscost_model::record::{Comparison, Row};
 
+use crate::estimate::comparison::margin_of;
 use crate::estimate::comparison::threshold::Threshold;
 use crate::report::figures::per_cent;
 use crate::report::text::plain;
 
-/// A verdict; an inconclusive one with the smallest effect that could have been detected, or with
-/// why it is none though its own interval excludes no effect.
-pub(in crate::report::view) fn verdict_text(it: &Comparison) -> String {
+/// A verdict on a row and its base; an inconclusive one with the smallest effect that could have been
+/// detected, or with why it is none though its own interval lies beyond the margin.
+pub(in crate::report::view) fn verdict_text(it: &Comparison, base: &Row) -> String {
     match (it.verdict.as_str(), it.mde_pct) {
-        ("inconclusive", _) if may_be_chance(it) => {
+        ("inconclusive", _) if may_be_chance(it, base) => {
             format!("inconclusive (q {:.2})", (100.0 * it.q).ceil() / 100.0)
         }
         ("inconclusive", Some(pct)) => format!("inconclusive ({})", per_cent(pct)),
@@ -26,11 +27,13 @@ pub(in crate::report::view) fn verdict_style(it: &Comparison) -> &'static str {
     VERDICTS.into_iter().find(|verdict| *verdict == it.verdict).unwrap_or_default()
 }
 
-/// Whether the interval of a comparison excludes no effect, but not after the correction for the
-/// number of rows.
-pub(in crate::report::view) fn may_be_chance(it: &Comparison) -> bool {
-    let excludes = it.ratio.ci95.is_some_and(|[low, high]| low > 1.01 || high < 0.99);
-    it.verdict == "inconclusive" && it.p <= 0.05 && it.q > 0.05 && excludes
+/// Whether the interval of a comparison lies beyond the margin of its metric, so that it is none by
+/// the correction for the number of rows alone.
+pub(in crate::report::view) fn may_be_chance(it: &Comparison, base: &Row) -> bool {
+    let margin = 1.0 + margin_of(it, base);
+    let is_beyond = |[low, high]: [f64; 2]| low > margin || high < 1.0 / margin;
+    let is_beyond = it.ratio.ci95.is_some_and(is_beyond);
+    it.verdict == "inconclusive" && it.p <= 0.05 && it.q > 0.05 && is_beyond
 }
 
 /// What that means.
@@ -91,4 +94,55 @@ pub(in crate::report::view) fn time_verdicts(
 ) -> Option<String> {
     let verdicts = verdict_counts(comparisons, regressions, "within 3 %");
     (!comparisons.is_empty()).then(|| format!("{verdicts}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::record::{Ratio, Record};
+
+    use super::*;
+
+    /// The text of an inconclusive verdict with this interval, on a row of a program with this metric
+    /// or of a benchmark.
+    fn text(interval: [f64; 2], q: f64, primary_metric: Option<&str>) -> String {
+        let text = include_str!("../../../../tests/store/run-1.json");
+        let record: Record = serde_json::from_str(text).unwrap();
+        let base =
+            Row { primary_metric: primary_metric.map(str::to_owned), ..record.results[0].clone() };
+        let ratio = Ratio { value: (interval[0] * interval[1]).sqrt(), ci95: Some(interval) };
+        let it = Comparison {
+            metric: "primary".to_owned(),
+            verdict: "inconclusive".to_owned(),
+            p: 0.01,
+            q,
+            mde_pct: Some(2.0),
+            ratio,
+            ..record.comparisons[0].clone()
+        };
+        assert_eq!(may_be_chance(&it, &base), verdict_text(&it, &base).contains("(q "));
+        verdict_text(&it, &base)
+    }
+
+    #[test]
+    fn an_interval_beyond_the_margin_is_inconclusive_by_its_q() {
+        assert_eq!(text([1.03, 1.2], 0.0512, None), "inconclusive (q 0.06)");
+        assert_eq!(text([0.8, 0.95], 0.2, None), "inconclusive (q 0.20)");
+        assert_eq!(text([1.005, 1.2], 0.06, None), "inconclusive (2.0 %)", "within 1 %");
+        assert_eq!(text([0.8, 0.995], 0.06, None), "inconclusive (2.0 %)");
+    }
+
+    #[test]
+    fn the_margin_is_that_of_the_metric() {
+        let narrow = [1.004, 1.009];
+        assert_eq!(text(narrow, 0.06, Some("cpu")), "inconclusive (q 0.06)");
+        assert_eq!(text(narrow, 0.06, Some("real")), "inconclusive (2.0 %)");
+        assert_eq!(text([1.006, 1.009], 0.06, Some("real")), "inconclusive (q 0.06)");
+        assert_eq!(text(narrow, 0.06, None), "inconclusive (2.0 %)");
+    }
+
+    #[test]
+    fn an_interval_that_reaches_no_effect_or_a_discovery_is_not_said_to_be_chance() {
+        assert_eq!(text([0.98, 1.2], 0.06, None), "inconclusive (2.0 %)");
+        assert_eq!(text([1.03, 1.2], 0.05, None), "inconclusive (2.0 %)", "by another rule");
+    }
 }
