@@ -14,7 +14,7 @@ use oscost_model::unit::{Better, Unit};
 use crate::chromium::Browser;
 use crate::common::Sandbox;
 use crate::page::Page;
-use crate::report::{assert_self_contained, opened, save_picture, words};
+use crate::page_checks::{assert_self_contained, opened, save_picture, words};
 
 const NODES: usize = 200;
 const CASES: usize = 30;

@@ -11,7 +11,9 @@ mod chromium;
 #[path = "../common/mod.rs"]
 #[expect(dead_code, reason = "these tests use a part of the helpers")]
 mod common;
+mod measured_runs;
 mod page;
+mod page_checks;
 mod shared;
 mod wire;
 
