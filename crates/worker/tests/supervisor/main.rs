@@ -26,6 +26,7 @@ mod privileges;
 mod process_watch;
 mod program_run;
 mod program_turns;
+mod programs;
 mod protocol;
 mod remote_peer;
 mod shutdown;

@@ -10,7 +10,7 @@ use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::WorkerSpec;
 
 use crate::common::{Folder, Session, failure_reason, until, wait_until_gone};
-use crate::program_run::{event, event_of, program, ran, sleepers, trial};
+use crate::programs::{event, event_of, program, ran, sleepers, trial};
 
 /// A program whose standard output goes to /dev/null.
 fn unread(script: &str) -> Program {
