@@ -2,7 +2,10 @@
 //!
 //! Its figures are invented, which shows in the record: the host is `fake:FILE`.
 
+mod batches;
+mod calls;
 mod counters;
+mod programs;
 mod scenario;
 
 pub use scenario::Scenario;
@@ -13,17 +16,15 @@ use std::time::Duration;
 
 use super::{HostError, Session, WorkerBinary};
 use crate::files::input_file;
+use batches::{BatchGroup, BatchGroups};
 use counters::{CountedOp, FakeCounters};
-use oscost_model::calls::{ANY_OTHER_CALL, CallCount, CallTimes};
-use oscost_model::case::Case;
+use oscost_model::calls::CallCount;
 use oscost_model::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
 use oscost_model::counters::TreeCounts;
 use oscost_model::facts::Facts;
 use oscost_model::monitor_report::MonitorReport;
 use oscost_model::parameter::ParameterValues;
-use oscost_model::point::Point;
-use oscost_model::program::{OutputDigest, Program, ProgramResult, TreeUsage, TurnResult};
-use oscost_model::program_calls::{FormCount, ProgramCalls};
+use oscost_model::program::{Program, TurnResult};
 use oscost_model::protocol::{CpuProbe, Event, Hello, Order, PROTOCOL, TurnFailure, WorkerBuild};
 use oscost_model::seed::Seed;
 use oscost_model::treatment::AttachedTreatment;
@@ -55,53 +56,6 @@ pub struct FakeSession {
     counted: BTreeMap<String, u32>,
     workers: u32,
     now_ns: u64,
-}
-
-/// Groups of batches of one arm.
-#[derive(Clone, Copy)]
-struct BatchGroups {
-    arm: u8,
-    groups: u32,
-    added_ns: f64,
-}
-
-fn digest(output: &str) -> OutputDigest {
-    let mut digest = OutputDigest::default();
-    digest.add(output.as_bytes());
-    digest
-}
-
-/// What every program of a fake host does.
-fn program_calls() -> ProgramCalls {
-    let form = |form: &str, bytes: Option<u64>, calls: u64| FormCount {
-        form: form.to_owned(),
-        bytes,
-        descriptors: None,
-        depth: None,
-        calls,
-        moved: calls * bytes.unwrap_or(0),
-    };
-    ProgramCalls {
-        by: "fake".to_owned(),
-        forms: vec![
-            form("close file", None, 3),
-            form("getppid", None, 1_000),
-            form("openat file", None, 3),
-            form("read file", Some(4_096), 7),
-        ],
-        execs: 1,
-        exits: 1,
-        real_ns: 200_000_000,
-        ..ProgramCalls::default()
-    }
-}
-
-/// One group of batches.
-#[derive(Clone, Copy)]
-struct BatchGroup {
-    arm: u8,
-    round: u32,
-    added_ns: f64,
 }
 
 /// Treatments that are attached by a job.
@@ -204,7 +158,8 @@ impl FakeSession {
                 let why = "ptrace is refused: Operation not permitted".to_owned();
                 return Event::Failed { id, at_op: None, reason: why, errno: None, arm: None };
             }
-            let count = CallCount { counted_pid: u32::try_from(id).ok(), ..self.count(case, ops) };
+            let count = calls::call_count(&self.scenario, &self.program.catalog, case, ops);
+            let count = CallCount { counted_pid: u32::try_from(id).ok(), ..count };
             if let (Some(report), Some(pid)) = (&mut self.monitor_report, count.counted_pid) {
                 let calls: u64 = count.own.values().sum();
                 let missed = self.scenario.missed_calls.get(&name).copied().unwrap_or(0);
@@ -248,7 +203,7 @@ impl FakeSession {
         Event::TurnsTaken { id, trials, failure: None }
     }
 
-    /// A trial of a program: 60 % of its time is user time, 30 % system time.
+    /// A trial of a program.
     fn run_program(&mut self, id: u64, spec: &WorkerSpec, program: &Program) -> Event {
         let name = program.command.join(" ");
         if let Some(missing) = self.scenario.skipped.get(&name) {
@@ -267,13 +222,10 @@ impl FakeSession {
             return Event::Skipped { id, missing, arm: None };
         }
         if let Task::Count { .. } = spec.task {
-            let own = [("openat", 3), ("read", 7)].map(|(call, times)| (call.to_owned(), times));
-            let by = "fake".to_owned();
-            let count = CallCount { ops: 1, own: own.into(), by, ..CallCount::default() };
-            return Event::Counted { id, count: Box::new(count) };
+            return Event::Counted { id, count: Box::new(calls::program_call_count()) };
         }
         if spec.task == Task::CountForms {
-            return Event::FormsCounted { id, calls: Box::new(program_calls()) };
+            return Event::FormsCounted { id, calls: Box::new(calls::program_calls()) };
         }
         let cost = self.scenario.costs_ns.get(&name).copied().unwrap_or(1e8);
         let mut seed = Seed::new(spec.seed);
@@ -284,64 +236,9 @@ impl FakeSession {
         let output = self.scenario.outputs.get(&name).cloned().unwrap_or_default();
         self.now_ns += (cost + added) as u64;
         self.workers += 1;
-        let usage = TreeUsage {
-            user_ns: (0.6 * cost) as u64,
-            system_ns: (0.3 * cost + added) as u64,
-            peak_bytes: 4 << 20,
-            minor_faults: 100,
-            voluntary_switches: 3,
-            ..TreeUsage::default()
-        };
-        let result = ProgramResult {
-            real_ns: (cost + added) as u64,
-            usage,
-            lines: Some(output.lines().count() as u64),
-            digest: Some(digest(&output)),
-            output,
-            counts: self.tree_counts(&name, spec, cost + added),
-        };
+        let counts = self.tree_counts(&name, spec, cost + added);
+        let result = programs::trial_result(cost, added, output, counts);
         Event::ProgramExited { id, result: Box::new(result) }
-    }
-
-    /// The system calls that the scenario names; otherwise those of the definition, or twice as many.
-    fn count(&self, case: &Case, ops: u64) -> CallCount {
-        let definition = self.program.catalog.get(&case.benchmark);
-        // Where messages move bytes, a worker counts bytes.
-        let ops_per_message = definition.map_or(1, |found| found.ops_per_message(&case.point));
-        let counted = |own| CallCount {
-            ops: ops * ops_per_message,
-            own,
-            peer: BTreeMap::new(),
-            by: "fake".to_owned(),
-            tasks: Some(0),
-            faults: Some(0),
-            bytes: Some(0),
-            vdso: Some(self.scenario.vdso.contains(&case.to_string())),
-            instructions: Some(10.0),
-            counted_pid: None,
-        };
-        if let Some(calls) = self.scenario.calls.get(&case.to_string()) {
-            return counted(
-                calls.iter().map(|(call, times)| (call.clone(), times * ops)).collect(),
-            );
-        }
-        let rules = definition.map(|found| found.calls.clone());
-        let point = definition.map_or_else(Point::none, |found| found.with_implied(&case.point));
-        let factor = if self.scenario.wrong_calls.contains(&case.to_string()) { 2 } else { 1 };
-        let own = rules
-            .unwrap_or_default()
-            .into_iter()
-            .filter(|rule| point.includes(&rule.when) && rule.call != ANY_OTHER_CALL)
-            .map(|rule| {
-                // Of alternative names, the first.
-                let call = rule.call.split('|').next().unwrap_or_default().to_owned();
-                match rule.times {
-                    CallTimes::Exactly(times) => (call, u64::from(times) * ops * factor),
-                    other => (call, other.range(ops).end() * factor),
-                }
-            })
-            .collect();
-        counted(own)
     }
 
     /// The nanoseconds that the attached treatments add to an op.
@@ -359,21 +256,9 @@ impl FakeSession {
             let attached_ns = self.attached_ns();
             let arms: Vec<(u8, f64)> =
                 (0..spec.arms).map(|arm| (arm, attached_ns + applied_ns(arm))).collect();
-            let round = |round| {
-                arms.iter().map(move |&(arm, added_ns)| BatchGroup { arm, round, added_ns })
-            };
-            return (0..groups).flat_map(round).collect();
+            return batches::in_turns(&arms, groups);
         };
-        let mut next_round = [0; 2];
-        let mut all = Vec::new();
-        for &BatchGroups { arm, groups, added_ns } in toggled {
-            for _ in 0..groups {
-                let round = &mut next_round[usize::from(arm)];
-                let added_ns = added_ns + applied_ns(0);
-                all.push(BatchGroup { arm, round: *round, added_ns });
-                *round += 1;
-            }
-        }
+        let all = batches::as_ordered(toggled, applied_ns(0));
         self.toggled_groups.remove(&id);
         all
     }
