@@ -7,38 +7,28 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use oscost_model::calls::{CallRule, CallTimes, Caller};
 use oscost_model::clock::Calibration;
-use oscost_model::fault_injection::{InjectedFault, is_injected};
-use oscost_model::journal::{CaseVariation, Design, Pairing, PlannedRow, WorkerOutcome};
+use oscost_model::journal::{CaseVariation, Design, Pairing, WorkerOutcome};
 use oscost_model::program::Workload;
-use oscost_model::record::{
-    AddedCost, Comparison, CountedRepetition, Decomposition, Row, RowOutcome,
-};
+use oscost_model::record::{Comparison, CountedRepetition, Decomposition, Row, RowOutcome};
 use oscost_model::unit::Unit;
 use oscost_model::worker::Sample;
+use oscost_stats::order;
 
+use super::call_differences::calls_differ;
 use super::exact_counts::{CountSide, compare_counts};
 use super::margins;
-use super::pairs::{Pair, round_of, span_s};
+use super::paired_rows::{ComparedMetric, PairedRows, is_control_violated, judge, judgements};
+use super::pairs::{Pair, Rounds, pair, round_of, span_s};
 use super::programs::{self, MetricPairs, metric_pairs};
 use super::rows::{IndexedRow, PRIMARY, has_flag, is_cost, is_count};
-use super::verdict::{self, EffectEstimate, Judgement, PairRule, Verdict, verdicts};
+use super::verdict::{Judgement, PairRule, Verdict, verdicts};
 use super::work::{WorkPair, decompose, judge_work, work_effect};
 use crate::estimate::core_rate;
 use crate::estimate::counters::row::EvaluatedCounting;
 use crate::estimate::counters::term::{Matching, Sides};
 use crate::estimate::rows::row_state::{RowState, WorkerEntry};
 use crate::estimate::rows::worker::{SampleContext, by_round};
-use oscost_stats::interval::median_hs;
-use oscost_stats::order;
-
-/// A pair needs this many rounds in which neither side was disturbed.
-const MIN_ROUNDS: usize = 3;
-
-/// If a control is beyond half the margin with this p or less, something other than the compared
-/// treatment distinguishes the sides.
-const MAX_CONTROL_P: f64 = 0.001;
 
 /// If the share of rejected batches differs by more than this many per cent, the rejection may
 /// hide the effect.
@@ -91,38 +81,6 @@ impl CountedSides {
         let first = times.clone().fold(f64::INFINITY, f64::min);
         let last = times.fold(f64::NEG_INFINITY, f64::max);
         if first <= last { last - first } else { 0.0 }
-    }
-}
-
-/// A metric that is compared.
-struct ComparedMetric {
-    name: String,
-    unit: Unit,
-}
-
-/// The effect found in two rows or in a control, before correction for the number of rows.
-struct PairedRows {
-    pairing: Pairing,
-    metric: ComparedMetric,
-    pairs: Vec<Pair>,
-    effect: EffectEstimate,
-    rule: PairRule,
-    /// Whether it is one of the hypotheses of the comparison; otherwise it is a further metric of a
-    /// row, judged with the others of that kind.
-    is_hypothesis: bool,
-}
-
-impl PairedRows {
-    /// What is added, by the pairs. Its interval also contains that of the next run, in which the
-    /// core's rate may be another one by this deviation of its logarithm.
-    fn added(&self, of_pairs: &[f64], rate_sd: f64, unit: Unit) -> AddedCost {
-        let value = order::median(&order::sorted(of_pairs)).unwrap_or(0.0);
-        let merged = order::sorted(&self.effect.merged(of_pairs));
-        let interval = median_hs(&merged, self.rule.nominal()).map(|it| {
-            let next = verdict::widen_for_next_run(value, it, value);
-            verdict::widen_for_core_rate(value, next, rate_sd)
-        });
-        AddedCost { value, ci95: interval.map(|it| [it.lo, it.hi]), unit }
     }
 }
 
@@ -416,32 +374,6 @@ impl<'a> InterleavedRun<'a> {
     }
 }
 
-/// The verdicts on pairs of rows, those on hypotheses apart from those on further metrics.
-fn judgements(found: &[PairedRows]) -> Vec<Judgement> {
-    let of_kind = |is_hypothesis: bool| {
-        let of_kind = found.iter().filter(|it| it.is_hypothesis == is_hypothesis);
-        let effects: Vec<EffectEstimate> = of_kind.clone().map(|it| it.effect.clone()).collect();
-        let margins: Vec<f64> = of_kind.map(|it| it.rule.margin).collect();
-        verdicts(&effects, &margins).into_iter()
-    };
-    let (mut hypotheses, mut others) = (of_kind(true), of_kind(false));
-    let next = |it: &PairedRows| if it.is_hypothesis { hypotheses.next() } else { others.next() };
-    found.iter().filter_map(next).collect()
-}
-
-/// The effect in pairs.
-fn judge(
-    pairing: Pairing,
-    metric: ComparedMetric,
-    mut pairs: Vec<Pair>,
-    rule: PairRule,
-) -> PairedRows {
-    pairs.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
-    let ratios: Vec<[f64; 2]> = pairs.iter().map(|pair| [1.0, pair.ratio]).collect();
-    let effect = verdict::interleaved_effect(&ratios, span_s(&pairs), rule);
-    PairedRows { pairing, metric, pairs, effect, rule, is_hypothesis: true }
-}
-
 /// The core's rate beside a pair of workers, in cycles per nanosecond; `None` if one of them did not
 /// measure it.
 fn mean_core_rate(workers: [&WorkerEntry; 2]) -> Option<f64> {
@@ -451,152 +383,4 @@ fn mean_core_rate(workers: [&WorkerEntry; 2]) -> Option<f64> {
     };
     let [base, new] = workers.map(of);
     Some((base? + new?) / 2.0).filter(|rate| rate.is_finite() && *rate > 0.0)
-}
-
-/// The clean batches of one side by round.
-type Rounds = BTreeMap<u32, f64>;
-
-/// One pair of workers, or of arms of a worker; `None` if too few rounds were undisturbed.
-fn pair(at_s: f64, base: &Rounds, new: &Rounds, design: Design) -> Option<Pair> {
-    let good = |rounds: &Rounds| -> Vec<f64> {
-        rounds.values().copied().filter(|&value| is_cost(value)).collect()
-    };
-    let middle = |values: Vec<f64>| order::median(&order::sorted(&values));
-    if design == Design::Pairs || is_injected(InjectedFault::PairingIgnored) {
-        // The n-th batches of two workers are unrelated.
-        let (base, new) = (good(base), good(new));
-        if base.len().min(new.len()) < MIN_ROUNDS {
-            return None;
-        }
-        let (base, new) = (middle(base)?, middle(new)?);
-        let (ratio, added) = (new / base, new - base);
-        return Some(Pair { at_s, ratio, added, ties: 0, cycles_per_ns: None });
-    }
-    let both: BTreeMap<u32, [f64; 2]> = base
-        .iter()
-        .filter_map(|(&round, &base)| Some((round, [base, *new.get(&round)?])))
-        .filter(|(_, both)| both.iter().all(|&value| is_cost(value)))
-        .collect();
-    if both.len() < MIN_ROUNDS {
-        return None;
-    }
-    let median_of = |value: &dyn Fn(&[f64; 2]) -> f64| match design {
-        // In the second half the order of the sides is reversed, so the effect of drift has the
-        // opposite sign there and cancels in the mean of both halves.
-        Design::Toggle => {
-            let half = base.keys().chain(new.keys()).max().map_or(0, |last| last.div_ceil(2));
-            let of_half = |is_second: bool| {
-                let its = both.iter().filter(|(round, _)| (**round >= half) == is_second);
-                middle(its.map(|(_, both)| value(both)).collect())
-            };
-            match (of_half(false), of_half(true)) {
-                (Some(first), Some(second)) => Some((first + second) / 2.0),
-                (first, second) => first.or(second),
-            }
-        }
-        // Boots are compared by rows and have no pairs.
-        Design::Twins | Design::Pairs | Design::Boots => middle(both.values().map(value).collect()),
-    };
-    let ratio = median_of(&|[base, new]| (new / base).ln())?.exp();
-    let added = median_of(&|[base, new]| new - base)?;
-    let ties = both.values().filter(|[base, new]| base == new).count() as u32;
-    Some(Pair { at_s, ratio, added, ties, cycles_per_ns: None })
-}
-
-/// Whether a control shows an effect with such certainty that the other results are not valid.
-fn is_control_violated(control: &PairedRows) -> bool {
-    let half = control.rule.margin / 2.0;
-    let beyond = control.effect.interval.is_some_and(|it| it.lo > half || it.hi < -half);
-    beyond && control.effect.p <= MAX_CONTROL_P
-}
-
-/// Whether an op of one row makes other calls than one of the other row. A call that the definition
-/// does not fix (a wait that is over before it begins) differs by chance.
-fn calls_differ(base: &RowState, new: &RowState) -> bool {
-    let (Some(one), Some(other)) = (&base.count, &new.count) else { return false };
-    let names: BTreeSet<&String> = one.own.keys().chain(other.own.keys()).collect();
-    let differs =
-        |call: &&String| one.own.get(*call) != other.own.get(*call) && !may_vary(base, call);
-    one.ops != other.ops || names.iter().any(differs)
-}
-
-/// Whether the definition of a row leaves open how often an op makes this call.
-fn may_vary(state: &RowState, call: &str) -> bool {
-    let PlannedRow { definition, case, .. } = &state.planned;
-    let point = definition.with_implied(&case.point);
-    let is_it = |rule: &&CallRule| {
-        rule.caller == Caller::Own
-            && point.includes(&rule.when)
-            && rule.call.split('|').any(|name| name == call)
-    };
-    let mut rules = definition.calls.iter().filter(is_it);
-    rules.any(|rule| !matches!(rule.times, CallTimes::Exactly(_)))
-}
-
-#[cfg(test)]
-mod tests {
-    use oscost_model::calls::CallCount;
-
-    use super::*;
-    use crate::estimate::made_up_rows::planned_row;
-
-    fn rounds(values: &[f64]) -> Rounds {
-        (0..).zip(values.iter().copied()).collect()
-    }
-
-    #[test]
-    fn a_pair_is_the_median_over_common_rounds() {
-        let mut base = rounds(&[100.0, 200.0, 300.0, 400.0]);
-        let new = rounds(&[110.0, 220.0, 330.0, 9_999.0]);
-        base.remove(&3);
-        let pair = pair(1.0, &base, &new, Design::Twins).unwrap();
-        assert!((pair.ratio - 1.1).abs() < 1e-9 && (pair.added - 20.0).abs() < 1e-9, "{pair:?}");
-    }
-
-    #[test]
-    fn differences_between_rounds_cancel_in_twins_and_not_in_two_workers() {
-        // Both sides vary from 100 to 900 together: the effect is 5 % in every round.
-        let base: Vec<f64> = (1..=9).map(|round| 100.0 * f64::from(round)).collect();
-        let new: Vec<f64> = base.iter().map(|value| 1.05 * value).collect();
-        let twins = pair(0.0, &rounds(&base), &rounds(&new), Design::Twins).unwrap();
-        assert!((twins.ratio - 1.05).abs() < 1e-9);
-        let fewer = rounds(&new[..5]);
-        let workers = pair(0.0, &rounds(&base), &fewer, Design::Pairs).unwrap();
-        assert!(workers.ratio < 0.7, "{workers:?}");
-        let twins = pair(0.0, &rounds(&base), &fewer, Design::Twins).unwrap();
-        assert!((twins.ratio - 1.05).abs() < 1e-9);
-    }
-
-    #[test]
-    fn drift_cancels_over_the_four_phases_of_a_toggled_worker() {
-        // One per cent per phase: base, new, new, base. One round of the second half is lost.
-        let times = |factor: f64| vec![100.0 * factor; 10];
-        let base = rounds(&[times(1.00), times(1.03)].concat());
-        let mut new = rounds(&[times(1.01), times(1.02)].concat());
-        new.remove(&15);
-        let toggled = pair(0.0, &base, &new, Design::Toggle).unwrap();
-        assert!((toggled.ratio - 1.0).abs() < 2e-4, "{toggled:?}");
-    }
-
-    #[test]
-    fn a_call_that_the_definition_does_not_fix_may_differ() {
-        let catalog = oscost_worker::benchmarks::data();
-        let counted = |futex: u64, clone: u64| {
-            let own = [("futex", futex), ("clone", clone)];
-            let own = own.map(|(call, times)| (call.to_owned(), times)).into();
-            let planned = planned_row(&catalog, "thread/create-join:via=raw");
-            let count = CallCount { ops: 23, own, ..CallCount::default() };
-            RowState { count: Some(count), ..RowState::new(planned) }
-        };
-        assert!(!calls_differ(&counted(23, 23), &counted(20, 23)), "the thread had ended");
-        assert!(calls_differ(&counted(23, 23), &counted(23, 46)));
-    }
-
-    #[test]
-    fn too_few_rounds_form_no_pair_and_equal_ones_are_ties() {
-        let [two, three] = [rounds(&[1.0, 1.0]), rounds(&[1.0, 1.0, 1.0])];
-        assert!(pair(0.0, &two, &three, Design::Twins).is_none());
-        assert!(pair(0.0, &two, &three, Design::Pairs).is_none());
-        assert_eq!(pair(0.0, &three, &three, Design::Twins).unwrap().ties, 3);
-    }
 }

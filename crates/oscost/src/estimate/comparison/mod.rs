@@ -5,10 +5,12 @@
 //! `comparability` decides which rows may be compared, `verdict` what follows from their values.
 
 mod alternating_runs;
+mod call_differences;
 mod comparability;
 mod exact_counts;
 pub mod interleaved_run;
 mod margins;
+mod paired_rows;
 mod pairs;
 pub mod programs;
 mod rows;

@@ -1,0 +1,79 @@
+//! The effects found in pairs of rows or in a control, and the verdicts on them.
+
+use oscost_model::journal::Pairing;
+use oscost_model::record::AddedCost;
+use oscost_model::unit::Unit;
+use oscost_stats::interval::median_hs;
+use oscost_stats::order;
+
+use super::pairs::{Pair, span_s};
+use super::verdict::{self, EffectEstimate, Judgement, PairRule, verdicts};
+
+/// If a control is beyond half the margin with this p or less, something other than the compared
+/// treatment distinguishes the sides.
+const MAX_CONTROL_P: f64 = 0.001;
+
+/// A metric that is compared.
+pub(super) struct ComparedMetric {
+    pub(super) name: String,
+    pub(super) unit: Unit,
+}
+
+/// The effect found in two rows or in a control, before correction for the number of rows.
+pub(super) struct PairedRows {
+    pub(super) pairing: Pairing,
+    pub(super) metric: ComparedMetric,
+    pub(super) pairs: Vec<Pair>,
+    pub(super) effect: EffectEstimate,
+    pub(super) rule: PairRule,
+    /// Whether it is one of the hypotheses of the comparison; otherwise it is a further metric of a
+    /// row, judged with the others of that kind.
+    pub(super) is_hypothesis: bool,
+}
+
+impl PairedRows {
+    /// What is added, by the pairs. Its interval also contains that of the next run, in which the
+    /// core's rate may be another one by this deviation of its logarithm.
+    pub(super) fn added(&self, of_pairs: &[f64], rate_sd: f64, unit: Unit) -> AddedCost {
+        let value = order::median(&order::sorted(of_pairs)).unwrap_or(0.0);
+        let merged = order::sorted(&self.effect.merged(of_pairs));
+        let interval = median_hs(&merged, self.rule.nominal()).map(|it| {
+            let next = verdict::widen_for_next_run(value, it, value);
+            verdict::widen_for_core_rate(value, next, rate_sd)
+        });
+        AddedCost { value, ci95: interval.map(|it| [it.lo, it.hi]), unit }
+    }
+}
+
+/// The effect in pairs.
+pub(super) fn judge(
+    pairing: Pairing,
+    metric: ComparedMetric,
+    mut pairs: Vec<Pair>,
+    rule: PairRule,
+) -> PairedRows {
+    pairs.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
+    let ratios: Vec<[f64; 2]> = pairs.iter().map(|pair| [1.0, pair.ratio]).collect();
+    let effect = verdict::interleaved_effect(&ratios, span_s(&pairs), rule);
+    PairedRows { pairing, metric, pairs, effect, rule, is_hypothesis: true }
+}
+
+/// The verdicts on pairs of rows, those on hypotheses apart from those on further metrics.
+pub(super) fn judgements(found: &[PairedRows]) -> Vec<Judgement> {
+    let of_kind = |is_hypothesis: bool| {
+        let of_kind = found.iter().filter(|it| it.is_hypothesis == is_hypothesis);
+        let effects: Vec<EffectEstimate> = of_kind.clone().map(|it| it.effect.clone()).collect();
+        let margins: Vec<f64> = of_kind.map(|it| it.rule.margin).collect();
+        verdicts(&effects, &margins).into_iter()
+    };
+    let (mut hypotheses, mut others) = (of_kind(true), of_kind(false));
+    let next = |it: &PairedRows| if it.is_hypothesis { hypotheses.next() } else { others.next() };
+    found.iter().filter_map(next).collect()
+}
+
+/// Whether a control shows an effect with such certainty that the other results are not valid.
+pub(super) fn is_control_violated(control: &PairedRows) -> bool {
+    let half = control.rule.margin / 2.0;
+    let beyond = control.effect.interval.is_some_and(|it| it.lo > half || it.hi < -half);
+    beyond && control.effect.p <= MAX_CONTROL_P
+}
