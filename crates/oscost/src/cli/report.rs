@@ -8,7 +8,7 @@ use super::exports::{Exports, RunDocument, Subject, Table};
 use super::output::Output;
 use super::run_text::{self, RunText};
 use super::terminal::Terminal;
-use super::values::{CountedArguments, plots};
+use super::values::{CountedArguments, PlotArguments};
 use crate::app::UsageError;
 use crate::app::report::{Reported, Run, read};
 use crate::report;
@@ -41,12 +41,8 @@ pub(super) struct Arguments {
     /// What a line of CSV and Parquet is [default: a comparison if the run has any].
     #[arg(long, value_name = "TABLE")]
     table: Option<Table>,
-    /// Draw all curves [default: only if they fit into two pictures].
-    #[arg(long)]
-    plot: bool,
-    /// Draw no curves.
-    #[arg(long, conflicts_with = "plot")]
-    no_plot: bool,
+    #[command(flatten)]
+    plots: PlotArguments,
     #[command(flatten)]
     counted: CountedArguments,
     /// Also show flags for information, and how figures were measured.
@@ -60,17 +56,14 @@ pub(super) fn report(arguments: &Arguments, output: &mut Output) -> anyhow::Resu
     let run = match read(run, exports.needs_samples(), &Terminal::new(output))? {
         Reported::Run(run) => *run,
         Reported::Bill(bill) => {
-            refuse_for_bill(&[
-                ("--table", table.is_some()),
-                ("--plot", arguments.plot),
-                ("--no-plot", arguments.no_plot),
-            ])?;
+            let [plot, no_plot] = arguments.plots.options();
+            refuse_for_bill(&[("--table", table.is_some()), plot, no_plot])?;
             show_bill(&bill, exports, output)?;
             return Ok(ExitStatus::Success);
         }
     };
-    let plots = plots(arguments.plot, arguments.no_plot);
-    let (counted, verbose) = (arguments.counted.into(), arguments.verbose);
+    let (plots, counted) = (arguments.plots.into(), arguments.counted.into());
+    let verbose = arguments.verbose;
     let shown = RunToShow { run, samples: false, table: *table, plots, counted, verbose };
     show(&shown, exports, output)?;
     Ok(ExitStatus::Success)

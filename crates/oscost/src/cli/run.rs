@@ -7,11 +7,12 @@ use super::output::Output;
 use super::run_text::{self, RunText};
 use super::terminal::Terminal;
 use super::values::{
-    ProgramArguments, ScreenArguments, effort, event_counting, figure_unit, label, plots, positive,
+    PlotArguments, ProgramArguments, ScreenArguments, effort, event_counting, figure_unit, label,
+    positive,
 };
 use crate::app::run::{Request, run as measure};
 use crate::app::{CompletedRun, Retention};
-use crate::report::run::{CountedEvents, FigureUnit};
+use crate::report::run::{CountedEvents, FigureUnit, Plots};
 
 /// What to measure, and how.
 #[derive(Debug, clap::Args)]
@@ -111,12 +112,8 @@ pub(super) struct Arguments {
     samples: bool,
     #[command(flatten)]
     exports: Exports,
-    /// Draw all curves [default: only if they fit into two pictures].
-    #[arg(long)]
-    plot: bool,
-    /// Draw no curves.
-    #[arg(long, conflicts_with = "plot")]
-    no_plot: bool,
+    #[command(flatten)]
+    plots: PlotArguments,
     /// Do not keep the run.
     #[arg(long)]
     no_store: bool,
@@ -132,7 +129,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let (exports, samples, quiet) = (arguments.exports, arguments.samples, arguments.quiet);
     exports.check()?;
-    let plots = plots(arguments.plot, arguments.no_plot);
+    let plots = Plots::from(arguments.plots);
     let screen = arguments.screen.screen();
     let counted = CountedEvents { unit: arguments.figure_unit, all: arguments.counters };
     let request = Request {

@@ -7,7 +7,7 @@ use super::output::{Destination, Output, report_line};
 use super::report::{RunToShow, refuse_for_bill, show, show_bill};
 use super::run_text::report_missing_batches;
 use super::terminal::Terminal;
-use super::values::{CountedArguments, plots};
+use super::values::{CountedArguments, PlotArguments};
 use crate::app::report::{Reported, reported};
 use crate::app::runs::{
     self, KeepCount, KeptRecord, ListedBill, ListedRun, ListedVisits, PruneRequest, Pruning,
@@ -71,12 +71,8 @@ enum Verb {
         /// What a line of CSV and Parquet is [default: a comparison if the run has any].
         #[arg(long, value_name = "TABLE")]
         table: Option<Table>,
-        /// Draw all curves [default: only if they fit into two pictures].
-        #[arg(long)]
-        plot: bool,
-        /// Draw no curves.
-        #[arg(long, conflicts_with = "plot")]
-        no_plot: bool,
+        #[command(flatten)]
+        plots: PlotArguments,
         #[command(flatten)]
         counted: CountedArguments,
         /// Also show flags for information, and how figures were measured.
@@ -128,23 +124,24 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
             };
             list(&visits, verbose, json, output)?;
         }
-        Verb::Show { run, exports, samples, table, plot, no_plot, counted, verbose } => {
+        Verb::Show { run, exports, samples, table, plots, counted, verbose } => {
             exports.check()?;
             let kept = runs::export(&run, samples || exports.needs_samples())?;
             let run = match reported(kept, &Terminal::new(output)) {
                 Reported::Run(run) => *run,
                 Reported::Bill(bill) => {
+                    let [plot, no_plot] = plots.options();
                     refuse_for_bill(&[
                         ("--samples", samples),
                         ("--table", table.is_some()),
-                        ("--plot", plot),
-                        ("--no-plot", no_plot),
+                        plot,
+                        no_plot,
                     ])?;
                     show_bill(&bill, &exports, output)?;
                     return Ok(ExitStatus::Success);
                 }
             };
-            let (plots, counted) = (plots(plot, no_plot), counted.into());
+            let (plots, counted) = (plots.into(), counted.into());
             let shown = RunToShow { run, samples, table, plots, counted, verbose };
             show(&shown, &exports, output)?;
         }

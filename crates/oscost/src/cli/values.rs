@@ -87,15 +87,6 @@ fn gate_metric(text: &str) -> Result<GateMetric, String> {
     }
 }
 
-/// Whether curves are drawn, by the options `--plot` and `--no-plot`.
-pub(super) fn plots(all: bool, none: bool) -> Plots {
-    match (all, none) {
-        (true, _) => Plots::All,
-        (_, true) => Plots::None,
-        _ => Plots::WhereFew,
-    }
-}
-
 /// The unit in which figures are shown.
 pub(super) fn figure_unit(text: &str) -> Result<FigureUnit, String> {
     match text {
@@ -165,6 +156,34 @@ impl ScreenArguments {
     pub(super) fn screen(self) -> Screen {
         let lines = height().filter(|_| !self.all_rows);
         Screen { lines, verbose: self.verbose }
+    }
+}
+
+/// Whether curves are drawn.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct PlotArguments {
+    /// Draw all curves [default: only if they fit into two pictures].
+    #[arg(long)]
+    plot: bool,
+    /// Draw no curves.
+    #[arg(long, conflicts_with = "plot")]
+    no_plot: bool,
+}
+
+impl PlotArguments {
+    /// Each option, and whether it was given.
+    pub(super) fn options(self) -> [(&'static str, bool); 2] {
+        [("--plot", self.plot), ("--no-plot", self.no_plot)]
+    }
+}
+
+impl From<PlotArguments> for Plots {
+    fn from(arguments: PlotArguments) -> Self {
+        match (arguments.plot, arguments.no_plot) {
+            (true, _) => Self::All,
+            (_, true) => Self::None,
+            _ => Self::WhereFew,
+        }
     }
 }
 
