@@ -4,7 +4,7 @@ use oscost_model::bill::{Amount, Bill, BillItem, BilledCounts};
 use oscost_model::program_calls::KernelTime;
 
 use crate::report::view::export::sheet::Kind::{Boolean, Float, Integer, Text};
-use crate::report::view::export::sheet::{Cells, Heading, Kind, Value, spaced};
+use crate::report::view::export::sheet::{Cells, Heading, Value, heading, spaced};
 
 /// The version of these columns.
 pub(super) const SCHEMA: &str = "oscost.bill-items/1";
@@ -117,15 +117,6 @@ impl<'a> Line<'a> {
 /// The headings of the columns, in order.
 pub(super) fn headings() -> impl Iterator<Item = Heading> {
     COLUMNS.iter().map(|column| column.heading)
-}
-
-const fn heading(
-    name: &'static str,
-    kind: Kind,
-    means: &'static str,
-    unknown: Option<&'static str>,
-) -> Heading {
-    Heading { name, kind, means, unknown }
 }
 
 /// All of them, in the order in which they are written.

@@ -8,7 +8,7 @@ use crate::fleet::{
     CaseFigure, Finding, FindingScope, Fleet, FleetAnalysis, FleetCase, FleetNode, NodeVisit,
 };
 use crate::report::view::export::sheet::Kind::{Float, Integer, Text};
-use crate::report::view::export::sheet::{Cells, Heading, Kind, Value};
+use crate::report::view::export::sheet::{Cells, Heading, Value, heading};
 
 /// The version of these columns.
 pub(super) const SCHEMA: &str = "oscost.fleet-cases/1";
@@ -156,15 +156,6 @@ fn scope(finding: &Finding) -> &'static str {
 /// The headings of the columns, in order.
 pub(super) fn headings() -> impl Iterator<Item = Heading> {
     COLUMNS.iter().map(|column| column.heading)
-}
-
-const fn heading(
-    name: &'static str,
-    kind: Kind,
-    means: &'static str,
-    unknown: Option<&'static str>,
-) -> Heading {
-    Heading { name, kind, means, unknown }
 }
 
 /// All of them, in the order in which they are written.

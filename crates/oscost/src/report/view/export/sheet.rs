@@ -108,6 +108,16 @@ pub struct Heading {
     pub unknown: Option<&'static str>,
 }
 
+/// A heading, as tables of constants write it.
+pub(super) const fn heading(
+    name: &'static str,
+    kind: Kind,
+    means: &'static str,
+    unknown: Option<&'static str>,
+) -> Heading {
+    Heading { name, kind, means, unknown }
+}
+
 /// A table for other programs, whatever its lines are of: what a medium writes.
 pub trait Cells {
     /// What its columns are, with a version: a new column keeps it, a changed meaning does not.
