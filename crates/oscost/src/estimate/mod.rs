@@ -19,6 +19,8 @@ pub mod level_changes;
 pub mod machine_table;
 #[cfg(test)]
 mod made_up_rows;
+#[cfg(test)]
+mod made_up_series;
 mod rows;
 mod steps;
 mod uncertainty;

@@ -1,6 +1,7 @@
 //! Intervals between the runs of made-up series.
 
 use super::*;
+use crate::estimate::made_up_series::series_of;
 
 /// A series of runs with these figures, each known to 1 % by its own repetitions.
 fn series(figures: &[f64]) -> Series {
@@ -14,30 +15,7 @@ fn series(figures: &[f64]) -> Series {
         imported: false,
         counts: None,
     };
-    Series {
-        case: String::new(),
-        target: String::new(),
-        peer: false,
-        peer_host: None,
-        unit: Unit::NsPerOp,
-        better: Better::Lower,
-        rev: 1,
-        machine_class: String::new(),
-        kernel_class: String::new(),
-        points: figures.iter().map(point).collect(),
-        older_runs: 0,
-        p: None,
-        q: None,
-        rejected_by_correction: false,
-        secondary: false,
-        autocorrelation: None,
-        between_run_sd: None,
-        changes: Vec::new(),
-        recent_shift: None,
-        updates: Vec::new(),
-        left_out: Vec::new(),
-        other_targets: Vec::new(),
-    }
+    series_of(figures.iter().map(point).collect())
 }
 
 fn change(point: usize) -> Change {

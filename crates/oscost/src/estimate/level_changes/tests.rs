@@ -2,10 +2,10 @@
 
 use oscost_model::record::{Cause, CountedMedians};
 use oscost_model::seed::Seed;
-use oscost_model::unit::Better;
 
 use super::*;
 use crate::estimate::history::Change;
+use crate::estimate::made_up_series::series_of;
 
 /// The index of the first run after the change.
 const STEP: usize = 10;
@@ -86,30 +86,7 @@ fn series(base: Truth, new: Truth) -> Series {
         not_decomposed: None,
         counted_runs: None,
     };
-    Series {
-        case: String::new(),
-        target: String::new(),
-        peer: false,
-        peer_host: None,
-        unit: Unit::NsPerOp,
-        better: Better::Lower,
-        rev: 1,
-        machine_class: String::new(),
-        kernel_class: String::new(),
-        points,
-        older_runs: 0,
-        p: None,
-        q: None,
-        rejected_by_correction: false,
-        secondary: false,
-        autocorrelation: None,
-        between_run_sd: None,
-        changes: vec![change],
-        recent_shift: None,
-        updates: Vec::new(),
-        left_out: Vec::new(),
-        other_targets: Vec::new(),
-    }
+    Series { changes: vec![change], ..series_of(points) }
 }
 
 /// The counts of some runs, to be changed.
