@@ -189,7 +189,7 @@ pub fn ab(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome>
         None => {
             let mut connection = connect(&targets.base.host, &worker, options)?;
             let session = &mut *connection.session;
-            let compared = Compared { targets: &targets, commands: commands.as_deref() };
+            let compared = ComparedArms { targets: &targets, commands: commands.as_deref() };
             let planned = plan_run(request, &selection, &compared, session.hello(), observer)?;
             let header = planned.header.clone();
             let measured = observe(&header, request.retention, observer, |listener| {
@@ -331,7 +331,7 @@ pub fn requested_comparisons(record: &Record) -> Vec<Comparison> {
 }
 
 /// What is compared.
-struct Compared<'a> {
+struct ComparedArms<'a> {
     targets: &'a Targets,
     /// Commands at the base, if they are compared with each other.
     commands: Option<&'a [Vec<Case>]>,
@@ -340,12 +340,12 @@ struct Compared<'a> {
 fn plan_run(
     request: &Request,
     selection: &Selection,
-    compared: &Compared<'_>,
+    compared: &ComparedArms<'_>,
     hello: &Hello,
     observer: &dyn Observer,
 ) -> anyhow::Result<run::Request> {
     let Selection { cases, definitions, programs, study } = selection;
-    let Compared { targets, commands } = compared;
+    let ComparedArms { targets, commands } = compared;
     let arch = hello.facts.os.arch.as_deref().and_then(Arch::from_uname);
     let PreparedTarget { side: base, mut notes } = prepare(&targets.base, arch)?;
     let mut new_sides = Vec::new();

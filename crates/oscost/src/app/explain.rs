@@ -84,15 +84,15 @@ struct CountingTarget {
 }
 
 /// What was observed of a benchmark on this machine.
-pub struct Here {
+pub struct ObservedBenchmark {
     /// The benchmark.
     pub definition: Definition,
     /// Its cases, or why nothing was counted.
-    pub cases: Result<Vec<CaseHere>, String>,
+    pub cases: Result<Vec<ObservedCase>, String>,
 }
 
 /// What was observed of a case on this machine.
-pub struct CaseHere {
+pub struct ObservedCase {
     /// The case.
     pub case: Case,
     /// The calls that it made, or why they were not counted.
@@ -190,16 +190,19 @@ fn is_id(name: &str, definition: &Definition) -> bool {
 
 /// Counts the calls of a single benchmark, and finds its last figures; `None` for several. Only an
 /// interruption by the user is an error: where nothing can be counted the reason is returned.
-pub fn observe(benchmarks: Benchmarks, observer: &dyn Observer) -> anyhow::Result<Option<Here>> {
+pub fn observe(
+    benchmarks: Benchmarks,
+    observer: &dyn Observer,
+) -> anyhow::Result<Option<ObservedBenchmark>> {
     let Some(observed) = benchmarks.observed else { return Ok(None) };
     let cases = cases_here(&observed, observer)?;
-    Ok(Some(Here { definition: observed.definition, cases }))
+    Ok(Some(ObservedBenchmark { definition: observed.definition, cases }))
 }
 
 fn cases_here(
     observed: &CountingTarget,
     observer: &dyn Observer,
-) -> anyhow::Result<Result<Vec<CaseHere>, String>> {
+) -> anyhow::Result<Result<Vec<ObservedCase>, String>> {
     let CountingTarget { host, worker, .. } = observed;
     let busy = |by: &str| {
         let is_other = matches!(host, Host::Ssh(_) | Host::Slurm(_));
@@ -227,7 +230,10 @@ fn cases_here(
     }
 }
 
-fn count(session: &mut dyn Session, observed: &CountingTarget) -> Result<Vec<CaseHere>, String> {
+fn count(
+    session: &mut dyn Session,
+    observed: &CountingTarget,
+) -> Result<Vec<ObservedCase>, String> {
     let CountingTarget { definition, cases, at, .. } = observed;
     let facts = session.hello().facts.clone();
     let counted = count_calls(session, cases, COUNTING).map_err(|error| error.to_string())?;
@@ -239,7 +245,7 @@ fn count(session: &mut dyn Session, observed: &CountingTarget) -> Result<Vec<Cas
             false => 1,
         };
         let per_op = |count: CallCount| count.grouped_by(ops);
-        CaseHere { counted: counted.outcome.map(per_op), case: counted.case, last }
+        ObservedCase { counted: counted.outcome.map(per_op), case: counted.case, last }
     });
     Ok(here.collect())
 }

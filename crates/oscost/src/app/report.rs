@@ -4,7 +4,7 @@ use oscost_model::bill::Bill;
 use oscost_model::record::Record;
 
 pub use super::results::earlier_study_runs::MeasuredStudy;
-pub use super::results::run_before::RunBefore;
+pub use super::results::run_before::PreviousRun;
 pub use crate::studies::Study;
 
 use super::observer::Observer;
@@ -20,13 +20,13 @@ pub struct Run {
     /// The study, if it comes with oscost.
     pub study: Option<MeasuredStudy>,
     /// The run before it on its machine, if there is one.
-    pub before: Option<RunBefore>,
+    pub before: Option<PreviousRun>,
     /// When its raw batches were pruned, if they were.
     pub pruned_at: Option<String>,
 }
 
 /// What is reported.
-pub enum Reported {
+pub enum ReportSubject {
     /// A run.
     Run(Box<Run>),
     /// A bill.
@@ -34,15 +34,15 @@ pub enum Reported {
 }
 
 /// The run or bill of that name: in the store, or a record file.
-pub fn read(name: &str, samples: bool, observer: &dyn Observer) -> anyhow::Result<Reported> {
+pub fn read(name: &str, samples: bool, observer: &dyn Observer) -> anyhow::Result<ReportSubject> {
     Ok(reported(RecordReader::new("report").read_any(name, samples)?, observer))
 }
 
 /// A record, a run with the study that it names and its earlier runs.
-pub fn reported(kept: KeptRecord, observer: &dyn Observer) -> Reported {
+pub fn reported(kept: KeptRecord, observer: &dyn Observer) -> ReportSubject {
     match kept {
-        KeptRecord::Run(run) => Reported::Run(Box::new(with_study(*run, observer))),
-        KeptRecord::Bill(bill) => Reported::Bill(bill),
+        KeptRecord::Run(run) => ReportSubject::Run(Box::new(with_study(*run, observer))),
+        KeptRecord::Bill(bill) => ReportSubject::Bill(bill),
     }
 }
 
@@ -50,7 +50,7 @@ pub fn reported(kept: KeptRecord, observer: &dyn Observer) -> Reported {
 fn with_study(kept: KeptRun, observer: &dyn Observer) -> Run {
     let KeptRun { record, pruned_at, .. } = kept;
     let study = study_of(&record).map(|study| MeasuredStudy::of(study, &record, observer));
-    let before = RunBefore::of_kept(&record, observer);
+    let before = PreviousRun::of_kept(&record, observer);
     Run { study, before, record, pruned_at }
 }
 

@@ -15,7 +15,7 @@ use super::measurement::retention::{CompletedRun, Retention, observe};
 use super::measurement::run_header::{fresh_seed, run_header};
 use super::observer::Observer;
 use super::results::earlier_study_runs::MeasuredStudy;
-use super::results::run_before::RunBefore;
+use super::results::run_before::PreviousRun;
 use super::selection::cases::{Selection, select};
 use super::selection::programs::{CommandTrials, Effort, ProgramRequest, trial_budget};
 use super::selection::study_rows::{
@@ -179,7 +179,7 @@ pub(crate) fn run_until(
             retention: request.retention,
         };
         let measured = count(&worker, &selection, counted, options)?;
-        let before = RunBefore::of_measured(&measured.record, observer);
+        let before = PreviousRun::of_measured(&measured.record, observer);
         return Ok(CompletedRun { before, ..measured });
     }
     let host = &target.host;
@@ -204,7 +204,7 @@ pub(crate) fn run_until(
         run::run_with_peer(session, peer, planned, listener)
     })?;
     let with_runs = |study| MeasuredStudy::of(study, &measured.record, observer);
-    let before = RunBefore::of_measured(&measured.record, observer);
+    let before = PreviousRun::of_measured(&measured.record, observer);
     Ok(CompletedRun { study: selection.study.map(with_runs), before, ..measured })
 }
 

@@ -37,7 +37,7 @@ pub(super) struct DisplayArguments {
         default_value = "auto",
         help_heading = "Display"
     )]
-    progress: ProgressHow,
+    progress: ProgressOption,
 }
 
 /// When there are colours.
@@ -50,7 +50,7 @@ enum ColorWhen {
 
 /// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ProgressHow {
+enum ProgressOption {
     Auto,
     Plain,
     None,
@@ -70,9 +70,9 @@ impl DisplayArguments {
     /// How progress is shown.
     pub(super) fn progress(self) -> ProgressMode {
         match self.progress {
-            ProgressHow::Auto => ProgressMode::Drawn,
-            ProgressHow::Plain => ProgressMode::Lines,
-            ProgressHow::None => ProgressMode::Hidden,
+            ProgressOption::Auto => ProgressMode::Drawn,
+            ProgressOption::Plain => ProgressMode::Lines,
+            ProgressOption::None => ProgressMode::Hidden,
         }
     }
 }

@@ -9,8 +9,8 @@ use super::exit::ExitStatus;
 use super::output::{Output, report_line};
 use super::terminal::Terminal;
 use crate::app::explain::{
-    CaseHere, Explanation, Here, Kind, LastFigure, Mechanism, Request, explain as find, last_run,
-    observe, other_names,
+    Explanation, Kind, LastFigure, Mechanism, ObservedBenchmark, ObservedCase, Request,
+    explain as find, last_run, observe, other_names,
 };
 use crate::app::{UsageError, nearest_hint, nearest_names};
 use crate::report;
@@ -166,9 +166,9 @@ fn treatment(kind: &Kind) -> TreatmentExplanation {
     TreatmentExplanation { name, value, effect, needs, why, compared, source }
 }
 
-fn here_sections(Here { definition, cases }: Here) -> Vec<Section> {
+fn here_sections(ObservedBenchmark { definition, cases }: ObservedBenchmark) -> Vec<Section> {
     let shown =
-        |CaseHere { case, counted, last }| {
+        |ObservedCase { case, counted, last }| {
             let last = last.map(|LastFigure { row, started, class, other_kernel }| {
                 PreviousFigure { row, started, quiet: class, other_kernel }
             });

@@ -10,7 +10,7 @@ use super::output::Output;
 use super::run_text::change_since;
 use crate::app::UsageError;
 use crate::app::list::definitions;
-use crate::app::report::{MeasuredStudy, RunBefore, side_by_side, study_comparison};
+use crate::app::report::{MeasuredStudy, PreviousRun, side_by_side, study_comparison};
 use crate::report;
 use crate::report::compare::ComparisonContent;
 use crate::report::export::{BillSheet, Sheet};
@@ -76,7 +76,7 @@ pub(super) struct RunDocument<'a> {
     /// The study that it was measured for.
     pub(super) study: Option<&'a MeasuredStudy>,
     /// The run before it.
-    pub(super) before: Option<&'a RunBefore>,
+    pub(super) before: Option<&'a PreviousRun>,
     /// What a line of its tables is.
     pub(super) table: Table,
 }

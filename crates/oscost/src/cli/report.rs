@@ -10,7 +10,7 @@ use super::run_text::{self, RunText};
 use super::terminal::Terminal;
 use super::values::{CountedArguments, PlotArguments};
 use crate::app::UsageError;
-use crate::app::report::{Reported, Run, read};
+use crate::app::report::{ReportSubject, Run, read};
 use crate::report;
 use crate::report::Screen;
 use crate::report::run::{CountedEvents, Plots};
@@ -54,8 +54,8 @@ pub(super) fn report(arguments: &Arguments, output: &mut Output) -> anyhow::Resu
     let Arguments { run, exports, table, .. } = arguments;
     exports.check()?;
     let run = match read(run, exports.needs_samples(), &Terminal::new(output))? {
-        Reported::Run(run) => *run,
-        Reported::Bill(bill) => {
+        ReportSubject::Run(run) => *run,
+        ReportSubject::Bill(bill) => {
             let [plot, no_plot] = arguments.plots.options();
             refuse_for_bill(&[("--table", table.is_some()), plot, no_plot])?;
             show_bill(&bill, exports, output)?;
@@ -64,13 +64,13 @@ pub(super) fn report(arguments: &Arguments, output: &mut Output) -> anyhow::Resu
     };
     let (plots, counted) = (arguments.plots.into(), arguments.counted.into());
     let verbose = arguments.verbose;
-    let shown = RunToShow { run, samples: false, table: *table, plots, counted, verbose };
+    let shown = ShownRun { run, samples: false, table: *table, plots, counted, verbose };
     show(&shown, exports, output)?;
     Ok(ExitStatus::Success)
 }
 
 /// A run that is shown or written.
-pub(super) struct RunToShow {
+pub(super) struct ShownRun {
     pub(super) run: Run,
     /// Whether its JSON has the raw samples.
     pub(super) samples: bool,
@@ -83,12 +83,8 @@ pub(super) struct RunToShow {
 }
 
 /// Writes a run to files; without any, shows it.
-pub(super) fn show(
-    shown: &RunToShow,
-    exports: &Exports,
-    output: &mut Output,
-) -> anyhow::Result<()> {
-    let RunToShow { run, samples, table, plots, counted, verbose } = shown;
+pub(super) fn show(shown: &ShownRun, exports: &Exports, output: &mut Output) -> anyhow::Result<()> {
+    let ShownRun { run, samples, table, plots, counted, verbose } = shown;
     let Run { record, study, before, pruned_at } = run;
     let (study, before) = (study.as_ref(), before.as_ref());
     if *samples || exports.needs_samples() {

@@ -4,11 +4,11 @@ use oscost_model::record::Record;
 
 use super::display::fitted_text;
 use super::output::report_line;
-use crate::app::report::{MeasuredStudy, RunBefore, side_by_side, study_comparison};
+use crate::app::report::{MeasuredStudy, PreviousRun, side_by_side, study_comparison};
 use crate::report;
 use crate::report::Screen;
 use crate::report::run::{CountedEvents, Plots};
-use crate::report::since::{self, RunBefore as Before};
+use crate::report::since::{self, PreviousRun as Before};
 
 /// What is shown of a run, and where.
 #[derive(Clone, Copy)]
@@ -16,14 +16,14 @@ pub(super) struct RunText<'a> {
     /// The study that it was measured for.
     pub(super) study: Option<&'a MeasuredStudy>,
     /// The run before it.
-    pub(super) before: Option<&'a RunBefore>,
+    pub(super) before: Option<&'a PreviousRun>,
     /// The terminal.
     pub(super) screen: Screen,
 }
 
 /// What changed since the run before.
-pub(super) fn change_since(before: Option<&RunBefore>) -> Option<String> {
-    let RunBefore { started, compared } = before?;
+pub(super) fn change_since(before: Option<&PreviousRun>) -> Option<String> {
+    let PreviousRun { started, compared } = before?;
     since::sentence(&Before { started, compared })
 }
 

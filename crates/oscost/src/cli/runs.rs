@@ -4,11 +4,11 @@ use super::display::list_text;
 use super::exit::ExitStatus;
 use super::exports::{Exports, Table};
 use super::output::{Destination, Output, report_line};
-use super::report::{RunToShow, refuse_for_bill, show, show_bill};
+use super::report::{ShownRun, refuse_for_bill, show, show_bill};
 use super::run_text::report_missing_batches;
 use super::terminal::Terminal;
 use super::values::{CountedArguments, PlotArguments};
-use crate::app::report::{Reported, reported};
+use crate::app::report::{ReportSubject, reported};
 use crate::app::runs::{
     self, KeepCount, KeptRecord, ListedBill, ListedRun, ListedVisits, PruneRequest, Pruning,
     RunList, StoredFleet,
@@ -128,8 +128,8 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
             exports.check()?;
             let kept = runs::export(&run, samples || exports.needs_samples())?;
             let run = match reported(kept, &Terminal::new(output)) {
-                Reported::Run(run) => *run,
-                Reported::Bill(bill) => {
+                ReportSubject::Run(run) => *run,
+                ReportSubject::Bill(bill) => {
                     let [plot, no_plot] = plots.options();
                     refuse_for_bill(&[
                         ("--samples", samples),
@@ -142,7 +142,7 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
                 }
             };
             let (plots, counted) = (plots.into(), counted.into());
-            let shown = RunToShow { run, samples, table, plots, counted, verbose };
+            let shown = ShownRun { run, samples, table, plots, counted, verbose };
             show(&shown, &exports, output)?;
         }
         Verb::Delete { run, fleet } => {

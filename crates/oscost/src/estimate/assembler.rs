@@ -15,7 +15,7 @@ use super::curve::{Curves, DefinedRow, curves};
 use super::half_round_trip::half_round_trips;
 use super::rows::relations;
 use super::rows::row_state::{
-    CountingEntry, ExperimentEntry, GivenUp, RowState, RunContext, WarmUp, WorkerEntry,
+    Abandonment, CountingEntry, ExperimentEntry, RowState, RunContext, WarmUp, WorkerEntry,
 };
 use super::steps::wait_steps;
 use oscost_stats::interval::Nominal;
@@ -324,7 +324,7 @@ fn apply_to_row(state: &mut RowState, entry: &Entry) {
         }
         Entry::Abandoned { outcome, reason, .. } => {
             let (outcome, reason) = (*outcome, reason.clone());
-            state.given_up = Some(GivenUp { outcome, reason });
+            state.given_up = Some(Abandonment { outcome, reason });
         }
         Entry::RowFinished { converged, .. } => state.converged = Some(*converged),
         _ => {}

@@ -103,7 +103,7 @@ impl OpenFolder {
     pub fn check_owner(&self, opened_uid: u32) -> io::Result<()> {
         match self.owner {
             NewOwner::OwnerOfFolder { uid, .. } if uid != opened_uid => {
-                Err(leads_elsewhere(uid, opened_uid))
+                Err(owner_mismatch(uid, opened_uid))
             }
             _ => Ok(()),
         }
@@ -239,7 +239,7 @@ fn open(path: &Path) -> io::Result<File> {
     }
     let folder = open_folder(&path, 0)?;
     let owner = folder.metadata()?.uid();
-    if owner == uid { Ok(folder) } else { Err(leads_elsewhere(uid, owner)) }
+    if owner == uid { Ok(folder) } else { Err(owner_mismatch(uid, owner)) }
 }
 
 /// The errors of opening a link without following it; as a folder, the second.
@@ -267,15 +267,15 @@ fn open_folder(path: &Path, flags: i32) -> io::Result<File> {
 /// A path leads root out of what a user owns; the inner error of [`ErrorKind::PermissionDenied`].
 #[derive(Debug, Error)]
 #[error("its path leads from a folder of user {from} to what belongs to user {to}")]
-pub struct LeadsElsewhere {
+pub struct OwnerMismatch {
     /// The user.
     pub from: u32,
     /// The owner of what it leads to.
     pub to: u32,
 }
 
-fn leads_elsewhere(from: u32, to: u32) -> io::Error {
-    io::Error::new(ErrorKind::PermissionDenied, LeadsElsewhere { from, to })
+fn owner_mismatch(from: u32, to: u32) -> io::Error {
+    io::Error::new(ErrorKind::PermissionDenied, OwnerMismatch { from, to })
 }
 
 #[cfg(test)]

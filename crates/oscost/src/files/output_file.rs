@@ -17,7 +17,7 @@ const MAX_LINKS: usize = 40;
 
 /// How a file is written.
 #[derive(Debug, PartialEq, Eq)]
-enum Way {
+enum WriteMode {
     /// Opened as it is, and written at its end.
     Append,
     /// Written beside this file, and renamed to it.
@@ -26,9 +26,9 @@ enum Way {
 
 /// Writes a file completely, or leaves it as it was where it can be replaced.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    match way(path)? {
-        Way::Append => append(path, bytes),
-        Way::Replace(target) => match replace(&target, bytes) {
+    match write_mode(path)? {
+        WriteMode::Append => append(path, bytes),
+        WriteMode::Replace(target) => match replace(&target, bytes) {
             // The folder, or the owner of the file, does not allow another file in its place.
             Err(error) if error.kind() == ErrorKind::PermissionDenied && target.exists() => {
                 File::options().write(true).truncate(true).open(&target)?.write_all(bytes)
@@ -41,7 +41,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Checks that a file can be written. The check leaves no file behind; a device or a pipe is not
 /// touched.
 pub fn check(path: &Path) -> io::Result<()> {
-    let Way::Replace(target) = way(path)? else { return Ok(()) };
+    let WriteMode::Replace(target) = write_mode(path)? else { return Ok(()) };
     let beside = beside(&target)?;
     match File::create_new(&beside) {
         Ok(_) => std::fs::remove_file(&beside),
@@ -52,11 +52,11 @@ pub fn check(path: &Path) -> io::Result<()> {
     }
 }
 
-fn way(path: &Path) -> io::Result<Way> {
+fn write_mode(path: &Path) -> io::Result<WriteMode> {
     let mut target = std::path::absolute(path)?;
     for _ in 0..MAX_LINKS {
         if is_of_system(&target) {
-            return Ok(Way::Append);
+            return Ok(WriteMode::Append);
         }
         match std::fs::read_link(&target) {
             // A relative link begins in its own folder; an absolute one replaces it.
@@ -66,8 +66,8 @@ fn way(path: &Path) -> io::Result<Way> {
     }
     match target.metadata() {
         Ok(metadata) if metadata.is_dir() => Err(ErrorKind::IsADirectory.into()),
-        Ok(metadata) if !metadata.is_file() => Ok(Way::Append),
-        _ => Ok(Way::Replace(target)),
+        Ok(metadata) if !metadata.is_file() => Ok(WriteMode::Append),
+        _ => Ok(WriteMode::Replace(target)),
     }
 }
 
@@ -200,8 +200,8 @@ mod tests {
         assert!(link.is_symlink());
         assert_eq!(read(&file), "before text text end");
         write(Path::new("/dev/null"), b"text").unwrap();
-        assert_eq!(way(Path::new("/dev/stdout")).unwrap(), Way::Append);
-        assert_eq!(way(Path::new("/dev/new")).unwrap(), Way::Append);
+        assert_eq!(write_mode(Path::new("/dev/stdout")).unwrap(), WriteMode::Append);
+        assert_eq!(write_mode(Path::new("/dev/new")).unwrap(), WriteMode::Append);
         assert!(write(Path::new("/dev/oscost-new"), b"text").is_err(), "nothing is created there");
     }
 

@@ -23,7 +23,7 @@ mod trials;
 pub use comparison::{ComparisonPlan, PairCount, RoundLimit};
 pub use counts::call_count::{CaseCallCount, count_calls};
 pub use counts::form_count::{
-    BeforeLastBlock, LastBlock, ProgramRuns, TurnProgram, TurnRequest, run_in_turns,
+    LastBlock, LastBlockHook, ProgramRuns, TurnProgram, TurnRequest, run_in_turns,
 };
 pub use counts::instruction_count::{
     InstructionCountRequest, Machines, count_instructions, machine_id,

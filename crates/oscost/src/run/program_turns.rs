@@ -21,7 +21,7 @@ use super::jobs::job::{JobFailure, job_failure};
 use super::jobs::workers::TurnsTaken;
 use super::state::{MAX_LOST_WORKERS, Run};
 use super::trials::CountedTrial;
-use crate::estimate::comparison::programs::{TrialsSoFar, have_differences};
+use crate::estimate::comparison::programs::{CompletedTrials, have_differences};
 
 /// How long a worker runs programs in turns. Fresh ones have another layout of their environment.
 const WORKER_TIME: Duration = Duration::from_millis(700);
@@ -423,7 +423,7 @@ impl Run<'_> {
             };
             let warm_up = |row: usize| self.rows[row].warm_up.as_ref();
             for (&row, trials) in set.rows.iter().zip(&set.trials).skip(1) {
-                so_far.push(TrialsSoFar {
+                so_far.push(CompletedTrials {
                     workload,
                     warm_ups: [warm_up(set.rows[0]), warm_up(row)],
                     trials: [&set.trials[0], trials],

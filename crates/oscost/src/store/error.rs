@@ -9,7 +9,7 @@ use rusqlite::ffi;
 use thiserror::Error;
 
 use super::limits::{LOCK_TIMEOUT, MAX_PREDICTIONS};
-use crate::files::open_folder::LeadsElsewhere;
+use crate::files::open_folder::OwnerMismatch;
 
 /// An operation of the store failed.
 #[derive(Debug, Error)]
@@ -40,7 +40,7 @@ pub enum Cause {
          FILE` gives it to the user",
         user = .0.from
     )]
-    OfOther(LeadsElsewhere),
+    OfOther(OwnerMismatch),
     /// The file or its file system is read-only.
     #[error(
         "the file, its folder or its file system is read-only\n  hint: what it has can be read; \
@@ -161,7 +161,7 @@ impl Cause {
 
 impl From<io::Error> for Cause {
     fn from(error: io::Error) -> Self {
-        let error = match error.downcast::<LeadsElsewhere>() {
+        let error = match error.downcast::<OwnerMismatch>() {
             Ok(elsewhere) => return Cause::OfOther(elsewhere),
             Err(error) => error,
         };

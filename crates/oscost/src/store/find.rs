@@ -29,7 +29,7 @@ impl Store {
         let has_bills = all.iter().any(|record| record.kind == RecordKind::Bill);
         let noun = if has_bills { "run or bill" } else { RecordKind::Run.text() };
         let stored = all.len();
-        find_among(all, name, Wanted { noun, stored })
+        find_among(all, name, RecordSearch { noun, stored })
     }
 
     fn find_of(&self, wanted: RecordKind, name: &str) -> Result<String, FindError> {
@@ -37,7 +37,7 @@ impl Store {
         let stored = all.len();
         let (of_kind, others): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|record| record.kind == wanted);
-        let found = find_among(of_kind, name, Wanted { noun: wanted.text(), stored });
+        let found = find_among(of_kind, name, RecordSearch { noun: wanted.text(), stored });
         let unknown = match found {
             Ok(record) => return Ok(record.id),
             Err(error @ (FindError::Unknown { .. } | FindError::UnknownLabel { .. })) => error,
@@ -47,7 +47,7 @@ impl Store {
             // The last one of another kind was not meant.
             return Err(unknown);
         }
-        match find_among(others, name, Wanted { noun: "", stored }) {
+        match find_among(others, name, RecordSearch { noun: "", stored }) {
             Ok(NamedRecord { kind, .. }) => {
                 Err(FindError::OtherKind { name: name.to_owned(), wanted, found: kind })
             }
@@ -77,7 +77,7 @@ impl Store {
 
 /// What is looked for.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct RecordSearch {
     /// Its kind, in a sentence.
     noun: &'static str,
     /// How many records of any kind the store has.
@@ -88,7 +88,7 @@ struct Wanted {
 fn find_among(
     mut records: Vec<NamedRecord>,
     name: &str,
-    Wanted { noun, stored }: Wanted,
+    RecordSearch { noun, stored }: RecordSearch,
 ) -> Result<NamedRecord, FindError> {
     if let Some(back) = before_last(name)
         && back < records.len()

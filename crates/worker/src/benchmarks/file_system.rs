@@ -7,7 +7,7 @@
 use crate::kernel::file::entries::{Folder, close};
 use crate::kernel::file::location::Location;
 use crate::kernel::file::mounted::FileSystem;
-use crate::kernel::file::piece_file::{PieceAct, PieceFile};
+use crate::kernel::file::piece_file::{PieceFile, PieceOperation};
 use crate::kernel::syscall::prepared;
 
 use super::helper::if_permitted;
@@ -119,7 +119,7 @@ const BENCHES: &[Bench] = &[
         floor: &[at_least(1, KERNEL_ENTRY), at_least(1, "memory/copy:size=4096,by=string")],
         compare_with: &["file/read:via=pread,size=4096,cache=warm,file_mib=8"],
         source: "pread(2); filemap_read in mm/filemap.c",
-        build: |params| pieces(params, PieceAct::Read),
+        build: |params| pieces(params, PieceOperation::Read),
         ..ON_PAGES
     },
     Bench {
@@ -140,7 +140,7 @@ const BENCHES: &[Bench] = &[
         compare_with: &["file/write:via=pwrite,size=4096,onto=old,file_mib=8"],
         source: "pwrite(2); generic_perform_write in mm/filemap.c, fs/iomap/buffered-io.c, \
                  fs/btrfs/file.c",
-        build: |params| pieces(params, PieceAct::Write),
+        build: |params| pieces(params, PieceOperation::Write),
         ..ON_PAGES
     },
     Bench {
@@ -163,7 +163,7 @@ const BENCHES: &[Bench] = &[
         compare_with: &["file/write-sync:via=pwrite,size=4096,sync=fsync,file_mib=8"],
         switches: true,
         source: "fsync(2); fs/ext4/fsync.c, fs/xfs/xfs_file.c, fs/btrfs/tree-log.c",
-        build: |params| Ok(pieces(params, PieceAct::WriteSync)?.with_max_batch_ops(MAX_SYNCS)),
+        build: |params| Ok(pieces(params, PieceOperation::WriteSync)?.with_max_batch_ops(MAX_SYNCS)),
         ..ON_PAGES
     },
     Bench {
@@ -292,7 +292,7 @@ fn changes<O: FnMut() -> Result<(), Errno> + 'static>(
 }
 
 /// Work on the pages of a file in the directory.
-fn pieces(params: Params<'_>, act: PieceAct) -> Result<Work, Errno> {
+fn pieces(params: Params<'_>, act: PieceOperation) -> Result<Work, Errno> {
     work(params, |folder| {
         let file = folder.entry(c"file").create_to_read_and_write()?.into();
         let file = PieceFile::new(file, act, PIECE_BYTES)?;

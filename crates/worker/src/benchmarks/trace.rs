@@ -252,19 +252,19 @@ where
         attached => Listener::new(open, &mut op, attached == "program").map(Some),
     };
     let work = listener
-        .map(|listener| Work::from_body(Shape::WithLoop, Traced { op, listener, arrivals: 0 }));
+        .map(|listener| Work::from_body(Shape::WithLoop, TracedBody { op, listener, arrivals: 0 }));
     or_unavailable(work)
 }
 
 /// An op that reaches a point of tracing.
-struct Traced<F> {
+struct TracedBody<F> {
     op: F,
     listener: Option<Listener>,
     /// How often the point was reached since the work was built.
     arrivals: u64,
 }
 
-impl<F: FnMut() -> Result<(), Errno>> WorkBody for Traced<F> {
+impl<F: FnMut() -> Result<(), Errno>> WorkBody for TracedBody<F> {
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
         let ops = iterations * u64::from(unroll);
         for op in 0..ops {

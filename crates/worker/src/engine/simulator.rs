@@ -15,7 +15,7 @@ mod execution;
 
 pub use execution::{CounterDefect, Execution};
 
-use self::execution::Executed;
+use self::execution::ExecutionCounts;
 use super::clock::Clock;
 use super::collect::Collector;
 use super::covariates::{Covariates, Reading, SwitchWatch};
@@ -132,7 +132,7 @@ struct State {
     counted_preemptions: u64,
     cpu_ns: f64,
     waited_ns: f64,
-    executed: Executed,
+    executed: ExecutionCounts,
 }
 
 /// A machine with one process on it.
@@ -155,7 +155,7 @@ impl SimulatedMachine {
             counted_preemptions: 0,
             cpu_ns: 0.0,
             waited_ns: 0.0,
-            executed: Executed::default(),
+            executed: ExecutionCounts::default(),
         })))
     }
 

@@ -9,7 +9,7 @@ use crate::app::results::earlier_runs::runs_before;
 use crate::app::results::earlier_study_runs::MeasuredStudy;
 use crate::app::results::figures::keep_figures;
 use crate::app::results::pruning::{self, PrunedRuns, RawBatchLimits};
-use crate::app::results::run_before::RunBefore;
+use crate::app::results::run_before::PreviousRun;
 use crate::estimate::Assembler;
 use crate::estimate::between_runs::{note_on_boots, variations};
 use crate::hosts::HostError;
@@ -37,7 +37,7 @@ pub struct CompletedRun {
     /// The study that it was measured for.
     pub study: Option<MeasuredStudy>,
     /// The run before it on its machine, if there is one.
-    pub before: Option<RunBefore>,
+    pub before: Option<PreviousRun>,
     /// The id under which it is kept, if it is.
     pub kept_as: Option<String>,
     /// How the run ended.
@@ -65,21 +65,21 @@ pub(crate) fn observe(
 ) -> anyhow::Result<CompletedRun> {
     let mut recorder = Recorder {
         assembler: Assembler::default(),
-        keeper: Keeper::open(retention.keep, header, observer),
+        writer: JournalWriter::open(retention.keep, header, observer),
         observer,
     };
     let ended = measure(&mut recorder);
-    let Recorder { assembler, mut keeper, .. } = recorder;
+    let Recorder { assembler, mut writer, .. } = recorder;
     observer.finished();
     // A run that failed is shown as far as it got: the record exists from the first entry on.
     let record = assembler.record(retention.raw_samples).context("the run never began")?;
     if record.results.is_empty() {
-        keeper.delete();
+        writer.delete();
         return Err(ended.err().unwrap_or(RunError::Host(HostError::Interrupted)).into());
     }
-    keeper.check_place();
-    keeper.keep_figures(&record);
-    keeper.prune_old_runs();
+    writer.check_place();
+    writer.keep_figures(&record);
+    writer.prune_old_runs();
     let ended = ended.map(|finish| match finish {
         RunEnd::Interrupted => Completion::Interrupted,
         RunEnd::Completed if any_failed(&record) || none_measured(&record) => {
@@ -87,7 +87,7 @@ pub(crate) fn observe(
         }
         RunEnd::Completed => Completion::Complete,
     });
-    let kept_as = keeper.store.is_some().then_some(keeper.id);
+    let kept_as = writer.store.is_some().then_some(writer.id);
     Ok(CompletedRun { record, study: None, before: None, kept_as, ended })
 }
 
@@ -107,7 +107,7 @@ fn any_failed(record: &Record) -> bool {
 /// The observer of a run.
 struct Recorder<'a> {
     assembler: Assembler,
-    keeper: Keeper<'a>,
+    writer: JournalWriter<'a>,
     observer: &'a dyn Observer,
 }
 
@@ -117,10 +117,10 @@ impl RunObserver for Recorder<'_> {
             && let Some(known) = self.variation()
         {
             self.assembler.apply(&known);
-            self.keeper.append(&known);
+            self.writer.append(&known);
         }
         self.assembler.apply(entry);
-        self.keeper.append(entry);
+        self.writer.append(entry);
         self.observer.entry(entry);
     }
 
@@ -138,7 +138,7 @@ impl Recorder<'_> {
     /// How far the figures vary between runs, if the store has earlier runs of the same system. It is
     /// part of the journal: later runs do not change a record.
     fn variation(&self) -> Option<Entry> {
-        let store = self.keeper.store.as_ref()?;
+        let store = self.writer.store.as_ref()?;
         let record = self.assembler.record(false)?;
         match runs_before(store, &record) {
             Ok(earlier) if earlier.is_empty() => None,
@@ -158,29 +158,29 @@ impl Recorder<'_> {
 }
 
 /// Writes the journal to the store as long as the store can; the run goes on without it.
-struct Keeper<'a> {
+struct JournalWriter<'a> {
     store: Option<Store>,
     id: String,
     observer: &'a dyn Observer,
 }
 
-impl<'a> Keeper<'a> {
+impl<'a> JournalWriter<'a> {
     fn open(keep: bool, header: &RunHeader, observer: &'a dyn Observer) -> Self {
-        let mut keeper = Self { store: None, id: header.id.clone(), observer };
+        let mut writer = Self { store: None, id: header.id.clone(), observer };
         if !keep {
-            return keeper;
+            return writer;
         }
         let Some(path) = Store::default_path() else {
             observer.note("this run is not kept: neither XDG_DATA_HOME nor HOME names a folder");
-            return keeper;
+            return writer;
         };
         let opened = Store::open(&path).and_then(|mut store| {
             store.begin(header)?;
             Ok(store)
         });
-        keeper.store =
+        writer.store =
             opened.map_err(|error| observer.note(&format!("this run is not kept: {error}"))).ok();
-        keeper
+        writer
     }
 
     fn append(&mut self, entry: &Entry) {

@@ -70,9 +70,13 @@ fn runs_of_system(
 ) -> SystemRuns {
     let asked = own.figures.iter().filter(|it| is_asked(it) && it.peer.is_none());
     // Of several figures of a case the first one: of a comparison of a target with itself the base.
-    let mut wanted: BTreeMap<(&str, &str), Wanted<'_>> = BTreeMap::new();
+    let mut wanted: BTreeMap<(&str, &str), FigureQuery<'_>> = BTreeMap::new();
     for figure in asked {
-        wanted.entry(key(figure)).or_insert(Wanted { figure, found: 0, by_boot: BTreeMap::new() });
+        wanted.entry(key(figure)).or_insert(FigureQuery {
+            figure,
+            found: 0,
+            by_boot: BTreeMap::new(),
+        });
     }
     let mut runs = SystemRuns::default();
     for run in stored.iter().rev().filter(|it| !it.imported) {
@@ -110,7 +114,7 @@ fn cycles_of(run: &SummarisedRun) -> BTreeMap<(&str, &str), &Figure> {
 }
 
 /// A figure whose earlier runs are wanted, and how many were found.
-struct Wanted<'a> {
+struct FigureQuery<'a> {
     figure: &'a Figure,
     found: usize,
     /// How many of each boot.

@@ -48,19 +48,19 @@ pub(crate) fn complete(
         false => was_kept(store.delete_outdated_figures(SUMMARY_RULES), observer),
     };
     let readers = readers(store, missing.len());
-    let mut keeper = Keeper::new(store, observer, is_writable);
+    let mut writer = SummaryWriter::new(store, observer, is_writable);
     let mut unreadable: BTreeMap<usize, String> = BTreeMap::new();
     let mut progress = Progress::new(missing.len());
     let next = AtomicUsize::new(0);
-    let mut take = |keeper: &mut Keeper<'_>, ReadRun { at, result }| {
+    let mut take = |writer: &mut SummaryWriter<'_>, ReadRun { at, result }| {
         match result {
-            Ok(summary) => keeper.add(&missing[at], summary),
+            Ok(summary) => writer.add(&missing[at], summary),
             Err(error) if was_deleted(&error) => {}
             Err(error) => {
                 unreadable.insert(at, format!("run {} is left out: {error:#}", missing[at].id));
             }
         }
-        if let Some(text) = progress.report(keeper.is_writable) {
+        if let Some(text) = progress.report(writer.is_writable) {
             observer.status(&text);
         }
     };
@@ -75,14 +75,14 @@ pub(crate) fn complete(
         }
         drop(sender);
         for read in receiver {
-            take(&mut keeper, read);
+            take(&mut writer, read);
         }
         // All of them, if no reader could be opened or started.
-        while let Some(read) = read_next(keeper.store, &missing, &next) {
-            take(&mut keeper, read);
+        while let Some(read) = read_next(writer.store, &missing, &next) {
+            take(&mut writer, read);
         }
     });
-    let unkept = keeper.finish();
+    let unkept = writer.finish();
     unreadable.values().for_each(|text| observer.note(text));
     let unended = store.count_unended()?;
     let reasons = [
@@ -133,7 +133,7 @@ fn read_next(store: &Store, runs: &[UnsummarisedRun], next: &AtomicUsize) -> Opt
 }
 
 /// Keeps summaries in bulk, or in memory where the store cannot be written.
-struct Keeper<'a> {
+struct SummaryWriter<'a> {
     store: &'a mut Store,
     observer: &'a dyn Observer,
     is_writable: bool,
@@ -143,7 +143,7 @@ struct Keeper<'a> {
     unkept: Vec<SummarisedRun>,
 }
 
-impl<'a> Keeper<'a> {
+impl<'a> SummaryWriter<'a> {
     fn new(store: &'a mut Store, observer: &'a dyn Observer, is_writable: bool) -> Self {
         let (read, unkept) = (Vec::new(), Vec::new());
         Self { store, observer, is_writable, read, last_kept: Instant::now(), unkept }
@@ -296,13 +296,13 @@ mod tests {
     fn a_run_that_cannot_be_kept_is_returned_and_the_others_are_kept() {
         let (_folder, mut store) = store_of(&["a", "b", "c"]);
         let runs = store.without_figures(SUMMARY_RULES).unwrap();
-        let mut keeper = Keeper::new(&mut store, &Silent, true);
+        let mut writer = SummaryWriter::new(&mut store, &Silent, true);
         let summary = Summary { rules: SUMMARY_RULES, ..Summary::default() };
         let wrong = Summary { figures: vec![figure("a/b", f64::NAN)], ..summary.clone() };
         for (run, summary) in runs.iter().zip([summary.clone(), wrong, summary]) {
-            keeper.add(run, summary);
+            writer.add(run, summary);
         }
-        let unkept: Vec<String> = keeper.finish().into_iter().map(|run| run.id).collect();
+        let unkept: Vec<String> = writer.finish().into_iter().map(|run| run.id).collect();
         assert_eq!(unkept, ["b"]);
         assert_eq!(store.figures(SUMMARY_RULES, &|_| true).unwrap().len(), 2);
     }

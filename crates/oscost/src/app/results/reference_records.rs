@@ -9,7 +9,7 @@ use oscost_model::record::Record;
 use crate::store::{MAX_IMPORT_BYTES, validate};
 
 /// A record in the program: its name, and its file as gzip(1) has packed it.
-struct Embedded {
+struct EmbeddedRecord {
     name: &'static str,
     packed: &'static [u8],
 }
@@ -17,7 +17,7 @@ struct Embedded {
 /// The file of a record.
 macro_rules! embedded {
     ($name:literal) => {
-        Embedded {
+        EmbeddedRecord {
             name: $name,
             packed: include_bytes!(concat!("../../../../../records/", $name, ".json.gz")),
         }
@@ -25,7 +25,7 @@ macro_rules! embedded {
 }
 
 /// The records. A name comes before a label of the same name.
-const EMBEDDED: &[Embedded] = &[
+const EMBEDDED: &[EmbeddedRecord] = &[
     embedded!("guest"),
     embedded!("guest-thp-never"),
     embedded!("guest-thp-always"),
@@ -51,7 +51,7 @@ pub struct ReferenceRecord {
 
 /// The record of this name. A test reads all of them.
 pub(crate) fn find(name: &str) -> Option<Record> {
-    let Embedded { packed, .. } = EMBEDDED.iter().find(|it| it.name == name)?;
+    let EmbeddedRecord { packed, .. } = EMBEDDED.iter().find(|it| it.name == name)?;
     validate(&unpacked(packed)?).ok()
 }
 
@@ -89,7 +89,7 @@ mod tests {
         }
         let names: BTreeSet<String> = EMBEDDED.iter().map(|it| it.name.to_owned()).collect();
         assert_eq!(names, files);
-        for Embedded { name, packed } in EMBEDDED {
+        for EmbeddedRecord { name, packed } in EMBEDDED {
             let is_plain = |c| matches!(c, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.');
             assert!(name.bytes().all(is_plain), "{name}");
             assert!(packed.len() <= MAX_PACKED_BYTES, "{name}: {} bytes", packed.len());

@@ -18,14 +18,14 @@ const MIN_SHARED: f64 = 0.5;
 
 /// A run compared with the run before it.
 #[derive(Clone, Debug)]
-pub struct RunBefore {
+pub struct PreviousRun {
     /// When the run before was started.
     pub started: String,
     /// Row by row, with the run before as the base.
     pub compared: RunComparison,
 }
 
-impl RunBefore {
+impl PreviousRun {
     /// The run before one that has just been measured. If the store cannot be read, that is noted.
     pub(crate) fn of_measured(record: &Record, observer: &dyn Observer) -> Option<Self> {
         noted(
@@ -49,7 +49,10 @@ impl RunBefore {
     }
 }
 
-fn noted(found: anyhow::Result<Option<RunBefore>>, observer: &dyn Observer) -> Option<RunBefore> {
+fn noted(
+    found: anyhow::Result<Option<PreviousRun>>,
+    observer: &dyn Observer,
+) -> Option<PreviousRun> {
     found.unwrap_or_else(|error| {
         observer.note(&format!("what changed since the run before is not known: {error:#}"));
         None
@@ -62,7 +65,7 @@ fn is_of_here(store: &Store, record: &Record) -> anyhow::Result<bool> {
 
 /// The newest run before this one on the same machine with most of its cases. A run that compares has
 /// its own base, and a study has what was published.
-fn run_before(store: &Store, record: &Record) -> anyhow::Result<Option<RunBefore>> {
+fn run_before(store: &Store, record: &Record) -> anyhow::Result<Option<PreviousRun>> {
     if !record.comparisons.is_empty() || record.settings.study.is_some() {
         return Ok(None);
     }
@@ -88,7 +91,7 @@ fn run_before(store: &Store, record: &Record) -> anyhow::Result<Option<RunBefore
     // A class of machines leaves caches and memory out: what differs is then no change since.
     let mut flags = compared.comparisons.iter().flat_map(|it| &it.flags);
     let is_of_other_machine = flags.any(|flag| flag == MACHINES_DIFFER);
-    Ok((!is_of_other_machine).then(|| RunBefore { started: before.started.clone(), compared }))
+    Ok((!is_of_other_machine).then(|| PreviousRun { started: before.started.clone(), compared }))
 }
 
 /// Whether something can be said by comparing a run with this one.

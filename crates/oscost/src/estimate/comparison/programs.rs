@@ -53,7 +53,7 @@ pub(super) fn rule(workload: &Workload, metric: &str, looks: u32) -> PairRule {
 }
 
 /// The trials of two programs so far.
-pub struct TrialsSoFar<'a> {
+pub struct CompletedTrials<'a> {
     /// The program that is compared with.
     pub workload: &'a Workload,
     /// The runs of both with warm caches, base and new.
@@ -68,8 +68,8 @@ pub struct TrialsSoFar<'a> {
 
 /// Whether each of these comparisons has found a difference among all `count` that the run makes, so
 /// that more trials are not needed.
-pub fn have_differences(found: &[TrialsSoFar<'_>], count: usize) -> Vec<bool> {
-    let effect = |it: &TrialsSoFar<'_>| {
+pub fn have_differences(found: &[CompletedTrials<'_>], count: usize) -> Vec<bool> {
+    let effect = |it: &CompletedTrials<'_>| {
         let metric = metric_by_warm_ups(it.workload, it.warm_ups);
         let value = |trial: &Trial| {
             let metrics = it.workload.metrics(trial).into_iter();
@@ -197,7 +197,7 @@ mod tests {
         };
         let (base, same, slower) = (rounds(100_000), rounds(100_001), rounds(102_000));
         let workload = command();
-        let against = |new| TrialsSoFar {
+        let against = |new| CompletedTrials {
             workload: &workload,
             warm_ups: [None, None],
             trials: [&base, new],

@@ -24,7 +24,7 @@ const MAX_INTERVAL_RATIO: u64 = 4;
 
 /// Whether a curve bends at a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum BendAt {
+enum BendVerdict {
     /// It bends.
     Bends,
     /// It does not.
@@ -50,7 +50,7 @@ impl CurveBends {
     }
 
     /// Whether it bends at a size, one of the capacities of `curves`.
-    fn bend_at(&self, size: u64, curves: &[CurveBends]) -> BendAt {
+    fn bend_at(&self, size: u64, curves: &[CurveBends]) -> BendVerdict {
         let contains = |[first, last]: &[u64; 2], size: u64| (*first..=*last).contains(&size);
         let narrow = |bend: &[u64; 2]| {
             let others = curves.iter().any(|it| it.capacity != size && contains(bend, it.capacity));
@@ -58,9 +58,9 @@ impl CurveBends {
         };
         let bends: Vec<&[u64; 2]> = self.bends().iter().filter(|it| contains(it, size)).collect();
         match () {
-            () if bends.is_empty() => BendAt::Straight,
-            () if bends.into_iter().any(narrow) => BendAt::Bends,
-            () => BendAt::Uncertain,
+            () if bends.is_empty() => BendVerdict::Straight,
+            () if bends.into_iter().any(narrow) => BendVerdict::Bends,
+            () => BendVerdict::Uncertain,
         }
     }
 
@@ -83,21 +83,22 @@ pub(super) fn verdict(curves: &[CurveBends]) -> Option<CapacityVerdict> {
         return Some(CapacityVerdict::Unclear("there is no break at any capacity"));
     }
     let own = |curve: &CurveBends| curve.bend_at(curve.capacity, curves);
-    let elsewhere = |curve: &CurveBends, bend: BendAt| {
+    let elsewhere = |curve: &CurveBends, bend: BendVerdict| {
         curves
             .iter()
             .any(|other| differ(curve, other) && other.bend_at(curve.capacity, curves) == bend)
     };
     let shown: Vec<&CurveBends> = curves
         .iter()
-        .filter(|curve| curve.covers_capacity() && own(curve) != BendAt::Uncertain)
+        .filter(|curve| curve.covers_capacity() && own(curve) != BendVerdict::Uncertain)
         .collect();
     if shown.is_empty() && curves.iter().any(CurveBends::covers_capacity) {
         return Some(CapacityVerdict::Unclear("the intervals are too wide: measure more sizes"));
     }
     // A bend at a curve's own capacity is caused by it if another curve does not bend there.
-    let bending: Vec<&&CurveBends> = shown.iter().filter(|it| own(it) == BendAt::Bends).collect();
-    let alone = bending.iter().any(|curve| elsewhere(curve, BendAt::Straight));
+    let bending: Vec<&&CurveBends> =
+        shown.iter().filter(|it| own(it) == BendVerdict::Bends).collect();
+    let alone = bending.iter().any(|curve| elsewhere(curve, BendVerdict::Straight));
     if !shown.is_empty() && bending.len() == shown.len() && alone {
         return Some(CapacityVerdict::Moves);
     }
@@ -106,7 +107,7 @@ pub(super) fn verdict(curves: &[CurveBends]) -> Option<CapacityVerdict> {
             "some curves bend at their capacity alone, and some do not",
         ));
     }
-    if bending.iter().any(|curve| !elsewhere(curve, BendAt::Bends)) {
+    if bending.iter().any(|curve| !elsewhere(curve, BendVerdict::Bends)) {
         return Some(CapacityVerdict::Unclear("the intervals are too wide: measure more sizes"));
     }
     let overlap = |one: &[u64; 2], other: &[u64; 2]| one[0] <= other[1] && other[0] <= one[1];
@@ -116,7 +117,7 @@ pub(super) fn verdict(curves: &[CurveBends]) -> Option<CapacityVerdict> {
     };
     let stays = shown
         .iter()
-        .filter(|curve| own(curve) == BendAt::Straight)
+        .filter(|curve| own(curve) == BendVerdict::Straight)
         .any(|curve| curves.iter().any(|other| differ(curve, other) && same(curve, other)));
     Some(match stays {
         true => CapacityVerdict::Stays,

@@ -27,7 +27,7 @@ pub(in crate::estimate) struct RowState {
     pub(in crate::estimate) count: Option<CallCount>,
     pub(in crate::estimate) not_counted: Option<String>,
     pub(in crate::estimate) monitor: Option<MonitorSummary>,
-    pub(in crate::estimate) given_up: Option<GivenUp>,
+    pub(in crate::estimate) given_up: Option<Abandonment>,
     pub(in crate::estimate) converged: Option<bool>,
 }
 
@@ -40,7 +40,7 @@ pub(in crate::estimate) struct WarmUp {
 
 /// Why no further worker of a row is measured.
 #[derive(Clone, Debug)]
-pub(in crate::estimate) struct GivenUp {
+pub(in crate::estimate) struct Abandonment {
     pub(in crate::estimate) outcome: RowOutcome,
     pub(in crate::estimate) reason: String,
 }
@@ -132,7 +132,7 @@ impl RowState {
         let without_estimate =
             |outcome, reason: &str| RowEnd { outcome, reason: Some(reason.to_owned()) };
         match &self.given_up {
-            Some(GivenUp { outcome, reason }) => without_estimate(*outcome, reason),
+            Some(Abandonment { outcome, reason }) => without_estimate(*outcome, reason),
             None if has_estimate => RowEnd { outcome: RowOutcome::Measured, reason: None },
             None if !has_workers => {
                 without_estimate(RowOutcome::Skipped, ENDED_BEFORE_FIRST_REPETITION)

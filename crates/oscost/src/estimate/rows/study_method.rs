@@ -11,7 +11,7 @@ use oscost_model::study_method::{
 use oscost_model::unit::Unit;
 use oscost_model::worker::{Mode, Sample, Windows};
 
-use crate::estimate::rows::row_state::{ExperimentEntry, GivenUp, RowState};
+use crate::estimate::rows::row_state::{Abandonment, ExperimentEntry, RowState};
 use crate::estimate::rows::worker::in_unit;
 use oscost_stats::{moments, order};
 
@@ -84,7 +84,7 @@ fn samples_of(state: &RowState) -> Result<MadeOps, String> {
     if state.planned.workload.is_some() {
         return Err("a program is run as a whole: its trials are the figures of a study".to_owned());
     }
-    if let Some(GivenUp { outcome, reason }) = &state.given_up {
+    if let Some(Abandonment { outcome, reason }) = &state.given_up {
         return Err(format!("the row is {}: {reason}", outcome.text()));
     }
     if state.plan.as_ref().is_some_and(|plan| plan.mode == Mode::T) {

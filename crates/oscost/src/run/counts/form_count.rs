@@ -60,7 +60,7 @@ pub enum LastBlock {
 }
 
 /// What is done with the session before the last block of trials, after the runs so far.
-pub type BeforeLastBlock<'a> = dyn FnMut(&mut dyn Session, &ProgramRuns) -> LastBlock + 'a;
+pub type LastBlockHook<'a> = dyn FnMut(&mut dyn Session, &ProgramRuns) -> LastBlock + 'a;
 
 /// The runs of a program that are asked for.
 pub struct TurnRequest<'a> {
@@ -76,7 +76,7 @@ pub struct TurnRequest<'a> {
     /// The events of the processor that are counted in runs of their own, or why none is.
     pub events: Result<Vec<CounterEvent>, String>,
     /// What is done before the last block.
-    pub before_last_block: &'a mut BeforeLastBlock<'a>,
+    pub before_last_block: &'a mut LastBlockHook<'a>,
 }
 
 /// Runs a program once for the caches, then several times in turns with counted runs. The inner
@@ -89,7 +89,7 @@ pub fn run_in_turns(
     let mut counters = Counters { forms: counter, events };
     let mut workers = Workers::new(session);
     let first = with_attached(&mut workers, program, |workers| {
-        first_blocks(workers, program, TrialsAskedFor { trials, half_width }, &mut counters)
+        first_blocks(workers, program, RequestedTrials { trials, half_width }, &mut counters)
     })?;
     let FirstBlocks { last_block: rounds, mut runs } = match first {
         Ok(first) => first,
@@ -146,7 +146,7 @@ fn with_attached<T>(
 
 /// The trials that are asked for, as in [`TurnRequest`].
 #[derive(Clone, Copy)]
-struct TrialsAskedFor {
+struct RequestedTrials {
     trials: Option<u32>,
     half_width: fn(&[Trial]) -> Option<f64>,
 }
@@ -161,7 +161,7 @@ struct FirstBlocks {
 fn first_blocks(
     workers: &mut Workers<'_>,
     program: TurnProgram<'_>,
-    TrialsAskedFor { trials, half_width }: TrialsAskedFor,
+    RequestedTrials { trials, half_width }: RequestedTrials,
     counters: &mut Counters<'_>,
 ) -> JobResult<FirstBlocks> {
     let warm = match workers.run_program(spec(program, warm_up()))? {

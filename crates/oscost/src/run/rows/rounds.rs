@@ -26,7 +26,7 @@ const ROUNDS_FOR_ALL_ROWS: u32 = 15;
 
 /// What bounds the time of rounds.
 #[derive(Clone, Copy)]
-struct RoundsToCome {
+struct RoundBounds {
     /// At most so many rounds of another phase follow.
     later: usize,
     /// The deadline of all phases.
@@ -48,14 +48,14 @@ impl Run<'_> {
             let deadline = self.deadline;
             let now = Instant::now();
             self.deadline = deadline.map(|it| now + it.saturating_duration_since(now) / 3);
-            let to_come = RoundsToCome { later: MAX_THOROUGH_REPETITIONS, until };
+            let to_come = RoundBounds { later: MAX_THOROUGH_REPETITIONS, until };
             self.rounds(Phase::Rehearsal, to_come)?;
             self.deadline = deadline;
             for row in &mut self.rows[first..] {
                 row.progress.restart();
             }
         }
-        self.rounds(Phase::Round, RoundsToCome { later: 0, until })?;
+        self.rounds(Phase::Round, RoundBounds { later: 0, until })?;
         // A time limit that was asked for is kept.
         if request.trials.run_limit.is_none() {
             self.complete_short_rows(first)?;
@@ -136,7 +136,7 @@ impl Run<'_> {
 
     /// Runs rounds until every requested row is settled, or the time is up. Each round is a new
     /// random permutation with one new worker per row: repetitions are spread over the whole run.
-    fn rounds(&mut self, phase: fn(u32) -> Phase, to_come: RoundsToCome) -> Result<(), RunError> {
+    fn rounds(&mut self, phase: fn(u32) -> Phase, to_come: RoundBounds) -> Result<(), RunError> {
         let is_real = matches!(phase(0), Phase::Round(_));
         // Rows added later continue the numbering: a number identifies one round of the whole run.
         let mut round = if is_real { self.rounds_done } else { 0 };
@@ -187,8 +187,8 @@ impl Run<'_> {
 
     /// When the rounds end at the latest: by the number of repetitions that rows may still get, or by
     /// the deadline. In so many rounds all rows have workers.
-    fn end_of_rounds(&self, pace: Pace, full_rounds: u32, to_come: RoundsToCome) -> Instant {
-        let RoundsToCome { later, until } = to_come;
+    fn end_of_rounds(&self, pace: Pace, full_rounds: u32, to_come: RoundBounds) -> Instant {
+        let RoundBounds { later, until } = to_come;
         let now = Instant::now();
         let unsettled = || self.rows.iter().filter(|row| !row.is_settled());
         let left = unsettled().map(|row| row.progress.repetitions_left()).max().unwrap_or(0);

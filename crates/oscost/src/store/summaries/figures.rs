@@ -14,7 +14,7 @@ use serde::de::value::{Error as UnknownValue, StrDeserializer};
 use crate::store::error::{Cause, StoreError};
 use crate::store::file::{Store, transaction};
 use crate::store::summaries::counts::{CountsInOrder, Place, boots, counts_statement};
-use crate::store::summaries::insert::{Replaced, SEPARATOR, replace};
+use crate::store::summaries::insert::{ReplacedSummary, SEPARATOR, replace};
 use crate::store::summaries::summary::{
     Figure, MachineState, RunState, SummarisedRun, Summary, UnsummarisedRun,
 };
@@ -129,9 +129,9 @@ fn summarise(conn: &mut Connection, id: &str, summary: &Summary) -> Result<(), C
     let tx = transaction(conn)?;
     let mut texts = TextTable::of(&tx)?;
     match replace(&tx, &mut texts, id, summary)? {
-        Replaced::NoRun => return Err(Cause::NoRun),
-        Replaced::Nothing => {}
-        Replaced::Summary => delete_unused_texts(&tx)?,
+        ReplacedSummary::NoRun => return Err(Cause::NoRun),
+        ReplacedSummary::Nothing => {}
+        ReplacedSummary::Summary => delete_unused_texts(&tx)?,
     }
     drop(texts);
     Ok(tx.commit()?)
@@ -142,7 +142,7 @@ fn summarise_all(conn: &mut Connection, runs: &[SummarisedRun]) -> Result<(), Ca
     let mut texts = TextTable::of(&tx)?;
     let mut any_replaced = false;
     for SummarisedRun { id, summary, .. } in runs {
-        any_replaced |= replace(&tx, &mut texts, id, summary)? == Replaced::Summary;
+        any_replaced |= replace(&tx, &mut texts, id, summary)? == ReplacedSummary::Summary;
     }
     if any_replaced {
         delete_unused_texts(&tx)?;

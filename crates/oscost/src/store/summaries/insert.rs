@@ -14,7 +14,7 @@ pub(super) const SEPARATOR: &str = " ";
 
 /// What a new summary of a run took the place of.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Replaced {
+pub(super) enum ReplacedSummary {
     /// Nothing: there is no such run, and the summary was not stored.
     NoRun,
     /// Nothing: the run had no summary.
@@ -29,12 +29,12 @@ pub(super) fn replace(
     texts: &mut TextTable<'_>,
     id: &str,
     summary: &Summary,
-) -> Result<Replaced, Cause> {
+) -> Result<ReplacedSummary, Cause> {
     let run = tx
         .prepare_cached("SELECT key FROM run WHERE id = ?1")?
         .query_row([id], |row| row.get::<_, i64>(0))
         .optional()?;
-    let Some(run) = run else { return Ok(Replaced::NoRun) };
+    let Some(run) = run else { return Ok(ReplacedSummary::NoRun) };
     create_later_summary_tables(tx)?;
     // An older program, which does not know these tables, deletes only from the others.
     for table in ["run_state", "counted_figure", "machine_boot"] {
@@ -46,7 +46,7 @@ pub(super) fn replace(
         before += tx.prepare_cached(&sql)?.execute([run])?;
     }
     insert(tx, texts, run, summary)?;
-    Ok(if before > 0 { Replaced::Summary } else { Replaced::Nothing })
+    Ok(if before > 0 { ReplacedSummary::Summary } else { ReplacedSummary::Nothing })
 }
 
 fn insert(

@@ -47,30 +47,30 @@ fn compressed(text: &[u8]) -> Result<Vec<u8>, Cause> {
 
 /// Unpacks a record, or those keys of it that `T` has. Any bytes may be given.
 pub(in crate::store) fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Box<dyn Error>> {
-    let Decompressed { text: rest, behind } = decompressed(bytes)?;
+    let DecompressedText { text: rest, behind } = decompressed(bytes)?;
     if behind.is_empty() {
         return Ok(serde_json::from_slice(&rest)?);
     }
-    let Decompressed { text: order, behind } = decompressed(behind)?;
-    let Decompressed { text: heads, behind: tails } = decompressed(behind)?;
+    let DecompressedText { text: order, behind } = decompressed(behind)?;
+    let DecompressedText { text: heads, behind: tails } = decompressed(behind)?;
     let separated = Separated { rest: &rest[..], order: &order[..], heads: &heads[..], tails };
     Ok(serde_json::from_slice(&join(&separated, MAX_TEXT_BYTES)?)?)
 }
 
 /// A text that was compressed, and the bytes behind it.
-struct Decompressed<'a> {
+struct DecompressedText<'a> {
     text: Vec<u8>,
     behind: &'a [u8],
 }
 
-fn decompressed(bytes: &[u8]) -> Result<Decompressed<'_>, Box<dyn Error>> {
+fn decompressed(bytes: &[u8]) -> Result<DecompressedText<'_>, Box<dyn Error>> {
     let mut text = Vec::new();
     let mut decoder = ZlibDecoder::new(bytes);
     decoder.by_ref().take(MAX_TEXT_BYTES as u64).read_to_end(&mut text)?;
     if text.len() == MAX_TEXT_BYTES {
         return Err("it is too large".into());
     }
-    Ok(Decompressed { text, behind: decoder.into_inner() })
+    Ok(DecompressedText { text, behind: decoder.into_inner() })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::super::prelude::*;
 use super::super::process::program::{Link, with_program};
 
-use crate::kernel::process::inherited::{AtExec, open_null_copies};
+use crate::kernel::process::inherited::{ExecAction, open_null_copies};
 use crate::kernel::process::spawn;
 
 pub(super) const CLOSE_ON_EXEC: Bench = Bench {
@@ -51,8 +51,8 @@ pub(super) const CLOSE_ON_EXEC: Bench = Bench {
     source: "execve(2), fcntl(2); do_close_on_exec, dup_fd and close_files in fs/file.c",
     build: |params| {
         let at_exec = match params.word("at_exec") {
-            "kept" => AtExec::Kept,
-            _ => AtExec::Closed,
+            "kept" => ExecAction::Kept,
+            _ => ExecAction::Closed,
         };
         let copies = open_null_copies(params.number("fds"), at_exec)?;
         with_program(Link::Static, move |program| {

@@ -74,7 +74,7 @@ pub(super) struct Copies(pub(super) Copier);
 continues_through!(Copies, copy, verify);
 
 /// What happens, untimed, before each pass over a file.
-enum BeforePass {
+enum PassPreparation {
     /// The file is evicted.
     Evict(EvictMethod),
     /// The reader returns to the start, and checks that the file is cached.
@@ -87,7 +87,7 @@ enum BeforePass {
 struct WholePasses {
     // Dropped in this order: the file's pages are freed before the group is left.
     reader: Reader,
-    before: BeforePass,
+    before: PassPreparation,
     /// The reads of a pass: all of the file, except in passes that are not timed.
     reads: u64,
     /// The group whose memory is limited, if it is.
@@ -95,7 +95,7 @@ struct WholePasses {
 }
 
 impl WholePasses {
-    fn new(reader: Reader, before: BeforePass, group: Option<MemoryCgroup>) -> Self {
+    fn new(reader: Reader, before: PassPreparation, group: Option<MemoryCgroup>) -> Self {
         let reads = reader.pieces();
         Self { reader, before, reads, _group: group }
     }
@@ -109,9 +109,9 @@ impl WholePasses {
 impl WorkBody for WholePasses {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
         match self.before {
-            BeforePass::Evict(method) => self.reader.rewind_cold(method),
-            BeforePass::RewindWarm => self.reader.rewind_if_needed(self.reader.pieces()),
-            BeforePass::Restart => self.reader.restart(),
+            PassPreparation::Evict(method) => self.reader.rewind_cold(method),
+            PassPreparation::RewindWarm => self.reader.rewind_if_needed(self.reader.pieces()),
+            PassPreparation::Restart => self.reader.restart(),
         }
     }
 
@@ -170,8 +170,11 @@ pub(super) fn reads(params: Params<'_>, via: ReadMethod, random: bool) -> Result
     Ok(match whole {
         true => {
             let shape = if cold { Shape::Cold } else { Shape::SingleShot };
-            let before =
-                if cold { BeforePass::Evict(evict(params)) } else { BeforePass::RewindWarm };
+            let before = if cold {
+                PassPreparation::Evict(evict(params))
+            } else {
+                PassPreparation::RewindWarm
+            };
             WholePasses::new(reader, before, None).work(shape)
         }
         false => Work::from_prepared_body(Shape::WithLoop, WarmReads(reader))
@@ -215,5 +218,5 @@ pub(super) fn rereads(limit_mib: u64, share_pct: u64) -> Result<Work, Errno> {
         ));
     }
     let reader = Reader::new(file, ReadMethod::Read, REREAD_BYTES, None)?;
-    Ok(WholePasses::new(reader, BeforePass::Restart, Some(group)).work(Shape::SingleShot))
+    Ok(WholePasses::new(reader, PassPreparation::Restart, Some(group)).work(Shape::SingleShot))
 }

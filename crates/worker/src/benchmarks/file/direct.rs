@@ -3,7 +3,7 @@
 use crate::benchmarks::pieces::Pieces;
 use crate::benchmarks::prelude::*;
 use crate::kernel::file::location::unnamed_file;
-use crate::kernel::file::piece_file::{PieceAct, PieceFile, reopen_direct};
+use crate::kernel::file::piece_file::{PieceFile, PieceOperation, reopen_direct};
 
 use super::axes::DIRECTORY;
 use super::body::location;
@@ -41,7 +41,7 @@ pub(super) const WRITE_DIRECT: Bench = Bench {
     source: "open(2), section O_DIRECT; fs/iomap/direct-io.c; fio --direct=1 --rw=write",
     build: |params| {
         let direct = reopen_direct(&unnamed_file(location(params), PieceFile::BYTES)?)?;
-        match PieceFile::new(direct, PieceAct::WriteDirect, params.number("size") as usize) {
+        match PieceFile::new(direct, PieceOperation::WriteDirect, params.number("size") as usize) {
             Err(Errno::EINVAL) => Ok(Work::unavailable(
                 "this folder's file system, or its disk, refuses a direct write of 4096 bytes \
                  that is aligned: start oscost in another folder",

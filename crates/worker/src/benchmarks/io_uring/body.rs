@@ -10,7 +10,7 @@ use crate::kernel::event::io_uring::{
 pub(super) const BATCH_OF_RINGS: u64 = 16;
 
 /// Batches as a body: an op is a whole batch.
-struct Batched {
+struct BatchBody {
     batch: Batch,
     /// Whether a thread of the kernel must be awake.
     has_poller: bool,
@@ -18,7 +18,7 @@ struct Batched {
     has_run: bool,
 }
 
-impl WorkBody for Batched {
+impl WorkBody for BatchBody {
     fn prepare(&mut self, _ops: u64) -> Result<(), Errno> {
         if self.has_poller { self.batch.run() } else { Ok(()) }
     }
@@ -48,7 +48,7 @@ fn work(batch: Result<Batch, Errno>, setup: RingSetup, ops: u64) -> Result<Work,
     };
     batch.check_and_clear_buffer()?;
     let has_poller = matches!(setup, RingSetup::Polled { .. });
-    let body = Batched { batch, has_poller, has_run: false };
+    let body = BatchBody { batch, has_poller, has_run: false };
     let work = match has_poller {
         true => Work::from_prepared_body(Shape::WithLoop, body),
         false => Work::from_body(Shape::WithLoop, body),

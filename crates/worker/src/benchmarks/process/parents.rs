@@ -4,7 +4,7 @@
 use kernel::memory::many_mappings::ManyMappings;
 use kernel::process;
 use kernel::process::environment::Environment;
-use kernel::process::inherited::{AtExec, open_null_copies};
+use kernel::process::inherited::{ExecAction, open_null_copies};
 use kernel::process::shared_clone::{SharedPart, clone_and_exit};
 use kernel::process::sleeping_threads::{SleepingThreads, fork_and_exit};
 use kernel::process::spawn::{self, Program};
@@ -51,7 +51,7 @@ pub(super) const FORK_DESCRIPTORS: Bench = Bench {
         if params.context.cpu.is_none() {
             return Ok(unpinned_work());
         }
-        let copies = open_null_copies(params.number("fds"), AtExec::Closed)?;
+        let copies = open_null_copies(params.number("fds"), ExecAction::Closed)?;
         try_once(Work::with_loop(move || {
             let _open = &copies;
             spawn::reap(process::fork(|| 0)?)

@@ -75,7 +75,7 @@ pub enum CounterDefect {
 
 /// Counts so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Executed {
+pub(super) struct ExecutionCounts {
     pub(super) insn_user: f64,
     pub(super) insn_kernel: f64,
     pub(super) cycles: f64,

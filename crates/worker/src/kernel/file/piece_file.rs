@@ -13,7 +13,7 @@ use crate::kernel::{Errno, OpError};
 
 /// What an op does with a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PieceAct {
+pub enum PieceOperation {
     /// pread(2).
     Read,
     /// pwrite(2). The file is synced before each batch, so that each piece is clean.
@@ -27,7 +27,7 @@ pub enum PieceAct {
 /// A file of known content, of which an op reads or overwrites the next piece.
 pub struct PieceFile {
     file: File,
-    act: PieceAct,
+    act: PieceOperation,
     size: usize,
     /// What is read into or written: whole pages, as O_DIRECT needs it. The first word differs in
     /// each batch of writes.
@@ -44,7 +44,7 @@ impl PieceFile {
 
     /// Fills an empty file and syncs it. `size` is a power of two, of a page at least.
     #[inline(never)]
-    pub fn new(file: File, act: PieceAct, size: usize) -> Result<Self, Errno> {
+    pub fn new(file: File, act: PieceOperation, size: usize) -> Result<Self, Errno> {
         if !size.is_power_of_two() || size < PAGE_BYTES || size as u64 > Self::BYTES {
             return Err(Errno::EINVAL);
         }
@@ -94,10 +94,10 @@ impl PieceFile {
     /// Before a batch, and not timed: what the last one has left to do is done, and the next one
     /// writes something else.
     pub fn settle(&mut self) -> Result<(), Errno> {
-        if self.act == PieceAct::Write {
+        if self.act == PieceOperation::Write {
             self.file.sync_all()?;
         }
-        if self.act != PieceAct::Read {
+        if self.act != PieceOperation::Read {
             let first_word = &mut self.buffer.words_mut()[0];
             *first_word = expected_word(*first_word);
         }
@@ -111,11 +111,11 @@ impl PieceFile {
         }
         let first = self.done;
         let done = match self.act {
-            PieceAct::Read => repeat(ops, |op| self.transfer(libc::SYS_pread64, first + op)),
-            PieceAct::Write | PieceAct::WriteDirect => {
+            PieceOperation::Read => repeat(ops, |op| self.transfer(libc::SYS_pread64, first + op)),
+            PieceOperation::Write | PieceOperation::WriteDirect => {
                 repeat(ops, |op| self.transfer(libc::SYS_pwrite64, first + op))
             }
-            PieceAct::WriteSync => repeat(ops, |op| {
+            PieceOperation::WriteSync => repeat(ops, |op| {
                 self.transfer(libc::SYS_pwrite64, first + op)?;
                 self.sync()
             }),
@@ -132,7 +132,7 @@ impl PieceFile {
         let Some(last) = self.done.checked_sub(1) else { return Ok(()) };
         let offset = (last * self.size as u64) & (Self::BYTES - 1);
         let expected = match self.act {
-            PieceAct::Read => expected_word(offset),
+            PieceOperation::Read => expected_word(offset),
             _ => {
                 self.transfer(libc::SYS_pread64, last)?;
                 self.written
@@ -174,7 +174,12 @@ mod tests {
 
     #[test]
     fn each_op_takes_the_next_piece_and_returns_to_the_start_after_the_last() {
-        for act in [PieceAct::Read, PieceAct::Write, PieceAct::WriteDirect, PieceAct::WriteSync] {
+        for act in [
+            PieceOperation::Read,
+            PieceOperation::Write,
+            PieceOperation::WriteDirect,
+            PieceOperation::WriteSync,
+        ] {
             for size in [4_096, 65_536] {
                 let file = file();
                 let mut pieces = PieceFile::new(file.try_clone().unwrap(), act, size).unwrap();
@@ -196,14 +201,14 @@ mod tests {
 
     #[test]
     fn a_file_that_has_something_else_fails_the_check() {
-        for act in [PieceAct::Read, PieceAct::Write] {
+        for act in [PieceOperation::Read, PieceOperation::Write] {
             let file = file();
             let mut pieces = PieceFile::new(file.try_clone().unwrap(), act, 4_096).unwrap();
-            if act == PieceAct::Read {
+            if act == PieceOperation::Read {
                 file.write_all_at(&[1; 8], 4_096).unwrap();
             }
             pieces.run(2).unwrap();
-            if act == PieceAct::Write {
+            if act == PieceOperation::Write {
                 file.write_all_at(&[1; 8], 4_096).unwrap();
             }
             assert_eq!(pieces.verify(), Err(Errno::CHECK_FAILED), "{act:?}");
@@ -213,7 +218,7 @@ mod tests {
     #[test]
     fn pieces_that_are_no_pages_are_refused() {
         for size in [0, 512, 12_288, 2 << 20] {
-            let refused = PieceFile::new(file(), PieceAct::Read, size);
+            let refused = PieceFile::new(file(), PieceOperation::Read, size);
             assert_eq!(refused.err(), Some(Errno::EINVAL), "{size}");
         }
     }

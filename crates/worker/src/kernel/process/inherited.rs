@@ -10,7 +10,7 @@ use crate::kernel::Errno;
 
 /// What an exec does with a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AtExec {
+pub enum ExecAction {
     /// It closes it: the flag FD_CLOEXEC is set.
     Closed,
     /// It leaves it open.
@@ -23,7 +23,7 @@ const SPARE_DESCRIPTORS: u64 = 100;
 /// So many descriptors of /dev/null, all of one open file, besides those that are open already; or
 /// [`Errno::UNAVAILABLE`], if the process may not have so many.
 #[inline(never)]
-pub fn open_null_copies(count: u64, at_exec: AtExec) -> Result<Vec<OwnedFd>, Errno> {
+pub fn open_null_copies(count: u64, at_exec: ExecAction) -> Result<Vec<OwnedFd>, Errno> {
     let wanted = count + SPARE_DESCRIPTORS;
     if raise_descriptor_limit_to(wanted)? < wanted {
         return Err(Errno::unavailable(format!(
@@ -32,8 +32,8 @@ pub fn open_null_copies(count: u64, at_exec: AtExec) -> Result<Vec<OwnedFd>, Err
     }
     let null = File::open("/dev/null")?;
     let copy = || match at_exec {
-        AtExec::Closed => fcntl_dupfd_cloexec(&null, 0),
-        AtExec::Kept => dup(&null),
+        ExecAction::Closed => fcntl_dupfd_cloexec(&null, 0),
+        ExecAction::Kept => dup(&null),
     };
     let copies: Result<Vec<OwnedFd>, _> = (0..count).map(|_| copy()).collect();
     Ok(copies?)
@@ -55,8 +55,8 @@ mod tests {
 
     #[test]
     fn a_program_has_the_descriptors_that_its_exec_keeps_and_no_others() {
-        let closed = open_null_copies(20, AtExec::Closed).unwrap();
-        let kept = open_null_copies(20, AtExec::Kept).unwrap();
+        let closed = open_null_copies(20, ExecAction::Closed).unwrap();
+        let kept = open_null_copies(20, ExecAction::Kept).unwrap();
         assert_eq!((closed.len(), kept.len()), (20, 20));
         assert_eq!(open_in_a_program(&closed), 0);
         assert_eq!(open_in_a_program(&kept), 20);

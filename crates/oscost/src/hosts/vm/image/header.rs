@@ -36,7 +36,7 @@ pub(super) const SETUP_BYTES: u64 = 256 * 512;
 
 /// A reason why an image cannot be booted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Flaw {
+pub(super) struct ImageDefect {
     /// The reason.
     pub(super) why: String,
     /// What to do about it.
@@ -56,7 +56,7 @@ pub(super) struct Header {
 
 impl Header {
     /// Reads the header from the beginning of an image, which must contain the whole setup.
-    pub(super) fn read(image: &[u8]) -> Result<Header, Flaw> {
+    pub(super) fn read(image: &[u8]) -> Result<Header, ImageDefect> {
         let is_kernel = number(image, BOOT_FLAG) == Some(0xaa55)
             && image.get(MAGIC..).is_some_and(|it| it.starts_with(b"HdrS"));
         if !is_kernel {
@@ -97,7 +97,7 @@ impl Header {
 
     /// Checks that a file of `bytes` bytes is complete. It may be longer: a signature follows the
     /// code.
-    pub(super) fn check_size(&self, bytes: u64) -> Result<(), Flaw> {
+    pub(super) fn check_size(&self, bytes: u64) -> Result<(), ImageDefect> {
         match bytes >= self.bytes {
             true => Ok(()),
             false => Err(flaw(format!(
@@ -127,13 +127,13 @@ fn parse_version(text: &[u8]) -> Option<(String, Option<String>)> {
 }
 
 /// Why a file is not a kernel for this machine, judged by its first bytes.
-fn not_a_kernel(image: &[u8]) -> Flaw {
+fn not_a_kernel(image: &[u8]) -> ImageDefect {
     let is_at = |at: usize, magic: &[u8]| image.get(at..).is_some_and(|it| it.starts_with(magic));
     if image.is_empty() {
         return flaw("it is empty");
     }
     if is_at(0, b"\x7fELF") {
-        return Flaw {
+        return ImageDefect {
             why: "it is an ELF file, such as a vmlinux; oscost needs a bzImage".to_owned(),
             hint: "in the kernel's build directory, the bzImage is arch/x86/boot/bzImage"
                 .to_owned(),
@@ -158,8 +158,8 @@ fn not_a_kernel(image: &[u8]) -> Flaw {
     flaw("it is not a kernel: it has no boot sector with a kernel's header")
 }
 
-fn flaw(why: impl Into<String>) -> Flaw {
-    Flaw { why: why.into(), hint: KERNEL_HINT.to_owned() }
+fn flaw(why: impl Into<String>) -> ImageDefect {
+    ImageDefect { why: why.into(), hint: KERNEL_HINT.to_owned() }
 }
 
 /// A 16-bit number of the header, which is little-endian.

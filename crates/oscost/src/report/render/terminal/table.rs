@@ -5,7 +5,7 @@ mod row_names;
 #[cfg(test)]
 mod tests;
 
-use self::columns::{Column, Shown, columns, heading_lines, title_width};
+use self::columns::{Column, StyledText, columns, heading_lines, title_width};
 use self::row_names::{Line, cell, lines, shorten_names};
 use super::bars::Bars;
 use super::layout::ScreenFormat;
@@ -175,7 +175,7 @@ impl<'a> NamedLines<'a> {
         let headings = heading_lines(&titles);
         let mut out = String::new();
         for (at, titles) in headings.iter().enumerate() {
-            let cells = columns.iter().zip(titles[1..].iter().copied().map(Shown::heading));
+            let cells = columns.iter().zip(titles[1..].iter().copied().map(StyledText::heading));
             let drawn = bars.filter(|_| at + 1 == headings.len()).map(Bars::heading);
             out += &with_bar(&line(titles[0], layout, cells), beside, drawn.as_deref());
         }
@@ -187,7 +187,7 @@ impl<'a> NamedLines<'a> {
             };
             let is_shared = table.rows_share_names && above == Some(name);
             let name = if is_shared { "" } else { above.insert(name) };
-            let cells = columns.iter().map(|it| (it, Shown::cell(row, it.index)));
+            let cells = columns.iter().map(|it| (it, StyledText::cell(row, it.index)));
             let drawn = bars.zip(row.mark).map(|(bars, mark)| bars.bar(mark));
             out += &with_bar(&line(name, layout, cells), beside, drawn.as_deref());
             for note in &row.notes {
@@ -228,7 +228,7 @@ impl LineLayout {
 fn line<'a>(
     name: &str,
     LineLayout { names, gap, room }: LineLayout,
-    cells: impl Iterator<Item = (&'a Column<'a>, Shown<'a>)>,
+    cells: impl Iterator<Item = (&'a Column<'a>, StyledText<'a>)>,
 ) -> String {
     let (above, name) = match width(name) > names {
         true => (lines_of_its_own(name, room), ""),
@@ -269,7 +269,7 @@ fn in_parts(table: &Table, columns: &[Column<'_>], room: usize) -> String {
 
 /// Some columns of a table, and the rows that are not empty in all of them.
 fn part(table: &Table, columns: &[Column<'_>], names: usize) -> String {
-    let line = |name: &str, cells: &mut dyn Iterator<Item = Shown<'_>>| {
+    let line = |name: &str, cells: &mut dyn Iterator<Item = StyledText<'_>>| {
         let mut text = format!(" {name:>names$}");
         columns.iter().zip(cells).for_each(|(column, cell)| column.write(cell, GAP, &mut text));
         format!("{}\n", text.trim_end())
@@ -278,11 +278,11 @@ fn part(table: &Table, columns: &[Column<'_>], names: usize) -> String {
     let titles: Vec<&str> = [title].into_iter().chain(columns.iter().map(|it| it.title)).collect();
     let mut out = String::new();
     for titles in heading_lines(&titles) {
-        out += &line(titles[0], &mut titles[1..].iter().copied().map(Shown::heading));
+        out += &line(titles[0], &mut titles[1..].iter().copied().map(StyledText::heading));
     }
     for row in &table.rows {
         if columns.iter().any(|column| !cell(row, column.index).is_empty()) {
-            let cells = &mut columns.iter().map(|column| Shown::cell(row, column.index));
+            let cells = &mut columns.iter().map(|column| StyledText::cell(row, column.index));
             out += &line(cell(row, 0), cells);
         }
     }

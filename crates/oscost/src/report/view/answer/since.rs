@@ -17,7 +17,7 @@ const MAX_NAMED: usize = 2;
 
 /// A run compared with the run before it.
 #[derive(Clone, Copy, Debug)]
-pub struct RunBefore<'a> {
+pub struct PreviousRun<'a> {
     /// When the run before was started.
     pub started: &'a str,
     /// Row by row, with the run before as the base.
@@ -25,8 +25,8 @@ pub struct RunBefore<'a> {
 }
 
 /// What changed, in a sentence; `None` if no case of both runs can be compared.
-pub fn sentence(before: &RunBefore<'_>) -> Option<String> {
-    let RunBefore { started, compared } = before;
+pub fn sentence(before: &PreviousRun<'_>) -> Option<String> {
+    let PreviousRun { started, compared } = before;
     let judged: Vec<&Comparison> = compared
         .comparisons
         .iter()

@@ -11,8 +11,8 @@ use oscost_model::record::{Comparison, Record, Row};
 pub use self::bills::BillSheet;
 pub use self::fleet_cases::FleetSheet;
 pub use self::reference::page;
-use self::sheet::{Against, Line, Side, spaced};
 pub use self::sheet::{Cells, Column, Heading, Kind, Sheet, Value};
+use self::sheet::{Line, LineComparison, Side, spaced};
 use crate::report::view::comparison::compare::ComparisonContent;
 
 mod bills;
@@ -38,7 +38,7 @@ impl<'a> Sheet<'a> {
             schema: rows::SCHEMA,
             columns: rows::COLUMNS,
             runs: record.id.clone(),
-            lines: figures.map(|new| Line { new, against: None }).collect(),
+            lines: figures.map(|new| Line { new, comparison: None }).collect(),
         }
     }
 
@@ -65,7 +65,7 @@ impl<'a> Sheet<'a> {
             let row = |index: u32| results.get(index as usize);
             let base = Side::compared(base, row(it.base)?, it);
             let new = Side::compared(new, row(it.new)?, it);
-            Some(Line { new, against: Some(Against { base, it }) })
+            Some(Line { new, comparison: Some(LineComparison { base, it }) })
         };
         Self {
             schema: comparisons::SCHEMA,

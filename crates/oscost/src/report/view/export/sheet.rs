@@ -260,11 +260,11 @@ pub(super) const PRIMARY: &str = "primary";
 pub(super) struct Line<'a> {
     /// The figure; of a comparison, the new one.
     pub(super) new: Side<'a>,
-    pub(super) against: Option<Against<'a>>,
+    pub(super) comparison: Option<LineComparison<'a>>,
 }
 
 /// What a figure was compared with.
-pub(super) struct Against<'a> {
+pub(super) struct LineComparison<'a> {
     pub(super) base: Side<'a>,
     pub(super) it: &'a Comparison,
 }
@@ -272,7 +272,7 @@ pub(super) struct Against<'a> {
 impl<'a> Line<'a> {
     /// Something of the base; unknown in a line that compares nothing.
     pub(super) fn base<T: Into<Value<'a>>>(&self, read: impl Fn(&Side<'a>) -> T) -> Value<'a> {
-        self.against.as_ref().map(|against| read(&against.base)).into()
+        self.comparison.as_ref().map(|comparison| read(&comparison.base)).into()
     }
 
     /// Something of the comparison.
@@ -280,7 +280,7 @@ impl<'a> Line<'a> {
         &self,
         read: impl Fn(&'a Comparison) -> T,
     ) -> Value<'a> {
-        self.against.as_ref().map(|against| read(against.it)).into()
+        self.comparison.as_ref().map(|comparison| read(comparison.it)).into()
     }
 
     /// A value of the figure's estimate.

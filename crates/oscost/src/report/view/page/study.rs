@@ -99,7 +99,7 @@ fn is_usable(value: f64) -> bool {
 }
 
 /// A row of a chart: what was published, and what was measured here.
-struct ThenAndNow {
+struct PublishedAndMeasured {
     name: String,
     then: Option<f64>,
     /// The range that was published.
@@ -123,7 +123,7 @@ fn then_and_now(at: usize, table: &SingleTargetTable<'_>) -> Option<Chart> {
         let then = range.map(|[low, high]| (low * high).sqrt());
         let own = cell.estimate.filter(|own| is_usable(own.value));
         let text = ColumnText::of(cell, table);
-        rows.push(ThenAndNow {
+        rows.push(PublishedAndMeasured {
             name: row.row.name.clone(),
             then,
             range,
@@ -150,20 +150,21 @@ fn chart_of(
     id: String,
     caption: String,
     now: &str,
-    mut rows: Vec<ThenAndNow>,
+    mut rows: Vec<PublishedAndMeasured>,
     axis: impl Fn(&mut dyn Iterator<Item = f64>) -> Axis,
 ) -> Option<Chart> {
     rows.retain(|row| row.then.is_some() || row.now.is_some());
     if rows.is_empty() {
         return None;
     }
-    let point = |number: usize, row: &ThenAndNow, x: f64, interval: Option<[f64; 2]>| Point {
-        x,
-        y: number as f64,
-        interval: Some(interval.unwrap_or([x; 2])),
-        details: row.details.clone(),
-        ..Point::default()
-    };
+    let point =
+        |number: usize, row: &PublishedAndMeasured, x: f64, interval: Option<[f64; 2]>| Point {
+            x,
+            y: number as f64,
+            interval: Some(interval.unwrap_or([x; 2])),
+            details: row.details.clone(),
+            ..Point::default()
+        };
     let numbered = || rows.iter().enumerate();
     let then =
         numbered().filter_map(|(number, row)| Some(point(number, row, row.then?, row.range)));
@@ -221,7 +222,7 @@ fn ratios_then_and_now(at: usize, table: &TwoTargetTable<'_>) -> Option<Chart> {
         let name = row.row.name.clone();
         let now = here.map(|it| it.value);
         let details = [Some(name.clone()), text("then", ratio), text("here", now)];
-        rows.push(ThenAndNow {
+        rows.push(PublishedAndMeasured {
             name,
             then: ratio,
             range: None,

@@ -22,13 +22,13 @@ pub(super) struct Column<'a> {
 
 /// A text in a cell or a heading.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Shown<'a> {
+pub(super) struct StyledText<'a> {
     text: &'a str,
     /// Its style; empty for none.
     style: &'a str,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> StyledText<'a> {
     pub(super) fn heading(text: &'a str) -> Self {
         Self { text, style: "" }
     }
@@ -39,7 +39,12 @@ impl<'a> Shown<'a> {
 }
 
 impl Column<'_> {
-    pub(super) fn write(&self, Shown { text, style }: Shown<'_>, gap: usize, line: &mut String) {
+    pub(super) fn write(
+        &self,
+        StyledText { text, style }: StyledText<'_>,
+        gap: usize,
+        line: &mut String,
+    ) {
         line.push_str(&" ".repeat(gap));
         let start = width(line);
         let left = self.screen.columns.saturating_sub(start).max(1);

@@ -7,7 +7,7 @@ use super::{assert_sentences, flagged, record, row};
 use crate::estimate::comparison::{EarlierRuns, compare};
 use crate::report::view::answer::priority::of_rows;
 use crate::report::view::answer::run::answer;
-use crate::report::view::answer::since::{self, RunBefore};
+use crate::report::view::answer::since::{self, PreviousRun};
 use crate::report::view::answer::{study, trust};
 use crate::report::view::document::Answer;
 use crate::studies::comparison::single_target::compare_single_target;
@@ -245,7 +245,7 @@ fn what_changed_since_the_run_before_is_told_with_what_else_differs() {
     let told = |base: Record, new: Record| {
         let compared = compare(&[base], &[new], &EarlierRuns::default());
         let started = "2026-11-25T08:12:33Z";
-        since::sentence(&RunBefore { started, compared: &compared })
+        since::sentence(&PreviousRun { started, compared: &compared })
     };
     let same = told(run("1", "6.1", [100.0, 50.0]), run("2", "6.1", [100.0, 50.0])).unwrap();
     let begins =
