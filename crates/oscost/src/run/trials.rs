@@ -148,7 +148,7 @@ impl Run<'_> {
                 set.due = set.next_due().filter(|_| spreads);
             }
             if self.time_is_up() && sets.iter().all(|set| set.done > 0) {
-                self.pairs_missing |= sets.iter().any(|set| set.done < self.asked_rounds(set));
+                self.pairs_missing |= sets.iter().any(|set| set.done < self.requested_rounds(set));
                 break;
             }
             let unfinished = sets.iter().filter(|set| set.done < set.trial_count);
@@ -238,7 +238,7 @@ impl Run<'_> {
 
     /// How many rounds were asked for: of a command as many as its time allows, and at least its
     /// minimum.
-    fn asked_rounds(&self, set: &TrialSet) -> u32 {
+    fn requested_rounds(&self, set: &TrialSet) -> u32 {
         let workload = set.rows.first().and_then(|&row| self.rows[row].planned.workload.as_ref());
         match workload {
             Some(command) if command.time.is_some() => command.min_trials.min(set.trial_count),

@@ -73,7 +73,7 @@ const BENCHES: &[Bench] = &[
         needs: &[SMALL_PAGES, MEMORY],
         source: "mprotect(2); mm/mprotect.c",
         build: |params| {
-            let region = body::touched(params.number("size") as usize)?;
+            let region = body::touched_region(params.number("size") as usize)?;
             Ok(Work::with_loop(move || {
                 region.set_writable(false)?;
                 region.set_writable(true)

@@ -78,7 +78,7 @@ const BENCHES: &[Bench] = &[
         floor: &[at_least(1, KERNEL_ENTRY)],
         compare_with: &["syscall/getppid:via=raw", "syscall/getuid"],
         source: "perf_event_open(2); kernel/trace/trace_syscalls.c: perf_syscall_enter",
-        build: |params| traced(params, getegid, || TraceEvent::at_syscall("getegid")),
+        build: |params| traced_work(params, getegid, || TraceEvent::at_syscall("getegid")),
         ..DEFAULTS
     },
     Bench {
@@ -103,7 +103,7 @@ const BENCHES: &[Bench] = &[
         build: |params| {
             let name = TaskName::current()?;
             let rename = move || name.set();
-            traced(params, rename, || TraceEvent::at_tracepoint("task/task_rename"))
+            traced_work(params, rename, || TraceEvent::at_tracepoint("task/task_rename"))
         },
         ..DEFAULTS
     },
@@ -127,7 +127,7 @@ const BENCHES: &[Bench] = &[
         compare_with: &["syscall/getppid:via=raw", "trace/tracepoint:attached=count"],
         source: "Documentation/trace/kprobes.rst; kernel/trace/trace_kprobe.c: kprobe_perf_func; \
                  bench_trigger.c of the kernel's tests of BPF",
-        build: |params| traced(params, getegid, || kprobe(Place::Entry)),
+        build: |params| traced_work(params, getegid, || kprobe(Place::Entry)),
         ..DEFAULTS
     },
     Bench {
@@ -147,7 +147,7 @@ const BENCHES: &[Bench] = &[
         axes: &[ATTACHED_TO_RETURN],
         source: "Documentation/trace/kprobes.rst; kernel/trace/trace_kprobe.c: \
                  kretprobe_perf_func, kernel/trace/rethook.c",
-        build: |params| traced(params, getegid, || kprobe(Place::Return)),
+        build: |params| traced_work(params, getegid, || kprobe(Place::Return)),
         ..DEFAULTS
     },
     Bench {
@@ -235,11 +235,11 @@ fn uprobe(params: Params<'_>, first: FirstInstruction, place: Place) -> Result<W
         function.call();
         Ok(())
     };
-    traced(params, call, || TraceEvent::at_address(function.address(), place))
+    traced_work(params, call, || TraceEvent::at_address(function.address(), place))
 }
 
 /// The work: an op, which reaches the point that `open` opens an event for, once.
-fn traced<F>(
+fn traced_work<F>(
     params: Params<'_>,
     mut op: F,
     open: impl FnOnce() -> Result<TraceEvent, Errno>,

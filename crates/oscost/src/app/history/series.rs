@@ -85,7 +85,7 @@ pub(super) fn history(kept: &[SummarisedRun], query: &Query<'_>, without: Vec<Le
         window: WINDOW_POINTS,
         series: all,
         without_figures: without,
-        left_out: counted(left_out),
+        left_out: excluded_runs(left_out),
         other_targets: other_targets.into_iter().collect(),
     }
 }
@@ -128,7 +128,7 @@ fn was_requested(it: &RunFigure<'_>) -> bool {
     !it.has_flag("REFERENCE") && !it.has_flag("PRIMITIVE")
 }
 
-fn counted(left_out: LeftOutRuns<'_>) -> Vec<LeftOut> {
+fn excluded_runs(left_out: LeftOutRuns<'_>) -> Vec<LeftOut> {
     left_out.into_iter().map(|(why, runs)| LeftOut { reason: why, runs: runs.len() }).collect()
 }
 
@@ -192,7 +192,7 @@ fn series_of_case<'a>(found: &[RunFigure<'a>], query: &Query<'_>) -> Option<Seri
         changes: Vec::new(),
         recent_shift: None,
         updates: updates(comparable),
-        left_out: counted(left_out.clone()),
+        left_out: excluded_runs(left_out.clone()),
         other_targets: other_targets.into_iter().map(str::to_owned).collect(),
     };
     Some(SeriesOfCase { series, left_out })

@@ -169,7 +169,7 @@ fn first_blocks(
         Err(failure) => return Ok(Err(failure)),
     };
     let count = match trials {
-        Some(trials) => TrialCount::asked_for(trials),
+        Some(trials) => TrialCount::fixed(trials),
         None => TrialCount::fitting(warm.real_ns),
     };
     let counted_without = uncountable_treatment(program.treatments, counters.forms.is_none());

@@ -24,7 +24,7 @@ pub(super) struct TrialCount {
 
 impl TrialCount {
     /// As many as were asked for.
-    pub(super) fn asked_for(trials: u32) -> Self {
+    pub(super) fn fixed(trials: u32) -> Self {
         Self { trials, ends_when_enough: false }
     }
 
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn the_trials_of_all_blocks_are_as_many_as_were_asked_for() {
         for count in [0, 1, 2, 3, 6, 10, 1_000] {
-            let blocks = trials(TrialCount::asked_for(count), Some(0.0));
+            let blocks = trials(TrialCount::fixed(count), Some(0.0));
             assert_eq!(blocks.iter().sum::<u32>(), count, "{blocks:?}");
             assert!(blocks.iter().all(|block| block.abs_diff(count / 3) <= 1), "{blocks:?}");
         }

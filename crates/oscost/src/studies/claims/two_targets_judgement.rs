@@ -25,7 +25,7 @@ pub(in crate::studies) struct CaseRows<'a> {
 
 impl CaseRows<'_> {
     /// The flag for which no claim may rest on these rows.
-    fn unsound(&self) -> Option<String> {
+    fn disqualifying_flag(&self) -> Option<String> {
         let of_rows = self.sides.iter().flatten().find_map(|row| unsound_flag(row));
         let of_both = || {
             let mut flags = self.comparison.iter().flat_map(|it| &it.flags);
@@ -79,7 +79,10 @@ pub(in crate::studies) fn judge_two_targets<'a>(
             judged.verdict = judge_largest(&judged.values);
         }
     }
-    let flag = cases.iter().zip(&claim.cases).find_map(|(case, key)| Some((key, case.unsound()?)));
+    let flag = cases
+        .iter()
+        .zip(&claim.cases)
+        .find_map(|(case, key)| Some((key, case.disqualifying_flag()?)));
     if let Some(why) = unsound {
         judged.verdict = Verdict::Undecided(why.to_owned());
     } else if let Some((key, flag)) = flag {

@@ -12,7 +12,7 @@ fn faults() -> Result<u64, Errno> {
 }
 
 /// A mapping of this many bytes, with all pages present.
-pub(super) fn touched(bytes: usize) -> Result<Region, Errno> {
+pub(super) fn touched_region(bytes: usize) -> Result<Region, Errno> {
     let region = Region::anonymous(bytes, PageKind::Small)?;
     region.touch_all(Access::Write);
     Ok(region)
@@ -73,7 +73,7 @@ struct PageMove {
 /// `mremap(2)` of this many bytes.
 pub(super) fn mremap(bytes: usize) -> Result<Work, Errno> {
     let reserved = Region::anonymous(bytes, PageKind::Small)?;
-    let mapped = touched(bytes)?;
+    let mapped = touched_region(bytes)?;
     let guards = [mapped.guard_page()?, reserved.guard_page()?];
     let mut moves = PageMove { mapped, reserved, _guards: guards };
     match moves.run_once() {

@@ -13,7 +13,7 @@ use crate::kernel::memory::page_chase::PageChase;
 use crate::kernel::memory::region::PAGE_BYTES;
 
 use super::super::prelude::*;
-use super::body::touched;
+use super::body::touched_region;
 
 const SMALL_PAGES: Need = Need::resource(Resource::SmallPages);
 
@@ -42,7 +42,7 @@ pub(super) const TLB: Bench = Bench {
     source: "lmbench lat_mem_rd with a stride of a page; Drepper, What every programmer should \
              know about memory, 2007",
     build: |params| {
-        let region = touched(params.number("pages") as usize * PAGE_BYTES)?;
+        let region = touched_region(params.number("pages") as usize * PAGE_BYTES)?;
         Ok(Work::from_body(Shape::Repeat, PageWalk(PageChase::over(region)?)))
     },
     ..Bench::DEFAULT

@@ -8,7 +8,7 @@ use crate::kernel::process;
 use crate::kernel::syscall::prepared;
 
 use super::super::prelude::*;
-use super::body::touched;
+use super::body::touched_region;
 
 const SMALL_PAGES: Need = Need::resource(Resource::SmallPages);
 
@@ -127,7 +127,7 @@ pub(super) const MLOCK: Bench = Bench {
     in_price_list: false,
     source: "mlock(2); mm/mlock.c",
     build: |params| {
-        let region = touched(params.number("pages") as usize * PAGE_BYTES)?;
+        let region = touched_region(params.number("pages") as usize * PAGE_BYTES)?;
         let pair = prepared::mlock_munlock(region);
         match pair.ready().make() {
             Err(error @ (Errno::EPERM | Errno::ENOMEM | Errno::EAGAIN)) => {
@@ -158,7 +158,7 @@ pub(super) const MINCORE: Bench = Bench {
     in_price_list: false,
     source: "mincore(2); mm/mincore.c",
     build: |params| {
-        let region = touched(params.number("pages") as usize * PAGE_BYTES)?;
+        let region = touched_region(params.number("pages") as usize * PAGE_BYTES)?;
         if region.resident_pages()? as u64 != params.number("pages") {
             return Err(Errno::UNVERIFIED);
         }
@@ -187,7 +187,7 @@ pub(super) const MERGE: Bench = Bench {
     in_price_list: false,
     source: "madvise(2); Documentation/admin-guide/mm/ksm.rst; mm/ksm.c: ksm_madvise",
     build: |params| {
-        let mut region = touched(params.number("pages") as usize * PAGE_BYTES)?;
+        let mut region = touched_region(params.number("pages") as usize * PAGE_BYTES)?;
         let pages = region.words_mut().chunks_exact_mut(PAGE_BYTES / size_of::<u64>());
         for (page, words) in pages.enumerate() {
             words[0] = 1 + page as u64;
@@ -251,7 +251,7 @@ fn read_process(bytes: usize, from_child: bool) -> Result<Work, Errno> {
     /// What is written to the first byte of each page: by this process, then by the child.
     const WRITTEN: [u8; 2] = [7, 9];
     let room = bytes.next_multiple_of(PAGE_BYTES);
-    let mut from = touched(room)?;
+    let mut from = touched_region(room)?;
     let mut write = |value| {
         let mut offsets = (0..room).step_by(PAGE_BYTES);
         offsets.try_for_each(|offset| from.set_byte(offset, value))

@@ -5,7 +5,7 @@ use crate::kernel::memory::region::PAGE_BYTES;
 use crate::kernel::syscall::prepared::{self, CallPair};
 
 use super::super::prelude::*;
-use super::body::touched;
+use super::body::touched_region;
 use crate::bench::PointFilter;
 
 const SMALL_PAGES: Need = Need::resource(Resource::SmallPages);
@@ -159,7 +159,7 @@ pub(super) const POLICY: Bench = Bench {
         }
         "set-mempolicy" => pair("set_mempolicy", prepared::set_mempolicy(allowed_nodes())),
         _ => {
-            let region = touched(16 * PAGE_BYTES)?;
+            let region = touched_region(16 * PAGE_BYTES)?;
             pair("mbind", prepared::mbind(region, allowed_nodes()))
         }
     },

@@ -116,7 +116,7 @@ const NEW_PAIR: [u8; 128] = [
 
 /// Creates a pair in the calling thread's namespace: [`PAIR`].
 pub(in crate::kernel) fn make_pair() -> Result<(), Errno> {
-    ask_for(&NEW_PAIR)
+    send_request(&NEW_PAIR)
 }
 
 /// RTM_NEWLINK that moves the second device of [`PAIR`] to the namespace of a descriptor. As above.
@@ -140,11 +140,11 @@ pub(in crate::kernel) fn move_second_to(namespace: &impl AsRawFd) -> Result<(), 
     if let Some(descriptor) = message.last_chunk_mut() {
         *descriptor = namespace.as_raw_fd().to_le_bytes();
     }
-    ask_for(&message)
+    send_request(&message)
 }
 
 /// Sends a request to the calling thread's namespace, and returns what the kernel says to it.
-fn ask_for(request: &[u8]) -> Result<(), Errno> {
+fn send_request(request: &[u8]) -> Result<(), Errno> {
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
     send(&socket, request, SendFlags::empty())?;
     // An answer is a header of 16 bytes, then 0 or a negative errno (NLMSG_ERROR).

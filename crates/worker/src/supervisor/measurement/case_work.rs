@@ -5,7 +5,7 @@ use oscost_model::protocol::{Event, PEER_UNREACHABLE_HINT};
 use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{RemoteEnd, Subject, WorkerSpec};
 
-use super::cooling::cooled;
+use super::cooling::cooled_work;
 use super::needs;
 use super::stage::Stage;
 use crate::bench::{Context, OpError, Work};
@@ -37,7 +37,7 @@ pub(super) fn timed_work(
     arm: u8,
     allowed: Vec<u32>,
 ) -> Result<Work, Event> {
-    let work = cooled(id, build_work(id, spec, arm, allowed)?, spec, arm)?;
+    let work = cooled_work(id, build_work(id, spec, arm, allowed)?, spec, arm)?;
     #[cfg(feature = "live")]
     let work = super::slowdown::apply_slowdown(work, spec, arm);
     Ok(work)

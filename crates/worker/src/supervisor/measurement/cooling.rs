@@ -9,7 +9,7 @@ use crate::kernel::cpu::memory_walk::MemoryWalk;
 use crate::supervisor::protocol::failure::failure;
 
 /// This work, cooled as the treatments of its arm say; the error is the answer.
-pub(super) fn cooled(id: u64, work: Work, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> {
+pub(super) fn cooled_work(id: u64, work: Work, spec: &WorkerSpec, arm: u8) -> Result<Work, Event> {
     let walk_bytes = spec.treatments_of(arm).iter().find_map(|one| match one {
         AppliedTreatment::Cool { walk_bytes } => Some(*walk_bytes),
         _ => None,

@@ -128,7 +128,7 @@ pub(super) fn plot(plot: &LogPlot, screen: ScreenFormat) -> Option<String> {
         let _ = writeln!(out, "{}", text.trim_end());
     }
     let binary = points().all(|point| point.x.is_power_of_two());
-    out.push_str(&foot(&along, binary, margin, width));
+    out.push_str(&footer(&along, binary, margin, width));
     let labels: Vec<&str> = drawn.iter().map(|line| line.label.as_str()).collect();
     out.push_str(&legend(&labels, cells.values().any(|&it| it == SEVERAL), width));
     if lines.len() > MAX_CURVES {
@@ -166,7 +166,7 @@ fn cells(lines: &[PlotLine], up: &Scale, along: &Scale) -> BTreeMap<(usize, usiz
 }
 
 /// The scale at the bottom: a line with marks, and under it their numbers.
-fn foot(along: &Scale, binary: bool, margin: usize, width: usize) -> String {
+fn footer(along: &Scale, binary: bool, margin: usize, width: usize) -> String {
     let mut line = vec!['-'; along.cells];
     let mut names = String::new();
     for mark in along.marks(binary) {

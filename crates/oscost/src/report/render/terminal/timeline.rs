@@ -142,7 +142,7 @@ pub(super) fn timeline(timeline: &Timeline, screen: ScreenFormat) -> Option<Stri
         let row: String = row.iter().collect();
         let _ = writeln!(out, "{}", format!("  {name:>names$} {tick}{row}").trim_end());
     }
-    out += &foot(timeline, &columns, margin, width);
+    out += &footer(timeline, &columns, margin, width);
     let mut legend = vec!["o run, : its interval".to_owned()];
     if is_cut {
         legend.push("^ v it leaves the picture".to_owned());
@@ -212,7 +212,7 @@ fn picture(runs: &[TimelineRun], scale: &Scale, columns: &Columns) -> Picture {
 }
 
 /// The line at the bottom; under it numbers of runs, days, and letters of updates.
-fn foot(timeline: &Timeline, columns: &Columns, margin: usize, width: usize) -> String {
+fn footer(timeline: &Timeline, columns: &Columns, margin: usize, width: usize) -> String {
     let count = timeline.runs.len();
     let mut line = vec!['-'; columns.width()];
     let mut numbers = Vec::new();

@@ -170,15 +170,15 @@ fn slower(new: &str, base: &str, slower: Vec<&Comparison>, all: usize) -> Option
             name(last)
         ));
     }
-    told(&format!("{new} is slower than {base}"), by_ratio(slower), all)
+    list_differences(&format!("{new} is slower than {base}"), by_ratio(slower), all)
 }
 
 fn faster(new: &str, base: &str, faster: Vec<&Comparison>, all: usize) -> Option<String> {
-    told(&format!("{new} is faster than {base}"), by_ratio(faster), all)
+    list_differences(&format!("{new} is faster than {base}"), by_ratio(faster), all)
 }
 
 /// Some differences: a few one by one, of more the ends.
-fn told(what: &str, differences: Vec<&Comparison>, all: usize) -> Option<String> {
+fn list_differences(what: &str, differences: Vec<&Comparison>, all: usize) -> Option<String> {
     let each = |it: &Comparison| {
         format!("{} on {} ({})", relative(it.ratio.value), name(it), addition(it))
     };

@@ -35,7 +35,7 @@ pub(super) fn section(record: &Record) -> Section {
         }
     }
     parts.push(Block::Heading("How it was measured".to_owned()));
-    parts.push(Block::Facts(measured(record)));
+    parts.push(Block::Facts(measured_facts(record)));
     Section {
         id: "machine".to_owned(),
         title: "The machine".to_owned(),
@@ -144,7 +144,7 @@ fn reference_cases(machine: usize, it: &Conditions) -> Option<Table> {
     })
 }
 
-fn measured(record: &Record) -> Vec<Fact> {
+fn measured_facts(record: &Record) -> Vec<Fact> {
     let mut facts = Facts(Vec::new());
     facts.add("command", Some(record.command.join(" ")));
     facts.add("label", Some(record.label.clone().unwrap_or("none".into())));

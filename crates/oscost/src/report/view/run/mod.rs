@@ -41,7 +41,7 @@ use crate::report::view::sections::{Remarks, first_of, grouped, not_measured, no
 /// A run as a screen shows it.
 pub fn view(record: &Record, plots: Plots, counted_events: CountedEvents) -> View {
     let rows: Vec<&Row> = record.results.iter().filter(|row| is_requested(row)).collect();
-    let measured = measured(&rows);
+    let measured = measured_rows(&rows);
     // A curve has a line for each of its points.
     let in_curves = curves::cases(record);
     let is_single = |row: &Row| !in_curves.contains(&curves::case_of(row));
@@ -74,7 +74,7 @@ pub fn view(record: &Record, plots: Plots, counted_events: CountedEvents) -> Vie
 /// A run in short: its figures in tables, and nothing that follows from several of them.
 pub fn brief(record: &Record) -> View {
     let rows: Vec<&Row> = record.results.iter().filter(|row| is_requested(row)).collect();
-    let measured = measured(&rows);
+    let measured = measured_rows(&rows);
     let kind = |row: &Row| {
         (programs::is_program(row), instructions::is_counted(row), family(row).to_owned())
     };
@@ -93,7 +93,7 @@ pub fn brief(record: &Record) -> View {
     View { title: title(record), lead: headline(record), answer, sections, ..View::default() }
 }
 
-fn measured<'a>(rows: &[&'a Row]) -> Vec<&'a Row> {
+fn measured_rows<'a>(rows: &[&'a Row]) -> Vec<&'a Row> {
     rows.iter().copied().filter(|row| row.outcome == RowOutcome::Measured).collect()
 }
 

@@ -133,7 +133,7 @@ struct Verdict {
 
 impl PredictionRow {
     fn of(predicted: &Prediction, record: &Record, rows: &RowsByCase<'_>) -> Self {
-        let row = rows.measured(&predicted.case);
+        let row = rows.measured_row(&predicted.case);
         let rates = clock_rates(row.ok(), record, rows);
         let (text, verdict) = match &predicted.below {
             Some(other) => ("less".to_owned(), below(other, row, rows)),
@@ -196,7 +196,7 @@ impl<'a> RowsByCase<'a> {
     }
 
     /// The first measured row of a case; or why there is none.
-    fn measured(&self, case: &str) -> Result<&'a Row, &'static str> {
+    fn measured_row(&self, case: &str) -> Result<&'a Row, &'static str> {
         let rows = self.0.get(case).ok_or("not among the rows")?;
         let measured = rows.first_measured.filter(|row| row.estimate.is_some());
         measured.ok_or(rows.first.outcome.text())
@@ -234,7 +234,7 @@ fn clock_rates(row: Option<&Row>, record: &Record, rows: &RowsByCase<'_>) -> Clo
     let clock = machine.and_then(|machine| machine.clock.as_ref());
     let above_0 = |rate: &f64| rate.is_finite() && *rate > 0.0;
     let counter = clock.filter(|clock| clock.source == "tsc").map(|clock| clock.ticks_per_ns);
-    let core = rows.measured(CORE).ok().filter(|core| core.unit == Unit::TicksPerCycle);
+    let core = rows.measured_row(CORE).ok().filter(|core| core.unit == Unit::TicksPerCycle);
     let core = core.and_then(|core| core.estimate.as_ref()).map(|estimate| estimate.median);
     let by_row = counter.zip(core).map(|(per_ns, per_cycle)| per_ns / per_cycle);
     // Without that row, the rate from the CPU probe's chain of multiplications.
@@ -242,7 +242,7 @@ fn clock_rates(row: Option<&Row>, record: &Record, rows: &RowsByCase<'_>) -> Clo
     ClockRates { ticks_per_ns: counter.filter(above_0), core_ghz: core_ghz.filter(above_0) }
 }
 
-fn undecided(reason: impl Into<String>) -> Verdict {
+fn undecided_verdict(reason: impl Into<String>) -> Verdict {
     let note = Some(format!("undecided: {}", reason.into()));
     Verdict { result: PredictionResult::Undecided, note }
 }
@@ -251,7 +251,7 @@ fn undecided(reason: impl Into<String>) -> Verdict {
 fn cost(predicted: &Prediction, row: Result<&Row, &str>, rates: &ClockRates) -> (String, Verdict) {
     let expected = match expected(predicted) {
         Ok(expected) => expected,
-        Err(why) => return ("?".to_owned(), undecided(plain(&why))),
+        Err(why) => return ("?".to_owned(), undecided_verdict(plain(&why))),
     };
     let shown = expected.text(rates).unwrap_or("?".to_owned());
     let judged = row.map_err(|why| format!("the case is {why}")).and_then(|row| {
@@ -260,11 +260,13 @@ fn cost(predicted: &Prediction, row: Result<&Row, &str>, rates: &ClockRates) -> 
         Ok((bound.judge(figure.median, figure.ci95), figure.ci95))
     });
     let verdict = match judged {
-        Err(why) => undecided(why),
+        Err(why) => undecided_verdict(why),
         Ok((PredictionResult::Undecided, None)) => {
-            undecided("fewer than six repetitions have no interval")
+            undecided_verdict("fewer than six repetitions have no interval")
         }
-        Ok((PredictionResult::Undecided, _)) => undecided("the interval contains the bound"),
+        Ok((PredictionResult::Undecided, _)) => {
+            undecided_verdict("the interval contains the bound")
+        }
         Ok((result, _)) => Verdict { result, note: None },
     };
     (shown, verdict)
@@ -272,7 +274,7 @@ fn cost(predicted: &Prediction, row: Result<&Row, &str>, rates: &ClockRates) -> 
 
 /// The verdict on an order.
 fn below(other: &str, row: Result<&Row, &str>, rows: &RowsByCase<'_>) -> Verdict {
-    let other_row = rows.measured(other);
+    let other_row = rows.measured_row(other);
     let interval = |row: Result<&Row, &str>, name: &str| {
         let row = row.map_err(|why| format!("{name} is {why}"))?;
         let figure = in_ns(row).ok_or(format!("the figure of {name} is not a time"))?;

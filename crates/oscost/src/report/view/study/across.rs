@@ -101,7 +101,7 @@ fn lead(content: &AcrossContent<'_>) -> Vec<Paragraph> {
 /// The notes on the figures, and what is missing.
 fn end(content: &AcrossContent<'_>) -> Section {
     let mut notes = lessons::notes();
-    notes.extend(counted(content.across));
+    notes.extend(counted_cycles_note(content.across));
     if content.other_runs > 0 {
         let runs = if content.other_runs == 1 { "run" } else { "runs" };
         let text = format!("left out: {} {runs} of other machines", content.other_runs);
@@ -124,7 +124,7 @@ fn end(content: &AcrossContent<'_>) -> Section {
 }
 
 /// Which counterparts here have cycles that the processor counted; nothing if none has.
-fn counted(across: &Across<'_>) -> Option<String> {
+fn counted_cycles_note(across: &Across<'_>) -> Option<String> {
     let is_counted = |it: &&AgeFigure<'_>| {
         it.here.as_ref().is_some_and(|here| here.cycles_by == CyclesBy::Counter)
     };

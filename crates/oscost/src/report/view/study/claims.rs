@@ -183,7 +183,8 @@ fn values(study: &Study, claim: &Claim, values: &[Option<IntervalEstimate>]) -> 
         Criterion::Ratio { .. } | Criterion::LargestRatio => of_cases(ratio),
         Criterion::Within(quantities) => {
             let each = quantities.iter().zip(values);
-            let measured = each.map(|(quantity, estimate)| measured(quantity, estimate.as_ref()));
+            let measured =
+                each.map(|(quantity, estimate)| measured_text(quantity, estimate.as_ref()));
             // Bounds that all of several have in common are said once.
             match &quantities[..] {
                 [first, others @ ..]
@@ -281,7 +282,7 @@ fn added_text(AddedCost { mean, rounds }: AddedCost) -> String {
 }
 
 /// The value of a quantity of a claim.
-fn measured(quantity: &Quantity, estimate: Option<&IntervalEstimate>) -> String {
+fn measured_text(quantity: &Quantity, estimate: Option<&IntervalEstimate>) -> String {
     let Some(estimate) = estimate else {
         return format!("{}: not measured", quantity.name);
     };

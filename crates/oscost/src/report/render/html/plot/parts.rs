@@ -70,7 +70,7 @@ pub(super) fn tick_names(ticks: &[TickText], y: usize) -> String {
 }
 
 /// A line from top to bottom.
-pub(super) fn upright(class: &str, at: f64) -> String {
+pub(super) fn vertical_line(class: &str, at: f64) -> String {
     let x = pct(at);
     format!("<line class=\"{class}\" x1=\"{x}\" x2=\"{x}\" y1=\"0\" y2=\"100%\"/>")
 }
@@ -87,9 +87,9 @@ pub(super) fn ground(chart: &Chart, x: &Scale, ticks: &[TickText]) -> String {
             "<rect class=\"b\" x=\"{from}\" y=\"0\" width=\"{width}\" height=\"100%\"/>"
         );
     }
-    out.extend(ticks.iter().map(|tick| upright("g", tick.at)));
+    out.extend(ticks.iter().map(|tick| vertical_line("g", tick.at)));
     let marks = chart.marks.iter().filter_map(|mark| x.position(mark.x));
-    out.extend(marks.map(|at| upright("m", at)));
+    out.extend(marks.map(|at| vertical_line("m", at)));
     out
 }
 

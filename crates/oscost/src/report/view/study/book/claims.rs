@@ -73,7 +73,7 @@ fn one(study: &Study, judged: &JudgedClaim<'_>) -> Vec<Block> {
 }
 
 /// The claims of a study that was not measured here.
-pub(super) fn unjudged(study: &Study) -> Section {
+pub(super) fn unjudged_claims(study: &Study) -> Section {
     let text = format!("Not judged: {} measures what they need.", command(study));
     let claims = study.claims.iter();
     let list = claims.map(|it| plain(&format!("\"{}\" ({})", it.statement, it.location)));

@@ -70,7 +70,7 @@ fn published_point(figure: &PublishedFigure, at: [f64; 2], is_row: bool) -> Opti
 }
 
 /// What was measured: by the study's statistic, or by oscost's own estimate where there is none.
-fn measured(cell: &ColumnResult<'_>) -> Option<f64> {
+fn measured_value(cell: &ColumnResult<'_>) -> Option<f64> {
     cell.by_study_statistic.map(|it| it.value).or_else(|| cell.estimate.map(|it| it.value))
 }
 
@@ -91,7 +91,7 @@ pub(super) fn of_rows(table: &SingleTargetTable<'_>, id: &str) -> Option<Chart> 
     let shown: Vec<_> = cells
         .filter_map(|(_, row)| {
             let cell = row.cells.first().filter(|cell| cell.figure.unit == unit)?;
-            let here = measured(cell).filter(|value| *value > 0.0)?;
+            let here = measured_value(cell).filter(|value| *value > 0.0)?;
             Some((row.row.name.as_str(), cell.published, here))
         })
         .collect();
@@ -159,7 +159,7 @@ fn curves_over(table: &SingleTargetTable<'_>, axis: &str, id: &str) -> Option<Ch
             let Some(cell) = row.cells.last() else { continue };
             let x = *value as f64;
             then.extend(cell.published.and_then(|it| published_point(it, [x, 0.0], false)));
-            here.extend(measured(cell).map(|y| Point { x, y, ..Point::default() }));
+            here.extend(measured_value(cell).map(|y| Point { x, y, ..Point::default() }));
         }
         let (label, colour) = (plain(&curve.name), Colour::Palette(number));
         if !then.is_empty() {

@@ -31,7 +31,7 @@ impl StudyPage {
             let text = format!("Not measured here: {}.", command(study));
             as_published.lead.insert(0, Paragraph::from(text));
             as_published.sections.retain(|section| section.title != "Claims of the study");
-            as_published.sections.push(claims::unjudged(study));
+            as_published.sections.push(claims::unjudged_claims(study));
             return as_published;
         };
         let mut lead: Vec<String> = heading_lines(study, None);
