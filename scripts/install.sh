@@ -35,6 +35,14 @@ install() {
     return 1
 }
 
+# The packages of TOOL:PACKAGE... whose tool is not installed, a line each.
+missing_packages() {
+    local pair
+    for pair in "$@"; do
+        has "${pair%:*}" || echo "${pair#*:}"
+    done
+}
+
 need_cc() {
     has rustc || { echo "needs a Rust toolchain (1.89 or later): https://rustup.rs"; exit 1; }
     has cc || install "needs a C compiler" gcc libc6-dev || exit 1
@@ -46,10 +54,10 @@ need_ph() {
 }
 
 need_hosts() {
-    local tool missing=()
-    for tool in ip:iproute2 nft:nftables sshd:openssh-server ssh:openssh-client; do
-        has "${tool%:*}" || missing+=("${tool#*:}")
-    done
+    local missing
+    mapfile -t missing < <(
+        missing_packages ip:iproute2 nft:nftables sshd:openssh-server ssh:openssh-client
+    )
     [ ${#missing[@]} = 0 ] || install "tests between machines will be skipped" "${missing[@]}" || true
 }
 
@@ -101,11 +109,11 @@ need_programs() {
 }
 
 need_peers() {
-    local tool missing=()
-    for tool in stress-ng:stress-ng hackbench:rt-tests sysbench:sysbench fio:fio sockperf:sockperf \
-        qperf:qperf iperf3:iperf3 mbw:mbw hyperfine:hyperfine; do
-        has "${tool%:*}" || missing+=("${tool#*:}")
-    done
+    local missing
+    mapfile -t missing < <(
+        missing_packages stress-ng:stress-ng hackbench:rt-tests sysbench:sysbench fio:fio \
+            sockperf:sockperf qperf:qperf iperf3:iperf3 mbw:mbw hyperfine:hyperfine
+    )
     # Distributions install a script as `perf` that fails if none fits the kernel.
     perf --version >/dev/null 2>&1 || missing+=(linux-perf)
     [ ${#missing[@]} = 0 ] || install "comparisons with programs will be skipped" "${missing[@]}" || true
