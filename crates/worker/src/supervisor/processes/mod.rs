@@ -5,6 +5,7 @@ pub(super) mod child;
 pub(super) mod command;
 pub(super) mod external_program;
 mod leftovers;
+mod private_directory;
 mod program_output;
 pub(super) mod program_run;
 pub(super) mod program_turns;

@@ -6,13 +6,10 @@
 
 use std::cell::Cell;
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use oscost_model::program::{CompanionProgram, Program, ProgramLimits, ProgramResult};
@@ -24,12 +21,12 @@ use super::external_program::{
     quoted_command,
 };
 use super::leftovers;
+use super::private_directory::PrivateDirectory;
 use super::program_output::Capture;
 use super::timed_wait::{self, StopRules, TimedWait};
 use super::tree_counters::TreeCounters;
 use crate::kernel::Errno;
 use crate::kernel::cpu::affinity;
-use crate::kernel::file::location;
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::process::usage;
 use crate::kernel::process::{self, EndedChild, Termination, WaitTarget};
@@ -100,52 +97,6 @@ fn succeeded(answer: &Answer) -> bool {
             EventKind::ProgramExited | EventKind::Counted | EventKind::FormsCounted
         )
     })
-}
-
-/// The private directory of a run, with one for temporary files and one as the working directory.
-pub(super) struct PrivateDirectory(PathBuf);
-
-impl PrivateDirectory {
-    /// Creates them, and changes to the program's working directory.
-    pub(super) fn create(program: &Program) -> Result<Self, Errno> {
-        // The supervisor removes it by this name if this process is killed.
-        let made = Self(std::env::temp_dir().join(location::own_leftover_name()));
-        let make = |folder: &PathBuf| DirBuilder::new().mode(0o700).create(folder);
-        make(&made.0)?;
-        let (temporary, here) = (made.0.join("tmp"), made.0.join("here"));
-        make(&temporary)?;
-        make(&here)?;
-        process::set_environment_variable("TMPDIR", temporary.as_os_str())?;
-        std::env::set_current_dir(program.working_directory.as_ref().map_or(here, PathBuf::from))?;
-        Ok(made)
-    }
-
-    /// Removes the temporary files of a trial, so that the next one finds none.
-    pub(super) fn clear(&self) -> Result<(), Errno> {
-        let temporary = self.0.join("tmp");
-        // Most programs leave it empty.
-        if fs::remove_dir(&temporary).is_err() {
-            remove_all(&temporary);
-        }
-        DirBuilder::new().mode(0o700).create(&temporary).map_err(Errno::from)
-    }
-}
-
-impl Drop for PrivateDirectory {
-    fn drop(&mut self) {
-        remove_all(&self.0);
-    }
-}
-
-fn remove_all(directory: &Path) {
-    if fs::remove_dir_all(directory).is_err() {
-        // Some programs create directories without write permission, which cannot be emptied.
-        let mut command = Command::new("chmod");
-        command.args(["-R", "u+rwx"]).arg(directory).stderr(Stdio::null());
-        let _ = command.status();
-        // The rest is removed with the supervisor's own directory, if possible.
-        let _ = fs::remove_dir_all(directory);
-    }
 }
 
 /// A program run in progress.

@@ -16,7 +16,8 @@ use oscost_model::worker::{Task, WorkerSpec};
 
 use super::external_program::{self, SessionEnd, WaitLimit, WaitResult};
 use super::leftovers;
-use super::program_run::{CLEANUP_TIME, PrivateDirectory, ProgramRun};
+use super::private_directory::PrivateDirectory;
+use super::program_run::{CLEANUP_TIME, ProgramRun};
 use crate::kernel::Errno;
 use crate::kernel::ipc::pipe::pipe;
 use crate::kernel::process;
