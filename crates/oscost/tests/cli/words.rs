@@ -358,6 +358,23 @@ fn explain_of_a_word_shows_the_rows_of_the_last_run_that_have_it() {
         assert!(text.contains("--precision PCT: option of the command line"), "{text}");
     }
     assert!(explain("peer_cpu=other").starts_with("other: value of the axis `peer_cpu`"));
+    assert!(explain("vm:6.12").starts_with("vm: host"));
+    assert!(explain("list").starts_with("oscost list: subcommand"));
+    assert!(explain("fleet").starts_with("oscost fleet: subcommand"));
+    assert!(explain("instructions").starts_with("instructions: unit"));
+    assert!(explain("p99").starts_with("p99: metric of a row means 99 of 100"));
+    assert!(explain("64Ki").starts_with("Ki: unit means times 1024"));
+    assert!(!explain("--quick").contains("values"), "an option without a value has none");
+    for (target, kind, host) in [
+        ("seccomp=docker", "seccomp=", ""),
+        ("nice=5", "nice=", ""),
+        ("thp=never", "thp=", ""),
+        ("sud@local", "sud", "local: host"),
+        ("sud@ssh:user@db1", "sud", "ssh: host"),
+    ] {
+        let text = explain(target);
+        assert!(text.starts_with(kind) && text.contains(host), "{target}: {text}");
+    }
     assert!(explain("sunos-1999").contains("oscost study show sunos-1999"));
 }
 
