@@ -5,6 +5,7 @@
 //! how anything is done, and opens only the files that it writes.
 
 mod ab;
+mod benchmark_names;
 mod bill;
 mod command_words;
 mod compare;

@@ -5,8 +5,8 @@ use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use super::benchmark_names::is_benchmark;
 use super::command_words::{commands_with, paths_ending_in};
-use crate::app::list::definitions;
 use crate::report::words::is_word;
 
 /// Verbs of other tools, and those of oscost that do the same.
@@ -95,15 +95,7 @@ fn verb_suggestion(error: &clap::Error, command: &Command) -> Option<String> {
     if let Some((_, meant)) = OTHER_VERBS.iter().find(|(other, _)| other == verb) {
         return Some(format!("did you mean {}?", quoted(meant)));
     }
-    // Without a worker, benchmarks are not known, and the others are suggested all the same.
-    let is_measured = definitions().is_ok_and(|catalog| {
-        catalog.families.iter().any(|family| family.name == *verb)
-            || catalog.benchmarks.iter().any(|it| {
-                let last_part = it.id.split_once('/').map(|(_, part)| part);
-                it.id == *verb || last_part == Some(verb.as_str())
-            })
-    });
-    if is_measured {
+    if is_benchmark(verb) {
         let both = [format!("oscost run {verb}"), format!("oscost explain {verb}")];
         return Some(format!("it is a benchmark or a family: {}", alternatives(&both)));
     }

@@ -157,6 +157,9 @@ const WRONG_INPUTS: &[(&[&str], &str)] = &[
     (&["man", "nonsense"], "`oscost --help` lists the subcommands"),
     (&["completions", "tcsh"], "bash"),
     (&["predict", "syscall/getppid:via=raw", "120"], "write one of ns, us, ms"),
+    (&["run", "--json", "getppid"], "`--json -` before the name"),
+    (&["run", "--csv", "syscall/getppid:via=raw"], "`--csv -` before the name"),
+    (&["compare", "last~1", "last", "--markdown", "timer"], "`--markdown ./timer` to that file"),
 ];
 
 #[test]

@@ -122,8 +122,8 @@ pub(super) const WORDS: &[Word] = &[
     Word { word: "insn", means: "instructions of an op", ..UNIT },
     Word {
         word: "instructions",
-        means: "what a processor executes; of an op as `insn/op`, counted by the processor or under an \
-                emulator",
+        means: "what a processor executes; of an op as `insn/op`, counted by the processor or \
+                under an emulator",
         matters: "They are the work of an op, and repeat where time does not. They are not time: \
                   misses and stalls do not show.",
         action: "`oscost run --counters`, or a `vm:` target, counts them.",
