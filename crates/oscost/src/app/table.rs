@@ -118,7 +118,10 @@ impl NamedRun {
     /// What its machine is called: as the user says, or as the run was named, a file without its
     /// folder and ending.
     fn machine_name(&self) -> &str {
-        let of_file = || Path::new(&self.text).file_name()?.to_str()?.strip_suffix(".json");
+        let of_file = || {
+            let file = Path::new(&self.text).file_name()?.to_str()?;
+            file.strip_suffix(".gz").unwrap_or(file).strip_suffix(".json")
+        };
         let own = self.machine.as_deref();
         own.or_else(of_file).unwrap_or_else(|| self.text.trim_start_matches('@'))
     }

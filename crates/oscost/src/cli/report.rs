@@ -19,8 +19,10 @@ use crate::report::run::{CountedEvents, Plots};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 RUN is a run or a bill: an id, the beginning of one, `last`, `last~1` for the
-one before it, or `@LABEL` for the newest with that label; or a record file,
-with a slash in its name or ending in .json; `-` is standard input.
+one before it, or `@LABEL` for the newest with that label; a record file, with a
+slash in its name or ending in .json, which gzip(1) may have packed; `-` is
+standard input; or `@NAME`, a record that comes with oscost (`oscost table
+--list`).
 
 Each FILE is written whole or not at all; one of them may be `-`, which is
 standard output. docs/reference/EXPORTS.md documents every column.
@@ -30,7 +32,7 @@ Examples:
   oscost report last -o run.html                     a page to look at, to send
   oscost report last -o run.csv -o run.parquet
   oscost report last --markdown - | gh pr comment --body-file -
-  oscost report ./theirs.json --csv -                a record from another user
+  oscost report ./theirs.json.gz --csv -             a record from another user
   oscost report last --table rows --csv -            of a run of `oscost ab`")]
 pub(super) struct Arguments {
     /// An id, the beginning of one, `last`, `last~1`, `@LABEL`, or a record file.

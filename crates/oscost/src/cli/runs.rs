@@ -101,7 +101,7 @@ enum Verb {
     },
     /// Keep a record from another machine.
     Import {
-        /// The file; `-` is standard input.
+        /// The file, which gzip(1) may have packed; `-` is standard input.
         file: String,
     },
     /// Remove the raw batches of old runs; their records are kept.
