@@ -151,6 +151,8 @@ const WRONG_INPUTS: &[(&[&str], &str)] = &[
     (&["explain", "zzzzzzzzz"], "`oscost list -k TEXT` searches benchmarks"),
     (&["list", "zzzzzz"], "`oscost list` lists all of them"),
     (&["list", "-k", "zzzzzzz"], "`zzzzzzz` is in no name"),
+    (&["list", "-k", ""], "it is empty, and would find everything"),
+    (&["list", "--calls", " "], "it is empty, and would find everything"),
     (&["list", "--calls", "opennat"], "`openat`"),
     (&["runs", "show", "zzz"], "`oscost run` measures one"),
     (&["runs", "show", "@before"], "`oscost run --label TEXT` gives a run a label"),
@@ -403,6 +405,8 @@ fn list_searches_names_questions_and_calls_and_names_axes_on_request() {
     assert!(opening.contains("syscall/open-close") && !opening.contains("syscall/getppid"));
     assert!(list(&["-v", "pipe"]).contains("axes: "));
     assert!(list(&[]).starts_with("family "));
+    assert_eq!(list(&["all"]), list(&[]), "through a pipe");
+    assert!(list(&[]).ends_with("measures if nothing is named\n"), "what the dash means");
 }
 
 #[test]
