@@ -72,7 +72,10 @@ fn check_count(count: usize) -> Result<(), UsageError> {
     match count {
         0 | 1 => {
             let what = format!("cannot put {count} run side by side");
-            Err(UsageError::with_hint(&what, "name two runs or more; `oscost report` shows one"))
+            Err(UsageError::with_hint(
+                &what,
+                "name two runs or more, for example `last~1 last`; `oscost report` shows one",
+            ))
         }
         2..=MAX_RUNS => Ok(()),
         _ => {

@@ -162,6 +162,10 @@ impl WordSources {
 
 /// The error about a name that means nothing, with the nearest that do.
 fn unknown(name: &str, known: &[String]) -> UsageError {
+    if name.is_empty() {
+        let hint = "for example `oscost explain getppid`, `oscost explain floor`";
+        return UsageError::with_hint("the name to explain is empty", hint);
+    }
     let what = format!("`{name}` is neither a benchmark nor a word that oscost prints");
     match &nearest_names(name, known.iter().map(String::as_str))[..] {
         [] => UsageError::with_hint(

@@ -36,6 +36,7 @@ mod schema;
 mod study;
 mod study_across;
 mod study_book;
+mod suggestions;
 mod table;
 mod terminal;
 mod treat;
