@@ -8,7 +8,7 @@ use super::exports::{Exports, RunDocument, Subject, Table};
 use super::output::Output;
 use super::run_text::{self, RunText};
 use super::terminal::Terminal;
-use super::values::{CountedArguments, plots};
+use super::values::{CountedArguments, ScreenArguments, plots};
 use crate::app::UsageError;
 use crate::app::report::{Reported, Run, read};
 use crate::report;
@@ -51,9 +51,8 @@ pub(super) struct Arguments {
     no_plot: bool,
     #[command(flatten)]
     counted: CountedArguments,
-    /// Also show flags for information, and how figures were measured.
-    #[arg(short, long)]
-    verbose: bool,
+    #[command(flatten)]
+    screen: ScreenArguments,
 }
 
 pub(super) fn report(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
@@ -72,8 +71,9 @@ pub(super) fn report(arguments: &Arguments, output: &mut Output) -> anyhow::Resu
         }
     };
     let plots = plots(arguments.plot, arguments.no_plot);
-    let (counted, verbose) = (arguments.counted.into(), arguments.verbose);
-    let shown = RunToShow { run, samples: false, table: *table, plots, counted, verbose };
+    let counted = arguments.counted.into();
+    let screen = arguments.screen.screen();
+    let shown = RunToShow { run, samples: false, table: *table, plots, counted, screen };
     show(&shown, exports, output)?;
     Ok(ExitStatus::Success)
 }
@@ -87,8 +87,8 @@ pub(super) struct RunToShow {
     pub(super) table: Option<Table>,
     pub(super) plots: Plots,
     pub(super) counted: CountedEvents,
-    /// Whether details are shown.
-    pub(super) verbose: bool,
+    /// What is shown of it.
+    pub(super) screen: Screen,
 }
 
 /// Writes a run to files; without any, shows it.
@@ -97,16 +97,14 @@ pub(super) fn show(
     exports: &Exports,
     output: &mut Output,
 ) -> anyhow::Result<()> {
-    let RunToShow { run, samples, table, plots, counted, verbose } = shown;
+    let RunToShow { run, samples, table, plots, counted, screen } = shown;
     let Run { record, study, before, pruned_at } = run;
     let (study, before) = (study.as_ref(), before.as_ref());
     if *samples || exports.needs_samples() {
         run_text::report_missing_batches(pruned_at.as_deref());
     }
     if exports.is_empty() {
-        // What is shown again is shown whole.
-        let screen = Screen { lines: None, verbose: *verbose };
-        let text = RunText { study, before, screen };
+        let text = RunText { study, before, screen: *screen };
         return output.write(&run_text::any(record, text, *plots, *counted));
     }
     let default_table =

@@ -13,7 +13,7 @@ use crate::app::runs::{
     self, KeepCount, KeptRecord, ListedBill, ListedRun, ListedVisits, PruneRequest, Pruning,
     RunList, StoredFleet,
 };
-use crate::report;
+use crate::report::{self, Screen};
 
 /// What to do with the runs and bills in the store.
 #[derive(Debug, clap::Args)]
@@ -145,7 +145,9 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
                 }
             };
             let (plots, counted) = (plots(plot, no_plot), counted.into());
-            let shown = RunToShow { run, samples, table, plots, counted, verbose };
+            // What is shown again is shown whole.
+            let screen = Screen { verbose, ..Screen::default() };
+            let shown = RunToShow { run, samples, table, plots, counted, screen };
             show(&shown, &exports, output)?;
         }
         Verb::Delete { run, fleet } => {

@@ -50,7 +50,7 @@ pub(super) const OTHER_NESTED_VERBS: &[OtherNestedVerb] = &[
     OtherNestedVerb {
         command: "oscost kernels",
         typed: "install",
-        meant: "oscost kernels fetch VERSION",
+        meant: "oscost kernels fetch NAME",
     },
     OtherNestedVerb {
         command: "oscost workload",

@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn a_bomb_is_unpacked_up_to_the_limit_and_a_cut_file_is_an_error() {
-        let bomb = packed(&vec![b' '; 1 << 20]);
+        let bomb = packed(&b" ".repeat(1 << 20));
         assert_eq!(content(bomb.clone(), 4_000).unwrap().len(), 4_001);
         assert!(content(bomb[..bomb.len() / 2].to_vec(), 2 << 20).is_err());
         assert_eq!(content(bomb.clone(), 10).unwrap(), bomb, "longer than the limit as it is");
