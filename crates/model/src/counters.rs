@@ -264,7 +264,7 @@ impl CounterRead {
 pub struct CounterReadCost {
     /// The way.
     pub by: CounterRead,
-    /// The median, in nanoseconds.
+    /// The median cost of a read, in nanoseconds.
     pub ns: f64,
 }
 

@@ -192,11 +192,11 @@ record! {
         pub n: u64,
         /// Half of the shots lie below.
         pub p50: f64,
-        /// Null below 36 shots.
+        /// Nine of ten shots lie below. Null below 36 shots.
         pub p90: Option<f64>,
-        /// Null below 368 shots.
+        /// 99 of 100 shots lie below. Null below 368 shots.
         pub p99: Option<f64>,
-        /// Null below 3688 shots.
+        /// 999 of 1000 shots lie below. Null below 3688 shots.
         pub p999: Option<f64>,
         /// The largest shot.
         pub max: f64,

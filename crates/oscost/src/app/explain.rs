@@ -10,7 +10,7 @@ use oscost_model::facts::Facts;
 use oscost_model::journal::Entry;
 use oscost_model::program::FAMILY;
 use oscost_model::record::{Record, Row, RowOutcome};
-use oscost_model::target::Host;
+use oscost_model::target::{Host, Target};
 use oscost_model::unit::Unit;
 
 pub use crate::treatments::{Kind, Mechanism};
@@ -53,13 +53,13 @@ pub struct Request {
 /// What a name means besides the words of reports.
 #[derive(Default)]
 pub struct Explanation {
-    /// A treatment.
-    pub treatment: Option<&'static Kind>,
+    /// Treatments: one by its name, or those of a target with their values, `nice=5+sud@local`.
+    pub treatments: Vec<&'static Kind>,
     /// Benchmarks.
     pub benchmarks: Option<Benchmarks>,
     /// A study.
     pub study: Option<Study>,
-    /// All that can be measured; `None` of a treatment, for which no worker is asked.
+    /// All that can be measured; `None` of a treatment's name, for which no worker is asked.
     pub catalog: Option<Catalog>,
     /// What is wrong with the name as a selector; `None` if it names a benchmark, and if it looks
     /// like no selector.
@@ -118,14 +118,18 @@ pub struct LastFigure {
 pub fn explain(request: &Request) -> anyhow::Result<Explanation> {
     let name = request.name.as_str();
     if let Some(kind) = KINDS.iter().find(|kind| kind.name == name) {
-        return Ok(Explanation { treatment: Some(kind), ..Explanation::default() });
+        return Ok(Explanation { treatments: vec![kind], ..Explanation::default() });
     }
     let host = host_alone(&request.at, "benchmarks are explained without treatments")?;
     check(&host)?;
     let worker = WorkerBinary::find()?;
     let catalog = Programs::bundled().definitions(&worker.catalog);
     let selected = plan::select(&catalog, std::slice::from_ref(&request.name), Extent::Default);
-    let mut found = Explanation { study: find_built_in(name), ..Explanation::default() };
+    let mut found = Explanation {
+        treatments: treatments(name),
+        study: find_built_in(name),
+        ..Explanation::default()
+    };
     match selected {
         Ok(cases) => {
             let at = CountedAt { worker, host, at: request.at.clone() };
@@ -136,6 +140,13 @@ pub fn explain(request: &Request) -> anyhow::Result<Explanation> {
     }
     found.catalog = Some(catalog);
     Ok(found)
+}
+
+/// The kinds of the treatments of a target, each once; none of what is no target.
+fn treatments(text: &str) -> Vec<&'static Kind> {
+    let Ok(target) = Target::parse(text) else { return Vec::new() };
+    let is_named = |kind: &&Kind| target.treatments.iter().any(|it| it.name == kind.name);
+    KINDS.iter().filter(is_named).collect()
 }
 
 /// Where calls are counted.

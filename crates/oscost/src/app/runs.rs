@@ -15,11 +15,11 @@ use super::fleet::source::runs_of;
 use super::observer::Observer;
 use super::results::figures::{SUMMARY_RULES, keep_figures};
 use super::results::pruning::{self, PrunedRuns};
-use super::results::records::{kept, load, read_file};
+use super::results::records::{kept, load, read_record_file, refused};
 use super::results::user_data::{open_store, open_store_to_delete, open_store_to_read};
 use crate::advice::classes::processor;
 use crate::advice::trust::{Evidence, trust};
-use crate::store::{MAX_IMPORT_BYTES, RecordKind, Store, StoreError, Summary, kind_of};
+use crate::store::{RecordKind, Store, StoreError, Summary, kind_of};
 
 /// Which visits of fleets are listed one by one, as runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -237,14 +237,17 @@ pub fn delete_fleet(name: &str) -> anyhow::Result<usize> {
     Ok(store.delete_fleet(name)?)
 }
 
-/// Keeps a run or a bill from a file, or from standard input for `-`; returns its id.
+/// Keeps a run or a bill from a file, which gzip(1) may have packed, or from standard input for `-`;
+/// returns its id.
 pub fn import(file: &str, observer: &dyn Observer) -> anyhow::Result<String> {
     let mut store = open_store()?;
-    let bytes = read_file(file, MAX_IMPORT_BYTES)?;
+    let bytes = read_record_file(file)?;
     if kind_of(&bytes) == Some(RecordKind::Bill) {
-        return store.import_bill(&bytes).with_context(|| format!("cannot import {file}"));
+        let id = store.import_bill(&bytes).map_err(refused);
+        return id.with_context(|| format!("cannot import {file}"));
     }
-    let id = store.import(&bytes).with_context(|| format!("cannot import {file}"))?;
+    let id = store.import(&bytes).map_err(refused);
+    let id = id.with_context(|| format!("cannot import {file}"))?;
     let record = load(&store, &id, false)?;
     // A visit of a fleet's node is no point of this machine's history.
     if record.fleet.is_none() {

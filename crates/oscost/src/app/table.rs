@@ -72,7 +72,10 @@ fn check_count(count: usize) -> Result<(), UsageError> {
     match count {
         0 | 1 => {
             let what = format!("cannot put {count} run side by side");
-            Err(UsageError::with_hint(&what, "name two runs or more; `oscost report` shows one"))
+            Err(UsageError::with_hint(
+                &what,
+                "name two runs or more, for example `last~1 last`; `oscost report` shows one",
+            ))
         }
         2..=MAX_RUNS => Ok(()),
         _ => {
@@ -118,7 +121,10 @@ impl NamedRun {
     /// What its machine is called: as the user says, or as the run was named, a file without its
     /// folder and ending.
     fn machine_name(&self) -> &str {
-        let of_file = || Path::new(&self.text).file_name()?.to_str()?.strip_suffix(".json");
+        let of_file = || {
+            let file = Path::new(&self.text).file_name()?.to_str()?;
+            file.strip_suffix(".gz").unwrap_or(file).strip_suffix(".json")
+        };
         let own = self.machine.as_deref();
         own.or_else(of_file).unwrap_or_else(|| self.text.trim_start_matches('@'))
     }

@@ -134,7 +134,7 @@ pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<Ex
     let Arguments { exports, samples, table, quiet, gate: gate_arguments, .. } = arguments;
     exports.check()?;
     let at_targets = !arguments.new.is_empty();
-    let screen = arguments.screen.screen();
+    let screen = arguments.screen.screen_of_run();
     let request = Request {
         base: arguments.base,
         new: arguments.new,

@@ -92,10 +92,12 @@ fn is_argument(argument: &Arg, name: &str) -> bool {
 
 fn option(argument: &Arg) -> CommandWord {
     let help = argument.get_long_help().or_else(|| argument.get_help());
-    let values: Vec<String> =
-        argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
-    let default: Vec<String> =
-        argument.get_default_values().iter().map(|it| it.to_string_lossy().into_owned()).collect();
+    // Those of an option without a value are `true` and `false`, which nobody types.
+    let takes_value = argument.get_action().takes_values();
+    let possible = if takes_value { argument.get_possible_values() } else { Vec::new() };
+    let values: Vec<String> = possible.iter().map(|value| value.get_name().to_owned()).collect();
+    let set = if takes_value { argument.get_default_values() } else { &[] };
+    let default: Vec<String> = set.iter().map(|it| it.to_string_lossy().into_owned()).collect();
     CommandWord {
         syntax: syntax(argument),
         means: help.map(ToString::to_string).unwrap_or_default(),
@@ -145,6 +147,8 @@ mod tests {
         assert_eq!(found("-o")[0].syntax, "-o, --output FILE");
         assert!(found("SELECTOR").iter().any(|it| it.means.contains("family")));
         assert!(found("--no-such-option").is_empty() && found("-").is_empty());
+        assert!(found("--quick").iter().all(|it| it.values.is_empty() && it.default.is_empty()));
+        assert!(found("--color").iter().all(|it| it.values.contains("always")));
     }
 
     #[test]

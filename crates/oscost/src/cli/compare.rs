@@ -13,9 +13,10 @@ use crate::report;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 BASE and NEW are runs: an id, the beginning of one, `last`, `last~1` for the run
-before it, or `@LABEL` for the newest run with that label; or a record file,
-with a slash in its name or ending in .json; `-` is standard input. Several runs
-of a side are joined by commas.
+before it, or `@LABEL` for the newest run with that label; a record file, with a
+slash in its name or ending in .json, which gzip(1) may have packed; `-` is
+standard input; or `@NAME`, a record that comes with oscost (`oscost table
+--list`). Several runs of a side are joined by commas.
 
 Two runs that were measured one after the other also differ by what happened to
 the machine in between. Earlier runs of the same machine, kernel and worker in
@@ -28,6 +29,7 @@ hundred.
 Examples:
   oscost compare last~1 last
   oscost compare old.json ./new.json -o comparison.json
+  oscost compare @vm-6.1 @vm-6.12                 two kernels, as shipped records
   oscost compare last~1 last --markdown -         for a pull request
   oscost compare A,B,C,D,E,F G,H,I,J,K,L          six runs on each side
   oscost compare last~1 last --gate 5             exit 1 on a regression of 5 %

@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 
+use super::benchmark_names::is_benchmark;
 use super::output::{Destination, Output, report_error};
 use crate::app::UsageError;
 
@@ -26,6 +27,18 @@ impl Format {
             Format::Markdown => ".md",
             Format::Parquet => ".parquet",
             Format::Hyperfine => ".hyperfine.json",
+        }
+    }
+
+    /// The option that names a file of it.
+    fn option(self) -> &'static str {
+        match self {
+            Format::Json => "--json",
+            Format::Html => "--html",
+            Format::Csv => "--csv",
+            Format::Markdown => "--markdown",
+            Format::Parquet => "--parquet",
+            Format::Hyperfine => "--export-hyperfine",
         }
     }
 }
@@ -77,9 +90,30 @@ pub(super) fn check(documents: &[Document]) -> anyhow::Result<()> {
             let text = "a terminal cannot show Parquet: name a file, or pipe it to a program";
             return Err(UsageError(text.to_owned()).into());
         }
+        if let Destination::File(path) = to
+            && let Some(name) = path.to_str().filter(|name| is_selector(name))
+        {
+            return Err(taken_for_file(*format, name).into());
+        }
         to.check()?;
     }
     Ok(())
+}
+
+/// Whether the name of a file is probably a selector: the option takes the word behind it, and all
+/// of the price list would be measured.
+fn is_selector(name: &str) -> bool {
+    let benchmark = name.split(':').next().unwrap_or_default();
+    !name.starts_with('/') && !name.contains('.') && is_benchmark(benchmark)
+}
+
+fn taken_for_file(format: Format, name: &str) -> UsageError {
+    let option = format.option();
+    let what = format!("{option} would write to a file `{name}`, which is the name of a benchmark");
+    let hint = format!(
+        "`{option} -` before the name writes to standard output; `{option} ./{name}` to that file"
+    );
+    UsageError::with_hint(&what, &hint)
 }
 
 /// Writes all documents; an error with one does not keep the others from being written.

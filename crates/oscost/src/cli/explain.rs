@@ -18,6 +18,7 @@ use crate::report::explain::{CaseDetails, PreviousFigure};
 use crate::report::treatments::TreatmentExplanation;
 use crate::report::view::document::{Section, View};
 use crate::report::words;
+use crate::report::words::CommandWord;
 use crate::report::words::files::RecordWord;
 
 /// What to explain.
@@ -39,6 +40,8 @@ Examples:
   oscost explain NOT_CONVERGED     a flag, with the rows that have it
   oscost explain floor             a column
   oscost explain peer_cpu=other    a value of an axis
+  oscost explain 'heavy?'          what a table prints: a mark, `64Ki`, `12 us`
+  oscost explain nice=5@ssh:db1    a target: its treatments and its host
   oscost explain --precision       an option")]
 pub(super) struct Arguments {
     /// A benchmark, a case, a family, a treatment, a study, or a word.
@@ -59,16 +62,19 @@ pub(super) fn explain(
     let name = name.trim().to_owned();
     let found = find(&Request { name: name.clone(), at })?;
     let sources = WordSources::of(command);
-    let last = if words::is_word(&name) { example_run() } else { None };
-    let explained = sources.sections(&found, &name, last.as_ref());
-    let Explanation { treatment, benchmarks, catalog, refusal, .. } = found;
-    if treatment.is_none() && benchmarks.is_none() && explained.is_empty() {
+    let has_words = words::is_word(&name) || !words::words_in(&name).is_empty();
+    let last = if has_words { example_run() } else { None };
+    let explained = sources.sections_of_printed(&found, &name, last.as_ref());
+    let Explanation { treatments, benchmarks, catalog, refusal, .. } = found;
+    if treatments.is_empty() && benchmarks.is_none() && explained.is_empty() {
         let names = sources.names(catalog.as_ref());
         return Err(refusal.unwrap_or_else(|| unknown(&name, &names).into()));
     }
     let mut written = false;
-    if let Some(kind) = treatment {
-        output.show(&report::treatments::explanation(&self::treatment(kind)))?;
+    for kind in treatments {
+        let above = if written { "\n" } else { "" };
+        let text = display::text(&report::treatments::explanation(&treatment(kind)));
+        output.write(&format!("{above}{text}"))?;
         written = true;
     }
     if let Some(benchmarks) = benchmarks {
@@ -108,16 +114,36 @@ impl WordSources {
         Self { record: report::record_words(), command }
     }
 
-    /// What a name means as a word: in reports, as an axis, in files, on the command line.
+    /// What a text means as it is printed: as one word, or by the words in it.
+    fn sections_of_printed(
+        &self,
+        found: &Explanation,
+        text: &str,
+        last: Option<&Record>,
+    ) -> Vec<Section> {
+        let of_text = self.sections(found, text, last);
+        if !of_text.is_empty() || found.benchmarks.is_some() {
+            return of_text;
+        }
+        words::words_in(text).iter().flat_map(|word| self.sections(found, word, last)).collect()
+    }
+
+    /// What a name means as a word, most likely meanings first: a subcommand that is typed so, in
+    /// reports, as an axis, elsewhere on the command line, in files.
     fn sections(&self, found: &Explanation, name: &str, last: Option<&Record>) -> Vec<Section> {
-        let mut sections = words::sections(name, last);
+        let commands = command_words::find(&self.command, name);
+        let is_typed_so =
+            |it: &CommandWord| it.is_subcommand && it.syntax.strip_prefix("oscost ") == Some(name);
+        let (typed, others): (Vec<&CommandWord>, Vec<&CommandWord>) =
+            commands.iter().partition(|it| is_typed_so(it));
+        let mut sections: Vec<Section> = typed.into_iter().map(words::command_section).collect();
+        sections.extend(words::sections(name, last));
         sections.extend(found.study.as_ref().map(words::study));
         let axes = found.catalog.as_ref().map(|all| words::axes::sections(all, name));
         sections.extend(axes.into_iter().flatten());
+        sections.extend(others.into_iter().map(words::command_section));
         sections.extend(words::files::column_sections(name));
         sections.extend(words::files::record_sections(&self.record, name));
-        let commands = command_words::find(&self.command, name);
-        sections.extend(commands.iter().map(words::command_section));
         sections
     }
 
@@ -136,6 +162,10 @@ impl WordSources {
 
 /// The error about a name that means nothing, with the nearest that do.
 fn unknown(name: &str, known: &[String]) -> UsageError {
+    if name.is_empty() {
+        let hint = "for example `oscost explain getppid`, `oscost explain floor`";
+        return UsageError::with_hint("the name to explain is empty", hint);
+    }
     let what = format!("`{name}` is neither a benchmark nor a word that oscost prints");
     match &nearest_names(name, known.iter().map(String::as_str))[..] {
         [] => UsageError::with_hint(
@@ -192,8 +222,13 @@ mod tests {
     use oscost_model::batch::Mode;
     use oscost_model::counters::{CORE_CYCLES, CPI, CounterEvent, GHZ, INSN};
     use oscost_model::noise_class::NoiseClass;
+    use oscost_model::unit::Unit;
 
     use super::*;
+    use crate::app::table::reference_records;
+    use crate::report::figures::Style;
+    use crate::report::run::{CountedEvents, FigureUnit, Plots};
+    use crate::report::view::document::Block;
 
     /// The sources of a folder, without tests.
     fn sources(folder: &str) -> String {
@@ -251,7 +286,93 @@ mod tests {
         slurm:|fake:|good|fair|poor|bill|price list|charged in all|measured system time|\
         the difference|time waited|time stolen|cold caches|system|real|cpu|peak-memory|\
         minor-faults|major-faults|voluntary-switches|involuntary-switches|throughput|\
-        primary|peer_cpu=other|precision|time|rate|B/cycle";
+        primary|peer_cpu=other|precision|time|rate|B/cycle|?|!|-|n/a|exact|not exact|cut short|\
+        not counted|very noisy|fixed|Fixed|grows as|+- at most|+-|per|N|log N|N log N|p50|p90|p99|\
+        p999|Ki|Mi|Gi|instructions|ps|ns|us|ms|tick|cycle|insn";
+
+    #[test]
+    fn what_screens_print_is_explained_as_it_is_printed() {
+        let sources = WordSources::of(crate::cli::command());
+        let catalog = Some(oscost_worker::benchmarks::data());
+        let found = Explanation { catalog, ..Explanation::default() };
+        let printed: BTreeSet<String> =
+            cells_of_screens().chain(texts_of_tables()).chain(units()).collect();
+        assert!(printed.len() > 60, "{printed:?}");
+        let is_unexplained =
+            |text: &&String| sources.sections_of_printed(&found, text, None).is_empty();
+        let unexplained: Vec<&String> = printed.iter().filter(is_unexplained).collect();
+        assert!(unexplained.is_empty(), "printed without an explanation: {unexplained:#?}");
+    }
+
+    /// What golden screens have in their columns beside the first, but for numbers and drawings.
+    fn cells_of_screens() -> impl Iterator<Item = String> {
+        const SCREENS: [&str; 7] = [
+            "all-outcomes",
+            "classes",
+            "counted",
+            "screen-ab-80",
+            "compare-slower",
+            "treated",
+            "predictions",
+        ];
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+        SCREENS.into_iter().flat_map(move |name| {
+            let text = fs::read_to_string(folder.join(format!("{name}.txt"))).unwrap();
+            // Headings of several lines have no gaps between columns.
+            let tables = text.split("\nTimers\n").next().unwrap();
+            let lines = tables.lines().filter(|line| !line.contains(['|', '[']));
+            let cells = lines.flat_map(|line| line.trim().split("  ").skip(1).map(str::trim));
+            let has_word = |cell: &&str| {
+                cell.contains(|it: char| it.is_ascii_alphabetic() || "!?%".contains(it))
+            };
+            let cells = cells.filter(has_word).filter(|cell| !cell.contains(", "));
+            cells.map(str::to_owned).collect::<Vec<String>>()
+        })
+    }
+
+    /// The headings of tables about the runs that come with oscost, and their cells that are words.
+    fn texts_of_tables() -> impl Iterator<Item = String> {
+        let events = CountedEvents { unit: FigureUnit::Own, all: true };
+        let records = reference_records().into_iter().map(|it| it.record);
+        let views = records.map(move |record| report::run::view(&record, Plots::None, events));
+        let blocks = views.flat_map(|view| view.sections).flat_map(|section| section.blocks);
+        let tables = blocks.filter_map(|block| match block {
+            Block::Table(table) => Some(table),
+            _ => None,
+        });
+        tables.flat_map(|table| {
+            let headings = table.columns.iter().map(|it| it.title.replace('\n', " "));
+            let cells = table.rows.iter().flat_map(|row| table.columns.iter().zip(&row.cells));
+            let words = cells.filter(|(column, _)| column.has_words);
+            let texts = headings.chain(words.map(|(_, cell)| cell.text.clone()));
+            texts
+                .map(|text| text.trim().to_owned())
+                .filter(|text| !text.is_empty())
+                .collect::<Vec<_>>()
+        })
+    }
+
+    /// Figures of each unit, from tiny to huge.
+    fn units() -> impl Iterator<Item = String> {
+        const UNITS: [Unit; 12] = [
+            Unit::NsPerOp,
+            Unit::BytesPerSecond,
+            Unit::OpsPerSecond,
+            Unit::Seconds,
+            Unit::FramesPerSecond,
+            Unit::Bytes,
+            Unit::InstructionsPerOp,
+            Unit::CyclesPerOp,
+            Unit::CyclesPerInstruction,
+            Unit::Gigahertz,
+            Unit::TicksPerCycle,
+            Unit::TimesPerOp,
+        ];
+        UNITS.into_iter().flat_map(|unit| {
+            let sizes = (-3..12).map(|power| 2.0 * 10f64.powi(power));
+            sizes.map(move |size| Style::of(size, unit).with_unit(size))
+        })
+    }
 
     #[test]
     fn every_word_of_tables_files_and_options_is_explained() {

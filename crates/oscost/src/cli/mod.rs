@@ -5,6 +5,7 @@
 //! how anything is done, and opens only the files that it writes.
 
 mod ab;
+mod benchmark_names;
 mod bill;
 mod command_words;
 mod compare;
@@ -35,6 +36,7 @@ mod schema;
 mod study;
 mod study_across;
 mod study_book;
+mod suggestions;
 mod table;
 mod terminal;
 mod treat;
@@ -76,6 +78,8 @@ Examples:
   oscost bill -- find /usr         what the system charges a command, by item
   oscost compare last~1 last       what differs between the last two runs
   oscost report last -o run.html   the last run as a page
+  oscost table last ./other.json   machines side by side
+  oscost fleet run --help          many machines, and those that stand out
   oscost history                   which figures changed over all runs
   oscost doctor                    what makes figures noisy here, and fixes
   oscost machine                   what this machine is made of";

@@ -5,36 +5,14 @@ use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use super::benchmark_names::is_benchmark;
 use super::command_words::{commands_with, paths_ending_in};
-use crate::app::list::definitions;
+use super::suggestions::{
+    EXAMPLES, OTHER_NESTED_VERBS, OTHER_OPTIONS, OTHER_VERBS, OtherNestedVerb,
+};
+use crate::app::nearest_names;
+use crate::app::study::list as studies;
 use crate::report::words::is_word;
-
-/// Verbs of other tools, and those of oscost that do the same.
-const OTHER_VERBS: &[(&str, &str)] = &[
-    ("bench", "oscost run"),
-    ("benchmark", "oscost run"),
-    ("measure", "oscost run"),
-    ("test", "oscost run"),
-    ("time", "oscost run -- COMMAND"),
-    ("exec", "oscost treat TREATMENTS -- COMMAND"),
-    ("diff", "oscost compare BASE NEW"),
-    ("cmp", "oscost compare BASE NEW"),
-    ("ls", "oscost list"),
-    ("search", "oscost list -k TEXT"),
-    ("find", "oscost list -k TEXT"),
-    ("describe", "oscost explain NAME"),
-    ("glossary", "oscost explain NAME"),
-    ("info", "oscost machine"),
-    ("check", "oscost doctor"),
-    ("noise", "oscost doctor"),
-    ("results", "oscost runs list"),
-    ("log", "oscost history"),
-    ("view", "oscost runs show RUN"),
-    ("html", "oscost report RUN -o FILE.html"),
-    ("page", "oscost report RUN -o FILE.html"),
-    ("rm", "oscost runs delete RUN"),
-    ("version", "oscost --version"),
-];
 
 /// The most commands that are named.
 const MAX_NAMED: usize = 3;
@@ -47,6 +25,7 @@ pub(super) fn amend(mut error: clap::Error, command: &Command) -> clap::Error {
             option_suggestion(&error, command)
         }
         ErrorKind::InvalidSubcommand => verb_suggestion(&error, command),
+        ErrorKind::MissingRequiredArgument => example(&error),
         _ => None,
     };
     if let Some(text) = suggestions {
@@ -54,8 +33,47 @@ pub(super) fn amend(mut error: clap::Error, command: &Command) -> clap::Error {
         error.remove(ContextKind::SuggestedSubcommand);
         let texts = vec![StyledStr::from(text)];
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(texts));
+    } else if error.kind() == ErrorKind::InvalidSubcommand {
+        suggest_near_verbs(&mut error, command);
     }
     error
+}
+
+/// The command that was refused, as it is typed: `oscost runs show`. Its usage says it.
+fn path(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::StyledStr(usage)) = error.get(ContextKind::Usage) else { return None };
+    let usage = usage.to_string();
+    let words = usage.split_whitespace().skip_while(|word| *word != "oscost");
+    let is_verb = |word: &&str| word.chars().all(|it| it.is_ascii_lowercase() || it == '-');
+    let is_option = |word: &&str| word.starts_with('-');
+    let path: Vec<&str> = words.take_while(|word| is_verb(word) && !is_option(word)).collect();
+    (!path.is_empty()).then(|| path.join(" "))
+}
+
+/// What a command without what it needs is typed with.
+fn example(error: &clap::Error) -> Option<String> {
+    let path = path(error)?;
+    EXAMPLES.iter().find(|(command, _)| *command == path).map(|(_, text)| (*text).to_owned())
+}
+
+/// Replaces clap's similar verbs, which may share few letters (`install`, `list`), by near ones; where
+/// none is near, by the help that lists all.
+fn suggest_near_verbs(error: &mut clap::Error, command: &Command) {
+    error.remove(ContextKind::SuggestedSubcommand);
+    let Some(ContextValue::String(verb)) = error.get(ContextKind::InvalidSubcommand) else {
+        return;
+    };
+    let path = path(error).unwrap_or_else(|| command.get_name().to_owned());
+    let refused = path.split(' ').skip(1).try_fold(command, |it, verb| it.find_subcommand(verb));
+    let names = refused.into_iter().flat_map(Command::get_subcommands).map(Command::get_name);
+    let near = nearest_names(verb, names);
+    if near.is_empty() {
+        let text = format!("{} lists its subcommands", quoted(&format!("{path} --help")));
+        let texts = vec![StyledStr::from(text)];
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(texts));
+    } else {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(near));
+    }
 }
 
 /// Removes the advice to pass an unknown option as a value, `-- --quiet`: it would be measured as a
@@ -71,15 +89,25 @@ fn drop_misleading(error: &mut clap::Error) {
     }
 }
 
-/// The commands that have an option which this one lacks.
+/// The commands that have an option which this one lacks, or what does the same; of a word too many
+/// how several runs are named.
 fn option_suggestion(error: &clap::Error, command: &Command) -> Option<String> {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
+    if !option.starts_with('-') {
+        return (path(error)? == "oscost compare").then(|| {
+            "it compares two sides, and commas join the runs of one: 'oscost compare A,B C'; \
+             'oscost table A B C' puts them side by side"
+                .to_owned()
+        });
+    }
     let option = option.split('=').next().unwrap_or_default();
     let commands = commands_with(command, option);
-    (!commands.is_empty())
-        .then(|| format!("{} is an option of {}", quoted(option), alternatives(&commands)))
+    if !commands.is_empty() {
+        return Some(format!("{} is an option of {}", quoted(option), alternatives(&commands)));
+    }
+    OTHER_OPTIONS.iter().find(|(other, _)| *other == option).map(|(_, text)| (*text).to_owned())
 }
 
 /// What a verb may mean that oscost does not have: one of another verb, one of another tool, a
@@ -88,6 +116,10 @@ fn verb_suggestion(error: &clap::Error, command: &Command) -> Option<String> {
     let Some(ContextValue::String(verb)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
     };
+    let path = path(error).unwrap_or_default();
+    if let Some(meant) = nested_suggestion(&path, verb) {
+        return Some(meant);
+    }
     let nested = paths_ending_in(command, verb);
     if !nested.is_empty() {
         return Some(format!("did you mean {}?", alternatives(&nested)));
@@ -95,19 +127,27 @@ fn verb_suggestion(error: &clap::Error, command: &Command) -> Option<String> {
     if let Some((_, meant)) = OTHER_VERBS.iter().find(|(other, _)| other == verb) {
         return Some(format!("did you mean {}?", quoted(meant)));
     }
-    // Without a worker, benchmarks are not known, and the others are suggested all the same.
-    let is_measured = definitions().is_ok_and(|catalog| {
-        catalog.families.iter().any(|family| family.name == *verb)
-            || catalog.benchmarks.iter().any(|it| {
-                let last_part = it.id.split_once('/').map(|(_, part)| part);
-                it.id == *verb || last_part == Some(verb.as_str())
-            })
-    });
-    if is_measured {
+    if is_benchmark(verb) {
         let both = [format!("oscost run {verb}"), format!("oscost explain {verb}")];
         return Some(format!("it is a benchmark or a family: {}", alternatives(&both)));
     }
     is_word(verb).then(|| format!("it is a word: {}", quoted(&format!("oscost explain {verb}"))))
+}
+
+/// What a verb may mean that a command of several verbs does not have; `None` of oscost itself.
+fn nested_suggestion(path: &str, verb: &str) -> Option<String> {
+    let is_it = |it: &&OtherNestedVerb| it.command == path && it.typed == verb;
+    if let Some(OtherNestedVerb { meant, .. }) = OTHER_NESTED_VERBS.iter().find(is_it) {
+        return Some(format!("did you mean {}?", quoted(meant)));
+    }
+    if path != "oscost study" {
+        return None;
+    }
+    let studies = studies();
+    let near = nearest_names(verb, studies.iter().map(|study| study.id.as_str()));
+    let commands: Vec<String> =
+        near.iter().map(|name| format!("oscost study show {name}")).collect();
+    (!commands.is_empty()).then(|| format!("did you mean {}?", alternatives(&commands)))
 }
 
 fn quoted(text: &str) -> String {
@@ -139,23 +179,32 @@ mod tests {
     }
 
     #[test]
+    fn a_command_of_several_verbs_suggests_its_own() {
+        assert!(refusal("oscost fleet list").contains("'oscost fleet status FOLDER'"));
+        assert!(refusal("oscost study sunos").contains("'oscost study show sunos-1999'"));
+        assert!(refusal("oscost study ph-2000").contains("'oscost study show ph-2000'"));
+        assert!(refusal("oscost help runz").contains("'runs'"));
+        assert!(refusal("oscost runs shwo").contains("'show'"));
+        let none = refusal("oscost install");
+        assert!(none.contains("'oscost --help' lists") && !none.contains("'list'"), "{none}");
+    }
+
+    #[test]
+    fn what_is_missing_or_too_much_has_an_example() {
+        assert!(refusal("oscost compare A").contains("'oscost compare last~1 last'"));
+        assert!(refusal("oscost compare A B C").contains("'oscost compare A,B C'"));
+        assert!(refusal("oscost table").contains("'oscost table last~1 last'"));
+        assert!(refusal("oscost report").contains("'last' is the newest run"));
+        assert!(refusal("oscost explain").contains("'oscost explain getppid'"));
+        assert!(refusal("oscost history --since yesterday").contains("'oscost history --last N'"));
+    }
+
+    #[test]
     fn an_option_of_another_command_is_named_and_no_dash_dash_is_advised() {
         let refused = refusal("oscost list --quick");
         assert!(refused.contains("'--quick' is an option of 'oscost run'"), "{refused}");
         for line in ["oscost run --quietly", "oscost list --quick", "oscost run --no-such-option"] {
             assert!(!refusal(line).contains("as a value"), "{}", refusal(line));
-        }
-    }
-
-    #[test]
-    fn other_verbs_are_none_of_ours_and_what_is_suggested_exists() {
-        let command = crate::cli::command();
-        let own: Vec<String> =
-            command.get_subcommands().map(|it| it.get_name().to_owned()).collect();
-        for (other, meant) in OTHER_VERBS {
-            assert!(!own.iter().any(|it| it == other), "`oscost {other}` exists");
-            let verb = meant.split(' ').nth(1).unwrap();
-            assert!(verb == "--version" || own.iter().any(|it| it == verb), "`{meant}`");
         }
     }
 }

@@ -8,7 +8,7 @@ use super::exports::{Exports, RunDocument, Subject, Table};
 use super::output::Output;
 use super::run_text::{self, RunText};
 use super::terminal::Terminal;
-use super::values::{CountedArguments, PlotArguments};
+use super::values::{CountedArguments, PlotArguments, ScreenArguments};
 use crate::app::UsageError;
 use crate::app::report::{ReportSubject, Run, read};
 use crate::report;
@@ -19,8 +19,10 @@ use crate::report::run::{CountedEvents, Plots};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 RUN is a run or a bill: an id, the beginning of one, `last`, `last~1` for the
-one before it, or `@LABEL` for the newest with that label; or a record file,
-with a slash in its name or ending in .json; `-` is standard input.
+one before it, or `@LABEL` for the newest with that label; a record file, with a
+slash in its name or ending in .json, which gzip(1) may have packed; `-` is
+standard input; or `@NAME`, a record that comes with oscost (`oscost table
+--list`).
 
 Each FILE is written whole or not at all; one of them may be `-`, which is
 standard output. docs/reference/EXPORTS.md documents every column.
@@ -30,7 +32,7 @@ Examples:
   oscost report last -o run.html                     a page to look at, to send
   oscost report last -o run.csv -o run.parquet
   oscost report last --markdown - | gh pr comment --body-file -
-  oscost report ./theirs.json --csv -                a record from another user
+  oscost report ./theirs.json.gz --csv -             a record from another user
   oscost report last --table rows --csv -            of a run of `oscost ab`")]
 pub(super) struct Arguments {
     /// An id, the beginning of one, `last`, `last~1`, `@LABEL`, or a record file.
@@ -45,9 +47,8 @@ pub(super) struct Arguments {
     plots: PlotArguments,
     #[command(flatten)]
     counted: CountedArguments,
-    /// Also show flags for information, and how figures were measured.
-    #[arg(short, long)]
-    verbose: bool,
+    #[command(flatten)]
+    screen: ScreenArguments,
 }
 
 pub(super) fn report(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
@@ -63,8 +64,8 @@ pub(super) fn report(arguments: &Arguments, output: &mut Output) -> anyhow::Resu
         }
     };
     let (plots, counted) = (arguments.plots.into(), arguments.counted.into());
-    let verbose = arguments.verbose;
-    let shown = ShownRun { run, samples: false, table: *table, plots, counted, verbose };
+    let screen = arguments.screen.screen();
+    let shown = ShownRun { run, samples: false, table: *table, plots, counted, screen };
     show(&shown, exports, output)?;
     Ok(ExitStatus::Success)
 }
@@ -78,22 +79,20 @@ pub(super) struct ShownRun {
     pub(super) table: Option<Table>,
     pub(super) plots: Plots,
     pub(super) counted: CountedEvents,
-    /// Whether details are shown.
-    pub(super) verbose: bool,
+    /// What is shown of it.
+    pub(super) screen: Screen,
 }
 
 /// Writes a run to files; without any, shows it.
 pub(super) fn show(shown: &ShownRun, exports: &Exports, output: &mut Output) -> anyhow::Result<()> {
-    let ShownRun { run, samples, table, plots, counted, verbose } = shown;
+    let ShownRun { run, samples, table, plots, counted, screen } = shown;
     let Run { record, study, before, pruned_at } = run;
     let (study, before) = (study.as_ref(), before.as_ref());
     if *samples || exports.needs_samples() {
         run_text::report_missing_batches(pruned_at.as_deref());
     }
     if exports.is_empty() {
-        // What is shown again is shown whole.
-        let screen = Screen { lines: None, verbose: *verbose };
-        let text = RunText { study, before, screen };
+        let text = RunText { study, before, screen: *screen };
         return output.write(&run_text::any(record, text, *plots, *counted));
     }
     let default_table =

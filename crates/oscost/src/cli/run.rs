@@ -130,7 +130,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
     let (exports, samples, quiet) = (arguments.exports, arguments.samples, arguments.quiet);
     exports.check()?;
     let plots = Plots::from(arguments.plots);
-    let screen = arguments.screen.screen();
+    let screen = arguments.screen.screen_of_run();
     let counted = CountedEvents { unit: arguments.figure_unit, all: arguments.counters };
     let request = Request {
         selectors: arguments.selectors,

@@ -13,7 +13,7 @@ use crate::app::runs::{
     self, KeepCount, KeptRecord, ListedBill, ListedRun, ListedVisits, PruneRequest, Pruning,
     RunList, StoredFleet,
 };
-use crate::report;
+use crate::report::{self, Screen};
 
 /// What to do with the runs and bills in the store.
 #[derive(Debug, clap::Args)]
@@ -97,7 +97,7 @@ enum Verb {
     },
     /// Keep a record from another machine.
     Import {
-        /// The file; `-` is standard input.
+        /// The file, which gzip(1) may have packed; `-` is standard input.
         file: String,
     },
     /// Remove the raw batches of old runs; their records are kept.
@@ -142,7 +142,9 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
                 }
             };
             let (plots, counted) = (plots.into(), counted.into());
-            let shown = ShownRun { run, samples, table, plots, counted, verbose };
+            // What is shown again is shown whole.
+            let screen = Screen { verbose, ..Screen::default() };
+            let shown = ShownRun { run, samples, table, plots, counted, screen };
             show(&shown, &exports, output)?;
         }
         Verb::Delete { run, fleet } => {

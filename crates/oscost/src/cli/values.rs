@@ -7,8 +7,8 @@ use crate::app::{
     Effort, EventCounting, GateMetric, GateRule, Parameter, ProgramRequest, Threshold,
     sampled_parameter,
 };
-use crate::report::Screen;
 use crate::report::run::{CountedEvents, FigureUnit, Plots};
+use crate::report::{Screen, WholeTable};
 
 /// The threshold of a gate without a value.
 const DEFAULT_THRESHOLD: Threshold = Threshold::PerCent(5.0);
@@ -155,7 +155,12 @@ impl ScreenArguments {
     /// What is shown on the terminal at standard output.
     pub(super) fn screen(self) -> Screen {
         let lines = height().filter(|_| !self.all_rows);
-        Screen { lines, verbose: self.verbose }
+        Screen { lines, verbose: self.verbose, ..Screen::default() }
+    }
+
+    /// The same of a run that was just measured.
+    pub(super) fn screen_of_run(self) -> Screen {
+        Screen { whole: WholeTable::ByShowingAgain, ..self.screen() }
     }
 }
 

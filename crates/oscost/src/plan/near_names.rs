@@ -3,6 +3,10 @@
 /// So many letters may be wrong, and one more for each so many letters.
 const MIN_WRONG: usize = 1;
 const LETTERS_PER_WRONG: usize = 5;
+/// In a short name fewer: two of five wrong letters make another word (`fixed`, `find`), and one of
+/// two nearly always does (`ms`, `ns`).
+const MAX_LETTERS_WITHOUT_WRONG: usize = 2;
+const MAX_LETTERS_WITH_ONE_WRONG: usize = 5;
 /// Parts with fewer letters are another word if one letter differs: `read`, `send`.
 const MIN_LETTERS_OF_MISSPELT_PART: usize = 5;
 /// How many names are offered.
@@ -56,8 +60,12 @@ struct TypedName {
 impl TypedName {
     fn of(name: &str) -> Self {
         let lower_case = name.to_lowercase();
-        let letters = last_part(&lower_case).chars().count();
-        Self { max_letters: MIN_WRONG + letters / LETTERS_PER_WRONG, lower_case }
+        let max_letters = match last_part(&lower_case).chars().count() {
+            short if short <= MAX_LETTERS_WITHOUT_WRONG => 0,
+            short if short <= MAX_LETTERS_WITH_ONE_WRONG => MIN_WRONG,
+            letters => MIN_WRONG + letters / LETTERS_PER_WRONG,
+        };
+        Self { max_letters, lower_case }
     }
 
     /// How a name differs; `None` if it does not look like the typed one.
@@ -119,6 +127,17 @@ mod tests {
         assert_eq!(nearest("zzz"), [""; 0]);
         let long = "x".repeat(MAX_TYPED_BYTES);
         assert_eq!(nearest_names(&format!("{long}y"), [long.as_str()].into_iter()), [""; 0]);
+    }
+
+    #[test]
+    fn a_short_name_has_few_wrong_letters() {
+        let names = ["S", "ns", "file", "find", "timer/times", "fixed"];
+        let nearest = |name: &str| nearest_names(name, names.into_iter());
+        assert_eq!(nearest("ms"), [""; 0]);
+        assert_eq!(nearest("NS"), ["ns"], "whatever its case");
+        assert_eq!(nearest("fixde"), ["fixed"]);
+        assert_eq!(nearest("fiend"), ["find"]);
+        assert_eq!(nearest("fimes"), ["timer/times"]);
     }
 
     #[test]

@@ -62,6 +62,11 @@ pub enum SelectorError {
 impl fmt::Display for SelectorError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::UnknownName { name, .. } if name.is_empty() => write!(
+                out,
+                "the name of a benchmark is empty\n  hint: `oscost list` lists all of them; without \
+                 any name `oscost run` measures the price list"
+            ),
             Self::UnknownName { name, nearest } => {
                 write!(out, "`{name}` is not a family, benchmark or case")?;
                 match &nearest[..] {
@@ -78,7 +83,11 @@ impl fmt::Display for SelectorError {
                  without blanks and without a set in it"
             ),
             Self::UnknownAxis { benchmark, axis, axes } if axes.is_empty() => {
-                write!(out, "`{benchmark}` has no axis `{axis}`: it has no axes")
+                write!(
+                    out,
+                    "`{benchmark}` has no axis `{axis}`: it has no axes\n  hint: name it without \
+                     `{axis}`; of a set `{{a,b}}:axis=value` all must have the axis, so name each apart"
+                )
             }
             Self::UnknownAxis { benchmark, axis, axes } => {
                 write!(out, "`{benchmark}` has no axis `{axis}`\n  hint: it has {}", names(axes))
@@ -432,6 +441,8 @@ mod tests {
         assert!(refusal("syscall/getppid:via=magic").contains("`raw`, `libc`"));
         assert!(refusal("syscall/getppid:size=1").contains("it has `via`"));
         assert!(refusal("timer/nothing:x=1").contains("it has no axes"));
+        assert!(refusal("syscall/{getpid,getuid}:via=raw").contains("name each apart"));
+        assert!(refusal("").contains("the name of a benchmark is empty"));
         assert!(refusal("syscall/getppid:via").contains("axis=value"));
     }
 

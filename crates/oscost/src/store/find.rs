@@ -108,7 +108,10 @@ fn find_among(
         1 => Ok(found.swap_remove(0)),
         0 => {
             let newest = ids(records);
-            Err(FindError::Unknown { noun, name: name.to_owned(), newest, stored })
+            Err(match name {
+                "" => FindError::EmptyName { noun, newest },
+                name => FindError::Unknown { noun, name: name.to_owned(), newest, stored },
+            })
         }
         count => {
             let kind = found[0].kind;
@@ -136,7 +139,10 @@ fn with_label(
             labels.push(other);
         }
     }
-    Err(FindError::UnknownLabel { noun, label: label.to_owned(), labels })
+    Err(match label {
+        "" => FindError::EmptyLabel { noun, labels },
+        label => FindError::UnknownLabel { noun, label: label.to_owned(), labels },
+    })
 }
 
 /// N of `last~N`, 0 of `last`; `None` of another name.

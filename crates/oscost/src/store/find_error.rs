@@ -26,6 +26,22 @@ pub enum FindError {
         /// How many records of any kind the store has.
         stored: usize,
     },
+    /// The text is empty.
+    #[error("the name of the {noun} is empty{}", hint(noun, newest))]
+    EmptyName {
+        /// What is wanted, in a sentence.
+        noun: &'static str,
+        /// The ids of the newest such records, at most five.
+        newest: Vec<String>,
+    },
+    /// The text is an `@` alone.
+    #[error("the label behind `@` is empty{}", label_hint(noun, labels))]
+    EmptyLabel {
+        /// What is wanted, in a sentence.
+        noun: &'static str,
+        /// The labels of the newest that have one, at most five.
+        labels: Vec<String>,
+    },
     /// Several ids start with the text.
     #[error(
         "`{name}` is ambiguous: {count} {noun} ids start with it{}{}",

@@ -213,7 +213,10 @@ fn a_case_that_does_not_apply_is_skipped_and_alone_measures_nothing() {
 fn a_missing_cpu_is_refused_with_a_hint() {
     let sandbox = Sandbox::new();
     let ran = sandbox.oscost(&["run", "--quick", "timer/nothing", "--cpu", "4095"]).exits(3);
-    ran.stderr_contains("cannot measure on CPU 4095").stderr_contains("hint:");
+    let ran = ran.stderr_contains("cannot measure on CPU 4095").stderr_contains("hint:");
+    let (_, listed) = ran.stderr.split_once("available to this process: ").unwrap();
+    let first = listed.split([',', '\n']).next().unwrap();
+    assert!(first.trim().parse::<u32>().is_ok(), "the CPUs are listed: {}", ran.stderr);
     sandbox.nothing_is_left();
 }
 

@@ -304,11 +304,34 @@ fn an_invalid_record_is_refused_in_one_line_and_writes_no_file() {
             .no_data()
             .stderr_contains(&format!("cannot report {bad}"))
             .stderr_contains(words);
-        assert_eq!(ran.stderr.lines().count(), 2, "{}", ran.stderr);
+        // A file of something else is told where records come from.
+        let hints = ran.stderr.matches("\n  hint: `oscost report RUN -o FILE.json`").count();
+        assert_eq!(hints, usize::from(words.contains("not a record") || words.contains("other/1")));
+        assert_eq!(ran.stderr.lines().count(), 2 + hints, "{}", ran.stderr);
         assert_eq!(files(&sandbox), ["bad.json", "run.json"], "{words}");
     }
     let ran = sandbox.oscost(&["report", "./no/such.json", "--csv", &csv]).exits(2).no_data();
     ran.stderr_contains("cannot read ./no/such.json");
+}
+
+#[test]
+fn a_packed_record_and_one_that_comes_with_oscost_are_read_by_name() {
+    let sandbox = Sandbox::new();
+    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../records");
+    let packed = records.join("guest.json.gz");
+    let packed = packed.to_str().unwrap();
+    let shown = sandbox.oscost(&["report", packed]).exits(0).stdout;
+    assert!(shown.contains("syscall") && shown.contains("Trust: "), "{shown}");
+    assert_eq!(sandbox.oscost(&["report", "@guest"]).exits(0).stdout, shown);
+    sandbox.oscost(&["compare", packed, "@guest-nice"]).exits(0);
+    sandbox.oscost(&["table", packed, "@vm-6.1"]).exits(0);
+    sandbox.oscost(&["runs", "import", packed]).exits(0);
+    assert!(sandbox.oscost(&["report", "last"]).exits(0).stdout.contains("Trust: "));
+    let cut = path(&sandbox, "cut.json.gz");
+    let bytes = fs::read(packed).unwrap();
+    fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
+    let ran = sandbox.oscost(&["report", &cut]).exits(2).no_data();
+    ran.stderr_contains("cannot unpack").stderr_contains("`gzip -t FILE`");
 }
 
 #[test]

@@ -151,12 +151,35 @@ const WRONG_INPUTS: &[(&[&str], &str)] = &[
     (&["explain", "zzzzzzzzz"], "`oscost list -k TEXT` searches benchmarks"),
     (&["list", "zzzzzz"], "`oscost list` lists all of them"),
     (&["list", "-k", "zzzzzzz"], "`zzzzzzz` is in no name"),
+    (&["list", "-k", ""], "it is empty, and would find everything"),
+    (&["list", "--calls", " "], "it is empty, and would find everything"),
     (&["list", "--calls", "opennat"], "`openat`"),
     (&["runs", "show", "zzz"], "`oscost run` measures one"),
     (&["runs", "show", "@before"], "`oscost run --label TEXT` gives a run a label"),
     (&["man", "nonsense"], "`oscost --help` lists the subcommands"),
     (&["completions", "tcsh"], "bash"),
     (&["predict", "syscall/getppid:via=raw", "120"], "write one of ns, us, ms"),
+    (&["compare", "A"], "'oscost compare last~1 last'"),
+    (&["compare", "A", "B", "C"], "'oscost compare A,B C'"),
+    (&["table"], "'oscost table last~1 last'"),
+    (&["table", "last"], "for example `last~1 last`"),
+    (&["history", "--since", "yesterday"], "'oscost history --last N'"),
+    (&["study", "sunos"], "'oscost study show sunos-1999'"),
+    (&["help", "runz"], "'runs'"),
+    (&["install"], "'oscost --help' lists its subcommands"),
+    (&["fleet", "list"], "'oscost fleet status FOLDER'"),
+    (&["run", ""], "the name of a benchmark is empty"),
+    (&["explain", ""], "the name to explain is empty"),
+    (&["explain"], "'oscost explain getppid'"),
+    (&["report"], "'last' is the newest run"),
+    (&["run", "syscall/{getpid,getuid}:via=raw"], "name each apart"),
+    (&["runs", "show", "@"], "the label behind `@` is empty"),
+    (&["runs", "show", ""], "the name of the run is empty"),
+    (&["report", "./Cargo.toml"], "`oscost report RUN -o FILE.json` writes a record"),
+    (&["report", "Cargo.toml"], "`./Cargo.toml` is the file of that name"),
+    (&["run", "--json", "getppid"], "`--json -` before the name"),
+    (&["run", "--csv", "syscall/getppid:via=raw"], "`--csv -` before the name"),
+    (&["compare", "last~1", "last", "--markdown", "timer"], "`--markdown ./timer` to that file"),
 ];
 
 #[test]
@@ -358,6 +381,23 @@ fn explain_of_a_word_shows_the_rows_of_the_last_run_that_have_it() {
         assert!(text.contains("--precision PCT: option of the command line"), "{text}");
     }
     assert!(explain("peer_cpu=other").starts_with("other: value of the axis `peer_cpu`"));
+    assert!(explain("vm:6.12").starts_with("vm: host"));
+    assert!(explain("list").starts_with("oscost list: subcommand"));
+    assert!(explain("fleet").starts_with("oscost fleet: subcommand"));
+    assert!(explain("instructions").starts_with("instructions: unit"));
+    assert!(explain("p99").starts_with("p99: metric of a row means 99 of 100"));
+    assert!(explain("64Ki").starts_with("Ki: unit means times 1024"));
+    assert!(!explain("--quick").contains("values"), "an option without a value has none");
+    for (target, kind, host) in [
+        ("seccomp=docker", "seccomp=", ""),
+        ("nice=5", "nice=", ""),
+        ("thp=never", "thp=", ""),
+        ("sud@local", "sud", "local: host"),
+        ("sud@ssh:user@db1", "sud", "ssh: host"),
+    ] {
+        let text = explain(target);
+        assert!(text.starts_with(kind) && text.contains(host), "{target}: {text}");
+    }
     assert!(explain("sunos-1999").contains("oscost study show sunos-1999"));
 }
 
@@ -379,6 +419,8 @@ fn list_searches_names_questions_and_calls_and_names_axes_on_request() {
     assert!(opening.contains("syscall/open-close") && !opening.contains("syscall/getppid"));
     assert!(list(&["-v", "pipe"]).contains("axes: "));
     assert!(list(&[]).starts_with("family "));
+    assert_eq!(list(&["all"]), list(&[]), "through a pipe");
+    assert!(list(&[]).ends_with("measures if nothing is named\n"), "what the dash means");
 }
 
 #[test]

@@ -257,6 +257,13 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word { word: "rows", means: "the rows of a group of costs", ..COLUMN },
     Word {
+        word: "x",
+        means: "times the cost of what follows: `x call` of a function call, `x invalid` of a system \
+                call that fails at once; before a number, a ratio",
+        matters: "Costs in calls of their own machine can be compared between machines.",
+        ..COLUMN
+    },
+    Word {
         word: "timer",
         means: "a clock or a counter that a program can read",
         action: "`oscost run timer` measures all of them.",

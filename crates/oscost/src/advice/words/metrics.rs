@@ -175,4 +175,41 @@ pub(super) const WORDS: &[Word] = &[
         ..METRIC
     },
     Word { word: "migrations", means: "moves to another CPU per op", range: "1/op", ..METRIC },
+    Word {
+        word: "p50",
+        means: "half of the single shots of a row, or of the requests of a server, lie below",
+        range: "the unit of the row",
+        ..METRIC
+    },
+    Word {
+        word: "p90",
+        means: "nine of ten single shots of a row lie below",
+        range: "the unit of the row; not known of fewer than 36 shots",
+        ..METRIC
+    },
+    Word {
+        word: "p99",
+        means: "99 of 100 single shots of a row, or requests of a server, lie below",
+        range: "the unit of the row; not known of fewer than 368 shots",
+        matters: "It is the tail: what the slowest in a hundred cost.",
+        ..METRIC
+    },
+    Word {
+        word: "p999",
+        means: "999 of 1000 single shots of a row lie below",
+        range: "the unit of the row; not known of fewer than 3688 shots",
+        ..METRIC
+    },
+    Word {
+        word: "request-p50",
+        means: "half of the requests of a server's clients are answered in less",
+        range: "ns/op",
+        ..METRIC
+    },
+    Word {
+        word: "request-p99",
+        means: "99 of 100 requests of a server's clients are answered in less",
+        range: "ns/op",
+        ..METRIC
+    },
 ];

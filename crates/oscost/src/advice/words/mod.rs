@@ -10,6 +10,7 @@ mod columns;
 mod comparison_flags;
 mod fleets;
 mod glossary;
+mod marks;
 mod metrics;
 mod other_columns;
 mod results;
@@ -23,7 +24,7 @@ mod word;
 pub use self::word::{Kind, Severity, Word};
 
 /// The files of the table.
-const TABLES: [&[Word]; 13] = [
+const TABLES: [&[Word]; 14] = [
     row_flags::WORDS,
     comparison_flags::WORDS,
     run_flags::WORDS,
@@ -32,6 +33,7 @@ const TABLES: [&[Word]; 13] = [
     targets::WORDS,
     units::WORDS,
     metrics::WORDS,
+    marks::WORDS,
     bills::WORDS,
     columns::WORDS,
     other_columns::WORDS,
@@ -86,6 +88,8 @@ mod tests {
     fn a_word_is_found_whatever_its_case_and_its_exact_spelling_is_preferred() {
         assert_eq!(find("not_converged")[0].word, "NOT_CONVERGED");
         assert!(find("s").iter().all(|word| word.word == "s"), "the unit, not the mode");
+        assert_eq!(find("very noisy")[0].word, "very-noisy", "as it is written in a sentence");
+        assert_eq!(find("Fixed")[0].kind, Kind::CurveLine);
         assert!(find("no-such-word").is_empty());
         let kinds: Vec<Kind> = find("new").iter().map(|word| word.kind).collect();
         assert!(kinds.contains(&Kind::Term) && kinds.is_sorted(), "{kinds:?}");

@@ -41,6 +41,10 @@ pub enum Kind {
     Unit,
     /// A metric of a row.
     Metric,
+    /// A mark in a table.
+    Mark,
+    /// A line below the figures of curves.
+    CurveLine,
     /// The family of an item of a bill.
     BillFamily,
     /// Another word of a bill.
@@ -74,6 +78,8 @@ impl Kind {
             Kind::Host => "host",
             Kind::Unit => "unit",
             Kind::Metric => "metric of a row",
+            Kind::Mark => "mark in a table",
+            Kind::CurveLine => "line of a table of curves",
             Kind::BillFamily => "family of items of a bill",
             Kind::BillTerm => "word of a bill",
             Kind::Column => "column of a table",
@@ -96,9 +102,13 @@ impl Kind {
             Kind::Cause => "docs/explanation/METHOD.md, section 17",
             Kind::Weight => "`oscost doctor`",
             Kind::Mechanism | Kind::Host => "docs/reference/TARGETS.md",
-            Kind::Outcome | Kind::Profile | Kind::Direction | Kind::Unit | Kind::Metric => {
-                "docs/reference/RECORDS.md"
-            }
+            Kind::Outcome
+            | Kind::Profile
+            | Kind::Direction
+            | Kind::Unit
+            | Kind::Metric
+            | Kind::Mark => "docs/reference/RECORDS.md",
+            Kind::CurveLine => "docs/explanation/METHOD.md, section 8",
             Kind::BillFamily => "docs/explanation/BILL.md, docs/reference/calls/families.toml",
             Kind::BillTerm => "docs/explanation/BILL.md",
             Kind::Column => "docs/reference/RECORDS.md, docs/reference/EXPORTS.md",
@@ -162,6 +172,11 @@ impl Word {
     /// Whether it is printed in this spelling.
     pub(super) fn is_spelled(&self, name: &str) -> bool {
         let part = |part: &str| part.eq_ignore_ascii_case(name);
-        part(self.word) || (self.kind == Kind::Term && self.word.split(", ").any(part))
+        match self.kind {
+            Kind::Term => part(self.word) || self.word.split(", ").any(part),
+            // The record spells it with a hyphen, a sentence without.
+            Kind::NoiseClass => self.word.eq_ignore_ascii_case(&name.replace(' ', "-")),
+            _ => part(self.word),
+        }
     }
 }

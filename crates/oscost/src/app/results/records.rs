@@ -8,11 +8,13 @@ use oscost_model::bill::Bill;
 use oscost_model::record::Record;
 
 use super::user_data::open_store_to_read;
+use super::{packed_file, reference_records};
 use crate::app::error::UsageError;
 use crate::estimate::Assembler;
 use crate::files::input_file;
 use crate::store::{
-    MAX_IMPORT_BYTES, NamedRecord, RecordKind, Store, StoredRun, kind_of, validate, validate_bill,
+    FindError, ImportError, MAX_IMPORT_BYTES, NamedRecord, RecordKind, Store, StoredRun, kind_of,
+    validate, validate_bill,
 };
 
 /// A run, of the store or of a file.
@@ -110,6 +112,35 @@ pub(crate) fn read_file(file: &str, max_bytes: usize) -> anyhow::Result<Vec<u8>>
     })
 }
 
+/// Reads the file of a record, which gzip(1) may have packed; `-` is standard input.
+pub(crate) fn read_record_file(file: &str) -> anyhow::Result<Vec<u8>> {
+    let bytes = read_file(file, MAX_IMPORT_BYTES)?;
+    packed_file::content(bytes, MAX_IMPORT_BYTES).map_err(|error| {
+        anyhow::anyhow!(
+            "cannot unpack {file}: {error}\n  hint: `gzip -t FILE` checks a packed file"
+        )
+    })
+}
+
+/// The error of a file that is refused; of one that holds something else with where records come
+/// from.
+pub(crate) fn refused(error: ImportError) -> anyhow::Error {
+    match error {
+        ImportError::NotARecord(_) | ImportError::OtherSchema { .. } => anyhow::anyhow!(
+            "{error}\n  hint: `oscost report RUN -o FILE.json` writes a record; gzip(1) may pack it"
+        ),
+        other => other.into(),
+    }
+}
+
+/// The record that comes with oscost of this name, where no run has it as its label.
+fn reference(error: &FindError) -> Option<Record> {
+    match error {
+        FindError::UnknownLabel { label, .. } => reference_records::find(label),
+        _ => None,
+    }
+}
+
 /// Reads records by name; the store is opened for the first one that needs it.
 pub(crate) struct RecordReader {
     /// The verb of error messages: what the records are read for.
@@ -124,25 +155,33 @@ impl RecordReader {
         Self { act, store: None, stdin_read: false }
     }
 
-    /// The run of that name: `-` is standard input; a name with a slash or ending in `.json` is a
-    /// file, except a label; anything else is looked up in the store, with its raw samples on
-    /// request.
+    /// The run of that name: `-` is standard input; a name with a slash or ending in `.json` or
+    /// `.json.gz` is a file, except a label; anything else is looked up in the store, with its raw
+    /// samples on request. A label that no run has may be the name of a record that comes with
+    /// oscost.
     pub(crate) fn read(&mut self, name: &str, samples: bool) -> anyhow::Result<KeptRun> {
         let act = self.act;
         if let Some(bytes) = self.file(name)? {
-            let record = validate(&bytes).with_context(|| format!("cannot {act} {name}"))?;
-            return Ok(KeptRun::foreign(record));
+            let record = validate(&bytes).map_err(refused);
+            return record.map(KeptRun::foreign).with_context(|| format!("cannot {act} {name}"));
         }
         let store = self.store()?;
-        let found = store.find(name).map_err(anyhow::Error::from);
-        found.and_then(|id| assembled(store, &id, samples)).with_context(|| not_read(act, name))
+        let read = match store.find(name) {
+            Ok(id) => assembled(store, &id, samples),
+            Err(error) => match reference(&error) {
+                Some(record) => Ok(KeptRun::foreign(record)),
+                None => Err(error.into()),
+            },
+        };
+        read.with_context(|| not_read(act, name))
     }
 
     /// The bill of that name, which means what it means for a run.
     pub(crate) fn read_bill(&mut self, name: &str) -> anyhow::Result<Bill> {
         let act = self.act;
         if let Some(bytes) = self.file(name)? {
-            return validate_bill(&bytes).with_context(|| format!("cannot {act} {name}"));
+            let bill = validate_bill(&bytes).map_err(refused);
+            return bill.with_context(|| format!("cannot {act} {name}"));
         }
         let store = self.store()?;
         let found = store.find_bill(name).map_err(anyhow::Error::from);
@@ -161,20 +200,27 @@ impl RecordReader {
                 _ => validate(&bytes)
                     .map(|record| KeptRecord::Run(Box::new(KeptRun::foreign(record)))),
             };
-            return read.with_context(|| format!("cannot {act} {name}"));
+            return read.map_err(refused).with_context(|| format!("cannot {act} {name}"));
         }
-        kept(self.store()?, name, samples).with_context(|| not_read(act, name))
+        let read = kept(self.store()?, name, samples).or_else(|error| {
+            match error.downcast_ref().and_then(reference) {
+                Some(record) => Ok(KeptRecord::Run(Box::new(KeptRun::foreign(record)))),
+                None => Err(error),
+            }
+        });
+        read.with_context(|| not_read(act, name))
     }
 
     /// The bytes of the file that a name means; `None` of a record of the store.
     fn file(&mut self, name: &str) -> anyhow::Result<Option<Vec<u8>>> {
-        let has_file_name = name.contains('/') || name.ends_with(".json");
+        let has_ending = name.ends_with(".json") || name.ends_with(".json.gz");
+        let has_file_name = name.contains('/') || has_ending;
         let is_file = name == "-" || (has_file_name && !name.starts_with('@'));
         if name == "-" && std::mem::replace(&mut self.stdin_read, true) {
             let text = "`-` is named twice: standard input holds one record";
             return Err(UsageError(text.to_owned()).into());
         }
-        is_file.then(|| read_file(name, MAX_IMPORT_BYTES)).transpose()
+        is_file.then(|| read_record_file(name)).transpose()
     }
 
     fn store(&mut self) -> anyhow::Result<&Store> {
@@ -187,5 +233,8 @@ impl RecordReader {
 }
 
 fn not_read(act: &str, name: &str) -> String {
-    format!("cannot {act} `{name}` (a file has a slash or ends in .json)")
+    match !name.is_empty() && Path::new(name).exists() {
+        true => format!("cannot {act} `{name}` (`./{name}` is the file of that name)"),
+        false => format!("cannot {act} `{name}` (a file has a slash or ends in .json)"),
+    }
 }

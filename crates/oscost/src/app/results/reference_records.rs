@@ -1,11 +1,9 @@
 //! The records that come with oscost: runs that this project measured itself, in the folder
 //! `records`.
 
-use std::io::Read;
-
-use flate2::read::GzDecoder;
 use oscost_model::record::Record;
 
+use super::packed_file;
 use crate::store::{MAX_IMPORT_BYTES, validate};
 
 /// A record in the program: its name, and its file as gzip(1) has packed it.
@@ -56,9 +54,7 @@ pub(crate) fn find(name: &str) -> Option<Record> {
 }
 
 fn unpacked(packed: &[u8]) -> Option<Vec<u8>> {
-    let mut text = Vec::new();
-    GzDecoder::new(packed).take(MAX_IMPORT_BYTES as u64).read_to_end(&mut text).ok()?;
-    Some(text)
+    packed_file::unpacked(packed, MAX_IMPORT_BYTES).ok()
 }
 
 /// All records, in the order of the list.

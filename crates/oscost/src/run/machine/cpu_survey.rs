@@ -56,9 +56,11 @@ impl Run<'_> {
         }
         let quietest = quietest(&probe);
         let Some(quietest) = quietest else {
-            let requested =
-                request.requested_cpu.map_or("any CPU".to_owned(), |cpu| format!("CPU {cpu}"));
-            return Err(RunError::NoCpu(requested));
+            let Some(cpu) = request.requested_cpu else {
+                return Err(RunError::NoCpu("any CPU".to_owned()));
+            };
+            let allowed = self.workers.session().hello().facts.cpu.allowed_cpus.clone();
+            return Err(RunError::UnavailableCpu { cpu, allowed: allowed.unwrap_or_default() });
         };
         let cpu = pinned.then_some(quietest.cpu);
         if let Some(peer_cpu) = request.peer_cpu.filter(|peer_cpu| Some(*peer_cpu) == cpu) {

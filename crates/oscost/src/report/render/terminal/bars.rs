@@ -7,7 +7,7 @@ use crate::report::figures::short;
 use crate::report::view::document::{RowMark, RowScale, Table};
 
 /// With fewer columns a scale shows nothing.
-const MIN_CELLS: usize = 24;
+pub(super) const MIN_CELLS: usize = 24;
 /// More columns are hard to read along.
 const MAX_CELLS: usize = 48;
 

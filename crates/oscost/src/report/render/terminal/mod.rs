@@ -16,7 +16,7 @@ mod timeline;
 use self::layout::{INDENT, fold_lines};
 pub use self::layout::{ScreenFormat, WIDTH};
 use self::paint::{Paint, with_flag, with_grade};
-pub use self::screen::{Screen, fitted};
+pub use self::screen::{Screen, WholeTable, fitted};
 pub use self::table::table;
 use crate::report::text::fold;
 use crate::report::view::document::{

@@ -10,6 +10,27 @@ use super::table::table;
 /// How many rows stand for a table that is too long.
 const ROWS: usize = 15;
 
+/// How a reader sees all rows of a table that is shortened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WholeTable {
+    /// By an option of the same command.
+    #[default]
+    ByOption,
+    /// Also by showing the run again: to repeat the command would measure again.
+    ByShowingAgain,
+}
+
+impl WholeTable {
+    fn text(self) -> &'static str {
+        match self {
+            Self::ByOption => "`--all-rows` shows all",
+            Self::ByShowingAgain => {
+                "`--all-rows`, or `oscost runs show last` of a run that is kept, shows all"
+            }
+        }
+    }
+}
+
 /// What is shown of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Screen {
@@ -17,6 +38,8 @@ pub struct Screen {
     pub lines: Option<usize>,
     /// Whether details are shown.
     pub verbose: bool,
+    /// How whole tables are shown.
+    pub whole: WholeTable,
 }
 
 /// The report as it fits a screen. What is left out is said in its place or at the end.
@@ -31,7 +54,7 @@ pub fn fitted(mut view: View, screen: Screen, format: ScreenFormat) -> View {
         }
         for block in blocks {
             match block {
-                Block::Table(it) => shorten_table(it, lines, format),
+                Block::Table(it) => shorten_table(it, lines, screen.whole, format),
                 Block::Forest(it) => shorten_plot(it, lines, format),
                 _ => {}
             }
@@ -45,7 +68,7 @@ pub fn fitted(mut view: View, screen: Screen, format: ScreenFormat) -> View {
     view
 }
 
-fn shorten_table(it: &mut Table, lines: usize, format: ScreenFormat) {
+fn shorten_table(it: &mut Table, lines: usize, whole: WholeTable, format: ScreenFormat) {
     let priorities: Vec<u32> = it.rows.iter().map(|row| row.priority).collect();
     let is_long = || table(it, format).lines().count() > lines;
     if it.rows.len() <= ROWS || priorities.iter().all(|priority| *priority == 0) || !is_long() {
@@ -54,10 +77,7 @@ fn shorten_table(it: &mut Table, lines: usize, format: ScreenFormat) {
     let all = it.rows.len();
     let mut kept = most_important(&priorities).into_iter();
     it.rows.retain(|_| kept.next().unwrap_or(true));
-    it.notes.push(format!(
-        "the {ROWS} rows of {all} that matter most: `--all-rows`, or `oscost runs show last` of a run \
-         that is kept, shows all"
-    ));
+    it.notes.push(format!("the {ROWS} rows of {all} that matter most: {}", whole.text()));
 }
 
 fn shorten_plot(it: &mut ForestPlot, lines: usize, format: ScreenFormat) {
@@ -104,7 +124,8 @@ mod tests {
 
     #[test]
     fn of_a_table_that_is_too_long_the_rows_that_matter_are_shown_in_their_order() {
-        let text = shown(60, Screen { lines: Some(24), verbose: false });
+        let screen = Screen { lines: Some(24), ..Screen::default() };
+        let text = shown(60, screen);
         let named: Vec<&str> = text
             .lines()
             .filter(|line| line.starts_with("row "))
@@ -112,13 +133,20 @@ mod tests {
             .collect();
         let first = ["0", "1", "2", "3", "4", "5", "6", "7", "8"];
         assert_eq!(named, [&first[..], &["9", "19", "29", "39", "49", "59"]].concat());
-        assert!(text.contains("the 15 rows of 60 that matter most: `--all-rows`"), "{text}");
+        assert!(text.contains("the 15 rows of 60 that matter most: `--all-rows` shows"), "{text}");
+        assert!(!text.contains("runs show"), "it does not show a comparison: {text}");
+        let text = shown(60, Screen { whole: WholeTable::ByShowingAgain, ..screen });
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            text.contains("`oscost runs show last` of a run that is kept, shows all"),
+            "{text}"
+        );
     }
 
     #[test]
     fn a_table_that_fits_and_one_that_is_no_terminals_is_whole() {
         let lines = |count, lines| {
-            let text = shown(count, Screen { lines, verbose: false });
+            let text = shown(count, Screen { lines, ..Screen::default() });
             text.lines().filter(|line| line.starts_with("row ")).count()
         };
         assert_eq!((lines(20, Some(24)), lines(60, None), lines(60, Some(100))), (20, 60, 60));
@@ -126,11 +154,11 @@ mod tests {
 
     #[test]
     fn details_are_shown_on_demand_and_the_answer_comes_last() {
-        let text = shown(3, Screen { lines: None, verbose: false });
+        let text = shown(3, Screen::default());
         let end = "It costs 1 ns.\nMore: `--verbose` shows how it was measured, and flags for \
                    information.\n";
         assert!(text.ends_with(end) && !text.contains("in a way"), "{text}");
-        let text = shown(3, Screen { lines: None, verbose: true });
+        let text = shown(3, Screen { verbose: true, ..Screen::default() });
         assert!(text.starts_with("How it was measured\n  in a way\n"), "{text}");
         assert!(text.ends_with("\n\nIt costs 1 ns.\n"), "{text}");
     }

@@ -6,8 +6,8 @@ mod row_names;
 mod tests;
 
 use self::columns::{Column, StyledText, columns, heading_lines, title_width};
-use self::row_names::{Line, cell, lines, shorten_names};
-use super::bars::Bars;
+use self::row_names::{Line, cell, lines, names_beside_bars, shorten_names};
+use super::bars::{Bars, MIN_CELLS};
 use super::layout::ScreenFormat;
 use super::paint::width;
 use super::records::records;
@@ -20,7 +20,12 @@ const GAP: usize = 2;
 /// The table, its caption above it and its notes below.
 pub fn table(table: &Table, screen: ScreenFormat) -> String {
     let room = screen.columns;
-    let shortened = needs_short_texts(table, room).then(|| with_short_texts(table));
+    let shortened = needs_short_texts(table, room).then(|| with_short_texts(table, |_| true));
+    let table = shortened.as_ref().unwrap_or(table);
+    // What may be left out is shortened first.
+    let is_left_out = fitting(table, screen).len() < columns(table, screen).len();
+    let optional = |at: usize| table.columns.get(at).is_some_and(|column| column.optional);
+    let shortened = is_left_out.then(|| with_short_texts(table, optional));
     let table = shortened.as_ref().unwrap_or(table);
     let columns = fitting(table, screen);
     if is_too_wide(table, &columns, room) {
@@ -97,9 +102,11 @@ fn needs_short_texts(table: &Table, room: usize) -> bool {
     has_short && names + widths > room
 }
 
-fn with_short_texts(table: &Table) -> Table {
+/// The table with the short texts of some columns, by their indices.
+fn with_short_texts(table: &Table, is_short: impl Fn(usize) -> bool) -> Table {
     let mut table = table.clone();
-    for cell in table.rows.iter_mut().flat_map(|row| &mut row.cells) {
+    let cells = table.rows.iter_mut().flat_map(|row| row.cells.iter_mut().enumerate());
+    for (_, cell) in cells.filter(|(at, _)| is_short(*at)) {
         if let Some(short) = cell.short.take() {
             cell.text = short;
         }
@@ -151,7 +158,10 @@ impl<'a> NamedLines<'a> {
             |gap: usize| room.saturating_sub(columns.iter().map(|column| column.width + gap).sum());
         let fits_by_1 = (left_by(GAP) + 1..=left_by(1)).contains(&widest_name(table));
         let gap = if !of_cases && fits_by_1 { 1 } else { GAP };
-        let left = left_by(gap);
+        let mut left = left_by(gap);
+        if screen.is_wide() && Bars::of(table, MIN_CELLS).is_some() {
+            left = names_beside_bars(&table.rows, left, GAP + MIN_CELLS).unwrap_or(left);
+        }
         let mut lines = lines(&table.rows, left);
         if screen.is_narrow() {
             shorten_names(&mut lines, left);

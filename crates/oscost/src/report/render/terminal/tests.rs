@@ -127,6 +127,24 @@ fn a_wide_screen_has_bars() {
 }
 
 #[test]
+fn a_long_name_has_a_line_of_its_own_where_bars_need_the_room() {
+    let mut it = cases(&[10, 100, 1_000]);
+    let long = "x".repeat(90);
+    let mut row = it.rows[2].clone();
+    let case = CaseName { benchmark: format!("fault/{long}"), point: Point::none() };
+    row.cells[0] = Cell { case: Some(case), ..Cell::text(format!("fault/{long}")) };
+    it.rows.push(row);
+    let text = table(&it, ScreenFormat { columns: 140, colour: false });
+    assert_eq!(text.lines().filter(|line| line.ends_with('o')).count(), 4, "{text}");
+    assert!(text.lines().any(|line| line.trim() == long), "{text}");
+    assert!(widest(&text) <= 140);
+    // Of most rows it would be a second line.
+    it.rows.drain(..2);
+    let text = table(&it, ScreenFormat { columns: 140, colour: false });
+    assert!(!text.contains("logarithmic"), "{text}");
+}
+
+#[test]
 fn a_table_without_room_for_its_columns_is_written_row_by_row() {
     let mut it = cases(&[1]);
     it.rows[0].cells[2] = Cell::text("0123456789".repeat(5));

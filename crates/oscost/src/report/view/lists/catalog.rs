@@ -32,17 +32,43 @@ pub fn list(catalog: &Catalog, selected: &[&Definition], with_axes: bool) -> Vie
         let title = format!("{}: {}", family.name, family.about);
         (!rows.is_empty()).then(|| Section::of(title, [Block::Table(Table { rows, ..table })]))
     });
-    let sizes = catalog.families.iter().filter_map(|family| {
+    let sizes = sizes(catalog, selected);
+    let first = (selected.len() >= MIN_LONG_LIST && sizes.rows.len() > 1)
+        .then(|| Section::of("", [Block::Table(sizes)]));
+    let legend = selected.iter().any(|definition| !definition.in_price_list).then(|| {
+        let text = "`-`: not in the price list, which `oscost run` measures if nothing is named";
+        Section::of("", [Block::Text(text.to_owned())])
+    });
+    View::of(first.into_iter().chain(families).chain(legend).collect())
+}
+
+/// The families alone, a line each, and how their benchmarks are listed.
+pub fn families(catalog: &Catalog) -> View {
+    let all: Vec<&Definition> = catalog.benchmarks.iter().collect();
+    let next = format!(
+        "`oscost list FAMILY` lists those of a family, `oscost list all` all {}, `oscost list -k \
+         TEXT` those about something",
+        all.len()
+    );
+    View::of(vec![
+        Section::of("", [Block::Table(sizes(catalog, &all))]),
+        Section::of("", [Block::Text(next)]),
+    ])
+}
+
+/// How many benchmarks of a selection each family has.
+fn sizes(catalog: &Catalog, selected: &[&Definition]) -> Table {
+    let rows = catalog.families.iter().filter_map(|family| {
         let count = members(selected, &family.name).count();
         let cells = [family.name.clone(), count.to_string(), plain(&family.about)];
         (count > 0).then(|| TableRow::of(cells.into_iter().map(Cell::text).collect()))
     });
-    let columns =
-        vec![Column::text("family"), Column::number("benchmarks", "benchmarks"), Column::prose("")];
-    let sizes = Table { columns, rows: sizes.collect(), ..Table::default() };
-    let first = (selected.len() >= MIN_LONG_LIST && sizes.rows.len() > 1)
-        .then(|| Section::of("", [Block::Table(sizes)]));
-    View::of(first.into_iter().chain(families).collect())
+    let columns = vec![
+        Column::text("family"),
+        Column::number("benchmarks", "benchmarks"),
+        Column::excerpt(""),
+    ];
+    Table { columns, rows: rows.collect(), ..Table::default() }
 }
 
 /// Those of some benchmarks that belong to a family.
@@ -237,6 +263,19 @@ mod tests {
         let one = list(&catalog, &all[with_axes..=with_axes], true);
         let axis = &all[with_axes].axes[0].name;
         assert!(crate::report::terminal(&one).contains(&format!("axes: {axis}")));
+    }
+
+    #[test]
+    fn families_alone_have_a_line_each() {
+        let catalog = oscost_worker::benchmarks::data();
+        let text = crate::report::terminal(&families(&catalog));
+        // The heading, an empty line and two lines about what to type.
+        assert!(text.lines().count() <= catalog.families.len() + 4, "{text}");
+        for family in &catalog.families {
+            let is_it = |line: &&str| line.split_whitespace().next() == Some(family.name.as_str());
+            assert_eq!(text.lines().filter(is_it).count(), 1, "{}: {text}", family.name);
+        }
+        assert!(text.contains("`oscost list FAMILY`") && text.contains("`oscost list all`"));
     }
 
     #[test]

@@ -75,6 +75,7 @@ pub struct Line {
 const MAX_LABEL: usize = 40;
 const SHORT_LABEL: usize = 12;
 const MAX_PROCESSOR: usize = 32;
+const SHORT_PROCESSOR: usize = 14;
 
 /// The columns of a list with bills or fleets stand behind id and start.
 const KIND_AT: usize = 2;
@@ -106,8 +107,7 @@ pub fn table(lines: &[Line], unlisted: &[String], whole_commands: bool) -> Table
         };
         let cut_short = if line.complete { "" } else { "(cut short) " };
         let label = plain(line.label.as_deref().unwrap_or_default());
-        let processor =
-            line.processor.as_deref().map(|it| first_characters(&plain(it), MAX_PROCESSOR));
+        let processor = line.processor.as_deref().map(plain);
         let command = format!("{cut_short}{}", plain_paragraph(&command));
         let (excerpt, notes) = match whole_commands {
             true => (String::new(), vec![command]),
@@ -122,7 +122,11 @@ pub fn table(lines: &[Line], unlisted: &[String], whole_commands: bool) -> Table
             known(trust.map(str::to_owned)).with_style(trust.unwrap_or_default()),
             Cell::text(first_characters(&label, MAX_LABEL))
                 .or_short(first_characters(&label, SHORT_LABEL)),
-            known(processor),
+            match processor {
+                Some(name) => Cell::text(first_characters(&name, MAX_PROCESSOR))
+                    .or_short(short_processor(&name)),
+                None => Cell::text("-"),
+            },
             Cell::text(excerpt),
         ];
         if has_bills {
@@ -162,6 +166,16 @@ fn id_length(lines: &[Line], unlisted: &[String]) -> usize {
         !unlisted.iter().filter_map(|id| id.get(..*length)).any(|it| beginnings.contains(it))
     };
     (shortest..WHOLE_ID).find(is_unique).unwrap_or(WHOLE_ID)
+}
+
+/// The name of a processor in few characters: without words that many have, and its rated clock.
+fn short_processor(name: &str) -> String {
+    const COMMON: [&str; 4] = ["Intel", "CPU", "Processor", "processor"];
+    let (name, _) = name.split_once('@').unwrap_or((name, ""));
+    let without_marks = name.replace("(R)", "").replace("(TM)", "").replace("(tm)", "");
+    let is_own = |word: &&str| !COMMON.contains(word) && !word.ends_with("-Core");
+    let words: Vec<&str> = without_marks.split_whitespace().filter(is_own).collect();
+    first_characters(&words.join(" "), SHORT_PROCESSOR)
 }
 
 /// A text of at most `width` characters.
@@ -388,6 +402,28 @@ mod tests {
             ScreenFormat::PLAIN,
         );
         assert_eq!(whole.matches('x').count(), 60, "{whole}");
+    }
+
+    #[test]
+    fn lines_without_labels_have_the_machine_in_eighty_columns_and_wide_ones_the_whole_command() {
+        let long = "y".repeat(40) + " " + &"z".repeat(40);
+        let run = Line {
+            label: None,
+            processor: Some("Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz".to_owned()),
+            command: vec!["oscost".into(), "run".into(), long],
+            ..line("0197aaaa-1111-x")
+        };
+        let shown = |columns: usize| {
+            let screen = ScreenFormat { columns, ..ScreenFormat::PLAIN };
+            crate::report::terminal_table(&table(std::slice::from_ref(&run), &[], false), screen)
+        };
+        let usual = shown(80);
+        assert!(usual.contains("machine") && usual.contains("Xeon P.. 8375C"), "{usual}");
+        assert!(usual.lines().all(|line| line.chars().count() <= 80), "{usual}");
+        let wide = shown(140);
+        assert!(wide.contains(&"y".repeat(40)) && wide.contains(&"z".repeat(40)), "{wide}");
+        assert!(wide.lines().all(|line| line.chars().count() <= 140), "{wide}");
+        assert_eq!(short_processor("AMD EPYC 7R13 48-Core Processor"), "AMD EPYC 7R13");
     }
 
     #[test]

@@ -31,7 +31,10 @@ pub(super) fn of(word: &Word, record: &Record) -> Option<String> {
         Kind::CostClass => of_rows(&|row| row.class.as_deref() == Some(name)),
         Kind::Outcome => of_rows(&|row| row.outcome.text() == name),
         Kind::Mode => of_rows(&|row| row.mode.is_some_and(|mode| mode.text() == name)),
-        Kind::Unit => of_rows(&|row| row.unit.text() == name),
+        // Tables scale units: the record has those that it is scaled from.
+        Kind::Unit if record.results.iter().any(|row| row.unit.text() == name) => {
+            of_rows(&|row| row.unit.text() == name)
+        }
         Kind::Direction => of_rows(&|row| match row.better {
             Better::Lower => name == "lower",
             Better::Higher => name == "higher",
@@ -54,7 +57,10 @@ pub(super) fn of(word: &Word, record: &Record) -> Option<String> {
         }
         Kind::Profile => Some(hold_text(record.settings.profile == name, record)),
         Kind::Column => column(name, record),
-        Kind::Trust
+        Kind::Unit
+        | Kind::Mark
+        | Kind::CurveLine
+        | Kind::Trust
         | Kind::BillFamily
         | Kind::BillTerm
         | Kind::ClaimVerdict
@@ -104,10 +110,22 @@ fn metric(row: &Row, name: &str) -> Option<String> {
     if name == "primary" {
         return row.estimate.as_ref().map(|_| row_text(row));
     }
-    let metric = row.metrics.get(name)?;
-    let median = metric.estimate.median;
-    let text = Style::of(median, metric.unit).with_unit(median);
+    let metric = row.metrics.get(name).map(|metric| (metric.estimate.median, metric.unit));
+    let (value, unit) = metric.or_else(|| Some((quantile(row, name)?, row.unit)))?;
+    let text = Style::of(value, unit).with_unit(value);
     Some(format!("{} {text}", plain(&row.case)))
+}
+
+/// A quantile of the shots of a row.
+fn quantile(row: &Row, name: &str) -> Option<f64> {
+    let quantiles = row.estimate.as_ref()?.quantiles.as_ref()?;
+    match name {
+        "p50" => Some(quantiles.p50),
+        "p90" => quantiles.p90,
+        "p99" => quantiles.p99,
+        "p999" => quantiles.p999,
+        _ => None,
+    }
 }
 
 /// The first cells of a column of the run's tables; `None` if none has it.

@@ -3,10 +3,13 @@
 pub mod axes;
 mod examples;
 pub mod files;
+mod printed;
 
 use oscost_model::record::Record;
 
-use crate::advice::words::{self, Word};
+pub use self::printed::words_in;
+
+use crate::advice::words::{self, Kind, Word};
 use crate::report::text::plain;
 use crate::report::view::document::{Block, Fact, Section};
 use crate::studies::Study;
@@ -17,12 +20,12 @@ pub fn sections(name: &str, last: Option<&Record>) -> Vec<Section> {
 }
 
 /// The meanings of a word in exactly this spelling, as it is printed; none if it is not explained.
+/// Marks have none: a page would have a button for each dash.
 pub fn exact(name: &str) -> Vec<Section> {
     let is_exact = |word: &&Word| word.word == name || word.word.split(", ").any(|it| it == name);
-    match words::find(name).iter().any(is_exact) {
-        true => sections(name, None),
-        false => Vec::new(),
-    }
+    let found = words::find(name);
+    let is_printed = found.iter().any(is_exact) && found.iter().all(|it| it.kind != Kind::Mark);
+    if is_printed { sections(name, None) } else { Vec::new() }
 }
 
 /// Whether the table of words has this one.
@@ -52,6 +55,8 @@ fn section(word: &Word, last: Option<&Record>) -> Section {
 fn word_section<const N: usize>(word: &str, kind: &str, facts: [(&str, String); N]) -> Section {
     let known = facts.into_iter().filter(|(_, text)| !text.is_empty());
     let facts = known.map(|(name, text)| Fact::new(name, text)).collect();
+    // A host ends in a colon of its own.
+    let word = word.strip_suffix(':').unwrap_or(word);
     Section::of(plain(&format!("{word}: {kind}")), [Block::Facts(facts)])
 }
 

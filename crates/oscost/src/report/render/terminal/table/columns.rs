@@ -53,8 +53,8 @@ impl Column<'_> {
         match self.kind {
             ColumnKind::Number => line.extend([padding, painted]),
             ColumnKind::Text | ColumnKind::Choice => line.extend([painted, padding]),
-            ColumnKind::Excerpt => line.push_str(&excerpt(text, left)),
-            ColumnKind::Prose => {
+            ColumnKind::Excerpt if !self.screen.is_wide() => line.push_str(&excerpt(text, left)),
+            ColumnKind::Excerpt | ColumnKind::Prose => {
                 let indent = " ".repeat(start);
                 let parts: Vec<String> =
                     text.lines().map(|part| fold(part, left, &indent)).collect();

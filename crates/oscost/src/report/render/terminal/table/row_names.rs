@@ -112,6 +112,15 @@ fn without_family(id: &str) -> &str {
     id.split_once('/').map_or(id, |(_, name)| name)
 }
 
+/// The columns of names that leave room for a scale, if most names fit into them: the others have
+/// lines of their own, as on a narrower screen.
+pub(super) fn names_beside_bars(rows: &[TableRow], left: usize, scale: usize) -> Option<usize> {
+    let names = left.checked_sub(scale)?;
+    let lines = lines(rows, names);
+    let is_fitting = |line: &&Line<'_>| line.row.is_some() && width(&line.name) <= names;
+    (4 * lines.iter().filter(is_fitting).count() >= 3 * rows.len()).then_some(names)
+}
+
 /// Shortens the names of rows that do not fit beside the columns; those below one title stay
 /// different.
 pub(super) fn shorten_names(lines: &mut [Line<'_>], columns: usize) {

@@ -1,0 +1,151 @@
+//! What was perhaps meant where arguments are refused.
+
+/// Verbs of other tools, and those of oscost that do the same.
+pub(super) const OTHER_VERBS: &[(&str, &str)] = &[
+    ("bench", "oscost run"),
+    ("benchmark", "oscost run"),
+    ("measure", "oscost run"),
+    ("test", "oscost run"),
+    ("time", "oscost run -- COMMAND"),
+    ("exec", "oscost treat TREATMENTS -- COMMAND"),
+    ("diff", "oscost compare BASE NEW"),
+    ("cmp", "oscost compare BASE NEW"),
+    ("ls", "oscost list"),
+    ("search", "oscost list -k TEXT"),
+    ("find", "oscost list -k TEXT"),
+    ("describe", "oscost explain NAME"),
+    ("glossary", "oscost explain NAME"),
+    ("info", "oscost machine"),
+    ("check", "oscost doctor"),
+    ("noise", "oscost doctor"),
+    ("results", "oscost runs list"),
+    ("log", "oscost history"),
+    ("view", "oscost runs show RUN"),
+    ("html", "oscost report RUN -o FILE.html"),
+    ("page", "oscost report RUN -o FILE.html"),
+    ("rm", "oscost runs delete RUN"),
+    ("version", "oscost --version"),
+];
+
+/// A verb that a command of several verbs does not have, and the one that does the same.
+pub(super) struct OtherNestedVerb {
+    /// The command: `oscost fleet`.
+    pub(super) command: &'static str,
+    /// The verb that was typed.
+    pub(super) typed: &'static str,
+    /// What does the same.
+    pub(super) meant: &'static str,
+}
+
+/// Such verbs: those of the same name elsewhere are of other things.
+pub(super) const OTHER_NESTED_VERBS: &[OtherNestedVerb] = &[
+    OtherNestedVerb { command: "oscost fleet", typed: "list", meant: "oscost fleet status FOLDER" },
+    OtherNestedVerb { command: "oscost fleet", typed: "show", meant: "oscost fleet status FOLDER" },
+    OtherNestedVerb {
+        command: "oscost fleet",
+        typed: "compare",
+        meant: "oscost fleet report FOLDER --baseline FOLDER",
+    },
+    OtherNestedVerb { command: "oscost kernels", typed: "show", meant: "oscost kernels list" },
+    OtherNestedVerb {
+        command: "oscost kernels",
+        typed: "install",
+        meant: "oscost kernels fetch NAME",
+    },
+    OtherNestedVerb {
+        command: "oscost workload",
+        typed: "show",
+        meant: "oscost explain workload/NAME",
+    },
+    OtherNestedVerb { command: "oscost runs", typed: "report", meant: "oscost report RUN" },
+    OtherNestedVerb { command: "oscost runs", typed: "compare", meant: "oscost compare BASE NEW" },
+    OtherNestedVerb { command: "oscost study", typed: "run", meant: "oscost run --study NAME" },
+];
+
+/// Options of other tools, and what does the same.
+pub(super) const OTHER_OPTIONS: &[(&str, &str)] = &[
+    ("--since", "'oscost history --last N' reads the newest N runs of a case"),
+    ("--until", "'oscost history --last N' reads the newest N runs of a case"),
+    ("--days", "'oscost history --last N' reads the newest N runs of a case"),
+    ("--format", "'-o FILE.json' writes in the format of the file's ending"),
+    ("--runs", "'--precision PCT' and '--budget SECONDS' decide how often a row is measured"),
+    ("--iterations", "'--precision PCT' and '--budget SECONDS' decide how often a row is measured"),
+    (
+        "--repetitions",
+        "'--precision PCT' and '--budget SECONDS' decide how often a row is measured",
+    ),
+];
+
+/// Commands without what they need, with an example.
+pub(super) const EXAMPLES: &[(&str, &str)] = &[
+    (
+        "oscost compare",
+        "it compares two runs, for example the last two: 'oscost compare last~1 last'",
+    ),
+    (
+        "oscost table",
+        "it puts two runs or more side by side, for example 'oscost table last~1 last'",
+    ),
+    (
+        "oscost report",
+        "'last' is the newest run, 'last~1' that before, 'oscost runs list' lists all",
+    ),
+    (
+        "oscost explain",
+        "for example 'oscost explain getppid', 'oscost explain floor', 'oscost explain --precision'",
+    ),
+    ("oscost study show", "'oscost study list' lists the studies that come with oscost"),
+    ("oscost predict", "for example 'oscost predict syscall/getppid:via=raw 100ns'"),
+    ("oscost runs show", "'last' is the newest run, 'last~1' that before"),
+    ("oscost runs delete", "'oscost runs list' lists all runs, 'last' is the newest"),
+    ("oscost runs export", "for example 'oscost runs export last run.json'"),
+    ("oscost runs import", "for example 'oscost runs import ./theirs.json'"),
+    ("oscost workload prepare", "'oscost workload list' lists the workloads"),
+    ("oscost kernels fetch", "'oscost kernels list' lists the kernels"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_verbs_are_none_of_ours_and_what_is_suggested_exists() {
+        let command = crate::cli::command();
+        let own: Vec<String> =
+            command.get_subcommands().map(|it| it.get_name().to_owned()).collect();
+        for (other, meant) in OTHER_VERBS {
+            assert!(!own.iter().any(|it| it == other), "`oscost {other}` exists");
+            let verb = meant.split(' ').nth(1).unwrap();
+            assert!(verb == "--version" || own.iter().any(|it| it == verb), "`{meant}`");
+        }
+    }
+
+    /// The command of that name.
+    fn found(path: &str) -> Option<clap::Command> {
+        let mut command = crate::cli::command();
+        for verb in path.split(' ').skip(1) {
+            command = command.find_subcommand(verb)?.clone();
+        }
+        Some(command)
+    }
+
+    #[test]
+    fn nested_verbs_are_none_of_their_commands_and_what_is_meant_exists() {
+        for OtherNestedVerb { command, typed, meant } in OTHER_NESTED_VERBS {
+            let parent = found(command).unwrap_or_else(|| panic!("there is no `{command}`"));
+            assert!(parent.find_subcommand(typed).is_none(), "`{command} {typed}` exists");
+            let is_verb = |word: &&str| word.chars().all(|it| it.is_ascii_lowercase());
+            let path: Vec<&str> = meant.split(' ').take_while(is_verb).collect();
+            assert!(found(&path.join(" ")).is_some(), "`{meant}`");
+        }
+    }
+
+    #[test]
+    fn commands_with_examples_exist_and_need_something() {
+        for (path, _) in EXAMPLES {
+            let command = found(path).unwrap_or_else(|| panic!("there is no `{path}`"));
+            let needs = command.get_positionals().count();
+            assert!(needs > 0, "`{path}` takes no argument");
+        }
+    }
+}
