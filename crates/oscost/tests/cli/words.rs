@@ -391,7 +391,6 @@ fn explain_of_a_word_shows_the_rows_of_the_last_run_that_have_it() {
     for (target, kind, host) in [
         ("seccomp=docker", "seccomp=", ""),
         ("nice=5", "nice=", ""),
-        ("thp=never", "thp=", ""),
         ("sud@local", "sud", "local: host"),
         ("sud@ssh:user@db1", "sud", "ssh: host"),
     ] {
