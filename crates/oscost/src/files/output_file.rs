@@ -1,16 +1,21 @@
 //! Files that the user names for output: each is written as what it is.
 //!
 //! A regular file is written beside and renamed, so that a full disk leaves the old one whole; a link
-//! is followed; a device, a pipe, and all that /dev and /proc name (`/dev/stdout`, `/dev/fd/3`) is
-//! opened and written. Nothing there may be replaced: programs of the whole machine write to it.
+//! is followed; a device, a pipe, and a descriptor (`/dev/stdout`, `/dev/fd/3`) is opened and written.
+//! Nothing in /dev and /proc is replaced or created: programs of the whole machine write to what is
+//! there.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, fchown};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-/// Folders in which nothing is replaced or created.
-const SYSTEM_FOLDERS: [&str; 2] = ["/dev", "/proc"];
+use nix::sys::statfs::{TMPFS_MAGIC, statfs};
+
+/// The devices of the machine.
+const DEVICES: &str = "/dev";
+/// What the kernel shows of processes; descriptors are there.
+const PROCESSES: &str = "/proc";
 
 /// More links than these are a circle, as for the kernel (path_resolution(7)).
 const MAX_LINKS: usize = 40;
@@ -20,18 +25,32 @@ const MAX_LINKS: usize = 40;
 enum Way {
     /// Opened as it is, and written at its end.
     Append,
+    /// Its content is replaced in place.
+    Overwrite(PathBuf),
     /// Written beside this file, and renamed to it.
     Replace(PathBuf),
+}
+
+/// Whose files a folder has, which decides what may be done there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Those of users.
+    Users,
+    /// Those of the machine in /dev.
+    Devices,
+    /// Those of the kernel in /proc.
+    Processes,
 }
 
 /// Writes a file completely, or leaves it as it was where it can be replaced.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     match way(path)? {
         Way::Append => append(path, bytes),
+        Way::Overwrite(target) => overwrite(&target, bytes),
         Way::Replace(target) => match replace(&target, bytes) {
             // The folder, or the owner of the file, does not allow another file in its place.
             Err(error) if error.kind() == ErrorKind::PermissionDenied && target.exists() => {
-                File::options().write(true).truncate(true).open(&target)?.write_all(bytes)
+                overwrite(&target, bytes)
             }
             result => result,
         },
@@ -41,46 +60,91 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Checks that a file can be written. The check leaves no file behind; a device or a pipe is not
 /// touched.
 pub fn check(path: &Path) -> io::Result<()> {
-    let Way::Replace(target) = way(path)? else { return Ok(()) };
+    let target = match way(path)? {
+        Way::Append => return Ok(()),
+        Way::Overwrite(target) => return open_to_write(&target),
+        Way::Replace(target) => target,
+    };
     let beside = beside(&target)?;
     match File::create_new(&beside) {
         Ok(_) => std::fs::remove_file(&beside),
         Err(error) if error.kind() == ErrorKind::PermissionDenied && target.exists() => {
-            File::options().write(true).open(&target).map(drop)
+            open_to_write(&target)
         }
         Err(error) => Err(error),
     }
 }
 
+fn open_to_write(target: &Path) -> io::Result<()> {
+    File::options().write(true).open(target).map(drop)
+}
+
 fn way(path: &Path) -> io::Result<Way> {
     let mut target = std::path::absolute(path)?;
     for _ in 0..MAX_LINKS {
-        if is_of_system(&target) {
-            return Ok(Way::Append);
-        }
+        let place = place_of(&target);
         match std::fs::read_link(&target) {
-            // A relative link begins in its own folder; an absolute one replaces it.
-            Ok(named) => target = target.with_file_name("").join(named),
-            Err(_) => break,
+            // A relative link begins in its own folder; an absolute one replaces it. Those of
+            // descriptors may name what is no file, or no longer one.
+            Ok(named) if place != Place::Processes => {
+                target = target.with_file_name("").join(named);
+            }
+            _ => return way_of(target, place),
         }
     }
-    match target.metadata() {
-        Ok(metadata) if metadata.is_dir() => Err(ErrorKind::IsADirectory.into()),
-        Ok(metadata) if !metadata.is_file() => Ok(Way::Append),
-        _ => Ok(Way::Replace(target)),
+    let place = place_of(&target);
+    way_of(target, place)
+}
+
+/// How what is no link is written.
+fn way_of(target: PathBuf, place: Place) -> io::Result<Way> {
+    let metadata = match target.metadata() {
+        Err(error) if place != Place::Users && error.kind() == ErrorKind::NotFound => {
+            let why = "it does not exist, and nothing is created in /dev and /proc";
+            return Err(io::Error::new(ErrorKind::InvalidInput, why));
+        }
+        Err(_) => return Ok(Way::Replace(target)),
+        Ok(metadata) => metadata,
+    };
+    Ok(match place {
+        _ if metadata.is_dir() => return Err(ErrorKind::IsADirectory.into()),
+        _ if !metadata.is_file() => Way::Append,
+        Place::Users => Way::Replace(target),
+        Place::Devices => Way::Overwrite(target),
+        Place::Processes => Way::Append,
+    })
+}
+
+/// Whose files are where a path leads, also by a link to the folder.
+fn place_of(path: &Path) -> Place {
+    let folder = path.parent().unwrap_or(path);
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    if folder.starts_with(PROCESSES) {
+        return Place::Processes;
+    }
+    match folder.starts_with(DEVICES) && !is_memory_of_users(&folder) {
+        true => Place::Devices,
+        false => Place::Users,
     }
 }
 
-/// Whether a path is below one of the system's folders, also by a link to it.
-fn is_of_system(path: &Path) -> bool {
-    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
-    let is_below = |path: &Path| SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder));
-    is_below(path) || folder.is_some_and(|folder| is_below(&folder))
+/// Whether a folder below /dev is on a tmpfs of its own, as /dev/shm is. What else is mounted there
+/// (devpts, mqueue, hugetlbfs) takes no usual files, and /dev may itself be a tmpfs.
+fn is_memory_of_users(folder: &Path) -> bool {
+    let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
+    let is_tmpfs = statfs(folder).is_ok_and(|found| found.filesystem_type() == TMPFS_MAGIC);
+    is_tmpfs && device(folder) != device(Path::new(DEVICES))
 }
 
 /// Standard output that a shell redirected to a file may have content already.
 fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    OpenOptions::new().append(true).open(path)?.write_all(bytes)
+    // A terminal does not become the one that controls this process.
+    let flags = nix::libc::O_NOCTTY;
+    OpenOptions::new().append(true).custom_flags(flags).open(path)?.write_all(bytes)
+}
+
+fn overwrite(target: &Path, bytes: &[u8]) -> io::Result<()> {
+    File::options().write(true).truncate(true).open(target)?.write_all(bytes)
 }
 
 /// The file beside another one that is renamed to it when it is complete.
@@ -200,9 +264,50 @@ mod tests {
         assert!(link.is_symlink());
         assert_eq!(read(&file), "before text text end");
         write(Path::new("/dev/null"), b"text").unwrap();
-        assert_eq!(way(Path::new("/dev/stdout")).unwrap(), Way::Append);
-        assert_eq!(way(Path::new("/dev/new")).unwrap(), Way::Append);
-        assert!(write(Path::new("/dev/oscost-new"), b"text").is_err(), "nothing is created there");
+        assert_eq!(way(Path::new("/dev/null")).unwrap(), Way::Append);
+    }
+
+    #[test]
+    fn a_new_name_in_dev_or_proc_is_refused_before_anything_is_measured() {
+        for name in ["/dev/oscost-new", "/proc/oscost-new", "/proc/self/fd/4321", "/dev/fd/4321"] {
+            let path = Path::new(name);
+            for refused in [check(path), write(path, b"text")] {
+                let refused = refused.unwrap_err();
+                assert!(refused.to_string().contains("nothing is created in /dev"), "{refused}");
+            }
+            assert!(!path.exists(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_regular_file_of_dev_is_written_in_place_and_one_of_proc_at_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "longer than the new one").unwrap();
+        assert_eq!(way_of(file.clone(), Place::Processes).unwrap(), Way::Append);
+        let in_dev = way_of(file.clone(), Place::Devices).unwrap();
+        assert_eq!(in_dev, Way::Overwrite(file.clone()));
+        overwrite(&file, b"new").unwrap();
+        assert_eq!(read(&file), "new");
+    }
+
+    #[test]
+    fn shared_memory_is_a_folder_of_users() {
+        let device = |path: &str| Path::new(path).metadata().map(|it| it.dev()).ok();
+        if [None, device(DEVICES)].contains(&device("/dev/shm")) {
+            return eprintln!("cannot run here: /dev/shm is no file system of its own");
+        }
+        let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        symlink("file", &link).unwrap();
+        for text in ["first", "second"] {
+            check(&link).unwrap();
+            write(&link, text.as_bytes()).unwrap();
+            assert_eq!(read(&file), text);
+        }
+        assert_eq!(place_of(&file), Place::Users);
+        assert_eq!(place_of(Path::new("/dev/null")), Place::Devices);
+        assert_eq!(place_of(Path::new("/proc/self/fd/1")), Place::Processes);
     }
 
     #[test]

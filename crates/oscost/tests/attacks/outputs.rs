@@ -5,14 +5,17 @@ use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
+use serde_json::Value;
+
 use crate::attack::{Attack, Effort, Outcome, make, withstood};
 use crate::common::{Ran, Sandbox, scenario_file};
-use crate::line::Line;
+use crate::line::{Line, Needs};
 
 /// The file that an attack is to write has a record, and /dev/stdout is what it was.
 fn check_record(sandbox: &Sandbox, _: &Ran) {
     let text = fs::read_to_string(sandbox.file("out.json")).unwrap();
-    assert!(text.contains("\"schema\": \"oscost.run/1\"") && text.contains("getppid"), "{text}");
+    let record: Value = serde_json::from_str(&text).unwrap();
+    assert!(record["schema"] == "oscost.run/1" && text.contains("getppid"), "{text}");
     assert!(fs::symlink_metadata("/dev/stdout").unwrap().is_symlink(), "a link of the machine");
 }
 
@@ -64,6 +67,31 @@ const LINES: &[Line] = &[
             check_record(sandbox, ran);
         },
         ..TO_FILE
+    },
+    Line {
+        name: "a record to a new file in /dev/shm",
+        needs: Needs::Mounts,
+        script: r#"exec unshare --mount sh -c 'mount -t tmpfs none /dev/shm && "$0" "$@" &&
+            mv /dev/shm/out.json "$FILES/out.json"' "$0" "$@""#,
+        arguments: &["report", "last", "--json", "/dev/shm/out.json"],
+        ..TO_FILE
+    },
+    Line {
+        name: "a record to a file that /dev/shm has already",
+        needs: Needs::Mounts,
+        script: r#"exec unshare --mount sh -c 'mount -t tmpfs none /dev/shm &&
+            echo older > /dev/shm/out.json && "$0" "$@" &&
+            mv /dev/shm/out.json "$FILES/out.json"' "$0" "$@""#,
+        arguments: &["report", "last", "--json", "/dev/shm/out.json"],
+        ..TO_FILE
+    },
+    Line {
+        name: "a run to a new file in /dev",
+        arguments: &["run", "--at", "FAKE", "syscall/getppid", "--json", "/dev/oscost-attack.json"],
+        statuses: &[2],
+        stderr: &["nothing is created in /dev and /proc", "hint: name another file"],
+        check: |_, ran| assert!(ran.stdout.is_empty(), "it has measured: {}", ran.stdout),
+        ..Line::DEFAULT
     },
     Line { name: "descriptor 0 closed", script: r#"exec "$0" "$@" <&-"#, ..KEPT },
     Line { name: "descriptor 1 closed", script: r#"exec "$0" "$@" >&-"#, ..KEPT },
