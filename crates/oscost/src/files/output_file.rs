@@ -10,6 +10,7 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 
+use nix::errno::Errno;
 use nix::sys::statfs::{TMPFS_MAGIC, statfs};
 
 /// The devices of the machine.
@@ -81,7 +82,7 @@ fn open_to_write(target: &Path) -> io::Result<()> {
 
 fn way(path: &Path) -> io::Result<Way> {
     let mut target = std::path::absolute(path)?;
-    for _ in 0..MAX_LINKS {
+    for _ in 0..=MAX_LINKS {
         let place = place_of(&target);
         match std::fs::read_link(&target) {
             // A relative link begins in its own folder; an absolute one replaces it. Those of
@@ -92,8 +93,7 @@ fn way(path: &Path) -> io::Result<Way> {
             _ => return way_of(target, place),
         }
     }
-    let place = place_of(&target);
-    way_of(target, place)
+    Err(Errno::ELOOP.into())
 }
 
 /// How what is no link is written.
@@ -103,8 +103,8 @@ fn way_of(target: PathBuf, place: Place) -> io::Result<Way> {
             let why = "it does not exist, and nothing is created in /dev and /proc";
             return Err(io::Error::new(ErrorKind::InvalidInput, why));
         }
-        Err(_) => return Ok(Way::Replace(target)),
-        Ok(metadata) => metadata,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Way::Replace(target)),
+        found => found?,
     };
     Ok(match place {
         _ if metadata.is_dir() => return Err(ErrorKind::IsADirectory.into()),
@@ -243,6 +243,26 @@ mod tests {
         write(&link, b"text").unwrap();
         assert!(link.is_symlink());
         assert_eq!(read(&folder.path().join("later")), "text");
+    }
+
+    #[test]
+    fn a_circle_of_links_is_an_error_and_a_chain_as_long_as_the_kernel_follows_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = |number: usize| folder.path().join(format!("link-{number}"));
+        for number in 0..=MAX_LINKS {
+            symlink(link(number + 1), link(number)).unwrap();
+        }
+        let is_circle = |error: &io::Error| error.raw_os_error() == Some(nix::libc::ELOOP);
+        assert!(is_circle(&write(&link(0), b"text").unwrap_err()));
+        write(&link(1), b"text").unwrap();
+        assert_eq!(read(&link(MAX_LINKS + 1)), "text");
+        assert!(link(1).is_symlink());
+        let circle = folder.path().join("circle");
+        symlink("circle", &circle).unwrap();
+        for refused in [check(&circle), write(&circle, b"text")] {
+            assert!(is_circle(&refused.unwrap_err()));
+        }
+        assert!(circle.is_symlink());
     }
 
     #[test]
