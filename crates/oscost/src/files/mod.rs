@@ -7,6 +7,7 @@
 pub mod input_copy;
 pub mod input_file;
 pub mod lock;
+mod new_file;
 pub mod null_device;
 pub mod open_folder;
 pub mod output_file;

@@ -1,17 +1,19 @@
 //! Files that the user names for output: each is written as what it is.
 //!
-//! A regular file is written beside and renamed, so that a full disk leaves the old one whole; a link
-//! is followed; a device, a pipe, and a descriptor (`/dev/stdout`, `/dev/fd/3`) is opened and written.
+//! A regular file is replaced by another one, so that a full disk leaves the old one whole; a link is
+//! followed; a device, a pipe, and a descriptor (`/dev/stdout`, `/dev/fd/3`) is opened and written.
 //! Nothing in /dev and /proc is replaced or created: programs of the whole machine write to what is
 //! there.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::sys::statfs::{TMPFS_MAGIC, statfs};
+
+use super::new_file::{self, Durability};
 
 /// The devices of the machine.
 const DEVICES: &str = "/dev";
@@ -28,7 +30,7 @@ enum Way {
     Append,
     /// Its content is replaced in place.
     Overwrite(PathBuf),
-    /// Written beside this file, and renamed to it.
+    /// Another file takes the place of this one, or is created.
     Replace(PathBuf),
 }
 
@@ -45,10 +47,20 @@ enum Place {
 
 /// Writes a file completely, or leaves it as it was where it can be replaced.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_as(path, bytes, Durability::BeforeNamed)
+}
+
+/// The same for one of thousands of files that can be made again: a crash of the machine may lose
+/// it, and no disk is waited for.
+pub fn write_repeatable(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_as(path, bytes, Durability::Later)
+}
+
+fn write_as(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
     match way(path)? {
         Way::Append => append(path, bytes),
         Way::Overwrite(target) => overwrite(&target, bytes),
-        Way::Replace(target) => match replace(&target, bytes) {
+        Way::Replace(target) => match new_file::write(&target, bytes, durability) {
             // The folder, or the owner of the file, does not allow another file in its place.
             Err(error) if error.kind() == ErrorKind::PermissionDenied && target.exists() => {
                 overwrite(&target, bytes)
@@ -66,13 +78,11 @@ pub fn check(path: &Path) -> io::Result<()> {
         Way::Overwrite(target) => return open_to_write(&target),
         Way::Replace(target) => target,
     };
-    let beside = beside(&target)?;
-    match File::create_new(&beside) {
-        Ok(_) => std::fs::remove_file(&beside),
+    match new_file::check(&target) {
         Err(error) if error.kind() == ErrorKind::PermissionDenied && target.exists() => {
             open_to_write(&target)
         }
-        Err(error) => Err(error),
+        checked => checked,
     }
 }
 
@@ -145,37 +155,6 @@ fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 fn overwrite(target: &Path, bytes: &[u8]) -> io::Result<()> {
     File::options().write(true).truncate(true).open(target)?.write_all(bytes)
-}
-
-/// The file beside another one that is renamed to it when it is complete.
-fn beside(target: &Path) -> io::Result<PathBuf> {
-    let name = target.file_name().ok_or(ErrorKind::InvalidInput)?.to_string_lossy();
-    Ok(target.with_file_name(format!(".{name}.{}", std::process::id())))
-}
-
-fn replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
-    let beside = beside(target)?;
-    let written = File::create_new(&beside).and_then(|mut file| {
-        if let Ok(old) = target.metadata() {
-            keep_owner_and_mode(&file, &old)?;
-        }
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    let renamed = written.and_then(|()| std::fs::rename(&beside, target));
-    if renamed.is_err() {
-        // The first error is the one to report.
-        let _ = std::fs::remove_file(&beside);
-    }
-    renamed
-}
-
-fn keep_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
-    let new = file.metadata()?;
-    if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-        fchown(file, Some(old.uid()), Some(old.gid()))?;
-    }
-    file.set_permissions(old.permissions())
 }
 
 #[cfg(test)]

@@ -69,6 +69,13 @@ const LINES: &[Line] = &[
         ..TO_FILE
     },
     Line {
+        name: "a record to a file whose name has 255 bytes",
+        script: r#"name=$(printf %0250d 0).json; "$0" "$@" --json "$FILES/$name" &&
+            mv "$FILES/$name" "$FILES/out.json""#,
+        arguments: &["report", "last"],
+        ..TO_FILE
+    },
+    Line {
         name: "a record to a new file in /dev/shm",
         needs: Needs::Mounts,
         script: r#"exec unshare --mount sh -c 'mount -t tmpfs none /dev/shm && "$0" "$@" &&
