@@ -68,8 +68,16 @@ impl OutputError {
             }
             ErrorKind::NotFound => Some("make its folder, or name another file"),
             ErrorKind::IsADirectory => Some("name a file in it"),
+            ErrorKind::TimedOut | ErrorKind::Interrupted => Some(
+                "start the program that reads it first; `oscost report last` writes what is kept",
+            ),
             _ => None,
         }
+    }
+
+    /// Whether a signal ended the wait for a program that reads it.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.error.kind() == ErrorKind::Interrupted
     }
 }
 

@@ -11,4 +11,5 @@ mod new_file;
 pub mod null_device;
 pub mod open_folder;
 pub mod output_file;
+mod pipe_output;
 pub mod user_folder;

@@ -7,13 +7,14 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::sys::statfs::{TMPFS_MAGIC, statfs};
 
 use super::new_file::{self, Durability};
+use super::pipe_output;
 
 /// The devices of the machine.
 const DEVICES: &str = "/dev";
@@ -28,6 +29,8 @@ const MAX_LINKS: usize = 40;
 enum Way {
     /// Opened as it is, and written at its end.
     Append,
+    /// Opened when a program reads it.
+    Pipe,
     /// Its content is replaced in place.
     Overwrite(PathBuf),
     /// Another file takes the place of this one, or is created.
@@ -59,6 +62,7 @@ pub fn write_repeatable(path: &Path, bytes: &[u8]) -> io::Result<()> {
 fn write_as(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
     match way(path)? {
         Way::Append => append(path, bytes),
+        Way::Pipe => pipe_output::write(path, bytes),
         Way::Overwrite(target) => overwrite(&target, bytes),
         Way::Replace(target) => match new_file::write(&target, bytes, durability) {
             // The folder, or the owner of the file, does not allow another file in its place.
@@ -74,7 +78,7 @@ fn write_as(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()>
 /// touched.
 pub fn check(path: &Path) -> io::Result<()> {
     let target = match way(path)? {
-        Way::Append => return Ok(()),
+        Way::Append | Way::Pipe => return Ok(()),
         Way::Overwrite(target) => return open_to_write(&target),
         Way::Replace(target) => target,
     };
@@ -118,6 +122,7 @@ fn way_of(target: PathBuf, place: Place) -> io::Result<Way> {
     };
     Ok(match place {
         _ if metadata.is_dir() => return Err(ErrorKind::IsADirectory.into()),
+        _ if metadata.file_type().is_fifo() => Way::Pipe,
         _ if !metadata.is_file() => Way::Append,
         Place::Users => Way::Replace(target),
         Place::Devices => Way::Overwrite(target),

@@ -5,10 +5,12 @@ use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::attack::{Attack, Effort, Outcome, make, withstood};
-use crate::common::{Ran, Sandbox, scenario_file};
+use crate::common::{Ran, Sandbox, scenario_file, until};
 use crate::line::{Line, Needs};
 
 /// The file that an attack is to write has a record, and /dev/stdout is what it was.
@@ -185,6 +187,20 @@ fn a_full_disk_at_stdout_is_an_error(sandbox: &Sandbox) -> Outcome {
     withstood()
 }
 
+fn a_pipe_that_nobody_reads_does_not_hold_up_the_end(sandbox: &Sandbox) -> Outcome {
+    let pipe = sandbox.file("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let scenario = format!("fake:{}", scenario_file("measured").display());
+    let arguments = ["run", "--at", &scenario, "syscall/getppid", "--json", pipe.to_str().unwrap()];
+    let mut command = sandbox.command(&arguments);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("the run is kept", || sandbox.oscost(&["runs", "show", "last"]).code == Some(0));
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
+    let ran = Ran::of_child(child).exits(143);
+    ran.stderr_contains("no program reads it").stderr_contains("hint: start the program");
+    withstood()
+}
+
 #[test]
 fn output_goes_where_it_is_named_and_its_loss_harms_nothing() {
     let short = |name: &str, attempt: fn(&Sandbox) -> Outcome| {
@@ -194,5 +210,9 @@ fn output_goes_where_it_is_named_and_its_loss_harms_nothing() {
         short("a closed standard output", a_closed_pipe_ends_as_by_its_signal_and_is_no_error),
         short("a closed or full standard error", a_lost_standard_error_changes_no_status),
         short("a full standard output", a_full_disk_at_stdout_is_an_error),
+        short(
+            "a named pipe that nobody reads, and SIGTERM",
+            a_pipe_that_nobody_reads_does_not_hold_up_the_end,
+        ),
     ]));
 }
