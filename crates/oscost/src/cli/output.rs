@@ -40,6 +40,12 @@ impl Output {
     }
 }
 
+/// Shows a help or a version that was asked for: it is data.
+pub(super) fn show_help(help: &clap::Error) -> anyhow::Result<()> {
+    let written = help.print().and_then(|()| io::stdout().flush());
+    written.map_err(|error| OutputError::new("to standard output", error).into())
+}
+
 /// A document or a text could not be written.
 #[derive(Debug, Error)]
 #[error("cannot write {to}")]
