@@ -14,7 +14,7 @@ mod suggestion;
 mod values;
 
 use oscost_model::call_names::Arch;
-use oscost_model::target::Treatment;
+use oscost_model::target::{HOST_FORMS, Treatment};
 use oscost_model::treatment::{AppliedTreatment, AttachedTreatment, TreatmentSet};
 
 use error::quote;
@@ -118,7 +118,7 @@ fn value_of(treatment: &Treatment) -> Result<&str, InvalidValue> {
     let Some(kind) = KINDS.iter().find(|kind| kind.name == name) else {
         let suggestion = did_you_mean(name, KINDS.iter().map(|kind| kind.name));
         let why = format!("there is no such treatment{suggestion}");
-        let hint = "`oscost treat list` lists all treatments; hosts are `local`, `ssh:HOST`";
+        let hint = format!("`oscost treat list` lists all treatments; hosts are {HOST_FORMS}");
         return Err(InvalidValue::new(why, hint));
     };
     let value = match (treatment.value.as_deref(), kind.value) {

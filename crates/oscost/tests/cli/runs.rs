@@ -360,7 +360,7 @@ fn an_error_about_a_name_has_a_next_step() {
     for (arguments, words) in [
         (&["runs", "show", "zzz"][..], "hint: `oscost runs list` lists all"),
         (&["run", "--at", "nonsense"], "`oscost treat list` lists all treatments"),
-        (&["run", "--at", "ssh:"], "hint: hosts are `ssh:[user@]HOST`"),
+        (&["run", "--at", "ssh:"], "hint: hosts are `local`, `ssh:[user@]HOST`"),
         (&["man", "nonsense"], "hint: `oscost --help` lists the subcommands"),
         (&["predict", "syscall/getppid:via=raw", "120"], "write one of ns, us, ms"),
         (&["run", "--csv", folder.to_str().unwrap()], "hint: name a file in it"),

@@ -79,7 +79,9 @@ fn a_target_that_cannot_be_reached_is_refused_with_a_hint() {
     refused(&["run", "--at", "vm:0.0-none"], &["`0.0-none`", "hint:", "oscost kernels"]);
     refused(&["run", "--at", "nowhere"], &["`nowhere`", "hint:", "`local`"]);
     refused(&["run", "--at", "nice=50+sud@local"], &["`nice=50`", "hint:"]);
-    refused(&["run", "--at", "ssh:"], &["has nothing after its colon"]);
+    refused(&["run", "--at", "ssh:"], &["`ssh:` names no host"]);
+    refused(&["run", "--at", "vm"], &["`vm` names no host", "`vm:KERNEL`", "`slurm:[OPTIONS]`"]);
+    refused(&["run", "--at", "wxyz"], &["no such treatment", "`vm:KERNEL`", "`slurm:[OPTIONS]`"]);
     refused(&["run", "--at", ""], &["the target is empty"]);
     refused(&["run", "--at", "LOCAL"], &["`LOCAL`"]);
     refused(&["explain", "--at", "vm:0.0-none", "timer"], &["`0.0-none`", "oscost kernels"]);
@@ -141,7 +143,7 @@ const WRONG_INPUTS: &[(&[&str], &str)] = &[
     (&["run", "syscall/{getppid,getpid"], "`{a,b}` stands for two names"),
     (&["run", "--at", "nowhere"], "`local`"),
     (&["run", "--at", ""], "the target is empty"),
-    (&["run", "--at", "ssh:"], "hosts are `ssh:[user@]HOST`"),
+    (&["run", "--at", "ssh:"], "hosts are `local`, `ssh:[user@]HOST`"),
     (&["run", "--at", "nice=50+sud@local"], "`nice=50`"),
     (&["explain", "NOT_CONVERGD"], "`NOT_CONVERGED`"),
     (&["explain", "spraed"], "`spread`"),
