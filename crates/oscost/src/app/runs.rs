@@ -15,7 +15,7 @@ use super::fleet::source::runs_of;
 use super::observer::Observer;
 use super::results::figures::{SUMMARY_RULES, keep_figures};
 use super::results::pruning::{self, PrunedRuns};
-use super::results::records::{kept, load, read_file};
+use super::results::records::{kept, load, read_file, unreadable};
 use super::results::user_data::{open_store, open_store_to_delete, open_store_to_read};
 use crate::advice::classes::processor;
 use crate::advice::trust::{Evidence, trust};
@@ -242,9 +242,9 @@ pub fn import(file: &str, observer: &dyn Observer) -> anyhow::Result<String> {
     let mut store = open_store()?;
     let bytes = read_file(file, MAX_IMPORT_BYTES)?;
     if kind_of(&bytes) == Some(RecordKind::Bill) {
-        return store.import_bill(&bytes).with_context(|| format!("cannot import {file}"));
+        return store.import_bill(&bytes).with_context(|| unreadable("import", file));
     }
-    let id = store.import(&bytes).with_context(|| format!("cannot import {file}"))?;
+    let id = store.import(&bytes).with_context(|| unreadable("import", file))?;
     let record = load(&store, &id, false)?;
     // A visit of a fleet's node is no point of this machine's history.
     if record.fleet.is_none() {

@@ -122,6 +122,9 @@ fn way_of(target: PathBuf, place: Place) -> io::Result<Way> {
     };
     Ok(match place {
         _ if metadata.is_dir() => return Err(ErrorKind::IsADirectory.into()),
+        _ if metadata.file_type().is_socket() => {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "it is a socket"));
+        }
         _ if metadata.file_type().is_fifo() => Way::Pipe,
         _ if !metadata.is_file() => Way::Append,
         Place::Users => Way::Replace(target),
@@ -312,6 +315,16 @@ mod tests {
         assert_eq!(place_of(&file), Place::Users);
         assert_eq!(place_of(Path::new("/dev/null")), Place::Devices);
         assert_eq!(place_of(Path::new("/proc/self/fd/1")), Place::Processes);
+    }
+
+    #[test]
+    fn a_socket_is_refused_before_anything_is_measured() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        for refused in [check(&socket), write(&socket, b"text")] {
+            assert!(refused.unwrap_err().to_string().contains("it is a socket"));
+        }
     }
 
     #[test]

@@ -78,7 +78,11 @@ impl fmt::Display for SelectorError {
                  without blanks and without a set in it"
             ),
             Self::UnknownAxis { benchmark, axis, axes } if axes.is_empty() => {
-                write!(out, "`{benchmark}` has no axis `{axis}`: it has no axes")
+                write!(
+                    out,
+                    "`{benchmark}` has no axis `{axis}`: it has no axes\n  hint: write \
+                     `{benchmark}` alone"
+                )
             }
             Self::UnknownAxis { benchmark, axis, axes } => {
                 write!(out, "`{benchmark}` has no axis `{axis}`\n  hint: it has {}", names(axes))

@@ -150,6 +150,14 @@ const LINES: &[Line] = &[
         ..Line::DEFAULT
     },
     Line {
+        name: "neither a home nor a data folder",
+        script: r#"unset XDG_DATA_HOME HOME; exec "$0" "$@""#,
+        arguments: &["runs", "show", "last"],
+        statuses: &[2],
+        stderr: &["cannot find the store", "hint: set HOME, or XDG_DATA_HOME"],
+        ..Line::DEFAULT
+    },
+    Line {
         name: "no locked memory: a measurement",
         effort: Effort::Long,
         script: r#"ulimit -l 0; exec "$0" "$@""#,

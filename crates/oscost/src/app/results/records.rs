@@ -130,7 +130,7 @@ impl RecordReader {
     pub(crate) fn read(&mut self, name: &str, samples: bool) -> anyhow::Result<KeptRun> {
         let act = self.act;
         if let Some(bytes) = self.file(name)? {
-            let record = validate(&bytes).with_context(|| format!("cannot {act} {name}"))?;
+            let record = validate(&bytes).with_context(|| unreadable(act, name))?;
             return Ok(KeptRun::foreign(record));
         }
         let store = self.store()?;
@@ -142,7 +142,7 @@ impl RecordReader {
     pub(crate) fn read_bill(&mut self, name: &str) -> anyhow::Result<Bill> {
         let act = self.act;
         if let Some(bytes) = self.file(name)? {
-            return validate_bill(&bytes).with_context(|| format!("cannot {act} {name}"));
+            return validate_bill(&bytes).with_context(|| unreadable(act, name));
         }
         let store = self.store()?;
         let found = store.find_bill(name).map_err(anyhow::Error::from);
@@ -161,7 +161,7 @@ impl RecordReader {
                 _ => validate(&bytes)
                     .map(|record| KeptRecord::Run(Box::new(KeptRun::foreign(record)))),
             };
-            return read.with_context(|| format!("cannot {act} {name}"));
+            return read.with_context(|| unreadable(act, name));
         }
         kept(self.store()?, name, samples).with_context(|| not_read(act, name))
     }
@@ -171,8 +171,8 @@ impl RecordReader {
         let has_file_name = name.contains('/') || name.ends_with(".json");
         let is_file = name == "-" || (has_file_name && !name.starts_with('@'));
         if name == "-" && std::mem::replace(&mut self.stdin_read, true) {
-            let text = "`-` is named twice: standard input holds one record";
-            return Err(UsageError(text.to_owned()).into());
+            let what = "`-` is named twice: standard input holds one record";
+            return Err(UsageError::with_hint(what, "name a file for the other").into());
         }
         is_file.then(|| read_file(name, MAX_IMPORT_BYTES)).transpose()
     }
@@ -184,6 +184,13 @@ impl RecordReader {
         };
         Ok(self.store.insert(store))
     }
+}
+
+/// What cannot be done with a file, and where files come from that can be read.
+pub(crate) fn unreadable(act: &str, file: &str) -> String {
+    format!(
+        "cannot {act} {file}\n  hint: `oscost runs export RUN FILE` writes a record that can be read"
+    )
 }
 
 fn not_read(act: &str, name: &str) -> String {

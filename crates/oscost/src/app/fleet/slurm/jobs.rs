@@ -86,7 +86,10 @@ pub(in crate::app::fleet) type SlurmTasks = BTreeMap<u32, SlurmTask>;
 pub(in crate::app::fleet) fn queued(folder: &FleetFolder) -> anyhow::Result<SlurmTasks> {
     const ACT: &str = "ask Slurm for its jobs";
     let owner = std::fs::metadata(folder.path()).map_err(|error| {
-        anyhow::anyhow!("cannot find the owner of {}: {error}", folder.path().display())
+        anyhow::anyhow!(
+            "cannot find the owner of {}: {error}\n  hint: `ls -ld` of it must work",
+            folder.path().display()
+        )
     })?;
     let owner = u64::from(owner.uid());
     let is_own = |job: &Job| number(&job.user_id) == Some(owner);
