@@ -14,7 +14,7 @@ pub use crate::store::{BillListing, Listing, PrunedBytes, StoredFleet};
 use super::fleet::source::runs_of;
 use super::observer::Observer;
 use super::results::figures::{SUMMARY_RULES, keep_figures};
-use super::results::pruning::{self, PrunedRuns};
+use super::results::pruning::{self, PruneOccasion, PrunedRuns};
 use super::results::records::{kept, load, read_file, unreadable};
 use super::results::user_data::{open_store, open_store_to_delete, open_store_to_read};
 use crate::advice::classes::processor;
@@ -212,10 +212,13 @@ pub fn prune(request: &PruneRequest) -> anyhow::Result<Pruning> {
     let mut limits = RawBatchLimits::of_environment()?;
     limits.runs = keep_runs.unwrap_or(limits.runs);
     limits.days = keep_days.unwrap_or(limits.days);
-    let mut store = open_store()?;
+    let mut store = match is_preview {
+        true => open_store_to_read()?,
+        false => open_store_to_delete()?,
+    };
     let PrunedRuns { count, bytes, unended, failures, locked } = match is_preview {
         true => pruning::preview(&store, limits)?,
-        false => pruning::prune(&mut store, limits, usize::MAX)?,
+        false => pruning::prune(&mut store, limits, usize::MAX, PruneOccasion::Requested)?,
     };
     let store_bytes = store.size_bytes()?;
     Ok(Pruning { limits, runs: count, bytes, unended, failures, locked, store_bytes })

@@ -8,7 +8,7 @@ use crate::app::observer::Observer;
 use crate::app::results::earlier_runs::runs_before;
 use crate::app::results::earlier_study_runs::MeasuredStudy;
 use crate::app::results::figures::keep_figures;
-use crate::app::results::pruning::{self, PrunedRuns, RawBatchLimits};
+use crate::app::results::pruning::{self, PruneOccasion, PrunedRuns, RawBatchLimits};
 use crate::app::results::run_before::RunBefore;
 use crate::estimate::Assembler;
 use crate::estimate::between_runs::{note_on_boots, variations};
@@ -244,7 +244,9 @@ impl<'a> Keeper<'a> {
         let Some(store) = &mut self.store else { return };
         let limits = RawBatchLimits::of_environment().map_err(anyhow::Error::from);
         let pruned = limits.and_then(|limits| {
-            let prune = |store: &mut Store| pruning::prune(store, limits, MAX_PRUNED_AFTER_A_RUN);
+            let prune = |store: &mut Store| {
+                pruning::prune(store, limits, MAX_PRUNED_AFTER_A_RUN, PruneOccasion::AfterRun)
+            };
             Ok((limits, store.without_waiting(prune)??))
         });
         if let Ok((_, pruned)) = &pruned
