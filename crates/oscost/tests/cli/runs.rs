@@ -227,6 +227,7 @@ fn a_damaged_store_is_left_as_it_is_and_the_run_goes_on() {
     fs::write(&store, &garbage).unwrap();
     let ran = sandbox.fake("measured", &["syscall"]).exits(0);
     assert!(ran.stdout.contains("getppid"), "{}", ran.stdout);
+    assert_eq!(ran.stderr.matches("  hint: ").count(), 1, "once: {}", ran.stderr);
     ran.stderr_contains("note: this run is not kept")
         .stderr_contains("store.db")
         .stderr_contains("is not a SQLite database");

@@ -8,6 +8,7 @@ use crate::app::observer::Observer;
 use crate::app::results::earlier_runs::runs_before;
 use crate::app::results::earlier_study_runs::MeasuredStudy;
 use crate::app::results::figures::keep_figures;
+use crate::app::results::omissions::note_omission;
 use crate::app::results::pruning::{self, PruneOccasion, PrunedRuns, RawBatchLimits};
 use crate::app::results::run_before::RunBefore;
 use crate::estimate::Assembler;
@@ -150,7 +151,7 @@ impl Recorder<'_> {
                 Some(Entry::VariationKnown { cases })
             }
             Err(error) => {
-                self.observer.note(&format!("earlier runs are not known: {error}"));
+                note_omission(self.observer, "earlier runs are not known", &error.into());
                 None
             }
         }
@@ -178,8 +179,10 @@ impl<'a> Keeper<'a> {
             store.begin(header)?;
             Ok(store)
         });
-        keeper.store =
-            opened.map_err(|error| observer.note(&format!("this run is not kept: {error}"))).ok();
+        let note = |error: StoreError| {
+            note_omission(observer, "this run is not kept", &error.into());
+        };
+        keeper.store = opened.map_err(note).ok();
         keeper
     }
 
