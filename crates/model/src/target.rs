@@ -8,6 +8,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+/// The forms of hosts, for hints.
+pub const HOST_FORMS: &str =
+    "`local`, `ssh:[user@]HOST`, `vm:KERNEL`, `slurm:[OPTIONS]` and `fake:FILE`";
+
 /// The machine that runs the workers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Host {
@@ -48,7 +52,7 @@ pub enum TargetError {
     Empty,
     /// A name contains other characters than lower-case letters, digits and dashes.
     BadName(String),
-    /// A host has nothing after its colon.
+    /// A kind of host without the name of one.
     NoHost(String),
     /// The text after `ssh:` is not a host name that may be passed to ssh.
     BadHost(String),
@@ -65,9 +69,8 @@ impl fmt::Display for TargetError {
             ),
             TargetError::BadName(name) => write!(
                 out,
-                "`{name}` is neither a host nor a treatment\n  hint: hosts are `local`, \
-                 `ssh:[user@]HOST`, `vm:KERNEL` and `slurm:`; `oscost treat list` lists the \
-                 treatments"
+                "`{name}` is neither a host nor a treatment\n  hint: hosts are {HOST_FORMS}; \
+                 `oscost treat list` lists the treatments"
             ),
             TargetError::BadHost(host) => write!(
                 out,
@@ -81,11 +84,9 @@ impl fmt::Display for TargetError {
                  value as `%40`; name the host by `--at`",
                 host.escape_debug()
             ),
-            TargetError::NoHost(host) => write!(
-                out,
-                "`{host}` has nothing after its colon\n  hint: hosts are `ssh:[user@]HOST` and \
-                 `vm:KERNEL`"
-            ),
+            TargetError::NoHost(host) => {
+                write!(out, "`{host}` names no host\n  hint: hosts are {HOST_FORMS}")
+            }
         }
     }
 }
@@ -284,6 +285,21 @@ mod tests {
         assert_eq!(Target::parse("ph@slurm"), Err(TargetError::BadName("slurm".into())));
         assert_eq!(Target::parse("ph@nowhere"), Err(TargetError::BadName("nowhere".into())));
         assert_eq!(Target::parse("ph++nice=1"), Err(TargetError::BadName("".into())));
+    }
+
+    #[test]
+    fn an_error_about_a_host_names_every_form_of_one() {
+        for text in ["ssh:", "vm", "vm:", "fake:", "nice=1@slurm", "LOCAL"] {
+            let error = Target::parse(text).unwrap_err().to_string();
+            assert!(error.ends_with(HOST_FORMS) || error.contains(&format!("{HOST_FORMS};")));
+        }
+        let forms = HOST_FORMS.split('`').skip(1).step_by(2);
+        let plain = forms.map(|form| form.replace("[user@]", "").replace("[OPTIONS]", ""));
+        let kinds: Vec<Host> = plain.map(|text| Target::parse(&text).unwrap().host).collect();
+        assert!(matches!(
+            kinds[..],
+            [Host::Local, Host::Ssh(_), Host::Vm(_), Host::Slurm(_), Host::Fake(_)]
+        ));
     }
 
     #[test]

@@ -51,6 +51,11 @@ pub fn watch_end_signals() -> io::Result<()> {
     Ok(())
 }
 
+/// Whether a signal has asked this process to end. One that is not watched has ended it.
+pub fn end_is_requested() -> bool {
+    END_SIGNALS.iter().any(|signal| signal.has_arrived.load(Ordering::Relaxed))
+}
+
 /// The exit status for the signal that asked the process to end, as in shells: 128 plus its number;
 /// 130 if none has arrived.
 pub fn exit_status() -> u8 {

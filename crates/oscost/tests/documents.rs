@@ -8,7 +8,9 @@ mod golden;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use clap::error::ErrorKind;
 use golden::check_golden;
@@ -372,4 +374,35 @@ fn the_readme_has_at_most_200_lines_and_the_glossary_60_words_in_alphabetical_or
     let words: Vec<&str> = rows.filter_map(|row| row.split(" |").next()).skip(2).collect();
     assert!(words.len() <= 60, "the glossary has {} words", words.len());
     assert!(words.is_sorted(), "the glossary is not in alphabetical order: {words:?}");
+}
+
+#[test]
+fn the_script_that_fuzzes_goes_on_after_a_failure_and_adds_up_the_inputs() {
+    const FAKE: &str = "#!/bin/sh\necho stat::number_of_executed_units: 500\n[ \"$1\" != b ]\n";
+    let copy = tempfile::tempdir().unwrap();
+    let at = |name: &str| copy.path().join(name);
+    fs::create_dir(at("scripts")).unwrap();
+    fs::create_dir_all(at("fuzz/targets")).unwrap();
+    fs::copy(root().join("scripts/fuzz.sh"), at("scripts/fuzz.sh")).unwrap();
+    for target in ["a", "b", "c"] {
+        fs::write(at(&format!("fuzz/targets/{target}.rs")), "").unwrap();
+    }
+    fs::write(at("fuzz/run.sh"), FAKE).unwrap();
+    fs::set_permissions(at("fuzz/run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    let ran = Command::new("sh").arg(at("scripts/fuzz.sh")).args(["-n", "500"]).output().unwrap();
+    let text = String::from_utf8(ran.stdout).unwrap();
+    assert!(!ran.status.success() && text.contains("c: 500 inputs\n"), "{text}");
+    assert!(text.ends_with("1500 inputs over 3 targets; failed: b\n"), "{text}");
+}
+
+#[test]
+fn every_fuzz_target_is_built_and_has_seeds() {
+    let built = fs::read_to_string(root().join("fuzz/Cargo.toml")).unwrap();
+    for target in fs::read_dir(root().join("fuzz/targets")).unwrap() {
+        let target = target.unwrap().path();
+        let name = target.file_stem().unwrap().to_str().unwrap();
+        assert!(built.contains(&format!("path = \"targets/{name}.rs\"")), "{name}");
+        let seeds = fs::read_dir(root().join("fuzz/seeds").join(name));
+        assert!(seeds.unwrap_or_else(|error| panic!("{name}: {error}")).count() > 0, "{name}");
+    }
 }

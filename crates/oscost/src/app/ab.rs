@@ -224,12 +224,12 @@ fn targets(request: &Request, study: Option<&Study>) -> anyhow::Result<Targets> 
     }
     let count = new.len();
     if columns.is_some() && count > 1 {
-        let text = format!("{count} new targets: a study with two columns compares one");
-        return Err(UsageError(text).into());
+        let what = format!("{count} new targets: a study with two columns compares one");
+        return Err(UsageError::with_hint(&what, "name one by `--new`").into());
     }
     if count > MAX_NEW_TARGETS {
-        let text = format!("{count} new targets: at most {MAX_NEW_TARGETS} are compared");
-        return Err(UsageError(text).into());
+        let what = format!("{count} new targets: at most {MAX_NEW_TARGETS} are compared");
+        return Err(UsageError::with_hint(&what, "compare the others in another run").into());
     }
     let new = new.iter().map(|text| resolve(text, None)).collect::<Result<_, _>>()?;
     let mut targets = Targets { base: resolve(base, None)?, new };
@@ -264,8 +264,9 @@ fn compared_commands(
             "cannot compare benchmarks and commands in one run",
             "leave out the selectors",
         )),
-        (true, Some(_)) if matches!(targets.base.host, Host::Vm(_)) => Err(UsageError(
-            "commands run on this machine only: a virtual machine has none".to_owned(),
+        (true, Some(_)) if matches!(targets.base.host, Host::Vm(_)) => Err(UsageError::with_hint(
+            "commands run on this machine only: a virtual machine has none",
+            "leave out `--base`, or name benchmarks to measure there",
         )),
         (true, Some(_)) if request.programs.workload.is_some() => Err(UsageError::with_hint(
             "cannot compare a workload and commands in one run",

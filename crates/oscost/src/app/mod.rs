@@ -51,7 +51,7 @@ pub use crate::workloads::{CommandError, Parameter, sampled_parameter};
 pub use call_counter::CounterChoice;
 pub use error::{UsageError, is_interrupted, is_of_host, is_usage};
 pub use measurement::retention::{CompletedRun, Completion, Retention};
-pub use observer::Observer;
+pub use observer::{Observer, Omission};
 pub use results::figures::SUMMARY_RULES;
 pub use results::gate::{Gate, GateMetric, GatePower, GateRule, Threshold};
 pub use selection::programs::{Effort, ProgramRequest};

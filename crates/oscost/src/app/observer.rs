@@ -4,10 +4,26 @@ use oscost_model::journal::Entry;
 
 use crate::run::RunProgress;
 
+/// What is not done because of an error.
+#[derive(Clone, Copy, Debug)]
+pub struct Omission<'a> {
+    /// What, as the start of a sentence: `this run is not kept`.
+    pub what: &'a str,
+    /// The error.
+    pub error: &'a str,
+    /// The part of the error that is the same whatever was to be done.
+    pub reason: &'a str,
+}
+
 /// Receives notes and progress. Nothing here is called while a worker is timing.
 pub trait Observer {
     /// A message that is not an error.
     fn note(&self, text: &str);
+
+    /// Something is not done because of an error, which may be that of other things as well.
+    fn omitted(&self, omission: &Omission<'_>) {
+        self.note(&format!("{}: {}", omission.what, omission.error));
+    }
 
     /// What was done, in one line.
     fn status(&self, text: &str);

@@ -97,13 +97,12 @@ fn predictable(catalog: &Catalog, name: &str) -> anyhow::Result<Case> {
     let case = match &found[..] {
         [case] if case.to_string() == name => case.clone(),
         found => {
-            let hint = found.first().map(|it| format!("\n  hint: `{it}` is one"));
-            let name = name.escape_debug();
-            let text = format!(
-                "`{name}` is not the full name of a single case{}",
-                hint.unwrap_or_default()
+            let hint = found.first().map_or_else(
+                || "`oscost list -v` names benchmarks and axes".to_owned(),
+                |it| format!("`{it}` is one"),
             );
-            return Err(UsageError(text).into());
+            let what = format!("`{}` is not the full name of a single case", name.escape_debug());
+            return Err(UsageError::with_hint(&what, &hint).into());
         }
     };
     match catalog.get(&case.benchmark).map(|definition| definition.unit) {

@@ -14,8 +14,8 @@ pub use crate::store::{BillListing, Listing, PrunedBytes, StoredFleet};
 use super::fleet::source::runs_of;
 use super::observer::Observer;
 use super::results::figures::{SUMMARY_RULES, keep_figures};
-use super::results::pruning::{self, PrunedRuns};
-use super::results::records::{kept, load, read_record_file, refused};
+use super::results::pruning::{self, PruneOccasion, PrunedRuns};
+use super::results::records::{kept, load, read_record_file, unreadable};
 use super::results::user_data::{open_store, open_store_to_delete, open_store_to_read};
 use crate::advice::classes::processor;
 use crate::advice::trust::{Evidence, trust};
@@ -212,10 +212,13 @@ pub fn prune(request: &PruneRequest) -> anyhow::Result<Pruning> {
     let mut limits = RawBatchLimits::of_environment()?;
     limits.runs = keep_runs.unwrap_or(limits.runs);
     limits.days = keep_days.unwrap_or(limits.days);
-    let mut store = open_store()?;
+    let mut store = match is_preview {
+        true => open_store_to_read()?,
+        false => open_store_to_delete()?,
+    };
     let PrunedRuns { count, bytes, unended, failures, locked } = match is_preview {
         true => pruning::preview(&store, limits)?,
-        false => pruning::prune(&mut store, limits, usize::MAX)?,
+        false => pruning::prune(&mut store, limits, usize::MAX, PruneOccasion::Requested)?,
     };
     let store_bytes = store.size_bytes()?;
     Ok(Pruning { limits, runs: count, bytes, unended, failures, locked, store_bytes })
@@ -243,11 +246,9 @@ pub fn import(file: &str, observer: &dyn Observer) -> anyhow::Result<String> {
     let mut store = open_store()?;
     let bytes = read_record_file(file)?;
     if kind_of(&bytes) == Some(RecordKind::Bill) {
-        let id = store.import_bill(&bytes).map_err(refused);
-        return id.with_context(|| format!("cannot import {file}"));
+        return store.import_bill(&bytes).with_context(|| unreadable("import", file));
     }
-    let id = store.import(&bytes).map_err(refused);
-    let id = id.with_context(|| format!("cannot import {file}"))?;
+    let id = store.import(&bytes).with_context(|| unreadable("import", file))?;
     let record = load(&store, &id, false)?;
     // A visit of a fleet's node is no point of this machine's history.
     if record.fleet.is_none() {

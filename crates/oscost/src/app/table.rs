@@ -274,7 +274,11 @@ fn set_unique_names(machines: &mut [KnownMachine<'_>]) {
 /// The index of the machine that ratios are to.
 fn base_index(machines: &[KnownMachine<'_>], base: Option<&str>) -> anyhow::Result<usize> {
     let Some(base) = base else {
-        anyhow::ensure!(!machines.is_empty(), "cannot put runs without a row side by side");
+        anyhow::ensure!(
+            !machines.is_empty(),
+            "cannot put runs without a row side by side\n  hint: `oscost runs list` shows how many \
+             rows each has"
+        );
         return Ok(0);
     };
     let is_it = |machine: &KnownMachine<'_>| {

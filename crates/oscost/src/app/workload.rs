@@ -160,7 +160,10 @@ fn failed(act: &str, spec: &Spec, error: &CacheError) -> anyhow::Error {
             let what = format!("cannot {act} {}: there is {}", spec.id, missing.lacks.join(", "));
             return match missing.hint() {
                 Some(hint) => UsageError::with_hint(&what, &hint).into(),
-                None => UsageError(what).into(),
+                None => {
+                    let hint = format!("`oscost explain {}` says what it needs", spec.id);
+                    UsageError::with_hint(&what, &hint).into()
+                }
             };
         }
         CacheError::Nothing(_) => {
@@ -179,9 +182,8 @@ fn failed(act: &str, spec: &Spec, error: &CacheError) -> anyhow::Error {
 /// The environment of workloads on this machine.
 fn environment() -> anyhow::Result<RunEnvironment> {
     let cache = program_folder().ok_or_else(|| {
-        UsageError(
-            "cannot find the cache: neither XDG_CACHE_HOME nor HOME names a folder".to_owned(),
-        )
+        let what = "cannot find the cache: neither XDG_CACHE_HOME nor HOME names a folder";
+        UsageError::with_hint(what, "set HOME, or XDG_CACHE_HOME, to the absolute path of a folder")
     })?;
     let folder = std::env::current_dir().context("cannot find the current folder")?;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);

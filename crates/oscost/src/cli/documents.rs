@@ -75,20 +75,18 @@ pub(super) fn by_ending(file: &str) -> Result<Document, String> {
 pub(super) fn check(documents: &[Document]) -> anyhow::Result<()> {
     for (at, Document { format, to }) in documents.iter().enumerate() {
         if documents[..at].iter().any(|other| other.to == *to) {
-            let text = match to {
-                Destination::Stdout => {
-                    "standard output takes one document: name a file for the other".to_owned()
-                }
+            let what = match to {
+                Destination::Stdout => "standard output takes one document".to_owned(),
                 Destination::File(path) => {
                     format!("two documents are to be written to {}", path.display())
                 }
             };
-            return Err(UsageError(text).into());
+            return Err(UsageError::with_hint(&what, "name another file for one of them").into());
         }
         let is_shown = *to == Destination::Stdout && std::io::stdout().is_terminal();
         if *format == Format::Parquet && is_shown {
-            let text = "a terminal cannot show Parquet: name a file, or pipe it to a program";
-            return Err(UsageError(text.to_owned()).into());
+            let what = "a terminal cannot show Parquet";
+            return Err(UsageError::with_hint(what, "name a file, or pipe it to a program").into());
         }
         if let Destination::File(path) = to
             && let Some(name) = path.to_str().filter(|name| is_selector(name))

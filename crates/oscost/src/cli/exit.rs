@@ -76,6 +76,9 @@ pub(super) fn of_error(error: &anyhow::Error, measures: bool) -> ExitStatus {
         Some(CommandError::NotFound(_)) => not_started(ErrorKind::NotFound),
         Some(CommandError::NotExecutable(_)) => not_started(ErrorKind::PermissionDenied),
         None if is_usage(error) => ExitStatus::Usage,
+        None if error.downcast_ref().is_some_and(OutputError::is_interrupted) => {
+            ExitStatus::Interrupted
+        }
         None if error.is::<OutputError>() => ExitStatus::NotWritten,
         None if measures || is_of_host(error) => ExitStatus::NotMeasured,
         None => ExitStatus::Usage,

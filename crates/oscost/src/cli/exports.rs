@@ -149,7 +149,8 @@ fn of_comparison(shown: &ComparisonContent<'_>, format: Format) -> anyhow::Resul
         Format::Markdown => report::markdown(&report::compare::brief(shown)).into_bytes(),
         Format::Parquet => report::parquet(&Sheet::compared(shown))?,
         Format::Hyperfine => {
-            return Err(refusal("hyperfine's format has no comparison of runs: export each run"));
+            let what = "hyperfine's format has no comparison of runs";
+            return Err(refusal(what, EXPORT_EACH));
         }
     })
 }
@@ -162,9 +163,7 @@ fn of_bill(bill: &Bill, format: Format) -> anyhow::Result<Vec<u8>> {
         Format::Markdown => report::markdown(&report::bill::view(bill)).into_bytes(),
         Format::Parquet => report::parquet(&BillSheet::of(bill))?,
         Format::Hyperfine => {
-            let text = "hyperfine's format has no bill: `oscost run --export-hyperfine FILE -- \
-                        COMMAND` writes the times of a command";
-            return Err(refusal(text));
+            return Err(refusal("hyperfine's format has no bill", TIMES_OF_COMMAND));
         }
     })
 }
@@ -175,11 +174,13 @@ fn of_bills(compared: &BillComparison, format: Format) -> anyhow::Result<Vec<u8>
         Format::Html => report::html(&report::bill_comparison::view(compared))?.into_bytes(),
         Format::Markdown => report::markdown(&report::bill_comparison::view(compared)).into_bytes(),
         Format::Csv | Format::Parquet => {
-            let text = "two bills side by side are no table for other programs: `oscost report \
-                        BILL --csv FILE` writes each, `--json FILE` the comparison";
-            return Err(refusal(text));
+            let what = "two bills side by side are no table for other programs";
+            let hint = "`oscost report BILL --csv FILE` writes each, `--json FILE` the comparison";
+            return Err(refusal(what, hint));
         }
-        Format::Hyperfine => return Err(refusal("hyperfine's format has no bill")),
+        Format::Hyperfine => {
+            return Err(refusal("hyperfine's format has no bill", TIMES_OF_COMMAND));
+        }
     })
 }
 
@@ -192,14 +193,18 @@ fn of_machines(shown: &TableContent<'_>, format: Format) -> anyhow::Result<Vec<u
         Format::Markdown => report::markdown_page(&machine_table::view(shown)).into_bytes(),
         Format::Parquet => report::table_parquet(machine_table::SCHEMA, &figures())?,
         Format::Hyperfine => {
-            return Err(refusal("hyperfine's format has no table of machines: export each run"));
+            return Err(refusal("hyperfine's format has no table of machines", EXPORT_EACH));
         }
     })
 }
 
+const EXPORT_EACH: &str = "`oscost report RUN --export-hyperfine FILE` writes each run";
+const TIMES_OF_COMMAND: &str =
+    "`oscost run --export-hyperfine FILE -- COMMAND` writes the times of a command";
+
 /// A format that does not have what is to be written.
-fn refusal(text: &str) -> anyhow::Error {
-    UsageError(text.to_owned()).into()
+fn refusal(what: &str, hint: &str) -> anyhow::Error {
+    UsageError::with_hint(what, hint).into()
 }
 
 impl Exports {

@@ -54,8 +54,8 @@ pub(super) fn history(arguments: Arguments, output: &mut Output) -> anyhow::Resu
     files.extend(Document::new(Format::Json, json.as_ref()));
     files.extend(Document::new(Format::Html, html.as_ref()));
     if files.iter().any(|file| !matches!(file.format, Format::Json | Format::Html)) {
-        let text = "a history is written as .html or .json";
-        return Err(UsageError(text.to_owned()).into());
+        let what = "a history is written as .html or .json";
+        return Err(UsageError::with_hint(what, "name a file that ends so").into());
     }
     documents::check(&files)?;
     let history = look_up(&Request { cases, last: last as usize, at }, &Terminal::new(output))?;

@@ -189,24 +189,36 @@ pub fn main() -> ExitCode {
     match dispatch(arguments.verb, &mut Output::stdout(arguments.display)) {
         Ok(status) => status.into(),
         Err(error) if is_interrupted(&error) => ExitStatus::Interrupted.into(),
-        // A reader may close its pipe whenever it has enough: this ends as by SIGPIPE.
-        Err(error) if output::is_broken_pipe(&error) => ExitStatus::ClosedOutput.into(),
-        Err(error) => {
-            output::report_error(&error);
-            exit::of_error(&error, measures).into()
-        }
+        Err(error) => fail(&error, measures),
     }
+}
+
+/// Reports an error; a reader may close its pipe whenever it has enough: this ends as by SIGPIPE.
+fn fail(error: &anyhow::Error, measures: bool) -> ExitCode {
+    if output::is_broken_pipe(error) {
+        return ExitStatus::ClosedOutput.into();
+    }
+    output::report_error(error);
+    exit::of_error(error, measures).into()
 }
 
 /// Ends as clap does on invalid arguments, with 2 and a hint; or shows a help that was asked for.
 /// Its message quotes arguments as they are, so one that would control the terminal is written out,
 /// and the message is not in colours.
 fn refuse(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        return match output::show_help(error) {
+            Ok(()) => ExitStatus::Success.into(),
+            Err(error) => fail(&error, false),
+        };
+    }
     let text = error.render().to_string();
     if escape_controls(&text) == text {
-        error.exit();
+        // Where standard error is closed or full, the message is lost, and the status stands.
+        let _ = error.print();
+    } else {
+        output::report_line(text.trim_end());
     }
-    output::report_line(text.trim_end());
     ExitStatus::Of(error.exit_code() as u8).into()
 }
 

@@ -40,6 +40,12 @@ impl Output {
     }
 }
 
+/// Shows a help or a version that was asked for: it is data.
+pub(super) fn show_help(help: &clap::Error) -> anyhow::Result<()> {
+    let written = help.print().and_then(|()| io::stdout().flush());
+    written.map_err(|error| OutputError::new("to standard output", error).into())
+}
+
 /// A document or a text could not be written.
 #[derive(Debug, Error)]
 #[error("cannot write {to}")]
@@ -54,22 +60,30 @@ impl OutputError {
         Self { to: to.to_owned(), error }
     }
 
-    /// The next step, where it follows from the error.
-    fn hint(&self) -> Option<&'static str> {
+    /// The next step.
+    fn hint(&self) -> &'static str {
         match self.error.kind() {
             ErrorKind::FileTooLarge => {
-                Some("`ulimit -f unlimited` in the shell that starts oscost lifts its limit")
+                "`ulimit -f unlimited` in the shell that starts oscost lifts its limit"
             }
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                Some("make room, or name a file on another disk")
+                "make room, or name a file on another disk"
             }
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-                Some("name a file in a folder that you may write")
+                "name a file in a folder that you may write"
             }
-            ErrorKind::NotFound => Some("make its folder, or name another file"),
-            ErrorKind::IsADirectory => Some("name a file in it"),
-            _ => None,
+            ErrorKind::NotFound => "make its folder, or name another file",
+            ErrorKind::IsADirectory => "name a file in it",
+            ErrorKind::TimedOut | ErrorKind::Interrupted => {
+                "start the program that reads it first; `oscost report last` writes what is kept"
+            }
+            _ => "name another file",
         }
+    }
+
+    /// Whether a signal ended the wait for a program that reads it.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.error.kind() == ErrorKind::Interrupted
     }
 }
 
@@ -145,13 +159,39 @@ pub(super) fn report_error(error: &anyhow::Error) {
     for cause in error.chain().skip(1) {
         report_line(&format!("  caused by: {cause}"));
     }
-    if let Some(hint) = error.downcast_ref().and_then(OutputError::hint) {
+    let hint = error.downcast_ref().map(OutputError::hint);
+    let hint = hint.or_else(|| (!has_next_step(error)).then_some(GENERAL_HINT));
+    if let Some(hint) = hint {
         report_line(&format!("  hint: {hint}"));
     }
+}
+
+/// The next step after an error of which none is known: those that come from the system and from
+/// libraries.
+const GENERAL_HINT: &str =
+    "`oscost --help` lists what can be asked for, `oscost doctor --self` what limits oscost here";
+
+/// Whether an error or one of its causes names a hint, a command or an option.
+fn has_next_step(error: &anyhow::Error) -> bool {
+    let names = |text: &str| ["hint: ", "`oscost ", "`--"].iter().any(|sign| text.contains(sign));
+    error.chain().any(|cause| names(&cause.to_string()))
 }
 
 /// Writes a line to standard error, in which nothing that was typed or read controls the terminal.
 /// Where standard error is closed or full the line is lost, and the work goes on.
 pub(super) fn report_line(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", message(&escape_controls(text)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_a_next_step_or_is_given_the_general_one() {
+        let of_cause = anyhow::anyhow!("it is damaged\n  hint: delete it").context("cannot read");
+        assert!(has_next_step(&of_cause));
+        assert!(has_next_step(&anyhow::anyhow!("`--treat` names none")));
+        assert!(!has_next_step(&anyhow::anyhow!("one; another")));
+    }
 }

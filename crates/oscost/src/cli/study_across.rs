@@ -46,8 +46,8 @@ pub(super) fn across(arguments: &Arguments, output: &mut Output) -> anyhow::Resu
     documents.extend(Document::new(Format::Json, json.as_ref()));
     documents.extend(Document::new(Format::Html, html.as_ref()));
     if documents.iter().any(|it| it.format == Format::Parquet) {
-        let text = "the acts of studies are written as .html, .csv, .md or .json";
-        return Err(UsageError(text.to_owned()).into());
+        let what = "the acts of studies are written as .html, .csv, .md or .json";
+        return Err(UsageError::with_hint(what, "name a file that ends so").into());
     }
     documents::check(&documents)?;
     let request = Request { files: files.clone(), at: at.clone() };

@@ -1,12 +1,13 @@
 //! Notes and progress on standard error.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 
 use oscost_model::journal::Entry;
 
 use super::output::{Output, report_line};
-use crate::app::{Observer, RunActivity, RunProgress, SettledFigure};
+use crate::app::{Observer, Omission, RunActivity, RunProgress, SettledFigure};
 use crate::report::progress::{self, Progress, ProgressMode};
 
 /// Shows what a use case reports while it runs.
@@ -17,13 +18,21 @@ pub(super) struct Terminal {
     announces: bool,
     /// Whether nothing but notes is shown.
     is_quiet: bool,
+    /// The reasons that were told: a damaged store is met by several parts of a run.
+    reasons: RefCell<BTreeSet<String>>,
 }
 
 impl Terminal {
     /// A terminal beside an output.
     pub(super) fn new(output: &Output) -> Self {
         let mode = output.progress();
-        Self { mode, progress: RefCell::new(None), announces: false, is_quiet: false }
+        Self {
+            mode,
+            progress: RefCell::new(None),
+            announces: false,
+            is_quiet: false,
+            reasons: RefCell::default(),
+        }
     }
 
     /// The same, without progress if it is to be quiet. Notes are shown in any case: they say what a
@@ -50,6 +59,14 @@ impl Terminal {
 impl Observer for Terminal {
     fn note(&self, text: &str) {
         self.line(&format!("note: {text}"));
+    }
+
+    fn omitted(&self, omission: &Omission<'_>) {
+        let Omission { what, error, reason } = *omission;
+        match self.reasons.borrow_mut().insert(reason.to_owned()) {
+            true => self.note(&format!("{what}: {error}")),
+            false => self.note(&format!("{what}, for the same reason")),
+        }
     }
 
     fn status(&self, text: &str) {

@@ -7,7 +7,9 @@
 pub mod input_copy;
 pub mod input_file;
 pub mod lock;
+mod new_file;
 pub mod null_device;
 pub mod open_folder;
 pub mod output_file;
+mod pipe_output;
 pub mod user_folder;

@@ -1,16 +1,25 @@
 //! Files that the user names for output: each is written as what it is.
 //!
-//! A regular file is written beside and renamed, so that a full disk leaves the old one whole; a link
-//! is followed; a device, a pipe, and all that /dev and /proc name (`/dev/stdout`, `/dev/fd/3`) is
-//! opened and written. Nothing there may be replaced: programs of the whole machine write to it.
+//! A regular file is replaced by another one, so that a full disk leaves the old one whole; a link is
+//! followed; a device, a pipe, and a descriptor (`/dev/stdout`, `/dev/fd/3`) is opened and written.
+//! Nothing in /dev and /proc is replaced or created: programs of the whole machine write to what is
+//! there.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, fchown};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Folders in which nothing is replaced or created.
-const SYSTEM_FOLDERS: [&str; 2] = ["/dev", "/proc"];
+use nix::errno::Errno;
+use nix::sys::statfs::{TMPFS_MAGIC, statfs};
+
+use super::new_file::{self, Durability};
+use super::pipe_output;
+
+/// The devices of the machine.
+const DEVICES: &str = "/dev";
+/// What the kernel shows of processes; descriptors are there.
+const PROCESSES: &str = "/proc";
 
 /// More links than these are a circle, as for the kernel (path_resolution(7)).
 const MAX_LINKS: usize = 40;
@@ -20,18 +29,45 @@ const MAX_LINKS: usize = 40;
 enum WriteMode {
     /// Opened as it is, and written at its end.
     Append,
-    /// Written beside this file, and renamed to it.
+    /// Opened when a program reads it.
+    Pipe,
+    /// Its content is replaced in place.
+    Overwrite(PathBuf),
+    /// Another file takes the place of this one, or is created.
     Replace(PathBuf),
+}
+
+/// Whose files a folder has, which decides what may be done there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Those of users.
+    Users,
+    /// Those of the machine in /dev.
+    Devices,
+    /// Those of the kernel in /proc.
+    Processes,
 }
 
 /// Writes a file completely, or leaves it as it was where it can be replaced.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_as(path, bytes, Durability::BeforeNamed)
+}
+
+/// The same for one of thousands of files that can be made again: a crash of the machine may lose
+/// it, and no disk is waited for.
+pub fn write_repeatable(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_as(path, bytes, Durability::Later)
+}
+
+fn write_as(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
     match write_mode(path)? {
         WriteMode::Append => append(path, bytes),
-        WriteMode::Replace(target) => match replace(&target, bytes) {
+        WriteMode::Pipe => pipe_output::write(path, bytes),
+        WriteMode::Overwrite(target) => overwrite(&target, bytes),
+        WriteMode::Replace(target) => match new_file::write(&target, bytes, durability) {
             // The folder, or the owner of the file, does not allow another file in its place.
             Err(error) if error.kind() == ErrorKind::PermissionDenied && target.exists() => {
-                File::options().write(true).truncate(true).open(&target)?.write_all(bytes)
+                overwrite(&target, bytes)
             }
             result => result,
         },
@@ -41,77 +77,92 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Checks that a file can be written. The check leaves no file behind; a device or a pipe is not
 /// touched.
 pub fn check(path: &Path) -> io::Result<()> {
-    let WriteMode::Replace(target) = write_mode(path)? else { return Ok(()) };
-    let beside = beside(&target)?;
-    match File::create_new(&beside) {
-        Ok(_) => std::fs::remove_file(&beside),
+    let target = match write_mode(path)? {
+        WriteMode::Append | WriteMode::Pipe => return Ok(()),
+        WriteMode::Overwrite(target) => return open_to_write(&target),
+        WriteMode::Replace(target) => target,
+    };
+    match new_file::check(&target) {
         Err(error) if error.kind() == ErrorKind::PermissionDenied && target.exists() => {
-            File::options().write(true).open(&target).map(drop)
+            open_to_write(&target)
         }
-        Err(error) => Err(error),
+        checked => checked,
     }
+}
+
+fn open_to_write(target: &Path) -> io::Result<()> {
+    File::options().write(true).open(target).map(drop)
 }
 
 fn write_mode(path: &Path) -> io::Result<WriteMode> {
     let mut target = std::path::absolute(path)?;
-    for _ in 0..MAX_LINKS {
-        if is_of_system(&target) {
-            return Ok(WriteMode::Append);
-        }
+    for _ in 0..=MAX_LINKS {
+        let place = place_of(&target);
         match std::fs::read_link(&target) {
-            // A relative link begins in its own folder; an absolute one replaces it.
-            Ok(named) => target = target.with_file_name("").join(named),
-            Err(_) => break,
+            // A relative link begins in its own folder; an absolute one replaces it. Those of
+            // descriptors may name what is no file, or no longer one.
+            Ok(named) if place != Place::Processes => {
+                target = target.with_file_name("").join(named);
+            }
+            _ => return write_mode_of(target, place),
         }
     }
-    match target.metadata() {
-        Ok(metadata) if metadata.is_dir() => Err(ErrorKind::IsADirectory.into()),
-        Ok(metadata) if !metadata.is_file() => Ok(WriteMode::Append),
-        _ => Ok(WriteMode::Replace(target)),
+    Err(Errno::ELOOP.into())
+}
+
+/// How what is no link is written.
+fn write_mode_of(target: PathBuf, place: Place) -> io::Result<WriteMode> {
+    let metadata = match target.metadata() {
+        Err(error) if place != Place::Users && error.kind() == ErrorKind::NotFound => {
+            let why = "it does not exist, and nothing is created in /dev and /proc";
+            return Err(io::Error::new(ErrorKind::InvalidInput, why));
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(WriteMode::Replace(target)),
+        found => found?,
+    };
+    Ok(match place {
+        _ if metadata.is_dir() => return Err(ErrorKind::IsADirectory.into()),
+        _ if metadata.file_type().is_socket() => {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "it is a socket"));
+        }
+        _ if metadata.file_type().is_fifo() => WriteMode::Pipe,
+        _ if !metadata.is_file() => WriteMode::Append,
+        Place::Users => WriteMode::Replace(target),
+        Place::Devices => WriteMode::Overwrite(target),
+        Place::Processes => WriteMode::Append,
+    })
+}
+
+/// Whose files are where a path leads, also by a link to the folder.
+fn place_of(path: &Path) -> Place {
+    let folder = path.parent().unwrap_or(path);
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    if folder.starts_with(PROCESSES) {
+        return Place::Processes;
+    }
+    match folder.starts_with(DEVICES) && !is_memory_of_users(&folder) {
+        true => Place::Devices,
+        false => Place::Users,
     }
 }
 
-/// Whether a path is below one of the system's folders, also by a link to it.
-fn is_of_system(path: &Path) -> bool {
-    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
-    let is_below = |path: &Path| SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder));
-    is_below(path) || folder.is_some_and(|folder| is_below(&folder))
+/// Whether a folder below /dev is on a tmpfs of its own, as /dev/shm is. What else is mounted there
+/// (devpts, mqueue, hugetlbfs) takes no usual files, and /dev may itself be a tmpfs.
+fn is_memory_of_users(folder: &Path) -> bool {
+    let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
+    let is_tmpfs = statfs(folder).is_ok_and(|found| found.filesystem_type() == TMPFS_MAGIC);
+    is_tmpfs && device(folder) != device(Path::new(DEVICES))
 }
 
 /// Standard output that a shell redirected to a file may have content already.
 fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    OpenOptions::new().append(true).open(path)?.write_all(bytes)
+    // A terminal does not become the one that controls this process.
+    let flags = nix::libc::O_NOCTTY;
+    OpenOptions::new().append(true).custom_flags(flags).open(path)?.write_all(bytes)
 }
 
-/// The file beside another one that is renamed to it when it is complete.
-fn beside(target: &Path) -> io::Result<PathBuf> {
-    let name = target.file_name().ok_or(ErrorKind::InvalidInput)?.to_string_lossy();
-    Ok(target.with_file_name(format!(".{name}.{}", std::process::id())))
-}
-
-fn replace(target: &Path, bytes: &[u8]) -> io::Result<()> {
-    let beside = beside(target)?;
-    let written = File::create_new(&beside).and_then(|mut file| {
-        if let Ok(old) = target.metadata() {
-            keep_owner_and_mode(&file, &old)?;
-        }
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    let renamed = written.and_then(|()| std::fs::rename(&beside, target));
-    if renamed.is_err() {
-        // The first error is the one to report.
-        let _ = std::fs::remove_file(&beside);
-    }
-    renamed
-}
-
-fn keep_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
-    let new = file.metadata()?;
-    if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-        fchown(file, Some(old.uid()), Some(old.gid()))?;
-    }
-    file.set_permissions(old.permissions())
+fn overwrite(target: &Path, bytes: &[u8]) -> io::Result<()> {
+    File::options().write(true).truncate(true).open(target)?.write_all(bytes)
 }
 
 #[cfg(test)]
@@ -182,6 +233,26 @@ mod tests {
     }
 
     #[test]
+    fn a_circle_of_links_is_an_error_and_a_chain_as_long_as_the_kernel_follows_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = |number: usize| folder.path().join(format!("link-{number}"));
+        for number in 0..=MAX_LINKS {
+            symlink(link(number + 1), link(number)).unwrap();
+        }
+        let is_circle = |error: &io::Error| error.raw_os_error() == Some(nix::libc::ELOOP);
+        assert!(is_circle(&write(&link(0), b"text").unwrap_err()));
+        write(&link(1), b"text").unwrap();
+        assert_eq!(read(&link(MAX_LINKS + 1)), "text");
+        assert!(link(1).is_symlink());
+        let circle = folder.path().join("circle");
+        symlink("circle", &circle).unwrap();
+        for refused in [check(&circle), write(&circle, b"text")] {
+            assert!(is_circle(&refused.unwrap_err()));
+        }
+        assert!(circle.is_symlink());
+    }
+
+    #[test]
     fn what_dev_and_proc_name_is_written_and_never_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("redirected");
@@ -200,9 +271,60 @@ mod tests {
         assert!(link.is_symlink());
         assert_eq!(read(&file), "before text text end");
         write(Path::new("/dev/null"), b"text").unwrap();
-        assert_eq!(write_mode(Path::new("/dev/stdout")).unwrap(), WriteMode::Append);
-        assert_eq!(write_mode(Path::new("/dev/new")).unwrap(), WriteMode::Append);
-        assert!(write(Path::new("/dev/oscost-new"), b"text").is_err(), "nothing is created there");
+        assert_eq!(write_mode(Path::new("/dev/null")).unwrap(), WriteMode::Append);
+    }
+
+    #[test]
+    fn a_new_name_in_dev_or_proc_is_refused_before_anything_is_measured() {
+        for name in ["/dev/oscost-new", "/proc/oscost-new", "/proc/self/fd/4321", "/dev/fd/4321"] {
+            let path = Path::new(name);
+            for refused in [check(path), write(path, b"text")] {
+                let refused = refused.unwrap_err();
+                assert!(refused.to_string().contains("nothing is created in /dev"), "{refused}");
+            }
+            assert!(!path.exists(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_regular_file_of_dev_is_written_in_place_and_one_of_proc_at_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "longer than the new one").unwrap();
+        assert_eq!(write_mode_of(file.clone(), Place::Processes).unwrap(), WriteMode::Append);
+        let in_dev = write_mode_of(file.clone(), Place::Devices).unwrap();
+        assert_eq!(in_dev, WriteMode::Overwrite(file.clone()));
+        overwrite(&file, b"new").unwrap();
+        assert_eq!(read(&file), "new");
+    }
+
+    #[test]
+    fn shared_memory_is_a_folder_of_users() {
+        let device = |path: &str| Path::new(path).metadata().map(|it| it.dev()).ok();
+        if [None, device(DEVICES)].contains(&device("/dev/shm")) {
+            return eprintln!("cannot run here: /dev/shm is no file system of its own");
+        }
+        let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        symlink("file", &link).unwrap();
+        for text in ["first", "second"] {
+            check(&link).unwrap();
+            write(&link, text.as_bytes()).unwrap();
+            assert_eq!(read(&file), text);
+        }
+        assert_eq!(place_of(&file), Place::Users);
+        assert_eq!(place_of(Path::new("/dev/null")), Place::Devices);
+        assert_eq!(place_of(Path::new("/proc/self/fd/1")), Place::Processes);
+    }
+
+    #[test]
+    fn a_socket_is_refused_before_anything_is_measured() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        for refused in [check(&socket), write(&socket, b"text")] {
+            assert!(refused.unwrap_err().to_string().contains("it is a socket"));
+        }
     }
 
     #[test]

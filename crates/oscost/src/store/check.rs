@@ -8,7 +8,9 @@ use super::error::ImportError;
 use super::inspect::{Fault, inspect};
 use super::limits::MAX_PREDICTIONS;
 
-/// The price list has at most a hundred rows, so these are a thousand price lists in one record.
+/// The price list has at most a hundred rows, so these are a thousand price lists in one record. Of
+/// rows as oscost writes them fewer fit into the largest record; as many do without the keys that may
+/// be left out.
 const MAX_ROWS: usize = 100_000;
 
 /// More than a run of a thousand price lists has.

@@ -49,8 +49,8 @@ pub enum Cause {
     ReadOnly,
     /// The disk or a quota is full. Stored data is kept.
     #[error(
-        "no space left on its disk\n  hint: `oscost runs delete RUN` makes room without needing \
-         any, `oscost runs list` names the runs"
+        "no space left on its disk\n  hint: `oscost runs prune` and `oscost runs delete RUN` make \
+         room without needing any, `oscost runs list` names the runs"
     )]
     Full,
     /// A file would exceed the limit of this process. Stored data is kept.

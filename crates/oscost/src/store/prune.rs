@@ -54,6 +54,22 @@ impl Store {
             .map_err(|cause| self.error(format!("prune run {id} in"), cause))
     }
 
+    /// The same where its disk may be full: the file is then changed in place, as for a deletion.
+    pub fn prune_without_space(
+        &mut self,
+        id: &str,
+        at: &str,
+        record: &Record,
+    ) -> Result<PrunedBytes, StoreError> {
+        let pruned = match prune(&mut self.conn, id, at, record) {
+            Err(cause) if cause.is_lack_of_space() => {
+                self.reopen_in_place().and_then(|()| prune(&mut self.conn, id, at, record))
+            }
+            pruned => pruned,
+        };
+        pruned.map_err(|cause| self.error(format!("prune run {id} in"), cause))
+    }
+
     /// Does something without waiting for other processes: while one of them has locked the store,
     /// the act fails.
     pub fn without_waiting<T>(

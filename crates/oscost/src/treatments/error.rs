@@ -10,7 +10,7 @@ pub struct TreatmentError {
     pub act: String,
     /// The cause.
     pub why: String,
-    /// The valid form; empty if `why` contains it.
+    /// The valid form, or another next step; empty if `why` contains it.
     pub hint: String,
 }
 

@@ -14,7 +14,7 @@ mod suggestion;
 mod values;
 
 use oscost_model::call_names::Arch;
-use oscost_model::target::Treatment;
+use oscost_model::target::{HOST_FORMS, Treatment};
 use oscost_model::treatment::{AppliedTreatment, AttachedTreatment, TreatmentSet};
 
 use error::quote;
@@ -71,7 +71,7 @@ pub fn parse_with_notes(
         };
         if index == MAX_TREATMENTS {
             let why = format!("a target has at most {MAX_TREATMENTS} treatments");
-            return Err(refused(InvalidValue::new(why, "")));
+            return Err(refused(InvalidValue::new(why, "leave some of them out")));
         }
         let value = value_of(treatment).map_err(refused)?;
         if treatment.name == "seccomp" {
@@ -118,7 +118,7 @@ fn value_of(treatment: &Treatment) -> Result<&str, InvalidValue> {
     let Some(kind) = KINDS.iter().find(|kind| kind.name == name) else {
         let suggestion = did_you_mean(name, KINDS.iter().map(|kind| kind.name));
         let why = format!("there is no such treatment{suggestion}");
-        let hint = "`oscost treat list` lists all treatments; hosts are `local`, `ssh:HOST`";
+        let hint = format!("`oscost treat list` lists all treatments; hosts are {HOST_FORMS}");
         return Err(InvalidValue::new(why, hint));
     };
     let value = match (treatment.value.as_deref(), kind.value) {
@@ -130,19 +130,23 @@ fn value_of(treatment: &Treatment) -> Result<&str, InvalidValue> {
     };
     if value.len() > MAX_VALUE_BYTES {
         let why = format!("a value has at most {MAX_VALUE_BYTES} bytes");
-        return Err(InvalidValue::new(why, ""));
+        let hint = "put what is longer into a file: a script for `cmd`, a profile for `seccomp`";
+        return Err(InvalidValue::new(why, hint));
     }
     if value.chars().any(char::is_control) {
-        return Err(InvalidValue::new("its value has a control character", ""));
+        let hint = "write it in one line, without tabs and escape sequences";
+        return Err(InvalidValue::new("its value has a control character", hint));
     }
     Ok(value)
 }
 
 /// The syntax of a kind.
 fn usage(name: &str) -> String {
-    match KINDS.iter().find(|kind| kind.name == name).map_or("", |kind| kind.value) {
-        "" => format!("write `{name}` alone"),
-        value => format!("write `{name}={value}`"),
+    let kind = KINDS.iter().find(|kind| kind.name == name);
+    match (kind.map_or("", |kind| kind.value), kind.and_then(Kind::modifies)) {
+        ("", None) => format!("write `{name}` alone"),
+        ("", Some(modified)) => format!("write `{modified}+{name}`"),
+        (value, _) => format!("write `{name}={value}`"),
     }
 }
 

@@ -123,7 +123,9 @@ fn an_invalid_treatment_is_refused_with_a_hint() {
         ("env=TMPDIR=/", "`TMPDIR` is reserved for workers"),
         ("env==b", "not a variable name"),
         ("cmd='a", "is not closed"),
-        ("cmd=a\tb", "control character"),
+        ("cmd=a\tb", "control character\n  hint: write it in one line"),
+        ("trained", "it must follow `ph`\n  hint: write `ph+trained`"),
+        ("respond=1+ph", "it takes no value\n  hint: write `ph+respond`"),
         ("nice=1+nice=2", "already has `nice=1`"),
         ("ebpf=count+ebpf=count", "already has `ebpf=count`"),
         ("ptrace+sud+ptrace", "already has `ptrace`"),
@@ -134,7 +136,7 @@ fn an_invalid_treatment_is_refused_with_a_hint() {
         assert!(error.starts_with("cannot treat with `"), "{text}: {error}");
         assert!(error.contains(words), "{text}: {error}");
     }
-    assert!(error(&format!("cmd={}", "a".repeat(5_000))).contains("at most 4096 bytes"));
+    assert!(error(&format!("cmd={}", "a".repeat(5_000))).contains("4096 bytes\n  hint: put"));
     let many: Vec<String> = (0..17).map(|index| format!("env=A{index}=")).collect();
-    assert!(error(&many.join("%2B").replace("%2B", "+")).contains("at most 16 treatments"));
+    assert!(error(&many.join("%2B").replace("%2B", "+")).contains("16 treatments\n  hint: leave"));
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use crate::attack::{Attack, Effort, Outcome, make, withstood};
 use crate::common::{Ran, Sandbox, scenario_file};
 use crate::line::Line;
-use crate::oracles::check_end;
+use crate::oracles::{check_end, check_store};
 
 const ASKED: &[&str] = &["timer", "syscall"];
 
@@ -169,6 +169,27 @@ fn a_store_on_a_full_disk_is_read_and_a_run_is_deleted_from_it(sandbox: &Sandbox
     withstood()
 }
 
+fn a_store_on_a_full_disk_is_pruned(sandbox: &Sandbox) -> Outcome {
+    let disk = match StoreDisk::mount(sandbox) {
+        Ok(disk) => disk,
+        Err(not_here) => return not_here,
+    };
+    for _ in 0..2 {
+        sandbox.fake("measured", ASKED).exits(0);
+    }
+    disk.fill();
+    let prune = ["runs", "prune", "--keep-runs", "0", "--keep-days", "0"];
+    let ran = sandbox.oscost(&[&prune[..], &["--dry-run"]].concat()).exits(0);
+    ran.stderr_contains("the raw batches of 2 runs would be removed");
+    sandbox.oscost(&prune).exits(0).stderr_contains("removed the raw batches of 2 runs");
+    check_store(sandbox);
+    let printed = sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout;
+    check_readable(sandbox, &printed);
+    // There is room now.
+    sandbox.oscost(&["runs", "delete", "last"]).exits(0);
+    withstood()
+}
+
 /// So many tools keep a run at once, beside as many that read and prune.
 fn crowd(sandbox: &Sandbox, tools: usize) -> Outcome {
     let fake = format!("fake:{}", scenario_file("measured").display());
@@ -209,6 +230,7 @@ fn a_disk_that_takes_nothing_loses_nothing() {
             "a store on a full disk",
             a_store_on_a_full_disk_is_read_and_a_run_is_deleted_from_it,
         ),
+        short("pruning a store on a full disk", a_store_on_a_full_disk_is_pruned),
     ];
     make(LINES.iter().map(|line| line.attack()).chain(disks).chain(crowds));
 }

@@ -1,10 +1,12 @@
 //! Limits of resources, signals that are ignored or blocked, namespaces, and machines without
 //! /proc, /dev/null, a home or a temporary folder.
 
+use std::time::{Duration, Instant};
+
 use crate::attack::{Attack, Effort, Outcome, make, withstood};
-use crate::common::{Ran, Sandbox, scenario_file};
+use crate::common::{Ran, Sandbox, rows, scenario_file};
 use crate::line::{Line, Needs};
-use crate::oracles::{check_database, store_of};
+use crate::oracles::{check_database, check_end, store_of};
 
 /// Without /proc; `"$0"` and `"$@"` as before.
 const WITHOUT_PROC: &str = r#"exec unshare --mount sh -c \
@@ -150,6 +152,14 @@ const LINES: &[Line] = &[
         ..Line::DEFAULT
     },
     Line {
+        name: "neither a home nor a data folder",
+        script: r#"unset XDG_DATA_HOME HOME; exec "$0" "$@""#,
+        arguments: &["runs", "show", "last"],
+        statuses: &[2],
+        stderr: &["cannot find the store", "hint: set HOME, or XDG_DATA_HOME"],
+        ..Line::DEFAULT
+    },
+    Line {
         name: "no locked memory: a measurement",
         effort: Effort::Long,
         script: r#"ulimit -l 0; exec "$0" "$@""#,
@@ -262,6 +272,22 @@ fn no_cpu_time(sandbox: &Sandbox) -> Outcome {
     withstood()
 }
 
+/// Every case of every benchmark and workload, in a second: what has begun is finished, the reference
+/// cases are measured before and after, and each program runs once. Before there was a limit it took
+/// 20 to 44 s.
+fn a_second_is_a_limit_for_all_rows(sandbox: &Sandbox) -> Outcome {
+    const BOUND: Duration = Duration::from_secs(60);
+    let begun = Instant::now();
+    let ran = sandbox.oscost(&["run", "**", "--budget", "1", "--no-lock", "--json", "-"]);
+    let taken = begun.elapsed();
+    check_end(&ran);
+    assert!(matches!(ran.code, Some(0 | 3)), "{:?}\n{}", ran.code, ran.stderr);
+    assert!(taken < BOUND, "{taken:?}");
+    let rows = rows(&ran.json()).len();
+    assert!(rows > 300, "{rows} rows are not all");
+    Outcome::Withstood(format!("{rows} rows, {:.1} s", taken.as_secs_f64()))
+}
+
 #[test]
 fn a_machine_that_lacks_something_is_named_and_nothing_is_lost() {
     let fatal = [
@@ -272,5 +298,10 @@ fn a_machine_that_lacks_something_is_named_and_nothing_is_lost() {
         Attack::in_sandbox(name, Effort::Short, move |sandbox| fatal_limit(sandbox, limit))
     });
     let cpu = Attack::in_sandbox("a second of CPU time", Effort::Long, no_cpu_time);
-    make(LINES.iter().map(|line| line.attack()).chain(fatal).chain([cpu]));
+    let budget = Attack::in_sandbox(
+        "a budget of a second for all benchmarks",
+        Effort::Long,
+        a_second_is_a_limit_for_all_rows,
+    );
+    make(LINES.iter().map(|line| line.attack()).chain(fatal).chain([cpu, budget]));
 }

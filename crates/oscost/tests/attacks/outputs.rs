@@ -5,14 +5,19 @@ use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
 use crate::attack::{Attack, Effort, Outcome, make, withstood};
-use crate::common::{Ran, Sandbox, scenario_file};
-use crate::line::Line;
+use crate::common::{Ran, Sandbox, scenario_file, until};
+use crate::line::{Line, Needs};
 
 /// The file that an attack is to write has a record, and /dev/stdout is what it was.
 fn check_record(sandbox: &Sandbox, _: &Ran) {
     let text = fs::read_to_string(sandbox.file("out.json")).unwrap();
-    assert!(text.contains("\"schema\": \"oscost.run/1\"") && text.contains("getppid"), "{text}");
+    let record: Value = serde_json::from_str(&text).unwrap();
+    assert!(record["schema"] == "oscost.run/1" && text.contains("getppid"), "{text}");
     assert!(fs::symlink_metadata("/dev/stdout").unwrap().is_symlink(), "a link of the machine");
 }
 
@@ -64,6 +69,38 @@ const LINES: &[Line] = &[
             check_record(sandbox, ran);
         },
         ..TO_FILE
+    },
+    Line {
+        name: "a record to a file whose name has 255 bytes",
+        script: r#"name=$(printf %0250d 0).json; "$0" "$@" --json "$FILES/$name" &&
+            mv "$FILES/$name" "$FILES/out.json""#,
+        arguments: &["report", "last"],
+        ..TO_FILE
+    },
+    Line {
+        name: "a record to a new file in /dev/shm",
+        needs: Needs::Mounts,
+        script: r#"exec unshare --mount sh -c 'mount -t tmpfs none /dev/shm && "$0" "$@" &&
+            mv /dev/shm/out.json "$FILES/out.json"' "$0" "$@""#,
+        arguments: &["report", "last", "--json", "/dev/shm/out.json"],
+        ..TO_FILE
+    },
+    Line {
+        name: "a record to a file that /dev/shm has already",
+        needs: Needs::Mounts,
+        script: r#"exec unshare --mount sh -c 'mount -t tmpfs none /dev/shm &&
+            echo older > /dev/shm/out.json && "$0" "$@" &&
+            mv /dev/shm/out.json "$FILES/out.json"' "$0" "$@""#,
+        arguments: &["report", "last", "--json", "/dev/shm/out.json"],
+        ..TO_FILE
+    },
+    Line {
+        name: "a run to a new file in /dev",
+        arguments: &["run", "--at", "FAKE", "syscall/getppid", "--json", "/dev/oscost-attack.json"],
+        statuses: &[2],
+        stderr: &["nothing is created in /dev and /proc", "hint: name another file"],
+        check: |_, ran| assert!(ran.stdout.is_empty(), "it has measured: {}", ran.stdout),
+        ..Line::DEFAULT
     },
     Line { name: "descriptor 0 closed", script: r#"exec "$0" "$@" <&-"#, ..KEPT },
     Line { name: "descriptor 1 closed", script: r#"exec "$0" "$@" >&-"#, ..KEPT },
@@ -150,6 +187,20 @@ fn a_full_disk_at_stdout_is_an_error(sandbox: &Sandbox) -> Outcome {
     withstood()
 }
 
+fn a_pipe_that_nobody_reads_does_not_hold_up_the_end(sandbox: &Sandbox) -> Outcome {
+    let pipe = sandbox.file("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let scenario = format!("fake:{}", scenario_file("measured").display());
+    let arguments = ["run", "--at", &scenario, "syscall/getppid", "--json", pipe.to_str().unwrap()];
+    let mut command = sandbox.command(&arguments);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("the run is kept", || sandbox.oscost(&["runs", "show", "last"]).code == Some(0));
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
+    let ran = Ran::of_child(child).exits(143);
+    ran.stderr_contains("no program reads it").stderr_contains("hint: start the program");
+    withstood()
+}
+
 #[test]
 fn output_goes_where_it_is_named_and_its_loss_harms_nothing() {
     let short = |name: &str, attempt: fn(&Sandbox) -> Outcome| {
@@ -159,5 +210,9 @@ fn output_goes_where_it_is_named_and_its_loss_harms_nothing() {
         short("a closed standard output", a_closed_pipe_ends_as_by_its_signal_and_is_no_error),
         short("a closed or full standard error", a_lost_standard_error_changes_no_status),
         short("a full standard output", a_full_disk_at_stdout_is_an_error),
+        short(
+            "a named pipe that nobody reads, and SIGTERM",
+            a_pipe_that_nobody_reads_does_not_hold_up_the_end,
+        ),
     ]));
 }

@@ -2,10 +2,11 @@
 //! compared; it is refused with a reason, or is a record like any other.
 
 use std::fs;
+use std::path::Path;
 use std::time::Instant;
 
 use oscost_model::unit::Unit;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::attack::{Attack, Effort, Outcome, make, withstood};
 use crate::common::{Ran, Sandbox};
@@ -210,6 +211,11 @@ fn many_rows(sandbox: &Sandbox, rows: usize) -> Outcome {
     let record = large_run::run(&[("syscall/getppid", Unit::NsPerOp)], rows, 0);
     let file = sandbox.file("record.json");
     fs::write(&file, serde_json::to_string(&record).unwrap()).unwrap();
+    read_in_time(sandbox, &file)
+}
+
+/// The times that reading a record takes; one that takes minutes is a hang.
+fn read_in_time(sandbox: &Sandbox, file: &Path) -> Outcome {
     let mut taken = Vec::new();
     for arguments in
         [&["runs", "import", file.to_str().unwrap()][..], &["runs", "show", "last"], &["history"]]
@@ -219,6 +225,30 @@ fn many_rows(sandbox: &Sandbox, rows: usize) -> Outcome {
         taken.push(format!("{} {:.1} s", arguments[..1].join(" "), begun.elapsed().as_secs_f64()));
     }
     Outcome::Withstood(taken.join(", "))
+}
+
+/// The most rows that are read, none of which has more than it must.
+fn most_rows(sandbox: &Sandbox) -> Outcome {
+    const ROWS: usize = 100_000;
+    let run = large_run::run(&[("syscall/getppid", Unit::NsPerOp)], 40, 0);
+    let mut record = serde_json::to_value(run).unwrap();
+    let rows = record["results"].as_array().unwrap();
+    let mut row = rows.iter().find(|row| row["outcome"] == "skipped").unwrap().clone();
+    for object in ["", "/target", "/disturbed"] {
+        let object = row.pointer_mut(object).and_then(Value::as_object_mut).unwrap();
+        object.retain(|_, value| !value.is_null());
+    }
+    let rows = (0..ROWS).map(|at| {
+        let mut row = row.clone();
+        row["case"] = format!("syscall/getppid:n={at}").into();
+        row["point"] = json!({ "n": at });
+        row
+    });
+    record["results"] = rows.collect();
+    record["curves"] = json!([]);
+    let file = sandbox.file("record.json");
+    fs::write(&file, record.to_string()).unwrap();
+    read_in_time(sandbox, &file)
 }
 
 /// A record of two rows and the reference cases.
@@ -241,7 +271,8 @@ fn a_changed_record_is_refused_or_read() {
     let rows = Attack::in_sandbox("a record of 15000 rows", Effort::Long, |sandbox| {
         many_rows(sandbox, 15_000)
     });
-    make(changes.chain([clock, rows]));
+    let most = Attack::in_sandbox("a record of 100000 rows", Effort::Long, most_rows);
+    make(changes.chain([clock, rows, most]));
 }
 
 #[test]

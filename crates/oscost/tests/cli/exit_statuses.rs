@@ -167,6 +167,13 @@ const LINES: &[Line] = &[
     exits(2, "completions no-such-shell"),
     exits(0, "man"),
     exits(2, "man no-such-verb"),
+    exits(0, "--help"),
+    exits(0, "-h"),
+    exits(0, "run --help"),
+    exits(0, "runs list --help"),
+    exits(0, "--version"),
+    exits(0, "help"),
+    exits(0, "help fleet run"),
     // The last ones: they change what others read.
     exits(0, "fleet simulate FLEET --nodes 4 --cases 4 --visits 1"),
     exits(2, "fleet simulate FLEET --nodes 0"),

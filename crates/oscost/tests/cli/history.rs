@@ -148,7 +148,7 @@ fn a_history_that_cannot_be_read_is_an_error_with_a_reason() {
         .oscost(&["history", "--at", "ssh:"])
         .exits(2)
         .no_data()
-        .stderr_contains("has nothing after its colon");
+        .stderr_contains("`ssh:` names no host");
     sandbox.oscost(&["history", "--last", "0"]).exits(2).no_data();
 }
 

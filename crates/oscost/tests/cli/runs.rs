@@ -227,6 +227,7 @@ fn a_damaged_store_is_left_as_it_is_and_the_run_goes_on() {
     fs::write(&store, &garbage).unwrap();
     let ran = sandbox.fake("measured", &["syscall"]).exits(0);
     assert!(ran.stdout.contains("getppid"), "{}", ran.stdout);
+    assert_eq!(ran.stderr.matches("  hint: ").count(), 1, "once: {}", ran.stderr);
     ran.stderr_contains("note: this run is not kept")
         .stderr_contains("store.db")
         .stderr_contains("is not a SQLite database");
@@ -360,7 +361,7 @@ fn an_error_about_a_name_has_a_next_step() {
     for (arguments, words) in [
         (&["runs", "show", "zzz"][..], "hint: `oscost runs list` lists all"),
         (&["run", "--at", "nonsense"], "`oscost treat list` lists all treatments"),
-        (&["run", "--at", "ssh:"], "hint: hosts are `ssh:[user@]HOST`"),
+        (&["run", "--at", "ssh:"], "hint: hosts are `local`, `ssh:[user@]HOST`"),
         (&["man", "nonsense"], "hint: `oscost --help` lists the subcommands"),
         (&["predict", "syscall/getppid:via=raw", "120"], "write one of ns, us, ms"),
         (&["run", "--csv", folder.to_str().unwrap()], "hint: name a file in it"),

@@ -79,7 +79,9 @@ fn a_target_that_cannot_be_reached_is_refused_with_a_hint() {
     refused(&["run", "--at", "vm:0.0-none"], &["`0.0-none`", "hint:", "oscost kernels"]);
     refused(&["run", "--at", "nowhere"], &["`nowhere`", "hint:", "`local`"]);
     refused(&["run", "--at", "nice=50+sud@local"], &["`nice=50`", "hint:"]);
-    refused(&["run", "--at", "ssh:"], &["has nothing after its colon"]);
+    refused(&["run", "--at", "ssh:"], &["`ssh:` names no host"]);
+    refused(&["run", "--at", "vm"], &["`vm` names no host", "`vm:KERNEL`", "`slurm:[OPTIONS]`"]);
+    refused(&["run", "--at", "wxyz"], &["no such treatment", "`vm:KERNEL`", "`slurm:[OPTIONS]`"]);
     refused(&["run", "--at", ""], &["the target is empty"]);
     refused(&["run", "--at", "LOCAL"], &["`LOCAL`"]);
     refused(&["explain", "--at", "vm:0.0-none", "timer"], &["`0.0-none`", "oscost kernels"]);
@@ -128,6 +130,8 @@ const WRONG_INPUTS: &[(&[&str], &str)] = &[
     (&["run", "--cpu", "first"], "--cpu"),
     (&["run", "--label", "two\nlines"], "one line"),
     (&["run", "-o", "run.txt"], "must end in one of .html"),
+    (&["run", "-o", "x.json", "--json", "x.json"], "hint: name another file for one of them"),
+    (&["run", "--treat", "cmd=a\tb"], "hint: write it in one line"),
     (&["run", "--csv", "/no/such/folder/x.csv"], "make the folder"),
     (&["run", "syscall/getpppid"], "`syscall/getppid`"),
     (&["run", "sycall"], "`syscall`"),
@@ -135,13 +139,13 @@ const WRONG_INPUTS: &[(&[&str], &str)] = &[
     (&["run", "round-trip"], "`round-trip` names"),
     (&["run", "syscall/getppid:via=magic"], "`via` may be `raw`"),
     (&["run", "syscall/getppid:size=1"], "it has `via`"),
-    (&["run", "timer/nothing:size=1"], "it has no axes"),
+    (&["run", "timer/nothing:size=1"], "hint: write `timer/nothing` alone"),
     (&["run", "syscall/getppid:via"], "`axis=a|b` selects two points"),
     (&["run", "pipe/round-trip:size=64kb"], "`size` may be"),
     (&["run", "syscall/{getppid,getpid"], "`{a,b}` stands for two names"),
     (&["run", "--at", "nowhere"], "`local`"),
     (&["run", "--at", ""], "the target is empty"),
-    (&["run", "--at", "ssh:"], "hosts are `ssh:[user@]HOST`"),
+    (&["run", "--at", "ssh:"], "hosts are `local`, `ssh:[user@]HOST`"),
     (&["run", "--at", "nice=50+sud@local"], "`nice=50`"),
     (&["explain", "NOT_CONVERGD"], "`NOT_CONVERGED`"),
     (&["explain", "spraed"], "`spread`"),
@@ -175,7 +179,7 @@ const WRONG_INPUTS: &[(&[&str], &str)] = &[
     (&["run", "syscall/{getpid,getuid}:via=raw"], "name each apart"),
     (&["runs", "show", "@"], "the label behind `@` is empty"),
     (&["runs", "show", ""], "the name of the run is empty"),
-    (&["report", "./Cargo.toml"], "`oscost report RUN -o FILE.json` writes a record"),
+    (&["report", "./Cargo.toml"], "`oscost runs export RUN FILE` writes a record"),
     (&["report", "Cargo.toml"], "`./Cargo.toml` is the file of that name"),
     (&["run", "--json", "getppid"], "`--json -` before the name"),
     (&["run", "--csv", "syscall/getppid:via=raw"], "`--csv -` before the name"),

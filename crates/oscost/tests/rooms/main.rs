@@ -41,7 +41,7 @@ const TOOL: &[(&str, &[&str])] = &[
             "signals",
         ],
     ),
-    ("files", &[]),
+    ("files", &["signals"]),
     ("signals", &[]),
     ("plan", &["model"]),
     ("advice", &["model"]),

@@ -93,6 +93,23 @@ fn a_record_that_is_too_large_is_refused_unread() {
     validate(&padded).unwrap();
 }
 
+/// A row without the keys that may be left out.
+const SMALLEST_ROW: &str = r#"{"case":"a/b","benchmark":"a/b","rev":1,"point":{},
+"target":{"text":"","host":"","treatments":[],"machine":"m0"},"outcome":"skipped","unit":"ns/op",
+"better":"lower","metrics":{},"repetitions":[],"expected":"",
+"disturbed":{"lost_repetitions":0,"rejected":{}},"flags":[]}"#;
+
+#[test]
+fn the_largest_record_has_room_for_one_row_more_than_is_read() {
+    const ROWS: usize = 100_001;
+    let empty = String::from_utf8(with("/results", json!([]))).unwrap();
+    let rows = format!("{SMALLEST_ROW},").repeat(ROWS);
+    let results = format!("\"results\":[{}]", rows.trim_end_matches(','));
+    let record = empty.replacen("\"results\":[]", &results, 1);
+    assert!(record.len() > ROWS * SMALLEST_ROW.len() && record.len() <= MAX_IMPORT_BYTES);
+    refused(record.as_bytes(), "has 100001 rows, the maximum is 100000");
+}
+
 #[test]
 fn a_number_that_is_not_finite_is_refused() {
     let text = String::from_utf8(with("/comparisons/0/p", json!(0.123))).unwrap();

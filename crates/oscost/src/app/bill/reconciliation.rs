@@ -147,7 +147,12 @@ impl BillParts<'_> {
     ) -> anyhow::Result<Reconciliation> {
         let Self { runs, nominal, counter_reason, prices, catalog } = self;
         let BillPrices { runs: price_runs, measured } = prices;
-        let none = || anyhow::anyhow!("cannot bill the command: none of its trials has succeeded");
+        let none = || {
+            anyhow::anyhow!(
+                "cannot bill the command: none of its trials has succeeded\n  hint: start it alone, \
+                 as `oscost treat -- COMMAND` does, to see why"
+            )
+        };
         let trials = billed_trials(&runs.trials, nominal).ok_or_else(none)?;
         let trials = match watched {
             Some(watched) => of_watched(trials, watched),

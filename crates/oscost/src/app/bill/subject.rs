@@ -62,10 +62,10 @@ impl BillSubject {
 fn workload(spec: &Spec, point: &Point, host: &Host) -> anyhow::Result<Workload> {
     let error = |missing: MissingItems| {
         let what = format!("cannot bill {}: there is {}", spec.name(), missing.lacks.join(", "));
-        match missing.hint() {
-            Some(hint) => anyhow::anyhow!("{what}\n  hint: {hint}"),
-            None => anyhow::anyhow!(what),
-        }
+        let hint = missing.hint();
+        let hint =
+            hint.unwrap_or_else(|| format!("`oscost explain {}` says what it needs", spec.id));
+        anyhow::anyhow!("{what}\n  hint: {hint}")
     };
     spec.workload(point, &environment(host, false)).map_err(error)
 }

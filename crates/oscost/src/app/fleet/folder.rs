@@ -131,7 +131,8 @@ impl FleetFolder {
             .and_then(|plan| check_plan(&plan).map(|()| plan));
         let plan = plan.map_err(|why| {
             let why = display_text(&why, MAX_WHY_CHARS);
-            UsageError(format!("cannot use the plan {}: {why}", file.display()))
+            let what = format!("cannot use the plan {}: {why}", file.display());
+            UsageError::with_hint(&what, "`oscost fleet run` makes a plan in a new folder")
         })?;
         Ok(Self { path, plan })
     }

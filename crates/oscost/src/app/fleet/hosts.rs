@@ -23,18 +23,20 @@ pub(super) fn target_of(node: &str) -> String {
 
 /// Reads a file with one `[user@]HOST` a line; `#` begins a comment.
 pub(super) fn read_hosts(file: &Path) -> anyhow::Result<Vec<String>> {
+    let refused =
+        |what: String| UsageError::with_hint(&what, "name a file with a host in each line");
     let bytes = input_file::read(file, MAX_FILE_BYTES)
-        .map_err(|error| UsageError(format!("cannot read {}: {error}", file.display())))?;
+        .map_err(|error| refused(format!("cannot read {}: {error}", file.display())))?;
     let text = match String::from_utf8(bytes) {
         Ok(text) if text.len() as u64 <= MAX_FILE_BYTES => text,
         _ => {
             let what = format!("cannot read {}: it is no text of hosts", file.display());
-            return Err(UsageError(what).into());
+            return Err(refused(what).into());
         }
     };
     let hosts = parse(&text).map_err(|why| UsageError(format!("{}: {why}", file.display())))?;
     match hosts.is_empty() {
-        true => Err(UsageError(format!("{} names no host", file.display())).into()),
+        true => Err(refused(format!("{} names no host", file.display())).into()),
         false => Ok(hosts),
     }
 }
@@ -57,7 +59,9 @@ fn parse(text: &str) -> Result<Vec<String>, String> {
         }
         hosts.push(name.to_owned());
         if hosts.len() > MAX_TASKS {
-            return Err(format!("more than {MAX_TASKS} hosts"));
+            return Err(format!(
+                "more than {MAX_TASKS} hosts\n  hint: put them into several files"
+            ));
         }
     }
     Ok(hosts)

@@ -36,6 +36,7 @@ pub use crate::hosts::slurm::SlurmOptions;
 pub use folder::TaskFailure;
 pub use retry::retry;
 pub use run::{Preview, Reach, Request as RunRequest, Started, run};
+pub use slurm::jobs::{JobIdentity, SlurmTask, SlurmTasks, slurm_tasks_in};
 pub use slurm::submission::Submission;
 pub use source::RejectedRecord;
 pub use ssh_queue::QueueEnd;

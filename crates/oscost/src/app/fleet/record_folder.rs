@@ -117,7 +117,11 @@ impl RecordFolder {
         match failed {
             None => Ok(checks),
             Some((task, error)) => {
-                anyhow::bail!("cannot read {}: {error}", Self::record_name(task))
+                anyhow::bail!(
+                    "cannot read {}: {error}\n  hint: give yourself the right to read the records of \
+                     this folder",
+                    Self::record_name(task)
+                )
             }
         }
     }

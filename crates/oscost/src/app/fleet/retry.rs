@@ -47,7 +47,9 @@ fn active_in_slurm(folder: &FleetFolder) -> anyhow::Result<BTreeSet<u32>> {
     match &folder.plan.launcher {
         FleetLauncher::Ssh => Ok(BTreeSet::new()),
         FleetLauncher::Slurm { options, .. } if !SlurmOptions::are_of_any_node(options) => {
-            Err(UsageError("the plan has options that no job may have".to_owned()).into())
+            let what = "the plan has options that no job may have";
+            Err(UsageError::with_hint(what, "`oscost fleet run` makes a plan in a new folder")
+                .into())
         }
         FleetLauncher::Slurm { .. } => {
             let queued = queued(folder)?.into_iter();

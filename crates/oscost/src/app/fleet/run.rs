@@ -224,7 +224,10 @@ fn plan(request: &Request, path: &Path) -> anyhow::Result<FleetPlan> {
         at_once: Some(request.at_once.unwrap_or(at_once)),
         task_s: task_s(request),
     };
-    planned.plan().map_err(|why| UsageError(format!("cannot plan the visits: {why}")).into())
+    planned.plan().map_err(|why| {
+        let hint = "`--visits`, `--apart` and the nodes decide how many visits there are, and when";
+        UsageError::with_hint(&format!("cannot plan the visits: {why}"), hint).into()
+    })
 }
 
 fn script(request: &Request, plan: &FleetPlan, path: &Path) -> anyhow::Result<Option<String>> {

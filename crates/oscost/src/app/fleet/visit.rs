@@ -49,7 +49,8 @@ pub fn visit(request: &Request, observer: &dyn Observer) -> anyhow::Result<Visit
     let count = folder.plan.tasks.len();
     if task as usize >= count {
         let what = format!("there is no task {task}: the plan has {count}, from 0");
-        return Err(UsageError(what).into());
+        let hint = "`oscost fleet status FOLDER` lists the tasks";
+        return Err(UsageError::with_hint(&what, hint).into());
     }
     if folder.has_record(task) {
         return Ok(VisitOutcome::MeasuredBefore);

@@ -4,6 +4,7 @@ use oscost_model::journal::PlannedRow;
 use oscost_model::record::Prediction;
 
 use crate::app::observer::Observer;
+use crate::app::results::omissions::note_omission;
 use crate::app::results::user_data::existing_store;
 
 /// The stored predictions for the cases of a run that is about to begin.
@@ -13,7 +14,7 @@ pub(crate) fn predictions_for(rows: &[PlannedRow], observer: &dyn Observer) -> V
         None => Ok(Vec::new()),
     });
     let all = read.unwrap_or_else(|error| {
-        observer.note(&format!("predictions are left out: {error}"));
+        note_omission(observer, "predictions are left out", &error);
         Vec::new()
     });
     let is_measured = |case: &str| rows.iter().any(|row| row.case.to_string() == case);

@@ -8,7 +8,8 @@ use crate::app::observer::Observer;
 use crate::app::results::earlier_runs::runs_before;
 use crate::app::results::earlier_study_runs::MeasuredStudy;
 use crate::app::results::figures::keep_figures;
-use crate::app::results::pruning::{self, PrunedRuns, RawBatchLimits};
+use crate::app::results::omissions::note_omission;
+use crate::app::results::pruning::{self, PruneOccasion, PrunedRuns, RawBatchLimits};
 use crate::app::results::run_before::PreviousRun;
 use crate::estimate::Assembler;
 use crate::estimate::between_runs::{note_on_boots, variations};
@@ -150,7 +151,7 @@ impl Recorder<'_> {
                 Some(Entry::VariationKnown { cases })
             }
             Err(error) => {
-                self.observer.note(&format!("earlier runs are not known: {error}"));
+                note_omission(self.observer, "earlier runs are not known", &error.into());
                 None
             }
         }
@@ -178,8 +179,10 @@ impl<'a> JournalWriter<'a> {
             store.begin(header)?;
             Ok(store)
         });
-        writer.store =
-            opened.map_err(|error| observer.note(&format!("this run is not kept: {error}"))).ok();
+        let note = |error: StoreError| {
+            note_omission(observer, "this run is not kept", &error.into());
+        };
+        writer.store = opened.map_err(note).ok();
         writer
     }
 
@@ -244,7 +247,9 @@ impl<'a> JournalWriter<'a> {
         let Some(store) = &mut self.store else { return };
         let limits = RawBatchLimits::of_environment().map_err(anyhow::Error::from);
         let pruned = limits.and_then(|limits| {
-            let prune = |store: &mut Store| pruning::prune(store, limits, MAX_PRUNED_AFTER_A_RUN);
+            let prune = |store: &mut Store| {
+                pruning::prune(store, limits, MAX_PRUNED_AFTER_A_RUN, PruneOccasion::AfterRun)
+            };
             Ok((limits, store.without_waiting(prune)??))
         });
         if let Ok((_, pruned)) = &pruned

@@ -6,6 +6,7 @@ pub(super) mod earlier_study_runs;
 pub(super) mod figures;
 pub(super) mod gate;
 pub(super) mod missing_figures;
+pub(super) mod omissions;
 pub(super) mod packed_file;
 pub(super) mod prices;
 pub(super) mod profile_files;

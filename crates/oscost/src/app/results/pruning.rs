@@ -123,6 +123,16 @@ fn variable(name: &str) -> Result<Option<KeepCount>, UsageError> {
     text.parse().map(Some).map_err(invalid)
 }
 
+/// Who asked for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PruneOccasion {
+    /// The user, who may need the room: the store is also changed where its disk is full.
+    Requested,
+    /// The limits, after a run: a full disk is then left alone, since a kill at a moment of a change
+    /// without a log may damage the store.
+    AfterRun,
+}
+
 /// What was pruned, or would be.
 #[derive(Debug, Default)]
 pub(crate) struct PrunedRuns {
@@ -177,9 +187,12 @@ pub(crate) fn prune(
     store: &mut Store,
     limits: RawBatchLimits,
     max_runs: usize,
+    occasion: PruneOccasion,
 ) -> anyhow::Result<PrunedRuns> {
     match store.list().map_err(anyhow::Error::from) {
-        Ok(runs) => prune_listed(store, limits.prunable(&runs, SystemTime::now()), max_runs),
+        Ok(runs) => {
+            prune_listed(store, limits.prunable(&runs, SystemTime::now()), max_runs, occasion)
+        }
         Err(error) if is_locked(&error) => {
             Ok(PrunedRuns { locked: Some(error), ..PrunedRuns::default() })
         }
@@ -191,20 +204,27 @@ fn prune_listed(
     store: &mut Store,
     PrunableRuns { ids, unended }: PrunableRuns,
     max_runs: usize,
+    occasion: PruneOccasion,
 ) -> anyhow::Result<PrunedRuns> {
     let mut pruned = PrunedRuns { unended, ..PrunedRuns::default() };
     for id in ids {
         if pruned.count == max_runs || pruned.failures.len() == max_runs {
             break;
         }
-        match prune_run(store, &id) {
+        match prune_run(store, &id, occasion) {
             Ok(bytes) => pruned.add(bytes),
             Err(error) if was_pruned_by_other(&error) => {}
             Err(error) if is_locked(&error) => {
                 pruned.locked = Some(error);
                 break;
             }
-            Err(error) => pruned.failures.push(format!("run {id} is not pruned: {error:#}")),
+            Err(error) => {
+                pruned.failures.push(format!("run {id} is not pruned: {error:#}"));
+                // The others need space as well.
+                if matches!(cause(&error), Some(Cause::Full | Cause::TooLarge)) {
+                    break;
+                }
+            }
         }
     }
     if pruned.count > 0 {
@@ -213,9 +233,12 @@ fn prune_listed(
     Ok(pruned)
 }
 
-fn prune_run(store: &mut Store, id: &str) -> anyhow::Result<PrunedBytes> {
+fn prune_run(store: &mut Store, id: &str, occasion: PruneOccasion) -> anyhow::Result<PrunedBytes> {
     let record = assembled(store, id, false)?.record;
-    Ok(store.prune(id, &timestamp(), &record)?)
+    Ok(match occasion {
+        PruneOccasion::Requested => store.prune_without_space(id, &timestamp(), &record)?,
+        PruneOccasion::AfterRun => store.prune(id, &timestamp(), &record)?,
+    })
 }
 
 fn cause(error: &anyhow::Error) -> Option<&Cause> {

@@ -122,17 +122,6 @@ pub(crate) fn read_record_file(file: &str) -> anyhow::Result<Vec<u8>> {
     })
 }
 
-/// The error of a file that is refused; of one that holds something else with where records come
-/// from.
-pub(crate) fn refused(error: ImportError) -> anyhow::Error {
-    match error {
-        ImportError::NotARecord(_) | ImportError::OtherSchema { .. } => anyhow::anyhow!(
-            "{error}\n  hint: `oscost report RUN -o FILE.json` writes a record; gzip(1) may pack it"
-        ),
-        other => other.into(),
-    }
-}
-
 /// The record that comes with oscost of this name, where no run has it as its label.
 fn reference(error: &FindError) -> Option<Record> {
     match error {
@@ -162,8 +151,8 @@ impl RecordReader {
     pub(crate) fn read(&mut self, name: &str, samples: bool) -> anyhow::Result<KeptRun> {
         let act = self.act;
         if let Some(bytes) = self.file(name)? {
-            let record = validate(&bytes).map_err(refused);
-            return record.map(KeptRun::foreign).with_context(|| format!("cannot {act} {name}"));
+            let record = validate(&bytes).with_context(|| unreadable(act, name))?;
+            return Ok(KeptRun::foreign(record));
         }
         let store = self.store()?;
         let read = match store.find(name) {
@@ -180,8 +169,7 @@ impl RecordReader {
     pub(crate) fn read_bill(&mut self, name: &str) -> anyhow::Result<Bill> {
         let act = self.act;
         if let Some(bytes) = self.file(name)? {
-            let bill = validate_bill(&bytes).map_err(refused);
-            return bill.with_context(|| format!("cannot {act} {name}"));
+            return validate_bill(&bytes).with_context(|| unreadable(act, name));
         }
         let store = self.store()?;
         let found = store.find_bill(name).map_err(anyhow::Error::from);
@@ -200,7 +188,7 @@ impl RecordReader {
                 _ => validate(&bytes)
                     .map(|record| KeptRecord::Run(Box::new(KeptRun::foreign(record)))),
             };
-            return read.map_err(refused).with_context(|| format!("cannot {act} {name}"));
+            return read.with_context(|| unreadable(act, name));
         }
         let read = kept(self.store()?, name, samples).or_else(|error| {
             match error.downcast_ref().and_then(reference) {
@@ -217,8 +205,8 @@ impl RecordReader {
         let has_file_name = name.contains('/') || has_ending;
         let is_file = name == "-" || (has_file_name && !name.starts_with('@'));
         if name == "-" && std::mem::replace(&mut self.stdin_read, true) {
-            let text = "`-` is named twice: standard input holds one record";
-            return Err(UsageError(text.to_owned()).into());
+            let what = "`-` is named twice: standard input holds one record";
+            return Err(UsageError::with_hint(what, "name a file for the other").into());
         }
         is_file.then(|| read_record_file(name)).transpose()
     }
@@ -230,6 +218,13 @@ impl RecordReader {
         };
         Ok(self.store.insert(store))
     }
+}
+
+/// What cannot be done with a file, and where files come from that can be read.
+pub(crate) fn unreadable(act: &str, file: &str) -> String {
+    format!(
+        "cannot {act} {file}\n  hint: `oscost runs export RUN FILE` writes a record that can be read"
+    )
 }
 
 fn not_read(act: &str, name: &str) -> String {

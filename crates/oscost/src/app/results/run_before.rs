@@ -7,6 +7,7 @@ use oscost_model::unit::Unit;
 
 use super::earlier_runs::earlier_runs;
 use super::figures::{SUMMARY_RULES, summary};
+use super::omissions::note_omission;
 use super::records::estimates;
 use super::user_data::existing_store;
 use crate::app::observer::Observer;
@@ -54,7 +55,7 @@ fn noted(
     observer: &dyn Observer,
 ) -> Option<PreviousRun> {
     found.unwrap_or_else(|error| {
-        observer.note(&format!("what changed since the run before is not known: {error:#}"));
+        note_omission(observer, "what changed since the run before is not known", &error);
         None
     })
 }

@@ -167,8 +167,8 @@ impl Programs {
         let mut commands = request.commands.clone();
         commands.extend(words("--base-cmd` or `--new-cmd", &request.command_texts)?);
         if commands.len() > MAX_COMMANDS {
-            let text = format!("{} commands: at most {MAX_COMMANDS} are compared", commands.len());
-            return Err(UsageError(text).into());
+            let what = format!("{} commands: at most {MAX_COMMANDS} are compared", commands.len());
+            return Err(UsageError::with_hint(&what, "compare the others in another run").into());
         }
         let (before, after) =
             (words("--prepare", &request.prepare)?, words("--cleanup", &request.cleanup)?);
@@ -285,8 +285,8 @@ impl Programs {
     pub(crate) fn check_turns(groups: &[Vec<Case>]) -> Result<(), UsageError> {
         match groups.iter().map(Vec::len).max() {
             Some(count) if count > MAX_TURNS => {
-                let text = format!("{count} commands and values: at most {MAX_TURNS} take turns");
-                Err(UsageError(text))
+                let what = format!("{count} commands and values: at most {MAX_TURNS} take turns");
+                Err(UsageError::with_hint(&what, "compare the others in another run"))
             }
             _ => Ok(()),
         }
@@ -421,7 +421,11 @@ impl CommandTrials {
 }
 
 fn input_error(path: &str, why: &str) -> UsageError {
-    UsageError(format!("cannot read the standard input {path}: {why}"))
+    let what = format!("cannot read the standard input {path}: {why}");
+    match what.contains("\n  hint: ") {
+        true => UsageError(what),
+        false => UsageError::with_hint(&what, "name a file that exists and that you may read"),
+    }
 }
 
 /// What a descriptor that the user handed over gives (`-`, `/dev/stdin`, `/dev/fd/63` of

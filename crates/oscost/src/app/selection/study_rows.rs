@@ -37,7 +37,8 @@ pub(crate) fn study_cases(catalog: &Catalog, study: &Study) -> anyhow::Result<St
     let wanted = study.requested_cases();
     for it in &wanted {
         check_case(catalog, it).map_err(|why| {
-            UsageError(format!("cannot measure the study {}: line {}: {why}", study.id, it.line))
+            let what = format!("cannot measure the study {}: line {}: {why}", study.id, it.line);
+            UsageError::with_hint(&what, "`oscost list -v` names benchmarks and axes")
         })?;
     }
     let select = |peer: bool| -> anyhow::Result<Vec<Case>> {

@@ -94,8 +94,8 @@ fn metrics_file(name: Option<&str>) -> anyhow::Result<Option<Destination>> {
     let Some(name) = name else { return Ok(None) };
     let file = Destination::of(name);
     if file == Destination::Stdout {
-        let text = "gauges are written to a file that a program reads: name one";
-        return Err(UsageError(text.to_owned()).into());
+        let what = "gauges are written to a file that a program reads, not to standard output";
+        return Err(UsageError::with_hint(what, "name a file").into());
     }
     file.check()?;
     Ok(Some(file))

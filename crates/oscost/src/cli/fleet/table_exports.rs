@@ -38,8 +38,8 @@ impl ReportFormats<'_> {
             Format::Markdown => report::markdown_page(&(self.view)()).into_bytes(),
             Format::Parquet => report::table_parquet(self.schema, &(self.table)())?,
             Format::Hyperfine => {
-                let text = "hyperfine's format has no report of a fleet";
-                return Err(UsageError(text.to_owned()).into());
+                let what = "hyperfine's format has no report of a fleet";
+                return Err(UsageError::with_hint(what, "name a file that ends in .json").into());
             }
         })
     }

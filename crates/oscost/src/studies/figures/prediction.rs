@@ -85,11 +85,11 @@ impl Estimate {
         let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
         let (bound, unit) = text.split_at(at);
         if !text.contains(|c: char| c.is_ascii_digit()) {
-            return Err(format!("{} is not an estimate; try `120 ns`", quote(text)));
+            return Err(format!("{} is not an estimate\n  hint: try `120 ns`", quote(text)));
         }
         let unit = TimeUnit::parse(unit).ok_or_else(|| {
             let units = "ns, us, ms, s, cycles or ticks";
-            format!("{} has no unit; write one of {units}, as in `120 ns`", quote(text))
+            format!("{} has no unit\n  hint: write one of {units}, as in `120 ns`", quote(text))
         })?;
         Ok(Self { bound: Bound::parse(bound)?, unit })
     }

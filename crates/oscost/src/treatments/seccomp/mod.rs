@@ -62,10 +62,11 @@ pub(super) fn read(value: &str, arch: Arch) -> Result<Filter, TreatmentError> {
 
 fn unusable_profile(file: &str, why: String) -> TreatmentError {
     let hint = match Path::new(file).exists() {
-        true => String::new(),
-        false => "`seccomp=allow`, `seccomp=docker`, or an OCI JSON file".to_owned(),
+        true => "a profile is JSON as in the OCI runtime specification (`linux.seccomp`)",
+        false => "`seccomp=allow`, `seccomp=docker`, or an OCI JSON file",
     };
-    TreatmentError { act: format!("read the seccomp profile {}", path(file)), why, hint }
+    let act = format!("read the seccomp profile {}", path(file));
+    TreatmentError { act, why, hint: hint.to_owned() }
 }
 
 /// A path for a message. The limit is high, since paths differ at their end.

@@ -51,9 +51,13 @@ pub fn read_data_set(path: &Path) -> anyhow::Result<Fleet> {
     };
     let mut reading = Reading::default();
     for file in &files {
-        reading
-            .read_file(file)
-            .with_context(|| format!("cannot read the data set {}", file.display()))?;
+        reading.read_file(file).with_context(|| {
+            format!(
+                "cannot read the data set {}\n  hint: `oscost fleet report FLEET --data-set \
+                     FOLDER` writes it afresh",
+                file.display()
+            )
+        })?;
     }
     let Some(name) = reading.fleet.take() else {
         let what = format!("cannot read the data set {}: it has no figures", path.display());
@@ -76,7 +80,8 @@ pub(super) fn parts_of(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
         }
         ensure!(
             found.len() <= MAX_FILES,
-            "cannot read the data set {}: it has more than {MAX_FILES} files",
+            "cannot read the data set {}: it has more than {MAX_FILES} files\n  hint: `oscost fleet \
+             report FLEET --data-set FOLDER` writes one into a new folder",
             folder.display()
         );
     }

@@ -26,7 +26,7 @@ pub(super) fn cannot(act: &str, path: &Path, error: &io::Error) -> anyhow::Error
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             "\n  hint: make room; `oscost fleet run FOLDER --retry` measures what is missing"
         }
-        _ => "",
+        _ => "\n  hint: name a folder of a fleet that this machine can read and write",
     };
     anyhow::anyhow!("cannot {act} {}: {error}{hint}", path.display())
 }

@@ -38,7 +38,9 @@ fn check_owner(path: &Path, found: io::Result<Metadata>) -> anyhow::Result<()> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(());
         }
-        Err(error) => anyhow::bail!("cannot use {}: {error}", path.display()),
+        Err(error) => {
+            anyhow::bail!("cannot use {}: {error}\n  hint: name a new folder", path.display())
+        }
         Ok(found) => found,
     };
     if !is_own(&found) {

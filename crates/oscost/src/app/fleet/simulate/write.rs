@@ -220,7 +220,8 @@ fn write_records(
         };
         let path = request.folder.join(RecordFolder::record_name(task as u32));
         let record = serde_json::to_vec(&simulated.record()?)?;
-        fs::write(&path, record).with_context(|| format!("cannot write {}", path.display()))
+        let written = output_file::write_repeatable(&path, &record);
+        written.with_context(|| format!("cannot write {}", path.display()))
     };
     let mut failed = None;
     let threads = vec![(); thread_count().min(tasks.len())];

@@ -41,21 +41,21 @@ pub(in crate::app::fleet) fn job_name(plan: &FleetPlan, first: u32) -> String {
 
 /// A task of a plan as Slurm knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::app::fleet) struct SlurmTask {
+pub struct SlurmTask {
     /// The job that it is addressed by: `12_3`, or `12`.
-    pub(in crate::app::fleet) job: String,
+    pub job: String,
     /// The job of which it is a part.
-    pub(in crate::app::fleet) array: u64,
+    pub array: u64,
     /// The state, as `PENDING`.
-    pub(in crate::app::fleet) state: String,
+    pub state: String,
     /// Why it waits or failed.
-    pub(in crate::app::fleet) reason: String,
+    pub reason: String,
     /// The node that it runs or ran on.
-    pub(in crate::app::fleet) node: Option<String>,
+    pub node: Option<String>,
     /// The nodes that it must run on.
-    pub(in crate::app::fleet) required: String,
+    pub required: String,
     /// Its exit status.
-    pub(in crate::app::fleet) exit: Option<i32>,
+    pub exit: Option<i32>,
 }
 
 impl SlurmTask {
@@ -80,19 +80,22 @@ impl SlurmTask {
 
 /// The tasks of a plan that Slurm knows, by their numbers: of several jobs of a task the active one, or
 /// the last.
-pub(in crate::app::fleet) type SlurmTasks = BTreeMap<u32, SlurmTask>;
+pub type SlurmTasks = BTreeMap<u32, SlurmTask>;
 
 /// Asks the queue. It also knows jobs that ended a few minutes ago.
 pub(in crate::app::fleet) fn queued(folder: &FleetFolder) -> anyhow::Result<SlurmTasks> {
     const ACT: &str = "ask Slurm for its jobs";
     let owner = std::fs::metadata(folder.path()).map_err(|error| {
-        anyhow::anyhow!("cannot find the owner of {}: {error}", folder.path().display())
+        anyhow::anyhow!(
+            "cannot find the owner of {}: {error}\n  hint: `ls -ld` of it must work",
+            folder.path().display()
+        )
     })?;
     let owner = u64::from(owner.uid());
-    let is_own = |job: &Job| number(&job.user_id) == Some(owner);
+    let is_own = |job: JobIdentity| job.user == Some(owner);
     let ran = ask("squeue", &["--json".to_owned()])?;
     match ran.is_success() {
-        true => parse(&folder.plan, &ran.stdout, is_own).map_err(|why| refusal(ACT, &why)),
+        true => slurm_tasks_in(&folder.plan, &ran.stdout, is_own).map_err(|why| refusal(ACT, &why)),
         false => Err(refusal(ACT, &ran.why())),
     }
 }
@@ -127,9 +130,9 @@ fn accounted(plan: &FleetPlan, submitted: &[SubmittedJob]) -> Result<SlurmTasks,
     let ran: SlurmOutput = ask("sacct", &words).map_err(|error| error.to_string())?;
     // sacct 22.05 answers in JSON with all jobs, whatever it is asked for.
     let ids: BTreeSet<u64> = ids.iter().filter_map(|id| id.parse().ok()).collect();
-    let is_own = |job: &Job| ids.contains(&job.array_id().unwrap_or_else(|| job.id()));
+    let is_own = |job: JobIdentity| ids.contains(&job.id);
     match ran.is_success() {
-        true => parse(plan, &ran.stdout, is_own),
+        true => slurm_tasks_in(plan, &ran.stdout, is_own),
         false => Err(ran.why()),
     }
 }
@@ -187,11 +190,21 @@ struct Job {
     exit_code: Value,
 }
 
-/// The tasks of a plan in a list of jobs, of which these are its own.
-fn parse(
+/// Which job of a list it is, and whose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobIdentity {
+    /// The number of its user; squeue alone says it.
+    pub user: Option<u64>,
+    /// The id of its array, or its own.
+    pub id: u64,
+}
+
+/// The tasks of a plan in a list of jobs as squeue and sacct print it in JSON, of which these are its
+/// own. The list is untrusted: others have jobs in it.
+pub fn slurm_tasks_in(
     plan: &FleetPlan,
     json: &[u8],
-    is_own: impl Fn(&Job) -> bool,
+    is_own: impl Fn(JobIdentity) -> bool,
 ) -> Result<SlurmTasks, String> {
     let listed: Listed = serde_json::from_slice(json).map_err(|error| {
         display_text(&format!("its answer is no JSON: {error}"), MAX_WORD_CHARS)
@@ -204,7 +217,7 @@ fn parse(
     let prefix = format!("{}-{}-", plan.fleet, plan.id);
     let count = u32::try_from(plan.tasks.len()).unwrap_or(u32::MAX);
     let mut tasks = SlurmTasks::new();
-    for job in jobs.iter().filter(|job| is_own(job)) {
+    for job in jobs.iter().filter(|job| is_own(job.identity())) {
         let first = text(&job.name).strip_prefix(&prefix).and_then(|it| it.parse::<u32>().ok());
         let Some(first) = first else { continue };
         for (index, found) in job.tasks(count.saturating_sub(first)) {
@@ -219,6 +232,11 @@ fn parse(
 impl Job {
     fn id(&self) -> u64 {
         number(&self.job_id).unwrap_or(0)
+    }
+
+    fn identity(&self) -> JobIdentity {
+        let id = self.array_id().unwrap_or_else(|| self.id());
+        JobIdentity { user: number(&self.user_id), id }
     }
 
     /// The id of its array; `None` of a job of its own.

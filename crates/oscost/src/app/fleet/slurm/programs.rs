@@ -202,7 +202,9 @@ fn not_started(program: &str, error: &io::Error) -> anyhow::Error {
             "cannot use Slurm: there is no program `{program}` here\n  hint: start oscost on a \
              login node of the cluster; `--ssh hosts.txt` needs no Slurm"
         ),
-        _ => anyhow::anyhow!("cannot run {program}: {error}"),
+        _ => anyhow::anyhow!(
+            "cannot run {program}: {error}\n  hint: `{program} --version` must work in this shell"
+        ),
     }
 }
 

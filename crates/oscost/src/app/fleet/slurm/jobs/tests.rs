@@ -7,7 +7,7 @@ use crate::app::fleet::test_plan::plan;
 fn parsed(jobs: &Value) -> SlurmTasks {
     let plan = plan(8, 1, FleetLauncher::Slurm { options: vec![], exclusive: None });
     let answer = json!({"meta": {}, "errors": [], "jobs": jobs}).to_string();
-    parse(&plan, answer.as_bytes(), |_| true).unwrap()
+    slurm_tasks_in(&plan, answer.as_bytes(), |_| true).unwrap()
 }
 
 fn name(first: u32) -> String {
@@ -71,7 +71,7 @@ fn of_several_jobs_of_a_task_the_active_one_counts_or_the_last() {
 #[test]
 fn what_is_no_answer_is_an_error_and_what_is_strange_is_skipped() {
     let plan = plan(2, 1, FleetLauncher::Ssh);
-    let parse = |json: &[u8]| super::parse(&plan, json, |_| true);
+    let parse = |json: &[u8]| slurm_tasks_in(&plan, json, |_| true);
     assert!(parse(b"squeue: x").unwrap_err().contains("no JSON"));
     assert!(parse(b"{}").unwrap_err().contains("no list of jobs"));
     assert_eq!(parse(br#"{"jobs": []}"#).unwrap(), SlurmTasks::new());
@@ -97,7 +97,7 @@ fn a_long_list_of_waiting_tasks_is_read_to_its_end() {
     let name = job_name(&plan, 0);
     let jobs = json!({"jobs": [{"name": name, "job_id": 10, "array_job_id": 10,
                       "array_task_string": odd.join(","), "job_state": "PENDING"}]});
-    let tasks = parse(&plan, jobs.to_string().as_bytes(), |_| true).unwrap();
+    let tasks = slurm_tasks_in(&plan, jobs.to_string().as_bytes(), |_| true).unwrap();
     assert_eq!(tasks.len(), 300);
     assert!(tasks.keys().all(|task| task % 2 == 1));
     assert_eq!(tasks[&599].job, "10_599");
@@ -112,8 +112,8 @@ fn a_job_of_a_stranger_is_none_of_the_fleet_whatever_its_name_is() {
     };
     let own = |jobs: Value| {
         let json = json!({"jobs": jobs}).to_string();
-        let is_own = |job: &Job| number(&job.user_id) == Some(1000);
-        parse(&plan, json.as_bytes(), is_own).unwrap()
+        let is_own = |job: JobIdentity| job.user == Some(1000);
+        slurm_tasks_in(&plan, json.as_bytes(), is_own).unwrap()
     };
     let found = own(json!([job(7, json!(1000)), job(8, json!(1001)), job(9, Value::Null)]));
     assert_eq!(found[&0].job, "7");
