@@ -11,7 +11,8 @@
 //!   interval that is wider than it says or than was asked for;
 //! * good: none of these.
 //!
-//! What a flag says is its [`Severity`] in the table of words.
+//! What a flag says is its [`Severity`] in the table of words. One or two rows that should not be used
+//! are named, and of wide intervals the reason says how many of them are so because processes differ.
 
 use super::words::{Kind, Severity, of_kind};
 
@@ -22,6 +23,10 @@ const FAIR_FROM_SHARE: f64 = 0.5;
 /// The flag of a row that is a reason of its own: its interval may be narrow, where every trial
 /// waited for as long.
 pub const CPU_CONTENTION: &str = "CPU_CONTENTION";
+/// The flag of a row whose processes differ by more than their batches.
+const PROCESSES_DIFFER: &str = "PROCESSES_DIFFER";
+/// Up to so many rows that should not be used are named.
+const MAX_NAMED: usize = 2;
 
 /// How far the figures of a run can be believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,8 +64,23 @@ pub struct Evidence<'a> {
     pub run_flags: Vec<&'a str>,
     /// Whether everything that was requested was done.
     pub complete: bool,
-    /// The flags of each row that was requested and has a figure.
-    pub rows: Vec<&'a [String]>,
+    /// Each row that was requested and has a figure.
+    pub rows: Vec<FlaggedRow<'a>>,
+}
+
+/// A row of a run with its flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlaggedRow<'a> {
+    /// Its case.
+    pub case: &'a str,
+    /// Its flags.
+    pub flags: &'a [String],
+}
+
+impl FlaggedRow<'_> {
+    fn has(&self, flag: &str) -> bool {
+        self.flags.iter().any(|own| own == flag)
+    }
 }
 
 /// A grade with its reasons.
@@ -78,10 +98,13 @@ pub fn trust(evidence: &Evidence<'_>) -> Option<Trust> {
     if rows.is_empty() {
         return None;
     }
-    let with = |severity: Severity| rows.iter().filter(|flags| worst(flags) == severity).count();
+    let with = |severity: Severity| -> Vec<&FlaggedRow<'_>> {
+        rows.iter().filter(|row| worst(row.flags) == severity).collect()
+    };
     let (unusable, wide) = (with(Severity::Unusable), with(Severity::Wide));
-    let contended =
-        rows.iter().filter(|flags| flags.iter().any(|flag| flag == CPU_CONTENTION)).count();
+    let (named, differing) = (names(&unusable), differing(&wide));
+    let (unusable, wide) = (unusable.len(), wide.len());
+    let contended = rows.iter().filter(|row| row.has(CPU_CONTENTION)).count();
     let reaches = |count: usize, share: f64| count as f64 >= share * rows.len() as f64;
     let lost = |range: &str, class: &str| match lost_pct.filter(|pct| pct.is_finite()) {
         Some(pct) => format!("{pct:.0} % of the time was lost: the machine was {class}"),
@@ -104,7 +127,7 @@ pub fn trust(evidence: &Evidence<'_>) -> Option<Trust> {
                 rows.len(),
                 "a figure that should not be used",
                 "figures that should not be used",
-            ),
+            ) + &named,
         ),
         (Grade::Fair, classes.contains(&"noisy"), lost("1 % to 10 %", "noisy")),
         (Grade::Fair, !complete, "the run was cut short".to_owned()),
@@ -121,7 +144,7 @@ pub fn trust(evidence: &Evidence<'_>) -> Option<Trust> {
         (
             Grade::Fair,
             reaches(wide, FAIR_FROM_SHARE),
-            of_rows(wide, rows.len(), "a wide interval", "wide intervals"),
+            of_rows(wide, rows.len(), "a wide interval", "wide intervals") + &differing,
         ),
     ]);
     let (mut grade, mut reasons) = (Grade::Good, Vec::new());
@@ -132,6 +155,27 @@ pub fn trust(evidence: &Evidence<'_>) -> Option<Trust> {
         }
     }
     Some(Trust { grade, reasons })
+}
+
+/// The names of a few rows in parentheses; nothing of more.
+fn names(rows: &[&FlaggedRow<'_>]) -> String {
+    let mut cases: Vec<&str> = rows.iter().map(|row| row.case).collect();
+    // A case may have a row for each target.
+    cases.dedup();
+    match cases.len() {
+        1..=MAX_NAMED => format!(" ({})", cases.join(", ")),
+        _ => String::new(),
+    }
+}
+
+/// How many of these rows are wide because their processes differ; nothing if none is.
+fn differing(wide: &[&FlaggedRow<'_>]) -> String {
+    match wide.iter().filter(|row| row.has(PROCESSES_DIFFER)).count() {
+        0 => String::new(),
+        1 if wide.len() == 1 => " (processes differ)".to_owned(),
+        all if all == wide.len() => " (processes differ in all of them)".to_owned(),
+        some => format!(" (processes differ in {some} of them)"),
+    }
 }
 
 /// How many of the rows have something.
@@ -177,6 +221,10 @@ fn worst(flags: &[String]) -> Severity {
 mod tests {
     use super::*;
 
+    fn row(flags: &[String]) -> FlaggedRow<'_> {
+        FlaggedRow { case: "a/x", flags }
+    }
+
     fn grade(evidence: &Evidence<'_>) -> (Grade, usize) {
         let found = trust(evidence).unwrap();
         (found.grade, found.reasons.len())
@@ -192,7 +240,7 @@ mod tests {
             lost_pct: Some(0.2),
             run_flags: Vec::new(),
             complete: true,
-            rows: vec![&common; 8],
+            rows: vec![row(&common); 8],
         };
         assert_eq!(grade(&quiet), (Grade::Good, 0));
         assert_eq!(grade(&Evidence { complete: false, ..quiet.clone() }), (Grade::Fair, 1));
@@ -215,14 +263,15 @@ mod tests {
         }
         let rows = |bad: &'static str, of_eight: usize| {
             let flags: &[String] = if bad == "wide" { &wide } else { &unusable };
-            let rows = (0..8).map(|at| if at < of_eight { flags } else { &common[..] }).collect();
+            let flags = (0..8).map(|at| if at < of_eight { flags } else { &common[..] });
+            let rows = flags.map(row).collect();
             grade(&Evidence { rows, ..quiet.clone() })
         };
         assert_eq!((rows("wide", 3), rows("wide", 4)), ((Grade::Good, 0), (Grade::Fair, 1)));
         assert_eq!((rows("bad", 1), rows("bad", 2)), ((Grade::Fair, 1), (Grade::Poor, 1)));
         let contended = ["CPU_CONTENTION".to_owned()];
         let of_commands =
-            trust(&Evidence { rows: vec![&contended[..], &common[..]], ..quiet.clone() });
+            trust(&Evidence { rows: vec![row(&contended), row(&common)], ..quiet.clone() });
         let Trust { grade, reasons } = of_commands.unwrap();
         assert_eq!(grade, Grade::Fair);
         assert_eq!(reasons, ["1 of 2 rows has a wall time with waits for a CPU"]);
@@ -240,7 +289,7 @@ mod tests {
                 "bad" => &bad[..],
                 _ => &none[..],
             };
-            let rows = rows.iter().map(flags).collect();
+            let rows = rows.iter().map(flags).map(row).collect();
             let classes = vec!["noisy"];
             let found =
                 trust(&Evidence { classes, lost_pct, complete: true, rows, ..Evidence::default() });
@@ -251,8 +300,41 @@ mod tests {
         assert!(unknown.starts_with("1 % to 10 % of the time was lost"), "{unknown}");
         assert!(unknown.ends_with("its only row has a wide interval"), "{unknown}");
         let some = noisy(None, vec!["wide", "wide", "bad", ""]);
-        assert!(some.contains("1 of 4 rows has a figure that should not be used"), "{some}");
+        assert!(some.contains("1 of 4 rows has a figure that should not be used (a/x)"), "{some}");
         assert!(some.ends_with("2 of 4 rows have wide intervals"), "{some}");
+    }
+
+    #[test]
+    fn one_or_two_unusable_rows_are_named_and_wide_ones_have_their_cause() {
+        let none: [String; 0] = [];
+        let bad = ["DRIFT".to_owned()];
+        let wide = ["NOT_CONVERGED".to_owned()];
+        let spread = ["NOT_CONVERGED".to_owned(), "PROCESSES_DIFFER".to_owned()];
+        let reasons = |rows: &[(&'static str, &[String])]| {
+            let rows = rows.iter().map(|&(case, flags)| FlaggedRow { case, flags }).collect();
+            let evidence = Evidence { complete: true, rows, ..Evidence::default() };
+            trust(&evidence).unwrap().reasons.join("; ")
+        };
+        assert_eq!(
+            reasons(&[("a/x", &bad[..]), ("a/y", &bad[..]), ("a/z", &none[..])]),
+            "2 of 3 rows have figures that should not be used (a/x, a/y)"
+        );
+        assert_eq!(
+            reasons(&[("a/x", &bad[..]), ("a/y", &bad[..]), ("a/z", &bad[..])]),
+            "3 of 3 rows have figures that should not be used"
+        );
+        assert_eq!(
+            reasons(&[("a/x", &spread[..]), ("a/y", &wide[..]), ("a/z", &spread[..])]),
+            "3 of 3 rows have wide intervals (processes differ in 2 of them)"
+        );
+        assert_eq!(
+            reasons(&[("a/x", &spread[..]), ("a/y", &spread[..])]),
+            "2 of 2 rows have wide intervals (processes differ in all of them)"
+        );
+        assert_eq!(
+            reasons(&[("a/x", &spread[..])]),
+            "its only row has a wide interval (processes differ)"
+        );
     }
 
     #[test]

@@ -18,7 +18,7 @@ use super::results::pruning::{self, PruneOccasion, PrunedRuns};
 use super::results::records::{kept, load, read_record_file, unreadable};
 use super::results::user_data::{open_store, open_store_to_delete, open_store_to_read};
 use crate::advice::classes::processor;
-use crate::advice::trust::{Evidence, trust};
+use crate::advice::trust::{Evidence, FlaggedRow, trust};
 use crate::store::{RecordKind, Store, StoreError, Summary, kind_of};
 
 /// Which visits of fleets are listed one by one, as runs.
@@ -155,11 +155,13 @@ fn evidence<'a>(listing: &Listing, summary: &'a Summary) -> Evidence<'a> {
     }
 }
 
-/// The flags of each requested row; one that follows the core's rate has a second figure, in cycles.
-fn requested_rows(summary: &Summary) -> impl Iterator<Item = &[String]> {
+/// The requested rows; one that follows the core's rate has a second figure, in cycles.
+fn requested_rows(summary: &Summary) -> impl Iterator<Item = FlaggedRow<'_>> {
     let is_added = |flag: &String| flag == "REFERENCE" || flag == "PRIMITIVE";
     let figures = summary.figures.iter().filter(|figure| figure.unit != Unit::CyclesPerOp);
-    figures.map(|figure| figure.flags.as_slice()).filter(move |flags| !flags.iter().any(is_added))
+    figures
+        .map(|figure| FlaggedRow { case: &figure.case, flags: &figure.flags })
+        .filter(move |row| !row.flags.iter().any(is_added))
 }
 
 /// The time from the start of a run to its end, by the clock of its machine.

@@ -21,10 +21,11 @@ one column: those with one name, of one boot, or that this oscost measured at
 one host. Records do not name their machines, so others are machines of their
 own; those with the same recorded facts share a column if none stands out.
 
-The sentence at the head says which machine stands out among its equals, in
-which family, and which recorded facts are the same and which are not. Such a
-fact is a candidate for the reason, and no proof. The machines were measured at
-different moments: intervals contain what runs differ by, where that is known.
+The answer says which machine stands out among its equals, in which family, and
+which recorded facts are the same and which are not. Such a fact is a candidate
+for the reason, and no proof. The machines were measured at different moments:
+intervals contain what runs differ by, where that is known. Runs of one machine
+under several treatments have a column for each treatment.
 
 Examples:
   oscost table last ./colleague.json            two machines

@@ -197,6 +197,39 @@ pub fn per_cent(pct: f64) -> String {
     }
 }
 
+/// A count as a sentence quotes it: a large one in four digits, a small one in three.
+pub fn rough_count(count: f64) -> String {
+    rounded_count(count, f64::round)
+}
+
+/// The ends of a range of counts in as many digits, rounded outwards.
+pub fn rough_range([low, high]: [f64; 2]) -> [String; 2] {
+    [rounded_count(low, f64::floor), rounded_count(high, f64::ceil)]
+}
+
+fn rounded_count(count: f64, to_integer: fn(f64) -> f64) -> String {
+    // Zero has no sign.
+    let count = count + 0.0;
+    let power = count.abs().log10().floor();
+    if !power.is_finite() {
+        return with_thousands(count);
+    }
+    match power as i32 {
+        large @ 4.. => {
+            let step = 10f64.powi(large - 3);
+            with_thousands(to_integer(count / step) * step)
+        }
+        2..=3 => with_thousands(to_integer(count)),
+        small => {
+            let decimals = (2 - small).clamp(0, 9);
+            let steps = 10f64.powi(decimals);
+            let text = format!("{:.*}", decimals as usize, to_integer(count * steps) / steps);
+            let text = without_sign_of_zero(text);
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        }
+    }
+}
+
 /// The quantity that a unit measures.
 pub fn quantity(unit: Unit) -> &'static str {
     match unit {
@@ -299,6 +332,18 @@ mod tests {
         assert_eq!(shown, ["0", "7", "999", "1,000", "68,725", "1,234,567"]);
         let odd = [1_000.5, -1_000.0, -100.25, f64::NAN, f64::INFINITY].map(with_thousands);
         assert_eq!(odd, ["1,000.50", "-1,000", "-100.25", "NaN", "inf"]);
+    }
+
+    #[test]
+    fn counts_in_sentences_have_three_or_four_digits_and_ranges_contain_their_ends() {
+        let shown =
+            [427_542.0, 11_394.312_5, 1_234.6, 324.4, 12.0, 3.894_65, 0.25].map(rough_count);
+        assert_eq!(shown, ["427,500", "11,390", "1,235", "324", "12", "3.89", "0.25"]);
+        let signed = [-208.0, -20_750.4, 0.0, -0.0, 9_999.7].map(rough_count);
+        assert_eq!(signed, ["-208", "-20,750", "0", "0", "10,000"]);
+        assert_eq!(rough_range([427_542.0, 429_344.0]), ["427,500", "429,400"]);
+        assert_eq!(rough_range([-4.386_7, 4.386_7]), ["-4.39", "4.39"]);
+        assert_eq!(rough_count(f64::INFINITY), "inf");
     }
 
     #[test]

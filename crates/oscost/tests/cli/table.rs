@@ -67,7 +67,7 @@ fn the_machine_that_is_slow_is_named_with_its_family_and_the_fact_that_differs()
     let ran = sandbox.oscost(&arguments(&files, &[])).exits(0);
     assert_fits(&ran.stdout);
     let flat = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.starts_with("node3 is 1."), "{}", ran.stdout);
+    assert!(flat.contains(" node3 is 1."), "{}", ran.stdout);
     for words in [
         " times as slow (",
         " in syscall (",
@@ -94,7 +94,7 @@ fn of_equal_machines_none_stands_out_and_the_base_can_be_chosen() {
     let sandbox = Sandbox::new();
     let files = nodes(&sandbox, 8, |_, _| {});
     let ran = sandbox.oscost(&arguments(&files, &[])).exits(0);
-    assert!(ran.stdout.starts_with("no difference stands out among 8 machines"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("No difference stands out among 8 machines"), "{}", ran.stdout);
     let two = nodes(&sandbox, 2, |at, record| {
         record["machines"][0]["cpu"]["model_name"] = json!(format!("CPU {at}"));
     });

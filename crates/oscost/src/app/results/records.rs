@@ -13,7 +13,7 @@ use crate::app::error::UsageError;
 use crate::estimate::Assembler;
 use crate::files::input_file;
 use crate::store::{
-    FindError, ImportError, MAX_IMPORT_BYTES, NamedRecord, RecordKind, Store, StoredRun, kind_of,
+    FindError, MAX_IMPORT_BYTES, NamedRecord, RecordKind, Store, StoredRun, kind_of,
     validate, validate_bill,
 };
 

@@ -184,9 +184,10 @@ fn a_case_with_a_remote_peer_is_compared_with_its_like_alone() {
     assert_eq!(
         why,
         [
-            "another peer: its ends are on one machine here, on two machines in the new run",
-            "another peer: its ends are on two machines here, on one machine in the base",
-        ]
+            "another peer: its ends are on one machine in the base, on two machines in the new run",
+            "another peer: its ends are on one machine in the base, on two machines in the new run",
+        ],
+        "a row of either side, for one reason"
     );
 }
 

@@ -35,8 +35,8 @@ pub(super) fn comparable_sides<'a>(
     let is_usable = |it: &&RunRow<'_>| incomparable_reason(**it, **it).is_none();
     let first_of = |rows: &[RunRow<'a>]| rows.iter().find(is_usable).or(rows.first()).copied();
     let (Some(first), Some(other)) = (first_of(&base), first_of(&new)) else {
-        let side = if base.is_empty() { "base" } else { "new run" };
-        return Err(missing_reason(found, key, side));
+        let missing = if base.is_empty() { Side::Base } else { Side::New };
+        return Err(missing_reason(found, key, missing));
     };
     let several = base.len() > 1 || new.len() > 1;
     // All runs of a side are of one machine, that of its first usable run.
@@ -129,19 +129,23 @@ fn median_of_side(rows: &[RunRow<'_>]) -> f64 {
     }
 }
 
-/// Why one of the two sides has no row with this key.
-fn missing_reason(found: &RowsByKey<'_>, key: RowKey<'_>, side: &str) -> String {
+/// Why one of the two sides has no row with this key. A row of either side without its counterpart has
+/// the same reason.
+fn missing_reason(found: &RowsByKey<'_>, key: RowKey<'_>, missing: Side) -> String {
+    let sides = |own: String, other: String| {
+        let (base, new) = if missing == Side::New { (own, other) } else { (other, own) };
+        format!("{base} in the base, {new} in the new run")
+    };
     let mut of_case = found.keys().filter(|it| it.case == key.case);
     if of_case.clone().any(|it| it.target == key.target && it.peer != key.peer) {
         let location = |remote: bool| if remote { "on two machines" } else { "on one machine" };
         let (own, other) = (location(key.peer.is_some()), location(key.peer.is_none()));
-        return format!("another peer: its ends are {own} here, {other} in the {side}");
+        return format!("another peer: its ends are {}", sides(own.to_owned(), other.to_owned()));
     }
-    let text = |key: &RowKey<'_>| found[key][0].row.target.text.clone();
+    let text = |key: &RowKey<'_>| format!("`{}`", found[key][0].row.target.text);
     match of_case.find(|it| it.target != key.target) {
-        Some(other) => {
-            format!("another target: `{}` here, `{}` in the {side}", text(&key), text(other))
-        }
-        None => format!("not measured in the {side}"),
+        Some(other) => format!("another target: {}", sides(text(&key), text(other))),
+        None if missing == Side::New => "not measured in the new run".to_owned(),
+        None => "not measured in the base".to_owned(),
     }
 }

@@ -22,16 +22,21 @@ pub(super) fn is_act(row: &Row) -> bool {
     IN_SENTENCES.iter().any(|act| act.is_of(row))
 }
 
-/// A sentence for each act that is among these rows.
-pub(super) fn sentences(rows: &[&Row]) -> Vec<String> {
-    let each = [null_call(rows), switch(rows), program(rows), fault(rows)];
+/// A sentence for each act that is among these rows; `results` are all rows of the run.
+pub(super) fn sentences(rows: &[&Row], results: &[Row]) -> Vec<String> {
+    let each = [null_call(rows, results), switch(rows), program(rows), fault(rows)];
     each.into_iter().flatten().collect()
 }
 
-fn null_call(rows: &[&Row]) -> Option<String> {
+fn null_call(rows: &[&Row], results: &[Row]) -> Option<String> {
     let (row, figure) = find(&NULL_CALL, rows)?;
     let of_functions = row.multiples.iter().find(|(base, _)| base.starts_with("procedure/call:"));
-    let calls = of_functions.filter(|(_, multiple)| multiple.is_finite());
+    let is_usable = |row: &Row| unusable(Kind::RowFlag, &row.flags).is_none();
+    // A ratio to a figure that should not be used says nothing, and neither does one of such a figure.
+    let is_told = |base: &str| {
+        is_usable(row) && results.iter().filter(|other| other.case == base).all(is_usable)
+    };
+    let calls = of_functions.filter(|(base, multiple)| multiple.is_finite() && is_told(base));
     let calls =
         calls.map(|(_, multiple)| format!(", as much as {} function calls", times(*multiple)));
     Some(format!("A system call (getppid) costs {figure}{}.", calls.unwrap_or_default()))

@@ -2,16 +2,18 @@
 //! large an effect could hide there.
 
 use oscost_model::counters::is_work;
-use oscost_model::record::{Comparison, Record, Row};
+use oscost_model::record::{Comparison, Record};
 use oscost_model::unit::Unit;
 
 use crate::advice::words::Kind;
-use crate::estimate::comparison::MACHINES_DIFFER;
 use crate::estimate::comparison::interleaved_run::SECONDARY;
-use crate::report::figures::{added, per_cent};
+use crate::estimate::comparison::{MACHINES_DIFFER, RunComparison};
+use crate::report::figures::{added, per_cent, rough_count, rough_range};
 use crate::report::text::plain;
-use crate::report::view::answer::quote::{cases, joined, range, relative, warning};
-use crate::report::view::answer::trust;
+use crate::report::view::answer::quote::{
+    MAX_DETECTABLE_PCT, cases, joined, range, relative, warning,
+};
+use crate::report::view::answer::{empty_comparison, trust};
 use crate::report::view::document::Answer;
 use crate::report::view::run::row::is_requested;
 
@@ -60,24 +62,27 @@ pub(in crate::report::view) fn of_run(record: &Record, groups: &[Group<'_>]) -> 
     Some(Answer { findings, trust, next: next.into_iter().chain(trust::next(record)).collect() })
 }
 
-/// The answer of runs that were compared; `None` if no row of both was.
+/// The answer of runs that were compared; `None` of runs without rows.
 pub(in crate::report::view) fn of_runs(
-    comparisons: &[Comparison],
-    results: &[Row],
+    compared: &RunComparison,
     runs: [&[Record]; 2],
 ) -> Option<Answer> {
-    let requested =
-        comparisons.iter().filter(|it| results.get(it.base as usize).is_some_and(is_requested));
+    let RunComparison { results, comparisons, .. } = compared;
+    if results.is_empty() {
+        return None;
+    }
+    let is_of_request = |it: &&Comparison| results.get(it.base as usize).is_some_and(is_requested);
+    let requested: Vec<&Comparison> = comparisons.iter().filter(is_of_request).collect();
+    if requested.is_empty() {
+        return Some(empty_comparison::answer(compared, runs));
+    }
     let [base, new] = runs;
     let runs_of = |side: &str, runs: &[Record]| match runs.len() {
         1 => format!("the {side} run"),
         count => format!("the {count} {side} runs"),
     };
-    let group = Group {
-        new: runs_of("new", new),
-        base: runs_of("base", base),
-        comparisons: requested.collect(),
-    };
+    let group =
+        Group { new: runs_of("new", new), base: runs_of("base", base), comparisons: requested };
     let mut flags = comparisons.iter().flat_map(|it| &it.flags);
     let are_two_machines = flags.any(|flag| flag == MACHINES_DIFFER);
     let next = match are_two_machines {
@@ -87,7 +92,7 @@ pub(in crate::report::view) fn of_runs(
              differences."
         }
     };
-    (!comparisons.is_empty()).then(|| Answer {
+    Some(Answer {
         findings: findings(&group),
         trust: trust::sentence_of_all(base.iter().chain(new)),
         next: vec![next.to_owned()],
@@ -219,14 +224,23 @@ fn name(it: &Comparison) -> String {
 
 /// What is added, with its interval.
 fn addition(it: &Comparison) -> String {
-    let value = added(it.added.value, it.added.unit);
+    let value = difference(it.added.value, it.added.unit);
     match it.added.ci95.filter(|ends| ends.iter().all(|end| end.is_finite())) {
         Some([low, high]) if low < high => {
-            let [low, high] = [low, high].map(|end| added(end, it.added.unit));
+            let [low, high] = [low, high].map(|end| difference(end, it.added.unit));
             format!("{value}, {}", range(&low, &high))
         }
         _ => value,
     }
+}
+
+/// A difference with its unit and its sign; instructions in as many digits as one reads.
+fn difference(value: f64, unit: Unit) -> String {
+    if unit != Unit::InstructionsPerOp {
+        return added(value, unit);
+    }
+    let sign = if value > 0.0 { "+" } else { "" };
+    format!("{sign}{} insn", rough_count(value))
 }
 
 /// What several rows pay, if all pay about the same time.
@@ -251,8 +265,17 @@ fn equivalent(equivalent: &[&Comparison], all: usize) -> Option<String> {
     Some(capitalized(&text))
 }
 
-/// On what nothing shows, and the largest effect that may hide there.
+/// On what nothing shows, and the largest effect that may hide there. Counts that are not exact have
+/// ranges in place of such an effect.
 fn inconclusive(inconclusive: &[&Comparison], all: usize) -> Option<String> {
+    let (counted, timed): (Vec<&Comparison>, Vec<&Comparison>) =
+        inconclusive.iter().copied().partition(|it| it.added.unit == Unit::InstructionsPerOp);
+    let sentences = [hidden(&timed, all), inexact(&counted, all)];
+    let sentences: Vec<String> = sentences.into_iter().flatten().collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+fn hidden(inconclusive: &[&Comparison], all: usize) -> Option<String> {
     let on = match inconclusive {
         [] => return None,
         [one] => name(one),
@@ -260,19 +283,52 @@ fn inconclusive(inconclusive: &[&Comparison], all: usize) -> Option<String> {
         several => of_all(several.len(), all),
     };
     let limits = inconclusive.iter().filter_map(|it| it.mde_pct).filter(|pct| pct.is_finite());
-    let (known, most) =
-        limits.fold((0, 0.0), |(count, most): (usize, f64), pct| (count + 1, most.max(pct)));
-    let is_alone = inconclusive.len() == 1;
-    let hidden = match inconclusive.len() - known {
-        0 if is_alone => format!("an effect below {} could hide there", per_cent(most)),
-        0 => format!("an effect below {} could hide in each", per_cent(most)),
-        _ if known == 0 => "how large an effect could hide there is not known".to_owned(),
-        unknown => format!(
-            "an effect below {} could hide in each; for {unknown} of them no limit is known",
-            per_cent(most)
-        ),
+    let limits: Vec<f64> = limits.collect();
+    let [least, most] = limits
+        .iter()
+        .copied()
+        .fold([f64::INFINITY, 0.0], |[least, most]: [f64; 2], pct| [least.min(pct), most.max(pct)]);
+    let effect = format!("an effect below {} could hide", per_cent(most));
+    let hidden = match inconclusive.len() - limits.len() {
+        0 if inconclusive.len() == 1 => format!("{effect} there"),
+        0 => format!("{effect} in each"),
+        _ if limits.is_empty() => "how large an effect could hide there is not known".to_owned(),
+        unknown => format!("{effect} in each; for {unknown} of them no limit is known"),
     };
-    Some(format!("Nothing shows on {on}: {hidden}."))
+    let is_too_noisy = !limits.is_empty() && least > MAX_DETECTABLE_PCT;
+    let noise = if is_too_noisy { ", which is too noisy to compare" } else { "" };
+    Some(format!("Nothing shows on {on}: {hidden}{noise}."))
+}
+
+/// The counts that differ, and not by more than each side varies; with the range of the largest
+/// difference, if it is known.
+fn inexact(inconclusive: &[&Comparison], all: usize) -> Option<String> {
+    let range_of = |it: &Comparison| {
+        let ends = it.added.ci95.filter(|ends| ends.iter().all(|end| end.is_finite()))?;
+        let signs = ends.map(|end| if end > 0.0 { "+" } else { "" });
+        let [low, high] = rough_range(ends);
+        Some(format!("{}{low} to {}{high} insn", signs[0], signs[1]))
+    };
+    let widest =
+        |it: &Comparison| it.added.ci95.map_or(0.0, |[low, high]| low.abs().max(high.abs()));
+    let largest =
+        inconclusive.iter().copied().max_by(|one, other| widest(one).total_cmp(&widest(other)))?;
+    let by = range_of(largest);
+    Some(match (inconclusive.len(), by) {
+        (1, Some(by)) => format!(
+            "{} is inconclusive: its counts are not exact, and the difference is {by}.",
+            name(largest)
+        ),
+        (1, None) => format!("{} is inconclusive: its counts are not exact.", name(largest)),
+        (count, Some(by)) => format!(
+            "Inconclusive, since counts are not exact, are {}: the largest difference, on {}, is {by}.",
+            of_all(count, all),
+            name(largest)
+        ),
+        (count, None) => {
+            format!("Inconclusive, since counts are not exact, are {}.", of_all(count, all))
+        }
+    })
 }
 
 /// What the control shows, in which nothing differs; `None` without a control.

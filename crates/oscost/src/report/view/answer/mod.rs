@@ -8,6 +8,7 @@
 pub(in crate::report::view) mod acts;
 pub(in crate::report::view) mod bill;
 pub(in crate::report::view) mod comparison;
+mod empty_comparison;
 pub(in crate::report::view) mod history;
 pub(in crate::report::view) mod priority;
 pub(in crate::report::view) mod quote;

@@ -10,6 +10,8 @@ use crate::report::view::run::flags::unusable;
 use crate::report::view::run::instructions;
 use crate::report::view::run::row::has;
 
+/// A comparison in which no smaller change would show is too noisy to say anything.
+pub(super) const MAX_DETECTABLE_PCT: f64 = 50.0;
 /// From this ratio on it is easier to read than a share in per cent.
 pub(super) const MIN_TIMES: f64 = 2.0;
 
@@ -18,7 +20,7 @@ pub(super) fn quote(row: &Row) -> Option<String> {
     let estimate = row.estimate.as_ref().filter(|it| it.median.is_finite())?;
     let text = match bound(row) {
         Some(bound) => format!("less than {}", rough(bound, row.unit)),
-        None if instructions::is_counted(row) => instructions::figure(row),
+        None if instructions::is_counted(row) => instructions::rough_figure(row),
         None => {
             let figure = rough(estimate.median, row.unit);
             match shown_interval(row).map(|ends| interval_text(ends, row.unit)) {

@@ -29,21 +29,21 @@ pub(in crate::report::view) fn answer(record: &Record) -> Option<Answer> {
         .copied()
         .filter(|row| row.outcome == RowOutcome::Measured && quote(row).is_some())
         .collect();
-    let mut findings = figures(&measured);
+    let mut findings = figures(&measured, &record.results);
     findings.extend(without_figure(&requested));
     let trust = trust::of_record(record).map(|found| trust::sentence(&found));
     Some(Answer { findings, trust, next: trust::next(record).into_iter().collect() })
 }
 
-/// What the figures say.
-fn figures(measured: &[&Row]) -> Vec<String> {
+/// What the figures say; `results` are all rows of the run.
+fn figures(measured: &[&Row], results: &[Row]) -> Vec<String> {
     if measured.len() <= MAX_EACH {
         let each = measured
             .iter()
             .filter_map(|row| Some(format!("{}: {}.", plain(&row.case), quote(row)?)));
         return each.chain(extremes(measured)).collect();
     }
-    let mut sentences = acts::sentences(measured);
+    let mut sentences = acts::sentences(measured, results);
     if sentences.len() < ENOUGH_ACTS {
         sentences.extend(extremes(measured));
     }

@@ -9,7 +9,7 @@ use crate::estimate::comparison::RunComparison;
 use crate::estimate::comparison::interleaved_run::SECONDARY;
 use crate::report::figures::per_cent;
 use crate::report::text::{minute, plain};
-use crate::report::view::answer::quote::{cases, relative, warning};
+use crate::report::view::answer::quote::{MAX_DETECTABLE_PCT, cases, relative, warning};
 use crate::report::view::run::row::is_requested;
 
 /// Of more changed cases, the first are named.
@@ -73,6 +73,9 @@ fn limit(judged: &[&Comparison]) -> String {
     let known = judged.iter().filter_map(|it| it.mde_pct).filter(|pct| pct.is_finite());
     let known = order::sorted(&known.collect::<Vec<f64>>());
     match order::median(&known) {
+        Some(pct) if pct > MAX_DETECTABLE_PCT => {
+            "; these two runs are too noisy to be compared".to_owned()
+        }
         Some(pct) if known.len() == 1 => {
             format!("; a change of {} would have shown", per_cent(pct))
         }

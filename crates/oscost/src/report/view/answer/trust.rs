@@ -2,8 +2,9 @@
 
 use oscost_model::record::{Conditions, Record, Row, RowOutcome};
 
-use crate::advice::trust::{CPU_CONTENTION, Evidence, Grade, Trust, trust};
+use crate::advice::trust::{CPU_CONTENTION, Evidence, FlaggedRow, Grade, Trust, trust};
 use crate::advice::words::Kind;
+use crate::report::text::plain_paragraph;
 use crate::report::view::run::flags::unusable;
 use crate::report::view::run::row::is_requested;
 
@@ -17,7 +18,12 @@ pub(in crate::report) fn of_record(record: &Record) -> Option<Trust> {
         lost_pct: lost.reduce(f64::max),
         run_flags: conditions.iter().flat_map(|it| &it.flags).map(String::as_str).collect(),
         complete: record.complete,
-        rows: record.results.iter().filter(has_figure).map(|row| &row.flags[..]).collect(),
+        rows: record
+            .results
+            .iter()
+            .filter(has_figure)
+            .map(|row| FlaggedRow { case: &row.case, flags: &row.flags })
+            .collect(),
     })
 }
 
@@ -26,7 +32,7 @@ pub(super) fn sentence(found: &Trust) -> String {
     let Trust { grade, reasons } = found;
     match &reasons[..] {
         [] => format!("Trust: {}.", grade.text()),
-        reasons => format!("Trust: {}: {}.", grade.text(), reasons.join("; ")),
+        reasons => format!("Trust: {}: {}.", grade.text(), plain_paragraph(&reasons.join("; "))),
     }
 }
 
@@ -40,12 +46,13 @@ pub(super) fn sentence_of_all<'a>(runs: impl Iterator<Item = &'a Record>) -> Opt
         (2, _, Grade::Good) => "Trust: good in both runs.".to_owned(),
         (all, _, Grade::Good) => format!("Trust: good in all {all} runs."),
         (all, 1, grade) => {
-            format!("Trust: {} in 1 of {all} runs: {}.", grade.text(), worst.reasons.join("; "))
+            let reasons = plain_paragraph(&worst.reasons.join("; "));
+            format!("Trust: {} in 1 of {all} runs: {reasons}.", grade.text())
         }
         (all, count, grade) => format!(
             "Trust: {} in {count} of {all} runs, in the first of them: {}.",
             grade.text(),
-            first_reasons(&found, grade)
+            plain_paragraph(&first_reasons(&found, grade))
         ),
     })
 }

@@ -1,6 +1,6 @@
 //! A comparison of stored runs, and the tables and charts of comparisons of any kind.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::case::Case;
 use oscost_model::counters::is_work;
@@ -62,8 +62,7 @@ pub fn view(shown: &ComparisonContent<'_>) -> View {
 
 /// What the comparison found.
 pub(in crate::report::view) fn answer(shown: &ComparisonContent<'_>) -> Option<Answer> {
-    let RunComparison { results, comparisons, .. } = shown.compared;
-    of_runs(comparisons, results, [shown.base, shown.new])
+    of_runs(shown.compared, [shown.base, shown.new])
 }
 
 /// A comparison in short, with the machine of the new runs.
@@ -297,10 +296,14 @@ pub(in crate::report::view) fn short_names(cases: &[&str]) -> Vec<String> {
     cases.iter().zip(&parsed).map(name).collect()
 }
 
-/// The cases that were not compared, by reason; `None` if all were.
+/// The cases that were not compared, by reason; `None` if all were. A case whose rows of both sides
+/// lack their counterparts for one reason is listed once.
 pub(in crate::report::view) fn not_compared(shown: &ComparisonContent<'_>) -> Option<Section> {
     let skipped = shown.compared.not_compared.iter();
-    let reasons = skipped.map(|it| (plain(&it.reason), it.case.as_str()));
+    let mut listed = BTreeSet::new();
+    let reasons = skipped
+        .filter(|it| listed.insert((&it.case, &it.reason)))
+        .map(|it| (plain(&it.reason), it.case.as_str()));
     section_of_cases("not-compared", "Not compared", reasons)
 }
 

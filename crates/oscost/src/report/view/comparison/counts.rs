@@ -10,9 +10,14 @@ use crate::report::view::comparison::verdicts::verdict_style;
 use crate::report::view::document::{Cell, Column, Table, TableRow};
 use crate::report::view::run::instructions::{PlusSign, number, range_text, unit, without_unit};
 
-/// A ratio of counts, with enough digits for one instruction in hundreds of thousands.
+/// A ratio of counts: four digits, or near 1 enough for one instruction in hundreds of thousands.
 pub(in crate::report::view) fn ratio(ratio: f64) -> String {
-    let text = format!("{ratio:.6}");
+    let decimals = match (ratio - 1.0).abs() {
+        0.01.. => 3,
+        0.001.. => 4,
+        _ => 6,
+    };
+    let text = format!("{ratio:.decimals$}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
@@ -65,4 +70,15 @@ pub(in crate::report::view) fn table(pairs: &[&Pair<'_>]) -> Option<Table> {
     };
     let rows: Vec<TableRow> = pairs.iter().map(row).collect();
     (!rows.is_empty()).then(|| Table { columns, rows, ..Table::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ratio;
+
+    #[test]
+    fn a_ratio_has_the_digits_that_tell_it_from_one() {
+        let shown = [1.057_507, 1.003_14, 1.000_003, 1.0, 12.345_67, 0.98].map(ratio);
+        assert_eq!(shown, ["1.058", "1.0031", "1.000003", "1", "12.346", "0.98"]);
+    }
 }

@@ -6,6 +6,9 @@ use crate::estimate::machine_table::{CaseLine, TableCell, TableFigure, TableUnit
 use crate::report::text::{plain, plural};
 use crate::report::view::document::{Cell, Column, Table, TableRow};
 
+/// The caption of a table whose rows have no other order.
+pub(super) const BY_NAME: &str = "Cases by their names";
+
 /// A case that a column lacks, and why.
 pub(super) struct MissingCase<'a> {
     pub(super) case: &'a str,
@@ -21,13 +24,22 @@ pub(super) fn conditions(content: &TableContent<'_>) -> String {
         TableUnit::Cycles => "in cycles of each core",
         TableUnit::Calls => "in calls of an empty function of each machine",
     };
+    let base = match has_ratios(content) {
+        true => format!("; ratios are to {}", content.base_name()),
+        false => String::new(),
+    };
     format!(
-        "{} of {}, {}, {unit}; ratios are to {}",
+        "{} of {}, {}, {unit}{base}",
         plural(runs as u64, "run"),
         plural(content.machines.len() as u64, "machine"),
         plural(table.lines.len() as u64, "case"),
-        content.base_name()
     )
+}
+
+/// Whether any case has a ratio between two columns, by which the lines are in order.
+fn has_ratios(content: &TableContent<'_>) -> bool {
+    let cells = content.table.lines.iter().flat_map(|it| &it.cells);
+    cells.filter_map(TableCell::figure).any(|it| it.ratio.is_some())
 }
 
 /// The table, a column for each machine or for several with the same facts.
@@ -46,7 +58,10 @@ pub(super) fn grid(content: &TableContent<'_>) -> Table {
     };
     Table {
         id: "machine-table".to_owned(),
-        caption: "What differs most comes first".to_owned(),
+        caption: match has_ratios(content) {
+            true => "What differs most comes first".to_owned(),
+            false => BY_NAME.to_owned(),
+        },
         columns: [Column::text("case")].into_iter().chain(columns).collect(),
         rows: table.lines.iter().enumerate().map(row).collect(),
         notes: notes(content),
@@ -63,7 +78,8 @@ pub(super) fn name(line: &CaseLine) -> String {
     }
 }
 
-fn cell(line: &CaseLine, cell: &TableCell) -> Cell {
+/// A figure of a case; with its interval and its ratio where there is room.
+pub(super) fn cell(line: &CaseLine, cell: &TableCell) -> Cell {
     let TableCell::Figure(found) = cell else { return Cell::number("-", None) };
     let (own, ends) = (figure(found.value, line.unit), range(found, line.unit));
     let (long, short) = match &found.ratio {
@@ -74,7 +90,7 @@ fn cell(line: &CaseLine, cell: &TableCell) -> Cell {
 }
 
 /// What the brackets and the ratios of the cells mean.
-fn notes(content: &TableContent<'_>) -> Vec<String> {
+pub(super) fn notes(content: &TableContent<'_>) -> Vec<String> {
     let lines = || content.table.lines.iter();
     let figures = || lines().flat_map(|it| &it.cells).filter_map(TableCell::figure);
     let has = |is: fn(&TableFigure) -> bool| figures().any(is);

@@ -1,5 +1,5 @@
-//! Machines side by side: one sentence on what stands out and on the facts that differ, then cases
-//! down and machines across.
+//! Machines side by side: cases down and machines across, or the treatments of one machine; and an
+//! answer, which says what stands out and which facts differ.
 
 mod content;
 mod document;
@@ -10,6 +10,7 @@ mod references;
 mod sentence;
 #[cfg(test)]
 mod tests;
+mod treatments;
 pub(in crate::report::view) mod texts;
 
 pub use self::content::TableContent;
@@ -21,13 +22,16 @@ use crate::report::view::sections::section_of_cases;
 
 /// The machines as a screen or a page shows them.
 pub fn view(content: &TableContent<'_>) -> View {
-    let lead = [sentence::headline(content), grid::conditions(content)];
+    let lead = vec![Paragraph::from(grid::conditions(content))];
     let mut sections = Vec::new();
     if !content.table.lines.is_empty() {
         sections.push(Section {
             id: "cases".to_owned(),
             title_is_for_navigation: true,
-            ..Section::of("Cases by machine", [Block::Table(grid::grid(content))])
+            ..match treatments::grid(content) {
+                Some(table) => Section::of("Cases by treatment", [Block::Table(table)]),
+                None => Section::of("Cases by machine", [Block::Table(grid::grid(content))]),
+            }
         });
     }
     let further = Block::list(sentence::further(content));
@@ -37,5 +41,6 @@ pub fn view(content: &TableContent<'_>) -> View {
     sections.extend(section_of_cases("missing", "Not on every machine", missing));
     sections.push(Section::of("The machines", machines::blocks(content)));
     let title = "Machines side by side by oscost".to_owned();
-    View { title, lead: lead.map(Paragraph::from).into(), sections, ..View::default() }
+    let answer = Some(sentence::answer(content));
+    View { title, lead, answer, sections, ..View::default() }
 }

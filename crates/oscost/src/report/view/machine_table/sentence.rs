@@ -2,9 +2,11 @@
 
 use super::content::TableContent;
 use super::texts::{factor, joined};
+use super::treatments;
 use crate::advice::machine_facts::{Contrast, FactDifference, MachineFact, contrast};
 use crate::estimate::machine_table::Finding;
 use crate::report::text::{plain, plural};
+use crate::report::view::document::Answer;
 
 /// Of more facts the first are told.
 const MAX_FACTS: usize = 3;
@@ -13,23 +15,46 @@ const MAX_FURTHER: usize = 8;
 /// More letters of a fact are beside the machine alone.
 const MAX_VALUE_CHARS: usize = 40;
 
-/// What stands out most, or that nothing does.
-pub(super) fn headline(content: &TableContent<'_>) -> String {
+/// What stands out most, or that nothing does; and what to do.
+pub(super) fn answer(content: &TableContent<'_>) -> Answer {
+    let table = content.table;
+    let treatments = treatments::of_one_machine(content).len();
+    let next = match (table.findings.is_empty(), content.machines.len()) {
+        (false, _) => {
+            "Next: `oscost doctor` on that machine names what disturbs it; a fact that differs is a \
+             candidate for the reason, and no proof."
+        }
+        (true, 1) if treatments > 1 => {
+            "Next: `oscost ab --new TREATMENT` measures what a treatment adds."
+        }
+        (true, 1) => "Next: `oscost compare BASE NEW` says what changed between two runs.",
+        (true, _) if table.judged == 0 => {
+            "Next: two runs or more of each machine, of the same cases, can be judged."
+        }
+        (true, _) => "Next: more runs of each machine show smaller differences.",
+    };
+    let findings = vec![format!("{}.", headline(content))];
+    Answer { findings, trust: None, next: vec![next.to_owned()] }
+}
+
+fn headline(content: &TableContent<'_>) -> String {
     let table = content.table;
     let machines = plural(content.machines.len() as u64, "machine");
     match table.findings.first() {
         Some(finding) => sentence(content, finding),
-        None if content.machines.len() == 1 => {
-            "all these runs are of one machine, and nothing stands beside it".to_owned()
-        }
+        None if content.machines.len() == 1 => match treatments::of_one_machine(content).len() {
+            0 | 1 => "All these runs are of one machine, and nothing stands beside it".to_owned(),
+            // No treatment is one of them.
+            count => format!("These runs are of one machine, with {count} sets of treatments"),
+        },
         None if table.judged == 0 => {
             format!(
-                "nothing can be judged: no case has figures with an interval between runs on two \
+                "Nothing can be judged: no case has figures with an interval between runs on two \
                  of these {machines}"
             )
         }
         None => format!(
-            "no difference stands out among {machines}: {} judged, each of a family of cases",
+            "No difference stands out among {machines}: {} judged, each of a family of cases",
             plural(table.judged as u64, "difference")
         ),
     }

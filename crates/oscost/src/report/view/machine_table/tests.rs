@@ -82,7 +82,7 @@ fn table() -> MachineTable {
 }
 
 fn first_sentence(table: &MachineTable, machines: &[DescribedMachine]) -> String {
-    view(&TableContent { table, machines }).lead[0].text.clone()
+    view(&TableContent { table, machines }).answer.unwrap().findings.remove(0)
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn the_head_names_machine_family_equals_and_facts() {
         first_sentence(&table(), &machines()),
         "node7 is 1.31 times as slow (1.12 to 1.53) in fault (3 cases) as its 15 equals; \
          processor, kernel and microcode are the same, transparent huge pages (`never`, there \
-         `always`) are not"
+         `always`) are not."
     );
 }
 
@@ -106,10 +106,10 @@ fn a_faster_machine_of_another_kind_and_one_without_another_fact_are_told_so() {
     let equal: Vec<DescribedMachine> =
         (0..16).map(|at| machine(&format!("node{at}"), "always")).collect();
     let told = first_sentence(&table, &equal);
-    assert!(told.ends_with("are the same, and no other recorded fact differs"), "{told}");
+    assert!(told.ends_with("are the same, and no other recorded fact differs."), "{told}");
     let unknown: Vec<DescribedMachine> =
         equal.into_iter().map(|it| DescribedMachine { facts: Vec::new(), ..it }).collect();
-    assert!(first_sentence(&table, &unknown).ends_with("; no recorded fact tells them apart"));
+    assert!(first_sentence(&table, &unknown).ends_with("; no recorded fact tells them apart."));
 }
 
 #[test]
@@ -117,10 +117,10 @@ fn without_a_finding_the_head_says_what_was_judged() {
     let without = |judged| MachineTable { findings: Vec::new(), judged, ..table() };
     assert_eq!(
         first_sentence(&without(48), &machines()),
-        "no difference stands out among 16 machines: 48 differences judged, each of a family of \
-         cases"
+        "No difference stands out among 16 machines: 48 differences judged, each of a family of \
+         cases."
     );
-    assert!(first_sentence(&without(0), &machines()).starts_with("nothing can be judged"));
+    assert!(first_sentence(&without(0), &machines()).starts_with("Nothing can be judged"));
     assert!(first_sentence(&without(0), &machines()[..1]).contains("are of one machine"));
 }
 
@@ -161,6 +161,48 @@ fn every_figure_has_a_line_for_other_programs_and_what_is_missing_a_reason() {
     assert!(document["cases"][1]["cells"][1]["median"].is_null());
     assert_eq!(document["findings"][0]["family"], "fault");
     assert_eq!(document["machines"][7]["facts"][4]["value"], "never");
+}
+
+#[test]
+fn the_treatments_of_one_machine_are_columns_and_cases_are_in_the_order_of_their_names() {
+    let machines = [machine("node0", "always")];
+    let line = |case: &str, treatments: &[&str], value: f64| CaseLine {
+        case: case.to_owned(),
+        treatments: treatments.iter().map(|it| (*it).to_owned()).collect(),
+        cells: vec![TableCell::Figure(figure(value))],
+        ..table().lines.remove(0)
+    };
+    let mut table = MachineTable {
+        columns: vec![TableColumn { machines: vec![0] }],
+        findings: Vec::new(),
+        judged: 0,
+        lines: vec![
+            line("syscall/read", &[], 150.0),
+            line("syscall/read", &["seccomp=docker"], 190.0),
+            line("fault/zero-fill", &["seccomp=docker"], 800.0),
+        ],
+        ..table()
+    };
+    let shown = |table: &MachineTable| view(&TableContent { table, machines: &machines });
+    let found = shown(&table);
+    let Block::Table(grid) = &found.sections[0].blocks[0] else { panic!("no table") };
+    assert_eq!(grid.caption, "Cases by their names");
+    let titles: Vec<&str> = grid.columns.iter().map(|column| &*column.title).collect();
+    assert_eq!(titles, ["case", "no treatment", "seccomp=docker"]);
+    let row = |at: usize| -> Vec<&str> { grid.rows[at].cells.iter().map(|it| &*it.text).collect() };
+    assert_eq!(row(0), ["fault/zero-fill", "-", "800.0 ns [795.0 .. 805.0]"]);
+    assert_eq!(row(1)[0], "syscall/read");
+    assert!(row(1)[1].starts_with("150.0 ns") && row(1)[2].starts_with("190.0 ns"));
+    assert!(!found.lead[0].text.contains("ratios"), "there are none: {}", found.lead[0].text);
+    let answer = found.answer.unwrap();
+    assert_eq!(answer.findings, ["These runs are of one machine, with 2 sets of treatments."]);
+    assert!(answer.next[0].contains("`oscost ab --new TREATMENT`"), "{answer:?}");
+    // Of one treatment there are no columns to compare.
+    table.lines.truncate(1);
+    let found = shown(&table);
+    let Block::Table(grid) = &found.sections[0].blocks[0] else { panic!("no table") };
+    assert_eq!((grid.columns.len(), &*grid.caption), (2, "Cases by their names"));
+    assert!(found.answer.unwrap().next[0].contains("`oscost compare BASE NEW`"));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use oscost_model::clock::ClockKind;
 use oscost_model::record::{Machine, Row};
 use oscost_model::unit::Unit;
 
-use crate::report::figures::Style;
+use crate::report::figures::{Style, rough_count, rough_range};
 use crate::report::text::plain;
 use crate::report::view::document::{Cell, Column, Paragraph, Table, TableRow};
 use crate::report::view::run::row::{entries, floor};
@@ -66,6 +66,19 @@ pub(in crate::report::view) fn figure(row: &Row) -> String {
         "" => String::new(),
         figure => format!("{figure} {}", unit(row.unit)),
     }
+}
+
+/// The figure as a sentence quotes it, in three or four digits.
+pub(in crate::report::view) fn rough_figure(row: &Row) -> String {
+    let Some(estimate) = &row.estimate else { return String::new() };
+    let figure = match range(row).filter(|[low, high]| !estimate.exact && low < high) {
+        Some(ends) => {
+            let [low, high] = rough_range(ends);
+            format!("{low} to {high}")
+        }
+        None => rough_count(estimate.median),
+    };
+    format!("{figure} {}", unit(row.unit))
 }
 
 /// The figure as `figure` writes it, without its unit.

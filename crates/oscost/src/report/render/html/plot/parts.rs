@@ -28,7 +28,7 @@ pub(super) const LANE_PX: usize = 15;
 /// a name may touch its neighbour.
 const WIDTH_PX: f64 = 420.0;
 /// The width of a letter at most, on average.
-const LETTER_PX: f64 = 6.2;
+pub(super) const LETTER_PX: f64 = 6.2;
 /// Beyond this distance from the chart, in per cent of it, nothing is drawn more precisely.
 const FAR: f64 = 1_000.0;
 

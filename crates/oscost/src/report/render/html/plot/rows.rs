@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::parts::{LANE_PX, Signs, escape, ground, mark_id, pct, reach, tick_names};
+use super::parts::{LANE_PX, LETTER_PX, Signs, escape, ground, mark_id, pct, reach, tick_names};
 use crate::report::render::svg::{Scale, class, title, values};
 use crate::report::view::document::chart::{Chart, ChartRow, Order, Point, Series, Shape, Symbol};
 
@@ -11,6 +11,10 @@ use crate::report::view::document::chart::{Chart, ChartRow, Order, Point, Series
 const TICKS_PX: usize = 17;
 /// Steps of the horizontal axis of a path, of which there are this many in its width.
 const STEPS: f64 = 9_999.0;
+/// The width of a chart on a phone.
+const PHONE_PX: f64 = 320.0;
+/// Between a point and its figure; the style sheet shifts the figure by as much.
+const GAP_PX: f64 = 9.0;
 /// Just outside the chart.
 const EDGE: f64 = -1.0;
 
@@ -124,31 +128,66 @@ impl Content<'_> {
         out + &self.figures(x)
     }
 
-    /// The figures, beside everything that is drawn in the row.
+    /// The figures, each beside its own point.
     fn figures(&self, x: &Scale) -> String {
-        let ends = self.points.iter().flat_map(|(series, point)| {
-            let interval = point.interval.and_then(|ends| reach(x, ends, EDGE));
-            let start = series.shape.is_bar().then_some(point.start);
-            let start = start.and_then(|start| x.position(start));
-            let own = x.position(point.x).into_iter().chain(start);
-            own.chain(interval.into_iter().flatten())
-        });
-        let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), end| {
-            (low.min(end), high.max(end))
-        });
-        let figures = self.points.iter().map(|(_, point)| point.figure.as_str());
+        let extents: Vec<Option<[f64; 2]>> =
+            self.points.iter().map(|(series, point)| extent(series.shape, point, x)).collect();
         let mut out = String::new();
-        for figure in figures.filter(|figure| !figure.is_empty()) {
-            // On the right if there is room, or else on the left; in a row without room over its line.
-            let (class, at) = match (high <= 72.0, low >= 28.0) {
-                (true, _) => ("", high),
-                (false, true) => (" class=\"e\"", low),
-                (false, false) => (" class=\"e\"", 100.0),
-            };
-            let _ = write!(out, "<text{class} x=\"{}\">{}</text>", pct(at), escape(figure));
+        for (number, ((_, point), own)) in self.points.iter().zip(&extents).enumerate() {
+            // What the scale cannot show is left out, with its figure.
+            let Some(own) = own.filter(|_| !point.figure.is_empty()) else { continue };
+            let others = extents.iter().enumerate().filter(|(other, _)| *other != number);
+            let others: Vec<[f64; 2]> = others.filter_map(|(_, extent)| *extent).collect();
+            let Place { class, at } = Place::beside(own, &others, width(&point.figure));
+            let _ = write!(out, "<text{class} x=\"{}\">{}</text>", pct(at), escape(&point.figure));
         }
         out
     }
+}
+
+/// Where a figure is written.
+struct Place {
+    /// The attribute of the style sheet's class, of which figures that begin right of their point have
+    /// none.
+    class: &'static str,
+    /// In per cent of the chart's width.
+    at: f64,
+}
+
+impl Place {
+    /// Beside what is drawn of a point: on the right if neither another mark nor the edge is in the way,
+    /// else on the left, else above it.
+    fn beside(own: [f64; 2], others: &[[f64; 2]], width: f64) -> Self {
+        let [low, high] = own.map(|end| end.clamp(0.0, 100.0));
+        let is_free = |from: f64, to: f64| {
+            let is_apart = |[low, high]: &[f64; 2]| *high <= from || *low >= to;
+            from >= 0.0 && to <= 100.0 && others.iter().all(is_apart)
+        };
+        if is_free(high, high + width) {
+            Self { class: "", at: high }
+        } else if is_free(low - width, low) {
+            Self { class: " class=\"e\"", at: low }
+        } else if high >= width {
+            Self { class: " class=\"e a\"", at: high }
+        } else {
+            Self { class: " class=\"a\"", at: low }
+        }
+    }
+}
+
+/// The width of a figure with the gap to its point, in per cent of a chart on a phone: a wider chart
+/// has more room.
+fn width(figure: &str) -> f64 {
+    100.0 * (LETTER_PX * figure.chars().count() as f64 + GAP_PX) / PHONE_PX
+}
+
+/// The ends of all that is drawn of a point; `None` of one that the scale cannot show.
+fn extent(shape: Shape, point: &Point, x: &Scale) -> Option<[f64; 2]> {
+    let start = x.position(point.start).filter(|_| shape.is_bar());
+    let interval = point.interval.and_then(|ends| reach(x, ends, EDGE));
+    let at = x.position(point.x)?;
+    let ends = start.into_iter().chain(interval.into_iter().flatten());
+    Some(ends.fold([at, at], |[low, high], end| [low.min(end), high.max(end)]))
 }
 
 /// A point with its interval. The style sheet puts both in the middle of the row's height.

@@ -56,6 +56,39 @@ fn each_row_has_its_name_its_id_its_point_and_its_figure_under_its_title() {
     assert_eq!((text.matches("<ol>").count(), text.matches("</ol>").count()), (2, 2));
 }
 
+/// The place of the only figure of a chart: its class, and its position in per cent.
+fn place_of_figure(text: &str) -> (&str, f64) {
+    let (_, drawn) = text.split_once("<li><a ").unwrap();
+    let (_, figure) = drawn.split_once("<text").unwrap();
+    let (class, rest) = figure.split_once("x=\"").unwrap();
+    (class.trim(), rest.split_once('%').unwrap().0.parse().unwrap())
+}
+
+/// A chart of one row over an axis from 0 to 100, with a floor and a point with an interval.
+fn with_floor(floor: f64, point: f64, interval: [f64; 2]) -> Chart {
+    let mut chart = of_rows(vec![Point { interval: Some(interval), ..at(point, 0.0) }], &["a"]);
+    chart.x = Axis { ends: Some([0.0, 100.0]), ..Axis::linear("ns") };
+    chart.series.insert(0, series(vec![Point { x: floor, ..Point::default() }]));
+    chart
+}
+
+#[test]
+fn a_figure_is_beside_its_own_point_and_not_beside_its_floor() {
+    let place = |floor: f64, point: f64, interval: [f64; 2]| {
+        let text = drawn(&with_floor(floor, point, interval));
+        let (class, at) = place_of_figure(&text);
+        (class.to_owned(), at)
+    };
+    assert_eq!(place(20.0, 90.0, [88.0, 92.0]), ("class=\"e\"".to_owned(), 88.0));
+    assert_eq!(place(20.0, 40.0, [38.0, 42.0]), (String::new(), 42.0));
+    // A floor above the figure, on whose right there is no room.
+    assert_eq!(place(45.0, 40.0, [38.0, 42.0]), ("class=\"e\"".to_owned(), 38.0));
+    // A floor just below a point at the edge, and an interval across the chart.
+    assert_eq!(place(85.0, 90.0, [88.0, 92.0]), ("class=\"e a\"".to_owned(), 92.0));
+    assert_eq!(place(20.0, 50.0, [1.0, 99.0]), ("class=\"e a\"".to_owned(), 99.0));
+    assert_eq!(place(12.0, 5.0, [4.0, 6.0]), ("class=\"a\"".to_owned(), 4.0));
+}
+
 #[test]
 fn other_orders_name_the_rows_of_the_first_by_number() {
     let text = drawn(&of_rows(vec![at(1.0, 0.0)], &["a", "b", "c"]));

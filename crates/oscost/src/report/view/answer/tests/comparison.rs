@@ -1,12 +1,16 @@
 //! Answers of comparisons.
 
-use oscost_model::record::Comparison;
+use oscost_model::record::{Comparison, Record, Row};
 use oscost_model::unit::Unit;
 
 use super::{assert_sentences, record, row};
+use crate::estimate::comparison::threshold::Threshold;
+use crate::estimate::comparison::{EarlierRuns, RunComparison, compare};
 use crate::report::view::answer::comparison::{Group, of_run, of_runs};
 use crate::report::view::answer::priority::of_comparison;
-use crate::report::view::document::Answer;
+use crate::report::view::answer::since::{self, PreviousRun};
+use crate::report::view::comparison::compare::{ComparisonContent, not_compared};
+use crate::report::view::document::{Answer, Block};
 
 /// A comparison of one row with itself.
 fn comparison(case: &str, ratio: f64, added: f64, verdict: &str) -> Comparison {
@@ -178,8 +182,9 @@ fn several_targets_have_a_paragraph_each() {
 fn runs_that_were_compared_are_named_by_their_sides() {
     let run = record(vec![row("a/x", 100.0)]);
     let compared = [comparison("a/x", 1.5, 50.0, "slower")];
+    let compared = of_rows(&run, &compared);
     let one = std::slice::from_ref(&run);
-    let found = of_runs(&compared, &run.results, [one, one]).unwrap();
+    let found = of_runs(&compared, [one, one]).unwrap();
     assert_sentences(&found);
     assert_eq!(
         found.findings,
@@ -187,9 +192,135 @@ fn runs_that_were_compared_are_named_by_their_sides() {
     );
     assert_eq!(found.trust.as_deref(), Some("Trust: good in both runs."));
     let three = [run.clone(), run.clone(), run.clone()];
-    let found = of_runs(&compared, &run.results, [&three, one]).unwrap();
+    let found = of_runs(&compared, [&three, one]).unwrap();
     assert!(found.findings[0].starts_with("The new run is slower than the 3 base runs"));
-    assert_eq!(of_runs(&[], &run.results, [one, one]), None);
+    assert_eq!(of_runs(&of_rows(&record(Vec::new()), &[]), [&[], &[]]), None);
+}
+
+/// These comparisons of the rows of a run.
+fn of_rows(run: &Record, comparisons: &[Comparison]) -> RunComparison {
+    RunComparison {
+        results: run.results.clone(),
+        comparisons: comparisons.to_vec(),
+        pairs_needed: vec![None; comparisons.len()],
+        not_compared: Vec::new(),
+        differences: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+/// A run of two cases on a target of this host.
+fn of_target(label: &str, text: &str) -> Record {
+    let on_target = |mut row: Row| {
+        row.target.text = text.to_owned();
+        row.target.host = "local".to_owned();
+        row.target.treatments = if text == "local" { Vec::new() } else { vec![text.to_owned()] };
+        row
+    };
+    let rows = ["a/x", "a/y"].map(|case| on_target(row(case, 100.0)));
+    Record { id: format!("0190-{label}"), label: Some(label.to_owned()), ..record(rows.to_vec()) }
+}
+
+#[test]
+fn runs_of_two_targets_say_that_nothing_can_be_compared_and_what_can() {
+    let told = |base: &Record, new: &Record| {
+        let sides = [base, new].map(std::slice::from_ref);
+        let compared = compare(sides[0], sides[1], &EarlierRuns::default());
+        let found = of_runs(&compared, sides).unwrap();
+        assert_sentences(&found);
+        assert_eq!((found.findings.len(), found.next.len(), found.trust), (1, 1, None));
+        (found.findings[0].clone(), found.next[0].clone(), compared)
+    };
+    let (base, new) = (of_target("a", "local"), of_target("b", "seccomp=docker"));
+    let (why, next, compared) = told(&base, &new);
+    let expected = "Nothing can be compared: the base is local, the new run under seccomp=docker.";
+    assert_eq!(why, expected);
+    assert_eq!(
+        next,
+        "Next: `oscost table @a @b` shows both; `oscost ab --new seccomp=docker` measures both side \
+         by side."
+    );
+    // Each case is listed once, though both of its rows have no counterpart.
+    let shown = ComparisonContent {
+        base: &[base.clone()],
+        new: &[new],
+        compared: &compared,
+        threshold: Threshold::PerCent(3.0),
+    };
+    assert_eq!(compared.not_compared.len(), 4);
+    let section = not_compared(&shown).unwrap();
+    let [Block::List(items)] = &section.blocks[..] else { panic!("no list") };
+    assert_eq!(items.len(), 1, "{items:?}");
+    assert_eq!(items[0].cases, ["a/x", "a/y"]);
+    // A command that a shell would split is not suggested, and neither is a label.
+    let odd = of_target("it is; $x", "cmd=sh -c");
+    let (why, next, _) = told(&base, &odd);
+    assert!(why.ends_with("the new run under cmd=sh -c."), "{why}");
+    assert_eq!(next, "Next: `oscost table @a RUN` shows both.");
+    // Other cases on one target.
+    let mut other = of_target("c", "local");
+    other.results.iter_mut().for_each(|row| row.case = row.case.replace("a/", "b/"));
+    let (why, ..) = told(&base, &other);
+    assert_eq!(why, "Nothing can be compared: no case is in both.");
+    // The same cases of another revision.
+    let mut other = of_target("d", "local");
+    other.results.iter_mut().for_each(|row| row.rev += 1);
+    let (why, ..) = told(&base, &other);
+    assert!(why.starts_with("Nothing can be compared: another revision of the benchmark"), "{why}");
+}
+
+#[test]
+fn counts_that_are_not_exact_have_the_range_of_their_difference() {
+    let inexact = |case: &str, ends: Option<[f64; 2]>| {
+        let mut it = open(case, None);
+        it.added.unit = Unit::InstructionsPerOp;
+        it.added.ci95 = ends;
+        it
+    };
+    let one = inexact("a/x", Some([88.0, 393.0]));
+    assert_eq!(
+        findings(&[one.clone()]),
+        ["a/x is inconclusive: its counts are not exact, and the difference is +88 to +393 insn."]
+    );
+    assert_eq!(
+        findings(&[one.clone(), inexact("a/y", Some([-20_750.4, 3.0])), open("a/z", Some(2.0))]),
+        [
+            "Nothing shows on a/z: an effect below 2.0 % could hide there. Inconclusive, since counts \
+          are not exact, are 2 of 3 cases: the largest difference, on a/y, is -20,760 to +3 insn."
+        ]
+    );
+    assert_eq!(
+        findings(&[inexact("a/x", None)]),
+        ["a/x is inconclusive: its counts are not exact."]
+    );
+    let mut slower = one;
+    slower.verdict = "slower".to_owned();
+    slower.added.value = 427_542.0;
+    slower.added.ci95 = None;
+    let told = findings(&[slower]).remove(0);
+    assert!(told.contains("(+427,500 insn)"), "{told}");
+}
+
+#[test]
+fn where_no_effect_below_a_half_would_show_the_runs_are_too_noisy() {
+    let told = |pcts: &[f64]| {
+        let rows: Vec<Comparison> = pcts.iter().map(|pct| open("a/x", Some(*pct))).collect();
+        findings(&rows).remove(0)
+    };
+    assert_eq!(
+        told(&[122.0]),
+        "Nothing shows on a/x: an effect below 122 % could hide there, which is too noisy to compare."
+    );
+    assert!(told(&[122.0, 60.0]).ends_with("could hide in each, which is too noisy to compare."));
+    assert!(told(&[122.0, 6.0]).ends_with("an effect below 122 % could hide in each."));
+    let run = record(vec![row("a/x", 100.0)]);
+    let since = |pct: f64| {
+        let compared = of_rows(&run, &[open("a/x", Some(pct))]);
+        since::sentence(&PreviousRun { started: "2026-11-25T08:12:33Z", compared: &compared })
+            .unwrap()
+    };
+    assert!(since(12.0).ends_with("in 1 case; a change of 12 % would have shown."));
+    assert!(since(122.0).ends_with("in 1 case; these two runs are too noisy to be compared."));
 }
 
 #[test]

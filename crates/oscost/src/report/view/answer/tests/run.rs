@@ -61,6 +61,26 @@ fn a_price_list_is_told_by_the_acts_that_are_asked_for_first() {
 }
 
 #[test]
+fn a_ratio_to_a_figure_that_should_not_be_used_is_not_told() {
+    let told = |flag: Option<&str>| {
+        let base = row("procedure/call:args=0,chain=independent", 1.06);
+        let base = flagged(base, "PRIMITIVE");
+        let base = flag.into_iter().fold(base, flagged);
+        let mut run = record(price_list());
+        run.results.push(base);
+        answer(&run).unwrap().findings.remove(0)
+    };
+    assert!(told(None).contains(", as much as 114 function calls."));
+    assert!(told(Some("NOT_CONVERGED")).contains("function calls"), "it is only wide");
+    let without = told(Some("NOT_A_LINE"));
+    assert_eq!(without, "A system call (getppid) costs 121 ns (115 to 127 ns).");
+    let mut rows = price_list();
+    rows[0] = flagged(rows[0].clone(), "DRIFT");
+    let of_unusable = of(rows).findings.remove(0);
+    assert!(!of_unusable.contains("function calls"), "{of_unusable}");
+}
+
+#[test]
 fn an_act_that_was_not_measured_is_not_told() {
     let only = |cases: &[&str]| {
         let rows = price_list().into_iter();
@@ -191,7 +211,7 @@ fn trust_has_its_reasons_and_a_next_step() {
     assert_eq!(
         trust.unwrap(),
         "Trust: poor: reference cases drifted during the run; 1 of 2 rows has a figure that should \
-         not be used; 6 % of the time was lost: the machine was noisy."
+         not be used (a/y); 6 % of the time was lost: the machine was noisy."
     );
     assert!(next[0].contains("`oscost doctor`"), "{next:?}");
     let wide = flagged(row("a/x", 1.0), "NOT_CONVERGED");
