@@ -341,12 +341,12 @@ mod tests {
     fn a_run_that_another_process_has_pruned_or_deleted_is_no_failure() {
         let (_folder, mut store) = store_of(&["a", "b"]);
         let first = PrunableRuns { ids: vec!["a".to_owned()], unended: 0 };
-        assert_eq!(prune_listed(&mut store, first, 4).unwrap().count, 1);
+        assert_eq!(prune_listed(&mut store, first, 4, PruneOccasion::AfterRun).unwrap().count, 1);
         // Both were listed before.
-        let second = prune_listed(&mut store, both(), 4).unwrap();
+        let second = prune_listed(&mut store, both(), 4, PruneOccasion::AfterRun).unwrap();
         assert_eq!((second.count, second.failures), (1, Vec::new()));
         store.delete("b").unwrap();
-        let third = prune_listed(&mut store, both(), 4).unwrap();
+        let third = prune_listed(&mut store, both(), 4, PruneOccasion::AfterRun).unwrap();
         assert_eq!((third.count, third.failures), (0, Vec::new()));
     }
 
@@ -355,12 +355,13 @@ mod tests {
         let (folder, mut store) = store_of(&["a", "b"]);
         let other = Connection::open(folder.path().join("store.db")).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
-        let pruned = store.without_waiting(|store| prune_listed(store, both(), 4));
+        let pruned =
+            store.without_waiting(|store| prune_listed(store, both(), 4, PruneOccasion::AfterRun));
         let PrunedRuns { count, failures, locked, .. } = pruned.unwrap().unwrap();
         assert_eq!((count, failures), (0, Vec::new()));
         assert!(locked.unwrap().to_string().contains("cannot prune run a in"), "the oldest");
         drop(other);
-        assert_eq!(prune_listed(&mut store, both(), 4).unwrap().count, 2);
+        assert_eq!(prune_listed(&mut store, both(), 4, PruneOccasion::AfterRun).unwrap().count, 2);
     }
 
     #[test]
