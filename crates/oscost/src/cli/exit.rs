@@ -3,10 +3,10 @@
 //! `tests/cli/exit_statuses.rs` has a line for each status of each subcommand;
 //! `docs/reference/CLI.md` has the table.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
-use super::output::OutputError;
+use super::output::{OutputError, report_line};
 use crate::app::{CommandError, Completion, interrupt_status, is_of_host, is_usage};
 
 /// How a command ended.
@@ -85,8 +85,19 @@ pub(super) fn of_error(error: &anyhow::Error, measures: bool) -> ExitStatus {
     }
 }
 
+/// Reports that a command could not be started; its exit status.
+pub(super) fn report_not_started(program: &str, error: &io::Error) -> ExitStatus {
+    let hint = match error.kind() {
+        ErrorKind::NotFound => "give its path, or install it",
+        _ => "`chmod +x` makes a script a program",
+    };
+    report_line(&format!("error: cannot run `{program}`: {error}"));
+    report_line(&format!("  hint: {hint}"));
+    not_started(error.kind())
+}
+
 /// The exit status of a command that could not be started, as in shells.
-pub(super) fn not_started(kind: ErrorKind) -> ExitStatus {
+fn not_started(kind: ErrorKind) -> ExitStatus {
     match kind {
         ErrorKind::NotFound => ExitStatus::NotFound,
         _ => ExitStatus::NotExecutable,

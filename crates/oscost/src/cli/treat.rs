@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
-use super::exit::{ExitStatus, not_started};
-use super::output::{Output, report_line};
+use super::exit::{ExitStatus, report_not_started};
+use super::output::Output;
 use super::terminal::Terminal;
 use crate::app::UsageError;
 use crate::app::treat::{TreatmentListing, Works, exec, list};
@@ -58,8 +58,7 @@ pub(super) fn treat(arguments: Arguments, output: &mut Output) -> anyhow::Result
         .into()),
         (treatments, [program, ..]) => {
             let error = exec(treatments.unwrap_or("local"), &command, &Terminal::new(output))?;
-            report_line(&format!("error: cannot run `{}`: {error}", program.display()));
-            Ok(not_started(error.kind()))
+            Ok(report_not_started(&program.display().to_string(), &error))
         }
     }
 }

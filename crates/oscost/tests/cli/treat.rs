@@ -70,10 +70,12 @@ fn the_exit_status_is_that_of_the_command() {
         treat(&["true"]).exits(0);
         treat(&["no-such-command"])
             .exits(127)
-            .stderr_contains("cannot run `no-such-command`: No such file");
+            .stderr_contains("cannot run `no-such-command`: No such file")
+            .stderr_contains("  hint: give its path, or install it");
         treat(&["/etc/passwd"])
             .exits(126)
-            .stderr_contains("cannot run `/etc/passwd`: Permission denied");
+            .stderr_contains("cannot run `/etc/passwd`: Permission denied")
+            .stderr_contains("  hint: `chmod +x`");
     }
     let ran = sandbox.oscost(&["treat", "seccomp=allow", "--", "sh", "-c", "kill -TERM $$"]);
     ran.exits(128 + 15).stderr_contains("`sh` was killed by SIGTERM");

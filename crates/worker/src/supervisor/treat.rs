@@ -143,8 +143,12 @@ fn exec(command: &[OsString], applied: &[AppliedTreatment]) -> u8 {
         _ => None,
     });
     let error = Command::new(program).args(arguments).envs(variables).exec();
-    let status = if error.kind() == ErrorKind::NotFound { EXIT_NOT_FOUND } else { EXIT_CANNOT_RUN };
-    report_error(status, &format!("cannot run `{}`: {}", printable(program), Errno::from(error)))
+    let (status, hint) = match error.kind() {
+        ErrorKind::NotFound => (EXIT_NOT_FOUND, "give its path, or install it"),
+        _ => (EXIT_CANNOT_RUN, "`chmod +x` makes a script a program"),
+    };
+    let (program, error) = (printable(program), Errno::from(error));
+    report_error(status, &format!("cannot run `{program}`: {error}\n  hint: {hint}"))
 }
 
 /// A word of a command, without characters that a terminal would interpret.

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::io;
 
 use super::super::display;
-use super::super::exit::{ExitStatus, not_started};
-use super::super::output::{Output, report_line};
+use super::super::exit::{ExitStatus, report_not_started};
+use super::super::output::Output;
 use super::super::terminal::Terminal;
 use super::constants::ConstantArguments;
 use crate::app::ph::{
@@ -63,10 +63,7 @@ fn exit_status(ended: MonitoringEnd) -> ExitStatus {
     match ended {
         MonitoringEnd::Done => ExitStatus::Success,
         MonitoringEnd::WithStatus(status) => ExitStatus::Of(status),
-        MonitoringEnd::NotStarted { program, error } => {
-            report_line(&format!("error: cannot run `{program}`: {error}"));
-            not_started(error.kind())
-        }
+        MonitoringEnd::NotStarted { program, error } => report_not_started(&program, &error),
     }
 }
 
