@@ -217,7 +217,10 @@ mod tests {
         let words = ["-c", "sleep 600 & echo begun; sleep 600"].map(str::to_owned);
         let ran = execute("sh", &words, "", Some(Duration::from_millis(100)));
         let Err(error) = ran else { panic!("it has answered") };
-        assert_eq!(error.to_string(), "cannot run sh: it did not answer within 100ms");
+        assert_eq!(
+            error.to_string(),
+            "cannot run sh: it did not answer within 100ms\n  hint: `sh --version` must work in this shell"
+        );
         let words = ["-c", "read word; echo $word; echo 'sh: error: no' >&2"].map(str::to_owned);
         let ran = execute("sh", &words, "yes\n", None).unwrap();
         assert_eq!((ran.stdout.as_slice(), ran.message.as_str()), (&b"yes\n"[..], "no"));
