@@ -349,10 +349,8 @@ fn s18_a_cost_at_a_boundary_of_groups_is_borderline() {
 
 #[test]
 fn s18_groups_that_another_run_would_not_find_are_not_shown() {
-    // Five equal costs, and costs that lie at equal ratios: where these are cut is chance.
-    let apart = [1.1, 1.1, 1.1, 1.1, 1.1];
-    let chain = (0..24).map(|at| 100.0 * 1.5f64.powi(at));
-    let ops: Vec<Op> = apart.into_iter().chain(chain).map(|ns| op(ns, 1)).collect();
+    // Thirty equal costs, and costs that lie at equal ratios: where these are cut is chance.
+    let ops = equal_costs_and_a_chain(30);
     let records: Vec<Record> = (0..RUNS / 10).map(|seed| run(&ops, seed)).collect();
     let screens: Vec<String> = records.iter().map(cost_groups).collect();
     let groups: BTreeSet<Vec<usize>> =
@@ -361,7 +359,7 @@ fn s18_groups_that_another_run_would_not_find_are_not_shown() {
     let first_lines: BTreeSet<&str> =
         screens.iter().map(|text| text.lines().nth(1).unwrap_or_default()).collect();
     assert!(
-        first_lines.iter().all(|line| line.starts_with("  1  1.") && line.contains(" 5 light")),
+        first_lines.iter().all(|line| line.starts_with("  1  1.") && line.contains(" 30 light")),
         "{first_lines:?}"
     );
     for (record, screen) in records.iter().zip(&screens) {
@@ -372,6 +370,27 @@ fn s18_groups_that_another_run_would_not_find_are_not_shown() {
         assert!(shown < found.count, "{found:?}");
         assert!(screen.contains("rows are in no group"), "{screen}");
     }
+}
+
+/// So many equal costs, and a chain of others without a gap.
+fn equal_costs_and_a_chain(equal: usize) -> Vec<Op> {
+    let chain = (0..24).map(|at| 100.0 * 1.5f64.powi(at));
+    std::iter::repeat_n(1.1, equal).chain(chain).map(|ns| op(ns, 1)).collect()
+}
+
+#[test]
+fn s18_groups_that_hold_fewer_than_half_of_the_costs_are_not_shown() {
+    let ops = equal_costs_and_a_chain(5);
+    let mut left_out = 0;
+    for seed in 0..RUNS / 10 {
+        let record = run(&ops, seed);
+        let found = grouped(&record);
+        let held = found.assignments.iter().filter(|group| found.is_distinct(**group)).count();
+        let is_shown = !cost_groups(&record).is_empty();
+        assert_eq!(is_shown, 2 * held >= found.assignments.len(), "{held}: {found:?}");
+        left_out += u64::from(!is_shown && held > 0);
+    }
+    assert!(left_out > 0, "groups of few costs are found, and not shown");
 }
 
 #[test]

@@ -20,8 +20,8 @@ const MAX_NAMED: usize = 3;
 /// others.
 const MAX_BASES: usize = 8;
 
-/// The groups whose costs are close together, and that would be found again; `None` without one, and
-/// if too few rows have a class and a cost.
+/// The groups whose costs are close together, and that would be found again; `None` if fewer than half
+/// of the costs are in one, and if too few rows have a class and a cost.
 pub(in crate::report::view) fn table(record: &Record, measured: &[&Row]) -> Option<Table> {
     let costed: Vec<(&Row, MeasuredCost)> =
         measured.iter().filter_map(|&row| Some((row, cost(row)?))).collect();
@@ -31,7 +31,9 @@ pub(in crate::report::view) fn table(record: &Record, measured: &[&Row]) -> Opti
     let (rows, costs): (Vec<&Row>, Vec<MeasuredCost>) = costed.into_iter().unzip();
     let found = group_costs(&costs, record.settings.seed);
     let shown: Vec<usize> = (0..found.count).filter(|&group| found.is_distinct(group)).collect();
-    if shown.is_empty() {
+    let in_groups = found.assignments.iter().filter(|group| shown.contains(group)).count();
+    // Of a few costs in groups a reader learns nothing of the run.
+    if shown.is_empty() || 2 * in_groups < found.assignments.len() {
         return None;
     }
     let members = |group: usize| {

@@ -11,6 +11,9 @@ use crate::report::view::document::{Cell, Column, Table, TableRow};
 use crate::report::view::run::row::{Figure, figure};
 use crate::report::view::sections::{first_of, grouped};
 
+/// How a record begins the reason for which nothing was counted.
+const UNCOUNTABLE: &str = "instructions and cycles cannot be counted: ";
+
 /// The unit in which rows are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FigureUnit {
@@ -171,8 +174,12 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
     }
     let facts = record.machines.first().map(|machine| &machine.counters);
     let why = facts.and_then(|it| it.distrusted.as_ref().or(it.unavailable.as_ref()));
-    if let Some(why) = why.filter(|_| !has_work) {
-        lines.push(format!("No instructions and cycles: {}", plain(why)));
+    // The figures of a machine that counts them are instructions.
+    let is_timed = rows.iter().any(|row| row.unit != Unit::InstructionsPerOp);
+    if let Some(why) = why.filter(|_| !has_work && is_timed) {
+        let why = plain(why);
+        let why = why.strip_prefix(UNCOUNTABLE).unwrap_or(&why);
+        lines.push(format!("No instructions and cycles: {why}"));
     }
     let void = rows.iter().flat_map(|row| {
         let reasons = row.counters.iter().flat_map(|it| &it.void);
@@ -278,6 +285,23 @@ pub(in crate::report::view) fn misses(row: &Row) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn why_nothing_was_counted_is_said_once_and_not_of_counted_instructions() {
+        let text = include_str!("../../../../tests/store/run-1.json");
+        let mut record: Record = serde_json::from_str(text).unwrap();
+        let why = format!("{UNCOUNTABLE}permission denied");
+        record.machines[0].counters.unavailable = Some(why);
+        let said = |record: &Record, unit: Unit| {
+            let mut row = Row { unit, counters: None, ..record.results[0].clone() };
+            row.metrics.clear();
+            let lines = remarks(record, &[&row]);
+            lines.into_iter().filter(|line| line.contains("instructions")).collect::<Vec<_>>()
+        };
+        let timed = said(&record, Unit::NsPerOp);
+        assert_eq!(timed, ["No instructions and cycles: permission denied"]);
+        assert_eq!(said(&record, Unit::InstructionsPerOp), [""; 0]);
+    }
 
     fn figure(worse_pct: f64, worse_by: Option<f64>) -> Option<CoreFigure> {
         let (best, median) = (1.0, 1.2);
