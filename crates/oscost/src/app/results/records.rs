@@ -13,8 +13,8 @@ use crate::app::error::UsageError;
 use crate::estimate::Assembler;
 use crate::files::input_file;
 use crate::store::{
-    FindError, MAX_IMPORT_BYTES, NamedRecord, RecordKind, Store, StoredRun, kind_of,
-    validate, validate_bill,
+    FindError, MAX_IMPORT_BYTES, NamedRecord, RecordKind, Store, StoredRun, kind_of, validate,
+    validate_bill,
 };
 
 /// A run, of the store or of a file.

@@ -10,8 +10,8 @@ mod references;
 mod sentence;
 #[cfg(test)]
 mod tests;
-mod treatments;
 pub(in crate::report::view) mod texts;
+mod treatments;
 
 pub use self::content::TableContent;
 pub use self::document::{SCHEMA, json};

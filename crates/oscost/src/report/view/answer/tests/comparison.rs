@@ -242,7 +242,7 @@ fn runs_of_two_targets_say_that_nothing_can_be_compared_and_what_can() {
     );
     // Each case is listed once, though both of its rows have no counterpart.
     let shown = ComparisonContent {
-        base: &[base.clone()],
+        base: std::slice::from_ref(&base),
         new: &[new],
         compared: &compared,
         threshold: Threshold::PerCent(3.0),
@@ -279,7 +279,7 @@ fn counts_that_are_not_exact_have_the_range_of_their_difference() {
     };
     let one = inexact("a/x", Some([88.0, 393.0]));
     assert_eq!(
-        findings(&[one.clone()]),
+        findings(std::slice::from_ref(&one)),
         ["a/x is inconclusive: its counts are not exact, and the difference is +88 to +393 insn."]
     );
     assert_eq!(
