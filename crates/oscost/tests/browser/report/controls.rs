@@ -37,7 +37,7 @@ fn the_table_sorts_filters_and_is_copied() {
         let all = page.eval(&format!(
             "(() => {{ const at = {column}; return [...document.querySelectorAll('#rows tbody tr')]
                .filter(row => !row.hidden).map(row => row.cells[at])
-               .map(cell => Number(cell.dataset.value || cell.textContent)); }})()"
+               .map(cell => Number(cell.dataset.v || cell.textContent)); }})()"
         ));
         serde_json::from_value(all).unwrap()
     };

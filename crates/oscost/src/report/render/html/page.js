@@ -234,8 +234,12 @@
     const row = link && find(link.hash.slice(1));
     if (row?.hidden) row.closest(".tool").dispatchEvent(new Event("clearfilters"));
   });
+  // A word that many rows of a table have is a link in the first of them.
+  const linkOf = (cell) => cell && getSelection().isCollapsed &&
+    [...cell.closest("table").querySelectorAll("td a[href^='#w-']")]
+      .find((it) => it.textContent === cell.textContent);
   document.addEventListener("click", (event) => {
-    const link = event.target.closest?.("a[href^='#w-']");
+    const link = event.target.closest?.("a[href^='#w-']") ?? linkOf(event.target.closest?.("tbody td"));
     const text = link && find(link.hash.slice(1));
     if (!text || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
@@ -249,7 +253,7 @@
 
   // Tables.
   // A value that the text shows is not repeated.
-  const valueOf = (cell) => cell.dataset.value || cell.textContent;
+  const valueOf = (cell) => cell.dataset.v || cell.textContent;
   const sort = (table, at, head) => {
     const descending = head.getAttribute("aria-sort") === "ascending";
     const heads = head.parentElement.querySelectorAll("th");

@@ -30,6 +30,18 @@ pub(in crate::report::render) struct Part<'a> {
     pub(in crate::report::render) anchor: Option<&'a str>,
 }
 
+/// A row of a table, its cells in parts.
+pub(in crate::report::render) struct RowInParts<'a> {
+    pub(in crate::report::render) row: &'a TableRow,
+    pub(in crate::report::render) cells: Vec<CellInParts<'a>>,
+}
+
+/// A cell in parts.
+pub(in crate::report::render) struct CellInParts<'a> {
+    pub(in crate::report::render) cell: &'a Cell,
+    pub(in crate::report::render) parts: Vec<Part<'a>>,
+}
+
 impl Words {
     /// The words of a report and of its charts.
     pub(super) fn of<'a>(view: &View, charts: impl Iterator<Item = &'a Chart>) -> Self {
@@ -93,14 +105,32 @@ impl Words {
         !row.benchmark.is_empty() && name.split(':').next() == Some(row.benchmark.as_str())
     }
 
-    /// The cells of a row, each in parts.
-    pub(in crate::report::render) fn cells<'a>(
+    /// The rows of a table, each cell in parts. A word that many rows of a column have is a link in the
+    /// first of them; flags are links in all rows.
+    pub(in crate::report::render) fn rows<'a>(
         &'a self,
         table: &'a Table,
-        row: &'a TableRow,
-    ) -> impl Iterator<Item = (&'a Cell, Vec<Part<'a>>)> {
-        let cells = row.cells.iter().enumerate();
-        cells.map(|(at, cell)| (cell, self.parts(table.columns.get(at), cell)))
+    ) -> impl Iterator<Item = RowInParts<'a>> {
+        let mut linked: BTreeSet<(usize, &str)> = BTreeSet::new();
+        table.rows.iter().map(move |row| {
+            let cells = row.cells.iter().enumerate().map(|(at, cell)| {
+                let mut parts = self.parts(table.columns.get(at), cell);
+                if let [Part { text, anchor }] = &mut parts[..]
+                    && !is_flag(text)
+                    && anchor.is_some_and(|it| !linked.insert((at, it)))
+                {
+                    *anchor = None;
+                }
+                CellInParts { cell, parts }
+            });
+            RowInParts { row, cells: cells.collect() }
+        })
+    }
+
+    /// Whether a value needs no quotes in markup.
+    pub(in crate::report::render) fn is_bare(&self, value: &str) -> bool {
+        let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+');
+        !value.is_empty() && value.bytes().all(is_safe)
     }
 
     /// The value of a cell, by which tables are sorted and copied; `None` if its text says it.
@@ -217,6 +247,27 @@ mod tests {
         assert_eq!((parts[1].text, parts[1].anchor), (": too slow", None));
         let verdict = Cell { value: Some("does not hold".to_owned()), ..Cell::text("NO") };
         assert_eq!(words.parts(columns.get(2), &verdict)[0].anchor, Some("w-does-not-hold"));
+    }
+
+    #[test]
+    fn a_word_of_many_rows_is_a_link_in_the_first_and_flags_in_all() {
+        let (mut view, _) = page(&["a/x", "SKEWED", "faster"]);
+        let Block::Table(table) = &mut view.sections[0].blocks[0] else { panic!("no table") };
+        for texts in [["a/y", "SKEWED", "faster"], ["a/z", "SKEWED DRIFT", "slower"]] {
+            table.rows.push(TableRow::of(texts.map(Cell::text).to_vec()));
+        }
+        let words = Words::of(&view, std::iter::empty());
+        let Block::Table(table) = &view.sections[0].blocks[0] else { panic!("no table") };
+        let links = |column: usize| -> Vec<usize> {
+            let count = |row: RowInParts<'_>| {
+                row.cells[column].parts.iter().filter(|part| part.anchor.is_some()).count()
+            };
+            words.rows(table).map(count).collect()
+        };
+        assert_eq!(links(1), [1, 1, 2]);
+        assert_eq!(links(2), [1, 0, 1]);
+        assert!(words.is_bare("-1.5e+9") && !words.is_bare("") && !words.is_bare("a b"));
+        assert!(!words.is_bare("x/"), "the end of a tag would be read into it");
     }
 
     #[test]

@@ -79,16 +79,18 @@ fn line(row: &ChartRow, content: &Content<'_>, x: &Scale) -> String {
         "" => format!("<span>{name}{id}</span>"),
         anchor => format!("<a href=\"#{}\">{name}{id}</a>", escape(anchor)),
     };
-    format!("<li>{name}<svg>{}</svg>\n", content.markup(x))
+    format!("<li>{name}{}\n", content.markup(x))
 }
 
 impl Content<'_> {
+    /// The picture of the row.
     fn markup(&self, x: &Scale) -> String {
+        let mut title = String::new();
         let mut out = String::new();
         let details = self.points.iter().map(|(_, point)| &point.details);
         if let Some(lines) = details.filter(|lines| !lines.is_empty()).max_by_key(|it| it.len()) {
             let lines: Vec<String> = lines.iter().map(|line| escape(line)).collect();
-            let _ = write!(out, "<title>{}</title>", lines.join("\n"));
+            let _ = write!(title, "<title>{}</title>", lines.join("\n"));
         }
         let series = self.points.chunk_by(|(one, _), (other, _)| std::ptr::eq(*one, *other));
         let mut stretched = String::new();
@@ -119,13 +121,15 @@ impl Content<'_> {
                 Shape::Line | Shape::DottedLine => {}
             }
         }
-        if !stretched.is_empty() {
-            let _ = write!(
-                out,
-                "<svg viewBox=\"0 0 {STEPS} 2\" preserveAspectRatio=\"none\">{stretched}</svg>"
-            );
+        let figures = self.figures(x);
+        if stretched.is_empty() {
+            return format!("<svg>{title}{out}{figures}</svg>");
         }
-        out + &self.figures(x)
+        let stretch = format!("viewBox=\"0 0 {STEPS} 2\" preserveAspectRatio=\"none\"");
+        match out.is_empty() && figures.is_empty() {
+            true => format!("<svg {stretch}>{title}{stretched}</svg>"),
+            false => format!("<svg>{title}{out}<svg {stretch}>{stretched}</svg>{figures}</svg>"),
+        }
     }
 
     /// The figures, each beside its own point.

@@ -114,6 +114,11 @@ fn dense_points_are_one_path_and_details_are_shown_on_demand() {
     chart.series[0].shape = Shape::DenseSymbols;
     let text = drawn(&chart);
     assert!(text.contains("class=\"d c0\" d=\"M0 1h0m5000 0h0m4999 0h0\""), "{text}");
+    // Nothing else is in the row: its picture is stretched as a whole.
+    assert!(
+        text.contains("</a><svg viewBox=\"0 0 9999 2\" preserveAspectRatio=\"none\">"),
+        "{text}"
+    );
     let details = vec!["<one>".to_owned(), "it's two".to_owned()];
     let mut chart = of_rows(vec![Point { details, ..at(1.0, 0.0) }], &["a"]);
     assert!(drawn(&chart).contains("<title>&lt;one&gt;\nit&#39;s two</title>"));
@@ -172,7 +177,7 @@ fn intervals_of_a_plane_are_one_path() {
     let mut chart = of_rows(vec![point(1.0), point(100.0)], &[]);
     chart.y = Vertical::Axis(Axis { ends: Some([0.0, 10.0]), ..Axis::linear("ns") });
     let text = drawn(&chart);
-    assert!(text.contains("<path class=\"w\" d=\"M0 7499V5000M9999 7499V5000\"/>"), "{text}");
+    assert!(text.contains("<path class=\"w c0\" d=\"M0 7499V5000M9999 7499V5000\"/>"), "{text}");
 }
 
 #[test]
@@ -183,7 +188,7 @@ fn a_plane_has_a_line_in_steps_and_points_in_per_cent() {
     let text = drawn(&chart);
     assert!(text.contains("d=\"M0 9999l9999-9999\""), "{text}");
     assert!(text.contains("x=\"0%\" y=\"100%\"") && text.contains("x=\"100%\" y=\"0%\""), "{text}");
-    assert!(text.contains("role=\"img\" aria-label=\"caption\""), "{text}");
+    assert!(text.contains("role=\"img\" aria-labelledby=\"one-caption\""), "{text}");
 }
 
 #[test]
