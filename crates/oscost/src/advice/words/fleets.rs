@@ -37,6 +37,12 @@ pub(super) const WORDS: &[Word] = &[
                 seen again if the second one did not",
         ..COLUMN
     },
+    Word {
+        word: "node",
+        means: "a machine of a fleet or of a network, by the name in the list of its nodes",
+        ..COLUMN
+    },
+    Word { word: "nodes", means: "how many machines of a fleet are meant", ..COLUMN },
     Word { word: "other_node", means: "the node at the other end of a link", ..COLUMN },
     Word {
         word: "measurements",

@@ -245,7 +245,8 @@ fn markup_in_foreign_text_is_escaped() {
     every_chart_has_its_points(&page);
     page.hover("#price-list-ns-op .rows li g:last-of-type use");
     page.wait_for("!document.querySelector('.card').hidden");
-    assert_eq!(words(&page, "h1"), MARKUP);
+    let title = format!("{MARKUP}: What the operating system charges on this machine");
+    assert_eq!(words(&page, "h1"), title);
     assert_eq!(page.eval("document.querySelectorAll('img, [href^=javascript], svg a').length"), 0);
     assert_eq!(page.eval("window.taken === undefined"), true);
     assert_eq!(page.eval("document.scripts.length"), 2, "ours, and what is packed");

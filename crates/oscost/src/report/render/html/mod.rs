@@ -2,13 +2,14 @@
 //!
 //! Text, tables and charts are in the markup and need no script; a small script sorts and filters
 //! tables, sorts and zooms charts, and shows explanations. The template escapes all its values but
-//! four, none of which has markup from outside: the style sheet, the script, the charts, which escape
-//! their texts themselves, and the data packed as base64. A content security policy forbids all other
-//! scripts.
+//! five, none of which has markup from outside: the style sheet, the script, the charts and the
+//! sentences, which escape their texts themselves, and the data packed as base64. A content security
+//! policy forbids all other scripts.
 
 mod forest;
 mod heat_map;
 mod plot;
+mod prose;
 mod timeline;
 mod words;
 

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::prose::prose;
 use crate::advice::words::{Kind, of_kind};
 use crate::report::view::document::chart::Chart;
 use crate::report::view::document::{Block, Cell, Column, Fact, Section, Table, TableRow, View};
@@ -125,6 +126,11 @@ impl Words {
             });
             RowInParts { row, cells: cells.collect() }
         })
+    }
+
+    /// A sentence as markup, with its commands as code.
+    pub(in crate::report::render) fn prose(&self, text: &str) -> String {
+        prose(text)
     }
 
     /// Whether a value needs no quotes in markup.

@@ -174,6 +174,13 @@ impl Fact {
         Self { name: name.into(), value: value.into(), is_command: false }
     }
 
+    /// Whether a column of facts is too narrow for its value.
+    pub fn is_long(&self) -> bool {
+        /// Three lines of such a column.
+        const MAX_CHARS: usize = 90;
+        self.value.chars().count() > MAX_CHARS
+    }
+
     /// A fact that is a command.
     pub fn command(name: impl Into<String>, value: impl Into<String>) -> Self {
         Self { is_command: true, ..Self::new(name, value) }

@@ -97,15 +97,16 @@ pub fn comparison(shown: &compare::ComparisonContent<'_>, catalog: Option<&Catal
     }
 }
 
-/// The user's label, or what was measured.
+/// What was measured, after the user's label.
 fn title(record: &Record) -> String {
-    match (&record.label, &record.settings.study) {
-        (Some(label), _) => plain(label),
-        (None, Some(study)) => plain(&format!("{study}, repeated")),
-        (None, None) if !record.comparisons.is_empty() => {
-            "What a change costs on this machine".to_owned()
-        }
-        (None, None) => "What the operating system charges on this machine".to_owned(),
+    let what = match &record.settings.study {
+        Some(study) => plain(&format!("{study}, repeated")),
+        None if !record.comparisons.is_empty() => "What a change costs on this machine".to_owned(),
+        None => "What the operating system charges on this machine".to_owned(),
+    };
+    match &record.label {
+        Some(label) => format!("{}: {what}", plain(label)),
+        None => what,
     }
 }
 

@@ -8,6 +8,7 @@ use oscost_model::record::{Record, Row, RowOutcome};
 use oscost_model::unit::{Better, Unit};
 
 use crate::report::figures::quantity;
+use crate::report::view::comparison::compare::short_names;
 use crate::report::view::document::chart::{
     Axis, Chart, ChartRow, Colour, Mark, Order, Point, RowGroup, Series, Shape, Symbol, Vertical,
 };
@@ -263,29 +264,44 @@ impl Panel<'_> {
         classes.into_iter().map(of_class).collect()
     }
 
+    /// The rows with their names; where several have one name, with the axes in which they differ.
+    fn named_rows(&self, rows: &Rows<'_>, catalog: Option<&Catalog>) -> Vec<ChartRow> {
+        let name = |price: &Price<'_>| names::of_benchmark(&price.row.benchmark, catalog);
+        let names: Vec<String> = self.prices.iter().map(name).collect();
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for name in &names {
+            *counts.entry(name).or_default() += 1;
+        }
+        let cases: Vec<&str> = self.prices.iter().map(|price| price.row.case.as_str()).collect();
+        let row = |((price, name), short): ((&Price<'_>, &String), String)| {
+            let is_shared = counts.get(name.as_str()).is_some_and(|count| *count > 1);
+            let name = match short.split_once(':').filter(|_| is_shared) {
+                Some((_, axes)) => format!("{name}, {axes}"),
+                None => name.clone(),
+            };
+            ChartRow { anchor: rows::id(price.index), name, id: rows.name(price.row) }
+        };
+        self.prices.iter().zip(&names).zip(short_names(&cases)).map(row).collect()
+    }
+
     /// By family, in the order of the record; and by cost, the most expensive on top: the smallest of
     /// rates.
     fn orders(&self, rows: &Rows<'_>, catalog: Option<&Catalog>) -> Vec<Order> {
-        let row = |price: &Price<'_>| ChartRow {
-            anchor: rows::id(price.index),
-            name: names::of_benchmark(&price.row.benchmark, catalog),
-            id: rows.name(price.row),
-        };
+        let all = self.named_rows(rows, catalog);
         let mut groups: Vec<RowGroup> = Vec::new();
         let mut first = 0;
         for of_family in self.prices.chunk_by(|one, other| family(one.row) == family(other.row)) {
             groups.push(RowGroup { first, title: names::of_family(family(of_family[0].row)) });
             first += of_family.len();
         }
-        let mut sorted: Vec<&Price<'_>> = self.prices.iter().collect();
-        sorted.sort_by(|one, other| match one.row.better {
+        let mut sorted: Vec<(&Price<'_>, &ChartRow)> = self.prices.iter().zip(&all).collect();
+        sorted.sort_by(|(one, _), (other, _)| match one.row.better {
             Better::Lower => other.figure.total_cmp(&one.figure),
             Better::Higher => one.figure.total_cmp(&other.figure),
         });
-        let by_family = self.prices.iter().map(row).collect();
-        let by_cost = sorted.into_iter().map(row).collect();
+        let by_cost = sorted.into_iter().map(|(_, row)| row.clone()).collect();
         vec![
-            Order { name: "by family", rows: by_family, groups },
+            Order { name: "by family", rows: all, groups },
             Order { name: "by cost", rows: by_cost, groups: Vec::new() },
         ]
     }

@@ -168,6 +168,31 @@ fn costs_are_by_family_with_figures_and_what_is_no_cost_is_apart() {
 }
 
 #[test]
+fn rows_of_one_name_are_named_with_the_axis_in_which_they_differ() {
+    let record = large_run::run(&[("syscall/getppid", Unit::NsPerOp)], 2, 0);
+    let page = page(&record);
+    let drawn = charts(&page);
+    let costs = drawn["price-list-ns-op"];
+    for size in ["64", "256"] {
+        assert_eq!(costs.matches(&format!(", size={size}<small>")).count(), 1, "{costs}");
+    }
+    assert!(!costs.contains(", way="), "both have the same: {costs}");
+    let one = large_run::run(&[("syscall/getppid", Unit::NsPerOp)], 1, 0);
+    assert!(!super::records::page(&one).contains(", size=64<small>"));
+}
+
+#[test]
+fn a_label_is_before_what_was_measured_and_commands_are_code() {
+    let mut record = record();
+    record.label = Some("nightly".to_owned());
+    record.complete = false;
+    let page = page(&record);
+    let title = "nightly: What the operating system charges on this machine";
+    assert!(page.contains(&format!("<h1>{title}</h1>")), "{page}");
+    assert!(page.contains("Next: <code>oscost ") || page.contains("(<code>--budget</code>)"));
+}
+
+#[test]
 fn what_is_compared_is_drawn_once_and_its_difference_is_beside_it() {
     let record = compared();
     let page = page(&record);
