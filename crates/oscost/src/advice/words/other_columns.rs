@@ -531,7 +531,8 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "machine",
-        means: "the processor that a run was measured on",
+        means: "in the list of runs the processor that a run was measured on; of a table of machines \
+                one of them, or with `+N` several with the same recorded facts",
         source: "`oscost runs --help`",
         ..COLUMN
     },

@@ -172,9 +172,12 @@ impl Words {
     }
 }
 
-/// A heading in one line.
+/// The word that explains a column: its heading in one line, or of one that is a name what is named.
 fn heading(column: &Column) -> String {
-    column.title.replace('\n', " ")
+    match column.word {
+        "" => column.title.replace('\n', " "),
+        word => word.to_owned(),
+    }
 }
 
 /// What may be a word in a cell: the whole of it, its beginning, its value, or the flags in it.

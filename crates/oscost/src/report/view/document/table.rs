@@ -108,6 +108,8 @@ pub struct Column {
     pub kind: ColumnKind,
     /// What it means, where its heading does not say it.
     pub meaning: Option<String>,
+    /// The word that explains it, where its heading is a name; empty where its heading is that word.
+    pub word: &'static str,
     /// Whether its cells are words that oscost explains, or several of them.
     pub has_words: bool,
     /// Whether a narrow medium may leave it out.

@@ -46,7 +46,11 @@ fn has_ratios(content: &TableContent<'_>) -> bool {
 pub(super) fn grid(content: &TableContent<'_>) -> Table {
     let table = content.table;
     let names = table.columns.iter().map(|column| content.column_name(column));
-    let columns = names.map(|name| Column { title: name.clone(), ..Column::number("", &name) });
+    let columns = names.map(|name| Column {
+        title: name.clone(),
+        word: "machine",
+        ..Column::number("", &name)
+    });
     let count = table.lines.len();
     let row = |(at, line): (usize, &CaseLine)| {
         let cells = line.cells.iter().map(|it| cell(line, it));

@@ -136,6 +136,8 @@ fn cells_have_figures_spreads_and_ratios_and_foreign_text_does_nothing() {
     assert!(text.contains("Not on every machine") && !text.contains('\u{1b}'), "{text}");
     let page = report::html(&view(&content)).unwrap();
     assert!(page.contains("[2J no ") && !page.contains("no <b>"), "it is escaped");
+    let link = "<a href=\"#w-machine\" aria-label=\"What node0 +14 means\">?</a>";
+    assert!(page.contains(link), "the columns of machines are explained: {page}");
     assert!(!report::markdown_page(&view(&content)).contains("no <b>"));
 }
 

@@ -11,8 +11,8 @@ use crate::report::view::document::chart::{Chart, ChartRow, Order, Point, Series
 const TICKS_PX: usize = 17;
 /// Steps of the horizontal axis of a path, of which there are this many in its width.
 const STEPS: f64 = 9_999.0;
-/// The width of a chart on a phone.
-const PHONE_PX: f64 = 320.0;
+/// The width of a chart on a small phone.
+const PHONE_PX: f64 = 280.0;
 /// Between a point and its figure; the style sheet shifts the figure by as much.
 const GAP_PX: f64 = 9.0;
 /// Just outside the chart.
