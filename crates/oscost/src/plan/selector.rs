@@ -85,8 +85,8 @@ impl fmt::Display for SelectorError {
             Self::UnknownAxis { benchmark, axis, axes } if axes.is_empty() => {
                 write!(
                     out,
-                    "`{benchmark}` has no axis `{axis}`: it has no axes\n  hint: name it without \
-                     `{axis}`; of a set `{{a,b}}:axis=value` all must have the axis, so name each apart"
+                    "`{benchmark}` has no axis `{axis}`: it has no axes\n  hint: write \
+                     `{benchmark}` alone; of a set `{{a,b}}:axis=value` all must have the axis"
                 )
             }
             Self::UnknownAxis { benchmark, axis, axes } => {

@@ -169,7 +169,7 @@ fn a_source_without_records_and_gauges_on_the_screen_are_refused() {
     let sandbox = Sandbox::new();
     let folder = fleet(&sandbox, "night", 1.0);
     let on_screen = ["fleet", "report", text(&folder), "--openmetrics", "-"];
-    sandbox.oscost(&on_screen).exits(2).stderr_contains("name one");
+    sandbox.oscost(&on_screen).exits(2).stderr_contains("name a file");
     fs::remove_dir_all(folder.join("records")).unwrap();
     let empty = sandbox.oscost(&["fleet", "report", text(&folder)]).exits(2);
     empty.stderr_contains("no record of it could be used");

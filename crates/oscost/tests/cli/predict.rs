@@ -179,7 +179,7 @@ fn invalid_estimates_and_cases_are_refused() {
     refused(&[RAW, "1.2.3 ns"], &["`1.2.3` is not a number"]);
     refused(
         &[RAW, "9 ns", "--hardware", "soon"],
-        &["--hardware", "`soon` is not an estimate; try `120 ns`"],
+        &["--hardware", "`soon` is not an estimate\n  hint: try `120 ns`"],
     );
     refused(&[RAW, "9 ns", "--below", PAIR], &["cannot be used with"]);
     refused(&[RAW, "--below", RAW], &["cannot cost less than itself"]);
