@@ -441,7 +441,7 @@ mod tests {
         assert!(refusal("syscall/getppid:via=magic").contains("`raw`, `libc`"));
         assert!(refusal("syscall/getppid:size=1").contains("it has `via`"));
         assert!(refusal("timer/nothing:x=1").contains("it has no axes"));
-        assert!(refusal("syscall/{getpid,getuid}:via=raw").contains("name each apart"));
+        assert!(refusal("syscall/{getpid,getuid}:via=raw").contains("all must have the axis"));
         assert!(refusal("").contains("the name of a benchmark is empty"));
         assert!(refusal("syscall/getppid:via").contains("axis=value"));
     }

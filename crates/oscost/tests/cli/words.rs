@@ -176,7 +176,7 @@ const WRONG_INPUTS: &[(&[&str], &str)] = &[
     (&["explain", ""], "the name to explain is empty"),
     (&["explain"], "'oscost explain getppid'"),
     (&["report"], "'last' is the newest run"),
-    (&["run", "syscall/{getpid,getuid}:via=raw"], "name each apart"),
+    (&["run", "syscall/{getpid,getuid}:via=raw"], "all must have the axis"),
     (&["runs", "show", "@"], "the label behind `@` is empty"),
     (&["runs", "show", ""], "the name of the run is empty"),
     (&["report", "./Cargo.toml"], "`oscost runs export RUN FILE` writes a record"),

@@ -133,10 +133,9 @@ impl Words {
         prose(text)
     }
 
-    /// Whether a value needs no quotes in markup.
+    /// Whether a value needs no quotes in markup: a number. All other text has them.
     pub(in crate::report::render) fn is_bare(&self, value: &str) -> bool {
-        let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+');
-        !value.is_empty() && value.bytes().all(is_safe)
+        value.parse::<f64>().is_ok()
     }
 
     /// The value of a cell, by which tables are sorted and copied; `None` if its text says it.
@@ -276,7 +275,7 @@ mod tests {
         assert_eq!(links(1), [1, 1, 2]);
         assert_eq!(links(2), [1, 0, 1]);
         assert!(words.is_bare("-1.5e+9") && !words.is_bare("") && !words.is_bare("a b"));
-        assert!(!words.is_bare("x/"), "the end of a tag would be read into it");
+        assert!(!words.is_bare("1/"), "the end of a tag would be read into it");
     }
 
     #[test]
