@@ -71,7 +71,8 @@ proptest! {
     ) {
         // The first letters keep it from being empty, or a word that is explained.
         let theirs = page(&marked(&format!("qz{text}")));
-        let plain = page(&marked("qz"));
+        // As long: long texts have a style of their own.
+        let plain = page(&marked(&format!("qz{}", "q".repeat(text.chars().count()))));
         for mark in ['<', '>', '"', '\''] {
             let count = |page: &str| page.matches(mark).count();
             prop_assert_eq!(count(&theirs), count(&plain), "{}", mark);
