@@ -3,6 +3,7 @@
 
 mod content;
 mod document;
+mod exact_counts;
 mod figures;
 mod grid;
 mod machines;

@@ -1,6 +1,7 @@
 //! What stands out, a sentence each, with the facts that are the same and those that are not.
 
 use super::content::TableContent;
+use super::exact_counts;
 use super::texts::{factor, joined};
 use super::treatments;
 use crate::advice::machine_facts::{Contrast, FactDifference, MachineFact, contrast};
@@ -19,6 +20,7 @@ const MAX_VALUE_CHARS: usize = 40;
 pub(super) fn answer(content: &TableContent<'_>) -> Answer {
     let table = content.table;
     let treatments = treatments::of_one_machine(content).len();
+    let counted = exact_counts::sentences(content);
     let next = match (table.findings.is_empty(), content.machines.len()) {
         (false, _) => {
             "Next: `oscost doctor` on that machine names what disturbs it; a fact that differs is a \
@@ -28,12 +30,17 @@ pub(super) fn answer(content: &TableContent<'_>) -> Answer {
             "Next: `oscost ab --new TREATMENT` measures what a treatment adds."
         }
         (true, 1) => "Next: `oscost compare BASE NEW` says what changed between two runs.",
+        (true, _) if !counted.is_empty() => {
+            "Next: `oscost explain CASE` names the system calls that a case makes."
+        }
         (true, _) if table.judged == 0 => {
             "Next: two runs or more of each machine, of the same cases, can be judged."
         }
         (true, _) => "Next: more runs of each machine show smaller differences.",
     };
-    let findings = vec![format!("{}.", headline(content))];
+    // That nothing stands out is said of figures with intervals.
+    let head = (counted.is_empty() || !table.findings.is_empty()).then(|| headline(content));
+    let findings = head.into_iter().chain(counted).map(|text| format!("{text}.")).collect();
     Answer { findings, trust: None, next: vec![next.to_owned()] }
 }
 

@@ -96,6 +96,35 @@ fn the_head_names_machine_family_equals_and_facts() {
 }
 
 #[test]
+fn exact_counts_that_differ_are_told_without_a_judgement() {
+    let mut table = table();
+    table.findings.clear();
+    let exact = |value: f64| TableCell::Figure(TableFigure { interval: None, ..figure(value) });
+    let line = |case: &str, counts: [f64; 2]| CaseLine {
+        case: case.to_owned(),
+        unit: Some(Unit::InstructionsPerOp),
+        cells: counts.map(exact).to_vec(),
+        ..table.lines[0].clone()
+    };
+    table.lines = vec![
+        line("file/stat", [6856.0, 3524.0]),
+        line("syscall/getppid", [311.0, 311.0]),
+        line("memory/mprotect", [11322.0, 12597.0]),
+    ];
+    let both = [machine("vm-6.1", "never"), machine("vm-6.12", "never")];
+    table.columns = (0..2).map(|at| TableColumn { machines: vec![at] }).collect();
+    assert_eq!(
+        first_sentence(&table, &both),
+        "vm-6.12 executes another number of instructions than vm-6.1 in 2 of 3 exactly counted \
+         cases: from 0.51 times (file/stat) to 1.11 times (memory/mprotect) as many."
+    );
+    table.lines.remove(0);
+    table.lines.truncate(1);
+    let told = first_sentence(&table, &both);
+    assert!(told.contains("executes 1.00 times as many instructions as vm-6.1"), "{told}");
+}
+
+#[test]
 fn a_faster_machine_of_another_kind_and_one_without_another_fact_are_told_so() {
     let mut table = table();
     let found = &mut table.findings[0];
