@@ -53,19 +53,22 @@ pub fn spread_degrees(count: usize) -> f64 {
 }
 
 /// The weight of each value, from 0 to 1, in the location of all of them, each of which has a standard
-/// deviation of its own (above 0). `None` without values.
+/// deviation of its own (above 0): the squares of these decide among values that are not disturbed.
+/// Otherwise one that is badly known, and therefore never far away, would draw the location to itself
+/// until those that are well known are far away. `None` without values.
 pub fn weights(values: &[f64], deviations: &[f64]) -> Option<Vec<f64>> {
     let mut location = order::median_in_place(&mut values.to_vec())?;
-    let mut weights = vec![1.0; values.len()];
+    let least = deviations.iter().copied().fold(f64::INFINITY, f64::min);
+    let precisions: Vec<f64> = deviations.iter().map(|it| (least / it).powi(2)).collect();
+    let mut weights = precisions.clone();
     for _ in 0..STEPS {
-        for ((weight, value), deviation) in weights.iter_mut().zip(values).zip(deviations) {
+        let parts = values.iter().zip(deviations).zip(&precisions);
+        for (weight, ((value, deviation), precision)) in weights.iter_mut().zip(parts) {
             let distance = (value - location) / (LOCATION_REACH * deviation);
-            *weight = (1.0 - distance * distance).max(0.0).powi(2);
+            *weight = precision * (1.0 - distance * distance).max(0.0).powi(2);
         }
         // Two values that are far apart are both far from their middle: neither is the disturbed one.
-        let Some(mean) = weighted_mean(values, &weights) else {
-            return Some(vec![1.0; values.len()]);
-        };
+        let Some(mean) = weighted_mean(values, &weights) else { return Some(precisions) };
         location = mean;
     }
     Some(weights)
@@ -133,6 +136,16 @@ mod tests {
             let share = found as f64 / (SAMPLES * count) as f64;
             assert!(share < 2.2e-3, "{count}: {share}");
         }
+    }
+
+    #[test]
+    fn a_badly_known_value_does_not_draw_the_location_to_itself() {
+        let values = [0.0, 0.001, -0.001, 0.002, -0.2];
+        let deviations = [0.004, 0.004, 0.004, 0.004, 0.1];
+        let weights = weights(&values, &deviations).unwrap();
+        assert!(weights[..4].iter().all(|&weight| weight > 0.9), "{weights:?}");
+        assert!(weights[4] < 0.002, "{weights:?}");
+        assert!(weighted_mean(&values, &weights).unwrap().abs() < 0.001);
     }
 
     #[test]

@@ -304,8 +304,10 @@ impl Page {
     /// Moves the mouse to a spot.
     pub(crate) fn hover(&self, spot: impl Into<Spot>) {
         let (x, y) = self.point(spot.into());
+        // The event of the scrolling there comes with a frame; on a busy machine also after the first
+        // movement.
+        self.draw();
         self.mouse("mouseMoved", "none", x + 1.0, y);
-        // The event of the scrolling there may come after the first movement.
         self.draw();
         self.mouse("mouseMoved", "none", x, y);
     }

@@ -165,7 +165,9 @@ fn an_unknown_run_names_the_newest_runs() {
          runs import FILE` keeps another user's"
     );
     begin(&mut store, &id(1), 1);
-    for name in ["", "x", "%", "_190", "0190x"] {
+    let empty = store.find("").unwrap_err().to_string();
+    assert_eq!(empty, format!("the name of the run is empty\n  hint: {HINT}"));
+    for name in ["x", "%", "_190", "0190x"] {
         let error = store.find(name).unwrap_err();
         assert_eq!(
             error.to_string(),
