@@ -29,7 +29,8 @@ pub(super) fn sentences(content: &TableContent<'_>) -> Vec<String> {
 fn counted_case(line: &CaseLine, column: usize) -> Option<CountedCase<'_>> {
     let exact = |column: usize| {
         let figure = line.cells.get(column)?.figure()?;
-        let is_exact = figure.interval.is_none() && figure.spread.is_none();
+        // A count that is not exact has an interval of some width, or none.
+        let is_exact = figure.interval.is_some_and(|[low, high]| low >= high);
         (is_exact && figure.value > 0.0).then_some(figure.value)
     };
     let ratio = exact(column)? / exact(0)?;
