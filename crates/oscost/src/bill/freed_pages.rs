@@ -1,5 +1,5 @@
 //! The private pages of a program, which the kernel frees when their process ends or unmaps them: no
-//! price of a fault, an exit or an munmap(2) contains that.
+//! price of a fault, an exit or a munmap(2) contains that.
 
 use oscost_model::bill::{Amount, BillItem};
 use oscost_model::program_calls::ProgramCalls;

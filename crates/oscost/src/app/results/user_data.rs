@@ -30,12 +30,12 @@ pub(crate) fn existing_store() -> anyhow::Result<Option<Store>> {
 }
 
 /// What helps where the environment names no folder of the user.
-const HOMELESS_HINT: &str = "set HOME, or XDG_DATA_HOME, to the absolute path of a folder";
+const NO_FOLDER_HINT: &str = "set HOME, or XDG_DATA_HOME, to the absolute path of a folder";
 
 fn store_path() -> Result<PathBuf, UsageError> {
     Store::default_path().ok_or_else(|| {
         let what = "cannot find the store: neither XDG_DATA_HOME nor HOME names a folder";
-        UsageError::with_hint(what, HOMELESS_HINT)
+        UsageError::with_hint(what, NO_FOLDER_HINT)
     })
 }
 
@@ -43,6 +43,6 @@ fn store_path() -> Result<PathBuf, UsageError> {
 pub(crate) fn profile_folder() -> anyhow::Result<PathBuf> {
     data_folder().map(|data| data.join("ph")).ok_or_else(|| {
         let what = "cannot find the profiles: neither XDG_DATA_HOME nor HOME names a folder";
-        UsageError::with_hint(what, HOMELESS_HINT).into()
+        UsageError::with_hint(what, NO_FOLDER_HINT).into()
     })
 }

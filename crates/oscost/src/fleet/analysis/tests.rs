@@ -74,7 +74,7 @@ fn fleets(between_visits: f64, tail_degrees: Option<u32>) -> impl Iterator<Item 
 fn slow_nodes_are_found_with_their_fact_and_few_others() {
     // Three visits that happen to differ hide a small fault, more often if they have heavy tails.
     for (between_visits, tail_degrees, min_found_pct) in
-        [(0.03, None, 95), (0.1, None, 90), (0.1, Some(3), 80)]
+        [(0.03, None, 95), (0.1, None, 95), (0.1, Some(3), 90)]
     {
         let score = Score::of(fleets(between_visits, tail_degrees));
         assert!(score.large >= 20, "{score:?}");
@@ -91,7 +91,7 @@ fn what_visits_vary_by_hides_small_faults_and_makes_none() {
     // The family of eight cases is known to 18 % / sqrt(2 x 8 x 3) = 2.6 %, and a p of 1 in 100,000
     // needs 4.4 times that: faults below +12 % cannot be found, those of +18 % and more can.
     let score = Score::of(fleets(0.18, None));
-    assert!(score.large_found * 3 >= score.large, "{score:?}");
+    assert!(score.large_found * 2 >= score.large, "{score:?}");
     assert!(score.named * 10 >= score.found * 9, "{score:?}");
     assert!(score.false_share() <= 0.12, "{score:?}");
 }

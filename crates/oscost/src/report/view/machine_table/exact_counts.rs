@@ -38,27 +38,22 @@ fn counted_case(line: &CaseLine, column: usize) -> Option<CountedCase<'_>> {
     is_counted.then_some(CountedCase { case: &line.case, ratio })
 }
 
-/// In how many cases the counts differ, and how far; `None` without a case.
+/// In how many cases the counts differ, and how far, of those in the order of their ratios; `None`
+/// without a case.
 fn sentence(name: &str, base: &str, cases: &[CountedCase<'_>]) -> Option<String> {
-    let [least, .., most] = cases else {
-        let [only] = cases else { return None };
-        let CountedCase { case, ratio } = only;
-        return Some(format!(
-            "{name} executes {} times as many instructions as {base} in {}, exactly counted",
-            factor(*ratio),
-            plain(case)
-        ));
-    };
+    let (least, most) = (cases.first()?, cases.last()?);
     let differing = cases.iter().filter(|it| (it.ratio - 1.0).abs() > 0.0).count();
     let all = plural(cases.len() as u64, "exactly counted case");
     if differing == 0 {
         return Some(format!("{name} executes as many instructions as {base} in {all}"));
     }
     let extreme = |it: &CountedCase<'_>| format!("{} times ({})", factor(it.ratio), plain(it.case));
+    let range = match cases.len() {
+        1 => extreme(least),
+        _ => format!("from {} to {}", extreme(least), extreme(most)),
+    };
     Some(format!(
-        "{name} executes another number of instructions than {base} in {differing} of {all}: from \
-         {} to {} as many",
-        extreme(least),
-        extreme(most)
+        "{name} executes another number of instructions than {base} in {differing} of {all}: \
+         {range} as many"
     ))
 }

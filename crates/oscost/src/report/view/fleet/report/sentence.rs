@@ -152,6 +152,11 @@ fn sentence(content: &FleetContent<'_>, it: &Finding) -> String {
         }
         scope => format!(" in {}", content.scope_name(scope).unwrap_or_default()),
     };
+    // A case is judged less its family, or less its node.
+    let apart_from = match &it.scope {
+        FindingScope::Case(_) => ", apart from what its other cases differ by",
+        _ => "",
+    };
     let than = match content.equals(it.node) {
         0 => "the rest of the fleet".to_owned(),
         equals => format!("its {equals} equals"),
@@ -161,7 +166,7 @@ fn sentence(content: &FleetContent<'_>, it: &Finding) -> String {
         None => "no recorded fact sets it apart".to_owned(),
     };
     format!(
-        "{} is {} times as {kind}{place} as {than} [{} .. {}]; {fact}.",
+        "{} is {} times as {kind}{place} as {than} [{} .. {}]{apart_from}; {fact}.",
         content.short_name(it.node),
         of(it.ratio),
         of(low),
