@@ -8,3 +8,4 @@ pub(super) mod jobs;
 pub(super) mod nodes;
 pub(super) mod programs;
 pub(super) mod submission;
+mod variables;
