@@ -10,7 +10,7 @@ use super::usable_figure::usable_median;
 use super::visit_record::{VisitRecord, VisitRow};
 use crate::advice::classes::machine_class;
 use crate::advice::machine_facts::machine_facts;
-use crate::fleet::{CaseFigure, Fleet, FleetCase, FleetFact, FleetNode, NodeVisit};
+use crate::fleet::{CaseFigure, Fleet, FleetCase, FleetFact, FleetNode, NodeVisit, OtherRevision};
 
 /// The normal quantile of an interval of 95 %.
 const Z95: f64 = 1.959_963_984_540_054;
@@ -34,11 +34,19 @@ pub(super) struct Visit {
 #[derive(Default)]
 pub(super) struct FleetBuilder {
     cases: Vec<FleetCase>,
-    numbers: HashMap<(String, &'static str), u32>,
+    numbers: HashMap<CaseKey, u32>,
     texts: HashSet<Arc<str>>,
     nodes: BTreeMap<String, Node>,
     visits: Vec<(String, NodeVisit)>,
     runs: HashSet<String>,
+}
+
+/// What makes a case one. Revisions are told apart at the end, when the newest one is known.
+#[derive(PartialEq, Eq, Hash)]
+struct CaseKey {
+    case: String,
+    unit: &'static str,
+    rev: u32,
 }
 
 /// The cases of a visit so far.
@@ -112,7 +120,7 @@ impl FleetBuilder {
 
     /// The number of a case.
     pub(super) fn case(&mut self, case: FleetCase) -> Result<u32, String> {
-        let key = (case.case.clone(), case.unit.text());
+        let key = CaseKey { case: case.case.clone(), unit: case.unit.text(), rev: case.rev };
         if let Some(&number) = self.numbers.get(&key) {
             return Ok(number);
         }
@@ -133,8 +141,8 @@ impl FleetBuilder {
         if !row.target.treatments.is_empty() {
             name = format!("{name} under {}", row.target.treatments.join("+"));
         }
-        let (unit, better) = (row.unit, row.better);
-        let case = |case: String| FleetCase { case, family: family.clone(), unit, better };
+        let (unit, better, rev) = (row.unit, row.better, row.rev);
+        let case = |case: String| FleetCase { case, family: family.clone(), unit, better, rev };
         let first = self.case(case(name.clone()))?;
         if seen.numbers.insert(first) {
             return Ok(first);
@@ -150,16 +158,19 @@ impl FleetBuilder {
         Ok(number)
     }
 
-    /// The fleet.
+    /// The fleet, with the figures of the newest revision of each benchmark.
     pub(super) fn finish(self, name: &str) -> Fleet {
-        let Self { mut cases, nodes, mut visits, .. } = self;
-        let mut order: Vec<usize> = (0..cases.len()).collect();
-        order.sort_by(|&one, &other| key(&cases[one]).cmp(&key(&cases[other])));
-        let mut places = vec![0; cases.len()];
+        let Self { cases: numbered, nodes, mut visits, .. } = self;
+        let newest = newest_revisions(&numbered);
+        let is_newest = |case: &FleetCase| newest.get(&key(case)) == Some(&case.rev);
+        let mut order: Vec<usize> =
+            (0..numbered.len()).filter(|&at| is_newest(&numbered[at])).collect();
+        order.sort_by(|&one, &other| key(&numbered[one]).cmp(&key(&numbered[other])));
+        let mut places: Vec<Option<u32>> = vec![None; numbered.len()];
         for (place, &number) in order.iter().enumerate() {
-            places[number] = place as u32;
+            places[number] = Some(place as u32);
         }
-        cases.sort_by(|one, other| key(one).cmp(&key(other)));
+        let mut left_out = vec![0; numbered.len()];
         visits.sort_by(|(node, visit), (other_node, other)| {
             node.cmp(other_node)
                 .then(visit.started_s.total_cmp(&other.started_s))
@@ -169,25 +180,58 @@ impl FleetBuilder {
             nodes.keys().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
         let visits = visits.into_iter().map(|(node, mut visit)| {
             visit.node = indices.get(node.as_str()).copied().unwrap_or_default();
-            for figure in &mut visit.figures {
-                figure.case = places[figure.case as usize];
-            }
+            visit.figures.retain_mut(|figure| {
+                let number = figure.case as usize;
+                match places[number] {
+                    Some(place) => figure.case = place,
+                    None => left_out[number] += 1,
+                }
+                places[number].is_some()
+            });
             visit.figures.sort_by_key(|figure| figure.case);
             visit.figures.shrink_to_fit();
             visit
         });
         let visits = visits.collect();
+        let other_revisions = other_revisions(&numbered, &newest, &left_out);
+        let cases = order.iter().map(|&number| numbered[number].clone()).collect();
         let nodes = nodes
             .into_iter()
             .map(|(name, Node { class, facts, .. })| FleetNode { name, class, facts })
             .collect();
-        Fleet { name: name.to_owned(), cases, nodes, visits }
+        Fleet { name: name.to_owned(), cases, nodes, visits, other_revisions }
     }
 }
 
 /// The order of cases.
 fn key(case: &FleetCase) -> (&str, &'static str) {
     (&case.case, case.unit.text())
+}
+
+/// The newest revision of each case.
+fn newest_revisions(cases: &[FleetCase]) -> HashMap<(&str, &'static str), u32> {
+    let mut newest = HashMap::new();
+    for case in cases {
+        let rev = newest.entry(key(case)).or_insert(case.rev);
+        *rev = case.rev.max(*rev);
+    }
+    newest
+}
+
+/// The cases of older revisions, with the numbers of figures that were left out.
+fn other_revisions(
+    cases: &[FleetCase],
+    newest: &HashMap<(&str, &'static str), u32>,
+    left_out: &[usize],
+) -> Vec<OtherRevision> {
+    let older = cases.iter().zip(left_out).filter_map(|(case, &figures)| {
+        let newest = *newest.get(&key(case))?;
+        let is_older = case.rev < newest && figures > 0;
+        is_older.then(|| OtherRevision { case: case.case.clone(), rev: case.rev, newest, figures })
+    });
+    let mut older: Vec<OtherRevision> = older.collect();
+    older.sort_by(|one, other| (&one.case, one.rev).cmp(&(&other.case, other.rev)));
+    older
 }
 
 /// The figure of a row, and the standard error of its logarithm; `None` of a row that has none, or
@@ -327,6 +371,35 @@ pub(super) mod tests {
         assert_eq!(cases, expected);
         assert_eq!(fleet.visits[0].figures.len(), 5);
         assert!(log_error([-1.0, 2.0]).is_nan() && log_error([1.0, f64::INFINITY]).is_nan());
+    }
+
+    #[test]
+    fn figures_of_older_revisions_are_left_out_in_any_order() {
+        let of_rev = |node: &str, visit: u32, rev: u32| {
+            let mut record = record(node, visit, f64::from(rev));
+            record.results[0].rev = rev;
+            record
+        };
+        let mut records = vec![
+            of_rev("n1", 0, 1),
+            of_rev("n1", 1, 2),
+            of_rev("n2", 0, 1),
+            of_rev("n3", 1, 2),
+            of_rev("n3", 0, 2),
+        ];
+        let fleet = built(records.clone());
+        records.reverse();
+        assert_eq!(built(records), fleet);
+        let cases: Vec<(&str, u32)> =
+            fleet.cases.iter().map(|it| (it.case.as_str(), it.rev)).collect();
+        let unchanged = fleet.cases[0].rev;
+        assert_eq!(cases, [("pipe/round-trip", unchanged), ("syscall/getppid", 2)]);
+        let counts: Vec<usize> = fleet.visits.iter().map(|it| it.figures.len()).collect();
+        assert_eq!(counts, [1, 2, 1, 2, 2], "the other case stays");
+        let found = fleet.visits.iter().flat_map(|it| &it.figures).filter(|it| it.case == 1);
+        assert!(found.clone().count() == 3 && found.clone().all(|it| it.median == 160.0));
+        let case = "syscall/getppid".to_owned();
+        assert_eq!(fleet.other_revisions, [OtherRevision { case, rev: 1, newest: 2, figures: 2 }]);
     }
 
     #[test]

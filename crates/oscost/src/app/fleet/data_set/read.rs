@@ -18,8 +18,8 @@ use serde::Deserialize;
 use serde::de::value::{Error as UnknownValue, StrDeserializer};
 
 use super::columns::{
-    BETTER, CASE, CLASS_TEXT, FACTS, FAMILY, FLEET, LOG_ERROR, MEDIAN, NODE, NOT_CLAIMABLE, RUN,
-    STARTED, UNIT,
+    BETTER, CASE, CLASS_TEXT, FACTS, FAMILY, FLEET, LOG_ERROR, MEDIAN, NODE, NOT_CLAIMABLE, REV,
+    RUN, STARTED, UNIT,
 };
 use crate::advice::machine_facts::machine_facts;
 use crate::app::error::UsageError;
@@ -137,6 +137,7 @@ struct Group {
     family: Vec<Option<ByteArray>>,
     unit: Vec<Option<ByteArray>>,
     better: Vec<Option<ByteArray>>,
+    rev: Vec<Option<i64>>,
     median: Vec<Option<f64>>,
     log_error: Vec<Option<f64>>,
     facts: Vec<Option<ByteArray>>,
@@ -197,11 +198,13 @@ impl Reading {
     fn case(&mut self, group: &Group, line: usize) -> anyhow::Result<u32> {
         let unit = text(&group.unit, line, UNIT)?;
         let better = text(&group.better, line, BETTER)?;
+        let rev = group.rev[line].with_context(|| format!("`{REV}` is missing"))?;
         let case = FleetCase {
             case: text(&group.case, line, CASE)?.to_owned(),
             family: text(&group.family, line, FAMILY)?.to_owned(),
             unit: known::<Unit>(unit).with_context(|| unknown(UNIT, unit))?,
             better: known::<Better>(better).with_context(|| unknown(BETTER, better))?,
+            rev: u32::try_from(rev).with_context(|| format!("`{REV}` is no revision"))?,
         };
         self.builder.case(case).map_err(anyhow::Error::msg)
     }
@@ -268,6 +271,7 @@ impl Group {
             family: texts(FAMILY)?,
             unit: texts(UNIT)?,
             better: texts(BETTER)?,
+            rev: read_integers(group, REV, lines)?,
             median: read_floats(group, MEDIAN, lines)?,
             log_error: read_floats(group, LOG_ERROR, lines)?,
             facts: texts(FACTS)?,
