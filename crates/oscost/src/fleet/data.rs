@@ -69,6 +69,14 @@ pub struct FleetFact {
     pub value: Option<Arc<str>>,
 }
 
+/// The fact whether other jobs might use a node at a visit.
+pub const USE_OF_NODE: &str = "use of the node";
+
+/// The value of that fact.
+pub fn use_of_node(is_exclusive: bool) -> &'static str {
+    if is_exclusive { "exclusive" } else { "shared" }
+}
+
 /// A visit of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeVisit {

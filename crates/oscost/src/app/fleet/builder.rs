@@ -4,13 +4,17 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use oscost_model::fleet::FleetVisit;
 use oscost_model::record::{Conditions, RowOutcome};
 
 use super::usable_figure::usable_median;
 use super::visit_record::{VisitRecord, VisitRow};
 use crate::advice::classes::machine_class;
 use crate::advice::machine_facts::machine_facts;
-use crate::fleet::{CaseFigure, Fleet, FleetCase, FleetFact, FleetNode, NodeVisit, OtherRevision};
+use crate::fleet::{
+    CaseFigure, Fleet, FleetCase, FleetFact, FleetNode, NodeVisit, OtherRevision, USE_OF_NODE,
+    use_of_node,
+};
 
 /// The normal quantile of an interval of 95 %.
 const Z95: f64 = 1.959_963_984_540_054;
@@ -69,16 +73,18 @@ impl FleetBuilder {
     /// Adds the visit of a record; the error says why it is left out.
     pub(super) fn add(&mut self, record: VisitRecord) -> Result<(), String> {
         let VisitRecord { id, started, fleet, machines, conditions, results } = record;
-        let node = fleet.ok_or("it is no visit of a fleet's node")?.node;
+        let FleetVisit { node, exclusive, .. } = fleet.ok_or("it is no visit of a fleet's node")?;
         let started_s = seconds(&started).ok_or("its start is no time")?;
         let machine = machines.first().ok_or("it describes no machine")?;
         let conditions = conditions.iter().find(|it| it.machine == machine.id);
+        let value = exclusive.map(|is_exclusive| self.text(use_of_node(is_exclusive)));
+        let use_fact = FleetFact { name: USE_OF_NODE, value };
         let facts = machine_facts(machine, conditions);
         let facts = facts.into_iter().map(|fact| FleetFact {
             name: fact.name,
             value: fact.value.map(|value| self.text(&value)),
         });
-        let facts = facts.collect();
+        let facts = facts.chain([use_fact]).collect();
         let mut figures: Vec<CaseFigure> = Vec::with_capacity(results.len());
         let mut seen = SeenCases::default();
         for row in results.into_iter().filter(|row| row.target.machine == machine.id) {
@@ -258,7 +264,6 @@ fn seconds(text: &str) -> Option<f64> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use oscost_model::fleet::FleetVisit;
     use oscost_model::record::Record;
 
     use super::*;
@@ -278,6 +283,7 @@ pub(super) mod tests {
             node: node.to_owned(),
             visit,
             task: 2 * (number - 1) + visit,
+            exclusive: None,
         });
         let plain = record.results[0].clone();
         let row = |case: &str, cost: f64| {
@@ -328,6 +334,11 @@ pub(super) mod tests {
             record.machines[0].memory.transparent_huge_pages = Some(pages.to_owned());
             record
         };
+        let mut alone = with_pages("n2", 0, "never");
+        alone.fleet.as_mut().unwrap().exclusive = Some(true);
+        let used = built([alone]);
+        let fact = used.nodes[0].facts.last().unwrap();
+        assert_eq!((fact.name, fact.value.as_deref()), (USE_OF_NODE, Some("exclusive")));
         let fleet = built([
             with_pages("n1", 1, "never"),
             with_pages("n1", 0, "always"),

@@ -14,6 +14,7 @@ fn fleet() -> Fleet {
             record.machines[0].cpu.model_name = Some("Another, \"CPU\"".to_owned());
             record.machines[0].memory.transparent_huge_pages = Some("never".to_owned());
         }
+        record.fleet.as_mut().unwrap().exclusive = Some(node == "n1");
         if visit == 1 {
             let machine = record.machines[0].id.clone();
             let conditions = record.conditions.iter_mut().find(|it| it.machine == machine);

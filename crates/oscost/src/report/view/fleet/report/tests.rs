@@ -5,8 +5,8 @@ use oscost_model::unit::{Better, Unit};
 use super::*;
 use crate::fleet::{
     CaseChange, CaseFigure, CaseSpread, ClassChanges, ClassSpread, FactCandidate, FactGroup,
-    Finding, FindingScope, Fleet, FleetAnalysis, FleetCase, FleetChanges, FleetNode, NodeDeviation,
-    NodeVisit, OtherRevision, VarianceShares,
+    Finding, FindingScope, Fleet, FleetAnalysis, FleetCase, FleetChanges, FleetFact, FleetNode,
+    NodeDeviation, NodeVisit, OtherRevision, USE_OF_NODE, VarianceShares, use_of_node,
 };
 use crate::report;
 use crate::report::view::document::Block;
@@ -308,6 +308,19 @@ fn an_empty_fleet_and_indices_beyond_it_are_shown() {
     assert!(json(&content(&fleet, &analysis)).unwrap().contains("\"node\": \"\""));
     let shown = view(&content(&fleet, &analysis));
     assert!(!report::html(&shown).unwrap().contains("class=\"map\""));
+}
+
+#[test]
+fn nodes_that_other_jobs_might_use_are_counted() {
+    let mut fleet = fleet(4, 4);
+    for (node, is_exclusive) in fleet.nodes.iter_mut().zip([true, false, true]) {
+        let value = Some(use_of_node(is_exclusive).into());
+        node.facts = vec![FleetFact { name: USE_OF_NODE, value }];
+    }
+    let analysis = analysis(&fleet);
+    let text = flat(&content(&fleet, &analysis));
+    let counts = "use of the nodes at their newest visits: 2 exclusive and 1 shared";
+    assert!(text.contains(counts), "{text}");
 }
 
 #[test]
