@@ -1,7 +1,7 @@
 //! Cases down, machines across.
 
 use super::content::TableContent;
-use super::texts::{count_ratio, factor, figure, range, ratio};
+use super::texts::{count_difference, factor, figure, range, ratio};
 use crate::estimate::machine_table::{CaseLine, TableCell, TableFigure, TableUnit};
 use crate::report::text::{plain, plural};
 use crate::report::view::document::{Cell, Column, Table, TableRow};
@@ -89,8 +89,11 @@ pub(super) fn cell(line: &CaseLine, cell: &TableCell) -> Cell {
     let base = line.cells.first().and_then(TableCell::figure).filter(|it| it.is_exact);
     let (long, short) = match (&found.ratio, base.filter(|_| found.is_exact)) {
         (Some(_), Some(base)) => {
-            let beside = count_ratio(found.value, base.value);
-            (format!("{own}{ends} {beside}"), format!("{own} {beside}"))
+            let difference = count_difference(found.value, base.value);
+            let times = factor(found.value / base.value);
+            // A ratio that is nearly 1 does not show that counts differ.
+            let short = if times == "1.00" { difference.clone() } else { format!("x {times}") };
+            (format!("{own}{ends} x {times}, {difference}"), format!("{own} {short}"))
         }
         (Some(it), None) => {
             (format!("{own}{ends} {}", ratio(it)), format!("{own} x {}", factor(it.value)))

@@ -163,6 +163,8 @@ fn rows_of_exact_counts_have_their_differences() {
     assert_eq!(row(0), ["file/stat", "6856 insn [exact]", "3524 insn [exact] x 0.51, 3332 fewer"]);
     assert_eq!(row(1)[2], "645 insn [exact] x 1.00, equal");
     assert_eq!(row(2)[2], "4.25 insn [exact] x 1.42, 1.25 more");
+    let short = |at: usize| grid.rows[at].cells[2].short.as_deref();
+    assert_eq!([short(0), short(1)], [Some("3524 insn x 0.51"), Some("645 insn equal")]);
     assert!(grid.notes[0].starts_with("[exact]: ") && grid.notes.len() == 2, "{:?}", grid.notes);
     let csv = String::from_utf8(report::table_csv(&figures(&content)).unwrap()).unwrap();
     assert!(csv.contains(",insn/op,3524,3524,3524,exact,"), "{csv}");

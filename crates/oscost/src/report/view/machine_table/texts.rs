@@ -47,14 +47,13 @@ pub(super) fn number(count: f64) -> String {
     Style::of(count, Unit::InstructionsPerOp).number(count)
 }
 
-/// An exact count beside another one: `x 0.51, 3332 fewer`.
-pub(super) fn count_ratio(count: f64, base: f64) -> String {
-    let difference = match count.total_cmp(&base) {
+/// How an exact count differs from another one: `3332 fewer`.
+pub(super) fn count_difference(count: f64, base: f64) -> String {
+    match count.total_cmp(&base) {
         Ordering::Less => format!("{} fewer", number(base - count)),
         Ordering::Equal => "equal".to_owned(),
         Ordering::Greater => format!("{} more", number(count - base)),
-    };
-    format!("x {}, {difference}", factor(count / base))
+    }
 }
 
 /// `a`, `a and b`, `a, b and c`.
