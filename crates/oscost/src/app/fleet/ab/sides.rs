@@ -147,7 +147,7 @@ impl Sides {
         found
     }
 
-    /// The figures of older revisions, which [`Sides::of_nodes`] leaves out, by case and revision.
+    /// The figures of older revisions, which are of no side, by case and revision.
     pub(super) fn other_revisions(&self, treatments: &str) -> Vec<OtherRevision> {
         let base = self.base.iter().map(|(key, medians)| (key, medians.len()));
         let new = self.new.get(treatments).into_iter().flatten();
