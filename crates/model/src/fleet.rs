@@ -28,6 +28,9 @@ pub struct FleetVisit {
     pub visit: u32,
     /// The number of the task, from 0.
     pub task: u32,
+    /// Whether its job had the node alone, by Slurm; null where nobody says so.
+    #[serde(default)]
+    pub exclusive: Option<bool>,
 }
 
 /// Which node is measured when, and how.

@@ -36,7 +36,7 @@ pub(super) enum ExitStatus {
 
 impl ExitStatus {
     /// Its number; that of an interrupt depends on the signal.
-    fn number(self) -> u8 {
+    pub(super) fn number(self) -> u8 {
         match self {
             ExitStatus::Success => 0,
             ExitStatus::Failure => 1,

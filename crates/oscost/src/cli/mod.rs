@@ -49,6 +49,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use oscost_model::untrusted_text::escape_controls;
 
+use crate::app::fleet::data_set::on_malformed_file;
 use crate::app::{
     is_interrupted, outlive_file_size_limit, program_folder_note, redirection_note,
     wait_for_children,
@@ -186,6 +187,10 @@ pub fn main() -> ExitCode {
     for note in of_folders.into_iter().chain(of_programs) {
         output::report_line(&format!("note: {note}"));
     }
+    on_malformed_file(move |error| {
+        output::report_error(error);
+        exit::of_error(error, measures).number()
+    });
     match dispatch(arguments.verb, &mut Output::stdout(arguments.display)) {
         Ok(status) => status.into(),
         Err(error) if is_interrupted(&error) => ExitStatus::Interrupted.into(),

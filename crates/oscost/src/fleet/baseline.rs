@@ -46,6 +46,8 @@ pub struct CaseBaseline {
     pub unit: Unit,
     /// Which direction is better.
     pub better: Better,
+    /// The revision of its benchmark.
+    pub rev: u32,
     /// The median over nodes of the natural logarithm of the cost: of the figure, or of its inverse
     /// where more is better.
     pub centre: f64,
@@ -159,6 +161,7 @@ impl Figures<'_> {
             case: about.case.clone(),
             unit: about.unit,
             better: about.better,
+            rev: about.rev,
             centre,
             // A variance is not negative: the method of moments has none below zero.
             between_nodes: shrunk_variance((of_means - of_visits).max(0.0), means.len()).sqrt(),

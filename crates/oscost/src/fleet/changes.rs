@@ -1,6 +1,6 @@
 //! What changed for a fleet since another moment: by class and case, over the nodes of both.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use oscost_model::unit::Better;
@@ -23,6 +23,8 @@ pub struct FleetChanges {
     pub only_new: usize,
     /// How many nodes of both moments are of another class now: they are not compared.
     pub changed_class: usize,
+    /// The cases whose benchmarks have another revision now: they are not compared.
+    pub changed_revision: Vec<String>,
     /// The classes, by name.
     pub classes: Vec<ClassChanges>,
 }
@@ -73,6 +75,7 @@ pub fn fleet_changes(base: &Fleet, new: &Fleet, base_name: &str) -> FleetChanges
     let (old_cases, cases) = (cases_by_name(base), cases_by_name(new));
     let old_classes = classes_by_node(base);
     let mut changed_class = 0;
+    let mut changed_revision = BTreeSet::new();
     for node in &new.nodes {
         let (Some(before), Some(after)) =
             (then.get(node.name.as_str()), now.get(node.name.as_str()))
@@ -87,7 +90,11 @@ pub fn fleet_changes(base: &Fleet, new: &Fleet, base_name: &str) -> FleetChanges
         }
         for (name, figure) in after {
             let (Some(old), Some(case)) = (before.get(name), cases.get(name)) else { continue };
-            if old_cases.get(name).is_none_or(|it| it.unit != case.unit) {
+            let Some(old_case) = old_cases.get(name).filter(|it| it.unit == case.unit) else {
+                continue;
+            };
+            if old_case.rev != case.rev {
+                changed_revision.insert(case.case.clone());
                 continue;
             }
             sides.entry(Arc::clone(&node.class)).or_default().push(NodeSides {
@@ -109,6 +116,7 @@ pub fn fleet_changes(base: &Fleet, new: &Fleet, base_name: &str) -> FleetChanges
         only_base: then.len() - common,
         only_new: now.len() - common,
         changed_class,
+        changed_revision: changed_revision.into_iter().collect(),
         classes: sides.into_iter().map(|(class, sides)| of_class(class, &sides)).collect(),
     }
 }
@@ -216,9 +224,11 @@ mod tests {
                 family: "fault".to_owned(),
                 unit: Unit::NsPerOp,
                 better: Better::Lower,
+                rev: 1,
             }],
             nodes: nodes.iter().map(node).collect(),
             visits: (0..nodes.len()).map(visit).collect(),
+            ..Fleet::default()
         }
     }
 
@@ -241,6 +251,19 @@ mod tests {
         assert!(fleet_changes(&base, &new, "june").classes.is_empty());
         new.visits[0].not_claimable = Some("is very noisy");
         assert_eq!(fleet_changes(&base, &new, "june").common_nodes, 1);
+    }
+
+    #[test]
+    fn a_case_whose_benchmark_has_another_revision_is_told_and_not_compared() {
+        let base = fleet(&["a", "b", "c"], 100.0);
+        let mut new = fleet(&["a", "b", "c"], 50.0);
+        new.cases[0].rev = 2;
+        let found = fleet_changes(&base, &new, "june");
+        assert_eq!(
+            (found.common_nodes, &found.changed_revision[..]),
+            (3, &["fault/cow".to_owned()][..])
+        );
+        assert!(found.classes.is_empty(), "{found:?}");
     }
 
     #[test]

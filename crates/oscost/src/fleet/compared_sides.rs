@@ -1,6 +1,7 @@
 //! What a treatment costs on a fleet, and what that rests on.
 
-use super::SideComparison;
+use super::data::OtherRevision;
+use super::sides::SideComparison;
 
 /// What a treatment costs on a fleet.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub struct ComparedSides {
     pub comparisons: Vec<SideComparison>,
     /// Runs from which nothing is concluded.
     pub excluded: Vec<ExcludedRun>,
+    /// Figures of older revisions of their benchmarks, which are not compared.
+    pub other_revisions: Vec<OtherRevision>,
     /// How many records could not be read, and why the first could not; `None` if all could.
     pub unread: Option<UnreadRecords>,
 }

@@ -16,6 +16,22 @@ pub struct Fleet {
     pub nodes: Vec<FleetNode>,
     /// The visits, sorted by node and time.
     pub visits: Vec<NodeVisit>,
+    /// The figures that are no part of it, by case and revision.
+    pub other_revisions: Vec<OtherRevision>,
+}
+
+/// Figures of a case that are of an older revision of its benchmark than the others: they are never
+/// mixed with those.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherRevision {
+    /// The case.
+    pub case: String,
+    /// The revision of these figures.
+    pub rev: u32,
+    /// The newest revision of the fleet.
+    pub newest: u32,
+    /// How many figures there are.
+    pub figures: usize,
 }
 
 /// A case that was measured on nodes of a fleet.
@@ -29,6 +45,8 @@ pub struct FleetCase {
     pub unit: Unit,
     /// Which direction is better.
     pub better: Better,
+    /// The revision of its benchmark.
+    pub rev: u32,
 }
 
 /// A node.
@@ -49,6 +67,14 @@ pub struct FleetFact {
     pub name: &'static str,
     /// Its value; `None` if it is not known.
     pub value: Option<Arc<str>>,
+}
+
+/// The fact whether other jobs might use a node at a visit.
+pub const USE_OF_NODE: &str = "use of the node";
+
+/// The value of that fact.
+pub fn use_of_node(is_exclusive: bool) -> &'static str {
+    if is_exclusive { "exclusive" } else { "shared" }
 }
 
 /// A visit of a node.

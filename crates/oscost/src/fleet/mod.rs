@@ -41,7 +41,10 @@ pub use check::{
 };
 pub use check_cases::{CheckCandidate, choose_cases};
 pub use compared_sides::{ComparedSides, ExcludedRun, UnreadRecords};
-pub use data::{CaseFigure, Fleet, FleetCase, FleetFact, FleetNode, NodeVisit};
+pub use data::{
+    CaseFigure, Fleet, FleetCase, FleetFact, FleetNode, NodeVisit, OtherRevision, USE_OF_NODE,
+    use_of_node,
+};
 pub use equals::MIN_EQUALS;
 pub use findings::{
     CaseSpread, ClassSpread, FactCandidate, FactGroup, Finding, FindingScope, FleetAnalysis,

@@ -124,7 +124,8 @@ pub fn simulate(simulation: &FleetSimulation) -> SimulatedFleet {
             visits.push(NodeVisit { node, run, started_s, not_claimable: None, figures });
         }
     }
-    let fleet = Fleet { name: "simulated".to_owned(), cases, nodes, visits };
+    let fleet =
+        Fleet { name: "simulated".to_owned(), cases, nodes, visits, other_revisions: Vec::new() };
     SimulatedFleet { fleet, planted }
 }
 
@@ -143,6 +144,7 @@ fn simulated_cases(count: usize) -> Vec<FleetCase> {
                 family: family.into(),
                 unit,
                 better,
+                rev: 1,
             }
         })
         .collect()

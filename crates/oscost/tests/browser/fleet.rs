@@ -31,6 +31,7 @@ fn fleet_page(sandbox: &Sandbox) -> PathBuf {
         family: family(at),
         unit: Unit::NsPerOp,
         better: Better::Lower,
+        rev: 1,
     };
     let node = |at: usize| FleetNode {
         name: if at == 3 { MARKUP.to_owned() } else { format!("node{at:03}") },
@@ -49,6 +50,7 @@ fn fleet_page(sandbox: &Sandbox) -> PathBuf {
         cases: (0..CASES).map(case).collect(),
         nodes: (0..NODES).map(node).collect(),
         visits: (0..NODES).map(visit).collect(),
+        ..Fleet::default()
     };
     let spread =
         CaseSpread { nodes: NODES, median: None, between_nodes: None, between_visits: None };

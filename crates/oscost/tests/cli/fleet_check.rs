@@ -53,6 +53,36 @@ fn a_slow_node_fails_with_the_case_and_its_ratio() {
 }
 
 #[test]
+fn a_malformed_file_of_the_fleet_is_an_error_with_the_next_step() {
+    let sandbox = Sandbox::new();
+    let target = node_target(&sandbox);
+    let fleet = folder(&sandbox, &target, 1.0);
+    let data_set = text(&sandbox.file("data"));
+    sandbox.oscost(&["fleet", "report", &fleet, "--data-set", &data_set]).exits(0);
+    let mut part = sandbox.file("data");
+    while part.is_dir() {
+        part = fs::read_dir(&part).unwrap().next().unwrap().unwrap().path();
+    }
+    let whole = fs::read(&part).unwrap();
+    let file = sandbox.file("changed.parquet");
+    let name = text(&file);
+    let check = || sandbox.oscost(&["fleet", "check", "n7", "--against", &name, "--at", &target]);
+    fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    check().exits(3).no_data().stderr_contains("cannot read the data set ");
+    // Whatever the reader makes of it: no panic, and no abort.
+    for at in (0..whole.len()).step_by(whole.len() / 6) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x55;
+        fs::write(&file, &bytes).unwrap();
+        let ran = check();
+        assert!(!ran.stderr.contains("panicked"), "byte {at}: {}", ran.stderr);
+        let is_told = ran.stderr.contains("  hint: `oscost fleet report ");
+        let is_read = !ran.stderr.contains("cannot read the data set ");
+        assert!(is_read || is_told, "byte {at}: {}", ran.stderr);
+    }
+}
+
+#[test]
 fn another_class_is_not_judged_and_the_known_one_is_named() {
     let sandbox = Sandbox::new();
     let target = node_target(&sandbox);

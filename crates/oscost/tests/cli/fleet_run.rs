@@ -283,7 +283,10 @@ fn options_of_the_user_s_own_commands_do_not_reach_slurm() {
         command.env(name, "7");
     }
     command.env("SBATCH_ACCOUNT", "ops").env("SLURM_CONF", "/etc/own.conf");
-    Ran::of(&mut command).exits(0);
+    Ran::of(&mut command)
+        .exits(0)
+        .stderr_contains("the jobs have `account=ops`, by SBATCH_ACCOUNT")
+        .stderr_contains("not used: SBATCH_TIMELIMIT, SBATCH_WAIT;");
     let variables = fake.lines("environment");
     let has = |prefix: &str| variables.iter().any(|line| line.starts_with(prefix));
     for prefix in ["SQUEUE_", "SINFO_", "SACCT_", "SCONTROL_", "SBATCH_WAIT", "SBATCH_TIMELIMIT"] {
@@ -291,6 +294,25 @@ fn options_of_the_user_s_own_commands_do_not_reach_slurm() {
     }
     assert!(!has("SLURM_CLUSTERS="));
     assert!(has("SBATCH_ACCOUNT=ops") && has("SLURM_CONF=/etc/own.conf"));
+}
+
+#[test]
+fn what_the_plan_names_precedes_the_user_s_variables() {
+    let fake = Fake::new();
+    fake.set("refuse-update");
+    let options = "partition=debug,account=lab,qos=high";
+    let words = [&RUN[..2], &[options], &RUN[3..]].concat();
+    let mut command = fake.command("run", &words);
+    command.env("SBATCH_ACCOUNT", "ops").env("SBATCH_QOS", "high");
+    let told = "the jobs have `account=lab`, as planned, and not `ops` of SBATCH_ACCOUNT";
+    let ran = Ran::of(&mut command).exits(0).stderr_contains(told);
+    assert!(!ran.stderr.contains("SBATCH_QOS"), "{}", ran.stderr);
+    // Arrays, and the jobs of their own that take the place of tasks.
+    let submitted = fake.calls("sbatch");
+    assert!(submitted.iter().any(|call| call.contains(" --array=")), "{submitted:?}");
+    assert!(submitted.iter().any(|call| call.contains(" --nodelist=")), "{submitted:?}");
+    let is_as_planned = |call: &String| call.contains(" --account=lab --qos=high ");
+    assert!(submitted.iter().all(is_as_planned), "{submitted:?}");
 }
 
 #[test]

@@ -90,6 +90,9 @@ fn all_nodes_are_measured_once_by_a_job_that_oscost_does_not_wait_for() {
     lab.fleet("run", &QUICK).exits(0).no_data().stderr_contains("4 visits submitted as job ");
     until("all are measured", || lab.count("measured") == 4);
     assert_eq!(lab.nodes_of_records(), ["n1", "n2", "n3", "n4"]);
+    let record = fs::read(lab.folder().join("records/0.json")).unwrap();
+    let record: Value = serde_json::from_slice(&record).unwrap();
+    assert_eq!(record["fleet"]["exclusive"], true, "each task has its node alone");
     lab.fleet("run", &["--retry"]).exits(0).stderr_contains("0 visits submitted");
 }
 

@@ -22,6 +22,7 @@ fn visit(fleet: &str, task: u32) -> Record {
         node: format!("n{task}"),
         visit: 0,
         task,
+        exclusive: None,
     });
     record
 }

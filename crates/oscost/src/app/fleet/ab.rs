@@ -40,6 +40,7 @@ pub fn ab(request: &Request) -> anyhow::Result<ComparedSides> {
         nodes_of_base: counts.base,
         nodes_of_new: counts.new,
         comparisons: compare_sides(&sides.of_nodes(&treatments)),
+        other_revisions: sides.other_revisions(&treatments),
         treatments,
         excluded,
         unread: rejected.first().map(|first| UnreadRecords {

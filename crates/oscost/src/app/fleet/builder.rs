@@ -4,13 +4,17 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use oscost_model::fleet::FleetVisit;
 use oscost_model::record::{Conditions, RowOutcome};
 
+use super::revisions::{key, newest_revisions, other_revisions};
 use super::usable_figure::usable_median;
 use super::visit_record::{VisitRecord, VisitRow};
 use crate::advice::classes::machine_class;
 use crate::advice::machine_facts::machine_facts;
-use crate::fleet::{CaseFigure, Fleet, FleetCase, FleetFact, FleetNode, NodeVisit};
+use crate::fleet::{
+    CaseFigure, Fleet, FleetCase, FleetFact, FleetNode, NodeVisit, USE_OF_NODE, use_of_node,
+};
 
 /// The normal quantile of an interval of 95 %.
 const Z95: f64 = 1.959_963_984_540_054;
@@ -34,11 +38,19 @@ pub(super) struct Visit {
 #[derive(Default)]
 pub(super) struct FleetBuilder {
     cases: Vec<FleetCase>,
-    numbers: HashMap<(String, &'static str), u32>,
+    numbers: HashMap<CaseKey, u32>,
     texts: HashSet<Arc<str>>,
     nodes: BTreeMap<String, Node>,
     visits: Vec<(String, NodeVisit)>,
     runs: HashSet<String>,
+}
+
+/// What makes a case one. Revisions are told apart at the end, when the newest one is known.
+#[derive(PartialEq, Eq, Hash)]
+struct CaseKey {
+    case: String,
+    unit: &'static str,
+    rev: u32,
 }
 
 /// The cases of a visit so far.
@@ -61,16 +73,18 @@ impl FleetBuilder {
     /// Adds the visit of a record; the error says why it is left out.
     pub(super) fn add(&mut self, record: VisitRecord) -> Result<(), String> {
         let VisitRecord { id, started, fleet, machines, conditions, results } = record;
-        let node = fleet.ok_or("it is no visit of a fleet's node")?.node;
+        let FleetVisit { node, exclusive, .. } = fleet.ok_or("it is no visit of a fleet's node")?;
         let started_s = seconds(&started).ok_or("its start is no time")?;
         let machine = machines.first().ok_or("it describes no machine")?;
         let conditions = conditions.iter().find(|it| it.machine == machine.id);
+        let value = exclusive.map(|is_exclusive| self.text(use_of_node(is_exclusive)));
+        let use_fact = FleetFact { name: USE_OF_NODE, value };
         let facts = machine_facts(machine, conditions);
         let facts = facts.into_iter().map(|fact| FleetFact {
             name: fact.name,
             value: fact.value.map(|value| self.text(&value)),
         });
-        let facts = facts.collect();
+        let facts = facts.chain([use_fact]).collect();
         let mut figures: Vec<CaseFigure> = Vec::with_capacity(results.len());
         let mut seen = SeenCases::default();
         for row in results.into_iter().filter(|row| row.target.machine == machine.id) {
@@ -112,7 +126,7 @@ impl FleetBuilder {
 
     /// The number of a case.
     pub(super) fn case(&mut self, case: FleetCase) -> Result<u32, String> {
-        let key = (case.case.clone(), case.unit.text());
+        let key = CaseKey { case: case.case.clone(), unit: case.unit.text(), rev: case.rev };
         if let Some(&number) = self.numbers.get(&key) {
             return Ok(number);
         }
@@ -133,8 +147,8 @@ impl FleetBuilder {
         if !row.target.treatments.is_empty() {
             name = format!("{name} under {}", row.target.treatments.join("+"));
         }
-        let (unit, better) = (row.unit, row.better);
-        let case = |case: String| FleetCase { case, family: family.clone(), unit, better };
+        let (unit, better, rev) = (row.unit, row.better, row.rev);
+        let case = |case: String| FleetCase { case, family: family.clone(), unit, better, rev };
         let first = self.case(case(name.clone()))?;
         if seen.numbers.insert(first) {
             return Ok(first);
@@ -150,16 +164,19 @@ impl FleetBuilder {
         Ok(number)
     }
 
-    /// The fleet.
+    /// The fleet, with the figures of the newest revision of each benchmark.
     pub(super) fn finish(self, name: &str) -> Fleet {
-        let Self { mut cases, nodes, mut visits, .. } = self;
-        let mut order: Vec<usize> = (0..cases.len()).collect();
-        order.sort_by(|&one, &other| key(&cases[one]).cmp(&key(&cases[other])));
-        let mut places = vec![0; cases.len()];
+        let Self { cases: numbered, nodes, mut visits, .. } = self;
+        let newest = newest_revisions(&numbered);
+        let is_newest = |case: &FleetCase| newest.get(&key(case)) == Some(&case.rev);
+        let mut order: Vec<usize> =
+            (0..numbered.len()).filter(|&at| is_newest(&numbered[at])).collect();
+        order.sort_by(|&one, &other| key(&numbered[one]).cmp(&key(&numbered[other])));
+        let mut places: Vec<Option<u32>> = vec![None; numbered.len()];
         for (place, &number) in order.iter().enumerate() {
-            places[number] = place as u32;
+            places[number] = Some(place as u32);
         }
-        cases.sort_by(|one, other| key(one).cmp(&key(other)));
+        let mut left_out = vec![0; numbered.len()];
         visits.sort_by(|(node, visit), (other_node, other)| {
             node.cmp(other_node)
                 .then(visit.started_s.total_cmp(&other.started_s))
@@ -169,25 +186,27 @@ impl FleetBuilder {
             nodes.keys().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
         let visits = visits.into_iter().map(|(node, mut visit)| {
             visit.node = indices.get(node.as_str()).copied().unwrap_or_default();
-            for figure in &mut visit.figures {
-                figure.case = places[figure.case as usize];
-            }
+            visit.figures.retain_mut(|figure| {
+                let number = figure.case as usize;
+                match places[number] {
+                    Some(place) => figure.case = place,
+                    None => left_out[number] += 1,
+                }
+                places[number].is_some()
+            });
             visit.figures.sort_by_key(|figure| figure.case);
             visit.figures.shrink_to_fit();
             visit
         });
         let visits = visits.collect();
+        let other_revisions = other_revisions(&numbered, &newest, &left_out);
+        let cases = order.iter().map(|&number| numbered[number].clone()).collect();
         let nodes = nodes
             .into_iter()
             .map(|(name, Node { class, facts, .. })| FleetNode { name, class, facts })
             .collect();
-        Fleet { name: name.to_owned(), cases, nodes, visits }
+        Fleet { name: name.to_owned(), cases, nodes, visits, other_revisions }
     }
-}
-
-/// The order of cases.
-fn key(case: &FleetCase) -> (&str, &'static str) {
-    (&case.case, case.unit.text())
 }
 
 /// The figure of a row, and the standard error of its logarithm; `None` of a row that has none, or
@@ -213,145 +232,4 @@ fn seconds(text: &str) -> Option<f64> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use oscost_model::fleet::FleetVisit;
-    use oscost_model::record::Record;
-
-    use super::*;
-
-    /// The record of one of two visits of `n1`, `n2`, ... with two cases, whose figures are these times
-    /// some.
-    pub(in crate::app::fleet) fn record(node: &str, visit: u32, factor: f64) -> Record {
-        let text = include_str!("../../../tests/store/run-1.json");
-        let mut record: Record = serde_json::from_str(text).unwrap();
-        let number: u32 = node.trim_start_matches('n').parse().unwrap();
-        record.id = format!("0190a0b1-c2d3-7e4f-8a9b-{number:06}{visit:06}");
-        record.started = format!("2026-11-{:02}T08:15:00Z", 21 + visit);
-        record.comparisons.clear();
-        record.fleet = Some(FleetVisit {
-            fleet: "monday".to_owned(),
-            plan: "0190a0b1-c2d3-7e4f-8a9b-000000000000".to_owned(),
-            node: node.to_owned(),
-            visit,
-            task: 2 * (number - 1) + visit,
-        });
-        let plain = record.results[0].clone();
-        let row = |case: &str, cost: f64| {
-            let mut row = plain.clone();
-            (row.case, row.benchmark) = (case.to_owned(), case.to_owned());
-            row.target.treatments.clear();
-            row.metrics.clear();
-            let estimate = row.estimate.as_mut().unwrap();
-            estimate.median = cost * factor;
-            estimate.ci95 = Some([0.99, 1.01].map(|end| end * cost * factor));
-            row
-        };
-        record.results = vec![row("syscall/getppid", 80.0), row("pipe/round-trip", 5_000.0)];
-        record
-    }
-
-    fn built(records: impl IntoIterator<Item = Record>) -> Fleet {
-        let mut builder = FleetBuilder::default();
-        for record in records {
-            builder.add(record.into()).unwrap();
-        }
-        builder.finish("monday")
-    }
-
-    #[test]
-    fn the_order_of_the_records_does_not_matter() {
-        let mut records: Vec<Record> =
-            [("n2", 0, 1.0), ("n1", 0, 1.1), ("n1", 1, 1.2), ("n2", 1, 0.9)]
-                .map(|(node, visit, factor)| record(node, visit, factor))
-                .into();
-        let fleet = built(records.clone());
-        records.reverse();
-        assert_eq!(built(records), fleet);
-        let cases: Vec<&str> = fleet.cases.iter().map(|it| it.case.as_str()).collect();
-        assert_eq!(cases, ["pipe/round-trip", "syscall/getppid"]);
-        assert_eq!(fleet.cases[0].family, "pipe");
-        let visits: Vec<(usize, f64)> =
-            fleet.visits.iter().map(|it| (it.node, it.figures[1].median)).collect();
-        assert_eq!(visits, [(0, 80.0 * 1.1), (0, 80.0 * 1.2), (1, 80.0), (1, 80.0 * 0.9)]);
-        let error = f64::from(fleet.visits[0].figures[0].log_error);
-        assert!((error - (1.01f64 / 0.99).ln() / 2.0 / 1.96).abs() < 1e-6, "{error}");
-    }
-
-    #[test]
-    fn facts_are_those_of_the_newest_visit_and_texts_are_shared() {
-        let with_pages = |node: &str, visit, pages: &str| {
-            let mut record = record(node, visit, 1.0);
-            record.machines[0].memory.transparent_huge_pages = Some(pages.to_owned());
-            record
-        };
-        let fleet = built([
-            with_pages("n1", 1, "never"),
-            with_pages("n1", 0, "always"),
-            with_pages("n2", 0, "never"),
-        ]);
-        let pages = |node: usize| {
-            let facts = &fleet.nodes[node].facts;
-            let fact = facts.iter().find(|it| it.name == "transparent huge pages").unwrap();
-            fact.value.clone().unwrap()
-        };
-        assert_eq!(&*pages(0), "never");
-        assert!(Arc::ptr_eq(&pages(0), &pages(1)));
-        assert!(Arc::ptr_eq(&fleet.nodes[0].class, &fleet.nodes[1].class));
-    }
-
-    #[test]
-    fn figures_without_a_logarithm_are_left_out_and_treatments_make_another_case() {
-        let mut odd = record("n1", 0, 1.0);
-        let plain = odd.results[0].clone();
-        let mut add = |change: &dyn Fn(&mut oscost_model::record::Row)| {
-            let mut row = plain.clone();
-            change(&mut row);
-            odd.results.push(row);
-        };
-        add(&|row| row.target.treatments = vec!["nice=5".to_owned()]);
-        add(&|row| row.target.cpu = Some(3));
-        add(&|row| row.target.cpu = Some(3));
-        add(&|row| row.target.machine = "m7".to_owned());
-        add(&|row| row.flags = vec!["BELOW_DETECTION".to_owned()]);
-        add(&|row| row.outcome = RowOutcome::Failed);
-        add(&|row| row.estimate.as_mut().unwrap().median = 0.0);
-        let fleet = built([odd]);
-        let cases: Vec<&str> = fleet.cases.iter().map(|it| it.case.as_str()).collect();
-        let expected = [
-            "pipe/round-trip",
-            "syscall/getppid",
-            "syscall/getppid on CPU 3",
-            "syscall/getppid on CPU 3, 2",
-            "syscall/getppid under nice=5",
-        ];
-        assert_eq!(cases, expected);
-        assert_eq!(fleet.visits[0].figures.len(), 5);
-        assert!(log_error([-1.0, 2.0]).is_nan() && log_error([1.0, f64::INFINITY]).is_nan());
-    }
-
-    #[test]
-    fn many_rows_of_one_case_are_as_many_cases_and_take_no_time_for_each_other() {
-        const ROWS: usize = 20_000;
-        let mut odd = record("n1", 0, 1.0);
-        let mut row = odd.results[0].clone();
-        row.target.cpu = Some(3);
-        odd.results = vec![row; ROWS];
-        let fleet = built([odd]);
-        assert_eq!((fleet.cases.len(), fleet.visits[0].figures.len()), (ROWS, ROWS));
-        let last = format!("syscall/getppid on CPU 3, {}", ROWS - 1);
-        assert!(fleet.cases.iter().any(|it| it.case == last));
-    }
-
-    #[test]
-    fn a_run_that_is_there_twice_counts_once_and_one_of_no_fleet_not_at_all() {
-        let mut builder = FleetBuilder::default();
-        builder.add(record("n1", 0, 1.0).into()).unwrap();
-        let error = builder.add(record("n1", 0, 2.0).into()).unwrap_err();
-        assert!(error.ends_with(" is there twice"), "{error}");
-        let mut own = record("n2", 0, 1.0);
-        own.fleet = None;
-        let error = builder.add(own.into()).unwrap_err();
-        assert_eq!(error, "it is no visit of a fleet's node");
-        assert_eq!(builder.finish("monday").visits.len(), 1);
-    }
-}
+pub(super) mod tests;

@@ -10,6 +10,7 @@ use oscost_model::definition::{Catalog, Extent};
 use oscost_model::record::{Conditions, Machine, Record, RowOutcome};
 use oscost_model::target::Host;
 use oscost_model::unit::Unit;
+use oscost_model::untrusted_text::display_text;
 
 use super::source::{FleetSource, LoadedFleet, load};
 use crate::advice::classes::{difference, machine_class};
@@ -39,6 +40,9 @@ const MAX_QUICK_NS: f64 = 100_000.0;
 const NORMAL_95: f64 = 1.959_963_984_540_054;
 /// The flag of a figure that cannot be told from 0: fleets have no such figures.
 const BELOW_DETECTION: &str = "BELOW_DETECTION";
+
+/// The longest list of cases that is told.
+const MAX_LETTERS: usize = 400;
 
 /// Which node to check, and against which fleet.
 #[derive(Clone, Debug)]
@@ -82,10 +86,21 @@ pub fn check(request: &Request, observer: &dyn Observer) -> anyhow::Result<NodeH
     let Some(class) = class_like(&baseline, &class) else {
         return Ok(not_judged(health, &unknown_class(&baseline)));
     };
+    let others = of_other_revisions(class, &worker.catalog);
+    if !others.is_empty() {
+        let names = display_text(&others.join(", "), MAX_LETTERS);
+        observer.note(&format!(
+            "not compared, of another revision of their benchmarks in the fleet: {names}"
+        ));
+    }
     let max = (request.budget_s / 2.0 / SECONDS_PER_CASE) as usize;
     let cases = choose_cases(&candidates(class, &worker.catalog), max.max(1));
     if cases.is_empty() {
-        return Ok(not_judged(health, "this oscost has no case that was measured on its class"));
+        let why = match others.is_empty() {
+            true => "this oscost has no case that was measured on its class",
+            false => "this oscost has other revisions of the cases that were measured on its class",
+        };
+        return Ok(not_judged(health, why));
     }
     let numa_turn = day_of(SystemTime::now());
     let measure =
@@ -227,17 +242,29 @@ fn unknown_class(baseline: &Baseline) -> String {
 
 /// The cases of a class that this worker can measure.
 fn candidates(class: &GroupBaseline, catalog: &Catalog) -> Vec<CheckCandidate> {
-    let is_in_catalog = |case: &str| {
-        let found = plan::select(catalog, &[case.to_owned()], Extent::Default);
-        found.is_ok_and(|found| found.len() == 1 && found[0].to_string() == case)
-    };
     let candidate = |it: &CaseBaseline| CheckCandidate {
         case: it.case.clone(),
         family: it.case.split('/').next().unwrap_or_default().to_owned(),
         is_quick: it.unit == Unit::NsPerOp && it.centre.exp() <= MAX_QUICK_NS,
         between_visits: it.between_visits,
     };
-    class.cases.iter().filter(|it| is_in_catalog(&it.case)).map(candidate).collect()
+    let is_comparable = |it: &&CaseBaseline| revision(catalog, &it.case) == Some(it.rev);
+    class.cases.iter().filter(is_comparable).map(candidate).collect()
+}
+
+/// The cases of a class whose benchmarks this worker has in another revision.
+fn of_other_revisions(class: &GroupBaseline, catalog: &Catalog) -> Vec<String> {
+    let is_other =
+        |it: &&CaseBaseline| revision(catalog, &it.case).is_some_and(|rev| rev != it.rev);
+    class.cases.iter().filter(is_other).map(|it| it.case.clone()).collect()
+}
+
+/// The revision of a case in a catalog; `None` if it does not have the case.
+fn revision(catalog: &Catalog, case: &str) -> Option<u32> {
+    let found = plan::select(catalog, &[case.to_owned()], Extent::Default).ok()?;
+    let [only] = &found[..] else { return None };
+    let definition = catalog.get(&only.benchmark).filter(|_| only.to_string() == case)?;
+    Some(definition.rev)
 }
 
 /// What one run found on the node.

@@ -21,6 +21,7 @@ mod hosts;
 mod parallel;
 mod record_folder;
 mod retry;
+mod revisions;
 mod run;
 mod slurm;
 mod ssh_queue;

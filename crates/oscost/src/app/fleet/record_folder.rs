@@ -56,6 +56,7 @@ impl RecordFolder {
             node: nodes.get(*node as usize)?.clone(),
             visit: *visit,
             task,
+            exclusive: None,
         })
     }
 
@@ -138,7 +139,9 @@ impl RecordFolder {
     /// Refuses the record of another visit than that of this task.
     pub(super) fn check_visit(&self, found: Option<&FleetVisit>, task: u32) -> Result<(), String> {
         let found = found.ok_or("it is the record of a run, and of no visit of a fleet's node")?;
-        let expected = self.visit(task).ok_or("the plan has no such task")?;
+        let planned = self.visit(task).ok_or("the plan has no such task")?;
+        // The plan does not know it.
+        let expected = FleetVisit { exclusive: found.exclusive, ..planned };
         match *found == expected {
             true => Ok(()),
             false => Err(format!(

@@ -7,6 +7,7 @@ use oscost_model::record::{Record, RowOutcome};
 
 use super::folder::{FleetFolder, TaskFailure};
 use super::hosts::target_of;
+use super::slurm::own_job::has_node_alone;
 use crate::app::error::{UsageError, is_interrupted, is_usage};
 use crate::app::measurement::retention::{CompletedRun, Completion, Retention};
 use crate::app::measurement::run_header::timestamp;
@@ -87,6 +88,11 @@ fn measure(
     if matches!(plan.launcher, FleetLauncher::Slurm { .. }) {
         check_node(node, &names_of_this_node())?;
     }
+    // Before anything is measured.
+    let exclusive = match plan.launcher {
+        FleetLauncher::Slurm { .. } => exclusive_use(observer),
+        FleetLauncher::Ssh => None,
+    };
     let planned = plan.tasks[task as usize].clone();
     let CompletedRun { mut record, ended, .. } =
         measure_sides(plan, Visit { task, node: planned.node, visit: planned.visit }, observer)?;
@@ -104,8 +110,20 @@ fn measure(
         node: node.to_owned(),
         visit: planned.visit,
         task,
+        exclusive,
     });
     Ok(record)
+}
+
+/// Whether this job has its node alone; `None` with a note if Slurm does not say so.
+fn exclusive_use(observer: &dyn Observer) -> Option<bool> {
+    has_node_alone()
+        .inspect_err(|error| {
+            let why = error.to_string();
+            let why = why.lines().next().unwrap_or_default();
+            observer.note(&format!("whether other jobs may use this node is not known: {why}"));
+        })
+        .ok()
 }
 
 /// Which visit of which node a task is.

@@ -23,6 +23,7 @@ pub(super) struct VisitRecord {
 pub(super) struct VisitRow {
     pub(super) case: String,
     pub(super) benchmark: String,
+    pub(super) rev: u32,
     pub(super) target: VisitTarget,
     pub(super) outcome: RowOutcome,
     pub(super) unit: Unit,
@@ -59,6 +60,7 @@ impl From<Row> for VisitRow {
         Self {
             case: row.case,
             benchmark: row.benchmark,
+            rev: row.rev,
             target: VisitTarget {
                 treatments: row.target.treatments,
                 machine: row.target.machine,

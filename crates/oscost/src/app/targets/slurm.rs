@@ -49,6 +49,11 @@ pub(super) fn open<'a>(
 ) -> anyhow::Result<SlurmSession<'a>> {
     let (spec, host) = (parse(text)?, Host::Slurm(text.to_owned()).to_string());
     let NodeRequest { interrupt, observer, waits } = request;
+    let variables = spec.variables_in_force(&|name| std::env::var(name).ok());
+    if !variables.is_empty() {
+        let variables = display_text(&variables.join(", "), MAX_LETTERS);
+        observer.note(&format!("`{host}` has options of srun from variables: {variables}"));
+    }
     let on_queued = |words: &str| {
         let words = display_text(words, MAX_LETTERS);
         observer.note(&format!("waiting for a node: {words}; Ctrl-C leaves the queue"));

@@ -24,7 +24,7 @@ not like the others are named.
 
 Examples:
   oscost fleet links --ssh hosts.txt
-  oscost fleet links --ssh hosts.txt --repeat 3 -o links.html
+  oscost fleet links --ssh hosts.txt --repeat 3 -o links.html    a heat map
   oscost fleet links --slurm partition=debug --nodes 'n[1-4]'
   oscost fleet links --slurm qos=low --nodes 'n[001-400]' --pairs 800
   oscost fleet links --ssh hosts.txt 'socket/round-trip:by=tcp,size=*'")]
@@ -90,7 +90,7 @@ pub(super) fn links(arguments: Arguments, output: &mut Output) -> anyhow::Result
     };
     let network = measure(&request, &Terminal::new(output).quiet_if(arguments.quiet))?;
     let formats = ReportFormats {
-        view: &|| view::view(&network),
+        view: &|| view::page(&network),
         table: &|| view::figures(&network),
         json: &|| view::json(&network),
         schema: view::SCHEMA,

@@ -83,6 +83,16 @@ pub(in crate::estimate) fn other_op(
         .then(|| format!("another linkage of the worker: {base_link} and {new_link}"))
 }
 
+/// Why a difference between the counts of two rows may be that of what counted them; `None` if it
+/// cannot. The first of each pair is the base's.
+pub(in crate::estimate) fn other_count(
+    [base_run, new_run]: [&Record; 2],
+    [base, new]: [&Row; 2],
+) -> Option<String> {
+    let base = RunRow { run: base_run, row: base, index: 0 };
+    count_difference(base, RunRow { run: new_run, row: new, index: 0 })
+}
+
 /// What tells the machine of one row from that of the other, or those of their peers; `None` if
 /// nothing does. Such rows may be compared, but their ratio is not that of a change.
 pub(super) fn other_machine(base_row: RunRow<'_>, new_row: RunRow<'_>) -> Option<String> {

@@ -25,7 +25,7 @@ use oscost_model::record::Record;
 
 use self::alternating_runs::AlternatingRuns;
 pub use self::comparability::MACHINES_DIFFER;
-pub(in crate::estimate) use self::comparability::other_op;
+pub(in crate::estimate) use self::comparability::{other_count, other_op};
 pub use self::rows::is_count;
 pub use self::run_comparison::{RunComparison, SkippedComparison, margin_of};
 pub use self::separate_runs::EarlierRuns;

@@ -6,7 +6,7 @@ use oscost_model::record::Ratio;
 use oscost_model::unit::Unit;
 
 use super::content::{CaseLine, TableCell, TableColumn, TableFigure, TableMachine, TableUnit};
-use super::figures::{MachineFigure, PooledFigure, Z_95, pooled};
+use super::figures::{MachineFigure, PooledFigure, Z_95, exact_count, pooled};
 use super::lines::MachineLine;
 
 /// The columns, that of the base first: machines with the same facts are one, except those that are
@@ -50,13 +50,17 @@ pub(super) fn case_lines(
 
 fn case_line(line: &MachineLine<'_>, columns: &[TableColumn], unit: TableUnit) -> CaseLine {
     let row = line.reference.row;
-    let first = columns.first().and_then(|it| pooled(&line.figures_of(&it.machines)));
+    let of_first = columns.first().map_or_else(Vec::new, |it| line.figures_of(&it.machines));
+    let (first, first_count) = (pooled(&of_first), exact_count(&of_first));
     let cell = |(at, column): (usize, &TableColumn)| {
         let figures = line.figures_of(&column.machines);
         match pooled(&figures) {
             Some(own) => {
-                let ratio = first.filter(|_| at > 0).map(|first| ratio(own, first));
-                TableCell::Figure(figure(&figures, own, ratio))
+                let of_counts = exact_count(&figures)
+                    .zip(first_count)
+                    .map(|(own, first)| ratio_of_counts(own, first));
+                let ratio = first.map(|first| of_counts.unwrap_or_else(|| ratio(own, first)));
+                TableCell::Figure(figure(&figures, own, ratio.filter(|_| at > 0)))
             }
             None => TableCell::Missing(missing(line, column)),
         }
@@ -82,8 +86,10 @@ fn figure(figures: &[MachineFigure], own: PooledFigure, ratio: Option<Ratio>) ->
     let ends = [logs().fold(f64::INFINITY, f64::min), logs().fold(f64::NEG_INFINITY, f64::max)];
     let alone = figures.first().filter(|_| figures.len() == 1);
     let exp = |ends: [f64; 2]| ends.map(f64::exp);
+    let count = exact_count(figures);
     TableFigure {
-        value: own.log.exp(),
+        value: count.unwrap_or_else(|| own.log.exp()),
+        is_exact: count.is_some(),
         interval: alone.and_then(|it| it.interval).map(exp),
         is_between_runs: figures.iter().all(|it| it.is_between_runs),
         spread: (figures.len() > 1).then(|| exp(ends)),
@@ -98,6 +104,11 @@ fn ratio(own: PooledFigure, first: PooledFigure) -> Ratio {
     let log = own.log - first.log;
     let error = own.error.zip(first.error).map(|(own, first)| Z_95 * own.hypot(first));
     Ratio { value: log.exp(), ci95: error.map(|error| [(log - error).exp(), (log + error).exp()]) }
+}
+
+/// A count over another one, of which neither leaves anything open.
+fn ratio_of_counts(own: f64, first: f64) -> Ratio {
+    Ratio { value: own / first, ci95: Some([own / first; 2]) }
 }
 
 /// Why no machine of a column has a figure.

@@ -121,6 +121,9 @@ impl TableCell {
 pub struct TableFigure {
     /// The figure: of several machines the median over them.
     pub value: f64,
+    /// Whether it is a count that each repetition on each of the machines gave, by the same
+    /// emulated machine and worker as in the first column.
+    pub is_exact: bool,
     /// Its interval, of one machine alone; `None` if it has none.
     pub interval: Option<[f64; 2]>,
     /// Whether the interval contains the variation between runs, or what one run leaves open.

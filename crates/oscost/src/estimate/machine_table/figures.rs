@@ -35,6 +35,8 @@ pub(super) struct MachineFigure {
     pub(super) runs: u32,
     /// Whether something may be concluded from it: not from a very noisy run.
     pub(super) is_claimable: bool,
+    /// The count itself, where all repetitions of all runs gave the same; `None` of anything else.
+    pub(super) exact_count: Option<f64>,
 }
 
 impl MachineFigure {
@@ -44,6 +46,12 @@ impl MachineFigure {
         let [low, high] = self.interval.filter(|_| self.is_between_runs)?;
         Some((self.log - low).max(high - self.log) / Z_95)
     }
+}
+
+/// The count of machines that all counted the same; `None` if they did not, and of anything else.
+pub(super) fn exact_count(figures: &[MachineFigure]) -> Option<f64> {
+    let first = figures.first()?.exact_count;
+    first.filter(|_| figures.iter().all(|it| it.exact_count == first))
 }
 
 /// Machines as one: the logarithm of the median over them, and how far one of them may lie from it.
@@ -91,6 +99,7 @@ pub(super) fn machine_figure(
             is_between_runs: only.between_runs.is_some(),
             runs: 1,
             is_claimable,
+            exact_count: only.exact_count,
         }),
         several => Ok(of_several(several, is_claimable)),
     }
@@ -103,6 +112,7 @@ struct RunFigure<'a> {
     within_run: Option<[f64; 2]>,
     between_runs: Option<[f64; 2]>,
     is_claimable: bool,
+    exact_count: Option<f64>,
 }
 
 /// The same as the record has it.
@@ -150,6 +160,7 @@ impl<'a> RunFigure<'a> {
             within_run: logs(within_run),
             between_runs: logs(between_runs),
             is_claimable: !is_noisy && !has_flag(row, "UNRELIABLE"),
+            exact_count: Some(value).filter(|_| unit == TableUnit::Own && is_exact_count(row)),
         })
     }
 
@@ -162,6 +173,12 @@ impl<'a> RunFigure<'a> {
 
 fn has_flag(row: &Row, flag: &str) -> bool {
     row.flags.iter().any(|it| it == flag)
+}
+
+/// Whether all repetitions of a row counted the same number of instructions.
+fn is_exact_count(row: &Row) -> bool {
+    let is_exact = row.estimate.as_ref().is_some_and(|it| it.exact);
+    is_exact && row.unit == Unit::InstructionsPerOp && row.primary_metric.is_none()
 }
 
 /// The figure as the record has it. An emulator counts the same instructions in every boot, so what
@@ -211,6 +228,8 @@ fn in_calls(of: JoinedRow<'_>) -> Option<RawFigure> {
 
 /// Several runs of one machine: their long-run figure, with the variation between runs.
 fn of_several(runs: &[RunFigure<'_>], is_claimable: bool) -> MachineFigure {
+    let first = runs.first().and_then(|it| it.exact_count);
+    let exact_count = first.filter(|_| runs.iter().all(|it| it.exact_count == first));
     let logs: Vec<f64> = runs.iter().map(|it| it.log).collect();
     let medians: Option<Vec<RunMedian>> = runs.iter().map(RunFigure::median).collect();
     let found = medians.and_then(|medians| long_run(runs[0].of.row, &medians, boots(runs)));
@@ -220,6 +239,7 @@ fn of_several(runs: &[RunFigure<'_>], is_claimable: bool) -> MachineFigure {
         is_between_runs: found.is_some(),
         runs: runs.len() as u32,
         is_claimable,
+        exact_count,
     }
 }
 

@@ -5,7 +5,7 @@ use oscost_model::record::{FileSummary, MonitorSummary, Row, RowOutcome};
 use super::content::{TableMachine, TableUnit};
 use super::figures::{MachineFigure, machine_figure};
 use super::join::{JoinedRow, joined};
-use crate::estimate::comparison::other_op;
+use crate::estimate::comparison::{other_count, other_op};
 
 /// A case on all machines.
 pub(super) struct MachineLine<'a> {
@@ -58,8 +58,19 @@ fn figure(
         rows.iter().copied().filter(|it| difference(reference, *it).is_none()).collect();
     match (same.is_empty(), first_reason) {
         (true, Some(why)) => Err(why),
-        _ => machine_figure(&same, unit),
+        _ => {
+            let figure = machine_figure(&same, unit)?;
+            let are_comparable = same.iter().all(|it| counts_are_comparable(reference, *it));
+            let exact_count = figure.exact_count.filter(|_| are_comparable);
+            Ok(MachineFigure { exact_count, ..figure })
+        }
     }
+}
+
+/// Whether a difference between the counts of two rows is one of their machines: another emulator
+/// or another build of the worker executes other instructions for the same op.
+fn counts_are_comparable(reference: JoinedRow<'_>, it: JoinedRow<'_>) -> bool {
+    other_count([reference.run, it.run], [reference.row, it.row]).is_none()
 }
 
 /// Why a row is of another op than the reference; `None` if it is not, and of one without a figure.

@@ -14,7 +14,7 @@ use oscost_stats::outlier::{Equals, two_sided_p};
 
 use super::columns::columns;
 use super::content::{Finding, TableColumn, TableMachine};
-use super::figures::{MachineFigure, Z_95, pooled};
+use super::figures::{MachineFigure, Z_95, exact_count, pooled};
 use super::lines::MachineLine;
 
 /// The accepted share of false discoveries, on average.
@@ -153,12 +153,18 @@ impl<'a> FamilyEffect<'a> {
                 Better::Lower => 1.0,
                 Better::Higher => -1.0,
             };
-            let Some(own) = pooled(&claimable(line, &candidate.machines)) else { continue };
+            let own_figures = claimable(line, &candidate.machines);
+            let Some(own) = pooled(&own_figures) else { continue };
             let others = candidate.others.iter().filter_map(|&at| {
                 let figure = *claimable(line, &[at]).first()?;
                 Some(OtherFigure { machine: at, figure })
             });
             let others: Vec<OtherFigure> = others.collect();
+            // A difference between exact counts is no sample of anything: it is told as it is.
+            let are_counts = others.iter().all(|it| it.figure.exact_count.is_some());
+            if are_counts && exact_count(&own_figures).is_some() {
+                continue;
+            }
             let Some(centre) = median(others.iter().map(|it| it.figure.log)) else { continue };
             differences.push(direction * (own.log - centre));
             own_errors.push(own.error);

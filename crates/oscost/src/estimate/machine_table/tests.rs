@@ -1,4 +1,5 @@
-use oscost_model::record::{FileSummary, MonitorSummary, Record, Row};
+use oscost_model::facts::Facts;
+use oscost_model::record::{FileSummary, Machine, MonitorSummary, Ratio, Record, Row, Vm};
 use oscost_model::seed::Seed;
 use oscost_model::unit::{Better, Unit};
 
@@ -199,6 +200,51 @@ fn an_interval_within_a_run_says_nothing_of_another_machine_unless_it_is_of_a_co
     assert!((ratio.value - 1.04).abs() < 1e-9 && ratio.ci95.is_none(), "{ratio:?}");
     let counted = found(Unit::InstructionsPerOp);
     assert_eq!((counted.findings.len(), counted.judged), (1, 1));
+}
+
+#[test]
+fn exact_counts_are_compared_as_they_are_if_one_emulator_and_worker_counted_them() {
+    let table = |rows: [Vec<Row>; 2], cpus: [&str; 2]| {
+        let [one, other] = rows;
+        let mut records = [record("one", one), record("other", other)];
+        for (record, cpu) in records.iter_mut().zip(cpus) {
+            let mut machine = Machine::new("m0", Facts::default(), Vec::new());
+            machine.vm = Some(Vm {
+                kernel: String::new(),
+                image: String::new(),
+                emulator: "QEMU 7.2.22".to_owned(),
+                accel: "tcg".to_owned(),
+                cpu: cpu.to_owned(),
+                mem_mib: 512,
+                append: None,
+            });
+            record.machines = vec![machine];
+        }
+        machine_table(&machines(&records, &[["c", "f"], ["d", "g"]]), TableUnit::Own, 0)
+    };
+    let counted = |case: &str, count: f64, exact: bool| {
+        let mut row = Row { unit: Unit::InstructionsPerOp, ..row(case, count) };
+        let estimate = row.estimate.as_mut().unwrap();
+        (estimate.exact, estimate.ci95) = (exact, exact.then_some([count; 2]));
+        row
+    };
+    let rows =
+        |stat: f64| vec![counted("file/stat", stat, true), counted("file/read", stat, false)];
+    let cells = |table: &MachineTable, case: &str| -> Vec<TableFigure> {
+        let line = table.lines.iter().find(|it| it.case == case).unwrap();
+        line.cells.iter().map(|it| it.figure().unwrap().clone()).collect()
+    };
+    let found = table([rows(6856.0), rows(3524.0)], ["max"; 2]);
+    assert!(found.findings.is_empty() && found.judged == 0, "it is no sample: {found:?}");
+    let exact = cells(&found, "file/stat");
+    assert!(exact.iter().all(|it| it.is_exact) && exact[0].value == 6856.0, "{exact:?}");
+    let expected = 3524.0 / 6856.0;
+    assert_eq!(exact[1].ratio, Some(Ratio { value: expected, ci95: Some([expected; 2]) }));
+    assert!(cells(&found, "file/read").iter().all(|it| !it.is_exact), "its repetitions differ");
+    // Another emulated processor executes other instructions.
+    let found = table([rows(6856.0), rows(3524.0)], ["max", "qemu64"]);
+    let others = cells(&found, "file/stat");
+    assert_eq!([others[0].is_exact, others[1].is_exact], [true, false]);
 }
 
 #[test]

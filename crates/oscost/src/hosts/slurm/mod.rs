@@ -7,6 +7,7 @@ mod queue_guard;
 mod session;
 mod slurm_options;
 mod slurm_spec;
+mod srun_variables;
 
 pub use node_address::node_address;
 pub use session::{SlurmJob, SlurmSession};

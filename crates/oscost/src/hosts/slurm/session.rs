@@ -24,15 +24,6 @@ const MAX_WAIT_S: u32 = 10;
 /// An srun that is killed leaves its job in the queue.
 const END_LIMIT: Duration = Duration::from_secs(15);
 
-/// Variables by which srun would change what the task reads or writes.
-const STREAM_VARIABLES: [&str; 5] = [
-    "SLURM_LABELIO",
-    "SLURM_STDINMODE",
-    "SLURM_STDOUTMODE",
-    "SLURM_STDERRMODE",
-    "SLURM_UNBUFFEREDIO",
-];
-
 /// What srun says of a job, or of a step of a job, that waits ...
 const QUEUED: [&str; 3] = [
     "queued and waiting for resources",
@@ -109,6 +100,7 @@ fn in_slurms_words(error: HostError) -> HostError {
 /// * The limits of processes are those of the node, not of this shell, and the task is not bound to
 ///   CPUs: workers choose theirs among those that the job has.
 /// * No MPI is prepared, and the working folder exists everywhere.
+/// * What the target names is not taken from variables.
 fn srun(job: &SlurmJob<'_>) -> Command {
     let mut command = Command::new("srun");
     command
@@ -119,7 +111,7 @@ fn srun(job: &SlurmJob<'_>) -> Command {
     if !job.waits {
         command.arg(format!("--immediate={MAX_WAIT_S}"));
     }
-    for name in STREAM_VARIABLES {
+    for name in job.spec.removed_variables() {
         command.env_remove(name);
     }
     // The tool handles Ctrl-C, and ends srun by the end of its input: a signal kills the task there
@@ -269,6 +261,13 @@ mod tests {
         assert_eq!(words.last().map(String::as_str), Some("--exclusive"));
         assert_eq!(words_of(&job(false)).last().map(String::as_str), Some("--immediate=10"));
         assert_eq!(plain_srun(&spec), "srun --partition=debug '--nodelist=n[7]' --exclusive true");
+        let command = srun(&job(true));
+        let removed: Vec<_> = command.get_envs().filter(|(_, value)| value.is_none()).collect();
+        for (name, is_removed) in
+            [("SLURM_PARTITION", true), ("SLURM_LABELIO", true), ("SLURM_ACCOUNT", false)]
+        {
+            assert_eq!(removed.iter().any(|(it, _)| *it == name), is_removed, "{name}");
+        }
     }
 
     #[test]

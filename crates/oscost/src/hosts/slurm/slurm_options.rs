@@ -113,6 +113,11 @@ impl SlurmOptions {
         self.options.iter().find(|it| it.name == name)?.value.as_deref()
     }
 
+    /// Whether an option is given.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.options.iter().any(|it| it.name == name)
+    }
+
     /// The options, each as `partition=debug`, without those that say where a job is alone.
     pub fn of_any_node(&self) -> Vec<String> {
         let written = |SlurmOption { name, value }: &SlurmOption| {

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::slurm_options::{SlurmOptionError, SlurmOptions};
+use super::srun_variables;
 
 /// A request for one node, as it was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,6 +68,17 @@ impl SlurmSpec {
     /// The options of srun(1), an argument each.
     pub(super) fn arguments(&self) -> Vec<String> {
         self.options.arguments()
+    }
+
+    /// The variables that srun must not get, or they precede these options or oppose the session.
+    pub(super) fn removed_variables(&self) -> Vec<&'static str> {
+        srun_variables::removed(&self.options)
+    }
+
+    /// The options that srun takes from variables, each as `SLURM_ACCOUNT=ops`; `read` has the value
+    /// of one that is set.
+    pub fn variables_in_force(&self, read: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
+        srun_variables::in_force(&self.options, read)
     }
 }
 

@@ -8,7 +8,7 @@ use oscost_model::unit::{Better, Unit};
 
 use crate::advice::classes::machine_class;
 use crate::app::fleet::usable_figure::usable_figure;
-use crate::fleet::{MeasuredSides, NodeSides};
+use crate::fleet::{MeasuredSides, NodeSides, OtherRevision};
 
 /// The quantile of the normal distribution that belongs to an interval of 95 %.
 const NORMAL_95: f64 = 1.959_963_984_540_054;
@@ -18,7 +18,7 @@ const NORMAL_95: f64 = 1.959_963_984_540_054;
 pub(super) struct Sides {
     /// The class of each node.
     classes: BTreeMap<String, Arc<str>>,
-    /// The unit of each case.
+    /// The unit and the newest revision of each case.
     cases: BTreeMap<String, CaseUnit>,
     /// Without treatments, by node and case.
     base: BTreeMap<NodeCase, Vec<f64>>,
@@ -26,17 +26,19 @@ pub(super) struct Sides {
     new: BTreeMap<String, BTreeMap<NodeCase, Treated>>,
 }
 
-/// A case on a node.
+/// A case on a node, in a revision of its benchmark.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct NodeCase {
     node: String,
     case: String,
+    rev: u32,
 }
 
 #[derive(Clone, Copy)]
 struct CaseUnit {
     unit: Unit,
     better: Better,
+    rev: u32,
 }
 
 /// A case on a node under treatments.
@@ -104,9 +106,12 @@ impl Sides {
     }
 
     fn key(&mut self, node: &str, row: &Row) -> NodeCase {
-        let unit = CaseUnit { unit: row.unit, better: row.better };
-        self.cases.entry(row.case.clone()).or_insert(unit);
-        NodeCase { node: node.to_owned(), case: row.case.clone() }
+        let unit = CaseUnit { unit: row.unit, better: row.better, rev: row.rev };
+        let known = self.cases.entry(row.case.clone()).or_insert(unit);
+        if known.rev < row.rev {
+            *known = unit;
+        }
+        NodeCase { node: node.to_owned(), case: row.case.clone(), rev: row.rev }
     }
 
     fn treated(&mut self, row: &Row, key: NodeCase) -> &mut Treated {
@@ -126,9 +131,8 @@ impl Sides {
         let keys: BTreeSet<&NodeCase> = self.base.keys().chain(new.keys()).collect();
         let mut found = Vec::new();
         for key in keys {
-            let Some(CaseUnit { unit, better }) = self.cases.get(&key.case).copied() else {
-                continue;
-            };
+            let newest = self.cases.get(&key.case).filter(|it| it.rev == key.rev);
+            let Some(&CaseUnit { unit, better, .. }) = newest else { continue };
             let class = self.classes.get(&key.node).cloned().unwrap_or_else(|| Arc::from(""));
             let kinds = measured_sides(self.base.get(key), new.get(key)).into_iter();
             found.extend(kinds.map(|kind| NodeSides {
@@ -141,6 +145,27 @@ impl Sides {
             }));
         }
         found
+    }
+
+    /// The figures of older revisions, which are of no side, by case and revision.
+    pub(super) fn other_revisions(&self, treatments: &str) -> Vec<OtherRevision> {
+        let base = self.base.iter().map(|(key, medians)| (key, medians.len()));
+        let new = self.new.get(treatments).into_iter().flatten();
+        let new = new.map(|(key, it)| (key, it.medians.len() + it.ratios.len()));
+        let mut older: BTreeMap<(&str, u32), OtherRevision> = BTreeMap::new();
+        for (NodeCase { case, rev, .. }, figures) in base.chain(new) {
+            let newest = self.cases.get(case).map_or(*rev, |it| it.rev);
+            if *rev < newest {
+                let found = older.entry((case.as_str(), *rev)).or_insert_with(|| OtherRevision {
+                    case: case.clone(),
+                    rev: *rev,
+                    newest,
+                    figures: 0,
+                });
+                found.figures += figures;
+            }
+        }
+        older.into_values().collect()
     }
 
     /// How many nodes are on which side, by all their cases.
@@ -281,6 +306,24 @@ mod tests {
         };
         assert!((ratio - 1.2).abs() < 1e-9, "{ratio}");
         assert!((error - 1.1f64.ln() / NORMAL_95).abs() < 1e-9, "{error}");
+    }
+
+    #[test]
+    fn figures_of_older_revisions_are_of_no_side_and_told() {
+        let of_rev = |treatments: &[&str], median: f64, rev: u32| {
+            let mut record = record(treatments, median);
+            record.results[0].rev = rev;
+            record
+        };
+        let mut sides = Sides::default();
+        sides.add("n1", &of_rev(&[], 100.0, 1));
+        sides.add("n1", &of_rev(&["nice=5"], 300.0, 2));
+        sides.add("n2", &of_rev(&[], 50.0, 2));
+        let expected = [MeasuredSides::New { median: 300.0 }, MeasuredSides::Base { median: 50.0 }];
+        assert_eq!(measured(&sides), expected, "two revisions have no ratio");
+        let case = "syscall/a".to_owned();
+        let left_out = [OtherRevision { case, rev: 1, newest: 2, figures: 1 }];
+        assert_eq!(sides.other_revisions("nice=5"), left_out);
     }
 
     #[test]

@@ -26,7 +26,7 @@ fn fleet() -> Fleet {
     let case = |name: &&str| {
         let unit = if name.ends_with("throughput") { Unit::BytesPerSecond } else { Unit::NsPerOp };
         let family = name.split('/').next().unwrap().to_owned();
-        FleetCase { case: (*name).to_owned(), family, unit, better: unit.better() }
+        FleetCase { case: (*name).to_owned(), family, unit, better: unit.better(), rev: 1 }
     };
     let mut visits = Vec::new();
     for node in 0..NODES {
@@ -57,6 +57,7 @@ fn fleet() -> Fleet {
         cases: CASES.iter().map(case).collect(),
         nodes: (0..NODES).map(node).collect(),
         visits,
+        ..Fleet::default()
     }
 }
 

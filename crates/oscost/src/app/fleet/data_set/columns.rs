@@ -40,13 +40,15 @@ pub(super) const CASE: &str = "case";
 pub(super) const FAMILY: &str = "family";
 pub(super) const UNIT: &str = "unit";
 pub(super) const BETTER: &str = "better";
+/// The revision of the benchmark: figures of two revisions are of other work.
+pub(super) const REV: &str = "rev";
 pub(super) const MEDIAN: &str = "median";
 pub(super) const LOG_ERROR: &str = "log_error";
 /// The facts of the node as a JSON object, in the first line of each visit: they are long.
 pub(super) const FACTS: &str = "facts";
 
 /// All columns, in order.
-pub(super) const COLUMNS: [Column; 14] = [
+pub(super) const COLUMNS: [Column; 15] = [
     column(FLEET, Kind::Text),
     column(NODE, Kind::Text),
     column(CLASS_TEXT, Kind::Text),
@@ -58,6 +60,7 @@ pub(super) const COLUMNS: [Column; 14] = [
     column(FAMILY, Kind::Text),
     column(UNIT, Kind::Text),
     column(BETTER, Kind::Text),
+    column(REV, Kind::Integer),
     column(MEDIAN, Kind::Float),
     optional(LOG_ERROR, Kind::Float),
     optional(FACTS, Kind::Text),

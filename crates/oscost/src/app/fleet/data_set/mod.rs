@@ -5,8 +5,10 @@
 //! class of their nodes, and the ids of the first and the last run of the part.
 
 mod columns;
+mod contained;
 mod read;
 mod write;
 
+pub use contained::on_malformed_file;
 pub use read::read_data_set;
 pub use write::write_data_set;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
@@ -18,14 +19,15 @@ use serde::Deserialize;
 use serde::de::value::{Error as UnknownValue, StrDeserializer};
 
 use super::columns::{
-    BETTER, CASE, CLASS_TEXT, FACTS, FAMILY, FLEET, LOG_ERROR, MEDIAN, NODE, NOT_CLAIMABLE, RUN,
-    STARTED, UNIT,
+    BETTER, CASE, CLASS_TEXT, FACTS, FAMILY, FLEET, LOG_ERROR, MEDIAN, NODE, NOT_CLAIMABLE, REV,
+    RUN, STARTED, UNIT,
 };
+use super::contained::{cannot_read, contained};
 use crate::advice::machine_facts::machine_facts;
 use crate::app::error::UsageError;
 use crate::app::fleet::builder::{FleetBuilder, Visit};
 use crate::files::input_file;
-use crate::fleet::{CaseFigure, Fleet, FleetCase, FleetFact};
+use crate::fleet::{CaseFigure, Fleet, FleetCase, FleetFact, USE_OF_NODE};
 
 /// A file of a year of daily parts for ten classes has fewer.
 const MAX_FILES: usize = 10_000;
@@ -33,6 +35,8 @@ const MAX_FILES: usize = 10_000;
 const MAX_LINES_OF_GROUP: i64 = 1 << 20;
 /// Ten thousand nodes with thirty visits of a hundred cases.
 const MAX_LINES: i64 = 30_000_000;
+/// The description of thousands of row groups.
+const MAX_METADATA_BYTES: u32 = 4 << 20;
 /// The longest text but the facts.
 const MAX_TEXT_BYTES: usize = 4 << 10;
 /// The longest facts of a node.
@@ -51,13 +55,7 @@ pub fn read_data_set(path: &Path) -> anyhow::Result<Fleet> {
     };
     let mut reading = Reading::default();
     for file in &files {
-        reading.read_file(file).with_context(|| {
-            format!(
-                "cannot read the data set {}\n  hint: `oscost fleet report FLEET --data-set \
-                     FOLDER` writes it afresh",
-                file.display()
-            )
-        })?;
+        reading.read_file(file).with_context(|| cannot_read(file))?;
     }
     let Some(name) = reading.fleet.take() else {
         let what = format!("cannot read the data set {}: it has no figures", path.display());
@@ -86,6 +84,23 @@ pub(super) fn parts_of(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
         );
     }
     Ok(found)
+}
+
+/// Refuses a file whose end announces metadata that are too long: the reader allocates some hundred
+/// bytes for each of them. What is no Parquet file is left to the reader.
+fn check_length_of_metadata(mut file: &File) -> anyhow::Result<()> {
+    let mut end = [0; 8];
+    if file.seek(SeekFrom::End(-8)).is_err() {
+        return Ok(());
+    }
+    file.read_exact(&mut end)?;
+    let [a, b, c, d, ..] = end;
+    let length = u32::from_le_bytes([a, b, c, d]);
+    ensure!(
+        !end.ends_with(b"PAR1") || length <= MAX_METADATA_BYTES,
+        "its metadata have {length} bytes, the maximum is {MAX_METADATA_BYTES}"
+    );
+    Ok(())
 }
 
 /// What a folder has whose name begins so, in order; nothing if it is no folder.
@@ -121,7 +136,8 @@ struct FactNames(Vec<&'static str>);
 impl Default for FactNames {
     fn default() -> Self {
         let machine = Machine::new("m0", Facts::default(), Vec::new());
-        Self(machine_facts(&machine, None).into_iter().map(|fact| fact.name).collect())
+        let of_machine = machine_facts(&machine, None).into_iter().map(|fact| fact.name);
+        Self(of_machine.chain([USE_OF_NODE]).collect())
     }
 }
 
@@ -137,6 +153,7 @@ struct Group {
     family: Vec<Option<ByteArray>>,
     unit: Vec<Option<ByteArray>>,
     better: Vec<Option<ByteArray>>,
+    rev: Vec<Option<i64>>,
     median: Vec<Option<f64>>,
     log_error: Vec<Option<f64>>,
     facts: Vec<Option<ByteArray>>,
@@ -145,7 +162,8 @@ struct Group {
 impl Reading {
     fn read_file(&mut self, path: &Path) -> anyhow::Result<()> {
         let file: File = input_file::open(path)?;
-        let file = SerializedFileReader::new(file)?;
+        check_length_of_metadata(&file)?;
+        let file = contained(path, || Ok(SerializedFileReader::new(file)?))?;
         for at in 0..file.num_row_groups() {
             let lines = file.metadata().row_group(at).num_rows();
             ensure!(
@@ -154,7 +172,7 @@ impl Reading {
             );
             self.lines += lines;
             ensure!(self.lines <= MAX_LINES, "it has more than {MAX_LINES} lines");
-            let group = Group::read(&*file.get_row_group(at)?, lines as usize)?;
+            let group = contained(path, || Group::read(&*file.get_row_group(at)?, lines as usize))?;
             for line in 0..lines as usize {
                 self.add(&group, line).with_context(|| format!("line {line} of row group {at}"))?;
             }
@@ -197,11 +215,13 @@ impl Reading {
     fn case(&mut self, group: &Group, line: usize) -> anyhow::Result<u32> {
         let unit = text(&group.unit, line, UNIT)?;
         let better = text(&group.better, line, BETTER)?;
+        let rev = group.rev[line].with_context(|| format!("`{REV}` is missing"))?;
         let case = FleetCase {
             case: text(&group.case, line, CASE)?.to_owned(),
             family: text(&group.family, line, FAMILY)?.to_owned(),
             unit: known::<Unit>(unit).with_context(|| unknown(UNIT, unit))?,
             better: known::<Better>(better).with_context(|| unknown(BETTER, better))?,
+            rev: u32::try_from(rev).with_context(|| format!("`{REV}` is no revision"))?,
         };
         self.builder.case(case).map_err(anyhow::Error::msg)
     }
@@ -268,6 +288,7 @@ impl Group {
             family: texts(FAMILY)?,
             unit: texts(UNIT)?,
             better: texts(BETTER)?,
+            rev: read_integers(group, REV, lines)?,
             median: read_floats(group, MEDIAN, lines)?,
             log_error: read_floats(group, LOG_ERROR, lines)?,
             facts: texts(FACTS)?,

@@ -209,6 +209,7 @@ fn write_records(
             node: node.name.clone(),
             visit: plan.tasks[task].visit,
             task: task as u32,
+            exclusive: None,
         };
         let simulated = SimulatedVisit {
             visit,

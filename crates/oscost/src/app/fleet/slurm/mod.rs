@@ -6,5 +6,7 @@
 pub(super) mod batch_script;
 pub(super) mod jobs;
 pub(super) mod nodes;
+pub(super) mod own_job;
 pub(super) mod programs;
 pub(super) mod submission;
+mod variables;

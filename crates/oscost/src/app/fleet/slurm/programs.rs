@@ -10,6 +10,8 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use oscost_model::untrusted_text::display_text;
 
+use super::variables::changes_answers;
+
 /// `squeue --json` writes 4 KB for each job of the cluster.
 const MAX_OUTPUT_BYTES: u64 = 1 << 30;
 const MAX_ERROR_BYTES: u64 = 1 << 20;
@@ -104,17 +106,6 @@ fn execute(
     }
     let child = command.spawn().map_err(|error| not_started(program, &error))?;
     exchange(child, program, input, limit).map_err(|error| not_started(program, &error))
-}
-
-/// Whether a variable changes what a program of Slurm does or lists: options that a user has set for
-/// commands of his own, as `SBATCH_WAIT` or `SQUEUE_STATES`. They precede those of a batch script. Who
-/// pays for jobs stays the user's choice.
-fn changes_answers(name: &str) -> bool {
-    const PREFIXES: [&str; 5] = ["SBATCH_", "SCONTROL_", "SINFO_", "SQUEUE_", "SACCT_"];
-    const NAMES: [&str; 2] = ["SLURM_CLUSTERS", "SLURM_TIME_FORMAT"];
-    const KEPT: [&str; 2] = ["SBATCH_ACCOUNT", "SBATCH_QOS"];
-    let is_option = PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-    (is_option && !KEPT.contains(&name)) || NAMES.contains(&name)
 }
 
 fn exchange(

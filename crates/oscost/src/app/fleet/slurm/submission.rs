@@ -7,9 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
+use oscost_model::fleet::FleetLauncher;
+
 use super::jobs::{SlurmTask, SlurmTasks, job_name, queued};
 use super::nodes::unavailable_nodes;
 use super::programs::{refusal, run};
+use super::variables::{Variable, notes, payer_arguments};
 use crate::app::fleet::folder::{FleetFolder, SubmittedJob, TaskFailure};
 use crate::app::measurement::run_header::timestamp;
 use crate::app::observer::Observer;
@@ -44,14 +47,23 @@ pub(in crate::app::fleet) fn array_words(
     let arrays = u32::try_from(arrays.max(1)).unwrap_or(u32::MAX);
     let at_once = folder.plan.at_once.map(|at_once| (at_once / arrays).max(1));
     let limit = at_once.map_or(String::new(), |at_once| format!("%{at_once}"));
-    vec![
+    let mut words = vec![
         "--hold".to_owned(),
         "--parsable".to_owned(),
         format!("--job-name={}", job_name(&folder.plan, first)),
         format!("--array={}{limit}", index_list(first, tasks)),
-        folder.script().display().to_string(),
-        first.to_string(),
-    ]
+    ];
+    words.extend(payer_arguments(job_options(folder)));
+    words.extend([folder.script().display().to_string(), first.to_string()]);
+    words
+}
+
+/// The options of the plan's jobs.
+fn job_options(folder: &FleetFolder) -> &[String] {
+    match &folder.plan.launcher {
+        FleetLauncher::Slurm { options, .. } => options,
+        FleetLauncher::Ssh => &[],
+    }
 }
 
 /// The arrays of these tasks, which are in order: each has a first task, and as many as this Slurm
@@ -126,6 +138,9 @@ fn submit_arrays(
 ) -> anyhow::Result<()> {
     if tasks.is_empty() {
         return Ok(());
+    }
+    for note in notes(job_options(folder), Variable::all()) {
+        observer.note(&note);
     }
     let arrays = arrays(tasks, array_size()?);
     let count = arrays_at_once(folder, &arrays);
@@ -213,14 +228,14 @@ fn submit_one_by_one(
             refuse(folder, task, why, submission)?;
             continue;
         }
-        let words = [
+        let mut words = vec![
             "--parsable".to_owned(),
             format!("--job-name={}", job_name(&folder.plan, task)),
             format!("--nodelist={}", folder.node(task)),
             format!("--begin=now+{}", delay_s(folder, task)),
-            folder.script().display().to_string(),
-            task.to_string(),
         ];
+        words.extend(payer_arguments(job_options(folder)));
+        words.extend([folder.script().display().to_string(), task.to_string()]);
         let ran = run("sbatch", &words, "")?;
         if ran.is_success() {
             let job = job_id(&ran.text("submit a job")?)?;

@@ -283,6 +283,7 @@ mod tests {
             family: "fault".to_owned(),
             unit: Unit::NsPerOp,
             better: Better::Lower,
+            rev: 1,
         };
         let node = |name: &str| FleetNode {
             name: name.to_owned(),
@@ -298,6 +299,7 @@ mod tests {
                 visit(0, vec![figure(0, 30.0)]),
                 visit(1, vec![figure(1, 26.0)]),
             ],
+            ..Fleet::default()
         }
     }
 

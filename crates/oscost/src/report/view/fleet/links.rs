@@ -1,6 +1,8 @@
-//! The network between nodes: what stands out, in one sentence; then a matrix for each case.
+//! The network between nodes: what stands out, in one sentence; then a matrix for each case, on a
+//! page below its heat map.
 
 mod document;
+mod map;
 mod matrix;
 
 use crate::fleet::{
@@ -18,8 +20,27 @@ use super::ratio_texts::factor;
 /// Of more findings the first are told.
 const MAX_TOLD: usize = 12;
 
-/// The network as a screen or a page shows it.
+/// The network as a screen shows it.
 pub fn view(network: &MeasuredNetwork) -> View {
+    assembled(network, |_, links| section(network, links))
+}
+
+/// The network as a page shows it: with a heat map of each case.
+pub fn page(network: &MeasuredNetwork) -> View {
+    assembled(network, |number, links| {
+        let mut section = section(network, links);
+        if let Some(map) = map::heat_map(network, number, links) {
+            section.blocks.insert(0, Block::HeatMap(Box::new(map)));
+        }
+        section
+    })
+}
+
+/// The report, with a section for each case by its number.
+fn assembled(
+    network: &MeasuredNetwork,
+    of_case: impl Fn(usize, &AnalysedLinks) -> Section,
+) -> View {
     let findings = findings(network);
     let first = findings.first().map(|it| sentence(network, it));
     let lead = [first.unwrap_or_else(|| nothing(network)), conditions(network)];
@@ -29,7 +50,7 @@ pub fn view(network: &MeasuredNetwork) -> View {
     let told = findings.iter().take(MAX_TOLD).skip(1).map(|it| sentence(network, it));
     let list = Block::list(told.chain(more));
     sections.extend(list.map(|list| Section::of("What else stands out", [list])));
-    sections.extend(network.cases.iter().map(|it| section(network, it)));
+    sections.extend(network.cases.iter().enumerate().map(|(number, it)| of_case(number, it)));
     let reasons = network.cases.iter().flat_map(|it| reasons(network, it));
     sections.extend(section_of_cases("failed", "Not measured", reasons));
     let title = "Links between nodes by oscost".to_owned();

@@ -9,3 +9,4 @@ pub mod report;
 pub mod sides;
 
 mod ratio_texts;
+mod revision_text;

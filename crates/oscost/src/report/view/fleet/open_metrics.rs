@@ -198,6 +198,7 @@ mod tests {
             family: "x".to_owned(),
             unit,
             better: unit.better(),
+            rev: 1,
         };
         let node = |name: &str| FleetNode {
             name: name.to_owned(),
@@ -216,6 +217,7 @@ mod tests {
             cases: vec![case("pipe/a\\b", Unit::NsPerOp), case("pipe/rate", Unit::BytesPerSecond)],
             nodes: vec![node("n1"), node("n2")],
             visits: vec![visit(0, None), visit(1, Some("is very noisy"))],
+            ..Fleet::default()
         };
         let spread = |median| CaseSpread {
             nodes: 2,

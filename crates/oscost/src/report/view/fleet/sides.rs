@@ -6,6 +6,7 @@ use oscost_model::unit::Better;
 use serde::Serialize;
 
 use super::ratio_texts::{factor, from_to};
+use super::revision_text::left_out;
 use crate::fleet::{ComparedSides, ExcludedRun, SideComparison, SideVerdict};
 use crate::report::text::{plain, plural};
 use crate::report::view::document::{
@@ -34,7 +35,9 @@ pub fn view(compared: &ComparedSides) -> View {
         let text = format!("{records} could not be read; the first is {first}: {why}");
         Section::of("Records that could not be read", [Block::Text(text)])
     });
-    let sections = [cases].into_iter().chain(excluded).chain(unread).collect();
+    let older = Block::list(compared.other_revisions.iter().map(left_out));
+    let older = older.map(|list| Section::of("Figures of older revisions", [list]));
+    let sections = [cases].into_iter().chain(excluded).chain(older).chain(unread).collect();
     let title = "A treatment on a fleet, by oscost".to_owned();
     View { title, lead: lead.into(), sections, ..View::default() }
 }
@@ -183,6 +186,7 @@ struct Document<'a> {
     nodes_of_new: usize,
     cases: Vec<CaseDocument<'a>>,
     excluded: Vec<ExcludedDocument<'a>>,
+    other_revisions: Vec<OtherRevisionDocument<'a>>,
     unread_records: usize,
 }
 
@@ -206,6 +210,15 @@ struct ExcludedDocument<'a> {
     why: &'static str,
 }
 
+/// Figures that are left out.
+#[derive(Serialize)]
+struct OtherRevisionDocument<'a> {
+    case: &'a str,
+    rev: u32,
+    newest: u32,
+    figures: usize,
+}
+
 /// The comparison as JSON, indented, with a line end.
 pub fn json(compared: &ComparedSides) -> Result<String, serde_json::Error> {
     let cases = compared.comparisons.iter().map(|it| CaseDocument {
@@ -224,6 +237,12 @@ pub fn json(compared: &ComparedSides) -> Result<String, serde_json::Error> {
         node: &it.node,
         why: it.why,
     });
+    let older = compared.other_revisions.iter().map(|it| OtherRevisionDocument {
+        case: &it.case,
+        rev: it.rev,
+        newest: it.newest,
+        figures: it.figures,
+    });
     let document = Document {
         schema: SCHEMA,
         fleet: &compared.fleet,
@@ -233,6 +252,7 @@ pub fn json(compared: &ComparedSides) -> Result<String, serde_json::Error> {
         nodes_of_new: compared.nodes_of_new,
         cases: cases.collect(),
         excluded: excluded.collect(),
+        other_revisions: older.collect(),
         unread_records: compared.unread.as_ref().map_or(0, |it| it.count),
     };
     serde_json::to_string_pretty(&document).map(|text| text + "\n")

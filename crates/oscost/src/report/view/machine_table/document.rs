@@ -58,6 +58,7 @@ struct CaseDocument<'a> {
 #[derive(Serialize)]
 struct CellDocument<'a> {
     median: Option<f64>,
+    is_exact: bool,
     ci95: Option<[f64; 2]>,
     is_between_runs: bool,
     lowest_and_highest: Option<[f64; 2]>,
@@ -100,6 +101,7 @@ fn cell(it: &TableCell) -> CellDocument<'_> {
     match it {
         TableCell::Figure(TableFigure {
             value,
+            is_exact,
             interval,
             is_between_runs,
             spread,
@@ -108,6 +110,7 @@ fn cell(it: &TableCell) -> CellDocument<'_> {
             ratio,
         }) => CellDocument {
             median: Some(*value),
+            is_exact: *is_exact,
             ci95: *interval,
             is_between_runs: *is_between_runs,
             lowest_and_highest: *spread,
@@ -118,6 +121,7 @@ fn cell(it: &TableCell) -> CellDocument<'_> {
         },
         TableCell::Missing(why) => CellDocument {
             median: None,
+            is_exact: false,
             ci95: None,
             is_between_runs: false,
             lowest_and_highest: None,

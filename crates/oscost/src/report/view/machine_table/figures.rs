@@ -52,6 +52,7 @@ fn cells(
         number(figure.and_then(|it| it.ratio.as_ref()).and_then(read))
     };
     let interval = match figure {
+        Some(TableFigure { is_exact: true, .. }) => "exact",
         Some(TableFigure { interval: Some(_), is_between_runs: true, .. }) => "between-runs",
         Some(TableFigure { interval: Some(_), .. }) => "within-run",
         _ => "",

@@ -1,7 +1,7 @@
 //! Cases down, machines across.
 
 use super::content::TableContent;
-use super::texts::{factor, figure, range, ratio};
+use super::texts::{count_difference, factor, figure, range, ratio};
 use crate::estimate::machine_table::{CaseLine, TableCell, TableFigure, TableUnit};
 use crate::report::text::{plain, plural};
 use crate::report::view::document::{Cell, Column, Table, TableRow};
@@ -86,9 +86,19 @@ pub(super) fn name(line: &CaseLine) -> String {
 pub(super) fn cell(line: &CaseLine, cell: &TableCell) -> Cell {
     let TableCell::Figure(found) = cell else { return Cell::number("-", None) };
     let (own, ends) = (figure(found.value, line.unit), range(found, line.unit));
-    let (long, short) = match &found.ratio {
-        Some(it) => (format!("{own}{ends} {}", ratio(it)), format!("{own} x {}", factor(it.value))),
-        None => (format!("{own}{ends}"), own),
+    let base = line.cells.first().and_then(TableCell::figure).filter(|it| it.is_exact);
+    let (long, short) = match (&found.ratio, base.filter(|_| found.is_exact)) {
+        (Some(_), Some(base)) => {
+            let difference = count_difference(found.value, base.value);
+            let times = factor(found.value / base.value);
+            // A ratio that is nearly 1 does not show that counts differ.
+            let short = if times == "1.00" { difference.clone() } else { format!("x {times}") };
+            (format!("{own}{ends} x {times}, {difference}"), format!("{own} {short}"))
+        }
+        (Some(it), None) => {
+            (format!("{own}{ends} {}", ratio(it)), format!("{own} x {}", factor(it.value)))
+        }
+        (None, _) => (format!("{own}{ends}"), own),
     };
     Cell::number(long, Some(found.value)).or_short(short)
 }
@@ -98,10 +108,11 @@ pub(super) fn notes(content: &TableContent<'_>) -> Vec<String> {
     let lines = || content.table.lines.iter();
     let figures = || lines().flat_map(|it| &it.cells).filter_map(TableCell::figure);
     let has = |is: fn(&TableFigure) -> bool| figures().any(is);
-    let within = figures().filter(|it| it.interval.is_some() && !it.is_between_runs).count();
+    let with_interval = || figures().filter(|it| it.interval.is_some() && !it.is_exact);
+    let within = with_interval().filter(|it| !it.is_between_runs).count();
     let interval = match within {
         0 => "[]: the 95 % interval, with the variation between runs".to_owned(),
-        all if all == figures().filter(|it| it.interval.is_some()).count() => {
+        all if all == with_interval().count() => {
             "[]: the 95 % interval of one run's own repetitions, without the variation between runs"
                 .to_owned()
         }
@@ -117,8 +128,11 @@ pub(super) fn notes(content: &TableContent<'_>) -> Vec<String> {
         "x: over {base}, with its 95 % interval where both have one between runs; two machines, \
          two moments: a ratio is of both"
     );
+    let exact = "[exact]: the same number of instructions in all repetitions, counted by one emulator \
+                 and worker: any difference is the machines' own";
     [
-        has(|it| it.interval.is_some()).then_some(interval),
+        has(|it| it.is_exact).then(|| exact.to_owned()),
+        has(|it| it.interval.is_some() && !it.is_exact).then_some(interval),
         has(|it| it.spread.is_some()).then(|| spread.to_owned()),
         has(|it| it.ratio.is_some()).then_some(ratio),
     ]

@@ -30,6 +30,7 @@ fn machine(name: &str, huge_pages: &str) -> DescribedMachine {
 fn figure(value: f64) -> TableFigure {
     TableFigure {
         value,
+        is_exact: false,
         interval: Some([value - 5.0, value + 5.0]),
         is_between_runs: true,
         spread: None,
@@ -95,43 +96,80 @@ fn the_head_names_machine_family_equals_and_facts() {
     );
 }
 
+/// Two machines whose cases are counted exactly.
+fn counted_table(counts: &[(&str, [f64; 2])]) -> MachineTable {
+    let exact = |value: f64, ratio: Option<Ratio>| {
+        let interval = Some([value; 2]);
+        TableCell::Figure(TableFigure { is_exact: true, interval, ratio, ..figure(value) })
+    };
+    let made = table();
+    let line = |&(case, [base, new]): &(&str, [f64; 2])| {
+        let ratio = Ratio { value: new / base, ci95: Some([new / base; 2]) };
+        CaseLine {
+            case: case.to_owned(),
+            unit: Some(Unit::InstructionsPerOp),
+            cells: vec![exact(base, None), exact(new, Some(ratio))],
+            ..made.lines[0].clone()
+        }
+    };
+    MachineTable {
+        columns: (0..2).map(|at| TableColumn { machines: vec![at] }).collect(),
+        lines: counts.iter().map(line).collect(),
+        findings: Vec::new(),
+        judged: 0,
+        ..made.clone()
+    }
+}
+
 #[test]
 fn exact_counts_that_differ_are_told_without_a_judgement() {
-    let mut table = table();
-    table.findings.clear();
-    let exact = |value: f64| {
-        let interval = Some([value; 2]);
-        TableCell::Figure(TableFigure { interval, ..figure(value) })
-    };
-    let line = |case: &str, counts: [f64; 2]| CaseLine {
-        case: case.to_owned(),
-        unit: Some(Unit::InstructionsPerOp),
-        cells: counts.map(exact).to_vec(),
-        ..table.lines[0].clone()
-    };
-    table.lines = vec![
-        line("file/stat", [6856.0, 3524.0]),
-        line("syscall/getppid", [311.0, 311.0]),
-        line("memory/mprotect", [11322.0, 12597.0]),
-        line("file/read", [6073.0, 5412.0]),
-    ];
-    let TableCell::Figure(inexact) = &mut table.lines[3].cells[1] else { panic!("no figure") };
-    inexact.interval = None;
     let both = [machine("vm-6.1", "never"), machine("vm-6.12", "never")];
-    table.columns = (0..2).map(|at| TableColumn { machines: vec![at] }).collect();
+    let told = |counts: &[(&str, [f64; 2])]| first_sentence(&counted_table(counts), &both);
+    let (stat, getppid) = (("file/stat", [6856.0, 3524.0]), ("syscall/getppid", [311.0, 311.0]));
+    let mprotect = ("memory/mprotect", [11322.0, 12597.0]);
     assert_eq!(
-        first_sentence(&table, &both),
-        "vm-6.12 executes another number of instructions than vm-6.1 in 2 of 3 exactly counted \
-         cases: from 0.51 times (file/stat) to 1.11 times (memory/mprotect) as many."
+        told(&[stat, getppid, mprotect]),
+        "vm-6.12 executes more instructions than vm-6.1 in 1 and fewer in 1 of 3 exactly counted \
+         cases: from 0.51 times as many in file/stat (3524 for 6856) to 1.11 times as many in \
+         memory/mprotect (12597 for 11322)."
     );
-    table.lines.remove(0);
-    let told = first_sentence(&table, &both);
-    assert!(told.contains("in 1 of 2 exactly counted cases: from 1.00 times"), "{told}");
-    table.lines.truncate(1);
     assert_eq!(
-        first_sentence(&table, &both),
+        told(&[getppid, mprotect]),
+        "vm-6.12 executes more instructions than vm-6.1 in 1 of 2 exactly counted cases: 1.11 times \
+         as many in memory/mprotect (12597 for 11322)."
+    );
+    assert_eq!(
+        told(&[getppid]),
         "vm-6.12 executes as many instructions as vm-6.1 in 1 exactly counted case."
     );
+    // What no repetition of a machine agrees on is no count, whether it has an interval or not.
+    let mut table = counted_table(&[stat]);
+    if let TableCell::Figure(figure) = &mut table.lines[0].cells[1] {
+        (figure.is_exact, figure.interval) = (false, None);
+    }
+    assert!(first_sentence(&table, &both).starts_with("Nothing can be judged"));
+}
+
+#[test]
+fn rows_of_exact_counts_have_their_differences() {
+    let counts =
+        [("file/stat", [6856.0, 3524.0]), ("syscall/read", [645.0, 645.0]), ("x/y", [3.0, 4.25])];
+    let (table, both) =
+        (counted_table(&counts), [machine("vm-6.1", "never"), machine("vm-6.12", "never")]);
+    let content = TableContent { table: &table, machines: &both };
+    let shown = view(&content);
+    let Block::Table(grid) = &shown.sections[0].blocks[0] else { panic!("no table") };
+    let row = |at: usize| -> Vec<&str> { grid.rows[at].cells.iter().map(|it| &*it.text).collect() };
+    assert_eq!(row(0), ["file/stat", "6856 insn [exact]", "3524 insn [exact] x 0.51, 3332 fewer"]);
+    assert_eq!(row(1)[2], "645 insn [exact] x 1.00, equal");
+    assert_eq!(row(2)[2], "4.25 insn [exact] x 1.42, 1.25 more");
+    let short = |at: usize| grid.rows[at].cells[2].short.as_deref();
+    assert_eq!([short(0), short(1)], [Some("3524 insn x 0.51"), Some("645 insn equal")]);
+    assert!(grid.notes[0].starts_with("[exact]: ") && grid.notes.len() == 2, "{:?}", grid.notes);
+    let csv = String::from_utf8(report::table_csv(&figures(&content)).unwrap()).unwrap();
+    assert!(csv.contains(",insn/op,3524,3524,3524,exact,"), "{csv}");
+    let document: serde_json::Value = serde_json::from_str(&json(&content).unwrap()).unwrap();
+    assert_eq!(document["cases"][0]["cells"][1]["is_exact"], true);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Figures, ratios and counts of a table of machines as they are read.
 
+use std::cmp::Ordering;
+
 use oscost_model::record::Ratio;
 use oscost_model::unit::Unit;
 
@@ -14,14 +16,15 @@ pub(super) fn figure(value: f64, unit: Option<Unit>) -> String {
     }
 }
 
-/// The interval of a figure, or of several machines the lowest and the highest, in the unit of the
-/// figure; empty if there is neither.
+/// That a figure is exact; otherwise its interval, or of several machines the lowest and the highest,
+/// in the unit of the figure. Empty if there is neither.
 pub(super) fn range(of: &TableFigure, unit: Option<Unit>) -> String {
     let number = |value: f64| match unit {
         Some(unit) => Style::of(of.value, unit).number(value),
         None => times(value),
     };
     match (of.interval, of.spread) {
+        _ if of.is_exact => " [exact]".to_owned(),
         (Some([low, high]), _) => format!(" [{} .. {}]", number(low), number(high)),
         (None, Some([low, high])) => format!(" ({} to {})", number(low), number(high)),
         (None, None) => String::new(),
@@ -37,6 +40,20 @@ pub(in crate::report::view) fn factor(ratio: f64) -> String {
 pub(super) fn ratio(it: &Ratio) -> String {
     let ends = it.ci95.map(|[low, high]| format!(" [{} .. {}]", factor(low), factor(high)));
     format!("x {}{}", factor(it.value), ends.unwrap_or_default())
+}
+
+/// A count of instructions in all its digits.
+pub(super) fn number(count: f64) -> String {
+    Style::of(count, Unit::InstructionsPerOp).number(count)
+}
+
+/// How an exact count differs from another one: `3332 fewer`.
+pub(super) fn count_difference(count: f64, base: f64) -> String {
+    match count.total_cmp(&base) {
+        Ordering::Less => format!("{} fewer", number(base - count)),
+        Ordering::Equal => "equal".to_owned(),
+        Ordering::Greater => format!("{} more", number(count - base)),
+    }
 }
 
 /// `a`, `a and b`, `a, b and c`.

@@ -14,6 +14,7 @@ fn fleet() -> Fleet {
             record.machines[0].cpu.model_name = Some("Another, \"CPU\"".to_owned());
             record.machines[0].memory.transparent_huge_pages = Some("never".to_owned());
         }
+        record.fleet.as_mut().unwrap().exclusive = Some(node == "n1");
         if visit == 1 {
             let machine = record.machines[0].id.clone();
             let conditions = record.conditions.iter_mut().find(|it| it.machine == machine);
@@ -126,4 +127,54 @@ fn a_value_that_no_figure_has_is_refused() {
         let error = format!("{:#}", read_data_set(folder.path()).unwrap_err());
         assert!(error.contains(words), "{error}");
     }
+}
+
+/// Reads a file, and says whether it has a fleet; an error has its cause and the next step.
+fn is_read(path: &Path) -> bool {
+    match read_data_set(path) {
+        Ok(fleet) => {
+            assert!(fleet.visits.iter().all(|it| it.figures.iter().all(|it| it.median > 0.0)));
+            true
+        }
+        Err(error) => {
+            let text = format!("{error:#}");
+            assert!(text.starts_with("cannot read the data set "), "{text}");
+            assert!(text.contains("\n  hint: `oscost fleet report "), "{text}");
+            false
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_short_or_changed_is_an_error_or_read() {
+    const CHANGES: usize = 600;
+    let folder = tempfile::tempdir().unwrap();
+    write_data_set(&fleet(), folder.path()).unwrap();
+    let whole = fs::read(parts_of(folder.path()).unwrap().remove(0)).unwrap();
+    let path = folder.path().join("changed.parquet");
+    for length in (0..whole.len()).step_by(whole.len() / 100) {
+        fs::write(&path, &whole[..length]).unwrap();
+        assert!(!is_read(&path), "{length} of {} bytes", whole.len());
+    }
+    // A bit of every few bytes, each bit in turn: its pages, their headers, and the metadata.
+    let mut refused = 0;
+    for change in 0..CHANGES {
+        let mut bytes = whole.clone();
+        bytes[change * whole.len() / CHANGES] ^= 1 << (change % 8);
+        fs::write(&path, &bytes).unwrap();
+        refused += usize::from(!is_read(&path));
+    }
+    assert!(refused > 0, "no change was noticed");
+    fs::write(&path, &whole).unwrap();
+    assert!(is_read(&path));
+}
+
+#[test]
+fn metadata_that_would_fill_the_memory_are_refused_by_their_length() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.parquet");
+    let end = [&(MAX_METADATA_BYTES + 1).to_le_bytes()[..], b"PAR1"].concat();
+    fs::write(&path, [vec![0; 100], end].concat()).unwrap();
+    let error = format!("{:#}", read_data_set(&path).unwrap_err());
+    assert!(error.contains("its metadata have 4194305 bytes"), "{error}");
 }

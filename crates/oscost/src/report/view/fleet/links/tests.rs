@@ -4,6 +4,8 @@ use oscost_model::unit::{Better, Unit};
 
 use super::*;
 use crate::fleet::{Link, LinkCase, analyse_links};
+use crate::report;
+use crate::report::view::document::heat_map::HeatMap;
 
 /// A network of these nodes; the link of the first two has another cost, and the last pair failed.
 fn network(nodes: &[&str], repeats: u32, slow: f64) -> MeasuredNetwork {
@@ -62,6 +64,36 @@ fn a_matrix_is_symmetric_and_has_no_figure_where_there_is_none() {
     assert_eq!((two[3], three[2]), ("-", "-"), "the pair that failed");
     assert_eq!(only.caption, "In us");
     assert_eq!(only.columns[1].title, "n1");
+}
+
+#[test]
+fn a_page_has_a_heat_map_of_each_case_with_the_cost_of_each_link() {
+    let mut network = network(&["n1", "n2", "<b>n3", "n4"], 1, 2.0);
+    network.cases.push(network.cases[0].clone());
+    let shown = page(&network);
+    let maps: Vec<&HeatMap> = shown
+        .sections
+        .iter()
+        .flat_map(|section| &section.blocks)
+        .filter_map(|block| match block {
+            Block::HeatMap(map) => Some(map.as_ref()),
+            _ => None,
+        })
+        .collect();
+    let [map, other] = &maps[..] else { panic!("{} maps", maps.len()) };
+    assert_eq!((&*map.id, &*other.id), ("links-map-0", "links-map-1"));
+    let ratio = |row: usize, column: usize| map.row(row)[column];
+    assert!((1.95..2.05).contains(&ratio(0, 1)) && ratio(0, 1) == ratio(1, 0), "{:?}", map.ratios);
+    assert!((0.95..1.05).contains(&ratio(0, 2)), "{:?}", map.ratios);
+    assert!(ratio(2, 2).is_nan() && ratio(2, 3).is_nan(), "itself, and the pair that failed");
+    // Of a rate the inverse is the cost.
+    network.cases[0].case.better = Better::Higher;
+    let inverse = map::heat_map(&network, 0, &network.cases[0]).unwrap();
+    assert!((0.45..0.55).contains(&inverse.row(0)[1]), "{:?}", inverse.ratios);
+    let html = report::html(&page(&network)).unwrap();
+    assert!(html.contains("id=\"links-map-1\"") && !html.contains("<b>n3"));
+    let is_map = |block: &Block| matches!(block, Block::HeatMap(_));
+    assert!(!view(&network).sections.iter().flat_map(|it| &it.blocks).any(is_map));
 }
 
 #[test]

@@ -20,6 +20,13 @@ pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
 /// How many nodes were compared with themselves.
 fn overlap(changes: &FleetChanges) -> String {
     let FleetChanges { base, common_nodes, only_base, only_new, changed_class, .. } = changes;
+    let revised = match changes.changed_revision.len() {
+        0 => String::new(),
+        _ => format!(
+            " Not compared, of another revision of their benchmarks now: {}.",
+            plain(&joined(&changes.changed_revision))
+        ),
+    };
     let changed = match *changed_class {
         0 => String::new(),
         1 => "; 1 of them is of another class now and is not compared".to_owned(),
@@ -28,7 +35,7 @@ fn overlap(changes: &FleetChanges) -> String {
     format!(
         "Compared with {}: {} measured at both times{changed}; {only_base} only then and {only_new} \
          only now. A ratio is the middle over nodes, each compared with itself; two moments: other \
-         things may have changed, too.",
+         things may have changed, too.{revised}",
         plain(base),
         plural(*common_nodes as u64, "node"),
     )

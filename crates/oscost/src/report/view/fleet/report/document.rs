@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::content::{FleetContent, Rejected};
 use crate::fleet::{
     CaseChange, CaseSpread, ClassChanges, ClassSpread, FactCandidate, FactGroup, Finding,
-    FindingScope, FleetCase, FleetChanges, FleetNode, NodeDeviation, VarianceShares,
+    FindingScope, FleetCase, FleetChanges, FleetNode, NodeDeviation, OtherRevision, VarianceShares,
 };
 
 /// The version of the document.
@@ -27,6 +27,7 @@ struct Document<'a> {
     classes: Vec<ClassDocument<'a>>,
     variance: Option<VarianceDocument>,
     rejected: Vec<RejectedDocument<'a>>,
+    other_revisions: Vec<OtherRevisionDocument<'a>>,
     changes: Option<ChangesDocument<'a>>,
 }
 
@@ -107,6 +108,15 @@ struct RejectedDocument<'a> {
     why: &'a str,
 }
 
+/// Figures that are left out.
+#[derive(Serialize)]
+struct OtherRevisionDocument<'a> {
+    case: &'a str,
+    rev: u32,
+    newest: u32,
+    figures: usize,
+}
+
 #[derive(Serialize)]
 struct ChangesDocument<'a> {
     base: &'a str,
@@ -114,6 +124,7 @@ struct ChangesDocument<'a> {
     only_base: usize,
     only_new: usize,
     changed_class: usize,
+    changed_revision: &'a [String],
     classes: Vec<ClassChangesDocument<'a>>,
 }
 
@@ -206,6 +217,11 @@ fn rejected<'a>(it: &Rejected<'a>) -> RejectedDocument<'a> {
     RejectedDocument { file: it.file, why: it.why }
 }
 
+fn other_revision(it: &OtherRevision) -> OtherRevisionDocument<'_> {
+    let OtherRevision { case, rev, newest, figures } = it;
+    OtherRevisionDocument { case, rev: *rev, newest: *newest, figures: *figures }
+}
+
 fn changes(it: &FleetChanges) -> ChangesDocument<'_> {
     ChangesDocument {
         base: &it.base,
@@ -213,6 +229,7 @@ fn changes(it: &FleetChanges) -> ChangesDocument<'_> {
         only_base: it.only_base,
         only_new: it.only_new,
         changed_class: it.changed_class,
+        changed_revision: &it.changed_revision,
         classes: it.classes.iter().map(class_changes).collect(),
     }
 }
@@ -248,6 +265,7 @@ pub fn json(content: &FleetContent<'_>) -> Result<String, serde_json::Error> {
         classes: analysis.classes.iter().map(class).collect(),
         variance: analysis.variance.as_ref().map(variance),
         rejected: content.rejected.iter().map(rejected).collect(),
+        other_revisions: fleet.other_revisions.iter().map(other_revision).collect(),
         changes: content.changes.map(changes),
     };
     serde_json::to_string_pretty(&document).map(|text| text + "\n")

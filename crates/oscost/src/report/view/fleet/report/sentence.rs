@@ -4,7 +4,7 @@ use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::Arc;
 
 use super::content::{FleetContent, per_cent_up};
-use crate::fleet::{FactCandidate, Finding, FindingScope};
+use crate::fleet::{FactCandidate, Finding, FindingScope, USE_OF_NODE, use_of_node};
 use crate::report::text::{plain, plural};
 use crate::report::view::machine_table::texts::{factor, joined};
 
@@ -68,14 +68,34 @@ pub(super) fn conditions(content: &FleetContent<'_>) -> String {
     let judged = content.analysis.judged;
     format!(
         "Fleet {}: {}, {} and {}; {} judged, of the findings at most {:.0} % are expected to be \
-         false",
+         false{}",
         content.fleet_name(),
         plural(fleet.nodes.len() as u64, "node"),
         plural(fleet.visits.len() as u64, "visit"),
         plural(fleet.cases.len() as u64, "case"),
         plural(judged as u64, "difference"),
         100.0 * content.analysis.false_discovery_rate,
+        use_of_nodes(content)
     )
+}
+
+/// How many nodes the visits had alone, as far as it is known.
+fn use_of_nodes(content: &FleetContent<'_>) -> String {
+    let facts = content.fleet.nodes.iter().flat_map(|node| &node.facts);
+    let uses = facts.filter(|fact| fact.name == USE_OF_NODE);
+    let values: Vec<&str> = uses.filter_map(|fact| fact.value.as_deref()).collect();
+    let counts = [true, false].into_iter().filter_map(|is_exclusive| {
+        let value = use_of_node(is_exclusive);
+        match values.iter().filter(|it| **it == value).count() {
+            0 => None,
+            count => Some(format!("{count} {value}")),
+        }
+    });
+    let counts: Vec<String> = counts.collect();
+    match counts.is_empty() {
+        true => String::new(),
+        false => format!("; use of the nodes at their newest visits: {}", joined(&counts)),
+    }
 }
 
 fn nothing(content: &FleetContent<'_>) -> String {

@@ -5,8 +5,8 @@ use oscost_model::unit::{Better, Unit};
 use super::*;
 use crate::fleet::{
     CaseChange, CaseFigure, CaseSpread, ClassChanges, ClassSpread, FactCandidate, FactGroup,
-    Finding, FindingScope, Fleet, FleetAnalysis, FleetCase, FleetChanges, FleetNode, NodeDeviation,
-    NodeVisit, VarianceShares,
+    Finding, FindingScope, Fleet, FleetAnalysis, FleetCase, FleetChanges, FleetFact, FleetNode,
+    NodeDeviation, NodeVisit, OtherRevision, USE_OF_NODE, VarianceShares, use_of_node,
 };
 use crate::report;
 use crate::report::view::document::Block;
@@ -20,6 +20,7 @@ fn fleet(nodes: usize, cases: usize) -> Fleet {
         family: if at < cases / 2 { "fault" } else { "syscall" }.to_owned(),
         unit: Unit::NsPerOp,
         better: Better::Lower,
+        rev: 1,
     };
     let node =
         |at: usize| FleetNode { name: format!("node{at}"), class: CLASS.into(), facts: Vec::new() };
@@ -35,6 +36,7 @@ fn fleet(nodes: usize, cases: usize) -> Fleet {
         cases: (0..cases).map(case).collect(),
         nodes: (0..nodes).map(node).collect(),
         visits: (0..3 * nodes).map(visit).collect(),
+        ..Fleet::default()
     }
 }
 
@@ -241,12 +243,17 @@ fn what_changed_is_told_by_class() {
         only_base: 1,
         only_new: 0,
         changed_class: 2,
+        changed_revision: vec!["fault/case-009".to_owned()],
         classes: vec![ClassChanges { class: CLASS.into(), cases }],
     };
     let content = FleetContent { changes: Some(&changes), ..content(&fleet, &analysis) };
     let text = flat(&content);
     assert!(text.contains("Compared with june: 8 nodes measured at both times"), "{text}");
     assert!(text.contains("2 of them are of another class now and are not compared"), "{text}");
+    assert!(
+        text.contains("of another revision of their benchmarks now: fault/case-009."),
+        "{text}"
+    );
     let counts = "of 4 cases 1 slower, 1 faster, 1 equivalent and 1 inconclusive";
     assert!(text.contains(counts), "{text}");
     // What is decided comes first, the largest change before others.
@@ -301,6 +308,36 @@ fn an_empty_fleet_and_indices_beyond_it_are_shown() {
     assert!(json(&content(&fleet, &analysis)).unwrap().contains("\"node\": \"\""));
     let shown = view(&content(&fleet, &analysis));
     assert!(!report::html(&shown).unwrap().contains("class=\"map\""));
+}
+
+#[test]
+fn nodes_that_other_jobs_might_use_are_counted() {
+    let mut fleet = fleet(4, 4);
+    for (node, is_exclusive) in fleet.nodes.iter_mut().zip([true, false, true]) {
+        let value = Some(use_of_node(is_exclusive).into());
+        node.facts = vec![FleetFact { name: USE_OF_NODE, value }];
+    }
+    let analysis = analysis(&fleet);
+    let text = flat(&content(&fleet, &analysis));
+    let counts = "use of the nodes at their newest visits: 2 exclusive and 1 shared";
+    assert!(text.contains(counts), "{text}");
+}
+
+#[test]
+fn figures_of_older_revisions_are_told() {
+    let mut fleet = fleet(4, 4);
+    let case = "fault/case-000".to_owned();
+    fleet.other_revisions = vec![OtherRevision { case, rev: 1, newest: 2, figures: 3 }];
+    let analysis = analysis(&fleet);
+    let text = report::terminal(&view(&content(&fleet, &analysis)));
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        flat.contains("fault/case-000: 3 figures of revision 1 of the benchmark left"),
+        "{text}"
+    );
+    let document: serde_json::Value =
+        serde_json::from_str(&json(&content(&fleet, &analysis)).unwrap()).unwrap();
+    assert_eq!(document["other_revisions"][0]["newest"], 2);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! What is missing: nodes with fewer visits than others, visits that nothing is concluded from, and
-//! records that could not be read.
+//! What is missing: nodes with fewer visits than others, visits that nothing is concluded from,
+//! records that could not be read, and figures of older revisions.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +7,7 @@ use super::content::{FleetContent, section as section_of};
 use crate::fleet::FleetNode;
 use crate::report::text::{plain, plural};
 use crate::report::view::document::{Block, Section};
+use crate::report::view::fleet::revision_text::left_out;
 use crate::report::view::machine_table::texts::joined;
 
 /// Of more nodes or files the first are named.
@@ -14,8 +15,8 @@ const MAX_NAMES: usize = 5;
 
 /// What is missing; `None` if nothing is.
 pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
-    let lines =
-        fewer_visits(content).into_iter().chain(not_claimable(content)).chain(rejected(content));
+    let lines = fewer_visits(content).into_iter().chain(not_claimable(content));
+    let lines = lines.chain(rejected(content)).chain(other_revisions(content));
     section_of("missing", "What is missing", [Block::list(lines)])
 }
 
@@ -60,6 +61,11 @@ fn not_claimable(content: &FleetContent<'_>) -> Vec<String> {
         format!("{count} from which nothing is concluded ({why}): {names}")
     };
     by_reason.into_iter().map(line).collect()
+}
+
+/// The figures of older revisions of their benchmarks.
+fn other_revisions(content: &FleetContent<'_>) -> Vec<String> {
+    content.fleet.other_revisions.iter().map(left_out).collect()
 }
 
 /// The records that could not be read, by the reason.

@@ -33,6 +33,7 @@ fn compared(comparisons: Vec<SideComparison>) -> ComparedSides {
             node: "n3".to_owned(),
             why: "is very noisy",
         }],
+        other_revisions: Vec::new(),
         unread: Some(UnreadRecords {
             count: 2,
             first: "7.json".to_owned(),
