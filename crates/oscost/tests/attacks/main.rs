@@ -34,6 +34,7 @@ mod line;
 mod oracles;
 mod resources;
 
+mod clocks;
 mod command_line;
 mod disks;
 mod emulators;

@@ -92,16 +92,18 @@ impl Drop for RunningVisit {
     }
 }
 
-/// The time since a queue began. A clock that is set back makes no task wait again, and the time of a
-/// suspended machine counts.
+/// The time of a queue, which never goes back: a clock that is set back makes no task wait again. It is
+/// at least the time at which its plan was made, and counts that of a suspended machine.
 struct QueueClock {
     began: SystemTime,
     since: Instant,
 }
 
 impl QueueClock {
-    fn start() -> Self {
-        Self { began: SystemTime::now(), since: Instant::now() }
+    fn start(folder: &FleetFolder) -> Self {
+        let now = SystemTime::now();
+        let made = humantime::parse_rfc3339(&folder.plan.created).unwrap_or(now);
+        Self { began: now.max(made), since: Instant::now() }
     }
 
     fn now(&self) -> SystemTime {
@@ -121,7 +123,7 @@ pub(super) fn work(
     let mut waiting = tasks.to_vec();
     let mut running: Vec<RunningVisit> = Vec::new();
     let mut end = QueueEnd::default();
-    let clock = QueueClock::start();
+    let clock = QueueClock::start(folder);
     while !(waiting.is_empty() && running.is_empty()) {
         let any_ended = end.count_ended(folder, &mut running, observer);
         let mut index = 0;
