@@ -232,5 +232,5 @@ fn a_run_on_a_clock_that_is_set_or_goes_on_in_sleep_ends_and_is_kept() {
         let name = format!("a clock: {name}: a fleet by ssh");
         Attack::in_sandbox(name, Effort::Long, move |sandbox| fleet_under(sandbox, fault))
     });
-    make(measured.into_iter().chain(pruned).chain(fleets));
+    make("clocks", measured.into_iter().chain(pruned).chain(fleets));
 }

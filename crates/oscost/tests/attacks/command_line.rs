@@ -289,7 +289,7 @@ fn whatever_is_typed_ends_with_a_status_and_a_next_step() {
     let seed = number("OSCOST_SEED", 29);
     let count = number("OSCOST_LINES", if all_are_made() { 5_000 } else { 100 });
     let name = format!("command lines of its own help, seed {seed}");
-    make([Attack::new(name, Effort::Short, move || fuzz(count, seed))]);
+    make("command lines", [Attack::new(name, Effort::Short, move || fuzz(count, seed))]);
 }
 
 #[test]

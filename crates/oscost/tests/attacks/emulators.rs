@@ -141,5 +141,5 @@ fn a_kernel_or_an_emulator_that_is_none_ends_in_a_reason() {
         let name = format!("a real kernel with other bits, seed {seed}");
         Attack::in_sandbox(name, Effort::Long, move |at| mutated_kernel(at, seed))
     });
-    make(emulators.chain(headers).chain(kernels));
+    make("emulators", emulators.chain(headers).chain(kernels));
 }

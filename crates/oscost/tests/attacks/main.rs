@@ -32,6 +32,7 @@ use common::ended;
 mod attack;
 mod line;
 mod oracles;
+mod page;
 mod resources;
 
 mod clocks;

@@ -274,7 +274,7 @@ fn a_changed_record_is_refused_or_read() {
         many_rows(sandbox, 15_000)
     });
     let most = Attack::in_sandbox("a record of 100000 rows", Effort::Long, most_rows);
-    make(changes.chain([clock, rows, most]));
+    make("records", changes.chain([clock, rows, most]));
 }
 
 #[test]

@@ -78,12 +78,19 @@ fn repeat(sandbox: &Sandbox, arguments: &[&str], looks_at_machine: bool) -> Outc
 #[test]
 fn twenty_runs_in_a_row_leave_the_machine_as_it_was() {
     let fake = format!("fake:{}", crate::common::scenario_file("measured").display());
-    make([
-        Attack::in_sandbox("twenty runs in a row that measure nothing", Effort::Short, move |at| {
-            repeat(at, &["run", "--seed", "1", "--at", &fake, "syscall/getppid"], false)
-        }),
-        Attack::in_sandbox("twenty runs in a row", Effort::Long, |sandbox| {
-            repeat(sandbox, &["run", "--quick", "--no-lock", "syscall/getppid:via=raw"], true)
-        }),
-    ]);
+    make(
+        "repetition",
+        [
+            Attack::in_sandbox(
+                "twenty runs in a row that measure nothing",
+                Effort::Short,
+                move |at| {
+                    repeat(at, &["run", "--seed", "1", "--at", &fake, "syscall/getppid"], false)
+                },
+            ),
+            Attack::in_sandbox("twenty runs in a row", Effort::Long, |sandbox| {
+                repeat(sandbox, &["run", "--quick", "--no-lock", "syscall/getppid:via=raw"], true)
+            }),
+        ],
+    );
 }
