@@ -58,6 +58,8 @@ use display::DisplayArguments;
 use exit::ExitStatus;
 use output::Output;
 
+pub use output::GENERAL_HINT;
+
 /// Measure what operating system operations cost, and what a change adds.
 #[derive(Debug, Parser)]
 #[command(name = "oscost", version, max_term_width = 80, after_help = EXAMPLES)]

@@ -336,5 +336,5 @@ fn a_kill_under_a_fleet_loses_no_record_and_a_retry_measures_the_rest() {
         });
         (count > 0).then_some(attack)
     });
-    make(attacks);
+    make("kills under fleets", attacks);
 }

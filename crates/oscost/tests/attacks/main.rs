@@ -32,8 +32,10 @@ use common::ended;
 mod attack;
 mod line;
 mod oracles;
+mod page;
 mod resources;
 
+mod clocks;
 mod command_line;
 mod disks;
 mod emulators;

@@ -179,7 +179,12 @@ impl Programs {
         };
         for command in commands {
             let spec = workloads::of_command(&command, &request.parameters);
-            let spec = spec.map_err(|why| error("measure this command", why.to_string()))?;
+            let spec = spec.map_err(|error| {
+                let what = format!("cannot measure this command: {}", error.reason);
+                let hint = "write a program and its arguments behind `--`; a script in a file may \
+                            have what they may not";
+                UsageError::with_hint(&what, hint)
+            })?;
             let spec = Spec {
                 before: before.clone(),
                 after: after.clone(),
