@@ -47,8 +47,8 @@ pub use data::{
 };
 pub use equals::MIN_EQUALS;
 pub use findings::{
-    CaseSpread, ClassSpread, FactCandidate, FactGroup, Finding, FindingScope, FleetAnalysis,
-    NodeDeviation, VarianceShares,
+    Adjustment, CaseSpread, ClassSpread, FactCandidate, FactGroup, Finding, FindingScope,
+    FleetAnalysis, NodeDeviation, VarianceShares,
 };
 pub use health::{HealthVerdict, NodeHealth, UnmeasuredCase, UnusualFact};
 pub use link_model::{Link, LinkAnalysis, LinkCase, LinkFinding, LinkScope, analyse_links};
