@@ -189,7 +189,7 @@ fn a_node_is_judged_among_its_class_and_visits_without_a_claim_are_left_out() {
     let first = &findings[0];
     assert_eq!((first.node, &first.scope), (10, &FindingScope::Node), "{findings:?}");
     assert!((first.ratio - 2.0).abs() < 0.2, "{first:?}");
-    assert_eq!((first.adjustment, first.ratio_to_fleet), (None, analysis_of(&fleet, 10)));
+    assert_eq!((first.adjustment, first.ratio_to_fleet), (None, node_ratio(&fleet, 10)));
     for visit in fleet.visits.iter_mut().filter(|visit| visit.node == 10) {
         visit.not_claimable = Some("very noisy");
     }
@@ -200,7 +200,7 @@ fn a_node_is_judged_among_its_class_and_visits_without_a_claim_are_left_out() {
 }
 
 /// The ratio of a node to its fleet.
-fn analysis_of(fleet: &Fleet, node: usize) -> Option<f64> {
+fn node_ratio(fleet: &Fleet, node: usize) -> Option<f64> {
     analyse(fleet, AnalysisOptions::default()).nodes[node].ratio
 }
 

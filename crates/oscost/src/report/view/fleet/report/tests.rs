@@ -166,7 +166,7 @@ fn the_ratio_of_a_family_is_told_without_and_with_what_the_node_differs_by() {
         assert!(text.contains(words), "`{words}` is not in:\n{text}");
     }
     let document: serde_json::Value = serde_json::from_str(&json(&content).unwrap()).unwrap();
-    let [first, second] = [0, 1].map(|at| &document["findings"][at]);
+    let [first, second] = [0usize, 1].map(|at| &document["findings"][at]);
     assert_eq!(first["ratio"], 1.31);
     assert_eq!(first["ratio_to_fleet"], 1.702);
     assert_eq!(first["adjusted_for"], "node");
