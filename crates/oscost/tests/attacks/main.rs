@@ -25,6 +25,8 @@ mod large_run;
 #[path = "../vm/machines.rs"]
 #[expect(dead_code, reason = "these tests use a part of the helpers")]
 mod machines;
+#[path = "../common/slurm_fleet.rs"]
+mod slurm_fleet;
 
 // For the hosts, whose other tests have no such helpers.
 use common::ended;

@@ -77,6 +77,8 @@ fn fleet_page(sandbox: &Sandbox) -> PathBuf {
             scope: FindingScope::Family("fault".to_owned()),
             ratio: 1.312,
             ci95: [1.27, 1.36],
+            adjustment: None,
+            ratio_to_fleet: Some(1.312),
             q: 1e-6,
             facts: Vec::new(),
         }],

@@ -4,9 +4,9 @@ use oscost_model::unit::{Better, Unit};
 
 use super::*;
 use crate::fleet::{
-    CaseChange, CaseFigure, CaseSpread, ClassChanges, ClassSpread, FactCandidate, FactGroup,
-    Finding, FindingScope, Fleet, FleetAnalysis, FleetCase, FleetChanges, FleetFact, FleetNode,
-    NodeDeviation, NodeVisit, OtherRevision, USE_OF_NODE, VarianceShares, use_of_node,
+    Adjustment, CaseChange, CaseFigure, CaseSpread, ClassChanges, ClassSpread, FactCandidate,
+    FactGroup, Finding, FindingScope, Fleet, FleetAnalysis, FleetCase, FleetChanges, FleetFact,
+    FleetNode, NodeDeviation, NodeVisit, OtherRevision, USE_OF_NODE, VarianceShares, use_of_node,
 };
 use crate::report;
 use crate::report::view::document::Block;
@@ -82,7 +82,15 @@ fn fact(found: usize, nodes: usize, others: usize) -> FactCandidate {
 }
 
 fn finding(node: usize, scope: FindingScope, ratio: f64, facts: Vec<FactCandidate>) -> Finding {
-    Finding { node, scope, ratio, ci95: [ratio - 0.04, ratio + 0.05], q: 1e-5, facts }
+    let ci95 = [ratio - 0.04, ratio + 0.05];
+    let ratio_to_fleet = Some(ratio);
+    Finding { node, scope, ratio, ci95, adjustment: None, ratio_to_fleet, q: 1e-5, facts }
+}
+
+/// The same finding if the ratio is without something, and what it is with that.
+fn adjusted(finding: Finding, adjustment: Adjustment, ratio_to_fleet: f64) -> Finding {
+    let (adjustment, ratio_to_fleet) = (Some(adjustment), Some(ratio_to_fleet));
+    Finding { adjustment, ratio_to_fleet, ..finding }
 }
 
 fn faults() -> FindingScope {
@@ -128,12 +136,41 @@ fn the_head_names_node_family_equals_and_the_fact_with_its_support() {
 
 #[test]
 fn a_faster_case_is_turned_around_and_a_node_without_a_fact_says_so() {
-    let told = first_sentences(vec![finding(0, FindingScope::Case(17), 0.5, Vec::new())]);
+    let faster = finding(0, FindingScope::Case(17), 0.5, Vec::new());
+    let told = first_sentences(vec![adjusted(faster, Adjustment::Family, 0.6)]);
     assert_eq!(
         told,
         ["node0 is 2.00 times as fast in syscall/case-017 as its 63 equals [1.82 .. 2.17], \
-          apart from what its other cases differ by; no recorded fact sets it apart."]
+          apart from what its other cases of the family differ by; with that its costs there are \
+          0.60 times the fleet's median; no recorded fact sets it apart."]
     );
+}
+
+#[test]
+fn the_ratio_of_a_family_is_told_without_and_with_what_the_node_differs_by() {
+    let fleet = fleet(8, 4);
+    let mut analysis = analysis(&fleet);
+    let slow = finding(3, faults(), 1.31, Vec::new());
+    analysis.findings = vec![
+        adjusted(slow, Adjustment::Node, 1.702),
+        finding(5, FindingScope::Node, 1.25, Vec::new()),
+    ];
+    let content = content(&fleet, &analysis);
+    let text = flat(&content);
+    for words in [
+        "node3 is 1.31 times as slow in fault (2 cases) as its 7 equals [1.27 .. 1.36], apart from \
+         what it differs by as a whole; with that its costs there are 1.70 times the fleet's median;",
+        "node5 is 1.25 times as slow over all its cases as its 7 equals [1.21 .. 1.30]; no",
+        "the ratio to fleet is to the fleet's medians",
+    ] {
+        assert!(text.contains(words), "`{words}` is not in:\n{text}");
+    }
+    let document: serde_json::Value = serde_json::from_str(&json(&content).unwrap()).unwrap();
+    let [first, second] = [0usize, 1].map(|at| &document["findings"][at]);
+    assert_eq!(first["ratio"], 1.31);
+    assert_eq!(first["ratio_to_fleet"], 1.702);
+    assert_eq!(first["adjusted_for"], "node");
+    assert!(second["adjusted_for"].is_null());
 }
 
 #[test]
