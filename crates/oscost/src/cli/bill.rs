@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::display;
 use super::exit::ExitStatus;
-use super::exports::{Exports, Subject};
+use super::exports::{BillDocument, BillTable, Exports, Subject};
 use super::lock_arguments::LockArguments;
 use super::output::Output;
 use super::run_text::report_id;
@@ -123,6 +123,9 @@ pub(super) struct Arguments {
     quiet: bool,
     #[command(flatten)]
     exports: Exports,
+    /// What a line of CSV and Parquet is.
+    #[arg(long, value_name = "TABLE", default_value = "items", conflicts_with = "bills")]
+    table: BillTable,
     #[command(flatten)]
     lock: LockArguments,
     /// What counts calls: `ebpf`, programs in the kernel, or `ptrace`, a tracer [default: ebpf
@@ -216,7 +219,7 @@ fn watch_time(text: &str) -> Result<Duration, String> {
 }
 
 pub(super) fn bill(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let Arguments { exports, quiet, .. } = &arguments;
+    let Arguments { exports, table, quiet, .. } = &arguments;
     exports.check()?;
     // For clap what conflicts with `--pid` need not name it.
     if arguments.pid.is_none() && (arguments.duration.is_some() || arguments.children) {
@@ -236,7 +239,8 @@ pub(super) fn bill(arguments: Arguments, output: &mut Output) -> anyhow::Result<
     };
     let kept_as = if arguments.no_store { None } else { bills::keep(&bill, &terminal) };
     let text = || display::text(&report::bill::view(&bill));
-    let shown = exports.write_with_text(&Subject::Bill(&bill), text, output);
+    let document = BillDocument { bill: &bill, table: *table };
+    let shown = exports.write_with_text(&Subject::Bill(document), text, output);
     if !quiet {
         report_id(kept_as.as_deref());
     }

@@ -224,7 +224,7 @@ fn what_is_of_runs_alone_refuses_a_bill_with_the_next_step() {
         (&["predict", "check", "@before"], "`@before` is a bill, not a run"),
         (&["bill", "last", "@no-such"], "no bill has the label `no-such`"),
         (&["runs", "show", "last", "--samples"], "cannot use --samples here"),
-        (&["report", "last", "--table", "rows"], "cannot use --table here"),
+        (&["report", "last", "--table", "rows"], "it is one of a run, and this is a bill"),
         (&["report", "last", "--export-hyperfine", "-"], "hyperfine's format has no bill"),
     ] {
         sandbox.oscost(arguments).exits(2).no_data().stderr_contains(words);
