@@ -1,5 +1,7 @@
 //! `oscost bill`: what the operating system charges a command.
 
+use std::path::PathBuf;
+
 use oscost_model::bill::Bill;
 use oscost_model::call_names::Arch;
 use oscost_model::counters::CounterEvent;
@@ -21,6 +23,7 @@ use super::targets::resolve::resolve;
 use crate::advice;
 use crate::app::interrupt::listen;
 use crate::bill::ProgramFile;
+use crate::counter::c_library::c_library_of_program;
 use crate::hosts::WorkerBinary;
 use crate::run::{LastBlock, TurnProgram, TurnRequest, run_in_turns};
 use crate::workloads;
@@ -71,6 +74,8 @@ pub struct Request {
     pub price_seconds: u32,
     /// The counter of calls.
     pub counter: CounterChoice,
+    /// Whether clock reads through the C library are counted, too.
+    pub clock_reads: bool,
     /// The host.
     pub at: String,
     /// The user's own words.
@@ -118,7 +123,9 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let named_run = request.prices.as_deref();
     let prices = price_runs(named_run, &side.target, &machine)?;
     let limit = price_time(named_run, request.price_seconds, &prices)?;
-    let mut counter = ChosenCounter::choose(request.counter, host)?;
+    let command = &subject.workload.program.command;
+    let library = request.clock_reads.then(|| c_library(command));
+    let mut counter = ChosenCounter::choose(request.counter, host, library)?;
     let at = PricedTarget { catalog: &worker.catalog, side: &side, machine: &machine };
     let mut pricing = PriceMeasurement::new(at, prices, limit, observer);
     observer.working(ACTIVITY);
@@ -160,6 +167,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
         runs,
         nominal: trials_nominal(request.trials),
         counter_reason: counter.reason,
+        no_clock_reads: counter.no_clock_reads,
         prices,
         catalog: &worker.catalog,
     };
@@ -200,6 +208,12 @@ fn counted_events(facts: &Facts) -> Result<Vec<CounterEvent>, String> {
 fn program_file(command: &[String], host: &Host) -> ProgramFile {
     let name = command.first().filter(|_| matches!(host, Host::Local));
     ProgramFile { is_set_id: name.is_some_and(|name| workloads::is_set_id(name)) }
+}
+
+/// The C library of the program of a command; or why its functions cannot be counted.
+fn c_library(command: &[String]) -> Result<PathBuf, String> {
+    let file = command.first().and_then(|name| workloads::program_file(name));
+    c_library_of_program(&file.ok_or("the file of the program was not found")?)
 }
 
 /// The CPU of a workload whose file gives it one alone.

@@ -56,6 +56,7 @@ Examples:
   oscost bill --what-if at=ssh:db1 -- git status
   sudo oscost bill --pid 1234 --for 10s      what a running process is charged
   oscost bill --counter ptrace -- ls         counted by a tracer, also as root
+  sudo oscost bill --clock-reads -- ./server clock reads, too, which are no calls
   oscost bill --json - -- ls | jq '.items[] | {name, times, amount}'
   oscost bill --label before -- make         then, after a change,
   oscost bill --label after -- make          the same again
@@ -132,6 +133,10 @@ pub(super) struct Arguments {
     /// where it can be loaded].
     #[arg(long, value_name = "COUNTER", value_parser = counter_choice, conflicts_with = "bills")]
     counter: Option<CounterChoice>,
+    /// Count clock reads, too, by uprobes at the C library of the program, as root: each takes 1 to 2
+    /// us then, in all processes, while something is counted.
+    #[arg(long, conflicts_with = "bills")]
+    clock_reads: bool,
     /// Bill a process that runs already, with all of its threads, instead of a command.
     #[arg(long, value_name = "PID", conflicts_with_all = ["trials", "at", "bills", "command"],
           value_parser = clap::value_parser!(u32).range(1..=4_194_304))]
@@ -179,6 +184,7 @@ impl Arguments {
             prices: self.prices.clone(),
             price_seconds: self.price_seconds,
             counter: self.counter.unwrap_or_default(),
+            clock_reads: self.clock_reads,
             at: self.at.clone(),
             label: self.label.clone(),
             on_busy: self.lock.policy(),
@@ -192,6 +198,7 @@ impl Arguments {
             duration: self.duration.unwrap_or(WATCH_TIME),
             children: self.children,
             counter: self.counter.unwrap_or_default(),
+            clock_reads: self.clock_reads,
             prices: self.prices.clone(),
             price_seconds: self.price_seconds,
             label: self.label.clone(),

@@ -8,12 +8,16 @@
 //!   they have counted. Nothing is pinned: programs and maps live as long as this process's
 //!   descriptors, however it ends.
 //! * [`process_times`]: what the kernel has charged a running process.
+//! * [`c_library`]: the C library of a program, at whose functions clock reads are counted.
 //!
 //! What makes a call cheap or expensive is a table of `oscost_model`, which the counter of the worker
 //! reads as well ([`oscost_model::call_classes`]): the programs get it as the entries of a map.
 
 #[cfg(not(feature = "ebpf"))]
 mod absent;
+pub mod c_library;
+#[cfg(feature = "ebpf")]
+mod clock_probes;
 pub mod event_sum;
 pub mod form_sum;
 pub mod layout;

@@ -106,6 +106,19 @@ fn a_bill_is_a_page_that_loads_nothing() {
 }
 
 #[test]
+fn clock_reads_that_cannot_be_counted_say_why() {
+    let sandbox = with_prices();
+    let record = bill(&sandbox, &["--json", "-"]).exits(0).json();
+    assert!(record["no_clock_reads"].is_null(), "nobody asked for them");
+    let record = bill(&sandbox, &["--clock-reads", "--json", "-"]).exits(0).json();
+    assert_eq!(record["clock_reads"], serde_json::json!([]));
+    let why = record["no_clock_reads"].as_str().unwrap();
+    assert!(why.starts_with("a tracer does not see them"), "{why}");
+    let shown = bill(&sandbox, &["--clock-reads"]).exits(0).stdout;
+    assert!(shown.contains("clock reads: not counted: a tracer does not see them"), "{shown}");
+}
+
+#[test]
 fn the_items_of_a_bill_have_families() {
     let record = bill(&with_prices(), &["--json", "-"]).exits(0).json();
     let items = record["items"].as_array().unwrap();

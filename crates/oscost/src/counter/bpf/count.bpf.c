@@ -4,7 +4,7 @@
 // cheap or expensive, and the time of each in the kernel; page faults by kind, switches of tasks,
 // signals and interrupts. Attached to the entry and the return of calls, to fork, exec, exit and
 // the switch of tasks, to the delivery of signals, to interrupts, and to what tells the kind of a
-// fault.
+// fault; if asked for, to functions of the C library that read a clock.
 //
 // What keeps the cost of a call down, most of all on the way of each call (entry and return):
 //  * The entry of a task hangs at its task_struct (task storage): following a pointer instead of
@@ -346,4 +346,34 @@ int count_timer(void *ctx)
 	if (e && counted(s))
 		count(&e->interrupts);
 	return 0;
+}
+
+// A clock is read in user mode, where only a breakpoint (uprobe) sees it. These are loaded and
+// attached if asked for: each costs a trap, in all processes that call the function meanwhile.
+static __always_inline int count_clock_read(enum clock_read function)
+{
+	struct state *s = the_state();
+	struct events *e = the_events();
+
+	if (e && counted(s))
+		count(&e->clock_reads[function]);
+	return 0;
+}
+
+SEC("uprobe")
+int count_clock_gettime(void *ctx)
+{
+	return count_clock_read(CLOCK_GETTIME);
+}
+
+SEC("uprobe")
+int count_gettimeofday(void *ctx)
+{
+	return count_clock_read(GETTIMEOFDAY);
+}
+
+SEC("uprobe")
+int count_time_of_day(void *ctx)
+{
+	return count_clock_read(TIME);
 }

@@ -153,10 +153,14 @@ enum fault_code { PRESENT = 1, WRITE = 2 };
 
 enum fault { ZERO_FILL, HUGE_ZERO_FILL, FILE_MINOR, COPY_ON_WRITE, MAJOR, UNKNOWN_FAULT, FAULTS };
 
-struct events {                 // Of a CPU; totals.rs reads it.
+// Functions of the C library that read a clock.
+enum clock_read { CLOCK_GETTIME, GETTIMEOFDAY, TIME, CLOCK_READS };
+
+struct events {                 // Of a CPU; event_sum.rs reads it.
 	__u64 faults[FAULTS];
 	__u64 voluntary, forced, same_cpu, other_cpu, softirqs, interrupts;
 	__u64 to_process, to_thread;    // Of the voluntary ones: to whom the CPU went at once.
+	__u64 clock_reads[CLOCK_READS];
 };
 
 struct path_buffer { char bytes[PATH_BYTES + 8]; };
