@@ -385,6 +385,8 @@ fn forms(record: &Value) -> BTreeMap<String, u64> {
         let name = form["form"].as_str().unwrap();
         let interrupted = ["wait4", "rt_sigreturn", "rt_sigsuspend"];
         if !interrupted.iter().any(|it| name.starts_with(it)) && !name.ends_with(" RESTART") {
+            // A tracer does not tell whether a file was read from a disk.
+            let name = name.replacen(" disk", " file", 1);
             let key = format!("{name} {}", form["bytes"]);
             *forms.entry(key).or_default() += form["calls"].as_u64().unwrap();
         }
@@ -416,6 +418,40 @@ fn both_counters_count_the_same_calls() {
     for record in [&in_kernel, &traced] {
         assert!(record["watched"].is_null() && record["counted"]["added_pct"].is_number());
     }
+}
+
+#[test]
+fn reads_that_waited_for_a_disk_are_a_form_of_their_own_without_a_price() {
+    let sandbox = with_prices();
+    let file = sandbox.file("data");
+    let file = file.to_str().unwrap();
+    let of_file = |program: &str, arguments: &[&str]| {
+        let ran = Command::new(program).args(arguments).output();
+        ran.ok().filter(|it| it.status.success()).map(|it| it.stdout)
+    };
+    let to = format!("of={file}");
+    let from = format!("if={file}");
+    let write = ["if=/dev/zero", &to, "bs=64k", "count=64", "conv=fsync", "status=none"];
+    let read = [&from, "of=/dev/null", "bs=64k", "iflag=direct", "status=none"];
+    let system = of_file("stat", &["-f", "-c", "%T", file.rsplit_once('/').unwrap().0]);
+    let system = String::from_utf8(system.unwrap_or_default()).unwrap();
+    let is_on_disk = ["ext2/ext3", "xfs", "btrfs"].contains(&system.trim());
+    if !is_on_disk || of_file("dd", &write).is_none() || of_file("dd", &read).is_none() {
+        eprintln!("not tested: no O_DIRECT of a file on a disk here ({})", system.trim());
+        return;
+    }
+    let script = format!("exec dd {}", read.join(" "));
+    let Some(record) = counted_by(&sandbox, "ebpf", &script) else { return };
+    let item =
+        |name: &str| record["items"].as_array().unwrap().iter().find(|item| item["name"] == name);
+    let times = |name: &str| item(name).map_or(0.0, |item| item["times"].as_f64().unwrap());
+    assert!(times("read disk") > 0.0, "{record}");
+    // Those of 64 KiB, and the libraries' headers.
+    assert!(times("read disk") + times("read file") >= 64.0, "{record}");
+    let of_disk = item("read disk").unwrap();
+    assert!(of_disk["amount"].is_null(), "{of_disk}");
+    assert!(of_disk["missing"].as_str().unwrap().contains("waited for a disk"), "{of_disk}");
+    assert_eq!(of_disk["family"], "files");
 }
 
 /// A program of a single task: 1,000 first touches of memory, ten signals, twenty waits.

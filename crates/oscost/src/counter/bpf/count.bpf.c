@@ -80,7 +80,7 @@ int count_entry(__u64 *ctx)
 	// A program may make calls of any number.
 	t->form.form.call = foreign ? FOREIGN : call >= OTHER ? OTHER - 1 : call;
 	t->form.form.depth = NO_DEPTH;
-	t->reads_path = 0;
+	t->reads_path = t->waited_for_disk = 0;
 	t->bytes = t->off_ns = t->waited_ns = 0;
 	if (class) {
 		t->class = *class;
@@ -256,8 +256,12 @@ static __noinline int leave_cpu(struct state *s, struct task *t, struct task_str
 
 	if (!s || !t || !e)
 		return 0;
-	if (t->in_call)
+	if (t->in_call) {
 		t->off_ns = bpf_ktime_get_ns();
+		// The kernel says so of a task that waits for a disk, or a file system elsewhere.
+		if (t->class.reads_file && BPF_CORE_READ_BITFIELD(task, in_iowait))
+			t->waited_for_disk = 1;
+	}
 	t->cpu = bpf_get_smp_processor_id();
 	t->is_off = 1;
 	if (t->following == COUNTED && !s->has_ended) {
