@@ -18,7 +18,7 @@ fn bill(sandbox: &Sandbox, arguments: &[&str]) -> Ran {
 }
 
 /// A sandbox with a price list of that host.
-fn with_prices() -> Sandbox {
+pub(crate) fn with_prices() -> Sandbox {
     let sandbox = Sandbox::new();
     let cases = ["syscall/getuid", "directory/open", "fault/zero-fill"];
     sandbox.fake("measured", &[&["--quick"], &cases[..]].concat()).exits(0);
@@ -166,6 +166,9 @@ fn a_command_that_is_not_there_or_fails_has_no_bill() {
     bill(&["no-such-command"]).exits(127).no_data();
     bill(&["/etc/passwd"]).exits(126).no_data();
     bill(&["sh", "-c", "exit 7"]).exits(3).no_data().stderr_contains("exited with status 7");
+    let kept = sandbox.oscost(&["runs", "list", "--json"]).exits(0).json();
+    let is_bill = |it: &Value| it["kind"] == "bill";
+    assert!(!kept["runs"].as_array().unwrap().iter().any(is_bill), "{kept}");
 }
 
 /// A sandbox with two bills that are kept, labelled `before` and `after`.
@@ -356,7 +359,7 @@ fn a_command_or_two_bills_and_not_both() {
 
 /// The calls of a script by form and size, as a counter counts them; `None` with a message where it
 /// cannot be used.
-fn counted_by(sandbox: &Sandbox, counter: &str, script: &str) -> Option<Value> {
+pub(crate) fn counted_by(sandbox: &Sandbox, counter: &str, script: &str) -> Option<Value> {
     let options = ["bill", "--trials", "6", "--prices", "last", "--json", "-", "--counter"];
     let ran = sandbox.oscost(&[&options[..], &[counter, "--", "sh", "-c", script]].concat());
     sandbox.nothing_is_left();
