@@ -42,6 +42,9 @@ bill! {
         /// The user's label; null if there is none.
         #[serde(default)]
         pub label: Option<String>,
+        /// The machine where it ran, as `ssh:db1`; null of that of oscost itself.
+        #[serde(default)]
+        pub host: Option<String>,
         /// Why the program may behave otherwise while it is counted; empty if nothing is known.
         #[serde(default)]
         pub cautions: Vec<String>,

@@ -98,10 +98,7 @@ pub struct EndedBill {
 pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedBill> {
     let target = resolve(&request.at, request.treatments.as_deref())?;
     let host = &target.host;
-    if !matches!(host, Host::Local | Host::Fake(_)) {
-        let what = format!("cannot bill a command at `{host}`: it would run on this machine");
-        return Err(UsageError::with_hint(&what, "start `oscost bill` on that machine").into());
-    }
+    check_host(host, &request.program)?;
     check(&target)?;
     let changes = further_changes(&request.what_if, &target)?;
     let subject = BillSubject::find(&request.program, host)?;
@@ -158,6 +155,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
         program: program.command.clone(),
         file: program_file(&program.command, host),
         label: request.label.clone(),
+        host: matches!(host, Host::Ssh(_)).then(|| host.to_string()),
         tool,
         machine,
         treatments: side.target.treatments,
@@ -188,6 +186,27 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let interrupted = context.answer(&mut bill, &changes, observer);
     bill.ended = timestamp();
     Ok(EndedBill { bill, interrupted })
+}
+
+/// Refuses a host where a program cannot be billed: a workload has its files on this machine, and so
+/// has a standard input.
+fn check_host(host: &Host, program: &ProgramRequest) -> Result<(), UsageError> {
+    let there = "start `oscost bill` on that machine";
+    let (what, hint) = match host {
+        Host::Local | Host::Fake(_) => return Ok(()),
+        Host::Ssh(_) if program.workload.is_some() => {
+            (format!("cannot bill a workload at `{host}`: it is prepared on this machine"), there)
+        }
+        Host::Ssh(_) if program.input.is_some() => (
+            format!("cannot bill a command at `{host}` with `--stdin`: that is on this machine"),
+            "`-- sh -c 'COMMAND < FILE'` reads a file there",
+        ),
+        Host::Ssh(_) => return Ok(()),
+        Host::Slurm(_) | Host::Vm(_) => {
+            (format!("cannot bill a command at `{host}`: it would run on this machine"), there)
+        }
+    };
+    Err(UsageError::with_hint(&what, hint))
 }
 
 /// The events that are counted over a run of the program, for its bill in instructions; or why none

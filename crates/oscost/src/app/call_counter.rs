@@ -31,6 +31,8 @@ pub(super) struct ChosenCounter {
     pub(super) no_clock_reads: Option<String>,
 }
 
+/// Why programs in the kernel count nowhere else.
+const ONLY_HERE: &str = "programs are loaded into the kernel of this machine alone";
 /// What no tracer sees.
 const NOT_TRACED: &str = "a tracer does not see them, but the eBPF counter of root does";
 
@@ -58,11 +60,11 @@ impl ChosenCounter {
         let in_kernel = |kernel| Self { kernel: Some(kernel), reason: None, no_clock_reads: None };
         match choice {
             CounterChoice::Ptrace => tracer(None),
-            CounterChoice::Best if *host != Host::Local => tracer(None),
+            CounterChoice::Best if matches!(host, Host::Fake(_)) => tracer(None),
+            CounterChoice::Best if *host != Host::Local => tracer(Some(ONLY_HERE.to_owned())),
             CounterChoice::Ebpf if *host != Host::Local => {
                 let what = format!("cannot count by eBPF at `{host}`");
-                let hint = "programs are loaded into the kernel of this machine alone";
-                Err(UsageError::with_hint(&what, hint).into())
+                Err(UsageError::with_hint(&what, ONLY_HERE).into())
             }
             CounterChoice::Best => match KernelCounter::load() {
                 Ok(kernel) => Ok(in_kernel(kernel)),

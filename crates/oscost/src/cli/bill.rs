@@ -54,6 +54,7 @@ Examples:
   oscost bill --what-if seccomp=docker --check -- git status
   oscost bill --what-if prices=./db1.json -- git status
   oscost bill --what-if at=ssh:db1 -- git status
+  oscost bill --at ssh:db1 -- ls -l /usr/bin the bill of a command on that machine
   sudo oscost bill --pid 1234 --for 10s      what a running process is charged
   oscost bill --counter ptrace -- ls         counted by a tracer, also as root
   sudo oscost bill --clock-reads -- ./server clock reads, too, which are no calls
@@ -110,7 +111,7 @@ pub(super) struct Arguments {
     /// A workload that comes with oscost, or a program described by a file.
     #[arg(long, value_name = "NAME|FILE", conflicts_with_all = ["command", "bills", "pid"])]
     workload: Option<String>,
-    /// Where to run it: this machine.
+    /// Where to run COMMAND: this machine, or `ssh:HOST`, where a tracer counts it, in a fresh folder.
     #[arg(long, value_name = "HOST", default_value = "local", conflicts_with = "bills")]
     at: String,
     /// A label, kept with the bill.

@@ -32,6 +32,8 @@ pub(super) struct BillHead {
     pub(super) file: ProgramFile,
     /// The user's own words.
     pub(super) label: Option<String>,
+    /// The machine where it ran, if that is another one.
+    pub(super) host: Option<String>,
     pub(super) tool: Tool,
     pub(super) machine: Machine,
     /// The treatments of all of its runs.
@@ -49,7 +51,7 @@ pub(super) struct FinishedBill {
 
 /// Charges what was counted, and sets it beside what was measured.
 pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<FinishedBill> {
-    let BillHead { started, program, file, label, tool, machine, treatments, watched } = head;
+    let BillHead { started, program, file, label, host, tool, machine, treatments, watched } = head;
     let counted_without = parts.runs.counted_without.clone();
     let no_clock_reads = parts.no_clock_reads.clone();
     let page_bytes = machine.memory.page_bytes.unwrap_or(USUAL_PAGE_BYTES);
@@ -79,6 +81,7 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
         ended: timestamp(),
         program,
         label,
+        host,
         cautions: cautions.unwrap_or_default(),
         tool,
         machine,

@@ -114,6 +114,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
         // It runs as the user that it has, traced or not.
         file: ProgramFile::default(),
         label: request.label.clone(),
+        host: None,
         tool,
         machine,
         treatments: Vec::new(),
