@@ -54,10 +54,10 @@ Examples:
   oscost bill --what-if seccomp=docker --check -- git status
   oscost bill --what-if prices=./db1.json -- git status
   oscost bill --what-if at=ssh:db1 -- git status
-  oscost bill --at ssh:db1 -- ls -l /usr/bin the bill of a command on that machine
+  oscost bill --at ssh:db1 -- ls -l /usr     a command on another machine
   sudo oscost bill --pid 1234 --for 10s      what a running process is charged
   oscost bill --counter ptrace -- ls         counted by a tracer, also as root
-  sudo oscost bill --clock-reads -- ./server clock reads, too, which are no calls
+  sudo oscost bill --clock-reads -- ./x      clock reads, too, which are no calls
   oscost bill --json - -- ls | jq '.items[] | {name, times, amount}'
   oscost bill --label before -- make         then, after a change,
   oscost bill --label after -- make          the same again
