@@ -44,13 +44,15 @@ impl ClockFunction {
         let times = (self.of)(reads);
         let is_own = |form: &str| form.split(' ').next() == Some(self.name);
         let own = calls.forms.iter().filter(|it| is_own(&it.form));
-        let system_calls = own.map(|it| it.calls).sum();
+        let system_calls: u64 = own.map(|it| it.calls).sum();
         let unit = prices.price(self.case, None).map(|price| price.amount);
         let in_user_mode = times.and_then(|times| times.checked_sub(system_calls));
         let amount = unit.as_ref().zip(in_user_mode).map(|(unit, it)| unit.times(it as f64));
         let missing = match (times, in_user_mode, &unit) {
-            (None, _, _) => Some("the library leaves it to the vDSO, which no counter sees".into()),
-            (_, None, _) => Some("more system calls of its name than calls of it".into()),
+            (None, _, _) => {
+                Some("the library leaves it to the vDSO, which no counter sees".to_owned())
+            }
+            (_, None, _) => Some("more system calls of its name than calls of it".to_owned()),
             (_, _, None) => Some(format!("no price of {}", self.case)),
             _ => None,
         };

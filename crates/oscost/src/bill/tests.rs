@@ -9,6 +9,7 @@ use oscost_model::unit::Unit;
 use super::*;
 
 mod alternatives;
+mod clock_reads;
 mod cool;
 mod freed_pages;
 mod instructions;
