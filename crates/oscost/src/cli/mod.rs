@@ -38,6 +38,7 @@ mod study_across;
 mod study_book;
 mod suggestions;
 mod table;
+mod table_choice;
 mod terminal;
 mod treat;
 mod values;
