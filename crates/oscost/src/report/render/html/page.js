@@ -186,9 +186,9 @@
     }));
   }
 
-  // Heat maps, on a page that has any. Without the unpacked data the page says that there is none.
-  if (typeof drawHeatMaps === "function") {
-    data().then(({ maps }) => drawHeatMaps({ maps, made, showCard: showFacts, hideCard }), () => {});
+  // Heat maps, on a page that has any. Without the unpacked data they stay as they are.
+  if (typeof activateHeatMaps === "function") {
+    data().then(({ maps }) => activateHeatMaps({ maps, made, showCard: showFacts, hideCard }), () => {});
   }
 
   // Light and dark.
