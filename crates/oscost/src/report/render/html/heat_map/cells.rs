@@ -20,7 +20,7 @@ const GAP_PX: usize = 8;
 /// The colour of a ratio.
 pub(super) fn colour(ratio: f32) -> &'static str {
     let at = step(ratio).and_then(|step| usize::try_from(STEPS.len() as i32 + step).ok());
-    at.and_then(|at| COLOURS.get(at)).copied().unwrap_or(NOT_MEASURED)
+    at.and_then(|at| COLOURS.get(at).copied()).unwrap_or(NOT_MEASURED)
 }
 
 /// The cells, in rows of a height; a unit is a cell in both directions.

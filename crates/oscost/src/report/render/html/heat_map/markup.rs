@@ -74,11 +74,11 @@ fn scale() -> String {
         let _ = writeln!(out, "<li><i class=\"{colour}\"></i>{text}");
     };
     let (faster, others) = COLOURS.split_at(STEPS.len());
-    for (colour, step) in faster.iter().zip(STEPS.iter().rev()) {
+    for (&colour, step) in faster.iter().zip(STEPS.iter().rev()) {
         entry(colour, &format!("{step:.2} times as fast"));
     }
     entry(GROUND, "nearer to 1");
-    for (colour, step) in others.iter().skip(1).zip(STEPS) {
+    for (&colour, step) in others.iter().skip(1).zip(STEPS) {
         entry(colour, &format!("{step:.2} times as slow"));
     }
     entry(NOT_MEASURED, "not measured");
