@@ -1,3 +1,5 @@
+mod heat_map;
+
 use std::sync::Arc;
 
 use oscost_model::unit::{Better, Unit};
@@ -9,7 +11,6 @@ use crate::fleet::{
     FleetNode, NodeDeviation, NodeVisit, OtherRevision, USE_OF_NODE, VarianceShares, use_of_node,
 };
 use crate::report;
-use crate::report::view::document::Block;
 
 const CLASS: &str = "Some CPU, 64 GiB";
 
@@ -394,52 +395,4 @@ fn the_document_names_what_it_is_of() {
     assert_eq!(found["facts"][0]["with"]["nodes"], 1);
     assert_eq!(document["nodes"][3]["visits"], 3);
     assert!(document["changes"].is_null());
-}
-
-/// How many rows and columns the heat map has.
-fn map_size(shown: &View) -> [usize; 2] {
-    let mut blocks = shown.sections.iter().flat_map(|section| &section.blocks);
-    let map = blocks.find_map(|block| match block {
-        Block::HeatMap(map) => Some(map),
-        _ => None,
-    });
-    let map = map.unwrap();
-    assert_eq!(map.ratios.len(), map.rows.len() * map.columns.len());
-    [map.rows.len(), map.columns.len()]
-}
-
-#[test]
-fn a_page_of_2000_nodes_by_100_cases_is_whole_and_small() {
-    let fleet = fleet(2_000, 100);
-    let mut analysis = analysis(&fleet);
-    // No two ratios are alike, so that nothing of it is packed for free.
-    for (at, ratio) in analysis.ratios.iter_mut().enumerate() {
-        *ratio = (1.0 + 0.1 * ((at as f64 * 0.618_033_988_75).fract() - 0.5)) as f32;
-    }
-    analysis.findings =
-        (0..2_000).map(|at| finding(at, FindingScope::Node, 1.31, vec![fact(3, 3, 61)])).collect();
-    let shown = view(&content(&fleet, &analysis));
-    assert_eq!(map_size(&shown), [2_000, 100]);
-    let page = report::html(&shown).unwrap();
-    assert!(page.len() <= 10_000_000, "{} bytes", page.len());
-    assert!(page.contains("the surest 1000 of 2000 findings"));
-    assert!(!page.contains("too many cells"));
-}
-
-#[test]
-fn a_larger_fleet_is_folded_into_its_classes_and_the_nodes_that_stand_out() {
-    let fleet = fleet(2_001, 100);
-    let mut analysis = analysis(&fleet);
-    analysis.ratios[5 * 100] = 1.5;
-    analysis.findings = vec![
-        finding(5, FindingScope::Case(0), 1.5, Vec::new()),
-        finding(9, FindingScope::Node, 1.2, Vec::new()),
-        finding(9, faults(), 1.2, Vec::new()),
-    ];
-    let shown = view(&content(&fleet, &analysis));
-    assert_eq!(map_size(&shown), [3, 100]);
-    let page = report::html(&shown).unwrap();
-    let note = "2001 nodes by 100 cases are too many cells for one page: its rows are the medians of 1 \
-                class, and 2 nodes that stand out.";
-    assert!(page.contains(note));
 }
