@@ -8,6 +8,8 @@ use oscost_stats::core_rate::RatedRun;
 use super::*;
 use crate::estimate::made_up_rows::{conditions, rated_row, row};
 
+mod boots;
+
 /// Compares runs without earlier ones of their systems.
 fn compare(base: &[Record], new: &[Record]) -> RunComparison {
     super::compare(base, new, &EarlierRuns::default())
