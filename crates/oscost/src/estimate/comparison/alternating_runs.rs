@@ -146,7 +146,7 @@ impl<'a> AlternatingRuns<'a> {
 /// of each, and pairs must be independent. Where both runs of a pair are of one boot, it cancels; of
 /// unknown boots nothing is known.
 fn pairs_of_own_boots<'a>(neighbours: &[[&'a Record; 2]]) -> Vec<[&'a Record; 2]> {
-    let mut seen = BTreeSet::new();
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
     let is_independent = |pair: &&[&'a Record; 2]| match pair.map(boot) {
         [Some(base), Some(new)] if base != new => {
             let is_new = !seen.contains(base) && !seen.contains(new);
