@@ -7,10 +7,9 @@ use oscost_stats::between_runs::RunMedian;
 use super::*;
 use crate::estimate::made_up_rows::{conditions, row};
 
+mod boots;
 mod core_rate;
 mod counted_work;
-
-mod boots;
 
 /// Compares runs without earlier ones of their systems.
 fn compare(base: &[Record], new: &[Record]) -> RunComparison {
