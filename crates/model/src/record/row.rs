@@ -114,7 +114,8 @@ record! {
         /// Its interval within the run: what the repetitions leave open; null below six of them.
         pub ci95: Option<[f64; 2]>,
         /// Where the long-run figure of the case lies on this machine and kernel; null below six
-        /// repetitions, below detection, and of counts, programs and metrics except `core-cycles`.
+        /// repetitions, below detection, and of counts that are not exact, programs and metrics except
+        /// `core-cycles`.
         #[serde(default)]
         pub between_run_ci95: Option<[f64; 2]>,
         /// The two levels of repetition values, if they lie around two; null otherwise.

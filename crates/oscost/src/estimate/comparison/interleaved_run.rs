@@ -18,7 +18,9 @@ use oscost_stats::order;
 use super::call_differences::calls_differ;
 use super::exact_counts::{CountSide, compare_counts};
 use super::margins;
-use super::paired_rows::{ComparedMetric, PairedRows, is_control_violated, judge, judgements};
+use super::paired_rows::{
+    ComparedMetric, PairedRows, control_detectable, is_control_violated, judge, judgements,
+};
 use super::pairs::{Pair, Rounds, pair, round_of, span_s};
 use super::programs::{self, MetricPairs, metric_pairs};
 use super::rows::{IndexedRow, PRIMARY, has_flag, is_cost, is_count};
@@ -111,7 +113,8 @@ impl<'a> InterleavedRun<'a> {
             // Controls are not corrected for the number of rows: they decide whether the rows are
             // valid.
             let judged = verdicts(std::slice::from_ref(&found.effect), &[found.rule.margin])[0];
-            let judgement = Judgement { q: found.effect.p, ..judged };
+            let detectable = control_detectable(found);
+            let judgement = Judgement { q: found.effect.p, detectable, ..judged };
             let comparison = self.comparison(found, *design, judgement);
             Comparison {
                 case: CONTROL.to_owned(),

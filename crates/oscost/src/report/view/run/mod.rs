@@ -250,7 +250,7 @@ pub(super) fn notes(record: &Record, rows: &[&Row]) -> Option<Section> {
 fn between_runs(rows: &[&Row]) -> Option<String> {
     let estimates = rows.iter().filter_map(|row| row.estimate.as_ref());
     let half_width_pct = |it: &Estimate| {
-        it.between_run_ci95?;
+        it.between_run_ci95.filter(|_| !it.exact)?;
         let [low, high] = it.ci95?;
         Some(50.0 * (high - low) / it.median)
     };
