@@ -192,7 +192,8 @@ pub fn ab(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome>
             let compared = ComparedArms { targets: &targets, commands: commands.as_deref() };
             let planned = plan_run(request, &selection, &compared, session.hello(), observer)?;
             let header = planned.header.clone();
-            let measured = observe(&header, request.retention, observer, |listener| {
+            let (retention, named) = (request.retention, &selection.named);
+            let measured = observe(&header, retention, named, observer, |listener| {
                 run::run(session, planned, listener)
             })?;
             CompletedRun { study: selection.study.map(MeasuredStudy::alone), ..measured }
@@ -345,7 +346,7 @@ fn plan_run(
     hello: &Hello,
     observer: &dyn Observer,
 ) -> anyhow::Result<run::Request> {
-    let Selection { cases, definitions, programs, study } = selection;
+    let Selection { cases, definitions, programs, study, .. } = selection;
     let ComparedArms { targets, commands } = compared;
     let arch = hello.facts.os.arch.as_deref().and_then(Arch::from_uname);
     let PreparedTarget { side: base, mut notes } = prepare(&targets.base, arch)?;

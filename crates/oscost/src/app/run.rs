@@ -196,11 +196,12 @@ pub(crate) fn run_until(
     let peer_machine = peer.as_ref().map(|peer| peer.machine.id.clone());
     if peer_machine.is_some() && selection.study.is_none() {
         selection.cases = cases_between(&worker, selection.cases, observer);
+        selection.named = selection.named.with_remote_peer(&worker.catalog);
     }
     let at = RunTarget { target: &target, side: &side, peer: peer_machine.as_deref() };
     let planned = plan_run(request, &worker, &selection, at, session, observer)?;
     let header = planned.header.clone();
-    let measured = observe(&header, request.retention, observer, |listener| {
+    let measured = observe(&header, request.retention, &selection.named, observer, |listener| {
         run::run_with_peer(session, peer, planned, listener)
     })?;
     let with_runs = |study| MeasuredStudy::of(study, &measured.record, observer);
@@ -225,7 +226,7 @@ fn plan_run(
     session: &dyn Session,
     observer: &dyn Observer,
 ) -> anyhow::Result<run::Request> {
-    let Selection { cases, definitions, programs, study } = selection;
+    let Selection { cases, definitions, programs, study, .. } = selection;
     let hello = session.hello();
     let profile = request.profile();
     let StudyRows { mut rows, mut skipped } = match study {
