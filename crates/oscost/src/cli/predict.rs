@@ -53,14 +53,25 @@ pub(super) struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     /// List the predictions in the store, with their numbers.
+    #[command(after_help = "\
+Examples:
+  oscost predict list")]
     List,
     /// Delete predictions; runs keep theirs.
+    #[command(after_help = "\
+Examples:
+  oscost predict delete 3
+  oscost predict delete all")]
     Delete {
         /// The number of one, or `all`.
         #[arg(value_name = "N|all", value_parser = parse_selection)]
         which: PredictionSelection,
     },
     /// Show the predictions of a run, and which of them held.
+    #[command(after_help = "\
+Examples:
+  oscost predict check           those of the last run
+  oscost predict check last~1    those of the run before it")]
     Check {
         /// An id, the beginning of one, `last`, or `last~1`.
         #[arg(default_value = "last")]

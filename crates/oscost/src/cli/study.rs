@@ -30,13 +30,24 @@ pub(super) struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     /// List the studies that come with oscost, and how long each takes.
+    #[command(after_help = "\
+Examples:
+  oscost study list")]
     List,
     /// Show a study: its tables as published, its conditions and claims, the code of its programs.
+    #[command(after_help = "\
+Examples:
+  oscost study show cse221-2014
+  oscost study show ./mine.toml    a file of your own")]
     Show {
         /// A study, or a file of your own.
         name: String,
     },
     /// Check the claims of all studies against the last runs of each.
+    #[command(after_help = "\
+Examples:
+  oscost study claims
+  oscost run --study cse221-2014    a run of which claims are checked")]
     Claims,
     /// Show the same acts in all studies and here: in time, in cycles, in multiples.
     Across(study_across::Arguments),
@@ -44,6 +55,9 @@ enum Verb {
     ///
     /// Markdown with SVG pictures, and book.html, which is all of it. Other files of the folder
     /// stay as they are.
+    #[command(after_help = "\
+Examples:
+  oscost study book studies    a page for each study, and book.html")]
     Book {
         /// The folder; it is made if there is none.
         folder: PathBuf,

@@ -28,12 +28,20 @@ pub(super) struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     /// List the workloads that come with oscost, and what they lack here.
+    #[command(after_help = "\
+Examples:
+  oscost workload list")]
     List,
     /// Make the folder that a workload works on.
     #[command(after_help = "\
 With --all, what this machine lacks is named with the packages that have it, and
 does not stop the others. The exit status is 3 if a preparation failed, or if no
-workload can be run.")]
+workload can be run.
+
+Examples:
+  oscost workload prepare kernel-build   unpack a kernel, and configure it
+  oscost workload prepare ./mine.toml    a workload of your own
+  oscost workload prepare --all          prepare all, for study ph-2000")]
     Prepare {
         /// A workload, or a file of your own.
         #[arg(required_unless_present = "all")]
@@ -43,6 +51,9 @@ workload can be run.")]
         all: bool,
     },
     /// Delete the folder that was prepared for a workload.
+    #[command(after_help = "\
+Examples:
+  oscost workload delete kernel-build    free its space")]
     Delete {
         /// A workload, or a file of your own.
         name: String,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::common::{Ran, Sandbox, until};
 use crate::golden::golden;
 
-/// Every verb, and the verbs of `runs`.
+/// Every verb.
 const VERBS: &[&str] = &[
     "run",
     "ab",
@@ -34,7 +34,17 @@ const VERBS: &[&str] = &[
     "completions",
     "man",
 ];
-const RUNS_VERBS: &[&str] = &["list", "show", "delete", "export", "import", "prune"];
+
+/// The words of each verb below a command, with those of the verbs below it; not internal ones.
+fn verbs_below(command: &clap::Command, words: &[String]) -> Vec<Vec<String>> {
+    let shown = command.get_subcommands().filter(|it| !it.is_hide_set() && it.get_name() != "help");
+    let with_own = |verb: &clap::Command| {
+        let own = [words, &[verb.get_name().to_owned()]].concat();
+        let below = verbs_below(verb, &own);
+        std::iter::once(own).chain(below).collect::<Vec<_>>()
+    };
+    shown.flat_map(with_own).collect()
+}
 
 fn catalog() -> Catalog {
     oscost_worker::benchmarks::data()
@@ -215,15 +225,20 @@ fn help_names_every_verb_has_examples_and_fits_into_eighty_columns() {
         verbs.lines().filter_map(|line| line.split_whitespace().next()).collect();
     for verb in VERBS {
         assert!(named.contains(verb), "--help does not name `{verb}`");
-        let help = sandbox.oscost(&[verb, "--help"]).exits(0).stdout;
-        assert_fits(&help, verb);
-        assert!(help.contains("Examples:"), "{verb} shows no example:\n{help}");
+    }
+    let verbs = verbs_below(&oscost::cli::command(), &[]);
+    assert!(verbs.len() > VERBS.len(), "the verbs of `runs` and others are missing: {verbs:?}");
+    for verb in verbs {
+        let words: Vec<&str> = verb.iter().map(String::as_str).chain(["--help"]).collect();
+        let help = sandbox.oscost(&words).exits(0).stdout;
+        let name = verb.join(" ");
+        assert_fits(&help, &name);
+        let examples = help.split_once("\nExamples:\n").map(|(_, examples)| examples);
+        let shows_itself = examples.is_some_and(|it| it.contains(&format!("oscost {name}")));
+        assert!(shows_itself, "`oscost {name}` shows no example of itself:\n{help}");
     }
     for name in named {
         assert!(VERBS.contains(&name) || name == "help", "no test covers `oscost {name}`");
-    }
-    for verb in RUNS_VERBS {
-        assert_fits(&sandbox.oscost(&["runs", verb, "--help"]).exits(0).stdout, verb);
     }
     let version = sandbox.oscost(&["--version"]).exits(0).stdout;
     assert_eq!(version, format!("oscost {}\n", env!("CARGO_PKG_VERSION")));
