@@ -2,7 +2,7 @@
 //!
 //! It turns arguments into a request, and an outcome into output and an exit
 //! status. Data goes to standard output, everything else to standard error. It may not know
-//! how anything is done, and opens only the files that it writes.
+//! how anything is done, and opens no file itself.
 
 mod ab;
 mod benchmark_names;

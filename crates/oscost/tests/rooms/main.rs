@@ -251,6 +251,19 @@ fn the_model_and_the_statistics_import_nothing_of_ours_and_do_no_input_or_output
 }
 
 #[test]
+fn the_command_line_opens_no_file_itself() {
+    let root = workspace().join("crates/oscost/src");
+    let files = rust_files(&root.join("cli"));
+    assert!(files.len() > 20, "the sources of the command line are not found");
+    for file in files.iter().filter(|file| !is_test(&module_of(&root, file))) {
+        let source = Source::of(&fs::read_to_string(file).unwrap());
+        for word in ["fs", "OpenOptions"] {
+            assert!(!source.has_word(word), "{} names `{word}`", file.display());
+        }
+    }
+}
+
+#[test]
 fn every_room_has_its_line_in_the_table() {
     for (folder, crate_name, table) in
         [("crates/oscost", "oscost", TOOL), ("crates/worker", "oscost_worker", WORKER)]
