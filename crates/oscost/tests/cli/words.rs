@@ -372,6 +372,23 @@ fn explain_prefers_an_older_figure_with_an_interval_to_one_of_an_interrupted_run
 }
 
 #[test]
+fn a_word_of_the_glossary_is_explained_before_other_meanings_of_it() {
+    let sandbox = Sandbox::new();
+    let at = format!("fake:{}", crate::common::scenario_file("measured").display());
+    let explain = |word: &str| sandbox.oscost(&["explain", "--at", &at, word]).exits(0).stdout;
+    for word in ["run", "record", "store", "estimate", "bill", "batch", "sample", "round", "pair"] {
+        assert!(explain(word).contains(": word of the glossary\n"), "{word}: {}", explain(word));
+    }
+    let batch = explain("batch");
+    assert!(batch.starts_with("batch, sample: word of the glossary\n"), "{batch}");
+    assert!(batch.contains("\n\nsocket/batch\n"), "{batch}");
+    let store = explain("store");
+    assert!(store.starts_with("run, record, store: word of the glossary\n"), "{store}");
+    assert!(store.contains("\nstore: value of the axis `op`\n"), "{store}");
+    assert!(explain("socket/batch").starts_with("socket/batch\n"));
+}
+
+#[test]
 fn explain_of_a_word_shows_the_rows_of_the_last_run_that_have_it() {
     let sandbox = Sandbox::new();
     let explain = |word: &str| {

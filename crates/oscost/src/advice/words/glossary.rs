@@ -22,24 +22,31 @@ pub(super) const WORDS: &[Word] = &[
         ..TERM
     },
     Word {
-        word: "applied",
-        means: "of a treatment: done to one process and what it starts",
+        word: "applied, attached",
+        means: "of a treatment: done to one process and what it starts; done to the whole system \
+                while something is measured",
         ..TERM
     },
     Word { word: "arm", means: "one side within a worker: fork twins have two or three", ..TERM },
-    Word {
-        word: "attached",
-        means: "of a treatment: done to the whole system while something is measured",
-        ..TERM
-    },
     Word {
         word: "axis",
         means: "a parameter of a benchmark, such as `size`; its values are points",
         ..TERM
     },
     Word { word: "base, new", means: "the two sides of a comparison", ..TERM },
-    Word { word: "batch", means: "some ops timed together between two clock reads", ..TERM },
+    Word {
+        word: "batch, sample",
+        means: "some ops timed together between two clock reads; the figure per op that one batch \
+                gives",
+        ..TERM
+    },
     Word { word: "benchmark", means: "one question about the system: `family/kebab-name`", ..TERM },
+    Word {
+        word: "bill",
+        means: "what the system charges a program: its calls times their prices, beside its \
+                system time",
+        ..TERM
+    },
     Word { word: "break", means: "where a curve jumps or changes its slope", ..TERM },
     Word {
         word: "case",
@@ -89,6 +96,11 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         word: "design",
         means: "how two sides are interleaved: fork twins, toggled, or pairs of workers",
+        ..TERM
+    },
+    Word {
+        word: "estimate",
+        means: "what is said of a case at a target: its figure, interval, spread and evidence",
         ..TERM
     },
     Word {
@@ -159,11 +171,6 @@ pub(super) const WORDS: &[Word] = &[
         means: "the act whose cost is quoted; units `ns/op`, `B/s`, `op/s`, ...",
         ..TERM
     },
-    Word {
-        word: "pair",
-        means: "two sides of a case measured together once: one ratio of a comparison",
-        ..TERM
-    },
     Word { word: "peer", means: "the process or machine at a benchmark's other end", ..TERM },
     Word {
         word: "pilot",
@@ -192,7 +199,6 @@ pub(super) const WORDS: &[Word] = &[
                 (`switch/quantum`)",
         ..TERM
     },
-    Word { word: "record", means: "a run as one JSON document, `oscost.run/1`", ..TERM },
     Word {
         word: "reference case",
         means: "a case measured before, in every round and after, to show drift of the run",
@@ -209,11 +215,18 @@ pub(super) const WORDS: &[Word] = &[
         ..TERM
     },
     Word {
-        word: "round",
-        means: "a pass over the rows that need workers, in fresh random order",
+        word: "round, pair",
+        means: "a pass over the rows that need workers, in fresh random order; two sides of a case \
+                measured together once: one ratio of a comparison",
         ..TERM
     },
     Word { word: "row", means: "a case at a target in a run", ..TERM },
+    Word {
+        word: "run, record, store",
+        means: "what one command measured; the same as one JSON document, `oscost.run/1`; the \
+                SQLite file that keeps runs",
+        ..TERM
+    },
     Word {
         word: "selector",
         means: "text that chooses cases: a family, an id, a case or a glob",
