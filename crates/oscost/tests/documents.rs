@@ -274,6 +274,25 @@ fn every_selector_of_the_documentation_names_cases_of_the_catalog() {
     assert!(unknown.is_empty(), "selectors without a case:\n{}", unknown.join("\n"));
 }
 
+#[test]
+fn the_price_list_is_as_large_as_the_documentation_says() {
+    let catalog = oscost_worker::benchmarks::data();
+    let rows = plan::select(&catalog, &[], Extent::Default).unwrap();
+    let benchmarks: BTreeSet<&str> = rows.iter().map(|case| case.benchmark.as_str()).collect();
+    let count = format!("{} benchmarks", benchmarks.len());
+    let size = format!("{count} at few points of each ({} rows)", rows.len());
+    for page in ["README.md", "docs/tutorial/first-half-hour.md"] {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        assert!(text.contains(&size), "{page} does not say `{size}`");
+    }
+    let help = oscost::cli::command().render_help().to_string();
+    assert!(help.contains(&format!("the price list: {count}, few points")), "{help}");
+    // Few: at its default points the same benchmarks have more rows.
+    let names: Vec<String> = benchmarks.into_iter().map(str::to_owned).collect();
+    let usual = plan::select(&catalog, &names, Extent::Default).unwrap();
+    assert!(usual.len() > 2 * rows.len(), "{} and {} rows", usual.len(), rows.len());
+}
+
 /// The lines of a diff's hunks that must be in the files already, by file.
 fn context_of_hunks(text: &str) -> Vec<(String, Vec<String>)> {
     let mut hunks: Vec<(String, Vec<String>)> = Vec::new();

@@ -85,7 +85,8 @@ pub(super) const WORDS: &[Word] = &[
     Word { word: "curve", means: "rows that differ in one number alone", ..TERM },
     Word {
         word: "default point",
-        means: "a point of an axis that is measured if none is selected",
+        means: "a point of an axis that is measured if a benchmark is selected without one; the \
+                price list has fewer",
         ..TERM
     },
     Word {
@@ -184,8 +185,8 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "price list",
-        means: "what each act costs on a machine: the benchmarks `in_price_list` at their default \
-                points, which are measured when nothing is selected; bills are made of it",
+        means: "what each act costs on a machine: the benchmarks `in_price_list` at few points of \
+                each, which are measured when nothing is selected; bills are made of it",
         ..TERM
     },
     Word {
