@@ -27,6 +27,7 @@ use super::selection::study_rows::repeat_as_study;
 use super::targets::connect::{BusyPolicy, ConnectOptions, connect};
 use super::targets::numa::cpu_of_turn;
 use super::targets::prepare::{PreparedTarget, check, prepare};
+use super::targets::requested_cpu::check_cpu;
 use super::targets::resolve::resolve;
 use super::targets::vm::{GivenOption, counted_machine, refuse_options};
 use crate::app::interrupt::listen;
@@ -187,6 +188,7 @@ pub fn ab(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome>
             CompletedRun { study: selection.study.map(MeasuredStudy::alone), ..measured }
         }
         None => {
+            check_cpu(&targets.base.host, request.cpu)?;
             let mut connection = connect(&targets.base.host, &worker, options)?;
             let session = &mut *connection.session;
             let compared = ComparedArms { targets: &targets, commands: commands.as_deref() };

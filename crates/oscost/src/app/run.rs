@@ -27,6 +27,7 @@ use super::targets::peer::{
     ConnectedHost, PeerConnection, cases_between, move_ends_to_peer, peer_host,
 };
 use super::targets::prepare::{PreparedTarget, check, prepare};
+use super::targets::requested_cpu::check_cpu;
 use super::targets::resolve::resolve;
 use super::targets::vm::{GivenOption, counted_machine, refuse_options};
 use crate::app::interrupt::listen;
@@ -183,6 +184,7 @@ pub(crate) fn run_until(
         return Ok(CompletedRun { before, ..measured });
     }
     let host = &target.host;
+    check_cpu(host, request.cpu)?;
     let peer_host = request.peer.as_deref().map(|text| peer_host(text, host)).transpose()?;
     let mut connection = connect(host, &worker, options)?;
     let session = &mut *connection.session;
