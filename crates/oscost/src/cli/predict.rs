@@ -55,8 +55,13 @@ enum Verb {
     /// List the predictions in the store, with their numbers.
     #[command(after_help = "\
 Examples:
-  oscost predict list")]
-    List,
+  oscost predict list
+  oscost predict list --json | jq '.predictions[].number'")]
+    List {
+        /// Print one JSON object (`oscost.predictions/1`).
+        #[arg(long)]
+        json: bool,
+    },
     /// Delete predictions; runs keep theirs.
     #[command(after_help = "\
 Examples:
@@ -100,7 +105,12 @@ pub(super) fn predict(arguments: Arguments, output: &mut Output) -> anyhow::Resu
                 "kept as prediction {number}: runs that begin from now on are compared with it"
             ));
         }
-        Some(Verb::List) => output.show(&report::predictions::list(&predict::list()?))?,
+        Some(Verb::List { json: true }) => {
+            output.write(&report::predictions::list_json(&predict::list()?)?)?;
+        }
+        Some(Verb::List { json: false }) => {
+            output.show(&report::predictions::list(&predict::list()?))?;
+        }
         Some(Verb::Delete { which }) => {
             let deleted = predict::delete(which)?;
             let s = if deleted == 1 { "" } else { "s" };

@@ -32,8 +32,13 @@ enum Verb {
     /// List the studies that come with oscost, and how long each takes.
     #[command(after_help = "\
 Examples:
-  oscost study list")]
-    List,
+  oscost study list
+  oscost study list --json | jq -r '.studies[].command'")]
+    List {
+        /// Print one JSON object (`oscost.studies/1`).
+        #[arg(long)]
+        json: bool,
+    },
     /// Show a study: its tables as published, its conditions and claims, the code of its programs.
     #[command(after_help = "\
 Examples:
@@ -67,7 +72,8 @@ Examples:
 pub(super) fn study(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     match &arguments.verb {
         Verb::Across(arguments) => return study_across::across(arguments, output),
-        Verb::List => output.show(&studies::list(&list()))?,
+        Verb::List { json: true } => output.write(&studies::list_json(&list())?)?,
+        Verb::List { json: false } => output.show(&studies::list(&list()))?,
         Verb::Show { name } => {
             let study = show(name)?;
             let programs = programs(&study).into_iter();

@@ -30,8 +30,13 @@ enum Verb {
     /// List the workloads that come with oscost, and what they lack here.
     #[command(after_help = "\
 Examples:
-  oscost workload list")]
-    List,
+  oscost workload list
+  oscost workload list --json | jq -r '.workloads[] | select(.lacks == []).id'")]
+    List {
+        /// Print one JSON object (`oscost.workloads/1`).
+        #[arg(long)]
+        json: bool,
+    },
     /// Make the folder that a workload works on.
     #[command(after_help = "\
 With --all, what this machine lacks is named with the packages that have it, and
@@ -62,9 +67,12 @@ Examples:
 
 pub(super) fn workload(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     match &arguments.verb {
-        Verb::List => {
+        Verb::List { json } => {
             let rows: Vec<Workload> = workload::list()?.into_iter().map(row).collect();
-            output.show(&report::workloads::view(&rows))?;
+            match json {
+                true => output.write(&report::workloads::json(&rows)?)?,
+                false => output.show(&report::workloads::view(&rows))?,
+            }
         }
         Verb::Prepare { name: Some(name), .. } => {
             // The output of its commands is progress, not data.
