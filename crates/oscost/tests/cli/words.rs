@@ -112,7 +112,9 @@ fn options_that_make_no_sense_are_refused() {
     refused(&["run", "--no-such-option"], &["--no-such-option"]);
     refused(&["no-such-verb"], &["no-such-verb"]);
     refused(&["completions", "no-such-shell"], &["bash", "zsh", "fish"]);
-    refused(&["man", "no-such-verb"], &["there is no subcommand `no-such-verb`"]);
+    refused(&["man", "no-such-verb"], &["there is no subcommand `oscost no-such-verb`"]);
+    refused(&["man", "runs", "x"], &["no subcommand `oscost runs x`", "`oscost runs --help`"]);
+    refused(&["man", "ph", "monitor"], &["there is no subcommand `oscost ph monitor`"]);
     refused(&["explain"], &["NAME"]);
     refused(&["runs"], &["list", "show", "delete", "export", "import"]);
 }
@@ -496,13 +498,19 @@ fn completions_know_the_verbs_and_the_benchmarks() {
 #[test]
 fn manual_pages_are_made_for_the_tool_and_for_each_verb() {
     let sandbox = Sandbox::new();
-    let page = sandbox.oscost(&["man"]).exits(0).stdout;
-    assert!(page.contains(".TH oscost 1"), "{page}");
-    for verb in VERBS {
-        let page = sandbox.oscost(&["man", verb]).exits(0).stdout;
-        assert!(page.contains(&format!(".TH oscost-{verb} 1")), "{page}");
+    let mut verbs = verbs_below(&oscost::cli::command(), &[]);
+    verbs.push(Vec::new());
+    for verb in verbs {
+        let words: Vec<&str> = ["man"].into_iter().chain(verb.iter().map(String::as_str)).collect();
+        let page = sandbox.oscost(&words).exits(0).stdout;
+        let name = [vec!["oscost".to_owned()], verb].concat().join("-");
+        let version = concat!("\"oscost ", env!("CARGO_PKG_VERSION"), "\"");
+        assert!(page.contains(&format!(".TH {name} 1  {version}")), "{page}");
     }
     assert!(sandbox.oscost(&["man", "run"]).stdout.contains("precision"));
+    let page = |words: &[&str]| sandbox.oscost(&[&["man"], words].concat()).exits(0).stdout;
+    assert_eq!(page(&["runs list"]), page(&["runs", "list"]));
+    assert!(page(&["runs", "list"]).contains("fleet"));
 }
 
 #[test]
