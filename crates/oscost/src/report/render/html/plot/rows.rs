@@ -142,7 +142,8 @@ impl Content<'_> {
             let Some(own) = own.filter(|_| !point.figure.is_empty()) else { continue };
             let others = extents.iter().enumerate().filter(|(other, _)| *other != number);
             let others: Vec<[f64; 2]> = others.filter_map(|(_, extent)| *extent).collect();
-            let Place { class, at } = Place::beside(own, &others, width(&point.figure));
+            let LabelPosition { class, at } =
+                LabelPosition::beside(own, &others, width(&point.figure));
             let _ = write!(out, "<text{class} x=\"{}\">{}</text>", pct(at), escape(&point.figure));
         }
         out
@@ -150,7 +151,7 @@ impl Content<'_> {
 }
 
 /// Where a figure is written.
-struct Place {
+struct LabelPosition {
     /// The attribute of the style sheet's class, of which figures that begin right of their point have
     /// none.
     class: &'static str,
@@ -158,7 +159,7 @@ struct Place {
     at: f64,
 }
 
-impl Place {
+impl LabelPosition {
     /// Beside what is drawn of a point: on the right if neither another mark nor the edge is in the way,
     /// else on the left, else above it.
     fn beside(own: [f64; 2], others: &[[f64; 2]], width: f64) -> Self {
