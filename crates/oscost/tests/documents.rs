@@ -387,6 +387,7 @@ fn the_page_of_the_record_and_the_table_of_words_have_the_same_flags() {
 fn the_readme_has_at_most_200_lines_and_the_glossary_60_words_in_alphabetical_order() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     assert!(readme.lines().count() <= 200, "README.md has {} lines", readme.lines().count());
+    assert!(readme.contains("](docs/README.md)"), "README.md has no link to the other pages");
 
     let glossary = fs::read_to_string(root().join("docs/reference/GLOSSARY.md")).unwrap();
     let rows = glossary.lines().filter_map(|line| line.strip_prefix("| "));
