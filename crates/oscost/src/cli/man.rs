@@ -27,10 +27,7 @@ pub(super) fn man(
     output: &mut Output,
 ) -> anyhow::Result<ExitStatus> {
     command.build();
-    let page = match page_of(&command, &arguments.verbs)? {
-        Some(page) => page,
-        None => command,
-    };
+    let page = page_of(&command, &arguments.verbs)?.unwrap_or(command);
     let mut roff = Vec::new();
     // Without it the foot of a page has the name of the subcommand, as if that had a version.
     let source = format!("oscost {VERSION}");
