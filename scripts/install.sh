@@ -5,7 +5,8 @@
 #   ph        clang, libelf and zlib, which build the monitor pH. It is left out without them.
 #   hosts     network namespaces, a packet filter and sshd, for tests between machines
 #   slurm     Slurm and munge, for tests on its nodes; none of their services is started
-#   browser   Chromium and a font, for tests that look at reports
+#   browser   Chromium and a font, for tests that look at reports, and axe-core (by npm), which checks
+#             that everyone can read them
 #   vm        QEMU and one of Debian's kernels (or OSCOST_TEST_KERNEL), for tests that boot machines
 #   programs  the sources of a kernel, flex and bison, a game and a display without a screen, for the
 #             programs of ph-2000
@@ -86,11 +87,32 @@ need_slurm() {
 }
 
 need_browser() {
+    has_browser || install "tests in a browser will be skipped" chromium fonts-dejavu-core || true
+    [ -s target/axe-core/axe.min.js ] || fetch_axe ||
+        echo "pages are not checked by axe-core, which npm downloads: npm pack $axe_package"
+}
+
+has_browser() {
     local name
     for name in ${CHROMIUM:-chromium chromium-browser google-chrome}; do
         has "$name" && return
     done
-    install "tests in a browser will be skipped" chromium fonts-dejavu-core || true
+    return 1
+}
+
+# From the registry that npm is set up with. No code of it runs but in the pages of tests.
+axe_package=axe-core@4.14.1
+axe_sha256=e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745
+fetch_axe() {
+    local folder=target/axe-core archive
+    has npm || return
+    rm -rf "$folder" && mkdir -p "$folder" || return
+    archive=$folder/${axe_package/@/-}.tgz
+    npm pack --silent --ignore-scripts --fetch-retries=1 --fetch-timeout=60000 \
+        --pack-destination "$folder" "$axe_package" >/dev/null || return
+    echo "$axe_sha256  $archive" | sha256sum --check --quiet || return
+    tar -xzf "$archive" -C "$folder" --strip-components=1 package/axe.min.js package/LICENSE || return
+    rm -f "$archive"
 }
 
 need_vm() {

@@ -42,6 +42,9 @@ bill! {
         /// The user's label; null if there is none.
         #[serde(default)]
         pub label: Option<String>,
+        /// The machine where it ran, as `ssh:db1`; null of that of oscost itself.
+        #[serde(default)]
+        pub host: Option<String>,
         /// Why the program may behave otherwise while it is counted; empty if nothing is known.
         #[serde(default)]
         pub cautions: Vec<String>,
@@ -107,6 +110,13 @@ bill! {
         /// Why there is none; null if there is one, and in documents of before there were any.
         #[serde(default)]
         pub no_instructions: Option<String>,
+        /// Clock reads through the C library, a line for each of its functions: user time, and no part
+        /// of any sum. Empty if they were not counted.
+        #[serde(default)]
+        pub clock_reads: Vec<ClockReadItem>,
+        /// Why they were not counted although that was asked for; null otherwise.
+        #[serde(default)]
+        pub no_clock_reads: Option<String>,
     }
 
     /// What a program is charged in instructions of the kernel, beside those that it executes.
@@ -305,6 +315,25 @@ bill! {
         /// other figure here. Null where the counter does not measure it.
         #[serde(default)]
         pub in_kernel: Option<KernelTime>,
+    }
+
+    /// The calls of a function of the C library that reads a clock.
+    pub struct ClockReadItem {
+        /// The function.
+        pub function: String,
+        /// How often it was called; null where the library leaves it to the vDSO.
+        pub times: Option<u64>,
+        /// System calls of its name, which are items of the bill: the function makes one where the
+        /// vDSO cannot read the clock.
+        pub system_calls: u64,
+        /// The case that prices it, as a selector.
+        pub case: String,
+        /// The price of one.
+        pub unit: Option<Amount>,
+        /// The price of all that were no system call: user time.
+        pub amount: Option<Amount>,
+        /// Why there is no amount; null if there is one.
+        pub missing: Option<String>,
     }
 
     /// Another way to do what an item does, and what it would save at the prices of the bill.

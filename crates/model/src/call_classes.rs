@@ -54,10 +54,12 @@ pub struct CallClass {
     pub size: SizeOf,
     /// The argument that is its path.
     pub path: Option<usize>,
+    /// Whether it reads a file, from the page cache or from the disk.
+    pub reads_file: bool,
 }
 
 const fn call(name: &'static str, words: FormWords) -> CallClass {
-    CallClass { name, words, size: SizeOf::Nothing, path: None }
+    CallClass { name, words, size: SizeOf::Nothing, path: None, reads_file: false }
 }
 
 /// A call whose first argument is a descriptor.
@@ -73,6 +75,11 @@ const fn of_path(name: &'static str, path: usize) -> CallClass {
 /// A call on a descriptor whose result is a number of bytes.
 const fn moves(name: &'static str) -> CallClass {
     of_fd(name).with_size(SizeOf::Result)
+}
+
+/// A call on a descriptor that may wait for a disk to read a file.
+const fn reads(name: &'static str) -> CallClass {
+    CallClass { reads_file: true, ..moves(name) }
 }
 
 /// A call on a range of memory whose length is this argument.
@@ -165,13 +172,13 @@ pub const CLASSES: &[CallClass] = &[
     call("fcntl", FormWords::Request(FCNTL_COMMANDS)),
     call("ioctl", FormWords::Request(IOCTL_REQUESTS)),
     // Bytes.
-    moves("read"),
+    reads("read"),
     moves("write"),
-    moves("readv"),
+    reads("readv"),
     moves("writev"),
-    moves("pread64"),
+    reads("pread64"),
     moves("pwrite64"),
-    moves("preadv"),
+    reads("preadv"),
     moves("pwritev"),
     moves("getdents64"),
     moves("sendto"),

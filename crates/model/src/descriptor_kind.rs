@@ -5,6 +5,10 @@ pub const NO_DESCRIPTOR: &str = "none";
 /// The kind of a descriptor that cannot be looked up.
 pub const UNKNOWN_KIND: &str = "unknown";
 
+/// The kind of a file that a call has read from a disk, for which it waited; of one that was in memory
+/// it is `file`. A tracer does not tell them apart.
+pub const DISK_FILE: &str = "disk";
+
 /// The kind of an anonymous inode by its name, which is `[eventfd]`, but `inotify`.
 pub fn kind_of_anonymous_inode(name: &str) -> String {
     name.trim_matches(['[', ']']).to_owned()

@@ -259,6 +259,10 @@ pub struct Os {
     /// Its dynamic loader; null for a static shell.
     #[serde(default)]
     pub loader: Option<String>,
+    /// The version of the firmware and its date, `1.4.2 (03/14/2023)`
+    /// (`/sys/class/dmi/id/bios_version`, `bios_date`).
+    #[serde(default)]
+    pub firmware: Option<String>,
 }
 
 /// Resource limits of this process (`/proc/self/limits`).

@@ -110,6 +110,18 @@ impl FaultCounts {
     }
 }
 
+/// Calls of functions of the C library that read a clock, mostly without a system call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ClockReads {
+    /// clock_gettime(2).
+    pub clock_gettime: u64,
+    /// gettimeofday(2); null where the library leaves it to the vDSO.
+    pub gettimeofday: Option<u64>,
+    /// time(2); null where the library leaves it to the vDSO.
+    pub time: Option<u64>,
+}
+
 /// What happened to the tasks of a process tree in the kernel besides their calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -137,6 +149,9 @@ pub struct KernelEvents {
     pub softirqs: Option<u64>,
     /// Interrupts of devices and timers that came meanwhile; null where the kernel does not tell.
     pub interrupts: Option<u64>,
+    /// Their clock reads through the C library; null where these were not counted.
+    #[serde(default)]
+    pub clock_reads: Option<ClockReads>,
 }
 
 /// What a process tree did, from the execve(2) of its program to the exit of that process.

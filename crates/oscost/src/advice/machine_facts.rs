@@ -122,6 +122,7 @@ pub fn machine_facts(machine: &Machine, conditions: Option<&Conditions>) -> Vec<
         several("NUMA nodes", memory.numa_nodes.map(|nodes| nodes.to_string())),
         several("caches", non_empty(caches.join("; "))).list("; "),
         one("memory size", gib),
+        one("firmware", os.firmware.clone()),
         one("distribution", os.distribution.clone()),
     ]
 }

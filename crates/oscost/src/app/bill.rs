@@ -1,5 +1,7 @@
 //! `oscost bill`: what the operating system charges a command.
 
+use std::path::PathBuf;
+
 use oscost_model::bill::Bill;
 use oscost_model::call_names::Arch;
 use oscost_model::counters::CounterEvent;
@@ -21,6 +23,7 @@ use super::targets::resolve::resolve;
 use crate::advice;
 use crate::app::interrupt::listen;
 use crate::bill::ProgramFile;
+use crate::counter::c_library::c_library_of_program;
 use crate::hosts::WorkerBinary;
 use crate::run::{LastBlock, TurnProgram, TurnRequest, run_in_turns};
 use crate::workloads;
@@ -71,6 +74,8 @@ pub struct Request {
     pub price_seconds: u32,
     /// The counter of calls.
     pub counter: CounterChoice,
+    /// Whether clock reads through the C library are counted, too.
+    pub clock_reads: bool,
     /// The host.
     pub at: String,
     /// The user's own words.
@@ -93,10 +98,7 @@ pub struct EndedBill {
 pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedBill> {
     let target = resolve(&request.at, request.treatments.as_deref())?;
     let host = &target.host;
-    if !matches!(host, Host::Local | Host::Fake(_)) {
-        let what = format!("cannot bill a command at `{host}`: it would run on this machine");
-        return Err(UsageError::with_hint(&what, "start `oscost bill` on that machine").into());
-    }
+    check_host(host, &request.program)?;
     check(&target)?;
     let changes = further_changes(&request.what_if, &target)?;
     let subject = BillSubject::find(&request.program, host)?;
@@ -118,7 +120,9 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let named_run = request.prices.as_deref();
     let prices = price_runs(named_run, &side.target, &machine)?;
     let limit = price_time(named_run, request.price_seconds, &prices)?;
-    let mut counter = ChosenCounter::choose(request.counter, host)?;
+    let command = &subject.workload.program.command;
+    let library = request.clock_reads.then(|| c_library(command));
+    let mut counter = ChosenCounter::choose(request.counter, host, library)?;
     let at = PricedTarget { catalog: &worker.catalog, side: &side, machine: &machine };
     let mut pricing = PriceMeasurement::new(at, prices, limit, observer);
     observer.working(ACTIVITY);
@@ -151,6 +155,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
         program: program.command.clone(),
         file: program_file(&program.command, host),
         label: request.label.clone(),
+        host: matches!(host, Host::Ssh(_)).then(|| host.to_string()),
         tool,
         machine,
         treatments: side.target.treatments,
@@ -160,6 +165,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
         runs,
         nominal: trials_nominal(request.trials),
         counter_reason: counter.reason,
+        no_clock_reads: counter.no_clock_reads,
         prices,
         catalog: &worker.catalog,
     };
@@ -182,6 +188,27 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     Ok(EndedBill { bill, interrupted })
 }
 
+/// Refuses a host where a program cannot be billed: a workload has its files on this machine, and so
+/// has a standard input.
+fn check_host(host: &Host, program: &ProgramRequest) -> Result<(), UsageError> {
+    let there = "start `oscost bill` on that machine";
+    let (what, hint) = match host {
+        Host::Local | Host::Fake(_) => return Ok(()),
+        Host::Ssh(_) if program.workload.is_some() => {
+            (format!("cannot bill a workload at `{host}`: it is prepared on this machine"), there)
+        }
+        Host::Ssh(_) if program.input.is_some() => (
+            format!("cannot bill a command at `{host}` with `--stdin`: that is on this machine"),
+            "`-- sh -c 'COMMAND < FILE'` reads a file there",
+        ),
+        Host::Ssh(_) => return Ok(()),
+        Host::Slurm(_) | Host::Vm(_) => {
+            (format!("cannot bill a command at `{host}`: it would run on this machine"), there)
+        }
+    };
+    Err(UsageError::with_hint(&what, hint))
+}
+
 /// The events that are counted over a run of the program, for its bill in instructions; or why none
 /// is.
 fn counted_events(facts: &Facts) -> Result<Vec<CounterEvent>, String> {
@@ -200,6 +227,12 @@ fn counted_events(facts: &Facts) -> Result<Vec<CounterEvent>, String> {
 fn program_file(command: &[String], host: &Host) -> ProgramFile {
     let name = command.first().filter(|_| matches!(host, Host::Local));
     ProgramFile { is_set_id: name.is_some_and(|name| workloads::is_set_id(name)) }
+}
+
+/// The C library of the program of a command; or why its functions cannot be counted.
+fn c_library(command: &[String]) -> Result<PathBuf, String> {
+    let file = command.first().and_then(|name| workloads::program_file(name));
+    c_library_of_program(&file.ok_or("the file of the program was not found")?)
 }
 
 /// The CPU of a workload whose file gives it one alone.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 
+use super::error::UsageError;
 use crate::files::output_file;
 use crate::studies::class_lesson::{ClassLesson, Placeholder, built_in_class_lessons};
 
@@ -23,7 +24,10 @@ pub fn write_files<'a>(
     folder: &Path,
     files: impl IntoIterator<Item = NamedText<'a>>,
 ) -> anyhow::Result<()> {
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    fs::create_dir_all(folder).map_err(|error| {
+        let what = format!("cannot make the folder {}: {error}", folder.display());
+        UsageError::with_hint(&what, "name a folder, in one that you may write")
+    })?;
     for NamedText { name, text } in files {
         let path = folder.join(name);
         output_file::write(&path, text.as_bytes())

@@ -10,6 +10,9 @@ pub use crate::advice::machine_facts::DescribedMachine;
 pub use crate::estimate::machine_table::{MachineTable, TableUnit};
 
 use super::error::UsageError;
+use super::fleet::RejectedRecord;
+use super::fleet::source::FleetSource;
+use super::fleet::whole_records::{FleetRecords, whole_records};
 use super::results::records::{KeptRun, RecordReader};
 use super::results::reference_records;
 use crate::advice::classes::machine_class;
@@ -24,6 +27,8 @@ const MAX_RUNS: usize = 64;
 pub struct Request {
     /// The runs by name, each as `RUN` or `MACHINE=RUN`.
     pub runs: Vec<String>,
+    /// A fleet whose nodes are machines too: its name, or its folder.
+    pub fleet: Option<String>,
     /// The machine that ratios are to, by name; `None` for that of the first run.
     pub base: Option<String>,
     /// The unit.
@@ -36,6 +41,8 @@ pub struct Outcome {
     pub machines: Vec<DescribedMachine>,
     /// Their table.
     pub table: MachineTable,
+    /// The records of the fleet that are not in it.
+    pub rejected: Vec<RejectedRecord>,
 }
 
 /// The records that come with oscost.
@@ -45,11 +52,18 @@ pub fn reference_records() -> Vec<ReferenceRecord> {
 
 /// Puts the machines of these runs side by side.
 pub fn table(request: &Request) -> anyhow::Result<Outcome> {
-    let Request { runs, base, unit } = request;
-    check_count(runs.len())?;
+    let Request { runs, fleet, base, unit } = request;
+    let FleetRecords { records, rejected } = match fleet {
+        Some(fleet) => {
+            whole_records(&FleetSource::parse(fleet), MAX_RUNS.saturating_sub(runs.len()))?
+        }
+        None => FleetRecords::default(),
+    };
+    check_count(runs.len() + records.len())?;
     let mut reader = RecordReader::new("tabulate");
-    let named: Vec<NamedRun> =
+    let mut named: Vec<NamedRun> =
         runs.iter().map(|text| NamedRun::read(&mut reader, text)).collect::<anyhow::Result<_>>()?;
+    named.extend(records.into_iter().map(NamedRun::of_visit));
     check_distinct(&named)?;
     let mut machines = machines(&named);
     set_unique_names(&mut machines);
@@ -65,7 +79,7 @@ pub fn table(request: &Request) -> anyhow::Result<Outcome> {
         })
         .collect();
     let table = machine_table(&compared, *unit, base);
-    Ok(Outcome { machines: described, table })
+    Ok(Outcome { machines: described, table, rejected })
 }
 
 fn check_count(count: usize) -> Result<(), UsageError> {
@@ -116,6 +130,13 @@ impl NamedRun {
             None => reader.read(text, false)?,
         };
         Ok(Self { machine: machine.map(str::to_owned), text: text.to_owned(), kept })
+    }
+
+    /// A visit of a node of a fleet: the machine has the name of the node.
+    fn of_visit(record: Record) -> Self {
+        let machine = record.fleet.as_ref().map(|visit| visit.node.clone());
+        let text = machine.clone().unwrap_or_else(|| record.id.clone());
+        Self { machine, text, kept: KeptRun::foreign(record) }
     }
 
     /// What its machine is called: as the user says, or as the run was named, a file without its

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use oscost_model::bill::{Amount, BillItem};
+use oscost_model::descriptor_kind::DISK_FILE;
 use oscost_model::program_calls::{FormCount, KernelTime, ProgramCalls};
 
 use super::families::family_of;
@@ -110,11 +111,18 @@ fn item_of_form(form: &str, counts: &[&FormCount], prices: &PriceList<'_>) -> Bi
     let groups = groups_of(counts);
     match rule_of(form) {
         Some(rule) => item(form, rule, &groups, prices),
-        None => BillItem {
-            missing: Some("no case prices it".to_owned()),
-            ..without_price(form, &groups)
-        },
+        None => BillItem { missing: Some(why_none(form)), ..without_price(form, &groups) },
     }
+}
+
+/// Why no case prices a form.
+fn why_none(form: &str) -> String {
+    let is_from_disk = form.split(' ').nth(1) == Some(DISK_FILE);
+    let why = match is_from_disk {
+        true => "it waited for a disk: cases of that measure the wait, too",
+        false => "no case prices it",
+    };
+    why.to_owned()
 }
 
 /// Switches of a kind. With the calls of the op in it their price would be too high: without theirs

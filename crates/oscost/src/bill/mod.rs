@@ -21,6 +21,7 @@
 //!   from comparisons; [`judge`] says how well it agrees with a measured increase.
 //! * [`alternatives()`]: other ways to do the same, by docs/reference/calls/alternatives.toml, and what
 //!   they would save.
+//! * [`clock_reads()`]: clock reads without a system call, beside the bill.
 //! * [`instruction_bill`]: the same in instructions of the kernel.
 //! * [`Bill`](oscost_model::bill::Bill): the record, `oscost.bill/1`.
 //! * [`side_by_side()`]: what one bill has more than another, by count and by price.
@@ -36,6 +37,7 @@
 mod alternatives;
 mod cautions;
 mod charges;
+mod clock_reads;
 mod cool;
 mod counts;
 mod families;
@@ -56,6 +58,7 @@ mod what_if;
 pub use alternatives::alternatives;
 pub use cautions::{ProgramFile, cautions};
 pub use charges::{Charges, charge};
+pub use clock_reads::clock_reads;
 pub use cool::{CoolPrices, cases_to_cool, charge_cool, walk_bytes};
 pub use counts::{CombinedCounts, combine};
 pub use fault_items::Faults;

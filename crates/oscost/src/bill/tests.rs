@@ -9,6 +9,7 @@ use oscost_model::unit::Unit;
 use super::*;
 
 mod alternatives;
+mod clock_reads;
 mod cool;
 mod freed_pages;
 mod instructions;
@@ -189,13 +190,15 @@ fn what_an_op_has_beside_the_call_is_subtracted_where_it_has_a_price() {
 #[test]
 fn faults_are_items_and_what_has_no_price_comes_last_and_says_why() {
     let rows = vec![row("fault/zero-fill:access=write,pages=4k", 500.0)];
-    let forms = vec![form("no_such_call", None, 9, 0), form("getppid", None, 99, 0)];
+    let from_disk = form("read disk", Some(4_096), 5, 5 * 4_096);
+    let forms = vec![form("no_such_call", None, 9, 0), form("getppid", None, 99, 0), from_disk];
     let found = charges(rows, forms, Faults { minor: 10.0, major: 0.0 });
     let names: Vec<&str> = found.items.iter().map(|item| item.name.as_str()).collect();
-    assert_eq!(names, ["minor page fault", "getppid", "no_such_call"]);
+    assert_eq!(names, ["minor page fault", "getppid", "no_such_call", "read disk"]);
     assert_eq!(amount(&found, "minor page fault"), Some(5_000.0));
     let why = |name: &str| found.items.iter().find(|it| it.name == name).unwrap().missing.clone();
     assert_eq!(why("no_such_call").as_deref(), Some("no case prices it"));
+    assert!(why("read disk").is_some_and(|why| why.starts_with("it waited for a disk")));
     assert_eq!(why("getppid").as_deref(), Some("no price of syscall/getppid in these runs"));
     assert_eq!(found.missing, ["syscall/getppid"]);
 }

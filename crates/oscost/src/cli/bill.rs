@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::display;
 use super::exit::ExitStatus;
-use super::exports::{Exports, Subject};
+use super::exports::{BillDocument, BillTable, Exports, Subject};
 use super::lock_arguments::LockArguments;
 use super::output::Output;
 use super::run_text::report_id;
@@ -54,8 +54,10 @@ Examples:
   oscost bill --what-if seccomp=docker --check -- git status
   oscost bill --what-if prices=./db1.json -- git status
   oscost bill --what-if at=ssh:db1 -- git status
+  oscost bill --at ssh:db1 -- ls -l /usr     a command on another machine
   sudo oscost bill --pid 1234 --for 10s      what a running process is charged
   oscost bill --counter ptrace -- ls         counted by a tracer, also as root
+  sudo oscost bill --clock-reads -- ./x      clock reads, too, which are no calls
   oscost bill --json - -- ls | jq '.items[] | {name, times, amount}'
   oscost bill --label before -- make         then, after a change,
   oscost bill --label after -- make          the same again
@@ -109,7 +111,7 @@ pub(super) struct Arguments {
     /// A workload that comes with oscost, or a program described by a file.
     #[arg(long, value_name = "NAME|FILE", conflicts_with_all = ["command", "bills", "pid"])]
     workload: Option<String>,
-    /// Where to run it: this machine.
+    /// Where to run COMMAND: this machine, or `ssh:HOST`, where a tracer counts it, in a fresh folder.
     #[arg(long, value_name = "HOST", default_value = "local", conflicts_with = "bills")]
     at: String,
     /// A label, kept with the bill.
@@ -123,12 +125,19 @@ pub(super) struct Arguments {
     quiet: bool,
     #[command(flatten)]
     exports: Exports,
+    /// What a line of CSV and Parquet is.
+    #[arg(long, value_name = "TABLE", default_value = "items", conflicts_with = "bills")]
+    table: BillTable,
     #[command(flatten)]
     lock: LockArguments,
     /// What counts calls: `ebpf`, programs in the kernel, or `ptrace`, a tracer [default: ebpf
     /// where it can be loaded].
     #[arg(long, value_name = "COUNTER", value_parser = counter_choice, conflicts_with = "bills")]
     counter: Option<CounterChoice>,
+    /// Count clock reads, too, by uprobes at the C library of the program, as root: each takes 1 to 2
+    /// us then, in all processes, while something is counted.
+    #[arg(long, conflicts_with = "bills")]
+    clock_reads: bool,
     /// Bill a process that runs already, with all of its threads, instead of a command.
     #[arg(long, value_name = "PID", conflicts_with_all = ["trials", "at", "bills", "command"],
           value_parser = clap::value_parser!(u32).range(1..=4_194_304))]
@@ -176,6 +185,7 @@ impl Arguments {
             prices: self.prices.clone(),
             price_seconds: self.price_seconds,
             counter: self.counter.unwrap_or_default(),
+            clock_reads: self.clock_reads,
             at: self.at.clone(),
             label: self.label.clone(),
             on_busy: self.lock.policy(),
@@ -189,6 +199,7 @@ impl Arguments {
             duration: self.duration.unwrap_or(WATCH_TIME),
             children: self.children,
             counter: self.counter.unwrap_or_default(),
+            clock_reads: self.clock_reads,
             prices: self.prices.clone(),
             price_seconds: self.price_seconds,
             label: self.label.clone(),
@@ -216,7 +227,7 @@ fn watch_time(text: &str) -> Result<Duration, String> {
 }
 
 pub(super) fn bill(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let Arguments { exports, quiet, .. } = &arguments;
+    let Arguments { exports, table, quiet, .. } = &arguments;
     exports.check()?;
     // For clap what conflicts with `--pid` need not name it.
     if arguments.pid.is_none() && (arguments.duration.is_some() || arguments.children) {
@@ -236,7 +247,8 @@ pub(super) fn bill(arguments: Arguments, output: &mut Output) -> anyhow::Result<
     };
     let kept_as = if arguments.no_store { None } else { bills::keep(&bill, &terminal) };
     let text = || display::text(&report::bill::view(&bill));
-    let shown = exports.write_with_text(&Subject::Bill(&bill), text, output);
+    let document = BillDocument { bill: &bill, table: *table };
+    let shown = exports.write_with_text(&Subject::Bill(document), text, output);
     if !quiet {
         report_id(kept_as.as_deref());
     }

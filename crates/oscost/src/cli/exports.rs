@@ -13,7 +13,7 @@ use crate::app::list::definitions;
 use crate::app::report::{MeasuredStudy, PreviousRun, side_by_side, study_comparison};
 use crate::report;
 use crate::report::compare::ComparisonContent;
-use crate::report::export::{BillSheet, Sheet};
+use crate::report::export::{BillSheet, ChangeSheet, Sheet};
 use crate::report::machine_table::{self, TableContent};
 use crate::report::page::{self, StudyComparison};
 
@@ -52,6 +52,15 @@ pub(super) enum Table {
     Comparisons,
 }
 
+/// What a line of CSV and Parquet of a bill is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum BillTable {
+    /// An item, or a total.
+    Items,
+    /// What a change would add or save.
+    Changes,
+}
+
 /// The content of a document.
 pub(super) enum Subject<'a> {
     /// A run.
@@ -59,7 +68,7 @@ pub(super) enum Subject<'a> {
     /// Runs that were compared.
     Comparison(&'a ComparisonContent<'a>),
     /// A bill.
-    Bill(&'a Bill),
+    Bill(BillDocument<'a>),
     /// Two bills side by side.
     Bills(&'a BillComparison),
     /// Machines side by side.
@@ -79,6 +88,15 @@ pub(super) struct RunDocument<'a> {
     pub(super) before: Option<&'a PreviousRun>,
     /// What a line of its tables is.
     pub(super) table: Table,
+}
+
+/// A bill as the content of documents.
+#[derive(Clone, Copy)]
+pub(super) struct BillDocument<'a> {
+    /// The bill.
+    pub(super) bill: &'a Bill,
+    /// What a line of its table is.
+    pub(super) table: BillTable,
 }
 
 impl RunDocument<'_> {
@@ -111,7 +129,7 @@ impl Subject<'_> {
         match self {
             Subject::Run(run) => of_run(run, format),
             Subject::Comparison(shown) => of_comparison(shown, format),
-            Subject::Bill(bill) => of_bill(bill, format),
+            Subject::Bill(bill) => of_bill(*bill, format),
             Subject::Bills(compared) => of_bills(compared, format),
             Subject::Machines(shown) => of_machines(shown, format),
         }
@@ -155,13 +173,22 @@ fn of_comparison(shown: &ComparisonContent<'_>, format: Format) -> anyhow::Resul
     })
 }
 
-fn of_bill(bill: &Bill, format: Format) -> anyhow::Result<Vec<u8>> {
+fn of_bill(
+    BillDocument { bill, table }: BillDocument<'_>,
+    format: Format,
+) -> anyhow::Result<Vec<u8>> {
     Ok(match format {
         Format::Json => report::bill::json(bill)?.into_bytes(),
         Format::Html => report::html(&page::bill(bill))?.into_bytes(),
-        Format::Csv => report::csv(&BillSheet::of(bill))?,
+        Format::Csv => match table {
+            BillTable::Items => report::csv(&BillSheet::of(bill))?,
+            BillTable::Changes => report::csv(&ChangeSheet::of(bill))?,
+        },
         Format::Markdown => report::markdown(&report::bill::view(bill)).into_bytes(),
-        Format::Parquet => report::parquet(&BillSheet::of(bill))?,
+        Format::Parquet => match table {
+            BillTable::Items => report::parquet(&BillSheet::of(bill))?,
+            BillTable::Changes => report::parquet(&ChangeSheet::of(bill))?,
+        },
         Format::Hyperfine => {
             return Err(refusal("hyperfine's format has no bill", TIMES_OF_COMMAND));
         }

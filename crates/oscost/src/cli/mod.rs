@@ -38,6 +38,7 @@ mod study_across;
 mod study_book;
 mod suggestions;
 mod table;
+mod table_choice;
 mod terminal;
 mod treat;
 mod values;
@@ -57,6 +58,8 @@ use crate::app::{
 use display::DisplayArguments;
 use exit::ExitStatus;
 use output::Output;
+
+pub use output::GENERAL_HINT;
 
 /// Measure what operating system operations cost, and what a change adds.
 #[derive(Debug, Parser)]

@@ -168,7 +168,7 @@ pub(super) fn report_error(error: &anyhow::Error) {
 
 /// The next step after an error of which none is known: those that come from the system and from
 /// libraries.
-const GENERAL_HINT: &str =
+pub const GENERAL_HINT: &str =
     "`oscost --help` lists what can be asked for, `oscost doctor --self` what limits oscost here";
 
 /// Whether an error or one of its causes names a hint, a command or an option.

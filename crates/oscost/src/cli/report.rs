@@ -4,9 +4,10 @@ use oscost_model::bill::Bill;
 
 use super::display;
 use super::exit::ExitStatus;
-use super::exports::{Exports, RunDocument, Subject, Table};
+use super::exports::{BillDocument, BillTable, Exports, RunDocument, Subject, Table};
 use super::output::Output;
 use super::run_text::{self, RunText};
+use super::table_choice::TableChoice;
 use super::terminal::Terminal;
 use super::values::{CountedArguments, PlotArguments, ScreenArguments};
 use crate::app::UsageError;
@@ -33,16 +34,17 @@ Examples:
   oscost report last -o run.csv -o run.parquet
   oscost report last --markdown - | gh pr comment --body-file -
   oscost report ./theirs.json.gz --csv -             a record from another user
-  oscost report last --table rows --csv -            of a run of `oscost ab`")]
+  oscost report last --table rows --csv -            of a run of `oscost ab`
+  oscost report last --table changes --csv -         of a bill, what would help")]
 pub(super) struct Arguments {
     /// An id, the beginning of one, `last`, `last~1`, `@LABEL`, or a record file.
     #[arg(value_name = "RUN")]
     run: String,
     #[command(flatten)]
     exports: Exports,
-    /// What a line of CSV and Parquet is [default: a comparison if the run has any].
+    /// What a line of CSV and Parquet is [default: a comparison if the run has any; of a bill items].
     #[arg(long, value_name = "TABLE")]
-    table: Option<Table>,
+    table: Option<TableChoice>,
     #[command(flatten)]
     plots: PlotArguments,
     #[command(flatten)]
@@ -58,14 +60,15 @@ pub(super) fn report(arguments: &Arguments, output: &mut Output) -> anyhow::Resu
         ReportSubject::Run(run) => *run,
         ReportSubject::Bill(bill) => {
             let [plot, no_plot] = arguments.plots.options();
-            refuse_for_bill(&[("--table", table.is_some()), plot, no_plot])?;
-            show_bill(&bill, exports, output)?;
+            refuse_for_bill(&[plot, no_plot])?;
+            show_bill(&bill, *table, exports, output)?;
             return Ok(ExitStatus::Success);
         }
     };
+    let table = table.map(TableChoice::of_run).transpose()?;
     let (plots, counted) = (arguments.plots.into(), arguments.counted.into());
     let screen = arguments.screen.screen();
-    let shown = ShownRun { run, samples: false, table: *table, plots, counted, screen };
+    let shown = ShownRun { run, samples: false, table, plots, counted, screen };
     show(&shown, exports, output)?;
     Ok(ExitStatus::Success)
 }
@@ -114,9 +117,15 @@ pub(super) fn refuse_for_bill(options: &[(&str, bool)]) -> anyhow::Result<()> {
 }
 
 /// Writes a bill to files; without any, shows it.
-pub(super) fn show_bill(bill: &Bill, exports: &Exports, output: &mut Output) -> anyhow::Result<()> {
+pub(super) fn show_bill(
+    bill: &Bill,
+    table: Option<TableChoice>,
+    exports: &Exports,
+    output: &mut Output,
+) -> anyhow::Result<()> {
+    let table = table.map_or(Ok(BillTable::Items), TableChoice::of_bill)?;
     match exports.is_empty() {
         true => output.write(&display::text(&report::bill::view(bill))),
-        false => exports.write(&Subject::Bill(bill), output),
+        false => exports.write(&Subject::Bill(BillDocument { bill, table }), output),
     }
 }

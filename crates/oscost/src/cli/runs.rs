@@ -2,10 +2,11 @@
 
 use super::display::list_text;
 use super::exit::ExitStatus;
-use super::exports::{Exports, Table};
+use super::exports::Exports;
 use super::output::{Destination, Output, report_line};
 use super::report::{ShownRun, refuse_for_bill, show, show_bill};
 use super::run_text::report_missing_batches;
+use super::table_choice::TableChoice;
 use super::terminal::Terminal;
 use super::values::{CountedArguments, PlotArguments};
 use crate::app::report::{ReportSubject, reported};
@@ -78,9 +79,10 @@ Examples:
         /// Include every raw sample in the JSON record.
         #[arg(long)]
         samples: bool,
-        /// What a line of CSV and Parquet is [default: a comparison if the run has any].
+        /// What a line of CSV and Parquet is [default: a comparison if the run has any; of a bill
+        /// items].
         #[arg(long, value_name = "TABLE")]
-        table: Option<Table>,
+        table: Option<TableChoice>,
         #[command(flatten)]
         plots: PlotArguments,
         #[command(flatten)]
@@ -157,16 +159,12 @@ pub(super) fn runs(arguments: Arguments, output: &mut Output) -> anyhow::Result<
                 ReportSubject::Run(run) => *run,
                 ReportSubject::Bill(bill) => {
                     let [plot, no_plot] = plots.options();
-                    refuse_for_bill(&[
-                        ("--samples", samples),
-                        ("--table", table.is_some()),
-                        plot,
-                        no_plot,
-                    ])?;
-                    show_bill(&bill, &exports, output)?;
+                    refuse_for_bill(&[("--samples", samples), plot, no_plot])?;
+                    show_bill(&bill, table, &exports, output)?;
                     return Ok(ExitStatus::Success);
                 }
             };
+            let table = table.map(TableChoice::of_run).transpose()?;
             let (plots, counted) = (plots.into(), counted.into());
             // What is shown again is shown whole.
             let screen = Screen { verbose, ..Screen::default() };

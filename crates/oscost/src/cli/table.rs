@@ -5,6 +5,7 @@ use super::exit::ExitStatus;
 use super::exports::{Exports, Subject};
 use super::output::{Output, report_line};
 use super::values::ScreenArguments;
+use crate::app::fleet::RejectedRecord;
 use crate::app::table::{
     ReferenceRecord, Request, TableUnit, reference_records, table as table_of,
 };
@@ -33,11 +34,15 @@ Examples:
   oscost table ./node*.json -o nodes.html       many, as a page
   oscost table last ./b.json --in cycles        in cycles of each core
   oscost table ./x.json ./y.json --base y       ratios to the other one
+  oscost table --fleet night                    all nodes of a small fleet
   oscost table --list                           records that come with oscost")]
 pub(super) struct Arguments {
     /// Runs, each as RUN or MACHINE=RUN: from two to 64.
-    #[arg(value_name = "RUN", required_unless_present = "list")]
+    #[arg(value_name = "RUN", required_unless_present_any = ["list", "fleet"])]
     runs: Vec<String>,
+    /// All nodes of a fleet, by its name or its folder: a machine each, with all its visits.
+    #[arg(long, value_name = "SOURCE")]
+    fleet: Option<String>,
     /// Machine that ratios are to, by its name or a run of it [default: that of the first run].
     #[arg(long, value_name = "MACHINE")]
     base: Option<String>,
@@ -46,8 +51,8 @@ pub(super) struct Arguments {
     #[arg(long = "in", value_name = "UNIT", default_value = "ns", value_parser = table_unit)]
     unit: TableUnit,
     /// List the records that come with oscost, each with its provenance.
-    #[arg(long, conflicts_with_all = ["runs", "base", "output", "json", "html", "csv", "markdown",
-          "parquet"])]
+    #[arg(long, conflicts_with_all = ["runs", "fleet", "base", "output", "json", "html", "csv",
+          "markdown", "parquet"])]
     list: bool,
     #[command(flatten)]
     exports: Exports,
@@ -65,10 +70,13 @@ pub(super) fn table(arguments: Arguments, output: &mut Output) -> anyhow::Result
     if arguments.list {
         return list(output);
     }
-    let Arguments { runs, base, unit, screen, exports, .. } = arguments;
+    let Arguments { runs, fleet, base, unit, screen, exports, .. } = arguments;
     exports.check()?;
     let screen = screen.screen();
-    let found = table_of(&Request { runs, base, unit })?;
+    let found = table_of(&Request { runs, fleet, base, unit })?;
+    for RejectedRecord { file, why } in &found.rejected {
+        report_line(&format!("note: {file} is left out: {why}"));
+    }
     let content = TableContent { table: &found.table, machines: &found.machines };
     let text = || display::fitted_text(view::view(&content), screen);
     exports.write_with_text(&Subject::Machines(&content), text, output)?;

@@ -1,6 +1,6 @@
 //! What the programs count besides calls: faults, switches and interrupts.
 
-use oscost_model::program_calls::{FaultCounts, KernelEvents};
+use oscost_model::program_calls::{ClockReads, FaultCounts, KernelEvents};
 
 use super::layout::{plus_each, read_u64s};
 
@@ -9,7 +9,16 @@ use super::layout::{plus_each, read_u64s};
 pub struct EventSum([u64; EVENTS]);
 
 /// The numbers of a `struct events`.
-const EVENTS: usize = 14;
+const EVENTS: usize = 17;
+
+/// The functions of a C library, beside clock_gettime(2), at which clock reads are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClockFunctions {
+    /// gettimeofday(2).
+    pub gettimeofday: bool,
+    /// time(2).
+    pub time: bool,
+}
 
 /// Which of the kernel's tracepoints that not every kernel has are there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +29,8 @@ pub struct EventSources {
     pub softirqs: bool,
     /// Those of interrupts.
     pub interrupts: bool,
+    /// The functions at which clock reads are counted; `None` if they are not.
+    pub clock_functions: Option<ClockFunctions>,
 }
 
 impl EventSum {
@@ -51,7 +62,15 @@ impl EventSum {
             interrupts,
             to_process,
             to_thread,
+            clock_gettime,
+            gettimeofday,
+            time,
         ] = self.0;
+        let clock_reads = sources.clock_functions.map(|has| ClockReads {
+            clock_gettime,
+            gettimeofday: has.gettimeofday.then_some(gettimeofday),
+            time: has.time.then_some(time),
+        });
         KernelEvents {
             faults: FaultCounts {
                 zero_fill,
@@ -69,6 +88,7 @@ impl EventSum {
             other_cpu,
             softirqs: sources.softirqs.then_some(softirqs),
             interrupts: sources.interrupts.then_some(interrupts),
+            clock_reads,
         }
     }
 }
@@ -94,5 +114,10 @@ mod tests {
         assert_eq!((found.softirqs, found.interrupts), (Some(121), None));
         let to_tasks = (found.voluntary_to_process, found.voluntary_to_thread);
         assert_eq!(to_tasks, (Some(125), Some(127)));
+        assert_eq!(found.clock_reads, None, "they were not asked for");
+        let functions = ClockFunctions { gettimeofday: false, time: true };
+        let sources = EventSources { clock_functions: Some(functions), ..EventSources::default() };
+        let reads = ClockReads { clock_gettime: 129, gettimeofday: None, time: Some(133) };
+        assert_eq!(sum.events(sources).clock_reads, Some(reads));
     }
 }

@@ -11,7 +11,7 @@ use oscost_model::call_flags::{
 use oscost_model::call_form::{BegunCall, FOREIGN_CALL, FormKey, OTHER_FORMS, TaskView};
 use oscost_model::call_names::Arch;
 use oscost_model::descriptor_kind::{
-    NO_DESCRIPTOR, UNKNOWN_KIND, kind_of_anonymous_inode, kind_of_protocol,
+    DISK_FILE, NO_DESCRIPTOR, UNKNOWN_KIND, kind_of_anonymous_inode, kind_of_protocol,
 };
 
 /// Calls with a number below this have a class (`CALLS`).
@@ -88,8 +88,9 @@ fn class_bytes(name: &str) -> Vec<u8> {
     let path = class.path.map_or(0, |at| at + 1);
     let mask = words.mask as u32;
     let act = act_of(name) as u8;
-    let bytes =
-        [words.number, words.argument as u8, size, size_argument as u8, path as u8, act, 0, 0];
+    let reads_file = u8::from(class.reads_file);
+    let arguments = [words.argument as u8, size_argument as u8];
+    let bytes = [words.number, arguments[0], size, arguments[1], path as u8, act, reads_file, 0];
     [&mask.to_ne_bytes()[..], &bytes].concat()
 }
 
@@ -165,6 +166,7 @@ impl RawForm {
             9 => kind_of_protocol(&self.name),
             10 => kind_of_anonymous_inode(&self.name),
             11 => "pidfd".to_owned(),
+            12 => DISK_FILE.to_owned(),
             _ => UNKNOWN_KIND.to_owned(),
         }
     }
@@ -306,6 +308,7 @@ mod tests {
         assert_eq!(text("read", |it| (it.kind, it.error) = (5, 11)), "read pipe EAGAIN");
         assert_eq!(text("read", |it| (it.kind, it.error) = (5, 512)), "read pipe");
         assert_eq!(text("close", |it| (it.kind, it.error) = (1, 9)), "close none EBADF");
+        assert_eq!(text("pread64", |it| (it.kind, it.size) = (12, 14)), "pread64 disk");
         let tcp = |it: &mut RawForm| (it.kind, it.name) = (9, "TCPv6".to_owned());
         assert_eq!(text("recvfrom", tcp), "recvfrom tcp");
         let event = |it: &mut RawForm| (it.kind, it.name) = (10, "[eventfd]".to_owned());
@@ -365,6 +368,11 @@ mod tests {
                 entries[&number][9]
             });
             assert_eq!((exec, exit), (1, 2));
+            let reads_file = |name: &str| {
+                let number = arch.calls().find(|&(_, other)| other == name).unwrap().0;
+                entries[&number][10]
+            };
+            assert_eq!(["read", "pread64", "write", "close"].map(reads_file), [1, 1, 0, 0]);
         }
         let largest = CLASSES.iter().filter_map(|class| class.path).max();
         assert!(largest < Some(6), "a call has six arguments");

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder};
 use oscost_model::call_names::Arch;
 use oscost_model::program_calls::ProgramCalls;
 
-use super::event_sum::{EventSources, EventSum};
+use super::clock_probes::{self, ClockProbes};
+use super::event_sum::{ClockFunctions, EventSources, EventSum};
 use super::form_sum::{FormSum, SUM_BYTES, Slot};
 use super::layout::{class_entries, other_key};
 use super::missing_requirement;
@@ -50,6 +51,8 @@ const INTERRUPT_PROGRAMS: &[&str] = if cfg!(target_arch = "x86_64") {
 pub struct KernelCounter {
     /// Loaded, for the next one.
     next: Option<Programs>,
+    /// The C library whose clock reads are counted, too.
+    library: Option<PathBuf>,
     current: Option<Counting>,
 }
 
@@ -72,14 +75,25 @@ impl KernelCounter {
         if let Some(missing) = missing_requirement() {
             return Err(missing);
         }
-        Ok(Self { next: Some(Programs::load()?), current: None })
+        Ok(Self { next: Some(Programs::load(None)?), library: None, current: None })
+    }
+
+    /// Counts from now on the calls of the functions of this C library that read a clock, too. While
+    /// something is counted, each such call of any process that has mapped the library takes a trap.
+    pub fn count_clock_reads(&mut self, library: &Path) -> Result<(), String> {
+        let mut programs = Programs::load(Some(library))?;
+        // What can be attached now can be later.
+        programs.attach_clock_probes(library)?;
+        programs.detach();
+        (self.next, self.library) = (Some(programs), Some(library.to_owned()));
+        Ok(())
     }
 
     /// Programs that have counted nothing yet.
     fn fresh(&mut self) -> Result<Programs, String> {
         match self.next.take() {
             Some(programs) => Ok(programs),
-            None => Programs::load(),
+            None => Programs::load(self.library.as_deref()),
         }
     }
 
@@ -162,15 +176,22 @@ struct Programs {
     forms: MapHandle,
     events: MapHandle,
     sources: EventSources,
+    /// The C library whose clock reads are counted.
+    library: Option<PathBuf>,
 }
 
 impl Programs {
-    fn load() -> Result<Self, String> {
+    fn load(library: Option<&Path>) -> Result<Self, String> {
         // libbpf's errors are returned; its log is for developers of the programs.
         libbpf_rs::set_print(None);
-        let open = ObjectBuilder::default()
+        let mut open = ObjectBuilder::default()
             .open_memory(PROGRAMS)
             .map_err(failed("read the programs that count"))?;
+        for mut program in open.progs_mut() {
+            if library.is_none() && clock_probes::is_probe(program.name()) {
+                program.set_autoload(false);
+            }
+        }
         let object = open.load().map_err(failed("load the programs that count"))?;
         let map = |name: &str| {
             let found = object.maps().find(|map| map.name() == name);
@@ -196,6 +217,7 @@ impl Programs {
             forms,
             events: map("events")?,
             sources: EventSources::default(),
+            library: library.map(Path::to_owned),
             object,
         })
     }
@@ -214,7 +236,12 @@ impl Programs {
     /// Attaches the programs, which then count what `state` says.
     fn attach(&mut self, state: State) -> Result<(), String> {
         // These find nothing to count before the state is written.
+        let clock_functions = match self.library.clone() {
+            Some(library) => Some(self.attach_clock_probes(&library)?),
+            None => None,
+        };
         self.sources = EventSources {
+            clock_functions,
             fault_kinds: self.attach_where_possible(&FAULT_PROGRAMS),
             softirqs: self.attach_where_possible(&SOFTIRQ_PROGRAMS),
             interrupts: self.attach_where_possible(INTERRUPT_PROGRAMS),
@@ -233,6 +260,13 @@ impl Programs {
         let is_attached = links.is_ok();
         self.links.extend(links.into_iter().flatten());
         is_attached
+    }
+
+    /// Attaches the programs that count clock reads; at which functions beside clock_gettime(2).
+    fn attach_clock_probes(&mut self, library: &Path) -> Result<ClockFunctions, String> {
+        let ClockProbes { links, functions } = clock_probes::attach(&self.object, library)?;
+        self.links.extend(links);
+        Ok(functions)
     }
 
     fn link(&self, name: &str) -> Result<Link, String> {
@@ -342,6 +376,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     use super::*;
+    use crate::counter::c_library::c_library_of_process;
 
     /// A counter; `None` with a message where programs cannot be loaded.
     fn counter() -> Option<KernelCounter> {
@@ -449,6 +484,28 @@ mod tests {
         assert_eq!(times(&of_shell, "write pipe", 8), 0, "{of_shell:?}");
         drop(input);
         assert!(child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn clock_reads_are_counted_at_the_functions_of_the_c_library() {
+        let Some(mut counter) = counter() else { return };
+        let library = match c_library_of_process(std::process::id()) {
+            Ok(library) => library,
+            Err(why) => return println!("skipped: {why}"),
+        };
+        if let Err(why) = counter.count_clock_reads(&library) {
+            assert!(!Path::new("/sys/bus/event_source/devices/uprobe").exists(), "{why}");
+            return println!("skipped: {why}");
+        }
+        counter.begin_process(std::process::id(), false).unwrap();
+        // From its first call on this thread is followed.
+        assert!(fs::read("/proc/self/comm").is_ok());
+        for _ in 0..100 {
+            std::hint::black_box(Instant::now());
+        }
+        let reads = counter.end().unwrap().events.unwrap().clock_reads.unwrap();
+        // Tests in other threads may read clocks, too.
+        assert!(reads.clock_gettime >= 100, "{reads:?}");
     }
 
     #[test]

@@ -77,6 +77,19 @@ pub fn use_of_node(is_exclusive: bool) -> &'static str {
     if is_exclusive { "exclusive" } else { "shared" }
 }
 
+/// The fact how much of a node's time its hypervisor took at a visit.
+pub const STOLEN_TIME: &str = "stolen time";
+
+/// The value of that fact for a share in per cent. It is a step, since no two visits have the same share.
+pub fn stolen_time(pct: f64) -> &'static str {
+    match pct {
+        pct if pct < 0.1 => "under 0.1 %",
+        pct if pct < 1.0 => "0.1 to 1 %",
+        pct if pct < 5.0 => "1 to 5 %",
+        _ => "5 % and more",
+    }
+}
+
 /// A visit of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeVisit {

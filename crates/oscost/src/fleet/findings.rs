@@ -1,6 +1,7 @@
 //! What an analysis of a fleet says. All indices are those of the fleet's lists.
 //!
-//! Ratios are costs over the fleet's: above 1 is slower, also of cases where more is better.
+//! Ratios are costs over the fleet's: above 1 is slower, also of cases where more is better. That of a
+//! finding is to the equals of its node, and without what the node differs by otherwise.
 
 use std::sync::Arc;
 
@@ -64,10 +65,15 @@ pub struct Finding {
     pub node: usize,
     /// What of it.
     pub scope: FindingScope,
-    /// The ratio of its costs to those of its equals.
+    /// The ratio of its costs to those of its equals, without what the adjustment is for.
     pub ratio: f64,
     /// Its interval of 95 %.
     pub ci95: [f64; 2],
+    /// What else the node differs by that the ratio is without; `None` if it is without nothing.
+    pub adjustment: Option<Adjustment>,
+    /// The ratio of its costs to the fleet's medians, with all that the node differs by: of several
+    /// cases the middle; `None` if no visit that counts has such a case.
+    pub ratio_to_fleet: Option<f64>,
     /// The p value adjusted over all that was judged: nodes, families on nodes and cases on nodes each
     /// have an equal part of the rate.
     pub q: f64,
@@ -84,6 +90,25 @@ pub enum FindingScope {
     Family(String),
     /// One case, by its index.
     Case(u32),
+}
+
+/// What a ratio is without, as a part of its node is judged by what is left of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adjustment {
+    /// What the node as a whole differs by.
+    Node,
+    /// What the family of the case differs by on the node.
+    Family,
+}
+
+impl Adjustment {
+    /// Its name in documents and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Adjustment::Node => "node",
+            Adjustment::Family => "family",
+        }
+    }
 }
 
 /// A fact that may be the reason why nodes are slow: a candidate and no cause.

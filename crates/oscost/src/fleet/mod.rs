@@ -42,13 +42,13 @@ pub use check::{
 pub use check_cases::{CheckCandidate, choose_cases};
 pub use compared_sides::{ComparedSides, ExcludedRun, UnreadRecords};
 pub use data::{
-    CaseFigure, Fleet, FleetCase, FleetFact, FleetNode, NodeVisit, OtherRevision, USE_OF_NODE,
-    use_of_node,
+    CaseFigure, Fleet, FleetCase, FleetFact, FleetNode, NodeVisit, OtherRevision, STOLEN_TIME,
+    USE_OF_NODE, stolen_time, use_of_node,
 };
 pub use equals::MIN_EQUALS;
 pub use findings::{
-    CaseSpread, ClassSpread, FactCandidate, FactGroup, Finding, FindingScope, FleetAnalysis,
-    NodeDeviation, VarianceShares,
+    Adjustment, CaseSpread, ClassSpread, FactCandidate, FactGroup, Finding, FindingScope,
+    FleetAnalysis, NodeDeviation, VarianceShares,
 };
 pub use health::{HealthVerdict, NodeHealth, UnmeasuredCase, UnusualFact};
 pub use link_model::{Link, LinkAnalysis, LinkCase, LinkFinding, LinkScope, analyse_links};

@@ -45,6 +45,7 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         ("missing_what_if", bill.missing_what_if.len(), MAX_CHANGES),
         ("other_prices", bill.other_prices.len(), MAX_CHANGES),
         ("alternatives", bill.alternatives.len(), MAX_ITEMS),
+        ("clock_reads", bill.clock_reads.len(), MAX_CHANGES),
         ("instructions.items", instructions.map_or(0, |it| it.items.len()), MAX_ITEMS),
         ("prices.uncooled", bill.prices.uncooled.len(), MAX_ITEMS),
         ("prices.measured.cases", measured.map_or(0, |it| it.cases.len()), MAX_ITEMS),

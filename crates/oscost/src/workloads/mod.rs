@@ -26,7 +26,9 @@ pub use files::parser::{ParseError, parse};
 pub use files::spec::{
     ConditionalFigure, Folder, Need, Origin, Prepare, RequiredItem, Spec, WorkloadAxis,
 };
-pub use requirements::{CommandError, MissingItems, check_command_program, is_set_id};
+pub use requirements::{
+    CommandError, MissingItems, check_command_program, is_set_id, program_file,
+};
 
 /// The built-in workloads. A test checks that all of them can be parsed.
 static BUILT_IN: LazyLock<Vec<Spec>> = LazyLock::new(|| {

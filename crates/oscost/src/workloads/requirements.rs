@@ -140,14 +140,18 @@ pub fn check_command_program(name: &str) -> Result<(), CommandError> {
 /// such program.
 pub fn is_set_id(name: &str) -> bool {
     const SET_ID: u32 = 0o6000;
-    match name.contains('/') {
-        true => has_mode(Path::new(name), SET_ID),
-        false => {
-            let path = std::env::var_os("PATH").unwrap_or_default();
-            let mut files = std::env::split_paths(&path).map(|folder| folder.join(name));
-            files.find(|file| has_mode(file, 0o111)).is_some_and(|file| has_mode(&file, SET_ID))
-        }
+    program_file(name).is_some_and(|file| has_mode(&file, SET_ID))
+}
+
+/// The file of the program of a command, as a shell finds it: `None` if PATH has none of that name. A
+/// path is taken as it is.
+pub fn program_file(name: &str) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Some(PathBuf::from(name));
     }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut files = std::env::split_paths(&path).map(|folder| folder.join(name));
+    files.find(|file| has_mode(file, 0o111))
 }
 
 /// Whether a path is a regular file with one of these bits in its mode.

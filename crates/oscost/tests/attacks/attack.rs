@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::common::Sandbox;
 use crate::oracles::check_store;
+use crate::page::check_listed;
 
 /// Which attacks are made: `all`, or those of `make test`.
 const WHICH: &str = "OSCOST_ATTACKS";
@@ -77,9 +78,19 @@ pub(crate) fn number(variable: &str, default: u64) -> u64 {
     }
 }
 
-/// Makes the attacks of a table one after the other, and prints a line for each. All are made, also
-/// if one gets through.
-pub(crate) fn make(attacks: impl IntoIterator<Item = Attack>) {
+/// Makes the attacks of a table, all of which its page lists, one after the other, and prints a line for
+/// each.
+#[track_caller]
+pub(crate) fn make(table: &str, attacks: impl IntoIterator<Item = Attack>) {
+    let attacks: Vec<Attack> = attacks.into_iter().collect();
+    let names: Vec<&str> = attacks.iter().map(|attack| attack.name.as_str()).collect();
+    check_listed(table, &names);
+    attempt_all(attacks);
+}
+
+/// Makes all, also if one gets through.
+#[track_caller]
+fn attempt_all(attacks: impl IntoIterator<Item = Attack>) {
     let mut through = Vec::new();
     let is_made = |attack: &Attack| attack.effort == Effort::Short || all_are_made();
     for attack in attacks.into_iter().filter(is_made) {
@@ -117,7 +128,7 @@ fn an_attack_that_gets_through_fails_its_table_after_the_others_were_made() {
             withstood()
         }),
     ];
-    let failure = catch_unwind(AssertUnwindSafe(|| make(attacks))).unwrap_err();
+    let failure = catch_unwind(AssertUnwindSafe(|| attempt_all(attacks))).unwrap_err();
     assert_eq!(words_of(failure.as_ref()), "1 got through:\none that gets through: it broke");
     assert_eq!(made.get(), 1);
 }

@@ -14,7 +14,7 @@ use oscost_model::seed::Seed;
 use crate::attack::{Attack, Effort, Outcome, all_are_made, make, number};
 use crate::common::ended::Ended;
 use crate::common::{Ran, Sandbox, scenario_file};
-use crate::oracles::{fault, has_next_step};
+use crate::oracles::{fault, next_step_fault};
 
 /// A line that takes longer hangs: none measures this machine.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -239,8 +239,7 @@ fn wrong(ran: Option<&Ran>, limit: Duration) -> Option<String> {
         }
         // Where nothing was measured the table has the reasons.
         Some(3) if !ran.stdout.is_empty() => None,
-        Some(2..=4) if has_next_step(&ran.stderr) => None,
-        Some(2..=4) => Some("an error without a next step".to_owned()),
+        Some(2..=4) => next_step_fault(&ran.stderr).map(str::to_owned),
         Some(code) => Some(format!("the status {code}, which no table of statuses has")),
         None => Some("a signal".to_owned()),
     }
@@ -290,7 +289,7 @@ fn whatever_is_typed_ends_with_a_status_and_a_next_step() {
     let seed = number("OSCOST_SEED", 29);
     let count = number("OSCOST_LINES", if all_are_made() { 5_000 } else { 100 });
     let name = format!("command lines of its own help, seed {seed}");
-    make([Attack::new(name, Effort::Short, move || fuzz(count, seed))]);
+    make("command lines", [Attack::new(name, Effort::Short, move || fuzz(count, seed))]);
 }
 
 #[test]

@@ -232,5 +232,5 @@ fn a_disk_that_takes_nothing_loses_nothing() {
         ),
         short("pruning a store on a full disk", a_store_on_a_full_disk_is_pruned),
     ];
-    make(LINES.iter().map(|line| line.attack()).chain(disks).chain(crowds));
+    make("disks", LINES.iter().map(|line| line.attack()).chain(disks).chain(crowds));
 }

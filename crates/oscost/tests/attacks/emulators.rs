@@ -9,7 +9,7 @@ use oscost_model::seed::Seed;
 use crate::attack::{Attack, Effort, Outcome, make, number};
 use crate::common::{Ran, Sandbox};
 use crate::machines::{Kernel, emulator, in_own_namespaces, spinning, spinning_target};
-use crate::oracles::{check_end, has_next_step};
+use crate::oracles::{check_end, next_step_fault};
 
 /// An emulator: its name, and its script. The file for events is `$events`.
 const EMULATORS: &[(&str, &str)] = &[
@@ -99,7 +99,7 @@ fn mutated_header(sandbox: &Sandbox, seed: u64) -> Outcome {
     let ran = run_on(sandbox, &target, silent.to_str(), "1");
     let code = ran.code.unwrap_or_default();
     assert!(matches!(code, 2 | 3), "{code}: {}", ran.stderr);
-    assert!(code == 3 || has_next_step(&ran.stderr), "{}", ran.stderr);
+    assert!(code == 3 || next_step_fault(&ran.stderr).is_none(), "{}", ran.stderr);
     Outcome::Withstood(if code == 2 { "refused" } else { "not booted" }.to_owned())
 }
 
@@ -141,5 +141,5 @@ fn a_kernel_or_an_emulator_that_is_none_ends_in_a_reason() {
         let name = format!("a real kernel with other bits, seed {seed}");
         Attack::in_sandbox(name, Effort::Long, move |at| mutated_kernel(at, seed))
     });
-    make(emulators.chain(headers).chain(kernels));
+    make("emulators", emulators.chain(headers).chain(kernels));
 }

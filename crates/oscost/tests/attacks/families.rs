@@ -306,12 +306,12 @@ fn left_files(sandbox: &Sandbox) -> Vec<String> {
 
 #[test]
 fn no_row_fails_in_a_container_without_privileges() {
-    make(UNPRIVILEGED.attacks());
+    make("families in a container", UNPRIVILEGED.attacks());
 }
 
 #[test]
 fn no_row_fails_where_something_is_forbidden_missing_or_full() {
-    make(LACKING.iter().flat_map(|machine| machine.attacks()));
+    make("families on lacking machines", LACKING.iter().flat_map(|machine| machine.attacks()));
 }
 
 #[test]

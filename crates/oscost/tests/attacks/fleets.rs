@@ -20,15 +20,13 @@ use crate::common::{Ran, Sandbox, end_of, until};
 use crate::kills::{send_kill, share};
 use crate::oracles::{check_end, check_store};
 use crate::resources;
+use crate::slurm_fleet::{FleetOfSlurm, QUICK};
 
 const NODES: usize = 4;
 
 /// How many kills there are by `make attacks`, and by `make test`.
 const KILLS: u64 = 28;
 const FEW_KILLS: u64 = 3;
-
-/// Four tasks of a second or two. The nodes are one machine, which has one lock.
-const QUICK: [&str; 5] = ["syscall/getppid", "--slurm", "partition=all", "--quick", "--no-lock"];
 
 /// The times within which a moment is chosen: that of a fleet from its submission on, of a task, of a
 /// submission, of a collector, and until a service manager starts a daemon again.
@@ -82,11 +80,8 @@ impl Lab {
     }
 
     fn command(&self, verb: &str, words: &[&str]) -> Command {
-        let folder = self.folder();
-        let arguments = [&["fleet", verb, folder.to_str().unwrap()][..], words].concat();
-        let mut command = self.sandbox.command(&arguments);
-        command.env("SLURM_CONF", self.cluster.configuration());
-        command
+        let Self { cluster, sandbox, .. } = self;
+        FleetOfSlurm { cluster, sandbox, folder: &self.folder() }.command(verb, words)
     }
 
     fn start(&self, verb: &str, words: &[&str]) -> Child {
@@ -336,5 +331,5 @@ fn a_kill_under_a_fleet_loses_no_record_and_a_retry_measures_the_rest() {
         });
         (count > 0).then_some(attack)
     });
-    make(attacks);
+    make("kills under fleets", attacks);
 }

@@ -232,7 +232,7 @@ fn a_kill_loses_no_finished_worker_and_leaves_nothing() {
             kind(count, &mut Seed::new(seed))
         })
     });
-    make(attacks);
+    make("kills", attacks);
 }
 
 #[test]
@@ -246,5 +246,5 @@ fn a_kill_leaves_nothing_of_any_family() {
         let name = format!("{count} SIGKILLs over the family {}", victims.name);
         Attack::new(name, Effort::Long, move || family(victims, count, &mut Seed::new(seed)))
     });
-    make(attacks);
+    make("kills of families", attacks);
 }

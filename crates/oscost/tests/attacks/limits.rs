@@ -233,8 +233,7 @@ const LINES: &[Line] = &[
     Line {
         name: "asleep: stopped for five seconds",
         effort: Effort::Long,
-        // Clocks go on while processes stand, as after a suspend. No clock is faked: the tool reads
-        // those of the machine.
+        // Clocks go on while processes stand; those of a suspended machine are faked in `clocks.rs`.
         script: r#""$0" "$@" & tool=$!
             sleep 1; stopped=$(pgrep -P $tool); kill -STOP $tool $stopped
             sleep 5; kill -CONT $tool $stopped
@@ -303,5 +302,5 @@ fn a_machine_that_lacks_something_is_named_and_nothing_is_lost() {
         Effort::Long,
         a_second_is_a_limit_for_all_rows,
     );
-    make(LINES.iter().map(|line| line.attack()).chain(fatal).chain([cpu, budget]));
+    make("limits", LINES.iter().map(|line| line.attack()).chain(fatal).chain([cpu, budget]));
 }

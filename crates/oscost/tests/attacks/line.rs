@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::attack::{Attack, Effort, Outcome, withstood};
 use crate::common::{Ran, Sandbox, scenario_file};
-use crate::oracles::{check_end, has_next_step};
+use crate::oracles::{check_end, next_step_fault};
 
 /// What a shell executes to become the tool.
 const TOOL: &str = r#"exec "$0" "$@""#;
@@ -107,7 +107,8 @@ impl Line {
             assert!(ran.stderr.contains(words), "`{words}` is missing\n{}", output());
         }
         let is_error = ran.stderr.lines().any(|line| line.starts_with("error:"));
-        assert!(!is_error || has_next_step(&ran.stderr), "no next step\n{}", output());
+        let fault = next_step_fault(&ran.stderr).filter(|_| is_error);
+        assert!(fault.is_none(), "{fault:?}\n{}", output());
         (self.check)(sandbox, &ran);
         withstood()
     }

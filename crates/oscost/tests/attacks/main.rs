@@ -25,6 +25,8 @@ mod large_run;
 #[path = "../vm/machines.rs"]
 #[expect(dead_code, reason = "these tests use a part of the helpers")]
 mod machines;
+#[path = "../common/slurm_fleet.rs"]
+mod slurm_fleet;
 
 // For the hosts, whose other tests have no such helpers.
 use common::ended;
@@ -32,8 +34,10 @@ use common::ended;
 mod attack;
 mod line;
 mod oracles;
+mod page;
 mod resources;
 
+mod clocks;
 mod command_line;
 mod disks;
 mod emulators;

@@ -74,15 +74,18 @@ fn a_name_is_a_name_and_a_file_ends() {
     let short = |name: &str, attempt: fn(&Sandbox) -> Outcome| {
         Attack::in_sandbox(name, Effort::Short, attempt)
     };
-    make([
-        short(
-            "a named pipe in place of a file",
-            what_is_no_regular_file_is_refused_and_not_waited_for,
-        ),
-        short("a device in place of a record", a_device_is_refused_as_a_record),
-        short(
-            "escape sequences in names",
-            a_name_that_another_user_chose_does_not_control_the_terminal,
-        ),
-    ]);
+    make(
+        "names",
+        [
+            short(
+                "a named pipe in place of a file",
+                what_is_no_regular_file_is_refused_and_not_waited_for,
+            ),
+            short("a device in place of a record", a_device_is_refused_as_a_record),
+            short(
+                "escape sequences in names",
+                a_name_that_another_user_chose_does_not_control_the_terminal,
+            ),
+        ],
+    );
 }

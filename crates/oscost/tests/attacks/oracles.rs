@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use oscost::cli::GENERAL_HINT;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::common::{Ran, Sandbox};
@@ -37,12 +38,36 @@ pub(crate) fn fault(ran: &Ran) -> Option<&'static str> {
     }
 }
 
-/// Whether the message of an error has a next step: a hint, an option or a command to use, or the
-/// values that are possible.
-pub(crate) fn has_next_step(stderr: &str) -> bool {
-    const SIGNS: [&str; 7] =
-        ["hint:", "tip:", "Usage:", "--help", "`oscost ", "`--", "[possible values:"];
-    SIGNS.iter().any(|sign| stderr.contains(sign))
+/// The signs of a next step: a hint, an option or a command to use, or the values that are possible.
+const SIGNS: [&str; 7] =
+    ["hint:", "tip:", "Usage:", "--help", "`oscost ", "`--", "[possible values:"];
+
+/// The causes after which the general hint is right: a machine that lacks memory, processes or files,
+/// or whose disk fails, may fail at any call, and `oscost doctor --self` says what limits it.
+const CAUSES_WITHOUT_STEP: [&str; 4] = [
+    "Input/output error (os error 5)",
+    "Resource temporarily unavailable (os error 11)",
+    "Cannot allocate memory (os error 12)",
+    "Too many open files (os error 24)",
+];
+
+/// What the message of an error lacks: a next step of its own. The general one, which the tool gives
+/// where an error has none, is enough for the causes of a short list. Notes before the error are no
+/// steps.
+pub(crate) fn next_step_fault(stderr: &str) -> Option<&'static str> {
+    let error = match stderr.find("\nerror:") {
+        Some(at) if !stderr.starts_with("error:") => &stderr[at..],
+        _ => stderr,
+    };
+    let own = error.replace(&format!("hint: {GENERAL_HINT}"), "");
+    if SIGNS.iter().any(|sign| own.contains(sign)) {
+        return None;
+    }
+    if own == error {
+        return Some("an error without a next step");
+    }
+    let is_of_machine = CAUSES_WITHOUT_STEP.iter().any(|cause| own.contains(cause));
+    (!is_of_machine).then_some("an error of which only the general next step is known")
 }
 
 /// Checks that the store of a test, where there is one, is whole.
@@ -77,9 +102,25 @@ fn a_crash_a_false_success_and_an_escape_sequence_are_faults() {
 #[test]
 fn a_next_step_is_a_hint_an_option_or_a_command() {
     for with in ["hint: name another", "use `--at`", "`oscost runs list` lists all"] {
-        assert!(has_next_step(with), "{with}");
+        assert_eq!(next_step_fault(with), None, "{with}");
     }
-    for without in ["error: there is no run X", "error: it is no run; it is a bill"] {
-        assert!(!has_next_step(without), "{without}");
+    for without in [
+        "error: there is no run X",
+        "error: it is no run; it is a bill",
+        "kept as X: `oscost runs show X` shows it\nerror: the disk is gone",
+    ] {
+        assert_eq!(next_step_fault(without), Some("an error without a next step"), "{without}");
+    }
+}
+
+#[test]
+fn the_general_next_step_is_enough_for_errors_of_the_machine_alone() {
+    let general = |error: &str| {
+        next_step_fault(&format!("note: `--x`\nerror: {error}\n  hint: {GENERAL_HINT}"))
+    };
+    assert!(general("cannot read X\n  caused by: it is damaged").is_some());
+    assert_eq!(general("cannot read X\n  hint: name another"), None);
+    for cause in CAUSES_WITHOUT_STEP {
+        assert_eq!(general(&format!("cannot read X\n  caused by: {cause}")), None);
     }
 }

@@ -206,13 +206,16 @@ fn output_goes_where_it_is_named_and_its_loss_harms_nothing() {
     let short = |name: &str, attempt: fn(&Sandbox) -> Outcome| {
         Attack::in_sandbox(name, Effort::Short, attempt)
     };
-    make(LINES.iter().map(|line| line.attack()).chain([
-        short("a closed standard output", a_closed_pipe_ends_as_by_its_signal_and_is_no_error),
-        short("a closed or full standard error", a_lost_standard_error_changes_no_status),
-        short("a full standard output", a_full_disk_at_stdout_is_an_error),
-        short(
-            "a named pipe that nobody reads, and SIGTERM",
-            a_pipe_that_nobody_reads_does_not_hold_up_the_end,
-        ),
-    ]));
+    make(
+        "outputs",
+        LINES.iter().map(|line| line.attack()).chain([
+            short("a closed standard output", a_closed_pipe_ends_as_by_its_signal_and_is_no_error),
+            short("a closed or full standard error", a_lost_standard_error_changes_no_status),
+            short("a full standard output", a_full_disk_at_stdout_is_an_error),
+            short(
+                "a named pipe that nobody reads, and SIGTERM",
+                a_pipe_that_nobody_reads_does_not_hold_up_the_end,
+            ),
+        ]),
+    );
 }

@@ -152,5 +152,5 @@ fn a_signal_loses_nothing_and_leaves_nothing() {
             })
         })
     });
-    make(attacks);
+    make("signals", attacks);
 }

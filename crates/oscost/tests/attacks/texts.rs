@@ -216,7 +216,7 @@ fn no_text_becomes_a_tag_a_formula_or_a_command() {
             inject(sandbox, &records, text)
         })
     });
-    make(attacks);
+    make("texts", attacks);
 }
 
 #[test]

@@ -69,5 +69,5 @@ fn nothing_of_a_treatment_is_left_however_it_ends() {
             })
         })
     });
-    make(attacks);
+    make("treatments", attacks);
 }

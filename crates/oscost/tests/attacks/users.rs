@@ -116,22 +116,25 @@ fn users_and_their_programs_stand_in_no_other_s_way() {
     let attack = |name: &str, effort: Effort, attempt: fn(&Sandbox) -> Outcome| {
         Attack::in_sandbox(name, effort, attempt)
     };
-    make(LINES.iter().map(|line| line.attack()).chain([
-        attack(
-            "root in the home of a user",
-            Effort::Short,
-            root_leaves_no_folder_of_its_own_in_the_home_of_a_user,
-        ),
-        attack(
-            "root that may not give files away",
-            Effort::Short,
-            root_that_cannot_give_files_away_uses_its_own_folders_and_says_so,
-        ),
-        attack("a lock that another program holds", Effort::Long, lock_of_another_program),
-        attack(
-            "a treatment that takes a right of root",
-            Effort::Long,
-            a_treatment_without_permission,
-        ),
-    ]));
+    make(
+        "users",
+        LINES.iter().map(|line| line.attack()).chain([
+            attack(
+                "root in the home of a user",
+                Effort::Short,
+                root_leaves_no_folder_of_its_own_in_the_home_of_a_user,
+            ),
+            attack(
+                "root that may not give files away",
+                Effort::Short,
+                root_that_cannot_give_files_away_uses_its_own_folders_and_says_so,
+            ),
+            attack("a lock that another program holds", Effort::Long, lock_of_another_program),
+            attack(
+                "a treatment that takes a right of root",
+                Effort::Long,
+                a_treatment_without_permission,
+            ),
+        ]),
+    );
 }

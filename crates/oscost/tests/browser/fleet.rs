@@ -10,6 +10,7 @@ use oscost::fleet::{
 use oscost::report;
 use oscost::report::fleet::report::{FleetContent, view};
 use oscost_model::unit::{Better, Unit};
+use serde_json::json;
 
 use crate::chromium::Browser;
 use crate::common::Sandbox;
@@ -21,7 +22,8 @@ const CASES: usize = 30;
 /// The slow node, by its index.
 const SLOW: usize = 17;
 const MARKUP: &str = "</script><img src=x onerror=window.taken=1>";
-const CANVAS: &str = "#fleet-map canvas";
+const PICTURE: &str = "#fleet-map svg";
+const FIELD: &str = "#fleet-map .field";
 
 /// A node is slow in a family, another has no figure of a case, and a third has markup for a name.
 fn fleet_page(sandbox: &Sandbox) -> PathBuf {
@@ -77,6 +79,8 @@ fn fleet_page(sandbox: &Sandbox) -> PathBuf {
             scope: FindingScope::Family("fault".to_owned()),
             ratio: 1.312,
             ci95: [1.27, 1.36],
+            adjustment: None,
+            ratio_to_fleet: Some(1.312),
             q: 1e-6,
             facts: Vec::new(),
         }],
@@ -106,27 +110,24 @@ fn drawn(browser: &Browser, sandbox: &Sandbox) -> Page {
     page
 }
 
-/// The number of pixels of the map in the colour of this step of its scale.
-fn pixels(page: &Page, step: &str) -> u64 {
+/// The number of cells of the map in the colour of this step of its scale.
+fn cells(page: &Page, step: &str) -> u64 {
     let count = page.eval(&format!(
-        "(() => {{
-           const sign = document.querySelector('#fleet-map .scale .{step}');
-           const colour = getComputedStyle(sign).backgroundColor.match(/\\d+/g).map(Number);
-           const canvas = document.querySelector('{CANVAS}');
-           // A copy, since a canvas that is read often is kept in another way.
-           const {{ width, height }} = canvas;
-           const copy = Object.assign(document.createElement('canvas'), {{ width, height }});
-           const pen = copy.getContext('2d', {{ willReadFrequently: true }});
-           pen.drawImage(canvas, 0, 0);
-           const all = pen.getImageData(0, 0, width, height).data;
-           let count = 0;
-           for (let at = 0; at < all.length; at += 4) {{
-             count += colour.every((part, it) => all[at + it] === part);
-           }}
-           return count;
-         }})()"
+        "[...document.querySelector('#fleet-map g .{step}').getAttribute('d').matchAll(/h(\\d+)/g)]
+           .reduce((sum, [, length]) => sum + Number(length), 0)"
     ));
     count.as_u64().unwrap()
+}
+
+/// The colour in which cells of a step are drawn, which is that of the scale.
+fn shade(page: &Page, step: &str) -> String {
+    let style = |element: &str, property: &str| {
+        let element = format!("document.querySelector('#fleet-map {element}')");
+        page.eval(&format!("getComputedStyle({element}).{property}"))
+    };
+    let drawn = style(&format!("g .{step}"), "stroke");
+    assert_eq!(drawn, style(&format!(".scale .{step}"), "backgroundColor"), "{step}");
+    drawn.as_str().unwrap().to_owned()
 }
 
 #[test]
@@ -134,17 +135,16 @@ fn every_ratio_is_drawn_in_its_colour_in_light_and_dark() {
     let Some(browser) = Browser::start() else { return };
     let sandbox = Sandbox::new();
     let mut page = drawn(&browser, &sandbox);
-    for dark in [false, true] {
+    // Ten cells are slow, one is fast, one was not measured, and all others are alike: they have no
+    // stroke.
+    assert_eq!(["m7", "m1", "mn"].map(|step| cells(&page, step)), [10, 1, 1]);
+    assert_eq!(page.eval("document.querySelectorAll('#fleet-map g path').length"), 3);
+    let shades = [false, true].map(|dark| {
         page.dark(dark);
-        // Ten cells are slow, one is fast, one was not measured, and all others are alike.
-        page.wait_for("document.querySelector('#fleet-map .field').clientWidth > 0");
-        let [slow, fast, missing, alike] = ["m7", "m1", "mn", "m4"].map(|step| pixels(&page, step));
-        assert!(fast > 0 && missing > 0, "{dark}: {fast}, {missing}");
-        assert!(slow > 5 * fast && slow < 20 * fast, "{dark}: {slow}, {fast}");
-        assert!(alike > 1_000 * fast, "{dark}: {alike}, {fast}");
         save_picture(&page, if dark { "fleet-dark.png" } else { "fleet.png" });
-    }
-    assert_eq!(page.eval("document.querySelector('#fleet-map .absent').hidden"), true);
+        ["m7", "m1", "mn"].map(|step| shade(&page, step))
+    });
+    assert!(shades[0].iter().zip(&shades[1]).all(|(light, dark)| light != dark), "{shades:?}");
     assert!(words(&page, ".lead").starts_with("node017 is 1.31 times as slow in fault"));
     assert_self_contained(&page);
 }
@@ -154,15 +154,15 @@ fn a_cell_is_read_by_mouse_and_by_keyboard_and_rows_are_sorted() {
     let Some(browser) = Browser::start() else { return };
     let sandbox = Sandbox::new();
     let page = drawn(&browser, &sandbox);
-    page.hover(CANVAS);
+    page.hover(PICTURE);
     page.wait_for("!document.querySelector('.card').hidden");
     let card = words(&page, ".card");
     assert!(card.contains("ratio") && card.contains("case-"), "{card}");
 
-    page.eval(&format!("document.querySelector('{CANVAS}').focus()"));
+    page.eval(&format!("document.querySelector('{FIELD}').focus()"));
     page.key("ArrowDown");
     let output = || words(&page, "#fleet-map output");
-    // The slowest node is in the first line.
+    // The node with a finding is in the first line.
     assert!(output().starts_with("node017, case: fault/case-00, ratio: 1.31"), "{}", output());
     page.key("End");
     assert!(output().starts_with("node017, case: syscall/case-29, ratio: 1.000"), "{}", output());
@@ -172,23 +172,29 @@ fn a_cell_is_read_by_mouse_and_by_keyboard_and_rows_are_sorted() {
     page.key("ArrowUp");
     assert!(output().starts_with("node017, case: fault/case-00"), "{}", output());
 
-    page.click("#fleet-map .orders button:nth-child(2)");
+    page.click("#fleet-map .orders button:nth-child(3)");
     let pressed = "document.querySelector('#fleet-map .orders [aria-pressed=true]').textContent";
     assert_eq!(page.eval(pressed), "by name");
-    page.eval(&format!("document.querySelector('{CANVAS}').focus()"));
+    page.eval(&format!("document.querySelector('{FIELD}').focus()"));
     page.key("ArrowDown");
     for _ in 0..6 {
         page.key("ArrowDown");
     }
     // The name with markup comes first, since it begins with a sign.
     assert!(output().starts_with("node006"), "{}", output());
+    // Its fast cell went with it.
+    let fast = "document.querySelector('#fleet-map g .m1').getAttribute('d')";
+    assert_eq!(page.eval(fast), "M0 6h1");
+    page.click("#fleet-map .orders button:nth-child(1)");
+    let first = page.eval("document.querySelector('#fleet-map g .m7').getAttribute('d')");
+    assert_eq!(first, "M0 0h10");
     assert_eq!(page.eval("window.taken === undefined"), true);
     assert_eq!(page.eval("document.querySelectorAll('img').length"), 0);
     assert_self_contained(&page);
 }
 
 #[test]
-fn the_map_is_no_wider_than_the_page_and_without_scripts_the_page_says_so() {
+fn the_map_is_no_wider_than_the_page_and_without_scripts_it_has_its_colours_and_figures() {
     let Some(browser) = Browser::start() else { return };
     let sandbox = Sandbox::new();
     let page = drawn(&browser, &sandbox);
@@ -206,10 +212,21 @@ fn the_map_is_no_wider_than_the_page_and_without_scripts_the_page_says_so() {
     let shown = |selector: &str| {
         page.eval(&format!("document.querySelector('#fleet-map {selector}').offsetParent !== null"))
     };
-    assert_eq!(shown(".absent"), true);
-    for hidden in [".orders", ".field", "output"] {
+    for hidden in [".orders", "output"] {
         assert_eq!(shown(hidden), false, "{hidden}");
     }
+    assert_eq!(shown(".field"), true);
+    assert_eq!(["m7", "m1", "mn"].map(|step| cells(&page, step)), [10, 1, 1]);
+    shade(&page, "m7");
+    // Every figure is in the table, which opens without a script, in the colour of its cell.
+    page.click("#fleet-map .figures summary");
+    assert_eq!(shown(".figures table"), true);
+    let figures = "document.querySelectorAll('#fleet-map .figures td').length";
+    assert_eq!(page.eval(figures), NODES * (CASES + 1));
+    let slow = "[...document.querySelectorAll('#fleet-map .figures td.m7')]
+        .map(cell => `${cell.parentElement.cells[0].textContent} ${cell.textContent}`.trim())";
+    assert_eq!(page.eval(slow), json!(vec!["node017 1.31"; 10]));
     assert!(words(&page, "#findings-table tbody").contains("node017"));
+    assert_eq!(page.eval("document.querySelectorAll('img').length"), 0);
     assert_self_contained(&page);
 }

@@ -7,6 +7,7 @@
     reason = "a failed test shows its location; a skipped one prints why"
 )]
 
+mod axe;
 mod chromium;
 #[path = "../common/mod.rs"]
 #[expect(dead_code, reason = "these tests use a part of the helpers")]
@@ -17,6 +18,7 @@ mod page_checks;
 mod shared;
 mod wire;
 
+mod accessibility;
 mod driver;
 mod fleet;
 mod report;

@@ -18,7 +18,7 @@ fn bill(sandbox: &Sandbox, arguments: &[&str]) -> Ran {
 }
 
 /// A sandbox with a price list of that host.
-fn with_prices() -> Sandbox {
+pub(crate) fn with_prices() -> Sandbox {
     let sandbox = Sandbox::new();
     let cases = ["syscall/getuid", "directory/open", "fault/zero-fill"];
     sandbox.fake("measured", &[&["--quick"], &cases[..]].concat()).exits(0);
@@ -106,6 +106,19 @@ fn a_bill_is_a_page_that_loads_nothing() {
 }
 
 #[test]
+fn clock_reads_that_cannot_be_counted_say_why() {
+    let sandbox = with_prices();
+    let record = bill(&sandbox, &["--json", "-"]).exits(0).json();
+    assert!(record["no_clock_reads"].is_null(), "nobody asked for them");
+    let record = bill(&sandbox, &["--clock-reads", "--json", "-"]).exits(0).json();
+    assert_eq!(record["clock_reads"], serde_json::json!([]));
+    let why = record["no_clock_reads"].as_str().unwrap();
+    assert!(why.starts_with("a tracer does not see them"), "{why}");
+    let shown = bill(&sandbox, &["--clock-reads"]).exits(0).stdout;
+    assert!(shown.contains("clock reads: not counted: a tracer does not see them"), "{shown}");
+}
+
+#[test]
 fn the_items_of_a_bill_have_families() {
     let record = bill(&with_prices(), &["--json", "-"]).exits(0).json();
     let items = record["items"].as_array().unwrap();
@@ -153,6 +166,9 @@ fn a_command_that_is_not_there_or_fails_has_no_bill() {
     bill(&["no-such-command"]).exits(127).no_data();
     bill(&["/etc/passwd"]).exits(126).no_data();
     bill(&["sh", "-c", "exit 7"]).exits(3).no_data().stderr_contains("exited with status 7");
+    let kept = sandbox.oscost(&["runs", "list", "--json"]).exits(0).json();
+    let is_bill = |it: &Value| it["kind"] == "bill";
+    assert!(!kept["runs"].as_array().unwrap().iter().any(is_bill), "{kept}");
 }
 
 /// A sandbox with two bills that are kept, labelled `before` and `after`.
@@ -224,7 +240,7 @@ fn what_is_of_runs_alone_refuses_a_bill_with_the_next_step() {
         (&["predict", "check", "@before"], "`@before` is a bill, not a run"),
         (&["bill", "last", "@no-such"], "no bill has the label `no-such`"),
         (&["runs", "show", "last", "--samples"], "cannot use --samples here"),
-        (&["report", "last", "--table", "rows"], "cannot use --table here"),
+        (&["report", "last", "--table", "rows"], "it is one of a run, and this is a bill"),
         (&["report", "last", "--export-hyperfine", "-"], "hyperfine's format has no bill"),
     ] {
         sandbox.oscost(arguments).exits(2).no_data().stderr_contains(words);
@@ -343,7 +359,7 @@ fn a_command_or_two_bills_and_not_both() {
 
 /// The calls of a script by form and size, as a counter counts them; `None` with a message where it
 /// cannot be used.
-fn counted_by(sandbox: &Sandbox, counter: &str, script: &str) -> Option<Value> {
+pub(crate) fn counted_by(sandbox: &Sandbox, counter: &str, script: &str) -> Option<Value> {
     let options = ["bill", "--trials", "6", "--prices", "last", "--json", "-", "--counter"];
     let ran = sandbox.oscost(&[&options[..], &[counter, "--", "sh", "-c", script]].concat());
     sandbox.nothing_is_left();
@@ -372,6 +388,8 @@ fn forms(record: &Value) -> BTreeMap<String, u64> {
         let name = form["form"].as_str().unwrap();
         let interrupted = ["wait4", "rt_sigreturn", "rt_sigsuspend"];
         if !interrupted.iter().any(|it| name.starts_with(it)) && !name.ends_with(" RESTART") {
+            // A tracer does not tell whether a file was read from a disk.
+            let name = name.replacen(" disk", " file", 1);
             let key = format!("{name} {}", form["bytes"]);
             *forms.entry(key).or_default() += form["calls"].as_u64().unwrap();
         }
@@ -403,6 +421,40 @@ fn both_counters_count_the_same_calls() {
     for record in [&in_kernel, &traced] {
         assert!(record["watched"].is_null() && record["counted"]["added_pct"].is_number());
     }
+}
+
+#[test]
+fn reads_that_waited_for_a_disk_are_a_form_of_their_own_without_a_price() {
+    let sandbox = with_prices();
+    let file = sandbox.file("data");
+    let file = file.to_str().unwrap();
+    let of_file = |program: &str, arguments: &[&str]| {
+        let ran = Command::new(program).args(arguments).output();
+        ran.ok().filter(|it| it.status.success()).map(|it| it.stdout)
+    };
+    let to = format!("of={file}");
+    let from = format!("if={file}");
+    let write = ["if=/dev/zero", &to, "bs=64k", "count=64", "conv=fsync", "status=none"];
+    let read = [&from, "of=/dev/null", "bs=64k", "iflag=direct", "status=none"];
+    let system = of_file("stat", &["-f", "-c", "%T", file.rsplit_once('/').unwrap().0]);
+    let system = String::from_utf8(system.unwrap_or_default()).unwrap();
+    let is_on_disk = ["ext2/ext3", "xfs", "btrfs"].contains(&system.trim());
+    if !is_on_disk || of_file("dd", &write).is_none() || of_file("dd", &read).is_none() {
+        eprintln!("not tested: no O_DIRECT of a file on a disk here ({})", system.trim());
+        return;
+    }
+    let script = format!("exec dd {}", read.join(" "));
+    let Some(record) = counted_by(&sandbox, "ebpf", &script) else { return };
+    let item =
+        |name: &str| record["items"].as_array().unwrap().iter().find(|item| item["name"] == name);
+    let times = |name: &str| item(name).map_or(0.0, |item| item["times"].as_f64().unwrap());
+    assert!(times("read disk") > 0.0, "{record}");
+    // Those of 64 KiB, and the libraries' headers.
+    assert!(times("read disk") + times("read file") >= 64.0, "{record}");
+    let of_disk = item("read disk").unwrap();
+    assert!(of_disk["amount"].is_null(), "{of_disk}");
+    assert!(of_disk["missing"].as_str().unwrap().contains("waited for a disk"), "{of_disk}");
+    assert_eq!(of_disk["family"], "files");
 }
 
 /// A program of a single task: 1,000 first touches of memory, ten signals, twenty waits.

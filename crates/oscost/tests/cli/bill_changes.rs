@@ -121,6 +121,25 @@ fn a_change_in_words_fits_into_eighty_columns() {
 }
 
 #[test]
+fn what_would_change_is_a_table_of_its_own() {
+    let host = FakeHost::new(FILTERED);
+    let changes = ["--what-if", "seccomp=allow", "--what-if", "prices=last", "--label", "changed"];
+    let own = [&changes[..], &["--table", "changes", "--csv", "-"]].concat();
+    let csv = host.bill(&own).exits(0).stdout;
+    assert!(csv.starts_with("kind,bill,started,"), "{csv}");
+    let count = |kind: &str| csv.lines().filter(|line| line.starts_with(kind)).count();
+    assert!(count("what-if,") > 1 && count("other-price,") > 1, "{csv}");
+    assert_eq!([count("predicted-system,"), count("other-prices,")], [1, 1], "{csv}");
+    let report =
+        |table: &str| host.sandbox.oscost(&["report", "@changed", "--table", table, "--csv", "-"]);
+    assert_eq!(report("changes").exits(0).stdout, csv);
+    assert!(report("items").exits(0).stdout.contains("\nmeasured,"));
+    let show = ["runs", "show", "@changed", "--table", "changes", "--csv", "-"];
+    assert_eq!(host.sandbox.oscost(&show).exits(0).stdout, csv);
+    report("rows").exits(2).no_data().stderr_contains("`--table items` or `--table changes`");
+}
+
+#[test]
 fn a_change_without_an_answer_says_why() {
     let host = FakeHost::new(r#"{"refused_treatments": {"seccomp": "no filters here"}}"#);
     let record = host.record(&["--what-if", "seccomp=allow", "--check"]);

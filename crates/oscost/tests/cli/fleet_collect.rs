@@ -3,6 +3,9 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::{Child, Stdio};
+
+use serde_json::Value;
 
 use crate::common::Sandbox;
 
@@ -59,6 +62,34 @@ fn a_fleet_is_collected_as_its_records_come_and_each_is_kept_once() {
     let whole = sandbox.oscost(&with_json).exits(0).json();
     assert_eq!((whole["imported"].as_u64(), whole["known"].as_u64()), (Some(3), Some(7)));
     assert!(whole["missing"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn two_collectors_at_once_keep_each_record_once() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.file("fleet");
+    let folder = folder.to_str().unwrap();
+    let words = ["--nodes", "150", "--cases", "20", "--visits", "2"];
+    sandbox.oscost(&[&["fleet", "simulate", folder][..], &words].concat()).exits(0);
+    let collect = ["fleet", "collect", folder, "--json"];
+    let start = || -> Child {
+        let mut command = sandbox.command(&collect);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let mut imported = 0;
+    for collector in [start(), start()] {
+        let ended = collector.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.success(), "{}: {stderr}", ended.status);
+        let found: Value = serde_json::from_slice(&ended.stdout).unwrap();
+        let count = |key: &str| found[key].as_u64().unwrap();
+        assert_eq!(count("imported") + count("known"), 300, "{found}");
+        assert_eq!(found["rejected"].as_array().map(Vec::len), Some(0), "{found}");
+        imported += count("imported");
+    }
+    assert_eq!(imported, 300);
+    let again = sandbox.oscost(&collect).exits(0).json();
+    assert_eq!((again["imported"].as_u64(), again["known"].as_u64()), (Some(0), Some(300)));
 }
 
 #[test]

@@ -75,6 +75,16 @@ fn scale(row: &mut Value, factor: f64) {
     }
 }
 
+/// Changes the records of a node.
+fn change_records(folder: &Path, node: usize, change: impl Fn(&mut Value)) {
+    for task in node * VISITS..(node + 1) * VISITS {
+        let file = folder.join(format!("records/{task}.json"));
+        let mut record: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        change(&mut record);
+        fs::write(&file, record.to_string()).unwrap();
+    }
+}
+
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
@@ -162,6 +172,57 @@ fn what_changed_since_another_moment_is_told_by_class() {
     }
     let shown = flat(&sandbox.oscost(&arguments[..5]).exits(0).stdout);
     assert!(shown.contains("12 nodes measured at both times"), "{shown}");
+}
+
+#[test]
+fn another_architecture_is_another_class_and_an_older_kernel_is_not() {
+    const OTHERS: [usize; 5] = [0, 1, 2, 4, 5];
+    let sandbox = Sandbox::new();
+    let folder = fleet(&sandbox, "night", 1.0);
+    for node in OTHERS {
+        change_records(&folder, node, |record| {
+            record["machines"][0]["os"]["arch"] = json!("aarch64");
+            record["results"].as_array_mut().unwrap().iter_mut().for_each(|row| scale(row, 3.0));
+        });
+    }
+    change_records(&folder, 8, |record| record["machines"][0]["os"]["release"] = json!("5.10.0"));
+    let document =
+        sandbox.oscost(&["fleet", "report", text(&folder), "--json", "-"]).exits(0).json();
+    let classes = document["classes"].as_array().unwrap().iter();
+    let sizes: Vec<u64> = classes.map(|it| it["nodes"].as_u64().unwrap()).collect();
+    assert_eq!(sizes, [7, 5]);
+    // They cost three times as much as the others, and that is their class.
+    let is_other = |it: &Value| OTHERS.iter().any(|node| it["node"] == format!("node{node}"));
+    assert!(!document["findings"].as_array().unwrap().iter().any(is_other), "{document}");
+}
+
+#[test]
+fn nodes_whose_clocks_are_years_apart_are_judged_as_others_are() {
+    let sandbox = Sandbox::new();
+    let folder = fleet(&sandbox, "night", 1.0);
+    let findings = |source: &Path| {
+        let ran = sandbox.oscost(&["fleet", "report", text(source), "--json", "-"]);
+        ran.exits(0).json()["findings"].clone()
+    };
+    let expected = findings(&folder);
+    for (node, year) in [(SLOW[0], "2031"), (5, "1971")] {
+        change_records(&folder, node, |record| {
+            let started = record["started"].as_str().unwrap().replace("2026", year);
+            record["started"] = json!(started);
+        });
+    }
+    assert_eq!(findings(&folder), expected);
+    let data_set = sandbox.file("data");
+    let words = ["fleet", "report", text(&folder), "--data-set", text(&data_set)];
+    sandbox.oscost(&words).exits(0);
+    for day in ["day=2031-11-20", "day=1971-11-22", "day=2026-11-21"] {
+        assert!(data_set.join(day).is_dir(), "{day}");
+    }
+    let nodes = |findings: &Value| -> BTreeSet<String> {
+        let findings = findings.as_array().unwrap().iter();
+        findings.map(|it| it["node"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(nodes(&findings(&data_set)), nodes(&expected));
 }
 
 #[test]

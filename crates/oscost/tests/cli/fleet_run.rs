@@ -437,3 +437,32 @@ fn a_task_is_measured_on_its_node_by_its_version_alone() {
     fs::write(fake.folder().join("records/0.json"), "{}").unwrap();
     fake.fleet("visit", &["--task", "0"]).exits(0).stderr_contains("was measured before");
 }
+
+#[test]
+fn a_task_that_does_not_see_the_folder_names_it() {
+    let fake = Fake::new();
+    let ran = fake.fleet("visit", &["--task", "0"]).exits(2).no_data();
+    let stderr = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    let folder = fake.folder();
+    let error = format!("cannot open the fleet {}: it has no plan.json", folder.display());
+    assert!(stderr.contains(&error), "{}", ran.stderr);
+    assert!(stderr.contains("each node must see it at this path"), "{}", ran.stderr);
+    assert!(!folder.exists(), "a folder of this node alone was made");
+}
+
+#[test]
+fn a_home_that_cannot_be_written_does_not_matter_to_a_task() {
+    let fake = Fake::new();
+    fake.fleet("run", &[&RUN[..], &["--quick", "--no-lock"]].concat()).exits(0);
+    let plan = fake.plan();
+    let node = plan["tasks"][0]["node"].as_u64().unwrap() as usize;
+    let mut visit = fake.command("visit", &["--task", "0"]);
+    visit.env("SLURMD_NODENAME", plan["nodes"][node].as_str().unwrap());
+    // Nobody can make a file there, not even root.
+    visit.env("HOME", "/proc/no-home").env("XDG_DATA_HOME", "/proc/no-home/data");
+    Ran::of(&mut visit).exits(0).no_data();
+    let record = fs::read(fake.folder().join("records/0.json")).unwrap();
+    let record: Value = serde_json::from_slice(&record).unwrap();
+    assert_eq!(record["complete"], true);
+    assert_eq!(record["fleet"]["task"], 0);
+}

@@ -18,6 +18,7 @@ mod across;
 mod bill;
 mod bill_changes;
 mod bill_prices;
+mod bill_programs;
 mod compare;
 mod counter_faults;
 mod counters;

@@ -203,6 +203,7 @@ fn two_documents_in_one_file_and_unknown_tables_are_refused() {
     refused(&["--csv", "-", "--json", "-"], "standard output takes one document");
     refused(&["--csv", "x", "--parquet", "x"], "two documents are to be written to x");
     refused(&["--csv", "-", "--table", "figures"], "rows, comparisons");
+    refused(&["--csv", "-", "--table", "items"], "it is one of a bill, and this is a run");
     refused(&["--csv"], "--csv");
     sandbox.oscost(&["report"]).exits(2).no_data().stderr_contains("RUN");
     sandbox

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::ab::assert_fits;
 use crate::common::Sandbox;
 use crate::common::day_series::record;
+use crate::fleet_folder::{NODES, VISITS, fleet_folder, node_target, scale_cases};
 
 /// The records of so many equal machines, as files; their figures vary by a few thousandths.
 fn nodes(sandbox: &Sandbox, count: usize, change: impl Fn(usize, &mut Value)) -> Vec<String> {
@@ -141,6 +142,39 @@ fn several_runs_of_a_machine_are_one_column() {
     let cell = &found["cases"][0]["cells"][0];
     assert_eq!((&cell["runs"], &cell["machines"]), (&json!(2), &json!(1)));
     assert!(cell["is_between_runs"] == true && cell["ci95"].is_array(), "{cell}");
+}
+
+#[test]
+fn the_nodes_of_a_fleet_are_machines_each_with_its_visits() {
+    let sandbox = Sandbox::new();
+    let folder = fleet_folder(&sandbox, &node_target(&sandbox), |node, record| {
+        if node == 5 {
+            scale_cases(record, "syscall/", 1.5);
+        }
+    });
+    let fleet = folder.to_str().unwrap();
+    let of_folder = sandbox.oscost(&["table", "--fleet", fleet, "--json", "-"]).exits(0).json();
+    let machines = of_folder["machines"].as_array().unwrap();
+    assert_eq!(machines.len(), NODES);
+    let own = machines.iter().find(|machine| machine["name"] == "n5").unwrap();
+    assert_eq!(own["runs"].as_array().unwrap().len(), VISITS);
+    let finding = &of_folder["findings"][0];
+    let slow = finding["machines"][0].as_u64().unwrap() as usize;
+    assert_eq!((&machines[slow]["name"], &finding["family"]), (&json!("n5"), &json!("syscall")));
+    sandbox.oscost(&["fleet", "collect", fleet]).exits(0);
+    let stored = sandbox.oscost(&["table", "--fleet", "monday", "--json", "-"]).exits(0).json();
+    assert_eq!(stored["machines"].as_array().unwrap().len(), NODES);
+    // A run beside them, more than there is room for, a record of a stranger, and no fleet.
+    let files = nodes(&sandbox, 17, |_, _| {});
+    let beside = arguments(&files[..1], &["--fleet", fleet, "--base", "node0", "--json", "-"]);
+    let beside = sandbox.oscost(&beside).exits(0).json();
+    assert_eq!(beside["machines"].as_array().unwrap().len(), NODES + 1);
+    let refused = sandbox.oscost(&arguments(&files, &["--fleet", fleet])).exits(2).no_data();
+    refused.stderr_contains("cannot put 48 visits of a fleet side by side: the maximum is 47");
+    fs::write(folder.join("records/0.json"), "{}").unwrap();
+    let ran = sandbox.oscost(&["table", "--fleet", fleet]).exits(0);
+    assert!(ran.stderr.contains("note: records/0.json is left out: "), "{}", ran.stderr);
+    sandbox.oscost(&["table", "--fleet", "tuesday"]).exits(2).stderr_contains("has no fleet");
 }
 
 #[test]

@@ -63,6 +63,46 @@ fn machine_doctor_and_explain_work_on_a_remote_host() {
 }
 
 #[test]
+fn a_command_is_billed_where_it_runs_by_a_tracer_and_the_prices_of_that_machine() {
+    let Some(hosts) = Hosts::some(2) else { return };
+    let at = format!("ssh:{}", address(2));
+    // Here is no such folder.
+    let folder = hosts.host_folder(2).join("home");
+    let script = format!("cat /dev/null; test \"$HOME\" = {}", folder.display());
+    let options = ["bill", "--at", &at, "--trials", "6", "--price-seconds", "10", "--json", "-"];
+    let bill =
+        |more: &[&str]| hosts.oscost(&[&options[..], more, &["--", "sh", "-c", &script]].concat());
+    let record = bill(&["--label", "there"]).exits(0).json();
+    hosts.nothing_is_left();
+    assert_eq!(record["host"], at.as_str(), "{record}");
+    if record["counted"].is_null() {
+        return eprintln!("not tested: {}", record["not_counted"]);
+    }
+    assert_eq!(record["counted"]["counter"], "ptrace");
+    let why = record["counted"]["counter_reason"].as_str().unwrap();
+    assert!(why.contains("this machine alone"), "{why}");
+    assert_eq!(record["counted"]["calls"]["execs"], 2, "the shell and cat");
+    assert!(record["charged"]["ns"].as_f64().unwrap() > 0.0, "it was priced there: {record}");
+    let runs = record["prices"]["runs"].as_array().unwrap();
+    let run =
+        hosts.oscost(&["runs", "export", runs[0]["id"].as_str().unwrap(), "-"]).exits(0).json();
+    assert_eq!(run["results"][0]["target"]["host"], at.as_str());
+    let shown = hosts.oscost(&["report", "@there"]).exits(0).stdout;
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains(&format!(" at {at}; 6 trials: ")), "{shown}");
+    for (more, words) in [
+        (&["--counter", "ebpf"][..], "cannot count by eBPF at"),
+        (&["--stdin", "/etc/passwd"], "that is on this machine"),
+    ] {
+        bill(more).exits(2).stderr_contains(&[words]);
+    }
+    let missing = ["--", "no-such-program"];
+    let ran = hosts.oscost(&[&options[..], &missing].concat()).exits(3);
+    assert!(ran.stderr.contains("no-such-program"), "{}", ran.stderr);
+    hosts.nothing_is_left();
+}
+
+#[test]
 fn the_measuring_machine_allows_one_run_at_a_time() {
     let Some(hosts) = Hosts::some(3) else { return };
     let at = format!("ssh:{}", address(2));

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::cluster::{Cluster, Daemon};
 use crate::common::{Ran, Sandbox, until};
+use crate::slurm_fleet::{FleetOfSlurm, QUICK};
 
 /// A cluster, and the folder of a fleet.
 struct Lab {
@@ -26,11 +27,8 @@ impl Lab {
     }
 
     fn command(&self, verb: &str, words: &[&str]) -> Command {
-        let folder = self.folder();
-        let arguments = [&["fleet", verb, folder.to_str().unwrap()][..], words].concat();
-        let mut command = self.sandbox.command(&arguments);
-        command.env("SLURM_CONF", self.cluster.configuration());
-        command
+        let Self { cluster, sandbox } = self;
+        FleetOfSlurm { cluster, sandbox, folder: &self.folder() }.command(verb, words)
     }
 
     fn fleet(&self, verb: &str, words: &[&str]) -> Ran {
@@ -76,8 +74,6 @@ impl Lab {
         job["job"].as_str().unwrap().to_owned()
     }
 }
-
-const QUICK: [&str; 5] = ["syscall/getppid", "--slurm", "partition=all", "--quick", "--no-lock"];
 
 /// Tasks that run until they are ended: a thorough run of the price list takes many minutes. One of the
 /// family `syscall` ends within a minute or two on an idle machine, before Slurm, which looks at time

@@ -15,6 +15,8 @@ mod common;
 #[path = "../common/fleet_folder.rs"]
 mod fleet_folder;
 mod shared;
+#[path = "../common/slurm_fleet.rs"]
+mod slurm_fleet;
 
 mod cleanup;
 mod cluster_end;

@@ -26,6 +26,27 @@ pub(super) const WORDS: &[Word] = &[
         ..COLUMN
     },
     Word {
+        word: "ratio to fleet",
+        means: "the costs of what stands out on a node over the fleet's medians of its cases, of \
+                several the middle: with all that the node differs by",
+        range: "above 1 is slower",
+        ..COLUMN
+    },
+    Word {
+        word: "adjusted ratio",
+        means: "the costs of what stands out on a node over those of its equals, without what the \
+                node as a whole, or the family of the case, differs by",
+        range: "above 1 is slower; 1 is as its equals",
+        matters: "It is what is judged: one slow family is not a finding of each of its cases.",
+        ..COLUMN
+    },
+    Word {
+        word: "adjusted for",
+        means: "what else the node differs by that the adjusted ratio is without",
+        range: "`node`, the node as a whole; `family`, the family of the case; `-` nothing",
+        ..COLUMN
+    },
+    Word {
         word: "fact",
         means: "the recorded fact that separates these nodes from the others best, with the number \
                 of nodes that have it and differ: a candidate for the reason, and no proof",

@@ -5,17 +5,22 @@
 //! benchmarks and axes (the catalog), treatments, studies, options, and the columns and keys of
 //! files.
 
+mod bill_columns;
 mod bills;
 mod columns;
 mod comparison_flags;
 mod fleets;
 mod glossary;
+mod history_columns;
+mod list_columns;
+mod machine_columns;
 mod marks;
 mod metrics;
-mod other_columns;
+mod monitor_columns;
 mod results;
 mod row_flags;
 mod run_flags;
+mod study_columns;
 mod targets;
 mod units;
 mod verdicts;
@@ -24,7 +29,7 @@ mod word;
 pub use self::word::{Kind, Severity, Word};
 
 /// The files of the table.
-const TABLES: [&[Word]; 14] = [
+const TABLES: [&[Word]; 19] = [
     row_flags::WORDS,
     comparison_flags::WORDS,
     run_flags::WORDS,
@@ -36,7 +41,12 @@ const TABLES: [&[Word]; 14] = [
     marks::WORDS,
     bills::WORDS,
     columns::WORDS,
-    other_columns::WORDS,
+    bill_columns::WORDS,
+    machine_columns::WORDS,
+    history_columns::WORDS,
+    study_columns::WORDS,
+    monitor_columns::WORDS,
+    list_columns::WORDS,
     fleets::WORDS,
     glossary::WORDS,
 ];

@@ -1,8 +1,8 @@
 //! The bill, of what was counted, measured and priced.
 
 use oscost_model::bill::{
-    Alternative, Amount, BILL_SCHEMA, Bill, BilledCounts, BilledTrials, InstructionBill,
-    PriceSources, Watched,
+    Alternative, Amount, BILL_SCHEMA, Bill, BilledCounts, BilledTrials, ClockReadItem,
+    InstructionBill, PriceSources, Watched,
 };
 use oscost_model::definition::Catalog;
 use oscost_model::program_calls::ProgramCalls;
@@ -14,8 +14,8 @@ use crate::app::measurement::prices::BillPrices;
 use crate::app::measurement::run_header::timestamp;
 use crate::app::results::prices::PriceRuns;
 use crate::bill::{
-    Charges, Faults, ProgramFile, alternatives, cautions, charge, charge_cool, instruction_bill,
-    walk_bytes,
+    Charges, Faults, ProgramFile, alternatives, cautions, charge, charge_cool, clock_reads,
+    instruction_bill, walk_bytes,
 };
 use crate::run::ProgramRuns;
 
@@ -32,6 +32,8 @@ pub(super) struct BillHead {
     pub(super) file: ProgramFile,
     /// The user's own words.
     pub(super) label: Option<String>,
+    /// The machine where it ran, if that is another one.
+    pub(super) host: Option<String>,
     pub(super) tool: Tool,
     pub(super) machine: Machine,
     /// The treatments of all of its runs.
@@ -49,8 +51,9 @@ pub(super) struct FinishedBill {
 
 /// Charges what was counted, and sets it beside what was measured.
 pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<FinishedBill> {
-    let BillHead { started, program, file, label, tool, machine, treatments, watched } = head;
+    let BillHead { started, program, file, label, host, tool, machine, treatments, watched } = head;
     let counted_without = parts.runs.counted_without.clone();
+    let no_clock_reads = parts.no_clock_reads.clone();
     let page_bytes = machine.memory.page_bytes.unwrap_or(USUAL_PAGE_BYTES);
     let Reconciliation {
         trials,
@@ -63,6 +66,7 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
         difference,
         cool,
         alternatives,
+        clock_reads,
         instructions,
     } = parts.reconcile(page_bytes, watched.as_ref())?;
     let (instructions, no_instructions) = match instructions {
@@ -77,6 +81,7 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
         ended: timestamp(),
         program,
         label,
+        host,
         cautions: cautions.unwrap_or_default(),
         tool,
         machine,
@@ -100,6 +105,8 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
         alternatives,
         instructions,
         no_instructions,
+        clock_reads,
+        no_clock_reads,
     };
     Ok(FinishedBill { bill, prices: price_runs })
 }
@@ -111,6 +118,8 @@ pub(super) struct BillParts<'a> {
     pub(super) nominal: Nominal,
     /// Why a tracer counted; `None` if that was asked for, or it did not.
     pub(super) counter_reason: Option<String>,
+    /// Why clock reads were not counted although that was asked for.
+    pub(super) no_clock_reads: Option<String>,
     pub(super) prices: BillPrices,
     pub(super) catalog: &'a Catalog,
 }
@@ -127,6 +136,7 @@ struct Reconciliation {
     difference: Option<Amount>,
     cool: CoolEnd,
     alternatives: Vec<Alternative>,
+    clock_reads: Vec<ClockReadItem>,
     instructions: Result<InstructionBill, String>,
 }
 
@@ -145,7 +155,7 @@ impl BillParts<'_> {
         page_bytes: u64,
         watched: Option<&Watched>,
     ) -> anyhow::Result<Reconciliation> {
-        let Self { runs, nominal, counter_reason, prices, catalog } = self;
+        let Self { runs, nominal, counter_reason, prices, catalog, .. } = self;
         let BillPrices { runs: price_runs, measured } = prices;
         let none = || {
             anyhow::anyhow!(
@@ -188,6 +198,7 @@ impl BillParts<'_> {
         });
         let cool = cool.unwrap_or_default();
         let alternatives = alternatives(&charges.items, calls, &list, trials.system_time.ns);
+        let clock_reads = clock_reads(calls, &list);
         let instructions = match (&counted, runs.events) {
             (Some(_), Ok(events)) => {
                 let list = price_runs.instruction_list(catalog);
@@ -209,6 +220,7 @@ impl BillParts<'_> {
             difference,
             cool,
             alternatives,
+            clock_reads,
             instructions,
         })
     }

@@ -51,7 +51,11 @@ impl BillSubject {
             let hint = "name one after `--`, or a workload by `--workload`";
             return Err(UsageError::with_hint("cannot bill: no command is named", hint).into());
         };
-        let workload = workload(spec, &Point::none(), host)?;
+        let mut workload = workload(spec, &Point::none(), host)?;
+        if matches!(host, Host::Ssh(_)) {
+            // The folder that oscost was started in is one of this machine: a fresh one there.
+            workload.program.working_directory = None;
+        }
         let case = Case::new(&spec.id, Point::none()).to_string();
         let input = programs.piped_input_path().or_else(|| request.input.clone());
         let request = ProgramRequest { input, ..request.clone() };

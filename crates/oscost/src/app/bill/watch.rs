@@ -28,6 +28,7 @@ use crate::app::targets::connect::{BusyPolicy, ConnectOptions, connect};
 use crate::app::targets::prepare::{PreparedTarget, prepare};
 use crate::bill::ProgramFile;
 use crate::counter::KernelCounter;
+use crate::counter::c_library::c_library_of_process;
 use crate::counter::process_times::{
     Charge, ProcessSampler, command_of, is_own_or_ancestor, process_of,
 };
@@ -48,6 +49,8 @@ pub struct Request {
     pub children: bool,
     /// The counter of calls.
     pub counter: CounterChoice,
+    /// Whether clock reads through the C library are counted, too.
+    pub clock_reads: bool,
     /// The run whose rows are the prices; `None` for the newest ones of this machine.
     pub prices: Option<String>,
     /// How long prices that the store lacks may be measured after it, in seconds.
@@ -77,7 +80,8 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
     let named_run = request.prices.as_deref();
     let prices = price_runs(named_run, &side.target, &machine)?;
     let limit = price_time(named_run, request.price_seconds, &prices)?;
-    let counter = ChosenCounter::choose(request.counter, host)?;
+    let library = request.clock_reads.then(|| c_library_of_process(request.pid));
+    let counter = ChosenCounter::choose(request.counter, host, library)?;
     let program = command_of(request.pid);
     observer.working("watching the process");
     let observed = match counter.kernel {
@@ -110,6 +114,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
         // It runs as the user that it has, traced or not.
         file: ProgramFile::default(),
         label: request.label.clone(),
+        host: None,
         tool,
         machine,
         treatments: Vec::new(),
@@ -120,6 +125,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
         // The one observation has no interval.
         nominal: Nominal::FIXED,
         counter_reason: counter.reason,
+        no_clock_reads: counter.no_clock_reads,
         prices,
         catalog: &worker.catalog,
     };

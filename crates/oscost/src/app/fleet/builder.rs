@@ -13,7 +13,8 @@ use super::visit_record::{VisitRecord, VisitRow};
 use crate::advice::classes::machine_class;
 use crate::advice::machine_facts::machine_facts;
 use crate::fleet::{
-    CaseFigure, Fleet, FleetCase, FleetFact, FleetNode, NodeVisit, USE_OF_NODE, use_of_node,
+    CaseFigure, Fleet, FleetCase, FleetFact, FleetNode, NodeVisit, STOLEN_TIME, USE_OF_NODE,
+    stolen_time, use_of_node,
 };
 
 /// The normal quantile of an interval of 95 %.
@@ -79,12 +80,15 @@ impl FleetBuilder {
         let conditions = conditions.iter().find(|it| it.machine == machine.id);
         let value = exclusive.map(|is_exclusive| self.text(use_of_node(is_exclusive)));
         let use_fact = FleetFact { name: USE_OF_NODE, value };
+        let stolen_pct = conditions.and_then(|it| it.steal_pct);
+        let value = stolen_pct.map(|pct| self.text(stolen_time(pct)));
+        let stolen_fact = FleetFact { name: STOLEN_TIME, value };
         let facts = machine_facts(machine, conditions);
         let facts = facts.into_iter().map(|fact| FleetFact {
             name: fact.name,
             value: fact.value.map(|value| self.text(&value)),
         });
-        let facts = facts.chain([use_fact]).collect();
+        let facts = facts.chain([stolen_fact, use_fact]).collect();
         let mut figures: Vec<CaseFigure> = Vec::with_capacity(results.len());
         let mut seen = SeenCases::default();
         for row in results.into_iter().filter(|row| row.target.machine == machine.id) {

@@ -32,6 +32,7 @@ mod test_plan;
 mod usable_figure;
 mod visit;
 mod visit_record;
+pub(crate) mod whole_records;
 
 pub use crate::hosts::slurm::SlurmOptions;
 pub use folder::TaskFailure;

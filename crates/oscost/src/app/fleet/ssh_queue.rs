@@ -92,6 +92,25 @@ impl Drop for RunningVisit {
     }
 }
 
+/// The time of a queue, which never goes back: a clock that is set back makes no task wait again. It is
+/// at least the time at which its plan was made, and counts that of a suspended machine.
+struct QueueClock {
+    began: SystemTime,
+    since: Instant,
+}
+
+impl QueueClock {
+    fn start(folder: &FleetFolder) -> Self {
+        let now = SystemTime::now();
+        let made = humantime::parse_rfc3339(&folder.plan.created).unwrap_or(now);
+        Self { began: now.max(made), since: Instant::now() }
+    }
+
+    fn now(&self) -> SystemTime {
+        SystemTime::now().max(self.began + self.since.elapsed())
+    }
+}
+
 /// Does these tasks, each when it is due: at most as many at once as the plan says, and never two on
 /// one node.
 pub(super) fn work(
@@ -104,13 +123,14 @@ pub(super) fn work(
     let mut waiting = tasks.to_vec();
     let mut running: Vec<RunningVisit> = Vec::new();
     let mut end = QueueEnd::default();
+    let clock = QueueClock::start(folder);
     while !(waiting.is_empty() && running.is_empty()) {
         let any_ended = end.count_ended(folder, &mut running, observer);
         let mut index = 0;
         while running.len() < at_once && index < waiting.len() {
             let task = waiting[index];
             let node = folder.plan.tasks[task as usize].node;
-            if !is_due(folder, task) {
+            if !is_due(folder, task, clock.now()) {
                 break; // Those behind it are due later.
             }
             if running.iter().any(|visit| visit.node == node) {
@@ -168,9 +188,9 @@ impl QueueEnd {
     }
 }
 
-fn is_due(folder: &FleetFolder, task: u32) -> bool {
+fn is_due(folder: &FleetFolder, task: u32, now: SystemTime) -> bool {
     let begin_s = folder.plan.tasks[task as usize].begin_s;
-    remaining_s(&folder.plan.created, begin_s, SystemTime::now()) == 0
+    remaining_s(&folder.plan.created, begin_s, now) == 0
 }
 
 /// Asks all to end, and kills those that do not.

@@ -28,6 +28,8 @@ const MAX_WALKS: usize = 10;
 /// More stored runs than these are not looked at. A run measures a hundred cases, or the few that a
 /// bill lacked.
 const MAX_LOOKED_AT: usize = 40;
+/// What synchronises a clock sets it back by less than this, also between a run and the bill of it.
+const MAX_CORRECTION: Duration = Duration::from_secs(60);
 
 /// Runs with prices.
 pub(crate) struct PriceRuns {
@@ -339,6 +341,10 @@ fn stale_reasons(record: &Record, machine: &Machine, treatments: &[String]) -> V
         Some(priced) => differences(priced, machine, age(&record.started)),
         None => vec!["their machine is unknown".to_owned()],
     };
+    if age(&record.started).is_none() {
+        let started = &record.started;
+        reasons.push(format!("they began at {started}, and their age is unknown: a clock was set"));
+    }
     if has_drifted(record) {
         reasons.push("the reference cases moved while they were measured".to_owned());
     }
@@ -353,10 +359,14 @@ fn machine_of<'a>(record: &'a Record, treatments: &[String]) -> Option<&'a Machi
     of_price.or(record.machines.first())
 }
 
-/// The time since a run was started.
+/// The time since a run was started, which is unknown if a clock was set so that its start is still to
+/// come.
 pub(crate) fn age(started: &str) -> Option<Duration> {
-    let started = humantime::parse_rfc3339(started).ok()?;
-    SystemTime::now().duration_since(started).ok()
+    let started = humantime::parse_rfc3339(&started.replace("+00:00", "Z")).ok()?;
+    match SystemTime::now().duration_since(started) {
+        Ok(age) => Some(age),
+        Err(ahead) => (ahead.duration() < MAX_CORRECTION).then_some(Duration::ZERO),
+    }
 }
 
 #[cfg(test)]

@@ -76,10 +76,12 @@ impl RawBatchLimits {
 
     /// The runs of a list, the newest first, whose raw batches need not be kept.
     fn prunable(self, runs: &[Listing], now: SystemTime) -> PrunableRuns {
+        // A run whose start is still to come, by a clock that was set, is of the last days; of no days is
+        // none.
         let began_before = |run: &Listing, days: u64| {
             let age = Duration::from_secs(days * 24 * 60 * 60);
             let then = now.checked_sub(age).filter(|then| *then >= UNIX_EPOCH);
-            then.is_some_and(|then| run.started < rfc3339(then))
+            days == 0 || then.is_some_and(|then| run.started < rfc3339(then))
         };
         let is_beyond = |at: usize, run: &Listing| {
             let beyond_runs = matches!(self.runs, KeepCount::Last(count) if at as u64 >= count);
@@ -311,6 +313,14 @@ mod tests {
         let text = "the last 50 runs and those of the last 30 days";
         assert_eq!(DEFAULT_LIMITS.to_string(), text);
         assert_eq!(RawBatchLimits { days: All, ..DEFAULT_LIMITS }.to_string(), "all runs");
+    }
+
+    #[test]
+    fn a_run_of_a_clock_that_was_set_back_since_is_young_for_any_number_of_days() {
+        let runs = [run("b", "2027-11-21T11:00:00Z"), run("a", "2026-11-21T11:00:00Z")];
+        let found = |days| prunable(&runs, [KeepCount::Last(0), KeepCount::Last(days)]).ids;
+        assert_eq!(found(1), [""; 0]);
+        assert_eq!(found(0), ["a", "b"]);
     }
 
     #[test]

@@ -179,7 +179,12 @@ impl Programs {
         };
         for command in commands {
             let spec = workloads::of_command(&command, &request.parameters);
-            let spec = spec.map_err(|why| error("measure this command", why.to_string()))?;
+            let spec = spec.map_err(|error| {
+                let what = format!("cannot measure this command: {}", error.reason);
+                let hint = "write a program and its arguments behind `--`; a script in a file may \
+                            have what they may not";
+                UsageError::with_hint(&what, hint)
+            })?;
             let spec = Spec {
                 before: before.clone(),
                 after: after.clone(),
@@ -472,19 +477,22 @@ fn input_path(path: &str) -> anyhow::Result<String> {
     Ok(text.to_owned())
 }
 
-/// The environment of programs on a host: this machine, or an invented one for a fake host.
+/// The environment of programs on a host: this machine, or an invented one for a fake host. Of another
+/// machine nothing is known.
 pub(crate) fn environment(host: &Host, quick: bool) -> RunEnvironment {
     if let Host::Fake(_) = host {
         let [folder, cache] = ["/here", "/cache"].map(PathBuf::from);
         return RunEnvironment { cpus: 2, start_folder: folder, cache, quick, skip_checks: true };
     }
+    // What another machine has shows when it is started there.
+    let skip_checks = matches!(host, Host::Ssh(_));
     RunEnvironment {
         cpus: std::thread::available_parallelism().map_or(1, Into::into),
         start_folder: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
         // Without HOME nothing can have been prepared; the missing preparation is then reported.
         cache: program_folder().unwrap_or_else(|| PathBuf::from("/var/cache/oscost")),
         quick,
-        skip_checks: false,
+        skip_checks,
     }
 }
 

@@ -4,7 +4,7 @@
 // cheap or expensive, and the time of each in the kernel; page faults by kind, switches of tasks,
 // signals and interrupts. Attached to the entry and the return of calls, to fork, exec, exit and
 // the switch of tasks, to the delivery of signals, to interrupts, and to what tells the kind of a
-// fault.
+// fault; if asked for, to functions of the C library that read a clock.
 //
 // What keeps the cost of a call down, most of all on the way of each call (entry and return):
 //  * The entry of a task hangs at its task_struct (task storage): following a pointer instead of
@@ -80,7 +80,7 @@ int count_entry(__u64 *ctx)
 	// A program may make calls of any number.
 	t->form.form.call = foreign ? FOREIGN : call >= OTHER ? OTHER - 1 : call;
 	t->form.form.depth = NO_DEPTH;
-	t->reads_path = 0;
+	t->reads_path = t->waited_for_disk = 0;
 	t->bytes = t->off_ns = t->waited_ns = 0;
 	if (class) {
 		t->class = *class;
@@ -256,8 +256,12 @@ static __noinline int leave_cpu(struct state *s, struct task *t, struct task_str
 
 	if (!s || !t || !e)
 		return 0;
-	if (t->in_call)
+	if (t->in_call) {
 		t->off_ns = bpf_ktime_get_ns();
+		// The kernel says so of a task that waits for a disk, or a file system elsewhere.
+		if (t->class.reads_file && BPF_CORE_READ_BITFIELD(task, in_iowait))
+			t->waited_for_disk = 1;
+	}
 	t->cpu = bpf_get_smp_processor_id();
 	t->is_off = 1;
 	if (t->following == COUNTED && !s->has_ended) {
@@ -346,4 +350,34 @@ int count_timer(void *ctx)
 	if (e && counted(s))
 		count(&e->interrupts);
 	return 0;
+}
+
+// A clock is read in user mode, where only a breakpoint (uprobe) sees it. These are loaded and
+// attached if asked for: each costs a trap, in all processes that call the function meanwhile.
+static __always_inline int count_clock_read(enum clock_read function)
+{
+	struct state *s = the_state();
+	struct events *e = the_events();
+
+	if (e && counted(s))
+		count(&e->clock_reads[function]);
+	return 0;
+}
+
+SEC("uprobe")
+int count_clock_gettime(void *ctx)
+{
+	return count_clock_read(CLOCK_GETTIME);
+}
+
+SEC("uprobe")
+int count_gettimeofday(void *ctx)
+{
+	return count_clock_read(GETTIMEOFDAY);
+}
+
+SEC("uprobe")
+int count_time_of_day(void *ctx)
+{
+	return count_clock_read(TIME);
 }

@@ -289,6 +289,8 @@ static __noinline __u64 finish_form(struct task *t, struct task_struct *task, __
 	form = &t->form.form;
 	if (result < 0 && result >= -MAX_ERRNO)
 		form->error = -result;
+	if (t->waited_for_disk && form->kind == REGULAR && !form->error)
+		form->kind = DISK;
 	if (t->class.words == OPEN && !form->error)
 		fill_kind(form, task, result);
 	if (t->reads_path)

@@ -29,6 +29,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	int pid, tgid;
 	unsigned long nvcsw, min_flt, maj_flt;
+	unsigned in_iowait : 1;
 	void *mm;
 	struct files_struct *files;
 	struct signal_struct *signal;
@@ -75,6 +76,7 @@ enum size { NO_SIZE, RESULT_SIZE, ARGUMENT_SIZE };
 enum kind {
 	NOT_LOOKED_UP, NONE, UNKNOWN, REGULAR, DIRECTORY, PIPE, TTY, PROC, DEVICE, SOCKET, ANONYMOUS,
 	PIDFD,
+	DISK,                   // A file that was read from a disk.
 };
 
 enum flags { EMPTY_PATH = 1, WORD_UNREAD = 2 };
@@ -87,7 +89,8 @@ struct class {                  // What matters of a call: layout.rs makes them 
 	__u8 size_argument;     // and which argument it is.
 	__u8 path;              // 1 more than the argument that is the path; 0 for none.
 	__u8 act;               // See enum act.
-	__u8 pad[2];
+	__u8 reads_file;        // Whether it may wait for a disk to read a file.
+	__u8 pad;
 };
 
 struct form {                   // Calls that are counted together; layout.rs reads it.
@@ -125,6 +128,7 @@ struct task {
 	__u8 in_call;
 	__u8 reads_path;
 	__u8 in_fault;          // A fault has begun whose kind is not counted yet.
+	__u8 waited_for_disk;   // In its call.
 	struct class class;     // Of its call.
 	__u64 entered_ns;       // When its call began.
 	__u64 off_ns;           // When it was switched off its CPU in a call, or 0.
@@ -153,10 +157,14 @@ enum fault_code { PRESENT = 1, WRITE = 2 };
 
 enum fault { ZERO_FILL, HUGE_ZERO_FILL, FILE_MINOR, COPY_ON_WRITE, MAJOR, UNKNOWN_FAULT, FAULTS };
 
-struct events {                 // Of a CPU; totals.rs reads it.
+// Functions of the C library that read a clock.
+enum clock_read { CLOCK_GETTIME, GETTIMEOFDAY, TIME, CLOCK_READS };
+
+struct events {                 // Of a CPU; event_sum.rs reads it.
 	__u64 faults[FAULTS];
 	__u64 voluntary, forced, same_cpu, other_cpu, softirqs, interrupts;
 	__u64 to_process, to_thread;    // Of the voluntary ones: to whom the CPU went at once.
+	__u64 clock_reads[CLOCK_READS];
 };
 
 struct path_buffer { char bytes[PATH_BYTES + 8]; };

@@ -1,12 +1,14 @@
 use oscost_model::facts::Facts;
-use oscost_model::record::{Calls, CountedRepetition, Machine, Record, Row, RowCounters};
+use oscost_model::record::{Calls, Machine, Record, Row};
 use oscost_model::seed::Seed;
 use oscost_model::unit::Better;
 use oscost_stats::between_runs::RunMedian;
-use oscost_stats::core_rate::RatedRun;
 
 use super::*;
-use crate::estimate::made_up_rows::{conditions, rated_row, row};
+use crate::estimate::made_up_rows::{conditions, row};
+
+mod core_rate;
+mod counted_work;
 
 /// Compares runs without earlier ones of their systems.
 fn compare(base: &[Record], new: &[Record]) -> RunComparison {
@@ -307,113 +309,6 @@ fn earlier_runs_of_the_system_decide_how_far_apart_two_runs_may_be() {
     assert!(steady.notes.iter().any(|it| it.contains("21 earlier runs")), "{:?}", steady.notes);
 }
 
-/// A run at this rate of the core, whose reference case takes as many cycles as in any other.
-fn run_at_rate(id: &str, rate: f64, mut rows: Vec<Row>) -> Record {
-    let mut reference = rated_row("syscall/getppid:via=raw", 360.0, &[rate; 10], 1.0);
-    reference.flags.push("REFERENCE".to_owned());
-    rows.push(reference);
-    record(id, "2026-11-21T08:00:00Z", rows, [360.0 / rate; 2])
-}
-
-/// Earlier runs of this case at different rates of the core, which its time follows with this slope.
-fn insert_rated_runs(earlier: &mut EarlierRuns, case: &str, slope: f64) {
-    for at in 0..12 {
-        let rate = (1.5 + 0.2 * f64::from(at * 3 % 8)).ln();
-        let median = |value| RunMedian { value, standard_error: 0.001, count: 10 };
-        let time = 600f64.ln() - slope * rate + 0.02 * f64::from(at % 3 - 1);
-        let run = RatedRun { time: median(time), cycles: median(time + rate) };
-        earlier.base.insert_rated("local", case, None, run);
-    }
-}
-
-#[test]
-fn a_row_that_follows_the_core_is_judged_in_cycles_and_its_time_stands_beside() {
-    let mut earlier = EarlierRuns::default();
-    insert_rated_runs(&mut earlier, "syscall/read", 1.0);
-    let run = |id: &str, rate: f64, cycles: f64| {
-        run_at_rate(id, rate, vec![rated_row("syscall/read", cycles, &[rate; 10], 1.0)])
-    };
-    // The core of the new side runs at half its rate.
-    let judged = |cycles: f64| {
-        let (base, new) = (run("one", 3.0, 600.0), run("other", 1.5, cycles));
-        let compared = super::compare(&[base], &[new], &earlier);
-        let [time, in_cycles] = &compared.comparisons[..] else { panic!("{compared:?}") };
-        assert_eq!((time.metric.as_str(), in_cycles.metric.as_str()), ("primary", "core-cycles"));
-        assert_eq!((&time.flags[..], in_cycles.flags.len()), (&["SECONDARY".to_owned()][..], 0));
-        assert!((time.ratio.value / in_cycles.ratio.value - 2.0).abs() < 1e-6, "{compared:?}");
-        assert!((in_cycles.added.value - (cycles - 600.0)).abs() < 5.0, "{in_cycles:?}");
-        assert!(in_cycles.mde_pct < time.mde_pct, "{compared:?}");
-        let row = &compared.results[in_cycles.new as usize];
-        assert!((row.metrics["core-cycles"].estimate.median / cycles - 1.0).abs() < 0.01);
-        let notes = &compared.notes;
-        assert!(
-            notes.iter().any(|it| it.starts_with("1 row follows the core's rate")),
-            "{notes:?}"
-        );
-        [time.verdict.clone(), in_cycles.verdict.clone()]
-    };
-    assert_eq!(judged(600.0), ["inconclusive", "inconclusive"]);
-    assert_eq!(judged(900.0), ["inconclusive", "slower"], "the clock hides it in time");
-}
-
-#[test]
-fn a_row_that_does_not_follow_the_core_is_left_alone() {
-    let run = |id: &str, rate: f64| {
-        run_at_rate(id, rate, vec![rated_row("syscall/read", 600.0, &[rate; 10], 0.0)])
-    };
-    let metrics = |earlier: &EarlierRuns| -> Vec<String> {
-        let compared = super::compare(&[run("one", 3.0)], &[run("other", 1.5)], earlier);
-        compared.comparisons.iter().map(|it| it.metric.clone()).collect()
-    };
-    let mut memory = EarlierRuns::default();
-    insert_rated_runs(&mut memory, "syscall/read", 0.0);
-    assert_eq!(metrics(&memory), ["primary"]);
-    // Without earlier runs, what the two sides differ by is no evidence.
-    assert_eq!(metrics(&EarlierRuns::default()), ["primary"]);
-}
-
-#[test]
-fn equal_rows_at_other_rates_of_the_core_are_rarely_called_different() {
-    const ROWS: usize = 40;
-    const COMPARISONS: usize = 20;
-    let mut seed = Seed::new(71);
-    let slope = |at: usize| if at.is_multiple_of(2) { 1.0 } else { 0.0 };
-    let case = |at: usize| format!("syscall/read-{at}");
-    let mut earlier = EarlierRuns::default();
-    for at in 0..ROWS {
-        for _ in 0..8 {
-            let rate = (1.5 + 1.5 * seed.unit()).ln();
-            let median = |value| RunMedian { value, standard_error: 0.005, count: 10 };
-            let time = 600f64.ln() - slope(at) * rate + 0.035 * normal(&mut seed);
-            let run = RatedRun { time: median(time), cycles: median(time + rate) };
-            earlier.base.insert_rated("local", &case(at), None, run);
-        }
-    }
-    let (mut in_cycles, mut judged, mut alarms) = (0, 0, 0);
-    for _ in 0..COMPARISONS {
-        let mut run = |id: &str| {
-            let rate = 1.5 + 1.5 * seed.unit();
-            let rows = (0..ROWS).map(|at| {
-                let level = (0.035 * normal(&mut seed)).exp();
-                rated_row(&case(at), 600.0 * level, &[rate; 10], slope(at))
-            });
-            let rows = rows.collect();
-            run_at_rate(id, rate, rows)
-        };
-        let (base, new) = (run("one"), run("other"));
-        let compared = super::compare(&[base], &[new], &earlier);
-        let verdicts = compared.comparisons.iter().filter(|it| it.flags.is_empty());
-        for it in verdicts {
-            judged += 1;
-            in_cycles += usize::from(it.metric == "core-cycles");
-            alarms += usize::from(it.verdict == "slower" || it.verdict == "faster");
-        }
-    }
-    assert_eq!(judged, ROWS * COMPARISONS, "each row has one verdict");
-    assert!(in_cycles > judged / 3 && in_cycles <= judged / 2, "{in_cycles} of {judged}");
-    assert!(alarms <= judged / 100, "{alarms} of {judged}");
-}
-
 #[test]
 fn a_very_noisy_run_among_several_is_left_out_and_named() {
     let [base, mut new] = runs("abbaabbaabbaab");
@@ -438,116 +333,4 @@ fn a_run_with_an_invalid_date_has_no_neighbours() {
 /// The sum of twelve uniform deviates approximates a normal deviate.
 fn normal(seed: &mut Seed) -> f64 {
     (0..12).map(|_| seed.unit()).sum::<f64>() - 6.0
-}
-
-/// How the instructions of a row vary, as standard deviations of logarithms.
-#[derive(Clone, Copy)]
-struct WorkNoise {
-    runs: f64,
-    workers: f64,
-}
-
-/// The noisiest that a row which repeats may be, and what runs of one boot differed by.
-const REPEATING: WorkNoise = WorkNoise { runs: 0.0008, workers: 0.0015 };
-
-/// A run of one boot of rows with so many instructions per op, each counted by workers of its own,
-/// whose times vary by 20 % from run to run.
-fn counted_run(id: &str, boot: &str, insn: &[f64], noise: WorkNoise, seed: &mut Seed) -> Record {
-    let rows = insn.iter().enumerate().map(|(number, &insn)| {
-        let of_run = (noise.runs * normal(seed)).exp();
-        let repetitions = (0..6).map(|round| {
-            let insn = insn * of_run * (noise.workers * normal(seed)).exp();
-            CountedRepetition {
-                round,
-                at_s: f64::from(round),
-                figures: [("insn".to_owned(), insn), ("insn_user".to_owned(), 20.0)].into(),
-                time_ns: None,
-                running_ns: None,
-            }
-        });
-        let counters = RowCounters {
-            workers: 6,
-            read_by: Some("read".to_owned()),
-            kernel: true,
-            inherited: false,
-            insn_sd_pct: Some(100.0 * noise.workers),
-            repeats: Some(true),
-            counted_time_ratio: None,
-            running_ns: None,
-            waiting_ns: None,
-            void: Vec::new(),
-            repetitions: repetitions.collect(),
-        };
-        let time = insn * (0.2 * normal(seed)).exp();
-        Row { counters: Some(counters), ..row(&format!("syscall/op{number}"), time) }
-    });
-    let rows = rows.collect();
-    let mut facts = Facts::default();
-    facts.counters.boot = Some(boot.to_owned());
-    let machines = vec![Machine::new("m0", facts, Vec::new())];
-    Record { machines, ..record(id, "2026-11-21T08:00:00Z", rows, NO_DRIFT) }
-}
-
-/// How many rows have each verdict on their work.
-fn work_verdicts(base: &Record, new: &Record) -> std::collections::BTreeMap<String, u32> {
-    let compared = compare(std::slice::from_ref(base), std::slice::from_ref(new));
-    let mut found = std::collections::BTreeMap::new();
-    for it in compared.comparisons.iter().filter(|it| it.metric == "insn") {
-        *found.entry(it.verdict.clone()).or_default() += 1;
-        let [low, high] = it.ratio.ci95.unwrap();
-        match it.verdict.as_str() {
-            "slower" => assert!(low > 1.001),
-            "faster" => assert!(high < 0.999),
-            "equivalent" => assert!(low > 0.997 && high < 1.003),
-            _ => {}
-        }
-    }
-    found
-}
-
-#[test]
-fn no_row_of_a_thousand_has_a_false_change_of_work_between_runs_of_one_boot() {
-    let mut seed = Seed::new(27);
-    let insn: Vec<f64> = (0..1_000).map(|number| 300.0 + 10.0 * f64::from(number)).collect();
-    for noise in [REPEATING, WorkNoise { runs: 0.0003, workers: 0.0002 }] {
-        let base = counted_run("one", "boot", &insn, noise, &mut seed);
-        let new = counted_run("other", "boot", &insn, noise, &mut seed);
-        let found = work_verdicts(&base, &new);
-        assert_eq!(found.values().sum::<u32>(), 1_000, "{found:?}");
-        assert!(!found.contains_key("slower") && !found.contains_key("faster"), "{found:?}");
-    }
-    // Rows that repeat as getppid does are the same to the third digit behind the point.
-    let exact = WorkNoise { runs: 0.0, workers: 0.0 };
-    let base = counted_run("one", "boot", &insn, exact, &mut seed);
-    let new = counted_run("other", "boot", &insn, exact, &mut seed);
-    assert_eq!(work_verdicts(&base, &new).get("equivalent"), Some(&1_000));
-}
-
-#[test]
-fn one_per_cent_more_instructions_are_found_in_95_per_cent_of_the_rows() {
-    let mut seed = Seed::new(27);
-    let insn: Vec<f64> = (0..200).map(|number| 300.0 + 10.0 * f64::from(number)).collect();
-    let more: Vec<f64> = insn.iter().map(|insn| 1.01 * insn).collect();
-    let base = counted_run("one", "boot", &insn, REPEATING, &mut seed);
-    let new = counted_run("other", "boot", &more, REPEATING, &mut seed);
-    let found = work_verdicts(&base, &new);
-    assert!(found.get("slower").is_some_and(|&rows| rows >= 190), "{found:?}");
-}
-
-#[test]
-fn instructions_of_two_boots_are_not_compared_and_the_reason_is_given() {
-    let exact = WorkNoise { runs: 0.0, workers: 0.0 };
-    let run = |id: &str, boot: &str| counted_run(id, boot, &[305.0], exact, &mut Seed::new(1));
-    let mut new = run("other", "another boot");
-    let compared = compare(&[run("one", "boot")], std::slice::from_ref(&new));
-    assert!(compared.comparisons.iter().all(|it| it.metric == "primary"));
-    assert!(compared.comparisons.iter().all(|it| it.decomposition.is_none()));
-    let said = |text: &str, notes: &[String]| notes.iter().any(|note| note.contains(text));
-    assert!(said("two boots", &compared.notes), "{:?}", compared.notes);
-    new.machines[0].counters.boot = None;
-    let compared = compare(&[run("one", "boot")], std::slice::from_ref(&new));
-    assert!(said("boot of a run is unknown", &compared.notes), "{:?}", compared.notes);
-    // Runs without counts say nothing about boots.
-    let compared = compare(&[one(100.0, NO_DRIFT)], &[one(101.0, NO_DRIFT)]);
-    assert!(!said("boot", &compared.notes), "{:?}", compared.notes);
 }

@@ -93,7 +93,8 @@ mod tests {
     fn nodes(places: &[f64], between: f64, tails: Option<f64>) -> WholeNodes {
         let mut effects = Effects::default();
         for (member, place) in places.iter().enumerate() {
-            effects.push(member, [place - between / 2.0, place + between / 2.0].into_iter(), 1.0);
+            let visits = [place - between / 2.0, place + between / 2.0];
+            effects.push(member, visits.into_iter(), 1.0, None);
         }
         let column = effects.column(&mut Vec::new()).unwrap();
         WholeNodes::new(column, vec![true; places.len()], tails)

@@ -41,9 +41,9 @@ mod tests {
                     _ => 1.0,
                 };
                 // Their variance is 1, the median of which is 0.7 of that of a normal one.
-                effects.push(member, [-by, 0.0, by].into_iter(), 1.0);
+                effects.push(member, [-by, 0.0, by].into_iter(), 1.0, None);
             }
-            effects.push(6, [0.0].into_iter(), 1.0);
+            effects.push(6, [0.0].into_iter(), 1.0, None);
             effects.column(&mut Vec::new()).unwrap()
         };
         let columns: Vec<Column> = (0..16).map(column).collect();

@@ -12,6 +12,7 @@ use oscost_stats::two_way::{MedianPolish, median_polish};
 
 use super::reach::part_variances;
 use super::spread::Effects;
+use crate::fleet::findings::Adjustment;
 use crate::fleet::table::{CostTable, median_of_numbers};
 
 /// Fewer cases of a family, or families of a node, have no middle that one of them could not move: then
@@ -125,8 +126,9 @@ impl<'a> Context<'a> {
             .map(|visit| whole.as_ref().map_or(0.0, |whole| whole.mean(&visit.families)))
             .collect();
         if whole.is_some() {
-            effects.node.push(member, node_values.iter().copied(), 1.0);
+            effects.node.push(member, node_values.iter().copied(), 1.0, None);
         }
+        let of_node = whole.is_some().then_some(Adjustment::Node);
         for (family, cases) in self.families.iter().enumerate() {
             let own = weights.families[family];
             let above = whole.as_ref().map(|whole| whole.part(family));
@@ -134,7 +136,8 @@ impl<'a> Context<'a> {
             if has_middle {
                 let values = visits.iter().zip(&node_values);
                 let values = values.map(|(visit, node)| visit.families[family] - node);
-                effects.families[family].push(member, values, remainder(own.variance, above));
+                let factor = remainder(own.variance, above);
+                effects.families[family].push(member, values, factor, of_node);
             }
             for &case in cases {
                 let share = weights.cases[case] / own.weight;
@@ -147,7 +150,8 @@ impl<'a> Context<'a> {
                     visit.cases[case] - middle
                 });
                 let factor = remainder(self.case_variances[case], part);
-                effects.cases[case].push(member, values, factor);
+                let adjustment = if has_middle { Some(Adjustment::Family) } else { of_node };
+                effects.cases[case].push(member, values, factor, adjustment);
             }
         }
     }

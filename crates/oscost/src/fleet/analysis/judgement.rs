@@ -13,6 +13,7 @@ use super::disturbance::visit_variance_ratios;
 use super::effects::{NodeEffects, take_apart};
 use super::families::Families;
 use super::spread::{Column, Deviation, Effects};
+use super::summary::Summary;
 use crate::fleet::data::Fleet;
 use crate::fleet::equals::{Equals, equals};
 use crate::fleet::facts::{FactIndex, FoundNode, FoundValues};
@@ -86,7 +87,13 @@ struct Hypotheses {
 /// depend on each other, but little: each is taken from what the one above it leaves, and nodes do not
 /// depend on each other. In simulated fleets the procedure of Benjamini and Hochberg keeps its rate,
 /// so that the larger thresholds of Benjamini and Yekutieli are not needed.
-pub(super) fn judge(fleet: &Fleet, table: &CostTable, families: &Families, rate: f64) -> Judged {
+pub(super) fn judge(
+    fleet: &Fleet,
+    table: &CostTable,
+    families: &Families,
+    summary: &Summary,
+    rate: f64,
+) -> Judged {
     let groups = equals(fleet);
     let mut hypotheses = Hypotheses {
         rate,
@@ -111,7 +118,7 @@ pub(super) fn judge(fleet: &Fleet, table: &CostTable, families: &Families, rate:
         one.p.total_cmp(&other.p).then(other.deviation.size().total_cmp(&one.deviation.size()))
     });
     Judged {
-        findings: findings(fleet, families, &groups, &found),
+        findings: findings(fleet, families, summary, &groups, &found),
         hypotheses: hypotheses.p.iter().map(Vec::len).sum(),
         nodes: hypotheses.nodes.len(),
         detectable_log: detectable_log(&hypotheses.whole_nodes, hypotheses.level_of_nodes()),
@@ -234,6 +241,7 @@ impl Hypotheses {
 fn findings(
     fleet: &Fleet,
     families: &Families,
+    summary: &Summary,
     groups: &[Equals],
     found: &[Found<'_>],
 ) -> Vec<Finding> {
@@ -252,6 +260,11 @@ fn findings(
             Scope::Family(family) => FindingScope::Family(families.names[family].clone()),
             Scope::Case(case) => FindingScope::Case(u32::try_from(case).unwrap_or(u32::MAX)),
         };
+        let ratio_to_fleet = match it.scope {
+            Scope::Node => summary.nodes[it.node].ratio,
+            Scope::Family(family) => summary.ratio_of_cases(it.node, &families.cases[family]),
+            Scope::Case(case) => summary.ratio_of_cases(it.node, &[case]),
+        };
         let node = FoundNode { node: it.node, equals: it.group };
         let facts = alike.get(&it.way()).map(|alike| facts.candidates(node, alike));
         Finding {
@@ -259,6 +272,8 @@ fn findings(
             scope,
             ratio: measured.value.exp(),
             ci95: [interval.lo.exp(), interval.hi.exp()],
+            adjustment: it.deviation.adjustment,
+            ratio_to_fleet,
             q: *q,
             facts: facts.unwrap_or_default(),
         }

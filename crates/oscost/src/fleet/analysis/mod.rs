@@ -41,8 +41,9 @@ impl Default for AnalysisOptions {
 pub fn analyse(fleet: &Fleet, options: AnalysisOptions) -> FleetAnalysis {
     let table = CostTable::of(fleet);
     let families = Families::of(fleet);
-    let judged = judgement::judge(fleet, &table, &families, options.false_discovery_rate);
     let summary = summary::summarise(fleet, &table);
+    let rate = options.false_discovery_rate;
+    let judged = judgement::judge(fleet, &table, &families, &summary, rate);
     FleetAnalysis {
         cases: summary.cases,
         nodes: summary.nodes,

@@ -9,6 +9,7 @@ use oscost_stats::student::Estimate;
 use oscost_stats::variances::EstimatedVariance;
 
 use crate::fleet::equals::MIN_EQUALS;
+use crate::fleet::findings::Adjustment;
 
 /// Values of one kind: an effect of each of some nodes, as each of its visits shows it.
 #[derive(Default)]
@@ -21,22 +22,24 @@ struct NodeEffect {
     member: usize,
     visits: Range<usize>,
     variance_factor: f64,
+    adjustment: Option<Adjustment>,
 }
 
 impl Effects {
-    /// Adds a node. `variance_factor` is what the variance of its values is in proportion to: what is
-    /// taken away from a value contains a part of it.
+    /// Adds a node. `adjustment` is what was taken away from its values, and `variance_factor` what
+    /// their variance is in proportion to: what is taken away from a value contains a part of it.
     pub(super) fn push(
         &mut self,
         member: usize,
         visits: impl Iterator<Item = f64>,
         variance_factor: f64,
+        adjustment: Option<Adjustment>,
     ) {
         let first = self.values.len();
         self.values.extend(visits.filter(|value| !value.is_nan()));
         let visits = first..self.values.len();
         if !visits.is_empty() && variance_factor > 0.0 {
-            self.nodes.push(NodeEffect { member, visits, variance_factor });
+            self.nodes.push(NodeEffect { member, visits, variance_factor, adjustment });
         }
     }
 
@@ -101,6 +104,7 @@ struct NodeValues {
     highest: f64,
     /// The variance between its visits, or more if other columns show more; 0 of a single one.
     own_variance: f64,
+    adjustment: Option<Adjustment>,
 }
 
 impl NodeValues {
@@ -115,6 +119,7 @@ impl NodeValues {
             lowest: visits.iter().copied().fold(f64::INFINITY, f64::min),
             highest: visits.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             own_variance: if errors.is_empty() { 0.0 } else { squares / errors.len() as f64 },
+            adjustment: node.adjustment,
         }
     }
 }
@@ -216,6 +221,8 @@ pub(super) struct Deviation {
     pub(super) among_equals: Estimate,
     /// The same with the error of its measurement alone.
     pub(super) measured: Estimate,
+    /// What of the node it is without.
+    pub(super) adjustment: Option<Adjustment>,
     /// Whether it is also seen without the visit that shows most of it.
     is_repeated: bool,
 }
@@ -295,6 +302,7 @@ impl Spread {
             member: node.member,
             among_equals: estimate(self.node_variance + error, self.degrees_of_ordinary(error)),
             measured: estimate(error + self.centre_variance, visit_degrees),
+            adjustment: node.adjustment,
             is_repeated: self.is_repeated(node, value),
         }
     }

@@ -19,6 +19,16 @@ pub(super) struct Summary {
     pub(super) classes: Vec<ClassSpread>,
 }
 
+impl Summary {
+    /// The ratio of the costs of these cases on a node to the fleet's medians: the middle over the cases
+    /// that it has, as logarithms. `None` without one.
+    pub(super) fn ratio_of_cases(&self, node: usize, cases: &[usize]) -> Option<f64> {
+        let first = node * self.cases.len();
+        let logs = cases.iter().map(|case| f64::from(self.ratios[first + case]).ln());
+        median_of_numbers(logs).map(f64::exp)
+    }
+}
+
 pub(super) fn summarise(fleet: &Fleet, table: &CostTable) -> Summary {
     let nodes = fleet.nodes.len();
     let means: Vec<f64> = (0..nodes).flat_map(|node| table.means(node)).collect();

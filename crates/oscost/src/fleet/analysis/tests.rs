@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::fleet::findings::{Finding, FindingScope};
+use crate::fleet::findings::{Adjustment, Finding, FindingScope};
 use crate::fleet::simulation::{FleetSimulation, PlantedFault, SimulatedFleet, simulate};
 
 mod small_fleets;
@@ -189,6 +189,7 @@ fn a_node_is_judged_among_its_class_and_visits_without_a_claim_are_left_out() {
     let first = &findings[0];
     assert_eq!((first.node, &first.scope), (10, &FindingScope::Node), "{findings:?}");
     assert!((first.ratio - 2.0).abs() < 0.2, "{first:?}");
+    assert_eq!((first.adjustment, first.ratio_to_fleet), (None, node_ratio(&fleet, 10)));
     for visit in fleet.visits.iter_mut().filter(|visit| visit.node == 10) {
         visit.not_claimable = Some("very noisy");
     }
@@ -196,6 +197,11 @@ fn a_node_is_judged_among_its_class_and_visits_without_a_claim_are_left_out() {
     assert!(analysis.findings.iter().all(|finding| finding.node != 10), "{:?}", analysis.findings);
     assert_eq!((analysis.nodes[10].visits, analysis.nodes[10].ratio), (0, None));
     assert_eq!(analysis.judged_nodes, 79);
+}
+
+/// The ratio of a node to its fleet.
+fn node_ratio(fleet: &Fleet, node: usize) -> Option<f64> {
+    analyse(fleet, AnalysisOptions::default()).nodes[node].ratio
 }
 
 #[test]
@@ -235,9 +241,31 @@ fn a_case_of_a_small_family_is_judged_by_itself_and_what_is_not_measured_not_at_
     let first = &analysis.findings[0];
     assert_eq!((first.node, &first.scope), (5, &FindingScope::Case(0)), "{first:?}");
     assert!((first.ratio / 1.5 - 1.0).abs() < 0.1, "{first:?}");
+    assert_eq!(first.adjustment, Some(Adjustment::Node), "{first:?}");
+    let to_fleet = f64::from(analysis.ratios[5 * 24]);
+    assert!((first.ratio_to_fleet.unwrap() / to_fleet - 1.0).abs() < 1e-6, "{first:?}");
     assert!(analysis.findings.len() <= 2, "{:?}", analysis.findings);
     assert_eq!((analysis.cases[2].nodes, analysis.cases[2].median), (0, None));
     assert!(analysis.ratios[2].is_nan() && analysis.nodes[3].cases == 14);
+}
+
+#[test]
+fn a_family_is_judged_without_what_its_node_differs_by_and_its_whole_ratio_is_told() {
+    let equal = FleetSimulation { nodes: 60, planted_share: 0.0, ..Default::default() };
+    let mut fleet = simulate(&equal).fleet;
+    let family = fleet.cases[0].family.clone();
+    slow_down(&mut fleet, 7, 1.5, |_| true);
+    slow_down(&mut fleet, 7, 1.4, |case| case.family == family);
+    let findings = analyse(&fleet, AnalysisOptions::default()).findings;
+    let of = |scope: FindingScope| {
+        let found = findings.iter().find(|it| it.node == 7 && it.scope == scope);
+        found.unwrap_or_else(|| panic!("{findings:?}"))
+    };
+    let (node, family) = (of(FindingScope::Node), of(FindingScope::Family(family)));
+    assert_eq!((node.adjustment, family.adjustment), (None, Some(Adjustment::Node)));
+    assert!((node.ratio / 1.5 - 1.0).abs() < 0.08, "{node:?}");
+    assert!((family.ratio / 1.4 - 1.0).abs() < 0.08, "{family:?}");
+    assert!((family.ratio_to_fleet.unwrap() / 2.1 - 1.0).abs() < 0.08, "{family:?}");
 }
 
 #[test]

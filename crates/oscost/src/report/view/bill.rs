@@ -97,7 +97,8 @@ pub(in crate::report::view) fn conditions(bill: &Bill) -> String {
         None => plural(trials.real.repetitions.into(), "trial"),
     };
     let model = plain(model);
-    format!("`{shown}{more}` on {model}{release}; {measured}: {}", times.join(", "))
+    let at = bill.host.as_deref().map_or(String::new(), |host| format!(" at {}", plain(host)));
+    format!("`{shown}{more}` on {model}{release}{at}; {measured}: {}", times.join(", "))
 }
 
 /// Items without a price.

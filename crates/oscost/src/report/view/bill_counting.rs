@@ -152,6 +152,7 @@ mod tests {
             other_cpu: 1,
             softirqs: Some(7),
             interrupts: None,
+            clock_reads: None,
         };
         let expected = [
             "1,200 voluntary and 4 forced switches; tasks continued 1203 times on the same CPU, \

@@ -15,7 +15,7 @@ const SOURCES: &str = concat!(
     "/proc/self/limits /proc/self/personality /proc/self/status /proc/stat ",
     "/proc/sys/kernel/osrelease /proc/sys/kernel/perf_event_paranoid ",
     "/proc/sys/kernel/randomize_va_space /proc/sys/kernel/yama/ptrace_scope /run/utmp ",
-    "/sys/block /sys/class/net ",
+    "/sys/block /sys/class/dmi/id/bios_version /sys/class/net ",
     "/sys/devices/system/clocksource/clocksource0/current_clocksource ",
     "/sys/devices/system/cpu/cpu0/cache ",
     "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor ",

@@ -1,4 +1,5 @@
-//! The kernel: version, configuration and command line; and the shell, with its dynamic loader.
+//! The kernel: version, configuration and command line; the shell, with its dynamic loader; and the
+//! firmware.
 
 use std::path::Path;
 
@@ -53,8 +54,16 @@ pub(in crate::facts) fn gather(roots: &Roots) -> Os {
         shell: shell(roots),
         loader: read_interpreter(&roots.at(SHELL))
             .and_then(|path| parse::printable(&path, MAX_PATH_CHARS)),
+        firmware: firmware(roots),
         release,
     }
+}
+
+/// The version of the firmware, with its date: vendors build one version several times.
+fn firmware(roots: &Roots) -> Option<String> {
+    let value = |name| reader::value(&roots.at("sys/class/dmi/id").join(name));
+    let version = value("bios_version")?;
+    Some(value("bios_date").map_or_else(|| version.clone(), |date| format!("{version} ({date})")))
 }
 
 /// The file that the shell's name resolves to.

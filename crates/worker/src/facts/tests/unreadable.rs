@@ -36,6 +36,8 @@ const FILES: &[&str] = &[
     "proc/sys/kernel/stack_tracer_enabled",
     "sys/block/sda/size",
     "run/utmp",
+    "sys/class/dmi/id/bios_version",
+    "sys/class/dmi/id/bios_date",
     "sys/block/sda/device/model",
     "sys/block/sda/device/vpd_pgb1",
     "sys/block/sda/queue/write_cache",

@@ -294,6 +294,16 @@ fn the_system_has_a_distribution_an_init_and_kernel_options() {
 }
 
 #[test]
+fn the_firmware_has_a_version_and_a_date_if_both_are_known() {
+    let firmware = |tree: &Tree| gather(&tree.roots()).os.firmware;
+    assert_eq!(firmware(&machine()), None);
+    let tree = machine().file("sys/class/dmi/id/bios_version", "1.4.2 \n");
+    assert_eq!(firmware(&tree).as_deref(), Some("1.4.2"));
+    let tree = tree.file("sys/class/dmi/id/bios_date", "03/14/2023\n");
+    assert_eq!(firmware(&tree).as_deref(), Some("1.4.2 (03/14/2023)"));
+}
+
+#[test]
 fn systemd_names_its_default_target_and_utmp_the_run_level_elsewhere() {
     let mut record = vec![0u8; 384];
     record[..2].copy_from_slice(&1i16.to_ne_bytes());

@@ -91,6 +91,20 @@ fn facts_are_those_of_the_newest_visit_and_texts_are_shared() {
 }
 
 #[test]
+fn the_time_that_a_hypervisor_took_is_a_fact_in_steps() {
+    let stolen = |pct: Option<f64>| {
+        let mut record = record("n1", 0, 1.0);
+        record.conditions[0].steal_pct = pct;
+        let facts = built([record]).nodes.remove(0).facts;
+        let fact = facts.into_iter().find(|it| it.name == STOLEN_TIME).unwrap();
+        fact.value.map(|value| value.to_string())
+    };
+    let steps = [None, Some(0.0), Some(0.1), Some(4.9), Some(20.0)].map(stolen);
+    let expected = ["", "under 0.1 %", "0.1 to 1 %", "1 to 5 %", "5 % and more"];
+    assert_eq!(steps.map(Option::unwrap_or_default), expected);
+}
+
+#[test]
 fn figures_without_a_logarithm_are_left_out_and_treatments_make_another_case() {
     let mut odd = record("n1", 0, 1.0);
     let plain = odd.results[0].clone();

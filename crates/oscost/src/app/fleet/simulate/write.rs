@@ -137,8 +137,10 @@ fn check(request: &SimulateRequest) -> anyhow::Result<()> {
     }
     let folder = &request.folder;
     let records = folder.join("records");
-    fs::create_dir_all(&records)
-        .with_context(|| format!("cannot make the folder {}", records.display()))?;
+    fs::create_dir_all(&records).map_err(|error| {
+        let what = format!("cannot make the folder {}: {error}", records.display());
+        UsageError::with_hint(&what, "name a folder, in one that you may write")
+    })?;
     let is_other =
         folder.join(PLAN).exists() && RecordFolder::open(folder)?.plan().id != plan_id(request);
     if is_other {

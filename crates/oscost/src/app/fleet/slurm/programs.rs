@@ -104,8 +104,8 @@ fn execute(
             command.env_remove(name);
         }
     }
-    let child = command.spawn().map_err(|error| not_started(program, &error))?;
-    exchange(child, program, input, limit).map_err(|error| not_started(program, &error))
+    let child = command.spawn().map_err(|error| failure(program, &error))?;
+    exchange(child, program, input, limit).map_err(|error| failure(program, &error))
 }
 
 fn exchange(
@@ -187,14 +187,20 @@ fn message(program: &str, text: &str) -> String {
     display_text(&lines.join("; "), MAX_ERROR_CHARS)
 }
 
-fn not_started(program: &str, error: &io::Error) -> anyhow::Error {
+/// Why a program was not started, or has not answered.
+fn failure(program: &str, error: &io::Error) -> anyhow::Error {
     match error.kind() {
         ErrorKind::NotFound => anyhow::anyhow!(
             "cannot use Slurm: there is no program `{program}` here\n  hint: start oscost on a \
              login node of the cluster; `--ssh hosts.txt` needs no Slurm"
         ),
+        ErrorKind::TimedOut => anyhow::anyhow!(
+            "cannot ask Slurm: {program} was killed, since {error}\n  hint: `scontrol ping` says \
+             whether Slurm answers; if it does, `command -v {program}` names the program that hangs"
+        ),
         _ => anyhow::anyhow!(
-            "cannot run {program}: {error}\n  hint: `{program} --version` must work in this shell"
+            "cannot run {program}: {error}\n  hint: `{program} --version` says whether it works in \
+             this shell"
         ),
     }
 }
@@ -210,7 +216,9 @@ mod tests {
         let Err(error) = ran else { panic!("it has answered") };
         assert_eq!(
             error.to_string(),
-            "cannot run sh: it did not answer within 100ms\n  hint: `sh --version` must work in this shell"
+            "cannot ask Slurm: sh was killed, since it did not answer within 100ms\n  hint: \
+             `scontrol ping` says whether Slurm answers; if it does, `command -v sh` names the \
+             program that hangs"
         );
         let words = ["-c", "read word; echo $word; echo 'sh: error: no' >&2"].map(str::to_owned);
         let ran = execute("sh", &words, "yes\n", None).unwrap();

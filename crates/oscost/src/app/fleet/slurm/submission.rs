@@ -304,12 +304,13 @@ fn delay_s(folder: &FleetFolder, task: u32) -> u64 {
     remaining_s(&folder.plan.created, begin_s, SystemTime::now())
 }
 
-/// How long it is until `begin_s` seconds after a time; 0 if that is over.
+/// How long it is until `begin_s` seconds after a time; 0 if that is over. It is no longer than
+/// `begin_s`: the clock was set back if it is before that time.
 pub(in crate::app::fleet) fn remaining_s(created: &str, begin_s: f64, now: SystemTime) -> u64 {
     let created = humantime::parse_rfc3339(created).unwrap_or(now);
     let begin = Duration::try_from_secs_f64(begin_s).unwrap_or_default();
     let left = created.checked_add(begin).and_then(|begin| begin.duration_since(now).ok());
-    left.map_or(0, |left| left.as_secs())
+    left.map_or(0, |left| left.min(begin).as_secs())
 }
 
 /// The indices of tasks in an array, as `0-3,7`.
@@ -363,5 +364,6 @@ mod tests {
         assert_eq!(remaining_s("2026-01-01T00:00:00Z", 60.0, now), 0);
         assert_eq!(remaining_s("x", 60.0, now), 60);
         assert_eq!(remaining_s("2026-01-01T00:00:00Z", f64::MAX, now), 0);
+        assert_eq!(remaining_s("2026-03-01T00:00:00Z", 60.0, now), 60, "the clock was set back");
     }
 }

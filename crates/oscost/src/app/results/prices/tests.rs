@@ -134,6 +134,19 @@ fn what_was_disturbed_is_tried_again_after_ten_minutes() {
 }
 
 #[test]
+fn prices_of_a_clock_that_was_set_back_since_are_outdated() {
+    let reasons = |ahead_s: u64| {
+        let mut record = run("1", "syscall/getuid:via=raw", 100.0);
+        let started = SystemTime::now() + Duration::from_secs(ahead_s);
+        record.started = humantime::format_rfc3339(started).to_string();
+        stale_reasons(&record, &record.machines[0], &[])
+    };
+    assert!(reasons(10).is_empty(), "a clock that is synchronised");
+    let hours = reasons(5 * 3_600);
+    assert!(hours.iter().any(|it| it.ends_with("age is unknown: a clock was set")), "{hours:?}");
+}
+
+#[test]
 fn what_was_skipped_is_refused_and_what_was_not_reached_is_not() {
     let case = Case::parse("syscall/getuid:via=raw").unwrap();
     let is_refused = |outcome, reason: &str| {

@@ -29,10 +29,12 @@
   // the whole page.
   (window.requestIdleCallback ?? setTimeout)(() => root.classList.add("whole"));
 
+  // The heading of each column, also of one without a name.
+  const headsOf = (table) => [...table.tHead.rows[0].cells];
   // The names and values of a row of a table.
   const titleOf = (head) => head.dataset.title ?? head.firstChild?.textContent.trim() ?? "";
   const factsOf = (row) => {
-    const heads = [...row.closest("table").querySelectorAll("thead th")];
+    const heads = headsOf(row.closest("table"));
     const cells = [...row.cells].slice(1).map((cell, at) => [titleOf(heads[at + 1]), cell.textContent]);
     return cells.filter(([, value]) => value !== "" && value !== "-");
   };
@@ -116,7 +118,7 @@
       bar = made("div", { className: "orders", role: "group", ariaLabel: "Zoom" });
       chart.querySelector("figcaption").after(bar);
     }
-    const reset = button("1:1", "Whole axis", () => setZoom(chart, 0, 1));
+    const reset = button("1:1", "1:1, the whole axis", () => setZoom(chart, 0, 1));
     reset.className = "reset";
     bar.append(made("span", { className: "space" }),
       button("+", "Zoom in", () => zoomBy(chart, 0.5)),
@@ -184,9 +186,9 @@
     }));
   }
 
-  // Heat maps, on a page that has any. Without the unpacked data the page says that there is none.
-  if (typeof drawHeatMaps === "function") {
-    data().then(({ maps }) => drawHeatMaps({ maps, made, showCard: showFacts, hideCard }), () => {});
+  // Heat maps, on a page that has any. Without the unpacked data they stay as they are.
+  if (typeof activateHeatMaps === "function") {
+    data().then(({ maps }) => activateHeatMaps({ maps, made, showCard: showFacts, hideCard }), () => {});
   }
 
   // Light and dark.
@@ -285,7 +287,7 @@
   };
   const quote = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const csv = (table) => {
-    const heads = [...table.querySelectorAll("thead th")].map((head) => head.dataset.name);
+    const heads = headsOf(table).map((head) => head.dataset.name);
     const rows = [...table.tBodies[0].rows].filter((row) => !row.hidden);
     const lines = rows.map((row) => [...row.cells].map(csvValue));
     const text = [heads, ...lines].map((cells) => `${cells.map(quote).join(",")}\r\n`).join("");
@@ -323,7 +325,8 @@
       const all = `${rows.length} ${rows.length === 1 ? "row" : "rows"}`;
       output.textContent = shown === rows.length ? all : `${shown} of ${all}`;
     };
-    [...table.querySelectorAll("thead th")].forEach((head, at) => {
+    headsOf(table).forEach((head, at) => {
+      if (head.localName !== "th") return;
       const link = head.querySelector("a");
       head.dataset.title = titleOf(head);
       const button = made("button", { type: "button", textContent: head.dataset.title });

@@ -14,20 +14,20 @@ const MAX_NAME: usize = 24;
 const SLOWER: [char; STEPS.len()] = ['1', '2', '3', '4'];
 const FASTER: [char; STEPS.len()] = ['a', 'b', 'c', 'd'];
 
-/// The rows that matter most, a line each; empty without any.
+/// The first rows, which matter most, a line each; empty without any.
 pub(super) fn heat_map(map: &HeatMap, screen: ScreenFormat) -> String {
-    let rows = shown_rows(map);
+    let rows = &map.rows[..map.rows.len().min(MAX_ROWS)];
     if rows.is_empty() || map.columns.is_empty() {
         return String::new();
     }
-    let names: Vec<String> = rows.iter().map(|&at| plain(&map.rows[at].name)).collect();
+    let names: Vec<String> = rows.iter().map(|row| plain(&row.name)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let names = short_names(&names, MAX_NAME);
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let Cells { groups, columns_of_cell, left_out } =
         Cells::that_fit(map, screen.columns.saturating_sub(width + 2));
     let mut out = fold_lines(&map.caption, 0, 2, screen.prose());
-    for (name, &at) in names.iter().zip(&rows) {
+    for (at, name) in names.iter().enumerate() {
         let row = map.row(at);
         let parts: Vec<String> =
             groups.iter().map(|group| cells(row, *group, columns_of_cell, screen.colour)).collect();
@@ -39,15 +39,6 @@ pub(super) fn heat_map(map: &HeatMap, screen: ScreenFormat) -> String {
         out += &fold_lines(&note, 0, 2, screen.prose());
     }
     out
-}
-
-/// The rows of the highest priority, in the order of the map.
-fn shown_rows(map: &HeatMap) -> Vec<usize> {
-    let mut rows: Vec<usize> = (0..map.rows.len()).collect();
-    rows.sort_by_key(|&at| std::cmp::Reverse(map.rows[at].priority));
-    rows.truncate(MAX_ROWS);
-    rows.sort_unstable();
-    rows
 }
 
 /// How columns become cells of a line.
@@ -119,6 +110,7 @@ fn notes(
     let columns = format!("{}s from the left: {}", map.column_noun, of_groups.join(", "));
     let noun = plural(map.rows.len() as u64, map.row_noun);
     [
+        (!map.order_note.is_empty()).then(|| map.order_note.clone()),
         Some(scale),
         Some(columns),
         (columns_of_cell > 1).then(|| {
@@ -141,7 +133,7 @@ mod tests {
     use super::*;
     use crate::report::view::document::heat_map::{HeatMapColumn, HeatMapRow};
 
-    /// A map of this many rows, of which the last is slow in its second group.
+    /// A map of this many rows, of which the first is slow in its second group.
     fn map(rows: usize, groups: usize, columns: usize) -> HeatMap {
         let column = |at: usize| HeatMapColumn {
             name: format!("case{at}"),
@@ -151,14 +143,12 @@ mod tests {
             name: format!("node{at}"),
             class: String::new(),
             ratio: Some(1.0),
-            priority: at as u32,
         };
         let all = groups * columns;
         let mut ratios = vec![1.0; rows * all];
-        let last = (rows - 1) * all;
-        ratios[last + columns..last + 2 * columns].fill(1.31);
-        ratios[last] = f32::NAN;
-        ratios[last + columns - 1] = 0.8;
+        ratios[columns..2 * columns].fill(1.31);
+        ratios[0] = f32::NAN;
+        ratios[columns - 1] = 0.8;
         HeatMap {
             id: "map".to_owned(),
             caption: "Ratios".to_owned(),
@@ -166,7 +156,9 @@ mod tests {
             column_noun: "case",
             columns: (0..all).map(column).collect(),
             rows: (0..rows).map(row).collect(),
+            order_note: "The slow ones first".to_owned(),
             ratios,
+            ..HeatMap::default()
         }
     }
 
@@ -176,8 +168,9 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[..4],
-            ["Ratios", "node0  .... ....", "node1  .... ....", "node2   ..c 3333"]
+            ["Ratios", "node0   ..c 3333", "node1  .... ....", "node2  .... ...."]
         );
+        assert!(text.contains("\nThe slow ones first\n"), "{text}");
         assert!(text.contains("cases from the left: family0 4, family1 4"), "{text}");
         assert!(!text.contains("stands for") && !text.contains("matter most"), "{text}");
     }
@@ -190,7 +183,7 @@ mod tests {
             let widest = text.lines().map(|line| line.chars().count()).max();
             assert!(widest <= Some(columns), "{widest:?} of {columns}\n{text}");
             assert_eq!(text.lines().filter(|line| line.starts_with("node")).count(), MAX_ROWS);
-            assert!(text.contains("node39") && text.contains("the 15 of 40 nodes"), "{text}");
+            assert!(text.contains("node14") && text.contains("the 15 of 40 nodes"), "{text}");
             assert!(text.contains("a letter stands for up to"), "{text}");
             // What is slow is still seen, and in no other row.
             let slow: Vec<&str> = text
@@ -199,7 +192,7 @@ mod tests {
                 .filter(|(_, cells)| cells.contains('3'))
                 .map(|(name, _)| name)
                 .collect();
-            assert_eq!(slow, ["39"], "{text}");
+            assert_eq!(slow, ["0"], "{text}");
         }
     }
 

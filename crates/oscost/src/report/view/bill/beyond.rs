@@ -1,14 +1,18 @@
 //! What is no part of a bill: time that the program waited, time that others took, and user time.
 
-use oscost_model::bill::{Bill, BilledTrials};
+use oscost_model::bill::{Bill, BilledTrials, ClockReadItem};
 use oscost_model::unit::Unit;
 
 use crate::report::figures::{rough, with_thousands};
 use crate::report::text::plain;
+use crate::report::view::what_if::with_interval;
 
 /// What no counter of calls sees.
-const CLOCK_READS: &str =
-    "clock reads: those through the vDSO are no system calls, and are not counted";
+const CLOCK_READS: &str = "clock reads: those through the vDSO are no system calls, and are not \
+                           counted; as root, `--clock-reads` counts them";
+/// What no uprobe sees.
+const OTHER_CLOCK_READS: &str = "clock reads: those of programs without that C library, as of Go or \
+                                 linked statically, are not counted";
 
 /// A line each, from the trials.
 pub(in crate::report::view) fn lines(bill: &Bill) -> Vec<String> {
@@ -16,13 +20,42 @@ pub(in crate::report::view) fn lines(bill: &Bill) -> Vec<String> {
     let calls = bill.counted.as_ref().map(|counted| &counted.calls);
     let is_one_task = calls.is_some_and(|it| it.threads + it.forks == 0)
         && bill.watched.as_ref().is_none_or(|it| it.threads <= 1);
-    let all = [
-        Some(waited(trials, is_one_task)),
-        stolen(bill),
-        calls.map(|_| CLOCK_READS.to_owned()),
-        Some(cold_caches(trials)),
-    ];
-    all.into_iter().flatten().collect()
+    let mut lines = vec![waited(trials, is_one_task)];
+    lines.extend(stolen(bill));
+    if calls.is_some() {
+        lines.extend(clock_reads(bill));
+    }
+    lines.push(cold_caches(trials));
+    lines
+}
+
+/// What is known of clock reads.
+fn clock_reads(bill: &Bill) -> Vec<String> {
+    match (&bill.clock_reads[..], &bill.no_clock_reads) {
+        ([], None) => vec![CLOCK_READS.to_owned()],
+        ([], Some(why)) => vec![format!("clock reads: not counted: {}", plain(why))],
+        (reads, _) => reads.iter().map(clock_read).chain([OTHER_CLOCK_READS.to_owned()]).collect(),
+    }
+}
+
+/// The calls of one function.
+fn clock_read(item: &ClockReadItem) -> String {
+    let function = plain(&item.function);
+    let why = item.missing.as_deref().map_or(String::new(), |why| format!(": {}", plain(why)));
+    let Some(times) = item.times else {
+        return format!("clock reads: {function}() is not counted{why}");
+    };
+    let counted = format!(
+        "clock reads: {} x {function}() by uprobes at the C library, {} of them system calls",
+        with_thousands(times as f64),
+        with_thousands(item.system_calls as f64)
+    );
+    match &item.amount {
+        Some(amount) => {
+            format!("{counted}; the others take {} of user time", with_interval(amount))
+        }
+        None => format!("{counted}{why}"),
+    }
 }
 
 /// Real time that is no CPU time, a lower bound if tasks may have run side by side. Means add up:
@@ -75,6 +108,8 @@ fn cold_caches(trials: &BilledTrials) -> String {
 
 #[cfg(test)]
 mod tests {
+    use oscost_model::bill::Amount;
+
     use super::*;
     use crate::report::view::bill::made_up;
 
@@ -88,6 +123,39 @@ mod tests {
         trials.user.mean = 0.4;
         let text = waited(trials, false);
         assert!(text.contains("not known: its CPU time is 50.0 ms more than its 500 ms"), "{text}");
+    }
+
+    #[test]
+    fn clock_reads_are_user_time_or_not_counted_for_a_reason() {
+        let mut bill = made_up::find();
+        let told = |bill: &Bill| {
+            let lines = lines(bill).into_iter().filter(|it| it.starts_with("clock reads: "));
+            lines.collect::<Vec<_>>()
+        };
+        assert!(told(&bill)[0].ends_with("`--clock-reads` counts them"), "{:?}", told(&bill));
+        bill.no_clock_reads = Some("/bin/x is linked statically".to_owned());
+        assert_eq!(told(&bill), ["clock reads: not counted: /bin/x is linked statically"]);
+        let item = |times: Option<u64>, ns: Option<f64>| ClockReadItem {
+            function: "clock_gettime".to_owned(),
+            times,
+            system_calls: 12,
+            case: "timer/clock-gettime".to_owned(),
+            unit: None,
+            amount: ns.map(Amount::exact),
+            missing: ns.is_none().then(|| "no price".to_owned()),
+        };
+        bill.no_clock_reads = None;
+        bill.clock_reads = vec![item(Some(1_012), Some(25_000.0)), item(Some(12), None)];
+        bill.clock_reads.push(item(None, None));
+        let lines = told(&bill);
+        assert!(lines[0].contains("1,012 x clock_gettime() by uprobes"), "{lines:?}");
+        let end = "12 of them system calls; the others take 25.0 us of user time";
+        assert!(lines[0].ends_with(end), "{lines:?}");
+        assert!(lines[1].ends_with("system calls: no price"), "{lines:?}");
+        assert!(lines[2].ends_with("clock_gettime() is not counted: no price"), "{lines:?}");
+        assert_eq!(lines[3..], [OTHER_CLOCK_READS]);
+        bill.counted = None;
+        assert!(told(&bill).is_empty());
     }
 
     #[test]

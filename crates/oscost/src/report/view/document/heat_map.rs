@@ -16,8 +16,12 @@ pub struct HeatMap {
     pub column_noun: &'static str,
     /// Its columns; neighbours of one group belong together.
     pub columns: Vec<HeatMapColumn>,
-    /// Its rows.
+    /// Its rows, those that matter most first: where there is room for a few, those are shown.
     pub rows: Vec<HeatMapRow>,
+    /// The order of its rows, as a button names it.
+    pub order_name: &'static str,
+    /// The order of its rows and columns, in a sentence; empty if it says nothing of them.
+    pub order_note: String,
     /// The ratios, row by row; NaN where nothing was measured.
     pub ratios: Vec<f32>,
 }
@@ -40,9 +44,6 @@ pub struct HeatMapRow {
     pub class: String,
     /// The middle of its ratios; `None` if it has none.
     pub ratio: Option<f64>,
-    /// How much it matters among the rows: where there is room for a few, those of the highest are
-    /// shown.
-    pub priority: u32,
 }
 
 /// Neighbouring columns of one group.

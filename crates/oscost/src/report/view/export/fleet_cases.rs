@@ -5,7 +5,8 @@ use std::ops::Range;
 use oscost_model::unit::Better;
 
 use crate::fleet::{
-    CaseFigure, Finding, FindingScope, Fleet, FleetAnalysis, FleetCase, FleetNode, NodeVisit,
+    Adjustment, CaseFigure, Finding, FindingScope, Fleet, FleetAnalysis, FleetCase, FleetNode,
+    NodeVisit,
 };
 use crate::report::view::export::sheet::Kind::{Float, Integer, Text};
 use crate::report::view::export::sheet::{Cells, Heading, Value, heading};
@@ -229,10 +230,30 @@ const COLUMNS: &[Column] = &[
         heading: heading(
             "finding_ratio",
             Float,
-            "the ratio of that to the equals of the node",
+            "the ratio of that to the equals of the node, without what `finding_adjusted_for` names",
             NOT_FOUND,
         ),
         read: |line| line.finding().map(|it| it.ratio).into(),
+    },
+    Column {
+        heading: heading(
+            "finding_adjusted_for",
+            Text,
+            "what else the node differs by that the ratio is without: `node`, what it differs by as a \
+             whole, or `family`, what the family of the case differs by",
+            Some("it does not stand out, or the ratio is without nothing"),
+        ),
+        read: |line| line.finding().and_then(|it| it.adjustment).map(Adjustment::name).into(),
+    },
+    Column {
+        heading: heading(
+            "finding_ratio_to_fleet",
+            Float,
+            "the ratio of the costs of what stands out to the fleet's medians, with all that the node \
+             differs by: the middle over its cases",
+            NOT_FOUND,
+        ),
+        read: |line| line.finding().and_then(|it| it.ratio_to_fleet).into(),
     },
     Column {
         heading: heading(
@@ -305,7 +326,17 @@ mod tests {
 
     fn finding(scope: FindingScope, ratio: f64) -> Finding {
         let ci95 = [ratio - 0.1, ratio + 0.1];
-        Finding { node: 1, scope, ratio, ci95, q: 0.01, facts: Vec::new() }
+        let (adjustment, ratio_to_fleet) = (Some(Adjustment::Node), Some(1.4));
+        Finding {
+            node: 1,
+            scope,
+            ratio,
+            ci95,
+            adjustment,
+            ratio_to_fleet,
+            q: 0.01,
+            facts: Vec::new(),
+        }
     }
 
     #[test]
@@ -338,6 +369,11 @@ mod tests {
             [cell(3, "finding"), cell(3, "finding_ratio")],
             ["case".into(), Value::Float(1.3)]
         );
+        assert_eq!(
+            [cell(3, "finding_adjusted_for"), cell(3, "finding_ratio_to_fleet")],
+            ["node".into(), Value::Float(1.4)]
+        );
+        assert_eq!(cell(0, "finding_adjusted_for"), Value::Unknown);
         for (at, heading) in headings().enumerate() {
             let is_empty = (0..4).any(|line| sheet.cell(line, at) == Value::Unknown);
             assert!(heading.unknown.is_some() || !is_empty, "{}", heading.name);

@@ -1,13 +1,15 @@
 //! Tables for other programs: their columns and values.
 //!
-//! There are four: `rows`, a line for each figure of a run, `comparisons`, a line for each pair of
-//! figures that was compared, `bill-items`, a line for each item of a bill and for its totals, and
-//! `fleet-cases`, a line for each case on each node of a fleet. Each column is defined once, in
-//! `rows`, `comparisons`, `bills` or `fleet_cases`; CSV, Parquet and docs/reference/EXPORTS.md are
-//! made from that.
+//! There are five: `rows`, a line for each figure of a run, `comparisons`, a line for each pair of
+//! figures that was compared, `bill-items`, a line for each item of a bill and for its totals,
+//! `bill-changes`, a line for each part of what a change of it would add or save, and `fleet-cases`,
+//! a line for each case on each node of a fleet. Each column is defined once, in `rows`,
+//! `comparisons`, `bills`, `bill_changes` or `fleet_cases`; CSV, Parquet and
+//! docs/reference/EXPORTS.md are made from that.
 
 use oscost_model::record::{Comparison, Record, Row};
 
+pub use self::bill_changes::ChangeSheet;
 pub use self::bills::BillSheet;
 pub use self::fleet_cases::FleetSheet;
 pub use self::reference::page;
@@ -15,6 +17,7 @@ pub use self::sheet::{Cells, Column, Heading, Kind, Sheet, Value};
 use self::sheet::{Line, LineComparison, Side, spaced};
 use crate::report::view::comparison::compare::ComparisonContent;
 
+mod bill_changes;
 mod bills;
 mod comparisons;
 mod fleet_cases;
@@ -26,7 +29,8 @@ mod sheet;
 /// The columns of all tables.
 pub fn headings() -> impl Iterator<Item = Heading> {
     let figures = rows::COLUMNS.iter().chain(comparisons::COLUMNS).map(Column::heading);
-    figures.chain(bills::headings()).chain(fleet_cases::headings())
+    let of_bills = bills::headings().chain(bill_changes::headings());
+    figures.chain(of_bills).chain(fleet_cases::headings())
 }
 
 impl<'a> Sheet<'a> {

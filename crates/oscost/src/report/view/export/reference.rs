@@ -1,15 +1,16 @@
 //! The columns as docs/reference/EXPORTS.md lists them.
 
 use crate::report::view::export::sheet::{Column, Heading};
-use crate::report::view::export::{bills, comparisons, fleet_cases, rows};
+use crate::report::view::export::{bill_changes, bills, comparisons, fleet_cases, rows};
 
 /// Each table's name and version, and its columns as a table of Markdown.
-pub fn page() -> [(&'static str, String); 4] {
+pub fn page() -> [(&'static str, String); 5] {
     let of_figures = |columns: &[Column]| table(columns.iter().map(Column::heading));
     [
         (rows::SCHEMA, of_figures(rows::COLUMNS)),
         (comparisons::SCHEMA, of_figures(comparisons::COLUMNS)),
         (bills::SCHEMA, table(bills::headings())),
+        (bill_changes::SCHEMA, table(bill_changes::headings())),
         (fleet_cases::SCHEMA, table(fleet_cases::headings())),
     ]
 }

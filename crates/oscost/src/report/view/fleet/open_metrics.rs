@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use oscost_model::unit::Unit;
 
-use crate::fleet::{FindingScope, Fleet, FleetAnalysis};
+use crate::fleet::{Adjustment, Finding, FindingScope, Fleet, FleetAnalysis};
 
 /// A fleet's figures as OpenMetrics text.
 pub fn open_metrics(fleet: &Fleet, analysis: &FleetAnalysis) -> String {
@@ -167,22 +167,42 @@ fn findings(text: &mut Text<'_>, fleet: &Fleet, analysis: &FleetAnalysis) {
         name: "oscost_fleet_finding_ratio",
         unit: "ratio",
         help: "Costs of a node over those of its equals, where it stands out: all of it, a family, \
-               or a case.",
+               or a case; without what adjusted_for names, the node as a whole or the family of \
+               the case, differs by.",
     };
     text.family(&family);
     for finding in &analysis.findings {
-        let Some(node) = fleet.nodes.get(finding.node) else { continue };
-        let (scope, name) = match &finding.scope {
-            FindingScope::Node => ("node", ""),
-            FindingScope::Family(family) => ("family", family.as_str()),
-            FindingScope::Case(case) => {
-                let case = fleet.cases.get(*case as usize);
-                ("case", case.map_or("", |case| case.case.as_str()))
-            }
-        };
-        let labels = [("node", node.name.as_str()), ("scope", scope), ("name", name)];
-        text.sample(family.name, &labels, finding.ratio);
+        let Some([node, scope, name]) = finding_labels(fleet, finding) else { continue };
+        let adjusted_for = ("adjusted_for", finding.adjustment.map_or("", Adjustment::name));
+        text.sample(family.name, &[node, scope, name, adjusted_for], finding.ratio);
     }
+    let family = Family {
+        name: "oscost_fleet_finding_to_fleet_ratio",
+        unit: "ratio",
+        help: "Costs of a node over the medians of its fleet where it stands out, with all that it \
+               differs by, the middle over cases.",
+    };
+    text.family(&family);
+    for finding in &analysis.findings {
+        let ratio = finding.ratio_to_fleet.filter(|ratio| ratio.is_finite());
+        if let Some((labels, ratio)) = finding_labels(fleet, finding).zip(ratio) {
+            text.sample(family.name, &labels, ratio);
+        }
+    }
+}
+
+/// The labels that name a finding; `None` if the fleet has no such node.
+fn finding_labels<'a>(fleet: &'a Fleet, finding: &'a Finding) -> Option<[(&'a str, &'a str); 3]> {
+    let node = fleet.nodes.get(finding.node)?;
+    let (scope, name) = match &finding.scope {
+        FindingScope::Node => ("node", ""),
+        FindingScope::Family(family) => ("family", family.as_str()),
+        FindingScope::Case(case) => {
+            let case = fleet.cases.get(*case as usize);
+            ("case", case.map_or("", |case| case.case.as_str()))
+        }
+    };
+    Some([("node", node.name.as_str()), ("scope", scope), ("name", name)])
 }
 
 #[cfg(test)]
@@ -190,7 +210,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::fleet::{CaseSpread, Finding, FleetCase, FleetNode, NodeDeviation, NodeVisit};
+    use crate::fleet::{CaseSpread, FleetCase, FleetNode, NodeDeviation, NodeVisit};
 
     fn made_up() -> (Fleet, FleetAnalysis) {
         let case = |name: &str, unit: Unit| FleetCase {
@@ -234,6 +254,8 @@ mod tests {
                 scope: FindingScope::Family("pipe".to_owned()),
                 ratio: 1.25,
                 ci95: [1.1, 1.4],
+                adjustment: Some(Adjustment::Node),
+                ratio_to_fleet: Some(1.5),
                 q: 0.01,
                 facts: Vec::new(),
             }],
@@ -260,7 +282,9 @@ mod tests {
              1000000000",
             "oscost_fleet_case_between_visits{fleet=\"mon\\\"day\",case=\"pipe/rate\"} 0.03",
             "oscost_fleet_finding_ratio{fleet=\"mon\\\"day\",node=\"n1\",scope=\"family\",\
-             name=\"pipe\"} 1.25",
+             name=\"pipe\",adjusted_for=\"node\"} 1.25",
+            "oscost_fleet_finding_to_fleet_ratio{fleet=\"mon\\\"day\",node=\"n1\",\
+             scope=\"family\",name=\"pipe\"} 1.5",
         ] {
             assert!(text.lines().any(|it| it == line), "{line} is not in\n{text}");
         }

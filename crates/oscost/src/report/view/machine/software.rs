@@ -26,6 +26,9 @@ pub(super) fn system(machine: &Description<'_>) -> Vec<Fact> {
         fact("distribution", os.distribution.clone(), || {
             missing_reason(facts, "/etc/os-release", "no name")
         }),
+        fact("firmware", os.firmware.clone(), || {
+            missing_reason(facts, "/sys/class/dmi/id/bios_version", "it has no version")
+        }),
         fact("kernel", kernel, || {
             missing_reason(facts, "/proc/sys/kernel/osrelease", "it is empty")
         }),

@@ -121,33 +121,46 @@ impl Content<'_> {
                 Shape::Line | Shape::DottedLine => {}
             }
         }
-        let figures = self.figures(x);
+        let Figures { markup: figures, is_one_above } = self.figures(x);
+        let kind = if is_one_above { " class=\"two\"" } else { "" };
         if stretched.is_empty() {
-            return format!("<svg>{title}{out}{figures}</svg>");
+            return format!("<svg{kind}>{title}{out}{figures}</svg>");
         }
         let stretch = format!("viewBox=\"0 0 {STEPS} 2\" preserveAspectRatio=\"none\"");
         match out.is_empty() && figures.is_empty() {
             true => format!("<svg {stretch}>{title}{stretched}</svg>"),
-            false => format!("<svg>{title}{out}<svg {stretch}>{stretched}</svg>{figures}</svg>"),
+            false => {
+                format!("<svg{kind}>{title}{out}<svg {stretch}>{stretched}</svg>{figures}</svg>")
+            }
         }
     }
 
     /// The figures, each beside its own point.
-    fn figures(&self, x: &Scale) -> String {
+    fn figures(&self, x: &Scale) -> Figures {
         let extents: Vec<Option<[f64; 2]>> =
             self.points.iter().map(|(series, point)| extent(series.shape, point, x)).collect();
-        let mut out = String::new();
+        let mut figures = Figures::default();
         for (number, ((_, point), own)) in self.points.iter().zip(&extents).enumerate() {
             // What the scale cannot show is left out, with its figure.
             let Some(own) = own.filter(|_| !point.figure.is_empty()) else { continue };
             let others = extents.iter().enumerate().filter(|(other, _)| *other != number);
             let others: Vec<[f64; 2]> = others.filter_map(|(_, extent)| *extent).collect();
-            let LabelPosition { class, at } =
+            let LabelPosition { class, at, is_above } =
                 LabelPosition::beside(own, &others, width(&point.figure));
-            let _ = write!(out, "<text{class} x=\"{}\">{}</text>", pct(at), escape(&point.figure));
+            let (at, text) = (pct(at), escape(&point.figure));
+            let _ = write!(figures.markup, "<text{class} x=\"{at}\">{text}</text>");
+            figures.is_one_above |= is_above;
         }
-        out
+        figures
     }
+}
+
+/// The figures of a row.
+#[derive(Default)]
+struct Figures {
+    markup: String,
+    /// Whether one is above its point, for which the row has two lines.
+    is_one_above: bool,
 }
 
 /// Where a figure is written.
@@ -157,6 +170,8 @@ struct LabelPosition {
     class: &'static str,
     /// In per cent of the chart's width.
     at: f64,
+    /// Whether it is above the point.
+    is_above: bool,
 }
 
 impl LabelPosition {
@@ -169,13 +184,13 @@ impl LabelPosition {
             from >= 0.0 && to <= 100.0 && others.iter().all(is_apart)
         };
         if is_free(high, high + width) {
-            Self { class: "", at: high }
+            Self { class: "", at: high, is_above: false }
         } else if is_free(low - width, low) {
-            Self { class: " class=\"e\"", at: low }
+            Self { class: " class=\"e\"", at: low, is_above: false }
         } else if high >= width {
-            Self { class: " class=\"e a\"", at: high }
+            Self { class: " class=\"e a\"", at: high, is_above: true }
         } else {
-            Self { class: " class=\"a\"", at: low }
+            Self { class: " class=\"a\"", at: low, is_above: true }
         }
     }
 }

@@ -90,6 +90,14 @@ fn a_figure_is_beside_its_own_point_and_not_beside_its_floor() {
 }
 
 #[test]
+fn a_row_with_a_figure_above_its_point_has_two_lines() {
+    let beside = drawn(&with_floor(20.0, 40.0, [38.0, 42.0]));
+    assert!(beside.contains("</a><svg><g ") && !beside.contains("class=\"two\""), "{beside}");
+    let above = drawn(&with_floor(85.0, 90.0, [88.0, 92.0]));
+    assert!(above.contains("</a><svg class=\"two\"><g "), "{above}");
+}
+
+#[test]
 fn other_orders_name_the_rows_of_the_first_by_number() {
     let text = drawn(&of_rows(vec![at(1.0, 0.0)], &["a", "b", "c"]));
     assert!(text.contains("aria-pressed=\"true\" data-rows=\"\">by family<"), "{text}");

@@ -9,6 +9,8 @@ use oscost_model::unit::Unit;
 use super::large_run;
 use super::markup::{charts, ids_are_unique, points, sections, values};
 use super::records::{compared, page, page_compared, record, several};
+use crate::report::render::html::report as html;
+use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
 
 #[test]
 fn the_same_record_is_the_same_bytes() {
@@ -237,4 +239,20 @@ fn each_printed_word_is_a_link_to_its_text_at_the_end() {
     // The text of `oscost explain`.
     let means = crate::advice::words::find("SKEWED")[0].means;
     assert!(page.contains(&format!("<dt>means</dt><dd>{means}</dd>")), "{means}");
+}
+
+#[test]
+fn a_column_without_a_title_has_no_heading_and_a_table_without_a_caption_no_label() {
+    let table = |caption: &str| Table {
+        caption: caption.to_owned(),
+        columns: vec![Column::text("qz"), Column::text("")],
+        rows: vec![TableRow::of(vec![Cell::text("one"), Cell::text("then")])],
+        ..Table::default()
+    };
+    let blocks = ["", "Figures"].map(|caption| Block::Table(table(caption)));
+    let page = html(&View::of(vec![Section::of("Tables", blocks)])).unwrap();
+    let heads = "<th scope=\"col\" data-name=\"qz\">qz</th><td data-name=\"\"></td></tr></thead>";
+    assert_eq!(page.matches(heads).count(), 2, "{page}");
+    assert!(!page.contains("aria-label=\"\"") && !page.contains("role=\"region\""), "{page}");
+    assert!(page.contains("role=\"group\" aria-label=\"Figures\">"), "{page}");
 }

@@ -38,6 +38,21 @@ fn text_and_charts_have_enough_contrast_in_light_and_dark() {
             let found = contrast(drawn, colour("paper"));
             assert!(found >= 3.0, "{drawn} on {}: {found}", colour("paper"));
         }
+        // The figures of heat maps, on the colours of their cells.
+        let of_cells = [
+            ("m0", "on-far"),
+            ("m8", "on-far"),
+            ("m2", "on-near"),
+            ("m3", "on-near"),
+            ("m5", "on-near"),
+            ("m6", "on-near"),
+            ("mn", "on-near"),
+        ];
+        let inks = of_cells.map(|(cell, ink)| (cell, colour(ink)));
+        for (cell, ink) in inks.into_iter().chain(["m1", "m7"].map(|cell| (cell, "#000000"))) {
+            let found = contrast(ink, colour(cell));
+            assert!(found >= 4.5, "{ink} on {cell}: {found}");
+        }
         // Nothing is pressed on paper.
         if !theme.contains("#000000") {
             let found = contrast(colour("edge"), colour("band"));

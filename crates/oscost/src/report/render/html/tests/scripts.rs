@@ -35,14 +35,14 @@ fn a_heat_map_is_packed_and_its_script_is_a_part_of_the_one_that_the_policy_name
             name: "</script><b>".to_owned(),
             class: String::new(),
             ratio: Some(f64::NAN),
-            priority: 1,
         }],
         ratios: vec![1.0],
+        ..HeatMap::default()
     };
     let view = View::of(vec![Section::of("Map", [Block::HeatMap(Box::new(map))])]);
     let page = html(&view.as_page("Fleet", "")).unwrap();
     let script = page.rsplit_once("<script>").unwrap().1.split_once("</script>").unwrap().0;
-    assert!(script.contains("drawHeatMaps") && script.contains("oscost-ready"));
+    assert!(script.contains("activateHeatMaps") && script.contains("oscost-ready"));
     let hash = BASE64_STANDARD.encode(Sha256::digest(script.as_bytes()));
     assert!(page.contains(&format!("&#39;sha256-{hash}&#39;")));
     assert_eq!(page.matches("<script").count(), 2);
@@ -53,5 +53,5 @@ fn a_heat_map_is_packed_and_its_script_is_a_part_of_the_one_that_the_policy_name
     assert_eq!(BASE64_STANDARD.decode(packed["cells"].as_str().unwrap()).unwrap(), [0, 128]);
     // A page without a map has neither.
     let plain = html(&View::of(Vec::new())).unwrap();
-    assert!(!plain.contains("const drawHeatMaps") && data(&plain)["maps"].is_null());
+    assert!(!plain.contains("const activateHeatMaps") && data(&plain)["maps"].is_null());
 }

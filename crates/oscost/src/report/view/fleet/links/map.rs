@@ -39,7 +39,6 @@ pub(super) fn heat_map(
         name: name(node),
         class: String::new(),
         ratio: analysis.nodes.get(node).copied().flatten(),
-        priority: 0,
     };
     let column = |node: usize| HeatMapColumn { name: name(node), group: String::new() };
     Some(HeatMap {
@@ -52,7 +51,9 @@ pub(super) fn heat_map(
         column_noun: "other node",
         columns: (0..count).map(column).collect(),
         rows: (0..count).map(row).collect(),
+        order_name: "by number",
         ratios,
+        ..HeatMap::default()
     })
 }
 

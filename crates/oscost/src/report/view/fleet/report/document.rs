@@ -5,8 +5,9 @@ use serde::Serialize;
 
 use super::content::{FleetContent, Rejected};
 use crate::fleet::{
-    CaseChange, CaseSpread, ClassChanges, ClassSpread, FactCandidate, FactGroup, Finding,
-    FindingScope, FleetCase, FleetChanges, FleetNode, NodeDeviation, OtherRevision, VarianceShares,
+    Adjustment, CaseChange, CaseSpread, ClassChanges, ClassSpread, FactCandidate, FactGroup,
+    Finding, FindingScope, FleetCase, FleetChanges, FleetNode, NodeDeviation, OtherRevision,
+    VarianceShares,
 };
 
 /// The version of the document.
@@ -59,6 +60,8 @@ struct FindingDocument<'a> {
     scope: ScopeDocument<'a>,
     ratio: f64,
     ci95: [f64; 2],
+    adjusted_for: Option<&'static str>,
+    ratio_to_fleet: Option<f64>,
     q: f64,
     facts: Vec<FactDocument<'a>>,
 }
@@ -179,6 +182,8 @@ fn finding<'a>(content: &FleetContent<'a>, it: &'a Finding) -> FindingDocument<'
         scope,
         ratio: it.ratio,
         ci95: it.ci95,
+        adjusted_for: it.adjustment.map(Adjustment::name),
+        ratio_to_fleet: it.ratio_to_fleet,
         q: it.q,
         facts: it.facts.iter().map(fact).collect(),
     }

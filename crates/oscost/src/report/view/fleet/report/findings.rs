@@ -2,7 +2,7 @@
 
 use super::content::{FleetContent, section as section_of};
 use super::sentence::shortened;
-use crate::fleet::{FactCandidate, Finding};
+use crate::fleet::{Adjustment, FactCandidate, Finding};
 use crate::report::view::document::{Block, Cell, Column, ColumnKind, Section, Table, TableRow};
 use crate::report::view::machine_table::texts::factor;
 
@@ -21,8 +21,11 @@ pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
         ..TableRow::of(cells(content, finding))
     };
     let mut notes = vec![
-        "the ratio is to the equals of the node: above 1 is slower, also of cases where more is \
-         better; [] is its 95 % interval"
+        "ratios are of costs: above 1 is slower, also of cases where more is better".to_owned(),
+        "the ratio to fleet is to the fleet's medians of these cases, of several the middle".to_owned(),
+        "the adjusted ratio is to the equals of the node, without what the node as a whole, or the \
+         family of the case, differs by, as the column names it; low and high are its 95 % \
+         interval, and q is of it"
             .to_owned(),
         "the fact separates nodes that stand out from others best; it is a candidate for the \
          reason, and no proof"
@@ -37,9 +40,11 @@ pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
         columns: vec![
             Column::text("node"),
             Column { kind: ColumnKind::Choice, ..Column::text("what") },
-            Column::number("ratio", "ratio"),
+            Column::number("ratio to fleet", "ratio_to_fleet"),
+            Column::number("adjusted ratio", "ratio"),
             Column::number("95 % low", "ci95_low").in_lines_of(100),
             Column::number("95 % high", "ci95_high").in_lines_of(100),
+            Column::text("adjusted for"),
             Column::number("q", "q"),
             Column::prose("fact"),
         ],
@@ -54,14 +59,18 @@ pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
 fn cells(content: &FleetContent<'_>, it: &Finding) -> Vec<Cell> {
     let scope = content.scope_name(&it.scope).unwrap_or_else(|| "all cases".to_owned());
     let number = |value: f64| Cell::number(factor(value), Some(value));
+    let to_fleet = it.ratio_to_fleet;
+    let adjustment = it.adjustment.map_or("-", Adjustment::name);
     let [low, high] = it.ci95;
     let q = if it.q < 0.001 { "<0.001".to_owned() } else { format!("{:.3}", it.q) };
     vec![
         Cell::text(content.node_name(it.node)),
         Cell::text(scope),
+        Cell::number(to_fleet.map_or_else(|| "-".to_owned(), factor), to_fleet),
         number(it.ratio),
         number(low),
         number(high),
+        Cell::text(adjustment.to_owned()),
         Cell::number(q, Some(it.q)),
         Cell::text(it.facts.first().map_or_else(|| "none".to_owned(), fact)),
     ]

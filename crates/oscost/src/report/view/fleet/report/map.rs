@@ -1,12 +1,13 @@
 //! Nodes by cases as a heat map; of a fleet that is too large for one, classes of nodes and the nodes
 //! that stand out.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use oscost_stats::order;
 
 use super::content::{FleetContent, argument, class_name, section as section_of};
+use super::map_order;
+use crate::fleet::ClassSpread;
 use crate::report::text::{plain, plural};
 use crate::report::view::document::heat_map::{HeatMap, HeatMapColumn, HeatMapRow};
 use crate::report::view::document::{Block, Section};
@@ -48,7 +49,7 @@ pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
         ));
     }
     let lines = match is_whole {
-        true => node_lines(content, &columns, &by_ratio(content, (0..nodes).collect())),
+        true => node_lines(content, &columns, &map_order::nodes(content, (0..nodes).collect())),
         false => {
             let FoldedLines { lines, note } = folded_lines(content, &columns);
             notes.push(note);
@@ -66,6 +67,8 @@ pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
         column_noun: "case",
         columns: columns.iter().filter_map(|&at| column(content, at)).collect(),
         rows: lines.into_iter().map(|line| line.row).collect(),
+        order_name: "what stands out",
+        order_note: map_order::note(content, is_whole),
         ratios,
     };
     let blocks = [Some(Block::HeatMap(Box::new(map)))];
@@ -84,10 +87,7 @@ fn columns(content: &FleetContent<'_>) -> Vec<usize> {
         columns.sort_by(|one, other| spread(other).total_cmp(&spread(one)));
         columns.truncate(MAX_COLUMNS);
     }
-    columns.sort_by(|&one, &other| {
-        (&cases[one].family, &cases[one].case).cmp(&(&cases[other].family, &cases[other].case))
-    });
-    columns
+    map_order::cases(content, columns)
 }
 
 fn column(content: &FleetContent<'_>, at: usize) -> Option<HeatMapColumn> {
@@ -100,13 +100,6 @@ fn ratio(content: &FleetContent<'_>, node: usize) -> Option<f64> {
     content.analysis.nodes.get(node)?.ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0)
 }
 
-/// Nodes by their ratio, the slowest first; those without a ratio last.
-fn by_ratio(content: &FleetContent<'_>, mut nodes: Vec<usize>) -> Vec<usize> {
-    let key = |node: &usize| ratio(content, *node).unwrap_or(0.0);
-    nodes.sort_by(|one, other| key(other).total_cmp(&key(one)));
-    nodes
-}
-
 /// The ratios of a node in these columns.
 fn ratios(content: &FleetContent<'_>, node: usize, columns: &[usize]) -> Vec<f32> {
     let cases = content.fleet.cases.len();
@@ -116,53 +109,24 @@ fn ratios(content: &FleetContent<'_>, node: usize, columns: &[usize]) -> Vec<f32
 
 /// A row of each of these nodes.
 fn node_lines(content: &FleetContent<'_>, columns: &[usize], nodes: &[usize]) -> Vec<MapLine> {
-    let priorities = priorities(content, nodes);
     let row = |&node: &usize| {
         let class = content.node(node).map_or_else(String::new, |it| plain(&it.class));
         let (name, ratio) = (content.node_name(node), ratio(content, node));
-        let priority = priorities.get(&node).copied().unwrap_or(0);
-        let row = HeatMapRow { name, class, ratio, priority };
+        let row = HeatMapRow { name, class, ratio };
         MapLine { row, ratios: ratios(content, node, columns) }
     };
     nodes.iter().map(row).collect()
 }
 
-/// How much each node matters: those with a finding first, then those farthest from the fleet.
-fn priorities(content: &FleetContent<'_>, nodes: &[usize]) -> BTreeMap<usize, u32> {
-    let found: BTreeSet<usize> = content.analysis.findings.iter().map(|it| it.node).collect();
-    let distance = |node: &usize| ratio(content, *node).map_or(0.0, |it| it.ln().abs());
-    let mut sorted = nodes.to_vec();
-    sorted.sort_by(|one, other| {
-        let (of_one, of_other) = (found.contains(one), found.contains(other));
-        of_other.cmp(&of_one).then(distance(other).total_cmp(&distance(one)))
-    });
-    sorted.into_iter().zip((1..=nodes.len() as u32).rev()).collect()
-}
-
-/// The classes of nodes, each with the medians of its nodes, then the nodes that stand out; and what
+/// The nodes that stand out, then the classes of nodes, each with the medians of its nodes; and what
 /// that leaves out.
 fn folded_lines(content: &FleetContent<'_>, columns: &[usize]) -> FoldedLines {
     let classes = &content.analysis.classes;
     let shown = &classes[..classes.len().min(MAX_CLASSES)];
-    let mut lines: Vec<MapLine> = shown
-        .iter()
-        .map(|class| {
-            let nodes = plural(class.nodes.len() as u64, "node");
-            let row = HeatMapRow {
-                name: format!("class of {nodes}: {}", class_name(&class.class)),
-                class: plain(&class.class),
-                ratio: class.ratio,
-                // Below every node that stands out.
-                priority: 0,
-            };
-            MapLine { row, ratios: medians(content, &class.nodes, columns) }
-        })
-        .collect();
-    let room = (MAX_CELLS / columns.len()).saturating_sub(lines.len());
+    let room = (MAX_CELLS / columns.len()).saturating_sub(shown.len());
     let found: BTreeSet<usize> = content.analysis.findings.iter().map(|it| it.node).collect();
     let all = found.len();
-    let mut nodes: Vec<usize> = found.into_iter().collect();
-    nodes.sort_by_key(|&node| Reverse(distance_rank(content, node)));
+    let mut nodes = map_order::nodes(content, found.into_iter().collect());
     nodes.truncate(room);
     let told = match nodes.len() {
         some if some < all => format!("{some} of {all} nodes that stand out"),
@@ -180,13 +144,20 @@ fn folded_lines(content: &FleetContent<'_>, columns: &[usize]) -> FoldedLines {
         plural(columns.len() as u64, "case"),
         argument(content.source).unwrap_or("SOURCE"),
     );
-    lines.extend(node_lines(content, columns, &by_ratio(content, nodes)));
+    let mut lines = node_lines(content, columns, &nodes);
+    lines.extend(shown.iter().map(|class| class_line(content, columns, class)));
     FoldedLines { lines, note }
 }
 
-/// How far a node is from the fleet, in millionths of a logarithm.
-fn distance_rank(content: &FleetContent<'_>, node: usize) -> u64 {
-    ratio(content, node).map_or(0, |it| (1e6 * it.ln().abs()) as u64)
+/// A row of the medians of a class.
+fn class_line(content: &FleetContent<'_>, columns: &[usize], class: &ClassSpread) -> MapLine {
+    let nodes = plural(class.nodes.len() as u64, "node");
+    let row = HeatMapRow {
+        name: format!("class of {nodes}: {}", class_name(&class.class)),
+        class: plain(&class.class),
+        ratio: class.ratio,
+    };
+    MapLine { row, ratios: medians(content, &class.nodes, columns) }
 }
 
 /// The median ratio over these nodes in each column; NaN where none of them has the case.

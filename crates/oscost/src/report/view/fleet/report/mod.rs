@@ -6,6 +6,7 @@ mod content;
 mod document;
 mod findings;
 mod map;
+mod map_order;
 mod next;
 mod sentence;
 mod spreads;

@@ -4,7 +4,7 @@ use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::Arc;
 
 use super::content::{FleetContent, per_cent_up};
-use crate::fleet::{FactCandidate, Finding, FindingScope, USE_OF_NODE, use_of_node};
+use crate::fleet::{Adjustment, FactCandidate, Finding, FindingScope, USE_OF_NODE, use_of_node};
 use crate::report::text::{plain, plural};
 use crate::report::view::machine_table::texts::{factor, joined};
 
@@ -172,11 +172,6 @@ fn sentence(content: &FleetContent<'_>, it: &Finding) -> String {
         }
         scope => format!(" in {}", content.scope_name(scope).unwrap_or_default()),
     };
-    // A case is judged less its family, or less its node.
-    let apart_from = match &it.scope {
-        FindingScope::Case(_) => ", apart from what its other cases differ by",
-        _ => "",
-    };
     let than = match content.equals(it.node) {
         0 => "the rest of the fleet".to_owned(),
         equals => format!("its {equals} equals"),
@@ -186,12 +181,26 @@ fn sentence(content: &FleetContent<'_>, it: &Finding) -> String {
         None => "no recorded fact sets it apart".to_owned(),
     };
     format!(
-        "{} is {} times as {kind}{place} as {than} [{} .. {}]{apart_from}; {fact}.",
+        "{} is {} times as {kind}{place} as {than} [{} .. {}]{}; {fact}.",
         content.short_name(it.node),
         of(it.ratio),
         of(low),
-        of(high)
+        of(high),
+        apart_from(it)
     )
+}
+
+/// What the ratio of a finding is without, and the one with it.
+fn apart_from(it: &Finding) -> String {
+    let without = match it.adjustment {
+        None => return String::new(),
+        Some(Adjustment::Node) => ", apart from what it differs by as a whole",
+        Some(Adjustment::Family) => ", apart from what its other cases of the family differ by",
+    };
+    let whole = it.ratio_to_fleet.map(|ratio| {
+        format!("; with that its costs there are {} times the fleet's median", factor(ratio))
+    });
+    format!("{without}{}", whole.unwrap_or_default())
 }
 
 /// A fact that sets a node apart, with its support.

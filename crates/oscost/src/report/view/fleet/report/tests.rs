@@ -1,15 +1,16 @@
+mod heat_map;
+
 use std::sync::Arc;
 
 use oscost_model::unit::{Better, Unit};
 
 use super::*;
 use crate::fleet::{
-    CaseChange, CaseFigure, CaseSpread, ClassChanges, ClassSpread, FactCandidate, FactGroup,
-    Finding, FindingScope, Fleet, FleetAnalysis, FleetCase, FleetChanges, FleetFact, FleetNode,
-    NodeDeviation, NodeVisit, OtherRevision, USE_OF_NODE, VarianceShares, use_of_node,
+    Adjustment, CaseChange, CaseFigure, CaseSpread, ClassChanges, ClassSpread, FactCandidate,
+    FactGroup, Finding, FindingScope, Fleet, FleetAnalysis, FleetCase, FleetChanges, FleetFact,
+    FleetNode, NodeDeviation, NodeVisit, OtherRevision, USE_OF_NODE, VarianceShares, use_of_node,
 };
 use crate::report;
-use crate::report::view::document::Block;
 
 const CLASS: &str = "Some CPU, 64 GiB";
 
@@ -82,7 +83,15 @@ fn fact(found: usize, nodes: usize, others: usize) -> FactCandidate {
 }
 
 fn finding(node: usize, scope: FindingScope, ratio: f64, facts: Vec<FactCandidate>) -> Finding {
-    Finding { node, scope, ratio, ci95: [ratio - 0.04, ratio + 0.05], q: 1e-5, facts }
+    let ci95 = [ratio - 0.04, ratio + 0.05];
+    let ratio_to_fleet = Some(ratio);
+    Finding { node, scope, ratio, ci95, adjustment: None, ratio_to_fleet, q: 1e-5, facts }
+}
+
+/// The same finding if the ratio is without something, and what it is with that.
+fn adjusted(finding: Finding, adjustment: Adjustment, ratio_to_fleet: f64) -> Finding {
+    let (adjustment, ratio_to_fleet) = (Some(adjustment), Some(ratio_to_fleet));
+    Finding { adjustment, ratio_to_fleet, ..finding }
 }
 
 fn faults() -> FindingScope {
@@ -128,12 +137,41 @@ fn the_head_names_node_family_equals_and_the_fact_with_its_support() {
 
 #[test]
 fn a_faster_case_is_turned_around_and_a_node_without_a_fact_says_so() {
-    let told = first_sentences(vec![finding(0, FindingScope::Case(17), 0.5, Vec::new())]);
+    let faster = finding(0, FindingScope::Case(17), 0.5, Vec::new());
+    let told = first_sentences(vec![adjusted(faster, Adjustment::Family, 0.6)]);
     assert_eq!(
         told,
         ["node0 is 2.00 times as fast in syscall/case-017 as its 63 equals [1.82 .. 2.17], \
-          apart from what its other cases differ by; no recorded fact sets it apart."]
+          apart from what its other cases of the family differ by; with that its costs there are \
+          0.60 times the fleet's median; no recorded fact sets it apart."]
     );
+}
+
+#[test]
+fn the_ratio_of_a_family_is_told_without_and_with_what_the_node_differs_by() {
+    let fleet = fleet(8, 4);
+    let mut analysis = analysis(&fleet);
+    let slow = finding(3, faults(), 1.31, Vec::new());
+    analysis.findings = vec![
+        adjusted(slow, Adjustment::Node, 1.702),
+        finding(5, FindingScope::Node, 1.25, Vec::new()),
+    ];
+    let content = content(&fleet, &analysis);
+    let text = flat(&content);
+    for words in [
+        "node3 is 1.31 times as slow in fault (2 cases) as its 7 equals [1.27 .. 1.36], apart from \
+         what it differs by as a whole; with that its costs there are 1.70 times the fleet's median;",
+        "node5 is 1.25 times as slow over all its cases as its 7 equals [1.21 .. 1.30]; no",
+        "the ratio to fleet is to the fleet's medians",
+    ] {
+        assert!(text.contains(words), "`{words}` is not in:\n{text}");
+    }
+    let document: serde_json::Value = serde_json::from_str(&json(&content).unwrap()).unwrap();
+    let [first, second] = [0usize, 1].map(|at| &document["findings"][at]);
+    assert_eq!(first["ratio"], 1.31);
+    assert_eq!(first["ratio_to_fleet"], 1.702);
+    assert_eq!(first["adjusted_for"], "node");
+    assert!(second["adjusted_for"].is_null());
 }
 
 #[test]
@@ -357,52 +395,4 @@ fn the_document_names_what_it_is_of() {
     assert_eq!(found["facts"][0]["with"]["nodes"], 1);
     assert_eq!(document["nodes"][3]["visits"], 3);
     assert!(document["changes"].is_null());
-}
-
-/// How many rows and columns the heat map has.
-fn map_size(shown: &View) -> [usize; 2] {
-    let mut blocks = shown.sections.iter().flat_map(|section| &section.blocks);
-    let map = blocks.find_map(|block| match block {
-        Block::HeatMap(map) => Some(map),
-        _ => None,
-    });
-    let map = map.unwrap();
-    assert_eq!(map.ratios.len(), map.rows.len() * map.columns.len());
-    [map.rows.len(), map.columns.len()]
-}
-
-#[test]
-fn a_page_of_2000_nodes_by_100_cases_is_whole_and_small() {
-    let fleet = fleet(2_000, 100);
-    let mut analysis = analysis(&fleet);
-    // No two ratios are alike, so that nothing of it is packed for free.
-    for (at, ratio) in analysis.ratios.iter_mut().enumerate() {
-        *ratio = (1.0 + 0.1 * ((at as f64 * 0.618_033_988_75).fract() - 0.5)) as f32;
-    }
-    analysis.findings =
-        (0..2_000).map(|at| finding(at, FindingScope::Node, 1.31, vec![fact(3, 3, 61)])).collect();
-    let shown = view(&content(&fleet, &analysis));
-    assert_eq!(map_size(&shown), [2_000, 100]);
-    let page = report::html(&shown).unwrap();
-    assert!(page.len() <= 10_000_000, "{} bytes", page.len());
-    assert!(page.contains("the surest 1000 of 2000 findings"));
-    assert!(!page.contains("too many cells"));
-}
-
-#[test]
-fn a_larger_fleet_is_folded_into_its_classes_and_the_nodes_that_stand_out() {
-    let fleet = fleet(2_001, 100);
-    let mut analysis = analysis(&fleet);
-    analysis.ratios[5 * 100] = 1.5;
-    analysis.findings = vec![
-        finding(5, FindingScope::Case(0), 1.5, Vec::new()),
-        finding(9, FindingScope::Node, 1.2, Vec::new()),
-        finding(9, faults(), 1.2, Vec::new()),
-    ];
-    let shown = view(&content(&fleet, &analysis));
-    assert_eq!(map_size(&shown), [3, 100]);
-    let page = report::html(&shown).unwrap();
-    let note = "2001 nodes by 100 cases are too many cells for one page: its rows are the medians of 1 \
-                class, and 2 nodes that stand out.";
-    assert!(page.contains(note));
 }

@@ -1,0 +1,119 @@
+//! Counted instructions of two runs.
+
+use std::collections::BTreeMap;
+
+use oscost_model::record::{CountedRepetition, RowCounters};
+
+use super::*;
+
+/// How the instructions of a row vary, as standard deviations of logarithms.
+#[derive(Clone, Copy)]
+struct WorkNoise {
+    runs: f64,
+    workers: f64,
+}
+
+/// The noisiest that a row which repeats may be, and what runs of one boot differed by.
+const REPEATING: WorkNoise = WorkNoise { runs: 0.0008, workers: 0.0015 };
+
+/// A run of one boot of rows with so many instructions per op, each counted by workers of its own,
+/// whose times vary by 20 % from run to run.
+fn counted_run(id: &str, boot: &str, insn: &[f64], noise: WorkNoise, seed: &mut Seed) -> Record {
+    let rows = insn.iter().enumerate().map(|(number, &insn)| {
+        let of_run = (noise.runs * normal(seed)).exp();
+        let repetitions = (0..6).map(|round| {
+            let insn = insn * of_run * (noise.workers * normal(seed)).exp();
+            CountedRepetition {
+                round,
+                at_s: f64::from(round),
+                figures: [("insn".to_owned(), insn), ("insn_user".to_owned(), 20.0)].into(),
+                time_ns: None,
+                running_ns: None,
+            }
+        });
+        let counters = RowCounters {
+            workers: 6,
+            read_by: Some("read".to_owned()),
+            kernel: true,
+            inherited: false,
+            insn_sd_pct: Some(100.0 * noise.workers),
+            repeats: Some(true),
+            counted_time_ratio: None,
+            running_ns: None,
+            waiting_ns: None,
+            void: Vec::new(),
+            repetitions: repetitions.collect(),
+        };
+        let time = insn * (0.2 * normal(seed)).exp();
+        Row { counters: Some(counters), ..row(&format!("syscall/op{number}"), time) }
+    });
+    let rows = rows.collect();
+    let mut facts = Facts::default();
+    facts.counters.boot = Some(boot.to_owned());
+    let machines = vec![Machine::new("m0", facts, Vec::new())];
+    Record { machines, ..record(id, "2026-11-21T08:00:00Z", rows, NO_DRIFT) }
+}
+
+/// How many rows have each verdict on their work.
+fn work_verdicts(base: &Record, new: &Record) -> BTreeMap<String, u32> {
+    let compared = compare(std::slice::from_ref(base), std::slice::from_ref(new));
+    let mut found = BTreeMap::new();
+    for it in compared.comparisons.iter().filter(|it| it.metric == "insn") {
+        *found.entry(it.verdict.clone()).or_default() += 1;
+        let [low, high] = it.ratio.ci95.unwrap();
+        match it.verdict.as_str() {
+            "slower" => assert!(low > 1.001),
+            "faster" => assert!(high < 0.999),
+            "equivalent" => assert!(low > 0.997 && high < 1.003),
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn no_row_of_a_thousand_has_a_false_change_of_work_between_runs_of_one_boot() {
+    let mut seed = Seed::new(27);
+    let insn: Vec<f64> = (0..1_000).map(|number| 300.0 + 10.0 * f64::from(number)).collect();
+    for noise in [REPEATING, WorkNoise { runs: 0.0003, workers: 0.0002 }] {
+        let base = counted_run("one", "boot", &insn, noise, &mut seed);
+        let new = counted_run("other", "boot", &insn, noise, &mut seed);
+        let found = work_verdicts(&base, &new);
+        assert_eq!(found.values().sum::<u32>(), 1_000, "{found:?}");
+        assert!(!found.contains_key("slower") && !found.contains_key("faster"), "{found:?}");
+    }
+    // Rows that repeat as getppid does are the same to the third digit behind the point.
+    let exact = WorkNoise { runs: 0.0, workers: 0.0 };
+    let base = counted_run("one", "boot", &insn, exact, &mut seed);
+    let new = counted_run("other", "boot", &insn, exact, &mut seed);
+    assert_eq!(work_verdicts(&base, &new).get("equivalent"), Some(&1_000));
+}
+
+#[test]
+fn one_per_cent_more_instructions_are_found_in_95_per_cent_of_the_rows() {
+    let mut seed = Seed::new(27);
+    let insn: Vec<f64> = (0..200).map(|number| 300.0 + 10.0 * f64::from(number)).collect();
+    let more: Vec<f64> = insn.iter().map(|insn| 1.01 * insn).collect();
+    let base = counted_run("one", "boot", &insn, REPEATING, &mut seed);
+    let new = counted_run("other", "boot", &more, REPEATING, &mut seed);
+    let found = work_verdicts(&base, &new);
+    assert!(found.get("slower").is_some_and(|&rows| rows >= 190), "{found:?}");
+}
+
+#[test]
+fn instructions_of_two_boots_are_not_compared_and_the_reason_is_given() {
+    let exact = WorkNoise { runs: 0.0, workers: 0.0 };
+    let run = |id: &str, boot: &str| counted_run(id, boot, &[305.0], exact, &mut Seed::new(1));
+    let mut new = run("other", "another boot");
+    let compared = compare(&[run("one", "boot")], std::slice::from_ref(&new));
+    assert!(compared.comparisons.iter().all(|it| it.metric == "primary"));
+    assert!(compared.comparisons.iter().all(|it| it.decomposition.is_none()));
+    let said = |text: &str, notes: &[String]| notes.iter().any(|note| note.contains(text));
+    assert!(said("two boots", &compared.notes), "{:?}", compared.notes);
+    new.machines[0].counters.boot = None;
+    let compared = compare(&[run("one", "boot")], std::slice::from_ref(&new));
+    assert!(said("boot of a run is unknown", &compared.notes), "{:?}", compared.notes);
+    // Runs without counts say nothing about boots.
+    let compared = compare(&[one(100.0, NO_DRIFT)], &[one(101.0, NO_DRIFT)]);
+    assert!(!said("boot", &compared.notes), "{:?}", compared.notes);
+}
