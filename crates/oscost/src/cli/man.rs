@@ -39,7 +39,7 @@ pub(super) fn man(
 /// The subcommand that is named by these words, each of one or several verbs (`runs list`).
 fn page_of(command: &clap::Command, words: &[String]) -> Result<Option<clap::Command>, UsageError> {
     let (mut found, mut name) = (None, "oscost".to_owned());
-    for verb in words.iter().flat_map(|word| word.split_whitespace()) {
+    for verb in words.iter().flat_map(|word| word.split(' ')) {
         let parent = found.unwrap_or(command);
         let mut below = parent.get_subcommands().filter(|it| !it.is_hide_set());
         found = Some(below.find(|it| it.get_name() == verb).ok_or_else(|| {

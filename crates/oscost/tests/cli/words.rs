@@ -115,6 +115,7 @@ fn options_that_make_no_sense_are_refused() {
     refused(&["man", "no-such-verb"], &["there is no subcommand `oscost no-such-verb`"]);
     refused(&["man", "runs", "x"], &["no subcommand `oscost runs x`", "`oscost runs --help`"]);
     refused(&["man", "ph", "monitor"], &["there is no subcommand `oscost ph monitor`"]);
+    refused(&["man", ""], &["there is no subcommand `oscost `"]);
     refused(&["explain"], &["NAME"]);
     refused(&["runs"], &["list", "show", "delete", "export", "import"]);
 }
