@@ -227,7 +227,7 @@ record! {
         pub value_all: Option<f64>,
         /// Valid batches (in modes U and T: groups).
         pub batches: u32,
-        /// Batches that were rejected, by what disturbed them.
+        /// Batches that were rejected, by what disturbed them; other causes are left out.
         pub rejected: BTreeMap<String, u32>,
         /// Runnable time without a CPU, in per cent of its timed part.
         pub lost_pct: Option<f64>,
@@ -312,7 +312,7 @@ record! {
         pub lost_repetitions: u32,
         /// Batches that were rejected, in per cent.
         pub rejected_pct: Option<f64>,
-        /// Batches that were rejected, by what disturbed them.
+        /// Batches that were rejected, by what disturbed them; other causes are left out.
         pub rejected: BTreeMap<String, u32>,
         /// Runnable time without a CPU, in per cent: the median over workers.
         pub lost_pct: Option<f64>,

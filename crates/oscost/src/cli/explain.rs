@@ -27,7 +27,8 @@ use crate::report::words::files::RecordWord;
 NAME is a benchmark, a case, a family, a treatment, a study, or any word that
 oscost prints: a column, class, flag, verdict, unit, metric, an axis or its
 value, a key of the record, an option. A word that describes rows is shown with
-rows of the last run. A word with several meanings is explained in all of them.
+rows of the last run. A word with several meanings is explained in all of them,
+one of the glossary before a benchmark that ends in it.
 
 Of a single benchmark, the system calls are also counted here and now, which
 takes a moment, and its last figure from this machine is shown.
@@ -70,28 +71,43 @@ pub(super) fn explain(
         let names = sources.names(catalog.as_ref());
         return Err(refusal.unwrap_or_else(|| unknown(&name, &names).into()));
     }
-    let mut written = false;
+    let mut parts = Parts { output, has_some: false };
     for kind in treatments {
-        let above = if written { "\n" } else { "" };
-        let text = display::text(&report::treatments::explanation(&treatment(kind)));
-        output.write(&format!("{above}{text}"))?;
-        written = true;
+        parts.write(&report::treatments::explanation(&treatment(kind)))?;
     }
+    // A benchmark may end in a word of the glossary (`socket/batch`): the word is meant first.
+    let (first, last) = match words::is_term(&name) {
+        true => (explained, Vec::new()),
+        false => (Vec::new(), explained),
+    };
+    parts.write_sections(first)?;
     if let Some(benchmarks) = benchmarks {
         let sections = benchmarks.definitions.iter().flat_map(report::catalog::explanation);
-        output.show(&View::of(sections.collect()))?;
-        if let Some(here) = observe(benchmarks, &Terminal::new(output))? {
-            let text = display::text(&View::of(here_sections(here)));
-            output.write(&format!("\n{text}"))?;
+        parts.write_sections(sections.collect())?;
+        if let Some(here) = observe(benchmarks, &Terminal::new(parts.output))? {
+            parts.write_sections(here_sections(here))?;
         }
-        written = true;
     }
-    if !explained.is_empty() {
-        let above = if written { "\n" } else { "" };
-        let text = display::text(&View::of(explained));
-        output.write(&format!("{above}{text}"))?;
-    }
+    parts.write_sections(last)?;
     Ok(ExitStatus::Success)
+}
+
+/// The parts of an explanation, with an empty line between two.
+struct Parts<'a> {
+    output: &'a mut Output,
+    has_some: bool,
+}
+
+impl Parts<'_> {
+    fn write(&mut self, part: &View) -> anyhow::Result<()> {
+        let above = if self.has_some { "\n" } else { "" };
+        self.has_some = true;
+        self.output.write(&format!("{above}{}", display::text(part)))
+    }
+
+    fn write_sections(&mut self, sections: Vec<Section>) -> anyhow::Result<()> {
+        if sections.is_empty() { Ok(()) } else { self.write(&View::of(sections)) }
+    }
 }
 
 /// The last run for examples, which are left out where the store cannot be read; the meaning of a

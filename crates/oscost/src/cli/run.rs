@@ -21,7 +21,8 @@ SELECTOR is a family (syscall), the id of a benchmark (syscall/getppid) or its
 last part if that is unique, at least in the price list (getppid), a case
 (pipe/round-trip:size=64k) or a glob ('*/round-trip', '{pipe,socket}/*').
 axis=a|b or axis={a,b} selects two points, axis=* all of them; axes that are
-not named have their default points.
+not named have their default points. The price list has few points of each of
+its benchmarks: `oscost explain` marks default points and names those.
 
 Examples:
   oscost run                                   the price list

@@ -130,7 +130,7 @@ pub fn run_with_peer(
     let settled = !run.pairs_missing
         && (request.comparison.is_some() || run.rows.iter().all(RowRun::is_settled));
     run.end(end == RunEnd::Completed && settled && !lost_peer);
-    Ok(end)
+    Ok(if lost_peer && end == RunEnd::Completed { RunEnd::MachineLost } else { end })
 }
 
 /// The remote peer as requested.

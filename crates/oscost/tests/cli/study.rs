@@ -33,6 +33,22 @@ fn timeless(text: &str) -> String {
 }
 
 #[test]
+fn the_list_of_studies_as_json_is_that_of_the_text() {
+    let sandbox = Sandbox::new();
+    let list = sandbox.oscost(&["study", "list", "--json"]).exits(0).json();
+    assert_eq!(list["schema"], "oscost.studies/1");
+    let text = sandbox.oscost(&["study", "list"]).exits(0).stdout;
+    let studies = list["studies"].as_array().unwrap();
+    assert_eq!(studies.len(), text.matches(" --study ").count());
+    for study in studies {
+        let (id, command) = (study["id"].as_str().unwrap(), study["command"].as_str().unwrap());
+        assert!(text.contains(&format!("\n  {command}\n")) && command.ends_with(id), "{study}");
+        let size = format!("{} rows; {} claims", study["rows"], study["claims"]);
+        assert!(text.contains(&size), "{size} of {id} is not in {text}");
+    }
+}
+
+#[test]
 fn a_study_is_shown_side_by_side_with_this_machine_and_shown_again() {
     let sandbox = Sandbox::new();
     let ran = study(&sandbox, "ph-2000", "ph", &["--quick"]).exits(0);

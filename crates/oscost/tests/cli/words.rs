@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::common::{Ran, Sandbox, until};
 use crate::golden::golden;
 
-/// Every verb, and the verbs of `runs`.
+/// Every verb.
 const VERBS: &[&str] = &[
     "run",
     "ab",
@@ -34,7 +34,17 @@ const VERBS: &[&str] = &[
     "completions",
     "man",
 ];
-const RUNS_VERBS: &[&str] = &["list", "show", "delete", "export", "import", "prune"];
+
+/// The words of each verb below a command, with those of the verbs below it; not internal ones.
+fn verbs_below(command: &clap::Command, words: &[String]) -> Vec<Vec<String>> {
+    let shown = command.get_subcommands().filter(|it| !it.is_hide_set() && it.get_name() != "help");
+    let with_own = |verb: &clap::Command| {
+        let own = [words, &[verb.get_name().to_owned()]].concat();
+        let below = verbs_below(verb, &own);
+        std::iter::once(own).chain(below).collect::<Vec<_>>()
+    };
+    shown.flat_map(with_own).collect()
+}
 
 fn catalog() -> Catalog {
     oscost_worker::benchmarks::data()
@@ -102,7 +112,10 @@ fn options_that_make_no_sense_are_refused() {
     refused(&["run", "--no-such-option"], &["--no-such-option"]);
     refused(&["no-such-verb"], &["no-such-verb"]);
     refused(&["completions", "no-such-shell"], &["bash", "zsh", "fish"]);
-    refused(&["man", "no-such-verb"], &["there is no subcommand `no-such-verb`"]);
+    refused(&["man", "no-such-verb"], &["there is no subcommand `oscost no-such-verb`"]);
+    refused(&["man", "runs", "x"], &["no subcommand `oscost runs x`", "`oscost runs --help`"]);
+    refused(&["man", "ph", "monitor"], &["there is no subcommand `oscost ph monitor`"]);
+    refused(&["man", ""], &["there is no subcommand `oscost `"]);
     refused(&["explain"], &["NAME"]);
     refused(&["runs"], &["list", "show", "delete", "export", "import"]);
 }
@@ -215,15 +228,20 @@ fn help_names_every_verb_has_examples_and_fits_into_eighty_columns() {
         verbs.lines().filter_map(|line| line.split_whitespace().next()).collect();
     for verb in VERBS {
         assert!(named.contains(verb), "--help does not name `{verb}`");
-        let help = sandbox.oscost(&[verb, "--help"]).exits(0).stdout;
-        assert_fits(&help, verb);
-        assert!(help.contains("Examples:"), "{verb} shows no example:\n{help}");
+    }
+    let verbs = verbs_below(&oscost::cli::command(), &[]);
+    assert!(verbs.len() > VERBS.len(), "the verbs of `runs` and others are missing: {verbs:?}");
+    for verb in verbs {
+        let words: Vec<&str> = verb.iter().map(String::as_str).chain(["--help"]).collect();
+        let help = sandbox.oscost(&words).exits(0).stdout;
+        let name = verb.join(" ");
+        assert_fits(&help, &name);
+        let examples = help.split_once("\nExamples:\n").map(|(_, examples)| examples);
+        let shows_itself = examples.is_some_and(|it| it.contains(&format!("oscost {name}")));
+        assert!(shows_itself, "`oscost {name}` shows no example of itself:\n{help}");
     }
     for name in named {
         assert!(VERBS.contains(&name) || name == "help", "no test covers `oscost {name}`");
-    }
-    for verb in RUNS_VERBS {
-        assert_fits(&sandbox.oscost(&["runs", verb, "--help"]).exits(0).stdout, verb);
     }
     let version = sandbox.oscost(&["--version"]).exits(0).stdout;
     assert_eq!(version, format!("oscost {}\n", env!("CARGO_PKG_VERSION")));
@@ -357,6 +375,23 @@ fn explain_prefers_an_older_figure_with_an_interval_to_one_of_an_interrupted_run
 }
 
 #[test]
+fn a_word_of_the_glossary_is_explained_before_other_meanings_of_it() {
+    let sandbox = Sandbox::new();
+    let at = format!("fake:{}", crate::common::scenario_file("measured").display());
+    let explain = |word: &str| sandbox.oscost(&["explain", "--at", &at, word]).exits(0).stdout;
+    for word in ["run", "record", "store", "estimate", "bill", "batch", "sample", "round", "pair"] {
+        assert!(explain(word).contains(": word of the glossary\n"), "{word}: {}", explain(word));
+    }
+    let batch = explain("batch");
+    assert!(batch.starts_with("batch, sample: word of the glossary\n"), "{batch}");
+    assert!(batch.contains("\n\nsocket/batch\n"), "{batch}");
+    let store = explain("store");
+    assert!(store.starts_with("run, record, store: word of the glossary\n"), "{store}");
+    assert!(store.contains("\nstore: value of the axis `op`\n"), "{store}");
+    assert!(explain("socket/batch").starts_with("socket/batch\n"));
+}
+
+#[test]
 fn explain_of_a_word_shows_the_rows_of_the_last_run_that_have_it() {
     let sandbox = Sandbox::new();
     let explain = |word: &str| {
@@ -464,13 +499,19 @@ fn completions_know_the_verbs_and_the_benchmarks() {
 #[test]
 fn manual_pages_are_made_for_the_tool_and_for_each_verb() {
     let sandbox = Sandbox::new();
-    let page = sandbox.oscost(&["man"]).exits(0).stdout;
-    assert!(page.contains(".TH oscost 1"), "{page}");
-    for verb in VERBS {
-        let page = sandbox.oscost(&["man", verb]).exits(0).stdout;
-        assert!(page.contains(&format!(".TH oscost-{verb} 1")), "{page}");
+    let mut verbs = verbs_below(&oscost::cli::command(), &[]);
+    verbs.push(Vec::new());
+    for verb in verbs {
+        let words: Vec<&str> = ["man"].into_iter().chain(verb.iter().map(String::as_str)).collect();
+        let page = sandbox.oscost(&words).exits(0).stdout;
+        let name = [vec!["oscost".to_owned()], verb].concat().join("-");
+        let version = concat!("\"oscost ", env!("CARGO_PKG_VERSION"), "\"");
+        assert!(page.contains(&format!(".TH {name} 1  {version}")), "{page}");
     }
     assert!(sandbox.oscost(&["man", "run"]).stdout.contains("precision"));
+    let page = |words: &[&str]| sandbox.oscost(&[&["man"], words].concat()).exits(0).stdout;
+    assert_eq!(page(&["runs list"]), page(&["runs", "list"]));
+    assert!(page(&["runs", "list"]).contains("fleet"));
 }
 
 #[test]

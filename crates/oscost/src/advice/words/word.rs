@@ -164,6 +164,15 @@ impl Word {
         }
     }
 
+    /// The words as they are printed: several of a glossary entry of several.
+    pub fn spellings(&self) -> impl Iterator<Item = &'static str> {
+        let spellings: Vec<&'static str> = match self.kind {
+            Kind::Term => self.word.split(", ").collect(),
+            _ => vec![self.word],
+        };
+        spellings.into_iter()
+    }
+
     /// Where more is written.
     pub fn page(&self) -> &'static str {
         if self.source.is_empty() { self.kind.page() } else { self.source }
@@ -173,7 +182,7 @@ impl Word {
     pub(super) fn is_spelled(&self, name: &str) -> bool {
         let part = |part: &str| part.eq_ignore_ascii_case(name);
         match self.kind {
-            Kind::Term => part(self.word) || self.word.split(", ").any(part),
+            Kind::Term => part(self.word) || self.spellings().any(part),
             // The record spells it with a hyphen, a sentence without.
             Kind::NoiseClass => self.word.eq_ignore_ascii_case(&name.replace(' ', "-")),
             _ => part(self.word),

@@ -2,6 +2,7 @@
 //! say of them.
 
 use oscost_model::record::{Machine, Record};
+use serde::Serialize;
 
 use crate::report::text::plain;
 use crate::report::view::document::{
@@ -40,6 +41,49 @@ pub fn list(studies: &[Study]) -> View {
     let title = "Studies".to_owned();
     let sections = vec![Section { blocks: vec![table], ..Section::default() }];
     View { title, sections, ..View::default() }
+}
+
+/// A study in a list for programs.
+#[derive(Serialize)]
+struct ListedStudy<'a> {
+    id: &'a str,
+    year: u16,
+    title: &'a str,
+    rows: usize,
+    claims: usize,
+    /// How long it takes to measure it again; null if its file does not say so.
+    seconds: Option<u32>,
+    quick_seconds: Option<u32>,
+    /// The command that measures it again.
+    command: String,
+}
+
+impl<'a> From<&'a Study> for ListedStudy<'a> {
+    fn from(study: &'a Study) -> Self {
+        Self {
+            id: &study.id,
+            year: study.year,
+            title: &study.title,
+            rows: study.rows().count(),
+            claims: study.claims.len(),
+            seconds: study.expected_duration.map(|it| it.seconds),
+            quick_seconds: study.expected_duration.map(|it| it.quick_seconds),
+            command: command(study, &study.id),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct StudyDocument<'a> {
+    schema: &'static str,
+    studies: Vec<ListedStudy<'a>>,
+}
+
+/// The studies as one JSON object (`oscost.studies/1`).
+pub fn list_json(studies: &[Study]) -> Result<String, serde_json::Error> {
+    let studies = studies.iter().map(ListedStudy::from).collect();
+    let document = StudyDocument { schema: "oscost.studies/1", studies };
+    serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }
 
 /// Rows of sentences; the first names what they are about.
