@@ -324,15 +324,43 @@ fn control(it: &Comparison) -> String {
     let text = format!(
         "control, nothing differs ({design}): {pairs}, ratio {ratio:.3} [{low:.3} .. {high:.3}]"
     );
-    match it.mde_pct {
+    // Pairs that the clock's step makes equal have no spread, and hide what their interval shows.
+    let reach_pct = 100.0 * (low - 1.0).abs().max((high - 1.0).abs());
+    let text = match it.mde_pct.filter(|&pct| reach_pct <= pct) {
         Some(pct) => format!("{text}; {} would have been detected", per_cent(pct)),
         None => text,
+    };
+    match it.ties {
+        0 => text,
+        ties => format!("{text}; {} of its batches did not differ", plural(ties.into(), "pair")),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn a_control(ends: [f64; 2], mde_pct: f64, ties: u32) -> String {
+        let it = serde_json::json!({
+            "case": "control", "metric": "primary", "base": 0, "new": 0, "design": "twins",
+            "pairs": 9, "span_s": 0.4, "ratio": { "value": 1.0, "ci95": ends },
+            "added": { "value": 0.0, "ci95": null, "unit": "ns/op" }, "p": 1.0, "q": 1.0,
+            "verdict": "inconclusive", "mde_pct": mde_pct, "ties": ties, "control": true,
+            "flags": []
+        });
+        control(&serde_json::from_value(it).unwrap())
+    }
+
+    #[test]
+    fn a_control_detects_nothing_smaller_than_its_own_interval() {
+        let narrow = a_control([0.995, 1.004], 1.2, 0);
+        assert!(narrow.ends_with("[0.995 .. 1.004]; 1.2 % would have been detected"), "{narrow}");
+        let wide = a_control([0.6128, 1.000_01], 1.0136, 34);
+        assert!(
+            wide.ends_with("[0.613 .. 1.000]; 34 pairs of its batches did not differ"),
+            "{wide}"
+        );
+    }
 
     #[test]
     fn one_pair_is_in_the_singular() {
