@@ -2,6 +2,7 @@
 
 use super::content::TableContent;
 use super::texts::{count_difference, factor, figure, range, ratio};
+use crate::advice::machine_facts::DescribedMachine;
 use crate::estimate::machine_table::{CaseLine, TableCell, TableFigure, TableUnit};
 use crate::report::text::{plain, plural};
 use crate::report::view::document::{Cell, Column, Table, TableRow};
@@ -31,9 +32,19 @@ pub(super) fn conditions(content: &TableContent<'_>) -> String {
     format!(
         "{} of {}, {}, {unit}{base}",
         plural(runs as u64, "run"),
-        plural(content.machines.len() as u64, "machine"),
+        machine_count(content.machines),
         plural(table.lines.len() as u64, "case"),
     )
+}
+
+/// How many machines there are, and in how many settings.
+fn machine_count(machines: &[DescribedMachine]) -> String {
+    let alone = machines.iter().filter(|it| it.setting_of.is_none()).count();
+    let count = plural(alone as u64, "machine");
+    match machines.len() {
+        all if all == alone => count,
+        all => format!("{count} in {all} settings"),
+    }
 }
 
 /// Whether any case has a ratio between two columns, by which the lines are in order.

@@ -22,6 +22,7 @@ fn machine(name: &str, huge_pages: &str) -> DescribedMachine {
     let id = format!("0190a0b1-c2d3-{name}");
     DescribedMachine {
         name: name.to_owned(),
+        setting_of: None,
         facts,
         runs: vec![DescribedRun { id, started, not_claimable: None }],
     }
@@ -84,6 +85,26 @@ fn table() -> MachineTable {
 
 fn first_sentence(table: &MachineTable, machines: &[DescribedMachine]) -> String {
     view(&TableContent { table, machines }).answer.unwrap().findings.remove(0)
+}
+
+#[test]
+fn the_settings_of_one_machine_are_counted_and_described() {
+    let mut machines = [machine("guest", "madvise"), machine("guest-never", "never")];
+    machines[1].setting_of = Some("guest".to_owned());
+    for (at, machine) in machines.iter_mut().enumerate() {
+        let fact = machine.facts.iter_mut().find(|fact| fact.name == "CPU quota").unwrap();
+        fact.value = Some(format!("{} CPUs", at + 1));
+    }
+    let table = MachineTable {
+        columns: (0..2).map(|at| TableColumn { machines: vec![at] }).collect(),
+        findings: Vec::new(),
+        ..table()
+    };
+    let text = report::terminal(&view(&TableContent { table: &table, machines: &machines }));
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["2 runs of 1 machine in 2 settings", "never", "madvise", "CPU quota 2 CPUs"] {
+        assert!(text.contains(part), "`{part}` is missing in\n{text}");
+    }
 }
 
 #[test]
