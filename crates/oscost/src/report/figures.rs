@@ -102,13 +102,33 @@ pub fn rough(value: f64, unit: Unit) -> String {
         return style.with_unit(value);
     }
     let Style { factor, name, .. } = style;
-    let shown = value / factor;
+    // Zero has no sign.
+    let shown = value / factor + 0.0;
     let decimals = match shown.abs() {
+        0.0 => 0,
         large if large >= 99.95 => 0,
         medium if medium >= 9.995 => 1,
         _ => 2,
     };
     format!("{shown:.decimals$} {name}")
+}
+
+/// An interval beside its figure, in the figure's unit. Where the figure is zero, or an end has more
+/// than four digits in that unit, it is in the unit of its larger end, which stands with it.
+pub fn interval(value: f64, [low, high]: [f64; 2], unit: Unit) -> String {
+    let own = Style::of(value, unit);
+    let largest = low.abs().max(high.abs());
+    let has_other_unit = value == 0.0 || own.scale(largest) >= 1e4;
+    if !has_other_unit || !largest.is_finite() {
+        return format!("[{} .. {}]", own.number(low), own.number(high));
+    }
+    let style = Style::of(largest, unit);
+    let [low, high] =
+        [low, high].map(|end| if end == 0.0 { "0".to_owned() } else { style.number(end) });
+    match style.name == own.name {
+        true => format!("[{low} .. {high}]"),
+        false => format!("[{low} .. {high} {}]", style.name),
+    }
 }
 
 /// A round figure with its unit, without trailing zeros.
@@ -351,6 +371,23 @@ mod tests {
         let style = Style::of(998.0, Unit::NsPerOp);
         assert_eq!(style.number(1_002.4), "1002.4");
         assert_eq!([style.number(-0.04), style.number(-0.06)], ["0.0", "-0.1"]);
+    }
+
+    #[test]
+    fn an_interval_has_the_unit_of_its_figure_unless_that_gives_it_many_digits() {
+        let shown = |value: f64, ends: [f64; 2]| interval(value, ends, Unit::NsPerOp);
+        assert_eq!(shown(848e3, [835_100.0, 873_600.0]), "[835.1 .. 873.6]");
+        assert_eq!(shown(0.0, [0.0, 930_214.286]), "[0 .. 930.2 us]");
+        assert_eq!(shown(0.0, [0.0, 0.0]), "[0 .. 0]");
+        assert_eq!(shown(0.0, [-12.0, 50.0]), "[-12.00 .. 50.00]");
+        assert_eq!(shown(1.5, [-2e6, 0.0]), "[-2.000 .. 0 ms]");
+        assert_eq!(shown(1.5, [0.0, 9_000.0]), "[0.000 .. 9000.000]");
+        assert_eq!(shown(1.5, [1.0, f64::INFINITY]), "[1.000 .. inf]");
+        let of_seconds = interval(0.0, [0.0, 930.214_286e-6], Unit::Seconds);
+        assert_eq!(
+            (of_seconds.as_str(), &*rough(-0.0, Unit::Seconds)),
+            ("[0 .. 930.2 us]", "0 ns")
+        );
     }
 
     #[test]
