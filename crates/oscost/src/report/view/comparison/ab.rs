@@ -185,9 +185,14 @@ pub(in crate::report::view) fn pair_title(targets: Targets<'_>, rows: &[&Compari
         rows if rows.iter().all(|it| it.design == Design::Boots.text()) => {
             format!("{new} against {base}: a boot of each")
         }
-        _ => format!("{new} against {base}: {pairs} over {span:.0} s, {designs}"),
+        _ => format!("{new} against {base}: {pairs} over {}, {designs}", span_text(span)),
     };
     plain(&text)
+}
+
+/// A time from the first pair to the last one, in whole seconds; a shorter one is not none.
+fn span_text(seconds: f64) -> String {
+    if seconds < 1.0 { "<1 s".to_owned() } else { format!("{seconds:.0} s") }
 }
 
 /// The numbers of pairs of some rows.
@@ -227,7 +232,8 @@ pub(in crate::report::view) fn added_to_reference_cases(
         format!("{name} {added}{verdict}")
     };
     let differences: Vec<String> = reference_cases.iter().map(one).collect();
-    (!differences.is_empty()).then(|| format!("reference cases: {}", differences.join(", ")))
+    (!differences.is_empty())
+        .then(|| format!("added to reference cases: {}", differences.join(", ")))
 }
 
 /// Rows that have figures but are in no comparison, by reason.
@@ -359,6 +365,14 @@ mod tests {
         assert!(
             wide.ends_with("[0.613 .. 1.000]; 34 pairs of its batches did not differ"),
             "{wide}"
+        );
+    }
+
+    #[test]
+    fn a_short_span_is_not_nothing() {
+        assert_eq!(
+            [0.0, 0.44, 1.0, 9.6, 61.7].map(span_text),
+            ["<1 s", "<1 s", "1 s", "10 s", "62 s"]
         );
     }
 
