@@ -84,7 +84,7 @@ impl Style {
 }
 
 /// A count: an integer without decimals, any other with up to four of them or two significant
-/// digits.
+/// digits; its thousands apart.
 fn all_digits(count: f64) -> String {
     let decimals = match count.abs() {
         tiny if tiny > 0.0 && tiny < 0.001 => (1.0 - tiny.log10().floor()).min(300.0) as usize,
@@ -92,7 +92,7 @@ fn all_digits(count: f64) -> String {
     };
     let text = format!("{count:.decimals$}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+    if text == "-0" { "0".to_owned() } else { thousands_apart(text) }
 }
 
 /// A figure with its unit in three digits, a count in all digits: for context next to other figures.
@@ -192,8 +192,12 @@ pub fn per_op(number: f64) -> String {
 
 /// A number of things, with its thousands apart.
 pub fn with_thousands(number: f64) -> String {
-    let text = per_op(number);
-    let digits = text.trim_start_matches('-');
+    thousands_apart(&per_op(number))
+}
+
+/// A formatted number with its thousands apart; a sign stays before it.
+pub fn thousands_apart(text: &str) -> String {
+    let digits = text.trim_start_matches(['-', '+']);
     let (whole, rest) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
     let mut out = text[..text.len() - digits.len()].to_owned();
     for (at, digit) in whole.chars().enumerate() {
@@ -339,10 +343,12 @@ mod tests {
     fn instructions_keep_every_digit() {
         let shown = |value: f64| Style::of(value, Unit::InstructionsPerOp).with_unit(value);
         let whole = [324.0, 12_925.0, 123_456_789.0, 0.0, -208.0].map(shown);
-        assert_eq!(whole, ["324 insn", "12925 insn", "123456789 insn", "0 insn", "-208 insn"]);
+        assert_eq!(whole, ["324 insn", "12,925 insn", "123,456,789 insn", "0 insn", "-208 insn"]);
         let parts = [324.5, 1.0 / 3.0, 0.000_123_45, -0.000_000_99].map(shown);
         assert_eq!(parts, ["324.5 insn", "0.3333 insn", "0.00012 insn", "-0.00000099 insn"]);
-        assert_eq!(rough(12_925.0, Unit::InstructionsPerOp), "12925 insn");
+        assert_eq!(rough(12_925.0, Unit::InstructionsPerOp), "12,925 insn");
+        assert_eq!(shown(-3_765.375), "-3,765.375 insn");
+        assert_eq!(thousands_apart("+1275.50"), "+1,275.50");
         assert_eq!(half(0.0, 324.0, Unit::InstructionsPerOp), "0 insn");
     }
 

@@ -49,12 +49,13 @@ fn difference(it: &Comparison, unit: &str) -> String {
 }
 
 /// The table of such comparisons; `None` without rows. Three ranges are side by side, so the unit is
-/// in the headings.
+/// in the headings, and where they leave no room for names the new side is left out: it is the base
+/// and what is added.
 pub(in crate::report::view) fn table(pairs: &[&Pair<'_>]) -> Option<Table> {
     let columns = vec![
         Column::text("case"),
         Column::number("base, insn", "base"),
-        Column::number("new, insn", "new"),
+        Column { optional: true, ..Column::number("new, insn", "new") },
         Column::number("added, insn", "added"),
         Column::choice("verdict"),
     ];

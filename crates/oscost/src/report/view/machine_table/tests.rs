@@ -151,13 +151,13 @@ fn exact_counts_that_differ_are_told_without_a_judgement() {
     assert_eq!(
         told(&[stat, getppid, mprotect]),
         "vm-6.12 executes more instructions than vm-6.1 in 1 and fewer in 1 of 3 exactly counted \
-         cases: from 0.51 times as many in file/stat (3524 for 6856) to 1.11 times as many in \
-         memory/mprotect (12597 for 11322)."
+         cases: from 0.51 times as many in file/stat (3,524 for 6,856) to 1.11 times as many in \
+         memory/mprotect (12,597 for 11,322)."
     );
     assert_eq!(
         told(&[getppid, mprotect]),
         "vm-6.12 executes more instructions than vm-6.1 in 1 of 2 exactly counted cases: 1.11 times \
-         as many in memory/mprotect (12597 for 11322)."
+         as many in memory/mprotect (12,597 for 11,322)."
     );
     assert_eq!(
         told(&[getppid]),
@@ -181,11 +181,14 @@ fn rows_of_exact_counts_have_their_differences() {
     let shown = view(&content);
     let Block::Table(grid) = &shown.sections[0].blocks[0] else { panic!("no table") };
     let row = |at: usize| -> Vec<&str> { grid.rows[at].cells.iter().map(|it| &*it.text).collect() };
-    assert_eq!(row(0), ["file/stat", "6856 insn [exact]", "3524 insn [exact] x 0.51, 3332 fewer"]);
+    assert_eq!(
+        row(0),
+        ["file/stat", "6,856 insn [exact]", "3,524 insn [exact] x 0.51, 3,332 fewer"]
+    );
     assert_eq!(row(1)[2], "645 insn [exact] x 1.00, equal");
     assert_eq!(row(2)[2], "4.25 insn [exact] x 1.42, 1.25 more");
     let short = |at: usize| grid.rows[at].cells[2].short.as_deref();
-    assert_eq!([short(0), short(1)], [Some("3524 insn x 0.51"), Some("645 insn equal")]);
+    assert_eq!([short(0), short(1)], [Some("3,524 insn x 0.51"), Some("645 insn equal")]);
     assert!(grid.notes[0].starts_with("[exact]: ") && grid.notes.len() == 2, "{:?}", grid.notes);
     let csv = String::from_utf8(report::table_csv(&figures(&content)).unwrap()).unwrap();
     assert!(csv.contains(",insn/op,3524,3524,3524,exact,"), "{csv}");
