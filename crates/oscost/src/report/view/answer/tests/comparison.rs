@@ -357,5 +357,8 @@ fn differences_matter_more_than_equal_rows_and_large_ones_most() {
         priority(1.0, "equivalent"),
     ];
     assert!(ordered.is_sorted_by(|one, other| one > other), "{ordered:?}");
+    let open = |p: f64| of_comparison(&Comparison { p, ..open("a/x", None) });
+    assert!(open(0.06) > open(0.4) && open(0.4) > open(1.0) && open(1.0) == open(f64::NAN));
+    assert!(open(-5.0) < priority(1.0, "slower"));
     assert_eq!(priority(-1.0, "slower"), priority(1.0, "slower"), "it has no logarithm");
 }
