@@ -30,8 +30,10 @@ pub fn without_error_number(text: &str) -> String {
 pub const NO_BREAK_SPACE: char = '\u{a0}';
 
 /// Breaks a text at spaces, and words that are longer than a line anywhere, so that no line of it is
-/// longer than `width`; all lines but the first begin with `indent`, which is not counted.
+/// longer than `width`; all lines but the first begin with `indent`, which is not counted. A figure
+/// and its `%` stay in one line.
 pub fn fold(text: &str, width: usize, indent: &str) -> String {
+    let text = text.replace(" %", &format!("{NO_BREAK_SPACE}%"));
     let mut lines = vec![String::new()];
     let is_break = |c: char| c.is_whitespace() && c != NO_BREAK_SPACE;
     for word in text.split(is_break).filter(|word| !word.is_empty()) {
@@ -98,6 +100,13 @@ pub fn shortest_unique(ids: &[&str]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_is_not_broken_between_a_figure_and_its_per_cent_sign() {
+        assert_eq!(fold("quiet (0.0 % lost)", 11, ""), "quiet\n(0.0 %\nlost)");
+        assert_eq!(fold("quiet (0.0 % lost)", 12, ""), "quiet (0.0 %\nlost)");
+        assert_eq!(fold("9 % of 5 %", 80, ""), "9 % of 5 %");
+    }
 
     #[test]
     fn an_error_is_told_by_its_words_and_not_by_its_number_too() {
