@@ -300,6 +300,20 @@ fn the_treatments_of_one_machine_are_columns_and_cases_are_in_the_order_of_their
     let answer = found.answer.unwrap();
     assert_eq!(answer.findings, ["These runs are of one machine, with 2 sets of treatments."]);
     assert!(answer.next[0].contains("`oscost ab --new TREATMENT`"), "{answer:?}");
+    // A machine without a figure beside it is named below the table, and not a column of dashes.
+    let mut beside = table.clone();
+    beside.columns.push(TableColumn { machines: vec![1] });
+    for line in &mut beside.lines {
+        line.cells.push(TableCell::Missing("another unit: ns/op and insn/op".to_owned()));
+    }
+    let both = [machine("node0", "always"), machine("vm-6.12", "never")];
+    let found = view(&TableContent { table: &beside, machines: &both });
+    let Block::Table(grid) = &found.sections[0].blocks[0] else { panic!("no table") };
+    let titles: Vec<&str> = grid.columns.iter().map(|column| &*column.title).collect();
+    assert_eq!(titles, ["case", "no treatment", "seccomp=docker"]);
+    let note = "vm-6.12 has no figure to show here: another unit: ns/op and insn/op in 3 cases";
+    assert_eq!(grid.notes.last().map(String::as_str), Some(note));
+    assert!(!found.sections.iter().any(|section| section.id == "missing"));
     // Of one treatment there are no columns to compare.
     table.lines.truncate(1);
     let found = shown(&table);
