@@ -45,7 +45,7 @@ pub(super) struct Arguments {
     /// empty function.
     #[arg(long = "in", value_name = "UNIT", default_value = "ns", value_parser = table_unit)]
     unit: TableUnit,
-    /// List the records that come with oscost, each with its provenance.
+    /// List the records that come with oscost; with `--verbose` the command that measured each, too.
     #[arg(long, conflicts_with_all = ["runs", "base", "output", "json", "html", "csv", "markdown",
           "parquet"])]
     list: bool,
@@ -62,12 +62,12 @@ fn table_unit(text: &str) -> Result<TableUnit, String> {
 }
 
 pub(super) fn table(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    if arguments.list {
-        return list(output);
-    }
-    let Arguments { runs, base, unit, screen, exports, .. } = arguments;
-    exports.check()?;
+    let Arguments { runs, base, unit, list, screen, exports } = arguments;
     let screen = screen.screen();
+    if list {
+        return self::list(screen.verbose, output);
+    }
+    exports.check()?;
     let found = table_of(&Request { runs, base, unit })?;
     let content = TableContent { table: &found.table, machines: &found.machines };
     let text = || display::fitted_text(view::view(&content), screen);
@@ -76,11 +76,15 @@ pub(super) fn table(arguments: Arguments, output: &mut Output) -> anyhow::Result
 }
 
 /// Lists the records that come with oscost.
-fn list(output: &mut Output) -> anyhow::Result<ExitStatus> {
+fn list(verbose: bool, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let records: Vec<Reference> = reference_records().into_iter().map(reference).collect();
-    match records.is_empty() {
-        true => report_line(view::NO_REFERENCES),
-        false => output.write(&display::list_text(&view::references(&records)))?,
+    if records.is_empty() {
+        report_line(view::NO_REFERENCES);
+        return Ok(ExitStatus::Success);
+    }
+    output.write(&display::list_text(&view::references(&records, verbose)))?;
+    if !verbose {
+        report_line(view::COMMANDS);
     }
     Ok(ExitStatus::Success)
 }
