@@ -210,7 +210,8 @@ fn list(
     json: bool,
     output: &mut Output,
 ) -> anyhow::Result<()> {
-    let RunList { runs, fleets, unlisted, bills, store_bytes } = runs::list(visits)?;
+    let RunList { runs, fleets, unlisted, bills, store_bytes } =
+        runs::list(visits, &report::bill::trust)?;
     let (run_count, bill_count) = (runs.len() + unlisted.len(), bills.len());
     let has_fleets = !fleets.is_empty();
     let lines = runs.into_iter().map(line).chain(bills.into_iter().map(bill_line));
@@ -282,7 +283,7 @@ fn fleet_line(StoredFleet { name, visits, nodes, newest }: StoredFleet) -> repor
 }
 
 /// A bill: it is written when it is whole.
-fn bill_line(ListedBill { listing: bill, duration }: ListedBill) -> report::runs::Line {
+fn bill_line(ListedBill { listing: bill, duration, trust }: ListedBill) -> report::runs::Line {
     let of = match bill.pid {
         Some(pid) => vec!["--pid".to_owned(), pid.to_string()],
         None => [vec!["--".to_owned()], bill.program].concat(),
@@ -298,6 +299,7 @@ fn bill_line(ListedBill { listing: bill, duration }: ListedBill) -> report::runs
         complete: true,
         label: bill.label,
         processor: bill.processor,
+        trust,
         command,
         imported: bill.imported,
         ..report::runs::Line::default()

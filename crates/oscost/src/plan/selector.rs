@@ -49,7 +49,7 @@ pub enum SelectorError {
         axis: String,
         /// The requested text.
         value: String,
-        /// The points that it has.
+        /// The points that it has, in backticks, and the numbers between them in words.
         allowed: Vec<String>,
     },
     /// The text after the colon is not `axis=value`.
@@ -95,7 +95,7 @@ impl fmt::Display for SelectorError {
             Self::UnknownValue { benchmark, axis, value, allowed } => write!(
                 out,
                 "axis `{axis}` of `{benchmark}` has no value `{value}`\n  hint: `{axis}` may be {}",
-                names(allowed)
+                allowed.join(", ")
             ),
             Self::NotAnAssignment { text } => write!(
                 out,
@@ -323,10 +323,10 @@ fn cases(
     Ok(points.into_iter().map(named).collect())
 }
 
-/// The points of an axis as text.
+/// The points of an axis as a hint lists them: only what can be typed is in backticks.
 fn allowed_values(axis: &Axis) -> Vec<String> {
     let any = axis.range.map(|(least, most)| format!("any number from {least} to {most}"));
-    axis.points.iter().map(Value::to_string).chain(any).collect()
+    axis.points.iter().map(|point| format!("`{point}`")).chain(any).collect()
 }
 
 /// Up to three families and benchmarks that look like `name`, best first.

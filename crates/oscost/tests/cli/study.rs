@@ -26,7 +26,8 @@ fn timeless(text: &str) -> String {
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let at = part.find(|letter: char| !letter.is_whitespace()).unwrap();
-        let end = at + part[at..].find(|letter: char| !letter.is_ascii_digit()).unwrap();
+        let end =
+            at + part[at..].find(|letter: char| !letter.is_ascii_digit() && letter != '<').unwrap();
         out.push_str(&format!("pairs over{}N{}", &part[..at], &part[end..]));
     }
     out

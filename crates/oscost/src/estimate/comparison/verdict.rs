@@ -19,7 +19,7 @@ use oscost_stats::{order, robust};
 pub const MIN_PAIRS: usize = 6;
 
 /// Figures within this factor of each other are equivalent.
-const EQUIVALENCE_FACTOR: f64 = 1.03;
+pub(super) const EQUIVALENCE_FACTOR: f64 = 1.03;
 
 /// Pairs within less than a minute do not show how the effect itself drifts.
 const MIN_SPAN_S: f64 = 60.0;

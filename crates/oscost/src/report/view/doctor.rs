@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::advice::doctor::{Diagnosis, Finding, Observations, Weight};
 use crate::report::figures::per_cent;
-use crate::report::text::{NO_BREAK_SPACE, class_text};
+use crate::report::text::class_text;
 use crate::report::view::document::{
     Block, Cell, Column, Fact, Paragraph, Section, Table, TableRow, View,
 };
@@ -50,11 +50,9 @@ fn sentence(text: &str) -> Section {
     Section::of("", [Block::Text(printable(text))])
 }
 
-/// A sentence that quotes text from outside: without control characters, and with per cent
-/// signs that stay with their figures.
+/// A sentence that quotes text from outside: without control characters.
 fn printable(text: &str) -> String {
-    let text: String = text.chars().filter(|c| !c.is_control()).collect();
-    text.replace(" %", &format!("{NO_BREAK_SPACE}%"))
+    text.chars().filter(|c| !c.is_control()).collect()
 }
 
 /// The machine, and how long it was observed.

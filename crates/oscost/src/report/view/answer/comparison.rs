@@ -17,6 +17,8 @@ use crate::report::view::answer::{empty_comparison, trust};
 use crate::report::view::document::Answer;
 use crate::report::view::run::row::is_requested;
 
+/// The flag of a run whose control is not known to be equivalent.
+const CONTROL_WIDE: &str = "CONTROL_WIDE";
 /// A few cases are told one by one.
 const MAX_EACH: usize = 2;
 /// Differences whose largest is at most this multiple of their smallest are one price.
@@ -336,10 +338,16 @@ fn control(record: &Record) -> Option<String> {
     let mut controls = record.comparisons.iter().filter(|it| it.control).peekable();
     controls.peek()?;
     let is_void = record.comparisons.iter().any(|it| it.flags.iter().any(|flag| flag == "VOID"));
-    let unknown = controls.any(|it| it.ratio.ci95.is_none());
-    Some(match (is_void, unknown) {
+    let intervals: Option<Vec<[f64; 2]>> = controls.map(|it| it.ratio.ci95).collect();
+    let is_wide = record.conditions.iter().any(|it| it.flags.iter().any(|own| own == CONTROL_WIDE));
+    Some(match (is_void, intervals) {
         (true, _) => "The control, in which nothing differs, shows an effect.".to_owned(),
-        (false, true) => "The control has too few pairs to show anything.".to_owned(),
-        (false, false) => "The control, in which nothing differs, shows nothing.".to_owned(),
+        (false, None) => "The control has too few pairs to show anything.".to_owned(),
+        (false, Some(intervals)) if is_wide => {
+            let low = intervals.iter().map(|[low, _]| *low).fold(f64::INFINITY, f64::min);
+            let high = intervals.iter().map(|[_, high]| *high).fold(f64::NEG_INFINITY, f64::max);
+            format!("The control's ratio, which should be 1, is between {low:.3} and {high:.3}.")
+        }
+        (false, Some(_)) => "The control, in which nothing differs, shows nothing.".to_owned(),
     })
 }

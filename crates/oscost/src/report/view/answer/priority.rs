@@ -56,7 +56,7 @@ pub(in crate::report::view) fn of_rows(rows: &[&Row]) -> Vec<u32> {
 }
 
 /// The priority of a comparison: differences before others, the largest first, and then what says
-/// least.
+/// least, of which the nearest to a difference is first.
 pub(in crate::report::view) fn of_comparison(it: &Comparison) -> u32 {
     let effect = it.ratio.value.ln().abs() / MAX_EFFECT.ln();
     // A ratio from outside may be any number; a negative one has no logarithm.
@@ -64,7 +64,8 @@ pub(in crate::report::view) fn of_comparison(it: &Comparison) -> u32 {
     match it.verdict.as_str() {
         _ if unusable(Kind::ComparisonFlag, &it.flags).is_some() => UNUSABLE,
         "slower" | "faster" => DIFFERENT + size,
-        "inconclusive" => WIDE,
+        // A probability from outside may be any number, too.
+        "inconclusive" => WIDE + (99.0 * (1.0 - it.p).clamp(0.0, 1.0)) as u32,
         _ => OTHER,
     }
 }

@@ -13,7 +13,7 @@ use crate::report::view::document::Answer;
 use crate::report::view::run::flags::unusable;
 use crate::report::view::run::row::is_requested;
 
-/// Of more rows, the acts and the extremes stand for the others.
+/// Of more rows, the acts, or the extremes of one benchmark, stand for the others.
 const MAX_EACH: usize = 3;
 /// With so many acts the extremes say little.
 const ENOUGH_ACTS: usize = 2;
@@ -64,10 +64,14 @@ pub(super) fn is_cost(row: &Row) -> bool {
         && median.is_finite()
 }
 
-/// The cheapest and the dearest of some costs, if their intervals are apart; `None` below two.
+/// The cheapest and the dearest of the costs of one benchmark, if their intervals are apart; `None`
+/// below two. A page fault and a fork are two ops, and how many times one costs the other says nothing.
 fn extremes(measured: &[&Row]) -> Option<String> {
     let median = |row: &Row| row.estimate.as_ref().map_or(0.0, |it| it.median);
     let mut costs: Vec<&Row> = measured.iter().copied().filter(|row| is_cost(row)).collect();
+    if costs.iter().any(|row| row.benchmark != costs[0].benchmark) {
+        return None;
+    }
     costs.sort_by(|one, other| median(one).total_cmp(&median(other)));
     let [cheapest, .., dearest] = &costs[..] else { return None };
     let named = |row: &Row| format!("{} ({})", plain(&row.case), rough(median(row), row.unit));

@@ -185,9 +185,14 @@ pub(in crate::report::view) fn pair_title(targets: Targets<'_>, rows: &[&Compari
         rows if rows.iter().all(|it| it.design == Design::Boots.text()) => {
             format!("{new} against {base}: a boot of each")
         }
-        _ => format!("{new} against {base}: {pairs} over {span:.0} s, {designs}"),
+        _ => format!("{new} against {base}: {pairs} over {}, {designs}", span_text(span)),
     };
     plain(&text)
+}
+
+/// A time from the first pair to the last one, in whole seconds; a shorter one is not none.
+fn span_text(seconds: f64) -> String {
+    if seconds < 1.0 { "<1 s".to_owned() } else { format!("{seconds:.0} s") }
 }
 
 /// The numbers of pairs of some rows.
@@ -227,7 +232,8 @@ pub(in crate::report::view) fn added_to_reference_cases(
         format!("{name} {added}{verdict}")
     };
     let differences: Vec<String> = reference_cases.iter().map(one).collect();
-    (!differences.is_empty()).then(|| format!("reference cases: {}", differences.join(", ")))
+    (!differences.is_empty())
+        .then(|| format!("added to reference cases: {}", differences.join(", ")))
 }
 
 /// Rows that have figures but are in no comparison, by reason.
@@ -324,15 +330,51 @@ fn control(it: &Comparison) -> String {
     let text = format!(
         "control, nothing differs ({design}): {pairs}, ratio {ratio:.3} [{low:.3} .. {high:.3}]"
     );
-    match it.mde_pct {
+    // Pairs that the clock's step makes equal have no spread, and hide what their interval shows.
+    let reach_pct = 100.0 * (low - 1.0).abs().max((high - 1.0).abs());
+    let text = match it.mde_pct.filter(|&pct| reach_pct <= pct) {
         Some(pct) => format!("{text}; {} would have been detected", per_cent(pct)),
         None => text,
+    };
+    match it.ties {
+        0 => text,
+        ties => format!("{text}; {} of its batches did not differ", plural(ties.into(), "pair")),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn a_control(ends: [f64; 2], mde_pct: f64, ties: u32) -> String {
+        let it = serde_json::json!({
+            "case": "control", "metric": "primary", "base": 0, "new": 0, "design": "twins",
+            "pairs": 9, "span_s": 0.4, "ratio": { "value": 1.0, "ci95": ends },
+            "added": { "value": 0.0, "ci95": null, "unit": "ns/op" }, "p": 1.0, "q": 1.0,
+            "verdict": "inconclusive", "mde_pct": mde_pct, "ties": ties, "control": true,
+            "flags": []
+        });
+        control(&serde_json::from_value(it).unwrap())
+    }
+
+    #[test]
+    fn a_control_detects_nothing_smaller_than_its_own_interval() {
+        let narrow = a_control([0.995, 1.004], 1.2, 0);
+        assert!(narrow.ends_with("[0.995 .. 1.004]; 1.2 % would have been detected"), "{narrow}");
+        let wide = a_control([0.6128, 1.000_01], 1.0136, 34);
+        assert!(
+            wide.ends_with("[0.613 .. 1.000]; 34 pairs of its batches did not differ"),
+            "{wide}"
+        );
+    }
+
+    #[test]
+    fn a_short_span_is_not_nothing() {
+        assert_eq!(
+            [0.0, 0.44, 1.0, 9.6, 61.7].map(span_text),
+            ["<1 s", "<1 s", "1 s", "10 s", "62 s"]
+        );
+    }
 
     #[test]
     fn one_pair_is_in_the_singular() {

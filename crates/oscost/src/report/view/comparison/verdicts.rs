@@ -49,6 +49,23 @@ pub(in crate::report::view) fn has_detectable_effect(comparisons: &[&Comparison]
     comparisons.iter().any(|it| it.verdict == "inconclusive" && it.mde_pct.is_some())
 }
 
+/// Why the interval of a ratio is so much wider than those of its figures, of so many rows that did
+/// not alternate.
+pub(in crate::report::view) fn what_widens(rows: usize) -> String {
+    let (correction, narrow) = match rows {
+        0 | 1 => (String::new(), "More earlier runs narrow it"),
+        rows => (
+            format!(", and all {rows} rows are judged at once, for which each is corrected"),
+            "Fewer cases and more earlier runs narrow them",
+        ),
+    };
+    format!(
+        "What widens the intervals: a ratio has the variation between runs of both its sides, that \
+         variation is itself known from few runs (degrees of freedom of Student's t){correction}. \
+         {narrow}."
+    )
+}
+
 /// How many rows are slower by more than a threshold.
 #[derive(Clone, Copy)]
 pub(in crate::report::view) struct RegressionCount {
@@ -129,6 +146,13 @@ mod tests {
         assert_eq!(text([0.8, 0.95], 0.2, None), "inconclusive (q 0.20)");
         assert_eq!(text([1.005, 1.2], 0.06, None), "inconclusive (2.0 %)", "within 1 %");
         assert_eq!(text([0.8, 0.995], 0.06, None), "inconclusive (2.0 %)");
+    }
+
+    #[test]
+    fn one_row_is_not_corrected_for_others() {
+        assert!(what_widens(26).contains("Student's t), and all 26 rows are judged at once"));
+        let alone = what_widens(1);
+        assert!(!alone.contains("rows") && alone.ends_with("t). More earlier runs narrow it."));
     }
 
     #[test]

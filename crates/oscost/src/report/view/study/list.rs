@@ -162,7 +162,8 @@ pub fn page(study: &Study, name: &str, code: &[StudyCode]) -> View {
     }
 }
 
-/// A table: each row with what was published, its case and its method.
+/// A table: each row with what was published, its case and its method. A note that an earlier table has
+/// is not repeated.
 fn table_as_published(study: &Study, table: &StudyTable) -> Block {
     let columns: Vec<&str> = match &study.columns {
         Some(columns) => columns.iter().map(|column| column.name.as_str()).collect(),
@@ -184,7 +185,10 @@ fn table_as_published(study: &Study, table: &StudyTable) -> Block {
         .rows
         .iter()
         .flat_map(|row| row.notes.iter().map(|note| format!("{}: {}", row.name, note.text)));
-    let notes = table.notes.iter().map(|note| note.text.clone()).chain(of_rows);
+    let earlier = || study.tables.iter().take_while(|it| !std::ptr::eq(*it, table));
+    let is_told = |text: &str| earlier().any(|it| it.notes.iter().any(|note| note.text == text));
+    let of_table = table.notes.iter().filter(|note| !is_told(&note.text));
+    let notes = of_table.map(|note| note.text.clone()).chain(of_rows);
     let notes = notes.map(|note| plain(&format!("note: {note}"))).collect();
     let title = format!("{}: {}. Unit: {}.", table.name, table.title, table.unit.plural());
     records(plain(&title), rows, notes)
@@ -363,6 +367,16 @@ mod tests {
         assert!(listed.contains("oscost ab --study ph-2000"));
         assert!(listed.contains("oscost run --study cse221-2014"));
         assert!(listed.lines().all(|line| line.chars().count() <= 80), "{listed}");
+    }
+
+    #[test]
+    fn a_note_on_several_tables_is_told_once() {
+        let study = find_built_in("ph-2000").unwrap();
+        let shared = "the study's pH is a patch of the kernel";
+        let has_it = |table: &&StudyTable| table.notes.iter().any(|it| it.text.starts_with(shared));
+        assert!(study.tables.iter().filter(has_it).count() > 1);
+        let page = terminal::report(&page(&study, "ph-2000", &[]));
+        assert_eq!(page.matches(shared).count(), 1, "{page}");
     }
 
     #[test]

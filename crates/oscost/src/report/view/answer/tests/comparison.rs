@@ -161,6 +161,27 @@ fn the_control_is_part_of_the_trust() {
 }
 
 #[test]
+fn a_wide_control_is_no_good_reason_to_trust_verdicts() {
+    let mut control = Comparison { control: true, ..open("a/c", Some(1.0136)) };
+    control.ratio.ci95 = Some([0.6128, 1.000_01]);
+    let mut run = record(vec![row("a/x", 100.0)]);
+    run.conditions[0].flags = vec!["CONTROL_WIDE".to_owned()];
+    run.comparisons = vec![open("a/x", Some(1.0)), control];
+    let group = Group {
+        new: "nice=5".to_owned(),
+        base: "local".to_owned(),
+        comparisons: run.comparisons.iter().filter(|it| !it.control).collect(),
+    };
+    let found = of_run(&run, &[group]).unwrap();
+    assert_sentences(&found);
+    assert_eq!(
+        found.trust.unwrap(),
+        "Trust: fair: the control, in which nothing differs, is not known to 3 %. The control's ratio, \
+         which should be 1, is between 0.613 and 1.000."
+    );
+}
+
+#[test]
 fn several_targets_have_a_paragraph_each() {
     let run = record(vec![row("a/x", 100.0)]);
     let slower = comparison("a/x", 1.5, 50.0, "slower");
@@ -336,5 +357,8 @@ fn differences_matter_more_than_equal_rows_and_large_ones_most() {
         priority(1.0, "equivalent"),
     ];
     assert!(ordered.is_sorted_by(|one, other| one > other), "{ordered:?}");
+    let open = |p: f64| of_comparison(&Comparison { p, ..open("a/x", None) });
+    assert!(open(0.06) > open(0.4) && open(0.4) > open(1.0) && open(1.0) == open(f64::NAN));
+    assert!(open(-5.0) < priority(1.0, "slower"));
     assert_eq!(priority(-1.0, "slower"), priority(1.0, "slower"), "it has no logarithm");
 }
