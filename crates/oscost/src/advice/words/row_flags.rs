@@ -38,7 +38,7 @@ pub(super) const WORDS: &[Word] = &[
         means: "its system calls could not be counted here",
         matters: "That the op does what its definition says is not checked here.",
         action: "Allow ptrace(2) for the count: a sandbox, or `kernel.yama.ptrace_scope`, forbids \
-                 it.",
+                 it. If the time was up before, give the run more (`--budget`).",
         ..FLAG
     },
     Word {

@@ -11,6 +11,7 @@ pub mod monitor;
 pub mod one_way;
 pub mod page_cache;
 pub mod predictions;
+pub mod preparation;
 pub mod programs;
 pub mod request_latency;
 pub mod row;
@@ -207,6 +208,7 @@ fn remarks(record: &Record, rows: &[&Row]) -> Remarks {
     let FlagLines { severe, information } = flags::lines(Kind::RowFlag, of_rows, measured);
     let mut lines: Vec<String> = treatments(record).into_iter().collect();
     lines.extend(monitor::line(rows.iter().copied()));
+    lines.extend(preparation::line(record));
     lines.extend(severe);
     let surprises = rows.iter().flat_map(|row| {
         let texts = row.calls.iter().flat_map(|calls| &calls.unexpected);
