@@ -195,7 +195,7 @@ impl Tally {
             does_not_hold: count(|verdict| *verdict == Verdict::DoesNotHold),
             no_difference: count(|verdict| *verdict == Verdict::NoDifference),
             depend_on_placement: count(|verdict| matches!(verdict, Verdict::DependsOnPlacement(_))),
-            undecided: count(|verdict| matches!(verdict, Verdict::Undecided(_))),
+            undecided: count(Verdict::is_undecided),
             not_measured: count(|verdict| matches!(verdict, Verdict::NotMeasured(_))),
         }
     }
