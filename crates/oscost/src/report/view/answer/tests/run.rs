@@ -318,7 +318,7 @@ fn the_answer_of_a_study_counts_its_claims_and_quotes_those_that_do_not_hold() {
 }
 
 #[test]
-fn rows_that_matter_are_flagged_acts_surprises_and_the_ends_of_families() {
+fn rows_that_matter_are_acts_flagged_ones_surprises_and_the_ends_of_families() {
     let rows = [
         row(NULL_CALL, 121.0),
         row("syscall/read:via=raw", 160.0),
@@ -335,11 +335,14 @@ fn rows_that_matter_are_flagged_acts_surprises_and_the_ends_of_families() {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(priorities[at]));
     let cases: Vec<&str> = order.iter().map(|&at| &*rows[at].case).collect();
+    let bad_act = [row("a/x", 1.0), flagged(row(FAULT, 9.0), "DRIFT")];
+    let of_bad_act = of_rows(&bad_act.iter().collect::<Vec<_>>())[1];
+    assert_eq!(of_bad_act, priorities[0], "the answer quotes it with its flag");
     assert_eq!(
         cases,
         [
-            "syscall/brk",
             NULL_CALL,
+            "syscall/brk",
             "timer/time",
             "syscall/stat",
             "timer/add",
