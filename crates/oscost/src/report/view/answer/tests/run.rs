@@ -61,6 +61,33 @@ fn a_price_list_is_told_by_the_acts_that_are_asked_for_first() {
 }
 
 #[test]
+fn a_poor_run_names_the_quoted_figures_that_hardly_vary() {
+    let told = |flag: Option<&str>, spreads: [f64; 2]| {
+        let mut run = record(price_list());
+        run.conditions[0].class = Some("very-noisy".to_owned());
+        run.conditions[0].flags = flag.into_iter().map(str::to_owned).collect();
+        for row in &mut run.results {
+            let act = [NULL_CALL, FAULT].iter().position(|act| *act == row.case);
+            let estimate = row.estimate.as_mut().unwrap();
+            let spread = act.map_or(50.0, |act| spreads[act]);
+            estimate.sd = Some(spread * estimate.median / 100.0);
+            estimate.repetitions = 6;
+        }
+        let found = answer(&run).unwrap();
+        assert_sentences(&found);
+        found.trust.unwrap()
+    };
+    let one = told(None, [0.3, 20.0]);
+    assert!(one.starts_with("Trust: poor: "), "{one}");
+    let still = format!(". Still, {NULL_CALL} varies by 0.3 % between its 6 processes.");
+    assert!(one.ends_with(&still), "{one}");
+    let both = told(None, [0.3, 1.5]);
+    assert!(both.ends_with(&format!(" between its 6 processes, {FAULT} by 1.5 %.")), "{both}");
+    assert!(!told(None, [3.0, 20.0]).contains("Still"));
+    assert!(!told(Some("CLOCK_DRIFTED"), [0.3, 1.5]).contains("Still"), "no figure is a time");
+}
+
+#[test]
 fn a_ratio_to_a_figure_that_should_not_be_used_is_not_told() {
     let told = |flag: Option<&str>| {
         let base = row("procedure/call:args=0,chain=independent", 1.06);
