@@ -270,9 +270,41 @@ fn equivalent(equivalent: &[&Comparison], all: usize) -> Option<String> {
 fn inconclusive(inconclusive: &[&Comparison], all: usize) -> Option<String> {
     let (counted, timed): (Vec<&Comparison>, Vec<&Comparison>) =
         inconclusive.iter().copied().partition(|it| it.added.unit == Unit::InstructionsPerOp);
-    let sentences = [hidden(&timed, all), inexact(&counted, all)];
+    let is_apart = |it: &&Comparison| one_sided(it).is_some();
+    let (apart, timed): (Vec<&Comparison>, Vec<&Comparison>) =
+        timed.into_iter().partition(is_apart);
+    let sentences = [indicated(apart, all), hidden(&timed, all), inexact(&counted, all)];
     let sentences: Vec<String> = sentences.into_iter().flatten().collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// The interval of a ratio on one side of 1.
+fn one_sided(it: &Comparison) -> Option<[f64; 2]> {
+    let [low, high] = it.ratio.ci95.filter(|ends| ends.iter().all(|end| end.is_finite()))?;
+    (low > 1.0 || high < 1.0).then_some([low, high])
+}
+
+/// What is inconclusive although its interval is on one side of 1: a few one by one, of more the ends.
+fn indicated(apart: Vec<&Comparison>, all: usize) -> Option<String> {
+    let apart = by_ratio(apart);
+    let each = |it: &Comparison| {
+        let ends = one_sided(it).map(|ends| ends.map(relative));
+        ends.map(|[low, high]| format!("{} on {}", range(&low, &high), name(it)))
+    };
+    match &apart[..] {
+        [] => None,
+        few if few.len() <= MAX_EACH => {
+            let each: Vec<String> = few.iter().filter_map(|it| each(it)).collect();
+            Some(format!("Not enough for a verdict: {}{}.", joined(&each), out_of(few.len(), all)))
+        }
+        [first, .., last] => Some(format!(
+            "Not enough for a verdict in {}: from {} to {}.",
+            of_all(apart.len(), all),
+            each(first)?,
+            each(last)?
+        )),
+        [_] => None,
+    }
 }
 
 fn hidden(inconclusive: &[&Comparison], all: usize) -> Option<String> {

@@ -7,6 +7,7 @@ use oscost_model::journal::Design;
 use oscost_model::program::CPU;
 use oscost_model::record::{AddedCost, Comparison, Record, Row, RowOutcome};
 
+use crate::advice::words::{Kind, Severity};
 pub use crate::estimate::comparison::verdict::min_pairs_for_discovery;
 use crate::report::figures::{added, per_cent};
 use crate::report::text::{plain, plural};
@@ -262,6 +263,7 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Remarks {
     let rows: Vec<&Comparison> = rows.into_iter().filter(asked).collect();
     let rows: Vec<&Comparison> = rows.into_iter().filter(|it| !is_secondary(it)).collect();
     let FlagLines { severe: mut lines, information } = flag_lines(&rows);
+    lines.extend(unusable_rows(record));
     let mut method = Vec::new();
     let (work, rows): (Vec<&Comparison>, Vec<&Comparison>) =
         rows.into_iter().partition(|it| is_work(&it.metric));
@@ -294,6 +296,24 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Remarks {
         lines.push("The run was cut short.".to_owned());
     }
     Remarks { shown: lines, information, method }
+}
+
+/// The flags by which figures should not be used, which the grade of the run counts, with their cases:
+/// those of either side, but for what the comparisons say themselves.
+fn unusable_rows(record: &Record) -> Vec<String> {
+    let is_measured = |row: &&Row| is_requested(row) && row.outcome == RowOutcome::Measured;
+    let rows: Vec<&Row> = record.results.iter().filter(is_measured).collect();
+    let cases: BTreeSet<&str> = rows.iter().map(|row| row.case.as_str()).collect();
+    let of_comparisons: BTreeSet<&str> =
+        record.comparisons.iter().flat_map(|it| &it.flags).map(String::as_str).collect();
+    let flagged = rows
+        .iter()
+        .flat_map(|row| row.flags.iter().map(move |flag| (flag.as_str(), row.case.as_str())))
+        .filter(|(flag, _)| flags::severity(Kind::RowFlag, flag) == Severity::Unusable)
+        .filter(|(flag, _)| !of_comparisons.contains(flag));
+    // A case has a row on each side.
+    let flagged: BTreeSet<(&str, &str)> = flagged.collect();
+    flags::lines(Kind::RowFlag, flagged.into_iter(), cases.len()).severe
 }
 
 /// What is added to a row whose base follows the core's rate: its time is that of this rate.
@@ -333,6 +353,27 @@ fn control(it: &Comparison) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_that_should_not_be_used_are_named_once_for_both_sides() {
+        let text = include_str!("../../../../tests/store/run-1.json");
+        let mut record: Record = serde_json::from_str(text).unwrap();
+        let row = Row { outcome: RowOutcome::Measured, ..record.results[0].clone() };
+        let flagged = |case: &str, flag: &str| Row {
+            case: case.to_owned(),
+            flags: vec![flag.to_owned()],
+            ..row.clone()
+        };
+        record.comparisons.clear();
+        record.results = vec![
+            flagged("a/x", "DRIFT"),
+            flagged("a/x", "DRIFT"),
+            flagged("a/y", "PROCESSES_DIFFER"),
+            flagged("a/y", "NOT_CONVERGED"),
+        ];
+        let [line] = &unusable_rows(&record)[..] else { panic!() };
+        assert!(line.starts_with("DRIFT: ") && line.contains(": a/x. "), "{line}");
+    }
 
     #[test]
     fn one_pair_is_in_the_singular() {

@@ -126,6 +126,33 @@ fn what_is_equivalent_and_what_may_hide_is_told_with_its_limits() {
 }
 
 #[test]
+fn an_interval_on_one_side_of_no_effect_is_told_though_it_has_no_verdict() {
+    let apart = |case: &str, ends: [f64; 2]| {
+        let mut it = open(case, Some(2.0));
+        it.ratio.value = (ends[0] * ends[1]).sqrt();
+        it.ratio.ci95 = Some(ends);
+        it
+    };
+    let fork = apart("a/fork", [1.006, 1.032]);
+    assert_eq!(
+        findings(&[fork.clone(), open("a/x", Some(2.0))]),
+        [
+            "Not enough for a verdict: +0.6 to +3.2 % on a/fork, of 2 cases. Nothing shows on a/x: an \
+             effect below 2.0 % could hide there."
+        ]
+    );
+    let less = [apart("a/y", [0.9, 0.99]), apart("a/z", [1.01, 1.02])];
+    let [told] = &findings(&[vec![fork], less.to_vec()].concat())[..] else { panic!() };
+    assert_eq!(
+        told,
+        "Not enough for a verdict in all 3 cases: from -10 to -1.0 % on a/y to +0.6 to +3.2 % on \
+         a/fork."
+    );
+    let both_sides = apart("a/x", [0.999, 1.02]);
+    assert!(findings(&[both_sides])[0].starts_with("Nothing shows on a/x"));
+}
+
+#[test]
 fn no_verdict_is_told_where_there_is_none() {
     let void = with_flag(open("a/x", None), "VOID");
     let found = answer(&[void.clone(), Comparison { control: true, ..open("a/c", None) }]);
