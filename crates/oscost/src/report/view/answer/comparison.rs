@@ -2,16 +2,17 @@
 //! large an effect could hide there.
 
 use oscost_model::counters::is_work;
+use oscost_model::program::{CPU, REAL};
 use oscost_model::record::{Comparison, Record};
 use oscost_model::unit::Unit;
 
 use crate::advice::words::Kind;
 use crate::estimate::comparison::interleaved_run::SECONDARY;
 use crate::estimate::comparison::{MACHINES_DIFFER, RunComparison};
-use crate::report::figures::{added, per_cent, rough_count, rough_range};
+use crate::report::figures::{added, per_cent, rough_count, rough_range, times};
 use crate::report::text::plain;
 use crate::report::view::answer::quote::{
-    MAX_DETECTABLE_PCT, cases, joined, range, relative, warning,
+    MAX_DETECTABLE_PCT, MIN_TIMES, cases, joined, range, relative, warning,
 };
 use crate::report::view::answer::{empty_comparison, trust};
 use crate::report::view::document::Answer;
@@ -134,6 +135,12 @@ fn findings(group: &Group<'_>) -> Vec<String> {
             "{new} against {base}: no verdict, since too much time was lost or the clock drifted."
         )];
     }
+    if let [it] = &judged[..]
+        && is_command(&new)
+        && let Some(resource) = resource(&it.metric)
+    {
+        return vec![of_commands(&new, &base, it, resource)];
+    }
     let of = |verdict: &str| -> Vec<&Comparison> {
         judged.iter().copied().filter(|it| it.verdict == verdict).collect()
     };
@@ -145,6 +152,59 @@ fn findings(group: &Group<'_>) -> Vec<String> {
         inconclusive(&of("inconclusive"), all),
     ];
     sentences.into_iter().flatten().collect()
+}
+
+/// Whether a side is named by the words of its command.
+fn is_command(name: &str) -> bool {
+    name.starts_with('`')
+}
+
+/// What a command takes, by the metric of which it is; `None` of one that is no time.
+fn resource(metric: &str) -> Option<&'static str> {
+    match metric {
+        CPU => Some("CPU time"),
+        REAL => Some("wall time"),
+        _ => None,
+    }
+}
+
+/// What a command takes in comparison with another one.
+fn of_commands(new: &str, base: &str, it: &Comparison, resource: &str) -> String {
+    let ratio = it.ratio.value;
+    let share = per_cent(100.0 * (ratio - 1.0).abs());
+    let text = match it.verdict.as_str() {
+        "slower" if ratio >= MIN_TIMES => {
+            format!(
+                "{new} takes {} times the {resource} of {base} ({})",
+                times(ratio),
+                addition(it)
+            )
+        }
+        "slower" => format!("{new} takes {share} more {resource} than {base} ({})", addition(it)),
+        "faster" => format!("{new} takes {share} less {resource} than {base} ({})", addition(it)),
+        "equivalent" => format!("{new} and {base} take the same {resource} (within 3 %)"),
+        _ => undecided_commands(new, base, it, resource),
+    };
+    format!("{text}{}.", warning(Kind::ComparisonFlag, &it.flags))
+}
+
+fn undecided_commands(new: &str, base: &str, it: &Comparison, resource: &str) -> String {
+    if let Some(ends) = one_sided(it) {
+        let [low, high] = ends.map(relative);
+        let by = range(&low, &high);
+        return format!("Not enough for a verdict: {new} takes {by} {resource} against {base}");
+    }
+    let nothing = format!("No difference of {resource} shows between {new} and {base}");
+    match it.mde_pct.filter(|pct| pct.is_finite()) {
+        Some(pct) if pct > MAX_DETECTABLE_PCT => {
+            format!(
+                "{nothing}: one below {} could hide, which is too noisy to compare",
+                per_cent(pct)
+            )
+        }
+        Some(pct) => format!("{nothing}: one below {} could hide", per_cent(pct)),
+        None => format!("{nothing}: how large a one could hide is not known"),
+    }
 }
 
 /// A text as the beginning of a sentence; names of targets and cases stay as they are.

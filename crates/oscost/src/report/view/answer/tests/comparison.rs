@@ -153,6 +153,46 @@ fn an_interval_on_one_side_of_no_effect_is_told_though_it_has_no_verdict() {
 }
 
 #[test]
+fn two_commands_are_compared_by_what_they_take() {
+    let told = |it: Comparison, metric: &str| {
+        let mut run = record(vec![row("a/x", 100.0)]);
+        run.comparisons = vec![Comparison { metric: metric.to_owned(), ..it }];
+        let group = Group {
+            new: "`./v 2`".to_owned(),
+            base: "`./v 1`".to_owned(),
+            comparisons: run.comparisons.iter().collect(),
+        };
+        let found = of_run(&run, &[group]).unwrap();
+        assert_sentences(&found);
+        found.findings.concat()
+    };
+    let of =
+        |ratio: f64, added: f64, verdict: &str| comparison("workload/v", ratio, added, verdict);
+    assert_eq!(
+        told(of(1.02, 5.0, "slower"), "cpu"),
+        "`./v 2` takes 2.0 % more CPU time than `./v 1` (+5.000 ns)."
+    );
+    assert_eq!(
+        told(of(0.8, -5.0, "faster"), "real"),
+        "`./v 2` takes 20 % less wall time than `./v 1` (-5.000 ns)."
+    );
+    assert_eq!(
+        told(of(3.0, 5.0, "slower"), "cpu"),
+        "`./v 2` takes 3.0 times the CPU time of `./v 1` (+5.000 ns)."
+    );
+    assert_eq!(
+        told(of(1.0, 0.0, "equivalent"), "cpu"),
+        "`./v 2` and `./v 1` take the same CPU time (within 3 %)."
+    );
+    assert_eq!(
+        told(open("workload/v", Some(1.5)), "cpu"),
+        "No difference of CPU time shows between `./v 2` and `./v 1`: one below 1.5 % could hide."
+    );
+    let other = told(of(1.5, 5.0, "slower"), "throughput");
+    assert!(other.starts_with("`./v 2` is slower than `./v 1`: +50 % on workload/v"), "{other}");
+}
+
+#[test]
 fn no_verdict_is_told_where_there_is_none() {
     let void = with_flag(open("a/x", None), "VOID");
     let found = answer(&[void.clone(), Comparison { control: true, ..open("a/c", None) }]);
