@@ -116,7 +116,8 @@ pub(super) const WORDS: &[Word] = &[
         word: "NOT_A_LINE",
         means: "twice the ops do not take twice the time: one figure does not describe them",
         matters: "A cost per op does not describe the op.",
-        action: "Look at single shots and other sizes.",
+        action: "Measure again; if it stays, see its batches (`--samples`), and the other points of its \
+                 benchmark if it has axes.",
         severity: Severity::Unusable,
         ..FLAG
     },
