@@ -304,8 +304,8 @@ fn runs_of_two_targets_say_that_nothing_can_be_compared_and_what_can() {
     assert_eq!(why, expected);
     assert_eq!(
         next,
-        "Next: `oscost table @a @b` shows both; `oscost ab --new seccomp=docker` measures both side \
-         by side."
+        "Next: `oscost ab --new seccomp=docker` measures and compares both; `oscost table @a @b` shows \
+         both."
     );
     // Each case is listed once, though both of its rows have no counterpart.
     let shown = ComparisonContent {
