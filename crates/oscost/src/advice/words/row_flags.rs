@@ -198,7 +198,7 @@ pub(super) const WORDS: &[Word] = &[
         means: "repetitions lie around two values, and the interval spans both: a shorter run may \
                 show one of them alone",
         matters: "The median may be of either level.",
-        action: "Read the levels below the table; more repetitions do not narrow the interval.",
+        action: "Read both levels, each with its repetitions; more of them do not narrow the interval.",
         severity: Severity::Wide,
         ..FLAG
     },

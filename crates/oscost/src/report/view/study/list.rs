@@ -178,6 +178,7 @@ pub struct LastRun<'a> {
 }
 
 /// The verdicts on a study's claims.
+#[derive(Default, PartialEq, Eq)]
 pub(in crate::report::view) struct Tally {
     holds: usize,
     does_not_hold: usize,
@@ -201,6 +202,9 @@ impl Tally {
     }
 
     pub(in crate::report::view) fn text(&self) -> String {
+        if *self == Self::default() {
+            return "no claims are made".to_owned();
+        }
         let verb = |count, one, several| if count == 1 { one } else { several };
         let no_difference = match self.no_difference {
             0 => String::new(),
