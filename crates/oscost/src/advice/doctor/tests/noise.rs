@@ -126,7 +126,11 @@ fn kernel_threads_and_exited_children_have_no_stop_command() {
     // Stopping their parent might stop the user's own shell.
     let children = took(ProcessKind::Children);
     assert_eq!(children.command.as_deref(), Some("ps -o pid,pcpu,args --ppid 5"));
-    assert!(children.condition.contains("exited children of `x` (pid 5)"), "{}", children.condition);
+    assert!(
+        children.condition.contains("exited children of `x` (pid 5)"),
+        "{}",
+        children.condition
+    );
 }
 
 #[test]
