@@ -1,6 +1,6 @@
 //! `oscost explain`
 
-use oscost_model::definition::Catalog;
+use oscost_model::definition::{Catalog, Definition};
 use oscost_model::record::Record;
 
 use super::command_words;
@@ -36,10 +36,12 @@ takes a moment, and its last figure from this machine is shown.
 Examples:
   oscost explain syscall/getppid
   oscost explain getppid           the same
-  oscost explain timer             every benchmark of a family
+  oscost explain timer             the benchmarks of a family, a line each
+  oscost explain timer --full      each of them in full
   oscost explain seccomp           a treatment (`oscost treat list`)
   oscost explain NOT_CONVERGED     a flag, with the rows that have it
   oscost explain floor             a column
+  oscost explain cost group        a term of several words
   oscost explain peer_cpu=other    a value of an axis
   oscost explain 'heavy?'          what a table prints: a mark, `64Ki`, `12 us`
   oscost explain nice=5@ssh:db1    a target: its treatments and its host
@@ -48,6 +50,12 @@ pub(super) struct Arguments {
     /// A benchmark, a case, a family, a treatment, a study, or a word.
     #[arg(value_name = "NAME", allow_hyphen_values = true)]
     name: String,
+    /// Further words of its name.
+    #[arg(value_name = "WORD")]
+    further: Vec<String>,
+    /// Explain each benchmark of a family in full.
+    #[arg(long)]
+    full: bool,
     /// Where to count the system calls of a benchmark.
     #[arg(long, value_name = "HOST", default_value = "local")]
     at: String,
@@ -59,8 +67,8 @@ pub(super) fn explain(
     command: clap::Command,
     output: &mut Output,
 ) -> anyhow::Result<ExitStatus> {
-    let Arguments { name, at } = arguments;
-    let name = name.trim().to_owned();
+    let Arguments { name, further, full, at } = arguments;
+    let name = [vec![name], further].concat().join(" ").trim().to_owned();
     let found = find(&Request { name: name.clone(), at })?;
     let sources = WordSources::of(command);
     let has_words = words::is_word(&name) || !words::words_in(&name).is_empty();
@@ -76,19 +84,23 @@ pub(super) fn explain(
         parts.write(&report::treatments::explanation(&treatment(kind)))?;
     }
     // A benchmark may end in a word of the glossary (`socket/batch`): the word is meant first.
-    let (first, last) = match words::is_term(&name) {
+    let (above, below) = match words::is_term(&name) {
         true => (explained, Vec::new()),
         false => (Vec::new(), explained),
     };
-    parts.write_sections(first)?;
-    if let Some(benchmarks) = benchmarks {
+    parts.write_sections(above)?;
+    let is_family = !full && benchmarks.as_ref().is_some_and(|it| it.definitions.len() > 1);
+    if let (true, Some(benchmarks), Some(catalog)) = (is_family, &benchmarks, &catalog) {
+        let definitions: Vec<&Definition> = benchmarks.definitions.iter().collect();
+        parts.write(&report::catalog::overview(catalog, &definitions))?;
+    } else if let Some(benchmarks) = benchmarks {
         let sections = benchmarks.definitions.iter().flat_map(report::catalog::explanation);
         parts.write_sections(sections.collect())?;
         if let Some(here) = observe(benchmarks, &Terminal::new(parts.output))? {
             parts.write_sections(here_sections(here))?;
         }
     }
-    parts.write_sections(last)?;
+    parts.write_sections(below)?;
     Ok(ExitStatus::Success)
 }
 
@@ -182,7 +194,7 @@ fn unknown(name: &str, known: &[String]) -> UsageError {
         let hint = "for example `oscost explain getppid`, `oscost explain floor`";
         return UsageError::with_hint("the name to explain is empty", hint);
     }
-    let what = format!("`{name}` is neither a benchmark nor a word that oscost prints");
+    let what = format!("`{name}` is neither a benchmark nor a word that is explained here");
     match &nearest_names(name, known.iter().map(String::as_str))[..] {
         [] => UsageError::with_hint(
             &what,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use oscost_model::untrusted_text::escape_controls;
 use thiserror::Error;
 
-use super::display::{DisplayArguments, message, text};
+use super::display::{DisplayArguments, folded, message, text};
 use crate::app::{UsageError, output_file};
 use crate::report::progress::ProgressMode;
 use crate::report::view::document::View;
@@ -197,7 +197,7 @@ fn has_next_step(error: &anyhow::Error) -> bool {
 /// Writes a line to standard error, in which nothing that was typed or read controls the terminal.
 /// Where standard error is closed or full the line is lost, and the work goes on.
 pub(super) fn report_line(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", message(&escape_controls(text)));
+    let _ = writeln!(std::io::stderr(), "{}", message(&folded(&escape_controls(text))));
 }
 
 #[cfg(test)]

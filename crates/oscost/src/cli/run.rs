@@ -131,7 +131,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
     let (exports, samples, quiet) = (arguments.exports, arguments.samples, arguments.quiet);
     exports.check()?;
     let plots = Plots::from(arguments.plots);
-    let screen = arguments.screen.screen_of_run();
+    let (screen, verbose) = (arguments.screen.screen_of_run(), arguments.screen.is_verbose());
     let counted = CountedEvents { unit: arguments.figure_unit, all: arguments.counters };
     let request = Request {
         selectors: arguments.selectors,
@@ -157,7 +157,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
         on_busy: arguments.lock.policy(),
     };
     let CompletedRun { record, study, before, kept_as, ended } =
-        measure(&request, &Terminal::new(output).quiet_if(quiet))?;
+        measure(&request, &Terminal::new(output).quiet_if(quiet).verbose_if(verbose))?;
     let (study, before) = (study.as_ref(), before.as_ref());
     let document = RunDocument { record: &record, samples, study, before, table: Table::Rows };
     let text = || run_text::single(&record, RunText { study, before, screen }, plots, counted);

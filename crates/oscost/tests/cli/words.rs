@@ -313,7 +313,15 @@ fn explain_shows_all_of_the_other_half_of_the_benchmarks_within_eighty_columns()
 #[test]
 fn explain_lists_the_benchmarks_of_a_family() {
     let family = Sandbox::new().oscost(&["explain", "syscall"]).exits(0).stdout;
-    assert!(family.contains("syscall/getppid\n") && family.contains("syscall/open-close\n"));
+    let names = ["syscall/getppid", "syscall/open-close"];
+    for name in names {
+        let is_its =
+            |line: &&str| line.trim_start_matches([' ', '-']).split(' ').next() == Some(name);
+        assert_eq!(family.lines().filter(is_its).count(), 1, "{family}");
+    }
+    let all = Sandbox::new().oscost(&["explain", "syscall", "--full"]).exits(0).stdout;
+    assert!(names.iter().all(|name| all.contains(&format!("{name}\n"))), "{all}");
+    assert!(5 * family.lines().count() < all.lines().count(), "{family}");
 }
 
 /// The part of an explanation that is of the machine at hand.
@@ -406,6 +414,10 @@ fn explain_of_a_word_shows_the_rows_of_the_last_run_that_have_it() {
     let outcome = explain("measured");
     assert!(outcome.contains("rows of the last run"), "{outcome}");
     assert!(outcome.contains("syscall/getppid:via=raw"), "{outcome}");
+    assert!(explain("lost").starts_with("lost: term means of the time of a run"));
+    assert!(explain("page cache").starts_with("page cache: term"));
+    let words = sandbox.oscost(&["explain", "cost", "group"]).exits(0).stdout;
+    assert!(words.starts_with("cost group: word of the glossary"), "{words}");
     assert!(explain("VOID").starts_with("VOID: flag of a comparison"));
     assert!(explain("WORKER_LOST").contains("no row of the last run"));
     let column = explain("per op");
@@ -442,7 +454,7 @@ fn explain_of_a_word_shows_the_rows_of_the_last_run_that_have_it() {
 #[test]
 fn explain_shows_a_benchmark_before_a_word_of_the_same_name() {
     let text = Sandbox::new().oscost(&["explain", "timer"]).exits(0).stdout;
-    let benchmark = text.find("timer/nothing\n").unwrap();
+    let benchmark = text.find("timer/nothing ").unwrap();
     let word = text.find("timer: column of a table\n").unwrap();
     assert!(benchmark < word, "{text}");
 }
@@ -476,7 +488,7 @@ fn explain_gives_the_reason_why_nothing_was_counted_in_one_line() {
 #[test]
 fn explain_of_a_family_counts_nothing() {
     let ran = Sandbox::new().oscost(&["explain", "timer"]).exits(0);
-    assert!(ran.stdout.contains("timer/nothing\n") && here(&ran).is_empty(), "{}", ran.stdout);
+    assert!(ran.stdout.contains("timer/nothing ") && here(&ran).is_empty(), "{}", ran.stdout);
 }
 
 #[test]

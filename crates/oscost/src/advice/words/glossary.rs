@@ -235,7 +235,8 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "spread",
-        means: "the standard deviation between repetitions, in per cent of the figure",
+        means: "the standard deviation between repetitions, in per cent of the figure: of this run \
+                alone, where the interval also has the variation between runs",
         ..TERM
     },
     Word {

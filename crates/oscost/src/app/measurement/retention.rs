@@ -140,7 +140,7 @@ impl Recorder<'_> {
             Ok(earlier) => {
                 let cases = variations(&record.results, &earlier);
                 if let Some(note) = note_on_boots(&cases) {
-                    self.observer.note(&note);
+                    self.observer.detail(&note);
                 }
                 Some(Entry::VariationKnown { cases })
             }

@@ -70,8 +70,8 @@ pub fn note_on_boots(known: &[CaseVariation]) -> Option<String> {
     let most = known.iter().map(|it| it.runs).max().filter(|&runs| runs >= 2)?;
     known.iter().all(|it| it.boots == Some(1)).then(|| {
         format!(
-            "earlier runs are all of one boot ({most} of a case): intervals are not narrower than \
-             without them, since figures may change with the next boot"
+            "earlier runs are all of one boot (up to {most} of a case), and the next boot may change \
+             figures: intervals are as wide as without these runs"
         )
     })
 }

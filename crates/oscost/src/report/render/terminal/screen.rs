@@ -25,7 +25,8 @@ impl WholeTable {
         match self {
             Self::ByOption => "`--all-rows` shows all",
             Self::ByShowingAgain => {
-                "`--all-rows`, or `oscost runs show last` of a run that is kept, shows all"
+                "`oscost runs show last` shows all of a run that is kept; measured again with \
+                 `--all-rows`, they are shown at once"
             }
         }
     }
@@ -145,7 +146,7 @@ mod tests {
         let text = shown(60, Screen { whole: WholeTable::ByShowingAgain, ..screen });
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
-            text.contains("`oscost runs show last` of a run that is kept, shows all"),
+            text.contains("`oscost runs show last` shows all of a run that is kept; measured"),
             "{text}"
         );
     }

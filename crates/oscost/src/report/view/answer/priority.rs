@@ -1,5 +1,6 @@
-//! Which rows of a table matter most, where there is room for a few: those that should not be used,
-//! the acts that readers ask for first, surprises, and the ends of each family.
+//! Which rows of a table matter most, where there is room for a few: the acts that readers ask for
+//! first, which the answer quotes; those that should not be used, surprises, and the ends of each
+//! family.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +12,9 @@ use crate::report::view::answer::run::is_cost;
 use crate::report::view::run::flags::{severity, unusable};
 use crate::report::view::run::row::{family, has};
 
-const UNUSABLE: u32 = 900;
-const ACT: u32 = 800;
+/// Above all others: whoever reads an act in the answer looks for its row.
+const ACT: u32 = 900;
+const UNUSABLE: u32 = 800;
 const SURPRISE: u32 = 700;
 const DEAREST_OF_FAMILY: u32 = 600;
 const CHEAPEST_OF_FAMILY: u32 = 500;
@@ -36,10 +38,10 @@ pub(in crate::report::view) fn of_rows(rows: &[&Row]) -> Vec<u32> {
         let median = row.estimate.as_ref().map(|it| it.median);
         let is_end = |at: usize| is_cost(row) && ends.get(family(row)).map(|it| it[at]) == median;
         let is_wide = row.flags.iter().any(|flag| severity(Kind::RowFlag, flag) == Severity::Wide);
-        if unusable(Kind::RowFlag, &row.flags).is_some() {
-            UNUSABLE
-        } else if is_act(row) {
+        if is_act(row) {
             ACT
+        } else if unusable(Kind::RowFlag, &row.flags).is_some() {
+            UNUSABLE
         } else if has(row, "CLASS_UNEXPECTED") {
             SURPRISE
         } else if is_end(1) {

@@ -4,11 +4,12 @@
 use oscost_model::record::{Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
 
+use crate::advice::trust::Grade;
 use crate::advice::words::Kind;
 use crate::report::figures::{per_cent, rough, times};
 use crate::report::text::plain;
 use crate::report::view::answer::quote::{MIN_TIMES, are_apart, bound, cases, quote};
-use crate::report::view::answer::{acts, trust};
+use crate::report::view::answer::{acts, steady, trust};
 use crate::report::view::document::Answer;
 use crate::report::view::run::flags::unusable;
 use crate::report::view::run::row::is_requested;
@@ -31,8 +32,18 @@ pub(in crate::report::view) fn answer(record: &Record) -> Option<Answer> {
         .collect();
     let mut findings = figures(&measured, &record.results);
     findings.extend(without_figure(&requested));
-    let trust = trust::of_record(record).map(|found| trust::sentence(&found));
+    let trust = trust::of_record(record).map(|found| {
+        let is_poor = found.grade == Grade::Poor;
+        let steady = is_poor.then(|| steady::sentence(record, quoted(&measured))).flatten();
+        [Some(trust::sentence(&found)), steady].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    });
     Some(Answer { findings, trust, next: trust::next(record).into_iter().collect() })
+}
+
+/// The rows whose figures are quoted, but for the ends of many costs.
+fn quoted<'a>(measured: &'a [&'a Row]) -> impl Iterator<Item = &'a Row> {
+    let are_few = measured.len() <= MAX_EACH;
+    measured.iter().copied().filter(move |row| are_few || acts::is_act(row))
 }
 
 /// What the figures say; `results` are all rows of the run.

@@ -226,6 +226,7 @@ pub struct LastRun<'a> {
 }
 
 /// The verdicts on a study's claims.
+#[derive(Default, PartialEq, Eq)]
 pub(in crate::report::view) struct Tally {
     holds: usize,
     does_not_hold: usize,
@@ -243,12 +244,15 @@ impl Tally {
             does_not_hold: count(|verdict| *verdict == Verdict::DoesNotHold),
             no_difference: count(|verdict| *verdict == Verdict::NoDifference),
             depend_on_placement: count(|verdict| matches!(verdict, Verdict::DependsOnPlacement(_))),
-            undecided: count(|verdict| matches!(verdict, Verdict::Undecided(_))),
+            undecided: count(Verdict::is_undecided),
             not_measured: count(|verdict| matches!(verdict, Verdict::NotMeasured(_))),
         }
     }
 
     pub(in crate::report::view) fn text(&self) -> String {
+        if *self == Self::default() {
+            return "no claims are made".to_owned();
+        }
         let verb = |count, one, several| if count == 1 { one } else { several };
         let no_difference = match self.no_difference {
             0 => String::new(),

@@ -61,6 +61,33 @@ fn a_price_list_is_told_by_the_acts_that_are_asked_for_first() {
 }
 
 #[test]
+fn a_poor_run_names_the_quoted_figures_that_hardly_vary() {
+    let told = |flag: Option<&str>, spreads: [f64; 2]| {
+        let mut run = record(price_list());
+        run.conditions[0].class = Some("very-noisy".to_owned());
+        run.conditions[0].flags = flag.into_iter().map(str::to_owned).collect();
+        for row in &mut run.results {
+            let act = [NULL_CALL, FAULT].iter().position(|act| *act == row.case);
+            let estimate = row.estimate.as_mut().unwrap();
+            let spread = act.map_or(50.0, |act| spreads[act]);
+            estimate.sd = Some(spread * estimate.median / 100.0);
+            estimate.repetitions = 6;
+        }
+        let found = answer(&run).unwrap();
+        assert_sentences(&found);
+        found.trust.unwrap()
+    };
+    let one = told(None, [0.3, 20.0]);
+    assert!(one.starts_with("Trust: poor: "), "{one}");
+    let still = format!(". Still, {NULL_CALL} varies by 0.3 % between its 6 processes.");
+    assert!(one.ends_with(&still), "{one}");
+    let both = told(None, [0.3, 1.5]);
+    assert!(both.ends_with(&format!(" between its 6 processes, {FAULT} by 1.5 %.")), "{both}");
+    assert!(!told(None, [3.0, 20.0]).contains("Still"));
+    assert!(!told(Some("CLOCK_DRIFTED"), [0.3, 1.5]).contains("Still"), "no figure is a time");
+}
+
+#[test]
 fn a_ratio_to_a_figure_that_should_not_be_used_is_not_told() {
     let told = |flag: Option<&str>| {
         let base = row("procedure/call:args=0,chain=independent", 1.06);
@@ -332,7 +359,7 @@ fn the_answer_of_a_study_counts_its_claims_and_quotes_those_that_do_not_hold() {
 }
 
 #[test]
-fn rows_that_matter_are_flagged_acts_surprises_and_the_ends_of_families() {
+fn rows_that_matter_are_acts_flagged_ones_surprises_and_the_ends_of_families() {
     let rows = [
         row(NULL_CALL, 121.0),
         row("syscall/read:via=raw", 160.0),
@@ -349,11 +376,14 @@ fn rows_that_matter_are_flagged_acts_surprises_and_the_ends_of_families() {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(priorities[at]));
     let cases: Vec<&str> = order.iter().map(|&at| &*rows[at].case).collect();
+    let bad_act = [row("a/x", 1.0), flagged(row(FAULT, 9.0), "DRIFT")];
+    let of_bad_act = of_rows(&bad_act.iter().collect::<Vec<_>>())[1];
+    assert_eq!(of_bad_act, priorities[0], "the answer quotes it with its flag");
     assert_eq!(
         cases,
         [
-            "syscall/brk",
             NULL_CALL,
+            "syscall/brk",
             "timer/time",
             "syscall/stat",
             "timer/add",
