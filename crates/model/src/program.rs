@@ -45,6 +45,10 @@ pub struct Program {
     /// Whether every exit status means success. A program that a signal kills has none.
     #[serde(default)]
     pub ignores_status: bool,
+    /// Whether it may leave processes running, as a daemon does. They are killed; what they used is
+    /// not the program's.
+    #[serde(default)]
+    pub may_leave_processes: bool,
     /// Its resource limits.
     pub limits: ProgramLimits,
 }

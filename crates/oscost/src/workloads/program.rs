@@ -76,6 +76,7 @@ impl Spec {
             captures_output: self.reads_output,
             ok_statuses: self.statuses.clone(),
             ignores_status: self.ignores_status,
+            may_leave_processes: false,
             limits: self.limits,
         })
     }

@@ -165,7 +165,9 @@ fn the_nodes_of_a_fleet_are_machines_each_with_its_visits() {
     let stored = sandbox.oscost(&["table", "--fleet", "monday", "--json", "-"]).exits(0).json();
     assert_eq!(stored["machines"].as_array().unwrap().len(), NODES);
     // A run beside them, more than there is room for, a record of a stranger, and no fleet.
-    let files = nodes(&sandbox, 17, |_, _| {});
+    let files = nodes(&sandbox, 17, |at, record| {
+        record["id"] = json!(format!("0190a0b1-c2d3-7e4f-8a9b-1c1d2e3f{at:04x}"));
+    });
     let beside = arguments(&files[..1], &["--fleet", fleet, "--base", "node0", "--json", "-"]);
     let beside = sandbox.oscost(&beside).exits(0).json();
     assert_eq!(beside["machines"].as_array().unwrap().len(), NODES + 1);

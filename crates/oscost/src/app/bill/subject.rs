@@ -27,10 +27,13 @@ pub(super) struct BillSubject {
 impl BillSubject {
     /// The program of a request, which must be there.
     pub(super) fn find(request: &ProgramRequest, host: &Host) -> anyhow::Result<Self> {
-        match &request.workload {
+        let mut subject = match &request.workload {
             Some(name) => Self::of_workload(name, host),
             None => Self::of_command(request, host),
-        }
+        }?;
+        // A bill says that tasks outlived its program.
+        subject.workload.program.may_leave_processes = true;
+        Ok(subject)
     }
 
     fn of_workload(name: &str, host: &Host) -> anyhow::Result<Self> {

@@ -486,7 +486,9 @@ impl ProgramRun<'_> {
             return Err(self.interruption("", command, "", WaitResult::Output));
         }
         self.check_end("", command, &child, termination, |status| program.accepts(status))?;
-        if let Some(left) = leftovers::describe_leftovers(&names) {
+        if !program.may_leave_processes
+            && let Some(left) = leftovers::describe_leftovers(&names)
+        {
             return Err(self.failure(&[&quoted_command(command), " ", &left]));
         }
         Ok(ProgramResult {

@@ -24,6 +24,9 @@ fn a_program_that_leaves_processes_behind_has_failed_and_they_are_killed() {
     let reason =
         failure_reason(event(&mut session, 2, program("setsid sh -c 'sleep 1000 & wait' &")));
     assert!(reason.contains(" left 2 processes running: `sh`, `sleep`"), "{reason}");
+    let daemon = Program { may_leave_processes: true, ..program("sleep 1000 & echo begun") };
+    assert_eq!(ran(event(&mut session, 4, daemon)).output, "begun\n");
+    assert_eq!(sleepers(&session), 0, "the daemon is killed");
     // A background process that exits soon is no failure, and its usage counts.
     let busy = "(i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; echo done) & exit 0";
     let result = ran(event(&mut session, 3, program(busy)));

@@ -102,7 +102,7 @@ impl View {
 /// A part of a report, with a name to jump to.
 #[derive(Default)]
 pub struct Section {
-    /// Its anchor, a constant.
+    /// Its anchor, without text from outside.
     pub id: String,
     /// Its title.
     pub title: String,

@@ -29,6 +29,7 @@ pub fn view(network: &MeasuredNetwork) -> View {
 pub fn page(network: &MeasuredNetwork) -> View {
     assembled(network, |number, links| {
         let mut section = section(network, links);
+        section.id = format!("case-{number}");
         if let Some(map) = map::heat_map(network, number, links) {
             section.blocks.insert(0, Block::HeatMap(Box::new(map)));
         }
@@ -49,7 +50,10 @@ fn assembled(
     let more = (more > 0).then(|| format!("and {more} more"));
     let told = findings.iter().take(MAX_TOLD).skip(1).map(|it| sentence(network, it));
     let list = Block::list(told.chain(more));
-    sections.extend(list.map(|list| Section::of("What else stands out", [list])));
+    sections.extend(list.map(|list| Section {
+        id: "findings".to_owned(),
+        ..Section::of("What else stands out", [list])
+    }));
     sections.extend(network.cases.iter().enumerate().map(|(number, it)| of_case(number, it)));
     let reasons = network.cases.iter().flat_map(|it| reasons(network, it));
     sections.extend(section_of_cases("failed", "Not measured", reasons));
