@@ -160,6 +160,14 @@ pub(super) const WORDS: &[Word] = &[
         ..TERM
     },
     Word {
+        word: "OpenMetrics, Prometheus",
+        means: "the text format of gauges that Prometheus reads, and that `oscost fleet report \
+                --openmetrics FILE` writes for node_exporter's textfile collector",
+        matters: "A board or an alert that exists already shows which node stands out.",
+        source: "docs/how-to/fleet.md, Watch a fleet with Prometheus",
+        ..TERM
+    },
+    Word {
         word: "pair",
         means: "two sides of a case measured together once: one ratio of a comparison",
         ..TERM
