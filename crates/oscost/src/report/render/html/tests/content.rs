@@ -10,7 +10,7 @@ use super::large_run;
 use super::markup::{charts, ids_are_unique, points, sections, values};
 use super::records::{compared, page, page_compared, record, several};
 use crate::report::render::html::report as html;
-use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
+use crate::report::view::document::{Answer, Block, Cell, Column, Section, Table, TableRow, View};
 
 #[test]
 fn the_same_record_is_the_same_bytes() {
@@ -76,6 +76,26 @@ fn a_record_of_nothing_is_a_page() {
     assert!(!page.contains("outcome: "), "the caption describes rows that do not exist");
     page_compared(&[record.clone()], &[record]);
     page_compared(&[], &[]);
+}
+
+#[test]
+fn a_page_begins_with_its_grade_which_leads_to_the_reasons() {
+    let of = |trust: &str| {
+        let answer = Answer { trust: Some(trust.to_owned()), ..Answer::default() };
+        html(&View { answer: Some(answer), ..View::default() }).unwrap()
+    };
+    for (trust, grade) in [
+        ("Trust: good in both runs.", "good"),
+        ("Trust: fair: one row.", "fair"),
+        ("Trust: poor.", "poor"),
+    ] {
+        let page = of(trust);
+        let badge = format!("<p class=\"grade {grade}\"><a href=\"#trust\">Trust: {grade}</a></p>");
+        let sentence = format!("<p class=\"answer\" id=\"trust\">{trust}</p>");
+        let places = [badge, sentence].map(|part| page.find(&part));
+        assert!(places[0].is_some() && places[0] < places[1], "{trust}: {places:?}");
+    }
+    assert!(!of("Trust: a history proves nothing.").contains("class=\"grade"));
 }
 
 #[test]
