@@ -36,7 +36,7 @@ pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
     }
     let table = Table {
         id: "findings-table".to_owned(),
-        caption: "What stands out, the surest first".to_owned(),
+        caption: "The surest first".to_owned(),
         columns: vec![
             Column::text("node"),
             Column { kind: ColumnKind::Choice, ..Column::text("what") },
