@@ -99,6 +99,26 @@ fn a_page_begins_with_its_grade_which_leads_to_the_reasons() {
 }
 
 #[test]
+fn a_comparison_is_called_by_its_runs() {
+    let labelled = |label: Option<&str>| {
+        let label = label.map(str::to_owned);
+        Record { label, id: "01a219f6-5d18-7".to_owned(), ..record() }
+    };
+    let [base, new, unnamed] = [Some("vm-6.1"), Some("vm-6.12"), None].map(labelled);
+    let title = |base: &[Record], new: &[Record]| {
+        let page = page_compared(base, new);
+        page.split_once("<h1>").unwrap().1.split_once("</h1>").unwrap().0.to_owned()
+    };
+    let [base, new] = [base, new].map(|it| [it]);
+    assert_eq!(title(&base, &new), "vm-6.12 against vm-6.1");
+    let several = [unnamed.clone(), unnamed.clone(), unnamed];
+    assert_eq!(
+        title(&several[..1], &several),
+        "Run 01a219f6-5d18 and 2 more against run 01a219f6-5d18"
+    );
+}
+
+#[test]
 fn charts_and_figures_are_in_the_markup_and_a_page_without_charts_has_no_symbols() {
     let mut record = record();
     let full = page(&record);
