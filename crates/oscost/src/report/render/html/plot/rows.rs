@@ -175,7 +175,7 @@ struct Place {
 
 impl Place {
     /// Beside what is drawn of a point: on the right if neither another mark nor the edge is in the way,
-    /// else on the left, else above it.
+    /// else on the left, else above it: up to its right end, from its left end, or up to the edge.
     fn beside(own: [f64; 2], others: &[[f64; 2]], width: f64) -> Self {
         let [low, high] = own.map(|end| end.clamp(0.0, 100.0));
         let is_free = |from: f64, to: f64| {
@@ -188,8 +188,10 @@ impl Place {
             Self { class: " class=\"e\"", at: low, is_above: false }
         } else if high >= width {
             Self { class: " class=\"e a\"", at: high, is_above: true }
-        } else {
+        } else if low + width <= 100.0 {
             Self { class: " class=\"a\"", at: low, is_above: true }
+        } else {
+            Self { class: " class=\"e a\"", at: 100.0, is_above: true }
         }
     }
 }
