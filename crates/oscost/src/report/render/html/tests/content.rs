@@ -173,6 +173,14 @@ fn intervals_of_the_run_alone_are_in_the_table_once() {
         assert_eq!(both.matches(&format!("data-name=\"{name}\"")).count(), 1, "{name}");
     }
     assert!(both.contains("this run: low") && !both.contains("of this run leave open"));
+    // The chart has the interval that the table has first.
+    let drawn = |page: &str| {
+        charts(page).values().map(|chart| chart.matches("<line x1=").count()).sum::<usize>()
+    };
+    record.results[1].estimate.as_mut().unwrap().ci95 = None;
+    let with = drawn(&page(&record));
+    record.results[1].estimate.as_mut().unwrap().between_run_ci95 = None;
+    assert_eq!(drawn(&page(&record)), with - 1, "one interval less");
 }
 
 #[test]
@@ -189,7 +197,7 @@ fn costs_are_by_family_with_figures_and_what_is_no_cost_is_apart() {
     {
         record.results[at].case = name.to_owned();
     }
-    let page = page(&record);
+    let page = page(&record).replace("<wbr>", "");
     let drawn = charts(&page);
     let costs = drawn["price-list-ns-op"];
     assert_eq!(costs.matches("<li><a href=\"#r").count(), 4);
