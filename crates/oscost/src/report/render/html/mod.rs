@@ -6,6 +6,7 @@
 //! sentences, which escape their texts themselves, and the data packed as base64. A content security
 //! policy forbids all other scripts.
 
+mod case_name;
 mod forest;
 mod heat_map;
 mod plot;

@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use super::parts::{LANE_PX, LETTER_PX, Signs, escape, ground, mark_id, pct, reach, tick_names};
+use crate::report::render::html::case_name::case_name;
 use crate::report::render::svg::{Scale, class, title, values};
 use crate::report::view::document::chart::{Chart, ChartRow, Order, Point, Series, Shape, Symbol};
 
@@ -72,9 +73,9 @@ fn contents(chart: &Chart, rows: usize) -> Vec<Content<'_>> {
 fn line(row: &ChartRow, content: &Content<'_>, x: &Scale) -> String {
     let id = match row.id.as_str() {
         "" => String::new(),
-        id => format!("<small>{}</small>", escape(id)),
+        id => format!("<small>{}</small>", case_name(id)),
     };
-    let name = escape(&row.name);
+    let name = case_name(&row.name);
     let name = match row.anchor.as_str() {
         "" => format!("<span>{name}{id}</span>"),
         anchor => format!("<a href=\"#{}\">{name}{id}</a>", escape(anchor)),
