@@ -52,6 +52,10 @@ pub enum TargetError {
     Empty,
     /// A name contains other characters than lower-case letters, digits and dashes.
     BadName(String),
+    /// A treatment without a name: before an `@`, or beside a `+`.
+    EmptyTreatment(String),
+    /// Nothing after the `@`.
+    NothingAfterAt(String),
     /// A kind of host without the name of one.
     NoHost(String),
     /// The text after `ssh:` is not a host name that may be passed to ssh.
@@ -71,6 +75,19 @@ impl fmt::Display for TargetError {
                 out,
                 "`{name}` is neither a host nor a treatment\n  hint: hosts are {HOST_FORMS}; \
                  `oscost treat list` lists the treatments"
+            ),
+            TargetError::EmptyTreatment(target) => write!(
+                out,
+                "`{}` has a treatment without a name\n  hint: `TREATMENT@HOST` or \
+                 `TREATMENT+TREATMENT@HOST`, a host alone without `@`; `oscost treat list` lists \
+                 the treatments",
+                target.escape_debug()
+            ),
+            TargetError::NothingAfterAt(target) => write!(
+                out,
+                "`{}` names no host after its `@`\n  hint: leave out `@` for this machine; hosts are \
+                 {HOST_FORMS}",
+                target.escape_debug()
             ),
             TargetError::BadHost(host) => write!(
                 out,
@@ -110,13 +127,15 @@ impl Target {
         // An `@` in a value is written %40, so the first `@` ends the treatments; an ssh host may
         // contain another.
         let (treatments, host) = match text.split_once('@') {
+            Some((_, "")) => return Err(TargetError::NothingAfterAt(text.to_owned())),
             Some((treatments, host)) => {
                 let found = Host::parse(host)?;
                 (treatments, found.ok_or_else(|| TargetError::BadName(host.to_owned()))?)
             }
             None => (text, Host::Local),
         };
-        let treatments = treatments.split('+').map(Treatment::parse).collect::<Result<_, _>>()?;
+        let treatments = Treatment::all(treatments)
+            .unwrap_or_else(|| Err(TargetError::EmptyTreatment(text.to_owned())))?;
         Ok(Target { treatments, host })
     }
 }
@@ -162,8 +181,16 @@ impl Treatment {
             // It would become a part of the last value.
             Some((_, host)) => Err(TargetError::UnexpectedHost(host.to_owned())),
             None if text.is_empty() => Err(TargetError::Empty),
-            None => text.split('+').map(Treatment::parse).collect(),
+            None => Treatment::all(text)
+                .unwrap_or_else(|| Err(TargetError::EmptyTreatment(text.to_owned()))),
         }
+    }
+
+    /// The treatments between the `+`; `None` if one is empty.
+    fn all(text: &str) -> Option<Result<Vec<Treatment>, TargetError>> {
+        let parts = text.split('+');
+        let has_empty = parts.clone().any(str::is_empty);
+        (!has_empty).then(|| parts.map(Treatment::parse).collect())
     }
 
     fn parse(text: &str) -> Result<Treatment, TargetError> {
@@ -284,7 +311,15 @@ mod tests {
         assert_eq!(Target::parse("ssh:"), Err(TargetError::NoHost("ssh:".into())));
         assert_eq!(Target::parse("ph@slurm"), Err(TargetError::BadName("slurm".into())));
         assert_eq!(Target::parse("ph@nowhere"), Err(TargetError::BadName("nowhere".into())));
-        assert_eq!(Target::parse("ph++nice=1"), Err(TargetError::BadName("".into())));
+        let empty = |text: &str| Err(TargetError::EmptyTreatment(text.into()));
+        for text in ["ph++nice=1", "@ssh:x", "nice=5+", "+@local"] {
+            assert_eq!(Target::parse(text), empty(text));
+        }
+        for text in ["nice=5@", "@"] {
+            assert_eq!(Target::parse(text), Err(TargetError::NothingAfterAt(text.into())));
+        }
+        let told = Target::parse("nice=5@").unwrap_err().to_string();
+        assert!(told.starts_with("`nice=5@` names no host after its `@`\n  hint: "), "{told}");
     }
 
     #[test]
@@ -308,6 +343,7 @@ mod tests {
         assert_eq!(listed, Target::parse("nice=5+cmd=a%2Bb%40c+ptrace").unwrap().treatments);
         assert_eq!(listed[1].value.as_deref(), Some("a+b@c"));
         assert_eq!(Treatment::list(""), Err(TargetError::Empty));
+        assert_eq!(Treatment::list("a+"), Err(TargetError::EmptyTreatment("a+".into())));
         let error = Treatment::list("nice=5@ssh:db1").unwrap_err().to_string();
         assert!(error.contains("`@ssh:db1`") && error.contains("%40"), "{error}");
         // `local` alone is a host; in a list of treatments it is an unknown treatment.

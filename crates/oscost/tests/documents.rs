@@ -274,6 +274,25 @@ fn every_selector_of_the_documentation_names_cases_of_the_catalog() {
     assert!(unknown.is_empty(), "selectors without a case:\n{}", unknown.join("\n"));
 }
 
+#[test]
+fn the_price_list_is_as_large_as_the_documentation_says() {
+    let catalog = oscost_worker::benchmarks::data();
+    let rows = plan::select(&catalog, &[], Extent::Default).unwrap();
+    let benchmarks: BTreeSet<&str> = rows.iter().map(|case| case.benchmark.as_str()).collect();
+    let count = format!("{} benchmarks", benchmarks.len());
+    let size = format!("{count} at few points of each ({} rows)", rows.len());
+    for page in ["README.md", "docs/tutorial/first-half-hour.md"] {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        assert!(text.contains(&size), "{page} does not say `{size}`");
+    }
+    let help = oscost::cli::command().render_help().to_string();
+    assert!(help.contains(&format!("the price list: {count}, few points")), "{help}");
+    // Few: at its default points the same benchmarks have more rows.
+    let names: Vec<String> = benchmarks.into_iter().map(str::to_owned).collect();
+    let usual = plan::select(&catalog, &names, Extent::Default).unwrap();
+    assert!(usual.len() > 2 * rows.len(), "{} and {} rows", usual.len(), rows.len());
+}
+
 /// The lines of a diff's hunks that must be in the files already, by file.
 fn context_of_hunks(text: &str) -> Vec<(String, Vec<String>)> {
     let mut hunks: Vec<(String, Vec<String>)> = Vec::new();
@@ -368,6 +387,7 @@ fn the_page_of_the_record_and_the_table_of_words_have_the_same_flags() {
 fn the_readme_has_at_most_200_lines_and_the_glossary_60_words_in_alphabetical_order() {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
     assert!(readme.lines().count() <= 200, "README.md has {} lines", readme.lines().count());
+    assert!(readme.contains("](docs/README.md)"), "README.md has no link to the other pages");
 
     let glossary = fs::read_to_string(root().join("docs/reference/GLOSSARY.md")).unwrap();
     let rows = glossary.lines().filter_map(|line| line.strip_prefix("| "));

@@ -7,6 +7,7 @@
 //! `e_r` is known from the run's own repetitions (docs/explanation/METHOD.md, section 11).
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::function::gamma::ln_gamma;
 
 use super::interval::{Interval, Nominal};
 use super::moments;
@@ -278,9 +279,8 @@ impl RunDifference {
     pub fn detectable(&self, nominal: Nominal, margin: f64, hypotheses: usize) -> f64 {
         let level = nominal.bonferroni(hypotheses);
         let uncertainty = self.uncertainty();
-        // In one of five comparisons the value falls short of the effect by more than the last term.
-        let quantiles = uncertainty.quantile(0.5 + level.share() / 2.0) + uncertainty.quantile(0.8);
-        margin + self.standard_error * quantiles
+        let quantile = uncertainty.quantile(0.5 + level.share() / 2.0);
+        margin + uncertainty.median_standard_error() * uncertainty.found_beyond(quantile)
     }
 
     fn uncertainty(&self) -> Uncertainty {
@@ -319,6 +319,24 @@ impl Uncertainty {
         student(self.degrees_of_freedom).map_or(f64::INFINITY, |it| it.inverse_cdf(p))
     }
 
+    /// The effect, in true standard errors, whose t value lies beyond this quantile in 80 of 100
+    /// samples. The standard error of a sample varies, too, and the further out the quantile is, the
+    /// more of the effect that takes: the noncentral t distribution (Jennett and Welch 1939).
+    fn found_beyond(&self, quantile: f64) -> f64 {
+        /// The 80 % quantile of a normal distribution.
+        const Z_80: f64 = 0.842;
+        let mean = mean_deviation(self.degrees_of_freedom);
+        // The mean square of standard errors is 1.
+        let of_errors = quantile * quantile * (1.0 - mean * mean);
+        quantile * mean + Z_80 * (1.0 + of_errors).sqrt()
+    }
+
+    /// The standard error without the skewness of its distribution: half of all samples have a smaller
+    /// one than the true one (Wilson and Hilferty 1931).
+    fn median_standard_error(&self) -> f64 {
+        self.standard_error / (1.0 - 2.0 / (9.0 * self.degrees_of_freedom)).powf(1.5)
+    }
+
     fn around(&self, value: f64, nominal: Nominal) -> Interval {
         if self.standard_error == 0.0 {
             return Interval { lo: value, hi: value };
@@ -334,6 +352,12 @@ impl Uncertainty {
         let distance = value.abs() / self.standard_error;
         student(self.degrees_of_freedom).map_or(1.0, |it| 2.0 * it.cdf(-distance))
     }
+}
+
+/// The mean of the standard deviations of normal samples whose true one is 1.
+fn mean_deviation(degrees_of_freedom: f64) -> f64 {
+    let half = degrees_of_freedom / 2.0;
+    (ln_gamma(half + 0.5) - ln_gamma(half)).exp() / half.sqrt()
 }
 
 pub(crate) fn student(degrees_of_freedom: f64) -> Option<StudentsT> {

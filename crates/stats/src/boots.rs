@@ -1,9 +1,12 @@
 //! Variation between runs of which some share a boot: where the kernel lies, and what it allocates
 //! first, changes with each boot, and runs of one boot do not show by how much that moves a case
-//! (docs/explanation/METHOD.md, section 4).
+//! (docs/explanation/METHOD.md, sections 4 and 11).
 
 use super::between_runs::{Prior, RunMedian, RunVariation};
 use super::moments;
+
+/// The runs of a group by their boots; those of one group have one long-run figure.
+pub type RunsByBoot<'a> = Vec<&'a [RunMedian]>;
 
 /// The variation of a case with these earlier runs of one system; each item has the runs of one boot.
 ///
@@ -11,24 +14,83 @@ use super::moments;
 /// they have; of one boot it is not known, and the prior stands. The variation of runs around the mean
 /// of their boot is a part of that, so where it is larger, it widens the result.
 pub fn variation_over_boots(boots: &[&[RunMedian]], prior: Prior) -> RunVariation {
-    let boots: Vec<&[RunMedian]> = boots.iter().copied().filter(|runs| !runs.is_empty()).collect();
-    let known = over_boots(&boots, prior);
-    let within = RunVariation::without_prior(&boots);
-    within.map_or(known, |within| widened(known, within))
+    BootVariation::of(&[boots.to_vec()], prior).total
 }
 
-/// What the boots show, shrunk towards the prior.
-fn over_boots(boots: &[&[RunMedian]], prior: Prior) -> RunVariation {
+/// How far the runs of a case vary.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BootVariation {
+    /// A run of any boot, around the long-run figure.
+    pub total: RunVariation,
+    /// A run around the mean of its boot.
+    pub within: RunVariation,
+}
+
+impl BootVariation {
+    /// The variation of a case whose runs are of several groups, each with a long-run figure of its own:
+    /// earlier runs, and the sides of a comparison. Both parts are shrunk towards the prior, which is
+    /// that of a run of any boot; see [`variation_over_boots`].
+    pub fn of<'a>(groups: &[RunsByBoot<'a>], prior: Prior) -> Self {
+        let with_runs = |boots: &RunsByBoot<'a>| -> RunsByBoot<'a> {
+            boots.iter().copied().filter(|runs| !runs.is_empty()).collect()
+        };
+        let groups: Vec<RunsByBoot<'a>> = groups.iter().map(with_runs).collect();
+        let boots: RunsByBoot<'a> = groups.iter().flatten().copied().collect();
+        let known = over_boots(&groups, prior);
+        let of_runs = RunVariation::without_prior(&boots);
+        Self {
+            total: of_runs.map_or(known, |of_runs| widened(known, of_runs)),
+            within: RunVariation::pooled(&boots, prior),
+        }
+    }
+
+    /// The variation of the runs of two sides that form so many pairs of neighbours in time, as
+    /// [`run_difference`](super::between_runs::run_difference) takes it; `boot_shares` is theirs.
+    ///
+    /// Where each boot has the same part in both sides, what boots differ by cancels. Otherwise each run
+    /// is one of any boot, and neither the number of boots nor that of alternations counts for more than
+    /// the smaller one.
+    pub fn of_sides(&self, boot_shares: f64, alternations: usize) -> RunVariation {
+        if boot_shares == 0.0 {
+            return self.within;
+        }
+        let alternations = alternations.max(1) as f64;
+        let factor = (boot_shares * alternations / 2.0).max(1.0);
+        RunVariation { deviation: self.total.deviation * factor.sqrt(), ..self.total }
+    }
+}
+
+/// What the difference of the means of two sides has of the variance of boots; each item is the boot of
+/// a run. 0 if each boot has the same part in both sides, 2 if each side is of one boot, and 2/n if each
+/// of n runs a side has a boot of its own.
+pub fn boot_shares<B: PartialEq>(base: &[B], new: &[B]) -> f64 {
+    let all: Vec<&B> = base.iter().chain(new).collect();
+    let is_first = |at: &usize| !all[..*at].contains(&all[*at]);
+    let share = |side: &[B], boot: &B| {
+        side.iter().filter(|it| *it == boot).count() as f64 / side.len().max(1) as f64
+    };
+    let of_boot = |at: usize| (share(new, all[at]) - share(base, all[at])).powi(2);
+    (0..all.len()).filter(is_first).map(of_boot).sum()
+}
+
+/// What the boots of these groups show, shrunk towards the prior.
+fn over_boots(groups: &[RunsByBoot<'_>], prior: Prior) -> RunVariation {
     let of_prior = prior.degrees_of_freedom * prior.deviation * prior.deviation;
-    let independent = boots.len().saturating_sub(1) as f64;
-    let of_boots = independent * variance_of_a_run(boots).unwrap_or(0.0);
+    let (mut of_boots, mut independent) = (0.0, 0.0);
+    for boots in groups {
+        let Some(variance) = variance_of_a_run(boots) else { continue };
+        let differences = (boots.len() - 1) as f64;
+        of_boots += differences * variance;
+        independent += differences;
+    }
     let degrees_of_freedom = prior.degrees_of_freedom + independent;
-    let variance = (of_prior + of_boots) / degrees_of_freedom;
+    // A variance is not negative: the method of moments has none below zero.
+    let variance = (of_prior + f64::max(of_boots, 0.0)) / degrees_of_freedom;
     RunVariation { deviation: variance.sqrt(), degrees_of_freedom }
 }
 
-/// The variance of a run around the long-run figure, without what its repetitions explain; `None`
-/// below two boots.
+/// The variance of a run around the long-run figure, without what its repetitions explain, which may be
+/// more; `None` below two boots.
 ///
 /// The mean of a boot has the variance of boots, and that of its runs over their number: the rest of
 /// the latter is added for a run that stands alone.
@@ -48,8 +110,7 @@ fn variance_of_a_run(boots: &[&[RunMedian]]) -> Option<f64> {
     let number = boots.len() as f64;
     let freedom = runs - number;
     let within = if freedom > 0.0 { squares / freedom } else { 0.0 };
-    // A variance is not negative: the method of moments has none below zero.
-    Some((of_means + (1.0 - shares / number) * within - errors / runs).max(0.0))
+    Some(of_means + (1.0 - shares / number) * within - errors / runs)
 }
 
 /// A variation that is at least what this part of it shows, with the degrees of freedom of both.

@@ -54,10 +54,9 @@ pub fn sign_test(differences: &[f64]) -> f64 {
 /// The smallest shift of `count` values, with standard deviation `sd` around it, that the two-sided
 /// sign test at `level` finds in 80 of 100 tests, in their unit. `None` if so few values never reach
 /// the level.
-pub fn sign_test_detectable(sd: f64, count: usize, level: f64) -> Option<f64> {
+pub(crate) fn sign_test_detectable(sd: f64, count: usize, level: f64) -> Option<f64> {
     const POWER: f64 = 0.8;
-    let other_sign =
-        (0..count / 2).take_while(|&k| 2.0 * at_most(k, count, 0.5) <= level).last()?;
+    let other_sign = sign_test_rank(count, level)?;
     // The share of values on the side of the shift, by bisection: more of them are found more often.
     let (mut low, mut high) = (0.5, 1.0);
     for _ in 0..50 {
@@ -68,6 +67,12 @@ pub fn sign_test_detectable(sd: f64, count: usize, level: f64) -> Option<f64> {
         }
     }
     Some(sd * Normal::standard().inverse_cdf(high))
+}
+
+/// How many of `count` values may have the other sign, at most, for the two-sided sign test to reach
+/// `level`. `None` if so few values never do.
+pub(crate) fn sign_test_rank(count: usize, level: f64) -> Option<usize> {
+    (0..count / 2).take_while(|&k| 2.0 * at_most(k, count, 0.5) <= level).last()
 }
 
 /// The probability of at most `k` successes in `n` trials.

@@ -93,16 +93,32 @@ pub fn median_exact(sorted: &[f64], nominal: Nominal) -> Option<Interval> {
 pub fn median_hs(sorted: &[f64], nominal: Nominal) -> Option<Interval> {
     debug_assert!(sorted.is_sorted(), "the values are not in order");
     let n = sorted.len();
-    let Ranks { k, coverage, coverage_inside } = Ranks::for_level(nominal, n)?;
-    let excess = (coverage - nominal.0) / (coverage - coverage_inside);
-    let (from_end, to_middle) = (k as f64, (n - 2 * k) as f64);
-    let inward = (n - k) as f64 * excess / (from_end + to_middle * excess);
+    let MedianRanks { outer: k, inward } = MedianRanks::of(nominal, n)?;
     // From the outer value, so that equal neighbours give exactly their value.
     let between = |outer: f64, inner: f64| outer + inward * (inner - outer);
     Some(Interval {
         lo: between(sorted[k - 1], sorted[k]),
         hi: between(sorted[n - k], sorted[n - k - 1]),
     })
+}
+
+/// The values that an end of [`median_hs`] lies between.
+pub(crate) struct MedianRanks {
+    /// The rank of the outer one, counted from 1.
+    pub(crate) outer: usize,
+    /// How far the end lies from it towards the next one, from 0 to 1.
+    pub(crate) inward: f64,
+}
+
+impl MedianRanks {
+    /// Those of `n` values; `None` if they are too few for the level.
+    pub(crate) fn of(nominal: Nominal, n: usize) -> Option<Self> {
+        let Ranks { k, coverage, coverage_inside } = Ranks::for_level(nominal, n)?;
+        let excess = (coverage - nominal.0) / (coverage - coverage_inside);
+        let (from_end, to_middle) = (k as f64, (n - 2 * k) as f64);
+        let inward = (n - k) as f64 * excess / (from_end + to_middle * excess);
+        Some(Self { outer: k, inward })
+    }
 }
 
 /// The `k`-th values from both ends, counted from 1, and their coverage.

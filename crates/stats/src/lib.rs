@@ -47,6 +47,7 @@ pub mod line;
 pub mod moments;
 pub mod order;
 pub mod outlier;
+pub mod paired_power;
 pub mod random;
 pub mod repeats;
 pub mod robust;

@@ -114,7 +114,8 @@ record! {
         /// Its interval within the run: what the repetitions leave open; null below six of them.
         pub ci95: Option<[f64; 2]>,
         /// Where the long-run figure of the case lies on this machine and kernel; null below six
-        /// repetitions, below detection, and of counts, programs and metrics except `core-cycles`.
+        /// repetitions, below detection, and of counts that are not exact, programs and metrics except
+        /// `core-cycles`.
         #[serde(default)]
         pub between_run_ci95: Option<[f64; 2]>,
         /// The two levels of repetition values, if they lie around two; null otherwise.
@@ -226,7 +227,7 @@ record! {
         pub value_all: Option<f64>,
         /// Valid batches (in modes U and T: groups).
         pub batches: u32,
-        /// Batches that were rejected, by what disturbed them.
+        /// Batches that were rejected, by what disturbed them; other causes are left out.
         pub rejected: BTreeMap<String, u32>,
         /// Runnable time without a CPU, in per cent of its timed part.
         pub lost_pct: Option<f64>,
@@ -311,7 +312,7 @@ record! {
         pub lost_repetitions: u32,
         /// Batches that were rejected, in per cent.
         pub rejected_pct: Option<f64>,
-        /// Batches that were rejected, by what disturbed them.
+        /// Batches that were rejected, by what disturbed them; other causes are left out.
         pub rejected: BTreeMap<String, u32>,
         /// Runnable time without a CPU, in per cent: the median over workers.
         pub lost_pct: Option<f64>,

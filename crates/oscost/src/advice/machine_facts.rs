@@ -36,6 +36,8 @@ pub struct MachineFact {
 pub struct DescribedMachine {
     /// What it is called.
     pub name: String,
+    /// The name of the same machine with other settings, if it stands before.
+    pub setting_of: Option<String>,
     /// Its facts, in an order that is the same for all machines.
     pub facts: Vec<MachineFact>,
     /// Its runs.
@@ -147,6 +149,31 @@ fn text<'a>(facts: impl Iterator<Item = &'a MachineFact>) -> String {
         None => "?\n".to_owned(),
     };
     facts.map(line).collect()
+}
+
+/// Whether a fact that is known of both differs.
+pub fn differ(one: &[MachineFact], other: &[MachineFact]) -> bool {
+    one.iter().zip(other).any(|(one, other)| are_different(one, other))
+}
+
+/// Whether the values of a fact are known and differ.
+pub fn are_different(one: &MachineFact, other: &MachineFact) -> bool {
+    one.value.is_some() && other.value.is_some() && one.value != other.value
+}
+
+/// The facts of several runs of a machine as those of one; of a fact that differs, all its values.
+pub fn joined_facts(of_runs: &[&[MachineFact]]) -> Vec<MachineFact> {
+    let Some(first) = of_runs.iter().find(|facts| !facts.is_empty()) else { return Vec::new() };
+    let joined = |(at, fact): (usize, &MachineFact)| {
+        let mut values: Vec<&str> = Vec::new();
+        for value in of_runs.iter().filter_map(|facts| facts.get(at)?.value.as_deref()) {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        MachineFact { value: non_empty(values.join(" or ")), ..fact.clone() }
+    };
+    first.iter().enumerate().map(joined).collect()
 }
 
 /// What tells a machine from others: the facts that all of them share, and those that none of them
@@ -271,6 +298,19 @@ mod tests {
         assert!(without_microcode.is_some() && without_microcode != class_text(&equal));
         // Without a known kernel there are no equals.
         assert_eq!(class_text(&facts(|facts| facts.os.release = None)), None);
+    }
+
+    #[test]
+    fn runs_differ_by_what_is_known_of_both_and_as_one_machine_have_all_values() {
+        let always = facts(|_| {});
+        let never = facts(|facts| facts.memory.transparent_huge_pages = Some("never".to_owned()));
+        let unknown = facts(|facts| facts.memory.transparent_huge_pages = None);
+        assert!(differ(&always, &never) && !differ(&always, &unknown) && !differ(&[], &never));
+        let joined = joined_facts(&[&[], &never, &unknown, &always, &never]);
+        let value = |name: &str| joined.iter().find(|fact| fact.name == name)?.value.as_deref();
+        assert_eq!(value("transparent huge pages"), Some("never or always"));
+        assert_eq!((value("microcode"), value("SMT")), (Some("0x1"), None));
+        assert!(joined_facts(&[&[]]).is_empty());
     }
 
     #[test]

@@ -27,6 +27,7 @@ use super::selection::study_rows::repeat_as_study;
 use super::targets::connect::{BusyPolicy, ConnectOptions, connect};
 use super::targets::numa::cpu_of_turn;
 use super::targets::prepare::{PreparedTarget, check, prepare};
+use super::targets::requested_cpu::check_cpu;
 use super::targets::resolve::resolve;
 use super::targets::vm::{GivenOption, counted_machine, refuse_options};
 use crate::app::interrupt::listen;
@@ -187,12 +188,14 @@ pub fn ab(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome>
             CompletedRun { study: selection.study.map(MeasuredStudy::alone), ..measured }
         }
         None => {
+            check_cpu(&targets.base.host, request.cpu)?;
             let mut connection = connect(&targets.base.host, &worker, options)?;
             let session = &mut *connection.session;
             let compared = ComparedArms { targets: &targets, commands: commands.as_deref() };
             let planned = plan_run(request, &selection, &compared, session.hello(), observer)?;
             let header = planned.header.clone();
-            let measured = observe(&header, request.retention, observer, |listener| {
+            let (retention, named) = (request.retention, &selection.named);
+            let measured = observe(&header, retention, named, observer, |listener| {
                 run::run(session, planned, listener)
             })?;
             CompletedRun { study: selection.study.map(MeasuredStudy::alone), ..measured }
@@ -345,7 +348,7 @@ fn plan_run(
     hello: &Hello,
     observer: &dyn Observer,
 ) -> anyhow::Result<run::Request> {
-    let Selection { cases, definitions, programs, study } = selection;
+    let Selection { cases, definitions, programs, study, .. } = selection;
     let ComparedArms { targets, commands } = compared;
     let arch = hello.facts.os.arch.as_deref().and_then(Arch::from_uname);
     let PreparedTarget { side: base, mut notes } = prepare(&targets.base, arch)?;

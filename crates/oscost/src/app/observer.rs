@@ -20,6 +20,9 @@ pub trait Observer {
     /// A message that is not an error.
     fn note(&self, text: &str);
 
+    /// A message for those who ask for details.
+    fn detail(&self, _text: &str) {}
+
     /// Something is not done because of an error, which may be that of other things as well.
     fn omitted(&self, omission: &Omission<'_>) {
         self.note(&format!("{}: {}", omission.what, omission.error));

@@ -27,6 +27,7 @@ use super::targets::peer::{
     ConnectedHost, PeerConnection, cases_between, move_ends_to_peer, peer_host,
 };
 use super::targets::prepare::{PreparedTarget, check, prepare};
+use super::targets::requested_cpu::check_cpu;
 use super::targets::resolve::resolve;
 use super::targets::vm::{GivenOption, counted_machine, refuse_options};
 use crate::app::interrupt::listen;
@@ -183,6 +184,7 @@ pub(crate) fn run_until(
         return Ok(CompletedRun { before, ..measured });
     }
     let host = &target.host;
+    check_cpu(host, request.cpu)?;
     let peer_host = request.peer.as_deref().map(|text| peer_host(text, host)).transpose()?;
     let mut connection = connect(host, &worker, options)?;
     let session = &mut *connection.session;
@@ -196,11 +198,12 @@ pub(crate) fn run_until(
     let peer_machine = peer.as_ref().map(|peer| peer.machine.id.clone());
     if peer_machine.is_some() && selection.study.is_none() {
         selection.cases = cases_between(&worker, selection.cases, observer);
+        selection.named = selection.named.with_remote_peer(&worker.catalog);
     }
     let at = RunTarget { target: &target, side: &side, peer: peer_machine.as_deref() };
     let planned = plan_run(request, &worker, &selection, at, session, observer)?;
     let header = planned.header.clone();
-    let measured = observe(&header, request.retention, observer, |listener| {
+    let measured = observe(&header, request.retention, &selection.named, observer, |listener| {
         run::run_with_peer(session, peer, planned, listener)
     })?;
     let with_runs = |study| MeasuredStudy::of(study, &measured.record, observer);
@@ -225,7 +228,7 @@ fn plan_run(
     session: &dyn Session,
     observer: &dyn Observer,
 ) -> anyhow::Result<run::Request> {
-    let Selection { cases, definitions, programs, study } = selection;
+    let Selection { cases, definitions, programs, study, .. } = selection;
     let hello = session.hello();
     let profile = request.profile();
     let StudyRows { mut rows, mut skipped } = match study {

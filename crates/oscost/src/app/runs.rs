@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::Context;
+use oscost_model::bill::Bill;
 use oscost_model::unit::Unit;
 
 pub use super::results::pruning::{KeepCount, RawBatchLimits};
@@ -68,10 +69,13 @@ pub struct ListedBill {
     pub listing: BillListing,
     /// The time from its start to its end; `None` if a clock was set back.
     pub duration: Option<Duration>,
+    /// How far it can be believed; `None` if it cannot be read.
+    pub trust: Option<Trust>,
 }
 
-/// The runs and bills, and how much room they take.
-pub fn list(visits: &ListedVisits) -> anyhow::Result<RunList> {
+/// The runs and bills, and how much room they take. `trust_of` says how far a bill can be believed: its
+/// list does not have that.
+pub fn list(visits: &ListedVisits, trust_of: &dyn Fn(&Bill) -> Trust) -> anyhow::Result<RunList> {
     let store = open_store_to_read()?;
     let mut fleet_of_run = fleet_of_run(&store)?;
     if let ListedVisits::OfFleet(fleet) = visits {
@@ -99,7 +103,7 @@ pub fn list(visits: &ListedVisits) -> anyhow::Result<RunList> {
         unlisted: others.into_iter().map(|run| run.id).collect(),
         bills: match visits {
             ListedVisits::OfFleet(_) => Vec::new(),
-            ListedVisits::None | ListedVisits::All => bills(&store)?,
+            ListedVisits::None | ListedVisits::All => bills(&store, trust_of)?,
         },
         store_bytes: store.size_bytes()?,
     })
@@ -115,9 +119,10 @@ fn fleet_of_run(store: &Store) -> Result<HashMap<String, String>, StoreError> {
     Ok(fleet_of_run)
 }
 
-fn bills(store: &Store) -> Result<Vec<ListedBill>, StoreError> {
+fn bills(store: &Store, trust_of: &dyn Fn(&Bill) -> Trust) -> Result<Vec<ListedBill>, StoreError> {
     let bills = store.list_bills()?.into_iter().map(|listing| ListedBill {
         duration: time_between(&listing.started, &listing.ended),
+        trust: store.load_bill(&listing.id).ok().map(|bill| trust_of(&bill)),
         listing,
     });
     Ok(bills.collect())

@@ -16,7 +16,9 @@ use super::fleet::whole_records::{FleetRecords, whole_records};
 use super::results::records::{KeptRun, RecordReader};
 use super::results::reference_records;
 use crate::advice::classes::machine_class;
-use crate::advice::machine_facts::{DescribedRun, class_text, facts_text, machine_facts};
+use crate::advice::machine_facts::{
+    DescribedRun, MachineFact, class_text, differ, facts_text, joined_facts, machine_facts,
+};
 use crate::estimate::machine_table::{MachineRun, TableMachine, machine_table};
 
 /// More machines are not read side by side, and each record may have tens of megabytes.
@@ -68,7 +70,8 @@ pub fn table(request: &Request) -> anyhow::Result<Outcome> {
     let mut machines = machines(&named);
     set_unique_names(&mut machines);
     let base = base_index(&machines, base.as_deref())?;
-    let described: Vec<DescribedMachine> = machines.iter().map(KnownMachine::described).collect();
+    let described: Vec<DescribedMachine> =
+        machines.iter().map(|it| it.described(&machines)).collect();
     let compared: Vec<TableMachine<'_>> = machines
         .iter()
         .zip(&described)
@@ -203,6 +206,11 @@ impl<'a> MachinePart<'a> {
         record.conditions.iter().find(|it| it.machine == *machine)
     }
 
+    /// What is known of the machine during this run; empty if the record does not describe it.
+    fn facts(&self) -> Vec<MachineFact> {
+        self.machine().map_or_else(Vec::new, |it| machine_facts(it, self.conditions()))
+    }
+
     fn boot(&self) -> Option<&'a str> {
         self.machine()?.counters.boot.as_deref()
     }
@@ -228,18 +236,30 @@ impl<'a> MachinePart<'a> {
     }
 }
 
-/// A machine with all its runs.
+/// A machine with all its runs that have the same settings.
 struct KnownMachine<'a> {
     name: String,
+    /// The index of the same machine with other settings, if it stands before.
+    setting_of: Option<usize>,
     /// Its runs, at least one.
     parts: Vec<MachinePart<'a>>,
+    /// The facts of each run.
+    facts: Vec<Vec<MachineFact>>,
 }
 
-impl KnownMachine<'_> {
-    fn described(&self) -> DescribedMachine {
-        // The newest run shows the machine as it is now.
-        let newest = self.parts.iter().max_by_key(|it| it.run.record.started.as_str());
-        let facts = newest.and_then(|it| Some(machine_facts(it.machine()?, it.conditions())));
+impl<'a> KnownMachine<'a> {
+    fn is_machine_of(&self, part: &MachinePart<'a>) -> bool {
+        self.parts.iter().any(|other| part.is_of_same_machine(other))
+    }
+
+    /// Whether the settings of a run of this machine are those of its others, or the user says that
+    /// they belong together.
+    fn has_settings_of(&self, part: &MachinePart<'a>, facts: &[MachineFact]) -> bool {
+        part.named.machine.is_some() || !self.facts.iter().any(|other| differ(facts, other))
+    }
+
+    fn described(&self, all: &[KnownMachine<'_>]) -> DescribedMachine {
+        let facts: Vec<&[MachineFact]> = self.facts.iter().map(Vec::as_slice).collect();
         let run = |it: &MachinePart<'_>| {
             let Record { id, started, .. } = it.run.record;
             let not_claimable = it.conditions().and_then(Conditions::not_claimable_reason);
@@ -247,31 +267,39 @@ impl KnownMachine<'_> {
         };
         DescribedMachine {
             name: self.name.clone(),
-            facts: facts.unwrap_or_default(),
+            setting_of: self.setting_of.and_then(|at| Some(all.get(at)?.name.clone())),
+            facts: joined_facts(&facts),
             runs: self.parts.iter().map(run).collect(),
         }
     }
 }
 
-/// The machines of these runs, each with all its runs.
+/// The machines of these runs, each with all its runs; one whose settings changed between them is one
+/// for each setting.
 fn machines(named: &[NamedRun]) -> Vec<KnownMachine<'_>> {
     let mut found: Vec<KnownMachine<'_>> = Vec::new();
     for run in named {
         let parts = MachinePart::all(run);
         let has_several = parts.len() > 1;
         for part in parts {
-            let is_same = |it: &&mut KnownMachine<'_>| {
-                it.parts.iter().any(|other| part.is_of_same_machine(other))
+            let facts = part.facts();
+            let setting_of = found.iter().position(|it| it.is_machine_of(&part));
+            let is_it = |it: &&mut KnownMachine<'_>| {
+                it.is_machine_of(&part) && it.has_settings_of(&part, &facts)
             };
-            match found.iter_mut().find(is_same) {
-                Some(known) => known.parts.push(part),
+            match found.iter_mut().find(is_it) {
+                Some(known) => {
+                    known.parts.push(part);
+                    known.facts.push(facts);
+                }
                 None => {
                     let name = run.machine_name();
                     let name = match has_several {
                         true => format!("{name} {}", part.host),
                         false => name.to_owned(),
                     };
-                    found.push(KnownMachine { name, parts: vec![part] });
+                    let (parts, facts) = (vec![part], vec![facts]);
+                    found.push(KnownMachine { name, setting_of, parts, facts });
                 }
             }
         }
@@ -402,6 +430,36 @@ mod tests {
         let apart =
             [named("a=last", true, Some("x"), &local), named("b=last~1", true, Some("x"), &local)];
         assert_eq!(found(&apart), counts(&[("a", 1), ("b", 1)]));
+    }
+
+    #[test]
+    fn a_machine_whose_settings_changed_is_one_for_each_setting() {
+        let run = |text: &str, huge_pages: Option<&str>| {
+            let mut run = named(text, false, Some("a"), &["local"]);
+            let memory = &mut run.kept.record.machines[0].memory;
+            memory.transparent_huge_pages = huge_pages.map(str::to_owned);
+            run
+        };
+        let changed = [
+            run("@guest", Some("madvise")),
+            run("@never", Some("never")),
+            run("@again", Some("madvise")),
+            run("@unknown", None),
+        ];
+        assert_eq!(found(&changed), counts(&[("guest", 3), ("never", 1)]));
+        let machines = machines(&changed);
+        let described: Vec<DescribedMachine> =
+            machines.iter().map(|it| it.described(&machines)).collect();
+        let setting_of = described.iter().map(|it| it.setting_of.as_deref());
+        assert_eq!(setting_of.collect::<Vec<_>>(), [None, Some("guest")]);
+        let value = |at: usize| {
+            let facts: &[MachineFact] = &described[at].facts;
+            facts.iter().find(|fact| fact.name == "transparent huge pages")?.value.as_deref()
+        };
+        assert_eq!([value(0), value(1)], [Some("madvise"), Some("never")]);
+        // The user says that they are one, and it is described by both.
+        let given = [run("a=x", Some("madvise")), run("a=y", Some("never"))];
+        assert_eq!(found(&given), counts(&[("a", 2)]));
     }
 
     #[test]

@@ -134,7 +134,7 @@ pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<Ex
     let Arguments { exports, samples, table, quiet, gate: gate_arguments, .. } = arguments;
     exports.check()?;
     let at_targets = !arguments.new.is_empty();
-    let screen = arguments.screen.screen_of_run();
+    let (screen, verbose) = (arguments.screen.screen_of_run(), arguments.screen.is_verbose());
     let request = Request {
         base: arguments.base,
         new: arguments.new,
@@ -156,7 +156,8 @@ pub(super) fn ab(arguments: Arguments, output: &mut Output) -> anyhow::Result<Ex
         },
         on_busy: arguments.lock.policy(),
     };
-    let Outcome { measured, gate } = measure(&request, &Terminal::new(output).quiet_if(quiet))?;
+    let Outcome { measured, gate } =
+        measure(&request, &Terminal::new(output).quiet_if(quiet).verbose_if(verbose))?;
     let CompletedRun { record, study, kept_as, ended, .. } = measured;
     let study = study.as_ref();
     let document = RunDocument { record: &record, samples, study, before: None, table };

@@ -29,7 +29,7 @@ hundred.
 Examples:
   oscost compare last~1 last
   oscost compare old.json ./new.json -o comparison.json
-  oscost compare @vm-6.1 @vm-6.12                 two kernels, as shipped records
+  oscost compare @vm-6.1 @vm-6.12                 two records that are shipped
   oscost compare last~1 last --markdown -         for a pull request
   oscost compare A,B,C,D,E,F G,H,I,J,K,L          six runs on each side
   oscost compare last~1 last --gate 5             exit 1 on a regression of 5 %

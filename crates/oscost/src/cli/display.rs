@@ -7,6 +7,7 @@ use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 
 use crate::report::progress::ProgressMode;
+use crate::report::text::fold;
 use crate::report::view::document::{Table, View};
 use crate::report::{self, Screen, ScreenFormat, WIDTH};
 
@@ -112,6 +113,31 @@ pub(super) fn message(text: &str) -> String {
     }
 }
 
+/// A message as it fits a terminal at standard error; a line of it in a file stays one line.
+pub(super) fn folded(text: &str) -> String {
+    match terminal_size::terminal_size_of(std::io::stderr()) {
+        Some((terminal_size::Width(columns), _)) => {
+            folded_at(text, usize::from(columns).max(MIN_COLUMNS))
+        }
+        None => text.to_owned(),
+    }
+}
+
+/// The lines of a message in so many columns; what is broken goes on below its beginning.
+fn folded_at(text: &str, columns: usize) -> String {
+    let line = |line: &str| {
+        if line.chars().count() <= columns {
+            return line.to_owned();
+        }
+        let words = line.trim_start();
+        let indent = &line[..line.len() - words.len()];
+        let below = format!("{indent}  ");
+        let width = columns.saturating_sub(below.len());
+        format!("{indent}{}", fold(words, width, &below))
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// The style of a kind of message, as clap has it for its own.
 fn style_of(kind: &str) -> Style {
     match kind {
@@ -161,6 +187,16 @@ fn columns() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_message_is_broken_below_its_beginning_and_a_short_one_stays() {
+        let text = "error: short  as it is\n  hint: these words do not fit into thirty columns";
+        assert_eq!(
+            folded_at(text, 30),
+            "error: short  as it is\n  hint: these words do not\n    fit into thirty columns"
+        );
+        assert!(folded_at(&"word ".repeat(40), 30).lines().all(|line| line.chars().count() <= 30));
+    }
 
     #[test]
     fn the_last_color_option_before_a_command_decides() {

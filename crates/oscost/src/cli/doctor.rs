@@ -20,7 +20,7 @@ Nothing is changed. Findings are not errors: the exit status is 0.
   biases       figures of a kind are all larger than on a machine without it
   noise        intervals are wider, or figures change from minute to minute
   limitation   something cannot be measured or observed
-  note         worth knowing when figures are compared
+  note         worth knowing when figures are compared (--verbose)
 
 With --self it lists what limits oscost itself here: the rows, treatments and
 checks that are missing, and what to do. It measures nothing. The exit status
@@ -37,6 +37,9 @@ pub(super) struct Arguments {
     /// `oscost.self-check/1`).
     #[arg(long)]
     json: bool,
+    /// Also list notes, which matter when machines are compared.
+    #[arg(short, long, conflicts_with_all = ["json", "examines_oscost"])]
+    verbose: bool,
     /// List which conditions of this machine limit oscost itself.
     #[arg(long = "self", conflicts_with_all = ["at", "no_wait", "no_lock"])]
     examines_oscost: bool,
@@ -48,7 +51,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn doctor(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let Arguments { json, examines_oscost, at, lock } = arguments;
+    let Arguments { json, verbose, examines_oscost, at, lock } = arguments;
     if examines_oscost {
         return examine_oscost(json, output);
     }
@@ -57,7 +60,7 @@ pub(super) fn doctor(arguments: Arguments, output: &mut Output) -> anyhow::Resul
     let examination = Examination { observations: machine.observations(), diagnosis: &diagnosis };
     match json {
         true => output.write(&report::doctor::json(&examination)?)?,
-        false => output.show(&report::doctor::view(&examination))?,
+        false => output.show(&report::doctor::view(&examination, verbose))?,
     }
     Ok(ExitStatus::Success)
 }

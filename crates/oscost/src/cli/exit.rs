@@ -110,6 +110,9 @@ mod tests {
 
     use super::*;
 
+    /// Of the worker, which `oscost treat` becomes: the treatment cannot be applied.
+    const NOT_TREATED: u8 = 125;
+
     #[test]
     fn the_page_of_the_command_line_has_every_status_and_no_other() {
         let page = include_str!("../../../../docs/reference/CLI.md");
@@ -131,8 +134,12 @@ mod tests {
         ];
         let signals = [nix::libc::SIGHUP, nix::libc::SIGINT, nix::libc::SIGTERM];
         let interrupts = signals.map(|signal| 128 + signal as u8);
-        let all: BTreeSet<u8> =
-            named.map(ExitStatus::number).into_iter().chain(interrupts).collect();
+        let all: BTreeSet<u8> = named
+            .map(ExitStatus::number)
+            .into_iter()
+            .chain(interrupts)
+            .chain([NOT_TREATED])
+            .collect();
         assert_eq!(documented, all);
     }
 }

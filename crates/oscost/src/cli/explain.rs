@@ -1,6 +1,6 @@
 //! `oscost explain`
 
-use oscost_model::definition::Catalog;
+use oscost_model::definition::{Catalog, Definition};
 use oscost_model::record::Record;
 
 use super::command_words;
@@ -27,7 +27,8 @@ use crate::report::words::files::RecordWord;
 NAME is a benchmark, a case, a family, a treatment, a study, or any word that
 oscost prints: a column, class, flag, verdict, unit, metric, an axis or its
 value, a key of the record, an option. A word that describes rows is shown with
-rows of the last run. A word with several meanings is explained in all of them.
+rows of the last run. A word with several meanings is explained in all of them,
+one of the glossary before a benchmark that ends in it.
 
 Of a single benchmark, the system calls are also counted here and now, which
 takes a moment, and its last figure from this machine is shown.
@@ -35,10 +36,12 @@ takes a moment, and its last figure from this machine is shown.
 Examples:
   oscost explain syscall/getppid
   oscost explain getppid           the same
-  oscost explain timer             every benchmark of a family
+  oscost explain timer             the benchmarks of a family, a line each
+  oscost explain timer --full      each of them in full
   oscost explain seccomp           a treatment (`oscost treat list`)
   oscost explain NOT_CONVERGED     a flag, with the rows that have it
   oscost explain floor             a column
+  oscost explain cost group        a term of several words
   oscost explain peer_cpu=other    a value of an axis
   oscost explain 'heavy?'          what a table prints: a mark, `64Ki`, `12 us`
   oscost explain nice=5@ssh:db1    a target: its treatments and its host
@@ -47,6 +50,12 @@ pub(super) struct Arguments {
     /// A benchmark, a case, a family, a treatment, a study, or a word.
     #[arg(value_name = "NAME", allow_hyphen_values = true)]
     name: String,
+    /// Further words of its name.
+    #[arg(value_name = "WORD")]
+    further: Vec<String>,
+    /// Explain each benchmark of a family in full.
+    #[arg(long)]
+    full: bool,
     /// Where to count the system calls of a benchmark.
     #[arg(long, value_name = "HOST", default_value = "local")]
     at: String,
@@ -58,8 +67,8 @@ pub(super) fn explain(
     command: clap::Command,
     output: &mut Output,
 ) -> anyhow::Result<ExitStatus> {
-    let Arguments { name, at } = arguments;
-    let name = name.trim().to_owned();
+    let Arguments { name, further, full, at } = arguments;
+    let name = [vec![name], further].concat().join(" ").trim().to_owned();
     let found = find(&Request { name: name.clone(), at })?;
     let sources = WordSources::of(command);
     let has_words = words::is_word(&name) || !words::words_in(&name).is_empty();
@@ -70,28 +79,47 @@ pub(super) fn explain(
         let names = sources.names(catalog.as_ref());
         return Err(refusal.unwrap_or_else(|| unknown(&name, &names).into()));
     }
-    let mut written = false;
+    let mut parts = Parts { output, has_some: false };
     for kind in treatments {
-        let above = if written { "\n" } else { "" };
-        let text = display::text(&report::treatments::explanation(&treatment(kind)));
-        output.write(&format!("{above}{text}"))?;
-        written = true;
+        parts.write(&report::treatments::explanation(&treatment(kind)))?;
     }
-    if let Some(benchmarks) = benchmarks {
+    // A benchmark may end in a word of the glossary (`socket/batch`): the word is meant first.
+    let (above, below) = match words::is_term(&name) {
+        true => (explained, Vec::new()),
+        false => (Vec::new(), explained),
+    };
+    parts.write_sections(above)?;
+    let is_family = !full && benchmarks.as_ref().is_some_and(|it| it.definitions.len() > 1);
+    if let (true, Some(benchmarks), Some(catalog)) = (is_family, &benchmarks, &catalog) {
+        let definitions: Vec<&Definition> = benchmarks.definitions.iter().collect();
+        parts.write(&report::catalog::overview(catalog, &definitions))?;
+    } else if let Some(benchmarks) = benchmarks {
         let sections = benchmarks.definitions.iter().flat_map(report::catalog::explanation);
-        output.show(&View::of(sections.collect()))?;
-        if let Some(here) = observe(benchmarks, &Terminal::new(output))? {
-            let text = display::text(&View::of(here_sections(here)));
-            output.write(&format!("\n{text}"))?;
+        parts.write_sections(sections.collect())?;
+        if let Some(here) = observe(benchmarks, &Terminal::new(parts.output))? {
+            parts.write_sections(here_sections(here))?;
         }
-        written = true;
     }
-    if !explained.is_empty() {
-        let above = if written { "\n" } else { "" };
-        let text = display::text(&View::of(explained));
-        output.write(&format!("{above}{text}"))?;
-    }
+    parts.write_sections(below)?;
     Ok(ExitStatus::Success)
+}
+
+/// The parts of an explanation, with an empty line between two.
+struct Parts<'a> {
+    output: &'a mut Output,
+    has_some: bool,
+}
+
+impl Parts<'_> {
+    fn write(&mut self, part: &View) -> anyhow::Result<()> {
+        let above = if self.has_some { "\n" } else { "" };
+        self.has_some = true;
+        self.output.write(&format!("{above}{}", display::text(part)))
+    }
+
+    fn write_sections(&mut self, sections: Vec<Section>) -> anyhow::Result<()> {
+        if sections.is_empty() { Ok(()) } else { self.write(&View::of(sections)) }
+    }
 }
 
 /// The last run for examples, which are left out where the store cannot be read; the meaning of a
@@ -166,7 +194,7 @@ fn unknown(name: &str, known: &[String]) -> UsageError {
         let hint = "for example `oscost explain getppid`, `oscost explain floor`";
         return UsageError::with_hint("the name to explain is empty", hint);
     }
-    let what = format!("`{name}` is neither a benchmark nor a word that oscost prints");
+    let what = format!("`{name}` is neither a benchmark nor a word that is explained here");
     match &nearest_names(name, known.iter().map(String::as_str))[..] {
         [] => UsageError::with_hint(
             &what,

@@ -109,9 +109,8 @@ fn write_available(pattern: Option<&str>, output: &mut Output) -> anyhow::Result
     };
     let packages: Vec<Package> = kernels::available(pattern)?.into_iter().map(package).collect();
     if packages.is_empty() {
-        report_line(
-            "apt offers no such kernel\n  hint: `sudo apt-get update` updates its package lists",
-        );
+        output.write("apt offers no such kernel\n")?;
+        report_line("hint: `sudo apt-get update` updates its package lists");
         return Ok(());
     }
     output.show(&report::kernels::packages(&packages))
@@ -139,10 +138,11 @@ fn write_list(kernels: &Kernels, json: bool, output: &mut Output) -> anyhow::Res
         return output.write(&report::kernels::json(folder.as_deref(), &kernels)?);
     }
     if kernels.is_empty() {
+        output.write("no kernels are installed or downloaded here\n")?;
         report_line(
-            "no kernel is installed or downloaded here\n  hint: `oscost kernels fetch \
-             linux-image-cloud-amd64` gets Debian's for virtual machines,\n        `oscost kernels \
-             list --available` lists others; `vm:./bzImage` names a file",
+            "hint: `oscost kernels fetch linux-image-cloud-amd64` gets Debian's for virtual \
+             machines,\n      `oscost kernels list --available` lists others; `vm:./bzImage` names \
+             a file",
         );
         return Ok(());
     }

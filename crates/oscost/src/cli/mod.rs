@@ -2,7 +2,7 @@
 //!
 //! It turns arguments into a request, and an outcome into output and an exit
 //! status. Data goes to standard output, everything else to standard error. It may not know
-//! how anything is done, and opens only the files that it writes.
+//! how anything is done, and opens no file itself.
 
 mod ab;
 mod benchmark_names;
@@ -73,7 +73,7 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  oscost run                       the price list: every default case
+  oscost run                       the price list: 70 benchmarks, few points
   oscost run getppid               one benchmark at its default points
   oscost explain getppid           what is timed, what is not, and why
   oscost explain NOT_CONVERGED     any word that oscost prints

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use oscost_model::untrusted_text::escape_controls;
 use thiserror::Error;
 
-use super::display::{DisplayArguments, message, text};
+use super::display::{DisplayArguments, folded, message, text};
 use crate::app::{UsageError, output_file};
 use crate::report::progress::ProgressMode;
 use crate::report::view::document::View;
@@ -153,18 +153,35 @@ pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .any(|cause| cause.kind() == ErrorKind::BrokenPipe)
 }
 
-/// Reports an error with its causes.
+/// Reports an error with its causes, and what can be done.
 pub(super) fn report_error(error: &anyhow::Error) {
-    report_line(&format!("error: {error}"));
-    for cause in error.chain().skip(1) {
-        report_line(&format!("  caused by: {cause}"));
-    }
+    error_lines(error).iter().for_each(|line| report_line(line));
     let hint = error.downcast_ref().map(OutputError::hint);
     let hint = hint.or_else(|| (!has_next_step(error)).then_some(GENERAL_HINT));
     if let Some(hint) = hint {
         report_line(&format!("  hint: {hint}"));
     }
 }
+
+/// An error and its causes; the hints of all of them stand behind, whichever of them has one.
+fn error_lines(error: &anyhow::Error) -> Vec<String> {
+    let (mut lines, mut hints) = (Vec::new(), Vec::new());
+    for (at, cause) in error.chain().enumerate() {
+        let text = cause.to_string();
+        let what = match text.split_once(HINT) {
+            Some((what, hint)) => {
+                hints.push(format!("  hint: {hint}"));
+                what
+            }
+            None => text.as_str(),
+        };
+        lines.push(if at == 0 { format!("error: {what}") } else { format!("  caused by: {what}") });
+    }
+    lines.into_iter().chain(hints).collect()
+}
+
+/// What stands before the next step in the text of an error.
+const HINT: &str = "\n  hint: ";
 
 /// The next step after an error of which none is known: those that come from the system and from
 /// libraries.
@@ -180,12 +197,28 @@ fn has_next_step(error: &anyhow::Error) -> bool {
 /// Writes a line to standard error, in which nothing that was typed or read controls the terminal.
 /// Where standard error is closed or full the line is lost, and the work goes on.
 pub(super) fn report_line(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", message(&escape_controls(text)));
+    let _ = writeln!(std::io::stderr(), "{}", message(&folded(&escape_controls(text))));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hints_stand_behind_the_causes_whoever_has_them() {
+        let cause = anyhow::anyhow!("it is damaged\n  hint: delete it");
+        let of_both = error_lines(&cause.context("cannot read x\n  hint: `runs list` lists all"));
+        assert_eq!(
+            of_both,
+            [
+                "error: cannot read x",
+                "  caused by: it is damaged",
+                "  hint: `runs list` lists all",
+                "  hint: delete it",
+            ]
+        );
+        assert_eq!(error_lines(&anyhow::anyhow!("one; another")), ["error: one; another"]);
+    }
 
     #[test]
     fn an_error_names_a_next_step_or_is_given_the_general_one() {

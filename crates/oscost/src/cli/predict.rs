@@ -53,14 +53,30 @@ pub(super) struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     /// List the predictions in the store, with their numbers.
-    List,
+    #[command(after_help = "\
+Examples:
+  oscost predict list
+  oscost predict list --json | jq '.predictions[].number'")]
+    List {
+        /// Print one JSON object (`oscost.predictions/1`).
+        #[arg(long)]
+        json: bool,
+    },
     /// Delete predictions; runs keep theirs.
+    #[command(after_help = "\
+Examples:
+  oscost predict delete 3
+  oscost predict delete all")]
     Delete {
         /// The number of one, or `all`.
         #[arg(value_name = "N|all", value_parser = parse_selection)]
         which: PredictionSelection,
     },
     /// Show the predictions of a run, and which of them held.
+    #[command(after_help = "\
+Examples:
+  oscost predict check           those of the last run
+  oscost predict check last~1    those of the run before it")]
     Check {
         /// An id, the beginning of one, `last`, or `last~1`.
         #[arg(default_value = "last")]
@@ -89,7 +105,12 @@ pub(super) fn predict(arguments: Arguments, output: &mut Output) -> anyhow::Resu
                 "kept as prediction {number}: runs that begin from now on are compared with it"
             ));
         }
-        Some(Verb::List) => output.show(&report::predictions::list(&predict::list()?))?,
+        Some(Verb::List { json: true }) => {
+            output.write(&report::predictions::list_json(&predict::list()?)?)?;
+        }
+        Some(Verb::List { json: false }) => {
+            output.show(&report::predictions::list(&predict::list()?))?;
+        }
         Some(Verb::Delete { which }) => {
             let deleted = predict::delete(which)?;
             let s = if deleted == 1 { "" } else { "s" };

@@ -21,7 +21,8 @@ SELECTOR is a family (syscall), the id of a benchmark (syscall/getppid) or its
 last part if that is unique, at least in the price list (getppid), a case
 (pipe/round-trip:size=64k) or a glob ('*/round-trip', '{pipe,socket}/*').
 axis=a|b or axis={a,b} selects two points, axis=* all of them; axes that are
-not named have their default points.
+not named have their default points. The price list has few points of each of
+its benchmarks: `oscost explain` marks default points and names those.
 
 Examples:
   oscost run                                   the price list
@@ -130,7 +131,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
     let (exports, samples, quiet) = (arguments.exports, arguments.samples, arguments.quiet);
     exports.check()?;
     let plots = Plots::from(arguments.plots);
-    let screen = arguments.screen.screen_of_run();
+    let (screen, verbose) = (arguments.screen.screen_of_run(), arguments.screen.is_verbose());
     let counted = CountedEvents { unit: arguments.figure_unit, all: arguments.counters };
     let request = Request {
         selectors: arguments.selectors,
@@ -156,7 +157,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
         on_busy: arguments.lock.policy(),
     };
     let CompletedRun { record, study, before, kept_as, ended } =
-        measure(&request, &Terminal::new(output).quiet_if(quiet))?;
+        measure(&request, &Terminal::new(output).quiet_if(quiet).verbose_if(verbose))?;
     let (study, before) = (study.as_ref(), before.as_ref());
     let document = RunDocument { record: &record, samples, study, before, table: Table::Rows };
     let text = || run_text::single(&record, RunText { study, before, screen }, plots, counted);

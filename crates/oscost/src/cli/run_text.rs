@@ -78,6 +78,6 @@ pub(super) fn report_missing_batches(pruned_at: Option<&str>) {
 /// Reports where a run or a bill is kept.
 pub(super) fn report_id(id: Option<&str>) {
     if let Some(id) = id {
-        report_line(&format!("kept as {id}: `oscost runs show last` shows it again"));
+        report_line(&format!("kept as {id}: `oscost runs show last`"));
     }
 }

@@ -46,6 +46,11 @@ pub(super) struct Arguments {
 enum Verb {
     /// List the runs and bills, newest first, with trust, label and command; the visits of a fleet
     /// are one line.
+    #[command(after_help = "\
+Examples:
+  oscost runs list
+  oscost runs list --fleet lab    each visit of a fleet
+  oscost runs list --json | jq '.runs[].trust'")]
     List {
         /// List each visit of each fleet.
         #[arg(long)]
@@ -61,6 +66,11 @@ enum Verb {
         json: bool,
     },
     /// Show a run or a bill as a table, or write it to files.
+    #[command(after_help = "\
+Examples:
+  oscost runs show last
+  oscost runs show last~1 -o run.html    the run before it as a page
+  oscost runs show @before --verbose     the newest of `--label before`")]
     Show {
         /// An id, the beginning of one, `last`, `last~1`, or `@LABEL`.
         run: String,
@@ -82,6 +92,10 @@ enum Verb {
         verbose: bool,
     },
     /// Delete a run or a bill, or all visits of a fleet.
+    #[command(after_help = "\
+Examples:
+  oscost runs delete last
+  oscost runs delete --fleet lab    all visits of a fleet")]
     Delete {
         /// An id, the beginning of one, `last`, `last~1`, or `@LABEL`.
         #[arg(required_unless_present = "fleet")]
@@ -91,6 +105,10 @@ enum Verb {
         fleet: Option<String>,
     },
     /// Write a run's record with every raw sample, or that of a bill.
+    #[command(after_help = "\
+Examples:
+  oscost runs export last run.json
+  oscost runs export last - | gzip > run.json.gz")]
     Export {
         /// An id, the beginning of one, `last`, `last~1`, or `@LABEL`.
         run: String,
@@ -98,11 +116,19 @@ enum Verb {
         file: String,
     },
     /// Keep a record from another machine.
+    #[command(after_help = "\
+Examples:
+  oscost runs import run.json
+  ssh db1 oscost runs export last - | oscost runs import -")]
     Import {
         /// The file, which gzip(1) may have packed; `-` is standard input.
         file: String,
     },
     /// Remove the raw batches of old runs; their records are kept.
+    #[command(after_help = "\
+Examples:
+  oscost runs prune --dry-run                         what they take
+  oscost runs prune --keep-runs 10 --keep-days 7")]
     Prune {
         /// Keep those of the last N runs, or of `all` [default: 50].
         #[arg(long, value_name = "N")]
@@ -184,7 +210,8 @@ fn list(
     json: bool,
     output: &mut Output,
 ) -> anyhow::Result<()> {
-    let RunList { runs, fleets, unlisted, bills, store_bytes } = runs::list(visits)?;
+    let RunList { runs, fleets, unlisted, bills, store_bytes } =
+        runs::list(visits, &report::bill::trust)?;
     let (run_count, bill_count) = (runs.len() + unlisted.len(), bills.len());
     let has_fleets = !fleets.is_empty();
     let lines = runs.into_iter().map(line).chain(bills.into_iter().map(bill_line));
@@ -256,7 +283,7 @@ fn fleet_line(StoredFleet { name, visits, nodes, newest }: StoredFleet) -> repor
 }
 
 /// A bill: it is written when it is whole.
-fn bill_line(ListedBill { listing: bill, duration }: ListedBill) -> report::runs::Line {
+fn bill_line(ListedBill { listing: bill, duration, trust }: ListedBill) -> report::runs::Line {
     let of = match bill.pid {
         Some(pid) => vec!["--pid".to_owned(), pid.to_string()],
         None => [vec!["--".to_owned()], bill.program].concat(),
@@ -272,6 +299,7 @@ fn bill_line(ListedBill { listing: bill, duration }: ListedBill) -> report::runs
         complete: true,
         label: bill.label,
         processor: bill.processor,
+        trust,
         command,
         imported: bill.imported,
         ..report::runs::Line::default()

@@ -30,13 +30,29 @@ pub(super) struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     /// List the studies that come with oscost, and how long each takes.
-    List,
+    #[command(after_help = "\
+Examples:
+  oscost study list
+  oscost study list --json | jq -r '.studies[].command'")]
+    List {
+        /// Print one JSON object (`oscost.studies/1`).
+        #[arg(long)]
+        json: bool,
+    },
     /// Show a study: its tables as published, its conditions and claims, the code of its programs.
+    #[command(after_help = "\
+Examples:
+  oscost study show cse221-2014
+  oscost study show ./mine.toml    a file of your own")]
     Show {
         /// A study, or a file of your own.
         name: String,
     },
     /// Check the claims of all studies against the last runs of each.
+    #[command(after_help = "\
+Examples:
+  oscost study claims
+  oscost run --study cse221-2014    a run of which claims are checked")]
     Claims,
     /// Show the same acts in all studies and here: in time, in cycles, in multiples.
     Across(study_across::Arguments),
@@ -44,6 +60,9 @@ enum Verb {
     ///
     /// Markdown with SVG pictures, and book.html, which is all of it. Other files of the folder
     /// stay as they are.
+    #[command(after_help = "\
+Examples:
+  oscost study book studies    a page for each study, and book.html")]
     Book {
         /// The folder; it is made if there is none.
         folder: PathBuf,
@@ -53,7 +72,8 @@ enum Verb {
 pub(super) fn study(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     match &arguments.verb {
         Verb::Across(arguments) => return study_across::across(arguments, output),
-        Verb::List => output.show(&studies::list(&list()))?,
+        Verb::List { json: true } => output.write(&studies::list_json(&list())?)?,
+        Verb::List { json: false } => output.show(&studies::list(&list()))?,
         Verb::Show { name } => {
             let study = show(name)?;
             let programs = programs(&study).into_iter();

@@ -1,17 +1,13 @@
 //! `oscost study book`
 
-use std::fs;
 use std::path::Path;
-
-use anyhow::Context;
 
 use super::output::{Output, report_line};
 use super::terminal::Terminal;
 use crate::app::report::Study;
 use crate::app::study::{LastRuns, last_runs, list};
 use crate::app::study_across::{Request, look_up_with};
-use crate::app::study_book::{lesson_cases, lessons};
-use crate::app::{UsageError, output_file};
+use crate::app::study_book::{NamedText, lesson_cases, lessons, write_files};
 use crate::report;
 use crate::report::study::across::{AcrossContent, document_with_curves};
 use crate::report::study::book::{BookContent, book};
@@ -49,16 +45,8 @@ pub(super) fn write(folder: &Path, output: &Output) -> anyhow::Result<()> {
         lessons: &lessons,
         across: Some(document_with_curves(&content)),
     });
-    fs::create_dir_all(folder).map_err(|error| {
-        let what = format!("cannot make the folder {}: {error}", folder.display());
-        UsageError::with_hint(&what, "name a folder, in one that you may write")
-    })?;
-    for file in report::book_files(&book)? {
-        let path = folder.join(&file.name);
-        output_file::write(&path, file.text.as_bytes())
-            .with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    Ok(())
+    let files = report::book_files(&book)?;
+    write_files(folder, files.iter().map(|it| NamedText { name: &it.name, text: &it.text }))
 }
 
 /// A study with its runs, as they are shown.

@@ -50,7 +50,7 @@ pub(super) struct Arguments {
     /// empty function.
     #[arg(long = "in", value_name = "UNIT", default_value = "ns", value_parser = table_unit)]
     unit: TableUnit,
-    /// List the records that come with oscost, each with its provenance.
+    /// List the records that come with oscost; with `--verbose` the command that measured each, too.
     #[arg(long, conflicts_with_all = ["runs", "fleet", "base", "output", "json", "html", "csv",
           "markdown", "parquet"])]
     list: bool,
@@ -67,12 +67,12 @@ fn table_unit(text: &str) -> Result<TableUnit, String> {
 }
 
 pub(super) fn table(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    if arguments.list {
-        return list(output);
-    }
-    let Arguments { runs, fleet, base, unit, screen, exports, .. } = arguments;
-    exports.check()?;
+    let Arguments { runs, fleet, base, unit, list, screen, exports } = arguments;
     let screen = screen.screen();
+    if list {
+        return self::list(screen.verbose, output);
+    }
+    exports.check()?;
     let found = table_of(&Request { runs, fleet, base, unit })?;
     for RejectedRecord { file, why } in &found.rejected {
         report_line(&format!("note: {file} is left out: {why}"));
@@ -84,11 +84,15 @@ pub(super) fn table(arguments: Arguments, output: &mut Output) -> anyhow::Result
 }
 
 /// Lists the records that come with oscost.
-fn list(output: &mut Output) -> anyhow::Result<ExitStatus> {
+fn list(verbose: bool, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let records: Vec<Reference> = reference_records().into_iter().map(reference).collect();
-    match records.is_empty() {
-        true => report_line(view::NO_REFERENCES),
-        false => output.write(&display::list_text(&view::references(&records)))?,
+    if records.is_empty() {
+        report_line(view::NO_REFERENCES);
+        return Ok(ExitStatus::Success);
+    }
+    output.write(&display::list_text(&view::references(&records, verbose)))?;
+    if !verbose {
+        report_line(view::COMMANDS);
     }
     Ok(ExitStatus::Success)
 }

@@ -18,6 +18,8 @@ pub(super) struct Terminal {
     announces: bool,
     /// Whether nothing but notes is shown.
     is_quiet: bool,
+    /// Whether details are shown, too.
+    is_verbose: bool,
     /// The reasons that were told: a damaged store is met by several parts of a run.
     reasons: RefCell<BTreeSet<String>>,
 }
@@ -31,6 +33,7 @@ impl Terminal {
             progress: RefCell::new(None),
             announces: false,
             is_quiet: false,
+            is_verbose: false,
             reasons: RefCell::default(),
         }
     }
@@ -40,6 +43,11 @@ impl Terminal {
     pub(super) fn quiet_if(self, is_quiet: bool) -> Self {
         let mode = if is_quiet { ProgressMode::Hidden } else { self.mode };
         Self { mode, is_quiet, ..self }
+    }
+
+    /// The same, with details if it is to be verbose.
+    pub(super) fn verbose_if(self, is_verbose: bool) -> Self {
+        Self { is_verbose, ..self }
     }
 
     /// The same, which also reports its first activity where no progress can be drawn.
@@ -61,6 +69,12 @@ impl Observer for Terminal {
         self.line(&format!("note: {text}"));
     }
 
+    fn detail(&self, text: &str) {
+        if self.is_verbose {
+            self.note(text);
+        }
+    }
+
     fn omitted(&self, omission: &Omission<'_>) {
         let Omission { what, error, reason } = *omission;
         match self.reasons.borrow_mut().insert(reason.to_owned()) {
@@ -77,7 +91,10 @@ impl Observer for Terminal {
 
     fn waiting_for(&self, process: &str, host: Option<&str>) {
         let machine = host.map_or("this machine".to_owned(), |host| format!("`{host}`"));
-        self.line(&format!("waiting for {process}: the lock of {machine} is held"));
+        self.line(&format!(
+            "waiting for {process}: one run measures on {machine} at a time, and this one goes on when \
+             that ends"
+        ));
     }
 
     fn working(&self, activity: &str) {

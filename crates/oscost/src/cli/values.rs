@@ -158,6 +158,11 @@ impl ScreenArguments {
         Screen { lines, verbose: self.verbose, ..Screen::default() }
     }
 
+    /// Whether details are shown.
+    pub(super) fn is_verbose(self) -> bool {
+        self.verbose
+    }
+
     /// The same of a run that was just measured.
     pub(super) fn screen_of_run(self) -> Screen {
         Screen { whole: WholeTable::ByShowingAgain, ..self.screen() }

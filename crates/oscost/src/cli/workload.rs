@@ -28,12 +28,25 @@ pub(super) struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
     /// List the workloads that come with oscost, and what they lack here.
-    List,
+    #[command(after_help = "\
+Examples:
+  oscost workload list
+  oscost workload list --json | jq -r '.workloads[] | select(.lacks == []).id'")]
+    List {
+        /// Print one JSON object (`oscost.workloads/1`).
+        #[arg(long)]
+        json: bool,
+    },
     /// Make the folder that a workload works on.
     #[command(after_help = "\
 With --all, what this machine lacks is named with the packages that have it, and
 does not stop the others. The exit status is 3 if a preparation failed, or if no
-workload can be run.")]
+workload can be run.
+
+Examples:
+  oscost workload prepare kernel-build   unpack a kernel, and configure it
+  oscost workload prepare ./mine.toml    a workload of your own
+  oscost workload prepare --all          prepare all, for study ph-2000")]
     Prepare {
         /// A workload, or a file of your own.
         #[arg(required_unless_present = "all")]
@@ -43,6 +56,9 @@ workload can be run.")]
         all: bool,
     },
     /// Delete the folder that was prepared for a workload.
+    #[command(after_help = "\
+Examples:
+  oscost workload delete kernel-build    free its space")]
     Delete {
         /// A workload, or a file of your own.
         name: String,
@@ -51,9 +67,12 @@ workload can be run.")]
 
 pub(super) fn workload(arguments: &Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     match &arguments.verb {
-        Verb::List => {
+        Verb::List { json } => {
             let rows: Vec<Workload> = workload::list()?.into_iter().map(row).collect();
-            output.show(&report::workloads::view(&rows))?;
+            match json {
+                true => output.write(&report::workloads::json(&rows)?)?,
+                false => output.show(&report::workloads::view(&rows))?,
+            }
         }
         Verb::Prepare { name: Some(name), .. } => {
             // The output of its commands is progress, not data.

@@ -1,6 +1,6 @@
 //! The record as a pure function of the journal.
 
-use oscost_model::clock::SyncedCalibration;
+use oscost_model::clock::{Calibration, SyncedCalibration};
 use oscost_model::definition::Timer;
 use oscost_model::journal::{CaseVariation, Entry, Pairing, Phase, PlannedRow, RunHeader};
 use oscost_model::protocol::CpuProbe;
@@ -193,11 +193,8 @@ impl Assembler {
         let Curves { curves, crossings } = curves(&defined, self.own.machine.as_ref(), seed);
         let halves = half_round_trips(rows);
         let steps = wait_steps(rows, seed);
-        let comparisons = clock_rate(&self.own.calibrations).map(|rate| {
-            let (pairings, controls) = (&self.pairings[..], &self.controls[..]);
-            let (states, clock, variations) = (&self.rows[..], &rate.clock, &self.variations[..]);
-            InterleavedRun { states, rows, pairings, controls, clock, variations }.comparisons()
-        });
+        let rate = clock_rate(&self.own.calibrations);
+        let comparisons = rate.map(|rate| self.interleaved(rows, &rate.clock).comparisons());
         Some(Record {
             comparisons: comparisons.unwrap_or_default(),
             curves,
@@ -261,6 +258,9 @@ impl Assembler {
         set_core_rates(&mut rows, &self.variations, nominal);
         between_runs::set_intervals(&mut rows, &self.variations, &conditions);
         between_runs::flag_drift(&mut conditions, &rows, &self.variations);
+        if let Some(own) = conditions.first_mut().filter(|_| self.has_wide_control(&rows)) {
+            own.flags.push("CONTROL_WIDE".to_owned());
+        }
         let machines = std::iter::once(&self.own).chain(&self.others);
         let machines = machines.filter_map(MachineState::machine).collect();
         Some(Record {
@@ -284,6 +284,23 @@ impl Assembler {
             steps: Vec::new(),
             fleet: None,
         })
+    }
+
+    /// What was measured side by side, with these rows.
+    fn interleaved<'a>(&'a self, rows: &'a [Row], clock: &'a Calibration) -> InterleavedRun<'a> {
+        InterleavedRun {
+            states: &self.rows,
+            rows,
+            pairings: &self.pairings,
+            controls: &self.controls,
+            clock,
+            variations: &self.variations,
+        }
+    }
+
+    fn has_wide_control(&self, rows: &[Row]) -> bool {
+        let rate = clock_rate(&self.own.calibrations);
+        rate.is_some_and(|rate| self.interleaved(rows, &rate.clock).has_wide_control())
     }
 
     /// The state of a machine; of the first one if the id is unknown.

@@ -14,15 +14,15 @@ use nix::unistd::{ROOT, User};
 use super::open_folder::{OpenFolder, is_root, is_roots_alone, may_create_below};
 
 /// Where a kind of folder is.
-struct Place {
+struct BaseFolder {
     /// The variable that names the folder above it.
     variable: &'static str,
     /// The folder above it in a home, where the variable is not set.
     in_home: &'static str,
 }
 
-const CACHE: Place = Place { variable: "XDG_CACHE_HOME", in_home: ".cache" };
-const DATA: Place = Place { variable: "XDG_DATA_HOME", in_home: ".local/share" };
+const CACHE: BaseFolder = BaseFolder { variable: "XDG_CACHE_HOME", in_home: ".cache" };
+const DATA: BaseFolder = BaseFolder { variable: "XDG_DATA_HOME", in_home: ".local/share" };
 
 /// The directory of oscost's cache: in `$XDG_CACHE_HOME`, or in `$HOME/.cache`; `None` if neither
 /// is set.
@@ -51,8 +51,8 @@ fn for_programs(cache: PathBuf) -> Option<PathBuf> {
 
 /// What root's folders are instead of those that the environment names, if they are others.
 pub fn redirection_note() -> Option<String> {
-    let redirected = |place: &Place| {
-        let (named, used) = (place.named()?, place.usable()?);
+    let redirected = |base: &BaseFolder| {
+        let (named, used) = (base.named()?, base.usable()?);
         (named != used).then(|| format!("{} instead of {}", used.display(), named.display()))
     };
     let redirected: Vec<String> = [DATA, CACHE].iter().filter_map(redirected).collect();
@@ -78,7 +78,7 @@ fn programs_note(cache: PathBuf) -> Option<String> {
     ))
 }
 
-impl Place {
+impl BaseFolder {
     /// As the environment names it.
     fn named(&self) -> Option<PathBuf> {
         folder(std::env::var_os(self.variable), std::env::var_os("HOME"), self.in_home)

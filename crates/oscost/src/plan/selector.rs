@@ -49,7 +49,7 @@ pub enum SelectorError {
         axis: String,
         /// The requested text.
         value: String,
-        /// The points that it has.
+        /// The points that it has, in backticks, and the numbers between them in words.
         allowed: Vec<String>,
     },
     /// The text after the colon is not `axis=value`.
@@ -95,7 +95,7 @@ impl fmt::Display for SelectorError {
             Self::UnknownValue { benchmark, axis, value, allowed } => write!(
                 out,
                 "axis `{axis}` of `{benchmark}` has no value `{value}`\n  hint: `{axis}` may be {}",
-                names(allowed)
+                allowed.join(", ")
             ),
             Self::NotAnAssignment { text } => write!(
                 out,
@@ -120,7 +120,7 @@ pub fn select(
 ) -> Result<Vec<Case>, SelectorError> {
     let mut selected = Vec::new();
     for text in selectors {
-        selected.extend(select_one(catalog, text, extent)?);
+        selected.extend(select_one(catalog, text, extent, |_, _| true)?);
     }
     let in_price_list = |definition: &&Definition| selectors.is_empty() && definition.in_price_list;
     for definition in catalog.benchmarks.iter().filter(in_price_list) {
@@ -137,14 +137,47 @@ pub fn select(
     Ok(ordered)
 }
 
-fn select_one(catalog: &Catalog, text: &str, extent: Extent) -> Result<Vec<Case>, SelectorError> {
+/// Those of the selected cases that a selector names: as a case, or by the id of their benchmark or
+/// its last part. A family and a glob name none, and neither does a run without selectors.
+pub fn named_cases(
+    catalog: &Catalog,
+    selectors: &[String],
+    extent: Extent,
+) -> Result<Vec<Case>, SelectorError> {
+    let mut named = Vec::new();
+    for text in selectors {
+        named.extend(select_one(catalog, text, extent, is_of_one_benchmark)?);
+    }
+    Ok(named)
+}
+
+/// Whether a name is that of one benchmark, and not of a family or a glob. The id of a command may
+/// have the characters of a glob.
+fn is_of_one_benchmark(catalog: &Catalog, name: &str) -> bool {
+    let is_id = catalog.benchmarks.iter().any(|definition| definition.id == name);
+    let is_family = catalog.benchmarks.iter().any(|definition| definition.family() == name);
+    is_id || !(is_family || is_glob(name))
+}
+
+fn is_glob(name: &str) -> bool {
+    name.contains(['*', '?'])
+}
+
+/// The cases of one selector, of those of its names that `is_wanted`.
+fn select_one(
+    catalog: &Catalog,
+    text: &str,
+    extent: Extent,
+    is_wanted: fn(&Catalog, &str) -> bool,
+) -> Result<Vec<Case>, SelectorError> {
     let (name, axes) = text.split_once(':').unwrap_or((text, ""));
     let refusal = |SetError| SelectorError::InvalidSet { text: text.to_owned() };
     let axes = without_sets(axes).map_err(refusal)?;
     let requested = assignments(&axes)?;
+    let names = alternatives(name).map_err(refusal)?;
     let mut found = Vec::new();
-    for name in alternatives(name).map_err(refusal)? {
-        found.extend(select_name(catalog, &name, &requested, extent)?);
+    for name in names.iter().filter(|name| is_wanted(catalog, name)) {
+        found.extend(select_name(catalog, name, &requested, extent)?);
     }
     Ok(found)
 }
@@ -156,7 +189,7 @@ fn select_name(
     requested: &[(&str, Vec<&str>)],
     extent: Extent,
 ) -> Result<Vec<Case>, SelectorError> {
-    let is_glob = name.contains(['*', '?']);
+    let is_glob = is_glob(name);
     let pattern = WildMatch::new(name);
     let named: Vec<&Definition> = catalog
         .benchmarks
@@ -290,10 +323,10 @@ fn cases(
     Ok(points.into_iter().map(named).collect())
 }
 
-/// The points of an axis as text.
+/// The points of an axis as a hint lists them: only what can be typed is in backticks.
 fn allowed_values(axis: &Axis) -> Vec<String> {
     let any = axis.range.map(|(least, most)| format!("any number from {least} to {most}"));
-    axis.points.iter().map(Value::to_string).chain(any).collect()
+    axis.points.iter().map(|point| format!("`{point}`")).chain(any).collect()
 }
 
 /// Up to three families and benchmarks that look like `name`, best first.
@@ -364,6 +397,21 @@ mod tests {
         assert!(refusal("{timer/nothing,zzz}").contains("`zzz` is not"));
         assert!(refusal("syscall/{getppid").contains("has a set that cannot be read"));
         assert!(refusal("getppid:via={raw").contains("hint: `{a,b}` stands for two names"));
+    }
+
+    #[test]
+    fn a_case_and_an_id_name_their_cases_and_a_family_and_a_glob_do_not() {
+        let named = |selectors: &[&str]| -> Vec<String> {
+            let selectors: Vec<String> = selectors.iter().map(|&text| text.to_owned()).collect();
+            let found = named_cases(&catalog(), &selectors, Extent::Default).unwrap();
+            found.iter().map(Case::to_string).collect()
+        };
+        for none in [&[][..], &["syscall"], &["*/getppid"], &["{syscall/getpp,timer/noth}*"]] {
+            assert_eq!(named(none), Vec::<String>::new(), "{none:?}");
+        }
+        for id in ["syscall/getppid", "getppid", "getppid:via=libc", "{timer/nothing,getppid}"] {
+            assert_eq!(named(&[id, "syscall"]), names_of(&[id]), "{id}");
+        }
     }
 
     #[test]

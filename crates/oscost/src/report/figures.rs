@@ -84,7 +84,7 @@ impl Style {
 }
 
 /// A count: an integer without decimals, any other with up to four of them or two significant
-/// digits.
+/// digits; its thousands apart.
 fn all_digits(count: f64) -> String {
     let decimals = match count.abs() {
         tiny if tiny > 0.0 && tiny < 0.001 => (1.0 - tiny.log10().floor()).min(300.0) as usize,
@@ -92,7 +92,7 @@ fn all_digits(count: f64) -> String {
     };
     let text = format!("{count:.decimals$}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+    if text == "-0" { "0".to_owned() } else { thousands_apart(text) }
 }
 
 /// A figure with its unit in three digits, a count in all digits: for context next to other figures.
@@ -102,13 +102,33 @@ pub fn rough(value: f64, unit: Unit) -> String {
         return style.with_unit(value);
     }
     let Style { factor, name, .. } = style;
-    let shown = value / factor;
+    // Zero has no sign.
+    let shown = value / factor + 0.0;
     let decimals = match shown.abs() {
+        0.0 => 0,
         large if large >= 99.95 => 0,
         medium if medium >= 9.995 => 1,
         _ => 2,
     };
     format!("{shown:.decimals$} {name}")
+}
+
+/// An interval beside its figure, in the figure's unit. Where the figure is zero, or an end has more
+/// than four digits in that unit, it is in the unit of its larger end, which stands with it.
+pub fn interval(value: f64, [low, high]: [f64; 2], unit: Unit) -> String {
+    let own = Style::of(value, unit);
+    let largest = low.abs().max(high.abs());
+    let has_other_unit = value == 0.0 || own.scale(largest) >= 1e4;
+    if !has_other_unit || !largest.is_finite() {
+        return format!("[{} .. {}]", own.number(low), own.number(high));
+    }
+    let style = Style::of(largest, unit);
+    let [low, high] =
+        [low, high].map(|end| if end == 0.0 { "0".to_owned() } else { style.number(end) });
+    match style.name == own.name {
+        true => format!("[{low} .. {high}]"),
+        false => format!("[{low} .. {high} {}]", style.name),
+    }
 }
 
 /// A round figure with its unit, without trailing zeros.
@@ -172,8 +192,12 @@ pub fn per_op(number: f64) -> String {
 
 /// A number of things, with its thousands apart.
 pub fn with_thousands(number: f64) -> String {
-    let text = per_op(number);
-    let digits = text.trim_start_matches('-');
+    thousands_apart(&per_op(number))
+}
+
+/// A formatted number with its thousands apart; a sign stays before it.
+pub fn thousands_apart(text: &str) -> String {
+    let digits = text.trim_start_matches(['-', '+']);
     let (whole, rest) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
     let mut out = text[..text.len() - digits.len()].to_owned();
     for (at, digit) in whole.chars().enumerate() {
@@ -324,10 +348,12 @@ mod tests {
     fn instructions_keep_every_digit() {
         let shown = |value: f64| Style::of(value, Unit::InstructionsPerOp).with_unit(value);
         let whole = [324.0, 12_925.0, 123_456_789.0, 0.0, -208.0].map(shown);
-        assert_eq!(whole, ["324 insn", "12925 insn", "123456789 insn", "0 insn", "-208 insn"]);
+        assert_eq!(whole, ["324 insn", "12,925 insn", "123,456,789 insn", "0 insn", "-208 insn"]);
         let parts = [324.5, 1.0 / 3.0, 0.000_123_45, -0.000_000_99].map(shown);
         assert_eq!(parts, ["324.5 insn", "0.3333 insn", "0.00012 insn", "-0.00000099 insn"]);
-        assert_eq!(rough(12_925.0, Unit::InstructionsPerOp), "12925 insn");
+        assert_eq!(rough(12_925.0, Unit::InstructionsPerOp), "12,925 insn");
+        assert_eq!(shown(-3_765.375), "-3,765.375 insn");
+        assert_eq!(thousands_apart("+1275.50"), "+1,275.50");
         assert_eq!(half(0.0, 324.0, Unit::InstructionsPerOp), "0 insn");
     }
 
@@ -356,6 +382,23 @@ mod tests {
         let style = Style::of(998.0, Unit::NsPerOp);
         assert_eq!(style.number(1_002.4), "1002.4");
         assert_eq!([style.number(-0.04), style.number(-0.06)], ["0.0", "-0.1"]);
+    }
+
+    #[test]
+    fn an_interval_has_the_unit_of_its_figure_unless_that_gives_it_many_digits() {
+        let shown = |value: f64, ends: [f64; 2]| interval(value, ends, Unit::NsPerOp);
+        assert_eq!(shown(848e3, [835_100.0, 873_600.0]), "[835.1 .. 873.6]");
+        assert_eq!(shown(0.0, [0.0, 930_214.286]), "[0 .. 930.2 us]");
+        assert_eq!(shown(0.0, [0.0, 0.0]), "[0 .. 0]");
+        assert_eq!(shown(0.0, [-12.0, 50.0]), "[-12.00 .. 50.00]");
+        assert_eq!(shown(1.5, [-2e6, 0.0]), "[-2.000 .. 0 ms]");
+        assert_eq!(shown(1.5, [0.0, 9_000.0]), "[0.000 .. 9000.000]");
+        assert_eq!(shown(1.5, [1.0, f64::INFINITY]), "[1.000 .. inf]");
+        let of_seconds = interval(0.0, [0.0, 930.214_286e-6], Unit::Seconds);
+        assert_eq!(
+            (of_seconds.as_str(), &*rough(-0.0, Unit::Seconds)),
+            ("[0 .. 930.2 us]", "0 ns")
+        );
     }
 
     #[test]

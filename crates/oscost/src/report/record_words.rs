@@ -12,18 +12,18 @@ const MAX_DEPTH: usize = 16;
 pub fn record_words() -> Vec<RecordWord> {
     let schema = json::schema_value();
     let mut found = Vec::new();
-    collect(&Place { schema: &schema, path: String::new(), depth: 0 }, &schema, &mut found);
+    collect(&SchemaPath { schema: &schema, path: String::new(), depth: 0 }, &schema, &mut found);
     found
 }
 
 /// Where a part of the schema stands.
-struct Place<'a> {
+struct SchemaPath<'a> {
     schema: &'a Value,
     path: String,
     depth: usize,
 }
 
-impl Place<'_> {
+impl SchemaPath<'_> {
     fn below(&self, path: String) -> Self {
         Self { schema: self.schema, path, depth: self.depth + 1 }
     }
@@ -35,39 +35,39 @@ impl Place<'_> {
     }
 }
 
-fn collect(place: &Place<'_>, part: &Value, found: &mut Vec<RecordWord>) {
-    if place.depth > MAX_DEPTH {
+fn collect(at: &SchemaPath<'_>, part: &Value, found: &mut Vec<RecordWord>) {
+    if at.depth > MAX_DEPTH {
         return;
     }
-    let resolved = place.resolve(part);
+    let resolved = at.resolve(part);
     for alternatives in ["anyOf", "oneOf", "allOf"] {
         for one in resolved[alternatives].as_array().into_iter().flatten() {
-            collect(&place.below(place.path.clone()), one, found);
+            collect(&at.below(at.path.clone()), one, found);
         }
     }
     if resolved["items"].is_object() {
-        collect(&place.below(format!("{}[]", place.path)), &resolved["items"], found);
+        collect(&at.below(format!("{}[]", at.path)), &resolved["items"], found);
     }
     if resolved["additionalProperties"].is_object() {
-        let path = format!("{}.*", place.path);
-        collect(&place.below(path), &resolved["additionalProperties"], found);
+        let path = format!("{}.*", at.path);
+        collect(&at.below(path), &resolved["additionalProperties"], found);
     }
     let constant = [&resolved["const"]].into_iter();
     let values = resolved["enum"].as_array().into_iter().flatten().chain(constant);
     found.extend(values.filter_map(Value::as_str).map(|value| RecordWord {
         name: value.to_owned(),
-        path: place.path.clone(),
+        path: at.path.clone(),
         means: text(&resolved["description"]),
         is_value: true,
     }));
     for (name, part) in resolved["properties"].as_object().into_iter().flatten() {
-        let dot = if place.path.is_empty() { "" } else { "." };
-        let path = format!("{}{dot}{name}", place.path);
-        let described = [part, place.resolve(part)].into_iter().map(|it| &it["description"]);
+        let dot = if at.path.is_empty() { "" } else { "." };
+        let path = format!("{}{dot}{name}", at.path);
+        let described = [part, at.resolve(part)].into_iter().map(|it| &it["description"]);
         let means = described.map(text).find(|text| !text.is_empty()).unwrap_or_default();
         let (name, path_text) = (name.clone(), path.clone());
         found.push(RecordWord { name, path: path_text, means, is_value: false });
-        collect(&place.below(path), part, found);
+        collect(&at.below(path), part, found);
     }
 }
 

@@ -17,12 +17,23 @@ fn without_control_characters(text: &str, max_chars: usize) -> String {
     if text.chars().count() > max_chars { format!("{shown}...") } else { shown }
 }
 
+/// A reason without the number of a kernel's error, which stands behind its words.
+pub fn without_error_number(text: &str) -> String {
+    let parts = text.split_once(" (os error ").and_then(|(words, rest)| {
+        let (number, rest) = rest.split_once(')')?;
+        number.bytes().all(|byte| byte.is_ascii_digit()).then(|| format!("{words}{rest}"))
+    });
+    parts.unwrap_or_else(|| text.to_owned())
+}
+
 /// A space at which lines are not broken.
 pub const NO_BREAK_SPACE: char = '\u{a0}';
 
 /// Breaks a text at spaces, and words that are longer than a line anywhere, so that no line of it is
-/// longer than `width`; all lines but the first begin with `indent`, which is not counted.
+/// longer than `width`; all lines but the first begin with `indent`, which is not counted. A figure
+/// and its `%` stay in one line.
 pub fn fold(text: &str, width: usize, indent: &str) -> String {
+    let text = text.replace(" %", &format!("{NO_BREAK_SPACE}%"));
     let mut lines = vec![String::new()];
     let is_break = |c: char| c.is_whitespace() && c != NO_BREAK_SPACE;
     for word in text.split(is_break).filter(|word| !word.is_empty()) {
@@ -84,4 +95,29 @@ pub fn shortest_unique(ids: &[&str]) -> usize {
             prefixes.windows(2).all(|pair| pair[0] != pair[1])
         })
         .unwrap_or(36)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_not_broken_between_a_figure_and_its_per_cent_sign() {
+        assert_eq!(fold("quiet (0.0 % lost)", 11, ""), "quiet\n(0.0 %\nlost)");
+        assert_eq!(fold("quiet (0.0 % lost)", 12, ""), "quiet (0.0 %\nlost)");
+        assert_eq!(fold("9 % of 5 %", 80, ""), "9 % of 5 %");
+    }
+
+    #[test]
+    fn an_error_is_told_by_its_words_and_not_by_its_number_too() {
+        for (text, shown) in [
+            ("No such file or directory (os error 2); no PMU", "No such file or directory; no PMU"),
+            ("Permission denied (os error 13)", "Permission denied"),
+            ("not one (os error x)", "not one (os error x)"),
+            ("cut (os error 1", "cut (os error 1"),
+            ("perf_event_open: ENOENT", "perf_event_open: ENOENT"),
+        ] {
+            assert_eq!(without_error_number(text), shown);
+        }
+    }
 }

@@ -53,6 +53,8 @@ fn available(cpus: &[u32]) -> String {
 pub enum RunEnd {
     /// It ran to its end.
     Completed,
+    /// It ran to its end, but without a machine that was lost on the way: rows say why.
+    MachineLost,
     /// The user interrupted it.
     Interrupted,
 }

@@ -114,6 +114,7 @@ pub fn run_with_peer(
         interruptions_per_s: 0.0,
         rounds_done: 0,
         pairs_missing: false,
+        pilots_missing: false,
         schedule: Schedule::new(),
         rows,
     };
@@ -128,9 +129,10 @@ pub fn run_with_peer(
     // Rows cut short by Ctrl-C or by the budget have not reached their precision goal.
     let lost_peer = run.workers.peer_servers().is_some_and(|servers| servers.failure().is_some());
     let settled = !run.pairs_missing
+        && !run.pilots_missing
         && (request.comparison.is_some() || run.rows.iter().all(RowRun::is_settled));
     run.end(end == RunEnd::Completed && settled && !lost_peer);
-    Ok(end)
+    Ok(if lost_peer && end == RunEnd::Completed { RunEnd::MachineLost } else { end })
 }
 
 /// The remote peer as requested.

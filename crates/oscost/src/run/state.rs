@@ -34,6 +34,8 @@ pub(super) struct Run<'a> {
     pub(super) rounds_done: u32,
     /// Whether pairs are missing because the time was up.
     pub(super) pairs_missing: bool,
+    /// Whether rows have no pilot because its share of the time was over.
+    pub(super) pilots_missing: bool,
     /// The present stage, for reports of progress.
     pub(super) schedule: Schedule,
     pub(super) rows: Vec<RowRun>,

@@ -153,7 +153,7 @@ fn other_formats_have_every_digit_too() {
     assert!(markdown.contains("| -208 (-1.6 %) |"), "{markdown}");
     is_of_counts(&markdown);
     let run = report(&sandbox, &record(2, &[old()]), &["--markdown", "-"]).stdout;
-    assert!(run.contains("| 301118 insn | exact |"), "{run}");
+    assert!(run.contains("| 301,118 insn | exact |"), "{run}");
     is_of_counts(&run);
     let csv = report(&sandbox, &boots, &["--csv", "-", "--table", "comparisons"]).stdout;
     assert!(csv.contains("insn/op") && csv.contains("-208"), "{csv}");
@@ -287,10 +287,10 @@ fn a_history_of_counts_has_a_step_where_the_kernel_changed() {
         sandbox.oscost(&["runs", "import", &path]).exits(0);
     }
     let ran = sandbox.oscost(&["history", "pipe/round-trip", "--at", "vm:installed"]).exits(0);
-    assert!(ran.stdout.contains("12717 insn"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("12,717 insn"), "{}", ran.stdout);
     is_of_counts(&ran.stdout.replace("95 % interval", ""));
     let same = sandbox.oscost(&["history", "process/fork-exit", "--at", "vm:installed"]);
-    assert!(same.exits(0).stdout.contains("301118 insn"));
+    assert!(same.exits(0).stdout.contains("301,118 insn"));
 }
 
 fn any_kernel() -> impl Strategy<Value = Vec<Option<i64>>> {

@@ -118,7 +118,7 @@ fn a_machine_as_json_is_its_facts() {
 
 #[test]
 fn the_doctor_lists_all_findings_worst_first() {
-    let text = fake("doctor", "bad-machine", &[]).exits(0).stdout;
+    let text = fake("doctor", "bad-machine", &["--verbose"]).exits(0).stdout;
     assert_fits(&text);
     golden("doctor-bad.txt", &text);
     let weights: Vec<&str> =
@@ -128,7 +128,17 @@ fn the_doctor_lists_all_findings_worst_first() {
         order.iter().position(|it| it == weight).unwrap()
     };
     assert!(weights.len() > 15 && weights.is_sorted_by_key(target), "{weights:?}");
-    assert!(text.trim_end().lines().rev().take(3).any(|line| line.starts_with("verdict: ")));
+    assert!(text.trim_end().lines().rev().take(6).any(|line| line.starts_with("verdict: ")));
+    let last = text.trim_end().rsplit("\n\n").next().unwrap().replace('\n', " ");
+    assert!(last.starts_with("most CPU time went to ") && last.contains("`rustc`"), "{last}");
+    // Notes alone are left out.
+    let short = fake("doctor", "bad-machine", &[]).exits(0).stdout;
+    assert_fits(&short);
+    assert!(!short.contains(". [note]") && short.contains(" notes for comparisons"), "{short}");
+    let count = |text: &str| text.matches("\n  effect ").count();
+    assert_eq!(count(&text), weights.len());
+    let notes = weights.iter().filter(|weight| **weight == "note").count();
+    assert_eq!(count(&short), weights.len() - notes);
 }
 
 #[test]
@@ -149,7 +159,7 @@ fn the_doctor_lists_what_it_cannot_observe() {
 
 #[test]
 fn the_findings_of_the_doctor_are_the_same_as_json() {
-    let text = fake("doctor", "bad-machine", &[]).exits(0).stdout;
+    let text = fake("doctor", "bad-machine", &["--verbose"]).exits(0).stdout;
     let json = fake("doctor", "bad-machine", &["--json"]).exits(0).json();
     assert_eq!(json["schema"], "oscost.doctor/1");
     assert_eq!(json["class"], "very-noisy");

@@ -191,14 +191,28 @@ fn a_kernel_is_fetched_listed_and_deleted() {
 #[test]
 fn packages_of_apt_are_listed_by_a_part_of_the_name_or_a_glob() {
     let apt = Apt::new();
-    let lists = |pattern: &str, lines: usize| {
-        let ran = apt.kernels(&["list", "--available", pattern]).exits(0);
-        assert_eq!(ran.stdout.lines().count(), lines, "{}", ran.stdout);
-        ran
-    };
-    lists("6.1", 1);
-    lists("*-rt-*", 1);
-    lists("rt-*", 0).stderr_contains("apt offers no such kernel").stderr_contains("hint:");
+    let list = |pattern: &str| apt.kernels(&["list", "--available", pattern]).exits(0);
+    for pattern in ["6.1", "*-rt-*"] {
+        let ran = list(pattern);
+        assert_eq!(ran.stdout.lines().count(), 1, "{pattern}: {}", ran.stdout);
+        assert!(ran.stdout.starts_with("linux-image-"), "{}", ran.stdout);
+    }
+    // An empty list is data; what to do about it is not.
+    let none = list("rt-*");
+    assert_eq!(none.stdout, "apt offers no such kernel\n");
+    none.stderr_contains("hint:");
+}
+
+#[test]
+fn an_empty_list_of_kernels_is_said_on_standard_output() {
+    let apt = Apt::new();
+    if apt.kernels(&["list", "--json"]).exits(0).json()["kernels"] != serde_json::json!([]) {
+        eprintln!("cannot run here: kernels are installed");
+        return;
+    }
+    let ran = apt.kernels(&["list"]).exits(0);
+    assert_eq!(ran.stdout, "no kernels are installed or downloaded here\n");
+    ran.stderr_contains("hint: `oscost kernels fetch ");
 }
 
 #[test]

@@ -328,6 +328,11 @@ fn a_second_run_fails_or_waits_and_names_the_first() {
     let ran = sandbox.oscost(&[&quick[..], &["--no-wait"]].concat()).exits(3).no_data();
     ran.stderr_contains(&format!("cannot measure: process {pid} ("))
         .stderr_contains("is measuring on this machine");
+    // What could not be measured afterwards either is refused at once.
+    for verb in [&["run"][..], &["ab", "--new", "nice=5"]] {
+        let ran = sandbox.oscost(&[verb, &["--quick", "timer/nothing", "--cpu", "4095"]].concat());
+        ran.exits(2).no_data().stderr_contains("cannot measure on CPU 4095");
+    }
 
     // A stopped one is named with the way to continue it.
     signal(pid, Signal::SIGSTOP);

@@ -33,6 +33,24 @@ fn refused(arguments: &[&str], words: &[&str]) {
 }
 
 #[test]
+fn the_list_of_predictions_as_json_has_what_was_typed_and_their_numbers() {
+    let sandbox = Sandbox::new();
+    let list = || sandbox.oscost(&["predict", "list", "--json"]).exits(0).json();
+    assert_eq!(list(), json!({ "schema": "oscost.predictions/1", "predictions": [] }));
+    predict(&sandbox, &[RAW, "120", "ns"]);
+    predict(&sandbox, &[LIBC, "--below", PAIR]);
+    let listed = list();
+    let [first, second] = &listed["predictions"].as_array().unwrap()[..] else {
+        panic!("{listed}")
+    };
+    assert_eq!((&first["case"], &first["estimate"]), (&json!(RAW), &json!("120 ns")));
+    assert_eq!((&second["below"], &second["estimate"]), (&json!(PAIR), &Value::Null));
+    let number = first["number"].as_i64().unwrap().to_string();
+    sandbox.oscost(&["predict", "delete", &number]).exits(0);
+    assert_eq!(list()["predictions"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
 fn a_prediction_is_shown_with_expectation_floor_figure_and_whether_it_held() {
     let sandbox = Sandbox::new();
     predict(&sandbox, &[RAW, "120", "ns"]);

@@ -77,7 +77,7 @@ fn without_spans(text: &str) -> String {
     let mut parts = text.split(" pairs over ");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |out, part| {
-        let rest = part.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        let rest = part.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '<');
         out + " pairs over N" + rest
     })
 }

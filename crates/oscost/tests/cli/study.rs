@@ -26,10 +26,27 @@ fn timeless(text: &str) -> String {
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let at = part.find(|letter: char| !letter.is_whitespace()).unwrap();
-        let end = at + part[at..].find(|letter: char| !letter.is_ascii_digit()).unwrap();
+        let end =
+            at + part[at..].find(|letter: char| !letter.is_ascii_digit() && letter != '<').unwrap();
         out.push_str(&format!("pairs over{}N{}", &part[..at], &part[end..]));
     }
     out
+}
+
+#[test]
+fn the_list_of_studies_as_json_is_that_of_the_text() {
+    let sandbox = Sandbox::new();
+    let list = sandbox.oscost(&["study", "list", "--json"]).exits(0).json();
+    assert_eq!(list["schema"], "oscost.studies/1");
+    let text = sandbox.oscost(&["study", "list"]).exits(0).stdout;
+    let studies = list["studies"].as_array().unwrap();
+    assert_eq!(studies.len(), text.matches(" --study ").count());
+    for study in studies {
+        let (id, command) = (study["id"].as_str().unwrap(), study["command"].as_str().unwrap());
+        assert!(text.contains(&format!("\n  {command}\n")) && command.ends_with(id), "{study}");
+        let size = format!("{} rows; {} claims", study["rows"], study["claims"]);
+        assert!(text.contains(&size), "{size} of {id} is not in {text}");
+    }
 }
 
 #[test]

@@ -213,4 +213,8 @@ fn what_makes_no_table_is_refused_with_the_next_step() {
     refused(&["table", "--list", "last"], "cannot be used with");
     let list = sandbox.oscost(&["table", "--list"]).exits(0);
     assert!(list.stdout.contains('@') || list.stderr.contains("no reference record comes with"));
+    let has_commands = |text: &str| text.contains("oscost run ") || text.contains("oscost ab ");
+    assert!(!has_commands(&list.stdout), "{}", list.stdout);
+    let long = sandbox.oscost(&["table", "--list", "--verbose"]).exits(0);
+    assert_eq!(has_commands(&long.stdout), long.stdout.contains('@'), "{}", long.stdout);
 }

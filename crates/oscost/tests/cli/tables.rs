@@ -89,6 +89,43 @@ fn rows_that_were_not_measured_are_listed_below_with_reasons_and_failures_exit_3
 }
 
 #[test]
+fn only_rows_that_were_asked_for_by_name_decide_the_exit_status_and_all_failures_are_told() {
+    let told = |selectors: &[&str], status: i32| {
+        let ran = Sandbox::new().fake("all-outcomes", selectors).exits(status);
+        let told = ran.stderr.lines().find(|line| line.contains(" could not be measured: "));
+        told.unwrap_or_else(|| panic!("{selectors:?}: {}", ran.stderr)).to_owned()
+    };
+    let price_list = told(&[], 0);
+    for words in ["note: ", "syscall/getppid:via=libc (failed)", "(timed-out)"] {
+        assert!(price_list.contains(words), "{words}: {price_list}");
+    }
+    assert!(price_list.ends_with("; none of them was asked for by name"), "{price_list}");
+    assert!(told(&["*/getppid"], 0).ends_with("; it was not asked for by name"));
+    let by_name = told(&["syscall", "getppid:via=libc"], 3);
+    assert!(by_name.contains("getppid:via=libc (failed)"), "{by_name}");
+    assert!(!by_name.contains("by name"), "{by_name}");
+    // A case that was lost to other processes was not measured either.
+    let disturbed = "procedure/call:args=4,chain=independent";
+    assert!(
+        told(&[disturbed, "timer/nothing"], 3).contains(&format!("{disturbed} (unmeasurable)"))
+    );
+}
+
+#[test]
+fn a_run_whose_rows_all_failed_has_failed_whoever_chose_them() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.file("scenario.json");
+    let failed = r#"{"failed": {"syscall/getppid:via=raw": "x", "syscall/getppid:via=libc": "x"}}"#;
+    fs::write(&file, failed).unwrap();
+    let target = format!("fake:{}", file.display());
+    let run = |selectors: &[&str], status: i32| {
+        sandbox.oscost(&[&["run", "--at", &target], selectors].concat()).exits(status);
+    };
+    run(&["syscall/getpp*"], 3);
+    run(&["syscall/getpp*", "syscall/open-close"], 0);
+}
+
+#[test]
 fn every_outcome_is_a_row_of_the_record_with_its_reason() {
     let ran = Sandbox::new().fake("all-outcomes", &[USUAL, &["--json", "-"]].concat()).exits(3);
     let record = ran.json();

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::common::{Ran, Sandbox, until};
 use crate::golden::golden;
 
-/// Every verb, and the verbs of `runs`.
+/// Every verb.
 const VERBS: &[&str] = &[
     "run",
     "ab",
@@ -34,7 +34,17 @@ const VERBS: &[&str] = &[
     "completions",
     "man",
 ];
-const RUNS_VERBS: &[&str] = &["list", "show", "delete", "export", "import", "prune"];
+
+/// The words of each verb below a command, with those of the verbs below it; not internal ones.
+fn verbs_below(command: &clap::Command, words: &[String]) -> Vec<Vec<String>> {
+    let shown = command.get_subcommands().filter(|it| !it.is_hide_set() && it.get_name() != "help");
+    let with_own = |verb: &clap::Command| {
+        let own = [words, &[verb.get_name().to_owned()]].concat();
+        let below = verbs_below(verb, &own);
+        std::iter::once(own).chain(below).collect::<Vec<_>>()
+    };
+    shown.flat_map(with_own).collect()
+}
 
 fn catalog() -> Catalog {
     oscost_worker::benchmarks::data()
@@ -102,7 +112,10 @@ fn options_that_make_no_sense_are_refused() {
     refused(&["run", "--no-such-option"], &["--no-such-option"]);
     refused(&["no-such-verb"], &["no-such-verb"]);
     refused(&["completions", "no-such-shell"], &["bash", "zsh", "fish"]);
-    refused(&["man", "no-such-verb"], &["there is no subcommand `no-such-verb`"]);
+    refused(&["man", "no-such-verb"], &["there is no subcommand `oscost no-such-verb`"]);
+    refused(&["man", "runs", "x"], &["no subcommand `oscost runs x`", "`oscost runs --help`"]);
+    refused(&["man", "ph", "monitor"], &["there is no subcommand `oscost ph monitor`"]);
+    refused(&["man", ""], &["there is no subcommand `oscost `"]);
     refused(&["explain"], &["NAME"]);
     refused(&["runs"], &["list", "show", "delete", "export", "import"]);
 }
@@ -215,15 +228,20 @@ fn help_names_every_verb_has_examples_and_fits_into_eighty_columns() {
         verbs.lines().filter_map(|line| line.split_whitespace().next()).collect();
     for verb in VERBS {
         assert!(named.contains(verb), "--help does not name `{verb}`");
-        let help = sandbox.oscost(&[verb, "--help"]).exits(0).stdout;
-        assert_fits(&help, verb);
-        assert!(help.contains("Examples:"), "{verb} shows no example:\n{help}");
+    }
+    let verbs = verbs_below(&oscost::cli::command(), &[]);
+    assert!(verbs.len() > VERBS.len(), "the verbs of `runs` and others are missing: {verbs:?}");
+    for verb in verbs {
+        let words: Vec<&str> = verb.iter().map(String::as_str).chain(["--help"]).collect();
+        let help = sandbox.oscost(&words).exits(0).stdout;
+        let name = verb.join(" ");
+        assert_fits(&help, &name);
+        let examples = help.split_once("\nExamples:\n").map(|(_, examples)| examples);
+        let shows_itself = examples.is_some_and(|it| it.contains(&format!("oscost {name}")));
+        assert!(shows_itself, "`oscost {name}` shows no example of itself:\n{help}");
     }
     for name in named {
         assert!(VERBS.contains(&name) || name == "help", "no test covers `oscost {name}`");
-    }
-    for verb in RUNS_VERBS {
-        assert_fits(&sandbox.oscost(&["runs", verb, "--help"]).exits(0).stdout, verb);
     }
     let version = sandbox.oscost(&["--version"]).exits(0).stdout;
     assert_eq!(version, format!("oscost {}\n", env!("CARGO_PKG_VERSION")));
@@ -295,7 +313,15 @@ fn explain_shows_all_of_the_other_half_of_the_benchmarks_within_eighty_columns()
 #[test]
 fn explain_lists_the_benchmarks_of_a_family() {
     let family = Sandbox::new().oscost(&["explain", "syscall"]).exits(0).stdout;
-    assert!(family.contains("syscall/getppid\n") && family.contains("syscall/open-close\n"));
+    let names = ["syscall/getppid", "syscall/open-close"];
+    for name in names {
+        let is_its =
+            |line: &&str| line.trim_start_matches([' ', '-']).split(' ').next() == Some(name);
+        assert_eq!(family.lines().filter(is_its).count(), 1, "{family}");
+    }
+    let all = Sandbox::new().oscost(&["explain", "syscall", "--full"]).exits(0).stdout;
+    assert!(names.iter().all(|name| all.contains(&format!("{name}\n"))), "{all}");
+    assert!(5 * family.lines().count() < all.lines().count(), "{family}");
 }
 
 /// The part of an explanation that is of the machine at hand.
@@ -357,6 +383,23 @@ fn explain_prefers_an_older_figure_with_an_interval_to_one_of_an_interrupted_run
 }
 
 #[test]
+fn a_word_of_the_glossary_is_explained_before_other_meanings_of_it() {
+    let sandbox = Sandbox::new();
+    let at = format!("fake:{}", crate::common::scenario_file("measured").display());
+    let explain = |word: &str| sandbox.oscost(&["explain", "--at", &at, word]).exits(0).stdout;
+    for word in ["run", "record", "store", "estimate", "bill", "batch", "sample", "round", "pair"] {
+        assert!(explain(word).contains(": word of the glossary\n"), "{word}: {}", explain(word));
+    }
+    let batch = explain("batch");
+    assert!(batch.starts_with("batch, sample: word of the glossary\n"), "{batch}");
+    assert!(batch.contains("\n\nsocket/batch\n"), "{batch}");
+    let store = explain("store");
+    assert!(store.starts_with("run, record, store: word of the glossary\n"), "{store}");
+    assert!(store.contains("\nstore: value of the axis `op`\n"), "{store}");
+    assert!(explain("socket/batch").starts_with("socket/batch\n"));
+}
+
+#[test]
 fn explain_of_a_word_shows_the_rows_of_the_last_run_that_have_it() {
     let sandbox = Sandbox::new();
     let explain = |word: &str| {
@@ -371,6 +414,10 @@ fn explain_of_a_word_shows_the_rows_of_the_last_run_that_have_it() {
     let outcome = explain("measured");
     assert!(outcome.contains("rows of the last run"), "{outcome}");
     assert!(outcome.contains("syscall/getppid:via=raw"), "{outcome}");
+    assert!(explain("lost").starts_with("lost: term means of the time of a run"));
+    assert!(explain("page cache").starts_with("page cache: term"));
+    let words = sandbox.oscost(&["explain", "cost", "group"]).exits(0).stdout;
+    assert!(words.starts_with("cost group: word of the glossary"), "{words}");
     assert!(explain("VOID").starts_with("VOID: flag of a comparison"));
     assert!(explain("WORKER_LOST").contains("no row of the last run"));
     let column = explain("per op");
@@ -407,7 +454,7 @@ fn explain_of_a_word_shows_the_rows_of_the_last_run_that_have_it() {
 #[test]
 fn explain_shows_a_benchmark_before_a_word_of_the_same_name() {
     let text = Sandbox::new().oscost(&["explain", "timer"]).exits(0).stdout;
-    let benchmark = text.find("timer/nothing\n").unwrap();
+    let benchmark = text.find("timer/nothing ").unwrap();
     let word = text.find("timer: column of a table\n").unwrap();
     assert!(benchmark < word, "{text}");
 }
@@ -441,7 +488,7 @@ fn explain_gives_the_reason_why_nothing_was_counted_in_one_line() {
 #[test]
 fn explain_of_a_family_counts_nothing() {
     let ran = Sandbox::new().oscost(&["explain", "timer"]).exits(0);
-    assert!(ran.stdout.contains("timer/nothing\n") && here(&ran).is_empty(), "{}", ran.stdout);
+    assert!(ran.stdout.contains("timer/nothing ") && here(&ran).is_empty(), "{}", ran.stdout);
 }
 
 #[test]
@@ -464,13 +511,19 @@ fn completions_know_the_verbs_and_the_benchmarks() {
 #[test]
 fn manual_pages_are_made_for_the_tool_and_for_each_verb() {
     let sandbox = Sandbox::new();
-    let page = sandbox.oscost(&["man"]).exits(0).stdout;
-    assert!(page.contains(".TH oscost 1"), "{page}");
-    for verb in VERBS {
-        let page = sandbox.oscost(&["man", verb]).exits(0).stdout;
-        assert!(page.contains(&format!(".TH oscost-{verb} 1")), "{page}");
+    let mut verbs = verbs_below(&oscost::cli::command(), &[]);
+    verbs.push(Vec::new());
+    for verb in verbs {
+        let words: Vec<&str> = ["man"].into_iter().chain(verb.iter().map(String::as_str)).collect();
+        let page = sandbox.oscost(&words).exits(0).stdout;
+        let name = [vec!["oscost".to_owned()], verb].concat().join("-");
+        let version = concat!("\"oscost ", env!("CARGO_PKG_VERSION"), "\"");
+        assert!(page.contains(&format!(".TH {name} 1  {version}")), "{page}");
     }
     assert!(sandbox.oscost(&["man", "run"]).stdout.contains("precision"));
+    let page = |words: &[&str]| sandbox.oscost(&[&["man"], words].concat()).exits(0).stdout;
+    assert_eq!(page(&["runs list"]), page(&["runs", "list"]));
+    assert!(page(&["runs", "list"]).contains("fleet"));
 }
 
 #[test]

@@ -1,18 +1,20 @@
 //! The structure of docs/explanation/ARCHITECTURE.md, checked against the sources.
 //!
 //! A room is a crate, or a folder directly below a crate's `src`. The tests read the paths in the
-//! sources and fail on an import between rooms that the tables below do not allow, and on files
-//! that import each other in a circle.
+//! sources and fail on an import between rooms that the tables below do not allow, on files that
+//! import each other in a circle, and on a page whose table is another one.
 
 #![expect(clippy::unwrap_used, reason = "a failed test shows its location")]
 
 mod circles;
+mod page;
 mod source;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use page::{Imports, PageTables};
 use source::{Path as CodePath, Source};
 
 /// What each room of the tool may import; `*` is every room.
@@ -249,6 +251,19 @@ fn the_model_and_the_statistics_import_nothing_of_ours_and_do_no_input_or_output
 }
 
 #[test]
+fn the_command_line_opens_no_file_itself() {
+    let root = workspace().join("crates/oscost/src");
+    let files = rust_files(&root.join("cli"));
+    assert!(files.len() > 20, "the sources of the command line are not found");
+    for file in files.iter().filter(|file| !is_test(&module_of(&root, file))) {
+        let source = Source::of(&fs::read_to_string(file).unwrap());
+        for word in ["fs", "OpenOptions"] {
+            assert!(!source.has_word(word), "{} names `{word}`", file.display());
+        }
+    }
+}
+
+#[test]
 fn every_room_has_its_line_in_the_table() {
     for (folder, crate_name, table) in
         [("crates/oscost", "oscost", TOOL), ("crates/worker", "oscost_worker", WORKER)]
@@ -259,6 +274,27 @@ fn every_room_has_its_line_in_the_table() {
             assert!(table.iter().any(|(name, _)| *name == room), "no line for `{room}`");
         }
     }
+}
+
+/// A table of this file as the page has it.
+fn imports(table: &[(&str, &[&str])]) -> Imports {
+    let owned =
+        |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<String>>();
+    table.iter().map(|(room, to)| ((*room).to_owned(), owned(to))).collect()
+}
+
+#[test]
+fn the_page_of_the_architecture_has_these_tables() {
+    let path = workspace().join("docs/explanation/ARCHITECTURE.md");
+    let PageTables { mut tool, mut worker } = page::tables(&fs::read_to_string(path).unwrap());
+    for (_, library) in LIBRARIES {
+        let to = tool.remove(*library).unwrap();
+        assert!(to.is_empty(), "`{library}` imports nothing, and on the page {to:?}");
+    }
+    assert_eq!(tool, imports(TOOL));
+    // The supervisor is a part of `main` here.
+    assert_eq!(worker.remove("supervisor"), worker.get("main").cloned());
+    assert_eq!(worker, imports(WORKER));
 }
 
 #[test]

@@ -74,3 +74,13 @@ fn s12_the_smallest_detectable_effect_of_stored_runs_is_that_of_forty_rows() {
 fn ten_per_cent_are_found_the_less_often_the_more_rows_are_compared() {
     passes(comparison_checks::stored_runs::ten_per_cent_among_rows());
 }
+
+#[test]
+fn s7_equal_rows_are_rarely_called_different_whichever_boots_their_runs_are_of() {
+    passes(comparison_checks::stored_boots::equal_rows_of_boots());
+}
+
+#[test]
+fn ten_per_cent_are_found_where_runs_have_boots_of_their_own() {
+    passes(comparison_checks::stored_boots::ten_per_cent_by_boots());
+}

@@ -136,6 +136,32 @@ fn the_detectable_effect_is_found_in_four_of_five_comparisons() {
 }
 
 #[test]
+fn an_effect_beyond_a_far_quantile_is_found_in_four_of_five_samples_of_few_degrees_of_freedom() {
+    const SAMPLES: usize = 20_000;
+    let mut random = Random(Xoshiro256PlusPlus::seed_from_u64(41));
+    for degrees_of_freedom in [4, 8, 12, 31] {
+        let freedom = f64::from(degrees_of_freedom);
+        let known = Uncertainty { standard_error: 1.0, degrees_of_freedom: freedom };
+        for level in [0.05, 0.05 / 40.0] {
+            let quantile = known.quantile(1.0 - level / 2.0);
+            let effect = known.found_beyond(quantile);
+            let mut below = 0;
+            let found = (0..SAMPLES).filter(|_| {
+                let squares: f64 = (0..degrees_of_freedom).map(|_| random.normal().powi(2)).sum();
+                let standard_error = (squares / freedom).sqrt();
+                let sample = Uncertainty { standard_error, ..known };
+                below += usize::from(sample.median_standard_error() < 1.0);
+                effect + random.normal() > quantile * standard_error
+            });
+            let (found, below) = (found.count() as f64, below as f64);
+            let [found, below] = [found, below].map(|it| it / SAMPLES as f64);
+            assert!((0.78..0.82).contains(&found), "{freedom}, {level}: {found}");
+            assert!((0.48..0.52).contains(&below), "{freedom}: {below}");
+        }
+    }
+}
+
+#[test]
 fn a_quantile_agrees_with_tables() {
     // Student's distribution, 97.5 %: 12.706 with one degree of freedom, 2.776 with four.
     for (degrees_of_freedom, expected) in [(1.0, 12.706), (4.0, 2.776), (1e6, 1.960)] {

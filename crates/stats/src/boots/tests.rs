@@ -2,6 +2,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 use super::*;
+use crate::between_runs::run_difference;
 use crate::interval::Nominal;
 use crate::random::{standard_normal, student};
 
@@ -113,4 +114,97 @@ fn an_interval_holds_the_figure_over_boots_whichever_boots_the_earlier_runs_are_
     let by_runs = |earlier: &[&[RunMedian]]| RunVariation::of(&earlier.concat(), PRIOR);
     let share = coverage([1, 20], true, by_runs);
     assert!(share < 0.80, "{share}");
+}
+
+#[test]
+fn what_boots_differ_by_cancels_where_each_has_the_same_part_in_both_sides() {
+    let shares = |base: &str, new: &str| {
+        let boots = |side: &str| side.chars().collect::<Vec<char>>();
+        boot_shares(&boots(base), &boots(new))
+    };
+    assert_eq!([shares("aaaaa", "bbbbb"), shares("a", "b"), shares("", "")], [2.0, 2.0, 0.0]);
+    assert_eq!([shares("aaaaa", "aaaaa"), shares("aab", "aaaabb"), shares("ab", "ba")], [0.0; 3]);
+    assert!((shares("abcde", "fghij") - 0.4).abs() < 1e-12);
+    // Two of four runs are of the other side's boot.
+    assert!((shares("aabb", "bbcc") - 0.5).abs() < 1e-12);
+}
+
+#[test]
+fn sides_vary_as_runs_of_one_boot_or_as_their_boots_do() {
+    let boot = |value: f64| vec![run(value), run(value + 0.001)];
+    let boots: Vec<Vec<RunMedian>> = (0..20).map(|at| boot(0.1 * f64::from(at % 2))).collect();
+    let found = BootVariation::of(&[boots.iter().map(Vec::as_slice).collect()], PRIOR);
+    assert!(found.total.deviation > 0.049 && found.within.deviation < 0.022, "{found:?}");
+    assert_eq!(found.of_sides(0.0, 5), found.within);
+    // In boots of their own, in turns and in a row: boots, and alternations.
+    assert_eq!([found.of_sides(0.4, 5), found.of_sides(0.4, 1)], [found.total; 2]);
+    // One boot a side, whatever its runs do: twice the variance of a run, which turns do not reduce.
+    let of_sides = found.of_sides(2.0, 5);
+    let expected = found.total.deviation * 5f64.sqrt();
+    assert!((of_sides.deviation - expected).abs() < 1e-12, "{of_sides:?}");
+}
+
+/// The share of comparisons of two equal sides in which they differ with 95 % certainty: each letter is
+/// a run, in capitals of the new side, and the letter is its boot. Twenty earlier runs are of one boot.
+fn false_differences(
+    order: &str,
+    alternations: usize,
+    variation: impl Fn(&[RunsByBoot<'_>], f64, usize) -> RunVariation,
+) -> f64 {
+    const CASES: usize = 3_000;
+    let mut machine = Machine(Xoshiro256PlusPlus::seed_from_u64(19));
+    let called = (0..CASES).filter(|_| {
+        let level = machine.boot();
+        let earlier: Vec<RunMedian> = (0..20).map(|_| machine.run(level)).collect();
+        let levels: Vec<f64> = (0..26).map(|_| machine.boot()).collect();
+        let mut of_side = |is_new: bool| -> (Vec<usize>, Vec<RunMedian>) {
+            let letters = order.chars().filter(|it| it.is_ascii_uppercase() == is_new);
+            let boots = letters.map(|it| (it.to_ascii_lowercase() as u8 - b'a') as usize);
+            boots.map(|boot| (boot, machine.run(levels[boot]))).unzip()
+        };
+        let (base, new) = (of_side(false), of_side(true));
+        let by_boot = |(boots, runs): &(Vec<usize>, Vec<RunMedian>)| -> Vec<Vec<RunMedian>> {
+            let of_boot = |boot: usize| {
+                let all = boots.iter().zip(runs).filter(|(it, _)| **it == boot);
+                all.map(|(_, run)| *run).collect::<Vec<RunMedian>>()
+            };
+            (0..26).map(of_boot).collect()
+        };
+        let groups = [vec![earlier], by_boot(&base), by_boot(&new)];
+        let groups: Vec<RunsByBoot<'_>> =
+            groups.iter().map(|boots| boots.iter().map(Vec::as_slice).collect()).collect();
+        let variation = variation(&groups, boot_shares(&base.0, &new.0), alternations);
+        run_difference(&base.1, &new.1, alternations, variation, 0.0).unwrap().p <= 0.05
+    });
+    called.count() as f64 / CASES as f64
+}
+
+#[test]
+fn equal_sides_are_rarely_called_different_whichever_boots_their_runs_are_of() {
+    fn by_boots(groups: &[RunsByBoot<'_>], shares: f64, alternations: usize) -> RunVariation {
+        BootVariation::of(groups, PRIOR).of_sides(shares, alternations)
+    }
+    // Runs as if boots did not differ, by what the earlier ones of one boot vary by.
+    fn by_runs(groups: &[RunsByBoot<'_>], _: f64, _: usize) -> RunVariation {
+        let runs: Vec<Vec<RunMedian>> = groups.iter().map(|boots| boots.concat()).collect();
+        let runs: Vec<&[RunMedian]> = runs.iter().map(Vec::as_slice).collect();
+        RunVariation::pooled(&runs, PRIOR)
+    }
+    let orders = [
+        ("aB", 1),
+        ("aaaaaBBBBB", 1),
+        ("aBCdeFGhiJ", 5),
+        ("abcdeFGHIJ", 1),
+        ("aBBccDDeeF", 5),
+        ("aAAaaAAaaA", 5),
+    ];
+    for (order, alternations) in orders {
+        let share = false_differences(order, alternations, by_boots);
+        assert!(share <= 0.065, "{order}: {share}");
+    }
+    // The control.
+    for (order, alternations) in [("aaaaaBBBBB", 1), ("aBBccDDeeF", 5)] {
+        let share = false_differences(order, alternations, by_runs);
+        assert!(share > 0.1, "{order}: {share}");
+    }
 }

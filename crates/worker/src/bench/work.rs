@@ -193,12 +193,12 @@ impl Work {
         self.op_count
     }
 
-    /// Lets one op of the body count as at most `max` quoted ops, if the body can do less: see
-    /// [`WorkBody::limit_op_count`].
-    pub fn limit_op_count(&mut self, max: u64) {
-        if let Some(ops) = self.body.limit_op_count(max.max(1)) {
-            self.op_count = ops;
-        }
+    /// Lets one op of the body count as at most `max` quoted ops, if the body can do less (see
+    /// [`WorkBody::limit_op_count`]); returns whether it can.
+    pub fn limit_op_count(&mut self, max: u64) -> bool {
+        let limited = self.body.limit_op_count(max.max(1));
+        self.op_count = limited.unwrap_or(self.op_count);
+        limited.is_some()
     }
 
     /// Whether a batch needs untimed preparation.

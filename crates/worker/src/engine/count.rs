@@ -13,7 +13,8 @@ const STEPPED_OPS: [u64; 2] = [1, 4];
 ///
 /// During the warm-up ops libraries initialise themselves. The counted number is a prime, so that a
 /// call made every second or third op is noticed. Both are quoted ops: a body that counts as many
-/// of them runs fewer times, but at least a minimum.
+/// of them runs fewer times, but at least a minimum. A pass over a file, whose ops are alike and
+/// which is prepared anew each time (its file is evicted), runs no more often than that.
 pub fn run_counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), OpError> {
     let batches =
         |ops: u64, max: u64| (0..ops.div_ceil(max)).map(move |index| max.min(ops - index * max));
@@ -32,10 +33,11 @@ pub fn run_counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), OpErr
         work.run(ops, 1)?;
         work.verify()?;
     }
-    work.limit_op_count(MAX_PASS_OPS);
+    let is_pass = work.limit_op_count(MAX_PASS_OPS) && work.has_preparation();
     let ops_per_body = work.op_count();
+    // 23 passes in reads of 64 KiB would read a file of 128 MiB as many times.
+    let min_bodies = if is_pass { 1 } else { MIN_BODIES.min((MAX_OPS / ops_per_body).max(1)) };
     // Zero ops are counted as well, with their marks.
-    let min_bodies = MIN_BODIES.min((MAX_OPS / ops_per_body).max(1));
     let bodies = ops.div_ceil(ops_per_body).max(ops.min(min_bodies));
     for ops in batches(bodies, work.max_batch_ops()).chain((ops == 0).then_some(0)) {
         work.prepare(ops)?;

@@ -109,6 +109,14 @@ pub(super) fn one_cpu(observations: &Observations<'_>) -> RuleResult {
     }
 }
 
+/// A CPU that can be kept free of other work: not CPU 0, on which the kernel boots and does its
+/// housekeeping (timers, RCU, unbound work), but the highest one in its place.
+fn without_housekeeping(observations: &Observations<'_>, cpu: u32) -> u32 {
+    let allowed = observations.facts.cpu.allowed_cpus.as_ref();
+    let highest = allowed.and_then(|cpus| cpus.iter().copied().max());
+    if cpu == 0 { highest.unwrap_or(cpu) } else { cpu }
+}
+
 /// Whether a CPU is isolated from the scheduler.
 pub(super) fn isolation(observations: &Observations<'_>) -> RuleResult {
     let isolated = observations.facts.scheduling.isolated_cpus.as_deref();
@@ -130,7 +138,10 @@ pub(super) fn isolation(observations: &Observations<'_>) -> RuleResult {
                 "no CPU is isolated (isolcpus is empty)",
                 "the scheduler may place any task on a worker's CPU",
             )
-            .with_fix(format!("boot with `isolcpus={cpu}`, then `oscost run --cpu {cpu}`"))
+            .with_fix(format!(
+                "boot with `isolcpus={0}`, then `oscost run --cpu {0}`",
+                without_housekeeping(observations, cpu)
+            ))
         }
         (Some([]), _) => RuleResult::NotApplicable,
     }
@@ -163,7 +174,7 @@ pub(super) fn tick(observations: &Observations<'_>) -> RuleResult {
         Some(false) => result.with_fix("none: this kernel is built without CONFIG_NO_HZ_FULL"),
         _ => result.with_fix(format!(
             "boot with `nohz_full={0} rcu_nocbs={0}`, then `oscost run --cpu {0}`",
-            probe.cpu
+            without_housekeeping(observations, probe.cpu)
         )),
     }
 }

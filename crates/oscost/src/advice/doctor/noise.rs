@@ -28,7 +28,7 @@ const HIDDEN_PCT: f64 = 2.0;
 /// accounting, so that rounding is not reported.
 const PROCESS_PCT: f64 = 2.0;
 
-/// The programs of oscost itself: stopping a measurement with SIGSTOP would invalidate it.
+/// The programs of oscost itself: what they measure is to end by itself.
 const OWN_PROGRAMS: [&str; 2] = ["oscost", "oscost-worker"];
 
 /// The same for time that no process accounts for: the kernel samples it with an error of several
@@ -207,13 +207,13 @@ pub(super) fn processes(observations: &Observations<'_>) -> RuleResult {
             let took = pct(share(process.cpu_ns as f64));
             let pid = process.pids.first().copied().unwrap_or_default();
             match (process.kind, process.count) {
-                (ProcessKind::Program, 1) => format!("`{}` ({pid}) {took}", process.name),
+                (ProcessKind::Program, 1) => format!("`{}` (pid {pid}) {took}", process.name),
                 (ProcessKind::Program, count) => {
-                    format!("{count} x `{}` ({pid}, ...) {took}", process.name)
+                    format!("{count} x `{}` (pid {pid}, ...) {took}", process.name)
                 }
                 (ProcessKind::Kernel, _) => format!("kernel thread `{}` {took}", process.name),
                 (ProcessKind::Children, _) => {
-                    format!("exited children of `{}` ({pid}) {took}", process.name)
+                    format!("exited children of `{}` (pid {pid}) {took}", process.name)
                 }
             }
         })
@@ -243,8 +243,10 @@ pub(super) fn processes(observations: &Observations<'_>) -> RuleResult {
     let (programs, parents) = (pids_of(ProcessKind::Program), pids_of(ProcessKind::Children));
     match () {
         () if !programs.is_empty() => result
-            .with_command(format!("sudo kill -STOP {}", programs.join(" ")))
-            .with_fix("if they are yours; `sudo kill -CONT` with the same numbers afterwards"),
+            .with_command(format!("ps -o pid,user,pcpu,etime,args -p {}", programs.join(",")))
+            .with_fix(
+                "to see what they are; then wait until they end, or end those that are yours",
+            ),
         () if !parents.is_empty() => result
             .with_command(format!("ps -o pid,pcpu,args --ppid {}", parents.join(",")))
             .with_fix("to see its children; then wait until they end"),

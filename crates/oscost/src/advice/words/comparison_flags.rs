@@ -116,7 +116,7 @@ pub(super) const WORDS: &[Word] = &[
         word: "SHORT_SPAN",
         means: "all pairs lie within a minute: how the effect drifts is unknown",
         matters: "Effects drift over minutes with memory and frequency.",
-        action: "Measure without `--quick`.",
+        action: "Measure for longer: `--budget 120`, without `--quick`.",
         severity: Severity::Wide,
         ..FLAG
     },

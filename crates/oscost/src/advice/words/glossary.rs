@@ -22,24 +22,31 @@ pub(super) const WORDS: &[Word] = &[
         ..TERM
     },
     Word {
-        word: "applied",
-        means: "of a treatment: done to one process and what it starts",
+        word: "applied, attached",
+        means: "of a treatment: done to one process and what it starts; done to the whole system \
+                while something is measured",
         ..TERM
     },
     Word { word: "arm", means: "one side within a worker: fork twins have two or three", ..TERM },
-    Word {
-        word: "attached",
-        means: "of a treatment: done to the whole system while something is measured",
-        ..TERM
-    },
     Word {
         word: "axis",
         means: "a parameter of a benchmark, such as `size`; its values are points",
         ..TERM
     },
     Word { word: "base, new", means: "the two sides of a comparison", ..TERM },
-    Word { word: "batch", means: "some ops timed together between two clock reads", ..TERM },
+    Word {
+        word: "batch, sample",
+        means: "some ops timed together between two clock reads; the figure per op that one batch \
+                gives",
+        ..TERM
+    },
     Word { word: "benchmark", means: "one question about the system: `family/kebab-name`", ..TERM },
+    Word {
+        word: "bill",
+        means: "what the system charges a program: its calls times their prices, beside its \
+                system time",
+        ..TERM
+    },
     Word { word: "break", means: "where a curve jumps or changes its slope", ..TERM },
     Word {
         word: "case",
@@ -71,14 +78,15 @@ pub(super) const WORDS: &[Word] = &[
         ..TERM
     },
     Word {
-        word: "crossing",
-        means: "the number from which one of two curves is the cheaper one",
+        word: "crossing, curve",
+        means: "the number from which one of two curves is the cheaper one; rows that differ in one \
+                number alone",
         ..TERM
     },
-    Word { word: "curve", means: "rows that differ in one number alone", ..TERM },
     Word {
         word: "default point",
-        means: "a point of an axis that is measured if none is selected",
+        means: "a point of an axis that is measured if a benchmark is selected without one; the \
+                price list has fewer",
         ..TERM
     },
     Word {
@@ -89,6 +97,11 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         word: "design",
         means: "how two sides are interleaved: fork twins, toggled, or pairs of workers",
+        ..TERM
+    },
+    Word {
+        word: "estimate",
+        means: "what is said of a case at a target: its figure, interval, spread and evidence",
         ..TERM
     },
     Word {
@@ -160,16 +173,11 @@ pub(super) const WORDS: &[Word] = &[
         ..TERM
     },
     Word {
-        word: "OpenMetrics, Prometheus",
+        word: "openmetrics, prometheus",
         means: "the text format of gauges that Prometheus reads, and that `oscost fleet report \
                 --openmetrics FILE` writes for node_exporter's textfile collector",
         matters: "A board or an alert that exists already shows which node stands out.",
         source: "docs/how-to/fleet.md, Watch a fleet with Prometheus",
-        ..TERM
-    },
-    Word {
-        word: "pair",
-        means: "two sides of a case measured together once: one ratio of a comparison",
         ..TERM
     },
     Word { word: "peer", means: "the process or machine at a benchmark's other end", ..TERM },
@@ -185,8 +193,8 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "price list",
-        means: "what each act costs on a machine: the benchmarks `in_price_list` at their default \
-                points, which are measured when nothing is selected; bills are made of it",
+        means: "what each act costs on a machine: the benchmarks `in_price_list` at few points of \
+                each, which are measured when nothing is selected; bills are made of it",
         ..TERM
     },
     Word {
@@ -200,7 +208,6 @@ pub(super) const WORDS: &[Word] = &[
                 (`switch/quantum`)",
         ..TERM
     },
-    Word { word: "record", means: "a run as one JSON document, `oscost.run/1`", ..TERM },
     Word {
         word: "reference case",
         means: "a case measured before, in every round and after, to show drift of the run",
@@ -217,11 +224,18 @@ pub(super) const WORDS: &[Word] = &[
         ..TERM
     },
     Word {
-        word: "round",
-        means: "a pass over the rows that need workers, in fresh random order",
+        word: "round, pair",
+        means: "a pass over the rows that need workers, in fresh random order; two sides of a case \
+                measured together once: one ratio of a comparison",
         ..TERM
     },
     Word { word: "row", means: "a case at a target in a run", ..TERM },
+    Word {
+        word: "run, record, store",
+        means: "what one command measured; the same as one JSON document, `oscost.run/1`; the \
+                SQLite file that keeps runs",
+        ..TERM
+    },
     Word {
         word: "selector",
         means: "text that chooses cases: a family, an id, a case or a glob",
@@ -229,7 +243,8 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "spread",
-        means: "the standard deviation between repetitions, in per cent of the figure",
+        means: "the standard deviation between repetitions, in per cent of the figure: of this run \
+                alone, where the interval also has the variation between runs",
         ..TERM
     },
     Word {

@@ -26,6 +26,7 @@ pub(super) const WORDS: &[Word] = &[
                 or output; in `oscost list` a case that is not in the price list",
         ..MARK
     },
+    Word { word: "=", means: "both sides have the same amount in every pair", ..MARK },
     Word {
         word: "n/a",
         means: "not available: the timer has no such property, or it cannot be observed",

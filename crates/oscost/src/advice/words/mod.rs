@@ -10,6 +10,7 @@ mod bills;
 mod columns;
 mod comparison_flags;
 mod fleets;
+mod general;
 mod glossary;
 mod history_columns;
 mod list_columns;
@@ -29,7 +30,7 @@ mod word;
 pub use self::word::{Kind, Severity, Word};
 
 /// The files of the table.
-const TABLES: [&[Word]; 19] = [
+const TABLES: [&[Word]; 20] = [
     row_flags::WORDS,
     comparison_flags::WORDS,
     run_flags::WORDS,
@@ -48,6 +49,7 @@ const TABLES: [&[Word]; 19] = [
     monitor_columns::WORDS,
     list_columns::WORDS,
     fleets::WORDS,
+    general::WORDS,
     glossary::WORDS,
 ];
 
@@ -60,7 +62,7 @@ pub fn all() -> impl Iterator<Item = &'static Word> {
 pub fn find(name: &str) -> Vec<&'static Word> {
     let mut found: Vec<&Word> = all().filter(|word| word.is_spelled(name)).collect();
     if found.iter().any(|word| word.word == name) {
-        found.retain(|word| word.word == name || word.kind == Kind::Term);
+        found.retain(|word| word.word == name || word.kind.is_of_sentences());
     }
     found.sort_by_key(|word| word.kind);
     found
@@ -101,6 +103,12 @@ mod tests {
         assert_eq!(find("very noisy")[0].word, "very-noisy", "as it is written in a sentence");
         assert_eq!(find("Fixed")[0].kind, Kind::CurveLine);
         assert!(find("no-such-word").is_empty());
+        let first = |name: &str| find(name).first().map(|word| (word.word, word.kind));
+        assert_eq!(first("lost"), Some(("lost", Kind::GeneralTerm)), "before a column");
+        assert_eq!(first("interval"), Some(("interval", Kind::GeneralTerm)));
+        assert_eq!(first("rows"), Some(("row", Kind::Term)), "of a plural the word");
+        assert_eq!(first("batches"), Some(("batch", Kind::Term)));
+        assert_eq!(first("System call"), Some(("system call", Kind::GeneralTerm)));
         let kinds: Vec<Kind> = find("new").iter().map(|word| word.kind).collect();
         assert!(kinds.contains(&Kind::Term) && kinds.is_sorted(), "{kinds:?}");
     }

@@ -38,7 +38,7 @@ pub(super) const WORDS: &[Word] = &[
         means: "its system calls could not be counted here",
         matters: "That the op does what its definition says is not checked here.",
         action: "Allow ptrace(2) for the count: a sandbox, or `kernel.yama.ptrace_scope`, forbids \
-                 it.",
+                 it. If the time was up before, give the run more (`--budget`).",
         ..FLAG
     },
     Word {
@@ -116,7 +116,8 @@ pub(super) const WORDS: &[Word] = &[
         word: "NOT_A_LINE",
         means: "twice the ops do not take twice the time: one figure does not describe them",
         matters: "A cost per op does not describe the op.",
-        action: "Look at single shots and other sizes.",
+        action: "Measure again; if it stays, see its batches (`--samples`), and the other points of its \
+                 benchmark if it has axes.",
         severity: Severity::Unusable,
         ..FLAG
     },
@@ -197,7 +198,7 @@ pub(super) const WORDS: &[Word] = &[
         means: "repetitions lie around two values, and the interval spans both: a shorter run may \
                 show one of them alone",
         matters: "The median may be of either level.",
-        action: "Read the levels below the table; more repetitions do not narrow the interval.",
+        action: "Read both levels, each with its repetitions; more of them do not narrow the interval.",
         severity: Severity::Wide,
         ..FLAG
     },

@@ -39,6 +39,15 @@ pub(super) const WORDS: &[Word] = &[
         ..FLAG
     },
     Word {
+        word: "CONTROL_WIDE",
+        means: "the interval of a control, in which nothing differs, reaches beyond 3 %, or its \
+                pairs are too few for one",
+        matters: "Where nothing differs, such a run may show an effect of that size.",
+        action: "Read verdicts on larger effects only, or measure again without `--quick`.",
+        severity: Severity::Wide,
+        ..FLAG
+    },
+    Word {
         word: "TRACED",
         means: "something that slows every system call was attached",
         matters: "Every system call of the run contains the cost of the tracer.",

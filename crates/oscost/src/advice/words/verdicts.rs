@@ -24,6 +24,18 @@ pub(super) const WORDS: &[Word] = &[
         ..VERDICT
     },
     Word {
+        word: "more",
+        means: "of bytes and events: the new side has more, by its whole interval and by more than \
+                the margin",
+        ..VERDICT
+    },
+    Word {
+        word: "less",
+        means: "of bytes and events: the new side has less, by its whole interval and by more than \
+                the margin",
+        ..VERDICT
+    },
+    Word {
         word: "equivalent",
         means: "the two sides differ by less than the margin, by the whole interval",
         matters: "It is a finding: a larger difference was looked for and is excluded.",

@@ -49,10 +49,12 @@ pub enum Kind {
     BillFamily,
     /// Another word of a bill.
     BillTerm,
-    /// A heading of a table.
-    Column,
     /// A word of the glossary.
     Term,
+    /// A term of operating systems or of statistics.
+    GeneralTerm,
+    /// A heading of a table.
+    Column,
 }
 
 impl Kind {
@@ -82,8 +84,9 @@ impl Kind {
             Kind::CurveLine => "line of a table of curves",
             Kind::BillFamily => "family of items of a bill",
             Kind::BillTerm => "word of a bill",
-            Kind::Column => "column of a table",
             Kind::Term => "word of the glossary",
+            Kind::GeneralTerm => "term",
+            Kind::Column => "column of a table",
         }
     }
 
@@ -111,9 +114,15 @@ impl Kind {
             Kind::CurveLine => "docs/explanation/METHOD.md, section 8",
             Kind::BillFamily => "docs/explanation/BILL.md, docs/reference/calls/families.toml",
             Kind::BillTerm => "docs/explanation/BILL.md",
-            Kind::Column => "docs/reference/RECORDS.md, docs/reference/EXPORTS.md",
             Kind::Term => "docs/reference/GLOSSARY.md",
+            Kind::GeneralTerm => "docs/explanation/METHOD.md",
+            Kind::Column => "docs/reference/RECORDS.md, docs/reference/EXPORTS.md",
         }
+    }
+
+    /// Whether sentences have such words, also in the plural.
+    pub(super) fn is_of_sentences(self) -> bool {
+        matches!(self, Kind::Term | Kind::GeneralTerm)
     }
 }
 
@@ -164,6 +173,15 @@ impl Word {
         }
     }
 
+    /// The words as they are printed: several of a glossary entry of several.
+    pub fn spellings(&self) -> impl Iterator<Item = &'static str> {
+        let spellings: Vec<&'static str> = match self.kind {
+            Kind::Term => self.word.split(", ").collect(),
+            _ => vec![self.word],
+        };
+        spellings.into_iter()
+    }
+
     /// Where more is written.
     pub fn page(&self) -> &'static str {
         if self.source.is_empty() { self.kind.page() } else { self.source }
@@ -172,8 +190,13 @@ impl Word {
     /// Whether it is printed in this spelling.
     pub(super) fn is_spelled(&self, name: &str) -> bool {
         let part = |part: &str| part.eq_ignore_ascii_case(name);
+        let singular = |part: &str| {
+            let names = [Some(name), name.strip_suffix('s'), name.strip_suffix("es")];
+            names.into_iter().flatten().any(|name| part.eq_ignore_ascii_case(name))
+        };
         match self.kind {
-            Kind::Term => part(self.word) || self.word.split(", ").any(part),
+            Kind::Term => singular(self.word) || self.spellings().any(singular),
+            Kind::GeneralTerm => singular(self.word),
             // The record spells it with a hyphen, a sentence without.
             Kind::NoiseClass => self.word.eq_ignore_ascii_case(&name.replace(' ', "-")),
             _ => part(self.word),

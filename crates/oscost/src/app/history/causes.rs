@@ -15,7 +15,7 @@ use crate::store::Store;
 const MAX_PAIRS: usize = 30;
 
 /// A change by its indices.
-struct Place {
+struct ChangeIndex {
     series: usize,
     change: usize,
 }
@@ -23,7 +23,7 @@ struct Place {
 /// Adds to each change that is not explained why the figure changed from the last run before it to the
 /// first after it, if both of these counted events.
 pub(super) fn add_causes(store: &Store, all: &mut [Series]) {
-    let mut pairs: BTreeMap<[String; 2], Vec<Place>> = BTreeMap::new();
+    let mut pairs: BTreeMap<[String; 2], Vec<ChangeIndex>> = BTreeMap::new();
     // Events explain a changed time, not one that was taken in cycles.
     let in_time = |(_, it): &(usize, &Series)| it.unit != Unit::CyclesPerOp;
     for (series, it) in all.iter().enumerate().filter(in_time) {
@@ -32,16 +32,16 @@ pub(super) fn add_causes(store: &Store, all: &mut [Series]) {
         };
         for (change, it) in it.changes.iter().enumerate().filter(unexplained) {
             let pair = [it.before.clone(), it.after.clone()];
-            pairs.entry(pair).or_default().push(Place { series, change });
+            pairs.entry(pair).or_default().push(ChangeIndex { series, change });
         }
     }
     // Ids begin with the time: the newest come first.
-    for (number, (pair, places)) in pairs.iter().rev().enumerate() {
+    for (number, (pair, indices)) in pairs.iter().rev().enumerate() {
         let runs = match number < MAX_PAIRS {
             true => read_both(store, pair),
             false => Err(format!("only the newest {MAX_PAIRS} pairs of runs are read")),
         };
-        for &Place { series, change } in places {
+        for &ChangeIndex { series, change } in indices {
             let Series { case, target, peer, changes, .. } = &mut all[series];
             let of = StoredCase { case, target, has_peer: *peer };
             let change = &mut changes[change];

@@ -84,7 +84,7 @@ pub(crate) fn count(
         booted: request.targets.iter().map(|_| None).collect(),
         interrupt,
     };
-    observe(&header, request.retention, observer, |listener| {
+    observe(&header, request.retention, &selection.named, observer, |listener| {
         count_instructions(&mut machines, counted, listener)
     })
 }

@@ -1,6 +1,8 @@
-//! Measuring: the header of a run, its journal, and the machines that count instructions.
+//! Measuring: the header of a run, its journal, the machines that count instructions, and what the
+//! rows that failed mean.
 
 pub(super) mod counting;
+mod failed_rows;
 pub(super) mod predictions;
 pub(super) mod prices;
 pub(super) mod retention;

@@ -14,6 +14,7 @@ use super::retention::{CompletedRun, Completion, Retention, observe};
 use super::run_header::{fresh_seed, run_header};
 use crate::app::observer::Observer;
 use crate::app::results::prices::PriceRuns;
+use crate::app::selection::named_rows::NamedRows;
 use crate::app::selection::programs::{Effort, trial_budget};
 use crate::bill::{Faults, LackingPrice, lacking_prices};
 use crate::hosts::{HostError, Session};
@@ -287,5 +288,7 @@ fn price_run(
     };
     let header = planned.header.clone();
     let retention = Retention { keep: true, raw_samples: false };
-    observe(&header, retention, observer, |listener| run::run(session, planned, listener))
+    observe(&header, retention, &NamedRows::NONE, observer, |listener| {
+        run::run(session, planned, listener)
+    })
 }

@@ -2,8 +2,9 @@
 
 use anyhow::Context;
 use oscost_model::journal::{Entry, PlannedRow, RunHeader};
-use oscost_model::record::{Record, RowOutcome};
+use oscost_model::record::Record;
 
+use super::failed_rows::FailedRows;
 use crate::app::observer::Observer;
 use crate::app::results::earlier_runs::runs_before;
 use crate::app::results::earlier_study_runs::MeasuredStudy;
@@ -11,6 +12,7 @@ use crate::app::results::figures::keep_figures;
 use crate::app::results::omissions::note_omission;
 use crate::app::results::pruning::{self, PruneOccasion, PrunedRuns, RawBatchLimits};
 use crate::app::results::run_before::PreviousRun;
+use crate::app::selection::named_rows::NamedRows;
 use crate::estimate::Assembler;
 use crate::estimate::between_runs::{note_on_boots, variations};
 use crate::hosts::HostError;
@@ -48,9 +50,9 @@ pub struct CompletedRun {
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completion {
-    /// Every requested case was measured, or skipped with a reason.
+    /// Cases were measured, and all that were asked for by name, or skipped with a reason.
     Complete,
-    /// A requested case could not be measured, or none was.
+    /// A case that was asked for by name could not be measured, no case was, or a machine was lost.
     WithFailures,
     /// The user stopped it.
     Interrupted,
@@ -61,6 +63,7 @@ pub enum Completion {
 pub(crate) fn observe(
     header: &RunHeader,
     retention: Retention,
+    named: &NamedRows,
     observer: &dyn Observer,
     measure: impl FnOnce(&mut dyn RunObserver) -> Result<RunEnd, RunError>,
 ) -> anyhow::Result<CompletedRun> {
@@ -81,28 +84,19 @@ pub(crate) fn observe(
     writer.check_place();
     writer.keep_figures(&record);
     writer.prune_old_runs();
+    let failed = FailedRows::of(&record, named);
     let ended = ended.map(|finish| match finish {
         RunEnd::Interrupted => Completion::Interrupted,
-        RunEnd::Completed if any_failed(&record) || none_measured(&record) => {
-            Completion::WithFailures
-        }
-        RunEnd::Completed => Completion::Complete,
+        RunEnd::Completed if !failed.has_run_failed() => Completion::Complete,
+        RunEnd::Completed | RunEnd::MachineLost => Completion::WithFailures,
     });
+    if matches!(ended, Ok(Completion::Complete | Completion::WithFailures))
+        && let Some(note) = failed.note()
+    {
+        observer.note(&note);
+    }
     let kept_as = writer.store.is_some().then_some(writer.id);
     Ok(CompletedRun { record, study: None, before: None, kept_as, ended })
-}
-
-/// Whether nothing that was requested could be measured.
-fn none_measured(record: &Record) -> bool {
-    let mut requested = record.results.iter().filter(|row| row.is_requested());
-    requested.all(|row| row.outcome != RowOutcome::Measured)
-}
-
-/// Whether a requested case could not be measured although nothing that it needs is missing.
-fn any_failed(record: &Record) -> bool {
-    record.results.iter().filter(|row| row.is_requested()).any(|row| {
-        matches!(row.outcome, RowOutcome::Failed | RowOutcome::TimedOut | RowOutcome::Unmeasurable)
-    })
 }
 
 /// The observer of a run.
@@ -146,7 +140,7 @@ impl Recorder<'_> {
             Ok(earlier) => {
                 let cases = variations(&record.results, &earlier);
                 if let Some(note) = note_on_boots(&cases) {
-                    self.observer.note(&note);
+                    self.observer.detail(&note);
                 }
                 Some(Entry::VariationKnown { cases })
             }

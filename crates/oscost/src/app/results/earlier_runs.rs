@@ -246,8 +246,9 @@ mod tests {
                 "plan": null}, "flags": [],
         }))
         .unwrap();
-        assert_eq!((found.of(&row).len(), found.rated(&row).len()), (2, 1));
-        let rate = found.rated(&row)[0].rated_cost().rate;
+        let (runs, rated) = (found.boots(&row).concat(), found.rated_boots(&row).concat());
+        assert_eq!((runs.len(), rated.len()), (2, 1));
+        let rate = rated[0].rated_cost().rate;
         assert!((rate - 3f64.ln()).abs() < 1e-12, "{rate}");
     }
 

@@ -14,6 +14,8 @@ use crate::app::observer::Observer;
 use crate::estimate::comparison::{MACHINES_DIFFER, RunComparison, compare};
 use crate::store::{Figure, MachineState, Store, SummarisedRun, Summary};
 
+/// What is said of a run that is compared with none because those before it were too noisy.
+const TOO_NOISY: &str = "the run before this one was too noisy to compare with";
 /// A run of fewer of the cases than this share is another run.
 const MIN_SHARED: f64 = 0.5;
 
@@ -27,11 +29,12 @@ pub struct PreviousRun {
 }
 
 impl PreviousRun {
-    /// The run before one that has just been measured. If the store cannot be read, that is noted.
+    /// The run before one that has just been measured. If the store cannot be read, that is noted; if
+    /// only runs before it that were very noisy could be compared with it, that is told.
     pub(crate) fn of_measured(record: &Record, observer: &dyn Observer) -> Option<Self> {
         noted(
             existing_store().and_then(|store| match store {
-                Some(store) => run_before(&store, record),
+                Some(store) => run_before(&store, record, &|| observer.status(TOO_NOISY)),
                 None => Ok(None),
             }),
             observer,
@@ -42,7 +45,7 @@ impl PreviousRun {
     pub(crate) fn of_kept(record: &Record, observer: &dyn Observer) -> Option<Self> {
         noted(
             existing_store().and_then(|store| match store {
-                Some(store) if is_of_here(&store, record)? => run_before(&store, record),
+                Some(store) if is_of_here(&store, record)? => run_before(&store, record, &|| ()),
                 _ => Ok(None),
             }),
             observer,
@@ -65,8 +68,13 @@ fn is_of_here(store: &Store, record: &Record) -> anyhow::Result<bool> {
 }
 
 /// The newest run before this one on the same machine with most of its cases. A run that compares has
-/// its own base, and a study has what was published.
-fn run_before(store: &Store, record: &Record) -> anyhow::Result<Option<PreviousRun>> {
+/// its own base, and a study has what was published. `too_noisy` is called if only very noisy runs are
+/// before it.
+fn run_before(
+    store: &Store,
+    record: &Record,
+    too_noisy: &dyn Fn(),
+) -> anyhow::Result<Option<PreviousRun>> {
     if !record.comparisons.is_empty() || record.settings.study.is_some() {
         return Ok(None);
     }
@@ -79,13 +87,17 @@ fn run_before(store: &Store, record: &Record) -> anyhow::Result<Option<PreviousR
     let cases: BTreeSet<&str> = requested.iter().map(|(_, case)| *case).collect();
     let stored = store.figures(SUMMARY_RULES, &|case| cases.contains(case))?;
     let own = summary(record);
-    let is_before = |it: &&SummarisedRun| {
+    let is_before = |it: &SummarisedRun| {
         (it.started.as_str(), it.id.as_str()) < (&*record.started, &*record.id)
-            && is_usable(it)
             && is_same_machine(&own, &it.summary)
             && has_most_of(&requested, &it.summary)
     };
-    let Some(before) = stored.iter().rev().find(is_before) else { return Ok(None) };
+    let Some(before) = stored.iter().rev().find(|it| is_usable(it) && is_before(it)) else {
+        if stored.iter().any(|it| is_too_noisy(it) && is_before(it)) {
+            too_noisy();
+        }
+        return Ok(None);
+    };
     let base = [estimates(store, &before.id)?];
     let new = [record.clone()];
     let compared = compare(&base, &new, &earlier_runs(&base, &new)?);
@@ -97,8 +109,16 @@ fn run_before(store: &Store, record: &Record) -> anyhow::Result<Option<PreviousR
 
 /// Whether something can be said by comparing a run with this one.
 fn is_usable(run: &SummarisedRun) -> bool {
-    let class = run.summary.machine_states.first().and_then(|it| it.class.as_deref());
-    !run.imported && !run.summary.clock_drifted && class != Some("very-noisy")
+    !run.imported && !run.summary.clock_drifted && class(run) != Some("very-noisy")
+}
+
+/// Whether it is the noise alone that keeps a run from being compared with this one.
+fn is_too_noisy(run: &SummarisedRun) -> bool {
+    !run.imported && !run.summary.clock_drifted && class(run) == Some("very-noisy")
+}
+
+fn class(run: &SummarisedRun) -> Option<&str> {
+    run.summary.machine_states.first().and_then(|it| it.class.as_deref())
 }
 
 /// Whether both were measured on one machine, whatever its kernel was.
@@ -152,18 +172,13 @@ mod tests {
             let mut summary = one.clone();
             summary.clock_drifted = drifted;
             summary.machine_states[0].class = Some(class.to_owned());
-            is_usable(&SummarisedRun {
-                id: "1".to_owned(),
-                started: "1".to_owned(),
-                imported,
-                summary,
-            })
+            let (id, started) = ("1".to_owned(), "1".to_owned());
+            let run = SummarisedRun { id, started, imported, summary };
+            (is_usable(&run), is_too_noisy(&run))
         };
-        assert!(run(false, false, "noisy"));
-        let unusable =
-            [(true, false, "quiet"), (false, true, "quiet"), (false, false, "very-noisy")];
-        assert!(
-            unusable.into_iter().all(|(imported, drifted, class)| !run(imported, drifted, class))
-        );
+        assert_eq!(run(false, false, "noisy"), (true, false));
+        assert_eq!(run(true, false, "quiet"), (false, false));
+        assert_eq!(run(false, true, "very-noisy"), (false, false));
+        assert_eq!(run(false, false, "very-noisy"), (false, true));
     }
 }

@@ -3,6 +3,7 @@
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Extent};
 
+use super::named_rows::NamedRows;
 use super::programs::{ProgramRequest, Programs};
 use super::study_rows::study_cases;
 use crate::hosts::WorkerBinary;
@@ -12,6 +13,8 @@ use crate::studies::Study;
 /// What is measured.
 pub(crate) struct Selection {
     pub(crate) cases: Vec<Case>,
+    /// Which of them were asked for by name.
+    pub(crate) named: NamedRows,
     /// The definitions of the worker's benchmarks and of programs.
     pub(crate) definitions: Catalog,
     pub(crate) programs: Programs,
@@ -29,11 +32,16 @@ pub(crate) fn select(
 ) -> anyhow::Result<Selection> {
     let programs = Programs::with_request(programs)?;
     let definitions = programs.definitions(&worker.catalog);
+    let selectors = programs.selectors(selectors);
     let cases = match &study {
         Some(study) => study_cases(&definitions, study)?.local,
-        None => plan::select(&definitions, &programs.selectors(selectors), extent)?,
+        None => plan::select(&definitions, &selectors, extent)?,
     };
-    Ok(Selection { cases, definitions, programs, study })
+    let named = match &study {
+        Some(_) => NamedRows::All,
+        None => NamedRows::OfCases(plan::named_cases(&definitions, &selectors, extent)?),
+    };
+    Ok(Selection { cases, named, definitions, programs, study })
 }
 
 /// The definitions of the worker's benchmarks and of the programs that come with oscost.

@@ -2,5 +2,6 @@
 
 pub(super) mod cases;
 pub(super) mod named_files;
+pub(super) mod named_rows;
 pub(super) mod programs;
 pub(super) mod study_rows;

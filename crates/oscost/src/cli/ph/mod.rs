@@ -154,12 +154,20 @@ struct Profiles {
 #[derive(Debug, clap::Subcommand)]
 enum ProfileVerb {
     /// List the profiles, by executable.
+    #[command(after_help = "\
+Examples:
+  oscost ph profiles list
+  oscost ph profiles list --json | jq -r '.profiles[].executable'")]
     List {
         /// Print one JSON object (`oscost.ph-profiles/1`).
         #[arg(long)]
         json: bool,
     },
     /// Show the pairs of calls of an executable.
+    #[command(after_help = "\
+Examples:
+  oscost ph profiles show dash             by the end of its path
+  oscost ph profiles show /usr/bin/dash    by its whole path")]
     Show {
         /// Its path, or the end of it.
         executable: String,
@@ -171,7 +179,10 @@ enum ProfileVerb {
     #[command(after_help = "\
 An executable that was built or installed again is a new one, which does not use
 the profile of the old one. Profiles of executables in containers are deleted,
-too, if their files are not visible here.")]
+too, if their files are not visible here.
+
+Examples:
+  oscost ph profiles delete --gone")]
     Delete {
         /// Delete those whose executable is gone, or has been replaced.
         #[arg(long, required = true)]

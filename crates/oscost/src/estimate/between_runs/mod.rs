@@ -70,8 +70,8 @@ pub fn note_on_boots(known: &[CaseVariation]) -> Option<String> {
     let most = known.iter().map(|it| it.runs).max().filter(|&runs| runs >= 2)?;
     known.iter().all(|it| it.boots == Some(1)).then(|| {
         format!(
-            "earlier runs are all of one boot ({most} of a case): intervals are not narrower than \
-             without them, since figures may change with the next boot"
+            "earlier runs are all of one boot (up to {most} of a case), and the next boot may change \
+             figures: intervals are as wide as without these runs"
         )
     })
 }
@@ -121,8 +121,8 @@ pub(in crate::estimate) fn flag_drift(
     }
 }
 
-/// Adds the intervals between runs to the estimates of a run. Counts, programs, and figures that may
-/// be zero have none.
+/// Adds the intervals between runs to the estimates of a run. Programs, counts that differ between
+/// repetitions, and figures that may be zero have none.
 pub(in crate::estimate) fn set_intervals(
     rows: &mut [Row],
     known: &[CaseVariation],
@@ -131,6 +131,7 @@ pub(in crate::estimate) fn set_intervals(
     let movements: BTreeMap<&str, Movement> =
         conditions.iter().map(|it| (it.machine.as_str(), Movement::within(it, rows))).collect();
     let cases = &by_case(known);
+    rows.iter_mut().for_each(set_interval_of_exact_count);
     for row in rows.iter_mut().filter(|row| has_variation(row)) {
         let variation = variation_of(row, cases);
         let movement = movements.get(row.target.machine.as_str()).copied().unwrap_or_default();
@@ -158,6 +159,16 @@ pub(in crate::estimate) fn set_intervals(
         if estimate.levels.is_some() {
             row.flags.push("TWO_LEVELS".to_owned());
         }
+    }
+}
+
+/// Sets that of a count of instructions which is equal in all repetitions: each boot of the emulator is
+/// the same, so the next run counts as many. Where repetitions differ, those of the next run differ in
+/// the same way: nothing was drawn at random, and their range is no sample of runs.
+fn set_interval_of_exact_count(row: &mut Row) {
+    let is_counted = row.unit == Unit::InstructionsPerOp;
+    if let Some(estimate) = row.estimate.as_mut().filter(|it| it.exact && is_counted) {
+        estimate.between_run_ci95 = estimate.ci95;
     }
 }
 

@@ -63,22 +63,13 @@ impl SystemRuns {
         self.by_case.is_empty()
     }
 
-    /// The runs of a row's case. A row with a remote peer has none: they may have had another peer.
-    pub fn of(&self, row: &Row) -> Vec<RunMedian> {
-        self.runs(row).iter().map(|it| it.time).collect()
-    }
-
-    /// Those of them that measured the core's rate.
-    pub fn rated(&self, row: &Row) -> Vec<RatedRun> {
-        self.runs(row).iter().filter_map(EarlierRun::rated).collect()
-    }
-
-    /// The runs of a row's case by their boots, as [`Self::of`].
+    /// The runs of a row's case by their boots. A row with a remote peer has none: they may have had
+    /// another peer.
     pub fn boots(&self, row: &Row) -> Vec<Vec<RunMedian>> {
         self.by_boot(row, |it| Some(it.time))
     }
 
-    /// The same of those that measured the core's rate.
+    /// Those of them that measured the core's rate.
     pub fn rated_boots(&self, row: &Row) -> Vec<Vec<RatedRun>> {
         self.by_boot(row, EarlierRun::rated)
     }

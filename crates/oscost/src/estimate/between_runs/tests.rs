@@ -153,6 +153,14 @@ fn counts_programs_and_figures_of_few_repetitions_or_near_zero_have_no_interval_
 }
 
 #[test]
+fn a_count_that_is_equal_in_all_repetitions_is_that_of_the_next_run() {
+    let mut counted = Row { unit: Unit::InstructionsPerOp, ..read_row() };
+    counted.estimate.as_mut().unwrap().exact = true;
+    set_intervals(std::slice::from_mut(&mut counted), &[], &conditions([100.0, 150.0]));
+    assert_eq!(counted.estimate.unwrap().between_run_ci95, Some([100.0; 2]));
+}
+
+#[test]
 fn the_interval_of_cycles_has_the_variation_of_cycles() {
     let changing = [3.0, 1.5, 2.0, 2.9, 1.6, 2.4, 1.8, 2.7, 2.2, 3.0];
     let mut runs = SystemRuns::default();

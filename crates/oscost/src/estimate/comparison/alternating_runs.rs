@@ -11,7 +11,7 @@ use super::comparability::{
     MACHINES_DIFFER, incomparable_reason, method_differences, not_claimable_reason, other_machine,
     other_machine_of_run, system_differences,
 };
-use super::rows::{PRIMARY, RunRow, counts_instructions, is_count, median, rows_by_key};
+use super::rows::{PRIMARY, RunRow, boot, counts_instructions, is_count, median, rows_by_key};
 use super::run_comparison::{JudgedPair, RunComparison, Timing, margin};
 use super::separate_runs::{EarlierRuns, compare_separate};
 use super::start_time::{distance_s, start_time};
@@ -30,8 +30,10 @@ pub(super) struct AlternatingRuns<'a> {
     claimable: Vec<(Side, &'a Record)>,
     /// Why the others are left out.
     left_out: Vec<String>,
-    /// Neighbours of two sides.
+    /// Neighbours of two sides, none of which shares a boot with another.
     pairs: Vec<[&'a Record; 2]>,
+    /// How many others share one.
+    of_shared_boots: usize,
 }
 
 impl<'a> AlternatingRuns<'a> {
@@ -52,8 +54,11 @@ impl<'a> AlternatingRuns<'a> {
         }
         let sides: Vec<Side> = claimable.iter().map(|(side, _)| *side).collect();
         let neighbours = neighbours(&sides).into_iter();
-        let pairs = neighbours.map(|pair| pair.map(|at| claimable[at].1)).collect();
-        Self { base, new, all, claimable, left_out, pairs }
+        let neighbours = neighbours.map(|pair| pair.map(|at| claimable[at].1));
+        let neighbours: Vec<[&Record; 2]> = neighbours.collect();
+        let pairs = pairs_of_own_boots(&neighbours);
+        let of_shared_boots = neighbours.len() - pairs.len();
+        Self { base, new, all, claimable, left_out, pairs, of_shared_boots }
     }
 
     /// Whether they alternated often enough for a discovery among their rows, or count
@@ -119,16 +124,40 @@ impl<'a> AlternatingRuns<'a> {
     fn describe_pairing(&self) -> String {
         let count = |side| self.claimable.iter().filter(|it| it.0 == side).count();
         let (base, new) = (count(Side::Base), count(Side::New));
-        let pairs = self.pairs.len();
-        let left = self.claimable.len() - 2 * pairs;
+        let (pairs, shared) = (self.pairs.len(), self.of_shared_boots);
+        let left = self.claimable.len() - 2 * (pairs + shared);
         let mut text = format!("{base} and {new} runs: {pairs} pairs of neighbours in time");
         if left > 0 {
             text.push_str(&format!(
                 "; {left} runs without a neighbour on the other side are not used"
             ));
         }
+        if shared > 0 {
+            text.push_str(&format!(
+                "; {shared} more share a boot with one of them and are not used, since what boots \
+                 differ by is then in both"
+            ));
+        }
         text
     }
+}
+
+/// The pairs of which none shares a boot with one before it: what boots differ by is in the difference
+/// of each, and pairs must be independent. Where both runs of a pair are of one boot, it cancels; of
+/// unknown boots nothing is known.
+fn pairs_of_own_boots<'a>(neighbours: &[[&'a Record; 2]]) -> Vec<[&'a Record; 2]> {
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let is_independent = |pair: &&[&'a Record; 2]| match pair.map(boot) {
+        [Some(base), Some(new)] if base != new => {
+            let is_new = !seen.contains(base) && !seen.contains(new);
+            if is_new {
+                seen.extend([base, new]);
+            }
+            is_new
+        }
+        _ => true,
+    };
+    neighbours.iter().filter(is_independent).copied().collect()
 }
 
 /// Compares the rows of one case on one target, whose figures are counts. They do not drift, so

@@ -18,7 +18,10 @@ use oscost_stats::order;
 use super::call_differences::calls_differ;
 use super::exact_counts::{CountSide, compare_counts};
 use super::margins;
-use super::paired_rows::{ComparedMetric, PairedRows, is_control_violated, judge, judgements};
+use super::paired_rows::{
+    ComparedMetric, PairedRows, control_detectable, is_control_equivalent, is_control_violated,
+    judge, judgements,
+};
 use super::pairs::{Pair, Rounds, pair, round_of, span_s};
 use super::programs::{self, MetricPairs, metric_pairs};
 use super::rows::{IndexedRow, PRIMARY, has_flag, is_cost, is_count};
@@ -92,10 +95,7 @@ impl<'a> InterleavedRun<'a> {
         let comparable = others.iter().filter(|it| self.is_comparable(it));
         let found: Vec<PairedRows> =
             comparable.flat_map(|versus| self.compare_rows(*versus)).collect();
-        let controls: Vec<(Design, PairedRows)> = [Design::Twins, Design::Toggle, Design::Pairs]
-            .into_iter()
-            .filter_map(|design| Some((design, self.control(design)?)))
-            .collect();
+        let controls = self.controls();
         let is_void = controls.iter().any(|(_, control)| is_control_violated(control));
         let rows = found.iter().zip(judgements(&found)).map(|(found, judgement)| {
             let verdict = if is_void { Verdict::Inconclusive } else { judgement.verdict };
@@ -111,7 +111,8 @@ impl<'a> InterleavedRun<'a> {
             // Controls are not corrected for the number of rows: they decide whether the rows are
             // valid.
             let judged = verdicts(std::slice::from_ref(&found.effect), &[found.rule.margin])[0];
-            let judgement = Judgement { q: found.effect.p, ..judged };
+            let detectable = control_detectable(found);
+            let judgement = Judgement { q: found.effect.p, detectable, ..judged };
             let comparison = self.comparison(found, *design, judgement);
             Comparison {
                 case: CONTROL.to_owned(),
@@ -122,6 +123,17 @@ impl<'a> InterleavedRun<'a> {
         });
         let boots = boots.iter().filter_map(|versus| self.compare_boots(versus));
         boots.chain(rows).chain(self.work(&others)).chain(controls).collect()
+    }
+
+    /// Whether a control is not known to be equivalent, although nothing differs in it.
+    pub(in crate::estimate) fn has_wide_control(self) -> bool {
+        self.controls().iter().any(|(_, control)| !is_control_equivalent(control))
+    }
+
+    /// The control of each design that has one.
+    fn controls(self) -> Vec<(Design, PairedRows)> {
+        let designs = [Design::Twins, Design::Toggle, Design::Pairs].into_iter();
+        designs.filter_map(|design| Some((design, self.control(design)?))).collect()
     }
 
     /// The comparisons of the counted instructions of rows.

@@ -5,9 +5,12 @@ use oscost_model::record::AddedCost;
 use oscost_model::unit::Unit;
 use oscost_stats::interval::median_hs;
 use oscost_stats::order;
+use oscost_stats::paired_power::PairCriterion;
 
 use super::pairs::{Pair, span_s};
-use super::verdict::{self, EffectEstimate, Judgement, PairRule, verdicts};
+use super::verdict::{
+    self, EQUIVALENCE_FACTOR, EffectEstimate, Judgement, PairRule, Spread, verdicts,
+};
 
 /// If a control is beyond half the margin with this p or less, something other than the compared
 /// treatment distinguishes the sides.
@@ -76,4 +79,52 @@ pub(super) fn is_control_violated(control: &PairedRows) -> bool {
     let half = control.rule.margin / 2.0;
     let beyond = control.effect.interval.is_some_and(|it| it.lo > half || it.hi < -half);
     beyond && control.effect.p <= MAX_CONTROL_P
+}
+
+/// The smallest effect that a control shows in 80 of 100 runs, as a logarithm, by its own rule. `None`
+/// if it has too few pairs to show any.
+pub(super) fn control_detectable(control: &PairedRows) -> Option<f64> {
+    let Spread { sd, count } = control.effect.spread?;
+    let nominal = control.rule.nominal();
+    let margin = control.rule.margin / 2.0;
+    PairCriterion { level: MAX_CONTROL_P, nominal, margin }.detectable(sd, count)
+}
+
+/// Whether a control, in which nothing differs, is known to be equivalent. Otherwise its pairs leave
+/// room for an effect as large as those that verdicts are about.
+pub(super) fn is_control_equivalent(control: &PairedRows) -> bool {
+    let bound = EQUIVALENCE_FACTOR.ln().max(control.rule.margin);
+    control.effect.interval.is_some_and(|it| -bound < it.lo && it.hi < bound)
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::journal::Design;
+
+    use super::*;
+
+    fn control(ratios: &[f64]) -> PairedRows {
+        let pairing = Pairing { base: 0, new: 0, design: Design::Twins, set: 0, looks: 1 };
+        let pair = |(at, &ratio): (usize, &f64)| Pair {
+            at_s: 10.0 * at as f64,
+            ratio,
+            added: ratio - 1.0,
+            ties: 0,
+            cycles_per_ns: None,
+        };
+        let metric = ComparedMetric { name: "primary".to_owned(), unit: Unit::NsPerOp };
+        let rule = PairRule { margin: 0.01, ..PairRule::default() };
+        judge(pairing, metric, ratios.iter().enumerate().map(pair).collect(), rule)
+    }
+
+    #[test]
+    fn a_control_is_equivalent_only_if_its_whole_interval_is() {
+        let quiet = [1.0, 1.001, 0.999, 1.0, 1.002, 0.998, 1.0, 1.0, 1.001];
+        assert!(is_control_equivalent(&control(&quiet)));
+        // Most pairs are tied at the clock's step, and a few were far below.
+        let tied = [1.0, 1.0, 0.6, 1.0, 0.5, 1.0, 0.6, 1.0, 1.0];
+        assert!(!is_control_equivalent(&control(&tied)));
+        assert!(!is_control_equivalent(&control(&[1.05; 9])), "an effect");
+        assert!(!is_control_equivalent(&control(&quiet[..3])), "too few for an interval");
+    }
 }

@@ -34,6 +34,11 @@ impl<'a> RunRow<'a> {
     pub(super) fn machine(self) -> Option<&'a Machine> {
         machine(self.run, &self.row.target.machine)
     }
+
+    /// The boot of that machine, if it is known.
+    pub(super) fn boot(self) -> Option<&'a str> {
+        self.machine()?.counters.boot.as_deref()
+    }
 }
 
 /// What rows of several runs share if they are compared. The peer's machine is part of it: a run
@@ -108,6 +113,11 @@ pub(super) fn median(row: &Row) -> f64 {
 /// The machine with this id.
 pub(super) fn machine<'a>(run: &'a Record, id: &str) -> Option<&'a Machine> {
     run.machines.iter().find(|machine| machine.id == id)
+}
+
+/// The boot of the machine that a run was started on, if it is known.
+pub(super) fn boot(run: &Record) -> Option<&str> {
+    run.machines.first()?.counters.boot.as_deref()
 }
 
 /// Whether a run counts instructions instead of measuring time.

@@ -7,6 +7,7 @@ use oscost_stats::between_runs::RunMedian;
 use super::*;
 use crate::estimate::made_up_rows::{conditions, row};
 
+mod boots;
 mod core_rate;
 mod counted_work;
 

@@ -8,17 +8,18 @@ use oscost_model::unit::Better;
 
 use oscost_stats::between_runs::RunDifference;
 use oscost_stats::comparison::{
-    benjamini_hochberg, block_medians, detectable_difference, detectable_difference_at,
-    lag_one_autocorrelation, median_difference, sample_size, sign_test, sign_test_detectable,
+    benjamini_hochberg, block_medians, lag_one_autocorrelation, median_difference, sample_size,
+    sign_test,
 };
 use oscost_stats::interval::{Interval, Nominal, median_hs};
+use oscost_stats::paired_power::PairCriterion;
 use oscost_stats::{order, robust};
 
 /// The minimum number of pairs for an interval.
 pub const MIN_PAIRS: usize = 6;
 
 /// Figures within this factor of each other are equivalent.
-const EQUIVALENCE_FACTOR: f64 = 1.03;
+pub(super) const EQUIVALENCE_FACTOR: f64 = 1.03;
 
 /// Pairs within less than a minute do not show how the effect itself drifts.
 const MIN_SPAN_S: f64 = 60.0;
@@ -53,8 +54,8 @@ pub struct EffectEstimate {
     pub interval: Option<Interval>,
     /// The probability of an effect of this size or larger if nothing differs.
     pub p: f64,
-    /// The smallest detectable effect of this pair of rows alone, without the margin, as a
-    /// logarithm; see [`Judgement::detectable`].
+    /// The smallest detectable effect, as a logarithm, where it follows neither from a spread nor from
+    /// the variation between runs; see [`Judgement::detectable`].
     pub min_detectable: Option<f64>,
     /// How the effect varies between the values that it is the median of.
     pub spread: Option<Spread>,
@@ -157,14 +158,6 @@ fn effect_by(rule: PairRule, pairs: &[[f64; 2]], span_s: f64) -> EffectEstimate 
     let small_sample_factor = values.len() as f64 / (values.len() as f64 - 0.8);
     let spread = robust::mad_sd(&sorted).map(|spread| small_sample_factor * spread);
     judged.spread = spread.map(|sd| Spread { sd, count: values.len() });
-    judged.min_detectable = spread.map(|spread| {
-        let all = match looks {
-            0 | 1 => detectable_difference(spread, values.len()),
-            _ => detectable_difference_at(spread, values.len(), nominal),
-        };
-        let half = Z_95 / (Z_95 + Z_80);
-        if is_injected(InjectedFault::HalfThePower) { all * half } else { all }
-    });
     // A block of two represents both of its pairs.
     let per_value = ratios.len() as f64 / values.len() as f64;
     judged.pairs_needed = spread.map(|spread| per_value * sample_size(spread, margin));
@@ -245,9 +238,16 @@ fn detectable_effect(found: &EffectEstimate, margin: f64, rows: usize) -> Option
     }
     // Other rules have their own.
     let Some(Spread { sd, count }) = found.spread else { return found.min_detectable };
-    let level = MAX_FALSE_DISCOVERY_RATE / (rows.max(1) * found.looks.max(1) as usize) as f64;
-    let discovery = sign_test_detectable(sd, count, level)?;
-    Some(discovery.max(margin + found.min_detectable?))
+    let looks = found.looks.max(1) as usize;
+    let criterion = PairCriterion {
+        level: MAX_FALSE_DISCOVERY_RATE / (rows.max(1) * looks) as f64,
+        nominal: Nominal::FIXED.corrected(1, looks),
+        margin,
+    };
+    let detectable = criterion.detectable(sd, count)?;
+    let half = Z_95 / (Z_95 + Z_80);
+    let share = if is_injected(InjectedFault::HalfThePower) { half } else { 1.0 };
+    Some(margin + share * (detectable - margin))
 }
 
 /// The verdict on a pair of rows.

@@ -218,8 +218,5 @@ pub(super) fn work_difference(base: RunRow<'_>, new: RunRow<'_>) -> Option<&'sta
 }
 
 fn origin(of: RunRow<'_>) -> CountOrigin<'_> {
-    CountOrigin {
-        worker: &of.run.tool.worker.hash,
-        boot: of.machine().and_then(|it| it.counters.boot.as_deref()),
-    }
+    CountOrigin { worker: &of.run.tool.worker.hash, boot: of.boot() }
 }

@@ -96,7 +96,8 @@ pub(super) fn machine_figure(
         [only] => Ok(MachineFigure {
             log: only.log,
             interval: only.between_runs.or(only.within_run),
-            is_between_runs: only.between_runs.is_some(),
+            // An exact count is no sample, and has no error to judge a difference by.
+            is_between_runs: only.between_runs.is_some() && only.exact_count.is_none(),
             runs: 1,
             is_claimable,
             exact_count: only.exact_count,

@@ -31,7 +31,7 @@ pub fn parquet(sheet: &impl Cells) -> Result<Vec<u8>> {
     let mut group = file.next_row_group()?;
     for (at, heading) in headings.iter().enumerate() {
         let Some(mut writer) = group.next_column()? else { break };
-        write(&mut writer, Place { heading, at }, sheet)?;
+        write(&mut writer, SheetColumn { heading, at }, sheet)?;
         writer.close()?;
     }
     group.close()?;
@@ -40,7 +40,7 @@ pub fn parquet(sheet: &impl Cells) -> Result<Vec<u8>> {
 
 /// A column of a table.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct SheetColumn<'a> {
     heading: &'a Heading,
     /// Which one it is.
     at: usize,
@@ -66,7 +66,7 @@ fn field(heading: &Heading) -> Result<Arc<Type>> {
 
 fn write(
     writer: &mut SerializedColumnWriter<'_>,
-    column: Place<'_>,
+    column: SheetColumn<'_>,
     sheet: &impl Cells,
 ) -> Result<()> {
     match column.heading.kind {
@@ -92,7 +92,7 @@ fn write(
 /// Writes the known values of a column, and a definition level for each line.
 fn values<T: DataType, S: Cells>(
     writer: &mut SerializedColumnWriter<'_>,
-    Place { heading, at }: Place<'_>,
+    SheetColumn { heading, at }: SheetColumn<'_>,
     sheet: &S,
     read: fn(Value<'_>) -> Option<T::T>,
 ) -> Result<()> {

@@ -20,7 +20,8 @@ pub(in crate::report::view) use self::instructions::section as instructions;
 use self::items::table;
 pub(in crate::report::view) use self::items::{price, share_text};
 use self::run_command::run_command;
-use crate::report::figures::{Style, rough, with_thousands};
+use crate::advice::trust::Trust;
+use crate::report::figures::{interval, rough, with_thousands};
 use crate::report::text::{minute, plain, plural};
 use crate::report::view::bill_counting::{counting, watch};
 use crate::report::view::document::{Block, Item, Paragraph, Section, View};
@@ -70,6 +71,11 @@ pub(in crate::report::view) fn doubts(bill: &Bill) -> Option<Section> {
     Block::list(lines).map(|list| Section::of(title, [list]))
 }
 
+/// How far a bill can be believed, and why no further.
+pub fn trust(bill: &Bill) -> Trust {
+    answer::bill::trust_of(bill)
+}
+
 /// The bill as JSON, with a line end.
 pub fn json(bill: &Bill) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(bill).map(|text| text + "\n")
@@ -86,9 +92,8 @@ pub(in crate::report::view) fn conditions(bill: &Bill) -> String {
     let trials = &bill.trials;
     let times = [("real", &trials.real), ("user", &trials.user), ("system", &trials.system)];
     let times = times.map(|(name, estimate)| {
-        let ends = estimate.ci95.map_or(String::new(), |[low, high]| {
-            let style = Style::of(estimate.median, Unit::Seconds);
-            format!(" [{} .. {}]", style.number(low), style.number(high))
+        let ends = estimate.ci95.map_or(String::new(), |ends| {
+            format!(" {}", interval(estimate.median, ends, Unit::Seconds))
         });
         format!("{name} {}{ends}", rough(estimate.median, Unit::Seconds))
     });
@@ -117,7 +122,11 @@ fn unpriced(bill: &Bill) -> Vec<String> {
     if items.len() > MAX_UNPRICED {
         let others = &items[MAX_UNPRICED..];
         let times: f64 = others.iter().map(|item| item.times).sum();
-        lines.push(format!("no price: {} x {} others", with_thousands(times), others.len()));
+        lines.push(format!(
+            "no price: {}, {} times in all",
+            plural(others.len() as u64, "other item"),
+            with_thousands(times)
+        ));
     }
     lines
 }
@@ -178,7 +187,8 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
     };
     let switches = switches.map_or(no_switches.to_owned(), |(voluntary, forced)| {
         let (voluntary, forced) = (with_thousands(voluntary), with_thousands(forced));
-        format!("{voluntary} voluntary and {forced} forced switches: {how}")
+        let when = if bill.watched.is_some() { "while it was watched" } else { "in a trial" };
+        format!("{voluntary} voluntary and {forced} forced switches {when}: {how}")
     });
     let ticks = (trials.system_figure == "mean").then(|| {
         "clock ticks divide the CPU time of such short runs: the system time is the mean".to_owned()

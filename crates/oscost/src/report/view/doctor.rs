@@ -1,13 +1,14 @@
 //! What makes figures noisy on a machine: its CPUs, the findings, and the verdict.
 
 use oscost_model::clock::ClockVerdict;
+use oscost_model::noise_class::NoiseClass;
 use oscost_model::protocol::CpuProbe;
-use oscost_model::watch::SystemActivity;
+use oscost_model::watch::{ProcessActivity, ProcessKind, SystemActivity};
 use serde::Serialize;
 
 use crate::advice::doctor::{Diagnosis, Finding, Observations, Weight};
 use crate::report::figures::per_cent;
-use crate::report::text::{NO_BREAK_SPACE, class_text};
+use crate::report::text::{class_text, plural};
 use crate::report::view::document::{
     Block, Cell, Column, Fact, Paragraph, Section, Table, TableRow, View,
 };
@@ -28,20 +29,30 @@ pub struct Examination<'a> {
     pub diagnosis: &'a Diagnosis,
 }
 
-/// A table of CPUs, the findings, what is in order, what is not visible, the verdict.
-pub fn view(examination: &Examination<'_>) -> View {
+/// A table of CPUs, the findings, what is in order, what is not visible, the verdict, and what took CPU
+/// time. Without `with_notes`, findings that are notes are counted alone.
+pub fn view(examination: &Examination<'_>, with_notes: bool) -> View {
     let diagnosis = examination.diagnosis;
+    let (notes, findings): (Vec<&Finding>, Vec<&Finding>) =
+        diagnosis.findings.iter().partition(|it| it.weight == Weight::Note && !with_notes);
     let mut sections = vec![Section::of("", [Block::Table(cpus(&examination.observations))])];
     if diagnosis.findings.is_empty() {
         sections.push(sentence("nothing was found that makes figures noisy here"));
     }
-    sections.extend((1..).zip(&diagnosis.findings).map(|(number, it)| finding(number, it)));
+    sections.extend((1..).zip(findings).map(|(number, it)| finding(number, it)));
+    if !notes.is_empty() {
+        let notes = plural(notes.len() as u64, "note");
+        sections.push(sentence(&format!(
+            "{notes} for comparisons with other machines: `--verbose` lists them"
+        )));
+    }
     for (title, items) in [("ok", &diagnosis.passed), ("not visible", &diagnosis.unknown)] {
         if !items.is_empty() {
             sections.push(sentence(&format!("{title}: {}", items.join(", "))));
         }
     }
     sections.push(sentence(&verdict(examination)));
+    sections.extend(busiest(examination).map(|text| sentence(&text)));
     let lead = vec![Paragraph::from(printable(&headline(&examination.observations)))];
     View { lead, sections, ..View::default() }
 }
@@ -50,11 +61,9 @@ fn sentence(text: &str) -> Section {
     Section::of("", [Block::Text(printable(text))])
 }
 
-/// A sentence that quotes text from outside: without control characters, and with per cent
-/// signs that stay with their figures.
+/// A sentence that quotes text from outside: without control characters.
 fn printable(text: &str) -> String {
-    let text: String = text.chars().filter(|c| !c.is_control()).collect();
-    text.replace(" %", &format!("{NO_BREAK_SPACE}%"))
+    text.chars().filter(|c| !c.is_control()).collect()
 }
 
 /// The machine, and how long it was observed.
@@ -181,6 +190,40 @@ fn verdict(examination: &Examination<'_>) -> String {
     let counts: Vec<String> = WEIGHTS.into_iter().filter_map(count).collect();
     let counts = if counts.is_empty() { "none".to_owned() } else { counts.join(", ") };
     format!("verdict: {}: {lost}; findings: {counts}", class_text(class.text()))
+}
+
+/// What took CPU time on a machine that is not quiet: the hypervisor, and the busiest processes.
+fn busiest(examination: &Examination<'_>) -> Option<String> {
+    /// Less is an error of the kernel's accounting.
+    const MIN_PCT: f64 = 2.0;
+    let Examination { observations, diagnosis } = examination;
+    let activity = observations.activity.ok()?;
+    if diagnosis.class? == NoiseClass::Quiet {
+        return None;
+    }
+    let of_chosen = activity.cpus.iter().find(|it| Some(it.cpu) == observations.cpu);
+    let stolen = of_chosen.and_then(|cpu| Some((cpu.cpu, cpu.steal_pct()?)));
+    let stolen = stolen.filter(|(_, pct)| *pct > MIN_PCT);
+    let stolen =
+        stolen.map(|(cpu, pct)| format!("the hypervisor ({} of CPU {cpu})", per_cent(pct)));
+    let share = |it: &ProcessActivity| 100.0 * it.cpu_ns as f64 / activity.wall_ns.max(1) as f64;
+    let most = activity.processes.iter().max_by_key(|it| it.cpu_ns);
+    let most = most.filter(|it| share(it) > MIN_PCT);
+    let most = most.map(|it| processes(it, &format!("{} of one CPU", per_cent(share(it)))));
+    let parts: Vec<String> = stolen.into_iter().chain(most).collect();
+    (!parts.is_empty()).then(|| format!("most CPU time went to {}", parts.join(" and ")))
+}
+
+/// Processes of one name, and how much they took.
+fn processes(it: &ProcessActivity, took: &str) -> String {
+    let name = &it.name;
+    let pid = it.pids.first().map(|pid| format!("pid {pid}, ")).unwrap_or_default();
+    match (it.kind, it.count) {
+        (ProcessKind::Program, 0 | 1) => format!("`{name}` ({pid}{took})"),
+        (ProcessKind::Program, count) => format!("{count} x `{name}` ({took})"),
+        (ProcessKind::Kernel, _) => format!("kernel thread `{name}` ({took})"),
+        (ProcessKind::Children, _) => format!("exited children of `{name}` ({pid}{took})"),
+    }
 }
 
 /// The diagnosis as a document.

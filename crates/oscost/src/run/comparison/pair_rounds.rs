@@ -70,7 +70,7 @@ impl Run<'_> {
             let rows: Vec<usize> = (0..self.rows.len()).filter(of_target).collect();
             match self.attach(&attached)? {
                 Ok(job) => {
-                    self.pilot(&rows)?;
+                    self.pilot(&rows, self.deadline)?;
                     self.count(&rows)?;
                     let report = self.detach(job)?;
                     self.verify_counted_rows(&rows, &report);

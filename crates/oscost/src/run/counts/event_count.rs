@@ -48,7 +48,9 @@ impl Run<'_> {
     pub(crate) fn count_events_if_due(&mut self, row: usize, round: u32) -> Result<(), RunError> {
         let Some(counted) = self.counted_events.clone() else { return Ok(()) };
         let Some(plan) = self.rows[row].progress.plan().cloned() else { return Ok(()) };
+        // Its call count shows whether other tasks work for its ops.
         if self.rows[row].given_up
+            || self.rows[row].count_is_due
             || self.time_is_up()
             || !counted.is_due(&self.rows[row].counting, round)
         {

@@ -118,8 +118,9 @@ pub fn count_instructions(
             }
             Err(error) => {
                 complete = false;
-                if !run.record_machine_failure(machine, &error) {
-                    unreported = Some(error);
+                match run.record_machine_failure(machine, &error) {
+                    true => finish = RunEnd::MachineLost,
+                    false => unreported = Some(error),
                 }
                 // A machine that was never booted is not waited for.
                 booted = booted.max(machine + 1);
@@ -130,7 +131,7 @@ pub fn count_instructions(
     let at = humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string();
     run.emit(Entry::Ended { at, complete });
     match unreported {
-        Some(error) if finish == RunEnd::Completed => Err(RunError::Host(error)),
+        Some(error) if finish != RunEnd::Interrupted => Err(RunError::Host(error)),
         _ => Ok(finish),
     }
 }

@@ -60,6 +60,7 @@ impl Run<'_> {
         if request.trials.run_limit.is_none() {
             self.complete_short_rows(first)?;
         }
+        self.give_up_late_counts();
         self.finish_rows(first);
         Ok(())
     }
@@ -172,6 +173,9 @@ impl Run<'_> {
             }
             pace.add(started_at.elapsed());
             round += 1;
+            if is_real {
+                self.count_late()?;
+            }
         }
         if is_real {
             self.rounds_done = round;

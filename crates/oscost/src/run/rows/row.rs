@@ -33,11 +33,20 @@ pub(crate) struct RowRun {
     pub(super) iteration_cost: Option<IterationCost>,
     /// How long its last worker took, with its start and all preparation.
     pub(super) worker_time: Option<Duration>,
+    /// How long its pilot took, with its start and all preparation; `None` before it.
+    pub(super) pilot_time: Option<Duration>,
+    /// Whether its calls are still to be counted.
+    pub(crate) count_is_due: bool,
 }
 
 /// A worker that takes at most this long is short: most take 5 to 20 ms, those of cold files and of
 /// large sets of descriptors hundreds.
 const SHORT_WORKER: Duration = Duration::from_millis(50);
+/// The calls of a row whose pilot takes longer are counted after the first repetition of all rows:
+/// the counted copy prepares the same again.
+const LONG_PILOT: Duration = Duration::from_millis(500);
+/// A row that may take longer to prepare, such as a file of 128 MiB, has its pilot after the others.
+const LONG_SETUP_MS: u64 = 5_000;
 
 impl RowRun {
     pub(crate) fn new(planned: PlannedRow, profile: Profile) -> Self {
@@ -54,6 +63,8 @@ impl RowRun {
             warm_lines: None,
             iteration_cost: None,
             worker_time: None,
+            pilot_time: None,
+            count_is_due: false,
         }
     }
 
@@ -74,11 +85,22 @@ impl RowRun {
         }
     }
 
-    /// Whether its workers are short, and it has fewer repetitions than the first rounds give.
+    /// Whether its workers are short, and it has fewer repetitions than the first rounds give. Before
+    /// its first worker its pilot shows that, which has some batches more.
     pub(super) fn is_short_and_lacks(&self, repetitions: usize) -> bool {
         !self.is_settled()
             && self.progress.lacks(repetitions)
-            && self.worker_time.is_some_and(|time| time <= SHORT_WORKER)
+            && self.worker_time.or(self.pilot_time).is_some_and(|time| time <= SHORT_WORKER)
+    }
+
+    /// Whether its preparation may take seconds.
+    pub(super) fn has_long_setup(&self) -> bool {
+        self.planned.definition.setup_ms(&self.planned.case.point) > LONG_SETUP_MS
+    }
+
+    /// Whether its preparation took so long that its calls are not counted before it is measured.
+    pub(super) fn is_long_to_prepare(&self) -> bool {
+        self.pilot_time.is_some_and(|time| time > LONG_PILOT)
     }
 
     /// Whether it gets a worker in the next round; a reference case always does.

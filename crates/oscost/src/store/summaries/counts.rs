@@ -10,14 +10,14 @@ use crate::store::error::Cause;
 use crate::store::summaries::summary::Summary;
 use crate::store::tables::schema::has_counts;
 
-/// A place in the summary of a run: that of a figure among its figures, or of a machine.
+/// A position in the summary of a run: that of a figure among its figures, or of a machine.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Place {
+pub(super) struct SummaryPosition {
     pub(super) run: i64,
     pub(super) position: i64,
 }
 
-impl Place {
+impl SummaryPosition {
     /// In the first two columns.
     fn of(row: &Row<'_>) -> Result<Self, Cause> {
         Ok(Self { run: row.get(0)?, position: row.get(1)? })
@@ -25,19 +25,19 @@ impl Place {
 }
 
 /// The boots of all machines; an older store has none.
-pub(super) fn boots(conn: &Connection) -> Result<HashMap<Place, String>, Cause> {
+pub(super) fn boots(conn: &Connection) -> Result<HashMap<SummaryPosition, String>, Cause> {
     let mut found = HashMap::new();
     if has_counts(conn)? {
         let mut statement = conn.prepare("SELECT run, position, boot FROM machine_boot")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            found.insert(Place::of(row)?, row.get(2)?);
+            found.insert(SummaryPosition::of(row)?, row.get(2)?);
         }
     }
     Ok(found)
 }
 
-/// The query of all counts in the order of their places; `None` of an older store.
+/// The query of all counts in the order of their positions; `None` of an older store.
 pub(super) fn counts_statement(conn: &Connection) -> Result<Option<Statement<'_>>, Cause> {
     if !has_counts(conn)? {
         return Ok(None);
@@ -55,11 +55,11 @@ pub(super) fn counts_statement(conn: &Connection) -> Result<Option<Statement<'_>
 /// million of them, of which a history needs those of a case.
 pub(super) struct CountsInOrder<'a> {
     rows: Rows<'a>,
-    next: Option<PlacedCounts>,
+    next: Option<NextCounts>,
 }
 
-struct PlacedCounts {
-    place: Place,
+struct NextCounts {
+    position: SummaryPosition,
     counts: CountedMedians,
 }
 
@@ -69,16 +69,19 @@ impl<'a> CountsInOrder<'a> {
         Ok(Self { rows: statement.query([])?, next: None })
     }
 
-    /// The counts at a place, which is behind those that were asked for before.
-    pub(super) fn at(&mut self, place: Place) -> Result<Option<CountedMedians>, Cause> {
-        while self.next.as_ref().is_none_or(|next| next.place < place) {
+    /// The counts at a position, which is behind those that were asked for before.
+    pub(super) fn at(
+        &mut self,
+        position: SummaryPosition,
+    ) -> Result<Option<CountedMedians>, Cause> {
+        while self.next.as_ref().is_none_or(|next| next.position < position) {
             let Some(row) = self.rows.next()? else { return Ok(None) };
-            let found = Place::of(row)?;
-            if found >= place {
-                self.next = Some(PlacedCounts { place: found, counts: counts(row)? });
+            let found = SummaryPosition::of(row)?;
+            if found >= position {
+                self.next = Some(NextCounts { position: found, counts: counts(row)? });
             }
         }
-        Ok(self.next.take_if(|next| next.place == place).map(|next| next.counts))
+        Ok(self.next.take_if(|next| next.position == position).map(|next| next.counts))
     }
 }
 

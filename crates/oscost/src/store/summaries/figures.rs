@@ -13,7 +13,7 @@ use serde::de::value::{Error as UnknownValue, StrDeserializer};
 
 use crate::store::error::{Cause, StoreError};
 use crate::store::file::{Store, transaction};
-use crate::store::summaries::counts::{CountsInOrder, Place, boots, counts_statement};
+use crate::store::summaries::counts::{CountsInOrder, SummaryPosition, boots, counts_statement};
 use crate::store::summaries::insert::{ReplacedSummary, SEPARATOR, replace};
 use crate::store::summaries::summary::{
     Figure, MachineState, RunState, SummarisedRun, Summary, UnsummarisedRun,
@@ -225,7 +225,7 @@ fn figures(
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         if let Some(of) = kept.get_mut(&row.get(0)?) {
-            let place = Place { run: row.get(0)?, position: row.get(12)? };
+            let position = SummaryPosition { run: row.get(0)?, position: row.get(12)? };
             of.summary.machine_states.push(MachineState {
                 machine: text(row.get(1)?)?,
                 kernel: text(row.get(2)?)?,
@@ -238,7 +238,7 @@ fn figures(
                 tracers: optional_text(row.get(9)?)?,
                 clock: optional_text(row.get(10)?)?,
                 class: optional_text(row.get(11)?)?,
-                boot: boots.remove(&place),
+                boot: boots.remove(&position),
             });
         }
     }
@@ -261,7 +261,7 @@ fn figures(
             continue;
         }
         if let Some(of) = kept.get_mut(&row.get(0)?) {
-            let place = Place { run: row.get(0)?, position: row.get(16)? };
+            let position = SummaryPosition { run: row.get(0)?, position: row.get(16)? };
             let (low, high): (Option<f64>, Option<f64>) = (row.get(10)?, row.get(11)?);
             let flags = text(row.get(8)?)?;
             // A newer oscost may have stored the figure with a unit or mode that is unknown here.
@@ -289,7 +289,7 @@ fn figures(
                 median: row.get(9)?,
                 interval: low.zip(high).map(|(low, high)| [low, high]),
                 counts: match &mut counts {
-                    Some(counts) => counts.at(place)?.map(Box::new),
+                    Some(counts) => counts.at(position)?.map(Box::new),
                     None => None,
                 },
             });

@@ -96,11 +96,9 @@ pub(super) fn common_verdict(placed: &[(Placement, &Verdict)]) -> Verdict {
     }
     let each: Vec<String> = placed
         .iter()
-        .map(|(placement, verdict)| match verdict {
-            Verdict::Undecided(why) | Verdict::NotMeasured(why) => {
-                format!("{} {} ({why})", placement.text(), verdict.sentence())
-            }
-            verdict => format!("{} {}", placement.text(), verdict.sentence()),
+        .map(|(placement, verdict)| match verdict.reason().filter(|_| !verdict.is_decided()) {
+            Some(why) => format!("{} {} ({why})", placement.text(), verdict.sentence()),
+            None => format!("{} {}", placement.text(), verdict.sentence()),
         })
         .collect();
     let text = format!("{}: the study does not say where they ran", each.join(", "));

@@ -173,7 +173,8 @@ fn judge_placed(
     let judge = |basis| match unsound_reason(study, &keys, is_count, run) {
         Some(why) => {
             let judgement = Figures::of(run, basis).judge(quantities);
-            Judgement { verdict: Verdict::Undecided(why), because: None, ..judgement }
+            let verdict = judgement.verdict.clone().withheld(why);
+            Judgement { verdict, because: None, ..judgement }
         }
         None => judge_over_runs(study, quantities, runs, basis),
     };
@@ -274,7 +275,7 @@ fn unsound_reason(
         return None;
     }
     if let Some(why) = run.unsound_run {
-        return Some(format!("the run {why}: no verdict may be based on it"));
+        return Some(format!("the run {why}"));
     }
     let (key, why) = keys.iter().find_map(|key| Some((key, run.unsound_rows.get(*key)?)))?;
     let name = study.row(key).map_or(*key, |row| row.name.as_str());

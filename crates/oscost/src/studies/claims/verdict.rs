@@ -21,6 +21,13 @@ pub enum Verdict {
     DependsOnPlacement(String),
     /// This run cannot decide, and why.
     Undecided(String),
+    /// The figures decide, and no verdict may rest on them: it is undecided.
+    Withheld {
+        /// What the figures say, as part of a sentence.
+        would_be: &'static str,
+        /// Why no verdict may rest on them.
+        why: String,
+    },
     /// This run has not measured what it is about, and why.
     NotMeasured(String),
 }
@@ -33,7 +40,7 @@ impl Verdict {
             Verdict::DoesNotHold => "does not hold",
             Verdict::NoDifference => "no difference",
             Verdict::DependsOnPlacement(_) => "depends on the placement",
-            Verdict::Undecided(_) => "undecided",
+            Verdict::Undecided(_) | Verdict::Withheld { .. } => "undecided",
             Verdict::NotMeasured(_) => "not measured",
         }
     }
@@ -45,19 +52,62 @@ impl Verdict {
             Verdict::DoesNotHold => "it does not hold",
             Verdict::NoDifference => "there is no difference",
             Verdict::DependsOnPlacement(_) => "it depends on the placement",
-            Verdict::Undecided(_) => "it is undecided",
+            Verdict::Undecided(_) | Verdict::Withheld { .. } => "it is undecided",
             Verdict::NotMeasured(_) => "it was not measured",
+        }
+    }
+
+    /// Why it is no other one; `None` where the figures show it.
+    pub fn reason(&self) -> Option<String> {
+        match self {
+            Verdict::Undecided(why)
+            | Verdict::DependsOnPlacement(why)
+            | Verdict::NotMeasured(why) => Some(why.clone()),
+            Verdict::Withheld { would_be, why } => Some(format!("{would_be}, but {why}")),
+            Verdict::Holds | Verdict::DoesNotHold | Verdict::NoDifference => None,
         }
     }
 
     /// Whether it says something of the claim.
     pub fn is_decided(&self) -> bool {
-        !matches!(self, Verdict::Undecided(_) | Verdict::NotMeasured(_))
+        match self {
+            Verdict::Undecided(_) | Verdict::Withheld { .. } | Verdict::NotMeasured(_) => false,
+            Verdict::Holds
+            | Verdict::DoesNotHold
+            | Verdict::NoDifference
+            | Verdict::DependsOnPlacement(_) => true,
+        }
+    }
+
+    /// Whether it is undecided, for whatever reason.
+    pub fn is_undecided(&self) -> bool {
+        matches!(self, Verdict::Undecided(_) | Verdict::Withheld { .. })
+    }
+
+    /// The same by figures on which no verdict may rest, and why. What was not measured stays so.
+    pub(super) fn withheld(self, why: String) -> Self {
+        let would_be = match self {
+            Verdict::Holds => "it would hold",
+            Verdict::DoesNotHold => "it would not hold",
+            Verdict::NoDifference => "there would be no difference",
+            Verdict::DependsOnPlacement(_) => "it would depend on the placement",
+            Verdict::Undecided(_) | Verdict::Withheld { .. } => return Verdict::Undecided(why),
+            Verdict::NotMeasured(_) => return self,
+        };
+        Verdict::Withheld { would_be, why }
     }
 
     /// Whether both are the same, whatever the reasons of undecided ones.
     pub fn is_same(&self, other: &Verdict) -> bool {
-        self.text() == other.text()
+        self.text() == other.text() && self.would_be() == other.would_be()
+    }
+
+    /// What the figures say, as part of a sentence, if no verdict may rest on them.
+    pub fn would_be(&self) -> Option<&'static str> {
+        match self {
+            Verdict::Withheld { would_be, .. } => Some(*would_be),
+            _ => None,
+        }
     }
 }
 
@@ -84,6 +134,22 @@ pub(super) fn judge_bounds(each: &[Option<IntervalEstimate>], bounds: Interval) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_figures_say_on_which_no_verdict_may_rest_is_told() {
+        let noisy = |verdict: Verdict| verdict.withheld("the run is very noisy".to_owned());
+        let holds = noisy(Verdict::Holds);
+        assert_eq!(
+            (holds.text(), holds.is_decided(), holds.is_undecided()),
+            ("undecided", false, true)
+        );
+        assert_eq!(holds.reason().unwrap(), "it would hold, but the run is very noisy");
+        assert!(!holds.is_same(&noisy(Verdict::DoesNotHold)) && holds.is_same(&holds));
+        let open = Verdict::Undecided("its interval contains a bound".to_owned());
+        assert_eq!(noisy(open).reason().unwrap(), "the run is very noisy");
+        let missing = Verdict::NotMeasured("not all of its rows were measured".to_owned());
+        assert_eq!(noisy(missing.clone()), missing);
+    }
 
     #[test]
     fn intervals_inside_the_bounds_hold_and_one_outside_does_not() {

@@ -17,6 +17,20 @@ fn prepare_all(sandbox: &Sandbox, programs: &[(&str, &str)]) -> Ran {
 }
 
 #[test]
+fn the_list_of_workloads_as_json_says_what_each_lacks() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command(&["workload", "list", "--json"]);
+    // Nothing is found in an empty path.
+    let list = Ran::of(command.env("PATH", sandbox.folder("path"))).exits(0).json();
+    assert_eq!(list["schema"], "oscost.workloads/1");
+    let workloads = list["workloads"].as_array().unwrap();
+    let of = |id: &str| workloads.iter().find(|it| it["id"] == id).unwrap();
+    assert!(of("workload/tar")["question"].as_str().unwrap().ends_with('?'));
+    assert!(!of("workload/tar")["lacks"].as_array().unwrap().is_empty(), "{list}");
+    assert_eq!(of("workload/cs161")["lacks"], serde_json::json!([]));
+}
+
+#[test]
 fn all_workloads_are_prepared_by_one_command_as_far_as_the_machine_allows() {
     let sandbox = Sandbox::new();
     let tools = [("sh", ""), ("tar", ""), ("gzip", "")];

@@ -340,7 +340,7 @@ pub(crate) fn s21_taken_counters() -> CheckResult {
         return Err(format!("S21: {found} instructions by {workers} workers, not by {COUNTED}"));
     }
     let void = row.counters.as_ref().map(|it| it.void.join("; ")).unwrap_or_default();
-    match void.contains("cannot count instructions:u: Device or resource busy") {
+    match void.contains("cannot count instructions:u: perf_event_open: EBUSY") {
         true => Ok(format!("S21: {} instructions; then {void}", insn.median)),
         false => Err(format!("S21: no reason, {void}")),
     }

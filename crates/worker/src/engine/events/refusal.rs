@@ -38,6 +38,25 @@ impl Circumstances<'_> {
     }
 }
 
+/// An error of perf_event_open(2), as one looks it up in its manual.
+pub(crate) fn open_error(error: Errno) -> String {
+    let name = match error {
+        Errno::ENOENT => "ENOENT",
+        Errno::EPERM => "EPERM",
+        Errno::EACCES => "EACCES",
+        Errno::ENOSYS => "ENOSYS",
+        Errno::EOPNOTSUPP => "EOPNOTSUPP",
+        Errno::EBUSY => "EBUSY",
+        Errno::EINVAL => "EINVAL",
+        Errno::EMFILE => "EMFILE",
+        Errno::ENOSPC => "ENOSPC",
+        Errno::E2BIG => "E2BIG",
+        Errno(libc::ENODEV) => "ENODEV",
+        other => return format!("perf_event_open: {other}"),
+    };
+    format!("perf_event_open: {name}")
+}
+
 /// Why an event cannot be counted, by the error of perf_event_open(2).
 pub(super) fn refusal(error: Errno, circumstances: &Circumstances<'_>) -> String {
     let note = match error {
@@ -47,14 +66,14 @@ pub(super) fn refusal(error: Errno, circumstances: &Circumstances<'_>) -> String
         Errno::EPERM | Errno::EACCES | Errno::ENOSYS => circumstances.filter_note(),
         _ => "",
     };
-    format!("{error}{note}")
+    open_error(error) + note
 }
 
 /// Why instructions and cycles cannot be counted, in a line.
 pub(super) fn unavailable(error: Errno, circumstances: &Circumstances<'_>) -> String {
     /// From here on the kernel refuses ordinary users (a patch of Debian, Ubuntu and Android).
     const NO_USERS: i32 = 3;
-    let act = format!("instructions and cycles cannot be counted: {error}");
+    let act = format!("instructions and cycles cannot be counted: {}", open_error(error));
     let level = circumstances.paranoid;
     let filter = circumstances.filter_note();
     let remedy = match (error, level) {
@@ -109,7 +128,11 @@ mod tests {
         assert!(shown(Errno::EPERM, GUEST).contains("security module"));
         assert!(shown(Errno::ENOSYS, GUEST).contains("CONFIG_PERF_EVENTS"));
         assert!(shown(Errno::EBUSY, GUEST).contains("NMI watchdog"));
-        assert!(shown(Errno::EINVAL, GUEST).ends_with("Invalid argument (os error 22)"));
+        assert!(
+            shown(Errno::EINVAL, GUEST).ends_with("cannot be counted: perf_event_open: EINVAL")
+        );
+        assert!(shown(Errno(libc::EIO), GUEST).contains(": perf_event_open: Input/output error"));
+        assert!(refusal(Errno::EBUSY, &GUEST).starts_with("perf_event_open: EBUSY; another user"));
     }
 
     #[test]

@@ -22,6 +22,7 @@ use crate::engine::collect::{BatchJitter, Collector, may_avoid_syscalls};
 use crate::engine::covariates::KernelAccount;
 use crate::engine::events::inheritance;
 use crate::engine::events::kernel_counters::{CounterRequest, KernelCounters, visible_modes};
+use crate::engine::events::refusal::open_error;
 use crate::engine::events::source::CounterSource;
 use crate::facts::Roots;
 use crate::kernel::Errno;
@@ -111,7 +112,7 @@ impl OpenSets {
         let open = |events: &Vec<CounterEvent>| {
             let request = CounterRequest { events, modes, counted, read_by, avoids_syscalls, pmu };
             let mut counters = KernelCounters::open(&request).map_err(|error| {
-                format!("cannot count {}: {}", error.event.perf_name(), error.errno)
+                format!("cannot count {}: {}", error.event.perf_name(), open_error(error.errno))
             });
             let added_per_process = match &mut counters {
                 Ok(counters) if plan.inherits => {

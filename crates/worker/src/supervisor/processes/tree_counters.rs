@@ -8,6 +8,7 @@ use oscost_model::counters::{CounterEvent, EventTotal, TreeCounts};
 use oscost_model::program::TreeUsage;
 
 use crate::engine::events::kernel_counters::visible_modes;
+use crate::engine::events::refusal::open_error;
 use crate::facts::Roots;
 use crate::kernel::probe::perf::{Counted, Counter, GROUP_HEADER, Modes, Selection, Start};
 use crate::supervisor::core_counters::open_on_cpu;
@@ -33,7 +34,7 @@ impl TreeCounters {
             let (counted, start) = (Counted::Descendants, Start::Exec);
             let open = |&event: &CounterEvent| {
                 Counter::open(&Selection { event, modes, counted, start, pmu }).map_err(|error| {
-                    format!("cannot count {}: {}", error.event.perf_name(), error.errno)
+                    format!("cannot count {}: {}", error.event.perf_name(), open_error(error.errno))
                 })
             };
             (events.iter().map(open).collect(), modes)

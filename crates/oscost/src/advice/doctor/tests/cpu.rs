@@ -71,6 +71,12 @@ fn isolation_is_fine_only_on_the_cpu_that_a_run_would_use() {
     assert_eq!(elsewhere.command.as_deref(), Some("oscost run --cpu 3"));
     let none = isolated(Some(vec![])).found("isolation");
     assert!(none.fix.unwrap().contains("isolcpus=1"));
+    let of_cpu_0 = isolated(Some(vec![])).but(|world| {
+        world.cpu = Some(0);
+        world.facts.cpu.allowed_cpus = Some(vec![0, 1]);
+    });
+    let fix = of_cpu_0.found("isolation").fix.unwrap();
+    assert_eq!(fix, "boot with `isolcpus=1`, then `oscost run --cpu 1`", "CPU 0 keeps house");
     let single = isolated(Some(vec![])).but(|world| world.facts.cpu.logical_online = Some(1));
     assert_eq!(
         single.result("isolation"),

@@ -57,7 +57,7 @@ impl SimulatedVisit<'_> {
         let row_count = figures.figures.len() as u32;
         let rows = (0u32..).zip(&figures.figures).filter_map(|(at, figure)| {
             let case = cases.get(figure.case as usize)?;
-            Some(row(case, *figure, Place { at, row_count }, &mut random))
+            Some(row(case, *figure, RowPosition { at, row_count }, &mut random))
         });
         let results = rows.collect();
         let started = UNIX_EPOCH + Duration::try_from_secs_f64(figures.started_s)?;
@@ -115,12 +115,12 @@ pub(super) fn run_id(started_s: f64, seed: u64, task: u32) -> String {
 
 /// Where a row is in its record.
 #[derive(Clone, Copy)]
-struct Place {
+struct RowPosition {
     at: u32,
     row_count: u32,
 }
 
-fn row(case: &FleetCase, figure: CaseFigure, place: Place, random: &mut Seed) -> Row {
+fn row(case: &FleetCase, figure: CaseFigure, position: RowPosition, random: &mut Seed) -> Row {
     let values = values(figure, random);
     let estimate = estimate_values(&values, Nominal::FIXED).map(|estimate| Estimate {
         samples: u64::from(REPETITIONS * BATCHES),
@@ -132,7 +132,7 @@ fn row(case: &FleetCase, figure: CaseFigure, place: Place, random: &mut Seed) ->
     let benchmark = case.case.split(':').next().unwrap_or_default().to_owned();
     let repetition = |(round, value): (u32, f64)| Repetition {
         round,
-        at_s: f64::from((round * place.row_count + place.at) * WORKER_MS) / 1e3,
+        at_s: f64::from((round * position.row_count + position.at) * WORKER_MS) / 1e3,
         arm: 0,
         value: Some(value),
         value_all: Some(value),

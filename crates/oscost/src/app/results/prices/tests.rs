@@ -155,6 +155,9 @@ fn what_was_skipped_is_refused_and_what_was_not_reached_is_not() {
     assert!(is_refused(RowOutcome::Skipped, "it needs root"));
     assert!(is_refused(RowOutcome::Failed, "it failed"));
     assert!(!is_refused(RowOutcome::Skipped, ENDED_BEFORE_FIRST_REPETITION));
+    let because =
+        format!("{ENDED_BEFORE_FIRST_REPETITION}: the pilots of other rows took the time");
+    assert!(!is_refused(RowOutcome::Skipped, &because));
     // Another run has measured it.
     let skipped = run_without("1", "syscall/getuid:via=raw", RowOutcome::Skipped, "root");
     let both = added([skipped, run("2", "syscall/getuid:via=raw", 100.0)]);

@@ -27,8 +27,8 @@ impl UnmeasuredRow {
     /// A row that was tried in vain, in a run of this age; `None` if it has a figure, or was not tried.
     pub(super) fn of(row: &Row, age: Option<Duration>) -> Option<Self> {
         let reason = row.reason.clone().unwrap_or_default();
-        let is_tried =
-            row.outcome != RowOutcome::Measured && reason != ENDED_BEFORE_FIRST_REPETITION;
+        let is_tried = row.outcome != RowOutcome::Measured
+            && !reason.starts_with(ENDED_BEFORE_FIRST_REPETITION);
         let case = Case::new(row.benchmark.clone(), row.point.clone());
         is_tried.then_some(Self { case, outcome: row.outcome, reason, age })
     }

@@ -1,6 +1,7 @@
 //! The rows of a case on the two sides of a comparison.
 
 use oscost_model::record::{AddedCost, Decomposition, Record};
+use oscost_stats::boots::boot_shares;
 use oscost_stats::moments;
 
 use crate::estimate::between_runs::run_median;
@@ -57,6 +58,32 @@ pub(super) fn comparable_sides<'a>(
     }
 }
 
+/// The boots of the runs of a side, in their order; `None` where that is not known.
+pub(super) struct SideBoots<'a>(Vec<Option<&'a str>>);
+
+impl<'a> SideBoots<'a> {
+    fn of(rows: &[RunRow<'a>]) -> Self {
+        Self(rows.iter().map(|it| it.boot()).collect())
+    }
+
+    /// The figures of the runs by boots. Runs of unknown boots may be of the same one, and of a known
+    /// one: they count as no further boot.
+    pub(super) fn grouped<T: Copy>(&self, figures: &[T]) -> Vec<Vec<T>> {
+        let mut known: Vec<Option<&str>> = self.0.iter().copied().filter(Option::is_some).collect();
+        known.sort_unstable();
+        known.dedup();
+        let first = known.first().copied().flatten();
+        let of_boot = |boot: Option<&str>| {
+            let all = self.0.iter().zip(figures).filter(|(it, _)| it.or(first) == boot);
+            all.map(|(_, figure)| *figure).collect::<Vec<T>>()
+        };
+        match known[..] {
+            [] => vec![of_boot(None)],
+            _ => known.iter().map(|boot| of_boot(*boot)).collect(),
+        }
+    }
+}
+
 impl<'a> CaseSides<'a> {
     fn of(base: Vec<RunRow<'a>>, new: Vec<RunRow<'a>>) -> Self {
         let of_side = |side: Side, rows: &[RunRow<'a>]| -> Vec<(Side, RunRow<'a>)> {
@@ -74,6 +101,21 @@ impl<'a> CaseSides<'a> {
         let base = pairs.iter().map(|&[at, _]| all[at].1).collect();
         let new = pairs.iter().map(|&[_, at]| all[at].1).collect();
         Self { base, new, alternations: pairs.len() }
+    }
+
+    pub(super) fn base_boots(&self) -> SideBoots<'a> {
+        SideBoots::of(&self.base)
+    }
+
+    pub(super) fn new_boots(&self) -> SideBoots<'a> {
+        SideBoots::of(&self.new)
+    }
+
+    /// What the difference of the sides has of the variance of boots; `None` if the boot of a run is
+    /// not known.
+    pub(super) fn boot_shares(&self) -> Option<f64> {
+        let boots = |side: SideBoots<'a>| side.0.into_iter().collect::<Option<Vec<&str>>>();
+        Some(boot_shares(&boots(self.base_boots())?, &boots(self.new_boots())?))
     }
 
     /// Whether the sides were measured on two machines.

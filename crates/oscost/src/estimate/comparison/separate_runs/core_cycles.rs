@@ -8,13 +8,13 @@
 use oscost_model::counters::CORE_CYCLES;
 use oscost_model::record::{AddedCost, Comparison};
 use oscost_model::unit::Unit;
-use oscost_stats::between_runs::{RunMedian, RunVariation, run_difference, variance_between_sides};
+use oscost_stats::between_runs::{RunMedian, run_difference, variance_between_sides};
 use oscost_stats::core_rate::{CoreDependence, PeriodRegression, RatedCost, RatedRun};
 use oscost_stats::interval::Nominal;
 use oscost_stats::moments;
 
 use super::case_sides::CaseSides;
-use super::evidence::Evidence;
+use super::evidence::{Evidence, KnownVariation};
 use crate::estimate::between_runs::prior;
 use crate::estimate::comparison::rows::{PRIMARY, RunRow};
 use crate::estimate::comparison::run_comparison::{JudgedPair, RunComparison, Timing};
@@ -37,18 +37,22 @@ impl Evidence<'_> {
         };
         let (base, new) = (rated(&sides.base)?, rated(&sides.new)?);
         let row = sides.base[0].row;
-        let (of_base, of_new) = (self.earlier.base.rated(row), self.earlier.new.rated(row));
-        let groups = [&of_base[..], &base[..], &of_new[..], &new[..]];
+        let groups = [
+            self.earlier.base.rated_boots(row),
+            sides.base_boots().grouped(&base),
+            self.earlier.new.rated_boots(row),
+            sides.new_boots().grouped(&new),
+        ];
         if !dependence(&groups, sides).follows() {
             return None;
         }
-        let cycles = groups.map(|runs| runs.iter().map(|it| it.cycles).collect::<Vec<_>>());
-        let prior = prior(row);
-        let groups: Vec<&[RunMedian]> = cycles.iter().map(Vec::as_slice).collect();
-        let variation = self.of_boots(RunVariation::pooled(&groups, prior), prior);
+        let cycles =
+            |runs: &Vec<RatedRun>| -> Vec<RunMedian> { runs.iter().map(|it| it.cycles).collect() };
+        let groups = groups.map(|boots| boots.iter().map(cycles).collect::<Vec<_>>());
+        let variation = KnownVariation::of(&groups, prior(row)).of_sides(sides);
         let common = self.drift_in_cycles?.of(row);
-        let [_, base, _, new] = &cycles;
-        let difference = run_difference(base, new, sides.alternations, variation, common)?;
+        let [base, new] = [&base, &new].map(cycles);
+        let difference = run_difference(&base, &new, sides.alternations, variation, common)?;
         Some(EffectInCycles {
             effect: self.judged(difference, sides),
             between_sides: variance_between_sides(sides.alternations, variation, common),
@@ -57,10 +61,12 @@ impl Evidence<'_> {
 }
 
 /// How the time of a row depends on the core's rate, by runs of each system and side around their own
-/// means, and by the workers of each compared run around theirs.
-fn dependence(groups: &[&[RatedRun]], sides: &CaseSides<'_>) -> CoreDependence {
-    let of_runs: Vec<Vec<RatedCost>> =
-        groups.iter().map(|runs| runs.iter().map(RatedRun::rated_cost).collect()).collect();
+/// means, and by the workers of each compared run around theirs. Each group has its runs by boots.
+fn dependence(groups: &[Vec<Vec<RatedRun>>], sides: &CaseSides<'_>) -> CoreDependence {
+    let costs = |boots: &Vec<Vec<RatedRun>>| -> Vec<RatedCost> {
+        boots.iter().flatten().map(RatedRun::rated_cost).collect()
+    };
+    let of_runs: Vec<Vec<RatedCost>> = groups.iter().map(costs).collect();
     let of_workers: Vec<Vec<RatedCost>> =
         sides.all().filter_map(|it| rated_costs(it.row)).collect();
     let regression = |groups: &[Vec<RatedCost>]| {

@@ -4,6 +4,7 @@ use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_stats::between_runs::{
     Prior, RunDifference, RunMedian, RunVariation, run_difference, variance_between_sides,
 };
+use oscost_stats::boots::{BootVariation, RunsByBoot};
 
 use super::case_sides::CaseSides;
 use super::earlier_runs::EarlierRuns;
@@ -17,8 +18,6 @@ use crate::estimate::comparison::verdict::{self, EffectEstimate};
 /// What is known of the variation between runs.
 pub(super) struct Evidence<'a> {
     pub(super) earlier: &'a EarlierRuns,
-    /// Whether all runs are of one boot.
-    pub(super) same_boot: bool,
     pub(super) drift: ReferenceDrift,
     /// The same in cycles of the core, if its rate is known beside reference cases of both sides.
     pub(super) drift_in_cycles: Option<ReferenceDrift>,
@@ -54,15 +53,20 @@ impl Evidence<'_> {
         let (base, new) = (medians(&sides.base)?, medians(&sides.new)?);
         let row = sides.base[0].row;
         // The compared runs apart from the earlier ones: which side they are on changes nothing.
-        let (of_base, of_new) = (self.earlier.base.of(row), self.earlier.new.of(row));
-        let prior = prior(row);
-        let variation = RunVariation::pooled(&[&of_base, &base, &of_new, &new], prior);
-        let source = |variation: RunVariation| VariationSource {
-            deviation: variation.deviation,
-            earlier_runs: of_base.len() + of_new.len(),
-            of_one_boot: self.earlier.base.boot_count(row) == Some(1) && of_new.is_empty(),
+        let groups = [
+            self.earlier.base.boots(row),
+            sides.base_boots().grouped(&base),
+            self.earlier.new.boots(row),
+            sides.new_boots().grouped(&new),
+        ];
+        let known = KnownVariation::of(&groups, prior(row));
+        let variation = known.of_sides(sides);
+        let count = |boots: &[Vec<RunMedian>]| boots.iter().map(Vec::len).sum::<usize>();
+        let source = VariationSource {
+            deviation: known.of_a_run(sides).deviation,
+            earlier_runs: count(&groups[0]) + count(&groups[2]),
+            of_one_boot: self.earlier.base.boot_count(row) == Some(1) && groups[2].is_empty(),
         };
-        let variation = self.of_boots(variation, prior);
         let (used, common) = match is_injected(InjectedFault::RunsAsInterleaved) {
             true => (RunVariation { deviation: 0.0, ..variation }, 0.0),
             false => (variation, self.drift.of(row)),
@@ -70,14 +74,9 @@ impl Evidence<'_> {
         let difference = run_difference(&base, &new, sides.alternations, used, common)?;
         Some(JudgedEffect {
             effect: self.judged(difference, sides),
-            source: source(variation),
+            source,
             between_sides: variance_between_sides(sides.alternations, used, common),
         })
-    }
-
-    /// Addresses and layouts change with the boot, which runs of one boot do not show.
-    pub(super) fn of_boots(&self, variation: RunVariation, prior: Prior) -> RunVariation {
-        if self.same_boot { variation } else { variation.at_least(prior.deviation) }
     }
 
     /// A difference as an effect, without a verdict where nothing may be concluded from the runs.
@@ -106,6 +105,44 @@ impl Evidence<'_> {
                 100.0 * drift.exp_m1(),
             )
         })
+    }
+}
+
+/// How far the runs of a row vary, by what is known of them and of its class.
+pub(super) struct KnownVariation {
+    known: BootVariation,
+    prior: Prior,
+}
+
+impl KnownVariation {
+    /// The variation of these groups of runs, each by boots.
+    pub(super) fn of(groups: &[Vec<Vec<RunMedian>>], prior: Prior) -> Self {
+        let groups: Vec<RunsByBoot<'_>> =
+            groups.iter().map(|boots| boots.iter().map(Vec::as_slice).collect()).collect();
+        Self { known: BootVariation::of(&groups, prior), prior }
+    }
+
+    /// That of the runs of two sides.
+    pub(super) fn of_sides(&self, sides: &CaseSides<'_>) -> RunVariation {
+        match sides.boot_shares() {
+            Some(shares) => self.known.of_sides(shares, sides.alternations),
+            None => self.of_unknown_boots(),
+        }
+    }
+
+    /// That of one run of the compared ones: within its boot, if what boots differ by cancels.
+    fn of_a_run(&self, sides: &CaseSides<'_>) -> RunVariation {
+        match sides.boot_shares() {
+            Some(shares) if shares == 0.0 => self.known.within,
+            Some(_) => self.known.total,
+            None => self.of_unknown_boots(),
+        }
+    }
+
+    /// Alternating runs of unknown boots are of as many, or of one whose part in both sides cancels;
+    /// which of them is not known, so that agreement narrows nothing.
+    fn of_unknown_boots(&self) -> RunVariation {
+        self.known.total.at_least(self.prior.deviation)
     }
 }
 

@@ -23,7 +23,7 @@ use self::reference_drift::ReferenceDrift;
 use super::comparability::{
     method_differences, not_claimable_reason, other_machine_of_run, system_differences,
 };
-use super::rows::{counts_instructions, is_count, rows_by_key};
+use super::rows::{boot, counts_instructions, is_count, rows_by_key};
 use super::run_comparison::RunComparison;
 use super::verdict::EffectEstimate;
 use super::work::{
@@ -77,8 +77,7 @@ pub(super) fn compare_separate(
             ReferenceDrift::in_cycles(base, new, same_system),
         ),
     };
-    let same_boot = boot(first).is_some() && all.iter().all(|run| boot(run) == boot(first));
-    let evidence = Evidence { earlier, same_boot, drift, drift_in_cycles, is_claimable };
+    let evidence = Evidence { earlier, drift, drift_in_cycles, is_claimable };
     let found = rows_by_key(&all);
     let mut judged = Vec::new();
     let mut work = Work::default();
@@ -123,6 +122,7 @@ pub(super) fn compare_separate(
     if !judged.is_empty() {
         compared.notes.extend(evidence.drift_note());
         compared.notes.extend(source_of_variation(sources));
+        compared.notes.extend(note_on_boots(base, new));
         compared.notes.extend(cycle_rows.note());
     }
     compared.conclude(judged, judge_work(effects));
@@ -130,9 +130,24 @@ pub(super) fn compare_separate(
     compared
 }
 
-/// The boot of the measuring machine of a run, if it is known.
-fn boot(run: &Record) -> Option<&str> {
-    run.machines.first()?.counters.boot.as_deref()
+/// That runs of a side share a boot, if not all are of the same one.
+fn note_on_boots(base: &[&Record], new: &[&Record]) -> Option<String> {
+    let boots = |runs: &[&Record]| -> Option<BTreeSet<String>> {
+        runs.iter().map(|run| boot(run).map(str::to_owned)).collect()
+    };
+    let (of_base, of_new) = (boots(base)?, boots(new)?);
+    let is_shared = of_base.len() < base.len() || of_new.len() < new.len();
+    let is_one = of_base.len() == 1 && of_base == of_new;
+    (is_shared && !is_one).then(|| {
+        format!(
+            "{} and {} runs are of {} and {} boots: for what boots differ by, runs of one boot count \
+             once",
+            base.len(),
+            new.len(),
+            of_base.len(),
+            of_new.len(),
+        )
+    })
 }
 
 /// The work of the compared rows, as far as it was counted.

@@ -57,24 +57,35 @@ impl Bars {
         }
     }
 
-    /// The numbers above the scale.
+    /// The numbers above the scale: each power of ten, or as many at equal distances as have room.
     pub(super) fn heading(self) -> String {
-        let (from, to, cells, unit) = match self {
+        let (from, to) = match self {
             Self::Ratios(scale) => return scale.heading(),
-            Self::Figures { from, to, cells, unit } => (from, to, cells, unit),
+            Self::Figures { from, to, .. } => (from, to),
         };
+        let steps = 1..=(to - from).unsigned_abs() as usize;
+        let lines = steps.filter_map(|step| self.numbers((from..=to).step_by(step)));
+        lines.take(1).collect()
+    }
+
+    /// These powers of ten above the scale; `None` if they have no room side by side. The one at its
+    /// end is left out if it would touch the one before.
+    fn numbers(self, powers: impl Iterator<Item = i32>) -> Option<String> {
+        let Self::Figures { to, cells, unit, .. } = self else { return None };
         let mut line = String::new();
-        for power in from..=to {
+        for power in powers {
             let name = short(10f64.powi(power), unit);
             // Not beyond the end.
             let last = cells.saturating_sub(name.chars().count());
             let start = self.cell(10f64.powi(power)).min(last);
-            if line.is_empty() || line.chars().count() < start {
-                let gap = start - line.chars().count();
-                line += &format!("{:gap$}{name}", "");
+            let gap = start.checked_sub(line.chars().count());
+            match gap.filter(|&gap| gap > 0 || line.is_empty()) {
+                Some(gap) => line += &format!("{:gap$}{name}", ""),
+                None if power == to => break,
+                None => return None,
             }
         }
-        line
+        Some(line)
     }
 
     /// A figure with its interval.
@@ -134,6 +145,17 @@ mod tests {
         let drawn = |row: usize| bars.bar(figures.rows[row].mark.unwrap());
         assert_eq!(drawn(0), "---o");
         assert_eq!(drawn(1), format!("{}====o===", "-".repeat(23)));
+    }
+
+    #[test]
+    fn where_powers_of_ten_have_no_room_those_at_equal_distances_are_named() {
+        let marks = [(1.2, [1.1, 1.3]), (128_400.0, [106_100.0, 176_900.0])];
+        let bars = Bars::of(&table(RowScale::Figures(Unit::NsPerOp), &marks), 29).unwrap();
+        assert_eq!(bars.heading(), "1 ns     100 ns    10 us 1 ms");
+        let wide = Bars::of(&table(RowScale::Figures(Unit::NsPerOp), &marks), 48).unwrap();
+        for name in ["1 ns", " 10 ns", " 100 ns", " 1 us", " 10 us", " 100 us"] {
+            assert!(wide.heading().contains(name), "{name}: {}", wide.heading());
+        }
     }
 
     #[test]

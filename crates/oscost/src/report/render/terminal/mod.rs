@@ -31,11 +31,12 @@ pub fn report(view: &View) -> String {
     report_on(view, ScreenFormat::PLAIN)
 }
 
-/// The whole report for a screen; the answer comes last, where a reader of a terminal looks.
+/// The whole report for a screen; the answer comes last, where a reader of a terminal looks. The lines
+/// above it are facts and no prose: they are as wide as the tables.
 pub fn report_on(view: &View, screen: ScreenFormat) -> String {
-    let columns = screen.prose();
     let lead =
-        view.lead.iter().map(|Paragraph { text, hanging }| fold_lines(text, 0, *hanging, columns));
+        |Paragraph { text, hanging }: &Paragraph| fold_lines(text, 0, *hanging, screen.columns);
+    let lead = view.lead.iter().map(lead);
     let report = match lead.collect::<String>() {
         lead if lead.is_empty() => sections(&view.sections, screen),
         lead => lead + &below(&view.sections, screen),

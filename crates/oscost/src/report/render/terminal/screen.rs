@@ -25,7 +25,8 @@ impl WholeTable {
         match self {
             Self::ByOption => "`--all-rows` shows all",
             Self::ByShowingAgain => {
-                "`--all-rows`, or `oscost runs show last` of a run that is kept, shows all"
+                "`oscost runs show last` shows all of a run that is kept; measured again with \
+                 `--all-rows`, they are shown at once"
             }
         }
     }
@@ -52,10 +53,14 @@ pub fn fitted(mut view: View, screen: Screen, format: ScreenFormat) -> View {
             blocks.retain(|block| !matches!(block, Block::Details(_)));
             folded |= blocks.len() < all;
         }
+        let mut is_table_shortened = false;
         for block in blocks {
             match block {
-                Block::Table(it) => shorten_table(it, lines, screen.whole, format),
-                Block::Forest(it) => shorten_plot(it, lines, format),
+                Block::Table(it) => {
+                    is_table_shortened = shorten_table(it, lines, screen.whole, format);
+                }
+                // It draws the rows of the table above it.
+                Block::Forest(it) => shorten_plot(it, lines, is_table_shortened, format),
                 _ => {}
             }
         }
@@ -68,21 +73,24 @@ pub fn fitted(mut view: View, screen: Screen, format: ScreenFormat) -> View {
     view
 }
 
-fn shorten_table(it: &mut Table, lines: usize, whole: WholeTable, format: ScreenFormat) {
+/// Leaves out rows of a table that is too long; returns whether it was.
+fn shorten_table(it: &mut Table, lines: usize, whole: WholeTable, format: ScreenFormat) -> bool {
     let priorities: Vec<u32> = it.rows.iter().map(|row| row.priority).collect();
     let is_long = || table(it, format).lines().count() > lines;
     if it.rows.len() <= ROWS || priorities.iter().all(|priority| *priority == 0) || !is_long() {
-        return;
+        return false;
     }
     let all = it.rows.len();
     let mut kept = most_important(&priorities).into_iter();
     it.rows.retain(|_| kept.next().unwrap_or(true));
     it.notes.push(format!("the {ROWS} rows of {all} that matter most: {}", whole.text()));
+    true
 }
 
-fn shorten_plot(it: &mut ForestPlot, lines: usize, format: ScreenFormat) {
+fn shorten_plot(it: &mut ForestPlot, lines: usize, is_table_shortened: bool, format: ScreenFormat) {
     let priorities: Vec<u32> = it.lines.iter().map(|line| line.priority).collect();
-    if it.lines.len() <= ROWS || forest(it, format).lines().count() <= lines {
+    let is_long = || is_table_shortened || forest(it, format).lines().count() > lines;
+    if it.lines.len() <= ROWS || !is_long() {
         return;
     }
     let mut kept = most_important(&priorities).into_iter();
@@ -102,7 +110,7 @@ fn most_important(priorities: &[u32]) -> Vec<bool> {
 mod tests {
     use super::*;
     use crate::report::render::terminal;
-    use crate::report::view::document::{Answer, Cell, Column, TableRow};
+    use crate::report::view::document::{Answer, Cell, Column, ForestLine, TableRow};
 
     /// Rows of which each tenth is important.
     fn rows(count: usize) -> Table {
@@ -138,9 +146,39 @@ mod tests {
         let text = shown(60, Screen { whole: WholeTable::ByShowingAgain, ..screen });
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
-            text.contains("`oscost runs show last` of a run that is kept, shows all"),
+            text.contains("`oscost runs show last` shows all of a run that is kept; measured"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn the_plot_of_a_shortened_table_has_the_same_rows() {
+        let line = |at: usize| ForestLine {
+            row: format!("c0-{at}"),
+            name: format!("plotted {at}"),
+            ratio: 1.0,
+            interval: Some([0.9, 1.1]),
+            verdict: "inconclusive".to_owned(),
+            figure: String::new(),
+            priority: if at % 10 == 9 { 500 } else { 100 },
+        };
+        let plot = ForestPlot {
+            id: "forest-0".to_owned(),
+            caption: String::new(),
+            margin: None,
+            lines: (0..26).map(line).collect(),
+        };
+        let table = Table { caption: "What differs".to_owned(), ..rows(26) };
+        let blocks = [Block::Table(table), Block::Forest(plot)];
+        let view = View::of(vec![Section::of("", blocks)]);
+        // The plot alone would fit.
+        let screen = Screen { lines: Some(27), ..Screen::default() };
+        let text = terminal::report(&fitted(view, screen, ScreenFormat::PLAIN));
+        let named = |word: &str| -> Vec<String> {
+            let lines = text.lines().filter(|line| line.starts_with(word));
+            lines.filter_map(|line| Some(line.split_whitespace().nth(1)?.to_owned())).collect()
+        };
+        assert_eq!((named("row ").len(), named("row ")), (15, named("plotted ")), "{text}");
     }
 
     #[test]

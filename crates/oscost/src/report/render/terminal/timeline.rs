@@ -16,6 +16,8 @@ const HEIGHT: usize = 14;
 const MAX_STEP: usize = 4;
 /// A run's number is under every tenth run.
 const NUMBERED: usize = 10;
+/// Of so few runs all intervals fit into the picture: no one of them is unusual.
+const FEW_RUNS: usize = 10;
 /// The maximum number of updates that are listed.
 const MAX_UPDATES: usize = 8;
 
@@ -26,17 +28,21 @@ struct Scale {
 }
 
 impl Scale {
-    /// All medians, and half an interval of the usual width on either side.
+    /// All medians, and half an interval of the usual width on either side; of few runs, all intervals.
     fn of(runs: &[TimelineRun]) -> Option<Self> {
-        let medians = || runs.iter().map(|run| run.figure);
-        let low = medians().min_by(f64::total_cmp)?;
-        let high = medians().max_by(f64::total_cmp)?;
+        let medians = runs.iter().map(|run| run.figure);
+        let of_few = runs.iter().filter(|_| runs.len() <= FEW_RUNS);
+        let ends = of_few.filter_map(|run| run.interval).flatten().filter(|end| end.is_finite());
+        let figures: Vec<f64> = medians.chain(ends).collect();
+        let low = figures.iter().copied().min_by(f64::total_cmp)?;
+        let high = figures.iter().copied().max_by(f64::total_cmp)?;
         let mut halves: Vec<f64> = runs
             .iter()
             .filter_map(|run| run.interval.map(|[low, high]| (high - low).max(0.0) / 2.0))
             .collect();
         halves.sort_by(f64::total_cmp);
         let usual = halves.get(halves.len() / 2).copied().unwrap_or(0.0);
+        let usual = if runs.len() <= FEW_RUNS { 0.0 } else { usual };
         // Figures that are all equal and exact need a scale, too.
         let margin = usual.max((high - low) * 0.02).max(high.abs() * 1e-3);
         let is_usable = margin.is_finite() && margin > 0.0;
@@ -262,6 +268,23 @@ fn in_lines(labels: impl IntoIterator<Item = Label>, margin: usize, width: usize
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_intervals_of_few_runs_fit_into_the_picture() {
+        let run = |figure: f64, interval: [f64; 2]| TimelineRun {
+            day: String::new(),
+            figure,
+            interval: Some(interval),
+            details: Vec::new(),
+        };
+        let few =
+            [run(115.2, [114.9, 115.5]), run(115.5, [98.0, 133.0]), run(115.8, [115.6, 116.0])];
+        let scale = Scale::of(&few).unwrap();
+        assert!(scale.low < 98.0 && scale.high > 133.0, "{} {}", scale.low, scale.high);
+        let many: Vec<TimelineRun> = few.iter().cycle().take(30).cloned().collect();
+        let scale = Scale::of(&many).unwrap();
+        assert!(scale.low > 110.0 && scale.high < 120.0, "{} {}", scale.low, scale.high);
+    }
 
     #[test]
     fn a_ratio_has_as_many_digits_as_distinguish_it_from_1() {

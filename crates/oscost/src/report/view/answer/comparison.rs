@@ -2,21 +2,24 @@
 //! large an effect could hide there.
 
 use oscost_model::counters::is_work;
+use oscost_model::program::{CPU, REAL};
 use oscost_model::record::{Comparison, Record};
 use oscost_model::unit::Unit;
 
 use crate::advice::words::Kind;
 use crate::estimate::comparison::interleaved_run::SECONDARY;
 use crate::estimate::comparison::{MACHINES_DIFFER, RunComparison};
-use crate::report::figures::{added, per_cent, rough_count, rough_range};
+use crate::report::figures::{added, per_cent, rough_count, rough_range, times};
 use crate::report::text::plain;
 use crate::report::view::answer::quote::{
-    MAX_DETECTABLE_PCT, cases, joined, range, relative, warning,
+    MAX_DETECTABLE_PCT, MIN_TIMES, cases, joined, range, relative, warning,
 };
 use crate::report::view::answer::{empty_comparison, trust};
 use crate::report::view::document::Answer;
 use crate::report::view::run::row::is_requested;
 
+/// The flag of a run whose control is not known to be equivalent.
+const CONTROL_WIDE: &str = "CONTROL_WIDE";
 /// A few cases are told one by one.
 const MAX_EACH: usize = 2;
 /// Differences whose largest is at most this multiple of their smallest are one price.
@@ -134,6 +137,12 @@ fn findings(group: &Group<'_>) -> Vec<String> {
             "{new} against {base}: no verdict, since too much time was lost or the clock drifted."
         )];
     }
+    if let [it] = &judged[..]
+        && is_command(&new)
+        && let Some(resource) = resource(&it.metric)
+    {
+        return vec![of_commands(&new, &base, it, resource)];
+    }
     let of = |verdict: &str| -> Vec<&Comparison> {
         judged.iter().copied().filter(|it| it.verdict == verdict).collect()
     };
@@ -145,6 +154,59 @@ fn findings(group: &Group<'_>) -> Vec<String> {
         inconclusive(&of("inconclusive"), all),
     ];
     sentences.into_iter().flatten().collect()
+}
+
+/// Whether a side is named by the words of its command.
+fn is_command(name: &str) -> bool {
+    name.starts_with('`')
+}
+
+/// What a command takes, by the metric of which it is; `None` of one that is no time.
+fn resource(metric: &str) -> Option<&'static str> {
+    match metric {
+        CPU => Some("CPU time"),
+        REAL => Some("wall time"),
+        _ => None,
+    }
+}
+
+/// What a command takes in comparison with another one.
+fn of_commands(new: &str, base: &str, it: &Comparison, resource: &str) -> String {
+    let ratio = it.ratio.value;
+    let share = per_cent(100.0 * (ratio - 1.0).abs());
+    let text = match it.verdict.as_str() {
+        "slower" if ratio >= MIN_TIMES => {
+            format!(
+                "{new} takes {} times the {resource} of {base} ({})",
+                times(ratio),
+                addition(it)
+            )
+        }
+        "slower" => format!("{new} takes {share} more {resource} than {base} ({})", addition(it)),
+        "faster" => format!("{new} takes {share} less {resource} than {base} ({})", addition(it)),
+        "equivalent" => format!("{new} and {base} take the same {resource} (within 3 %)"),
+        _ => undecided_commands(new, base, it, resource),
+    };
+    format!("{text}{}.", warning(Kind::ComparisonFlag, &it.flags))
+}
+
+fn undecided_commands(new: &str, base: &str, it: &Comparison, resource: &str) -> String {
+    if let Some(ends) = one_sided(it) {
+        let [low, high] = ends.map(relative);
+        let by = range(&low, &high);
+        return format!("Not enough for a verdict: {new} takes {by} {resource} against {base}");
+    }
+    let nothing = format!("No difference of {resource} shows between {new} and {base}");
+    match it.mde_pct.filter(|pct| pct.is_finite()) {
+        Some(pct) if pct > MAX_DETECTABLE_PCT => {
+            format!(
+                "{nothing}: one below {} could hide, which is too noisy to compare",
+                per_cent(pct)
+            )
+        }
+        Some(pct) => format!("{nothing}: one below {} could hide", per_cent(pct)),
+        None => format!("{nothing}: how large a one could hide is not known"),
+    }
 }
 
 /// A text as the beginning of a sentence; names of targets and cases stay as they are.
@@ -270,9 +332,41 @@ fn equivalent(equivalent: &[&Comparison], all: usize) -> Option<String> {
 fn inconclusive(inconclusive: &[&Comparison], all: usize) -> Option<String> {
     let (counted, timed): (Vec<&Comparison>, Vec<&Comparison>) =
         inconclusive.iter().copied().partition(|it| it.added.unit == Unit::InstructionsPerOp);
-    let sentences = [hidden(&timed, all), inexact(&counted, all)];
+    let is_apart = |it: &&Comparison| one_sided(it).is_some();
+    let (apart, timed): (Vec<&Comparison>, Vec<&Comparison>) =
+        timed.into_iter().partition(is_apart);
+    let sentences = [indicated(apart, all), hidden(&timed, all), inexact(&counted, all)];
     let sentences: Vec<String> = sentences.into_iter().flatten().collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// The interval of a ratio on one side of 1.
+fn one_sided(it: &Comparison) -> Option<[f64; 2]> {
+    let [low, high] = it.ratio.ci95.filter(|ends| ends.iter().all(|end| end.is_finite()))?;
+    (low > 1.0 || high < 1.0).then_some([low, high])
+}
+
+/// What is inconclusive although its interval is on one side of 1: a few one by one, of more the ends.
+fn indicated(apart: Vec<&Comparison>, all: usize) -> Option<String> {
+    let apart = by_ratio(apart);
+    let each = |it: &Comparison| {
+        let ends = one_sided(it).map(|ends| ends.map(relative));
+        ends.map(|[low, high]| format!("{} on {}", range(&low, &high), name(it)))
+    };
+    match &apart[..] {
+        [] => None,
+        few if few.len() <= MAX_EACH => {
+            let each: Vec<String> = few.iter().filter_map(|it| each(it)).collect();
+            Some(format!("Not enough for a verdict: {}{}.", joined(&each), out_of(few.len(), all)))
+        }
+        [first, .., last] => Some(format!(
+            "Not enough for a verdict in {}: from {} to {}.",
+            of_all(apart.len(), all),
+            each(first)?,
+            each(last)?
+        )),
+        [_] => None,
+    }
 }
 
 fn hidden(inconclusive: &[&Comparison], all: usize) -> Option<String> {
@@ -336,10 +430,16 @@ fn control(record: &Record) -> Option<String> {
     let mut controls = record.comparisons.iter().filter(|it| it.control).peekable();
     controls.peek()?;
     let is_void = record.comparisons.iter().any(|it| it.flags.iter().any(|flag| flag == "VOID"));
-    let unknown = controls.any(|it| it.ratio.ci95.is_none());
-    Some(match (is_void, unknown) {
+    let intervals: Option<Vec<[f64; 2]>> = controls.map(|it| it.ratio.ci95).collect();
+    let is_wide = record.conditions.iter().any(|it| it.flags.iter().any(|own| own == CONTROL_WIDE));
+    Some(match (is_void, intervals) {
         (true, _) => "The control, in which nothing differs, shows an effect.".to_owned(),
-        (false, true) => "The control has too few pairs to show anything.".to_owned(),
-        (false, false) => "The control, in which nothing differs, shows nothing.".to_owned(),
+        (false, None) => "The control has too few pairs to show anything.".to_owned(),
+        (false, Some(intervals)) if is_wide => {
+            let low = intervals.iter().map(|[low, _]| *low).fold(f64::INFINITY, f64::min);
+            let high = intervals.iter().map(|[_, high]| *high).fold(f64::NEG_INFINITY, f64::max);
+            format!("The control's ratio, which should be 1, is between {low:.3} and {high:.3}.")
+        }
+        (false, Some(_)) => "The control, in which nothing differs, shows nothing.".to_owned(),
     })
 }

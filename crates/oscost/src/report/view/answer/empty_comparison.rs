@@ -23,11 +23,12 @@ pub(super) fn answer(compared: &RunComparison, runs: [&[Record]; 2]) -> Answer {
         _ if cases_of(runs[0]).is_disjoint(&cases_of(runs[1])) => "no case is in both".to_owned(),
         _ => main_reason(compared),
     };
-    let mut next = vec![format!("`oscost table {}` shows both", runs.map(name_of).join(" "))];
-    next.extend(match (&base[..], &new[..]) {
+    let interleaved = match (&base[..], &new[..]) {
         ([base], [new]) if base.text != new.text => interleaved(base, new),
         _ => None,
-    });
+    };
+    let table = format!("`oscost table {}` shows both", runs.map(name_of).join(" "));
+    let next: Vec<String> = interleaved.into_iter().chain([table]).collect();
     Answer {
         findings: vec![format!("Nothing can be compared: {why}.")],
         trust: None,
@@ -68,7 +69,7 @@ fn interleaved(base: &TargetInfo, new: &TargetInfo) -> Option<String> {
         "local" => String::new(),
         text => format!(" --base {text}"),
     };
-    Some(format!("`oscost ab{base} --new {}` measures both side by side", new.text))
+    Some(format!("`oscost ab{base} --new {}` measures and compares both", new.text))
 }
 
 /// The reason of most of the cases, and of how many.

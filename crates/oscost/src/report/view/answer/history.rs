@@ -13,7 +13,7 @@ use crate::report::view::history::updates::update_text;
 /// Of more changed series, the largest changes are told.
 const MAX_CHANGED: usize = 3;
 
-/// The answer of a history; `None` if it has no figures.
+/// The answer of a history; `None` if it has too few figures to look for changes.
 pub(in crate::report::view) fn answer(history: &History) -> Option<Answer> {
     let judged: Vec<&Series> = history.series.iter().filter(|it| !it.secondary).collect();
     if judged.iter().all(|it| it.points.is_empty()) {
@@ -28,6 +28,9 @@ pub(in crate::report::view) fn answer(history: &History) -> Option<Answer> {
     findings.extend(more(changed.len().saturating_sub(MAX_CHANGED)));
     findings.extend(unchanged(&judged, changed.len(), history.window));
     findings.extend(provisional(&judged));
+    if findings.is_empty() {
+        return None;
+    }
     let has_moved = !changed.is_empty() || judged.iter().any(|it| it.recent_shift.is_some());
     let trust = has_moved.then(|| TRUST.to_owned());
     let next = has_moved.then(|| NEXT.to_owned()).into_iter().collect();
@@ -73,10 +76,12 @@ fn more(count: usize) -> Option<String> {
     }
 }
 
-/// How many series show no change, and how many cannot.
+/// How many series show no change, and how many cannot, if any can: of others the history itself says
+/// that they have too few runs.
 fn unchanged(judged: &[&Series], changed: usize, window: usize) -> Option<String> {
     let tested = judged.iter().filter(|it| it.p.is_some()).count();
-    let untested = judged.len() - tested.max(changed);
+    let is_short = |it: &&&Series| it.p.is_none() && !it.points.is_empty();
+    let untested = if tested > 0 { judged.iter().filter(is_short).count() } else { 0 };
     let steady = tested.saturating_sub(changed);
     let steady = match steady {
         0 => None,

@@ -14,6 +14,7 @@ pub(in crate::report::view) mod priority;
 pub(in crate::report::view) mod quote;
 pub(in crate::report::view) mod run;
 pub mod since;
+mod steady;
 pub(in crate::report::view) mod study;
 pub(in crate::report) mod trust;
 

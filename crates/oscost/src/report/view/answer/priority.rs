@@ -1,5 +1,6 @@
-//! Which rows of a table matter most, where there is room for a few: those that should not be used,
-//! the acts that readers ask for first, surprises, and the ends of each family.
+//! Which rows of a table matter most, where there is room for a few: the acts that readers ask for
+//! first, which the answer quotes; those that should not be used, surprises, and the ends of each
+//! family.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +12,9 @@ use crate::report::view::answer::run::is_cost;
 use crate::report::view::run::flags::{severity, unusable};
 use crate::report::view::run::row::{family, has};
 
-const UNUSABLE: u32 = 900;
-const ACT: u32 = 800;
+/// Above all others: whoever reads an act in the answer looks for its row.
+const ACT: u32 = 900;
+const UNUSABLE: u32 = 800;
 const SURPRISE: u32 = 700;
 const DEAREST_OF_FAMILY: u32 = 600;
 const CHEAPEST_OF_FAMILY: u32 = 500;
@@ -36,10 +38,10 @@ pub(in crate::report::view) fn of_rows(rows: &[&Row]) -> Vec<u32> {
         let median = row.estimate.as_ref().map(|it| it.median);
         let is_end = |at: usize| is_cost(row) && ends.get(family(row)).map(|it| it[at]) == median;
         let is_wide = row.flags.iter().any(|flag| severity(Kind::RowFlag, flag) == Severity::Wide);
-        if unusable(Kind::RowFlag, &row.flags).is_some() {
-            UNUSABLE
-        } else if is_act(row) {
+        if is_act(row) {
             ACT
+        } else if unusable(Kind::RowFlag, &row.flags).is_some() {
+            UNUSABLE
         } else if has(row, "CLASS_UNEXPECTED") {
             SURPRISE
         } else if is_end(1) {
@@ -56,7 +58,7 @@ pub(in crate::report::view) fn of_rows(rows: &[&Row]) -> Vec<u32> {
 }
 
 /// The priority of a comparison: differences before others, the largest first, and then what says
-/// least.
+/// least, of which the nearest to a difference is first.
 pub(in crate::report::view) fn of_comparison(it: &Comparison) -> u32 {
     let effect = it.ratio.value.ln().abs() / MAX_EFFECT.ln();
     // A ratio from outside may be any number; a negative one has no logarithm.
@@ -64,7 +66,8 @@ pub(in crate::report::view) fn of_comparison(it: &Comparison) -> u32 {
     match it.verdict.as_str() {
         _ if unusable(Kind::ComparisonFlag, &it.flags).is_some() => UNUSABLE,
         "slower" | "faster" => DIFFERENT + size,
-        "inconclusive" => WIDE,
+        // A probability from outside may be any number, too.
+        "inconclusive" => WIDE + (99.0 * (1.0 - it.p).clamp(0.0, 1.0)) as u32,
         _ => OTHER,
     }
 }

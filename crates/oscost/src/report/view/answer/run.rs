@@ -4,16 +4,17 @@
 use oscost_model::record::{Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
 
+use crate::advice::trust::Grade;
 use crate::advice::words::Kind;
 use crate::report::figures::{per_cent, rough, times};
 use crate::report::text::plain;
 use crate::report::view::answer::quote::{MIN_TIMES, are_apart, bound, cases, quote};
-use crate::report::view::answer::{acts, trust};
+use crate::report::view::answer::{acts, steady, trust};
 use crate::report::view::document::Answer;
 use crate::report::view::run::flags::unusable;
 use crate::report::view::run::row::is_requested;
 
-/// Of more rows, the acts and the extremes stand for the others.
+/// Of more rows, the acts, or the extremes of one benchmark, stand for the others.
 const MAX_EACH: usize = 3;
 /// With so many acts the extremes say little.
 const ENOUGH_ACTS: usize = 2;
@@ -31,8 +32,18 @@ pub(in crate::report::view) fn answer(record: &Record) -> Option<Answer> {
         .collect();
     let mut findings = figures(&measured, &record.results);
     findings.extend(without_figure(&requested));
-    let trust = trust::of_record(record).map(|found| trust::sentence(&found));
+    let trust = trust::of_record(record).map(|found| {
+        let is_poor = found.grade == Grade::Poor;
+        let steady = is_poor.then(|| steady::sentence(record, quoted(&measured))).flatten();
+        [Some(trust::sentence(&found)), steady].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    });
     Some(Answer { findings, trust, next: trust::next(record).into_iter().collect() })
+}
+
+/// The rows whose figures are quoted, but for the ends of many costs.
+fn quoted<'a>(measured: &'a [&'a Row]) -> impl Iterator<Item = &'a Row> {
+    let are_few = measured.len() <= MAX_EACH;
+    measured.iter().copied().filter(move |row| are_few || acts::is_act(row))
 }
 
 /// What the figures say; `results` are all rows of the run.
@@ -64,10 +75,14 @@ pub(super) fn is_cost(row: &Row) -> bool {
         && median.is_finite()
 }
 
-/// The cheapest and the dearest of some costs, if their intervals are apart; `None` below two.
+/// The cheapest and the dearest of the costs of one benchmark, if their intervals are apart; `None`
+/// below two. A page fault and a fork are two ops, and how many times one costs the other says nothing.
 fn extremes(measured: &[&Row]) -> Option<String> {
     let median = |row: &Row| row.estimate.as_ref().map_or(0.0, |it| it.median);
     let mut costs: Vec<&Row> = measured.iter().copied().filter(|row| is_cost(row)).collect();
+    if costs.iter().any(|row| row.benchmark != costs[0].benchmark) {
+        return None;
+    }
     costs.sort_by(|one, other| median(one).total_cmp(&median(other)));
     let [cheapest, .., dearest] = &costs[..] else { return None };
     let named = |row: &Row| format!("{} ({})", plain(&row.case), rough(median(row), row.unit));

@@ -32,7 +32,8 @@ pub(in crate::report::view) fn answer(
     findings.extend(quoted("Here it is otherwise", judged, is_against));
     let depends = |verdict: &Verdict| matches!(verdict, Verdict::DependsOnPlacement(_));
     findings.extend(quoted("One CPU or two decides", judged, depends));
-    let undecided = judged.iter().any(|it| matches!(it.verdict, Verdict::Undecided(_)));
+    findings.extend(withheld(judged));
+    let undecided = judged.iter().any(|it| it.verdict.is_undecided());
     let next = undecided.then(|| {
         "Next: the claims say what they lack; those of one target are judged by up to ten runs \
          together."
@@ -43,6 +44,18 @@ pub(in crate::report::view) fn answer(
         trust: trust::of_record(record).map(|found| trust::sentence(&found)),
         next: next.into_iter().chain(trust::next(record)).collect(),
     }
+}
+
+/// How many claims would have a verdict if one might rest on the figures; `None` if none would.
+fn withheld(judged: &[JudgedClaim<'_>]) -> Option<String> {
+    let count = |said: &str| judged.iter().filter(|it| it.verdict.would_be() == Some(said)).count();
+    let (hold, not_hold) = (count("it would hold"), count("it would not hold"));
+    (hold + not_hold > 0).then(|| {
+        format!(
+            "By figures on which no verdict may rest {hold} would hold and {not_hold} would not: the \
+             claims say why."
+        )
+    })
 }
 
 /// The first claims with some verdict; `None` if there are none.

@@ -4,7 +4,7 @@ use oscost_model::bill::{Bill, InstructionBill, InstructionItem};
 use oscost_model::unit::Unit;
 
 use crate::report::figures::{per_cent, rough, with_thousands};
-use crate::report::text::{plain, plural};
+use crate::report::text::{plain, plural, without_error_number};
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
 
 /// Smaller items than this are in the record alone, in per cent of the program's instructions.
@@ -22,7 +22,7 @@ pub(in crate::report::view) fn section(bill: &Bill) -> Option<Section> {
 /// Why there is no such bill; `None` if there is one.
 pub(super) fn note(bill: &Bill) -> Option<String> {
     let why = bill.no_instructions.as_deref()?;
-    Some(format!("no bill in instructions: {}", plain(why)))
+    Some(format!("no bill in instructions: {}", without_error_number(&plain(why))))
 }
 
 fn table(bill: &InstructionBill) -> Table {

@@ -5,7 +5,7 @@ use oscost_model::program_calls::KernelTime;
 use oscost_model::unit::Unit;
 
 use super::families::{Family, families, is_small};
-use crate::report::figures::{Style, per_cent, rough, with_thousands};
+use crate::report::figures::{interval, per_cent, rough, with_thousands};
 use crate::report::text::{plain, plural};
 use crate::report::view::document::{Cell, Column, Table, TableRow};
 
@@ -135,10 +135,7 @@ fn row(
     share: String,
     price: &str,
 ) -> TableRow {
-    let style = Style::of(amount.ns, Unit::NsPerOp);
-    let interval = amount.ci95.map_or(String::new(), |[low, high]| {
-        format!("[{} .. {}]", style.number(low), style.number(high))
-    });
+    let ends = amount.ci95.map(|ends| interval(amount.ns, ends, Unit::NsPerOp));
     let cell = |ns: Option<f64>| Cell::number(ns.map(time).unwrap_or_default(), ns);
     TableRow::of(vec![
         Cell::text(name),
@@ -148,7 +145,7 @@ fn row(
         cell(cool.map(|it| it.ns)),
         cell(in_kernel.map(|it| it.on_cpu_ns as f64)),
         cell(in_kernel.map(|it| it.off_cpu_ns as f64)),
-        Cell::text(interval),
+        Cell::text(ends.unwrap_or_default()),
         Cell::text(share),
         Cell::text(price),
     ])

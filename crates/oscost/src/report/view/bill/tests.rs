@@ -2,7 +2,7 @@
 
 use oscost_model::program_calls::KernelEvents;
 
-use super::made_up::{bill, cooled, find, priced};
+use super::made_up::{bill, cooled, find, priced, unpriced};
 use super::*;
 use crate::report::terminal;
 
@@ -109,6 +109,27 @@ fn the_faults_whose_kind_is_not_known_are_told() {
     assert!(told.contains("the kind of 1,200 page faults is not known"), "{told}");
     shown.items.retain(|item| item.name != "minor page fault");
     assert!(!text(&shown).contains("is not known: they"));
+}
+
+#[test]
+fn a_system_time_of_no_tick_and_switches_of_trials_are_told_as_such() {
+    let items = (0..14).map(|at| unpriced(&format!("call{at}"), 3.0)).collect();
+    let mut shown = bill(items, 1e6);
+    shown.trials.system.median = 0.0;
+    shown.trials.system.ci95 = Some([0.0, 930.214_286e-6]);
+    let words = |bill: &Bill| {
+        let text = terminal(&view(bill));
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let text = words(&shown);
+    for part in [
+        "system 0 ns [0 .. 930.2 us]",
+        "30 voluntary and 4 forced switches in a trial: ",
+        "no price: 2 other items, 6 times in all",
+    ] {
+        assert!(text.contains(part), "`{part}` is missing in {text}");
+    }
+    assert!(words(&shown).contains(&format!("Trust: {}", trust(&shown).grade.text())));
 }
 
 #[test]

@@ -7,16 +7,17 @@ use oscost_model::journal::Design;
 use oscost_model::program::CPU;
 use oscost_model::record::{AddedCost, Comparison, Record, Row, RowOutcome};
 
+use crate::advice::words::{Kind, Severity};
 pub use crate::estimate::comparison::verdict::min_pairs_for_discovery;
 use crate::report::figures::{added, per_cent};
-use crate::report::text::{plain, plural};
+use crate::report::text::{plain, plural, shorten};
 use crate::report::view::answer::comparison::{Group, of_run};
 use crate::report::view::comparison::compare::{compared, flag_lines, is_secondary};
 use crate::report::view::comparison::counts;
 use crate::report::view::comparison::pair::Pair;
 use crate::report::view::comparison::parameter_ratios;
 use crate::report::view::comparison::verdicts::{
-    INCONCLUSIVE, MAY_BE_CHANCE, count_verdicts, has_detectable_effect, may_be_chance,
+    INCONCLUSIVE, MAY_BE_CHANCE, count_verdicts, has_detectable_effect, is_amount, may_be_chance,
     time_verdicts,
 };
 use crate::report::view::comparison::work;
@@ -29,6 +30,8 @@ use crate::report::view::sections::{Remarks, not_measured, notes_of, origin, sec
 
 /// The most characters of a command.
 const MAX_COMMAND_CHARS: usize = 200;
+/// Of one that is the subject of a sentence.
+const MAX_NAME_CHARS: usize = 40;
 
 /// The comparisons of a run as a screen shows them.
 pub fn view(record: &Record) -> View {
@@ -45,15 +48,38 @@ pub fn view(record: &Record) -> View {
 
 /// What the comparisons of a run found, those of each pair of targets apart.
 pub(in crate::report::view) fn answer(record: &Record) -> Option<Answer> {
-    let pairs = TargetComparisons::all(record).into_iter();
-    let groups: Vec<Group<'_>> = pairs
-        .map(|it| Group {
-            new: it.targets.new.to_owned(),
-            base: it.targets.base.to_owned(),
-            comparisons: it.requested,
-        })
-        .collect();
-    of_run(record, &groups)
+    let pairs = TargetComparisons::all(record);
+    let commands = match &pairs[..] {
+        [only] => command_names(record, only),
+        _ => None,
+    };
+    let groups = pairs.into_iter().map(|it| {
+        let [base, new] = [it.targets.base, it.targets.new].map(str::to_owned);
+        let SideNames { base, new } = commands.clone().unwrap_or(SideNames { base, new });
+        Group { new, base, comparisons: it.requested }
+    });
+    of_run(record, &groups.collect::<Vec<_>>())
+}
+
+/// The names of two sides in sentences.
+#[derive(Clone)]
+struct SideNames {
+    base: String,
+    new: String,
+}
+
+/// Two commands by their words, in backquotes; `None` if targets were compared, and if the words do not
+/// tell them apart.
+fn command_names(record: &Record, compared: &TargetComparisons<'_>) -> Option<SideNames> {
+    let it = compared.requested.first()?;
+    let row = |index: u32| record.results.get(index as usize);
+    let (base, new) = (row(it.base)?, row(it.new)?);
+    let name = |row: &Row| {
+        let command = plain(&row.command.as_ref()?.join(" "));
+        Some(format!("`{}`", shorten(&command, MAX_NAME_CHARS).trim_end()))
+    };
+    let names = SideNames { base: name(base)?, new: name(new)? };
+    (base.case != new.case && names.base != names.new).then_some(names)
 }
 
 /// The same in short, with the run that it comes from.
@@ -185,9 +211,14 @@ pub(in crate::report::view) fn pair_title(targets: Targets<'_>, rows: &[&Compari
         rows if rows.iter().all(|it| it.design == Design::Boots.text()) => {
             format!("{new} against {base}: a boot of each")
         }
-        _ => format!("{new} against {base}: {pairs} over {span:.0} s, {designs}"),
+        _ => format!("{new} against {base}: {pairs} over {}, {designs}", span_text(span)),
     };
     plain(&text)
+}
+
+/// A time from the first pair to the last one, in whole seconds; a shorter one is not none.
+fn span_text(seconds: f64) -> String {
+    if seconds < 1.0 { "<1 s".to_owned() } else { format!("{seconds:.0} s") }
 }
 
 /// The numbers of pairs of some rows.
@@ -227,7 +258,8 @@ pub(in crate::report::view) fn added_to_reference_cases(
         format!("{name} {added}{verdict}")
     };
     let differences: Vec<String> = reference_cases.iter().map(one).collect();
-    (!differences.is_empty()).then(|| format!("reference cases: {}", differences.join(", ")))
+    (!differences.is_empty())
+        .then(|| format!("added to reference cases: {}", differences.join(", ")))
 }
 
 /// Rows that have figures but are in no comparison, by reason.
@@ -260,8 +292,10 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Remarks {
         record.comparisons.iter().partition(|it| it.control);
     let asked = |it: &&Comparison| is_requested(&record.results[it.base as usize]);
     let rows: Vec<&Comparison> = rows.into_iter().filter(asked).collect();
-    let rows: Vec<&Comparison> = rows.into_iter().filter(|it| !is_secondary(it)).collect();
+    let (beside, rows): (Vec<&Comparison>, Vec<&Comparison>) =
+        rows.into_iter().partition(|it| is_secondary(it));
     let FlagLines { severe: mut lines, information } = flag_lines(&rows);
+    lines.extend(unusable_rows(record));
     let mut method = Vec::new();
     let (work, rows): (Vec<&Comparison>, Vec<&Comparison>) =
         rows.into_iter().partition(|it| is_work(&it.metric));
@@ -283,6 +317,9 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Remarks {
     lines.extend(count_verdicts(&counted, None));
     lines.extend(instructions::remark(record.results.iter().filter(|row| is_requested(row))));
     lines.extend(time_verdicts(&timed, None));
+    let beside: Vec<&Comparison> =
+        beside.into_iter().filter(|it| !is_work(&it.metric) && !is_amount(it)).collect();
+    lines.extend(time_verdicts(&beside, None).map(|text| format!("Other times: {text}")));
     lines.extend(work::verdicts(&work));
     if has_detectable_effect(&timed) {
         method.push(INCONCLUSIVE.to_owned());
@@ -294,6 +331,24 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Remarks {
         lines.push("The run was cut short.".to_owned());
     }
     Remarks { shown: lines, information, method }
+}
+
+/// The flags by which figures should not be used, which the grade of the run counts, with their cases:
+/// those of either side, but for what the comparisons say themselves.
+fn unusable_rows(record: &Record) -> Vec<String> {
+    let is_measured = |row: &&Row| is_requested(row) && row.outcome == RowOutcome::Measured;
+    let rows: Vec<&Row> = record.results.iter().filter(is_measured).collect();
+    let cases: BTreeSet<&str> = rows.iter().map(|row| row.case.as_str()).collect();
+    let of_comparisons: BTreeSet<&str> =
+        record.comparisons.iter().flat_map(|it| &it.flags).map(String::as_str).collect();
+    let flagged = rows
+        .iter()
+        .flat_map(|row| row.flags.iter().map(move |flag| (flag.as_str(), row.case.as_str())))
+        .filter(|(flag, _)| flags::severity(Kind::RowFlag, flag) == Severity::Unusable)
+        .filter(|(flag, _)| !of_comparisons.contains(flag));
+    // A case has a row on each side.
+    let flagged: BTreeSet<(&str, &str)> = flagged.collect();
+    flags::lines(Kind::RowFlag, flagged.into_iter(), cases.len()).severe
 }
 
 /// What is added to a row whose base follows the core's rate: its time is that of this rate.
@@ -324,15 +379,72 @@ fn control(it: &Comparison) -> String {
     let text = format!(
         "control, nothing differs ({design}): {pairs}, ratio {ratio:.3} [{low:.3} .. {high:.3}]"
     );
-    match it.mde_pct {
+    // Pairs that the clock's step makes equal have no spread, and hide what their interval shows.
+    let reach_pct = 100.0 * (low - 1.0).abs().max((high - 1.0).abs());
+    let text = match it.mde_pct.filter(|&pct| reach_pct <= pct) {
         Some(pct) => format!("{text}; {} would have been detected", per_cent(pct)),
         None => text,
+    };
+    match it.ties {
+        0 => text,
+        ties => format!("{text}; {} of its batches did not differ", plural(ties.into(), "pair")),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn a_control(ends: [f64; 2], mde_pct: f64, ties: u32) -> String {
+        let it = serde_json::json!({
+            "case": "control", "metric": "primary", "base": 0, "new": 0, "design": "twins",
+            "pairs": 9, "span_s": 0.4, "ratio": { "value": 1.0, "ci95": ends },
+            "added": { "value": 0.0, "ci95": null, "unit": "ns/op" }, "p": 1.0, "q": 1.0,
+            "verdict": "inconclusive", "mde_pct": mde_pct, "ties": ties, "control": true,
+            "flags": []
+        });
+        control(&serde_json::from_value(it).unwrap())
+    }
+
+    #[test]
+    fn a_control_detects_nothing_smaller_than_its_own_interval() {
+        let narrow = a_control([0.995, 1.004], 1.2, 0);
+        assert!(narrow.ends_with("[0.995 .. 1.004]; 1.2 % would have been detected"), "{narrow}");
+        let wide = a_control([0.6128, 1.000_01], 1.0136, 34);
+        assert!(
+            wide.ends_with("[0.613 .. 1.000]; 34 pairs of its batches did not differ"),
+            "{wide}"
+        );
+    }
+
+    #[test]
+    fn a_short_span_is_not_nothing() {
+        assert_eq!(
+            [0.0, 0.44, 1.0, 9.6, 61.7].map(span_text),
+            ["<1 s", "<1 s", "1 s", "10 s", "62 s"]
+        );
+    }
+
+    #[test]
+    fn rows_that_should_not_be_used_are_named_once_for_both_sides() {
+        let text = include_str!("../../../../tests/store/run-1.json");
+        let mut record: Record = serde_json::from_str(text).unwrap();
+        let row = Row { outcome: RowOutcome::Measured, ..record.results[0].clone() };
+        let flagged = |case: &str, flag: &str| Row {
+            case: case.to_owned(),
+            flags: vec![flag.to_owned()],
+            ..row.clone()
+        };
+        record.comparisons.clear();
+        record.results = vec![
+            flagged("a/x", "DRIFT"),
+            flagged("a/x", "DRIFT"),
+            flagged("a/y", "PROCESSES_DIFFER"),
+            flagged("a/y", "NOT_CONVERGED"),
+        ];
+        let [line] = &unusable_rows(&record)[..] else { panic!() };
+        assert!(line.starts_with("DRIFT: ") && line.contains(": a/x. "), "{line}");
+    }
 
     #[test]
     fn one_pair_is_in_the_singular() {

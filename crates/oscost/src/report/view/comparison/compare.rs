@@ -22,7 +22,7 @@ use crate::report::view::comparison::counts;
 use crate::report::view::comparison::pair::Pair;
 use crate::report::view::comparison::verdicts::{
     INCONCLUSIVE, MAY_BE_CHANCE, RegressionCount, count_verdicts, has_detectable_effect,
-    may_be_chance, time_verdicts, verdict_style, verdict_text,
+    may_be_chance, time_verdicts, verdict_style, verdict_text, what_widens,
 };
 use crate::report::view::comparison::work::{self, WorkText};
 use crate::report::view::document::{
@@ -375,6 +375,9 @@ pub(in crate::report::view) fn remarks(shown: &ComparisonContent<'_>) -> Remarks
     let one_a_side = shown.base.len() == 1 && shown.new.len() == 1;
     let paired = comparisons.iter().any(|it| it.design == "boots");
     let needed = min_pairs_for_discovery(timed.len());
+    if !paired && has_detectable_effect(&timed) {
+        lines.push(what_widens(timed.len()));
+    }
     if one_a_side {
         method.push(format!(
             "Two separate runs are weaker evidence than an interleaved one: each interval contains \

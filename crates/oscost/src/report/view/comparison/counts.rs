@@ -1,6 +1,6 @@
 //! Comparisons of rows whose figures are counted instructions.
 
-use oscost_model::record::Comparison;
+use oscost_model::record::{Comparison, Row};
 
 use crate::report::figures::per_cent;
 use crate::report::text::plain;
@@ -49,27 +49,33 @@ fn difference(it: &Comparison, unit: &str) -> String {
 }
 
 /// The table of such comparisons; `None` without rows. Three ranges are side by side, so the unit is
-/// in the headings.
+/// in the headings, and where they leave no room for names the new side is left out: it is the base
+/// and what is added.
 pub(in crate::report::view) fn table(pairs: &[&Pair<'_>]) -> Option<Table> {
     let columns = vec![
         Column::text("case"),
         Column::number("base, insn", "base"),
-        Column::number("new, insn", "new"),
+        Column { optional: true, ..Column::number("new, insn", "new") },
         Column::number("added, insn", "added"),
         Column::choice("verdict"),
     ];
     let row = |pair: &&Pair<'_>| {
         let cells = vec![
             Cell::case(&pair.base),
-            Cell::text(without_unit(&pair.base)),
-            Cell::text(without_unit(pair.new)),
-            Cell::text(difference(pair.it, "")),
+            figure(&pair.base),
+            figure(pair.new),
+            Cell::number(difference(pair.it, ""), Some(pair.it.added.value)),
             Cell::text(plain(&pair.it.verdict)).with_style(verdict_style(pair.it)),
         ];
         TableRow { priority: of_comparison(pair.it), ..TableRow::of(cells) }
     };
     let rows: Vec<TableRow> = pairs.iter().map(row).collect();
     (!rows.is_empty()).then(|| Table { columns, rows, ..Table::default() })
+}
+
+/// The count of a side, as it is read and to its last digit.
+fn figure(row: &Row) -> Cell {
+    Cell::number(without_unit(row), row.estimate.as_ref().map(|estimate| estimate.median))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Verdicts: how one is written, and how many there are of each kind.
 
 use oscost_model::record::{Comparison, Row};
+use oscost_model::unit::Unit;
 
 use crate::estimate::comparison::margin_of;
 use crate::estimate::comparison::threshold::Threshold;
@@ -8,15 +9,29 @@ use crate::report::figures::per_cent;
 use crate::report::text::plain;
 
 /// A verdict on a row and its base; an inconclusive one with the smallest effect that could have been
-/// detected, or with why it is none though its own interval lies beyond the margin.
+/// detected, or with why it is none though its own interval lies beyond the margin. An amount is not
+/// slower than another one, but more.
 pub(in crate::report::view) fn verdict_text(it: &Comparison, base: &Row) -> String {
     match (it.verdict.as_str(), it.mde_pct) {
+        ("slower", _) if is_amount(it) => "more".to_owned(),
+        ("faster", _) if is_amount(it) => "less".to_owned(),
+        ("inconclusive", _) if is_amount(it) && is_same_in_all_pairs(it) => "=".to_owned(),
         ("inconclusive", _) if may_be_chance(it, base) => {
             format!("inconclusive (q {:.2})", (100.0 * it.q).ceil() / 100.0)
         }
         ("inconclusive", Some(pct)) => format!("inconclusive ({})", per_cent(pct)),
         (verdict, _) => plain(verdict),
     }
+}
+
+/// Whether bytes or events are compared, and no times or rates.
+pub(in crate::report::view) fn is_amount(it: &Comparison) -> bool {
+    matches!(it.added.unit, Unit::Bytes | Unit::TimesPerOp)
+}
+
+/// Whether both sides have the same value in all pairs.
+fn is_same_in_all_pairs(it: &Comparison) -> bool {
+    it.added.value == 0.0 && it.ratio.ci95 == Some([1.0; 2])
 }
 
 /// The verdicts, which are styles, too.
@@ -47,6 +62,23 @@ pub(in crate::report::view) const INCONCLUSIVE: &str = "inconclusive (12 %) mean
 /// Whether a comparison is inconclusive and has a smallest effect that it could have detected.
 pub(in crate::report::view) fn has_detectable_effect(comparisons: &[&Comparison]) -> bool {
     comparisons.iter().any(|it| it.verdict == "inconclusive" && it.mde_pct.is_some())
+}
+
+/// Why the interval of a ratio is so much wider than those of its figures, of so many rows that did
+/// not alternate.
+pub(in crate::report::view) fn what_widens(rows: usize) -> String {
+    let (correction, narrow) = match rows {
+        0 | 1 => (String::new(), "More earlier runs narrow it"),
+        rows => (
+            format!(", and all {rows} rows are judged at once, for which each is corrected"),
+            "Fewer cases and more earlier runs narrow them",
+        ),
+    };
+    format!(
+        "What widens the intervals: a ratio has the variation between runs of both its sides, that \
+         variation is itself known from few runs (degrees of freedom of Student's t){correction}. \
+         {narrow}."
+    )
 }
 
 /// How many rows are slower by more than a threshold.
@@ -129,6 +161,32 @@ mod tests {
         assert_eq!(text([0.8, 0.95], 0.2, None), "inconclusive (q 0.20)");
         assert_eq!(text([1.005, 1.2], 0.06, None), "inconclusive (2.0 %)", "within 1 %");
         assert_eq!(text([0.8, 0.995], 0.06, None), "inconclusive (2.0 %)");
+    }
+
+    #[test]
+    fn one_row_is_not_corrected_for_others() {
+        assert!(what_widens(26).contains("Student's t), and all 26 rows are judged at once"));
+        let alone = what_widens(1);
+        assert!(!alone.contains("rows") && alone.ends_with("t). More earlier runs narrow it."));
+    }
+
+    #[test]
+    fn an_amount_is_more_or_less_or_the_same() {
+        let text = include_str!("../../../../tests/store/run-1.json");
+        let record: Record = serde_json::from_str(text).unwrap();
+        let (base, of_run) = (&record.results[0], &record.comparisons[0]);
+        let said = |unit: Unit, verdict: &str, interval: [f64; 2]| {
+            let mut it = Comparison { verdict: verdict.to_owned(), ..of_run.clone() };
+            (it.added.unit, it.added.value) = (unit, interval[0] - 1.0);
+            (it.ratio.ci95, it.p, it.mde_pct) = (Some(interval), 1.0, Some(1.0));
+            verdict_text(&it, base)
+        };
+        assert_eq!(said(Unit::Bytes, "slower", [1.1, 1.2]), "more");
+        assert_eq!(said(Unit::TimesPerOp, "faster", [0.8, 0.9]), "less");
+        assert_eq!(said(Unit::TimesPerOp, "inconclusive", [1.0; 2]), "=");
+        assert_eq!(said(Unit::TimesPerOp, "inconclusive", [1.0, 1.1]), "inconclusive (1.0 %)");
+        assert_eq!(said(Unit::Seconds, "slower", [1.1, 1.2]), "slower");
+        assert_eq!(said(Unit::Seconds, "inconclusive", [1.0; 2]), "inconclusive (1.0 %)");
     }
 
     #[test]

@@ -16,8 +16,9 @@ const NO_FIGURE: Option<&str> = Some("it was not measured");
 /// When an interval is unknown.
 const NO_INTERVAL: Option<&str> = Some("below six repetitions");
 /// Why a figure has no interval between runs.
-const NO_BETWEEN_RUN_INTERVAL: Option<&str> =
-    Some("below six repetitions or detection; of counts, programs, metrics but `core-cycles`");
+const NO_BETWEEN_RUN_INTERVAL: Option<&str> = Some(
+    "below six repetitions or detection; of inexact counts, programs, metrics but `core-cycles`",
+);
 /// When quantiles are unknown.
 const NO_SHOTS: Option<&str> = Some("modes U, B, T");
 

@@ -105,7 +105,8 @@ fn section(series: &Series, is_alone: bool) -> Section {
     let span = match (points.first(), points.last()) {
         (Some(first), Some(last)) => {
             let (first, last) = (day(&first.started), day(&last.started));
-            format!("{}, {first} to {last}", runs(points.len()))
+            let days = if first == last { first } else { format!("{first} to {last}") };
+            format!("{}, {days}", runs(points.len()))
         }
         _ => "no usable run".to_owned(),
     };
@@ -116,7 +117,8 @@ fn section(series: &Series, is_alone: bool) -> Section {
     let mut head = Vec::new();
     if is_alone {
         head.push(format!("machine: {}", plain(&series.machine_class)));
-        head.push(format!("kernel: {}", plain(&series.kernel_class)));
+        // An update of the kernel is a mark of the series, and no other series.
+        head.push(format!("kernel: any release of {}", plain(&series.kernel_class)));
     }
     head.extend(points.last().map(|last| {
         let style = Style::of(last.median, series.unit);
@@ -438,6 +440,8 @@ fn remarks(all: &[Series]) -> Vec<String> {
     let changed = count(&|it| !it.changes.is_empty());
     let without = count(&|it| it.points.is_empty());
     let untested = count(&|it| it.p.is_none()).saturating_sub(without);
+    // Where some were tested, the answer counts the others.
+    let untested = if all.iter().any(|it| it.p.is_some()) { 0 } else { untested };
     let missed = count(&|it| it.rejected_by_correction);
     let mut remarks = Vec::new();
     let provisional: Vec<&Series> = all.iter().filter(|it| it.recent_shift.is_some()).collect();

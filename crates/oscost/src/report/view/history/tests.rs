@@ -180,7 +180,16 @@ fn without_a_case_the_changes_are_a_table() {
     let row = "syscall/getppid:via=raw 2026-10-13 120.0 ns 1.060 0.013";
     assert!(flat(&shown).contains(row), "{shown}");
     assert!(shown.contains("not read: 2 runs: it was killed"), "{shown}");
-    assert!(shown.contains("1 case with fewer than"), "{shown}");
+    assert!(flat(&shown).contains("; 1 case has fewer than 10 runs, in which no"), "{shown}");
+    assert!(!shown.contains("1 case with fewer than"), "the answer says it: {shown}");
+    let mut alone = series(1, usize::MAX);
+    (alone.p, alone.q) = (None, None);
+    let shown = text(&history(false, vec![alone.clone()]));
+    assert!(shown.contains("1 case with fewer than") && !shown.contains("has fewer"), "{shown}");
+    let shown = text(&history(true, vec![alone]));
+    let day = day(&series(1, usize::MAX).points[0].started);
+    assert!(flat(&shown).contains(&format!("at local: 1 run, {day} ")), "{shown}");
+    assert!(shown.contains("1 run: changes are looked for") && !shown.contains("fewer"), "{shown}");
     assert_eq!(text(&history(false, vec![])), "no figure of local is kept\n");
 }
 

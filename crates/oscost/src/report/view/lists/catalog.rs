@@ -42,6 +42,16 @@ pub fn list(catalog: &Catalog, selected: &[&Definition], with_axes: bool) -> Vie
     View::of(first.into_iter().chain(families).chain(legend).collect())
 }
 
+/// Benchmarks of a family, a line each, and how each is explained.
+pub fn overview(catalog: &Catalog, selected: &[&Definition]) -> View {
+    let text = "`oscost explain NAME` explains one of them, with its calls counted here; `--full` \
+                explains all of them";
+    let next = Section::of("", [Block::Text(text.to_owned())]);
+    let mut view = list(catalog, selected, false);
+    view.sections.push(next);
+    view
+}
+
 /// The families alone, a line each, and how their benchmarks are listed.
 pub fn families(catalog: &Catalog) -> View {
     let all: Vec<&Definition> = catalog.benchmarks.iter().collect();

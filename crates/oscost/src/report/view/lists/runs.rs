@@ -252,7 +252,7 @@ pub fn size_line(size: &StoreSize) -> String {
     };
     format!(
         "{runs} run{s}{bills} in {}, {with_raw_batches} with raw batches: `oscost runs prune` \
-         removes old ones",
+         removes old batches",
         size_text(bytes)
     )
 }

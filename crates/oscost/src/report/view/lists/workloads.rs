@@ -1,9 +1,11 @@
 //! The workloads that come with oscost, and what each of them lacks on this machine.
 
+use serde::Serialize;
+
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
 
 /// A workload.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Workload {
     /// Its name.
     pub id: String,
@@ -31,4 +33,16 @@ pub fn view(workloads: &[Workload]) -> View {
         ..Table::default()
     };
     View::of(vec![Section::of("", [Block::Table(table)])])
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    workloads: &'a [Workload],
+}
+
+/// The workloads as one JSON object (`oscost.workloads/1`).
+pub fn json(workloads: &[Workload]) -> Result<String, serde_json::Error> {
+    let document = Document { schema: "oscost.workloads/1", workloads };
+    serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }

@@ -4,6 +4,7 @@ use oscost_model::counters::{CounterEvent, CounterProbe};
 use oscost_model::facts::Facts;
 
 use super::facts::{fact, plural};
+use crate::report::text::without_error_number;
 use crate::report::view::document::Fact;
 
 /// The facts of the counters.
@@ -18,7 +19,7 @@ pub(super) fn counters(facts: &Facts) -> Vec<Fact> {
     let unavailable = counters.distrusted.as_ref().or(counters.unavailable.as_ref());
     let is_tried = !counters.events.is_empty();
     let no_pmu = || match unavailable {
-        Some(why) => why.clone(),
+        Some(why) => without_error_number(why),
         None if is_tried => "no event opens".to_owned(),
         None => "this worker did not try to count".to_owned(),
     };
@@ -35,7 +36,10 @@ pub(super) fn counters(facts: &Facts) -> Vec<Fact> {
     ];
     let refused = counters.events.iter().filter_map(|it| {
         let why = it.refused.as_ref()?;
-        Some(Fact::new(it.event.perf_name(), format!("cannot be counted: {why}")))
+        Some(Fact::new(
+            it.event.perf_name(),
+            format!("cannot be counted: {}", without_error_number(why)),
+        ))
     });
     // If all are refused for one reason, `events` has it.
     if unavailable.is_none() {
@@ -48,7 +52,8 @@ pub(super) fn counters(facts: &Facts) -> Vec<Fact> {
     let no_kernel = || {
         let of_kernel =
             counters.events.iter().find(|it| it.event == CounterEvent::InstructionsKernel);
-        of_kernel.and_then(|it| it.refused.clone()).unwrap_or_else(no_pmu)
+        let refused = of_kernel.and_then(|it| it.refused.as_deref());
+        refused.map_or_else(no_pmu, without_error_number)
     };
     found.extend([
         fact("kernel mode", kernel, no_kernel),

@@ -56,6 +56,15 @@ impl TableContent<'_> {
         machines.map(|it| plain(&it.name)).collect::<Vec<_>>().join(" ")
     }
 
+    /// The indices of the columns that have a figure; the first one, to which ratios are, in any case.
+    pub(super) fn shown_columns(&self) -> Vec<usize> {
+        let has_figure = |at: usize| {
+            let mut cells = self.table.lines.iter().filter_map(|line| line.cells.get(at));
+            cells.any(|cell| cell.figure().is_some())
+        };
+        (0..self.table.columns.len()).filter(|&at| at == 0 || has_figure(at)).collect()
+    }
+
     /// What the first column is called, to which ratios are.
     pub(super) fn base_name(&self) -> String {
         self.table.columns.first().map_or_else(String::new, |it| self.column_name(it))

@@ -27,6 +27,7 @@ struct Document<'a> {
 #[derive(Serialize)]
 struct MachineDocument<'a> {
     name: &'a str,
+    setting_of: Option<&'a str>,
     facts: Vec<FactDocument<'a>>,
     runs: Vec<RunDocument<'a>>,
 }
@@ -83,6 +84,7 @@ struct FindingDocument<'a> {
 fn machine(it: &DescribedMachine) -> MachineDocument<'_> {
     MachineDocument {
         name: &it.name,
+        setting_of: it.setting_of.as_deref(),
         facts: it.facts.iter().map(fact).collect(),
         runs: it.runs.iter().map(run).collect(),
     }

@@ -1,13 +1,19 @@
 //! Cases down, machines across.
 
+use std::collections::BTreeMap;
+
 use super::content::TableContent;
 use super::texts::{count_difference, factor, figure, range, ratio};
-use crate::estimate::machine_table::{CaseLine, TableCell, TableFigure, TableUnit};
+use crate::advice::machine_facts::DescribedMachine;
+use crate::estimate::machine_table::{CaseLine, TableCell, TableColumn, TableFigure, TableUnit};
 use crate::report::text::{plain, plural};
 use crate::report::view::document::{Cell, Column, Table, TableRow};
 
 /// The caption of a table whose rows have no other order.
 pub(super) const BY_NAME: &str = "Cases by their names";
+
+/// Of more reasons the most frequent are told.
+const MAX_REASONS: usize = 3;
 
 /// A case that a column lacks, and why.
 pub(super) struct MissingCase<'a> {
@@ -31,9 +37,19 @@ pub(super) fn conditions(content: &TableContent<'_>) -> String {
     format!(
         "{} of {}, {}, {unit}{base}",
         plural(runs as u64, "run"),
-        plural(content.machines.len() as u64, "machine"),
+        machine_count(content.machines),
         plural(table.lines.len() as u64, "case"),
     )
+}
+
+/// How many machines there are, and in how many settings.
+fn machine_count(machines: &[DescribedMachine]) -> String {
+    let alone = machines.iter().filter(|it| it.setting_of.is_none()).count();
+    let count = plural(alone as u64, "machine");
+    match machines.len() {
+        all if all == alone => count,
+        all => format!("{count} in {all} settings"),
+    }
 }
 
 /// Whether any case has a ratio between two columns, by which the lines are in order.
@@ -42,10 +58,11 @@ fn has_ratios(content: &TableContent<'_>) -> bool {
     cells.filter_map(TableCell::figure).any(|it| it.ratio.is_some())
 }
 
-/// The table, a column for each machine or for several with the same facts.
+/// The table, a column for each machine or for several with the same facts, if they have a figure.
 pub(super) fn grid(content: &TableContent<'_>) -> Table {
     let table = content.table;
-    let names = table.columns.iter().map(|column| content.column_name(column));
+    let shown = content.shown_columns();
+    let names = shown.iter().map(|&at| content.column_name(&table.columns[at]));
     let columns = names.map(|name| Column {
         title: name.clone(),
         word: "machine",
@@ -53,7 +70,7 @@ pub(super) fn grid(content: &TableContent<'_>) -> Table {
     });
     let count = table.lines.len();
     let row = |(at, line): (usize, &CaseLine)| {
-        let cells = line.cells.iter().map(|it| cell(line, it));
+        let cells = shown.iter().filter_map(|&at| Some(cell(line, line.cells.get(at)?)));
         TableRow {
             benchmark: line.benchmark.clone(),
             priority: (count - at) as u32,
@@ -130,25 +147,47 @@ pub(super) fn notes(content: &TableContent<'_>) -> Vec<String> {
     );
     let exact = "[exact]: the same number of instructions in all repetitions, counted by one emulator \
                  and worker: any difference is the machines' own";
-    [
+    let meanings = [
         has(|it| it.is_exact).then(|| exact.to_owned()),
         has(|it| it.interval.is_some() && !it.is_exact).then_some(interval),
         has(|it| it.spread.is_some()).then(|| spread.to_owned()),
         has(|it| it.ratio.is_some()).then_some(ratio),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    ];
+    meanings.into_iter().flatten().chain(left_out(content)).collect()
 }
 
-/// The cases that a column lacks, with the column and the reason.
+/// The columns that have no figure beside those of the others, and why.
+fn left_out(content: &TableContent<'_>) -> Vec<String> {
+    let shown = content.shown_columns();
+    let columns = content.table.columns.iter().enumerate();
+    let line = |(at, column): (usize, &TableColumn)| {
+        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+        for line in &content.table.lines {
+            if let Some(TableCell::Missing(why)) = line.cells.get(at) {
+                *counts.entry(why).or_default() += 1;
+            }
+        }
+        let mut reasons: Vec<(&str, u64)> = counts.into_iter().collect();
+        // The sort is stable: equally frequent reasons stay in their order.
+        reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let told = reasons.iter().take(MAX_REASONS);
+        let told = told.map(|(why, count)| format!("{} in {}", plain(why), plural(*count, "case")));
+        let told: Vec<String> = told.collect();
+        format!("{} has no figure to show here: {}", content.column_name(column), told.join("; "))
+    };
+    columns.filter(|(at, _)| !shown.contains(at)).map(line).collect()
+}
+
+/// The cases that a column with figures lacks, with the column and the reason.
 pub(super) fn missing<'a>(content: &TableContent<'a>) -> Vec<MissingCase<'a>> {
+    let shown = content.shown_columns();
     let columns = content.table.columns.iter();
     let names: Vec<String> = columns.map(|column| content.column_name(column)).collect();
     let mut found = Vec::new();
     for line in &content.table.lines {
-        for (name, cell) in names.iter().zip(&line.cells) {
-            if let TableCell::Missing(why) = cell {
+        for &at in &shown {
+            if let Some(TableCell::Missing(why)) = line.cells.get(at) {
+                let name = &names[at];
                 let reason = format!("{name}: {}", plain(why));
                 found.push(MissingCase { case: &line.case, reason });
             }

@@ -1,7 +1,7 @@
 //! The machines of a table: what they are, and which runs their figures are of.
 
 use super::content::TableContent;
-use crate::advice::machine_facts::{DescribedMachine, DescribedRun};
+use crate::advice::machine_facts::{DescribedMachine, DescribedRun, MachineFact, are_different};
 use crate::report::text::{day, plain, plural};
 use crate::report::view::document::{Block, Fact};
 
@@ -16,7 +16,7 @@ pub(super) fn blocks(content: &TableContent<'_>) -> Vec<Block> {
         let machines: Vec<&DescribedMachine> =
             column.machines.iter().filter_map(|&at| content.machines.get(at)).collect();
         let runs = machines.iter().flat_map(|it| &it.runs);
-        let description = machines.first().map_or_else(String::new, |it| described(it));
+        let description = machines.first().map_or_else(String::new, |it| described(it, content));
         let mut words = vec![description];
         if machines.len() > 1 {
             words.push(plural(machines.len() as u64, "machine"));
@@ -29,12 +29,23 @@ pub(super) fn blocks(content: &TableContent<'_>) -> Vec<Block> {
     [facts].into_iter().chain(Block::list(unclaimable(content))).collect()
 }
 
-fn described(machine: &DescribedMachine) -> String {
-    let told = machine.facts.iter().filter(|fact| TOLD.contains(&fact.name));
+fn described(machine: &DescribedMachine, content: &TableContent<'_>) -> String {
+    let is_told = |(at, fact): &(usize, &MachineFact)| {
+        TOLD.contains(&fact.name) || tells_settings_apart(machine, *at, content)
+    };
+    let told = machine.facts.iter().enumerate().filter(is_told).map(|(_, fact)| fact);
     let texts: Vec<String> = told
         .filter_map(|fact| Some(format!("{} {}", fact.name, plain(fact.value.as_deref()?))))
         .collect();
     if texts.is_empty() { "its record does not describe it".to_owned() } else { texts.join(", ") }
+}
+
+/// Whether the same machine has another value of this fact in another column.
+fn tells_settings_apart(machine: &DescribedMachine, at: usize, content: &TableContent<'_>) -> bool {
+    let name = |it: &DescribedMachine| it.setting_of.clone().unwrap_or_else(|| it.name.clone());
+    let same = content.machines.iter().filter(|it| name(it) == name(machine));
+    let own = machine.facts.get(at);
+    same.filter_map(|it| own.zip(it.facts.get(at))).any(|(own, other)| are_different(own, other))
 }
 
 fn runs_text(runs: &[&DescribedRun]) -> String {

@@ -17,7 +17,7 @@ mod treatments;
 pub use self::content::TableContent;
 pub use self::document::{SCHEMA, json};
 pub use self::figures::figures;
-pub use self::references::{NO_REFERENCES, Reference, references};
+pub use self::references::{COMMANDS, NO_REFERENCES, Reference, references};
 use crate::report::view::document::{Block, Paragraph, Section, View};
 use crate::report::view::sections::section_of_cases;
 

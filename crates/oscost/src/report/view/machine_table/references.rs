@@ -23,11 +23,12 @@ pub struct Reference {
     pub command: Vec<String>,
 }
 
-/// The records, a row each; what measured them is below.
-pub fn references(records: &[Reference]) -> Table {
+/// The records, a row each; what measured them is below each on demand.
+pub fn references(records: &[Reference], verbose: bool) -> Table {
     let known = |text: &Option<String>| Cell::text(plain(text.as_deref().unwrap_or("-")));
+    let command = |it: &Reference| plain(&format!("oscost {}: {}", it.tool, it.command.join(" ")));
     let row = |it: &Reference| TableRow {
-        notes: vec![plain(&format!("oscost {}: {}", it.tool, it.command.join(" ")))],
+        notes: verbose.then(|| command(it)).into_iter().collect(),
         ..TableRow::of(vec![
             Cell::text(plain(&format!("@{}", it.name))),
             Cell::text(minute(&it.started)),
@@ -46,3 +47,6 @@ pub fn references(records: &[Reference]) -> Table {
         ..Table::default()
     }
 }
+
+/// How to see what measured the records.
+pub const COMMANDS: &str = "`oscost table --list --verbose` shows the command of each";

@@ -22,6 +22,7 @@ fn machine(name: &str, huge_pages: &str) -> DescribedMachine {
     let id = format!("0190a0b1-c2d3-{name}");
     DescribedMachine {
         name: name.to_owned(),
+        setting_of: None,
         facts,
         runs: vec![DescribedRun { id, started, not_claimable: None }],
     }
@@ -87,6 +88,26 @@ fn first_sentence(table: &MachineTable, machines: &[DescribedMachine]) -> String
 }
 
 #[test]
+fn the_settings_of_one_machine_are_counted_and_described() {
+    let mut machines = [machine("guest", "madvise"), machine("guest-never", "never")];
+    machines[1].setting_of = Some("guest".to_owned());
+    for (at, machine) in machines.iter_mut().enumerate() {
+        let fact = machine.facts.iter_mut().find(|fact| fact.name == "CPU quota").unwrap();
+        fact.value = Some(format!("{} CPUs", at + 1));
+    }
+    let table = MachineTable {
+        columns: (0..2).map(|at| TableColumn { machines: vec![at] }).collect(),
+        findings: Vec::new(),
+        ..table()
+    };
+    let text = report::terminal(&view(&TableContent { table: &table, machines: &machines }));
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["2 runs of 1 machine in 2 settings", "never", "madvise", "CPU quota 2 CPUs"] {
+        assert!(text.contains(part), "`{part}` is missing in\n{text}");
+    }
+}
+
+#[test]
 fn the_head_names_machine_family_equals_and_facts() {
     assert_eq!(
         first_sentence(&table(), &machines()),
@@ -130,13 +151,13 @@ fn exact_counts_that_differ_are_told_without_a_judgement() {
     assert_eq!(
         told(&[stat, getppid, mprotect]),
         "vm-6.12 executes more instructions than vm-6.1 in 1 and fewer in 1 of 3 exactly counted \
-         cases: from 0.51 times as many in file/stat (3524 for 6856) to 1.11 times as many in \
-         memory/mprotect (12597 for 11322)."
+         cases: from 0.51 times as many in file/stat (3,524 for 6,856) to 1.11 times as many in \
+         memory/mprotect (12,597 for 11,322)."
     );
     assert_eq!(
         told(&[getppid, mprotect]),
         "vm-6.12 executes more instructions than vm-6.1 in 1 of 2 exactly counted cases: 1.11 times \
-         as many in memory/mprotect (12597 for 11322)."
+         as many in memory/mprotect (12,597 for 11,322)."
     );
     assert_eq!(
         told(&[getppid]),
@@ -160,11 +181,14 @@ fn rows_of_exact_counts_have_their_differences() {
     let shown = view(&content);
     let Block::Table(grid) = &shown.sections[0].blocks[0] else { panic!("no table") };
     let row = |at: usize| -> Vec<&str> { grid.rows[at].cells.iter().map(|it| &*it.text).collect() };
-    assert_eq!(row(0), ["file/stat", "6856 insn [exact]", "3524 insn [exact] x 0.51, 3332 fewer"]);
+    assert_eq!(
+        row(0),
+        ["file/stat", "6,856 insn [exact]", "3,524 insn [exact] x 0.51, 3,332 fewer"]
+    );
     assert_eq!(row(1)[2], "645 insn [exact] x 1.00, equal");
     assert_eq!(row(2)[2], "4.25 insn [exact] x 1.42, 1.25 more");
     let short = |at: usize| grid.rows[at].cells[2].short.as_deref();
-    assert_eq!([short(0), short(1)], [Some("3524 insn x 0.51"), Some("645 insn equal")]);
+    assert_eq!([short(0), short(1)], [Some("3,524 insn x 0.51"), Some("645 insn equal")]);
     assert!(grid.notes[0].starts_with("[exact]: ") && grid.notes.len() == 2, "{:?}", grid.notes);
     let csv = String::from_utf8(report::table_csv(&figures(&content)).unwrap()).unwrap();
     assert!(csv.contains(",insn/op,3524,3524,3524,exact,"), "{csv}");
@@ -276,6 +300,20 @@ fn the_treatments_of_one_machine_are_columns_and_cases_are_in_the_order_of_their
     let answer = found.answer.unwrap();
     assert_eq!(answer.findings, ["These runs are of one machine, with 2 sets of treatments."]);
     assert!(answer.next[0].contains("`oscost ab --new TREATMENT`"), "{answer:?}");
+    // A machine without a figure beside it is named below the table, and not a column of dashes.
+    let mut beside = table.clone();
+    beside.columns.push(TableColumn { machines: vec![1] });
+    for line in &mut beside.lines {
+        line.cells.push(TableCell::Missing("another unit: ns/op and insn/op".to_owned()));
+    }
+    let both = [machine("node0", "always"), machine("vm-6.12", "never")];
+    let found = view(&TableContent { table: &beside, machines: &both });
+    let Block::Table(grid) = &found.sections[0].blocks[0] else { panic!("no table") };
+    let titles: Vec<&str> = grid.columns.iter().map(|column| &*column.title).collect();
+    assert_eq!(titles, ["case", "no treatment", "seccomp=docker"]);
+    let note = "vm-6.12 has no figure to show here: another unit: ns/op and insn/op in 3 cases";
+    assert_eq!(grid.notes.last().map(String::as_str), Some(note));
+    assert!(!found.sections.iter().any(|section| section.id == "missing"));
     // Of one treatment there are no columns to compare.
     table.lines.truncate(1);
     let found = shown(&table);

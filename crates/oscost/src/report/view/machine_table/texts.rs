@@ -47,7 +47,7 @@ pub(super) fn number(count: f64) -> String {
     Style::of(count, Unit::InstructionsPerOp).number(count)
 }
 
-/// How an exact count differs from another one: `3332 fewer`.
+/// How an exact count differs from another one: `3,332 fewer`.
 pub(super) fn count_difference(count: f64, base: f64) -> String {
     match count.total_cmp(&base) {
         Ordering::Less => format!("{} fewer", number(base - count)),

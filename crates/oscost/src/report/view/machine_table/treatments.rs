@@ -1,4 +1,5 @@
-//! The runs of one machine under several treatments: cases down, treatments across.
+//! The runs of one machine under several treatments: cases down, treatments across. Machines without
+//! a figure beside it are none of the table.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,6 +18,7 @@ pub(super) fn grid(content: &TableContent<'_>) -> Option<Table> {
     if treatments.len() < 2 {
         return None;
     }
+    let column = *content.shown_columns().first()?;
     let names = treatments.iter().map(|treatments| name(treatments));
     let columns = names.map(|name| Column { title: name.clone(), ..Column::number("", &name) });
     let rows = rows(&content.table.lines, &treatments);
@@ -24,7 +26,7 @@ pub(super) fn grid(content: &TableContent<'_>) -> Option<Table> {
     let row = |(at, lines): (usize, &CaseRow<'_>)| {
         let first = lines.iter().flatten().next()?;
         let cells =
-            lines.iter().map(|line| match line.and_then(|it| Some((it, it.cells.first()?))) {
+            lines.iter().map(|line| match line.and_then(|it| Some((it, it.cells.get(column)?))) {
                 Some((line, found)) => cell(line, found),
                 None => Cell::number("-", None),
             });
@@ -45,10 +47,10 @@ pub(super) fn grid(content: &TableContent<'_>) -> Option<Table> {
     })
 }
 
-/// The treatments of the cases, none first; empty for several machines.
+/// The treatments of the cases, none first; empty if several machines have figures.
 pub(super) fn of_one_machine<'a>(content: &TableContent<'a>) -> Vec<&'a [String]> {
     let table = content.table;
-    if table.columns.len() != 1 {
+    if content.shown_columns().len() != 1 {
         return Vec::new();
     }
     let all: BTreeSet<&[String]> = table.lines.iter().map(|line| &line.treatments[..]).collect();

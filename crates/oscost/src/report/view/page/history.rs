@@ -45,7 +45,7 @@ pub fn history(history: &History) -> View {
     }
     if let Some(series) = shown.first() {
         lead.push(format!(
-            "Machine: {}. Kernel: {}.",
+            "Machine: {}. Kernel: any release of {}.",
             plain(&series.machine_class),
             plain(&series.kernel_class)
         ));

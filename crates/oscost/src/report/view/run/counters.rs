@@ -6,7 +6,7 @@ use oscost_model::unit::Unit;
 
 use crate::estimate::{BestFigure, BestOfRows};
 use crate::report::figures::{Style, per_cent};
-use crate::report::text::plain;
+use crate::report::text::{plain, without_error_number};
 use crate::report::view::document::{Cell, Column, Table, TableRow};
 use crate::report::view::run::row::{Figure, figure};
 use crate::report::view::sections::{first_of, grouped};
@@ -177,7 +177,7 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
     // The figures of a machine that counts them are instructions.
     let is_timed = rows.iter().any(|row| row.unit != Unit::InstructionsPerOp);
     if let Some(why) = why.filter(|_| !has_work && is_timed) {
-        let why = plain(why);
+        let why = without_error_number(&plain(why));
         let why = why.strip_prefix(UNCOUNTABLE).unwrap_or(&why);
         lines.push(format!("No instructions and cycles: {why}"));
     }

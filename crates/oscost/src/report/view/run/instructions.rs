@@ -6,7 +6,7 @@ use oscost_model::clock::ClockKind;
 use oscost_model::record::{Machine, Row};
 use oscost_model::unit::Unit;
 
-use crate::report::figures::{Style, rough_count, rough_range};
+use crate::report::figures::{Style, rough_count, rough_range, thousands_apart};
 use crate::report::text::plain;
 use crate::report::view::document::{Cell, Column, Paragraph, Table, TableRow};
 use crate::report::view::run::row::{entries, floor};
@@ -107,7 +107,7 @@ pub(in crate::report::view) fn range_text([low, high]: [f64; 2], plus_sign: Plus
     let text = |end: f64| {
         let sign = if plus_sign == PlusSign::Shown && end > 0.0 { "+" } else { "" };
         // Zero has no sign.
-        format!("{sign}{:.decimals$}", end + 0.0)
+        thousands_apart(&format!("{sign}{:.decimals$}", end + 0.0))
     };
     let (low, high) = ((low * scale).floor() / scale, (high * scale).ceil() / scale);
     format!("{} .. {}", text(low), text(high))
@@ -165,17 +165,17 @@ mod tests {
     #[test]
     fn a_range_has_the_digits_that_distinguish_its_ends() {
         for (ends, text) in [
-            ([1_141_693.0, 1_141_990.0], "1141693 .. 1141990"),
-            ([7141.57, 7145.957], "7141.5 .. 7146.0"),
+            ([1_141_693.0, 1_141_990.0], "1,141,693 .. 1,141,990"),
+            ([7141.57, 7145.957], "7,141.5 .. 7,146.0"),
             ([634.3125, 634.6875], "634.31 .. 634.69"),
             ([3.89465, 3.89732], "3.8946 .. 3.8974"),
             ([826.875, 827.0], "826.87 .. 827.00"),
-            ([9334.5, 9350.25], "9334 .. 9351"),
+            ([9334.5, 9350.25], "9,334 .. 9,351"),
         ] {
             assert_eq!(range_text(ends, PlusSign::Omitted), text);
         }
         assert_eq!(range_text([-4.3867, 4.3867], PlusSign::Shown), "-4.4 .. +4.4");
-        assert_eq!(range_text([-20_750.0, -0.25], PlusSign::Shown), "-20750 .. 0");
+        assert_eq!(range_text([-20_750.0, -0.25], PlusSign::Shown), "-20,750 .. 0");
         assert_eq!(range_text([0.25, 13.0], PlusSign::Shown), "0 .. +13");
     }
 }

@@ -11,6 +11,7 @@ pub mod monitor;
 pub mod one_way;
 pub mod page_cache;
 pub mod predictions;
+pub mod preparation;
 pub mod programs;
 pub mod request_latency;
 pub mod row;
@@ -27,6 +28,7 @@ pub use self::counters::{CountedEvents, FigureUnit};
 pub use self::curves::Plots;
 use self::flags::FlagLines;
 use self::headline::{headline, title};
+use self::page_cache::CacheLines;
 pub use self::row::is_requested;
 use self::row::{class_style, entries, family, figure, floor, has, mark, spread_pct};
 use crate::advice::words::Kind;
@@ -207,6 +209,7 @@ fn remarks(record: &Record, rows: &[&Row]) -> Remarks {
     let FlagLines { severe, information } = flags::lines(Kind::RowFlag, of_rows, measured);
     let mut lines: Vec<String> = treatments(record).into_iter().collect();
     lines.extend(monitor::line(rows.iter().copied()));
+    lines.extend(preparation::line(record));
     lines.extend(severe);
     let surprises = rows.iter().flat_map(|row| {
         let texts = row.calls.iter().flat_map(|calls| &calls.unexpected);
@@ -228,7 +231,9 @@ fn remarks(record: &Record, rows: &[&Row]) -> Remarks {
              is in a figure"
         ));
     }
-    lines.extend(page_cache::lines(rows.iter().filter_map(|row| row.file.as_ref())));
+    let CacheLines { as_meant, otherwise } =
+        page_cache::lines(rows.iter().filter_map(|row| row.file.as_ref()));
+    lines.extend(otherwise);
     let of_run = record.conditions.iter().flat_map(|conditions| &conditions.flags);
     lines.extend(of_run.map(|flag| flags::of_run(flag)));
     lines.extend(instructions::remark(rows.iter().copied()));
@@ -236,7 +241,7 @@ fn remarks(record: &Record, rows: &[&Row]) -> Remarks {
     let evidence: Vec<String> =
         [repetitions(record, rows), between_runs(rows)].into_iter().flatten().collect();
     let method = (!evidence.is_empty()).then(|| evidence.join(" "));
-    Remarks { shown: lines, information, method: method.into_iter().collect() }
+    Remarks { shown: lines, information, method: method.into_iter().chain(as_meant).collect() }
 }
 
 /// The remarks, and the number of repetitions of the figures; `None` if there are neither.
@@ -250,7 +255,7 @@ pub(super) fn notes(record: &Record, rows: &[&Row]) -> Option<Section> {
 fn between_runs(rows: &[&Row]) -> Option<String> {
     let estimates = rows.iter().filter_map(|row| row.estimate.as_ref());
     let half_width_pct = |it: &Estimate| {
-        it.between_run_ci95?;
+        it.between_run_ci95.filter(|_| !it.exact)?;
         let [low, high] = it.ci95?;
         Some(50.0 * (high - low) / it.median)
     };

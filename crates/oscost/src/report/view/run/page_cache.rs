@@ -7,14 +7,24 @@ use oscost_model::record::FileSummary;
 use crate::report::text::plain;
 
 /// A line for each kind of files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::report::view) struct CacheLines {
+    /// Those of which the cache held what it should: all of a warm file, none of a cold one.
+    pub(in crate::report::view) as_meant: Vec<String>,
+    /// The others.
+    pub(in crate::report::view) otherwise: Vec<String>,
+}
+
+/// The lines of these files.
 pub(in crate::report::view) fn lines<'a>(
     files: impl Iterator<Item = &'a FileSummary>,
-) -> Vec<String> {
+) -> CacheLines {
     let mut kinds: BTreeMap<(&str, &str, bool), Vec<&FileSummary>> = BTreeMap::new();
     for file in files {
         kinds.entry((&file.filesystem, &file.backing, file.cold)).or_default().push(file);
     }
-    let line = |((filesystem, backing, cold), files): (&(&str, &str, bool), &Vec<&FileSummary>)| {
+    let mut lines = CacheLines::default();
+    for ((filesystem, backing, cold), files) in &kinds {
         let checks: u64 = files.iter().map(|file| file.checks).sum();
         let is_cached = |all: bool| {
             files.iter().all(|file| file.cached == [if all { file.pages } else { 0 }; 2])
@@ -24,13 +34,17 @@ pub(in crate::report::view) fn lines<'a>(
             () if is_cached(false) => "none of their pages",
             () => "some of their pages (`file.cached` of the record)",
         };
-        format!(
+        let line = format!(
             "{} files on {} ({backing}): {checks} times before a pass, the page cache held {cached}",
             if *cold { "cold" } else { "warm" },
             plain(filesystem),
-        )
-    };
-    kinds.iter().map(line).collect()
+        );
+        match is_cached(!cold) {
+            true => lines.as_meant.push(line),
+            false => lines.otherwise.push(line),
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -49,7 +63,7 @@ mod tests {
         };
         let files = [file(true, [0, 0]), file(true, [0, 0]), file(false, [256, 256])];
         assert_eq!(
-            lines(files.iter()),
+            lines(files.iter()).as_meant,
             [
                 "warm files on ext4 (disk): 21 times before a pass, the page cache held all of \
                  their pages",
@@ -57,7 +71,13 @@ mod tests {
                  their pages",
             ]
         );
-        let some = lines([file(true, [0, 3])].iter());
-        assert!(some[0].contains("some of their pages"), "{some:?}");
+        for (cold, cached, text) in [
+            (true, [0, 3], "some of their pages"),
+            (true, [256, 256], "held all of their pages"),
+            (false, [0, 0], "held none of their pages"),
+        ] {
+            let CacheLines { as_meant, otherwise } = lines([file(cold, cached)].iter());
+            assert!(as_meant.is_empty() && otherwise[0].contains(text), "{otherwise:?}");
+        }
     }
 }

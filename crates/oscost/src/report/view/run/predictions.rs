@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use oscost_model::record::{NumberedPrediction, Prediction, Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
+use serde::Serialize;
 
 use crate::report::figures::rough;
 use crate::report::text::plain;
@@ -99,6 +100,46 @@ pub fn list(predictions: &[NumberedPrediction]) -> View {
         lead.push("there are no predictions".to_owned().into());
     }
     View { title: "Predictions".to_owned(), lead, ..View::default() }
+}
+
+/// A prediction of the store in a list for programs; what was not predicted is null.
+#[derive(Serialize)]
+struct ListedPrediction<'a> {
+    number: i64,
+    case: &'a str,
+    estimate: Option<&'a str>,
+    hardware: Option<&'a str>,
+    software: Option<&'a str>,
+    below: Option<&'a str>,
+    made_at: &'a str,
+}
+
+impl<'a> From<&'a NumberedPrediction> for ListedPrediction<'a> {
+    fn from(it: &'a NumberedPrediction) -> Self {
+        let NumberedPrediction { number, prediction } = it;
+        Self {
+            number: *number,
+            case: &prediction.case,
+            estimate: prediction.estimate.as_deref(),
+            hardware: prediction.hardware.as_deref(),
+            software: prediction.software.as_deref(),
+            below: prediction.below.as_deref(),
+            made_at: &prediction.made_at,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ListDocument<'a> {
+    schema: &'static str,
+    predictions: Vec<ListedPrediction<'a>>,
+}
+
+/// The predictions in the store as one JSON object (`oscost.predictions/1`).
+pub fn list_json(predictions: &[NumberedPrediction]) -> Result<String, serde_json::Error> {
+    let predictions = predictions.iter().map(ListedPrediction::from).collect();
+    let document = ListDocument { schema: "oscost.predictions/1", predictions };
+    serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }
 
 /// A prediction as it was typed.

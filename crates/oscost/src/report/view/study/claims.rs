@@ -69,6 +69,7 @@ fn row(study: &Study, judged: &JudgedClaim<'_>) -> TableRow {
         Verdict::NoDifference
         | Verdict::DependsOnPlacement(_)
         | Verdict::Undecided(_)
+        | Verdict::Withheld { .. }
         | Verdict::NotMeasured(_) => "inconclusive",
     };
     let verdict = verdict_text(&judged.verdict, judged.runs, judged.because.as_deref());
@@ -95,13 +96,9 @@ pub(super) fn verdict_over_runs(verdict: &Verdict, runs: usize) -> String {
 /// A verdict with what decides it.
 fn verdict_text(verdict: &Verdict, runs: usize, because: Option<&str>) -> String {
     let text = verdict_over_runs(verdict, runs);
-    match (verdict, because) {
-        (
-            Verdict::Undecided(why) | Verdict::DependsOnPlacement(why) | Verdict::NotMeasured(why),
-            _,
-        ) => format!("{text}: {why}"),
-        (_, Some(because)) => format!("{text}: {because}"),
-        (_, None) => text,
+    match verdict.reason().or(because.map(str::to_owned)) {
+        Some(why) => format!("{text}: {why}"),
+        None => text,
     }
 }
 
@@ -156,12 +153,7 @@ impl ClaimParts {
             then if then.is_empty() => vec!["not given".to_owned()],
             then => then,
         };
-        let why = match &judged.verdict {
-            Verdict::Undecided(why)
-            | Verdict::DependsOnPlacement(why)
-            | Verdict::NotMeasured(why) => Some(why.clone()),
-            _ => judged.because.clone(),
-        };
+        let why = judged.verdict.reason().or_else(|| judged.because.clone());
         let own = own_parts(study, judged).join("; ");
         let own = (!own.is_empty()).then(|| format!("by oscost's own estimates: {own}"));
         let measured = measured_parts(study, judged);

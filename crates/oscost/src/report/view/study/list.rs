@@ -2,6 +2,7 @@
 //! say of them.
 
 use oscost_model::record::{Machine, Record};
+use serde::Serialize;
 
 use crate::report::text::plain;
 use crate::report::view::document::{
@@ -40,6 +41,49 @@ pub fn list(studies: &[Study]) -> View {
     let title = "Studies".to_owned();
     let sections = vec![Section { blocks: vec![table], ..Section::default() }];
     View { title, sections, ..View::default() }
+}
+
+/// A study in a list for programs.
+#[derive(Serialize)]
+struct ListedStudy<'a> {
+    id: &'a str,
+    year: u16,
+    title: &'a str,
+    rows: usize,
+    claims: usize,
+    /// How long it takes to measure it again; null if its file does not say so.
+    seconds: Option<u32>,
+    quick_seconds: Option<u32>,
+    /// The command that measures it again.
+    command: String,
+}
+
+impl<'a> From<&'a Study> for ListedStudy<'a> {
+    fn from(study: &'a Study) -> Self {
+        Self {
+            id: &study.id,
+            year: study.year,
+            title: &study.title,
+            rows: study.rows().count(),
+            claims: study.claims.len(),
+            seconds: study.expected_duration.map(|it| it.seconds),
+            quick_seconds: study.expected_duration.map(|it| it.quick_seconds),
+            command: command(study, &study.id),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct StudyDocument<'a> {
+    schema: &'static str,
+    studies: Vec<ListedStudy<'a>>,
+}
+
+/// The studies as one JSON object (`oscost.studies/1`).
+pub fn list_json(studies: &[Study]) -> Result<String, serde_json::Error> {
+    let studies = studies.iter().map(ListedStudy::from).collect();
+    let document = StudyDocument { schema: "oscost.studies/1", studies };
+    serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }
 
 /// Rows of sentences; the first names what they are about.
@@ -118,7 +162,8 @@ pub fn page(study: &Study, name: &str, code: &[StudyCode]) -> View {
     }
 }
 
-/// A table: each row with what was published, its case and its method.
+/// A table: each row with what was published, its case and its method. A note that an earlier table has
+/// is not repeated.
 fn table_as_published(study: &Study, table: &StudyTable) -> Block {
     let columns: Vec<&str> = match &study.columns {
         Some(columns) => columns.iter().map(|column| column.name.as_str()).collect(),
@@ -140,7 +185,10 @@ fn table_as_published(study: &Study, table: &StudyTable) -> Block {
         .rows
         .iter()
         .flat_map(|row| row.notes.iter().map(|note| format!("{}: {}", row.name, note.text)));
-    let notes = table.notes.iter().map(|note| note.text.clone()).chain(of_rows);
+    let earlier = || study.tables.iter().take_while(|it| !std::ptr::eq(*it, table));
+    let is_told = |text: &str| earlier().any(|it| it.notes.iter().any(|note| note.text == text));
+    let of_table = table.notes.iter().filter(|note| !is_told(&note.text));
+    let notes = of_table.map(|note| note.text.clone()).chain(of_rows);
     let notes = notes.map(|note| plain(&format!("note: {note}"))).collect();
     let title = format!("{}: {}. Unit: {}.", table.name, table.title, table.unit.plural());
     records(plain(&title), rows, notes)
@@ -178,6 +226,7 @@ pub struct LastRun<'a> {
 }
 
 /// The verdicts on a study's claims.
+#[derive(Default, PartialEq, Eq)]
 pub(in crate::report::view) struct Tally {
     holds: usize,
     does_not_hold: usize,
@@ -195,12 +244,15 @@ impl Tally {
             does_not_hold: count(|verdict| *verdict == Verdict::DoesNotHold),
             no_difference: count(|verdict| *verdict == Verdict::NoDifference),
             depend_on_placement: count(|verdict| matches!(verdict, Verdict::DependsOnPlacement(_))),
-            undecided: count(|verdict| matches!(verdict, Verdict::Undecided(_))),
+            undecided: count(Verdict::is_undecided),
             not_measured: count(|verdict| matches!(verdict, Verdict::NotMeasured(_))),
         }
     }
 
     pub(in crate::report::view) fn text(&self) -> String {
+        if *self == Self::default() {
+            return "no claims are made".to_owned();
+        }
         let verb = |count, one, several| if count == 1 { one } else { several };
         let no_difference = match self.no_difference {
             0 => String::new(),
@@ -319,6 +371,16 @@ mod tests {
         assert!(listed.contains("oscost ab --study ph-2000"));
         assert!(listed.contains("oscost run --study cse221-2014"));
         assert!(listed.lines().all(|line| line.chars().count() <= 80), "{listed}");
+    }
+
+    #[test]
+    fn a_note_on_several_tables_is_told_once() {
+        let study = find_built_in("ph-2000").unwrap();
+        let shared = "the study's pH is a patch of the kernel";
+        let has_it = |table: &&StudyTable| table.notes.iter().any(|it| it.text.starts_with(shared));
+        assert!(study.tables.iter().filter(has_it).count() > 1);
+        let page = terminal::report(&page(&study, "ph-2000", &[]));
+        assert_eq!(page.matches(shared).count(), 1, "{page}");
     }
 
     #[test]

@@ -68,7 +68,8 @@ pub(super) fn of(word: &Word, record: &Record) -> Option<String> {
         | Kind::Weight
         | Kind::Mechanism
         | Kind::Host
-        | Kind::Term => None,
+        | Kind::Term
+        | Kind::GeneralTerm => None,
     }
 }
 

@@ -22,7 +22,7 @@ pub fn sections(name: &str, last: Option<&Record>) -> Vec<Section> {
 /// The meanings of a word in exactly this spelling, as it is printed; none if it is not explained.
 /// Marks have none: a page would have a button for each dash.
 pub fn exact(name: &str) -> Vec<Section> {
-    let is_exact = |word: &&Word| word.word == name || word.word.split(", ").any(|it| it == name);
+    let is_exact = |word: &&Word| word.word == name || word.spellings().any(|it| it == name);
     let found = words::find(name);
     let is_printed = found.iter().any(is_exact) && found.iter().all(|it| it.kind != Kind::Mark);
     if is_printed { sections(name, None) } else { Vec::new() }
@@ -33,9 +33,14 @@ pub fn is_word(name: &str) -> bool {
     !words::find(name).is_empty()
 }
 
+/// Whether the glossary has this word.
+pub fn is_term(name: &str) -> bool {
+    words::find(name).iter().any(|word| word.kind == Kind::Term)
+}
+
 /// Every word of the table, as it is printed.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    words::all().map(|word| word.word)
+    words::all().flat_map(Word::spellings)
 }
 
 fn section(word: &Word, last: Option<&Record>) -> Section {

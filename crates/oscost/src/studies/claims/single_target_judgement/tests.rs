@@ -195,7 +195,7 @@ fn judged<'a>(study: &'a Study, record: &'a Record) -> JudgedClaim<'a> {
 
 fn undecided(judged: &JudgedClaim<'_>) -> String {
     match &judged.verdict {
-        Verdict::Undecided(why) => why.clone(),
+        verdict if verdict.is_undecided() => verdict.reason().unwrap(),
         other => panic!("{other:?}: {judged:?}"),
     }
 }
@@ -345,12 +345,15 @@ fn no_verdict_rests_on_a_noisy_run_or_on_a_flagged_row() {
     let mut noisy = record();
     noisy.conditions[0].class = Some("very-noisy".to_owned());
     let why = undecided(&judged(&study, &noisy));
-    assert_eq!(why, "the run is very noisy: no verdict may be based on it");
+    assert_eq!(why, "it would hold, but the run is very noisy");
+    let missing = Record { results: noisy.results[..1].to_vec(), ..noisy.clone() };
+    assert!(matches!(judged(&study, &missing).verdict, Verdict::NotMeasured(_)));
     for flag in ["UNRELIABLE", "CALLS_UNEXPECTED"] {
         let mut flagged = record();
         flagged.results[1].flags.push(flag.to_owned());
         let why = undecided(&judged(&study, &flagged));
-        assert_eq!(why, format!("no claim may rest on pipe 64, which is {flag}"));
+        let expected = format!("it would hold, but no claim may rest on pipe 64, which is {flag}");
+        assert_eq!(why, expected);
         // A row that the claim is not about does not matter.
         flagged.results.swap(1, 2);
         flagged.results[1].flags.push(flag.to_owned());

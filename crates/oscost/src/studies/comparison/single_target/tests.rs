@@ -324,7 +324,7 @@ fn no_claim_rests_on_rows_whose_peer_allows_none() {
     };
     assert_eq!(verdicts(&record), vec![Verdict::Holds; 4]);
     record.conditions[1].flags.push("CLOCK_DRIFTED".to_owned());
-    let [local @ .., Verdict::Undecided(why)] = &verdicts(&record)[..] else { panic!() };
+    let [local @ .., Verdict::Withheld { why, .. }] = &verdicts(&record)[..] else { panic!() };
     assert_eq!(local, vec![Verdict::Holds; 3], "they are measured without the peer");
     assert!(why.contains("is measured with a peer that has a clock that drifted"), "{why}");
 }

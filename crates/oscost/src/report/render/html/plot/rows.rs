@@ -146,7 +146,8 @@ impl Content<'_> {
             let Some(own) = own.filter(|_| !point.figure.is_empty()) else { continue };
             let others = extents.iter().enumerate().filter(|(other, _)| *other != number);
             let others: Vec<[f64; 2]> = others.filter_map(|(_, extent)| *extent).collect();
-            let Place { class, at, is_above } = Place::beside(own, &others, width(&point.figure));
+            let LabelPosition { class, at, is_above } =
+                LabelPosition::beside(own, &others, width(&point.figure));
             let (at, text) = (pct(at), escape(&point.figure));
             let _ = write!(figures.markup, "<text{class} x=\"{at}\">{text}</text>");
             figures.is_one_above |= is_above;
@@ -164,7 +165,7 @@ struct Figures {
 }
 
 /// Where a figure is written.
-struct Place {
+struct LabelPosition {
     /// The attribute of the style sheet's class, of which figures that begin right of their point have
     /// none.
     class: &'static str,
@@ -174,7 +175,7 @@ struct Place {
     is_above: bool,
 }
 
-impl Place {
+impl LabelPosition {
     /// Beside what is drawn of a point: on the right if neither another mark nor the edge is in the way,
     /// else on the left, else above it: up to its right end, from its left end, or up to the edge.
     fn beside(own: [f64; 2], others: &[[f64; 2]], width: f64) -> Self {

@@ -126,6 +126,73 @@ fn what_is_equivalent_and_what_may_hide_is_told_with_its_limits() {
 }
 
 #[test]
+fn an_interval_on_one_side_of_no_effect_is_told_though_it_has_no_verdict() {
+    let apart = |case: &str, ends: [f64; 2]| {
+        let mut it = open(case, Some(2.0));
+        it.ratio.value = (ends[0] * ends[1]).sqrt();
+        it.ratio.ci95 = Some(ends);
+        it
+    };
+    let fork = apart("a/fork", [1.006, 1.032]);
+    assert_eq!(
+        findings(&[fork.clone(), open("a/x", Some(2.0))]),
+        [
+            "Not enough for a verdict: +0.6 to +3.2 % on a/fork, of 2 cases. Nothing shows on a/x: an \
+             effect below 2.0 % could hide there."
+        ]
+    );
+    let less = [apart("a/y", [0.9, 0.99]), apart("a/z", [1.01, 1.02])];
+    let [told] = &findings(&[vec![fork], less.to_vec()].concat())[..] else { panic!() };
+    assert_eq!(
+        told,
+        "Not enough for a verdict in all 3 cases: from -10 to -1.0 % on a/y to +0.6 to +3.2 % on \
+         a/fork."
+    );
+    let both_sides = apart("a/x", [0.999, 1.02]);
+    assert!(findings(&[both_sides])[0].starts_with("Nothing shows on a/x"));
+}
+
+#[test]
+fn two_commands_are_compared_by_what_they_take() {
+    let told = |it: Comparison, metric: &str| {
+        let mut run = record(vec![row("a/x", 100.0)]);
+        run.comparisons = vec![Comparison { metric: metric.to_owned(), ..it }];
+        let group = Group {
+            new: "`./v 2`".to_owned(),
+            base: "`./v 1`".to_owned(),
+            comparisons: run.comparisons.iter().collect(),
+        };
+        let found = of_run(&run, &[group]).unwrap();
+        assert_sentences(&found);
+        found.findings.concat()
+    };
+    let of =
+        |ratio: f64, added: f64, verdict: &str| comparison("workload/v", ratio, added, verdict);
+    assert_eq!(
+        told(of(1.02, 5.0, "slower"), "cpu"),
+        "`./v 2` takes 2.0 % more CPU time than `./v 1` (+5.000 ns)."
+    );
+    assert_eq!(
+        told(of(0.8, -5.0, "faster"), "real"),
+        "`./v 2` takes 20 % less wall time than `./v 1` (-5.000 ns)."
+    );
+    assert_eq!(
+        told(of(3.0, 5.0, "slower"), "cpu"),
+        "`./v 2` takes 3.0 times the CPU time of `./v 1` (+5.000 ns)."
+    );
+    assert_eq!(
+        told(of(1.0, 0.0, "equivalent"), "cpu"),
+        "`./v 2` and `./v 1` take the same CPU time (within 3 %)."
+    );
+    assert_eq!(
+        told(open("workload/v", Some(1.5)), "cpu"),
+        "No difference of CPU time shows between `./v 2` and `./v 1`: one below 1.5 % could hide."
+    );
+    let other = told(of(1.5, 5.0, "slower"), "throughput");
+    assert!(other.starts_with("`./v 2` is slower than `./v 1`: +50 % on workload/v"), "{other}");
+}
+
+#[test]
 fn no_verdict_is_told_where_there_is_none() {
     let void = with_flag(open("a/x", None), "VOID");
     let found = answer(&[void.clone(), Comparison { control: true, ..open("a/c", None) }]);
@@ -158,6 +225,27 @@ fn the_control_is_part_of_the_trust() {
     control.ratio.ci95 = None;
     let trust = answer(&[slower, control]).trust.unwrap();
     assert!(trust.ends_with("The control has too few pairs to show anything."), "{trust}");
+}
+
+#[test]
+fn a_wide_control_is_no_good_reason_to_trust_verdicts() {
+    let mut control = Comparison { control: true, ..open("a/c", Some(1.0136)) };
+    control.ratio.ci95 = Some([0.6128, 1.000_01]);
+    let mut run = record(vec![row("a/x", 100.0)]);
+    run.conditions[0].flags = vec!["CONTROL_WIDE".to_owned()];
+    run.comparisons = vec![open("a/x", Some(1.0)), control];
+    let group = Group {
+        new: "nice=5".to_owned(),
+        base: "local".to_owned(),
+        comparisons: run.comparisons.iter().filter(|it| !it.control).collect(),
+    };
+    let found = of_run(&run, &[group]).unwrap();
+    assert_sentences(&found);
+    assert_eq!(
+        found.trust.unwrap(),
+        "Trust: fair: the control, in which nothing differs, is not known to 3 %. The control's ratio, \
+         which should be 1, is between 0.613 and 1.000."
+    );
 }
 
 #[test]
@@ -237,8 +325,8 @@ fn runs_of_two_targets_say_that_nothing_can_be_compared_and_what_can() {
     assert_eq!(why, expected);
     assert_eq!(
         next,
-        "Next: `oscost table @a @b` shows both; `oscost ab --new seccomp=docker` measures both side \
-         by side."
+        "Next: `oscost ab --new seccomp=docker` measures and compares both; `oscost table @a @b` shows \
+         both."
     );
     // Each case is listed once, though both of its rows have no counterpart.
     let shown = ComparisonContent {
@@ -336,5 +424,8 @@ fn differences_matter_more_than_equal_rows_and_large_ones_most() {
         priority(1.0, "equivalent"),
     ];
     assert!(ordered.is_sorted_by(|one, other| one > other), "{ordered:?}");
+    let open = |p: f64| of_comparison(&Comparison { p, ..open("a/x", None) });
+    assert!(open(0.06) > open(0.4) && open(0.4) > open(1.0) && open(1.0) == open(f64::NAN));
+    assert!(open(-5.0) < priority(1.0, "slower"));
     assert_eq!(priority(-1.0, "slower"), priority(1.0, "slower"), "it has no logarithm");
 }

@@ -61,6 +61,33 @@ fn a_price_list_is_told_by_the_acts_that_are_asked_for_first() {
 }
 
 #[test]
+fn a_poor_run_names_the_quoted_figures_that_hardly_vary() {
+    let told = |flag: Option<&str>, spreads: [f64; 2]| {
+        let mut run = record(price_list());
+        run.conditions[0].class = Some("very-noisy".to_owned());
+        run.conditions[0].flags = flag.into_iter().map(str::to_owned).collect();
+        for row in &mut run.results {
+            let act = [NULL_CALL, FAULT].iter().position(|act| *act == row.case);
+            let estimate = row.estimate.as_mut().unwrap();
+            let spread = act.map_or(50.0, |act| spreads[act]);
+            estimate.sd = Some(spread * estimate.median / 100.0);
+            estimate.repetitions = 6;
+        }
+        let found = answer(&run).unwrap();
+        assert_sentences(&found);
+        found.trust.unwrap()
+    };
+    let one = told(None, [0.3, 20.0]);
+    assert!(one.starts_with("Trust: poor: "), "{one}");
+    let still = format!(". Still, {NULL_CALL} varies by 0.3 % between its 6 processes.");
+    assert!(one.ends_with(&still), "{one}");
+    let both = told(None, [0.3, 1.5]);
+    assert!(both.ends_with(&format!(" between its 6 processes, {FAULT} by 1.5 %.")), "{both}");
+    assert!(!told(None, [3.0, 20.0]).contains("Still"));
+    assert!(!told(Some("CLOCK_DRIFTED"), [0.3, 1.5]).contains("Still"), "no figure is a time");
+}
+
+#[test]
 fn a_ratio_to_a_figure_that_should_not_be_used_is_not_told() {
     let told = |flag: Option<&str>| {
         let base = row("procedure/call:args=0,chain=independent", 1.06);
@@ -125,25 +152,38 @@ fn the_linkers_share_is_only_told_where_the_intervals_show_it() {
 
 #[test]
 fn each_of_a_few_rows_is_told_and_the_dearest_compared_with_the_cheapest() {
-    let found = of(vec![row("a/x", 100.0), row("a/y", 350.0)]).findings;
+    let [x, y] = ["a/b:by=x", "a/b:by=y"];
+    let found = of(vec![row(x, 100.0), row(y, 350.0)]).findings;
     assert_eq!(
         found,
         [
-            "a/x: 100 ns (95.0 to 105 ns).",
-            "a/y: 350 ns (332 to 368 ns).",
-            "a/y costs 3.5 times as much as a/x.",
+            "a/b:by=x: 100 ns (95.0 to 105 ns).",
+            "a/b:by=y: 350 ns (332 to 368 ns).",
+            "a/b:by=y costs 3.5 times as much as a/b:by=x.",
         ]
     );
-    let found = of(vec![row("a/x", 100.0), row("a/y", 120.0)]).findings;
-    assert_eq!(found[2], "a/y costs 20 % more than a/x.");
-    let found = of(vec![row("a/x", 100.0), row("a/y", 101.0)]).findings;
+    let found = of(vec![row(x, 100.0), row(y, 120.0)]).findings;
+    assert_eq!(found[2], "a/b:by=y costs 20 % more than a/b:by=x.");
+    let found = of(vec![row(x, 100.0), row(y, 101.0)]).findings;
     assert!(found[2].ends_with("of these 2 costs overlap: this run does not order them."));
-    assert_eq!(of(vec![row("a/x", 100.0)]).findings.len(), 1);
-    let many = ["a/a", "a/b", "a/c", "a/d"].iter().zip([3.0, 300.0, 40.0, 20.0]);
+    assert_eq!(of(vec![row(x, 100.0)]).findings.len(), 1);
+    let many = ["a/b:by=p", "a/b:by=q", x, y].into_iter().zip([3.0, 300.0, 40.0, 20.0]);
     let found = of(many.map(|(case, median)| row(case, median)).collect()).findings;
-    let only = "Of 4 costs a/a (3.00 ns) is the lowest and a/b (300 ns) the highest, 100 times as \
-                much.";
+    let only = "Of 4 costs a/b:by=p (3.00 ns) is the lowest and a/b:by=q (300 ns) the highest, 100 \
+                times as much.";
     assert_eq!(found, [only]);
+}
+
+#[test]
+fn costs_of_several_benchmarks_are_not_ordered() {
+    let two = of(vec![row("fault/touch", 108.0), row("process/fork", 352_000.0)]).findings;
+    assert_eq!(
+        two,
+        ["fault/touch: 108 ns (103 to 113 ns).", "process/fork: 352 us (334 to 370 us)."]
+    );
+    let many = ["a/a", "a/b", "a/c", "a/d"].into_iter().zip([3.0, 300.0, 40.0, 20.0]);
+    let found = of(many.map(|(case, median)| row(case, median)).collect()).findings;
+    assert_eq!(found, ["4 cases have figures."]);
 }
 
 #[test]
@@ -158,9 +198,10 @@ fn a_figure_that_may_not_be_claimed_is_told_with_its_flag_or_as_a_bound() {
         assert!(told(flag).ends_with(&format!("(do not use: {flag}).")), "{}", told(flag));
     }
     assert!(!told("PROCESSES_DIFFER").contains("PROCESSES_DIFFER"), "it is for information");
-    let doubtful = flagged(row("a/y", 1.0), "UNRELIABLE");
-    let found = of(vec![row("a/x", 100.0), doubtful, row("a/z", 400.0)]).findings;
-    assert_eq!(found[3], "a/z costs 4.0 times as much as a/x.", "it is not an extreme");
+    let doubtful = flagged(row("a/b:by=y", 1.0), "UNRELIABLE");
+    let found = of(vec![row("a/b:by=x", 100.0), doubtful, row("a/b:by=z", 400.0)]).findings;
+    let only = "a/b:by=z costs 4.0 times as much as a/b:by=x.";
+    assert_eq!(found[3], only, "it is not an extreme");
 }
 
 #[test]
@@ -318,7 +359,7 @@ fn the_answer_of_a_study_counts_its_claims_and_quotes_those_that_do_not_hold() {
 }
 
 #[test]
-fn rows_that_matter_are_flagged_acts_surprises_and_the_ends_of_families() {
+fn rows_that_matter_are_acts_flagged_ones_surprises_and_the_ends_of_families() {
     let rows = [
         row(NULL_CALL, 121.0),
         row("syscall/read:via=raw", 160.0),
@@ -335,11 +376,14 @@ fn rows_that_matter_are_flagged_acts_surprises_and_the_ends_of_families() {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(priorities[at]));
     let cases: Vec<&str> = order.iter().map(|&at| &*rows[at].case).collect();
+    let bad_act = [row("a/x", 1.0), flagged(row(FAULT, 9.0), "DRIFT")];
+    let of_bad_act = of_rows(&bad_act.iter().collect::<Vec<_>>())[1];
+    assert_eq!(of_bad_act, priorities[0], "the answer quotes it with its flag");
     assert_eq!(
         cases,
         [
-            "syscall/brk",
             NULL_CALL,
+            "syscall/brk",
             "timer/time",
             "syscall/stat",
             "timer/add",

@@ -13,7 +13,7 @@ use crate::studies::history::across::{ActFigures, AgeFigure, Cost};
 const YEARS: [f64; 2] = [1991.0, 2028.0];
 
 /// A point that is in the chart in time, in cycles, or in both.
-struct Place {
+struct DatedCost {
     year: f64,
     cost: Cost,
     name: String,
@@ -24,13 +24,13 @@ pub(super) fn chart(number: usize, act: &ActFigures<'_>) -> Option<Chart> {
     let is_rate = act.act.kind == UnitKind::Rate;
     let (references, others): (Vec<&AgeFigure<'_>>, Vec<&AgeFigure<'_>>) =
         act.figures.iter().partition(|it| it.is_reference);
-    let mut line: Vec<Place> = references.iter().map(|it| place(it)).collect();
+    let mut line: Vec<DatedCost> = references.iter().map(|it| dated_cost(it)).collect();
     line.extend(distinct(act).iter().filter_map(|(case, of)| {
         let here = of.first()?.here.as_ref()?;
         let year = here.started.get(..4)?.parse().ok()?;
-        Some(Place { year, cost: here.cost, name: format!("here: {case}") })
+        Some(DatedCost { year, cost: here.cost, name: format!("here: {case}") })
     }));
-    let others: Vec<Place> = others.iter().map(|it| place(it)).collect();
+    let others: Vec<DatedCost> = others.iter().map(|it| dated_cost(it)).collect();
     let in_time = |cost: &Cost| Some(Cost::middle(cost.value));
     let in_cycles = |cost: &Cost| cost.cycles.map(Cost::middle);
     let (time, cycles) =
@@ -82,22 +82,22 @@ fn tick(value: f64) -> String {
     if (0.000_999..999_999.0).contains(&value) { format!("{value}") } else { format!("{value:e}") }
 }
 
-fn place(it: &AgeFigure<'_>) -> Place {
+fn dated_cost(it: &AgeFigure<'_>) -> DatedCost {
     let system = it.system.map(|system| format!(", {system}")).unwrap_or_default();
     let name = format!("{}{system}: {}, {}", it.study.id, it.row.name, it.published);
-    Place { year: f64::from(it.year), cost: it.then, name }
+    DatedCost { year: f64::from(it.year), cost: it.then, name }
 }
 
 fn series(
     name: &str,
     colour: Colour,
     shape: Shape,
-    places: &[Place],
+    costs: &[DatedCost],
     act: &ActFigures<'_>,
     of: impl Fn(&Cost) -> Option<f64>,
 ) -> Series {
     let unit = unit(act.act.kind);
-    let point = |it: &Place| {
+    let point = |it: &DatedCost| {
         let y = of(&it.cost).filter(|y| *y > 0.0 && y.is_finite())?;
         let in_cycles = it.cost.cycles.map(|ends| {
             let what = if act.act.kind == UnitKind::Rate { "bytes per cycle" } else { "cycles" };
@@ -115,6 +115,6 @@ fn series(
         name: name.to_owned(),
         colour,
         shape,
-        points: places.iter().filter_map(point).collect(),
+        points: costs.iter().filter_map(point).collect(),
     }
 }
