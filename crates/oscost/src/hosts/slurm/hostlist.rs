@@ -3,6 +3,9 @@
 /// A node, or nodes that differ by numbers, has so many pairs of brackets at most.
 const MAX_BRACKETS: usize = 8;
 
+/// A number of a node that is named has so many digits at most.
+const MAX_DIGITS: usize = 20;
+
 /// The parts of a text between the commas that are not in brackets; `None` if a bracket is not
 /// closed, is not open, or is in another one.
 pub(super) fn split_at_commas(text: &str) -> Option<Vec<&str>> {
@@ -55,10 +58,10 @@ fn names_of_part(part: &str) -> Option<Vec<String>> {
     Some(names.into_iter().map(|begin| begin + rest).collect())
 }
 
-/// The numbers of `7` or `08-10`, each as wide as the first one.
+/// The numbers of `7` or `08-10`, each as wide as the first one; `None` if that is too wide.
 fn numbers_of_range(range: &str) -> Option<Vec<String>> {
     let (first, last) = range.split_once('-').unwrap_or((range, range));
-    let width = first.len();
+    let width = Some(first.len()).filter(|width| *width <= MAX_DIGITS)?;
     let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
     Some((first..=last).map(|number| format!("{number:0width$}")).collect())
 }
@@ -132,7 +135,10 @@ mod tests {
             assert_eq!(found, expected, "{text}");
             assert_eq!(count(text), Some(found.len() as u64), "{text}");
         }
-        assert_eq!([names("n[1-5]", 4), names("n[1", 4), names("", 4)], [None, None, None]);
+        let wide = format!("n[{:021}]", 7);
+        for text in ["n[1-5]", "n[1", "", &wide] {
+            assert_eq!(names(text, 4), None, "{text}");
+        }
     }
 
     #[test]
