@@ -48,6 +48,9 @@ struct AlternativeRule {
     /// Whether there are at most as many as programs that processes of it execute.
     #[serde(default)]
     with_exec: bool,
+    /// Of fewer than so many nothing could be done in this way.
+    #[serde(default)]
+    min_times: f64,
 }
 
 fn whole() -> f64 {
@@ -92,7 +95,7 @@ impl AlternativeRule {
     ) -> Option<Alternative> {
         let charged = item.amount.as_ref()?;
         let possible = self.possible(item, calls);
-        if possible <= 0.0 {
+        if possible <= 0.0 || possible < self.min_times {
             return None;
         }
         let unknown = Alternative {

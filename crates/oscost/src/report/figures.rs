@@ -221,6 +221,11 @@ pub fn per_cent(pct: f64) -> String {
     }
 }
 
+/// A probability in three decimals, or that it is smaller.
+pub fn probability(p: f64) -> String {
+    if p < 0.001 { "<0.001".to_owned() } else { format!("{p:.3}") }
+}
+
 /// A count as a sentence quotes it: a large one in four digits, a small one in three.
 pub fn rough_count(count: f64) -> String {
     rounded_count(count, f64::round)

@@ -145,7 +145,7 @@ fn every_ratio_is_drawn_in_its_colour_in_light_and_dark() {
         ["m7", "m1", "mn"].map(|step| shade(&page, step))
     });
     assert!(shades[0].iter().zip(&shades[1]).all(|(light, dark)| light != dark), "{shades:?}");
-    assert!(words(&page, ".lead").starts_with("node017 is 1.31 times as slow in fault"));
+    assert!(words(&page, ".answer").starts_with("node017 is 1.31 times as slow in fault"));
     assert_self_contained(&page);
 }
 

@@ -163,6 +163,18 @@ fn a_dry_run_shows_the_script_and_makes_nothing() {
 }
 
 #[test]
+fn a_dry_run_of_named_nodes_needs_no_slurm() {
+    let fake = Fake::new();
+    let words = [&RUN[..], &["--dry-run", "--nodes", "n[08-10]"]].concat();
+    let mut command = fake.command("run", &words);
+    command.env("PATH", fake.sandbox.file("no-programs"));
+    let ran = Ran::of(&mut command).exits(0).stderr_contains("MaxArraySize is taken to be 1001");
+    assert!(ran.stdout.contains("# 3 visits of 3 nodes, 1 each, seed 7\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains(" --array=0-2"), "{}", ran.stdout);
+    assert!(!fake.folder().exists());
+}
+
+#[test]
 fn tasks_are_submitted_held_bound_to_their_nodes_and_released() {
     let fake = Fake::new();
     fake.fleet("run", &RUN)

@@ -78,11 +78,11 @@ pub(super) const WORDS: &[Word] = &[
         ..TERM
     },
     Word {
-        word: "crossing",
-        means: "the number from which one of two curves is the cheaper one",
+        word: "crossing, curve",
+        means: "the number from which one of two curves is the cheaper one; rows that differ in one \
+                number alone",
         ..TERM
     },
-    Word { word: "curve", means: "rows that differ in one number alone", ..TERM },
     Word {
         word: "default point",
         means: "a point of an axis that is measured if a benchmark is selected without one; the \
@@ -170,6 +170,14 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         word: "op",
         means: "the act whose cost is quoted; units `ns/op`, `B/s`, `op/s`, ...",
+        ..TERM
+    },
+    Word {
+        word: "openmetrics, prometheus",
+        means: "the text format of gauges that Prometheus reads, and that `oscost fleet report \
+                --openmetrics FILE` writes for node_exporter's textfile collector",
+        matters: "A board or an alert that exists already shows which node stands out.",
+        source: "docs/how-to/fleet.md, Watch a fleet with Prometheus",
         ..TERM
     },
     Word { word: "peer", means: "the process or machine at a benchmark's other end", ..TERM },

@@ -9,9 +9,9 @@ use oscost_model::target::Host;
 use super::folder::{FleetFolder, check_new};
 use super::hosts::{read_hosts, target_of};
 use super::slurm::batch_script::{BatchScript, time_limit_minutes};
-use super::slurm::nodes::find_nodes;
+use super::slurm::nodes::{find_nodes, find_nodes_to_show};
 use super::slurm::submission::{
-    Submission, array_size, array_words, arrays, arrays_at_once, submit,
+    Submission, array_size_to_show, array_words, arrays, arrays_at_once, submit,
 };
 use super::ssh_queue::{QueueEnd, work};
 use crate::app::error::UsageError;
@@ -119,7 +119,7 @@ pub fn run(request: &Request, observer: &dyn Observer) -> anyhow::Result<Started
     check_sides(&plan)?;
     let script = script(request, &plan, &path)?;
     if request.is_preview {
-        return Ok(Started::Preview(Box::new(preview(plan, script, &path)?)));
+        return Ok(Started::Preview(Box::new(preview(plan, script, &path, observer))));
     }
     let folder = FleetFolder::create(&path, plan, script.as_deref())?;
     let _lock = lock(&folder, observer)?;
@@ -197,7 +197,11 @@ fn plan(request: &Request, path: &Path) -> anyhow::Result<FleetPlan> {
         Reach::Slurm { options, exclusive, .. } => {
             let (exclusive, options_of_node) = (Some(*exclusive), options.of_any_node());
             let launcher = FleetLauncher::Slurm { options: options_of_node, exclusive };
-            (launcher, find_nodes(options)?, AT_ONCE_SLURM)
+            let nodes = match request.is_preview {
+                true => find_nodes_to_show(options)?,
+                false => find_nodes(options)?,
+            };
+            (launcher, nodes, AT_ONCE_SLURM)
         }
         Reach::Ssh { hosts } => (FleetLauncher::Ssh, read_hosts(hosts)?, AT_ONCE_SSH),
     };
@@ -246,12 +250,17 @@ fn script(request: &Request, plan: &FleetPlan, path: &Path) -> anyhow::Result<Op
     script.text().map(Some)
 }
 
-fn preview(plan: FleetPlan, script: Option<String>, path: &Path) -> anyhow::Result<Preview> {
+fn preview(
+    plan: FleetPlan,
+    script: Option<String>,
+    path: &Path,
+    observer: &dyn Observer,
+) -> Preview {
     if script.is_none() {
-        return Ok(Preview { plan, script, commands: Vec::new() });
+        return Preview { plan, script, commands: Vec::new() };
     }
     let tasks: Vec<u32> = (0..).take(plan.tasks.len()).collect();
-    let arrays = arrays(&tasks, array_size()?);
+    let arrays = arrays(&tasks, array_size_to_show(observer));
     let folder = FleetFolder::planned(path, plan);
     let at_once = arrays_at_once(&folder, &arrays);
     let commands = arrays.iter().map(|(&first, tasks)| {
@@ -259,7 +268,7 @@ fn preview(plan: FleetPlan, script: Option<String>, path: &Path) -> anyhow::Resu
         std::iter::once("sbatch".to_owned()).chain(words).collect::<Vec<String>>()
     });
     let commands = commands.collect();
-    Ok(Preview { plan: folder.plan, script, commands })
+    Preview { plan: folder.plan, script, commands }
 }
 
 /// How long a task is expected to take, with its pilots, in seconds.

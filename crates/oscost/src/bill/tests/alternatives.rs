@@ -1,6 +1,7 @@
 //! What would help programs, on made-up rows and counts.
 
 use oscost_model::bill::Alternative;
+use oscost_model::program_calls::{FaultCounts, KernelEvents};
 
 use super::*;
 
@@ -9,11 +10,15 @@ const SYSTEM_NS: f64 = 1e6;
 
 /// What would help a program that made these calls, and executed two programs.
 fn found(rows: Vec<Row>, forms: Vec<FormCount>) -> Vec<Alternative> {
+    let calls = ProgramCalls { execs: 2, ..calls(forms) };
+    of_program(rows, &calls, Faults::default())
+}
+
+fn of_program(rows: Vec<Row>, calls: &ProgramCalls, faults: Faults) -> Vec<Alternative> {
     let record = record(rows);
     let prices = PriceList::new([&record], &catalog());
-    let calls = ProgramCalls { execs: 2, ..calls(forms) };
-    let charges = charge(&calls, Faults::default(), &prices, SYSTEM_NS);
-    alternatives(&charges.items, &calls, &prices, SYSTEM_NS)
+    let charges = charge(calls, faults, &prices, SYSTEM_NS);
+    alternatives(&charges.items, calls, &prices, SYSTEM_NS)
 }
 
 fn change<'a>(found: &'a [Alternative], begin: &str) -> &'a Alternative {
@@ -87,4 +92,22 @@ fn what_is_not_charged_has_no_alternative() {
     let of_processes = found(rows, vec![form("clone process", None, 4, 0)]);
     let why = "no price of process/fork-exec:link=static in these runs";
     assert_eq!(of_processes[0].missing.as_deref(), Some(why));
+}
+
+#[test]
+fn pages_that_fill_no_huge_page_have_no_alternative() {
+    let of_faults = |zero_fill: u64| {
+        let rows = vec![
+            row("fault/zero-fill:access=write,pages=4k", 2_000.0),
+            row("fault/zero-fill:access=write,pages=thp", 100.0),
+        ];
+        let faults = FaultCounts { zero_fill, ..FaultCounts::default() };
+        let events = Some(KernelEvents { faults, ..KernelEvents::default() });
+        let calls = ProgramCalls { events, ..calls(Vec::new()) };
+        of_program(rows, &calls, Faults { minor: zero_fill as f64, major: 0.0 })
+    };
+    assert!(of_faults(511).is_empty());
+    let found = of_faults(512);
+    let saving = change(&found, "in huge pages").saving.as_ref().map(|it| it.ns.round());
+    assert_eq!(saving, Some(512.0 * 1_900.0));
 }

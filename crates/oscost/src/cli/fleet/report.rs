@@ -105,8 +105,8 @@ fn metrics_file(name: Option<&str>) -> anyhow::Result<Option<Destination>> {
 fn made(content: &FleetContent<'_>, format: Format) -> anyhow::Result<Vec<u8>> {
     let sheet = || FleetSheet::of(content.fleet, content.analysis);
     Ok(match format {
-        Format::Html => report::html(&view::view(content))?.into_bytes(),
-        Format::Markdown => report::markdown_page(&view::view(content)).into_bytes(),
+        Format::Html => report::html(&view::page(content))?.into_bytes(),
+        Format::Markdown => report::markdown_page(&view::page(content)).into_bytes(),
         Format::Csv => report::csv(&sheet())?,
         Format::Parquet => report::parquet(&sheet())?,
         Format::Json | Format::Hyperfine => view::json(content)?.into_bytes(),

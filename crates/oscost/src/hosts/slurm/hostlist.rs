@@ -3,6 +3,9 @@
 /// A node, or nodes that differ by numbers, has so many pairs of brackets at most.
 const MAX_BRACKETS: usize = 8;
 
+/// A number of a node that is named has so many digits at most.
+const MAX_DIGITS: usize = 20;
+
 /// The parts of a text between the commas that are not in brackets; `None` if a bracket is not
 /// closed, is not open, or is in another one.
 pub(super) fn split_at_commas(text: &str) -> Option<Vec<&str>> {
@@ -29,6 +32,38 @@ pub(super) fn count(text: &str) -> Option<u64> {
     split_at_commas(text)?
         .into_iter()
         .try_fold(0_u64, |sum, part| sum.checked_add(count_of_part(part)?))
+}
+
+/// The nodes that a list names, in order, as `scontrol show hostnames` has them; `None` if it is no
+/// list, or names more than `max` nodes.
+pub(super) fn names(text: &str, max: u64) -> Option<Vec<String>> {
+    count(text).filter(|count| *count <= max)?;
+    let parts = split_at_commas(text)?;
+    parts.into_iter().map(names_of_part).collect::<Option<Vec<_>>>().map(|it| it.concat())
+}
+
+fn names_of_part(part: &str) -> Option<Vec<String>> {
+    let mut names = vec![String::new()];
+    let mut rest = part;
+    while let Some((name, bracket)) = rest.split_once('[') {
+        let (numbers, after) = bracket.split_once(']')?;
+        let numbers = numbers.split(',').map(numbers_of_range).collect::<Option<Vec<_>>>()?;
+        let numbers = numbers.concat();
+        names = names
+            .iter()
+            .flat_map(|begin| numbers.iter().map(move |number| format!("{begin}{name}{number}")))
+            .collect();
+        rest = after;
+    }
+    Some(names.into_iter().map(|begin| begin + rest).collect())
+}
+
+/// The numbers of `7` or `08-10`, each as wide as the first one; `None` if that is too wide.
+fn numbers_of_range(range: &str) -> Option<Vec<String>> {
+    let (first, last) = range.split_once('-').unwrap_or((range, range));
+    let width = Some(first.len()).filter(|width| *width <= MAX_DIGITS)?;
+    let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
+    Some((first..=last).map(|number| format!("{number:0width$}")).collect())
 }
 
 /// A name, with numbers in brackets: `n[1-4]`.
@@ -89,6 +124,24 @@ mod tests {
     }
 
     #[test]
+    fn nodes_are_named_in_order_with_the_zeros_of_their_numbers() {
+        for (text, expected) in [
+            ("n1", &["n1"][..]),
+            ("n2,n1", &["n2", "n1"][..]),
+            ("n[08-10,2]", &["n08", "n09", "n10", "n2"][..]),
+            ("r[1-2]n[1-2]-ib", &["r1n1-ib", "r1n2-ib", "r2n1-ib", "r2n2-ib"][..]),
+        ] {
+            let found = names(text, 4).unwrap();
+            assert_eq!(found, expected, "{text}");
+            assert_eq!(count(text), Some(found.len() as u64), "{text}");
+        }
+        let wide = format!("n[{:021}]", 7);
+        for text in ["n[1-5]", "n[1", "", &wide] {
+            assert_eq!(names(text, 4), None, "{text}");
+        }
+    }
+
+    #[test]
     fn what_is_no_list_of_nodes_is_refused() {
         for text in [
             "",
@@ -126,6 +179,7 @@ mod tests {
         #[test]
         fn no_text_panics(text in "\\PC{0,40}|[n0-9,\\[\\]-]{0,30}") {
             let _ = count(&text);
+            let _ = names(&text, 100);
         }
     }
 }

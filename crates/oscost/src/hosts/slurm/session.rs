@@ -220,6 +220,10 @@ fn failure(spec: &SlurmSpec, stderr: &str) -> LoginFailure {
         )
     } else if has("has been revoked") || has("ancelled") || has("CANCELLED") {
         ("the job was cancelled", "`scontrol show job` tells of jobs that ended a moment ago")
+    } else if has("establish a configuration source") || has("fetch_config") {
+        let hint =
+            "start oscost on a login node, or name the cluster's configuration in SLURM_CONF";
+        ("this machine belongs to no cluster of Slurm", hint)
     } else if has("contact slurm controller") || has("process configuration file") {
         let hint = "`sinfo` must work here; SLURM_CONF names another configuration";
         ("no controller of Slurm answers", hint)
@@ -318,6 +322,11 @@ mod tests {
                  (connect failure)",
                 "no controller",
                 "SLURM_CONF",
+            ),
+            (
+                "srun: fatal: Could not establish a configuration source",
+                "belongs to no cluster",
+                "a login node",
             ),
             (
                 "slurmstepd: error: execve(): /bin/sh",

@@ -103,6 +103,11 @@ impl SlurmOptions {
         Ok(())
     }
 
+    /// The names of the nodes, without asking Slurm; `None` if none are named, or more than `max`.
+    pub fn node_names(&self, max: u64) -> Option<Vec<String>> {
+        hostlist::names(self.nodes()?, max)
+    }
+
     /// How many nodes are named; `None` if none are.
     pub(super) fn node_count(&self) -> Option<u64> {
         self.nodes().and_then(hostlist::count)
@@ -231,6 +236,8 @@ mod tests {
         assert_eq!((parsed.value("time"), parsed.value("tim")), (Some("1:00:00"), None));
         parsed.set_nodes("n1,login[1-2]").unwrap();
         assert_eq!((parsed.nodes(), parsed.node_count()), (Some("n1,login[1-2]"), Some(3)));
+        assert_eq!(parsed.node_names(3).unwrap(), ["n1", "login1", "login2"]);
+        assert_eq!([parsed.node_names(2), SlurmOptions::default().node_names(2)], [None, None]);
         for list in ["", "-w", "a b", "n[1", "$(x)"] {
             assert!(parsed.set_nodes(list).is_err(), "{list}");
         }

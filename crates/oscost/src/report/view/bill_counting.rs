@@ -33,9 +33,14 @@ pub(super) fn counting(counted: &BilledCounts, is_watched: bool) -> Vec<String> 
             "counted by {by} while it ran; what counting added is in its times, and not known"
         ),
         (false, added) => {
-            let added = added.map_or("what counting added is not known".to_owned(), |added| {
-                format!("counting added {} to the real time", per_cent(added))
-            });
+            let added = match added {
+                None => "what counting added is not known".to_owned(),
+                // Counting makes nothing faster: the real time varies.
+                Some(less) if less < 0.0 => {
+                    format!("the counted runs took {} less real time", per_cent(-less))
+                }
+                Some(more) => format!("counting added {} to the real time", per_cent(more)),
+            };
             format!("{} counted by {by}{varying}; {added}", plural(counted.runs.into(), "run"))
         }
     };
@@ -139,6 +144,9 @@ mod tests {
         let first = "3 runs counted by ebpf, all with the same counts; what counting added is not \
                      known";
         assert_eq!(counting(&counts, false)[0], first);
+        let faster = BilledCounts { added_pct: Some(-16.0), ..counted() };
+        let first = &counting(&faster, false)[0];
+        assert!(first.ends_with("; the counted runs took 16 % less real time"), "{first}");
     }
 
     #[test]

@@ -70,6 +70,18 @@ fn a_comparison_is_a_forest_plot_of_ratios_with_verdicts() {
     let drawn = page.eval("document.querySelectorAll('#price-list .rows li').length");
     assert_eq!(drawn.as_u64().unwrap() as usize, requested(&record).len() / 2);
     save_picture(&page, "ab.png");
+    // No figure is on its mark, and on a phone none is cut off.
+    let on_marks = "[...document.querySelectorAll('#forest-0 .rows li > svg')].filter(svg => {
+           const boxes = it => [...svg.querySelectorAll(it)].map(it => it.getBoundingClientRect());
+           return boxes('text').some(text => boxes('use').some(mark =>
+             text.left < mark.right && mark.left < text.right &&
+             text.top < mark.bottom && mark.top < text.bottom));
+         }).map(it => it.textContent)";
+    assert_eq!(page.eval(on_marks), json!([]));
+    page.viewport(390, 844, true);
+    every_chart_has_its_points(&page);
+    assert_eq!(page.eval(on_marks), json!([]));
+    assert_eq!(page.eval("document.scrollingElement.scrollWidth"), 390);
     assert_self_contained(&page);
 
     // Two separate runs produce the same section.

@@ -33,6 +33,12 @@ fn the_page_of_a_run_is_self_contained_and_shows_every_figure() {
     }
     save_picture(&page, "light.png");
 
+    // The grade is above all that was found, and leads to its reasons.
+    let grade = words(&page, "header .grade a");
+    assert!(words(&page, "#trust").starts_with(&grade), "{grade}");
+    let is_first = "document.querySelector('h1').nextElementSibling.matches('.grade')";
+    assert_eq!(page.eval(is_first), true);
+
     // Each row has its line in the table, and each figure of the price list has its interval and
     // its text.
     let requested = requested(&record);

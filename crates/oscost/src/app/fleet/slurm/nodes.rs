@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::programs::{refusal, run};
 use crate::app::error::UsageError;
 use crate::hosts::slurm::SlurmOptions;
-use oscost_model::fleet::is_node_name;
+use oscost_model::fleet::{MAX_TASKS, is_node_name};
 
 /// The nodes that the options name, or all of their partition, in order and each once. Without a
 /// partition it is the cluster's default one, to which the jobs would go.
@@ -37,6 +37,16 @@ pub(in crate::app::fleet) fn find_nodes(options: &SlurmOptions) -> anyhow::Resul
                 .into()),
             }
         }
+    }
+}
+
+/// The nodes of a plan that is only shown: if they are named, Slurm need not answer.
+pub(in crate::app::fleet) fn find_nodes_to_show(
+    options: &SlurmOptions,
+) -> anyhow::Result<Vec<String>> {
+    match options.node_names(MAX_TASKS as u64) {
+        Some(listed) => names(listed.iter().map(String::as_str)),
+        None => find_nodes(options),
     }
 }
 

@@ -54,8 +54,19 @@ impl SlurmOutput {
     }
 }
 
+/// What Slurm's programs say where no file and no server tells them of a cluster.
+const NO_CONFIGURATION: [&str; 3] =
+    ["establish a configuration source", "fetch_config", "process configuration file"];
+
 /// An error with Slurm's own reason.
 pub(in crate::app::fleet) fn refusal(act: &str, why: &str) -> anyhow::Error {
+    if NO_CONFIGURATION.iter().any(|text| why.contains(text)) {
+        return anyhow::anyhow!(
+            "cannot {act}: this machine belongs to no cluster of Slurm ({why})\n  hint: start \
+             oscost on a login node of the cluster, or name its configuration in SLURM_CONF; \
+             `--ssh hosts.txt` needs no Slurm"
+        );
+    }
     anyhow::anyhow!(
         "cannot {act}: {why}\n  hint: `sinfo` lists partitions and nodes, `scontrol ping` says \
          whether Slurm answers"
@@ -250,6 +261,12 @@ mod tests {
         let words = ["-c".to_owned(), "echo 'sh: error: no' >&2; exit 1".to_owned()];
         let error = run("sh", &words, "").unwrap().text("list nodes").unwrap_err().to_string();
         assert!(error.starts_with("cannot list nodes: no\n  hint: "), "{error}");
+        let words =
+            ["-c".to_owned(), "echo 'fetch_config: DNS SRV lookup failed' >&2; exit 1".into()];
+        let error = run("sh", &words, "").unwrap().text("list nodes").unwrap_err().to_string();
+        let begin =
+            "cannot list nodes: this machine belongs to no cluster of Slurm (fetch_config: ";
+        assert!(error.starts_with(begin) && error.contains("a login node"), "{error}");
         let missing = run("oscost-no-such-program", &[], "").map(drop).unwrap_err();
         assert!(missing.to_string().contains("no program `oscost-no-such-program`"), "{missing}");
     }

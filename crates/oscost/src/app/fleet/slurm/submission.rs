@@ -95,10 +95,21 @@ pub(in crate::app::fleet) fn arrays_at_once(
 }
 
 /// The number of tasks of an array that this Slurm allows.
-pub(in crate::app::fleet) fn array_size() -> anyhow::Result<u32> {
+fn array_size() -> anyhow::Result<u32> {
     let words = ["show", "config"].map(str::to_owned);
     let text = run("scontrol", &words, "")?.text("read the configuration of Slurm")?;
     Ok(array_size_in(&text))
+}
+
+/// The same for a plan that is only shown: Slurm's default, with a note, if Slurm does not answer.
+pub(in crate::app::fleet) fn array_size_to_show(observer: &dyn Observer) -> u32 {
+    array_size().unwrap_or_else(|_| {
+        observer.note(&format!(
+            "Slurm does not answer here: its MaxArraySize is taken to be {USUAL_ARRAY_SIZE}, the \
+             default"
+        ));
+        USUAL_ARRAY_SIZE
+    })
 }
 
 fn array_size_in(config: &str) -> u32 {

@@ -6,6 +6,7 @@
 //! sentences, which escape their texts themselves, and the data packed as base64. A content security
 //! policy forbids all other scripts.
 
+mod case_name;
 mod forest;
 mod heat_map;
 mod plot;
@@ -26,6 +27,7 @@ use serde::Serialize;
 
 use self::heat_map::MapData;
 pub(super) use self::words::Words;
+use crate::advice::trust::Grade;
 use crate::report::render::terminal;
 use crate::report::view::document::chart::Chart;
 use crate::report::view::document::heat_map::HeatMap;
@@ -60,6 +62,13 @@ impl Page<'_> {
 
     fn heat_map(&self, map: &HeatMap) -> String {
         heat_map::figure(map)
+    }
+
+    /// The grade that the answer gives; `None` if it gives none, or one of a newer oscost.
+    fn grade(&self) -> Option<&'static str> {
+        let trust = self.view.answer.as_ref()?.trust.as_deref()?.strip_prefix("Trust: ")?;
+        let word = trust.split([':', ' ', '.']).next()?;
+        Grade::ALL.map(Grade::text).into_iter().find(|grade| *grade == word)
     }
 }
 

@@ -343,8 +343,9 @@
       copy.before(list);
     });
     for (const row of rows.filter((it) => "of" in it.dataset)) {
-      const button = made("button", { type: "button", textContent: row.cells[0].textContent });
-      row.cells[0].replaceChildren(button);
+      // With the places where its name may be broken.
+      const button = made("button", { type: "button" }, ...row.cells[0].childNodes);
+      row.cells[0].append(button);
       button.addEventListener("click", () => explain(row.id));
     }
     input.addEventListener("input", filter);

@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::prose::prose;
+use super::case_name::case_name;
+use super::prose::{lead, own_prose, prose, without_markup};
 use crate::advice::words::{Kind, of_kind};
 use crate::report::view::document::chart::Chart;
 use crate::report::view::document::{Block, Cell, Column, Fact, Section, Table, TableRow, View};
@@ -131,6 +132,24 @@ impl Words {
     /// A sentence as markup, with its commands as code.
     pub(in crate::report::render) fn prose(&self, text: &str) -> String {
         prose(text)
+    }
+
+    /// A sentence on what was measured as markup.
+    pub(in crate::report::render) fn lead(&self, text: &str) -> String {
+        lead(text)
+    }
+
+    /// A text of oscost's own as markup.
+    pub(in crate::report::render) fn own_prose(&self, text: &str) -> String {
+        own_prose(text)
+    }
+
+    /// The name of a row as markup.
+    pub(in crate::report::render) fn row_name(&self, row: &TableRow, text: &str) -> String {
+        match self.is_first_of(row) {
+            true => case_name(text),
+            false => without_markup(text),
+        }
     }
 
     /// Whether a value needs no quotes in markup: a number. All other text has them.

@@ -7,6 +7,7 @@ use oscost_model::bill::{Amount, Bill, BillItem};
 use oscost_model::unit::Unit;
 
 use self::range::ChargedRange;
+use super::quote::interval_text;
 use super::trust;
 use crate::advice::trust::{Grade, Trust};
 use crate::report::figures::{per_cent, rough, with_thousands};
@@ -21,7 +22,8 @@ const MIN_SHARE_PCT: f64 = 5.0;
 const MAX_ADDED_PCT: f64 = 10.0;
 /// More calls without a price than these leave a bill open, in per cent.
 const MAX_UNPRICED_PCT: f64 = 5.0;
-/// A system time that is not known better than this is told of, as half of its interval in per cent.
+/// A system time, or a difference, that is not known better than this is told of, as half of its
+/// interval in per cent of the system time.
 const MAX_HALF_WIDTH_PCT: f64 = 25.0;
 /// A bill that leaves more than this unexplained, in either direction, explains nothing, in per cent.
 const MAX_UNEXPLAINED_PCT: f64 = 50.0;
@@ -52,18 +54,32 @@ fn headline(bill: &Bill) -> String {
     };
     let largest = largest(bill);
     let range = ChargedRange::of(bill).map(ChargedRange::sentence);
+    let sum = range.or_else(|| undecided(charged, difference, system_ns));
     let share_pct = 100.0 * difference.ns / system_ns;
     if share_pct >= 0.0 {
         let of_it = if largest.is_empty() { largest } else { format!("; {largest}") };
-        let rest = range.unwrap_or_else(|| format!("{} is unexplained", per_cent(share_pct)));
+        let rest = sum.unwrap_or_else(|| format!("{} is unexplained", per_cent(share_pct)));
         return format!("{spent}{of_it}; {rest}.");
     }
     // An amount may then exceed the measured time, and is no part of it.
-    let charges = range.unwrap_or_else(|| {
+    let charges = sum.unwrap_or_else(|| {
         let more = per_cent(-share_pct);
         format!("the prices charge {more} more than that, {} in all", time(charged.ns))
     });
     format!("{spent}; {charges}; {largest}.")
+}
+
+/// What is charged, where the interval of the difference contains zero, so that nothing can be said
+/// to be unexplained; `None` of other differences.
+fn undecided(charged: &Amount, difference: &Amount, system_ns: f64) -> Option<String> {
+    let [low, high] = difference.ci95.filter(|[low, high]| *low <= 0.0 && 0.0 <= *high)?;
+    let ends = charged.ci95.map_or("no interval".to_owned(), |it| interval_text(it, Unit::NsPerOp));
+    let half_pct = 50.0 * (high - low) / system_ns;
+    let verdict = match half_pct > MAX_HALF_WIDTH_PCT {
+        true => "too uncertain to say what is unexplained",
+        false => "nothing that is unexplained shows",
+    };
+    Some(format!("{} ({ends}) charged: {verdict}", time(charged.ns)))
 }
 
 /// The name of a bill's program, without its folders.
@@ -155,11 +171,16 @@ fn of_counting(bill: &Bill) -> Vec<Reason> {
     };
     let calls = &counted.calls;
     let added = match counted.added_pct {
-        Some(more) if more > MAX_ADDED_PCT => Some(format!("added {} to", per_cent(more))),
-        Some(less) if less < -MAX_ADDED_PCT => Some(format!("took {} from", per_cent(-less))),
+        Some(more) if more > MAX_ADDED_PCT => {
+            Some(format!("counting added {} to its real time", per_cent(more)))
+        }
+        // Counting makes nothing faster.
+        Some(less) if less < -MAX_ADDED_PCT => {
+            let less = per_cent(-less);
+            Some(format!("its real time varies: it was {less} shorter while it was counted"))
+        }
         _ => None,
     };
-    let added = added.map(|text| format!("counting {text} its real time"));
     let varying = (counted.varying_forms > 0).then(|| {
         let forms = plural(counted.varying_forms.into(), "form");
         format!("the counted runs differ in {forms} of calls")

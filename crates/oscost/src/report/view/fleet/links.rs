@@ -10,7 +10,7 @@ use crate::fleet::{
 };
 use crate::report::text::{plain, plural};
 use crate::report::view::document::{
-    Block, Cell, Column, Paragraph, Section, Table, TableRow, View,
+    Answer, Block, Cell, Column, Paragraph, Section, Table, TableRow, View,
 };
 use crate::report::view::sections::section_of_cases;
 
@@ -27,14 +27,16 @@ pub fn view(network: &MeasuredNetwork) -> View {
 
 /// The network as a page shows it: with a heat map of each case.
 pub fn page(network: &MeasuredNetwork) -> View {
-    assembled(network, |number, links| {
+    let mut view = assembled(network, |number, links| {
         let mut section = section(network, links);
         section.id = format!("case-{number}");
         if let Some(map) = map::heat_map(network, number, links) {
             section.blocks.insert(0, Block::HeatMap(Box::new(map)));
         }
         section
-    })
+    });
+    let findings = view.lead.drain(..1).map(|it| it.text).collect();
+    View { answer: Some(Answer { findings, ..Answer::default() }), ..view }
 }
 
 /// The report, with a section for each case by its number.

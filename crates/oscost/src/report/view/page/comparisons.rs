@@ -3,7 +3,7 @@
 
 use oscost_model::record::Record;
 
-use crate::report::figures::per_cent;
+use crate::report::figures::{per_cent, probability, quantity};
 use crate::report::text::plain;
 use crate::report::view::comparison::ab::{self, TargetComparisons};
 use crate::report::view::comparison::compare::{self, ComparisonText, forest, row_id};
@@ -49,6 +49,9 @@ pub(super) fn of_runs(shown: &compare::ComparisonContent<'_>) -> Section {
     section(blocks)
 }
 
+/// The metric of a row's own figure.
+const PRIMARY: &str = "primary";
+
 const REMARKS: &str = "What the verdicts mean";
 
 fn section(blocks: Vec<Block>) -> Section {
@@ -63,7 +66,7 @@ fn side_by_side(number: usize, pairs: &[Pair<'_>]) -> Vec<Block> {
     }
     let mut plot: ForestPlot = forest(number, &pairs.iter().collect::<Vec<_>>());
     for (line, pair) in plot.lines.iter_mut().zip(pairs) {
-        if pair.it.metric != "primary" {
+        if pair.it.metric != PRIMARY {
             line.name = format!("{} ({})", line.name, plain(&pair.it.metric));
         }
     }
@@ -72,6 +75,7 @@ fn side_by_side(number: usize, pairs: &[Pair<'_>]) -> Vec<Block> {
 
 fn table(number: usize, pairs: &[Pair<'_>]) -> Table {
     let has_causes = pairs.iter().any(|pair| pair.it.decomposition.is_some());
+    let has_metrics = pairs.iter().any(|pair| pair.it.metric != PRIMARY);
     let row = |(which, Pair { it, base: row, .. }): (usize, &Pair<'_>)| {
         let ComparisonText { base, ratio, interval, added, verdict } = ComparisonText::of(it, row);
         let figure = row.estimate.as_ref().map(|estimate| estimate.median);
@@ -80,22 +84,28 @@ fn table(number: usize, pairs: &[Pair<'_>]) -> Table {
             Cell::number(text, it.ratio.ci95.map(|ends| ends[which]))
         };
         let flags: Vec<String> = it.flags.iter().map(|flag| plain(flag)).collect();
-        let mut cells = vec![
-            Cell::text(plain(&it.case)),
-            Cell::text(plain(&it.metric)),
+        let metric = match (&*it.metric, &row.primary_metric) {
+            (PRIMARY, Some(own)) => plain(own),
+            (PRIMARY, None) => quantity(row.unit).to_owned(),
+            (other, _) => plain(other),
+        };
+        let metric = Cell { value: Some(plain(&it.metric)), ..Cell::text(metric) };
+        let mut cells = vec![Cell::text(plain(&it.case))];
+        cells.extend(has_metrics.then_some(metric));
+        cells.extend([
             Cell::number(base, figure),
-            Cell::text(row.unit.text()),
             Cell::number(ratio, Some(it.ratio.value)),
             end(0),
             end(1),
             Cell::number(added, Some(it.added.value)),
             Cell { value: Some(plain(&it.verdict)), ..Cell::text(verdict) }
                 .with_style(verdict_style(it)),
-            Cell::number(format!("{:.1e}", it.q), Some(it.q)),
+            Cell::number(probability(it.q), Some(it.q)),
             Cell::number(it.mde_pct.map_or("-".to_owned(), per_cent), it.mde_pct),
             Cell::number(it.pairs.to_string(), Some(f64::from(it.pairs))),
             Cell::text(flags.join(" ")).with_style("small"),
-        ];
+            Cell::text(row.unit.text()),
+        ]);
         let why = it.decomposition.as_ref().map(|it| plain(&it.sentence)).unwrap_or_default();
         cells.extend(has_causes.then(|| Cell::text(why).with_style("small")));
         TableRow {
@@ -107,24 +117,24 @@ fn table(number: usize, pairs: &[Pair<'_>]) -> Table {
     Table {
         id: format!("comparisons-{number}"),
         caption: "Every comparison".to_owned(),
-        columns: [
-            Column::text("case"),
-            Column::choice("metric"),
-            Column::number("base", "base"),
-            Column::words("unit"),
-            Column::number("ratio", "ratio"),
-            Column::number("95 % low", "ratio_ci95_low"),
-            Column::number("95 % high", "ratio_ci95_high"),
-            Column::number("added", "added"),
-            Column::choice("verdict"),
-            Column::number("q", "q"),
-            Column::number("detectable", "mde_pct"),
-            Column::number("pairs", "pairs"),
-            Column::words("flags"),
-        ]
-        .into_iter()
-        .chain(has_causes.then(|| Column::text("why")))
-        .collect(),
+        columns: [Column::text("case")]
+            .into_iter()
+            .chain(has_metrics.then(|| Column::choice("metric")))
+            .chain([
+                Column::number("base", "base"),
+                Column::number("ratio", "ratio"),
+                Column::number("95 % low", "ratio_ci95_low"),
+                Column::number("95 % high", "ratio_ci95_high"),
+                Column::number("added", "added"),
+                Column::choice("verdict"),
+                Column::number("q", "q"),
+                Column::number("detectable", "mde_pct"),
+                Column::number("pairs", "pairs"),
+                Column::words("flags"),
+                Column::words("unit"),
+            ])
+            .chain(has_causes.then(|| Column::text("why")))
+            .collect(),
         rows: pairs.iter().enumerate().map(row).collect(),
         notes: Vec::new(),
         interactive: true,

@@ -89,12 +89,26 @@ fn answer(shown: &PageContent<'_>) -> Option<Answer> {
 pub fn comparison(shown: &compare::ComparisonContent<'_>, catalog: Option<&Catalog>) -> View {
     let rows = shown.compared.results.iter();
     View {
-        title: "A comparison by oscost".to_owned(),
+        title: title_of_comparison(shown),
         lead: compare::lead(shown),
         answer: compare::answer(shown),
         sections: vec![comparisons::of_runs(shown)],
         explanations: explained(catalog, rows),
     }
+}
+
+/// Which runs are compared: `vm-6.12 against vm-6.1`.
+fn title_of_comparison(shown: &compare::ComparisonContent<'_>) -> String {
+    let name = |word: &str, run: &Record| match &run.label {
+        Some(label) => plain(label),
+        None => format!("{word} {}", plain(run.id.get(..13).unwrap_or(&run.id))),
+    };
+    let side = |word: &str, runs: &[Record]| match runs {
+        [] => "nothing".to_owned(),
+        [run] => name(word, run),
+        [first, others @ ..] => format!("{} and {} more", name(word, first), others.len()),
+    };
+    format!("{} against {}", side("Run", shown.new), side("run", shown.base))
 }
 
 /// What was measured, after the user's label.

@@ -22,6 +22,10 @@ use crate::report::view::run::row::{CLASSES, family, figure, has};
 /// What is in nanoseconds without being the cost of an op.
 const RESOLUTIONS: [&str; 3] = ["timer/resolution", "timer/quantum", "timer/precision"];
 
+/// A scale goes down to the lower ends of intervals, but for one that reaches to so much less than its
+/// figure.
+const MAX_REACH: f64 = 10.0;
+
 /// A figure that a logarithmic scale can show.
 struct Price<'a> {
     /// The index of its row in the record.
@@ -149,10 +153,14 @@ fn scale(unit: Unit) -> (Unit, f64) {
 fn price(IndexedRow { index, row }: IndexedRow<'_>, factor: f64) -> Option<Price<'_>> {
     let estimate = row.estimate.as_ref()?;
     let median = estimate.median * factor;
-    let ends = estimate.ci95.map_or([median; 2], |ends| ends.map(|end| end * factor));
+    let scaled =
+        |ends: Option<[f64; 2]>| ends.map_or([median; 2], |ends| ends.map(|end| end * factor));
+    // The interval that the table shows first.
+    let ends = scaled(estimate.between_run_ci95.or(estimate.ci95));
     let is_bound = has(row, "BELOW_DETECTION") || median <= 0.0;
-    // A figure that may be zero is shown as an upper bound: the upper end of its interval.
-    let (figure, ends) = if is_bound { (ends[1], [ends[1]; 2]) } else { (median, ends) };
+    // A figure that may be zero is shown as an upper bound: the upper end of the run's own interval.
+    let bound = scaled(estimate.ci95)[1];
+    let (figure, ends) = if is_bound { (bound, [bound; 2]) } else { (median, ends) };
     let floor = row.floor.as_ref().and_then(|floor| floor.value).map(|floor| floor * factor);
     let floor = floor.filter(|floor| *floor > 0.0 && floor.is_finite());
     let can_be_drawn = figure > 0.0 && figure.is_finite() && ends.iter().all(|end| end.is_finite());
@@ -173,7 +181,12 @@ impl Panel<'_> {
         // An interval that extends to zero is cut off at the edge of the chart.
         let reached = |price: &Price<'_>| {
             let [low, high] = price.ends;
-            [low.max(price.figure / 3.0), high, price.figure, price.floor.unwrap_or(price.figure)]
+            [
+                low.max(price.figure / MAX_REACH),
+                high,
+                price.figure,
+                price.floor.unwrap_or(price.figure),
+            ]
         };
         let exact = prices.iter().filter(|price| !price.is_bound);
         let mut reach: Vec<f64> = exact.flat_map(reached).filter(|it| *it > 0.0).collect();
@@ -204,7 +217,7 @@ impl Panel<'_> {
         };
         let mut parts = vec![format!("{what}: {rows} on a logarithmic scale")];
         if self.unit != Unit::InstructionsPerOp {
-            parts.push("bars are 95 % intervals".to_owned());
+            parts.push("bars are 95 % intervals, hidden where a mark is wider".to_owned());
         }
         if self.prices.iter().any(|price| price.is_bound) {
             parts.push("an arrow to the left says less than that".to_owned());

@@ -11,6 +11,7 @@ mod rows;
 use std::collections::BTreeMap;
 
 use self::parts::{escape, mark_id};
+use super::prose::prose;
 use super::words::Words;
 use crate::report::render::svg::{class, symbol};
 use crate::report::view::document::chart::{Chart, Order, Series, Shape, Symbol, Vertical};
@@ -31,7 +32,7 @@ pub(super) fn figure(chart: &Chart, words: &Words) -> String {
         Vertical::Axis(axis) => plane::plane(chart, axis),
     };
     let id = escape(&chart.id);
-    let caption = escape(&chart.caption);
+    let caption = prose(&chart.caption);
     let (orders, legend) = (orders(chart), legend(chart, words));
     format!(
         "<figure class=\"chart\" id=\"{id}\" aria-labelledby=\"{id}-caption\">\n<figcaption \

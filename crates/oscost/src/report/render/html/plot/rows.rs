@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use super::parts::{LANE_PX, LETTER_PX, Signs, escape, ground, mark_id, pct, reach, tick_names};
+use crate::report::render::html::case_name::case_name;
 use crate::report::render::svg::{Scale, class, title, values};
 use crate::report::view::document::chart::{Chart, ChartRow, Order, Point, Series, Shape, Symbol};
 
@@ -72,9 +73,9 @@ fn contents(chart: &Chart, rows: usize) -> Vec<Content<'_>> {
 fn line(row: &ChartRow, content: &Content<'_>, x: &Scale) -> String {
     let id = match row.id.as_str() {
         "" => String::new(),
-        id => format!("<small>{}</small>", escape(id)),
+        id => format!("<small>{}</small>", case_name(id)),
     };
-    let name = escape(&row.name);
+    let name = case_name(&row.name);
     let name = match row.anchor.as_str() {
         "" => format!("<span>{name}{id}</span>"),
         anchor => format!("<a href=\"#{}\">{name}{id}</a>", escape(anchor)),
@@ -176,7 +177,7 @@ struct LabelPosition {
 
 impl LabelPosition {
     /// Beside what is drawn of a point: on the right if neither another mark nor the edge is in the way,
-    /// else on the left, else above it.
+    /// else on the left, else above it: up to its right end, from its left end, or up to the edge.
     fn beside(own: [f64; 2], others: &[[f64; 2]], width: f64) -> Self {
         let [low, high] = own.map(|end| end.clamp(0.0, 100.0));
         let is_free = |from: f64, to: f64| {
@@ -189,8 +190,10 @@ impl LabelPosition {
             Self { class: " class=\"e\"", at: low, is_above: false }
         } else if high >= width {
             Self { class: " class=\"e a\"", at: high, is_above: true }
-        } else {
+        } else if low + width <= 100.0 {
             Self { class: " class=\"a\"", at: low, is_above: true }
+        } else {
+            Self { class: " class=\"e a\"", at: 100.0, is_above: true }
         }
     }
 }

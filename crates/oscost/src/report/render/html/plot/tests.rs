@@ -90,6 +90,15 @@ fn a_figure_is_beside_its_own_point_and_not_beside_its_floor() {
 }
 
 #[test]
+fn a_long_figure_above_its_point_ends_at_the_edge_if_it_would_cross_it() {
+    let mut chart = with_floor(20.0, 52.0, [51.0, 53.0]);
+    chart.series[1].points[0].figure = "x 1.113, +1275 insn (+11 %)".to_owned();
+    assert_eq!(place_of_figure(&drawn(&chart)), ("class=\"e a\"", 100.0));
+    chart.series[1].points[0].interval = Some([29.0, 53.0]);
+    assert_eq!(place_of_figure(&drawn(&chart)), ("class=\"a\"", 29.0));
+}
+
+#[test]
 fn a_row_with_a_figure_above_its_point_has_two_lines() {
     let beside = drawn(&with_floor(20.0, 40.0, [38.0, 42.0]));
     assert!(beside.contains("</a><svg><g ") && !beside.contains("class=\"two\""), "{beside}");

@@ -10,7 +10,7 @@ use super::large_run;
 use super::markup::{charts, ids_are_unique, points, sections, values};
 use super::records::{compared, page, page_compared, record, several};
 use crate::report::render::html::report as html;
-use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow, View};
+use crate::report::view::document::{Answer, Block, Cell, Column, Section, Table, TableRow, View};
 
 #[test]
 fn the_same_record_is_the_same_bytes() {
@@ -79,6 +79,46 @@ fn a_record_of_nothing_is_a_page() {
 }
 
 #[test]
+fn a_page_begins_with_its_grade_which_leads_to_the_reasons() {
+    let of = |trust: &str| {
+        let answer = Answer { trust: Some(trust.to_owned()), ..Answer::default() };
+        html(&View { answer: Some(answer), ..View::default() }).unwrap()
+    };
+    for (trust, grade) in [
+        ("Trust: good in both runs.", "good"),
+        ("Trust: fair: one row.", "fair"),
+        ("Trust: poor.", "poor"),
+    ] {
+        let page = of(trust);
+        let badge = format!("<p class=\"grade {grade}\"><a href=\"#trust\">Trust: {grade}</a></p>");
+        let sentence = format!("<p class=\"answer\" id=\"trust\">{trust}</p>");
+        let places = [badge, sentence].map(|part| page.find(&part));
+        assert!(places[0].is_some() && places[0] < places[1], "{trust}: {places:?}");
+    }
+    assert!(!of("Trust: a history proves nothing.").contains("class=\"grade"));
+}
+
+#[test]
+fn a_comparison_is_called_by_its_runs() {
+    let labelled = |label: Option<&str>| {
+        let label = label.map(str::to_owned);
+        Record { label, id: "01a219f6-5d18-7".to_owned(), ..record() }
+    };
+    let [base, new, unnamed] = [Some("vm-6.1"), Some("vm-6.12"), None].map(labelled);
+    let title = |base: &[Record], new: &[Record]| {
+        let page = page_compared(base, new);
+        page.split_once("<h1>").unwrap().1.split_once("</h1>").unwrap().0.to_owned()
+    };
+    let [base, new] = [base, new].map(|it| [it]);
+    assert_eq!(title(&base, &new), "vm-6.12 against vm-6.1");
+    let several = [unnamed.clone(), unnamed.clone(), unnamed];
+    assert_eq!(
+        title(&several[..1], &several),
+        "Run 01a219f6-5d18 and 2 more against run 01a219f6-5d18"
+    );
+}
+
+#[test]
 fn charts_and_figures_are_in_the_markup_and_a_page_without_charts_has_no_symbols() {
     let mut record = record();
     let full = page(&record);
@@ -133,6 +173,14 @@ fn intervals_of_the_run_alone_are_in_the_table_once() {
         assert_eq!(both.matches(&format!("data-name=\"{name}\"")).count(), 1, "{name}");
     }
     assert!(both.contains("this run: low") && !both.contains("of this run leave open"));
+    // The chart has the interval that the table has first.
+    let drawn = |page: &str| {
+        charts(page).values().map(|chart| chart.matches("<line x1=").count()).sum::<usize>()
+    };
+    record.results[1].estimate.as_mut().unwrap().ci95 = None;
+    let with = drawn(&page(&record));
+    record.results[1].estimate.as_mut().unwrap().between_run_ci95 = None;
+    assert_eq!(drawn(&page(&record)), with - 1, "one interval less");
 }
 
 #[test]
@@ -149,7 +197,7 @@ fn costs_are_by_family_with_figures_and_what_is_no_cost_is_apart() {
     {
         record.results[at].case = name.to_owned();
     }
-    let page = page(&record);
+    let page = page(&record).replace("<wbr>", "");
     let drawn = charts(&page);
     let costs = drawn["price-list-ns-op"];
     assert_eq!(costs.matches("<li><a href=\"#r").count(), 4);

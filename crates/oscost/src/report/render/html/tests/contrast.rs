@@ -29,7 +29,7 @@ fn text_and_charts_have_enough_contrast_in_light_and_dark() {
         };
         grounds.insert(colour("paper"));
         for ground in ["paper", "band"].map(colour) {
-            for ink in ["ink", "soft", "link", "bad", "good", "plain"] {
+            for ink in ["ink", "soft", "link", "bad", "fair", "good", "plain"] {
                 let found = contrast(colour(ink), ground);
                 assert!(found >= 4.5, "{ink} on {ground}: {found}");
             }

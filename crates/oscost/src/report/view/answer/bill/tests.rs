@@ -40,6 +40,31 @@ fn prices_that_charge_more_than_was_measured_are_no_part_of_it() {
 }
 
 #[test]
+fn a_difference_that_may_be_nothing_is_not_called_unexplained() {
+    let uncertain = |difference: [f64; 2], charged: [f64; 2]| {
+        let mut bill = find();
+        bill.difference.iter_mut().for_each(|it| it.ci95 = Some(difference));
+        bill.charged.iter_mut().for_each(|it| it.ci95 = Some(charged));
+        said(&bill)
+    };
+    let wide = uncertain([-27e6, 53e6], [48e6, 126e6]);
+    let end = "; 87.0 ms (48.0 to 126 ms) charged: too uncertain to say what is unexplained.";
+    assert!(wide.ends_with(end), "{wide}");
+    let narrow = uncertain([-1e6, 27e6], [74e6, 100e6]);
+    let end = "; 87.0 ms (74.0 to 100 ms) charged: nothing that is unexplained shows.";
+    assert!(narrow.ends_with(end), "{narrow}");
+    assert!(uncertain([0.1e6, 27e6], [74e6, 100e6]).ends_with("; 13 % is unexplained."));
+    // More than was measured, by prices that may be too high.
+    let mut more = bill(vec![priced("brk", "memory", 1_000.0, 2_100.0)], 2e6);
+    more.difference.iter_mut().for_each(|it| it.ci95 = Some([-0.32e6, 0.12e6]));
+    assert_eq!(
+        said(&more),
+        "find spent 2.00 ms in the kernel; 2.10 ms (1.89 to 2.31 ms) charged: nothing that is \
+         unexplained shows; 2.10 ms for 1,000 x brk."
+    );
+}
+
+#[test]
 fn with_cool_prices_it_says_where_the_measured_time_lies() {
     assert_eq!(
         said(&cooled(find(), 1.2)),
@@ -53,6 +78,10 @@ fn with_cool_prices_it_says_where_the_measured_time_lies() {
         "find spent 2.00 ms in the kernel; 3.00 ms (warm caches) to 6.00 ms (cool) charged, \
          2.00 ms measured: 50 % below the range; 3.00 ms for 1,000 x brk."
     );
+    let mut uncertain = cooled(bill(vec![priced("brk", "memory", 1_000.0, 3_000.0)], 2e6), 2.0);
+    uncertain.difference.iter_mut().for_each(|it| it.ci95 = Some([-3e6, 1e6]));
+    let side = "2.00 ms measured: 50 % below the range, within its uncertainty; 3.00 ms for";
+    assert!(said(&uncertain).contains(side), "{}", said(&uncertain));
 }
 
 #[test]
@@ -88,7 +117,10 @@ fn a_bill_is_good_without_reasons_and_each_reason_is_told() {
     };
     assert_eq!(counted(|it| it.added_pct = Some(10.0)), Vec::<String>::new(), "not above it");
     assert_eq!(counted(|it| it.added_pct = Some(99.0)), ["counting added 99 % to its real time"]);
-    assert_eq!(counted(|it| it.added_pct = Some(-20.0)), ["counting took 20 % from its real time"]);
+    assert_eq!(
+        counted(|it| it.added_pct = Some(-20.0)),
+        ["its real time varies: it was 20 % shorter while it was counted"]
+    );
     assert_eq!(counted(|it| it.added_pct = None), Vec::<String>::new(), "as of a watched process");
     assert_eq!(counted(|it| it.lost_events = 2), ["2 events had no room in the counter"]);
     assert_eq!(counted(|it| it.varying_forms = 2), ["the counted runs differ in 2 forms of calls"]);

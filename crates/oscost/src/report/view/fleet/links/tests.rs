@@ -71,6 +71,8 @@ fn a_page_has_a_heat_map_of_each_case_with_the_cost_of_each_link() {
     let mut network = network(&["n1", "n2", "<b>n3", "n4"], 1, 2.0);
     network.cases.push(network.cases[0].clone());
     let shown = page(&network);
+    let answer = &shown.answer.as_ref().unwrap().findings;
+    assert_eq!((&answer[0], shown.lead.len()), (&view(&network).lead[0].text, 1));
     let maps: Vec<&HeatMap> = shown
         .sections
         .iter()

@@ -3,6 +3,7 @@
 use super::content::{FleetContent, section as section_of};
 use super::sentence::shortened;
 use crate::fleet::{Adjustment, FactCandidate, Finding};
+use crate::report::figures::probability;
 use crate::report::view::document::{Block, Cell, Column, ColumnKind, Section, Table, TableRow};
 use crate::report::view::machine_table::texts::factor;
 
@@ -36,7 +37,7 @@ pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
     }
     let table = Table {
         id: "findings-table".to_owned(),
-        caption: "What stands out, the surest first".to_owned(),
+        caption: "The surest first".to_owned(),
         columns: vec![
             Column::text("node"),
             Column { kind: ColumnKind::Choice, ..Column::text("what") },
@@ -62,7 +63,6 @@ fn cells(content: &FleetContent<'_>, it: &Finding) -> Vec<Cell> {
     let to_fleet = it.ratio_to_fleet;
     let adjustment = it.adjustment.map_or("-", Adjustment::name);
     let [low, high] = it.ci95;
-    let q = if it.q < 0.001 { "<0.001".to_owned() } else { format!("{:.3}", it.q) };
     vec![
         Cell::text(content.node_name(it.node)),
         Cell::text(scope),
@@ -71,7 +71,7 @@ fn cells(content: &FleetContent<'_>, it: &Finding) -> Vec<Cell> {
         number(low),
         number(high),
         Cell::text(adjustment.to_owned()),
-        Cell::number(q, Some(it.q)),
+        Cell::number(probability(it.q), Some(it.q)),
         Cell::text(it.facts.first().map_or_else(|| "none".to_owned(), fact)),
     ]
 }

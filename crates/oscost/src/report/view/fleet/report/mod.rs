@@ -16,9 +16,18 @@ mod visits;
 
 pub use self::content::{FleetContent, Rejected};
 pub use self::document::{SCHEMA, json};
-use crate::report::view::document::{Paragraph, View};
+use crate::report::view::document::{Answer, Paragraph, View};
 
-/// The fleet as a screen or a page shows it.
+/// The fleet as a page shows it: what stands out is its answer.
+pub fn page(content: &FleetContent<'_>) -> View {
+    View {
+        lead: vec![Paragraph::from(sentence::conditions(content))],
+        answer: Some(Answer { findings: sentence::headlines(content), ..Answer::default() }),
+        ..view(content)
+    }
+}
+
+/// The fleet as a screen shows it.
 pub fn view(content: &FleetContent<'_>) -> View {
     let mut lead = sentence::headlines(content);
     lead.push(sentence::conditions(content));

@@ -337,6 +337,18 @@ fn names_from_outside_do_nothing_and_long_ones_are_shortened_in_sentences() {
 }
 
 #[test]
+fn a_page_answers_with_what_stands_out() {
+    let fleet = fleet(64, 18);
+    let mut analysis = analysis(&fleet);
+    analysis.findings = vec![finding(17, faults(), 1.31, vec![fact(1, 1, 63)])];
+    let shown = page(&content(&fleet, &analysis));
+    assert!(shown.answer.unwrap().findings[0].starts_with("node17 is 1.31 times as slow"));
+    assert!(shown.lead.len() == 1 && shown.lead[0].text.starts_with("Fleet night: 64 nodes"));
+    let screen = view(&content(&fleet, &analysis));
+    assert!(screen.answer.is_none() && screen.lead[0].text.starts_with("node17 is"));
+}
+
+#[test]
 fn an_empty_fleet_and_indices_beyond_it_are_shown() {
     let (fleet, analysis) = (Fleet::default(), FleetAnalysis::default());
     let text = report::terminal(&view(&content(&fleet, &analysis)));
