@@ -55,7 +55,9 @@ fn what_honest_counters_count_is_in_the_record() {
     assert_eq!(counters["read_by"], "read", "{counters}");
     // A busy machine may disturb the batches of a worker.
     let mut void = counters["void"].as_array().unwrap().iter();
-    assert!(void.all(|why| why.as_str().unwrap().ends_with("were disturbed")), "{counters}");
+    let is_disturbance =
+        |why: &str| why.ends_with("were disturbed") || why.contains("was counted as");
+    assert!(void.all(|why| is_disturbance(why.as_str().unwrap())), "{counters}");
     if counters["workers"] == 0 {
         return eprintln!("not tested: this machine is too busy to count anything");
     }

@@ -115,8 +115,8 @@ fn kernels_are_told_apart_by_exact_counts_of_instructions() {
     assert_fits(&ran.stdout);
     let flat = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     let sentence = "vm-6.12 executes more instructions than vm-6.1 in 6 and fewer in 6 of 13 exactly \
-                    counted cases: from 0.51 times as many in file/stat:files=100 (3524 for 6856) to \
-                    1.11 times as many in memory/mprotect:size=65536 (12597 for 11322).";
+                    counted cases: from 0.51 times as many in file/stat:files=100 (3,524 for 6,856) to \
+                    1.11 times as many in memory/mprotect:size=65536 (12,597 for 11,322).";
     assert!(flat.contains(sentence), "{}", ran.stdout);
     assert!(!flat.contains("Nothing can be judged"), "{}", ran.stdout);
     let found = sandbox.oscost(&["table", "@vm-6.1", "@vm-6.12", "--json", "-"]).exits(0).json();

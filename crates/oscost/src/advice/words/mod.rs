@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(first("lost"), Some(("lost", Kind::GeneralTerm)), "before a column");
         assert_eq!(first("interval"), Some(("interval", Kind::GeneralTerm)));
         assert_eq!(first("rows"), Some(("row", Kind::Term)), "of a plural the word");
-        assert_eq!(first("batches"), Some(("batch", Kind::Term)));
+        assert_eq!(first("batches"), Some(("batch, sample", Kind::Term)));
         assert_eq!(first("System call"), Some(("system call", Kind::GeneralTerm)));
         let kinds: Vec<Kind> = find("new").iter().map(|word| word.kind).collect();
         assert!(kinds.contains(&Kind::Term) && kinds.is_sorted(), "{kinds:?}");

@@ -2,9 +2,7 @@
 //! from them and from the cost of the op.
 
 use std::collections::BTreeMap;
-use std::io;
 
-use nix::errno::Errno;
 use oscost_model::counters::{
     CountedBatch, CountedSet, CounterEvent, CounterFacts, CounterProbe, CounterRead,
     CounterReadCost, CountingPlan, EventCounts, EventTotal, TreeCounts,
@@ -206,8 +204,7 @@ impl FakeCounters {
             let Some(event) = set.events.iter().find(|event| !event.is_software()) else {
                 return set;
             };
-            let void =
-                format!("cannot count {}: {}", event.perf_name(), io::Error::from(Errno::EBUSY));
+            let void = format!("cannot count {}: perf_event_open: EBUSY", event.perf_name());
             CountedSet { events: set.events, void: Some(void), ..CountedSet::default() }
         };
         EventCounts { sets: counts.sets.into_iter().map(open).collect(), ..counts }
