@@ -133,7 +133,7 @@ impl KnownVariation {
     /// That of one run of the compared ones: within its boot, if what boots differ by cancels.
     fn of_a_run(&self, sides: &CaseSides<'_>) -> RunVariation {
         match sides.boot_shares() {
-            Some(shares) if shares == 0.0 => self.known.within,
+            Some(0.0) => self.known.within,
             Some(_) => self.known.total,
             None => self.of_unknown_boots(),
         }
