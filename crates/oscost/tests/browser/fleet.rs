@@ -8,7 +8,7 @@ use oscost::fleet::{
     FleetNode, NodeDeviation, NodeVisit,
 };
 use oscost::report;
-use oscost::report::fleet::report::{FleetContent, view};
+use oscost::report::fleet::report::{FleetContent, page};
 use oscost_model::unit::{Better, Unit};
 use serde_json::json;
 
@@ -99,7 +99,7 @@ fn fleet_page(sandbox: &Sandbox) -> PathBuf {
         source: "night",
     };
     let path = sandbox.file("fleet.html");
-    fs::write(&path, report::html(&view(&content)).unwrap()).unwrap();
+    fs::write(&path, report::html(&page(&content)).unwrap()).unwrap();
     path
 }
 

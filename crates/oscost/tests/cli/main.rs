@@ -27,6 +27,7 @@ mod crossings;
 mod curves;
 mod describe;
 mod exit_statuses;
+mod explain;
 mod fleet_ab;
 mod fleet_check;
 mod fleet_collect;

@@ -32,6 +32,7 @@ use oscost_worker::bench::Shape;
 use oscost_worker::engine::calibrate;
 use oscost_worker::engine::clock_check::counter_problem;
 use oscost_worker::engine::collect::{BatchJitter, SampleTag};
+use oscost_worker::engine::events::refusal::open_error;
 use oscost_worker::engine::pilot::pilot;
 use oscost_worker::engine::simulator::counters::SimCounters;
 use oscost_worker::engine::simulator::{CounterDefect, SimulatedMachine, Truth};
@@ -186,7 +187,7 @@ impl SimSession {
                     .unwrap(),
                 Err(OpenError { event, errno }) => CountedSet {
                     events: events.clone(),
-                    void: Some(format!("cannot count {}: {errno}", event.perf_name())),
+                    void: Some(format!("cannot count {}: {}", event.perf_name(), open_error(errno))),
                     ..CountedSet::default()
                 },
             });

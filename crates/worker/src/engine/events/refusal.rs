@@ -39,7 +39,7 @@ impl Circumstances<'_> {
 }
 
 /// An error of perf_event_open(2), as one looks it up in its manual.
-pub(crate) fn open_error(error: Errno) -> String {
+pub fn open_error(error: Errno) -> String {
     let name = match error {
         Errno::ENOENT => "ENOENT",
         Errno::EPERM => "EPERM",
