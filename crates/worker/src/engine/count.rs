@@ -13,8 +13,8 @@ const STEPPED_OPS: [u64; 2] = [1, 4];
 ///
 /// During the warm-up ops libraries initialise themselves. The counted number is a prime, so that a
 /// call made every second or third op is noticed. Both are quoted ops: a body that counts as many
-/// of them runs fewer times, but at least a minimum. A pass over a file, whose ops are alike and
-/// which is prepared anew each time (its file is evicted), runs no more often than that.
+/// of them runs fewer times, but at least a minimum. A long pass over a file, which is prepared anew
+/// each time (its file is evicted), runs fewer times.
 pub fn run_counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), OpError> {
     let batches =
         |ops: u64, max: u64| (0..ops.div_ceil(max)).map(move |index| max.min(ops - index * max));
@@ -22,6 +22,9 @@ pub fn run_counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), OpErr
     const MIN_BODIES: u64 = 23;
     /// Fewer bodies if each makes thousands of calls: a traced call takes microseconds.
     const MAX_OPS: u64 = 1 << 17;
+    /// The same of passes that are prepared: 23 of them in reads of 64 KiB would read a file of 128
+    /// MiB from its disk as many times.
+    const MAX_PREPARED_OPS: u64 = 1 << 13;
     /// Of a pass over a file: 64 buffers of the C library in the smallest reads, and 4 of the pieces
     /// that a fault maps at once.
     const MAX_PASS_OPS: u64 = 1 << 15;
@@ -35,8 +38,8 @@ pub fn run_counted(work: &mut Work, warm_ops: u64, ops: u64) -> Result<(), OpErr
     }
     let is_pass = work.limit_op_count(MAX_PASS_OPS) && work.has_preparation();
     let ops_per_body = work.op_count();
-    // 23 passes in reads of 64 KiB would read a file of 128 MiB as many times.
-    let min_bodies = if is_pass { 1 } else { MIN_BODIES.min((MAX_OPS / ops_per_body).max(1)) };
+    let max_ops = if is_pass { MAX_PREPARED_OPS } else { MAX_OPS };
+    let min_bodies = MIN_BODIES.min((max_ops / ops_per_body).max(1));
     // Zero ops are counted as well, with their marks.
     let bodies = ops.div_ceil(ops_per_body).max(ops.min(min_bodies));
     for ops in batches(bodies, work.max_batch_ops()).chain((ops == 0).then_some(0)) {
