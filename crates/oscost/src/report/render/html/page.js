@@ -73,9 +73,10 @@
     // A finger has no pointer that hovers.
     chart.addEventListener("pointermove", (event) => {
       const row = event.pointerType === "mouse" && event.buttons === 0 ? rowAt(event.target) : null;
-      if (row) showCard(row, event.clientX, event.clientY); else hideCard();
+      if (row) showCard(row, event.clientX, event.clientY); else showFocused();
     });
-    chart.addEventListener("pointerleave", hideCard);
+    // A pointer at rest leaves, too, when the chart scrolls below it to the name that gets the focus.
+    chart.addEventListener("pointerleave", showFocused);
     chart.addEventListener("focusin", showFocused);
     chart.addEventListener("focusout", hideCard);
     chart.addEventListener("click", (event) => {
