@@ -187,7 +187,11 @@ impl SimSession {
                     .unwrap(),
                 Err(OpenError { event, errno }) => CountedSet {
                     events: events.clone(),
-                    void: Some(format!("cannot count {}: {}", event.perf_name(), open_error(errno))),
+                    void: Some(format!(
+                        "cannot count {}: {}",
+                        event.perf_name(),
+                        open_error(errno)
+                    )),
                     ..CountedSet::default()
                 },
             });
