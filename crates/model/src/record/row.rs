@@ -351,6 +351,14 @@ impl RowOutcome {
             RowOutcome::Unmeasurable => "unmeasurable",
         }
     }
+
+    /// Whether it could not be measured although nothing that it needs is missing.
+    pub fn is_failure(self) -> bool {
+        match self {
+            RowOutcome::Measured | RowOutcome::Skipped => false,
+            RowOutcome::Failed | RowOutcome::TimedOut | RowOutcome::Unmeasurable => true,
+        }
+    }
 }
 
 impl Row {

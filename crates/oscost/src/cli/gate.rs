@@ -62,7 +62,7 @@ pub(super) fn report_gate(
     }
 }
 
-fn text(&GatePower { judged, powered, not_judged }: &GatePower, rule: GateRule) -> String {
+fn text(&GatePower { judged, powered, not_judged, failed }: &GatePower, rule: GateRule) -> String {
     let GateRule { threshold, on, .. } = rule;
     let rest = match not_judged {
         0 => String::new(),
@@ -71,6 +71,10 @@ fn text(&GatePower { judged, powered, not_judged }: &GatePower, rule: GateRule) 
         }
         1 => "; 1 more is a time, to which the threshold does not apply".to_owned(),
         rows => format!("; {rows} more are times, to which the threshold does not apply"),
+    };
+    let failed = match failed {
+        0 => String::new(),
+        rows => format!("; {} failed and could have shown nothing", row_count(rows)),
     };
     // A count is exact: a single instruction shows.
     let change = match threshold {
@@ -87,7 +91,7 @@ fn text(&GatePower { judged, powered, not_judged }: &GatePower, rule: GateRule) 
         GateMetric::Work => format!("the interval would have shown {change}"),
     };
     format!(
-        "none of {} compared {what} by more than {threshold}; in {powered} of them {power}{rest}",
+        "none of {} compared {what} by more than {threshold}; in {powered} of them {power}{failed}{rest}",
         row_count(judged)
     )
 }

@@ -25,7 +25,8 @@ impl<'a> FailedRows<'a> {
     pub(super) fn of(record: &'a Record, names: &NamedRows) -> Self {
         let rows = record.results.iter();
         let requested: Vec<&Row> = rows.filter(|row| row.is_requested()).collect();
-        let failed: Vec<&Row> = requested.iter().copied().filter(|row| has_failed(row)).collect();
+        let failed: Vec<&Row> =
+            requested.iter().copied().filter(|row| row.outcome.is_failure()).collect();
         let named = failed.iter().copied().filter(|row| names.contains(row)).collect();
         Self { requested, failed, named }
     }
@@ -55,13 +56,6 @@ impl<'a> FailedRows<'a> {
             self.requested.len(),
             names(&self.failed)
         ))
-    }
-}
-
-fn has_failed(row: &Row) -> bool {
-    match row.outcome {
-        RowOutcome::Measured | RowOutcome::Skipped => false,
-        RowOutcome::Failed | RowOutcome::TimedOut | RowOutcome::Unmeasurable => true,
     }
 }
 

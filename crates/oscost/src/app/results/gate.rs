@@ -40,6 +40,8 @@ pub struct GatePower {
     pub powered: usize,
     /// Rows that the threshold does not apply to.
     pub not_judged: usize,
+    /// Rows that failed: what changed in them is not known.
+    pub failed: usize,
 }
 
 impl Gate {
@@ -139,8 +141,11 @@ pub(crate) fn judge(results: &[Row], comparisons: &[Comparison], rule: GateRule)
     let compared = compared - (judged.len() - rows.len());
     let powered = rows.iter().filter(|it| rule.has_power_in(it)).count();
     let judged = rows.len();
-    let power = GatePower { judged, powered, not_judged: compared - judged };
-    match 100.0 * powered as f64 >= rule.min_coverage_pct * judged as f64 {
+    // A failed row could have shown nothing.
+    let failed =
+        results.iter().filter(|row| row.is_requested() && row.outcome.is_failure()).count();
+    let power = GatePower { judged, powered, not_judged: compared - judged, failed };
+    match 100.0 * powered as f64 >= rule.min_coverage_pct * (judged + failed) as f64 {
         true => Gate::Passed(power),
         false => Gate::NotJudged(power),
     }
@@ -148,7 +153,7 @@ pub(crate) fn judge(results: &[Row], comparisons: &[Comparison], rule: GateRule)
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::record::{AddedCost, Ratio};
+    use oscost_model::record::{AddedCost, Ratio, RowOutcome};
     use oscost_model::unit::Unit;
 
     use super::*;
@@ -168,7 +173,7 @@ mod tests {
             "case": "syscall/getppid", "benchmark": "syscall/getppid", "rev": 1, "point": {},
             "target": {"text": "local", "host": "local", "treatments": [], "machine": "m0",
                 "cpu": null, "peer": null},
-            "outcome": "failed", "reason": null, "mode": null, "unit": "ns/op", "better": "lower",
+            "outcome": "measured", "reason": null, "mode": null, "unit": "ns/op", "better": "lower",
             "estimate": null, "metrics": {}, "repetitions": [], "calls": null, "floor": null,
             "expected": "", "class": null, "disturbed": {"lost_repetitions": 0,
                 "rejected_pct": null, "rejected": {}, "lost_pct": null, "median_all": null,
@@ -203,7 +208,7 @@ mod tests {
             judge(&[row()], comparisons, GateRule { threshold, on, min_coverage_pct: 80.0 })
         };
         assert_eq!(judge(&all, GateMetric::Figure, 5.0), Gate::Regressed);
-        let passed = GatePower { judged: 1, powered: 1, not_judged: 0 };
+        let passed = GatePower { judged: 1, powered: 1, not_judged: 0, failed: 0 };
         assert_eq!(judge(&all, GateMetric::Work, 0.1), Gate::Passed(passed));
         let more = [
             comparison("primary", "equivalent", 1.0, &[]),
@@ -236,7 +241,7 @@ mod tests {
             let rule = GateRule { threshold, on: GateMetric::Work, min_coverage_pct: 80.0 };
             judge(&[row()], &[equal(half_pct)], rule)
         };
-        let power = |powered| GatePower { judged: 1, powered, not_judged: 0 };
+        let power = |powered| GatePower { judged: 1, powered, not_judged: 0, failed: 0 };
         let tenth = Threshold::PerCent(0.1);
         // Workers in turns, and two runs of one boot.
         assert_eq!(judge(0.04, tenth), Gate::Passed(power(1)));
@@ -268,7 +273,7 @@ mod tests {
             let (threshold, on) = (Threshold::PerCent(5.0), GateMetric::Figure);
             judge(&[row()], rows, GateRule { threshold, on, min_coverage_pct: 80.0 })
         };
-        let power = GatePower { judged: 1, powered: 1, not_judged: 0 };
+        let power = GatePower { judged: 1, powered: 1, not_judged: 0, failed: 0 };
         assert_eq!(judge(&pair("inconclusive", "inconclusive")), Gate::Passed(power));
         assert_eq!(judge(&pair("slower", "inconclusive")), Gate::Regressed);
         assert_eq!(judge(&pair("inconclusive", "slower")), Gate::Regressed);
@@ -285,7 +290,7 @@ mod tests {
             let (threshold, on) = (Threshold::PerCent(5.0), GateMetric::Figure);
             judge(&[row()], rows, GateRule { threshold, on, min_coverage_pct })
         };
-        let power = GatePower { judged: 5, powered: 3, not_judged: 0 };
+        let power = GatePower { judged: 5, powered: 3, not_judged: 0, failed: 0 };
         assert_eq!(judge(&rows, 60.0), Gate::Passed(power));
         assert_eq!(judge(&rows, 80.0), Gate::NotJudged(power));
         assert_eq!(judge(&rows, 80.0).is_passed(), None);
@@ -297,5 +302,23 @@ mod tests {
             judge(&[comparison("primary", "faster", 0.5, &[])], 80.0),
             Gate::Passed(_)
         ));
+    }
+
+    #[test]
+    fn rows_that_failed_count_as_rows_that_could_have_shown_nothing() {
+        let failed = |outcome| Row { outcome, ..row() };
+        let rows = |failures: &[RowOutcome]| -> Vec<Row> {
+            std::iter::once(row()).chain(failures.iter().copied().map(failed)).collect()
+        };
+        let equal = [comparison("primary", "equivalent", 1.0, &[])];
+        let judge = |failures: &[RowOutcome]| {
+            let (threshold, on) = (Threshold::PerCent(5.0), GateMetric::Figure);
+            judge(&rows(failures), &equal, GateRule { threshold, on, min_coverage_pct: 50.0 })
+        };
+        let power = |failed| GatePower { judged: 1, powered: 1, not_judged: 0, failed };
+        assert_eq!(judge(&[RowOutcome::Skipped]), Gate::Passed(power(0)), "nobody could run it");
+        assert_eq!(judge(&[RowOutcome::Failed]), Gate::Passed(power(1)));
+        let two = [RowOutcome::TimedOut, RowOutcome::Unmeasurable];
+        assert_eq!(judge(&two), Gate::NotJudged(power(2)));
     }
 }
