@@ -356,6 +356,11 @@ impl Uncertainty {
 
 /// The mean of the standard deviations of normal samples whose true one is 1.
 fn mean_deviation(degrees_of_freedom: f64) -> f64 {
+    // The difference of two large logarithms loses what is left of it; the series does not.
+    const MANY: f64 = 1e6;
+    if degrees_of_freedom > MANY {
+        return 1.0 - 0.25 / degrees_of_freedom;
+    }
     let half = degrees_of_freedom / 2.0;
     (ln_gamma(half + 0.5) - ln_gamma(half)).exp() / half.sqrt()
 }

@@ -205,6 +205,7 @@ impl Run<'_> {
             self.refine(request)?;
         }
         self.measure_by_study_methods(request)?;
+        self.finish_counts()?;
         self.trials(None, request.trials)?;
         self.schedule.close(Instant::now());
         self.reference_cases(Phase::After)?;

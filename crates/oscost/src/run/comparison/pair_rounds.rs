@@ -78,6 +78,8 @@ impl Run<'_> {
                 Err(failure) => rows.into_iter().for_each(|row| self.give_up(row, failure.clone())),
             }
         }
+        // The first round of pairs is made in any case.
+        self.give_up_counts(|row| row.progress.plan().is_some());
         Ok(())
     }
 

@@ -33,7 +33,9 @@ impl Run<'_> {
         let time = |&at: &usize| {
             let row = &self.rows[at];
             let plan = row.progress.plan()?;
-            let counting = counted.plan(plan, 0, self.inherits(at, plan));
+            // Whether other tasks work for its ops is not known before its calls are counted.
+            let inherits = row.count_is_due || self.inherits(at, plan);
+            let counting = counted.plan(plan, 0, inherits);
             let references = if row.planned.is_reference { 2 * REFERENCE_CASE_WORKERS } else { 0 };
             Some(PlannedTime::of(plan, &counting, references))
         };

@@ -60,7 +60,6 @@ impl Run<'_> {
         if request.trials.run_limit.is_none() {
             self.complete_short_rows(first)?;
         }
-        self.give_up_late_counts();
         self.finish_rows(first);
         Ok(())
     }
