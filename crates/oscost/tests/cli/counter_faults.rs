@@ -53,11 +53,13 @@ fn what_honest_counters_count_is_in_the_record() {
     let found = row(&record, RAW);
     let counters = &found["counters"];
     assert_eq!(counters["read_by"], "read", "{counters}");
-    // A busy machine may disturb the batches of a worker.
-    let mut void = counters["void"].as_array().unwrap().iter();
-    let is_disturbance =
-        |why: &str| why.ends_with("were disturbed") || why.contains("was counted as");
-    assert!(void.all(|why| is_disturbance(why.as_str().unwrap())), "{counters}");
+    // A busy machine may disturb the batches of a worker, and the loop that one checks them by.
+    let void: Vec<&str> =
+        counters["void"].as_array().unwrap().iter().map(|why| why.as_str().unwrap()).collect();
+    let (wrong, disturbed): (Vec<&str>, Vec<&str>) =
+        void.iter().partition(|why| why.contains(" was counted as "));
+    assert!(wrong.len() <= 1, "{counters}");
+    assert!(disturbed.iter().all(|why| why.ends_with("were disturbed")), "{counters}");
     if counters["workers"] == 0 {
         return eprintln!("not tested: this machine is too busy to count anything");
     }
