@@ -12,9 +12,26 @@ use std::collections::BTreeMap;
 
 use oscost_model::record::Machine;
 
+/// The key of the clock source in the class of a machine.
+const CLOCK_SOURCE: &str = "clocksource";
+
 /// The class of a machine: architecture, CPU, number of CPUs, hypervisor, clocksource; for a
 /// machine that was booted for its run, also the emulator and its configuration.
 pub fn machine_class(machine: &Machine) -> String {
+    class(&parts_of_machine(machine))
+}
+
+/// The class of a node of a fleet: that of its machine without the clock source. Nodes of equal
+/// hardware are expected to be equally fast, and a kernel that has given up its counter is what
+/// makes one of them slow.
+pub fn node_class(machine: &Machine) -> String {
+    let mut parts = parts_of_machine(machine);
+    parts.retain(|(key, _)| *key != CLOCK_SOURCE);
+    class(&parts)
+}
+
+/// The keys of the class of a machine, with their values.
+fn parts_of_machine(machine: &Machine) -> Vec<(&'static str, Option<String>)> {
     let cpu = &machine.cpu;
     let number = |it: Option<u32>| it.map_or("?".to_owned(), |it| it.to_string());
     // The numbers identify the CPU; some machines have only the name.
@@ -22,15 +39,15 @@ pub fn machine_class(machine: &Machine) -> String {
     let numbers = numbers.iter().any(Option::is_some).then(|| numbers.map(number).join("/"));
     let parts = [cpu.vendor.clone(), numbers, cpu.model_name.clone()];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    class(&[
+    vec![
         ("arch", machine.os.arch.clone()),
         ("cpu", (!parts.is_empty()).then(|| parts.join(" "))),
         ("cpus", cpu.logical_online.map(|count| count.to_string())),
         ("hypervisor", machine.virtualization.clone()),
-        ("clocksource", machine.scheduling.clocksource.clone()),
+        (CLOCK_SOURCE, machine.scheduling.clocksource.clone()),
         ("emulator", machine.vm.as_ref().map(|vm| format!("{} {}", vm.emulator, vm.accel))),
         ("emulated", machine.vm.as_ref().map(|vm| format!("{} {} MiB", vm.cpu, vm.mem_mib))),
-    ])
+    ]
 }
 
 /// The class of a machine's kernel: flavour, architecture, tick rate, preemption model.
@@ -191,5 +208,18 @@ mod tests {
         assert!(not(&|facts| facts.cpu.logical_online = Some(2)));
         assert!(not(&|facts| facts.scheduling.clocksource = Some("hpet".to_owned())));
         assert_eq!(difference("", &one), None);
+    }
+
+    #[test]
+    fn the_class_of_a_node_does_not_have_its_clock_source() {
+        let node = |source: Option<&str>| {
+            let mut facts = Facts::default();
+            facts.os.arch = Some("x86_64".to_owned());
+            facts.virtualization = Some("kvm".to_owned());
+            facts.scheduling.clocksource = source.map(str::to_owned);
+            node_class(&Machine::new("m0", facts, vec![]))
+        };
+        let expected = "arch x86_64, hypervisor kvm";
+        assert_eq!([Some("tsc"), Some("hpet"), None].map(node), [expected; 3]);
     }
 }

@@ -7,10 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use oscost_model::facts::Bound;
 use oscost_model::record::{Conditions, Machine};
 
-use super::classes::{command_line, machine_class};
-
-/// What the clock source in a class of machines begins with: it is a fact of its own here.
-const CLOCK: &str = "clocksource ";
+use super::classes::{command_line, node_class};
 
 /// How many facts of a class must be known, processor and kernel: some have no microcode.
 const KNOWN_OF_CLASS: usize = 2;
@@ -79,8 +76,6 @@ pub struct FactDifference<'a> {
 pub fn machine_facts(machine: &Machine, conditions: Option<&Conditions>) -> Vec<MachineFact> {
     let (cpu, os, memory) = (&machine.cpu, &machine.os, &machine.memory);
     let scheduling = &machine.scheduling;
-    let class = machine_class(machine);
-    let processor: Vec<&str> = class.split(", ").filter(|it| !it.starts_with(CLOCK)).collect();
     let mitigations = machine.mitigations.iter().map(|(flaw, what)| format!("{flaw}: {what}"));
     let mitigations: Vec<String> = mitigations.collect();
     let kernel = [&os.release, &os.version].into_iter().flatten();
@@ -99,7 +94,7 @@ pub fn machine_facts(machine: &Machine, conditions: Option<&Conditions>) -> Vec<
     let isolated = scheduling.isolated_cpus.as_ref().map(|cpus| format!("{cpus:?}"));
     let tracers = conditions.map(|it| it.tracers.join("; "));
     vec![
-        one("processor", non_empty(processor.join(", "))).of_class().list(", "),
+        one("processor", non_empty(node_class(machine))).of_class().list(", "),
         one("kernel", non_empty(kernel.join(" "))).of_class(),
         one("microcode", cpu.microcode.clone()).of_class(),
         several("mitigations", non_empty(mitigations.join("; "))).of_class().list("; "),

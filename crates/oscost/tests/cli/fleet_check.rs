@@ -114,6 +114,26 @@ fn a_fact_that_its_class_does_not_have_is_told() {
     assert!(only["usual"].as_str().unwrap().contains("6.1.9"), "{only}");
 }
 
+#[test]
+fn a_node_that_has_given_up_its_counter_is_judged_and_its_clock_source_is_told() {
+    let sandbox = Sandbox::new();
+    let target = node_target(&sandbox);
+    let scenario = PathBuf::from(target.strip_prefix("fake:").unwrap());
+    let mut node: Value = serde_json::from_slice(&fs::read(&scenario).unwrap()).unwrap();
+    node["facts"]["scheduling"] = json!({"clocksource": "hpet"});
+    fs::write(&scenario, node.to_string()).unwrap();
+    let folder = fleet_folder(&sandbox, &target, |_, record| {
+        record["machines"][0]["scheduling"]["clocksource"] = json!("tsc");
+        scale_cases(record, "syscall/", 0.6);
+    });
+    let fleet = text(&folder);
+    let arguments = ["fleet", "check", "--against", &fleet, "--at", &target, "--json", "-"];
+    let found = sandbox.oscost(&arguments).exits(1).json();
+    assert_eq!(found["verdict"], "slow", "{found}");
+    let expected = json!([{"name": "clock source", "own": "hpet", "usual": "tsc"}]);
+    assert_eq!(found["unusual_facts"], expected);
+}
+
 /// A program of Slurm that writes its arguments into a file instead.
 fn fake_scontrol(sandbox: &Sandbox) -> PathBuf {
     let program = sandbox.file("bin/scontrol");

@@ -197,6 +197,28 @@ fn another_architecture_is_another_class_and_an_older_kernel_is_not() {
 }
 
 #[test]
+fn nodes_that_have_given_up_their_counter_are_no_class_of_their_own() {
+    let sandbox = Sandbox::new();
+    let folder = fleet(&sandbox, "night", 1.0);
+    for node in 0..NODES {
+        // As many as a class needs, of which most are slow.
+        let source = if node == 0 || SLOW.contains(&node) { "hpet" } else { "tsc" };
+        change_records(&folder, node, |record| {
+            record["machines"][0]["scheduling"]["clocksource"] = json!(source);
+        });
+    }
+    let document =
+        sandbox.oscost(&["fleet", "report", text(&folder), "--json", "-"]).exits(0).json();
+    assert_eq!(document["classes"].as_array().unwrap().len(), 1, "{document}");
+    let findings = document["findings"].as_array().unwrap();
+    for name in SLOW_NAMES {
+        assert!(findings.iter().any(|it| it["node"] == name), "{name}: {document}");
+    }
+    let facts = findings[0]["facts"].as_array().unwrap();
+    assert!(facts.iter().any(|it| it["name"] == "clock source"), "{document}");
+}
+
+#[test]
 fn nodes_whose_clocks_are_years_apart_are_judged_as_others_are() {
     let sandbox = Sandbox::new();
     let folder = fleet(&sandbox, "night", 1.0);

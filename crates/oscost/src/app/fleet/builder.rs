@@ -10,7 +10,7 @@ use oscost_model::record::{Conditions, RowOutcome};
 use super::revisions::{key, newest_revisions, other_revisions};
 use super::usable_figure::usable_median;
 use super::visit_record::{VisitRecord, VisitRow};
-use crate::advice::classes::machine_class;
+use crate::advice::classes::node_class;
 use crate::advice::machine_facts::machine_facts;
 use crate::fleet::{
     CaseFigure, Fleet, FleetCase, FleetFact, FleetNode, NodeVisit, STOLEN_TIME, USE_OF_NODE,
@@ -96,7 +96,7 @@ impl FleetBuilder {
             let case = self.number_of_row(row, &mut seen)?;
             figures.push(CaseFigure { case, median, log_error });
         }
-        let class = self.text(&machine_class(machine));
+        let class = self.text(&node_class(machine));
         let not_claimable = conditions.and_then(Conditions::not_claimable_reason);
         self.add_visit(Visit { node, run: id, started_s, class, facts, not_claimable, figures })
     }

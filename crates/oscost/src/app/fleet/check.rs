@@ -13,7 +13,7 @@ use oscost_model::unit::Unit;
 use oscost_model::untrusted_text::display_text;
 
 use super::source::{FleetSource, LoadedFleet, load};
-use crate::advice::classes::{difference, machine_class};
+use crate::advice::classes::{difference, node_class};
 use crate::advice::machine_facts::machine_facts;
 use crate::app::error::UsageError;
 use crate::app::interrupt::listen;
@@ -71,7 +71,7 @@ pub fn check(request: &Request, observer: &dyn Observer) -> anyhow::Result<NodeH
     }
     let worker = WorkerBinary::find()?;
     let interrupt = listen()?;
-    let class = machine_class(&machine_at(request, &worker, &interrupt, observer)?);
+    let class = node_class(&machine_at(request, &worker, &interrupt, observer)?);
     let baseline = Baseline::of(&fleet);
     let health = NodeHealth {
         node: request.node.clone().unwrap_or_else(|| request.at.clone()),

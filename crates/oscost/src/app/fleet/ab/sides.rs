@@ -6,7 +6,7 @@ use std::sync::Arc;
 use oscost_model::record::{Comparison, Record, Row};
 use oscost_model::unit::{Better, Unit};
 
-use crate::advice::classes::machine_class;
+use crate::advice::classes::node_class;
 use crate::app::fleet::usable_figure::usable_figure;
 use crate::fleet::{MeasuredSides, NodeSides, OtherRevision};
 
@@ -68,7 +68,7 @@ pub(super) struct NodeCounts {
 impl Sides {
     /// Adds a run of a node.
     pub(super) fn add(&mut self, node: &str, record: &Record) {
-        let class = record.machines.first().map(machine_class).unwrap_or_default();
+        let class = record.machines.first().map(node_class).unwrap_or_default();
         self.classes.insert(node.to_owned(), Arc::from(class));
         if record.comparisons.is_empty() {
             for row in record.results.iter().filter(|row| row.is_requested()) {

@@ -91,6 +91,23 @@ fn facts_are_those_of_the_newest_visit_and_texts_are_shared() {
 }
 
 #[test]
+fn the_clock_source_is_a_fact_of_a_node_and_no_part_of_its_class() {
+    let with_source = |node: &str, source: &str| {
+        let mut record = record(node, 0, 1.0);
+        record.machines[0].scheduling.clocksource = Some(source.to_owned());
+        record
+    };
+    let fleet = built([with_source("n1", "tsc"), with_source("n2", "hpet")]);
+    assert!(!fleet.nodes[0].class.is_empty());
+    assert_eq!(fleet.nodes[0].class, fleet.nodes[1].class);
+    let source = |node: usize| {
+        let facts = &fleet.nodes[node].facts;
+        facts.iter().find(|it| it.name == "clock source").unwrap().value.clone().unwrap()
+    };
+    assert_eq!([&*source(0), &*source(1)], ["tsc", "hpet"]);
+}
+
+#[test]
 fn the_time_that_a_hypervisor_took_is_a_fact_in_steps() {
     let stolen = |pct: Option<f64>| {
         let mut record = record("n1", 0, 1.0);
