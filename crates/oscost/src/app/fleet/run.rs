@@ -229,7 +229,7 @@ fn plan(request: &Request, path: &Path) -> anyhow::Result<FleetPlan> {
         task_s: task_s(request),
     };
     planned.plan().map_err(|why| {
-        let hint = "`--visits`, `--apart` and the nodes decide how many visits there are, and when";
+        let hint = "`--repeat`, `--apart` and the nodes decide how many visits there are, and when";
         UsageError::with_hint(&format!("cannot plan the visits: {why}"), hint).into()
     })
 }

@@ -182,7 +182,12 @@ fn state_in_slurm(found: &SlurmTask, failure: Option<TaskFailure>) -> TaskState 
         "OUT_OF_MEMORY" => TaskState::OutOfMemory,
         "PREEMPTED" => TaskState::Preempted,
         "NODE_FAIL" | "BOOT_FAIL" => TaskState::NodeFailed,
-        "CANCELLED" => TaskState::Cancelled,
+        "CANCELLED" => match failure {
+            // Its task of an array was replaced by a job, which Slurm has refused: a task that was
+            // cancelled has left its exit status.
+            Some(TaskFailure { why, exit: None, .. }) => TaskState::Failed { why, exit: None },
+            _ => TaskState::Cancelled,
+        },
         _ => match failure {
             Some(failure) => TaskState::Failed { why: failure.why, exit: failure.exit },
             None => TaskState::Failed { why: why_without_word(found), exit: found.exit },
@@ -255,6 +260,22 @@ mod tests {
             exit: Some(3),
         };
         assert_eq!(state_in_slurm(&found("FAILED", Some(3)), Some(own)).reason(), "no clock");
+    }
+
+    #[test]
+    fn a_task_whose_job_was_refused_is_not_called_cancelled() {
+        let failure = |why: &str, exit: Option<i32>| TaskFailure {
+            task: 0,
+            node: "n1".to_owned(),
+            at: String::new(),
+            why: why.to_owned(),
+            exit,
+        };
+        let state = |failure| state_in_slurm(&found("CANCELLED", None), Some(failure));
+        let refused = state(failure("Slurm refused its job: Job violates accounting policy", None));
+        assert_eq!((refused.text(), refused.is_active()), ("failed", false));
+        assert!(refused.reason().ends_with("accounting policy"), "{refused:?}");
+        assert_eq!(state(failure("a signal ended it", Some(143))), TaskState::Cancelled);
     }
 
     #[test]

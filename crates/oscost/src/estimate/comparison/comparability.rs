@@ -8,7 +8,7 @@ use oscost_model::worker::Mode;
 
 use super::exact_counts::count_difference;
 use super::rows::{
-    RunRow, clock_source, counts_instructions, has_flag, is_cost, is_count, machine, median,
+    RunRow, boot, clock_source, counts_instructions, has_flag, is_cost, is_count, machine, median,
 };
 
 /// The flag of a comparison between two machines: they were measured at two moments, too, and
@@ -100,15 +100,30 @@ pub(super) fn other_machine(base_row: RunRow<'_>, new_row: RunRow<'_>) -> Option
         let id = it.row.target.peer.as_ref()?;
         machine(it.run, id)
     });
-    machine_difference(base_row.machine(), new_row.machine()).or_else(|| {
-        let why = machine_difference(base_peer, new_peer)?;
-        Some(format!("{why} of the peer"))
-    })
+    machine_difference(base_row.machine(), new_row.machine())
+        .or_else(|| other_node(base_row.run, new_row.run))
+        .or_else(|| {
+            let why = machine_difference(base_peer, new_peer)?;
+            Some(format!("{why} of the peer"))
+        })
 }
 
 /// The same of two runs, by the machines that measured.
 pub(super) fn other_machine_of_run(base: &Record, new: &Record) -> Option<String> {
     machine_difference(base.machines.first(), new.machines.first())
+        .or_else(|| other_node(base, new))
+}
+
+/// What tells two nodes of a fleet apart, whose hardware may be equal. Nodes of one boot are names of
+/// one machine.
+fn other_node(base: &Record, new: &Record) -> Option<String> {
+    fn node(run: &Record) -> Option<&str> {
+        Some(run.fleet.as_ref()?.node.as_str())
+    }
+    let (one, other) = (node(base)?, node(new)?);
+    let have_one_boot = boot(base).is_some() && boot(base) == boot(new);
+    (one != other && !have_one_boot)
+        .then(|| format!("another machine: {one} and {other} are two nodes of a fleet"))
 }
 
 fn machine_difference(base: Option<&Machine>, new: Option<&Machine>) -> Option<String> {

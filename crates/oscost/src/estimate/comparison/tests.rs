@@ -1,4 +1,5 @@
 use oscost_model::facts::Facts;
+use oscost_model::fleet::FleetVisit;
 use oscost_model::record::{Calls, Machine, Record, Row};
 use oscost_model::seed::Seed;
 use oscost_model::unit::Better;
@@ -267,6 +268,36 @@ fn two_machines_have_a_ratio_and_are_never_equivalent() {
         assert!(found.ratio.ci95.is_some() && (found.ratio.value - 1.0).abs() < 0.01);
         assert!(compared.differences[0].starts_with("another CPU: one"), "{compared:?}");
     }
+}
+
+#[test]
+fn two_nodes_of_equal_hardware_are_two_machines_unless_they_share_a_boot() {
+    let visit = |cost: f64, node: &str, boot: Option<&str>| {
+        let mut run = on_processor(one(cost, NO_DRIFT), "one");
+        run.machines[0].counters.boot = boot.map(str::to_owned);
+        run.fleet = Some(FleetVisit {
+            fleet: "night".to_owned(),
+            plan: String::new(),
+            node: node.to_owned(),
+            visit: 0,
+            task: 0,
+            exclusive: None,
+        });
+        run
+    };
+    let compared = |node: &str, boot: Option<&str>| {
+        compare(&[visit(100.0, "n1", Some("b1"))], &[visit(100.5, node, boot)])
+    };
+    let is_of_two =
+        |it: &RunComparison| it.comparisons[0].flags.iter().any(|flag| flag == MACHINES_DIFFER);
+    for boot in [None, Some("b2")] {
+        let found = compared("n2", boot);
+        assert!(is_of_two(&found) && verdict(&found) != "equivalent", "{found:?}");
+        let told = "another machine: n1 and n2 are two nodes of a fleet";
+        assert_eq!(found.differences.first().map(String::as_str), Some(told));
+    }
+    assert!(!is_of_two(&compared("n1", Some("b2"))), "another boot of one node");
+    assert!(!is_of_two(&compared("n2", Some("b1"))), "two names of one machine");
 }
 
 #[test]
