@@ -9,6 +9,9 @@ use oscost_model::record::{Conditions, Machine};
 
 use super::classes::{command_line, node_class};
 
+/// The name of the fact how many NUMA nodes a machine has.
+pub const NUMA_NODES: &str = "NUMA nodes";
+
 /// How many facts of a class must be known, processor and kernel: some have no microcode.
 const KNOWN_OF_CLASS: usize = 2;
 
@@ -116,7 +119,7 @@ pub fn machine_facts(machine: &Machine, conditions: Option<&Conditions>) -> Vec<
         one("CPU quota", quota),
         one("idle driver", scheduling.idle_driver.clone()),
         one("idle governor", scheduling.idle_governor.clone()),
-        several("NUMA nodes", memory.numa_nodes.map(|nodes| nodes.to_string())),
+        several(NUMA_NODES, memory.numa_nodes.map(|nodes| nodes.to_string())),
         several("caches", non_empty(caches.join("; "))).list("; "),
         one("memory size", gib),
         one("firmware", os.firmware.clone()),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use oscost_model::unit::{Better, Unit};
 
 use super::*;
+use crate::advice::machine_facts::NUMA_NODES;
 use crate::fleet::{
     Adjustment, CaseChange, CaseFigure, CaseSpread, ClassChanges, ClassSpread, FactCandidate,
     FactGroup, Finding, FindingScope, Fleet, FleetAnalysis, FleetCase, FleetChanges, FleetFact,
@@ -255,6 +256,20 @@ fn what_is_missing_is_listed_by_its_reason() {
     ] {
         assert!(text.contains(words), "`{words}` is not in:\n{text}");
     }
+}
+
+#[test]
+fn a_node_with_more_numa_nodes_than_visits_is_named() {
+    let mut fleet = fleet(8, 4);
+    for (node, count) in fleet.nodes.iter_mut().zip(["1", "2", "3", "4", "8"]) {
+        node.facts = vec![FleetFact { name: NUMA_NODES, value: Some(count.into()) }];
+    }
+    let told = "a NUMA node that no visit measured, since there are more of them than visits:";
+    let analysis = analysis(&fleet);
+    let text = flat(&content(&fleet, &analysis));
+    assert!(text.contains(&format!("{told} node3 and node4")), "{text}");
+    fleet.nodes.iter_mut().for_each(|node| node.facts.clear());
+    assert!(!flat(&content(&fleet, &analysis)).contains(told));
 }
 
 #[test]

@@ -1,9 +1,10 @@
-//! What is missing: nodes with fewer visits than others, visits that nothing is concluded from,
-//! records that could not be read, and figures of older revisions.
+//! What is missing: nodes with fewer visits than others, visits that nothing is concluded from, parts
+//! of machines that no visit measured, records that could not be read, and figures of older revisions.
 
 use std::collections::BTreeMap;
 
 use super::content::{FleetContent, section as section_of};
+use crate::advice::machine_facts::NUMA_NODES;
 use crate::fleet::FleetNode;
 use crate::report::text::{plain, plural};
 use crate::report::view::document::{Block, Section};
@@ -16,6 +17,7 @@ const MAX_NAMES: usize = 5;
 /// What is missing; `None` if nothing is.
 pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
     let lines = fewer_visits(content).into_iter().chain(not_claimable(content));
+    let lines = lines.chain(unmeasured_numa_nodes(content));
     let lines = lines.chain(rejected(content)).chain(other_revisions(content));
     section_of("missing", "What is missing", [Block::list(lines)])
 }
@@ -61,6 +63,23 @@ fn not_claimable(content: &FleetContent<'_>) -> Vec<String> {
         format!("{count} from which nothing is concluded ({why}): {names}")
     };
     by_reason.into_iter().map(line).collect()
+}
+
+/// The nodes with more NUMA nodes than visits, each of which measures on one of them.
+fn unmeasured_numa_nodes(content: &FleetContent<'_>) -> Option<String> {
+    let has_more = |(node, visits): (usize, usize)| {
+        let facts = &content.node(node)?.facts;
+        let value = facts.iter().find(|fact| fact.name == NUMA_NODES)?.value.as_deref()?;
+        (value.parse::<usize>().ok()? > visits).then_some(node)
+    };
+    let nodes: Vec<usize> = visits(content).into_iter().enumerate().filter_map(has_more).collect();
+    if nodes.is_empty() {
+        return None;
+    }
+    let names = named(nodes.iter().map(|&node| content.short_name(node)), nodes.len());
+    Some(format!(
+        "a NUMA node that no visit measured, since there are more of them than visits: {names}"
+    ))
 }
 
 /// The figures of older revisions of their benchmarks.
