@@ -106,7 +106,11 @@ fn hint_of_late(source: &FleetSource) -> &'static str {
             "a folder is read record by record: `oscost fleet report FOLDER --data-set \
              FILE.parquet` writes what is read at once; `--budget` gives it more time"
         }
-        FleetSource::Stored(_) | FleetSource::DataSet(_) => "`--budget` gives it more time",
+        FleetSource::Stored(_) => {
+            "a large fleet of the store is read record by record: `oscost fleet report NAME \
+             --data-set FILE.parquet` writes what is read at once; `--budget` gives it more time"
+        }
+        FleetSource::DataSet(_) => "`--budget` gives it more time",
     }
 }
 
@@ -143,7 +147,9 @@ mod tests {
         let error = within(Duration::from_millis(1), hint, hangs).unwrap_err().to_string();
         assert!(error.starts_with("cannot judge this node: the check took longer"), "{error}");
         assert!(error.contains("hint: a folder is read record by record"), "{error}");
-        assert!(!hint_of_late(&FleetSource::Stored("lab".to_owned())).contains("folder"));
+        let of_store = hint_of_late(&FleetSource::Stored("lab".to_owned()));
+        assert!(of_store.contains("--data-set") && !of_store.contains("folder"), "{of_store}");
+        assert!(!hint_of_late(&FleetSource::DataSet("a.parquet".into())).contains("--data-set"));
     }
 
     #[test]
