@@ -66,3 +66,19 @@ fn several_treatments_are_told_apart_and_none_is_refused() {
     let refused = sandbox.oscost(&["fleet", "ab", &text(&plain)]).exits(2);
     refused.stderr_contains("no run of the fleet has treatments");
 }
+
+#[test]
+fn treatments_that_only_noisy_runs_have_are_not_called_absent() {
+    let sandbox = Sandbox::new();
+    let target = node_target(&sandbox);
+    let folder = fleet_folder(&sandbox, &target, |node, record| {
+        if node % 2 == 1 {
+            treat(record, "nice=5");
+            record["conditions"][0]["class"] = json!("very-noisy");
+        }
+    });
+    let ran = sandbox.oscost(&["fleet", "ab", &text(&folder)]).exits(3).no_data();
+    let told = "nothing is concluded from any run under treatments, as that of n1, which is very";
+    let flat = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains(told), "{}", ran.stderr);
+}

@@ -7,6 +7,7 @@ use oscost_model::record::{Conditions, Record};
 use self::sides::Sides;
 use super::source::{FleetSource, for_each_record};
 use crate::app::error::UsageError;
+use crate::bill::is_void;
 use crate::fleet::{ComparedSides, ExcludedRun, UnreadRecords, compare_sides};
 
 /// Which fleet to analyse.
@@ -22,17 +23,32 @@ pub struct Request {
 pub fn ab(request: &Request) -> anyhow::Result<ComparedSides> {
     let mut sides = Sides::default();
     let mut excluded = Vec::new();
+    let mut first_treated: Option<ExcludedRun> = None;
     let mut each = |record: &Record| {
         let Some(visit) = &record.fleet else { return };
-        match record.conditions.iter().find_map(Conditions::not_claimable_reason) {
+        match not_claimable_reason(record) {
             None => sides.add(&visit.node, record),
             Some(why) => {
-                excluded.push(ExcludedRun { run: record.id.clone(), node: visit.node.clone(), why })
+                let run = ExcludedRun { run: record.id.clone(), node: visit.node.clone(), why };
+                if record.results.iter().any(|row| !row.target.treatments.is_empty()) {
+                    first_treated.get_or_insert_with(|| run.clone());
+                }
+                excluded.push(run);
             }
         }
     };
     let rejected = for_each_record(&FleetSource::parse(&request.fleet), &mut each)?;
-    let treatments = choose(&sides.treatments(), request.treatments.as_deref())?;
+    let measured = sides.treatments();
+    if let Some(first) = first_treated.filter(|_| measured.is_empty()) {
+        anyhow::bail!(
+            "cannot compare sides: nothing is concluded from any run under treatments, as that of {}, \
+             which {}\n  hint: measure the fleet again, in a new folder, when its nodes have nothing \
+             else to do",
+            first.node,
+            first.why
+        );
+    }
+    let treatments = choose(&measured, request.treatments.as_deref())?;
     let counts = sides.node_counts(&treatments);
     Ok(ComparedSides {
         fleet: request.fleet.clone(),
@@ -49,6 +65,12 @@ pub fn ab(request: &Request) -> anyhow::Result<ComparedSides> {
             why: first.why.clone(),
         }),
     })
+}
+
+/// Why nothing is concluded from a run, as what it is or has; `None` if something may be.
+fn not_claimable_reason(record: &Record) -> Option<&'static str> {
+    let of_conditions = record.conditions.iter().find_map(Conditions::not_claimable_reason);
+    of_conditions.or_else(|| is_void(record).then_some("has a control that shows an effect"))
 }
 
 /// The treatments to compare: those that were asked for, or the only ones.
@@ -75,6 +97,15 @@ fn choose(measured: &[String], wanted: Option<&str>) -> Result<String, UsageErro
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_is_concluded_from_a_run_whose_control_shows_an_effect() {
+        let record = include_str!("../../../tests/store/run-1.json");
+        let mut record: Record = serde_json::from_str(record).unwrap();
+        assert_eq!(not_claimable_reason(&record), None);
+        record.comparisons[0].flags.push("VOID".to_owned());
+        assert_eq!(not_claimable_reason(&record), Some("has a control that shows an effect"));
+    }
 
     #[test]
     fn the_only_treatments_need_no_name_and_of_several_one_is_chosen() {
