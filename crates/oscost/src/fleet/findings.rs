@@ -56,6 +56,8 @@ pub struct NodeDeviation {
     pub ratio: Option<f64>,
     /// Its interval of 95 %; `None` if the spread between visits is not known.
     pub ci95: Option<[f64; 2]>,
+    /// The standard deviation of the logarithms of that ratio in its visits; `None` of a single one.
+    pub between_visits: Option<f64>,
 }
 
 /// A difference that stands out.

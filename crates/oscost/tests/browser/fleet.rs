@@ -58,7 +58,7 @@ fn fleet_page(sandbox: &Sandbox) -> PathBuf {
         CaseSpread { nodes: NODES, median: None, between_nodes: None, between_visits: None };
     let deviation = |at: usize| {
         let ratio = Some(if at == SLOW { 1.1 } else { 1.0 });
-        NodeDeviation { cases: CASES, visits: 1, ratio, ci95: None }
+        NodeDeviation { cases: CASES, visits: 1, ratio, ci95: None, between_visits: None }
     };
     let mut ratios = vec![1.0; NODES * CASES];
     ratios[SLOW * CASES..SLOW * CASES + 10].fill(1.312);

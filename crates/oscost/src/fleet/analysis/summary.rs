@@ -3,6 +3,7 @@
 use oscost_model::unit::Better;
 use oscost_stats::bisquare::{self, SPREAD_EFFICIENCY};
 use oscost_stats::interval::Nominal;
+use oscost_stats::moments;
 use oscost_stats::repeats::contrasts;
 use oscost_stats::student::Estimate;
 
@@ -101,6 +102,7 @@ fn node_deviations(table: &CostTable, medians: &[f64]) -> Vec<NodeDeviation> {
             visits: visits.len(),
             ratio: value.map(f64::exp),
             ci95: interval.map(|it| [it.lo.exp(), it.hi.exp()]),
+            between_visits: moments::standard_deviation(visits),
         }
     };
     of_nodes.iter().enumerate().map(deviation).collect()

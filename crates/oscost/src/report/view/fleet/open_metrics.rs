@@ -245,7 +245,8 @@ mod tests {
             between_nodes: None,
             between_visits: Some(0.03),
         };
-        let deviation = |ratio, ci95| NodeDeviation { cases: 2, visits: 1, ratio, ci95 };
+        let deviation =
+            |ratio, ci95| NodeDeviation { cases: 2, visits: 1, ratio, ci95, between_visits: None };
         let analysis = FleetAnalysis {
             cases: vec![spread(Some(80.25)), spread(Some(1e9))],
             nodes: vec![deviation(Some(1.03), Some([0.9, 1.2])), deviation(None, None)],

@@ -40,6 +40,7 @@ struct NodeDocument<'a> {
     cases: usize,
     ratio: Option<f64>,
     ci95: Option<[f64; 2]>,
+    between_visits: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -148,8 +149,9 @@ struct CaseChangeDocument<'a> {
 }
 
 fn node<'a>((node, it): (&'a FleetNode, &'a NodeDeviation)) -> NodeDocument<'a> {
-    let NodeDeviation { cases, visits, ratio, ci95 } = *it;
-    NodeDocument { name: &node.name, class: &node.class, visits, cases, ratio, ci95 }
+    let NodeDeviation { cases, visits, ratio, ci95, between_visits } = *it;
+    let (name, class) = (node.name.as_str(), &*node.class);
+    NodeDocument { name, class, visits, cases, ratio, ci95, between_visits }
 }
 
 fn case<'a>((case, it): (&'a FleetCase, &'a CaseSpread)) -> CaseDocument<'a> {

@@ -37,6 +37,7 @@ pub fn view(content: &FleetContent<'_>) -> View {
         spreads::classes(content),
         spreads::cases(content),
         spreads::variance(content),
+        spreads::unsteady_nodes(content),
         changes::section(content),
         visits::section(content),
         next::section(content),

@@ -1,4 +1,7 @@
-//! Classes of nodes, the cases with the most spread, and where the variance is from.
+//! Classes of nodes, the cases with the most spread, where the variance is from, and the nodes whose
+//! visits differ most.
+
+use oscost_stats::order;
 
 use super::content::{FleetContent, class_name, section};
 use crate::fleet::{CaseSpread, ClassSpread, FleetCase, VarianceShares};
@@ -11,6 +14,14 @@ use crate::report::view::machine_table::texts::factor;
 const MAX_CLASSES: usize = 100;
 /// Of more cases those with the most spread are shown.
 const MAX_CASES: usize = 20;
+/// Of more nodes those are named whose visits differ most.
+const MAX_UNSTEADY: usize = 5;
+/// Two visits differ by any factor by chance.
+const MIN_VISITS: usize = 3;
+/// A node is named whose visits differ by more than so many times what those of the middle node do ...
+const MANY_TIMES: f64 = 4.0;
+/// ... and by more than this, as a standard deviation of logarithms.
+const MIN_DEVIATION: f64 = 0.02;
 
 /// The classes, the largest first; `None` if there is one at most.
 pub(super) fn classes(content: &FleetContent<'_>) -> Option<Section> {
@@ -129,4 +140,37 @@ fn variance_text(shares: &VarianceShares) -> String {
     let parts = parts.map(|(share, what)| format!("{:.0} % is {what}", 100.0 * share));
     let [first, second, third, last] = parts;
     format!("Of the variance of the logarithms of figures, {first}, {second}, {third} and {last}.")
+}
+
+/// The nodes whose visits differ more from each other than those of others; `None` without one.
+pub(super) fn unsteady_nodes(content: &FleetContent<'_>) -> Option<Section> {
+    let known = content.analysis.nodes.iter().enumerate().filter_map(|(node, it)| {
+        let deviation = it.between_visits.filter(|_| it.visits >= MIN_VISITS)?;
+        Some(NodeVisits { node, deviation })
+    });
+    let mut known: Vec<NodeVisits> = known.collect();
+    let deviations: Vec<f64> = known.iter().map(|it| it.deviation).collect();
+    let usual = order::median(&order::sorted(&deviations))?;
+    known.retain(|it| it.deviation > MIN_DEVIATION.max(MANY_TIMES * usual));
+    known.sort_by(|one, other| other.deviation.total_cmp(&one.deviation));
+    let more = known.len().saturating_sub(MAX_UNSTEADY);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    let line = |it: &NodeVisits| {
+        let name = content.short_name(it.node);
+        let [own, usual] = [it.deviation, usual].map(|it| 100.0 * it);
+        format!("{name}: {own:.1} %, those of the middle node {usual:.1} %")
+    };
+    let list = Block::list(known.iter().take(MAX_UNSTEADY).map(line).chain(more))?;
+    let text = "Standard deviations of what a node costs over all its cases, between its visits. Such \
+                a node is disturbed more often than others, or a part of it is slow that only some \
+                visits measured, as a socket. It is judged by its own visits, so that less of it \
+                stands out.";
+    let blocks = [Some(Block::Text(text.to_owned())), Some(list)];
+    section("unsteady", "Nodes whose visits differ most", blocks)
+}
+
+/// How much the visits of a node differ.
+struct NodeVisits {
+    node: usize,
+    deviation: f64,
 }

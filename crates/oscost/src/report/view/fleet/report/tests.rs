@@ -1,15 +1,15 @@
 mod heat_map;
+mod missing;
 
 use std::sync::Arc;
 
 use oscost_model::unit::{Better, Unit};
 
 use super::*;
-use crate::advice::machine_facts::NUMA_NODES;
 use crate::fleet::{
     Adjustment, CaseChange, CaseFigure, CaseSpread, ClassChanges, ClassSpread, FactCandidate,
-    FactGroup, Finding, FindingScope, Fleet, FleetAnalysis, FleetCase, FleetChanges, FleetFact,
-    FleetNode, NodeDeviation, NodeVisit, OtherRevision, USE_OF_NODE, VarianceShares, use_of_node,
+    FactGroup, Finding, FindingScope, Fleet, FleetAnalysis, FleetCase, FleetChanges, FleetNode,
+    NodeDeviation, NodeVisit, VarianceShares,
 };
 use crate::report;
 
@@ -52,7 +52,8 @@ fn analysis(fleet: &Fleet) -> FleetAnalysis {
         between_visits: Some(0.03),
     };
     let ci95 = Some([(-0.0196f64).exp(), 0.0196f64.exp()]);
-    let node = NodeDeviation { cases, visits: 3, ratio: Some(1.0), ci95 };
+    let (ratio, between_visits) = (Some(1.0), Some(0.02));
+    let node = NodeDeviation { cases, visits: 3, ratio, ci95, between_visits };
     FleetAnalysis {
         cases: vec![spread; cases],
         nodes: vec![node; nodes],
@@ -239,40 +240,6 @@ fn a_screen_has_the_table_the_map_the_variance_and_the_next_command() {
 }
 
 #[test]
-fn what_is_missing_is_listed_by_its_reason() {
-    let mut fleet = fleet(8, 4);
-    fleet.visits.retain(|it| it.node != 2 || it.started_s == 6.0);
-    fleet.visits[0].not_claimable = Some("is very noisy");
-    let analysis = analysis(&fleet);
-    let rejected = ["1.json", "2.json", "3.json"].map(|file| Rejected { file, why: "cut short" });
-    let content = FleetContent { rejected: &rejected, ..content(&fleet, &analysis) };
-    let text = flat(&content);
-    for words in [
-        "1 of 3 visits: node2",
-        "2 of 3 visits: node0",
-        "1 visit from which nothing is concluded (is very noisy): node0",
-        "3 records not used (cut short): 1.json, 2.json and 3.json",
-        "oscost fleet status night",
-    ] {
-        assert!(text.contains(words), "`{words}` is not in:\n{text}");
-    }
-}
-
-#[test]
-fn a_node_with_more_numa_nodes_than_visits_is_named() {
-    let mut fleet = fleet(8, 4);
-    for (node, count) in fleet.nodes.iter_mut().zip(["1", "2", "3", "4", "8"]) {
-        node.facts = vec![FleetFact { name: NUMA_NODES, value: Some(count.into()) }];
-    }
-    let told = "a NUMA node that no visit measured, since there are more of them than visits:";
-    let analysis = analysis(&fleet);
-    let text = flat(&content(&fleet, &analysis));
-    assert!(text.contains(&format!("{told} node3 and node4")), "{text}");
-    fleet.nodes.iter_mut().for_each(|node| node.facts.clear());
-    assert!(!flat(&content(&fleet, &analysis)).contains(told));
-}
-
-#[test]
 fn what_changed_is_told_by_class() {
     let fleet = fleet(8, 4);
     let analysis = analysis(&fleet);
@@ -373,36 +340,6 @@ fn an_empty_fleet_and_indices_beyond_it_are_shown() {
     assert!(json(&content(&fleet, &analysis)).unwrap().contains("\"node\": \"\""));
     let shown = view(&content(&fleet, &analysis));
     assert!(!report::html(&shown).unwrap().contains("class=\"map\""));
-}
-
-#[test]
-fn nodes_that_other_jobs_might_use_are_counted() {
-    let mut fleet = fleet(4, 4);
-    for (node, is_exclusive) in fleet.nodes.iter_mut().zip([true, false, true]) {
-        let value = Some(use_of_node(is_exclusive).into());
-        node.facts = vec![FleetFact { name: USE_OF_NODE, value }];
-    }
-    let analysis = analysis(&fleet);
-    let text = flat(&content(&fleet, &analysis));
-    let counts = "use of the nodes at their newest visits: 2 exclusive and 1 shared";
-    assert!(text.contains(counts), "{text}");
-}
-
-#[test]
-fn figures_of_older_revisions_are_told() {
-    let mut fleet = fleet(4, 4);
-    let case = "fault/case-000".to_owned();
-    fleet.other_revisions = vec![OtherRevision { case, rev: 1, newest: 2, figures: 3 }];
-    let analysis = analysis(&fleet);
-    let text = report::terminal(&view(&content(&fleet, &analysis)));
-    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        flat.contains("fault/case-000: 3 figures of revision 1 of the benchmark left"),
-        "{text}"
-    );
-    let document: serde_json::Value =
-        serde_json::from_str(&json(&content(&fleet, &analysis)).unwrap()).unwrap();
-    assert_eq!(document["other_revisions"][0]["newest"], 2);
 }
 
 #[test]
