@@ -80,8 +80,13 @@ pub fn use_of_node(is_exclusive: bool) -> &'static str {
 /// The fact how much of a node's time its hypervisor took at a visit.
 pub const STOLEN_TIME: &str = "stolen time";
 
-/// The value of that fact for a share in per cent. It is a step, since no two visits have the same share.
-pub fn stolen_time(pct: f64) -> &'static str {
+/// The fact for how much of a visit its workers could run and did not: other tasks, or the hypervisor,
+/// had the CPU.
+pub const LOST_TIME: &str = "lost time";
+
+/// The value of a fact that is a share of the time, in per cent. It is a step, since no two visits have
+/// the same share.
+pub fn share_of_time(pct: f64) -> &'static str {
     match pct {
         pct if pct < 0.1 => "under 0.1 %",
         pct if pct < 1.0 => "0.1 to 1 %",

@@ -42,8 +42,8 @@ pub use check::{
 pub use check_cases::{CheckCandidate, choose_cases};
 pub use compared_sides::{ComparedSides, ExcludedRun, UnreadRecords};
 pub use data::{
-    CaseFigure, Fleet, FleetCase, FleetFact, FleetNode, NodeVisit, OtherRevision, STOLEN_TIME,
-    USE_OF_NODE, stolen_time, use_of_node,
+    CaseFigure, Fleet, FleetCase, FleetFact, FleetNode, LOST_TIME, NodeVisit, OtherRevision,
+    STOLEN_TIME, USE_OF_NODE, share_of_time, use_of_node,
 };
 pub use equals::MIN_EQUALS;
 pub use findings::{

@@ -13,8 +13,8 @@ use super::visit_record::{VisitRecord, VisitRow};
 use crate::advice::classes::node_class;
 use crate::advice::machine_facts::machine_facts;
 use crate::fleet::{
-    CaseFigure, Fleet, FleetCase, FleetFact, FleetNode, NodeVisit, STOLEN_TIME, USE_OF_NODE,
-    stolen_time, use_of_node,
+    CaseFigure, Fleet, FleetCase, FleetFact, FleetNode, LOST_TIME, NodeVisit, STOLEN_TIME,
+    USE_OF_NODE, share_of_time, use_of_node,
 };
 
 /// The normal quantile of an interval of 95 %.
@@ -80,15 +80,18 @@ impl FleetBuilder {
         let conditions = conditions.iter().find(|it| it.machine == machine.id);
         let value = exclusive.map(|is_exclusive| self.text(use_of_node(is_exclusive)));
         let use_fact = FleetFact { name: USE_OF_NODE, value };
-        let stolen_pct = conditions.and_then(|it| it.steal_pct);
-        let value = stolen_pct.map(|pct| self.text(stolen_time(pct)));
-        let stolen_fact = FleetFact { name: STOLEN_TIME, value };
+        let mut of_time = |name: &'static str, pct: Option<f64>| {
+            let value = pct.map(|pct| self.text(share_of_time(pct)));
+            FleetFact { name, value }
+        };
+        let stolen_fact = of_time(STOLEN_TIME, conditions.and_then(|it| it.steal_pct));
+        let lost_fact = of_time(LOST_TIME, conditions.and_then(|it| it.lost_pct));
         let facts = machine_facts(machine, conditions);
         let facts = facts.into_iter().map(|fact| FleetFact {
             name: fact.name,
             value: fact.value.map(|value| self.text(&value)),
         });
-        let facts = facts.chain([stolen_fact, use_fact]).collect();
+        let facts = facts.chain([stolen_fact, lost_fact, use_fact]).collect();
         let mut figures: Vec<CaseFigure> = Vec::with_capacity(results.len());
         let mut seen = SeenCases::default();
         for row in results.into_iter().filter(|row| row.target.machine == machine.id) {

@@ -108,17 +108,26 @@ fn the_clock_source_is_a_fact_of_a_node_and_no_part_of_its_class() {
 }
 
 #[test]
-fn the_time_that_a_hypervisor_took_is_a_fact_in_steps() {
-    let stolen = |pct: Option<f64>| {
+fn the_time_that_a_hypervisor_or_other_tasks_took_is_a_fact_in_steps() {
+    let shares = |stolen: Option<f64>, lost: Option<f64>| {
         let mut record = record("n1", 0, 1.0);
-        record.conditions[0].steal_pct = pct;
+        (record.conditions[0].steal_pct, record.conditions[0].lost_pct) = (stolen, lost);
         let facts = built([record]).nodes.remove(0).facts;
-        let fact = facts.into_iter().find(|it| it.name == STOLEN_TIME).unwrap();
-        fact.value.map(|value| value.to_string())
+        [STOLEN_TIME, LOST_TIME].map(|name| {
+            let fact = facts.iter().find(|it| it.name == name).unwrap();
+            fact.value.as_deref().unwrap_or_default().to_owned()
+        })
     };
-    let steps = [None, Some(0.0), Some(0.1), Some(4.9), Some(20.0)].map(stolen);
-    let expected = ["", "under 0.1 %", "0.1 to 1 %", "1 to 5 %", "5 % and more"];
-    assert_eq!(steps.map(Option::unwrap_or_default), expected);
+    for (pct, step) in [
+        (None, ""),
+        (Some(0.0), "under 0.1 %"),
+        (Some(0.1), "0.1 to 1 %"),
+        (Some(4.9), "1 to 5 %"),
+        (Some(20.0), "5 % and more"),
+    ] {
+        assert_eq!(shares(pct, None), [step, ""]);
+        assert_eq!(shares(None, pct), ["", step]);
+    }
 }
 
 #[test]

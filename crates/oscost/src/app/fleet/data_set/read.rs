@@ -27,7 +27,7 @@ use crate::advice::machine_facts::machine_facts;
 use crate::app::error::UsageError;
 use crate::app::fleet::builder::{FleetBuilder, Visit};
 use crate::files::input_file;
-use crate::fleet::{CaseFigure, Fleet, FleetCase, FleetFact, STOLEN_TIME, USE_OF_NODE};
+use crate::fleet::{CaseFigure, Fleet, FleetCase, FleetFact, LOST_TIME, STOLEN_TIME, USE_OF_NODE};
 
 /// A file of a year of daily parts for ten classes has fewer.
 const MAX_FILES: usize = 10_000;
@@ -137,7 +137,7 @@ impl Default for FactNames {
     fn default() -> Self {
         let machine = Machine::new("m0", Facts::default(), Vec::new());
         let of_machine = machine_facts(&machine, None).into_iter().map(|fact| fact.name);
-        Self(of_machine.chain([STOLEN_TIME, USE_OF_NODE]).collect())
+        Self(of_machine.chain([STOLEN_TIME, LOST_TIME, USE_OF_NODE]).collect())
     }
 }
 
