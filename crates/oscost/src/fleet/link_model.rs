@@ -45,6 +45,8 @@ pub struct Link {
     pub pair: NodePair,
     /// The figure of each repeat that has one, in the order of time.
     pub values: Vec<f64>,
+    /// The indices of those that nothing is concluded from: of very noisy runs.
+    pub not_claimable: Vec<usize>,
     /// Why repeats have none, each reason once.
     pub reasons: Vec<String>,
 }
@@ -53,6 +55,18 @@ impl Link {
     /// The median over repeats; `None` without any.
     pub fn median(&self) -> Option<f64> {
         order::median(&order::sorted(&self.values))
+    }
+
+    /// The same with those figures alone that something may be concluded from.
+    fn claimable(&self) -> Self {
+        let all = self.values.iter().enumerate();
+        let claimable = all.filter(|(at, _)| !self.not_claimable.contains(at));
+        Self {
+            pair: self.pair,
+            values: claimable.map(|(_, value)| *value).collect(),
+            not_claimable: Vec::new(),
+            reasons: Vec::new(),
+        }
     }
 
     /// The mean logarithm of its cost; `None` without a figure above 0.
@@ -136,7 +150,8 @@ pub fn analyse_links(cases: &[LinkCase], nodes: usize) -> Vec<LinkAnalysis> {
     analyses
 }
 
-/// Describes the links of a case, and judges them by themselves.
+/// Describes the links of a case, and judges them by themselves: by those figures alone that something
+/// may be concluded from.
 fn analyse_case(case: &LinkCase, nodes: usize) -> (LinkAnalysis, Vec<Judged>) {
     let log_link = |link: &Link| {
         let log = link.log_cost(case.better)?;
@@ -144,7 +159,8 @@ fn analyse_case(case: &LinkCase, nodes: usize) -> (LinkAnalysis, Vec<Judged>) {
     };
     let known: Vec<LogLink> = case.links.iter().filter_map(log_link).collect();
     let fit = Fit::of(&known, nodes);
-    let between_repeats = between_repeats(case);
+    let claimable: Vec<Link> = case.links.iter().map(Link::claimable).collect();
+    let between_repeats = between_repeats(&claimable, case.better);
     let analysis = LinkAnalysis {
         nodes: fit.parts.iter().map(|part| part.map(f64::exp)).collect(),
         links: case
@@ -156,6 +172,8 @@ fn analyse_case(case: &LinkCase, nodes: usize) -> (LinkAnalysis, Vec<Judged>) {
         ..LinkAnalysis::default()
     };
     let judged = between_repeats.map(|deviation| {
+        let known: Vec<LogLink> = claimable.iter().filter_map(log_link).collect();
+        let fit = Fit::of(&known, nodes);
         [fit.judged_nodes(&known, deviation), fit.judged_links(&known, deviation)].concat()
     });
     (analysis, judged.unwrap_or_default())
@@ -286,11 +304,11 @@ fn median(values: &[f64]) -> Option<f64> {
 }
 
 /// The standard deviation of the logarithm between repeats, pooled over links.
-fn between_repeats(case: &LinkCase) -> Option<f64> {
+fn between_repeats(links: &[Link], better: Better) -> Option<f64> {
     let (mut squares, mut degrees_of_freedom) = (0.0, 0.0);
-    for link in case.links.iter().filter(|link| link.values.len() >= 2) {
-        let Some(mean) = link.log_cost(case.better) else { continue };
-        let distances = link.values.iter().map(|value| log_cost(*value, case.better) - mean);
+    for link in links.iter().filter(|link| link.values.len() >= 2) {
+        let Some(mean) = link.log_cost(better) else { continue };
+        let distances = link.values.iter().map(|value| log_cost(*value, better) - mean);
         squares += distances.map(|distance| distance * distance).sum::<f64>();
         degrees_of_freedom += (link.values.len() - 1) as f64;
     }

@@ -156,7 +156,7 @@ fn links_between(count: usize) -> MeasuredNetwork {
         let link = |pair: [usize; 2]| {
             let cost = if pair == [0, 1] { 30_000.0 } else { 24_000.0 };
             let values = (0..3).map(|repeat| cost + 10.0 * f64::from(repeat)).collect();
-            Link { pair, values, reasons: Vec::new() }
+            Link { pair, values, not_claimable: Vec::new(), reasons: Vec::new() }
         };
         LinkCase {
             case: format!("socket/{name}:by=tcp"),

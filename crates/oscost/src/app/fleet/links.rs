@@ -255,6 +255,20 @@ mod tests {
     }
 
     #[test]
+    fn figures_of_very_noisy_runs_are_kept_and_nothing_is_concluded_from_them() {
+        let measure = |_: LinkVisit| -> anyhow::Result<Option<Record>> {
+            let mut noisy = record(100.0);
+            noisy.conditions[0].class = Some("very-noisy".to_owned());
+            Ok(Some(noisy))
+        };
+        let outcome = links_between(names(4), &request(), &Silent, measure).unwrap();
+        let AnalysedLinks { case, analysis } = &outcome.cases[0];
+        let link = &case.links[0];
+        assert_eq!((&link.values[..], &link.not_claimable[..]), (&[100.0; 2][..], &[0, 1][..]));
+        assert!(outcome.has_figures() && analysis.judged == 0);
+    }
+
+    #[test]
     fn a_failed_pair_has_its_reason_and_an_interrupt_keeps_what_was_measured() {
         let measure = |visit: LinkVisit| match visit.at + visit.peer {
             1 => anyhow::bail!("no route"),

@@ -19,7 +19,8 @@ fn network(better: Better, repeats: usize, factor: impl Fn(NodePair) -> f64) -> 
             let cost = factor(pair) * (1.0 + 0.04 * (seed.unit() - 0.5));
             if better == Better::Lower { 20_000.0 * cost } else { 1e9 / cost }
         };
-        Link { pair, values: (0..repeats).map(|_| value()).collect(), reasons: Vec::new() }
+        let values = (0..repeats).map(|_| value()).collect();
+        Link { pair, values, not_claimable: Vec::new(), reasons: Vec::new() }
     };
     let links = pairs.into_iter().map(link).collect();
     let unit = if better == Better::Lower { Unit::NsPerOp } else { Unit::BytesPerSecond };
@@ -49,6 +50,22 @@ fn a_slow_link_and_a_slow_node_are_told_apart_also_where_more_is_better() {
         assert!((1.25..1.35).contains(&of_node.nodes[7].unwrap()));
         assert_eq!(of_node.judged, NODES + all_pairs(NODES));
     }
+}
+
+#[test]
+fn figures_of_very_noisy_runs_are_shown_and_not_judged() {
+    let slow_pair = |pair: NodePair| if pair == [2, 5] { 1.5 } else { 1.0 };
+    let mut case = network(Better::Lower, 3, slow_pair);
+    let at = case.links.iter().position(|link| link.pair == [2, 5]).unwrap();
+    case.links[at].not_claimable = vec![0, 1, 2];
+    let noisy = analysis(&case);
+    assert!(noisy.findings.is_empty(), "{:?}", noisy.findings);
+    assert_eq!(noisy.judged, NODES + all_pairs(NODES) - 1);
+    assert!((1.4..1.6).contains(&noisy.links[at].unwrap()), "{:?}", noisy.links[at]);
+    case.links.iter_mut().for_each(|link| link.not_claimable = vec![0, 1, 2]);
+    let all = analysis(&case);
+    assert_eq!((all.between_repeats, all.judged), (None, 0));
+    assert!(all.links.iter().all(Option::is_some));
 }
 
 #[test]
@@ -85,7 +102,8 @@ fn ordinary_network(random: &mut Xoshiro256PlusPlus, factor: f64) -> Vec<LinkCas
             let slow = if pair == [2, 5] { factor.ln() } else { 0.0 };
             let own = nodes[pair[0]] + nodes[pair[1]] + slow + 0.05 * standard_normal(random);
             let value = |_| 20_000.0 * (own + 0.01 * standard_normal(random)).exp();
-            Link { pair, values: (0..3).map(value).collect(), reasons: Vec::new() }
+            let values = (0..3).map(value).collect();
+            Link { pair, values, not_claimable: Vec::new(), reasons: Vec::new() }
         });
         let links = links.collect();
         LinkCase { case: name.to_owned(), unit: Unit::NsPerOp, better: Better::Lower, links }

@@ -19,6 +19,7 @@ pub(super) struct Network {
 
 impl Network {
     pub(super) fn add(&mut self, pair: NodePair, record: &Record) {
+        let is_claimable = record.conditions.iter().all(|it| it.not_claimable_reason().is_none());
         for row in record.results.iter().filter(|row| row.is_requested()) {
             let (_, links) = self.cases.entry(row.case.clone()).or_insert_with(|| {
                 let Row { case, unit, better, .. } = row;
@@ -32,7 +33,10 @@ impl Network {
             });
             let link = links.entry(pair).or_insert_with(|| empty_link(pair));
             match usable_figure(row) {
-                Some(figure) => link.values.push(figure),
+                Some(figure) => {
+                    link.not_claimable.extend((!is_claimable).then_some(link.values.len()));
+                    link.values.push(figure);
+                }
                 None => add_reason(link, reason(row)),
             }
         }
@@ -82,7 +86,7 @@ fn reason(row: &Row) -> &str {
 }
 
 fn empty_link(pair: NodePair) -> Link {
-    Link { pair, values: Vec::new(), reasons: Vec::new() }
+    Link { pair, values: Vec::new(), not_claimable: Vec::new(), reasons: Vec::new() }
 }
 
 fn add_reason(link: &mut Link, why: &str) {

@@ -109,6 +109,11 @@ fn nothing(network: &MeasuredNetwork) -> String {
         0 if network.repeats < 2 => {
             "nothing is judged: each pair was measured once (`--repeat 3` repeats it)".to_owned()
         }
+        0 if not_claimable(network) > 0 => {
+            "nothing is judged: too many of the measurements are very noisy, or have a clock that \
+             drifted"
+                .to_owned()
+        }
         0 => "nothing is judged: there are too few nodes and pairs to say which are the others"
             .to_owned(),
         _ => format!(
@@ -116,6 +121,14 @@ fn nothing(network: &MeasuredNetwork) -> String {
             plural(network.nodes.len() as u64, "node")
         ),
     }
+}
+
+/// How many measurements nothing is concluded from: of the case that has most of them.
+fn not_claimable(network: &MeasuredNetwork) -> usize {
+    let of_case = |it: &AnalysedLinks| -> usize {
+        it.case.links.iter().map(|link| link.not_claimable.len()).sum()
+    };
+    network.cases.iter().map(of_case).max().unwrap_or(0)
 }
 
 fn conditions(network: &MeasuredNetwork) -> String {
@@ -127,7 +140,14 @@ fn conditions(network: &MeasuredNetwork) -> String {
     };
     let pairs = plural(*pairs as u64, "pair");
     let nodes = plural(nodes.len() as u64, "node");
-    format!("{pairs} of {nodes}, {times}; seed {seed}{ended}")
+    let noisy = match not_claimable(network) {
+        0 => String::new(),
+        count => format!(
+            "; nothing is concluded from {count} of the measurements, which are very noisy or have a \
+             clock that drifted"
+        ),
+    };
+    format!("{pairs} of {nodes}, {times}; seed {seed}{noisy}{ended}")
 }
 
 fn section(network: &MeasuredNetwork, links: &AnalysedLinks) -> Section {

@@ -37,6 +37,8 @@ struct CaseDocument<'a> {
 struct LinkDocument<'a> {
     pair: NodePair,
     values: &'a [f64],
+    /// The indices of values that nothing is concluded from.
+    not_claimable: &'a [usize],
     median: Option<f64>,
     /// Its cost over what its nodes let expect.
     ratio: Option<f64>,
@@ -64,6 +66,7 @@ fn case(AnalysedLinks { case, analysis }: &AnalysedLinks) -> CaseDocument<'_> {
     let links = case.links.iter().zip(&analysis.links).map(|(link, ratio)| LinkDocument {
         pair: link.pair,
         values: &link.values,
+        not_claimable: &link.not_claimable,
         median: link.median(),
         ratio: *ratio,
         reasons: &link.reasons,

@@ -20,7 +20,8 @@ fn network(nodes: &[&str], repeats: u32, slow: f64) -> MeasuredNetwork {
                 24_000.0 * cost * (1.0 + 0.001 * step as f64)
             };
             let values = (0..repeats).map(value).collect();
-            links.push(Link { pair: [a, b], values, reasons: Vec::new() });
+            let (not_claimable, reasons) = (Vec::new(), Vec::new());
+            links.push(Link { pair: [a, b], values, not_claimable, reasons });
         }
     }
     if let Some(last) = links.last_mut() {
@@ -122,6 +123,18 @@ fn the_slow_link_is_named_and_marked_and_once_nothing_is_judged() {
     let once = lead(&view(&network(&names, 1, 1.5)));
     assert!(once.starts_with("nothing is judged: each pair was measured once"), "{once}");
     assert!(lead(&view(&network(&names, 3, 1.0))).starts_with("no node and no link stands out"));
+}
+
+#[test]
+fn very_noisy_measurements_are_counted_and_why_nothing_is_judged() {
+    let mut noisy = network(&["n1", "n2", "n3"], 3, 1.0);
+    noisy.cases[0].case.links[0].not_claimable = vec![0, 2];
+    noisy.cases[0].analysis.judged = 0;
+    let text = lead(&view(&noisy));
+    assert!(text.starts_with("nothing is judged: too many of the measurements"), "{text}");
+    assert!(text.contains("; nothing is concluded from 2 of the measurements"), "{text}");
+    let document: serde_json::Value = serde_json::from_str(&json(&noisy).unwrap()).unwrap();
+    assert_eq!(document["cases"][0]["links"][0]["not_claimable"], serde_json::json!([0, 2]));
 }
 
 #[test]
