@@ -219,6 +219,7 @@ pub fn figures(network: &MeasuredNetwork) -> Table {
                 of(highest),
                 of(*ratio),
                 Cell::text(plain(&link.reasons.join("; "))),
+                of(Some(link.not_claimable.len() as f64)),
             ])
         })
     });
@@ -235,6 +236,7 @@ pub fn figures(network: &MeasuredNetwork) -> Table {
             Column::number("highest", "highest"),
             Column::number("ratio", "ratio_to_expected"),
             Column::text("why"),
+            Column::number("not_claimable", "not_claimable"),
         ],
         rows: rows.collect(),
         ..Table::default()
