@@ -71,6 +71,12 @@ pub(super) const WORDS: &[Word] = &[
         range: "0 if it failed each time",
         ..COLUMN
     },
+    Word {
+        word: "not_claimable",
+        means: "how many measurements of a link nothing is concluded from: they are very noisy, or \
+                have a clock that drifted",
+        ..COLUMN
+    },
     Word { word: "why missing", means: "why a visit of a node has no record", ..COLUMN },
     Word {
         word: "rejected record",
