@@ -8,7 +8,8 @@ use oscost_model::worker::Mode;
 
 use super::exact_counts::count_difference;
 use super::rows::{
-    RunRow, boot, clock_source, counts_instructions, has_flag, is_cost, is_count, machine, median,
+    RunRow, boot, clock_source, counts_instructions, has_flag, is_cost, is_count, is_machine,
+    machine, median, only_host,
 };
 
 /// The flag of a comparison between two machines: they were measured at two moments, too, and
@@ -101,7 +102,13 @@ pub(super) fn other_machine(base_row: RunRow<'_>, new_row: RunRow<'_>) -> Option
         machine(it.run, id)
     });
     machine_difference(base_row.machine(), new_row.machine())
-        .or_else(|| other_node(base_row.run, new_row.run))
+        .or_else(|| {
+            let hosts = [base_row, new_row].map(|it| {
+                let host = it.row.target.host.as_str();
+                is_machine(host).then_some(host)
+            });
+            other_name([base_row.run, new_row.run], hosts)
+        })
         .or_else(|| {
             let why = machine_difference(base_peer, new_peer)?;
             Some(format!("{why} of the peer"))
@@ -111,19 +118,24 @@ pub(super) fn other_machine(base_row: RunRow<'_>, new_row: RunRow<'_>) -> Option
 /// The same of two runs, by the machines that measured.
 pub(super) fn other_machine_of_run(base: &Record, new: &Record) -> Option<String> {
     machine_difference(base.machines.first(), new.machines.first())
-        .or_else(|| other_node(base, new))
+        .or_else(|| other_name([base, new], [base, new].map(only_host)))
 }
 
-/// What tells two nodes of a fleet apart, whose hardware may be equal. Nodes of one boot are names of
-/// one machine.
-fn other_node(base: &Record, new: &Record) -> Option<String> {
+/// What tells two machines apart whose hardware may be equal: they are two nodes of a fleet, or were
+/// reached at two hosts. Names of one boot are those of one machine.
+fn other_name([base, new]: [&Record; 2], hosts: [Option<&str>; 2]) -> Option<String> {
     fn node(run: &Record) -> Option<&str> {
         Some(run.fleet.as_ref()?.node.as_str())
     }
-    let (one, other) = (node(base)?, node(new)?);
-    let have_one_boot = boot(base).is_some() && boot(base) == boot(new);
-    (one != other && !have_one_boot)
-        .then(|| format!("another machine: {one} and {other} are two nodes of a fleet"))
+    if boot(base).is_some() && boot(base) == boot(new) {
+        return None;
+    }
+    if let (Some(one), Some(other)) = (node(base), node(new)) {
+        return (one != other)
+            .then(|| format!("another machine: {one} and {other} are two nodes of a fleet"));
+    }
+    let [Some(one), Some(other)] = hosts else { return None };
+    (one != other).then(|| format!("another machine: {one} and {other}"))
 }
 
 fn machine_difference(base: Option<&Machine>, new: Option<&Machine>) -> Option<String> {

@@ -1,6 +1,6 @@
 //! The rows of the compared runs: which of them belong together, and what is read from them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::clock::ClockKind;
 use oscost_model::record::{Machine, Record, Row, TargetInfo};
@@ -57,14 +57,17 @@ pub(super) type RowsByKey<'a> = BTreeMap<RowKey<'a>, Vec<RunRow<'a>>>;
 /// and the parts of floors are measured in any case.
 ///
 /// The kernel of a machine that counts instructions is part of the target's name, and is what is
-/// compared: it is left out of the key, unless a run has several.
+/// compared: it is left out of the key, unless a run has several. So is the host of runs of several
+/// machines, unless a run has several.
 pub(super) fn rows_by_key<'a>(runs: &[&'a Record]) -> RowsByKey<'a> {
     let has_several = |run: &&Record| run.machines.iter().filter(|it| it.vm.is_some()).count() > 1;
     let has_several = runs.iter().any(has_several);
+    let are_of_several_hosts = are_of_several_hosts(runs);
     let target = |row: &'a Row| {
         let TargetInfo { text, host, .. } = &row.target;
-        let bare = text.strip_suffix(host.as_str()).filter(|_| is_count(row) && !has_several);
-        bare.unwrap_or(text)
+        let is_without_host = are_of_several_hosts || (is_count(row) && !has_several);
+        let bare = text.strip_suffix(host.as_str()).filter(|_| is_without_host);
+        bare.map_or(text.as_str(), |bare| bare.strip_suffix('@').unwrap_or(bare))
     };
     let mut found = RowsByKey::new();
     let all = runs.iter().flat_map(|run| run.results.iter().map(move |row| (*run, row)));
@@ -77,6 +80,25 @@ pub(super) fn rows_by_key<'a>(runs: &[&'a Record]) -> RowsByKey<'a> {
         |it: &RunRow<'_>| !has_flag(it.row, "REFERENCE") && !has_flag(it.row, "PRIMITIVE");
     found.retain(|_, rows| rows.iter().any(is_requested));
     found
+}
+
+/// Whether each of these runs measured one machine, by the name that reaches it, and not all the same.
+fn are_of_several_hosts(runs: &[&Record]) -> bool {
+    let hosts: Option<BTreeSet<&str>> = runs.iter().copied().map(only_host).collect();
+    hosts.is_some_and(|hosts| hosts.len() > 1)
+}
+
+/// The host of all rows of a run; `None` of several hosts, and of one that is no machine of its own,
+/// as a kernel that was booted for the run.
+pub(super) fn only_host(run: &Record) -> Option<&str> {
+    let mut hosts = run.results.iter().map(|row| row.target.host.as_str());
+    let first = hosts.next().filter(|host| is_machine(host))?;
+    hosts.all(|host| host == first).then_some(first)
+}
+
+/// Whether a host is a machine.
+pub(super) fn is_machine(host: &str) -> bool {
+    host == "local" || ["ssh:", "slurm:"].iter().any(|kind| host.starts_with(kind))
 }
 
 /// Whether a row's figure is a count, whose repetitions are compared and not estimated from.

@@ -1,5 +1,8 @@
 //! Several runs a side of which some share a boot.
 
+use oscost_model::facts::Facts;
+use oscost_model::record::Machine;
+
 use super::*;
 
 /// Runs in this order, as [`runs`], and the boot of each.

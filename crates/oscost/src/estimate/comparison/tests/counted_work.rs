@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::record::{CountedRepetition, RowCounters};
+use oscost_model::facts::Facts;
+use oscost_model::record::{CountedRepetition, Machine, RowCounters};
 
 use super::*;
 

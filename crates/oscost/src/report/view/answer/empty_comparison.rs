@@ -16,8 +16,11 @@ const ID_CHARS: usize = 13;
 /// Why nothing can be compared, and what to do.
 pub(super) fn answer(compared: &RunComparison, runs: [&[Record]; 2]) -> Answer {
     let [base, new] = runs.map(targets_of);
+    // The hosts of two machines are no reason.
+    let has_other_target =
+        compared.not_compared.iter().any(|it| it.reason.starts_with("another target"));
     let why = match (&base[..], &new[..]) {
-        ([base], [new]) if base.text != new.text => {
+        ([base], [new]) if base.text != new.text && has_other_target => {
             format!("the base is {}, the new run {}", place(base), place(new))
         }
         _ if cases_of(runs[0]).is_disjoint(&cases_of(runs[1])) => "no case is in both".to_owned(),
