@@ -365,6 +365,10 @@ fn tasks_that_share_their_nodes_are_told() {
     let shown = fake.fleet("status", &[]).exits(0).stdout;
     assert!(shown.contains("share their nodes with other jobs"), "{shown}");
     assert_eq!(fake.fleet("status", &["--json"]).exits(0).json()["exclusive"], false);
+    let fake = Fake::new();
+    let both = ["syscall/getppid", "--slurm", "partition=debug,exclusive", "--shared"];
+    fake.fleet("run", &both).exits(2).stderr_contains("cannot share nodes with other jobs");
+    assert!(!fake.folder().exists());
 }
 
 #[test]

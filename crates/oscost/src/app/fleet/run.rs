@@ -113,6 +113,7 @@ pub struct Preview {
 /// Plans, and begins.
 pub fn run(request: &Request, observer: &dyn Observer) -> anyhow::Result<Started> {
     check_new(&request.folder)?;
+    check_use_of_nodes(&request.reach)?;
     check_measurement(request)?;
     let path = std::path::absolute(&request.folder)?;
     let plan = plan(request, &path)?;
@@ -153,6 +154,18 @@ pub(super) fn begin(
         FleetLauncher::Slurm { .. } => Started::Submitted(submit(folder, tasks, observer)?),
         FleetLauncher::Ssh => Started::Done(work(folder, tasks, observer)?),
     })
+}
+
+/// Refuses to share nodes that the options of the jobs ask for alone.
+fn check_use_of_nodes(reach: &Reach) -> Result<(), UsageError> {
+    match reach {
+        Reach::Slurm { options, exclusive: false, .. } if options.has("exclusive") => {
+            let what = "cannot share nodes with other jobs: `--slurm` has `exclusive`";
+            let hint = "`exclusive` is the default: leave it or `--shared` out";
+            Err(UsageError::with_hint(what, hint))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Refuses here what each of a thousand nodes would refuse.

@@ -119,7 +119,7 @@ impl SlurmOptions {
     }
 
     /// Whether an option is given.
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub fn has(&self, name: &str) -> bool {
         self.options.iter().any(|it| it.name == name)
     }
 
