@@ -219,7 +219,7 @@ impl<'a> InterleavedRun<'a> {
         let judged = programs::judged_metric(workload, [base, new]);
         let of = |MetricPairs { name, unit, pairs }: MetricPairs| {
             let rule = programs::rule(workload, &name, versus.looks);
-            let is_hypothesis = judged.is_none_or(|judged| judged == name);
+            let is_hypothesis = programs::is_hypothesis(workload, judged, &name);
             let is_primary = name == workload.primary;
             let name = if is_primary { PRIMARY.to_owned() } else { name };
             let metric = ComparedMetric { name, unit };
