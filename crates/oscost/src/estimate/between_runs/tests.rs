@@ -91,7 +91,10 @@ fn counted_instructions_of_ops_have_an_interval_over_runs_of_a_boot_those_of_pro
         row.metrics[INSN].estimate.between_run_ci95
     };
     let [low, high] = interval(&[5_000.0, 5_001.0, 5_002.0], None).unwrap();
-    assert!((4_990.0..4_995.0).contains(&low) && (5_007.0..5_012.0).contains(&high), "{low} {high}");
+    assert!(
+        (4_990.0..4_995.0).contains(&low) && (5_007.0..5_012.0).contains(&high),
+        "{low} {high}"
+    );
     assert_eq!(interval(&[5_000.0; 2], None), None, "too few workers");
     assert_eq!(interval(&[5_000.0; 6], Some("real")), None);
 }
