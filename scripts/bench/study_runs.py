@@ -42,6 +42,7 @@ class Bench:
         self.folder = pathlib.Path(folder)
         # The verdicts on each claim, in the order of the runs.
         self.verdicts = collections.defaultdict(list)
+        self.last_runs = {}
 
     def studies(self, names):
         """The identifiers of the studies and the words that measure each, of these or of all."""
@@ -60,7 +61,9 @@ class Bench:
         done = subprocess.run(command, capture_output=True, text=True)
         listed = json.loads(run([self.program, "study", "claims", "--json"]))["studies"]
         found = next(it for it in listed if it["id"] == study)
-        if done.returncode not in STATUSES or found["run"] is None:
+        is_new = found["run"] not in (None, self.last_runs.get(study))
+        self.last_runs[study] = found["run"]
+        if done.returncode not in STATUSES or not is_new:
             print(f"{study}: skipped, exit status {done.returncode}: {done.stderr.strip()}")
             return False
         for claim in found["claims"]:
