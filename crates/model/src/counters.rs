@@ -321,6 +321,11 @@ pub struct CountedSet {
     /// or if it could not be measured.
     #[serde(default)]
     pub added_per_process: Option<Vec<f64>>,
+    /// How many times longer its batches would have to be, although they are as long as they may be,
+    /// for what counting adds to be told apart from what their ops add; null if they are long enough,
+    /// and of single ops and transfers, whose batches have one length.
+    #[serde(default)]
+    pub short_by: Option<u64>,
 }
 
 impl CountedSet {

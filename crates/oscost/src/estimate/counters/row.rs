@@ -210,9 +210,18 @@ pub(in crate::estimate) fn summary(
             .map(|(counted, timed)| counted / timed),
         running_ns,
         waiting_ns: median(&waiting_ns),
+        short_by: short_by(countings),
         void: void.into_iter().cloned().collect(),
         repetitions: repetitions.clone(),
     })
+}
+
+/// By which factor counted batches are too short, the median over the workers that have figures; `None`
+/// if they are long enough.
+fn short_by(countings: &[EvaluatedCounting<'_>]) -> Option<f64> {
+    let figures = countings.iter().map(|it| &it.figures).filter(|it| !it.figures.is_empty());
+    let factors: Vec<f64> = figures.map(|it| it.short_by.unwrap_or(1) as f64).collect();
+    order::median(&order::sorted(&factors)).filter(|&factor| factor > 1.0)
 }
 
 /// The standard deviation of some numbers of instructions, in per cent of their median.

@@ -43,6 +43,7 @@ fn counted_run(id: &str, boot: &str, insn: &[f64], noise: WorkNoise, seed: &mut 
             counted_time_ratio: None,
             running_ns: None,
             waiting_ns: None,
+            short_by: None,
             void: Vec::new(),
             repetitions: repetitions.collect(),
         };

@@ -188,6 +188,15 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
     for (why, cases) in grouped(void) {
         lines.push(format!("not counted in some workers: {why}: {}", plain(&first_of(&cases))));
     }
+    let short = rows.iter().filter(|row| is_short(row)).map(|row| row.case.as_str());
+    let short: Vec<&str> = short.collect();
+    if !short.is_empty() {
+        lines.push(format!(
+            "counted batches are too short: what counting adds varies by over 0.1 % of the \
+             instructions of their ops, or 1 % of the cycles: {}",
+            plain(&first_of(&short))
+        ));
+    }
     let conditions = record.conditions.first();
     if let Some((core, conditions)) = conditions.and_then(|it| Some((it.core.as_ref()?, it))) {
         let of_machine = |row: &&Row| row.target.machine == conditions.machine;
@@ -195,6 +204,11 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
         lines.extend(core_lines(core, best));
     }
     lines
+}
+
+/// Whether what counting adds cannot be told apart in the batches of a row.
+fn is_short(row: &Row) -> bool {
+    row.counters.as_ref().is_some_and(|it| it.short_by.is_some())
 }
 
 /// What the core did over the run, if it was not always at its best, and the best of all rows.
@@ -261,6 +275,7 @@ pub(in crate::report::view) fn sentence(row: &Row) -> Option<String> {
     }));
     parts.extend(of(CPI).map(|cpi| format!("{cpi:.2} cycles per instruction")));
     parts.extend(of(GHZ).map(|ghz| format!("{ghz:.2} GHz")));
+    parts.extend(counters.short_by.map(|by| format!("in batches {by:.0} times too short")));
     let waiting = counters.waiting_ns.filter(|&ns| ns.abs() >= 1.0);
     parts.extend(waiting.map(|ns| {
         let style = Style::of(ns, Unit::NsPerOp);
