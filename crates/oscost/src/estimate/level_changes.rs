@@ -1,6 +1,6 @@
 //! Why the level of a series changed, by what the processor counted in the runs of both levels.
 
-use oscost_model::record::Decomposition;
+use oscost_model::record::{Decomposition, Ratio};
 use oscost_model::unit::Unit;
 
 use super::counters::decomposition::{TimedChange, decomposition};
@@ -18,8 +18,11 @@ pub fn explain_changes(series: &mut Series) {
     let levels = bounds.windows(2).map(|of| points.get(of[0]..of[1]).unwrap_or(&[]));
     let levels: Vec<Vec<&RunCounts>> = levels.map(counts).collect();
     let changes = series.changes.iter().zip(levels.windows(2));
-    let found: Vec<Explanation> =
-        changes.map(|(change, levels)| explanation(&levels[0], &levels[1], change.ratio)).collect();
+    let found = changes.map(|(change, levels)| {
+        let ratio = Ratio { value: change.ratio, ci95: change.ci95 };
+        explanation(&levels[0], &levels[1], &ratio)
+    });
+    let found: Vec<Explanation> = found.collect();
     for (change, found) in series.changes.iter_mut().zip(found) {
         match found {
             Explanation::Found { decomposition, runs } => {
@@ -48,7 +51,7 @@ enum Explanation {
     NothingCounted,
 }
 
-fn explanation(before: &[&RunCounts], since: &[&RunCounts], ratio: f64) -> Explanation {
+fn explanation(before: &[&RunCounts], since: &[&RunCounts], ratio: &Ratio) -> Explanation {
     match (before.is_empty(), since.is_empty()) {
         (true, true) => return Explanation::NothingCounted,
         (true, false) => return Explanation::Impossible("none of the runs before has counts"),
@@ -59,8 +62,7 @@ fn explanation(before: &[&RunCounts], since: &[&RunCounts], ratio: f64) -> Expla
         Ok(values) => values,
         Err(why) => return Explanation::Impossible(why),
     };
-    let timed = TimedChange { log_ratio: ratio.ln(), counting: values.counting };
-    match decomposition(values.sides(), timed) {
+    match decomposition(values.sides(), TimedChange::of(ratio, values.counting)) {
         Some(found) => Explanation::Found {
             decomposition: Box::new(found),
             runs: CountedRuns { before: values.base.len(), since: values.new.len() },

@@ -159,7 +159,7 @@ fn timed_change(
     counting: Option<f64>,
 ) -> Option<TimedChange> {
     let is_time = matches!(base.unit, Unit::NsPerOp | Unit::Seconds) && base.unit == new.unit;
-    (is_time && ratio.value > 0.0).then(|| TimedChange { log_ratio: ratio.value.ln(), counting })
+    (is_time && ratio.value > 0.0).then(|| TimedChange::of(ratio, counting))
 }
 
 /// Why the figure of a row changed; `None` if a side has no counted instructions.
