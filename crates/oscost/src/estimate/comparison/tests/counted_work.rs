@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::record::{CountedRepetition, RowCounters};
+use oscost_model::record::{Comparison, CountedRepetition, RowCounters};
 
 use super::*;
 
