@@ -123,8 +123,8 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "WORK_VARIES",
-        means: "the instructions of a side vary by over 0.2 % between its workers: the op does \
-                not repeat",
+        means: "the instructions of a side vary by over 0.2 % between its workers, or its runs: the \
+                op does not repeat",
         matters: "Instructions of an op that does not repeat show no small difference.",
         action: "Such rows are not judged by `--gate --on insn`.",
         severity: Severity::Wide,

@@ -19,7 +19,7 @@ pub(in crate::estimate) enum Matching {
     ByRound,
     /// Those of two runs.
     Unmatched,
-    /// Each is the median of a run; the runs are those of two levels of a series.
+    /// Each is the median of a run; the runs are those of two sides, or of two levels of a series.
     Runs,
 }
 

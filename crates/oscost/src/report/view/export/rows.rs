@@ -233,8 +233,9 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "median",
         kind: Float,
-        means: "**the figure**: the median over repetition values; of a further metric of a benchmark, \
-                the sum over all workers divided by the sum of their ops",
+        means: "**the figure**: the median over repetition values; of a counted event, over the workers \
+                that counted; of another further metric of a benchmark, the sum over all workers divided \
+                by the sum of their ops",
         unknown: NO_FIGURE,
         read: |line| line.new.median().into(),
     },
