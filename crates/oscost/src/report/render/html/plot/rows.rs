@@ -232,7 +232,7 @@ impl LabelPosition {
     }
 
     /// The classes of the style sheet: none of a figure that begins right of its point.
-    fn classes(&self) -> impl Iterator<Item = &'static str> {
+    fn classes(&self) -> impl Iterator<Item = &'static str> + use<> {
         let classes = [(self.is_end, "e"), (self.is_above, "a")];
         classes.into_iter().filter_map(|(is_so, class)| is_so.then_some(class))
     }
