@@ -19,6 +19,7 @@ use super::results::prices::price_runs;
 use super::selection::programs::ProgramRequest;
 use super::targets::connect::{BusyPolicy, ConnectOptions, connect};
 use super::targets::prepare::{PreparedTarget, check, prepare};
+use super::targets::requested_cpu::check_cpu;
 use super::targets::resolve::resolve;
 use crate::advice;
 use crate::app::interrupt::listen;
@@ -100,6 +101,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let host = &target.host;
     check_host(host, &request.program)?;
     check(&target)?;
+    check_cpu(host, request.cpu)?;
     let changes = further_changes(&request.what_if, &target)?;
     let subject = BillSubject::find(&request.program, host)?;
     let worker = WorkerBinary::find()?;
