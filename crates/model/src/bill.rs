@@ -321,10 +321,14 @@ bill! {
     pub struct ClockReadItem {
         /// The function.
         pub function: String,
-        /// How often it was called; null where the library leaves it to the vDSO.
+        /// How often it was called, without the calls that are `nested`; null where the library leaves
+        /// it to the vDSO.
         pub times: Option<u64>,
-        /// System calls of its name, which are items of the bill: the function makes one where the
-        /// vDSO cannot read the clock.
+        /// Further calls of it, by gettimeofday(2) and time(2) of the library, which pay for them.
+        #[serde(default)]
+        pub nested: u64,
+        /// System calls of its name in the same run, which are items of the bill: the function makes
+        /// one where the vDSO cannot read the clock.
         pub system_calls: u64,
         /// The case that prices it, as a selector.
         pub case: String,

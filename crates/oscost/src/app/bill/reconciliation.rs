@@ -15,7 +15,7 @@ use crate::app::measurement::run_header::timestamp;
 use crate::app::results::prices::PriceRuns;
 use crate::bill::{
     Charges, Faults, ProgramFile, alternatives, cautions, charge, charge_cool, clock_reads,
-    instruction_bill, walk_bytes,
+    instruction_bill, traps_in_watch, walk_bytes,
 };
 use crate::run::ProgramRuns;
 
@@ -73,7 +73,11 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
         Ok(bill) => (Some(bill), None),
         Err(why) => (None, Some(why)),
     };
-    let cautions = counted.as_ref().map(|counted| cautions(&counted.calls, file, &treatments));
+    let cautions = counted.as_ref().map(|counted| {
+        let mut found = cautions(&counted.calls, file, &treatments);
+        found.extend(watched.as_ref().and_then(|_| traps_in_watch(&counted.calls)));
+        found
+    });
     let bill = Bill {
         schema: BILL_SCHEMA.to_owned(),
         id: uuid::Uuid::now_v7().to_string(),

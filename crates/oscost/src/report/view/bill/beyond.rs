@@ -45,8 +45,16 @@ fn clock_read(item: &ClockReadItem) -> String {
     let Some(times) = item.times else {
         return format!("clock reads: {function}() is not counted{why}");
     };
+    let nested = match item.nested {
+        0 => String::new(),
+        nested => format!(
+            " (without {} by gettimeofday() and time(), which pay for them)",
+            with_thousands(nested as f64)
+        ),
+    };
     let counted = format!(
-        "clock reads: {} x {function}() by uprobes at the C library, {} of them system calls",
+        "clock reads: {} x {function}() by uprobes at the C library{nested}, {} of them system \
+         calls",
         with_thousands(times as f64),
         with_thousands(item.system_calls as f64)
     );
@@ -138,6 +146,7 @@ mod tests {
         let item = |times: Option<u64>, ns: Option<f64>| ClockReadItem {
             function: "clock_gettime".to_owned(),
             times,
+            nested: 0,
             system_calls: 12,
             case: "timer/clock-gettime".to_owned(),
             unit: None,
@@ -154,6 +163,11 @@ mod tests {
         assert!(lines[1].ends_with("system calls: no price"), "{lines:?}");
         assert!(lines[2].ends_with("clock_gettime() is not counted: no price"), "{lines:?}");
         assert_eq!(lines[3..], [OTHER_CLOCK_READS]);
+        bill.clock_reads[0].nested = 3_000;
+        let line = &told(&bill)[0];
+        let words = "at the C library (without 3,000 by gettimeofday() and time(), which pay for \
+                     them), 12 of them system calls; ";
+        assert!(line.contains(words), "{line}");
         bill.counted = None;
         assert!(told(&bill).is_empty());
     }
