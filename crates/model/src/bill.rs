@@ -45,7 +45,8 @@ bill! {
         /// The machine where it ran, as `ssh:db1`; null of that of oscost itself.
         #[serde(default)]
         pub host: Option<String>,
-        /// Why the program may behave otherwise while it is counted; empty if nothing is known.
+        /// Why the program may behave otherwise while it is counted, what counting added to its
+        /// measured times, and that its runs were interrupted; empty if nothing is known.
         #[serde(default)]
         pub cautions: Vec<String>,
         /// The programs that measured.

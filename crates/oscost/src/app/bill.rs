@@ -25,7 +25,7 @@ use crate::advice;
 use crate::app::interrupt::listen;
 use crate::bill::ProgramFile;
 use crate::counter::c_library::c_library_of_program;
-use crate::hosts::WorkerBinary;
+use crate::hosts::{HostError, WorkerBinary};
 use crate::run::{LastBlock, TurnProgram, TurnRequest, run_in_turns};
 use crate::workloads;
 
@@ -90,7 +90,8 @@ pub struct Request {
 pub struct EndedBill {
     /// The bill, of what was measured by then.
     pub bill: Bill,
-    /// Whether the user has interrupted the measurement of prices, or of what a change would add.
+    /// Whether the user has interrupted its runs, the measurement of prices, or of what a change
+    /// would add.
     pub interrupted: bool,
 }
 
@@ -150,8 +151,15 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let runs = run_in_turns(session, turns);
     observer.finished();
     let runs = runs?.map_err(|reason| anyhow::anyhow!("cannot bill the command: {reason}"))?;
-    measure_late_prices(&mut pricing, session, &runs);
+    let runs_interrupted = runs.interrupted;
+    if !runs_interrupted {
+        measure_late_prices(&mut pricing, session, &runs);
+    }
     let prices = pricing.into_prices();
+    if runs_interrupted && prices.runs.is_empty() {
+        // Without any price there is nothing to tell.
+        return Err(HostError::Interrupted.into());
+    }
     let head = BillHead {
         started,
         program: program.command.clone(),
@@ -183,6 +191,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
         price_seconds: request.price_seconds,
         is_checked: request.check,
         is_kept: request.keep,
+        runs_interrupted,
         on_busy: request.on_busy,
     };
     let interrupted = context.answer(&mut bill, &changes, observer);

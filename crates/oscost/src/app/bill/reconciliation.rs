@@ -54,6 +54,7 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
     let BillHead { started, program, file, label, host, tool, machine, treatments, watched } = head;
     let counted_without = parts.runs.counted_without.clone();
     let no_clock_reads = parts.no_clock_reads.clone();
+    let is_cut_short = parts.runs.interrupted;
     let page_bytes = machine.memory.page_bytes.unwrap_or(USUAL_PAGE_BYTES);
     let Reconciliation {
         trials,
@@ -78,6 +79,8 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
         found.extend(watched.as_ref().and_then(|_| traps_in_watch(&counted.calls)));
         found
     });
+    let mut cautions = cautions.unwrap_or_default();
+    cautions.extend(is_cut_short.then(|| cut_short(&trials, counted.as_ref(), watched.as_ref())));
     let bill = Bill {
         schema: BILL_SCHEMA.to_owned(),
         id: uuid::Uuid::now_v7().to_string(),
@@ -86,7 +89,7 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
         program,
         label,
         host,
-        cautions: cautions.unwrap_or_default(),
+        cautions,
         tool,
         machine,
         trials,
@@ -113,6 +116,21 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
         no_clock_reads,
     };
     Ok(FinishedBill { bill, prices: price_runs })
+}
+
+/// That the user ended its runs, or its watch.
+fn cut_short(
+    trials: &BilledTrials,
+    counted: Option<&BilledCounts>,
+    watched: Option<&Watched>,
+) -> String {
+    let (trials, runs) = (trials.real.repetitions, counted.map_or(0, |counted| counted.runs));
+    match watched {
+        Some(watched) => format!("its watch was interrupted, after {:.1} s", watched.seconds),
+        None => format!(
+            "its runs were interrupted: all of this is from {trials} trials and {runs} counted runs"
+        ),
+    }
 }
 
 /// What a bill is made of.
