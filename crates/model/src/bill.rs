@@ -118,6 +118,19 @@ bill! {
         /// Why they were not counted although that was asked for; null otherwise.
         #[serde(default)]
         pub no_clock_reads: Option<String>,
+        /// What a hypervisor took from the machine meanwhile, whatever ran there; null if that is not
+        /// known, as of another machine.
+        #[serde(default)]
+        pub stolen: Option<StolenTime>,
+    }
+
+    /// Time that a hypervisor took from the CPUs of a machine, as far as its kernel is told.
+    pub struct StolenTime {
+        /// Nanoseconds of all CPUs together, in hundredths of a second.
+        pub ns: f64,
+        /// In so many seconds: from the first run of the program to the last one, with the prices that
+        /// were measured between them; or in the watch.
+        pub seconds: f64,
     }
 
     /// What a program is charged in instructions of the kernel, beside those that it executes.

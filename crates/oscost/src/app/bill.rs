@@ -25,6 +25,7 @@ use crate::advice;
 use crate::app::interrupt::listen;
 use crate::bill::ProgramFile;
 use crate::counter::c_library::c_library_of_program;
+use crate::counter::stolen_time::StolenTimeWatch;
 use crate::hosts::{HostError, WorkerBinary};
 use crate::run::{LastBlock, TurnProgram, TurnRequest, run_in_turns};
 use crate::workloads;
@@ -148,7 +149,10 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
             }
         },
     };
+    // /proc/stat is that of this machine.
+    let steal_watch = StolenTimeWatch::begin().filter(|_| *host == Host::Local);
     let runs = run_in_turns(session, turns);
+    let stolen = steal_watch.and_then(|watch| watch.so_far());
     observer.finished();
     let runs = runs?.map_err(|reason| anyhow::anyhow!("cannot bill the command: {reason}"))?;
     let runs_interrupted = runs.interrupted;
@@ -170,6 +174,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
         machine,
         treatments: side.target.treatments,
         watched: None,
+        stolen,
     };
     let parts = BillParts {
         runs,

@@ -2,7 +2,7 @@
 
 use oscost_model::bill::{
     Alternative, Amount, BILL_SCHEMA, Bill, BilledCounts, BilledTrials, ClockReadItem,
-    InstructionBill, PriceSources, Watched,
+    InstructionBill, PriceSources, StolenTime, Watched,
 };
 use oscost_model::definition::Catalog;
 use oscost_model::program_calls::ProgramCalls;
@@ -40,6 +40,8 @@ pub(super) struct BillHead {
     pub(super) treatments: Vec<String>,
     /// The process that was watched, if it is no command.
     pub(super) watched: Option<Watched>,
+    /// What a hypervisor took meanwhile, if that is known.
+    pub(super) stolen: Option<StolenTime>,
 }
 
 /// A bill, without what a change would add.
@@ -51,7 +53,18 @@ pub(super) struct FinishedBill {
 
 /// Charges what was counted, and sets it beside what was measured.
 pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<FinishedBill> {
-    let BillHead { started, program, file, label, host, tool, machine, treatments, watched } = head;
+    let BillHead {
+        started,
+        program,
+        file,
+        label,
+        host,
+        tool,
+        machine,
+        treatments,
+        watched,
+        stolen,
+    } = head;
     let counted_without = parts.runs.counted_without.clone();
     let no_clock_reads = parts.no_clock_reads.clone();
     let is_cut_short = parts.runs.interrupted;
@@ -114,6 +127,7 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
         no_instructions,
         clock_reads,
         no_clock_reads,
+        stolen,
     };
     Ok(FinishedBill { bill, prices: price_runs })
 }

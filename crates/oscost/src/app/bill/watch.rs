@@ -33,6 +33,7 @@ use crate::counter::c_library::c_library_of_process;
 use crate::counter::process_times::{
     Charge, ProcessSampler, command_of, is_own_or_ancestor, process_of,
 };
+use crate::counter::stolen_time::StolenTimeWatch;
 use crate::hosts::{HostError, Interrupt, Session, WorkerBinary};
 use crate::run::{ProcessWatch, ProgramRuns, count_process};
 
@@ -86,10 +87,12 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let counter = ChosenCounter::choose(request.counter, host, library)?;
     let program = command_of(request.pid);
     observer.working("watching the process");
+    let steal_watch = StolenTimeWatch::begin();
     let observed = match counter.kernel {
         Some(kernel) => watch_from_kernel(request, kernel, &interrupt),
         None => watch_by_tracer(request, session),
     };
+    let stolen = steal_watch.and_then(|watch| watch.so_far());
     observer.finished();
     let Observed { calls, charge, threads, interrupted } = observed?;
     let watched = Watched {
@@ -127,6 +130,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
         machine,
         treatments: Vec::new(),
         watched: Some(watched),
+        stolen,
     };
     let parts = BillParts {
         runs,
