@@ -141,9 +141,7 @@ fn cut_short(
     let (trials, runs) = (trials.real.repetitions, counted.map_or(0, |counted| counted.runs));
     match watched {
         Some(watched) => format!("its watch was interrupted, after {:.1} s", watched.seconds),
-        None => format!(
-            "its runs were interrupted: all of this is from {trials} trials and {runs} counted runs"
-        ),
+        None => format!("its runs were interrupted (trials: {trials}, counted runs: {runs})"),
     }
 }
 
