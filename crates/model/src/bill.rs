@@ -145,6 +145,13 @@ bill! {
         pub user: Option<f64>,
         /// Cycles per instruction of these runs, in both modes; null if not counted.
         pub cycles_per_instruction: Option<f64>,
+        /// Cycles in a nanosecond of CPU time (task clock) of these runs; null if not counted. What a
+        /// host takes, and a lower frequency, make it less.
+        #[serde(default)]
+        pub cycles_per_ns: Option<f64>,
+        /// The same of the rows of the price list, the median; null if not counted.
+        #[serde(default)]
+        pub price_cycles_per_ns: Option<f64>,
         /// The sum of counts times instructions.
         pub charged: f64,
         /// The interval of `charged`; null if a part of it has none.

@@ -235,8 +235,9 @@ fn counted_events(facts: &Facts) -> Result<Vec<CounterEvent>, String> {
         let why = counters.unavailable.clone().or_else(|| counters.distrusted.clone());
         return Err(why.unwrap_or_else(|| no_counter.to_owned()));
     }
-    // Instructions of both modes come first.
-    Ok(CounterEvent::WORK.into_iter().take(at_once).collect())
+    // Instructions of both modes come first; the clock takes no counter of the processor.
+    let clock = Some(CounterEvent::TaskClock).filter(|&event| counters.can_count(event));
+    Ok(CounterEvent::WORK.into_iter().take(at_once).chain(clock).collect())
 }
 
 /// What is known of the file of a command; of one elsewhere nothing is.

@@ -236,7 +236,9 @@ impl BillParts<'_> {
         let instructions = match (&counted, runs.events) {
             (Some(_), Ok(events)) => {
                 let list = price_runs.instruction_list(catalog);
-                instruction_bill(&events, calls, Faults::of(&trials), &list)
+                let price_cycles_per_ns = price_runs.cycles_per_ns();
+                let faults = Faults::of(&trials);
+                instruction_bill(&events, calls, faults, &list, price_cycles_per_ns)
             }
             (Some(_), Err(why)) => Err(why),
             (None, _) => Err("its calls were not counted".to_owned()),
