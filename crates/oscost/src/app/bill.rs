@@ -231,7 +231,7 @@ fn counted_events(facts: &Facts) -> Result<Vec<CounterEvent>, String> {
     let counters = &facts.counters;
     let at_once = counters.simultaneous.unwrap_or(0) as usize;
     let no_counter = "the instructions of the kernel cannot be counted here";
-    if !counters.can_count_work() || !counters.sees_kernel() || at_once < 2 {
+    if !counters.can_count_work() || !counters.sees_kernel() {
         let why = counters.unavailable.clone().or_else(|| counters.distrusted.clone());
         return Err(why.unwrap_or_else(|| no_counter.to_owned()));
     }

@@ -24,6 +24,7 @@ fn counted_row(case: &str, instructions: f64, counted_time_ratio: Option<f64>) -
         counted_time_ratio,
         running_ns: None,
         waiting_ns: None,
+        short_by: None,
         void: Vec::new(),
         repetitions: Vec::new(),
     });

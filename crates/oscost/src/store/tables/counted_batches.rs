@@ -107,6 +107,7 @@ mod tests {
             batches,
             empty,
             added_per_process: None,
+            short_by: (!is_void).then_some(3),
         })
     }
 
