@@ -117,11 +117,14 @@ fn billed_with_walks(tool: &Tool, program: &BilledProgram) -> anyhow::Result<Bil
         return Ok(first);
     };
     let treatment = treatment_text(walk_bytes);
-    let mut words = vec!["ab", "--quiet", "--base", "cool=0", "--new", treatment.as_str()];
+    let mut words = vec!["--base", "cool=0", "--new", treatment.as_str()];
     words.extend(first.prices.uncooled.iter().map(String::as_str));
-    if let Err(why) = tool.measure(&words) {
-        // The bill then has estimates, or one end alone.
-        eprintln!("{}: no walk was measured: {why:#}", program.name);
+    // Without a walk the bill has estimates, or one end alone.
+    match tool.compare(&words) {
+        Ok(missing) => {
+            missing.iter().for_each(|row| eprintln!("{}: not measured: {row}", program.name));
+        }
+        Err(why) => eprintln!("{}: no walk was measured: {why:#}", program.name),
     }
     tool.bill(&[], program)
 }
