@@ -236,6 +236,11 @@ fn most_rows(sandbox: &Sandbox) -> Outcome {
     let mut record = serde_json::to_value(run).unwrap();
     let rows = record["results"].as_array().unwrap();
     let mut row = rows.iter().find(|row| row["outcome"] == "skipped").unwrap().clone();
+    // A row that was not measured: none of what was counted and planned for it.
+    for key in ["calls", "class", "floor", "mode"] {
+        row[key] = Value::Null;
+    }
+    row["disturbed"]["plan"] = Value::Null;
     for object in ["", "/target", "/disturbed"] {
         let object = row.pointer_mut(object).and_then(Value::as_object_mut).unwrap();
         object.retain(|_, value| !value.is_null());
