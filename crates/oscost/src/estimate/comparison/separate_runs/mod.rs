@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 use oscost_model::record::Record;
 
-use self::case_sides::{CaseSides, comparable_sides};
+use self::case_sides::comparable_sides;
 use self::core_cycles::CycleRows;
 pub use self::earlier_runs::EarlierRuns;
 use self::evidence::{Evidence, JudgedEffect, source_of_variation};

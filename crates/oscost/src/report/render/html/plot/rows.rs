@@ -179,7 +179,8 @@ impl Figures {
     /// Writes a figure; `shown` is the style sheet's class of one that only narrow or only wide charts
     /// show.
     fn write(&mut self, position: &LabelPosition, shown: Option<&str>, figure: &str) {
-        let classes: Vec<&str> = position.classes().chain(shown).collect();
+        let mut classes: Vec<&str> = position.classes().collect();
+        classes.extend(shown);
         let class = match classes.is_empty() {
             true => String::new(),
             false => format!(" class=\"{}\"", classes.join(" ")),
@@ -232,7 +233,7 @@ impl LabelPosition {
     }
 
     /// The classes of the style sheet: none of a figure that begins right of its point.
-    fn classes(&self) -> impl Iterator<Item = &'static str> + use<> {
+    fn classes(&self) -> impl Iterator<Item = &'static str> {
         let classes = [(self.is_end, "e"), (self.is_above, "a")];
         classes.into_iter().filter_map(|(is_so, class)| is_so.then_some(class))
     }
