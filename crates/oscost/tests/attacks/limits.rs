@@ -120,6 +120,37 @@ const LINES: &[Line] = &[
         ..Line::DEFAULT
     },
     Line {
+        name: "forty descriptors: a measurement",
+        effort: Effort::Long,
+        script: r#"ulimit -n 40; exec "$0" "$@""#,
+        arguments: MEASURE,
+        statuses: &[0, 3],
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "no queued signal: a measurement",
+        effort: Effort::Long,
+        script: r#"exec prlimit --sigpending=0 "$0" "$@""#,
+        arguments: MEASURE,
+        statuses: &[0, 3],
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "no message queue and no priority: a measurement",
+        effort: Effort::Long,
+        script: r#"exec prlimit --msgqueue=0 --nice=0 --rtprio=0 --rttime=1000 "$0" "$@""#,
+        arguments: MEASURE,
+        statuses: &[0, 3],
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "no file of a crash: a measurement",
+        effort: Effort::Long,
+        script: r#"exec prlimit --core=0 --locks=0 "$0" "$@""#,
+        arguments: MEASURE,
+        ..Line::DEFAULT
+    },
+    Line {
         name: "one process: a measurement",
         effort: Effort::Long,
         script: r#"ulimit -u 1; exec "$0" "$@""#,
