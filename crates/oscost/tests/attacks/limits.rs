@@ -50,6 +50,23 @@ const LINES: &[Line] = &[
         ..Line::DEFAULT
     },
     Line {
+        name: "without /proc: the list of treatments",
+        effort: Effort::Long,
+        needs: Needs::Mounts,
+        script: WITHOUT_PROC,
+        arguments: &["treat", "list"],
+        check: |_, ran| assert!(ran.stdout.contains("antagonist"), "{}", ran.stdout),
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "without /proc: the state of pH",
+        needs: Needs::Mounts,
+        script: WITHOUT_PROC,
+        arguments: &["ph", "status"],
+        check: |_, ran| assert!(ran.stdout.contains("mount -t proc"), "{}", ran.stdout),
+        ..Line::DEFAULT
+    },
+    Line {
         name: "without /proc: a worker in the current folder",
         needs: Needs::Mounts,
         script: WORKER_IN_CURRENT_FOLDER,
