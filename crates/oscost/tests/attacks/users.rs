@@ -9,7 +9,7 @@ use std::process::Command;
 use oscost_model::protocol::LOCK_NAME;
 
 use crate::attack::{Attack, Effort, Outcome, make, withstood};
-use crate::common::{Ran, Sandbox, tool};
+use crate::common::{Ran, Sandbox, tool, worker};
 use crate::line::{Line, Needs};
 
 /// An id that no user of a test machine has.
@@ -82,6 +82,7 @@ fn root_that_cannot_give_files_away_uses_its_own_folders_and_says_so(sandbox: &S
     chown(&home, Some(OTHER), Some(OTHER)).unwrap();
     let mut command = Command::new("setpriv");
     command.args(without).arg(tool()).arg("list").env_clear().env("HOME", &home);
+    command.env("OSCOST_WORKER", worker());
     Ran::of(&mut command)
         .exits(0)
         .stderr_contains("note: root may not create files for the owner of this home")
