@@ -50,6 +50,28 @@ const LINES: &[Line] = &[
         stderr: &["is measuring on this machine"],
         ..Line::DEFAULT
     },
+    Line {
+        name: "a stopped run that holds the lock",
+        effort: Effort::Long,
+        script: r#""$0" run --no-store --precision 0.001 --budget 60 syscall \
+                > "$FILES/first" 2>&1 &
+            first=$!
+            sleep 3; kill -STOP $first
+            "$0" "$@"; status=$?
+            "$0" run --quick --no-store --no-lock syscall/getppid:via=raw \
+                > "$FILES/beside" 2>&1 || status=99
+            kill -CONT $first; kill -INT $first
+            wait
+            exit $status"#,
+        arguments: &["run", "--no-wait", "--no-store", "syscall/getppid:via=raw"],
+        statuses: &[3],
+        stderr: &["kill -CONT"],
+        check: |sandbox, _| {
+            let beside = fs::read_to_string(sandbox.file("beside")).unwrap();
+            assert!(beside.contains("getppid"), "{beside}");
+        },
+        ..Line::DEFAULT
+    },
 ];
 
 fn nothing_is_kept(sandbox: &Sandbox, _: &Ran) {
