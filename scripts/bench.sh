@@ -5,6 +5,8 @@
 #   scripts/bench.sh                         all of that, with a built tool (`make bench`)
 #   scripts/bench.sh between-runs OPTIONS    twelve runs in an hour, and what their intervals hold: on the
 #                                            machine as it is (scripts/bench/between_runs.py --help)
+#   scripts/bench.sh study-runs OPTIONS      five runs of each study, and whether claims keep their
+#                                            verdicts (scripts/bench/study_runs.py --help)
 set -eu
 cd "$(dirname "$0")/.."
 case ${1:-} in
@@ -12,6 +14,10 @@ case ${1:-} in
 between-runs)
     shift
     exec scripts/bench/between_runs.py "$@"
+    ;;
+study-runs)
+    shift
+    exec scripts/bench/study_runs.py "$@"
     ;;
 *)
     echo "scripts/bench.sh: unknown: $1" >&2

@@ -37,6 +37,8 @@ DRIFT_SHARE = 0.05
 RESAMPLES = 2000
 # A row counts if so many runs have it: the mean of few says little.
 MIN_RUNS = 3
+# With fewer a row has no interval.
+MIN_REPETITIONS = 6
 KINDS = {"ci95": "of one run (`ci95`)", "between_run_ci95": "between runs (`between_run_ci95`)"}
 # What the verdict on a row rests on: its time, or its cycles.
 FIGURES = ("primary", "core-cycles")
@@ -137,6 +139,50 @@ def deviations(runs):
     return [statistics.stdev(logs) for logs in of_case.values() if len(logs) >= MIN_RUNS]
 
 
+def deviation_of_case(found):
+    """How far the medians of a case vary between runs, without what its repetitions explain."""
+    logs = [math.log(it["median"]) for _, it in found]
+    errors = [
+        1.253 * statistics.stdev(values) / math.sqrt(len(values))
+        for values in (log_values(row) for row, _ in found)
+    ]
+    own = statistics.mean(error**2 for error in errors)
+    return math.sqrt(max(0.0, statistics.variance(logs) - own))
+
+
+def log_values(row):
+    values = (it["value"] for it in row["repetitions"])
+    return [math.log(value) for value in values if value is not None and value > 0]
+
+
+def print_classes(records):
+    """The deviations of each class of cost and number of CPUs, as in class_variation.toml."""
+    of_case = collections.defaultdict(list)
+    for record in records:
+        if record["conditions"][0]["class"] == "very-noisy":
+            continue
+        for row in record["results"]:
+            it = row["estimate"]
+            is_figure = row["outcome"] == "measured" and it and it["between_run_ci95"]
+            if is_figure and it["median"] > 0 and len(log_values(row)) >= MIN_REPETITIONS:
+                of_case[(row["target"]["text"], row["case"])].append((row, it))
+    classes = collections.defaultdict(list)
+    for (_, case), found in of_case.items():
+        if len(found) >= MIN_RUNS:
+            row = found[0][0]
+            cpus = 2 if row["point"].get("peer_cpu") == "other" else 1
+            classes[(row["class"] or "none", cpus)].append((deviation_of_case(found), case))
+    print("| class | CPUs | cases | sd between runs, root mean square | largest |")
+    print("| --- | --- | --- | --- | --- |")
+    for (name, cpus), cases in sorted(classes.items()):
+        mean = math.sqrt(statistics.mean(deviation**2 for deviation, _ in cases))
+        most, case = max(cases)
+        print(
+            f"| {name} | {cpus} | {len(cases)} | {100 * mean:.1f} % "
+            f"| {100 * most:.1f} %, {case} |"
+        )
+
+
 def compare_pairs(program, paths, folder):
     """How many rows were compared over all pairs, how many have a verdict, and what they show."""
     os.environ["XDG_DATA_HOME"] = str(folder / "empty-store")
@@ -178,6 +224,9 @@ def report(records, arguments, paths, folder):
     for kind, name in KINDS.items():
         print(judged[kind].line(name))
     print(f"sd between runs, median of the rows: {100 * statistics.median(deviations(runs)):.1f} %")
+
+    print("\nwithout very noisy runs:")
+    print_classes(records)
 
     _, upper = judged["between_run_ci95"].bootstrap()
     holds = upper >= MIN_HELD_SHARE

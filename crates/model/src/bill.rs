@@ -45,7 +45,8 @@ bill! {
         /// The machine where it ran, as `ssh:db1`; null of that of oscost itself.
         #[serde(default)]
         pub host: Option<String>,
-        /// Why the program may behave otherwise while it is counted; empty if nothing is known.
+        /// Why the program may behave otherwise while it is counted, what counting added to its
+        /// measured times, and that its runs were interrupted; empty if nothing is known.
         #[serde(default)]
         pub cautions: Vec<String>,
         /// The programs that measured.
@@ -117,6 +118,19 @@ bill! {
         /// Why they were not counted although that was asked for; null otherwise.
         #[serde(default)]
         pub no_clock_reads: Option<String>,
+        /// What a hypervisor took from the machine meanwhile, whatever ran there; null if that is not
+        /// known, as of another machine.
+        #[serde(default)]
+        pub stolen: Option<StolenTime>,
+    }
+
+    /// Time that a hypervisor took from the CPUs of a machine, as far as its kernel is told.
+    pub struct StolenTime {
+        /// Nanoseconds of all CPUs together, in hundredths of a second.
+        pub ns: f64,
+        /// In so many seconds: from the first run of the program to the last one, with the prices that
+        /// were measured between them; or in the watch.
+        pub seconds: f64,
     }
 
     /// What a program is charged in instructions of the kernel, beside those that it executes.
@@ -131,6 +145,13 @@ bill! {
         pub user: Option<f64>,
         /// Cycles per instruction of these runs, in both modes; null if not counted.
         pub cycles_per_instruction: Option<f64>,
+        /// Cycles in a nanosecond of CPU time (task clock) of these runs; null if not counted. What a
+        /// host takes, and a lower frequency, make it less.
+        #[serde(default)]
+        pub cycles_per_ns: Option<f64>,
+        /// The same of the rows of the price list, the median; null if not counted.
+        #[serde(default)]
+        pub price_cycles_per_ns: Option<f64>,
         /// The sum of counts times instructions.
         pub charged: f64,
         /// The interval of `charged`; null if a part of it has none.
@@ -321,10 +342,14 @@ bill! {
     pub struct ClockReadItem {
         /// The function.
         pub function: String,
-        /// How often it was called; null where the library leaves it to the vDSO.
+        /// How often it was called, without the calls that are `nested`; null where the library leaves
+        /// it to the vDSO.
         pub times: Option<u64>,
-        /// System calls of its name, which are items of the bill: the function makes one where the
-        /// vDSO cannot read the clock.
+        /// Further calls of it, by gettimeofday(2) and time(2) of the library, which pay for them.
+        #[serde(default)]
+        pub nested: u64,
+        /// System calls of its name in the same run, which are items of the bill: the function makes
+        /// one where the vDSO cannot read the clock.
         pub system_calls: u64,
         /// The case that prices it, as a selector.
         pub case: String,

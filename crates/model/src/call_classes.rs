@@ -77,7 +77,7 @@ const fn moves(name: &'static str) -> CallClass {
     of_fd(name).with_size(SizeOf::Result)
 }
 
-/// A call on a descriptor that may wait for a disk to read a file.
+/// A call whose first argument is a descriptor that it reads: of a file it may wait for a disk.
 const fn reads(name: &'static str) -> CallClass {
     CallClass { reads_file: true, ..moves(name) }
 }
@@ -180,6 +180,8 @@ pub const CLASSES: &[CallClass] = &[
     moves("pwrite64"),
     reads("preadv"),
     moves("pwritev"),
+    reads("preadv2"),
+    moves("pwritev2"),
     moves("getdents64"),
     moves("sendto"),
     moves("recvfrom"),
@@ -187,7 +189,8 @@ pub const CLASSES: &[CallClass] = &[
     moves("recvmsg"),
     moves("copy_file_range"),
     moves("sendfile"),
-    moves("splice"),
+    // Its first descriptor is the one that it reads; that of sendfile(2) is the one that it writes to.
+    reads("splice"),
     call("getrandom", FormWords::Outcome).with_size(SizeOf::Result),
     // Sockets.
     of_fd("sendmmsg"),

@@ -191,9 +191,15 @@ impl CounterFacts {
             && self.events.iter().any(|it| it.event == event && it.refused.is_none())
     }
 
-    /// Whether the work of an op can be counted: instructions and cycles, at least in user mode.
-    pub fn can_count_work(&self) -> bool {
+    /// Whether instructions and cycles can be counted, at least in user mode and each by itself.
+    pub fn can_count_each_of_work(&self) -> bool {
         self.can_count(CounterEvent::InstructionsUser) && self.can_count(CounterEvent::Cycles)
+    }
+
+    /// Whether the work of an op can be counted: instructions and cycles together, at least in user
+    /// mode.
+    pub fn can_count_work(&self) -> bool {
+        self.can_count_each_of_work() && self.simultaneous.is_some_and(|events| events >= 2)
     }
 
     /// Whether the kernel's part can be counted.
@@ -210,7 +216,7 @@ impl CounterFacts {
         };
         let software = usable(&CounterEvent::SOFTWARE);
         let at_once = self.simultaneous.unwrap_or(0) as usize;
-        if !self.can_count_work() || at_once < 2 {
+        if !self.can_count_work() {
             return if software.is_empty() { Vec::new() } else { vec![software] };
         }
         let work = usable(&CounterEvent::WORK);
@@ -321,6 +327,11 @@ pub struct CountedSet {
     /// or if it could not be measured.
     #[serde(default)]
     pub added_per_process: Option<Vec<f64>>,
+    /// How many times longer its batches would have to be, although they are as long as they may be,
+    /// for what counting adds to be told apart from what their ops add; null if they are long enough,
+    /// and of single ops and transfers, whose batches have one length.
+    #[serde(default)]
+    pub short_by: Option<u64>,
 }
 
 impl CountedSet {
@@ -426,6 +437,15 @@ mod tests {
         assert!(!none.can_count_work());
         assert_eq!(none.sets(), [CounterEvent::SOFTWARE.to_vec()]);
         assert!(CounterFacts::default().sets().is_empty());
+    }
+
+    #[test]
+    fn a_counter_that_another_user_has_left_is_not_used_alone() {
+        for simultaneous in [None, Some(1)] {
+            let left = facts(&[], simultaneous);
+            assert!(left.can_count_each_of_work() && !left.can_count_work());
+            assert_eq!(left.sets(), [CounterEvent::SOFTWARE.to_vec()]);
+        }
     }
 
     #[test]

@@ -343,7 +343,7 @@ impl Workload {
     }
 
     /// Whether a metric is compared: of a command all are, one of which has the verdict; of other
-    /// workloads, of which all decide together, the times that studies ask for and parsed figures.
+    /// workloads the times that studies ask for and parsed figures.
     pub fn is_compared(&self, metric: &str) -> bool {
         let is_time = [REAL, USER, SYSTEM].contains(&metric);
         self.time.is_some() || is_time || self.figures.iter().any(|it| it.name == metric)

@@ -114,12 +114,16 @@ impl FaultCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockReads {
-    /// clock_gettime(2).
+    /// clock_gettime(2), with those that are `nested`.
     pub clock_gettime: u64,
     /// gettimeofday(2); null where the library leaves it to the vDSO.
     pub gettimeofday: Option<u64>,
     /// time(2); null where the library leaves it to the vDSO.
     pub time: Option<u64>,
+    /// Of the calls of clock_gettime(2) those by the library's own gettimeofday(2) and time(2), which
+    /// read the clock by it: one for each of their calls.
+    #[serde(default)]
+    pub nested: u64,
 }
 
 /// What happened to the tasks of a process tree in the kernel besides their calls.

@@ -29,6 +29,11 @@ record! {
         /// The rest of the time per op in the counted ops; negative if counted tasks run at the
         /// same time on two CPUs. Null if unknown.
         pub waiting_ns: Option<f64>,
+        /// How many times longer counted batches would have to be for what counting adds to be told
+        /// apart from what their ops add, the median over workers; null if they are long enough, and
+        /// of single ops and transfers.
+        #[serde(default)]
+        pub short_by: Option<f64>,
         /// Why workers or sets of events have no counts.
         pub void: Vec<String>,
         /// One entry for each worker that counted.

@@ -115,7 +115,7 @@ record! {
         pub ci95: Option<[f64; 2]>,
         /// Where the long-run figure of the case lies on this machine and kernel; null below six
         /// repetitions, below detection, and of counts that are not exact, programs and metrics except
-        /// `core-cycles`.
+        /// `core-cycles` and the instructions that the processor counted, of which it is for this boot.
         #[serde(default)]
         pub between_run_ci95: Option<[f64; 2]>,
         /// The two levels of repetition values, if they lie around two; null otherwise.

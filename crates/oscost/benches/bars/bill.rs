@@ -12,7 +12,8 @@
 //!   overhead count times added cost explains: rows for the documentation, without a bar.
 //! * `bill-limits`: the memory of the tool with large programs, and the wall time of the smallest one.
 //!
-//! Words after `bill`, `bill-what-if` and `bill-ph` choose programs; a command after `--` is the only one.
+//! Words after `bill`, `bill-what-if` and `bill-ph` choose programs; a command after `--` is the only one,
+//! and `held-out` stands for six commands that were not used while bills were built.
 
 mod count_comparison;
 mod counter_cost;

@@ -19,12 +19,14 @@ use super::results::prices::price_runs;
 use super::selection::programs::ProgramRequest;
 use super::targets::connect::{BusyPolicy, ConnectOptions, connect};
 use super::targets::prepare::{PreparedTarget, check, prepare};
+use super::targets::requested_cpu::check_cpu;
 use super::targets::resolve::resolve;
 use crate::advice;
 use crate::app::interrupt::listen;
 use crate::bill::ProgramFile;
 use crate::counter::c_library::c_library_of_program;
-use crate::hosts::WorkerBinary;
+use crate::counter::stolen_time::StolenTimeWatch;
+use crate::hosts::{HostError, WorkerBinary};
 use crate::run::{LastBlock, TurnProgram, TurnRequest, run_in_turns};
 use crate::workloads;
 
@@ -89,7 +91,8 @@ pub struct Request {
 pub struct EndedBill {
     /// The bill, of what was measured by then.
     pub bill: Bill,
-    /// Whether the user has interrupted the measurement of prices, or of what a change would add.
+    /// Whether the user has interrupted its runs, the measurement of prices, or of what a change
+    /// would add.
     pub interrupted: bool,
 }
 
@@ -100,6 +103,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let host = &target.host;
     check_host(host, &request.program)?;
     check(&target)?;
+    check_cpu(host, request.cpu)?;
     let changes = further_changes(&request.what_if, &target)?;
     let subject = BillSubject::find(&request.program, host)?;
     let worker = WorkerBinary::find()?;
@@ -145,11 +149,21 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
             }
         },
     };
+    // /proc/stat is that of this machine.
+    let steal_watch = StolenTimeWatch::begin().filter(|_| *host == Host::Local);
     let runs = run_in_turns(session, turns);
+    let stolen = steal_watch.and_then(|watch| watch.so_far());
     observer.finished();
     let runs = runs?.map_err(|reason| anyhow::anyhow!("cannot bill the command: {reason}"))?;
-    measure_late_prices(&mut pricing, session, &runs);
+    let runs_interrupted = runs.interrupted;
+    if !runs_interrupted {
+        measure_late_prices(&mut pricing, session, &runs);
+    }
     let prices = pricing.into_prices();
+    if runs_interrupted && prices.runs.is_empty() {
+        // Without any price there is nothing to tell.
+        return Err(HostError::Interrupted.into());
+    }
     let head = BillHead {
         started,
         program: program.command.clone(),
@@ -160,6 +174,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
         machine,
         treatments: side.target.treatments,
         watched: None,
+        stolen,
     };
     let parts = BillParts {
         runs,
@@ -181,6 +196,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
         price_seconds: request.price_seconds,
         is_checked: request.check,
         is_kept: request.keep,
+        runs_interrupted,
         on_busy: request.on_busy,
     };
     let interrupted = context.answer(&mut bill, &changes, observer);
@@ -215,12 +231,13 @@ fn counted_events(facts: &Facts) -> Result<Vec<CounterEvent>, String> {
     let counters = &facts.counters;
     let at_once = counters.simultaneous.unwrap_or(0) as usize;
     let no_counter = "the instructions of the kernel cannot be counted here";
-    if !counters.can_count_work() || !counters.sees_kernel() || at_once < 2 {
+    if !counters.can_count_work() || !counters.sees_kernel() {
         let why = counters.unavailable.clone().or_else(|| counters.distrusted.clone());
         return Err(why.unwrap_or_else(|| no_counter.to_owned()));
     }
-    // Instructions of both modes come first.
-    Ok(CounterEvent::WORK.into_iter().take(at_once).collect())
+    // Instructions of both modes come first; the clock takes no counter of the processor.
+    let clock = Some(CounterEvent::TaskClock).filter(|&event| counters.can_count(event));
+    Ok(CounterEvent::WORK.into_iter().take(at_once).chain(clock).collect())
 }
 
 /// What is known of the file of a command; of one elsewhere nothing is.

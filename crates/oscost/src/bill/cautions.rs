@@ -39,9 +39,23 @@ pub fn cautions(calls: &ProgramCalls, file: ProgramFile, treatments: &[String]) 
     of_trace.into_iter().chain(of_set_id).collect()
 }
 
+/// What counting clock reads added to the time of a process that was watched, which has no untouched
+/// trials: each call of these functions met a breakpoint in the kernel.
+pub fn traps_in_watch(calls: &ProgramCalls) -> Option<String> {
+    let reads = calls.events?.clock_reads?;
+    let of_functions = [Some(reads.clock_gettime), reads.gettimeofday, reads.time];
+    let traps = of_functions.into_iter().flatten().fold(0, u64::saturating_add);
+    (traps > 0).then(|| {
+        format!(
+            "its measured system time contains the traps by which clock reads were counted: \
+             {traps}, of 1 to 2 us each"
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use oscost_model::program_calls::FormCount;
+    use oscost_model::program_calls::{ClockReads, FormCount, KernelEvents};
 
     use super::*;
 
@@ -77,5 +91,20 @@ mod tests {
         }
         assert!(cautions(&calls("ebpf", &[]), set_id, &treatments[..1]).is_empty());
         assert!(cautions(&calls("ebpf", &[]), ProgramFile::default(), &treatments).is_empty());
+    }
+
+    #[test]
+    fn traps_of_clock_reads_are_told_of_a_watch_alone_that_had_some() {
+        let counted = |clock_reads| {
+            let events = Some(KernelEvents { clock_reads, ..KernelEvents::default() });
+            traps_in_watch(&ProgramCalls { events, ..calls("ebpf", &[]) })
+        };
+        // A trap at each function, also where one calls the other.
+        let reads = ClockReads { clock_gettime: 10, gettimeofday: None, time: Some(3), nested: 3 };
+        let told = counted(Some(reads)).unwrap();
+        assert!(told.ends_with("were counted: 13, of 1 to 2 us each"), "{told}");
+        assert_eq!(counted(Some(ClockReads::default())), None);
+        assert_eq!(counted(None), None);
+        assert_eq!(traps_in_watch(&calls("ptrace", &[])), None);
     }
 }

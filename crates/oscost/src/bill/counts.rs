@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use oscost_model::program_calls::{FormCount, ProgramCalls};
 
+use super::clock_reads::is_of_clock_function;
+
 /// The counts of several runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CombinedCounts {
@@ -23,11 +25,14 @@ struct CallsOfForm<'a> {
 
 /// The counts of some runs as one; `None` without any. Of each form all classes are of one run: a size
 /// that differs from run to run may be in another class in each. The time is the median of all, and
-/// what else is not by form is that of the run with the median number of calls.
+/// what else is not by form is that of the run with the median number of calls; where clock reads were
+/// counted the system calls of their names are, too, since the ones are subtracted from the others.
 pub fn combine(runs: &[ProgramCalls]) -> Option<CombinedCounts> {
-    let mut by_calls: Vec<&ProgramCalls> = runs.iter().collect();
-    by_calls.sort_by_key(|run| run.calls());
-    let middle = *by_calls.get(by_calls.len().saturating_sub(1) / 2)?;
+    let mut by_calls: Vec<usize> = (0..runs.len()).collect();
+    by_calls.sort_by_key(|&at| runs[at].calls());
+    let middle_at = *by_calls.get(by_calls.len().saturating_sub(1) / 2)?;
+    let middle = &runs[middle_at];
+    let has_clock_reads = middle.events.is_some_and(|events| events.clock_reads.is_some());
     let mut by_form: BTreeMap<&str, Vec<CallsOfForm<'_>>> = BTreeMap::new();
     for (at, run) in runs.iter().enumerate() {
         for count in &run.forms {
@@ -39,8 +44,14 @@ pub fn combine(runs: &[ProgramCalls]) -> Option<CombinedCounts> {
             }
         }
     }
-    let forms = by_form.into_values().flat_map(median);
-    let forms = forms.cloned().collect();
+    let mut forms = Vec::new();
+    for (form, of_runs) in by_form {
+        let counts = match has_clock_reads && is_of_clock_function(form) {
+            true => of_run(of_runs, middle_at),
+            false => median(of_runs),
+        };
+        forms.extend(counts.into_iter().cloned());
+    }
     let calls = ProgramCalls { forms, real_ns: median_real_ns(runs), ..middle.clone() };
     Some(CombinedCounts { calls, varying_forms: varying_forms(runs) })
 }
@@ -50,7 +61,12 @@ pub fn combine(runs: &[ProgramCalls]) -> Option<CombinedCounts> {
 fn median(mut of_runs: Vec<CallsOfForm<'_>>) -> Vec<&FormCount> {
     of_runs.sort_by_key(|it| it.calls);
     let middle = of_runs.len().saturating_sub(1) / 2;
-    of_runs.into_iter().nth(middle).map_or_else(Vec::new, |it| it.counts)
+    of_run(of_runs, middle)
+}
+
+/// The counts of one of the runs.
+fn of_run(of_runs: Vec<CallsOfForm<'_>>, at: usize) -> Vec<&FormCount> {
+    of_runs.into_iter().nth(at).map_or_else(Vec::new, |it| it.counts)
 }
 
 /// The median time of the runs, the lower one of two, as that of their calls.

@@ -13,12 +13,14 @@ use super::charges::charge;
 use super::fault_items::Faults;
 use super::price_list::PriceList;
 
-/// The bill of a program in instructions, by the counts of some runs of it; or why there is none.
+/// The bill of a program in instructions, by the counts of some runs of it; or why there is none. Beside
+/// its cycles in a nanosecond stand those of the rows that have the prices.
 pub fn instruction_bill(
     counted: &[TreeCounts],
     calls: &ProgramCalls,
     faults: Faults,
     prices: &PriceList<'_>,
+    price_cycles_per_ns: Option<f64>,
 ) -> Result<InstructionBill, String> {
     let totals = |event: CounterEvent| -> Vec<f64> {
         let whole = counted.iter().filter(|it| it.void.is_none() && it.kernel);
@@ -32,6 +34,7 @@ pub fn instruction_bill(
     };
     let user = spread(totals(CounterEvent::InstructionsUser)).map(|[_, median, _]| median);
     let cycles = spread(totals(CounterEvent::Cycles)).map(|[_, median, _]| median);
+    let clock_ns = spread(totals(CounterEvent::TaskClock)).map(|[_, median, _]| median);
     let charges = charge(calls, faults, prices, kernel);
     if !charges.items.iter().any(|item| !item.rows.is_empty()) {
         return Err("no price has counted instructions: `oscost run` counts them where the \
@@ -46,6 +49,8 @@ pub fn instruction_bill(
         cycles_per_instruction: cycles
             .zip(user)
             .map(|(cycles, user)| cycles / (user + kernel).max(1.0)),
+        cycles_per_ns: cycles.zip(clock_ns).map(|(cycles, ns)| cycles / ns.max(1.0)),
+        price_cycles_per_ns,
         charged: charges.charged.ns,
         charged_ci95: charges.charged.ci95,
         difference: kernel - charges.charged.ns,

@@ -56,7 +56,7 @@ mod walk_pairs;
 mod what_if;
 
 pub use alternatives::alternatives;
-pub use cautions::{ProgramFile, cautions};
+pub use cautions::{ProgramFile, cautions, traps_in_watch};
 pub use charges::{Charges, charge};
 pub use clock_reads::clock_reads;
 pub use cool::{CoolPrices, cases_to_cool, charge_cool, walk_bytes};

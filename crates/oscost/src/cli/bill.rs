@@ -237,10 +237,7 @@ pub(super) fn bill(arguments: Arguments, output: &mut Output) -> anyhow::Result<
     let terminal = Terminal::new(output).quiet_if(*quiet);
     let has_program = !arguments.command.is_empty() || arguments.workload.is_some();
     let EndedBill { bill, interrupted } = match (arguments.pid, &arguments.bills[..], has_program) {
-        (Some(pid), _, _) => {
-            let bill = bill_of_process(&arguments.of_process(pid), &terminal)?;
-            EndedBill { bill, interrupted: false }
-        }
+        (Some(pid), _, _) => bill_of_process(&arguments.of_process(pid), &terminal)?,
         (None, [], true) => bill_of(&arguments.of_program(), &terminal)?,
         (None, [base, new], false) => return compare(base, new, exports, output),
         (None, bills, _) => return Err(refusal(bills.len(), !has_program).into()),

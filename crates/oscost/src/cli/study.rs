@@ -52,8 +52,13 @@ Examples:
     #[command(after_help = "\
 Examples:
   oscost study claims
+  oscost study claims --json | jq '.studies[] | {id, run, claims}'
   oscost run --study cse221-2014    a run of which claims are checked")]
-    Claims,
+    Claims {
+        /// Print one JSON object (`oscost.claims/1`).
+        #[arg(long)]
+        json: bool,
+    },
     /// Show the same acts in all studies and here: in time, in cycles, in multiples.
     Across(study_across::Arguments),
     /// Write a book: a page for each study by its last run, lessons, and a checklist.
@@ -84,7 +89,7 @@ pub(super) fn study(arguments: &Arguments, output: &mut Output) -> anyhow::Resul
             let code: Vec<StudyCode> = code.collect();
             output.show(&studies::page(&study, name, &code))?;
         }
-        Verb::Claims => {
+        Verb::Claims { json } => {
             let studies = list();
             let runs = last_runs(&studies)?;
             let pairs = studies.iter().zip(&runs);
@@ -93,7 +98,10 @@ pub(super) fn study(arguments: &Arguments, output: &mut Output) -> anyhow::Resul
             if runs.iter().all(Option::is_none) {
                 report_line("no run of a study is kept: `oscost run --study NAME` makes one");
             }
-            output.show(&studies::claims(&last_runs))?;
+            match json {
+                true => output.write(&studies::claims_json(&last_runs)?)?,
+                false => output.show(&studies::claims(&last_runs))?,
+            }
         }
         Verb::Book { folder } => study_book::write(folder, output)?,
     }

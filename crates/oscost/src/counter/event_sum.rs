@@ -66,10 +66,13 @@ impl EventSum {
             gettimeofday,
             time,
         ] = self.0;
-        let clock_reads = sources.clock_functions.map(|has| ClockReads {
-            clock_gettime,
-            gettimeofday: has.gettimeofday.then_some(gettimeofday),
-            time: has.time.then_some(time),
+        let clock_reads = sources.clock_functions.map(|has| {
+            let gettimeofday = has.gettimeofday.then_some(gettimeofday);
+            let time = has.time.then_some(time);
+            // Where a library has functions of these names, as musl and glibc since 2.31, each reads
+            // the clock by the library's own clock_gettime(2), whose breakpoint it meets.
+            let nested = gettimeofday.unwrap_or(0).saturating_add(time.unwrap_or(0));
+            ClockReads { clock_gettime, gettimeofday, time, nested }
         });
         KernelEvents {
             faults: FaultCounts {
@@ -117,7 +120,16 @@ mod tests {
         assert_eq!(found.clock_reads, None, "they were not asked for");
         let functions = ClockFunctions { gettimeofday: false, time: true };
         let sources = EventSources { clock_functions: Some(functions), ..EventSources::default() };
-        let reads = ClockReads { clock_gettime: 129, gettimeofday: None, time: Some(133) };
+        let (clock_gettime, time) = (129, Some(133));
+        let reads = ClockReads { clock_gettime, gettimeofday: None, time, nested: 133 };
         assert_eq!(sum.events(sources).clock_reads, Some(reads));
+        let functions = Some(ClockFunctions { gettimeofday: true, time: true });
+        let sources = EventSources { clock_functions: functions, ..EventSources::default() };
+        let reads = ClockReads { gettimeofday: Some(131), nested: 131 + 133, ..reads };
+        assert_eq!(sum.events(sources).clock_reads, Some(reads));
+        let functions = Some(ClockFunctions::default());
+        let sources = EventSources { clock_functions: functions, ..EventSources::default() };
+        let reads = ClockReads { clock_gettime, ..ClockReads::default() };
+        assert_eq!(sum.events(sources).clock_reads, Some(reads), "the vDSO calls no function");
     }
 }

@@ -8,6 +8,7 @@
 //!   they have counted. Nothing is pinned: programs and maps live as long as this process's
 //!   descriptors, however it ends.
 //! * [`process_times`]: what the kernel has charged a running process.
+//! * [`stolen_time`]: what a hypervisor has taken from this machine meanwhile.
 //! * [`c_library`]: the C library of a program, at whose functions clock reads are counted.
 //!
 //! What makes a call cheap or expensive is a table of `oscost_model`, which the counter of the worker
@@ -22,6 +23,7 @@ pub mod event_sum;
 pub mod form_sum;
 pub mod layout;
 pub mod process_times;
+pub mod stolen_time;
 pub mod totals;
 #[cfg(feature = "ebpf")]
 mod tree;

@@ -68,6 +68,8 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
     }
     not_negative(bill.watched.as_ref().map(|it| it.seconds), "watched.seconds")?;
     not_negative(measured.map(|it| it.seconds), "prices.measured.seconds")?;
+    not_negative(bill.stolen.as_ref().map(|it| it.ns), "stolen.ns")?;
+    not_negative(bill.stolen.as_ref().map(|it| it.seconds), "stolen.seconds")?;
     not_negative(measured.map(|it| it.limit_seconds), "prices.measured.limit_seconds")?;
     for (index, item) in bill.items.iter().enumerate() {
         for (at, number) in of_item(item) {

@@ -61,6 +61,7 @@ pub(super) fn with_counts(row: &mut Row, op: CountedOp) {
         counted_time_ratio: None,
         running_ns,
         waiting_ns,
+        short_by: None,
         void: Vec::new(),
         repetitions: Vec::new(),
     });

@@ -89,6 +89,19 @@ fn a_target_against_itself_raises_no_alarm_and_passes_the_gate() {
 }
 
 #[test]
+fn a_gate_that_asks_for_more_than_pairs_can_show_is_not_judged() {
+    let sandbox = Sandbox::new();
+    // No verdict says less than 1 %.
+    let gate = |more: &[&str]| {
+        let arguments = [ASKED, &["--gate", "0.5"], more].concat();
+        ab(&sandbox, "treated", &[""], &arguments)
+    };
+    let ran = gate(&[]).exits(3).stderr_contains("gate: not judged");
+    ran.stderr_contains("`--gate-coverage` asks for 80 % of them");
+    gate(&["--gate-coverage", "0"]).exits(0).stderr_contains("gate: passed");
+}
+
+#[test]
 fn a_gate_fails_on_a_slower_row_and_names_it() {
     let sandbox = Sandbox::new();
     let arguments = ["--quick", "--gate", "20", "syscall/getppid:via=raw"];

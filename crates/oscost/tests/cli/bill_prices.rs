@@ -163,6 +163,37 @@ fn an_interrupted_measurement_of_prices_leaves_a_bill_of_what_there_is() {
 }
 
 #[test]
+fn an_interrupted_program_leaves_the_bill_of_its_runs_by_then() {
+    let sandbox = Sandbox::new();
+    bill(&sandbox, &host(&sandbox, "6.1.0", &json!({})), &[]).exits(0);
+    let mut seen = Vec::new();
+    // The bill has ten workers at most: the last ones may be those of the comparison.
+    for workers in 1..=10 {
+        let host = host(&sandbox, "6.1.0", &json!({ "interrupted_after_workers": workers }));
+        let ran = bill(&sandbox, &host, &["--what-if", "seccomp=docker"]).exits(130);
+        if ran.stdout.is_empty() {
+            assert!(seen.is_empty(), "{workers} workers leave less than fewer did");
+            continue;
+        }
+        let record = ran.json();
+        let number = |of: &Value| of.as_u64().unwrap();
+        let trials = number(&record["trials"]["real"]["repetitions"]);
+        let runs = number(&record["counted"]["runs"]);
+        let text = format!("its runs were interrupted (trials: {trials}, counted runs: {runs})");
+        if trials < 6 || runs < 3 {
+            assert!(record["cautions"].to_string().contains(&text), "{}", record["cautions"]);
+        }
+        assert!(record["charged"].is_object(), "{record}");
+        assert_eq!(record["what_if"], json!([]), "nothing more is measured");
+        seen.push((trials, runs));
+    }
+    // After the first block, and after the second.
+    for runs in [(2, 1), (4, 2)] {
+        assert!(seen.contains(&runs), "{seen:?}");
+    }
+}
+
+#[test]
 fn with_a_named_run_nothing_is_measured() {
     let sandbox = Sandbox::new();
     let host = host(&sandbox, "6.1.0", &json!({}));

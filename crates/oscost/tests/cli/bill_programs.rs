@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::bill::{counted_by, with_prices};
-use crate::common::{PATIENCE, Ran, Sandbox};
+use crate::common::{PATIENCE, Ran, Sandbox, tool};
 
 /// The last bill in words, without the breaks of its lines.
 fn last_in_words(sandbox: &Sandbox) -> String {
@@ -69,6 +69,30 @@ fn a_set_user_id_program_is_told_where_a_tracer_counts_it() {
         return eprintln!("not tested: {}", record["not_counted"]);
     }
     assert!(cautions(&record).contains("its file is set-user-ID"), "{record}");
+}
+
+#[test]
+fn where_ptrace_is_forbidden_untouched_trials_are_all_there_is() {
+    let sandbox = with_prices();
+    let profile = sandbox.file("no-ptrace.json");
+    let rules = r#"{"defaultAction": "SCMP_ACT_ALLOW",
+        "syscalls": [{"names": ["ptrace"], "action": "SCMP_ACT_ERRNO"}]}"#;
+    fs::write(&profile, rules).unwrap();
+    let treatment = format!("seccomp={}", profile.display());
+    let oscost = tool();
+    let bill = ["bill", "--counter", "ptrace", "--trials", "6", "--prices", "last", "--json", "-"];
+    let under_filter = ["treat", treatment.as_str(), "--", oscost.to_str().unwrap()];
+    let words = [&under_filter[..], &bill, &["--", "true"]].concat();
+    let record = sandbox.oscost(&words).exits(0).json();
+    let why = record["not_counted"].as_str().unwrap();
+    assert!(why.contains("ptrace is refused"), "{why}");
+    for key in ["counted", "charged", "difference"] {
+        assert!(record[key].is_null(), "{key}");
+    }
+    assert_eq!(record["trials"]["real"]["repetitions"], 6);
+    let words = last_in_words(&sandbox);
+    assert!(words.contains("missing: calls, forks, execs and signals were not counted"), "{words}");
+    assert!(words.contains("its calls were not counted"), "{words}");
 }
 
 #[test]

@@ -231,6 +231,25 @@ fn made_up(sandbox: &Sandbox, name: &str, scenario: &serde_json::Value) -> Strin
 }
 
 #[test]
+fn a_row_whose_counted_batches_are_too_short_says_so() {
+    let sandbox = Sandbox::new();
+    let scenario = serde_json::json!({
+        "costs_ns": { "timer/nothing": 0.4, RAW: 122.0, "syscall/getppid:via=libc": 123.0 },
+        "counters": { "boot": "0123456789abcdef", "short_by": { RAW: 3 } },
+    });
+    let target = made_up(&sandbox, "short", &scenario);
+    let run = ["run", "--quick", "--seed", "1", "--at", &target, "syscall/getppid"];
+    let shown = sandbox.oscost(&run).exits(0);
+    let words = "counted batches are too short: what counting adds varies by over 0.1 % of the \
+                 instructions of their ops, or 1 % of the cycles: syscall/getppid:via=raw";
+    assert_shows(&shown, words);
+    let record = sandbox.oscost(&["runs", "export", "last", "-"]).exits(0).json();
+    assert_eq!(row(&record, RAW)["counters"]["short_by"], 3.0);
+    let other = &row(&record, "syscall/getppid:via=libc")["counters"];
+    assert!(other["workers"].as_u64() >= Some(1) && other["short_by"].is_null(), "{other}");
+}
+
+#[test]
 fn a_third_of_a_per_cent_more_instructions_of_a_short_command_are_found() {
     let sandbox = Sandbox::new();
     // Short enough that a worker makes more rounds than are counted.

@@ -212,11 +212,17 @@ fn a_case_that_does_not_apply_is_skipped_and_alone_measures_nothing() {
 #[test]
 fn a_missing_cpu_is_refused_with_a_hint() {
     let sandbox = Sandbox::new();
-    let ran = sandbox.oscost(&["run", "--quick", "timer/nothing", "--cpu", "4095"]).exits(2);
-    let ran = ran.stderr_contains("cannot measure on CPU 4095").stderr_contains("hint:");
-    let (_, listed) = ran.stderr.split_once("available to this process: ").unwrap();
-    let first = listed.split([',', '\n']).next().unwrap();
-    assert!(first.trim().parse::<u32>().is_ok(), "the CPUs are listed: {}", ran.stderr);
+    for arguments in [
+        &["run", "--quick", "timer/nothing", "--cpu", "4095"][..],
+        // Before it asks for a price list, or waits for the machine.
+        &["bill", "--cpu", "4095", "--", "true"],
+    ] {
+        let ran = sandbox.oscost(arguments).exits(2).no_data();
+        let ran = ran.stderr_contains("cannot measure on CPU 4095").stderr_contains("hint:");
+        let (_, listed) = ran.stderr.split_once("available to this process: ").unwrap();
+        let first = listed.split([',', '\n']).next().unwrap();
+        assert!(first.trim().parse::<u32>().is_ok(), "the CPUs are listed: {}", ran.stderr);
+    }
     sandbox.nothing_is_left();
 }
 

@@ -411,6 +411,20 @@ fn the_claims_of_all_studies_are_judged_by_the_last_run_of_each() {
     let lines = claims.stdout.lines().map(str::trim_start);
     let judged = lines.filter(|line| judged.iter().any(|words| line.starts_with(words))).count();
     assert_eq!(judged, 23, "{}", claims.stdout);
+    let list = sandbox.oscost(&["study", "claims", "--json"]).exits(0).json();
+    assert_eq!(list["schema"], "oscost.claims/1");
+    let run = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
+    let mut listed = 0;
+    for study in list["studies"].as_array().unwrap() {
+        let is_measured = study["id"] == "cs161-syscalls";
+        assert_eq!(study["run"], if is_measured { run["id"].clone() } else { Value::Null });
+        for claim in study["claims"].as_array().unwrap() {
+            let (verdict, runs) = (claim["verdict"].as_str().unwrap(), &claim["runs"]);
+            assert!(claims.stdout.contains(&format!("{verdict}: ")) && *runs == 1, "{claim}");
+            listed += 1;
+        }
+    }
+    assert_eq!(listed, 23, "{list}");
 }
 
 #[test]

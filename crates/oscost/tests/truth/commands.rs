@@ -58,6 +58,24 @@ fn instructions_of_commands_in_turns_are_counted_and_show_a_fifth_of_a_per_cent(
     assert_eq!(verdict(0.000_5), "equivalent");
 }
 
+#[test]
+fn two_looks_call_few_equal_commands_different_and_find_two_per_cent() {
+    const TRIES: u64 = 60;
+    let truth = ProgramTruth { cpu_ns: 5e7, sd: 0.03, ..ProgramTruth::BUSY };
+    let found = |share: f64| {
+        let is_found = |&seed: &u64| {
+            let record = run_commands(&[truth, slower(truth, share)], RunTime::USUAL, false, seed);
+            let it = of_metric(&record, "cpu");
+            it.verdict == "slower" || it.verdict == "faster"
+        };
+        (100..100 + TRIES).filter(is_found).count()
+    };
+    // 5 % of them are three; the standard deviation is 1.7.
+    let (false_verdicts, true_verdicts) = (found(0.0), found(0.02));
+    assert!(false_verdicts <= 3, "{false_verdicts} of {TRIES} equal commands differ");
+    assert!(true_verdicts >= 54, "{true_verdicts} of {TRIES} differences of 2 % are found");
+}
+
 /// The rounds of a row's trials, lost ones included.
 fn rounds(row: &Row) -> Vec<u32> {
     row.repetitions.iter().map(|it| it.round).collect()

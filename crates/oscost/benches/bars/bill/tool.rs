@@ -5,6 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, bail};
 use oscost_model::bill::Bill;
+use oscost_model::record::{Record, Row, RowOutcome};
 use tempfile::TempDir;
 
 use super::programs::BilledProgram;
@@ -41,14 +42,35 @@ impl Tool {
         output_of(&mut self.command(words))
     }
 
-    /// Measures the price list, as a user does; a row that cannot be measured here is left out.
+    /// Measures the price list, as a user does.
     pub(super) fn measure_price_list(&self) -> anyhow::Result<()> {
         println!("measuring the price list\n");
-        let output = self.command(&["run", "--quiet"]).output().context("cannot start oscost")?;
+        self.measure(&["run", "--quiet"]).context("cannot measure the price list")
+    }
+
+    /// Measures with these arguments; a row that cannot be measured here is left out.
+    pub(super) fn measure(&self, words: &[&str]) -> anyhow::Result<()> {
+        let output = self.command(words).output().context("cannot start oscost")?;
         match output.status.code() {
             Some(0 | 3) => Ok(()),
-            _ => bail!("cannot measure the price list: {}", reported_error(&output)),
+            _ => bail!("{}", reported_error(&output)),
         }
+    }
+
+    /// Compares cases, as `oscost ab` with these words does, and keeps the run; the rows that could not
+    /// be measured, each with its reason.
+    pub(super) fn compare(&self, words: &[&str]) -> anyhow::Result<Vec<String>> {
+        let always = ["ab", "--quiet", "--json", "-"];
+        let mut command = self.command(&[&always[..], words].concat());
+        let output = command.output().context("cannot start oscost")?;
+        // It ends with 3 if a case that was named is not measured: the others are.
+        if !matches!(output.status.code(), Some(0 | 3)) || output.stdout.is_empty() {
+            bail!("{}", reported_error(&output));
+        }
+        let record: Record =
+            serde_json::from_slice(&output.stdout).context("cannot read the comparison")?;
+        let missing = record.results.iter().filter(|row| row.outcome != RowOutcome::Measured);
+        Ok(missing.map(why_not).collect())
     }
 
     /// Measures one price: without any there is no bill.
@@ -93,10 +115,16 @@ fn output_of(command: &mut Command) -> anyhow::Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// The error that a program reports, or else its last words.
+/// A row that was not measured, and why.
+fn why_not(row: &Row) -> String {
+    let why = row.reason.as_deref().unwrap_or(row.outcome.text());
+    format!("{} under {}: {why}", row.case, row.target.text)
+}
+
+/// The error that a program reports, or else how it ended. What else it says, such as a note, is no
+/// reason.
 fn reported_error(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let error = lines.iter().find(|line| line.starts_with("error:")).or(lines.last());
-    error.map_or_else(|| output.status.to_string(), |&line| line.to_owned())
+    let error = text.lines().map(str::trim).find(|line| line.starts_with("error:"));
+    error.map_or_else(|| output.status.to_string(), str::to_owned)
 }

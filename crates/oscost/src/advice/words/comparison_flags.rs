@@ -91,8 +91,9 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         word: "SECONDARY",
         means: "the verdict rests on another metric: of commands CPU time if both computed in \
-                their warm-up, otherwise wall time; of a row that follows the core's rate \
-                whichever of time and cycles varies less",
+                their warm-up, otherwise wall time; of workloads not user or system time, but the \
+                time of both modes; of a row that follows the core's rate whichever of time and \
+                cycles varies less",
         matters: "Two metrics judged at once would find a difference by chance twice as often.",
         action: "Read the other metric.",
         ..FLAG
@@ -122,8 +123,8 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "WORK_VARIES",
-        means: "the instructions of a side vary by over 0.2 % between its workers: the op does \
-                not repeat",
+        means: "the instructions of a side vary by over 0.2 % between its workers, or its runs: the \
+                op does not repeat",
         matters: "Instructions of an op that does not repeat show no small difference.",
         action: "Such rows are not judged by `--gate --on insn`.",
         severity: Severity::Wide,

@@ -20,6 +20,13 @@ pub(super) const WORDS: &[Word] = &[
         ..TERM
     },
     Word {
+        word: "intermediate precision",
+        means: "how closely runs on one machine and kernel agree, also on other days and after boots: \
+                `between_run_ci95` has it (ISO 5725)",
+        source: "docs/explanation/METHOD.md, section 4",
+        ..TERM
+    },
+    Word {
         word: "interval",
         means: "the range in which the figure lies with 95 % confidence, from the repetitions of the \
                 run and, where it is known, the variation between runs",
@@ -41,6 +48,13 @@ pub(super) const WORDS: &[Word] = &[
         means: "the pages of files that the kernel keeps in memory: it holds all of a warm file, and \
                 none of a cold one",
         source: "`oscost explain cache`, cachestat(2)",
+        ..TERM
+    },
+    Word {
+        word: "repeatability",
+        means: "how closely the repetitions of one run agree: `ci95` has it, and nothing of what runs \
+                differ by (ISO 5725)",
+        source: "docs/explanation/METHOD.md, section 4",
         ..TERM
     },
     Word {

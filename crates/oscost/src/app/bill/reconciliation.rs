@@ -2,7 +2,7 @@
 
 use oscost_model::bill::{
     Alternative, Amount, BILL_SCHEMA, Bill, BilledCounts, BilledTrials, ClockReadItem,
-    InstructionBill, PriceSources, Watched,
+    InstructionBill, PriceSources, StolenTime, Watched,
 };
 use oscost_model::definition::Catalog;
 use oscost_model::program_calls::ProgramCalls;
@@ -15,7 +15,7 @@ use crate::app::measurement::run_header::timestamp;
 use crate::app::results::prices::PriceRuns;
 use crate::bill::{
     Charges, Faults, ProgramFile, alternatives, cautions, charge, charge_cool, clock_reads,
-    instruction_bill, walk_bytes,
+    instruction_bill, traps_in_watch, walk_bytes,
 };
 use crate::run::ProgramRuns;
 
@@ -40,6 +40,8 @@ pub(super) struct BillHead {
     pub(super) treatments: Vec<String>,
     /// The process that was watched, if it is no command.
     pub(super) watched: Option<Watched>,
+    /// What a hypervisor took meanwhile, if that is known.
+    pub(super) stolen: Option<StolenTime>,
 }
 
 /// A bill, without what a change would add.
@@ -51,9 +53,21 @@ pub(super) struct FinishedBill {
 
 /// Charges what was counted, and sets it beside what was measured.
 pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<FinishedBill> {
-    let BillHead { started, program, file, label, host, tool, machine, treatments, watched } = head;
+    let BillHead {
+        started,
+        program,
+        file,
+        label,
+        host,
+        tool,
+        machine,
+        treatments,
+        watched,
+        stolen,
+    } = head;
     let counted_without = parts.runs.counted_without.clone();
     let no_clock_reads = parts.no_clock_reads.clone();
+    let is_cut_short = parts.runs.interrupted;
     let page_bytes = machine.memory.page_bytes.unwrap_or(USUAL_PAGE_BYTES);
     let Reconciliation {
         trials,
@@ -73,7 +87,13 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
         Ok(bill) => (Some(bill), None),
         Err(why) => (None, Some(why)),
     };
-    let cautions = counted.as_ref().map(|counted| cautions(&counted.calls, file, &treatments));
+    let cautions = counted.as_ref().map(|counted| {
+        let mut found = cautions(&counted.calls, file, &treatments);
+        found.extend(watched.as_ref().and_then(|_| traps_in_watch(&counted.calls)));
+        found
+    });
+    let mut cautions = cautions.unwrap_or_default();
+    cautions.extend(is_cut_short.then(|| cut_short(&trials, counted.as_ref(), watched.as_ref())));
     let bill = Bill {
         schema: BILL_SCHEMA.to_owned(),
         id: uuid::Uuid::now_v7().to_string(),
@@ -82,7 +102,7 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
         program,
         label,
         host,
-        cautions: cautions.unwrap_or_default(),
+        cautions,
         tool,
         machine,
         trials,
@@ -107,8 +127,22 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
         no_instructions,
         clock_reads,
         no_clock_reads,
+        stolen,
     };
     Ok(FinishedBill { bill, prices: price_runs })
+}
+
+/// That the user ended its runs, or its watch.
+fn cut_short(
+    trials: &BilledTrials,
+    counted: Option<&BilledCounts>,
+    watched: Option<&Watched>,
+) -> String {
+    let (trials, runs) = (trials.real.repetitions, counted.map_or(0, |counted| counted.runs));
+    match watched {
+        Some(watched) => format!("its watch was interrupted, after {:.1} s", watched.seconds),
+        None => format!("its runs were interrupted (trials: {trials}, counted runs: {runs})"),
+    }
 }
 
 /// What a bill is made of.
@@ -202,7 +236,9 @@ impl BillParts<'_> {
         let instructions = match (&counted, runs.events) {
             (Some(_), Ok(events)) => {
                 let list = price_runs.instruction_list(catalog);
-                instruction_bill(&events, calls, Faults::of(&trials), &list)
+                let price_cycles_per_ns = price_runs.cycles_per_ns();
+                let faults = Faults::of(&trials);
+                instruction_bill(&events, calls, faults, &list, price_cycles_per_ns)
             }
             (Some(_), Err(why)) => Err(why),
             (None, _) => Err("its calls were not counted".to_owned()),

@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::geteuid;
-use oscost_model::bill::{Bill, Watched};
+use oscost_model::bill::Watched;
 use oscost_model::program::{TreeUsage, Trial};
 use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::Machine;
 use oscost_model::target::{Host, Target};
 use oscost_stats::interval::Nominal;
 
+use super::EndedBill;
 use super::pricing::{measure_late_prices, price_time};
 use super::reconciliation::{BillHead, BillParts, FinishedBill, finish};
 use crate::advice;
@@ -32,6 +33,7 @@ use crate::counter::c_library::c_library_of_process;
 use crate::counter::process_times::{
     Charge, ProcessSampler, command_of, is_own_or_ancestor, process_of,
 };
+use crate::counter::stolen_time::StolenTimeWatch;
 use crate::hosts::{HostError, Interrupt, Session, WorkerBinary};
 use crate::run::{ProcessWatch, ProgramRuns, count_process};
 
@@ -61,8 +63,9 @@ pub struct Request {
     pub on_busy: BusyPolicy,
 }
 
-/// Watches a process for some time, and charges what it did.
-pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> {
+/// Watches a process for some time, and charges what it did. An interrupt ends the watch by the
+/// programs in the kernel, and the bill is that of the time until then.
+pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedBill> {
     check_process(request.pid)?;
     let target = Target { treatments: Vec::new(), host: Host::Local };
     let PreparedTarget { side, .. } = prepare(&target, None)?;
@@ -84,12 +87,14 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
     let counter = ChosenCounter::choose(request.counter, host, library)?;
     let program = command_of(request.pid);
     observer.working("watching the process");
+    let steal_watch = StolenTimeWatch::begin();
     let observed = match counter.kernel {
         Some(kernel) => watch_from_kernel(request, kernel, &interrupt),
         None => watch_by_tracer(request, session),
     };
+    let stolen = steal_watch.and_then(|watch| watch.so_far());
     observer.finished();
-    let Observed { calls, charge, threads } = observed?;
+    let Observed { calls, charge, threads, interrupted } = observed?;
     let watched = Watched {
         pid: request.pid,
         seconds: charge.time.as_secs_f64(),
@@ -103,7 +108,13 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
         counted: Ok(vec![calls]),
         counted_without: None,
         events: Err("a running process is not counted".to_owned()),
+        interrupted,
     };
+    if interrupted && prices.is_empty() {
+        // Without any price there is nothing to tell.
+        return Err(HostError::Interrupted.into());
+    }
+    let limit = if interrupted { Duration::ZERO } else { limit };
     let at = PricedTarget { catalog: &worker.catalog, side: &side, machine: &machine };
     let mut pricing = PriceMeasurement::new(at, prices, limit, observer);
     measure_late_prices(&mut pricing, session, &runs);
@@ -119,6 +130,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
         machine,
         treatments: Vec::new(),
         watched: Some(watched),
+        stolen,
     };
     let parts = BillParts {
         runs,
@@ -130,7 +142,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
         catalog: &worker.catalog,
     };
     let FinishedBill { bill, .. } = finish(head, parts)?;
-    Ok(bill)
+    Ok(EndedBill { bill, interrupted })
 }
 
 /// What was seen of a process.
@@ -139,6 +151,8 @@ struct Observed {
     charge: Charge,
     /// The threads that it had in the beginning.
     threads: u32,
+    /// Whether the user ended the watch.
+    interrupted: bool,
 }
 
 /// Refuses what cannot be watched.
@@ -174,16 +188,15 @@ fn watch_from_kernel(
     let begin = || kernel.begin_process(pid, children);
     let sampler = ProcessSampler::start_after(pid, children, begin).map_err(refused)?;
     let until = Instant::now() + request.duration;
-    while Instant::now() < until && !sampler.has_ended() {
+    let mut interrupted = false;
+    while Instant::now() < until && !sampler.has_ended() && !interrupted {
         let left = until.saturating_duration_since(Instant::now());
-        if is_interrupted_within(interrupt, left.min(LOOK))? {
-            return Err(HostError::Interrupted.into());
-        }
+        interrupted = is_interrupted_within(interrupt, left.min(LOOK))?;
     }
     let threads = sampler.thread_count();
     let charge = sampler.end_before(|| kernel.stop());
     let calls = kernel.end().map_err(refused)?;
-    Ok(Observed { calls, charge: whole(charge, pid)?, threads })
+    Ok(Observed { calls, charge: whole(charge, pid)?, threads, interrupted })
 }
 
 /// Waits for an interrupt.
@@ -221,7 +234,8 @@ fn watch_by_tracer(request: &Request, session: &mut dyn Session) -> anyhow::Resu
     let sampler = sampler.unwrap_or_else(|| Err("the worker gave no sign".to_owned()));
     let sampler = sampler.map_err(|why| anyhow::anyhow!("cannot watch process {pid}: {why}"))?;
     let threads = sampler.thread_count();
-    Ok(Observed { calls, charge: whole(sampler.end(), pid)?, threads })
+    // An interrupt has ended the worker, and with it the count.
+    Ok(Observed { calls, charge: whole(sampler.end(), pid)?, threads, interrupted: false })
 }
 
 /// The charge, or why it is not whole.

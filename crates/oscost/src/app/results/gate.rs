@@ -36,7 +36,7 @@ pub struct GatePower {
     /// Rows that the threshold applies to.
     pub judged: usize,
     /// The judged rows in which a change of that size would have been detected, or that have a
-    /// verdict; of instructions, one of a change.
+    /// verdict: one of a change, or of times that are equivalent, if the threshold is at least as wide.
     pub powered: usize,
     /// Rows that the threshold does not apply to.
     pub not_judged: usize,
@@ -97,7 +97,10 @@ impl GateRule {
     /// Whether a comparison would have shown a change of the threshold's size, or has shown one.
     fn has_power_in(self, it: &Comparison) -> bool {
         let is_shown = match self.on {
-            GateMetric::Figure => it.verdict != "inconclusive",
+            GateMetric::Figure => match it.verdict.as_str() {
+                "equivalent" => self.threshold.contains_equivalence(it),
+                verdict => verdict != "inconclusive",
+            },
             // Equivalent work is the same to 0.3 %, and thresholds are smaller.
             GateMetric::Work => matches!(it.verdict.as_str(), "slower" | "faster"),
         };
@@ -302,6 +305,22 @@ mod tests {
             judge(&[comparison("primary", "faster", 0.5, &[])], 80.0),
             Gate::Passed(_)
         ));
+    }
+
+    #[test]
+    fn times_within_three_per_cent_do_not_show_a_smaller_threshold() {
+        let judge = |mde_pct: f64, threshold: f64| {
+            let equal = comparison("primary", "equivalent", 1.0, &[]);
+            let unit = Unit::NsPerOp;
+            let added = AddedCost { value: 0.0, ci95: None, unit };
+            let it = Comparison { mde_pct: Some(mde_pct), added, ..equal };
+            let (threshold, on) = (Threshold::PerCent(threshold), GateMetric::Figure);
+            judge(&[row()], &[it], GateRule { threshold, on, min_coverage_pct: 80.0 }).is_passed()
+        };
+        assert_eq!(
+            [judge(4.0, 3.0), judge(4.0, 2.9), judge(2.8, 2.9)],
+            [Some(true), None, Some(true)]
+        );
     }
 
     #[test]

@@ -5,9 +5,11 @@ use std::time::{Duration, SystemTime};
 
 use oscost_model::bill::{MeasuredPrices, PriceRun, PriceSources};
 use oscost_model::case::Case;
+use oscost_model::counters::GHZ;
 use oscost_model::definition::Catalog;
 use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::{Machine, Record, Row, RowOutcome, TargetInfo};
+use oscost_stats::order;
 
 use super::records::{RecordReader, estimates};
 use super::user_data::existing_store;
@@ -184,6 +186,14 @@ impl PriceRuns {
         let outdated = self.outdated.iter().map(|it| &it.record);
         let outdated = PriceList::of_kernel_instructions(treatments, outdated, catalog);
         PriceList::of_kernel_instructions(treatments, &self.current, catalog).with_others(outdated)
+    }
+
+    /// The cycles in a nanosecond of CPU time of their rows, the median; `None` where none was counted.
+    pub(crate) fn cycles_per_ns(&self) -> Option<f64> {
+        let rows = self.current.iter().flat_map(|record| &record.results);
+        let counted = rows.filter_map(|row| row.metrics.get(GHZ));
+        let mut values: Vec<f64> = counted.map(|metric| metric.estimate.median).collect();
+        order::median_in_place(&mut values)
     }
 
     /// Those that are not outdated.

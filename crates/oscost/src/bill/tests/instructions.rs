@@ -24,6 +24,7 @@ fn counted_row(case: &str, instructions: f64, counted_time_ratio: Option<f64>) -
         counted_time_ratio,
         running_ns: None,
         waiting_ns: None,
+        short_by: None,
         void: Vec::new(),
         repetitions: Vec::new(),
     });
@@ -31,7 +32,7 @@ fn counted_row(case: &str, instructions: f64, counted_time_ratio: Option<f64>) -
 }
 
 /// A run that executed so many instructions of the kernel, four times as many of its own, and as many
-/// cycles as both.
+/// cycles as both, 2.5 in a nanosecond.
 fn run(kernel: u64) -> TreeCounts {
     let total = |event, count| EventTotal { event, count };
     TreeCounts {
@@ -39,6 +40,7 @@ fn run(kernel: u64) -> TreeCounts {
             total(CounterEvent::InstructionsUser, 4 * kernel),
             total(CounterEvent::InstructionsKernel, kernel),
             total(CounterEvent::Cycles, 5 * kernel),
+            total(CounterEvent::TaskClock, 2 * kernel),
         ],
         kernel: true,
         ..TreeCounts::default()
@@ -49,7 +51,7 @@ fn billed(rows: Vec<Row>, runs: &[TreeCounts]) -> Result<InstructionBill, String
     let record = record(rows);
     let prices = PriceList::of_kernel_instructions(&[], [&record], &catalog());
     let forms = vec![form("getppid", None, 10, 0), form("exit_group", None, 1, 0)];
-    instruction_bill(runs, &calls(forms), Faults::default(), &prices)
+    instruction_bill(runs, &calls(forms), Faults::default(), &prices, Some(3.0))
 }
 
 #[test]
@@ -62,6 +64,7 @@ fn counts_times_instructions_stand_beside_those_of_the_program() {
     let found = billed(rows, &[run(4_100), run(4_000), run(3_900)]).unwrap();
     assert_eq!((found.runs, found.kernel, found.kernel_range), (3, 4_000.0, [3_900.0, 4_100.0]));
     assert_eq!((found.user, found.cycles_per_instruction), (Some(16_000.0), Some(1.0)));
+    assert_eq!((found.cycles_per_ns, found.price_cycles_per_ns), (Some(2.5), Some(3.0)));
     assert_eq!((found.charged, found.difference), (3_000.0, 1_000.0));
     let exit = found.items.iter().find(|item| item.name == "exit_group").unwrap();
     assert_eq!((exit.amount, exit.missing.is_some()), (None, true));

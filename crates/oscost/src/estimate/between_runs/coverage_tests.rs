@@ -174,6 +174,32 @@ fn a_heap_that_all_workers_of_a_run_share_is_known_from_other_runs_alone() {
     assert!(later[0] >= 0.88 && later[1] >= 0.95, "{later:?}");
 }
 
+#[test]
+fn at_most_one_of_twenty_ordinary_runs_has_the_flag_of_drift() {
+    const RUNS: u32 = 4_000;
+    const CASES: [&str; 3] = ["timer/nothing", "timer/clock-gettime", "syscall/getppid:via=raw"];
+    // Its class says 5 %.
+    let share = |deviation: f64| {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(53);
+        let rows = CASES.map(|case| row(case, 100.0));
+        let flagged = (0..RUNS).filter(|_| {
+            let mut there = conditions([100.0; 2]);
+            let cases = &mut there[0].reference_cases;
+            for case in CASES {
+                let mut third = || 100.0 * (deviation * standard_normal(&mut random)).exp();
+                cases.before.insert(case.to_owned(), third());
+                cases.after.insert(case.to_owned(), third());
+            }
+            flag_drift(&mut there, &rows, &[]);
+            there[0].flags == ["REFERENCE_DRIFT"]
+        });
+        flagged.count() as f64 / f64::from(RUNS)
+    };
+    // From one end of a run to the other it varies by no more than from run to run.
+    let (ordinary, moving) = (share(0.05), share(0.1));
+    assert!((0.03..=0.06).contains(&ordinary) && moving > 0.4, "{ordinary} {moving}");
+}
+
 /// A run on a machine that wanders around its long-run figure by 20 %, slowly: its autocorrelation
 /// falls to 1/e over so many lengths of a run.
 fn wandering_run(lengths: f64, random: &mut Xoshiro256PlusPlus) -> [f64; REPETITIONS] {

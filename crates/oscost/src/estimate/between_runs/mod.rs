@@ -7,7 +7,7 @@ mod system_runs;
 
 use std::collections::BTreeMap;
 
-use oscost_model::counters::CORE_CYCLES;
+use oscost_model::counters::{CORE_CYCLES, CounterEvent, INSN};
 use oscost_model::journal::{CaseVariation, CycleVariation};
 use oscost_model::record::{Conditions, Levels, Repetition, Row};
 use oscost_model::unit::Unit;
@@ -21,6 +21,7 @@ use oscost_stats::time_course::{TimedValue, deviation_over_time};
 pub(in crate::estimate) use self::class_variation::prior;
 pub use self::system_runs::SystemRuns;
 use super::core_rate::{cycle_variation, known_cycles, rate_movement, rated_run};
+use super::counters::term::work_between_runs;
 
 /// The quantile of a normal distribution beyond which one of three values lies in 5 of 100 cases:
 /// there are three reference cases.
@@ -121,8 +122,8 @@ pub(in crate::estimate) fn flag_drift(
     }
 }
 
-/// Adds the intervals between runs to the estimates of a run. Programs, counts that differ between
-/// repetitions, and figures that may be zero have none.
+/// Adds the intervals between runs to the estimates of a run. Programs, counts of an emulator that
+/// differ between repetitions, and figures that may be zero have none.
 pub(in crate::estimate) fn set_intervals(
     rows: &mut [Row],
     known: &[CaseVariation],
@@ -132,6 +133,7 @@ pub(in crate::estimate) fn set_intervals(
         conditions.iter().map(|it| (it.machine.as_str(), Movement::within(it, rows))).collect();
     let cases = &by_case(known);
     rows.iter_mut().for_each(set_interval_of_exact_count);
+    rows.iter_mut().for_each(set_intervals_of_work);
     for row in rows.iter_mut().filter(|row| has_variation(row)) {
         let variation = variation_of(row, cases);
         let movement = movements.get(row.target.machine.as_str()).copied().unwrap_or_default();
@@ -169,6 +171,22 @@ fn set_interval_of_exact_count(row: &mut Row) {
     let is_counted = row.unit == Unit::InstructionsPerOp;
     if let Some(estimate) = row.estimate.as_mut().filter(|it| it.exact && is_counted) {
         estimate.between_run_ci95 = estimate.ci95;
+    }
+}
+
+/// Sets those of the instructions that the processor counted, over runs of this boot. How far those of
+/// programs differ between runs was not measured.
+fn set_intervals_of_work(row: &mut Row) {
+    let Some(counters) = row.counters.as_ref().filter(|_| row.primary_metric.is_none()) else {
+        return;
+    };
+    let (user, kernel) = (CounterEvent::InstructionsUser, CounterEvent::InstructionsKernel);
+    for name in [INSN, user.metric(), kernel.metric()] {
+        let counts = counters.repetitions.iter().filter_map(|it| it.figures.get(name).copied());
+        let interval = work_between_runs(&counts.collect::<Vec<f64>>());
+        if let Some(metric) = row.metrics.get_mut(name) {
+            metric.estimate.between_run_ci95 = interval.map(|it| [it.lo, it.hi]);
+        }
     }
 }
 

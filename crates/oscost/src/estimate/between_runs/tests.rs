@@ -1,4 +1,5 @@
-use oscost_model::record::Estimate;
+use oscost_model::record::{CountedRepetition, Estimate, Metric, RowCounters};
+use oscost_model::unit::Better;
 use oscost_stats::core_rate::RatedRun;
 use oscost_stats::moments;
 
@@ -53,6 +54,50 @@ fn an_interval_between_runs_is_that_of_the_class_until_there_are_earlier_runs() 
     assert_eq!([note_on_boots(&earlier(0.002)), note_on_boots(&[])], [None, None]);
     let two_boots = of_boots(0.002, |at| at % 2);
     assert!(width(&two_boots) < of_class && note_on_boots(&two_boots).is_none());
+}
+
+#[test]
+fn counted_instructions_of_ops_have_an_interval_over_runs_of_a_boot_those_of_programs_none() {
+    let interval = |counts: &[f64], primary_metric: Option<&str>| {
+        let repetition = |&insn: &f64| CountedRepetition {
+            round: 0,
+            at_s: 0.0,
+            figures: [(INSN.to_owned(), insn), ("cycles".to_owned(), insn)].into(),
+            time_ns: None,
+            running_ns: None,
+        };
+        let counters = RowCounters {
+            workers: counts.len() as u32,
+            read_by: None,
+            kernel: true,
+            inherited: false,
+            insn_sd_pct: None,
+            repeats: None,
+            counted_time_ratio: None,
+            short_by: None,
+            running_ns: None,
+            waiting_ns: None,
+            void: Vec::new(),
+            repetitions: counts.iter().map(repetition).collect(),
+        };
+        let mut row = read_row();
+        row.primary_metric = primary_metric.map(str::to_owned);
+        let estimate = row.estimate.clone().unwrap();
+        let of = |unit| Metric { unit, better: Better::Lower, estimate: estimate.clone() };
+        row.metrics.insert(INSN.to_owned(), of(Unit::InstructionsPerOp));
+        row.metrics.insert("cycles".to_owned(), of(Unit::CyclesPerOp));
+        row.counters = Some(counters);
+        set_intervals(std::slice::from_mut(&mut row), &[], &conditions([100.0; 2]));
+        assert_eq!(row.metrics["cycles"].estimate.between_run_ci95, None, "not measured");
+        row.metrics[INSN].estimate.between_run_ci95
+    };
+    let [low, high] = interval(&[5_000.0, 5_001.0, 5_002.0], None).unwrap();
+    assert!(
+        (4_990.0..4_995.0).contains(&low) && (5_007.0..5_012.0).contains(&high),
+        "{low} {high}"
+    );
+    assert_eq!(interval(&[5_000.0; 2], None), None, "too few workers");
+    assert_eq!(interval(&[5_000.0; 6], Some("real")), None);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use super::comparability::{
     MACHINES_DIFFER, incomparable_reason, method_differences, not_claimable_reason, other_machine,
     other_machine_of_run, system_differences,
 };
+use super::counted_work::{CountedWork, StoredRows};
 use super::rows::{PRIMARY, RunRow, boot, counts_instructions, is_count, median, rows_by_key};
 use super::run_comparison::{JudgedPair, RunComparison, Timing, margin};
 use super::separate_runs::{EarlierRuns, compare_separate};
@@ -98,11 +99,12 @@ impl<'a> AlternatingRuns<'a> {
         compared.notes.extend(self.left_out.iter().cloned());
         let mut excluded = ExcludedPairs::new();
         let mut judged = Vec::new();
+        let mut work = CountedWork::default();
         for rows in rows_by_key(all).values() {
             if rows.iter().all(|it| is_count(it.row)) {
                 compare_counts(&mut compared, rows, base, new, &mut excluded);
             } else {
-                match judge_pairs(rows, pairs, &mut excluded) {
+                match judge_pairs(rows, pairs, &mut work, &mut excluded) {
                     Ok(pair) => judged.push(pair),
                     Err(why) => compared.exclude(rows[0].row, why),
                 }
@@ -116,7 +118,8 @@ impl<'a> AlternatingRuns<'a> {
         compared.notes.extend(
             excluded.map(|(why, pairs)| format!("{pairs} pairs of rows are left out: {why}")),
         );
-        compared.conclude(judged, Vec::new());
+        compared.notes.extend(work.notes());
+        compared.conclude(judged, work.judged());
         compared
     }
 
@@ -193,6 +196,7 @@ fn compare_counts(
 fn judge_pairs<'a>(
     rows: &[RunRow<'a>],
     pairs: &[[&Record; 2]],
+    work: &mut CountedWork<'a>,
     excluded: &mut ExcludedPairs,
 ) -> Result<JudgedPair<'a>, String> {
     let row_of = |run: &Record| rows.iter().copied().find(|it| it.run.id == run.id);
@@ -237,6 +241,14 @@ fn judge_pairs<'a>(
         ci95: median_hs(&differences, Nominal::FIXED).map(|it| [it.lo, it.hi]),
         unit: base.row.unit,
     };
+    // Instructions do not drift: the runs of a side are values of it, whatever their neighbours are.
+    let stored = StoredRows {
+        base: comparable.iter().map(|[base, _]| *base).collect(),
+        new: comparable.iter().map(|[_, new]| *new).collect(),
+        design: "boots",
+        span_s,
+    };
+    let decomposition = work.add(&stored, &effect);
     let timing = Timing { design: "boots", pairs: values.len() as u32, span_s };
     let base_figure = median(base.row);
     Ok(JudgedPair {
@@ -248,6 +260,6 @@ fn judge_pairs<'a>(
         is_hypothesis: true,
         base_figure,
         added,
-        decomposition: None,
+        decomposition,
     })
 }

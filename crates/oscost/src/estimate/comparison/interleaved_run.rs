@@ -26,7 +26,7 @@ use super::pairs::{Pair, Rounds, pair, round_of, span_s};
 use super::programs::{self, MetricPairs, metric_pairs};
 use super::rows::{IndexedRow, PRIMARY, has_flag, is_cost, is_count};
 use super::verdict::{Judgement, PairRule, Verdict, verdicts};
-use super::work::{WorkPair, decompose, judge_work, work_effect};
+use super::work::{WorkPair, decompose, judge_work, repeats, work_effect};
 use crate::estimate::core_rate;
 use crate::estimate::counters::row::EvaluatedCounting;
 use crate::estimate::counters::term::{Matching, Sides};
@@ -148,8 +148,9 @@ impl<'a> InterleavedRun<'a> {
             }
             let rows = [pairing.base, pairing.new];
             let (design, span_s) = (pairing.design.text(), counted.span_s());
-            let sides = counted.sides();
-            work_effect(WorkPair { base, new, rows, design, span_s, sides })
+            let repeats = repeats([base, new].into_iter());
+            let pair = WorkPair { base, new, rows, design, span_s, repeats };
+            work_effect(pair, counted.sides())
         });
         judge_work(effects.collect())
     }
@@ -219,7 +220,7 @@ impl<'a> InterleavedRun<'a> {
         let judged = programs::judged_metric(workload, [base, new]);
         let of = |MetricPairs { name, unit, pairs }: MetricPairs| {
             let rule = programs::rule(workload, &name, versus.looks);
-            let is_hypothesis = judged.is_none_or(|judged| judged == name);
+            let is_hypothesis = programs::is_hypothesis(workload, judged, &name);
             let is_primary = name == workload.primary;
             let name = if is_primary { PRIMARY.to_owned() } else { name };
             let metric = ComparedMetric { name, unit };

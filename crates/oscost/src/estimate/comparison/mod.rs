@@ -7,6 +7,7 @@
 mod alternating_runs;
 mod call_differences;
 mod comparability;
+mod counted_work;
 mod exact_counts;
 pub mod interleaved_run;
 mod margins;

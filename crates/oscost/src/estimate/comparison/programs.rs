@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use oscost_model::journal::Pairing;
-use oscost_model::program::{CPU, MetricValue, REAL, Trial, Workload};
+use oscost_model::program::{CPU, MetricValue, REAL, SYSTEM, Trial, USER, Workload};
 use oscost_model::unit::Unit;
 
 use super::margins;
@@ -38,6 +38,16 @@ pub fn metric_by_warm_ups<'a>(workload: &'a Workload, warm_ups: [Option<&Trial>;
     match workload.primary == REAL && warm_ups.into_iter().all(is_busy) {
         true => CPU,
         false => &workload.primary,
+    }
+}
+
+/// Whether a metric of two programs is one of the hypotheses, if the verdict rests on `judged`. User and
+/// system time of workloads are none: they are parts of their real time, which the clock tick divides,
+/// and would take a part of its level.
+pub(super) fn is_hypothesis(workload: &Workload, judged: Option<&str>, metric: &str) -> bool {
+    match judged {
+        Some(judged) => metric == judged,
+        None => metric == workload.primary || ![USER, SYSTEM].contains(&metric),
     }
 }
 
@@ -188,6 +198,18 @@ mod tests {
         assert_eq!(metric_by_warm_ups(&command(), unknown), REAL);
         let speed = Workload { primary: "speed".to_owned(), ..command() };
         assert_eq!(metric_by_warm_ups(&speed, [Some(&busy); 2]), "speed");
+    }
+
+    #[test]
+    fn the_modes_of_a_program_are_no_hypotheses_beside_its_time() {
+        let speed = "speed".to_owned();
+        let workload = Workload { time: None, primary: speed, ..command() };
+        let hypotheses = |judged: Option<&str>| {
+            let all = ["speed", REAL, USER, SYSTEM].into_iter();
+            all.filter(|metric| is_hypothesis(&workload, judged, metric)).collect::<Vec<_>>()
+        };
+        assert_eq!(hypotheses(None), ["speed", REAL]);
+        assert_eq!(hypotheses(Some(SYSTEM)), [SYSTEM]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use oscost_model::counters::is_work;
 use oscost_model::record::{Comparison, Row};
 use oscost_model::unit::{Better, Unit};
 
-use super::verdict::{MAX_FALSE_DISCOVERY_RATE, detectable_beyond};
+use super::verdict::{EQUIVALENCE_FACTOR, MAX_FALSE_DISCOVERY_RATE, detectable_beyond};
 
 /// The largest accepted slowdown.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,6 +78,16 @@ impl Threshold {
             }),
         };
         claimable && self.applies_to(it) && is_detectable
+    }
+
+    /// Whether two figures that are called equivalent cannot differ by more: times differ by up to 3 %
+    /// then, and counts by nothing.
+    pub fn contains_equivalence(self, it: &Comparison) -> bool {
+        let is_count = it.added.unit == Unit::InstructionsPerOp;
+        match self {
+            Threshold::PerCent(pct) => is_count || 1.0 + pct / 100.0 >= EQUIVALENCE_FACTOR,
+            Threshold::Instructions(_) => is_count,
+        }
     }
 
     /// Whether the interval of a comparison of work would lie beyond no change in four of five

@@ -6,8 +6,7 @@
 
 use oscost_model::counters::{CounterEvent, INSN};
 use oscost_model::record::{
-    AddedCost, Comparison, CountedRepetition, Decomposition, Ratio, Record, Row, RowCounters,
-    RowOutcome,
+    AddedCost, Comparison, CountedRepetition, Decomposition, Ratio, Record, Row, RowOutcome,
 };
 use oscost_model::unit::{Better, Unit};
 use oscost_stats::interval::Interval;
@@ -17,6 +16,7 @@ use super::rows::RunRow;
 use super::verdict::{EffectEstimate, Judgement, MIN_PAIRS, detectable_beyond, verdicts};
 use crate::estimate::counters::decomposition::{TimedChange, decomposition};
 use crate::estimate::counters::origin::{CountOrigin, OTHER_TASKS};
+use crate::estimate::counters::run_values::RunValues;
 use crate::estimate::counters::term::{Matching, Sides, Term, median_of};
 
 /// Work within this factor of each other is equivalent.
@@ -30,7 +30,9 @@ pub(super) struct WorkPair<'a> {
     pub(super) rows: [u32; 2],
     pub(super) design: &'a str,
     pub(super) span_s: f64,
-    pub(super) sides: Sides<'a>,
+    /// Whether the work of both sides repeats between workers, and between runs where a side has
+    /// several; `None` if that is not known.
+    pub(super) repeats: Option<bool>,
 }
 
 /// The effect found in the work of a pair, before correction for the number of rows.
@@ -42,31 +44,45 @@ pub(super) struct WorkEffect<'a> {
     pairs: u32,
 }
 
-/// The metric of two rows' work: of both modes, or of user mode where a side does not see the
+/// Whether the work of all of these rows repeats between their workers; `None` if that is not known of
+/// one, and none varies.
+pub(super) fn repeats<'a>(mut rows: impl Iterator<Item = &'a Row> + Clone) -> Option<bool> {
+    let of = |row: &Row| row.counters.as_ref().and_then(|it| it.repeats);
+    match rows.clone().any(|row| of(row) == Some(false)) {
+        true => Some(false),
+        false => rows.all(|row| of(row) == Some(true)).then_some(true),
+    }
+}
+
+/// Whether the events of other tasks are included in the counts of a row.
+fn includes_others(row: &Row) -> bool {
+    row.counters.as_ref().is_some_and(|it| it.inherited)
+}
+
+/// The metric of the work of both sides: of both modes, or of user mode where a side does not see the
 /// kernel's part; `None` if a side has no counts.
-fn metric(base: &RowCounters, new: &RowCounters) -> Option<&'static str> {
+fn metric(sides: Sides<'_>) -> Option<&'static str> {
     let has = |metric: &str| {
         let counted =
-            |side: &RowCounters| side.repetitions.iter().any(|it| it.figures.contains_key(metric));
-        counted(base) && counted(new)
+            |side: &[CountedRepetition]| side.iter().any(|it| it.figures.contains_key(metric));
+        counted(sides.base) && counted(sides.new)
     };
     [INSN, CounterEvent::InstructionsUser.metric()].into_iter().find(|metric| has(metric))
 }
 
 /// The effect in the work of two rows; `None` if a side has no counted instructions.
-pub(super) fn work_effect(pair: WorkPair<'_>) -> Option<WorkEffect<'_>> {
-    let [base, new] = [pair.base.counters.as_ref()?, pair.new.counters.as_ref()?];
-    // The work of other tasks is in one and not in the other.
-    if base.inherited != new.inherited {
+pub(super) fn work_effect<'a>(pair: WorkPair<'a>, sides: Sides<'_>) -> Option<WorkEffect<'a>> {
+    // The work of other tasks is in one and not in the other. Of several runs only such take part as
+    // agree in this.
+    if sides.matching != Matching::Runs && includes_others(pair.base) != includes_others(pair.new) {
         return None;
     }
-    let metric = metric(base, new)?;
+    let metric = metric(sides)?;
     let of = |it: &CountedRepetition| it.figures.get(metric).copied();
-    let term = pair.sides.work_ratio(&of)?;
-    let repeats = base.repeats == Some(true) && new.repeats == Some(true);
-    let added = pair.sides.difference(&of)?;
-    let effect = effect(term, pair.sides.matching, repeats);
-    let base = median_of(pair.sides.base, &of)?;
+    let term = sides.work_ratio(&of)?;
+    let added = sides.difference(&of)?;
+    let effect = effect(term, sides.matching, pair.repeats == Some(true));
+    let base = median_of(sides.base, &of)?;
     let added = AddedCost {
         value: added.value,
         // The interval of the ratio, applied to the base's figure: what runs differ by is a share.
@@ -77,10 +93,10 @@ pub(super) fn work_effect(pair: WorkPair<'_>) -> Option<WorkEffect<'_>> {
 }
 
 /// The effect of a term. A few workers decide only if the work of both sides repeats, and if they are
-/// those of two runs: the range of a few values is no interval.
+/// those of two runs; a few runs, if that of all of them does: the range of a few values is no interval.
 fn effect(term: Term, matching: Matching, repeats: bool) -> EffectEstimate {
     let found = EffectEstimate { effect: term.value, p: 1.0, ..EffectEstimate::default() };
-    let enough = term.pairs >= MIN_PAIRS || (matching == Matching::Unmatched && repeats);
+    let enough = term.pairs >= MIN_PAIRS || (matching != Matching::ByRound && repeats);
     let Some(interval) = term.interval.filter(|_| enough) else {
         return EffectEstimate { flags: vec!["FEW_PAIRS"], ..found };
     };
@@ -106,8 +122,7 @@ pub(super) fn judge_work(effects: Vec<WorkEffect<'_>>) -> Vec<Comparison> {
     let comparison = |(it, judgement): (WorkEffect<'_>, Judgement)| {
         let WorkEffect { pair, metric, effect, added, pairs } = it;
         let mut flags: Vec<String> = effect.flags.iter().map(|&flag| flag.to_owned()).collect();
-        let repeats = |row: &Row| row.counters.as_ref().is_none_or(|it| it.repeats != Some(false));
-        if !repeats(pair.base) || !repeats(pair.new) {
+        if pair.repeats == Some(false) {
             flags.push("WORK_VARIES".to_owned());
         }
         Comparison {
@@ -136,22 +151,38 @@ pub(super) fn judge_work(effects: Vec<WorkEffect<'_>>) -> Vec<Comparison> {
     effects.into_iter().zip(judgements).map(comparison).collect()
 }
 
-/// Why the figure of a row changed; `None` if a side has no counted instructions. Rows whose figure
-/// is not a time per op have no terms that would add up to it.
+/// The change of a figure that has terms which add up to it; `None` of one that is no time per op.
+fn timed_change(
+    base: &Row,
+    new: &Row,
+    ratio: &Ratio,
+    counting: Option<f64>,
+) -> Option<TimedChange> {
+    let is_time = matches!(base.unit, Unit::NsPerOp | Unit::Seconds) && base.unit == new.unit;
+    (is_time && ratio.value > 0.0).then(|| TimedChange::of(ratio, counting))
+}
+
+/// Why the figure of a row changed; `None` if a side has no counted instructions.
 pub(super) fn decompose(
     base: &Row,
     new: &Row,
     sides: Sides<'_>,
     ratio: &Ratio,
 ) -> Option<Decomposition> {
-    let is_time = matches!(base.unit, Unit::NsPerOp | Unit::Seconds) && base.unit == new.unit;
-    if !is_time || ratio.value <= 0.0 {
-        return None;
-    }
     let (one, other) = (base.counters.as_ref()?, new.counters.as_ref()?);
     let counting = one.counted_time_ratio.zip(other.counted_time_ratio);
     let counting = counting.filter(|(from, _)| *from > 0.0).map(|(from, to)| to / from);
-    decomposition(sides, TimedChange { log_ratio: ratio.value.ln(), counting })
+    decomposition(sides, timed_change(base, new, ratio, counting)?)
+}
+
+/// The same of rows of which a side has several runs.
+pub(super) fn decompose_runs(
+    base: &Row,
+    new: &Row,
+    values: &RunValues,
+    ratio: &Ratio,
+) -> Option<Decomposition> {
+    decomposition(values.sides(), timed_change(base, new, ratio, values.counting)?)
 }
 
 /// A case on a target, as a stored run has it.
@@ -193,7 +224,6 @@ pub fn change_between(
         return Some(Err(why));
     }
     let (base, new) = (base.row, new.row);
-    let includes_others = |row: &Row| row.counters.as_ref().is_some_and(|it| it.inherited);
     if includes_others(base) != includes_others(new) {
         return Some(Err(OTHER_TASKS));
     }
@@ -217,6 +247,7 @@ pub(super) fn work_difference(base: RunRow<'_>, new: RunRow<'_>) -> Option<&'sta
     origin(base).difference(origin(new))
 }
 
-fn origin(of: RunRow<'_>) -> CountOrigin<'_> {
+/// The worker and the boot of the counts of a row.
+pub(super) fn origin(of: RunRow<'_>) -> CountOrigin<'_> {
     CountOrigin { worker: &of.run.tool.worker.hash, boot: of.boot() }
 }

@@ -22,8 +22,33 @@ const MIN_WORK: f64 = 0.001;
 pub(in crate::estimate) struct TimedChange {
     /// The logarithm of new over base.
     pub(in crate::estimate) log_ratio: f64,
+    /// Its interval; `None` if there is none.
+    pub(in crate::estimate) interval: Option<Interval>,
     /// What counting added to the time of an op, new over base; `None` if unknown.
     pub(in crate::estimate) counting: Option<f64>,
+}
+
+impl TimedChange {
+    /// The change of this ratio, which is above 0.
+    pub(in crate::estimate) fn of(ratio: &Ratio, counting: Option<f64>) -> Self {
+        let ends = ratio.ci95.filter(|[low, _]| *low > 0.0);
+        let interval = ends.map(|[low, high]| Interval { lo: low.ln(), hi: high.ln() });
+        Self { log_ratio: ratio.value.ln(), interval, counting }
+    }
+
+    /// What counting added, with an interval if both changes have one: counted and timed workers are
+    /// different ones, so that their errors are independent.
+    fn counting(self, counted: Option<Term>) -> Option<Ratio> {
+        let value = self.counting?;
+        let ci95 = counted.and_then(|term| {
+            let counted = term.confidence_interval()?;
+            let timed = self.interval?;
+            let below = (term.value - counted.lo).hypot(timed.hi - self.log_ratio);
+            let above = (counted.hi - term.value).hypot(self.log_ratio - timed.lo);
+            Some([value * (-below).exp(), value * above.exp()])
+        });
+        Some(Ratio { value, ci95 })
+    }
 }
 
 /// Why a figure changed from one side to the other; `None` if a side has no counted instructions.
@@ -48,7 +73,7 @@ pub(in crate::estimate) fn decomposition(
         running: ratio(terms.running),
         waiting_added: added(terms.waiting, Unit::NsPerOp),
         counted: ratio(terms.time),
-        counting: timed.counting.map(|value| Ratio { value, ci95: None }),
+        counting: timed.counting(terms.time),
         cause,
         sentence: sentence(parts),
     })

@@ -6,6 +6,7 @@ pub(super) mod core;
 pub(super) mod decomposition;
 pub(super) mod origin;
 pub(super) mod row;
+pub(super) mod run_values;
 mod sentence;
 pub(super) mod term;
 pub(super) mod worker;

@@ -193,9 +193,7 @@ pub(in crate::estimate) fn summary(
         order::median(&order::sorted(&values))
     };
     let work: Vec<f64> = repetitions.iter().filter_map(work).collect();
-    let centre = order::median(&order::sorted(&work)).filter(|&it| it > 0.0);
-    let insn_sd_pct =
-        centre.zip(moments::standard_deviation(&work)).map(|(centre, sd)| 100.0 * sd / centre);
+    let insn_sd_pct = deviation_pct(&work);
     let time_ns = median(&|it| it.time_ns);
     let running_ns = median(&|it| it.running_ns);
     let void: BTreeSet<&String> = countings.iter().flat_map(|it| &it.figures.void).collect();
@@ -206,15 +204,36 @@ pub(in crate::estimate) fn summary(
         kernel: repetitions.iter().any(|it| it.figures.contains_key(kernel)),
         inherited: countings.iter().any(|it| it.inherited),
         insn_sd_pct,
-        repeats: insn_sd_pct.map(|sd| sd <= MAX_REPEATING_SD_PCT),
+        repeats: is_repeating(&work),
         counted_time_ratio: time_ns
             .zip(timed_ns.filter(|&it| it > 0.0))
             .map(|(counted, timed)| counted / timed),
         running_ns,
         waiting_ns: median(&waiting_ns),
+        short_by: short_by(countings),
         void: void.into_iter().cloned().collect(),
         repetitions: repetitions.clone(),
     })
+}
+
+/// By which factor counted batches are too short, the median over the workers that have figures; `None`
+/// if they are long enough.
+fn short_by(countings: &[EvaluatedCounting<'_>]) -> Option<f64> {
+    let figures = countings.iter().map(|it| &it.figures).filter(|it| !it.figures.is_empty());
+    let factors: Vec<f64> = figures.map(|it| it.short_by.unwrap_or(1) as f64).collect();
+    order::median(&order::sorted(&factors)).filter(|&factor| factor > 1.0)
+}
+
+/// The standard deviation of some numbers of instructions, in per cent of their median.
+fn deviation_pct(work: &[f64]) -> Option<f64> {
+    let centre = order::median(&order::sorted(work)).filter(|&it| it > 0.0);
+    centre.zip(moments::standard_deviation(work)).map(|(centre, sd)| 100.0 * sd / centre)
+}
+
+/// Whether some numbers of instructions of one op are the same, as far as that of an op which repeats
+/// is; `None` below two.
+pub(in crate::estimate) fn is_repeating(work: &[f64]) -> Option<bool> {
+    deviation_pct(work).map(|sd| sd <= MAX_REPEATING_SD_PCT)
 }
 
 /// The instructions of a worker: in both modes where the kernel's are known.

@@ -19,7 +19,7 @@ pub(in crate::estimate) enum Matching {
     ByRound,
     /// Those of two runs.
     Unmatched,
-    /// Each is the median of a run; the runs are those of two levels of a series.
+    /// Each is the median of a run; the runs are those of two sides, or of two levels of a series.
     Runs,
 }
 
@@ -42,6 +42,16 @@ pub(in crate::estimate) struct Term {
 }
 
 impl Term {
+    /// The median of some values; `None` if there are none.
+    fn of(sorted: &[f64]) -> Option<Self> {
+        let interval = match sorted.len() {
+            MIN_PAIRS.. => median_hs(sorted, Nominal::FIXED),
+            MIN_WORKERS.. => range(sorted),
+            _ => None,
+        };
+        Some(Self { value: order::median(sorted)?, interval, pairs: sorted.len() })
+    }
+
     /// Its interval of 95 %; `None` where `interval` is the range of a few values.
     pub(in crate::estimate) fn confidence_interval(&self) -> Option<Interval> {
         self.interval.filter(|_| self.pairs >= MIN_PAIRS)
@@ -88,13 +98,7 @@ impl Sides<'_> {
                     .iter()
                     .filter_map(|base| Some(of(partner(base)?)? - of(base)?))
                     .collect();
-                let sorted = order::sorted(&differences);
-                let interval = match sorted.len() {
-                    MIN_PAIRS.. => median_hs(&sorted, Nominal::FIXED),
-                    MIN_WORKERS.. => range(&sorted),
-                    _ => None,
-                };
-                Some(Term { value: order::median(&sorted)?, interval, pairs: sorted.len() })
+                Term::of(&order::sorted(&differences))
             }
             Matching::Unmatched | Matching::Runs => {
                 let sorted = |side: &[CountedRepetition]| {
@@ -151,6 +155,16 @@ impl Sides<'_> {
     }
 }
 
+/// Where the instructions of an op lie over runs of one boot: what the workers of a run leave open,
+/// with what runs differ by. `None` with too few workers, and of counts that are not above 0.
+pub(in crate::estimate) fn work_between_runs(counts: &[f64]) -> Option<Interval> {
+    let logs: Vec<f64> = counts.iter().map(|it| it.ln()).collect();
+    let is_usable = logs.iter().all(|it| it.is_finite());
+    let term = Term::of(&order::sorted(is_usable.then_some(&logs[..])?))?;
+    let interval = term.widened(RUN_TO_RUN_SD).interval?;
+    Some(Interval { lo: interval.lo.exp(), hi: interval.hi.exp() })
+}
+
 /// The terms of a change.
 pub(super) struct Terms {
     /// Instructions: of both modes, or of user mode where the kernel's are unknown.
@@ -197,4 +211,47 @@ pub(in crate::estimate) fn median_of(
     of: &dyn Fn(&CountedRepetition) -> Option<f64>,
 ) -> Option<f64> {
     order::median(&order::sorted(&side.iter().filter_map(of).collect::<Vec<f64>>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::seed::Seed;
+
+    use super::*;
+
+    /// The sum of twelve uniform deviates approximates a normal deviate.
+    fn normal(seed: &mut Seed) -> f64 {
+        (0..12).map(|_| seed.unit()).sum::<f64>() - 6.0
+    }
+
+    #[test]
+    fn an_interval_between_runs_of_one_boot_holds_the_instructions_of_the_case() {
+        const CASES: u32 = 2_000;
+        const TRUE_COUNT: f64 = 5_063.0;
+        let mut seed = Seed::new(28);
+        for workers in [3, 5, 6, 20] {
+            let (mut held, mut held_by_workers) = (0, 0);
+            for _ in 0..CASES {
+                let run = RUN_TO_RUN_SD * normal(&mut seed);
+                let mut count = || TRUE_COUNT * (run + INTERLEAVED_SD * normal(&mut seed)).exp();
+                let counts: Vec<f64> = (0..workers).map(|_| count()).collect();
+                let interval = work_between_runs(&counts).unwrap();
+                held += u32::from(interval.contains(TRUE_COUNT));
+                let of_workers = range(&order::sorted(&counts)).unwrap();
+                held_by_workers += u32::from(of_workers.contains(TRUE_COUNT));
+            }
+            let share = |count: u32| f64::from(count) / f64::from(CASES);
+            assert!((0.93..=0.99).contains(&share(held)), "{workers}: {}", share(held));
+            // The control: what the workers of one run leave open.
+            assert!(share(held_by_workers) < 0.5, "{workers}: {}", share(held_by_workers));
+        }
+    }
+
+    #[test]
+    fn few_workers_and_counts_of_zero_have_no_interval_between_runs() {
+        assert_eq!(work_between_runs(&[100.0; 2]), None);
+        assert_eq!(work_between_runs(&[100.0, 0.0, 100.0]), None);
+        let equal = work_between_runs(&[1e6; 3]).unwrap();
+        assert!(equal.lo < 998_500.0 && 1_001_500.0 < equal.hi, "{equal:?}: by chance");
+    }
 }

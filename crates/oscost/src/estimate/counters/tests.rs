@@ -6,7 +6,7 @@ use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::counters::{
     CPI, CountedBatch, CountedSet, CounterEvent, CounterRead, EventCounts, GHZ, INSN,
 };
-use oscost_model::record::{Cause, CountedRepetition};
+use oscost_model::record::{Cause, CountedRepetition, Ratio};
 use oscost_model::seed::Seed;
 use oscost_model::unit::Unit;
 use oscost_model::worker::{BatchPlan, Mode, Sample};
@@ -372,9 +372,14 @@ const PLANTS: [Plant; 6] = [
     },
 ];
 
+/// A change of the timed ops, of which nothing more is known.
+fn timed(log_ratio: f64) -> TimedChange {
+    TimedChange { log_ratio, interval: None, counting: None }
+}
+
 #[test]
 fn planted_causes_are_named_right_in_95_per_cent_of_the_rows_that_moved() {
-    for matching in [Matching::ByRound, Matching::Unmatched] {
+    for matching in [Matching::ByRound, Matching::Unmatched, Matching::Runs] {
         for Plant { name, change, cause } in PLANTS {
             let mut seed = Seed::new(27);
             let (mut moved, mut right) = (0, 0);
@@ -395,7 +400,7 @@ fn planted_causes_are_named_right_in_95_per_cent_of_the_rows_that_moved() {
                 }
                 moved += 1;
                 let sides = Sides { base: &base, new: &new, matching };
-                let found = decomposition(sides, TimedChange { log_ratio, counting: None });
+                let found = decomposition(sides, timed(log_ratio));
                 right += u32::from(found.unwrap().cause == cause);
             }
             assert!(moved >= 250, "{name}: {moved} rows moved");
@@ -409,10 +414,10 @@ fn a_change_that_the_counted_ops_do_not_show_has_no_cause() {
     let mut seed = Seed::new(5);
     let (base, new) = (row(GETPPID, SHARED, 8, &mut seed), row(GETPPID, SHARED, 8, &mut seed));
     let sides = Sides { base: &base, new: &new, matching: Matching::ByRound };
-    let found = decomposition(sides, TimedChange { log_ratio: 0.3, counting: None }).unwrap();
+    let found = decomposition(sides, timed(0.3)).unwrap();
     assert_eq!(found.cause, Cause::Unknown);
     assert!(found.sentence.contains("cause unknown"), "{}", found.sentence);
-    let found = decomposition(sides, TimedChange { log_ratio: 0.002, counting: None }).unwrap();
+    let found = decomposition(sides, timed(0.002)).unwrap();
     assert_eq!(found.cause, Cause::None);
 }
 
@@ -424,8 +429,7 @@ fn a_sentence_says_that_the_work_is_the_same_and_what_is_not() {
     let base = row(GETPPID, noise, 8, &mut seed);
     let new = row(neighbour, noise, 8, &mut seed);
     let sides = Sides { base: &base, new: &new, matching: Matching::ByRound };
-    let timed = TimedChange { log_ratio: 1.3f64.ln(), counting: None };
-    let found = decomposition(sides, timed).unwrap();
+    let found = decomposition(sides, timed(1.3f64.ln())).unwrap();
     assert!(found.sentence.starts_with("work 1.000 (to 0.0"), "{}", found.sentence);
     let cpi = found.cpi.as_ref().unwrap().value;
     assert!(near(cpi, 1.3, 0.02), "{cpi}");
@@ -435,7 +439,27 @@ fn a_sentence_says_that_the_work_is_the_same_and_what_is_not() {
     let filter = Truth { kernel: GETPPID.kernel + 91.0, ..GETPPID };
     let new = row(filter, noise, 8, &mut seed);
     let sides = Sides { base: &base, new: &new, matching: Matching::ByRound };
-    let timed = TimedChange { log_ratio: 1.3f64.ln(), counting: None };
-    let found = decomposition(sides, timed).unwrap();
+    let found = decomposition(sides, timed(1.3f64.ln())).unwrap();
     assert!(found.sentence.contains("(instructions: +91.0 in the kernel)"), "{}", found.sentence);
+}
+
+#[test]
+fn what_counting_added_is_a_term_of_its_own_with_the_error_of_both_changes() {
+    let mut seed = Seed::new(5);
+    let noise = Noise { core: 0.01, ..QUIET };
+    let (base, new) = (row(GETPPID, noise, 8, &mut seed), row(GETPPID, noise, 8, &mut seed));
+    let counting = |sides: &[&[CountedRepetition]; 2], ci95| {
+        let sides = Sides { base: sides[0], new: sides[1], matching: Matching::Unmatched };
+        let ratio = Ratio { value: 1.0, ci95 };
+        decomposition(sides, TimedChange::of(&ratio, Some(1.02))).unwrap().counting.unwrap()
+    };
+    let narrow = counting(&[&base, &new], Some([0.999, 1.001]));
+    let wide = counting(&[&base, &new], Some([0.9, 1.1]));
+    let width = |of: &Ratio| of.ci95.map(|[low, high]| high - low).unwrap();
+    assert_eq!([narrow.value, wide.value], [1.02; 2]);
+    assert!(width(&narrow) > 0.005 && width(&narrow) < 0.06, "{narrow:?}");
+    assert!(width(&wide) > 0.19 && width(&wide) < 0.25, "{wide:?}");
+    // Neither a change without an interval nor a few workers have one.
+    assert_eq!(counting(&[&base, &new], None).ci95, None);
+    assert_eq!(counting(&[&base[..3], &new[..3]], Some([0.999, 1.001])).ci95, None);
 }

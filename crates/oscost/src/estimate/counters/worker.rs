@@ -39,6 +39,9 @@ pub(in crate::estimate) struct CountedFigures {
     /// Cycles per instruction of whole batches, loop and counter reads included: it exists for an
     /// op without instructions too.
     pub(in crate::estimate) whole_cpi: Option<f64>,
+    /// By which factor the batches of a set are too short for what counting adds; `None` if they are
+    /// not.
+    pub(in crate::estimate) short_by: Option<u64>,
     /// Why sets have no figures.
     pub(in crate::estimate) void: BTreeSet<String>,
 }
@@ -84,7 +87,10 @@ pub(in crate::estimate) fn counted_figures(
     let mut found = CountedFigures::default();
     for set in &counts.sets {
         match SetReader::new(set, ops) {
-            Ok(reader) => reader.read_into(&mut found, counts),
+            Ok(reader) => {
+                reader.read_into(&mut found, counts);
+                found.short_by = found.short_by.max(set.short_by);
+            }
             Err(why) => {
                 if is_injected(InjectedFault::LostCountsAreZero) {
                     found.add_zeros(set);

@@ -1,9 +1,10 @@
 //! Series whose work, cycles per instruction, clock and waiting are known.
 
-use oscost_model::record::{Cause, CountedMedians};
+use oscost_model::record::{Cause, CountedMedian, CountedMedians};
 use oscost_model::seed::Seed;
 
 use super::*;
+use crate::estimate::counters::origin::OTHER_TASKS;
 use crate::estimate::history::Change;
 use crate::estimate::made_up_series::series_of;
 

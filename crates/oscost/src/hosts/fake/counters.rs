@@ -28,6 +28,8 @@ pub struct FakeCounters {
     pub added_insn: BTreeMap<String, f64>,
     /// Cases whose sets are void, with the reason.
     pub void: BTreeMap<String, String>,
+    /// Cases whose counted batches are too short, by these factors.
+    pub short_by: BTreeMap<String, u64>,
     /// After so many counting workers of a case another program has the processor's counters: from
     /// then on none of its events can be opened. Null for never.
     pub taken_after: Option<u32>,
@@ -182,6 +184,7 @@ impl FakeCounters {
                 batches: batches.collect(),
                 empty: (0..9).map(|round| batch(events, round, 0)).collect(),
                 added_per_process: None,
+                short_by: self.short_by.get(name).copied(),
                 void,
             }
         };

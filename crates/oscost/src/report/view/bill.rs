@@ -9,6 +9,7 @@ mod items;
 #[cfg(test)]
 pub(in crate::report) mod made_up;
 mod run_command;
+mod time_source;
 
 use oscost_model::bill::{Bill, BillItem, MeasuredPrices};
 use oscost_model::unit::Unit;
@@ -202,6 +203,7 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
     });
     let first = treated.into_iter().chain(first);
     let all = first.chain(measured).chain(stale).chain(counting).chain([switches]);
+    let all = all.chain([time_source::note(bill)]);
     let all = all.chain(fault_note(bill)).chain(ticks).chain(cool_prices::notes(bill));
     let all = all.chain(instructions::note(bill));
     all.map(Item::from).collect()

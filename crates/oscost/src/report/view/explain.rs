@@ -276,6 +276,7 @@ mod tests {
             counted_time_ratio: Some(1.02),
             running_ns: None,
             waiting_ns: None,
+            short_by: None,
             void: Vec::new(),
             repetitions: Vec::new(),
         });

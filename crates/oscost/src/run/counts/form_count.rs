@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use oscost_model::counters::{CounterEvent, TreeCounts};
+use oscost_model::counters::CounterEvent;
 use oscost_model::program::{Program, ProgramResult, Trial};
 use oscost_model::program_calls::ProgramCalls;
 use oscost_model::treatment::{AppliedTreatment, TreatmentSet};
@@ -14,6 +14,7 @@ use oscost_model::worker::{Subject, Task, WorkerSpec};
 use oscost_stats::stopping::{Decision, Look};
 
 use crate::hosts::{HostError, Session};
+use crate::run::counts::program_runs::ProgramRuns;
 use crate::run::counts::tree_counter::TreeCounter;
 use crate::run::counts::trial_count::TrialCount;
 use crate::run::jobs::job::{JobFailure, JobResult, job_failure};
@@ -32,19 +33,6 @@ pub struct TurnProgram<'a> {
     pub treatments: &'a TreatmentSet,
     /// The CPU of its processes; `None` leaves the choice to the scheduler.
     pub cpu: Option<u32>,
-}
-
-/// The runs of a program.
-#[derive(Clone, Debug)]
-pub struct ProgramRuns {
-    /// Those that were timed.
-    pub trials: Vec<Trial>,
-    /// What each counted one did, or why it could not be counted.
-    pub counted: Result<Vec<ProgramCalls>, String>,
-    /// Why it was counted without its treatments; `None` if it was counted under them.
-    pub counted_without: Option<String>,
-    /// The events of the processor in further runs, one a block, or why they could not be counted.
-    pub events: Result<Vec<TreeCounts>, String>,
 }
 
 /// Whether the last block of trials follows what was done before it.
@@ -80,7 +68,8 @@ pub struct TurnRequest<'a> {
 }
 
 /// Runs a program once for the caches, then several times in turns with counted runs. The inner
-/// error is why the program cannot be measured.
+/// error is why the program cannot be measured. If the user ends it after the first counted run, the
+/// runs by then are returned.
 pub fn run_in_turns(
     session: &mut dyn Session,
     request: TurnRequest<'_>,
@@ -88,12 +77,19 @@ pub fn run_in_turns(
     let TurnRequest { program, trials, half_width, counter, events, before_last_block } = request;
     let mut counters = Counters { forms: counter, events };
     let mut workers = Workers::new(session);
+    let mut runs = no_runs(program, &counters);
     let first = with_attached(&mut workers, program, |workers| {
-        first_blocks(workers, program, RequestedTrials { trials, half_width }, &mut counters)
-    })?;
-    let FirstBlocks { last_block: rounds, mut runs } = match first {
-        Ok(first) => first,
-        Err(reason) => return Ok(Err(reason)),
+        let requested = RequestedTrials { trials, half_width };
+        first_blocks(workers, program, requested, &mut counters, &mut runs)
+    });
+    let rounds = match first {
+        Err(HostError::Interrupted) if runs.can_be_billed() => {
+            return Ok(Ok(ProgramRuns { interrupted: true, ..runs }));
+        }
+        first => match first? {
+            Ok(rounds) => rounds,
+            Err(reason) => return Ok(Err(reason)),
+        },
     };
     // Without what is attached: what is done there has its own treatments.
     let last_block = before_last_block(workers.session_mut(), &runs);
@@ -107,8 +103,11 @@ pub fn run_in_turns(
             return Ok(Err(failure));
         }
         add_block(workers, program, rounds, &mut counters, &mut runs)
-    })?;
-    Ok(ended.map(|()| runs))
+    });
+    match ended {
+        Err(HostError::Interrupted) => Ok(Ok(ProgramRuns { interrupted: true, ..runs })),
+        ended => Ok(ended?.map(|()| runs)),
+    }
 }
 
 /// Whether a program runs once for the caches before its last block: after something else, or after
@@ -151,19 +150,25 @@ struct RequestedTrials {
     half_width: fn(&[Trial]) -> Option<f64>,
 }
 
-/// What was done before the last block.
-struct FirstBlocks {
-    /// The number of trials in the last block.
-    last_block: u32,
-    runs: ProgramRuns,
+/// None yet.
+fn no_runs(program: TurnProgram<'_>, counters: &Counters<'_>) -> ProgramRuns {
+    ProgramRuns {
+        trials: Vec::new(),
+        counted: Ok(Vec::new()),
+        counted_without: uncountable_treatment(program.treatments, counters.forms.is_none()),
+        events: counters.events.clone().map(|_| Vec::new()),
+        interrupted: false,
+    }
 }
 
+/// All before the last block; returns the number of trials in that.
 fn first_blocks(
     workers: &mut Workers<'_>,
     program: TurnProgram<'_>,
     RequestedTrials { trials, half_width }: RequestedTrials,
     counters: &mut Counters<'_>,
-) -> JobResult<FirstBlocks> {
+    runs: &mut ProgramRuns,
+) -> JobResult<u32> {
     let warm = match workers.run_program(spec(program, warm_up()))? {
         Ok(warm) => warm,
         Err(failure) => return Ok(Err(failure)),
@@ -172,22 +177,14 @@ fn first_blocks(
         Some(trials) => TrialCount::fixed(trials),
         None => TrialCount::fitting(warm.real_ns),
     };
-    let counted_without = uncountable_treatment(program.treatments, counters.forms.is_none());
-    let mut runs = ProgramRuns {
-        trials: Vec::new(),
-        counted: Ok(Vec::new()),
-        counted_without,
-        events: counters.events.clone().map(|_| Vec::new()),
-    };
-    if let Err(failure) = add_block(workers, program, count.first_block(), counters, &mut runs)? {
+    if let Err(failure) = add_block(workers, program, count.first_block(), counters, runs)? {
         return Ok(Err(failure));
     }
-    if let Err(failure) = add_until_enough(workers, program, count, half_width, &mut runs)? {
+    if let Err(failure) = add_until_enough(workers, program, count, half_width, runs)? {
         return Ok(Err(failure));
     }
-    add_counts(workers, program, counters, &mut runs)?;
-    let last_block = count.last_block(runs.trials.len() as u32);
-    Ok(Ok(FirstBlocks { last_block, runs }))
+    add_counts(workers, program, counters, runs)?;
+    Ok(Ok(count.last_block(runs.trials.len() as u32)))
 }
 
 /// A run for the caches.

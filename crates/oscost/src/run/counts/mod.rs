@@ -6,6 +6,7 @@ pub(super) mod event_count;
 pub(super) mod form_count;
 pub(super) mod instruction_count;
 pub(super) mod process_count;
+pub(super) mod program_runs;
 pub(super) mod quick_counting;
 pub(super) mod tree_counter;
 mod trial_count;

@@ -107,6 +107,7 @@ mod tests {
             batches,
             empty,
             added_per_process: None,
+            short_by: (!is_void).then_some(3),
         })
     }
 
@@ -182,6 +183,7 @@ mod tests {
             batches: (0..40).map(batch).collect(),
             empty: (0..9).map(batch).collect(),
             added_per_process: None,
+            short_by: None,
         };
         let mut sets = vec![set.clone(), set];
         let bytes = take_and_pack(&mut sets).len();

@@ -142,6 +142,11 @@ impl Measure {
         matches!(self, Measure::Calls(_))
     }
 
+    /// Whether its value is in cycles of the core.
+    pub fn is_in_cycles(&self) -> bool {
+        matches!(self, Measure::Slope { unit: TableUnit::Cycles, .. })
+    }
+
     /// The ratios of which it is the largest or the smallest, if it is one. The extreme of noisy
     /// figures exceeds the extreme of the true values, however many rounds there are: so each of
     /// these ratios is compared with the bounds by itself.

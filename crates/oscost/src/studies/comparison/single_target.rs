@@ -7,6 +7,7 @@ use oscost_model::record::{Conditions, Record, Row, RowOutcome};
 use oscost_model::study_method::StudyMethodFigure;
 
 use super::two_targets::notes;
+use crate::studies::claims::claim::Criterion;
 use crate::studies::claims::judgement::{JudgedClaim, unsound_flag};
 use crate::studies::claims::single_target_judgement::{RunFigures, judge_single_target};
 use crate::studies::figures::bound::PredictionResult;
@@ -15,7 +16,7 @@ use crate::studies::figures::formula::Variables;
 use crate::studies::figures::published_figure::PublishedFigure;
 use crate::studies::figures::rounds::{IntervalEstimate, Rounds};
 use crate::studies::figures::study_statistic::{is_few_steps, row_statistic, statistic};
-use crate::studies::figures::unit::{ClockRates, UnitKind, base_unit};
+use crate::studies::figures::unit::{ClockRates, UnitKind, base_unit, counted_core_ghz};
 use crate::studies::machine::condition::{self, JudgedCondition};
 use crate::studies::study::{
     Figure, NO_PEER, PublishedPrediction, Study, Subject, Table, TableRow, UnitEstimate,
@@ -29,6 +30,9 @@ pub struct SingleTargetComparison<'a> {
     pub study: &'a Study,
     /// The clock rates of the run's machine.
     pub clock_rates: ClockRates,
+    /// The frequency of the core that the processor counted, by which claims in cycles are judged;
+    /// `None` if it counted none, or without such a claim.
+    pub counted_core_ghz: Option<f64>,
     /// The step of the run's clock.
     pub clock_step_ns: Option<f64>,
     /// Its tables.
@@ -136,11 +140,20 @@ pub fn compare_single_target<'a>(
     SingleTargetComparison {
         study,
         clock_rates: rates,
+        counted_core_ghz: counted_core_ghz(record).filter(|_| has_claim_in_cycles(study)),
         clock_step_ns: clock.map(|clock| clock.q_ns),
         tables: tables.collect(),
         conditions: condition::judge_all(&study.conditions, record),
         claims: claims.collect(),
     }
+}
+
+/// Whether the study claims something in cycles.
+fn has_claim_in_cycles(study: &Study) -> bool {
+    study.claims.iter().any(|claim| match &claim.criterion {
+        Criterion::Within(quantities) => quantities.iter().any(|it| it.measure.is_in_cycles()),
+        _ => false,
+    })
 }
 
 /// The figures of a run for the claims of a study.
@@ -157,7 +170,7 @@ fn run_figures(study: &Study, record: &Record) -> RunFigures {
         study_methods: BTreeMap::new(),
         unsound_rows: BTreeMap::new(),
         unsound_run: record.conditions.first().and_then(Conditions::not_claimable_reason),
-        rates: ClockRates::of(record),
+        rates: ClockRates::of(record).with_counted_core(record),
         nominal: Nominal::from_run_level(record.settings.nominal),
     };
     for row in study.rows() {

@@ -88,6 +88,19 @@ impl ClockRates {
             ticks_per_ns: clock.filter(|clock| clock.source == "tsc").map(|it| it.ticks_per_ns),
         }
     }
+
+    /// The same with the frequency of the core that the processor counted over the run, if it did.
+    #[must_use]
+    pub fn with_counted_core(self, record: &Record) -> Self {
+        Self { core_ghz: counted_core_ghz(record).or(self.core_ghz), ..self }
+    }
+}
+
+/// The frequency of the core over a run, by its processor's counters: the median over workers of the
+/// reference cases. `None` if it was not counted.
+pub fn counted_core_ghz(record: &Record) -> Option<f64> {
+    let ghz = record.conditions.first()?.core.as_ref()?.ghz.as_ref()?.median;
+    (ghz.is_finite() && ghz > 0.0).then_some(ghz)
 }
 
 impl TableUnit {

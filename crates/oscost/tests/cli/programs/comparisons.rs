@@ -32,6 +32,7 @@ fn two_commands_are_compared_as_pairs_until_a_look_finds_a_difference() {
     let ran = fake_program(&sandbox, &ab, &["./old", "9", "--", "./new", "9"]).exits(0);
     assert_fits(&ran.stdout);
     golden("ab-commands.txt", &ran.stdout);
+    assert_eq!(ran.stdout.matches(" trials from ").count(), 2, "how those of each command spread");
     let record = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();
     let found = compared(&record);
     let metrics: Vec<&str> = found.iter().map(|it| it["metric"].as_str().unwrap()).collect();

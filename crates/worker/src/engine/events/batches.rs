@@ -15,6 +15,13 @@ use crate::engine::covariates::Covariates;
 /// three interruptions do not move.
 pub const EMPTY_BATCHES: u32 = 9;
 
+/// A plan of counted batches that are as long as they must be, or may be.
+struct LengthenedPlan {
+    plan: BatchPlan,
+    /// How many times longer they would have to be.
+    short_by: Option<u64>,
+}
+
 /// Windows and their counts so far. Nothing is allocated while counters are enabled: memory that is
 /// touched for the first time faults, and faults are counted.
 struct Windows {
@@ -102,7 +109,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             .and_then(|_| self.time_group_with(work, plan, jitter, tag, source, &mut |_, _| ()));
         let lengthened =
             settled.and_then(|()| self.lengthened(work, plan, jitter, first_batch, source));
-        let done = lengthened.and_then(|plan| {
+        let done = lengthened.and_then(|LengthenedPlan { plan, short_by }| {
             let plan = &plan;
             for round in 0..plan.groups {
                 for index in empty_before(round, plan.groups) {
@@ -116,7 +123,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
                     counted.add(sample, source);
                 })?;
             }
-            Ok(())
+            Ok(short_by)
         });
         source.before();
         source.run_known_loop(KNOWN_ITERATIONS);
@@ -124,10 +131,10 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         known.add(Sample::default(), source);
         let disabled = source.disable();
         let times = source.times().zip(before).and_then(|(after, before)| after.since(before));
-        done?;
+        let short_by = done?;
         let error = counted.error.or(empty.error).or(known.error);
         let (batches, empty) = (counted.into_batches(), empty.into_batches());
-        let mut set = CountedSet { events, batches, empty, ..CountedSet::default() };
+        let mut set = CountedSet { events, batches, empty, short_by, ..CountedSet::default() };
         let disabled = disabled.err().map(|error| format!("they could not be disabled: {error}"));
         set.void = error
             .map(|error| error.to_string())
@@ -148,11 +155,11 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         jitter: &mut BatchJitter,
         first_batch: u32,
         source: &mut S,
-    ) -> Result<BatchPlan, OpError> {
-        let max = lengthening::max_factor(plan, work.max_batch_ops());
-        if max == 1 {
-            return Ok(plan.clone());
-        }
+    ) -> Result<LengthenedPlan, OpError> {
+        let unchanged = || LengthenedPlan { plan: plan.clone(), short_by: None };
+        let Some(max) = lengthening::max_factor(plan, work.max_batch_ops()) else {
+            return Ok(unchanged());
+        };
         let events = source.events().to_vec();
         let mut empty = Windows::with_capacity(EMPTY_BATCHES as usize, events.len());
         let mut group = Windows::with_capacity(plan.unroll_factors.len(), events.len());
@@ -167,12 +174,13 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         })?;
         if empty.error.or(group.error).is_some() {
             // The batches that count have the same error, which makes the set void.
-            return Ok(plan.clone());
+            return Ok(unchanged());
         }
-        let factor = lengthening::factor(&events, &empty.into_batches(), &group.into_batches());
-        let factor = factor.min(max);
+        let needed = lengthening::factor(&events, &empty.into_batches(), &group.into_batches());
+        let factor = needed.min(max);
         let (iterations, batch_ns) = (plan.iterations * factor, plan.batch_ns * factor as f64);
-        Ok(BatchPlan { iterations, batch_ns, ..plan.clone() })
+        let plan = BatchPlan { iterations, batch_ns, ..plan.clone() };
+        Ok(LengthenedPlan { plan, short_by: lengthening::short_by(needed, max) })
     }
 }
 

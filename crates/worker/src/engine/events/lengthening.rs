@@ -15,6 +15,9 @@ const MAX_FACTOR: u64 = 8;
 /// Nor do they become longer than this: the longer a batch is, the more of them an interrupt hits.
 const MAX_BATCH_NS: f64 = 200_000.0;
 
+/// More is not stated: an op that adds nothing has no length that would do.
+const MAX_SHORT_BY: u64 = 1_000;
+
 /// Events whose counts are added up, and the share of what ops add to them by which counting may
 /// vary: a change of instructions is looked for down to a tenth of a per cent, and cycles vary by
 /// more than a per cent anyway. Of other events an op may have none, and no length would do.
@@ -23,17 +26,24 @@ const QUANTITIES: [(&[CounterEvent], f64); 2] = [
     (&[CounterEvent::Cycles], 0.01),
 ];
 
-/// By which factor batches of this plan can be longer, of work that allows so many ops in a batch. One
-/// op is not divided, and does not become several; transfers are long already.
-pub(super) fn max_factor(plan: &BatchPlan, max_ops: u64) -> u64 {
+/// By which factor batches of this plan can be longer, of work that allows so many ops in a batch;
+/// `None` if they have one length. One op is not divided, and does not become several; transfers are
+/// long already.
+pub(super) fn max_factor(plan: &BatchPlan, max_ops: u64) -> Option<u64> {
     if !matches!(plan.mode, Mode::U | Mode::B) {
-        return 1;
+        return None;
     }
     let unroll = plan.unroll_factors.iter().copied().max().unwrap_or(1);
     let ops = MAX_JITTER * plan.iterations as f64 * f64::from(unroll);
     let by_ops = (max_ops as f64 / ops) as u64;
     let by_time = (MAX_BATCH_NS / plan.batch_ns) as u64;
-    MAX_FACTOR.min(by_ops).min(by_time).max(1)
+    Some(MAX_FACTOR.min(by_ops).min(by_time).max(1))
+}
+
+/// By which factor batches are too short that need to be longer by one factor and can be by another;
+/// `None` if they are not.
+pub(super) fn short_by(needed: u64, max: u64) -> Option<u64> {
+    (needed > max).then(|| needed.div_ceil(max).min(MAX_SHORT_BY))
 }
 
 /// The factor by which batches must be longer, as these without an op and this group of the plan show;
@@ -159,15 +169,23 @@ mod tests {
             batch_ns,
             coarse_clock: false,
         };
-        assert_eq!(max_factor(&plan(Mode::B, 100, 12_500.0), u64::MAX), 8);
-        assert_eq!(max_factor(&plan(Mode::U, 100, 12_500.0), u64::MAX), 8);
+        assert_eq!(max_factor(&plan(Mode::B, 100, 12_500.0), u64::MAX), Some(8));
+        assert_eq!(max_factor(&plan(Mode::U, 100, 12_500.0), u64::MAX), Some(8));
         // 110 ops with the jitter: three times as many are 330.
-        assert_eq!(max_factor(&plan(Mode::B, 100, 12_500.0), 400), 3);
-        assert_eq!(max_factor(&plan(Mode::U, 100, 12_500.0), 1_800), 2);
-        assert_eq!(max_factor(&plan(Mode::B, 100, 50_000.0), u64::MAX), 4);
-        assert_eq!(max_factor(&plan(Mode::B, 1, 900_000.0), u64::MAX), 1);
+        assert_eq!(max_factor(&plan(Mode::B, 100, 12_500.0), 400), Some(3));
+        assert_eq!(max_factor(&plan(Mode::U, 100, 12_500.0), 1_800), Some(2));
+        assert_eq!(max_factor(&plan(Mode::B, 100, 50_000.0), u64::MAX), Some(4));
+        assert_eq!(max_factor(&plan(Mode::B, 1, 900_000.0), u64::MAX), Some(1));
         for mode in [Mode::S, Mode::C, Mode::T, Mode::F] {
-            assert_eq!(max_factor(&plan(mode, 1, 100.0), u64::MAX), 1, "{mode:?}");
+            assert_eq!(max_factor(&plan(mode, 1, 100.0), u64::MAX), None, "{mode:?}");
         }
+    }
+
+    #[test]
+    fn batches_that_cannot_be_as_long_as_they_must_be_are_too_short_by_what_is_missing() {
+        assert_eq!([(1, 1), (3, 8), (8, 8)].map(|(needed, max)| short_by(needed, max)), [None; 3]);
+        assert_eq!(short_by(9, 8), Some(2));
+        assert_eq!(short_by(3, 1), Some(3));
+        assert_eq!(short_by(u64::MAX, 8), Some(1_000));
     }
 }

@@ -106,6 +106,15 @@ pub(super) fn unavailable(error: Errno, circumstances: &Circumstances<'_>) -> St
     act + &remedy
 }
 
+/// Why they cannot, where each can be counted, but only so many events at once.
+pub(super) fn too_few(simultaneous: Option<u32>) -> String {
+    format!(
+        "instructions and cycles cannot be counted: of the two that are needed {} can be counted at \
+         once; another user may have the other counters (the NMI watchdog, a profiler)",
+        simultaneous.unwrap_or(0)
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

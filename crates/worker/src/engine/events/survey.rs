@@ -5,7 +5,7 @@ use oscost_model::counters::{
     CounterReadCost,
 };
 
-use super::refusal::{Circumstances, refusal, unavailable};
+use super::refusal::{Circumstances, refusal, too_few, unavailable};
 use super::source::{CounterSource, WindowCounts};
 use super::validity::{KNOWN_ITERATIONS, loop_problem};
 use crate::engine::calibrate::median;
@@ -74,15 +74,16 @@ pub fn survey<O: CounterOpener>(
         };
         facts.events.push(CounterProbe { event, refused });
     }
-    if !facts.can_count_work() {
+    if !facts.can_count_each_of_work() {
         let defect = |reason| format!("instructions and cycles cannot be counted: {reason}");
         facts.unavailable = first_defect
             .map(defect)
             .or_else(|| first_error.map(|errno| unavailable(errno, circumstances)));
     }
-    facts.distrusted = facts.can_count_work().then(|| attempt.distrust()).flatten();
-    if facts.can_count_work() {
+    facts.distrusted = facts.can_count_each_of_work().then(|| attempt.distrust()).flatten();
+    if facts.can_count_each_of_work() {
         facts.simultaneous = attempt.simultaneous(&facts);
+        facts.unavailable = (!facts.can_count_work()).then(|| too_few(facts.simultaneous));
     }
     attempt.read_costs(&mut facts);
     facts

@@ -6,6 +6,7 @@ use oscost_stats::moments;
 
 use crate::estimate::between_runs::run_median;
 use crate::estimate::comparison::comparability::{incomparable_reason, other_machine};
+use crate::estimate::comparison::counted_work::StoredRows;
 use crate::estimate::comparison::rows::{PRIMARY, RowKey, RowsByKey, RunRow, is_count, median};
 use crate::estimate::comparison::run_comparison::{JudgedPair, Timing};
 use crate::estimate::comparison::start_time::{distance_s, start_time};
@@ -125,6 +126,12 @@ impl<'a> CaseSides<'a> {
 
     pub(super) fn all(&self) -> impl Iterator<Item = &RunRow<'a>> {
         self.base.iter().chain(&self.new)
+    }
+
+    /// The rows, for a comparison of their work.
+    pub(super) fn stored_rows(&self) -> StoredRows<'a> {
+        let (base, new) = (self.base.clone(), self.new.clone());
+        StoredRows { base, new, design: "stored", span_s: self.span_s() }
     }
 
     /// The time from the first run to the last.

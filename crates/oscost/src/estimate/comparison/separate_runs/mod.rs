@@ -13,7 +13,7 @@ mod reference_drift;
 
 use std::collections::BTreeSet;
 
-use oscost_model::record::{Decomposition, Record};
+use oscost_model::record::Record;
 
 use self::case_sides::{CaseSides, comparable_sides};
 use self::core_cycles::CycleRows;
@@ -23,12 +23,9 @@ use self::reference_drift::ReferenceDrift;
 use super::comparability::{
     method_differences, not_claimable_reason, other_machine_of_run, system_differences,
 };
+use super::counted_work::CountedWork;
 use super::rows::{boot, counts_instructions, is_count, rows_by_key};
 use super::run_comparison::RunComparison;
-use super::verdict::EffectEstimate;
-use super::work::{
-    WorkEffect, WorkPair, decompose, judge_work, stored_sides, work_difference, work_effect,
-};
 
 /// Compares the runs of two sides, each with at least one.
 pub(super) fn compare_separate(
@@ -80,7 +77,7 @@ pub(super) fn compare_separate(
     let evidence = Evidence { earlier, drift, drift_in_cycles, is_claimable };
     let found = rows_by_key(&all);
     let mut judged = Vec::new();
-    let mut work = Work::default();
+    let mut work = CountedWork::default();
     let mut sources = Vec::new();
     let mut cycle_rows = CycleRows::default();
     for (key, rows) in &found {
@@ -103,7 +100,7 @@ pub(super) fn compare_separate(
             continue;
         };
         sources.push(source);
-        let decomposition = work.add(&sides, &effect);
+        let decomposition = work.add(&sides.stored_rows(), &effect);
         // By the variation between runs alone, before either effect is looked at.
         let in_cycles = evidence.effect_in_cycles(&sides).and_then(|it| {
             let vary_less = it.between_sides < between_sides;
@@ -116,16 +113,14 @@ pub(super) fn compare_separate(
         judged.push(sides.judged(effect, !by_cycles, decomposition));
         judged.extend(in_cycles);
     }
-    let Work { effects, differences } = work;
-    let why = differences.into_iter();
-    compared.notes.extend(why.map(|why| format!("instructions are not compared: {why}")));
+    compared.notes.extend(work.notes());
     if !judged.is_empty() {
         compared.notes.extend(evidence.drift_note());
         compared.notes.extend(source_of_variation(sources));
         compared.notes.extend(note_on_boots(base, new));
         compared.notes.extend(cycle_rows.note());
     }
-    compared.conclude(judged, judge_work(effects));
+    compared.conclude(judged, work.judged());
     cycle_rows.complete(&mut compared);
     compared
 }
@@ -148,29 +143,4 @@ fn note_on_boots(base: &[&Record], new: &[&Record]) -> Option<String> {
             of_new.len(),
         )
     })
-}
-
-/// The work of the compared rows, as far as it was counted.
-#[derive(Default)]
-struct Work<'a> {
-    effects: Vec<WorkEffect<'a>>,
-    /// Why some are not compared.
-    differences: BTreeSet<&'static str>,
-}
-
-impl<'a> Work<'a> {
-    /// Adds the work of a row that has one run on each side; the result is why its time changed.
-    fn add(&mut self, sides: &CaseSides<'a>, effect: &EffectEstimate) -> Option<Decomposition> {
-        let ([one], [other]) = (&sides.base[..], &sides.new[..]) else { return None };
-        if let Some(why) = work_difference(*one, *other) {
-            self.differences.insert(why);
-            return None;
-        }
-        let (base, new) = (one.row, other.row);
-        let counted = stored_sides(base, new)?;
-        let (rows, span_s) = ([one.index, other.index], sides.span_s());
-        let pair = WorkPair { base, new, rows, design: "stored", span_s, sides: counted };
-        self.effects.extend(work_effect(pair));
-        decompose(base, new, counted, &effect.ratio())
-    }
 }

@@ -1,8 +1,8 @@
-//! Counted instructions of two runs.
+//! Counted instructions of two runs, and of several a side.
 
 use std::collections::BTreeMap;
 
-use oscost_model::record::{CountedRepetition, RowCounters};
+use oscost_model::record::{Comparison, CountedRepetition, RowCounters};
 
 use super::*;
 
@@ -26,7 +26,9 @@ fn counted_run(id: &str, boot: &str, insn: &[f64], noise: WorkNoise, seed: &mut 
             CountedRepetition {
                 round,
                 at_s: f64::from(round),
-                figures: [("insn".to_owned(), insn), ("insn_user".to_owned(), 20.0)].into(),
+                figures: [("insn", insn), ("insn_user", 20.0), ("insn_kernel", insn - 20.0)]
+                    .map(|(name, value)| (name.to_owned(), value))
+                    .into(),
                 time_ns: None,
                 running_ns: None,
             }
@@ -41,6 +43,7 @@ fn counted_run(id: &str, boot: &str, insn: &[f64], noise: WorkNoise, seed: &mut 
             counted_time_ratio: None,
             running_ns: None,
             waiting_ns: None,
+            short_by: None,
             void: Vec::new(),
             repetitions: repetitions.collect(),
         };
@@ -56,7 +59,10 @@ fn counted_run(id: &str, boot: &str, insn: &[f64], noise: WorkNoise, seed: &mut 
 
 /// How many rows have each verdict on their work.
 fn work_verdicts(base: &Record, new: &Record) -> BTreeMap<String, u32> {
-    let compared = compare(std::slice::from_ref(base), std::slice::from_ref(new));
+    verdicts_on_work(&compare(std::slice::from_ref(base), std::slice::from_ref(new)))
+}
+
+fn verdicts_on_work(compared: &RunComparison) -> BTreeMap<String, u32> {
     let mut found = BTreeMap::new();
     for it in compared.comparisons.iter().filter(|it| it.metric == "insn") {
         *found.entry(it.verdict.clone()).or_default() += 1;
@@ -116,4 +122,81 @@ fn instructions_of_two_boots_are_not_compared_and_the_reason_is_given() {
     // Runs without counts say nothing about boots.
     let compared = compare(&[one(100.0, NO_DRIFT)], &[one(101.0, NO_DRIFT)]);
     assert!(!said("boot", &compared.notes), "{:?}", compared.notes);
+}
+
+/// What runs of most rows differ by.
+const CALM: WorkNoise = WorkNoise { runs: 0.0003, workers: 0.0002 };
+
+/// So many runs of one boot.
+fn counted_runs(side: &str, runs: u32, insn: &[f64], noise: WorkNoise) -> Vec<Record> {
+    let mut seed = Seed::new(if side == "base" { 3 } else { 5 });
+    (0..runs)
+        .map(|run| counted_run(&format!("{side}-{run}"), "boot", insn, noise, &mut seed))
+        .collect()
+}
+
+#[test]
+fn of_several_runs_a_side_each_is_a_value_of_the_work() {
+    let insn: Vec<f64> = (0..200).map(|number| 300.0 + 10.0 * f64::from(number)).collect();
+    let more: Vec<f64> = insn.iter().map(|insn| 1.01 * insn).collect();
+    for (runs, noise) in [(3, CALM), (6, REPEATING)] {
+        let base = counted_runs("base", runs, &insn, noise);
+        let equal = verdicts_on_work(&compare(&base, &counted_runs("new", runs, &insn, noise)));
+        assert_eq!(equal.values().sum::<u32>(), 200, "{equal:?}");
+        assert!(!equal.contains_key("slower") && !equal.contains_key("faster"), "{equal:?}");
+        let compared = compare(&base, &counted_runs("new", runs, &more, noise));
+        let found = verdicts_on_work(&compared);
+        assert!(found.get("slower").is_some_and(|&rows| rows >= 190), "{runs} runs: {found:?}");
+        let work = compared.comparisons.iter().find(|it| it.metric == "insn").unwrap();
+        assert_eq!((work.design.as_str(), work.pairs), ("stored", runs));
+        let primary = compared.comparisons.iter().find(|it| it.metric == "primary").unwrap();
+        let sentence = &primary.decomposition.as_ref().unwrap().sentence;
+        assert!(sentence.starts_with("work 1.0"), "{sentence}");
+        assert!(sentence.contains(" in the kernel)"), "{sentence}");
+    }
+}
+
+#[test]
+fn a_few_runs_whose_work_differs_decide_nothing_although_the_workers_of_each_agree() {
+    let noise = WorkNoise { runs: 0.01, workers: 0.0 };
+    let base = counted_runs("base", 3, &[305.0; 100], noise);
+    let compared = compare(&base, &counted_runs("new", 3, &[305.0; 100], noise));
+    let is_decided = |it: &&Comparison| it.metric == "insn" && it.verdict != "inconclusive";
+    let decided: Vec<_> = compared.comparisons.iter().filter(is_decided).collect();
+    assert!(decided.is_empty(), "{decided:?}");
+    let varies = |it: &&Comparison| it.flags.iter().any(|flag| flag == "WORK_VARIES");
+    assert!(compared.comparisons.iter().filter(varies).count() >= 90);
+}
+
+#[test]
+fn work_of_runs_that_alternate_is_compared_beside_their_pairs() {
+    let mut base = counted_runs("base", 6, &[305.0], CALM);
+    let mut new = counted_runs("new", 6, &[311.0], CALM);
+    let runs = base.iter_mut().zip(&mut new).flat_map(|(base, new)| [base, new]);
+    for (hour, run) in runs.enumerate() {
+        run.started = format!("2026-11-21T{hour:02}:00:00Z");
+    }
+    let compared = compare(&base, &new);
+    let of = |metric: &str| compared.comparisons.iter().find(|it| it.metric == metric).unwrap();
+    assert_eq!((of("primary").design.as_str(), of("insn").design.as_str()), ("boots", "boots"));
+    assert_eq!((of("insn").verdict.as_str(), of("insn").pairs), ("slower", 6));
+    assert!(of("primary").decomposition.is_some());
+}
+
+#[test]
+fn fewer_than_three_runs_of_one_boot_a_side_have_no_comparison_of_work_and_the_reason_is_given() {
+    let base = counted_runs("base", 2, &[305.0], CALM);
+    let mut new = counted_runs("new", 3, &[305.0], CALM);
+    let said = |new: &[Record], reason: &str| {
+        let compared = compare(&base, new);
+        assert!(compared.comparisons.iter().all(|it| it.metric == "primary"));
+        assert!(compared.comparisons.iter().all(|it| it.decomposition.is_none()));
+        let note = format!("instructions are not compared: {reason}");
+        assert!(compared.notes.iter().any(|it| it.contains(&note)), "{:?}", compared.notes);
+    };
+    said(&new, "fewer than three runs of one boot and worker on a side have counts");
+    for run in &mut new {
+        run.machines[0].counters.boot = Some("other".to_owned());
+    }
+    said(&new, "the runs are of two boots");
 }

@@ -1,6 +1,6 @@
 //! What is no part of a bill: time that the program waited, time that others took, and user time.
 
-use oscost_model::bill::{Bill, BilledTrials, ClockReadItem};
+use oscost_model::bill::{Bill, BilledTrials, ClockReadItem, StolenTime};
 use oscost_model::unit::Unit;
 
 use crate::report::figures::{rough, with_thousands};
@@ -45,8 +45,16 @@ fn clock_read(item: &ClockReadItem) -> String {
     let Some(times) = item.times else {
         return format!("clock reads: {function}() is not counted{why}");
     };
+    let nested = match item.nested {
+        0 => String::new(),
+        nested => format!(
+            " (without {} by gettimeofday() and time(), which pay for them)",
+            with_thousands(nested as f64)
+        ),
+    };
     let counted = format!(
-        "clock reads: {} x {function}() by uprobes at the C library, {} of them system calls",
+        "clock reads: {} x {function}() by uprobes at the C library{nested}, {} of them system \
+         calls",
         with_thousands(times as f64),
         with_thousands(item.system_calls as f64)
     );
@@ -85,9 +93,20 @@ fn stolen(bill: &Bill) -> Option<String> {
         Some(kind) => format!("the host ({})", plain(kind)),
         None => "a host, if there is one,".to_owned(),
     };
+    let taken = match &bill.stolen {
+        None => "not measured".to_owned(),
+        Some(StolenTime { ns, seconds }) => {
+            let of = if bill.watched.is_some() { "the watch" } else { "runs and prices" };
+            let time = rough(*seconds, Unit::Seconds);
+            match *ns > 0.0 {
+                true => format!("{} of all CPUs in {time} of {of}", rough(*ns, Unit::NsPerOp)),
+                // A hypervisor need not tell what it takes.
+                false => format!("none in {time} of {of}, as far as the kernel is told"),
+            }
+        }
+    };
     Some(format!(
-        "time stolen: not measured in the trials; what {host} takes is real time, and may be \
-         counted as system time"
+        "time stolen: {taken}; what {host} takes is real time, and may be counted as system time"
     ))
 }
 
@@ -138,6 +157,7 @@ mod tests {
         let item = |times: Option<u64>, ns: Option<f64>| ClockReadItem {
             function: "clock_gettime".to_owned(),
             times,
+            nested: 0,
             system_calls: 12,
             case: "timer/clock-gettime".to_owned(),
             unit: None,
@@ -154,6 +174,11 @@ mod tests {
         assert!(lines[1].ends_with("system calls: no price"), "{lines:?}");
         assert!(lines[2].ends_with("clock_gettime() is not counted: no price"), "{lines:?}");
         assert_eq!(lines[3..], [OTHER_CLOCK_READS]);
+        bill.clock_reads[0].nested = 3_000;
+        let line = &told(&bill)[0];
+        let words = "at the C library (without 3,000 by gettimeofday() and time(), which pay for \
+                     them), 12 of them system calls; ";
+        assert!(line.contains(words), "{line}");
         bill.counted = None;
         assert!(told(&bill).is_empty());
     }
@@ -166,6 +191,14 @@ mod tests {
             let stolen = lines(&bill).iter().filter(|it| it.starts_with("time stolen: ")).count();
             assert_eq!(stolen, lines_of_it, "{kind:?}");
         }
+        let told = |bill: &Bill| stolen(bill).unwrap();
+        assert!(told(&bill).starts_with("time stolen: not measured; what a host"), "{bill:?}");
+        bill.stolen = Some(StolenTime { ns: 3e7, seconds: 12.0 });
+        let text = told(&bill);
+        assert!(text.contains("30.0 ms of all CPUs in 12.0 s of runs and prices; what"), "{text}");
+        bill.stolen = Some(StolenTime { ns: 0.0, seconds: 12.0 });
+        let text = told(&bill);
+        assert!(text.contains("none in 12.0 s of runs and prices, as far as"), "{text}");
         let last = lines(&bill).pop().unwrap();
         assert!(last.contains("what 1,202 faults and 34 switches added"), "{last}");
         bill.trials.voluntary_switches = None;

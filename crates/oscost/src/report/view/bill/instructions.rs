@@ -14,6 +14,7 @@ const MIN_SHARE_PCT: f64 = 1.0;
 pub(in crate::report::view) fn section(bill: &Bill) -> Option<Section> {
     let instructions = bill.instructions.as_ref()?;
     let sentences = sentences(instructions).into_iter().chain(split_difference(bill, instructions));
+    let sentences = sentences.chain(without_cycles(bill, instructions));
     let list = Block::list(sentences);
     let blocks = [Block::Table(table(instructions))].into_iter().chain(list);
     Some(Section::of("In instructions of the kernel", blocks))
@@ -106,6 +107,26 @@ fn split_difference(bill: &Bill, instructions: &InstructionBill) -> Option<Strin
     ))
 }
 
+/// The part of the system time in which the program had no cycles, beside the loops of the price list;
+/// `None` where either was not counted.
+fn without_cycles(bill: &Bill, instructions: &InstructionBill) -> Option<String> {
+    let own = instructions.cycles_per_ns?;
+    let of_prices = instructions.price_cycles_per_ns.filter(|&cycles| cycles > 0.0)?;
+    let missing_ns = bill.trials.system_time.ns * (1.0 - own / of_prices);
+    let verdict = match missing_ns > 0.0 {
+        true => format!(
+            "at that ratio {} of its system time had no cycles: the host took them, or the frequency \
+             was lower",
+            rough(missing_ns, Unit::NsPerOp)
+        ),
+        false => "no host took more from it than from them".to_owned(),
+    };
+    Some(format!(
+        "these runs had {own:.2} cycles in a nanosecond of CPU time, and the price list's loops \
+         {of_prices:.2}: {verdict}"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,6 +153,8 @@ mod tests {
             kernel_range: [990_000.0, 1_010_000.0],
             user: Some(2e6),
             cycles_per_instruction: Some(1.5),
+            cycles_per_ns: Some(2.4),
+            price_cycles_per_ns: Some(3.0),
             charged: 910_000.0,
             charged_ci95: None,
             difference: 90_000.0,
@@ -157,10 +180,18 @@ mod tests {
             "took 1.50 cycles per instruction",
             // 13 of 100 ms of time, and 9 % of the instructions.
             "of system time that are not explained, 9.00 ms are instructions without a price",
+            "had 2.40 cycles in a nanosecond of CPU time, and the price list's loops 3.00: at that \
+             ratio 20.0 ms of its system time had no cycles",
         ] {
             assert!(words.contains(expected), "`{expected}` is not in:\n{text}");
         }
         assert!(!words.contains("tiny") && !words.contains("no bill in instructions"), "{text}");
+        let mut faster = bill.instructions.clone().unwrap();
+        faster.cycles_per_ns = Some(3.1);
+        let told = without_cycles(&bill, &faster).unwrap();
+        assert!(told.ends_with("3.00: no host took more from it than from them"), "{told}");
+        faster.price_cycles_per_ns = None;
+        assert_eq!(without_cycles(&bill, &faster), None);
     }
 
     #[test]

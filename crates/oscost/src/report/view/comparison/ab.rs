@@ -98,6 +98,8 @@ fn pair(record: &Record, number: usize, compared_targets: TargetComparisons<'_>)
         pairs.filter_map(|it| Some(Pair::of(it, row(it.base)?, row(it.new)?))).collect();
     let mut blocks: Vec<Block> = commands(&pairs).map(Block::Text).into_iter().collect();
     blocks.extend(compared(number, &pairs));
+    let sides: BTreeSet<u32> = requested.iter().flat_map(|it| [it.base, it.new]).collect();
+    blocks.extend(programs::spreads(&sides.into_iter().filter_map(row).collect::<Vec<&Row>>()));
     blocks.extend(added_to_reference_cases(record, &reference_cases).map(Block::Text));
     Section { title: pair_title(targets, &requested), blocks, ..Section::default() }
 }

@@ -10,15 +10,16 @@ use crate::report::view::comparison::verdicts::verdict_style;
 use crate::report::view::document::{Cell, Column, Table, TableRow};
 use crate::report::view::run::instructions::{PlusSign, number, range_text, unit, without_unit};
 
-/// A ratio of counts: four digits, or near 1 enough for one instruction in hundreds of thousands.
+/// A ratio of counts: three decimals, or near 1 enough for one instruction in hundreds of thousands;
+/// 1 is that of equal counts.
 pub(in crate::report::view) fn ratio(ratio: f64) -> String {
     let decimals = match (ratio - 1.0).abs() {
+        0.0 => 0,
         0.01.. => 3,
         0.001.. => 4,
         _ => 6,
     };
-    let text = format!("{ratio:.decimals$}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    format!("{ratio:.decimals$}")
 }
 
 /// The difference: with its sign, and as a share where that is a tenth of a per cent or more.

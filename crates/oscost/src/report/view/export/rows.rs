@@ -17,7 +17,8 @@ const NO_FIGURE: Option<&str> = Some("it was not measured");
 const NO_INTERVAL: Option<&str> = Some("below six repetitions");
 /// Why a figure has no interval between runs.
 const NO_BETWEEN_RUN_INTERVAL: Option<&str> = Some(
-    "below six repetitions or detection; of inexact counts, programs, metrics but `core-cycles`",
+    "below six repetitions or detection; of inexact counts, programs, metrics but `core-cycles` and \
+     counted instructions",
 );
 /// When quantiles are unknown.
 const NO_SHOTS: Option<&str> = Some("modes U, B, T");
@@ -232,8 +233,9 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "median",
         kind: Float,
-        means: "**the figure**: the median over repetition values; of a further metric of a benchmark, \
-                the sum over all workers divided by the sum of their ops",
+        means: "**the figure**: the median over repetition values; of a counted event, over the workers \
+                that counted; of another further metric of a benchmark, the sum over all workers divided \
+                by the sum of their ops",
         unknown: NO_FIGURE,
         read: |line| line.new.median().into(),
     },

@@ -29,9 +29,11 @@ pub(super) fn counters(facts: &Facts) -> Vec<Fact> {
         None => no_pmu(),
     };
     let some = |text: String| (!text.is_empty()).then_some(text);
+    // Events that open one by one, of which too few can be counted at once, are not used.
+    let usable = if unavailable.is_none() { names(false) } else { String::new() };
     let mut found = vec![
         fact("PMU", some(counters.pmus.join(", ")), of_pmu),
-        fact("PMU events", some(names(false)), no_pmu),
+        fact("PMU events", some(usable), no_pmu),
         fact("software events", some(names(true)), no_pmu),
     ];
     let refused = counters.events.iter().filter_map(|it| {

@@ -125,6 +125,13 @@ fn table(rows: &Rows<'_>, record: &Record) -> Table {
             lines.iter_mut().for_each(|line| drop(line.cells.remove(index)));
         }
         caption.push_str("; intervals are what the repetitions of this run leave open");
+    } else {
+        let alone = rows.requested.iter().filter(|it| lacks_interval_between_runs(it.row)).count();
+        caption.push_str(&match alone {
+            0 => String::new(),
+            1 => "; of 1 row both intervals are that of this run".to_owned(),
+            alone => format!("; of {alone} rows both intervals are that of this run"),
+        });
     }
     // Where nothing was counted there is no column for it.
     for name in [INSN, CPI, GHZ, work_bar::COLUMN] {
@@ -148,6 +155,12 @@ fn table(rows: &Rows<'_>, record: &Record) -> Table {
 fn has_own_interval_only(row: &Row) -> bool {
     let estimate = row.estimate.as_ref();
     estimate.is_none_or(|it| it.between_run_ci95.is_none() || it.between_run_ci95 == it.ci95)
+}
+
+/// Whether a row has the interval of its run alone.
+fn lacks_interval_between_runs(row: &Row) -> bool {
+    let estimate = row.estimate.as_ref().filter(|_| row.outcome == RowOutcome::Measured);
+    estimate.is_some_and(|it| it.ci95.is_some() && it.between_run_ci95.is_none())
 }
 
 fn columns() -> Vec<Column> {

@@ -1,6 +1,6 @@
 //! What the processor's counters show of the rows of a run.
 
-use oscost_model::counters::{CORE_CYCLES, CPI, CounterEvent, GHZ, INSN};
+use oscost_model::counters::{CORE_CYCLES, CPI, CounterEvent, CounterFacts, GHZ, INSN};
 use oscost_model::record::{CoreConditions, CoreFigure, Metric, Record, Row};
 use oscost_model::unit::Unit;
 
@@ -173,6 +173,10 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
         });
     }
     let facts = record.machines.first().map(|machine| &machine.counters);
+    let has_cpi = rows.iter().any(|row| row.metrics.contains_key(CPI));
+    if has_work && !has_cpi && facts.is_some_and(has_too_few_for_cpi) {
+        lines.push(NO_CPI.to_owned());
+    }
     let why = facts.and_then(|it| it.distrusted.as_ref().or(it.unavailable.as_ref()));
     // The figures of a machine that counts them are instructions.
     let is_timed = rows.iter().any(|row| row.unit != Unit::InstructionsPerOp);
@@ -188,6 +192,15 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
     for (why, cases) in grouped(void) {
         lines.push(format!("not counted in some workers: {why}: {}", plain(&first_of(&cases))));
     }
+    let short = rows.iter().filter(|row| is_short(row)).map(|row| row.case.as_str());
+    let short: Vec<&str> = short.collect();
+    if !short.is_empty() {
+        lines.push(format!(
+            "counted batches are too short: what counting adds varies by over 0.1 % of the \
+             instructions of their ops, or 1 % of the cycles: {}",
+            plain(&first_of(&short))
+        ));
+    }
     let conditions = record.conditions.first();
     if let Some((core, conditions)) = conditions.and_then(|it| Some((it.core.as_ref()?, it))) {
         let of_machine = |row: &&Row| row.target.machine == conditions.machine;
@@ -195,6 +208,20 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
         lines.extend(core_lines(core, best));
     }
     lines
+}
+
+/// Why rows that have instructions of both modes have no cycles per instruction.
+const NO_CPI: &str = "No cpi: the processor counts two events at once here, and cycles together with \
+                      the instructions of both modes are three.";
+
+/// Whether cycles and the instructions of both modes cannot be counted together.
+fn has_too_few_for_cpi(facts: &CounterFacts) -> bool {
+    facts.sees_kernel() && facts.simultaneous == Some(2)
+}
+
+/// Whether what counting adds cannot be told apart in the batches of a row.
+fn is_short(row: &Row) -> bool {
+    row.counters.as_ref().is_some_and(|it| it.short_by.is_some())
 }
 
 /// What the core did over the run, if it was not always at its best, and the best of all rows.
@@ -261,6 +288,7 @@ pub(in crate::report::view) fn sentence(row: &Row) -> Option<String> {
     }));
     parts.extend(of(CPI).map(|cpi| format!("{cpi:.2} cycles per instruction")));
     parts.extend(of(GHZ).map(|ghz| format!("{ghz:.2} GHz")));
+    parts.extend(counters.short_by.map(|by| format!("in batches {by:.0} times too short")));
     let waiting = counters.waiting_ns.filter(|&ns| ns.abs() >= 1.0);
     parts.extend(waiting.map(|ns| {
         let style = Style::of(ns, Unit::NsPerOp);
@@ -284,6 +312,8 @@ pub(in crate::report::view) fn misses(row: &Row) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use oscost_model::counters::CounterProbe;
+
     use super::*;
 
     #[test]
@@ -301,6 +331,27 @@ mod tests {
         let timed = said(&record, Unit::NsPerOp);
         assert_eq!(timed, ["No instructions and cycles: permission denied"]);
         assert_eq!(said(&record, Unit::InstructionsPerOp), [""; 0]);
+    }
+
+    #[test]
+    fn two_counters_at_once_are_the_reason_why_there_are_no_cycles_per_instruction() {
+        let text = include_str!("../../../../tests/store/run-1.json");
+        let mut record: Record = serde_json::from_str(text).unwrap();
+        let probe = |&event: &CounterEvent| CounterProbe { event, refused: None };
+        let counters = &mut record.machines[0].counters;
+        counters.events = CounterEvent::ALL.iter().map(probe).collect();
+        let mut row = Row { counters: None, ..record.results[0].clone() };
+        let estimate = row.estimate.clone().unwrap();
+        let (unit, better) = (Unit::InstructionsPerOp, Unit::InstructionsPerOp.better());
+        let name = CounterEvent::InstructionsUser.metric().to_owned();
+        row.metrics = [(name, Metric { unit, better, estimate })].into();
+        let mut is_said = |simultaneous, row: &Row| {
+            record.machines[0].counters.simultaneous = Some(simultaneous);
+            remarks(&record, &[row]).iter().any(|line| line == NO_CPI)
+        };
+        assert!(is_said(2, &row) && !is_said(3, &row));
+        row.metrics.clear();
+        assert!(!is_said(2, &row), "nothing was counted");
     }
 
     fn figure(worse_pct: f64, worse_by: Option<f64>) -> Option<CoreFigure> {

@@ -250,14 +250,20 @@ pub(super) fn notes(record: &Record, rows: &[&Row]) -> Option<Section> {
     (!blocks.is_empty()).then(|| notes_of(blocks))
 }
 
-/// What the intervals are, and how much narrower those of the run alone; `None` if no row has one
-/// between runs.
+/// What the intervals are, how much narrower those of the run alone, and how many rows have only those;
+/// `None` if no row has one between runs.
 fn between_runs(rows: &[&Row]) -> Option<String> {
     let estimates = rows.iter().filter_map(|row| row.estimate.as_ref());
     let half_width_pct = |it: &Estimate| {
         it.between_run_ci95.filter(|_| !it.exact)?;
         let [low, high] = it.ci95?;
         Some(50.0 * (high - low) / it.median)
+    };
+    let has_own_alone = |it: &&Estimate| it.ci95.is_some() && it.between_run_ci95.is_none();
+    let alone = match estimates.clone().filter(has_own_alone).count() {
+        0 => "",
+        1 => " One row has the interval of this run alone.",
+        _ => " Some rows have intervals of this run alone.",
     };
     let widths = order::sorted(&estimates.filter_map(half_width_pct).collect::<Vec<_>>());
     let (half, most) = (per_cent(order::median(&widths)?), per_cent(*widths.last()?));
@@ -268,7 +274,7 @@ fn between_runs(rows: &[&Row]) -> Option<String> {
     };
     Some(format!(
         "Intervals say where long-run figures lie on this machine and kernel; what this run leaves open \
-         is {own}."
+         is {own}.{alone}"
     ))
 }
 

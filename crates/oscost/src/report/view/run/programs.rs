@@ -25,8 +25,37 @@ pub(in crate::report::view) fn blocks(measured: &[&Row]) -> Vec<Block> {
     let rows: Vec<&Row> = measured.iter().copied().filter(|row| is_program(row)).collect();
     let of_rows = rows.iter().flat_map(|row| details(row, rows.len() <= MAX_DETAILED));
     let lines = rows.iter().find_map(|row| sampled_ranges(row)).into_iter().chain(of_rows);
-    let lines = Block::list(lines.map(|line| plain(&line)));
+    let lines = Block::list(lines.chain(on_intervals(&rows)).map(|line| plain(&line)));
     table(&rows).map(Block::Table).into_iter().chain(lines).collect()
+}
+
+/// What the intervals of programs leave out; `None` if they have none.
+fn on_intervals(rows: &[&Row]) -> Option<String> {
+    let has_interval = |row: &&Row| row.estimate.as_ref().is_some_and(|it| it.ci95.is_some());
+    rows.iter().any(has_interval).then(|| {
+        "intervals of programs are of this run alone: how far runs differ is not in them. `oscost ab -- A \
+         -- B` compares two commands in turns, within one run"
+            .to_owned()
+    })
+}
+
+/// How the trials of compared commands spread, each with its target if they are one command; `None` for
+/// other rows, and for many.
+pub(in crate::report::view) fn spreads(rows: &[&Row]) -> Option<Block> {
+    let commands: Vec<&Row> = rows.iter().copied().filter(|row| row.command.is_some()).collect();
+    if commands.len() > MAX_DETAILED {
+        return None;
+    }
+    let is_one_case = commands.windows(2).all(|both| both[0].case == both[1].case);
+    let lines = commands.iter().flat_map(|row| {
+        let name = match is_one_case {
+            true => format!("{} at {}", short_name(row), row.target.text),
+            false => short_name(row).to_owned(),
+        };
+        let values = values(row);
+        [spread(&name, row, &values), quantiles(&name, row, &values)]
+    });
+    Block::list(lines.flatten().map(|line| plain(&line)))
 }
 
 /// Which parameters of a command had a random value in each round, and what the warm-ups had
@@ -83,27 +112,11 @@ fn cells(row: &Row) -> Vec<Cell> {
 /// Further figures of a program: its trials, and figures that are in no column.
 fn details(row: &Row, detailed: bool) -> Vec<String> {
     let mut lines = Vec::new();
-    let name = row.case.split_once('/').map_or(row.case.as_str(), |(_, name)| name);
-    let values: Vec<f64> = row.repetitions.iter().filter_map(|it| it.value).collect();
-    let (Some(least), Some(most), true) = (
-        values.iter().copied().min_by(f64::total_cmp),
-        values.iter().copied().max_by(f64::total_cmp),
-        detailed,
-    ) else {
+    let (name, values) = (short_name(row), values(row));
+    if values.is_empty() || !detailed {
         return other_metrics(name, row);
-    };
-    if let Some(estimate) = &row.estimate {
-        let style = Style::of(estimate.median, row.unit);
-        let sd = estimate.sd.map(|sd| format!(", standard deviation {}", style.with_unit(sd)));
-        lines.push(format!(
-            "{name}: {} trials from {} to {}; mean {}{}",
-            values.len(),
-            style.number(least),
-            style.with_unit(most),
-            style.with_unit(estimate.mean),
-            sd.unwrap_or_default()
-        ));
     }
+    lines.extend(spread(name, row, &values));
     lines.extend(quantiles(name, row, &values));
     let times = |name: &str| row.metrics.get(name).map_or(0.0, |it| it.estimate.median);
     lines.push(format!(
@@ -117,6 +130,33 @@ fn details(row: &Row, detailed: bool) -> Vec<String> {
     lines.extend(other_metrics(name, row));
     lines.extend(calls(name, row));
     lines
+}
+
+/// The name of a program's row without its family.
+fn short_name(row: &Row) -> &str {
+    row.case.split_once('/').map_or(row.case.as_str(), |(_, name)| name)
+}
+
+/// The values of its trials.
+fn values(row: &Row) -> Vec<f64> {
+    row.repetitions.iter().filter_map(|it| it.value).collect()
+}
+
+/// How many trials there are, and how they spread.
+fn spread(name: &str, row: &Row, values: &[f64]) -> Option<String> {
+    let estimate = row.estimate.as_ref()?;
+    let least = values.iter().copied().min_by(f64::total_cmp)?;
+    let most = values.iter().copied().max_by(f64::total_cmp)?;
+    let style = Style::of(estimate.median, row.unit);
+    let sd = estimate.sd.map(|sd| format!(", standard deviation {}", style.with_unit(sd)));
+    Some(format!(
+        "{name}: {} trials from {} to {}; mean {}{}",
+        values.len(),
+        style.number(least),
+        style.with_unit(most),
+        style.with_unit(estimate.mean),
+        sd.unwrap_or_default()
+    ))
 }
 
 /// Quantiles of the trials, if there are enough of them.

@@ -86,6 +86,64 @@ pub fn list_json(studies: &[Study]) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }
 
+/// The claims of a study in a list for programs.
+#[derive(Serialize)]
+struct ListedClaims<'a> {
+    id: &'a str,
+    /// The command that measures it again.
+    command: String,
+    /// The last run of it here; null if there is none.
+    run: Option<&'a str>,
+    started: Option<&'a str>,
+    complete: Option<bool>,
+    claims: Vec<ListedClaim<'a>>,
+}
+
+#[derive(Serialize)]
+struct ListedClaim<'a> {
+    statement: &'a str,
+    location: &'a str,
+    verdict: &'static str,
+    /// Why it is no other verdict; null where the figures show it.
+    reason: Option<String>,
+    /// How many runs the verdict rests on.
+    runs: usize,
+}
+
+impl<'a> From<&LastRun<'a>> for ListedClaims<'a> {
+    fn from(&LastRun { study, record, earlier }: &LastRun<'a>) -> Self {
+        let judged = record.map(|record| judged(study, record, earlier)).unwrap_or_default();
+        let claim = |it: JudgedClaim<'a>| ListedClaim {
+            statement: &it.claim.statement,
+            location: &it.claim.location,
+            verdict: it.verdict.text(),
+            reason: it.verdict.reason(),
+            runs: it.runs,
+        };
+        Self {
+            id: &study.id,
+            command: command(study, &study.id),
+            run: record.map(|it| it.id.as_str()),
+            started: record.map(|it| it.started.as_str()),
+            complete: record.map(|it| it.complete),
+            claims: judged.into_iter().map(claim).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ClaimsDocument<'a> {
+    schema: &'static str,
+    studies: Vec<ListedClaims<'a>>,
+}
+
+/// The claims of all studies with their verdicts as one JSON object (`oscost.claims/1`).
+pub fn claims_json(studies: &[LastRun<'_>]) -> Result<String, serde_json::Error> {
+    let studies = studies.iter().map(ListedClaims::from).collect();
+    let document = ClaimsDocument { schema: "oscost.claims/1", studies };
+    serde_json::to_string_pretty(&document).map(|text| text + "\n")
+}
+
 /// Rows of sentences; the first names what they are about.
 fn records(caption: String, rows: Vec<TableRow>, notes: Vec<String>) -> Block {
     let columns = ["", "", ""].map(Column::text).into_iter().collect();

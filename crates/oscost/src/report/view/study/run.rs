@@ -59,6 +59,11 @@ pub(in crate::report::view) fn heading(comparison: &SingleTargetComparison<'_>) 
     };
     let mut lines = heading_lines(study, None);
     lines.push(plain(&cycles));
+    lines.extend(comparison.counted_core_ghz.map(|ghz| {
+        format!(
+            "claims in cycles are judged at {ghz:.2} GHz, the core's clock as its counters show it"
+        )
+    }));
     lines
 }
 

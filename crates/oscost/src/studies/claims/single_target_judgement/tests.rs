@@ -1,6 +1,6 @@
 mod several_runs;
 
-use oscost_model::record::{Record, Row};
+use oscost_model::record::{CoreConditions, CoreFigure, Record, Row};
 use oscost_model::study_method::{
     ClockCost, Statistic, StudyMethod, StudyMethodFigure, StudyMethodRound, TimingScope,
 };
@@ -212,6 +212,38 @@ fn a_claim_that_holds_by_the_minimum_and_fails_by_the_median_shows_both() {
     assert!((own.judgement.values[0].unwrap().value - 1.85).abs() < 0.03, "{own:?}");
     assert!(own.difference.contains("the smallest op"), "{}", own.difference);
     assert!(own.difference.contains("leaves the clock's cost"), "{}", own.difference);
+}
+
+#[test]
+fn a_claim_in_cycles_is_judged_by_the_clock_that_the_processor_counted() {
+    let claim =
+        "kind = \"slope\"\nseries = [\"pipe\"]\nper = 1\nunit = \"cycle\"\nmin = 2.7\nmax = 3.3\n";
+    let study = study(claim);
+    // One nanosecond a byte.
+    let mut record = latencies(SIZES.map(|size| [1_000.0 + size as f64; 2]));
+    let figure = |median| CoreFigure {
+        case: None,
+        workers: 6,
+        best: median,
+        median,
+        worse_pct: 0.0,
+        worse_by: None,
+    };
+    for (counted, verdict) in [(3.0, Verdict::Holds), (2.0, Verdict::DoesNotHold)] {
+        let ghz = Some(figure(counted));
+        let core = CoreConditions { ghz, cpi_of_loop: None, cpi_of_kernel_op: None };
+        record.conditions[0].core = Some(core);
+        let judged = judged(&study, &record);
+        assert_eq!(judged.verdict, verdict);
+        // The smallest of the rounds is 2 % below their median.
+        assert!((judged.values[0].unwrap().value / counted - 0.99).abs() < 0.02, "{judged:?}");
+        let compared = compare_single_target(&study, &record, &[]);
+        assert_eq!(compared.counted_core_ghz, Some(counted));
+    }
+    // A clock that is none is not taken.
+    let core = CoreConditions { ghz: Some(figure(0.0)), cpi_of_loop: None, cpi_of_kernel_op: None };
+    record.conditions[0].core = Some(core);
+    assert_eq!(compare_single_target(&study, &record, &[]).counted_core_ghz, None);
 }
 
 #[test]

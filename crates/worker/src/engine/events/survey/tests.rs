@@ -264,5 +264,10 @@ fn no_more_events_are_counted_at_once_than_there_are_counters() {
     for counters in [1, 2, 3, 4, 8, 20] {
         let facts = surveyed(Machine { counters, ..GOOD });
         assert_eq!(facts.simultaneous, Some(counters.min(MAX_AT_ONCE) as u32));
+        assert_eq!(facts.can_count_work(), counters >= 2);
+        assert_eq!(facts.unavailable.is_none(), counters >= 2);
     }
+    let why = surveyed(Machine { counters: 1, ..GOOD }).unavailable.unwrap();
+    assert!(why.contains("of the two that are needed 1 can be counted at once"), "{why}");
+    assert!(why.contains("another user may have the other counters"), "{why}");
 }

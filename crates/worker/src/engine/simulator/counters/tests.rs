@@ -144,6 +144,18 @@ fn batches_become_longer_where_what_reading_adds_varies_too_much_for_them() {
 }
 
 #[test]
+fn batches_that_cannot_be_long_enough_say_by_how_much_they_are_too_short() {
+    let short = BatchPlan { batch_ns: 5e3, ..plan(Mode::B, 40, &[1]) };
+    let restless = Execution { read_insn_spread: 1_000.0, ..Execution::QUIET };
+    let bounded = counted_up_to(restless, &short, 90);
+    assert!(bounded.short_by.is_some_and(|by| by >= 2), "{:?}", bounded.short_by);
+    assert_eq!(bounded.void, None, "what they count is kept");
+    assert_eq!(counted(Execution::QUIET, &short).short_by, None);
+    // One op is one op: nothing is said of a length that it does not have.
+    assert_eq!(counted(restless, &plan(Mode::S, 1, &[1])).short_by, None);
+}
+
+#[test]
 fn single_shots_and_counters_that_fail_leave_the_plan_as_it_is() {
     let restless = Execution { read_insn_spread: 1_000.0, ..Execution::QUIET };
     let shots = counted(restless, &plan(Mode::S, 1, &[1]));

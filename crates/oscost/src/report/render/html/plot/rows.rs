@@ -12,8 +12,10 @@ use crate::report::view::document::chart::{Chart, ChartRow, Order, Point, Series
 const TICKS_PX: usize = 17;
 /// Steps of the horizontal axis of a path, of which there are this many in its width.
 const STEPS: f64 = 9_999.0;
-/// The width of a chart on a small phone.
-const PHONE_PX: f64 = 280.0;
+/// The least width of a chart: that on a small phone.
+const NARROW_PX: f64 = 280.0;
+/// The least width of a chart in a window from which the style sheet calls it wide.
+const WIDE_PX: f64 = 600.0;
 /// Between a point and its figure; the style sheet shifts the figure by as much.
 const GAP_PX: f64 = 9.0;
 /// Just outside the chart.
@@ -122,8 +124,9 @@ impl Content<'_> {
                 Shape::Line | Shape::DottedLine => {}
             }
         }
-        let Figures { markup: figures, is_one_above } = self.figures(x);
-        let kind = if is_one_above { " class=\"two\"" } else { "" };
+        let figures = self.figures(x);
+        let kind = figures.class();
+        let figures = figures.markup;
         if stretched.is_empty() {
             return format!("<svg{kind}>{title}{out}{figures}</svg>");
         }
@@ -146,11 +149,18 @@ impl Content<'_> {
             let Some(own) = own.filter(|_| !point.figure.is_empty()) else { continue };
             let others = extents.iter().enumerate().filter(|(other, _)| *other != number);
             let others: Vec<[f64; 2]> = others.filter_map(|(_, extent)| *extent).collect();
-            let LabelPosition { class, at, is_above } =
-                LabelPosition::beside(own, &others, width(&point.figure));
-            let (at, text) = (pct(at), escape(&point.figure));
-            let _ = write!(figures.markup, "<text{class} x=\"{at}\">{text}</text>");
-            figures.is_one_above |= is_above;
+            let place =
+                |chart_px| LabelPosition::beside(own, &others, width(&point.figure, chart_px));
+            let [narrow, wide] = [NARROW_PX, WIDE_PX].map(place);
+            let is_one_for_both = !narrow.is_above || narrow == wide;
+            if is_one_for_both {
+                figures.write(&narrow, None, &point.figure);
+            } else {
+                figures.write(&narrow, Some("n"), &point.figure);
+                figures.write(&wide, Some("v"), &point.figure);
+            }
+            figures.is_one_above_in_narrow |= narrow.is_above;
+            figures.is_one_above_in_wide |= narrow.is_above && wide.is_above;
         }
         figures
     }
@@ -160,17 +170,41 @@ impl Content<'_> {
 #[derive(Default)]
 struct Figures {
     markup: String,
-    /// Whether one is above its point, for which the row has two lines.
-    is_one_above: bool,
+    /// Whether one is above its point in a narrow chart, for which the row has two lines there.
+    is_one_above_in_narrow: bool,
+    is_one_above_in_wide: bool,
+}
+
+impl Figures {
+    /// Writes a figure; `shown` is the style sheet's class of one that only narrow or only wide charts
+    /// show.
+    fn write(&mut self, position: &LabelPosition, shown: Option<&str>, figure: &str) {
+        let classes: Vec<&str> = position.classes().chain(shown).collect();
+        let class = match classes.is_empty() {
+            true => String::new(),
+            false => format!(" class=\"{}\"", classes.join(" ")),
+        };
+        let (at, text) = (pct(position.at), escape(figure));
+        let _ = write!(self.markup, "<text{class} x=\"{at}\">{text}</text>");
+    }
+
+    /// The attribute of the style sheet's class of the row.
+    fn class(&self) -> &'static str {
+        match (self.is_one_above_in_narrow, self.is_one_above_in_wide) {
+            (_, true) => " class=\"two\"",
+            (true, false) => " class=\"two n\"",
+            (false, false) => "",
+        }
+    }
 }
 
 /// Where a figure is written.
+#[derive(PartialEq)]
 struct LabelPosition {
-    /// The attribute of the style sheet's class, of which figures that begin right of their point have
-    /// none.
-    class: &'static str,
     /// In per cent of the chart's width.
     at: f64,
+    /// Whether it ends there; else it begins there.
+    is_end: bool,
     /// Whether it is above the point.
     is_above: bool,
 }
@@ -185,23 +219,29 @@ impl LabelPosition {
             from >= 0.0 && to <= 100.0 && others.iter().all(is_apart)
         };
         if is_free(high, high + width) {
-            Self { class: "", at: high, is_above: false }
+            Self { at: high, is_end: false, is_above: false }
         } else if is_free(low - width, low) {
-            Self { class: " class=\"e\"", at: low, is_above: false }
+            Self { at: low, is_end: true, is_above: false }
         } else if high >= width {
-            Self { class: " class=\"e a\"", at: high, is_above: true }
+            Self { at: high, is_end: true, is_above: true }
         } else if low + width <= 100.0 {
-            Self { class: " class=\"a\"", at: low, is_above: true }
+            Self { at: low, is_end: false, is_above: true }
         } else {
-            Self { class: " class=\"e a\"", at: 100.0, is_above: true }
+            Self { at: 100.0, is_end: true, is_above: true }
         }
+    }
+
+    /// The classes of the style sheet: none of a figure that begins right of its point.
+    fn classes(&self) -> impl Iterator<Item = &'static str> + use<> {
+        let classes = [(self.is_end, "e"), (self.is_above, "a")];
+        classes.into_iter().filter_map(|(is_so, class)| is_so.then_some(class))
     }
 }
 
-/// The width of a figure with the gap to its point, in per cent of a chart on a phone: a wider chart
-/// has more room.
-fn width(figure: &str) -> f64 {
-    100.0 * (LETTER_PX * figure.chars().count() as f64 + GAP_PX) / PHONE_PX
+/// The width of a figure with the gap to its point, in per cent of a chart of the least width of its
+/// kind: a wider one has more room.
+fn width(figure: &str, chart_px: f64) -> f64 {
+    100.0 * (LETTER_PX * figure.chars().count() as f64 + GAP_PX) / chart_px
 }
 
 /// The ends of all that is drawn of a point; `None` of one that the scale cannot show.

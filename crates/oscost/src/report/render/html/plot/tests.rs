@@ -84,7 +84,7 @@ fn a_figure_is_beside_its_own_point_and_not_beside_its_floor() {
     // A floor above the figure, on whose right there is no room.
     assert_eq!(place(45.0, 40.0, [38.0, 42.0]), ("class=\"e\"".to_owned(), 38.0));
     // A floor just below a point at the edge, and an interval across the chart.
-    assert_eq!(place(85.0, 90.0, [88.0, 92.0]), ("class=\"e a\"".to_owned(), 92.0));
+    assert_eq!(place(85.0, 90.0, [88.0, 92.0]), ("class=\"e a n\"".to_owned(), 92.0));
     assert_eq!(place(20.0, 50.0, [1.0, 99.0]), ("class=\"e a\"".to_owned(), 99.0));
     assert_eq!(place(12.0, 5.0, [4.0, 6.0]), ("class=\"a\"".to_owned(), 4.0));
 }
@@ -93,16 +93,31 @@ fn a_figure_is_beside_its_own_point_and_not_beside_its_floor() {
 fn a_long_figure_above_its_point_ends_at_the_edge_if_it_would_cross_it() {
     let mut chart = with_floor(20.0, 52.0, [51.0, 53.0]);
     chart.series[1].points[0].figure = "x 1.113, +1275 insn (+11 %)".to_owned();
-    assert_eq!(place_of_figure(&drawn(&chart)), ("class=\"e a\"", 100.0));
+    assert_eq!(place_of_figure(&drawn(&chart)), ("class=\"e a n\"", 100.0));
     chart.series[1].points[0].interval = Some([29.0, 53.0]);
-    assert_eq!(place_of_figure(&drawn(&chart)), ("class=\"a\"", 29.0));
+    assert_eq!(place_of_figure(&drawn(&chart)), ("class=\"a n\"", 29.0));
+}
+
+#[test]
+fn a_long_figure_is_beside_its_point_where_a_wide_chart_has_room() {
+    let mut chart = with_floor(20.0, 52.0, [51.0, 53.0]);
+    chart.series[1].points[0].figure = "x 1.113, +1275 insn (+11 %)".to_owned();
+    let text = drawn(&chart);
+    assert!(text.contains("<text class=\"v\" x=\"53%\">x 1.113"), "{text}");
+    assert!(text.contains("<svg class=\"two n\">"), "one line where it is wide: {text}");
+    // A point at the edge, and a floor on its left: there is no room in a wide chart either.
+    let mut chart = with_floor(85.0, 98.0, [97.0, 99.0]);
+    chart.series[1].points[0].figure = "x 1.113, +1275 insn (+11 %)".to_owned();
+    let text = drawn(&chart);
+    assert!(text.contains("<svg class=\"two\">"), "{text}");
+    assert_eq!(text.matches("x 1.113").count(), 1, "the same place in both: {text}");
 }
 
 #[test]
 fn a_row_with_a_figure_above_its_point_has_two_lines() {
     let beside = drawn(&with_floor(20.0, 40.0, [38.0, 42.0]));
     assert!(beside.contains("</a><svg><g ") && !beside.contains("class=\"two\""), "{beside}");
-    let above = drawn(&with_floor(85.0, 90.0, [88.0, 92.0]));
+    let above = drawn(&with_floor(94.0, 97.0, [96.0, 98.0]));
     assert!(above.contains("</a><svg class=\"two\"><g "), "{above}");
 }
 

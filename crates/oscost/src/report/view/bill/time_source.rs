@@ -1,0 +1,57 @@
+//! Where the system time of a bill comes from.
+
+use oscost_model::bill::Bill;
+
+/// The build option with which the kernel may count CPU time at each entry and return; it does so on
+/// the CPUs that `nohz_full=` names.
+const PRECISE_ACCOUNTING: &str = "VIRT_CPU_ACCOUNTING_GEN";
+
+/// Who counts the CPU time, and what divides it into the times of both modes.
+pub(super) fn note(bill: &Bill) -> String {
+    let source = match bill.trials.source.as_str() {
+        "proc" => "/proc/PID/stat, in hundredths of a second",
+        _ => "wait4(2) (rusage), with the teardown at exit",
+    };
+    let machine = &bill.machine;
+    let frequency = machine.os.hz.map_or(String::new(), |hz| format!(", {hz} a second,"));
+    let options = machine.os.options.as_deref().unwrap_or_default();
+    let has_tickless = machine.scheduling.nohz_full_cpus.as_ref().is_some_and(|it| !it.is_empty());
+    let entries = match has_tickless && options.iter().any(|it| it == PRECISE_ACCOUNTING) {
+        true => ", and on CPUs without ticks (nohz_full) each entry into the kernel,",
+        false => "",
+    };
+    format!(
+        "the system time is that of {source}: the scheduler counts CPU time, and \
+         clock ticks{frequency}{entries} tell how much of it is the kernel's"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::view::bill::made_up;
+
+    #[test]
+    fn the_source_is_named_with_what_divides_the_time() {
+        let mut bill = made_up::find();
+        let os = &mut bill.machine.os;
+        (os.hz, os.options) = (Some(250), Some(vec![PRECISE_ACCOUNTING.to_owned()]));
+        bill.machine.scheduling.nohz_full_cpus = Some(Vec::new());
+        let ticks = note(&bill);
+        assert!(
+            ticks.contains("wait4(2) (rusage), with the teardown at exit: the scheduler"),
+            "{ticks}"
+        );
+        let end = "and clock ticks, 250 a second, tell how much of it is the kernel's";
+        assert!(ticks.ends_with(end), "{ticks}");
+        bill.machine.scheduling.nohz_full_cpus = Some(vec![3]);
+        assert!(note(&bill).contains("(nohz_full) each entry into the kernel,"), "{}", note(&bill));
+        // A kernel without the option has no such CPUs to count on.
+        bill.machine.os.options = None;
+        bill.machine.os.hz = None;
+        bill.trials.source = "proc".to_owned();
+        let text = note(&bill);
+        assert!(text.contains("/proc/PID/stat, in hundredths of a second:"), "{text}");
+        assert!(text.ends_with("and clock ticks tell how much of it is the kernel's"), "{text}");
+    }
+}
