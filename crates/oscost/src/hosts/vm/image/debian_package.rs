@@ -73,7 +73,7 @@ pub(super) fn check_package(package: &Path) -> Result<(), PackageError> {
     let mut archive = input_file::open(package)?;
     let end = archive.metadata()?.len();
     let mut magic = Vec::new();
-    (&mut archive).take(MAGIC.len() as u64).read_to_end(&mut magic)?;
+    archive.by_ref().take(MAGIC.len() as u64).read_to_end(&mut magic)?;
     if magic != MAGIC {
         return Err(PackageError::Malformed("it is not an ar archive".to_owned()));
     }
