@@ -157,7 +157,15 @@ fn try_treatment(
     }
     let first = kind.modifies().map(|name| Treatment { name: name.to_owned(), value: None });
     let all: Vec<Treatment> = first.into_iter().chain([treatment]).collect();
-    let treated = with_profile_folder(with_user_profiles(read(&all, observer)?))?;
+    let read = match read(&all, observer) {
+        Ok(read) => read,
+        // One that cannot be read here does not cost the list of the others.
+        Err(error) => {
+            let text = error.to_string();
+            return Ok(Works::No(text.lines().next().unwrap_or_default().to_owned()));
+        }
+    };
+    let treated = with_profile_folder(with_user_profiles(read))?;
     // Without a command the worker only applies the treatments.
     let mut command = worker_with(worker, &treated)?;
     let ran = null_device().and_then(|input| command.stdin(input).output());

@@ -90,12 +90,15 @@ pub(super) fn kernels(arguments: &Arguments, output: &mut Output) -> anyhow::Res
 
 /// What was fetched, and how it is booted.
 fn write_fetched(fetched: FetchedKernel, output: &mut Output) -> anyhow::Result<()> {
-    let FetchedKernel { version, package, build, file, already_present, replaced } = fetched;
-    match already_present {
+    let FetchedKernel { version, package, build, .. } = fetched;
+    match fetched.already_present {
         true => report_line(&format!("{package} {build} is already downloaded")),
-        false => report_line(&format!("fetched {package} {build} to {}", file.display())),
+        false => report_line(&format!("fetched {package} {build} to {}", fetched.file.display())),
     }
-    for old in replaced {
+    if fetched.was_damaged {
+        report_line("note: the file that was there was damaged");
+    }
+    for old in fetched.replaced {
         report_line(&format!("note: it replaced {old}, which has the same name"));
     }
     output.write(&format!("oscost run --at vm:{version}\n"))

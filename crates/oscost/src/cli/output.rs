@@ -116,7 +116,7 @@ impl Destination {
         match self {
             Destination::Stdout => output.write(document),
             Destination::File(path) => output_file::write(path, document.as_ref())
-                .map_err(|error| OutputError::new(&path.display().to_string(), error).into()),
+                .map_err(|error| OutputError::new(&name_of(path), error).into()),
         }
     }
 
@@ -132,9 +132,16 @@ impl Destination {
                 ErrorKind::IsADirectory => ("it is a folder".to_owned(), "name a file in it"),
                 _ => (error.to_string(), "name another file"),
             };
-            let what = format!("cannot write {}: {why}", path.display());
-            UsageError::with_hint(&what, hint).into()
+            UsageError::with_hint(&format!("cannot write {}: {why}", name_of(path)), hint).into()
         })
+    }
+}
+
+/// A file in a message.
+fn name_of(path: &Path) -> String {
+    match path.as_os_str().is_empty() {
+        true => "a file whose name is empty".to_owned(),
+        false => path.display().to_string(),
     }
 }
 

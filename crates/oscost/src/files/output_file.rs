@@ -1,17 +1,20 @@
 //! Files that the user names for output: each is written as what it is.
 //!
-//! A regular file is replaced by another one, so that a full disk leaves the old one whole; a link is
-//! followed; a device, a pipe, and a descriptor (`/dev/stdout`, `/dev/fd/3`) is opened and written.
+//! A regular file is replaced by another one, so that a full disk leaves the old one whole; one that
+//! cannot be replaced, as a file that a container mounts, is overwritten; a link is followed; a device,
+//! a pipe, and a descriptor (`/dev/stdout`, `/dev/fd/3`) is opened and written.
 //! Nothing in /dev and /proc is replaced or created: programs of the whole machine write to what is
 //! there.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::sys::statfs::{TMPFS_MAGIC, statfs};
+use nix::unistd::{Uid, geteuid};
 
 use super::new_file::{self, Durability};
 use super::pipe_output;
@@ -65,13 +68,18 @@ fn write_as(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()>
         WriteMode::Pipe => pipe_output::write(path, bytes),
         WriteMode::Overwrite(target) => overwrite(&target, bytes),
         WriteMode::Replace(target) => match new_file::write(&target, bytes, durability) {
-            // The folder, or the owner of the file, does not allow another file in its place.
-            Err(error) if error.kind() == ErrorKind::PermissionDenied && target.exists() => {
+            Err(error) if prevents_replacement(&error) && target.exists() => {
                 overwrite(&target, bytes)
             }
             result => result,
         },
     }
+}
+
+/// Whether the folder or the owner of a file does not allow another one in its place, or something is
+/// mounted there.
+fn prevents_replacement(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ResourceBusy)
 }
 
 /// Checks that a file can be written. The check leaves no file behind; a device or a pipe is not
@@ -83,11 +91,34 @@ pub fn check(path: &Path) -> io::Result<()> {
         WriteMode::Replace(target) => target,
     };
     match new_file::check(&target) {
-        Err(error) if error.kind() == ErrorKind::PermissionDenied && target.exists() => {
-            open_to_write(&target)
-        }
+        Err(error) if prevents_replacement(&error) && target.exists() => open_to_write(&target),
+        Ok(()) => check_owner(&target),
         checked => checked,
     }
+}
+
+/// Checks that a file which exists can be replaced or overwritten, where its folder allows new files:
+/// an immutable one can be neither, nor may another user's in a folder such as /tmp.
+fn check_owner(target: &Path) -> io::Result<()> {
+    match open_to_write(target) {
+        Err(error) if error.raw_os_error() == Some(nix::libc::EPERM) => Err(error),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied && is_kept(target) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Whether its folder keeps this user from giving the name of a file to another one.
+fn is_kept(target: &Path) -> bool {
+    let folder = target.parent().and_then(|folder| folder.metadata().ok());
+    let (Some(folder), Ok(file)) = (folder, target.metadata()) else { return false };
+    is_kept_from(geteuid(), &folder, &file)
+}
+
+/// Whether only others may: the folder has the sticky bit, and neither folder nor file is the user's
+/// (unlink(2)).
+fn is_kept_from(user: Uid, folder: &Metadata, file: &Metadata) -> bool {
+    let is_owner = [folder.uid(), file.uid()].contains(&user.as_raw());
+    folder.mode() & nix::libc::S_ISVTX != 0 && !user.is_root() && !is_owner
 }
 
 fn open_to_write(target: &Path) -> io::Result<()> {
@@ -117,7 +148,13 @@ fn write_mode_of(target: PathBuf, place: Place) -> io::Result<WriteMode> {
             let why = "it does not exist, and nothing is created in /dev and /proc";
             return Err(io::Error::new(ErrorKind::InvalidInput, why));
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(WriteMode::Replace(target)),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            if target.as_os_str().as_bytes().ends_with(b"/") {
+                let why = "its name ends in a slash, as that of a folder";
+                return Err(io::Error::new(ErrorKind::InvalidInput, why));
+            }
+            return Ok(WriteMode::Replace(target));
+        }
         found => found?,
     };
     Ok(match place {
@@ -189,7 +226,7 @@ mod tests {
         assert_eq!(read(&file), "two");
         let metadata = file.metadata().unwrap();
         assert_eq!(metadata.permissions().mode() & 0o777, 0o640);
-        if nix::unistd::geteuid().is_root() {
+        if geteuid().is_root() {
             std::os::unix::fs::chown(&file, Some(12_345), Some(54_321)).unwrap();
             write(&file, b"three").unwrap();
             let metadata = file.metadata().unwrap();
@@ -315,6 +352,44 @@ mod tests {
         assert_eq!(place_of(&file), Place::Users);
         assert_eq!(place_of(Path::new("/dev/null")), Place::Devices);
         assert_eq!(place_of(Path::new("/proc/self/fd/1")), Place::Processes);
+    }
+
+    #[test]
+    fn a_new_name_that_ends_in_a_slash_is_refused_before_anything_is_measured() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("name/");
+        for refused in [check(&path), write(&path, b"text")] {
+            assert!(refused.unwrap_err().to_string().contains("ends in a slash"));
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_of_another_user_in_a_folder_of_all_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "text").unwrap();
+        let other = Uid::from_raw(geteuid().as_raw() + 12_345);
+        for (mode, user, is_kept) in [
+            (0o1777, other, true),
+            (0o1777, geteuid(), false),
+            (0o1777, nix::unistd::ROOT, false),
+            (0o777, other, false),
+        ] {
+            std::fs::set_permissions(folder.path(), Permissions::from_mode(mode)).unwrap();
+            let metadata = |path: &Path| path.metadata().unwrap();
+            let found = is_kept_from(user, &metadata(folder.path()), &metadata(&file));
+            assert_eq!(found, is_kept, "{mode:o} {user}");
+        }
+        check(&file).unwrap();
+    }
+
+    #[test]
+    fn a_file_at_which_something_is_mounted_is_overwritten() {
+        let busy = io::Error::from_raw_os_error(nix::libc::EBUSY);
+        assert!(prevents_replacement(&busy), "{busy}");
+        let full = io::Error::from_raw_os_error(nix::libc::ENOSPC);
+        assert!(!prevents_replacement(&full), "{full}");
     }
 
     #[test]

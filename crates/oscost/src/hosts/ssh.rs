@@ -134,7 +134,7 @@ fn diagnose(host: &str, end: &ChildEnd) -> LoginFailure {
     let has = |text: &str| end.stderr.contains(text);
     if end.status.and_then(|status| status.code()) != Some(SSH_FAILED) {
         let status = end.status.map_or("no status".to_owned(), |status| status.to_string());
-        let why = format!("no reply from the remote shell ({status}): {output}");
+        let why = because(&format!("no reply from the remote shell ({status})"), &output);
         let hint = "its login shell must be able to run sh, uname, id, mkdir, head, cat, chmod \
                     and mv";
         return LoginFailure { why, hint: hint.to_owned() };
@@ -158,7 +158,15 @@ fn diagnose(host: &str, end: &ChildEnd) -> LoginFailure {
     } else {
         ("ssh failed", login_hint(host))
     };
-    LoginFailure { why: format!("{why}: {output}"), hint }
+    LoginFailure { why: because(why, &output), hint }
+}
+
+/// A failure and what ssh said of it, which may be nothing.
+fn because(why: &str, output: &str) -> String {
+    match output.trim() {
+        "" => why.to_owned(),
+        output => format!("{why}: {output}"),
+    }
 }
 
 #[cfg(test)]
@@ -195,6 +203,7 @@ mod tests {
         let failure = diagnose(127, "sh: not found");
         assert!(failure.why.contains("no reply from the remote shell"), "{}", failure.why);
         assert!(failure.hint.contains("uname"), "{}", failure.hint);
+        assert_eq!(diagnose(SSH_FAILED, "\n").why, "ssh failed");
         let long = diagnose(SSH_FAILED, &"x".repeat(10_000)).why;
         assert!(long.chars().count() < 1_000, "{long}");
     }

@@ -1,6 +1,5 @@
 //! The worker program: finding it, its catalog, and checking that a supervisor is this program.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -10,6 +9,7 @@ use oscost_model::protocol::{Hello, PROTOCOL};
 
 use super::HostError;
 use crate::files::null_device::null_device;
+use crate::files::own_program::own_program;
 
 /// The worker program and its catalog.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ impl WorkerBinary {
         let mut tried = Vec::new();
         if let Some(path) = std::env::var_os("OSCOST_WORKER").filter(|path| !path.is_empty()) {
             tried.push(PathBuf::from(path));
-        } else if let Some(tool) = own_executable()
+        } else if let Ok(tool) = own_program()
             && let Some(folder) = tool.parent()
         {
             tried.push(folder.join("oscost-worker"));
@@ -81,42 +81,5 @@ impl WorkerBinary {
             return refuse("its file was replaced while it was running".to_owned());
         }
         Ok(())
-    }
-}
-
-/// The path of this executable.
-fn own_executable() -> Option<PathBuf> {
-    let started_as = || {
-        let name = PathBuf::from(std::env::args_os().next()?);
-        executable_started_as(&name, &std::env::var_os("PATH")?)
-    };
-    std::env::current_exe().ok().or_else(started_as)
-}
-
-/// The path of an executable by the name that it was started as, for systems without /proc: a bare name
-/// was found in PATH. The current folder is not looked into, since anybody may have put a file there.
-fn executable_started_as(name: &Path, path: &OsStr) -> Option<PathBuf> {
-    if name.components().count() > 1 {
-        return std::path::absolute(name).ok();
-    }
-    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
-    folders.map(|folder| folder.join(name)).find(|path| path.is_file())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bare_name_is_looked_up_in_absolute_folders_of_the_path_alone() {
-        let folder = tempfile::tempdir().unwrap();
-        let tool = folder.path().join("oscost");
-        std::fs::write(&tool, "").unwrap();
-        let found =
-            |name: &str, path: &str| executable_started_as(Path::new(name), OsStr::new(path));
-        let path = format!(".::/no/such:{}", folder.path().display());
-        assert_eq!(found("oscost", &path), Some(tool.clone()));
-        assert_eq!(found("Cargo.toml", ".:"), None, "it is in the current folder");
-        assert_eq!(found(tool.to_str().unwrap(), ""), Some(tool));
     }
 }

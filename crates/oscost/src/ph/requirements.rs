@@ -77,6 +77,9 @@ fn requirement(name: &'static str, availability: Availability, detail: &str) -> 
 fn bpf(root: &Path) -> Requirement {
     match root.join("proc/sys/kernel/unprivileged_bpf_disabled").exists() {
         true => requirement("bpf", Availability::Yes, "the kernel has bpf(2)"),
+        false if !root.join("proc/self").exists() => {
+            requirement("bpf", Availability::No, "no /proc: `mount -t proc proc /proc` mounts it")
+        }
         false => requirement(
             "bpf",
             Availability::No,
@@ -207,6 +210,7 @@ mod tests {
         for (missing, hint) in [
             (&without[0], "install clang"),
             (&needs[1], "CONFIG_BPF_SYSCALL"),
+            (&without[1], "mount -t proc"),
             (&needs[2], "CONFIG_DEBUG_INFO_BTF"),
             (&needs[3], "lockdown=integrity"),
             (&needs[4], "sudo"),

@@ -5,6 +5,8 @@
 
 use oscost_model::treatment::{AttachedTreatment, TreatmentSet};
 
+use crate::files::own_program::own_program;
+
 /// The verb that makes this program a monitor process.
 pub const MONITOR_VERB: &str = "monitor";
 /// The monitor begins without profiles, and saves none.
@@ -14,8 +16,7 @@ const UNCHANGED_FLAG: &str = "--unchanged";
 
 /// The monitor pH.
 pub(super) fn ph() -> Result<AttachedTreatment, String> {
-    let program = std::env::current_exe()
-        .map_err(|error| format!("the path of this program is unknown: {error}"))?;
+    let program = own_program().map_err(|error| error.to_string())?;
     let program = program.into_os_string().into_string();
     let program = program.map_err(|_| "the path of this program is not UTF-8".to_owned())?;
     let command = [&program, "ph", MONITOR_VERB, "--quiet", FRESH_FLAG].map(str::to_owned);

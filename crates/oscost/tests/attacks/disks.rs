@@ -14,6 +14,18 @@ const ASKED: &[&str] = &["timer", "syscall"];
 /// 1 KiB, or 2 in some shells: less than a page of the store, and than the table.
 const SMALL_FILES: &str = r#"ulimit -f 2; exec "$0" "$@""#;
 
+/// A measurement of this machine that takes its 5 s.
+const MEASURE: &[&str] =
+    &["run", "--no-lock", "--precision", "0.001", "--budget", "5", "syscall/getppid:via=raw"];
+
+/// Both act a second after the store was made, when some workers are in it.
+const DELETED_MEANWHILE: &str = r#""$0" "$@" & tool=$!
+    for at in $(seq 200); do [ -s "$DATA/oscost/store.db" ] && break; sleep 0.1; done
+    sleep 1; rm -rf "$DATA/oscost"; wait $tool"#;
+const REPLACED_MEANWHILE: &str = r#""$0" "$@" & tool=$!
+    for at in $(seq 200); do [ -s "$DATA/oscost/store.db" ] && break; sleep 0.1; done
+    sleep 1; mv "$DATA/oscost" "$DATA/gone"; : > "$DATA/oscost"; wait $tool"#;
+
 const LINES: &[Line] = &[
     Line {
         name: "a run under a limit of file sizes",
@@ -79,6 +91,30 @@ const LINES: &[Line] = &[
         arguments: &["runs", "import", "FILES/huge.json"],
         statuses: &[2],
         stderr: &["huge.json"],
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "a store whose folder is deleted during a run",
+        effort: Effort::Long,
+        script: DELETED_MEANWHILE,
+        arguments: MEASURE,
+        stderr: &["was deleted or replaced during this run", "kept as "],
+        check: |sandbox, _| {
+            assert!(sandbox.oscost(&["runs", "show", "last"]).exits(0).stdout.contains("getppid"));
+        },
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "a store whose folder becomes a file during a run",
+        effort: Effort::Long,
+        script: REPLACED_MEANWHILE,
+        arguments: MEASURE,
+        stderr: &["this run is not kept: the store "],
+        check: |sandbox, ran| {
+            assert!(!ran.stderr.contains("kept as"), "{}", ran.stderr);
+            assert!(ran.stdout.contains("getppid"), "{}", ran.stdout);
+            fs::remove_file(sandbox.folder("data").join("oscost")).unwrap();
+        },
         ..Line::DEFAULT
     },
     Line {

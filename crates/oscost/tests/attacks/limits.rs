@@ -50,6 +50,23 @@ const LINES: &[Line] = &[
         ..Line::DEFAULT
     },
     Line {
+        name: "without /proc: the list of treatments",
+        effort: Effort::Long,
+        needs: Needs::Mounts,
+        script: WITHOUT_PROC,
+        arguments: &["treat", "list"],
+        check: |_, ran| assert!(ran.stdout.contains("antagonist"), "{}", ran.stdout),
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "without /proc: the state of pH",
+        needs: Needs::Mounts,
+        script: WITHOUT_PROC,
+        arguments: &["ph", "status"],
+        check: |_, ran| assert!(ran.stdout.contains("mount -t proc"), "{}", ran.stdout),
+        ..Line::DEFAULT
+    },
+    Line {
         name: "without /proc: a worker in the current folder",
         needs: Needs::Mounts,
         script: WORKER_IN_CURRENT_FOLDER,
@@ -117,6 +134,37 @@ const LINES: &[Line] = &[
         script: r#"ulimit -n 12; exec "$0" "$@""#,
         arguments: MEASURE,
         statuses: &[0, 3],
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "forty descriptors: a measurement",
+        effort: Effort::Long,
+        script: r#"ulimit -n 40; exec "$0" "$@""#,
+        arguments: MEASURE,
+        statuses: &[0, 3],
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "no queued signal: a measurement",
+        effort: Effort::Long,
+        script: r#"exec prlimit --sigpending=0 "$0" "$@""#,
+        arguments: MEASURE,
+        statuses: &[0, 3],
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "no message queue and no priority: a measurement",
+        effort: Effort::Long,
+        script: r#"exec prlimit --msgqueue=0 --nice=0 --rtprio=0 --rttime=1000 "$0" "$@""#,
+        arguments: MEASURE,
+        statuses: &[0, 3],
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "no file of a crash: a measurement",
+        effort: Effort::Long,
+        script: r#"exec prlimit --core=0 --locks=0 "$0" "$@""#,
+        arguments: MEASURE,
         ..Line::DEFAULT
     },
     Line {

@@ -53,7 +53,8 @@ pub(crate) struct Line {
     /// What a shell does: the tool is `"$0"`, its arguments are `"$@"`, the folder for files is
     /// `$FILES` and the folder of the store `$DATA`.
     pub(crate) script: &'static str,
-    /// The tool's arguments: `FAKE` is a target that measures nothing, `FILES` a folder.
+    /// The tool's arguments: `FAKE` and `TREATED` are targets that measure nothing, the second one
+    /// with treatments that cost something; `FILES` is a folder.
     pub(crate) arguments: &'static [&'static str],
     /// The exit statuses that are right.
     pub(crate) statuses: &'static [i32],
@@ -90,9 +91,14 @@ impl Line {
             sandbox.fake("measured", &["syscall"]).exits(0);
         }
         let files = sandbox.folder("files");
-        let fake = format!("fake:{}", scenario_file("measured").display());
+        let target = |scenario| format!("fake:{}", scenario_file(scenario).display());
+        let places = [
+            ("FAKE", target("measured")),
+            ("TREATED", target("treated")),
+            ("FILES", files.display().to_string()),
+        ];
         let placed = |text: &&str| {
-            text.replace("FAKE", &fake).replace("FILES", &files.display().to_string())
+            places.iter().fold((*text).to_owned(), |text, (name, place)| text.replace(name, place))
         };
         let arguments: Vec<String> = self.arguments.iter().map(placed).collect();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();

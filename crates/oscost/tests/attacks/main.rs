@@ -45,6 +45,7 @@ mod families;
 mod fleets;
 mod kills;
 mod limits;
+mod logins;
 mod names;
 mod outputs;
 mod records;

@@ -2,7 +2,7 @@
 //! and descriptors.
 
 use std::fs::{self, File};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::Stdio;
 
 use nix::sys::signal::{Signal, kill};
@@ -27,6 +27,14 @@ fn check_kept(sandbox: &Sandbox, _: &Ran) {
 }
 
 const RUN: &[&str] = &["run", "--seed", "1", "--at", "FAKE", "syscall/getppid"];
+/// A comparison whose effect is below its gate, and one whose effect is above.
+const GATE: &[&str] = &["ab", "--base", "FAKE", "--new", "sud@FAKE", "--gate", "5"];
+const FAILING_GATE: &[&str] = &["ab", "--base", "TREATED", "--new", "sud@TREATED", "--gate", "5"];
+/// It ends twice with the same status, in which it ends then.
+const WITHOUT_STDERR: &str = r#"set -- "$@" --quick --seed 1 syscall/getppid:via=raw
+    "$0" "$@" 2> /dev/full; full=$?
+    "$0" "$@" 2>&-; closed=$?
+    [ $full = $closed ] && exit $full; exit 99"#;
 const TO_FILE: Line = Line { has_run: true, check: check_record, ..Line::DEFAULT };
 const KEPT: Line = Line { arguments: RUN, check: check_kept, ..Line::DEFAULT };
 
@@ -69,6 +77,60 @@ const LINES: &[Line] = &[
             check_record(sandbox, ran);
         },
         ..TO_FILE
+    },
+    Line {
+        name: "a record to a file of another user",
+        needs: Needs::Mounts,
+        script: r#"echo older > "$FILES/out.json"; chown 12345:54321 "$FILES/out.json"
+            exec "$0" "$@""#,
+        arguments: &["report", "last", "--json", "FILES/out.json"],
+        check: |sandbox, ran| {
+            let metadata = sandbox.file("out.json").metadata().unwrap();
+            assert_eq!((metadata.uid(), metadata.gid()), (12_345, 54_321));
+            check_record(sandbox, ran);
+        },
+        ..TO_FILE
+    },
+    Line {
+        // As a container has it: another file cannot take its place.
+        name: "a record to a file that is mounted",
+        needs: Needs::Mounts,
+        script: r#"echo older > "$FILES/out.json"; exec unshare --mount sh -c \
+            'mount --bind "$FILES/out.json" "$FILES/out.json" && exec "$0" "$@"' "$0" "$@""#,
+        arguments: &["report", "last", "--json", "FILES/out.json"],
+        ..TO_FILE
+    },
+    Line {
+        name: "a record to a folder that does not exist",
+        arguments: &["report", "last", "--json", "FILES/folder/"],
+        has_run: true,
+        statuses: &[2],
+        stderr: &["its name ends in a slash", "hint: name another file"],
+        check: |_, ran| assert!(ran.stdout.is_empty(), "{}", ran.stdout),
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "profiles to /dev/stdout, which is a file",
+        script: r#"exec "$0" "$@" > "$FILES/out.txt""#,
+        arguments: &["ph", "save", "/dev/stdout"],
+        check: |sandbox, _| {
+            assert!(fs::symlink_metadata("/dev/stdout").unwrap().is_symlink());
+            assert!(!fs::read(sandbox.file("out.txt")).unwrap().is_empty());
+        },
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "a gate that passes, whose standard error is lost",
+        script: WITHOUT_STDERR,
+        arguments: GATE,
+        ..Line::DEFAULT
+    },
+    Line {
+        name: "a gate that fails, whose standard error is lost",
+        script: WITHOUT_STDERR,
+        arguments: FAILING_GATE,
+        statuses: &[1],
+        ..Line::DEFAULT
     },
     Line {
         name: "a record to a file whose name has 255 bytes",

@@ -175,7 +175,6 @@ impl Forms {
         }
         let links = |text: &str| self.markdown.matches(text).count();
         assert_eq!(links("](javascript:"), links("\\](javascript:"), "{}", self.markdown);
-        let is_control = |it: char| it.is_control() && it != '\n';
         for (form, text) in [("terminal", &self.terminal), ("Markdown", &self.markdown)] {
             assert!(!text.contains(is_control), "a control character on the {form}: {text:?}");
         }
@@ -190,6 +189,45 @@ impl Forms {
     }
 }
 
+fn is_control(letter: char) -> bool {
+    letter.is_control() && letter != '\n'
+}
+
+/// Checks what other commands make of a filled record, alone or beside the same one without the text.
+fn check_others(sandbox: &Sandbox, record: &Value, filled: &Value) {
+    let mut other = record.clone();
+    other["id"] = "01900000-0000-7000-8000-000000000009".into();
+    let written = |name: &str, record: &Value| {
+        let file = sandbox.file(name);
+        fs::write(&file, record.to_string()).unwrap();
+        file.into_os_string().into_string().unwrap()
+    };
+    let [other, clean, filled] =
+        [("other.json", &other), ("clean.json", record), ("filled.json", filled)]
+            .map(|(name, record)| written(name, record));
+    for arguments in [
+        &["runs", "import", &filled][..],
+        &["table", &other, &filled],
+        &["compare", &other, &filled],
+        &["runs", "list"],
+        &["history"],
+    ] {
+        let ran = sandbox.oscost(arguments);
+        check_end(&ran);
+        assert!(matches!(ran.code, Some(0 | 3)), "{arguments:?}: {:?} {}", ran.code, ran.stderr);
+        assert!(!ran.stdout.contains(is_control), "{arguments:?}: {:?}", ran.stdout);
+    }
+    let page = |record: &str| {
+        let file = sandbox.file("table.html");
+        sandbox.oscost(&["table", &other, record, "-o", file.to_str().unwrap()]).exits(0);
+        fs::read_to_string(file).unwrap()
+    };
+    let [clean, filled] = [page(&clean), page(&filled)];
+    for tag in ["<script", "</script", "<img"] {
+        assert_eq!(filled.matches(tag).count(), clean.matches(tag).count(), "`{tag}` in a table");
+    }
+}
+
 /// Puts a text into every field of a record of each kind.
 fn inject(sandbox: &Sandbox, records: &[(Kind, Value)], text: &str) -> Outcome {
     let mut counts = Vec::new();
@@ -200,6 +238,7 @@ fn inject(sandbox: &Sandbox, records: &[(Kind, Value)], text: &str) -> Outcome {
             Some(forms) => forms.check(&clean),
             None => panic!("{kind:?}: a record that was valid is not reported"),
         }
+        check_others(sandbox, record, &filled);
         counts.push(format!("{fields}"));
     }
     Outcome::Withstood(format!("in {} fields", counts.join(" + ")))

@@ -9,7 +9,7 @@ use std::process::Command;
 use oscost_model::protocol::LOCK_NAME;
 
 use crate::attack::{Attack, Effort, Outcome, make, withstood};
-use crate::common::{Ran, Sandbox, tool};
+use crate::common::{Ran, Sandbox, tool, worker};
 use crate::line::{Line, Needs};
 
 /// An id that no user of a test machine has.
@@ -50,6 +50,28 @@ const LINES: &[Line] = &[
         stderr: &["is measuring on this machine"],
         ..Line::DEFAULT
     },
+    Line {
+        name: "a stopped run that holds the lock",
+        effort: Effort::Long,
+        script: r#""$0" run --no-store --precision 0.001 --budget 60 syscall \
+                > "$FILES/first" 2>&1 &
+            first=$!
+            sleep 3; kill -STOP $first
+            "$0" "$@"; status=$?
+            "$0" run --quick --no-store --no-lock syscall/getppid:via=raw \
+                > "$FILES/beside" 2>&1 || status=99
+            kill -CONT $first; kill -INT $first
+            wait
+            exit $status"#,
+        arguments: &["run", "--no-wait", "--no-store", "syscall/getppid:via=raw"],
+        statuses: &[3],
+        stderr: &["kill -CONT"],
+        check: |sandbox, _| {
+            let beside = fs::read_to_string(sandbox.file("beside")).unwrap();
+            assert!(beside.contains("getppid"), "{beside}");
+        },
+        ..Line::DEFAULT
+    },
 ];
 
 fn nothing_is_kept(sandbox: &Sandbox, _: &Ran) {
@@ -82,6 +104,7 @@ fn root_that_cannot_give_files_away_uses_its_own_folders_and_says_so(sandbox: &S
     chown(&home, Some(OTHER), Some(OTHER)).unwrap();
     let mut command = Command::new("setpriv");
     command.args(without).arg(tool()).arg("list").env_clear().env("HOME", &home);
+    command.env("OSCOST_WORKER", worker());
     Ran::of(&mut command)
         .exits(0)
         .stderr_contains("note: root may not create files for the owner of this home")

@@ -189,6 +189,32 @@ fn a_kernel_is_fetched_listed_and_deleted() {
 }
 
 #[test]
+fn a_damaged_package_is_named_and_fetched_again() {
+    let apt = Apt::new();
+    if !apt.has("6.99.1-1", &[(&boot(), &image())]) {
+        return;
+    }
+    apt.kernels(&["fetch", VERSION]).exits(0);
+    let file = apt.folder().join(format!("{PACKAGE}_6.99.1-1_amd64.deb"));
+    let whole = fs::read(&file).unwrap();
+    for damaged in [&whole[..whole.len() - 100], &b"junk"[..], b""] {
+        fs::write(&file, damaged).unwrap();
+        let rows = apt.downloaded();
+        assert!(rows[0]["reason"].as_str().unwrap().contains("cannot be read"), "{rows:?}");
+        assert!(apt.kernels(&["list"]).exits(0).stdout.contains("cannot be used: "));
+        let offered = apt.kernels(&["list", "--available"]).exits(0).stdout;
+        assert!(!offered.contains("downloaded"), "{offered}");
+        let ran = apt.kernels(&["fetch", VERSION]).exits(0);
+        let ran = ran.stderr_contains("fetched ").stderr_contains("was there was damaged");
+        assert!(!ran.stderr.contains("it replaced"), "{}", ran.stderr);
+        assert!(fs::read(&file).unwrap() == whole);
+    }
+    apt.kernels(&["fetch", VERSION]).exits(0).stderr_contains("is already downloaded");
+    assert_eq!(fs::read_to_string(apt.0.file("log")).unwrap().lines().count(), 4);
+    apt.0.nothing_is_left();
+}
+
+#[test]
 fn packages_of_apt_are_listed_by_a_part_of_the_name_or_a_glob() {
     let apt = Apt::new();
     let list = |pattern: &str| apt.kernels(&["list", "--available", pattern]).exits(0);

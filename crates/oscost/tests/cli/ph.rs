@@ -153,7 +153,8 @@ fn a_damaged_or_foreign_file_is_refused_with_a_reason_and_nothing_changes() {
     let refuse = |bytes: &[u8], words: &str| {
         fs::write(&file, bytes).unwrap();
         let ran = sandbox.oscost(&["ph", "load", file.to_str().unwrap()]).exits(2).no_data();
-        ran.stderr_contains("error: cannot load ").stderr_contains(words);
+        let ran = ran.stderr_contains("error: cannot load ").stderr_contains(words);
+        ran.stderr_contains("hint: `oscost ph save FILE`");
         assert_eq!(sandbox.oscost(&["ph", "save", "-"]).exits(0).stdout, before);
     };
     refuse(&before.as_bytes()[..before.len() - 1], "the text ends here, and is incomplete");

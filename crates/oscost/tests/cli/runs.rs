@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::common::{Ran, Sandbox, row};
+use crate::common::{Ran, Sandbox, row, rows};
 
 const ASKED: &[&str] = &["timer", "syscall"];
 
@@ -287,7 +287,7 @@ fn a_pruned_run_is_shown_and_compared_as_before_and_says_what_it_lacks() {
         .exits(0)
         .no_data()
         .stderr_contains("removed the raw batches of 1 run: ")
-        .stderr_contains("the last 1 runs and those of the last 0 days keep theirs");
+        .stderr_contains("the last run and those of the last 0 days keep theirs");
     sandbox.oscost(&["runs", "list"]).exits(0).stderr_contains("2 runs in ");
     sandbox.oscost(&["runs", "list"]).exits(0).stderr_contains(", 1 with raw batches");
     sandbox.oscost(&prune).exits(0).stderr_contains("nothing to prune");
@@ -309,6 +309,25 @@ fn a_pruned_run_is_shown_and_compared_as_before_and_says_what_it_lacks() {
     }
     let exported = sandbox.oscost(&["runs", "export", "last", "-"]).exits(0);
     assert!(!exported.stderr.contains("pruned"), "{}", exported.stderr);
+}
+
+#[test]
+fn the_estimates_of_a_price_list_take_less_than_100_kb() {
+    const MAX_BYTES: u64 = 100_000;
+    let sandbox = Sandbox::new();
+    sandbox.oscost(&["runs", "list"]).exits(0);
+    let bytes = || -> u64 {
+        let files =
+            ["store.db", "store.db-wal"].map(|name| sandbox.folder("data/oscost").join(name));
+        files.iter().filter_map(|file| Some(fs::metadata(file).ok()?.len())).sum()
+    };
+    let empty = bytes();
+    let record = sandbox.fake("measured", &["--json", "-"]).exits(0).json();
+    assert!(rows(&record).len() > 80, "it is no price list");
+    assert!(bytes() > empty + MAX_BYTES, "raw batches are kept");
+    sandbox.oscost(&["runs", "prune", "--keep-runs", "0", "--keep-days", "0"]).exits(0);
+    let taken = bytes() - empty;
+    assert!(taken < MAX_BYTES, "a run takes {taken} bytes");
 }
 
 #[test]

@@ -24,6 +24,7 @@ use crate::app::targets::resolve::resolve;
 use oscost_model::fleet::is_fleet_name;
 
 use crate::files::lock::FileLock;
+use crate::files::own_program::own_program;
 use crate::fleet::PlanRequest;
 use crate::hosts::WorkerBinary;
 use crate::hosts::slurm::SlurmOptions;
@@ -251,7 +252,7 @@ fn script(request: &Request, plan: &FleetPlan, path: &Path) -> anyhow::Result<Op
     let Reach::Slurm { exclusive, program, .. } = &request.reach else { return Ok(None) };
     let program = match program {
         Some(program) => std::path::absolute(program)?,
-        None => std::env::current_exe()?,
+        None => own_program()?,
     };
     let script = BatchScript {
         plan,

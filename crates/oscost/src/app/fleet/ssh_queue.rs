@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -22,6 +23,7 @@ use super::slurm::submission::remaining_s;
 use crate::app::interrupt::listen;
 use crate::app::observer::Observer;
 use crate::files::null_device::null_device;
+use crate::files::own_program::own_program;
 use crate::hosts::{HostError, Interrupt};
 
 /// How often the ends of visits are looked for.
@@ -40,6 +42,9 @@ pub struct QueueEnd {
     pub still_running: usize,
 }
 
+/// This very program: another one may be at its path by now, of another version.
+const THIS_PROGRAM: &str = "/proc/self/exe";
+
 /// A visit that runs. On drop it is killed with all that it has started.
 struct RunningVisit {
     task: u32,
@@ -55,8 +60,10 @@ impl RunningVisit {
             .mode(0o600)
             .custom_flags(libc::O_NOFOLLOW)
             .open(folder.log(task))?;
-        // This very program: another one may be at its path by now, of another version.
-        let mut command = Command::new("/proc/self/exe");
+        let mut command = match Path::new(THIS_PROGRAM).exists() {
+            true => Command::new(THIS_PROGRAM),
+            false => Command::new(own_program()?),
+        };
         command
             .arg0("oscost")
             .args(["--progress", "none", "fleet", "visit", "--task"])

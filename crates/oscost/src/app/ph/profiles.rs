@@ -120,8 +120,10 @@ pub fn load(file: &str, observer: &dyn Observer) -> anyhow::Result<LoadSummary> 
     let shown = |text: &str| display_text(text, MAX_LETTERS);
     let bytes = read_file(file, profile_file::MAX_COLLECTION_BYTES)
         .map_err(|error| UsageError(error.to_string()))?;
-    let profiles = profile_file::read_all(&bytes)
-        .with_context(|| UsageError(format!("cannot load {}", shown(file))))?;
+    let profiles = profile_file::read_all(&bytes).with_context(|| {
+        let hint = "`oscost ph save FILE` writes a file that can be loaded";
+        UsageError::with_hint(&format!("cannot load {}", shown(file)), hint)
+    })?;
     let folder = profile_folder()?;
     let _lock = lock(&folder)?;
     for path in save_all(&folder, &profiles)? {

@@ -60,10 +60,18 @@ impl fmt::Display for RawBatchLimits {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.runs, self.days) {
             (KeepCount::Last(runs), KeepCount::Last(days)) => {
-                write!(out, "the last {runs} runs and those of the last {days} days")
+                write!(out, "{} and those of {}", last(runs, "run"), last(days, "day"))
             }
             _ => out.write_str("all runs"),
         }
+    }
+}
+
+/// The last so many of a kind.
+fn last(count: u64, noun: &str) -> String {
+    match count {
+        1 => format!("the last {noun}"),
+        _ => format!("the last {count} {noun}s"),
     }
 }
 
@@ -310,6 +318,8 @@ mod tests {
             let ids: Vec<&str> = found.ids.iter().map(String::as_str).collect();
             assert_eq!((&ids[..], found.unended), (expected, 0), "{limits:?}");
         }
+        let one = RawBatchLimits { runs: KeepCount::Last(1), days: KeepCount::Last(1) };
+        assert_eq!(one.to_string(), "the last run and those of the last day");
         let text = "the last 50 runs and those of the last 30 days";
         assert_eq!(DEFAULT_LIMITS.to_string(), text);
         assert_eq!(RawBatchLimits { days: All, ..DEFAULT_LIMITS }.to_string(), "all runs");

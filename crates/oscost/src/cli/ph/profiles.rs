@@ -7,6 +7,7 @@ use crate::app::ph::{
     self, CallNames, LoadSummary, Pairs, Profile, ProfileText, Profiles, Unreadable, positions,
 };
 use crate::report;
+use crate::report::text::plural;
 
 /// All profiles, a line each.
 pub(super) fn write_list(json: bool, output: &mut Output) -> anyhow::Result<ExitStatus> {
@@ -86,7 +87,8 @@ pub(super) fn delete_gone(output: &mut Output) -> anyhow::Result<ExitStatus> {
     let gone = ph::delete_gone()?;
     let lines = gone.iter().map(|profile| report::ph::path(&profile.executable) + "\n");
     output.write(&lines.collect::<String>())?;
-    report_line(&format!("deleted {} profiles of executables that are gone", gone.len()));
+    let count = plural(gone.len() as u64, "profile");
+    report_line(&format!("deleted {count} of executables that are gone"));
     Ok(ExitStatus::Success)
 }
 
@@ -95,14 +97,14 @@ pub(super) fn save(file: &str, output: &mut Output) -> anyhow::Result<ExitStatus
     let ProfileText { text, count, unreadable } = ph::save()?;
     Destination::of(file).write(&text, output)?;
     report_unreadable(&unreadable);
-    report_line(&format!("saved {count} profiles"));
+    report_line(&format!("saved {}", plural(count as u64, "profile")));
     Ok(if unreadable.is_empty() { ExitStatus::Success } else { ExitStatus::NotMeasured })
 }
 
 /// Keeps the profiles of a file.
 pub(super) fn load(file: &str, output: &Output) -> anyhow::Result<ExitStatus> {
     let LoadSummary { count, foreign, normal } = ph::load(file, &Terminal::new(output))?;
-    report_line(&format!("loaded {count} profiles"));
+    report_line(&format!("loaded {}", plural(count as u64, "profile")));
     if foreign > 0 {
         report_line(&format!(
             "note: the executables of {foreign} of them are not here, or have been replaced"

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use crate::files::own_program::own_program;
 use crate::ph::monitor::{stopped_map_by_id, stopped_pids};
 use crate::ph::processes::stopped_processes::continue_process;
 
@@ -34,7 +35,7 @@ impl CleanupProcess {
     /// Starts this program as the cleanup process.
     pub fn start() -> Result<Self, String> {
         let failed = |error: io::Error| format!("cannot start the cleanup process: {error}");
-        let program = std::env::current_exe().map_err(failed)?;
+        let program = own_program().map_err(failed)?;
         let child = Command::new(program)
             .args(["ph", "cleanup"])
             .stdin(Stdio::piped())

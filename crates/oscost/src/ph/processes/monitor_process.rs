@@ -14,6 +14,7 @@ use oscost_model::monitor_report::MonitorReport;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::files::own_program::own_program;
 use crate::ph::constants::{ALL, Constants};
 use crate::ph::profiles::profile::State;
 use crate::treatments::MONITOR_VERB;
@@ -170,7 +171,7 @@ impl MonitorProcess {
     /// The monitor process of this program.
     pub fn this_program() -> io::Result<Self> {
         Ok(Self {
-            program: std::env::current_exe()?,
+            program: own_program()?,
             leading_arguments: ["ph", MONITOR_VERB].map(str::to_owned).into(),
         })
     }

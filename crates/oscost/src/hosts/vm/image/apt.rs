@@ -16,7 +16,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::command::{CommandError, CommandOutput, RunOptions, run};
-use super::debian_package::{PREFIX, field, is_package_name, kernel_dependency};
+use super::debian_package::{PREFIX, check_package, field, is_package_name, kernel_dependency};
 use super::error::{ImageError, excerpt, path_excerpt};
 use super::kernel::read_kernel;
 use super::local_kernels::{LocalKernel, LocalKernels, PackageFileName, newest_first, version_of};
@@ -63,6 +63,8 @@ pub struct FetchedKernel {
     pub already_present: bool,
     /// Other builds of the same package, which this one replaced.
     pub replaced: Vec<String>,
+    /// Whether the same build was there, and its file was damaged.
+    pub was_damaged: bool,
 }
 
 /// A kernel package that apt offers.
@@ -110,14 +112,19 @@ impl LocalKernels {
             file: PathBuf::new(),
             already_present: false,
             replaced: Vec::new(),
+            was_damaged: false,
         };
         let earlier = packages_in(folder, &resolved.package);
         // apt escapes colons in file names.
         let build = resolved.version.replace(':', "%3a");
         if let Some(file) = earlier.iter().find(|file| file.build == build) {
-            fetched.file.clone_from(&file.path);
-            fetched.already_present = true;
-            return Ok(fetched);
+            let is_whole = check_package(&file.path).is_ok();
+            if is_whole && read_kernel(&version, &file.path, None).is_ok() {
+                fetched.file.clone_from(&file.path);
+                fetched.already_present = true;
+                return Ok(fetched);
+            }
+            fetched.was_damaged = true;
         }
         let staging = StagingFolder::create(&act, folder)?;
         let mut command = Command::new("apt-get");
@@ -149,7 +156,9 @@ impl LocalKernels {
             .and_then(|package| package.sync_all())
             .and_then(|()| std::fs::rename(new, &fetched.file))
             .map_err(|error| cannot_write(&act, &fetched.file, &error))?;
-        for PackageFile { path, build } in earlier {
+        // A damaged file of this build has the name of the new one, and is gone.
+        for PackageFile { path, build } in earlier.into_iter().filter(|it| it.path != fetched.file)
+        {
             std::fs::remove_file(&path).map_err(|error| cannot_write(&act, &path, &error))?;
             fetched.replaced.push(build);
         }
@@ -175,7 +184,8 @@ impl LocalKernels {
             .iter()
             .filter(is_kernel)
             .map(|name| {
-                let downloaded = |folder| !packages_in(folder, name).is_empty();
+                let is_whole = |file: &PackageFile| check_package(&file.path).is_ok();
+                let downloaded = |folder| packages_in(folder, name).iter().any(is_whole);
                 let is_downloaded = self.download_folder().is_some_and(downloaded);
                 AvailablePackage { package: name.clone(), is_downloaded }
             })

@@ -5,7 +5,7 @@
 //! written to a file, and no length that it names is allocated before that many bytes were read.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use flate2::read::GzDecoder;
@@ -15,7 +15,10 @@ use thiserror::Error;
 
 use super::error::{ImageError, MAX_IMAGE_BYTES, excerpt, image_too_large, unusable_kernel};
 use super::header;
+use crate::files::input_file;
 
+/// The first bytes of a package, which is an ar(5) archive.
+pub(super) const MAGIC: &[u8] = b"!<arch>\n";
 /// The prefix of the names of kernel packages.
 pub(super) const PREFIX: &str = "linux-image-";
 /// The largest package that is read: those of kernels with all their modules have 130 MB.
@@ -26,8 +29,11 @@ const MAX_UNPACKED_BYTES: u64 = 4 << 30;
 const MAX_XZ_MEMORY_KIB: u32 = 128 << 10;
 /// The largest `control` file: Debian's are below 10 KB.
 const MAX_CONTROL_BYTES: u64 = 1 << 20;
-const AR_MAGIC_BYTES: u64 = 8;
 const AR_HEADER_BYTES: usize = 60;
+/// The beginning of the name of the member that has the files; its suffix names the compression.
+const FILES_STEM: &str = "data.tar";
+/// The most members that are looked at: a package has three.
+const MAX_MEMBERS: u32 = 64;
 
 /// Why a file of a package cannot be read.
 #[derive(Debug, Error)]
@@ -45,16 +51,69 @@ pub(super) enum PackageError {
 
 /// Reads the kernel image in a package.
 pub(super) fn extract_kernel(requested: &str, package: &Path) -> Result<Vec<u8>, ImageError> {
-    let image = open_member(package, "data.tar")
+    let image = open_member(package, FILES_STEM)
         .and_then(|files| find_file(files, is_kernel_path, MAX_IMAGE_BYTES));
     match image {
         Ok(Some(image)) => Ok(image),
         Ok(None) => Err(without_kernel(requested, package)),
         Err(PackageError::TooLarge) => Err(image_too_large(requested)),
-        Err(error) => {
-            let why = format!("the package cannot be read: {}", excerpt(&error.to_string()));
-            let hint = "`oscost kernels delete`, then `oscost kernels fetch`, downloads it again";
-            Err(unusable_kernel(requested, why, hint))
+        Err(error) => Err(unreadable_package(requested, &error)),
+    }
+}
+
+/// The error for a package that cannot be read.
+pub(super) fn unreadable_package(requested: &str, error: &PackageError) -> ImageError {
+    let why = format!("the package cannot be read: {}", excerpt(&error.to_string()));
+    unusable_kernel(requested, why, "`oscost kernels fetch` downloads it again")
+}
+
+/// Checks that a package has its files and is not cut short, by the sizes of its members; nothing is
+/// unpacked. That finds what a full disk, an interrupted copy or another program has left.
+pub(super) fn check_package(package: &Path) -> Result<(), PackageError> {
+    let mut archive = input_file::open(package)?;
+    let end = archive.metadata()?.len();
+    let mut magic = Vec::new();
+    archive.by_ref().take(MAGIC.len() as u64).read_to_end(&mut magic)?;
+    if magic != MAGIC {
+        return Err(PackageError::Malformed("it is not an ar archive".to_owned()));
+    }
+    let mut at = MAGIC.len() as u64;
+    for _ in 0..MAX_MEMBERS {
+        let member = Member::read(&mut archive)?;
+        at = at.saturating_add(AR_HEADER_BYTES as u64).saturating_add(member.bytes);
+        if at > end {
+            return Err(PackageError::Malformed("it ends within a member".to_owned()));
+        }
+        if member.name.starts_with(FILES_STEM) {
+            return Ok(());
+        }
+        // Members begin at even offsets.
+        at = at.next_multiple_of(2);
+        archive.seek(SeekFrom::Start(at))?;
+    }
+    Err(PackageError::Malformed("it has no files".to_owned()))
+}
+
+/// A member of a package, by its header.
+struct Member {
+    name: String,
+    bytes: u64,
+}
+
+impl Member {
+    /// Reads its header.
+    fn read(archive: &mut impl Read) -> Result<Self, PackageError> {
+        let mut header = [0; AR_HEADER_BYTES];
+        archive.read_exact(&mut header).map_err(|error| match error.kind() {
+            ErrorKind::UnexpectedEof => PackageError::Malformed("it is cut short".to_owned()),
+            _ => error.into(),
+        })?;
+        let name = String::from_utf8_lossy(&header[..16]);
+        let name = name.trim_end_matches([' ', '/']).to_owned();
+        let size = str::from_utf8(&header[48..58]).ok().and_then(|size| size.trim().parse().ok());
+        match size.filter(|_| header.ends_with(b"`\n")) {
+            Some(bytes) => Ok(Self { name, bytes }),
+            None => Err(PackageError::Malformed("it is not an ar archive".to_owned())),
         }
     }
 }
@@ -63,21 +122,14 @@ pub(super) fn extract_kernel(requested: &str, package: &Path) -> Result<Vec<u8>,
 /// compression.
 fn open_member(package: &Path, stem: &str) -> Result<impl Read, PackageError> {
     let mut archive = File::open(package)?.take(MAX_PACKAGE_BYTES);
-    skip(&mut archive, AR_MAGIC_BYTES)?;
+    skip(&mut archive, MAGIC.len() as u64)?;
     loop {
-        let mut header = [0; AR_HEADER_BYTES];
-        archive.read_exact(&mut header)?;
-        let name = String::from_utf8_lossy(&header[..16]);
-        let name = name.trim_end_matches([' ', '/']);
-        let size = str::from_utf8(&header[48..58]).ok().and_then(|size| size.trim().parse().ok());
-        let Some(size) = size.filter(|_| header.ends_with(b"`\n")) else {
-            return Err(PackageError::Malformed("it is not an ar archive".to_owned()));
-        };
+        let Member { name, bytes } = Member::read(&mut archive)?;
         if let Some(suffix) = name.strip_prefix(stem) {
-            return Ok(decoder(suffix, archive.take(size))?.take(MAX_UNPACKED_BYTES));
+            return Ok(decoder(suffix, archive.take(bytes))?.take(MAX_UNPACKED_BYTES));
         }
         // Members begin at even offsets.
-        skip(&mut archive, u64::next_multiple_of(size, 2))?;
+        skip(&mut archive, bytes.next_multiple_of(2))?;
     }
 }
 

@@ -5,15 +5,12 @@ use std::path::{Path, PathBuf};
 
 use oscost_model::hash;
 
-use super::debian_package;
+use super::debian_package::{MAGIC, extract_kernel};
 use super::error::{
     ImageError, MAX_IMAGE_BYTES, image_too_large, path_excerpt, unreadable_file, unusable_kernel,
 };
 use super::header::{self, Header};
 use crate::files::input_file;
-
-/// The first bytes of a Debian package, which is an ar(5) archive.
-const PACKAGE_MAGIC: &[u8] = b"!<arch>\n";
 
 /// A kernel. Its image is in memory, so that the image that is booted is the one that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,8 +35,8 @@ pub(super) fn read_kernel(
     file: &Path,
     note: Option<String>,
 ) -> Result<Kernel, ImageError> {
-    let image = match read_magic(requested, file)? == PACKAGE_MAGIC {
-        true => debian_package::extract_kernel(requested, file)?,
+    let image = match read_magic(requested, file)? == MAGIC {
+        true => extract_kernel(requested, file)?,
         false => read_image(requested, file)?,
     };
     let header = Header::read(&image)
@@ -72,7 +69,7 @@ fn read_magic(requested: &str, file: &Path) -> Result<Vec<u8>, ImageError> {
     }
     let mut magic = Vec::new();
     let opened = input_file::open(file);
-    let read = opened.and_then(|it| it.take(PACKAGE_MAGIC.len() as u64).read_to_end(&mut magic));
+    let read = opened.and_then(|it| it.take(MAGIC.len() as u64).read_to_end(&mut magic));
     read.map(|_| magic).map_err(unreadable)
 }
 

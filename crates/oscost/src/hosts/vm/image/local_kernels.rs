@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::debian_package::PREFIX;
+use super::debian_package::{PREFIX, PackageError, check_package, unreadable_package};
 use super::error::{ImageError, excerpt, unreadable_file, unusable_kernel};
 use super::header::{Header, KERNEL_HINT, SETUP_BYTES};
 use super::kernel::{Kernel, read_kernel};
@@ -158,8 +158,13 @@ impl LocalKernels {
             let version = version_of(package).to_owned();
             let file = folder.join(&name);
             let metadata = std::fs::symlink_metadata(&file).ok().filter(|it| it.is_file())?;
-            let flaw =
-                File::open(&file).err().map(|error| unreadable_file(&version, &file, &error));
+            let flaw = match check_package(&file) {
+                Ok(()) => None,
+                Err(PackageError::Unreadable(error)) => {
+                    Some(unreadable_file(&version, &file, &error))
+                }
+                Err(error) => Some(unreadable_package(&version, &error)),
+            };
             let build = Some(build.to_owned());
             Some(LocalKernel {
                 version,

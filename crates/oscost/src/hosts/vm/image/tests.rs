@@ -378,7 +378,11 @@ fn installed_and_downloaded_kernels_are_listed_the_newest_first() {
     file(&folder, "root/boot/vmlinuz-6.1.0-56-cloud-amd64", &image(DEBIAN));
     file(&folder, "root/boot/vmlinuz-\x1b[2J", &image(DEBIAN));
     file(&folder, "root/boot/initrd.img-6.1", b"x");
-    file(&folder, "cache/linux-image-6.12.1+deb12-amd64_6.12.1-1_amd64.deb", b"!<arch>\n");
+    let whole = package_bytes(".gz", "Package: x\n", &[("./boot/vmlinuz-6.12.1", &image(DEBIAN))]);
+    file(&folder, "cache/linux-image-6.12.1+deb12-amd64_6.12.1-1_amd64.deb", &whole);
+    file(&folder, "cache/linux-image-6.11.0-amd64_6.11.1-1_amd64.deb", &whole[..whole.len() - 2]);
+    file(&folder, "cache/linux-image-6.10.0-amd64_6.10.1-1_amd64.deb", b"junk");
+    file(&folder, "cache/linux-image-6.9.0-amd64_6.9.1-1_amd64.deb", b"!<arch>\n");
     file(&folder, "cache/linux-headers-6.12_6.12.1-1_amd64.deb", b"!<arch>\n");
     file(&folder, "cache/.new/linux-image-6.13_1_amd64.deb", b"!<arch>\n");
     let kernels = kernels_in(&folder).list();
@@ -388,9 +392,17 @@ fn installed_and_downloaded_kernels_are_listed_the_newest_first() {
         .collect();
     let wanted = [
         ("6.12.1+deb12-amd64", true, Some("6.12.1-1"), false),
+        ("6.11.0-amd64", true, Some("6.11.1-1"), true),
+        ("6.10.0-amd64", true, Some("6.10.1-1"), true),
+        ("6.9.0-amd64", true, Some("6.9.1-1"), true),
         ("6.1.0-56-cloud-amd64", false, Some("6.1.192-2"), false),
     ];
     assert_eq!(listed, wanted);
+    let flaws = ["it ends within a member", "it is not an ar archive", "it is cut short"];
+    for (kernel, words) in kernels[1..4].iter().zip(flaws) {
+        let flaw = kernel.flaw.as_ref().unwrap().to_string();
+        assert!(flaw.contains(words) && flaw.contains("oscost kernels fetch"), "{flaw}");
+    }
 }
 
 #[test]
