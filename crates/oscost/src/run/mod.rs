@@ -114,6 +114,7 @@ pub fn run_with_peer(
         rounds_done: 0,
         pairs_missing: false,
         pilots_missing: false,
+        programs_missing: false,
         schedule: Schedule::new(),
         rows,
     };
@@ -129,6 +130,7 @@ pub fn run_with_peer(
     let lost_peer = run.workers.peer_servers().is_some_and(|servers| servers.failure().is_some());
     let settled = !run.pairs_missing
         && !run.pilots_missing
+        && !run.programs_missing
         && (request.comparison.is_some() || run.rows.iter().all(RowRun::is_settled));
     run.end(end == RunEnd::Completed && settled && !lost_peer);
     Ok(if lost_peer && end == RunEnd::Completed { RunEnd::MachineLost } else { end })

@@ -17,6 +17,8 @@ use crate::plan::RandomOrder;
 /// A worker may be killed or hang through no fault of its case (out of memory, the machine was
 /// suspended): it counts as lost and is repeated. The second loss is attributed to the case.
 pub(super) const MAX_LOST_WORKERS: u32 = 1;
+/// Why calls are not counted.
+pub(super) const NO_TIME_TO_COUNT: &str = "the time was up before its calls were counted";
 
 /// A run while it measures.
 pub(super) struct Run<'a> {
@@ -36,6 +38,8 @@ pub(super) struct Run<'a> {
     pub(super) pairs_missing: bool,
     /// Whether rows have no pilot because its share of the time was over.
     pub(super) pilots_missing: bool,
+    /// Whether a program was left out for lack of time.
+    pub(super) programs_missing: bool,
     /// The present stage, for reports of progress.
     pub(super) schedule: Schedule,
     pub(super) rows: Vec<RowRun>,

@@ -16,11 +16,18 @@ use super::jobs::job::JobFailure;
 use super::jobs::workers::PeerLocation;
 use super::progress::{Pace, RunActivity};
 use super::request::TrialBudget;
-use super::state::Run;
+use super::state::{NO_TIME_TO_COUNT, Run};
+use crate::estimate::ENDED_BEFORE_FIRST_REPETITION;
 use crate::workloads;
 
 /// The time for cleaning up after a trial, beyond the program's own limit.
 const CLEANUP_GRACE: Duration = Duration::from_secs(20);
+
+/// A program that has not begun so long after the end of the time is left out: of many programs, each
+/// of which runs at least twice, a run would last minutes beyond its budget.
+const LATEST_BEGINNING: Duration = Duration::from_secs(5);
+/// Why, behind [`ENDED_BEFORE_FIRST_REPETITION`].
+const NO_TIME_TO_BEGIN: &str = "other programs took its time (`--budget` gives more)";
 
 /// The most trials of a command that have a worker each.
 const MAX_SPACED_TRIALS: u32 = 200;
@@ -261,7 +268,11 @@ impl Run<'_> {
     /// before anything is timed.
     fn warm_up_all(&mut self, sets: &[TrialSet]) -> Result<(), RunError> {
         let mut done: Vec<usize> = Vec::new();
-        for set in sets {
+        for (nth, set) in sets.iter().enumerate() {
+            if nth > 0 && self.is_too_late_to_begin() {
+                self.leave_out(set);
+                continue;
+            }
             for &row in &set.rows {
                 if done.contains(&row) || self.rows[row].given_up {
                     continue;
@@ -274,6 +285,21 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    fn is_too_late_to_begin(&self) -> bool {
+        self.deadline.is_some_and(|end| Instant::now() >= end + LATEST_BEGINNING)
+    }
+
+    /// Gives up the rows of programs that have not begun.
+    fn leave_out(&mut self, set: &TrialSet) {
+        let reason = format!("{ENDED_BEFORE_FIRST_REPETITION}: {NO_TIME_TO_BEGIN}");
+        for &row in &set.rows {
+            if !self.rows[row].given_up && self.rows[row].warm_up.is_none() {
+                self.programs_missing = true;
+                self.give_up(row, JobFailure::new(RowOutcome::Skipped, reason.as_str()));
+            }
+        }
     }
 
     /// Runs a program untimed: once for the caches, and a command that is short again, since the choice
@@ -336,6 +362,11 @@ impl Run<'_> {
                 continue;
             }
             counted.push(row);
+            if counted.len() > 1 && self.is_too_late_to_begin() {
+                let reason = NO_TIME_TO_COUNT.to_owned();
+                self.emit(Entry::NotCounted { row: row as u32, reason });
+                continue;
+            }
             let values = self.middle_values(row);
             let task = Task::Count { warm_ops: 0, ops: 1 };
             let Some(spec) = self.program_spec(row, &values, task) else {

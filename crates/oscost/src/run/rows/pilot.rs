@@ -18,7 +18,7 @@ use crate::run::jobs::job::JobFailure;
 use crate::run::jobs::workers::PeerLocation;
 use crate::run::progress::RunActivity;
 use crate::run::rows::row::RowRun;
-use crate::run::state::Run;
+use crate::run::state::{NO_TIME_TO_COUNT, Run};
 
 /// Pilots start within this share of the time. Without its pilot nothing of a row can be measured, and
 /// without the other half nothing would be measured of any.
@@ -27,8 +27,6 @@ const SHARE_OF_PILOTS: f64 = 0.5;
 const SHARE_OF_LATE_COUNTS: f64 = 0.25;
 /// Why a row has no pilot, behind [`ENDED_BEFORE_FIRST_REPETITION`].
 const NO_PILOT: &str = "pilots of other rows took half of its time (`--budget` gives more)";
-/// Why calls are not counted.
-const NO_TIME_TO_COUNT: &str = "the time was up before its calls were counted";
 
 impl Run<'_> {
     /// Runs the pilots and counts the calls of all rows from `first` on, but of those that are slow to
