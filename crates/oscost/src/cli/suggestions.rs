@@ -24,6 +24,11 @@ pub(super) const OTHER_VERBS: &[(&str, &str)] = &[
     ("html", "oscost report RUN -o FILE.html"),
     ("page", "oscost report RUN -o FILE.html"),
     ("rm", "oscost runs delete RUN"),
+    ("baseline", "oscost compare @LABEL last"),
+    ("self-test", "oscost doctor --self"),
+    ("selftest", "oscost doctor --self"),
+    ("strace", "oscost bill -- COMMAND"),
+    ("hyperfine", "oscost run -- COMMAND"),
     ("version", "oscost --version"),
 ];
 
@@ -68,12 +73,39 @@ pub(super) const OTHER_OPTIONS: &[(&str, &str)] = &[
     ("--until", "'oscost history --last N' reads the newest N runs of a case"),
     ("--days", "'oscost history --last N' reads the newest N runs of a case"),
     ("--format", "'-o FILE.json' writes in the format of the file's ending"),
+    ("--open", "'-o FILE.html' writes a page, which any browser shows"),
+    ("--interactive", "'-o FILE.html' writes a page; it is live wherever scripts run"),
     ("--runs", "'--precision PCT' and '--budget SECONDS' decide how often a row is measured"),
     ("--iterations", "'--precision PCT' and '--budget SECONDS' decide how often a row is measured"),
     (
         "--repetitions",
         "'--precision PCT' and '--budget SECONDS' decide how often a row is measured",
     ),
+    (
+        "-n",
+        "'--precision PCT' and '--budget SECONDS' of 'oscost run' decide how often a row is \
+         measured; 'oscost history --last N' reads the newest N runs of a case",
+    ),
+];
+
+/// Commands that measure a program: where it stands with its own options.
+pub(super) const PROGRAM_EXAMPLES: &[(&str, &str)] = &[
+    ("oscost run", "a command to measure stands behind '--': 'oscost run -- ls -l'"),
+    ("oscost ab", "commands to compare stand behind '--': 'oscost ab -- ls -- ls -l'"),
+    ("oscost bill", "a command to bill stands behind '--': 'oscost bill -- find /usr'"),
+];
+
+/// Commands that refuse a word too many: what takes several.
+pub(super) const WORDS_TOO_MANY: &[(&str, &str)] = &[
+    (
+        "oscost compare",
+        "it compares two sides, and commas join the runs of one: 'oscost compare A,B C'; 'oscost \
+         table A B C' puts them side by side",
+    ),
+    ("oscost report", "it is of one run: 'oscost table A B' puts several side by side"),
+    ("oscost runs show", "it shows one run: 'oscost table A B' puts several side by side"),
+    ("oscost runs import", "it imports one file at a time"),
+    ("oscost runs delete", "it deletes one run at a time"),
 ];
 
 /// Commands without what they need, with an example.
@@ -141,8 +173,8 @@ mod tests {
     }
 
     #[test]
-    fn commands_with_examples_exist_and_need_something() {
-        for (path, _) in EXAMPLES {
+    fn commands_with_examples_exist_and_take_something() {
+        for (path, _) in EXAMPLES.iter().chain(WORDS_TOO_MANY).chain(PROGRAM_EXAMPLES) {
             let command = found(path).unwrap_or_else(|| panic!("there is no `{path}`"));
             let needs = command.get_positionals().count();
             assert!(needs > 0, "`{path}` takes no argument");

@@ -134,6 +134,8 @@ fn a_run_is_found_by_its_label_and_of_several_the_newest() {
     let unknown = shown("@later").exits(2).no_data();
     let unknown = unknown.stderr_contains("no run has the label `later`");
     unknown.stderr_contains("hint: the newest labels are `@after`, `@before`");
+    let bare = sandbox.oscost(&["runs", "show", "before"]).exits(2).no_data();
+    bare.stderr_contains("`@before` is the newest with that label");
     sandbox.oscost(&["compare", "@before", "@after"]).exits(0);
 }
 
