@@ -71,8 +71,7 @@ pub(super) fn explain(
     let name = [vec![name], further].concat().join(" ").trim().to_owned();
     let found = find(&Request { name: name.clone(), at })?;
     let sources = WordSources::of(command);
-    let has_words = words::is_word(&name) || !words::words_in(&name).is_empty();
-    let last = if has_words { example_run() } else { None };
+    let last = if has_examples(&found, &name) { example_run() } else { None };
     let explained = sources.sections_of_printed(&found, &name, last.as_ref());
     let Explanation { treatments, benchmarks, catalog, refusal, .. } = found;
     if treatments.is_empty() && benchmarks.is_none() && explained.is_empty() {
@@ -82,6 +81,7 @@ pub(super) fn explain(
     let mut parts = Parts { output, has_some: false };
     for kind in treatments {
         parts.write(&report::treatments::explanation(&treatment(kind)))?;
+        parts.write_sections(Vec::from_iter(words::treatment_example(kind.name, last.as_ref())))?;
     }
     // A benchmark may end in a word of the glossary (`socket/batch`): the word is meant first.
     let (above, below) = match words::is_term(&name) {
@@ -102,6 +102,16 @@ pub(super) fn explain(
     }
     parts.write_sections(below)?;
     Ok(ExitStatus::Success)
+}
+
+/// Whether the last run may have examples of a name: not of one that is a benchmark alone.
+fn has_examples(found: &Explanation, name: &str) -> bool {
+    let is_axis = |catalog| !words::axes::sections(catalog, name, None).is_empty();
+    words::is_word(name)
+        || !words::words_in(name).is_empty()
+        || !found.treatments.is_empty()
+        || found.study.is_some()
+        || found.catalog.as_ref().is_some_and(is_axis)
 }
 
 /// The parts of an explanation, with an empty line between two.
@@ -166,8 +176,8 @@ impl WordSources {
             commands.iter().partition(|it| is_typed_so(it));
         let mut sections: Vec<Section> = typed.into_iter().map(words::command_section).collect();
         sections.extend(words::sections(name, last));
-        sections.extend(found.study.as_ref().map(words::study));
-        let axes = found.catalog.as_ref().map(|all| words::axes::sections(all, name));
+        sections.extend(found.study.as_ref().map(|study| words::study(study, last)));
+        let axes = found.catalog.as_ref().map(|all| words::axes::sections(all, name, last));
         sections.extend(axes.into_iter().flatten());
         sections.extend(others.into_iter().map(words::command_section));
         sections.extend(words::files::column_sections(name));
