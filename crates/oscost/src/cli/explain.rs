@@ -326,7 +326,9 @@ mod tests {
         minor-faults|major-faults|voluntary-switches|involuntary-switches|throughput|\
         primary|peer_cpu=other|precision|time|rate|B/cycle|?|!|-|n/a|exact|not exact|cut short|\
         not counted|very noisy|fixed|Fixed|grows as|+- at most|+-|per|N|log N|N log N|p50|p90|p99|\
-        p999|Ki|Mi|Gi|instructions|ps|ns|us|ms|tick|cycle|insn";
+        p999|Ki|Mi|Gi|instructions|ps|ns|us|ms|tick|cycle|insn|confidence|context switch|exec|\
+        function calls|grade|hypervisor|interrupts|mitigations|p value|page faults|PMU|raw batches|\
+        round trip|standard deviation|TLB|trials|warm-ups";
 
     #[test]
     fn what_screens_print_is_explained_as_it_is_printed() {
