@@ -62,7 +62,9 @@ fn an_exported_and_imported_run_is_the_same_run() {
     sandbox.oscost(&["runs", "import", file]).exits(2).stderr_contains("is already in the store");
 
     sandbox.oscost(&["runs", "delete", "last"]).exits(0).stderr_contains(&format!("deleted {id}"));
-    assert_eq!(sandbox.oscost(&["runs", "list"]).exits(0).stdout, "no runs are kept\n");
+    let none = sandbox.oscost(&["runs", "list"]).exits(0);
+    assert_eq!(none.stdout, "no runs are kept\n");
+    none.stderr_contains("`oscost run` measures the price list and keeps it");
     sandbox.oscost(&["runs", "show", "last"]).exits(2).stderr_contains("the store is empty");
     sandbox.oscost(&["runs", "delete", &id]).exits(2).stderr_contains("there is no run");
 

@@ -162,7 +162,8 @@ fn cells(row: &Row, unit: FigureUnit) -> Vec<Cell> {
     ]
 }
 
-/// The levels of rows whose repetitions lie around two values, of the first few.
+/// The levels of rows whose repetitions lie around two values: of the first few, and how many more
+/// there are.
 fn levels(rows: &[&Row]) -> impl Iterator<Item = String> {
     const MAX_NAMED: usize = 4;
     let line = |row: &&Row| {
@@ -176,7 +177,15 @@ fn levels(rows: &[&Row]) -> impl Iterator<Item = String> {
             higher.with_unit(high)
         ))
     };
-    rows.iter().filter_map(line).take(MAX_NAMED).collect::<Vec<_>>().into_iter()
+    let all: Vec<String> = rows.iter().filter_map(line).collect();
+    let more = match all.len().saturating_sub(MAX_NAMED) {
+        0 => None,
+        1 => Some("and 1 more row of two levels: `levels` in the record (`--json`)".to_owned()),
+        more => {
+            Some(format!("and {more} more rows of two levels: `levels` in the record (`--json`)"))
+        }
+    };
+    all.into_iter().take(MAX_NAMED).chain(more)
 }
 
 /// Datagrams that did not arrive once and in order.
