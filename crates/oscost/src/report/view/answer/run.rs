@@ -56,7 +56,7 @@ fn figures(measured: &[&Row], results: &[Row]) -> Vec<String> {
     }
     let mut sentences = acts::sentences(measured, results);
     if sentences.len() < ENOUGH_ACTS {
-        sentences.extend(extremes(measured));
+        sentences.extend(extremes(measured).or_else(|| ends(measured)));
     }
     if sentences.is_empty() {
         sentences.push(format!("{} have figures.", cases(measured.len())));
@@ -108,6 +108,26 @@ fn extremes(measured: &[&Row]) -> Option<String> {
             times(ratio)
         ),
     })
+}
+
+/// The lowest and the highest of the costs of several benchmarks, without a ratio; `None` of one
+/// benchmark, and where their intervals overlap.
+fn ends(measured: &[&Row]) -> Option<String> {
+    let median = |row: &Row| row.estimate.as_ref().map_or(0.0, |it| it.median);
+    let mut costs: Vec<&Row> = measured.iter().copied().filter(|row| is_cost(row)).collect();
+    costs.sort_by(|one, other| median(one).total_cmp(&median(other)));
+    let [lowest, .., highest] = &costs[..] else { return None };
+    let are_of_one = costs.iter().all(|row| row.benchmark == lowest.benchmark);
+    if are_of_one || !are_apart(lowest, highest) {
+        return None;
+    }
+    let named = |row: &Row| format!("{} ({})", plain(&row.case), rough(median(row), row.unit));
+    Some(format!(
+        "Of {} costs {} is the lowest and {} the highest.",
+        costs.len(),
+        named(lowest),
+        named(highest)
+    ))
 }
 
 /// How a cost stands to a lower one.
