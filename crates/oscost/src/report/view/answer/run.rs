@@ -30,7 +30,8 @@ pub(in crate::report::view) fn answer(record: &Record) -> Option<Answer> {
         .copied()
         .filter(|row| row.outcome == RowOutcome::Measured && quote(row).is_some())
         .collect();
-    let mut findings = figures(&measured, &record.results);
+    let mut findings: Vec<String> = treatments(record).into_iter().collect();
+    findings.extend(figures(&measured, &record.results));
     findings.extend(without_figure(&requested));
     let trust = trust::of_record(record).map(|found| {
         let is_poor = found.grade == Grade::Poor;
@@ -38,6 +39,16 @@ pub(in crate::report::view) fn answer(record: &Record) -> Option<Answer> {
         [Some(trust::sentence(&found)), steady].into_iter().flatten().collect::<Vec<_>>().join(" ")
     });
     Some(Answer { findings, trust, next: trust::next(record).into_iter().collect() })
+}
+
+/// The treatments that everything was measured under, without which no figure may be read; `None` of
+/// none, and where targets are compared.
+pub(super) fn treatments(record: &Record) -> Option<String> {
+    let is_measured = |row: &&Row| row.outcome == RowOutcome::Measured;
+    let target = &record.results.iter().find(is_measured)?.target;
+    let names: Vec<String> = target.treatments.iter().map(|treatment| plain(treatment)).collect();
+    let are_shared = record.comparisons.is_empty() && !names.is_empty();
+    are_shared.then(|| format!("Measured under {}.", names.join(" + ")))
 }
 
 /// The rows whose figures are quoted, but for the ends of many costs.

@@ -200,14 +200,6 @@ fn lost_datagrams(rows: &[&Row]) -> Option<String> {
     ))
 }
 
-/// The treatments that everything was measured under; nothing for none.
-fn treatments(record: &Record) -> Option<String> {
-    let measured = |row: &&Row| row.outcome == RowOutcome::Measured;
-    let target = &record.results.iter().find(measured)?.target;
-    let names: Vec<String> = target.treatments.iter().map(|treatment| plain(treatment)).collect();
-    (!names.is_empty()).then(|| format!("Measured under {}.", names.join(" + ")))
-}
-
 /// What a reader must know of rows besides their figures: flags in words, surprises, losses; and how
 /// they were measured.
 fn remarks(record: &Record, rows: &[&Row]) -> Remarks {
@@ -216,8 +208,7 @@ fn remarks(record: &Record, rows: &[&Row]) -> Remarks {
         .flat_map(|row| row.flags.iter().map(move |flag| (flag.as_str(), row.case.as_str())));
     let measured = rows.iter().filter(|row| row.outcome == RowOutcome::Measured).count();
     let FlagLines { severe, information } = flags::lines(Kind::RowFlag, of_rows, measured);
-    let mut lines: Vec<String> = treatments(record).into_iter().collect();
-    lines.extend(monitor::line(rows.iter().copied()));
+    let mut lines: Vec<String> = monitor::line(rows.iter().copied()).into_iter().collect();
     lines.extend(preparation::line(record));
     lines.extend(severe);
     let surprises = rows.iter().flat_map(|row| {

@@ -61,6 +61,15 @@ fn a_price_list_is_told_by_the_acts_that_are_asked_for_first() {
 }
 
 #[test]
+fn treatments_are_told_before_figures() {
+    let mut rows = price_list();
+    rows.iter_mut().for_each(|row| row.target.treatments = vec!["ptrace".to_owned()]);
+    let found = of(rows).findings;
+    assert_eq!(found[0], "Measured under ptrace.");
+    assert!(found[1].starts_with("A system call (getppid) costs 121 ns"), "{found:?}");
+}
+
+#[test]
 fn a_poor_run_names_the_quoted_figures_that_hardly_vary() {
     let told = |flag: Option<&str>, spreads: [f64; 2]| {
         let mut run = record(price_list());
