@@ -26,9 +26,10 @@ use crate::report::words::files::RecordWord;
 #[command(after_help = "\
 NAME is a benchmark, a case, a family, a treatment, a study, or any word that
 oscost prints: a column, class, flag, verdict, unit, metric, an axis or its
-value, a key of the record, an option. A word that describes rows is shown with
-rows of the last run. A word with several meanings is explained in all of them,
-one of the glossary before a benchmark that ends in it.
+value, a key of the record or of another JSON document, an option. A word that
+describes rows is shown with rows of the last run. A word with several meanings
+is explained in all of them, one of the glossary before a benchmark that ends in
+it.
 
 Of a single benchmark, the system calls are also counted here and now, which
 takes a moment, and its last figure from this machine is shown.
@@ -182,6 +183,7 @@ impl WordSources {
         sections.extend(others.into_iter().map(words::command_section));
         sections.extend(words::files::column_sections(name));
         sections.extend(words::files::record_sections(&self.record, name));
+        sections.extend(words::documents::sections(name));
         sections
     }
 
@@ -193,6 +195,7 @@ impl WordSources {
         names.extend(catalog.map(words::axes::names).into_iter().flatten());
         names.extend(words::files::column_names().map(str::to_owned));
         names.extend(self.record.iter().map(|word| word.name.clone()));
+        names.extend(words::documents::names().map(str::to_owned));
         names.extend(command_words::names(&self.command));
         names
     }
@@ -414,6 +417,35 @@ mod tests {
         })
     }
 
+    /// The keys of a document.
+    fn keys(document: &serde_json::Value, found: &mut BTreeSet<String>) {
+        for (key, value) in document.as_object().into_iter().flatten() {
+            found.insert(key.clone());
+            keys(value, found);
+        }
+        document.as_array().into_iter().flatten().for_each(|one| keys(one, found));
+    }
+
+    #[test]
+    fn the_words_of_documents_that_are_no_records_are_explained() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/RECORDS.md");
+        let page = fs::read_to_string(page).unwrap();
+        let (_, page) = page.split_once("\nThese are not stored.\n").unwrap();
+        let (page, _) = page.split_once("\n## The store\n").unwrap();
+        let mut named = matches(page, "`([a-z][a-z0-9_-]*)`");
+        assert!(named.len() > 250, "{named:?}");
+        let catalog = oscost_worker::benchmarks::data();
+        let definitions = serde_json::to_value(&catalog.benchmarks).unwrap();
+        for definition in definitions.as_array().unwrap() {
+            keys(definition, &mut named);
+        }
+        let sources = WordSources::of(crate::cli::command());
+        let found = Explanation { catalog: Some(catalog), ..Explanation::default() };
+        let unexplained: Vec<&String> =
+            named.iter().filter(|word| sources.sections(&found, word, None).is_empty()).collect();
+        assert!(unexplained.is_empty(), "words without an explanation: {unexplained:#?}");
+    }
+
     #[test]
     fn every_word_of_tables_files_and_options_is_explained() {
         let catalog = oscost_worker::benchmarks::data();
@@ -423,6 +455,7 @@ mod tests {
         words.extend(report::words::files::column_names().map(str::to_owned));
         let sources = WordSources::of(crate::cli::command());
         words.extend(sources.record.iter().map(|word| word.name.clone()));
+        words.extend(report::words::documents::names().map(str::to_owned));
         words.extend(report::words::axes::names(&catalog));
         words.extend(command_words::names(&sources.command));
         let modes = [Mode::U, Mode::B, Mode::S, Mode::C, Mode::T, Mode::F].map(Mode::text);

@@ -1,6 +1,7 @@
 //! Words that oscost prints, explained: flags, classes, columns, units, axes, keys of files.
 
 pub mod axes;
+pub mod documents;
 mod examples;
 pub mod files;
 mod printed;
