@@ -9,7 +9,7 @@ use super::benchmark_names::is_benchmark;
 use super::command_words::{commands_with, paths_ending_in};
 use super::suggestions::{
     EXAMPLES, OTHER_NESTED_VERBS, OTHER_OPTIONS, OTHER_VERBS, OtherNestedVerb, PROGRAM_EXAMPLES,
-    WORDS_TOO_MANY,
+    VALUE_EXAMPLES, WORDS_TOO_MANY,
 };
 use crate::app::nearest_names;
 use crate::app::study::list as studies;
@@ -30,6 +30,7 @@ pub(super) fn amend(mut error: clap::Error, command: &Command) -> clap::Error {
         }
         ErrorKind::InvalidSubcommand => verb_suggestion(&error, command),
         ErrorKind::MissingRequiredArgument => example(&error),
+        ErrorKind::InvalidValue => value_example(&error),
         _ => None,
     };
     if let Some(text) = suggestions {
@@ -57,6 +58,16 @@ fn path(error: &clap::Error) -> Option<String> {
 /// What a command without what it needs is typed with.
 fn example(error: &clap::Error) -> Option<String> {
     text_of(EXAMPLES, &path(error)?)
+}
+
+/// What an option without its value is typed with.
+fn value_example(error: &clap::Error) -> Option<String> {
+    let (ContextValue::String(option), ContextValue::String(value)) =
+        (error.get(ContextKind::InvalidArg)?, error.get(ContextKind::InvalidValue)?)
+    else {
+        return None;
+    };
+    if value.is_empty() { text_of(VALUE_EXAMPLES, option) } else { None }
 }
 
 /// Replaces clap's similar verbs, which may share few letters (`install`, `list`), by near ones; where
@@ -243,6 +254,8 @@ mod tests {
         assert!(refusal("oscost table").contains("'oscost table last~1 last'"));
         assert!(refusal("oscost report").contains("'last' is the newest run"));
         assert!(refusal("oscost explain").contains("'oscost explain getppid'"));
+        assert!(refusal("oscost report last --json").contains("'--json -' prints it"));
+        assert!(refusal("oscost list -k").contains("'oscost list -k fork'"));
         assert!(refusal("oscost history --since yesterday").contains("'oscost history --last N'"));
     }
 

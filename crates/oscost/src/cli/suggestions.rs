@@ -88,6 +88,27 @@ pub(super) const OTHER_OPTIONS: &[(&str, &str)] = &[
     ),
 ];
 
+/// Options without their value, with an example.
+pub(super) const VALUE_EXAMPLES: &[(&str, &str)] = &[
+    ("--output <FILE>", "for example '-o run.html'; its ending is the format"),
+    ("--json <FILE>", "'--json run.json' writes a file, '--json -' prints it"),
+    ("--csv <FILE>", "'--csv run.csv' writes a file, '--csv -' prints it"),
+    ("--markdown <FILE>", "'--markdown run.md' writes a file, '--markdown -' prints it"),
+    ("--html <FILE>", "for example '--html run.html'"),
+    ("--parquet <FILE>", "for example '--parquet run.parquet'"),
+    ("--keyword <TEXT>", "for example 'oscost list -k fork'"),
+    ("--calls <CALL>", "for example 'oscost list --calls openat'"),
+    ("--at <TARGET>", "for example '--at ssh:db1', '--at nice=5@local'"),
+    ("--new <TARGET>", "for example 'oscost ab --new seccomp=docker'"),
+    (
+        "--treat <TREATMENTS>",
+        "for example '--treat seccomp=docker'; 'oscost treat list' lists them",
+    ),
+    ("--study <STUDY>", "'oscost study list' lists the studies"),
+    ("--budget <SECONDS>", "for example '--budget 60', in seconds"),
+    ("--precision <PCT>", "for example '--precision 1', in per cent"),
+];
+
 /// Commands that measure a program: where it stands with its own options.
 pub(super) const PROGRAM_EXAMPLES: &[(&str, &str)] = &[
     ("oscost run", "a command to measure stands behind '--': 'oscost run -- ls -l'"),
@@ -169,6 +190,22 @@ mod tests {
             let is_verb = |word: &&str| word.chars().all(|it| it.is_ascii_lowercase());
             let path: Vec<&str> = meant.split(' ').take_while(is_verb).collect();
             assert!(found(&path.join(" ")).is_some(), "`{meant}`");
+        }
+    }
+
+    #[test]
+    fn options_with_examples_exist() {
+        fn options(command: &clap::Command, found: &mut Vec<String>) {
+            found.extend(command.get_arguments().map(ToString::to_string));
+            command.get_subcommands().for_each(|it| options(it, found));
+        }
+        let mut command = crate::cli::command();
+        // Before that no option says what it takes.
+        command.build();
+        let mut known = Vec::new();
+        options(&command, &mut known);
+        for (option, _) in VALUE_EXAMPLES {
+            assert!(known.iter().any(|it| it == option), "there is no `{option}`: {known:?}");
         }
     }
 

@@ -206,6 +206,9 @@ const WRONG_INPUTS: &[(&[&str], &str)] = &[
     (&["runs", "import", "a.json", "b.json"], "it imports one file at a time"),
     (&["report", "last", "--interactive"], "it is live wherever scripts run"),
     (&["baseline", "list"], "'oscost compare @LABEL last'"),
+    (&["report", "last", "--json"], "'--json -' prints it"),
+    (&["run", "getppid", "-o"], "its ending is the format"),
+    (&["list", "-k"], "'oscost list -k fork'"),
     (&["run", "-n", "10"], "decide how often a row is measured"),
 ];
 
