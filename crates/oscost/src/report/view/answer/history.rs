@@ -47,7 +47,8 @@ fn too_few_runs(judged: &[&Series]) -> Answer {
     let most = judged.iter().map(|it| it.points.len()).max().unwrap_or_default();
     let finding = match (judged, most) {
         (_, MIN_POINTS..) => format!(
-            "It takes runs of {MIN_POINTS} times to look for changes: those within an hour count as one."
+            "It takes {MIN_POINTS} runs at different times to look for changes: those within an hour count \
+             as one."
         ),
         ([_], 1) => format!("It takes {MIN_POINTS} runs to look for changes: there is 1."),
         ([_], most) => format!("It takes {MIN_POINTS} runs to look for changes: there are {most}."),
