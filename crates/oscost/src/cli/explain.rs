@@ -26,9 +26,10 @@ use crate::report::words::files::RecordWord;
 #[command(after_help = "\
 NAME is a benchmark, a case, a family, a treatment, a study, or any word that
 oscost prints: a column, class, flag, verdict, unit, metric, an axis or its
-value, a key of the record, an option. A word that describes rows is shown with
-rows of the last run. A word with several meanings is explained in all of them,
-one of the glossary before a benchmark that ends in it.
+value, a key of the record or of another JSON document, an option. A word that
+describes rows is shown with rows of the last run. A word with several meanings
+is explained in all of them, one of the glossary before a benchmark that ends in
+it.
 
 Of a single benchmark, the system calls are also counted here and now, which
 takes a moment, and its last figure from this machine is shown.
@@ -71,8 +72,7 @@ pub(super) fn explain(
     let name = [vec![name], further].concat().join(" ").trim().to_owned();
     let found = find(&Request { name: name.clone(), at })?;
     let sources = WordSources::of(command);
-    let has_words = words::is_word(&name) || !words::words_in(&name).is_empty();
-    let last = if has_words { example_run() } else { None };
+    let last = if has_examples(&found, &name) { example_run() } else { None };
     let explained = sources.sections_of_printed(&found, &name, last.as_ref());
     let Explanation { treatments, benchmarks, catalog, refusal, .. } = found;
     if treatments.is_empty() && benchmarks.is_none() && explained.is_empty() {
@@ -82,6 +82,7 @@ pub(super) fn explain(
     let mut parts = Parts { output, has_some: false };
     for kind in treatments {
         parts.write(&report::treatments::explanation(&treatment(kind)))?;
+        parts.write_sections(Vec::from_iter(words::treatment_example(kind.name, last.as_ref())))?;
     }
     // A benchmark may end in a word of the glossary (`socket/batch`): the word is meant first.
     let (above, below) = match words::is_term(&name) {
@@ -102,6 +103,16 @@ pub(super) fn explain(
     }
     parts.write_sections(below)?;
     Ok(ExitStatus::Success)
+}
+
+/// Whether the last run may have examples of a name: not of one that is a benchmark alone.
+fn has_examples(found: &Explanation, name: &str) -> bool {
+    let is_axis = |catalog| !words::axes::sections(catalog, name, None).is_empty();
+    words::is_word(name)
+        || !words::words_in(name).is_empty()
+        || !found.treatments.is_empty()
+        || found.study.is_some()
+        || found.catalog.as_ref().is_some_and(is_axis)
 }
 
 /// The parts of an explanation, with an empty line between two.
@@ -166,12 +177,13 @@ impl WordSources {
             commands.iter().partition(|it| is_typed_so(it));
         let mut sections: Vec<Section> = typed.into_iter().map(words::command_section).collect();
         sections.extend(words::sections(name, last));
-        sections.extend(found.study.as_ref().map(words::study));
-        let axes = found.catalog.as_ref().map(|all| words::axes::sections(all, name));
+        sections.extend(found.study.as_ref().map(|study| words::study(study, last)));
+        let axes = found.catalog.as_ref().map(|all| words::axes::sections(all, name, last));
         sections.extend(axes.into_iter().flatten());
         sections.extend(others.into_iter().map(words::command_section));
         sections.extend(words::files::column_sections(name));
         sections.extend(words::files::record_sections(&self.record, name));
+        sections.extend(words::documents::sections(name));
         sections
     }
 
@@ -183,6 +195,7 @@ impl WordSources {
         names.extend(catalog.map(words::axes::names).into_iter().flatten());
         names.extend(words::files::column_names().map(str::to_owned));
         names.extend(self.record.iter().map(|word| word.name.clone()));
+        names.extend(words::documents::names().map(str::to_owned));
         names.extend(command_words::names(&self.command));
         names
     }
@@ -316,7 +329,9 @@ mod tests {
         minor-faults|major-faults|voluntary-switches|involuntary-switches|throughput|\
         primary|peer_cpu=other|precision|time|rate|B/cycle|?|!|-|n/a|exact|not exact|cut short|\
         not counted|very noisy|fixed|Fixed|grows as|+- at most|+-|per|N|log N|N log N|p50|p90|p99|\
-        p999|Ki|Mi|Gi|instructions|ps|ns|us|ms|tick|cycle|insn";
+        p999|Ki|Mi|Gi|instructions|ps|ns|us|ms|tick|cycle|insn|confidence|context switch|exec|\
+        function calls|grade|hypervisor|interrupts|mitigations|p value|page faults|PMU|raw batches|\
+        round trip|standard deviation|TLB|trials|warm-ups";
 
     #[test]
     fn what_screens_print_is_explained_as_it_is_printed() {
@@ -402,6 +417,35 @@ mod tests {
         })
     }
 
+    /// The keys of a document.
+    fn keys(document: &serde_json::Value, found: &mut BTreeSet<String>) {
+        for (key, value) in document.as_object().into_iter().flatten() {
+            found.insert(key.clone());
+            keys(value, found);
+        }
+        document.as_array().into_iter().flatten().for_each(|one| keys(one, found));
+    }
+
+    #[test]
+    fn the_words_of_documents_that_are_no_records_are_explained() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/RECORDS.md");
+        let page = fs::read_to_string(page).unwrap();
+        let (_, page) = page.split_once("\nThese are not stored.\n").unwrap();
+        let (page, _) = page.split_once("\n## The store\n").unwrap();
+        let mut named = matches(page, "`([a-z][a-z0-9_-]*)`");
+        assert!(named.len() > 250, "{named:?}");
+        let catalog = oscost_worker::benchmarks::data();
+        let definitions = serde_json::to_value(&catalog.benchmarks).unwrap();
+        for definition in definitions.as_array().unwrap() {
+            keys(definition, &mut named);
+        }
+        let sources = WordSources::of(crate::cli::command());
+        let found = Explanation { catalog: Some(catalog), ..Explanation::default() };
+        let unexplained: Vec<&String> =
+            named.iter().filter(|word| sources.sections(&found, word, None).is_empty()).collect();
+        assert!(unexplained.is_empty(), "words without an explanation: {unexplained:#?}");
+    }
+
     #[test]
     fn every_word_of_tables_files_and_options_is_explained() {
         let catalog = oscost_worker::benchmarks::data();
@@ -411,6 +455,7 @@ mod tests {
         words.extend(report::words::files::column_names().map(str::to_owned));
         let sources = WordSources::of(crate::cli::command());
         words.extend(sources.record.iter().map(|word| word.name.clone()));
+        words.extend(report::words::documents::names().map(str::to_owned));
         words.extend(report::words::axes::names(&catalog));
         words.extend(command_words::names(&sources.command));
         let modes = [Mode::U, Mode::B, Mode::S, Mode::C, Mode::T, Mode::F].map(Mode::text);

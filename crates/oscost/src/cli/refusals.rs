@@ -8,7 +8,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use super::benchmark_names::is_benchmark;
 use super::command_words::{commands_with, paths_ending_in};
 use super::suggestions::{
-    EXAMPLES, OTHER_NESTED_VERBS, OTHER_OPTIONS, OTHER_VERBS, OtherNestedVerb,
+    EXAMPLES, OTHER_NESTED_VERBS, OTHER_OPTIONS, OTHER_VERBS, OtherNestedVerb, PROGRAM_EXAMPLES,
+    VALUE_EXAMPLES, WORDS_TOO_MANY,
 };
 use crate::app::nearest_names;
 use crate::app::study::list as studies;
@@ -16,16 +17,20 @@ use crate::report::words::is_word;
 
 /// The most commands that are named.
 const MAX_NAMED: usize = 3;
+/// With fewer letters the beginning of an option says too little: `--in` of `--interactive`.
+const MIN_BEGINNING: usize = 4;
 
 /// Replaces the suggestions of a refusal of clap's, by the whole command line.
 pub(super) fn amend(mut error: clap::Error, command: &Command) -> clap::Error {
     let suggestions = match error.kind() {
         ErrorKind::UnknownArgument => {
             drop_misleading(&mut error);
+            drop_far_option(&mut error, command);
             option_suggestion(&error, command)
         }
         ErrorKind::InvalidSubcommand => verb_suggestion(&error, command),
         ErrorKind::MissingRequiredArgument => example(&error),
+        ErrorKind::InvalidValue => value_example(&error),
         _ => None,
     };
     if let Some(text) = suggestions {
@@ -52,8 +57,17 @@ fn path(error: &clap::Error) -> Option<String> {
 
 /// What a command without what it needs is typed with.
 fn example(error: &clap::Error) -> Option<String> {
-    let path = path(error)?;
-    EXAMPLES.iter().find(|(command, _)| *command == path).map(|(_, text)| (*text).to_owned())
+    text_of(EXAMPLES, &path(error)?)
+}
+
+/// What an option without its value is typed with.
+fn value_example(error: &clap::Error) -> Option<String> {
+    let (ContextValue::String(option), ContextValue::String(value)) =
+        (error.get(ContextKind::InvalidArg)?, error.get(ContextKind::InvalidValue)?)
+    else {
+        return None;
+    };
+    if value.is_empty() { text_of(VALUE_EXAMPLES, option) } else { None }
 }
 
 /// Replaces clap's similar verbs, which may share few letters (`install`, `list`), by near ones; where
@@ -89,25 +103,69 @@ fn drop_misleading(error: &mut clap::Error) {
     }
 }
 
+/// Removes an option that clap takes for a similar one and that is far from what was typed (`--treat`
+/// for `--iterations`), and the usage of that option alone.
+fn drop_far_option(error: &mut clap::Error, command: &Command) {
+    let (Some(ContextValue::String(typed)), Some(ContextValue::String(similar))) =
+        (error.get(ContextKind::InvalidArg), error.get(ContextKind::SuggestedArg))
+    else {
+        return;
+    };
+    if is_near_option(typed, similar) {
+        return;
+    }
+    let usage = path(error).and_then(|path| usage(command, &path));
+    error.remove(ContextKind::SuggestedArg);
+    if let Some(usage) = usage {
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
+    }
+}
+
+/// Whether an option has few other letters than the typed one, or one is the beginning of the other.
+fn is_near_option(typed: &str, option: &str) -> bool {
+    let typed = typed.split('=').next().unwrap_or_default().trim_start_matches('-');
+    let option = option.trim_start_matches('-');
+    let is_beginning = |short: &str, long: &str| {
+        short.len() >= MIN_BEGINNING && long.len() > short.len() && long.starts_with(short)
+    };
+    is_beginning(typed, option)
+        || is_beginning(option, typed)
+        || !nearest_names(typed, std::iter::once(option)).is_empty()
+}
+
+/// The usage of the command that is typed so.
+fn usage(command: &Command, path: &str) -> Option<StyledStr> {
+    let mut whole = command.clone();
+    whole.build();
+    let mut refused = &mut whole;
+    for verb in path.split(' ').skip(1) {
+        refused = refused.find_subcommand_mut(verb)?;
+    }
+    Some(refused.render_usage())
+}
+
 /// The commands that have an option which this one lacks, or what does the same; of a word too many
-/// how several runs are named.
+/// what takes several.
 fn option_suggestion(error: &clap::Error, command: &Command) -> Option<String> {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
     if !option.starts_with('-') {
-        return (path(error)? == "oscost compare").then(|| {
-            "it compares two sides, and commas join the runs of one: 'oscost compare A,B C'; \
-             'oscost table A B C' puts them side by side"
-                .to_owned()
-        });
+        return text_of(WORDS_TOO_MANY, &path(error)?);
     }
     let option = option.split('=').next().unwrap_or_default();
     let commands = commands_with(command, option);
     if !commands.is_empty() {
         return Some(format!("{} is an option of {}", quoted(option), alternatives(&commands)));
     }
-    OTHER_OPTIONS.iter().find(|(other, _)| *other == option).map(|(_, text)| (*text).to_owned())
+    let is_typo = error.get(ContextKind::SuggestedArg).is_some();
+    text_of(OTHER_OPTIONS, option)
+        .or_else(|| path(error).filter(|_| !is_typo).and_then(|it| text_of(PROGRAM_EXAMPLES, &it)))
+}
+
+/// The text of a name in a table.
+fn text_of(table: &[(&str, &str)], name: &str) -> Option<String> {
+    table.iter().find(|(of, _)| *of == name).map(|(_, text)| (*text).to_owned())
 }
 
 /// What a verb may mean that oscost does not have: one of another verb, one of another tool, a
@@ -196,6 +254,8 @@ mod tests {
         assert!(refusal("oscost table").contains("'oscost table last~1 last'"));
         assert!(refusal("oscost report").contains("'last' is the newest run"));
         assert!(refusal("oscost explain").contains("'oscost explain getppid'"));
+        assert!(refusal("oscost report last --json").contains("'--json -' prints it"));
+        assert!(refusal("oscost list -k").contains("'oscost list -k fork'"));
         assert!(refusal("oscost history --since yesterday").contains("'oscost history --last N'"));
     }
 
@@ -206,5 +266,34 @@ mod tests {
         for line in ["oscost run --quietly", "oscost list --quick", "oscost run --no-such-option"] {
             assert!(!refusal(line).contains("as a value"), "{}", refusal(line));
         }
+    }
+
+    #[test]
+    fn only_near_options_are_suggested() {
+        for (line, usage) in [
+            ("oscost run --iterations 10", "Usage: oscost run [OPTIONS]"),
+            ("oscost report last --interactive", "Usage: oscost report [OPTIONS]"),
+            ("oscost --verbose", "Usage: oscost [OPTIONS]"),
+        ] {
+            let refused = refusal(line);
+            assert!(!refused.contains("similar") && refused.contains(usage), "{line}: {refused}");
+        }
+        for (line, near) in [
+            ("oscost run --precison 1", "'--precision'"),
+            ("oscost run --treatment sud", "'--treat'"),
+            ("oscost run --quietly", "'--quiet'"),
+        ] {
+            let refused = refusal(line);
+            assert!(refused.contains("similar") && refused.contains(near), "{line}: {refused}");
+        }
+    }
+
+    #[test]
+    fn a_command_without_dashes_before_it_is_told_where_it_stands() {
+        assert!(refusal("oscost run ls -l").contains("'oscost run -- ls -l'"));
+        assert!(refusal("oscost bill find --depth").contains("'oscost bill -- find /usr'"));
+        assert!(!refusal("oscost run --precison 1").contains("-- ls"));
+        assert!(refusal("oscost runs import a b").contains("one file at a time"));
+        assert!(refusal("oscost report A B").contains("'oscost table A B'"));
     }
 }

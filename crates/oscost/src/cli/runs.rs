@@ -222,7 +222,9 @@ fn list(
         return output.write(&report::json::value(&report::runs::json(&lines, store_bytes))?);
     }
     if lines.is_empty() {
-        return output.write(&format!("{}\n", report::runs::NO_RUNS));
+        output.write(&format!("{}\n", report::runs::NO_RUNS))?;
+        report_line(report::runs::FIRST_RUN);
+        return Ok(());
     }
     output.write(&list_text(&report::runs::table(&lines, &unlisted, verbose)))?;
     if has_fleets {

@@ -24,6 +24,11 @@ pub(super) const OTHER_VERBS: &[(&str, &str)] = &[
     ("html", "oscost report RUN -o FILE.html"),
     ("page", "oscost report RUN -o FILE.html"),
     ("rm", "oscost runs delete RUN"),
+    ("baseline", "oscost compare @LABEL last"),
+    ("self-test", "oscost doctor --self"),
+    ("selftest", "oscost doctor --self"),
+    ("strace", "oscost bill -- COMMAND"),
+    ("hyperfine", "oscost run -- COMMAND"),
     ("version", "oscost --version"),
 ];
 
@@ -68,12 +73,60 @@ pub(super) const OTHER_OPTIONS: &[(&str, &str)] = &[
     ("--until", "'oscost history --last N' reads the newest N runs of a case"),
     ("--days", "'oscost history --last N' reads the newest N runs of a case"),
     ("--format", "'-o FILE.json' writes in the format of the file's ending"),
+    ("--open", "'-o FILE.html' writes a page, which any browser shows"),
+    ("--interactive", "'-o FILE.html' writes a page; it is live wherever scripts run"),
     ("--runs", "'--precision PCT' and '--budget SECONDS' decide how often a row is measured"),
     ("--iterations", "'--precision PCT' and '--budget SECONDS' decide how often a row is measured"),
     (
         "--repetitions",
         "'--precision PCT' and '--budget SECONDS' decide how often a row is measured",
     ),
+    (
+        "-n",
+        "'--precision PCT' and '--budget SECONDS' of 'oscost run' decide how often a row is \
+         measured; 'oscost history --last N' reads the newest N runs of a case",
+    ),
+];
+
+/// Options without their value, with an example.
+pub(super) const VALUE_EXAMPLES: &[(&str, &str)] = &[
+    ("--output <FILE>", "for example '-o run.html'; its ending is the format"),
+    ("--json <FILE>", "'--json run.json' writes a file, '--json -' prints it"),
+    ("--csv <FILE>", "'--csv run.csv' writes a file, '--csv -' prints it"),
+    ("--markdown <FILE>", "'--markdown run.md' writes a file, '--markdown -' prints it"),
+    ("--html <FILE>", "for example '--html run.html'"),
+    ("--parquet <FILE>", "for example '--parquet run.parquet'"),
+    ("--keyword <TEXT>", "for example 'oscost list -k fork'"),
+    ("--calls <CALL>", "for example 'oscost list --calls openat'"),
+    ("--at <TARGET>", "for example '--at ssh:db1', '--at nice=5@local'"),
+    ("--new <TARGET>", "for example 'oscost ab --new seccomp=docker'"),
+    (
+        "--treat <TREATMENTS>",
+        "for example '--treat seccomp=docker'; 'oscost treat list' lists them",
+    ),
+    ("--study <STUDY>", "'oscost study list' lists the studies"),
+    ("--budget <SECONDS>", "for example '--budget 60', in seconds"),
+    ("--precision <PCT>", "for example '--precision 1', in per cent"),
+];
+
+/// Commands that measure a program: where it stands with its own options.
+pub(super) const PROGRAM_EXAMPLES: &[(&str, &str)] = &[
+    ("oscost run", "a command to measure stands behind '--': 'oscost run -- ls -l'"),
+    ("oscost ab", "commands to compare stand behind '--': 'oscost ab -- ls -- ls -l'"),
+    ("oscost bill", "a command to bill stands behind '--': 'oscost bill -- find /usr'"),
+];
+
+/// Commands that refuse a word too many: what takes several.
+pub(super) const WORDS_TOO_MANY: &[(&str, &str)] = &[
+    (
+        "oscost compare",
+        "it compares two sides, and commas join the runs of one: 'oscost compare A,B C'; 'oscost \
+         table A B C' puts them side by side",
+    ),
+    ("oscost report", "it is of one run: 'oscost table A B' puts several side by side"),
+    ("oscost runs show", "it shows one run: 'oscost table A B' puts several side by side"),
+    ("oscost runs import", "it imports one file at a time"),
+    ("oscost runs delete", "it deletes one run at a time"),
 ];
 
 /// Commands without what they need, with an example.
@@ -141,8 +194,24 @@ mod tests {
     }
 
     #[test]
-    fn commands_with_examples_exist_and_need_something() {
-        for (path, _) in EXAMPLES {
+    fn options_with_examples_exist() {
+        fn options(command: &clap::Command, found: &mut Vec<String>) {
+            found.extend(command.get_arguments().map(ToString::to_string));
+            command.get_subcommands().for_each(|it| options(it, found));
+        }
+        let mut command = crate::cli::command();
+        // Before that no option says what it takes.
+        command.build();
+        let mut known = Vec::new();
+        options(&command, &mut known);
+        for (option, _) in VALUE_EXAMPLES {
+            assert!(known.iter().any(|it| it == option), "there is no `{option}`: {known:?}");
+        }
+    }
+
+    #[test]
+    fn commands_with_examples_exist_and_take_something() {
+        for (path, _) in EXAMPLES.iter().chain(WORDS_TOO_MANY).chain(PROGRAM_EXAMPLES) {
             let command = found(path).unwrap_or_else(|| panic!("there is no `{path}`"));
             let needs = command.get_positionals().count();
             assert!(needs > 0, "`{path}` takes no argument");

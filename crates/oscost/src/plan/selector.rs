@@ -68,10 +68,13 @@ impl fmt::Display for SelectorError {
                  any name `oscost run` measures the price list"
             ),
             Self::UnknownName { name, nearest } => {
-                write!(out, "`{name}` is not a family, benchmark or case")?;
-                match &nearest[..] {
-                    [] => write!(out, "\n  hint: `oscost list` lists all of them"),
-                    nearest => write!(out, "\n  hint: {}", nearest_hint(nearest)),
+                write!(out, "`{name}` is not a family, benchmark or case\n  hint: ")?;
+                match (form_hint(name), &nearest[..]) {
+                    (Some(hint), _) => out.write_str(&hint),
+                    (None, []) => out.write_str(
+                        "`oscost list` lists all of them; a command to measure stands behind `--`",
+                    ),
+                    (None, nearest) => out.write_str(&nearest_hint(nearest)),
                 }
             }
             Self::AmbiguousName { name, ids } => {
@@ -106,6 +109,18 @@ impl fmt::Display for SelectorError {
 }
 
 impl std::error::Error for SelectorError {}
+
+/// How to write what was typed as one name: several names, or a name with its axes.
+fn form_hint(name: &str) -> Option<String> {
+    let parts: Vec<&str> = name.split([',', ' ']).filter(|part| !part.is_empty()).collect();
+    match &parts[..] {
+        [name, axes @ ..] if !axes.is_empty() && axes.iter().all(|part| part.contains('=')) => {
+            Some(format!("axes stand behind a colon: `{name}:{}`", axes.join(",")))
+        }
+        [_, _, ..] => Some(format!("each name is an argument of its own: `{}`", parts.join(" "))),
+        _ => None,
+    }
+}
 
 fn names(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
@@ -330,10 +345,11 @@ fn allowed_values(axis: &Axis) -> Vec<String> {
 }
 
 /// Up to three families and benchmarks that look like `name`, best first.
+/// A slash too many at an end is no other name.
 fn nearest(catalog: &Catalog, name: &str) -> Vec<String> {
     let families = catalog.families.iter().map(|family| family.name.as_str());
     let ids = catalog.benchmarks.iter().map(|definition| definition.id.as_str());
-    nearest_names(name, families.chain(ids))
+    nearest_names(name.trim_matches('/'), families.chain(ids))
 }
 
 #[cfg(test)]
@@ -385,6 +401,18 @@ mod tests {
         // Other families have one, too, but not in the price list.
         assert_eq!(names_of(&["stat:files=10"]), ["file/stat:files=10"]);
         assert_eq!(names_of(&["stat"]), names_of(&["file/stat"]));
+    }
+
+    #[test]
+    fn names_in_one_argument_and_axes_without_a_colon_are_told_apart() {
+        for together in ["getppid,read", "getppid read", "getppid, read"] {
+            let refused = refusal(together);
+            assert!(refused.ends_with("an argument of its own: `getppid read`"), "{refused}");
+        }
+        let axes = refusal("getppid,via=raw");
+        assert!(axes.ends_with("axes stand behind a colon: `getppid:via=raw`"), "{axes}");
+        assert!(refusal("syscall/").contains(" `syscall`"), "{}", refusal("syscall/"));
+        assert!(refusal("zzzzzz").ends_with("a command to measure stands behind `--`"));
     }
 
     #[test]

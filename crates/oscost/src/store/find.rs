@@ -107,8 +107,12 @@ fn find_among(
     match found.len() {
         1 => Ok(found.swap_remove(0)),
         0 => {
+            let is_label = records.iter().any(|it| it.label.as_deref() == Some(name));
             let newest = ids(records);
             Err(match name {
+                _ if is_label && !name.is_empty() => {
+                    FindError::BareLabel { noun, name: name.to_owned() }
+                }
                 "" => FindError::EmptyName { noun, newest },
                 name => FindError::Unknown { noun, name: name.to_owned(), newest, stored },
             })

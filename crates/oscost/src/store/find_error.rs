@@ -26,6 +26,14 @@ pub enum FindError {
         /// How many records of any kind the store has.
         stored: usize,
     },
+    /// No id starts with the text, but it is a label.
+    #[error("there is no {noun} `{name}`\n  hint: `@{name}` is the newest with that label")]
+    BareLabel {
+        /// What is wanted, in a sentence.
+        noun: &'static str,
+        /// The text.
+        name: String,
+    },
     /// The text is empty.
     #[error("the name of the {noun} is empty{}", hint(noun, newest))]
     EmptyName {
@@ -133,6 +141,10 @@ fn hint(noun: &str, ids: &[String]) -> &'static str {
              user's"
         }
         [] => "\n  hint: `oscost run` measures one, `oscost runs import FILE` keeps another user's",
+        _ if noun == RecordKind::Bill.text() => {
+            "\n  hint: `oscost runs list` lists all, `last` is the newest; `oscost bill -- COMMAND` \
+             makes one"
+        }
         _ => "\n  hint: `oscost runs list` lists all; `last` is the newest, `last~1` that before",
     }
 }

@@ -116,7 +116,10 @@ fn excerpt(treatment: &Treatment) -> String {
 fn value_of(treatment: &Treatment) -> Result<&str, InvalidValue> {
     let name = treatment.name.as_str();
     let Some(kind) = KINDS.iter().find(|kind| kind.name == name) else {
-        let suggestion = did_you_mean(name, KINDS.iter().map(|kind| kind.name));
+        let suggestion = match kind_with_value(name) {
+            Some(kind) => format!("; did you mean {}={name}?", kind.name),
+            None => did_you_mean(name, KINDS.iter().map(|kind| kind.name)),
+        };
         let why = format!("there is no such treatment{suggestion}");
         let hint = format!("`oscost treat list` lists all treatments; hosts are {HOST_FORMS}");
         return Err(InvalidValue::new(why, hint));
@@ -138,6 +141,12 @@ fn value_of(treatment: &Treatment) -> Result<&str, InvalidValue> {
         return Err(InvalidValue::new("its value has a control character", hint));
     }
     Ok(value)
+}
+
+/// The kind that takes this word as its value: `seccomp` for `docker`.
+fn kind_with_value(word: &str) -> Option<&'static Kind> {
+    let takes_it = |kind: &&Kind| kind.value.split('|').any(|value| value == word);
+    KINDS.iter().find(takes_it).filter(|_| !word.is_empty())
 }
 
 /// The syntax of a kind.

@@ -101,6 +101,7 @@ fn an_invalid_treatment_is_refused_with_a_hint() {
     for (text, words) in [
         ("secomp=allow", "no such treatment; did you mean seccomp?\n  hint: `oscost treat list`"),
         ("wxyz", "there is no such treatment\n"),
+        ("docker", "no such treatment; did you mean seccomp=docker?\n"),
         ("nice=20", "`20` is not an integer from -20 to 19\n  hint: write `nice=N`"),
         ("nice=1.5", "not an integer"),
         ("cool=1G", "`1G` is not 0, nor 4K to 8M"),

@@ -144,6 +144,7 @@ fn explain_of_a_word_shows_the_rows_of_the_last_run_that_have_it() {
     let column = explain("per op");
     assert!(column.contains("in the last run (") && column.contains("getppid"), "{column}");
     // A word in several places has all its meanings, and an option is found by either name.
+    assert!(!explain("median").contains("**"), "{}", explain("median"));
     let verdict = explain("verdict");
     for part in ["verdict: column of a table", "key of the record", "comparisons[].verdict"] {
         assert!(verdict.contains(part), "`{part}` is not in {verdict}");
@@ -170,6 +171,36 @@ fn explain_of_a_word_shows_the_rows_of_the_last_run_that_have_it() {
         assert!(text.starts_with(kind) && text.contains(host), "{target}: {text}");
     }
     assert!(explain("sunos-1999").contains("oscost study show sunos-1999"));
+}
+
+#[test]
+fn axes_values_units_hosts_treatments_and_grades_have_figures_of_the_last_run() {
+    let sandbox = Sandbox::new();
+    let explain = |word: &str| {
+        let text = sandbox.oscost(&["explain", word]).exits(0).stdout;
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let has_row = |text: &str| text.contains("rows of the last run") && text.contains("via=raw 1");
+    sandbox.fake("measured", &["syscall/getppid"]).exits(0);
+    for word in ["via", "via=raw"] {
+        assert!(has_row(&explain(word)), "{word}: {}", explain(word));
+    }
+    for word in ["ns", "fake:"] {
+        assert!(explain(word).contains("rows of the last run"), "{word}: {}", explain(word));
+    }
+    assert!(!has_row(&explain("via=vdso")), "{}", explain("via=vdso"));
+    assert!(!explain("us").contains("rows of the last run"), "{}", explain("us"));
+    let grades = ["good", "fair", "poor"].map(explain);
+    let is_grade = |text: &&String| text.contains("the last run (") && text.contains("UTC): yes");
+    assert_eq!(grades.iter().filter(is_grade).count(), 1, "{grades:?}");
+    assert!(!explain("sud").contains("the last run"), "it was not measured");
+    let fake = |name: &str| format!("fake:{}", crate::common::scenario_file(name).display());
+    let (base, new) = (fake("treated"), format!("sud@{}", fake("treated")));
+    let case = "syscall/getppid:via=raw";
+    sandbox.oscost(&["ab", "--quick", "--base", &base, "--new", &new, case]).exits(0);
+    let treatment = explain("sud");
+    assert!(treatment.contains(" of the last run ("), "{treatment}");
+    assert!(treatment.contains("comparison") && treatment.contains(" (x "), "{treatment}");
 }
 
 #[test]

@@ -62,7 +62,9 @@ fn an_exported_and_imported_run_is_the_same_run() {
     sandbox.oscost(&["runs", "import", file]).exits(2).stderr_contains("is already in the store");
 
     sandbox.oscost(&["runs", "delete", "last"]).exits(0).stderr_contains(&format!("deleted {id}"));
-    assert_eq!(sandbox.oscost(&["runs", "list"]).exits(0).stdout, "no runs are kept\n");
+    let none = sandbox.oscost(&["runs", "list"]).exits(0);
+    assert_eq!(none.stdout, "no runs are kept\n");
+    none.stderr_contains("`oscost run` measures the price list and keeps it");
     sandbox.oscost(&["runs", "show", "last"]).exits(2).stderr_contains("the store is empty");
     sandbox.oscost(&["runs", "delete", &id]).exits(2).stderr_contains("there is no run");
 
@@ -134,6 +136,8 @@ fn a_run_is_found_by_its_label_and_of_several_the_newest() {
     let unknown = shown("@later").exits(2).no_data();
     let unknown = unknown.stderr_contains("no run has the label `later`");
     unknown.stderr_contains("hint: the newest labels are `@after`, `@before`");
+    let bare = sandbox.oscost(&["runs", "show", "before"]).exits(2).no_data();
+    bare.stderr_contains("`@before` is the newest with that label");
     sandbox.oscost(&["compare", "@before", "@after"]).exits(0);
 }
 

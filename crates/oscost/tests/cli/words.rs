@@ -196,6 +196,20 @@ const WRONG_INPUTS: &[(&[&str], &str)] = &[
     (&["run", "--json", "getppid"], "`--json -` before the name"),
     (&["run", "--csv", "syscall/getppid:via=raw"], "`--csv -` before the name"),
     (&["compare", "last~1", "last", "--markdown", "timer"], "`--markdown ./timer` to that file"),
+    (&["run", "getppid,read"], "an argument of its own: `getppid read`"),
+    (&["run", "getppid,via=raw"], "axes stand behind a colon: `getppid:via=raw`"),
+    (&["run", "syscall/"], "`syscall`"),
+    (&["run", "true"], "a command to measure stands behind `--`"),
+    (&["run", "ls", "-l"], "'oscost run -- ls -l'"),
+    (&["bill", "find", "/usr"], "`oscost bill -- COMMAND` makes one"),
+    (&["run", "--at", "docker"], "did you mean seccomp=docker?"),
+    (&["runs", "import", "a.json", "b.json"], "it imports one file at a time"),
+    (&["report", "last", "--interactive"], "it is live wherever scripts run"),
+    (&["baseline", "list"], "'oscost compare @LABEL last'"),
+    (&["report", "last", "--json"], "'--json -' prints it"),
+    (&["run", "getppid", "-o"], "its ending is the format"),
+    (&["list", "-k"], "'oscost list -k fork'"),
+    (&["run", "-n", "10"], "decide how often a row is measured"),
 ];
 
 #[test]

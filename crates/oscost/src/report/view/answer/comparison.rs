@@ -228,8 +228,9 @@ fn slower(new: &str, base: &str, slower: Vec<&Comparison>, all: usize) -> Option
     if let Some(price) = one_price(&slower) {
         let slower = by_ratio(slower);
         let (first, last) = (slower.first()?, slower.last()?);
+        let adds = if are_several(new) { "add" } else { "adds" };
         return Some(format!(
-            "{new} adds {price} to {}: from {} on {} to {} on {}.",
+            "{new} {adds} {price} to {}: from {} on {} to {} on {}.",
             of_all(slower.len(), all),
             relative(first.ratio.value),
             name(first),
@@ -237,11 +238,30 @@ fn slower(new: &str, base: &str, slower: Vec<&Comparison>, all: usize) -> Option
             name(last)
         ));
     }
-    list_differences(&format!("{new} is slower than {base}"), by_ratio(slower), all)
+    let differs = differs(new, &slower, ["slower", "more"]);
+    list_differences(&format!("{new} {differs} {base}"), by_ratio(slower), all)
 }
 
 fn faster(new: &str, base: &str, faster: Vec<&Comparison>, all: usize) -> Option<String> {
-    list_differences(&format!("{new} is faster than {base}"), by_ratio(faster), all)
+    let differs = differs(new, &faster, ["faster", "fewer"]);
+    list_differences(&format!("{new} {differs} {base}"), by_ratio(faster), all)
+}
+
+/// How a side differs from its base, as a verb. Instructions are not time: a side of which only these
+/// were counted is not slower.
+fn differs(new: &str, differences: &[&Comparison], [of_time, of_counts]: [&str; 2]) -> String {
+    let is_counted = differences.iter().all(|it| it.added.unit == Unit::InstructionsPerOp);
+    match (is_counted, are_several(new)) {
+        (false, false) => format!("is {of_time} than"),
+        (false, true) => format!("are {of_time} than"),
+        (true, false) => format!("executes {of_counts} instructions than"),
+        (true, true) => format!("execute {of_counts} instructions than"),
+    }
+}
+
+/// Whether a side is several runs, which is a plural.
+fn are_several(side: &str) -> bool {
+    side.ends_with(" runs")
 }
 
 /// Some differences: a few one by one, of more the ends.

@@ -13,7 +13,7 @@ use crate::report::view::history::updates::update_text;
 /// Of more changed series, the largest changes are told.
 const MAX_CHANGED: usize = 3;
 
-/// The answer of a history; `None` if it has too few figures to look for changes.
+/// The answer of a history; `None` if it has no figures.
 pub(in crate::report::view) fn answer(history: &History) -> Option<Answer> {
     let judged: Vec<&Series> = history.series.iter().filter(|it| !it.secondary).collect();
     if judged.iter().all(|it| it.points.is_empty()) {
@@ -29,7 +29,7 @@ pub(in crate::report::view) fn answer(history: &History) -> Option<Answer> {
     findings.extend(unchanged(&judged, changed.len(), history.window));
     findings.extend(provisional(&judged));
     if findings.is_empty() {
-        return None;
+        return Some(too_few_runs(&judged));
     }
     let has_moved = !changed.is_empty() || judged.iter().any(|it| it.recent_shift.is_some());
     let trust = has_moved.then(|| TRUST.to_owned());
@@ -41,6 +41,25 @@ const TRUST: &str = "Trust: a history finds candidates and proves nothing.";
 
 const NEXT: &str = "Next: measuring both sides in alternation says more: by `oscost ab` where one run \
                     can have both, else by alternating runs and `oscost compare A,B,... C,D,...`.";
+
+/// That there are too few runs to look for changes, and what can be done with them.
+fn too_few_runs(judged: &[&Series]) -> Answer {
+    let most = judged.iter().map(|it| it.points.len()).max().unwrap_or_default();
+    let finding = match (judged, most) {
+        (_, MIN_POINTS..) => format!(
+            "It takes {MIN_POINTS} runs at different times to look for changes: those within an hour count \
+             as one."
+        ),
+        ([_], 1) => format!("It takes {MIN_POINTS} runs to look for changes: there is 1."),
+        ([_], most) => format!("It takes {MIN_POINTS} runs to look for changes: there are {most}."),
+        (_, most) => format!(
+            "It takes {MIN_POINTS} runs of a case to look for changes: no case here has more than {most}."
+        ),
+    };
+    let next =
+        "Next: each `oscost run` adds one; `oscost compare last~1 last` compares the last two.";
+    Answer { findings: vec![finding], trust: None, next: vec![next.to_owned()] }
+}
 
 /// The last change of a series.
 fn change(series: &Series, it: &Change) -> String {

@@ -30,7 +30,8 @@ pub(in crate::report::view) fn answer(record: &Record) -> Option<Answer> {
         .copied()
         .filter(|row| row.outcome == RowOutcome::Measured && quote(row).is_some())
         .collect();
-    let mut findings = figures(&measured, &record.results);
+    let mut findings: Vec<String> = treatments(record).into_iter().collect();
+    findings.extend(figures(&measured, &record.results));
     findings.extend(without_figure(&requested));
     let trust = trust::of_record(record).map(|found| {
         let is_poor = found.grade == Grade::Poor;
@@ -38,6 +39,16 @@ pub(in crate::report::view) fn answer(record: &Record) -> Option<Answer> {
         [Some(trust::sentence(&found)), steady].into_iter().flatten().collect::<Vec<_>>().join(" ")
     });
     Some(Answer { findings, trust, next: trust::next(record).into_iter().collect() })
+}
+
+/// The treatments that everything was measured under, without which no figure may be read; `None` of
+/// none, and where targets are compared.
+pub(super) fn treatments(record: &Record) -> Option<String> {
+    let is_measured = |row: &&Row| row.outcome == RowOutcome::Measured;
+    let target = &record.results.iter().find(is_measured)?.target;
+    let names: Vec<String> = target.treatments.iter().map(|treatment| plain(treatment)).collect();
+    let are_shared = record.comparisons.is_empty() && !names.is_empty();
+    are_shared.then(|| format!("Measured under {}.", names.join(" + ")))
 }
 
 /// The rows whose figures are quoted, but for the ends of many costs.
@@ -56,7 +67,7 @@ fn figures(measured: &[&Row], results: &[Row]) -> Vec<String> {
     }
     let mut sentences = acts::sentences(measured, results);
     if sentences.len() < ENOUGH_ACTS {
-        sentences.extend(extremes(measured));
+        sentences.extend(extremes(measured).or_else(|| ends(measured)));
     }
     if sentences.is_empty() {
         sentences.push(format!("{} have figures.", cases(measured.len())));
@@ -108,6 +119,26 @@ fn extremes(measured: &[&Row]) -> Option<String> {
             times(ratio)
         ),
     })
+}
+
+/// The lowest and the highest of the costs of several benchmarks, without a ratio; `None` of one
+/// benchmark, and where their intervals overlap.
+fn ends(measured: &[&Row]) -> Option<String> {
+    let median = |row: &Row| row.estimate.as_ref().map_or(0.0, |it| it.median);
+    let mut costs: Vec<&Row> = measured.iter().copied().filter(|row| is_cost(row)).collect();
+    costs.sort_by(|one, other| median(one).total_cmp(&median(other)));
+    let [lowest, .., highest] = &costs[..] else { return None };
+    let are_of_one = costs.iter().all(|row| row.benchmark == lowest.benchmark);
+    if are_of_one || !are_apart(lowest, highest) {
+        return None;
+    }
+    let named = |row: &Row| format!("{} ({})", plain(&row.case), rough(median(row), row.unit));
+    Some(format!(
+        "Of {} costs {} is the lowest and {} the highest.",
+        costs.len(),
+        named(lowest),
+        named(highest)
+    ))
 }
 
 /// How a cost stands to a lower one.

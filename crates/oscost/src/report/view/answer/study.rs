@@ -3,6 +3,7 @@
 use oscost_model::record::Record;
 
 use crate::report::text::{plain, plain_paragraph};
+use crate::report::view::answer::run::treatments;
 use crate::report::view::answer::trust;
 use crate::report::view::document::Answer;
 use crate::report::view::study::list::Tally;
@@ -20,13 +21,14 @@ pub(in crate::report::view) fn answer(
     record: &Record,
 ) -> Answer {
     let id = plain(&study.id);
-    let mut findings = vec![match judged {
+    let mut findings: Vec<String> = treatments(record).into_iter().collect();
+    findings.push(match judged {
         [] => format!("Study {id} makes no claims: its tables have its figures, then and here."),
         [one] => format!("The only claim of study {id}: {}.", plain(one.verdict.sentence())),
         several => {
             format!("Of {} claims of study {id} {}.", several.len(), Tally::of(several).text())
         }
-    }];
+    });
     let is_against =
         |verdict: &Verdict| matches!(verdict, Verdict::DoesNotHold | Verdict::NoDifference);
     findings.extend(quoted("Here it is otherwise", judged, is_against));

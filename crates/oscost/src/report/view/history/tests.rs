@@ -366,6 +366,26 @@ fn the_answer_of_a_steady_series_claims_no_change_and_gives_no_advice() {
     assert_eq!(view(&history(true, vec![none])).answer, None);
 }
 
+#[test]
+fn the_answer_of_too_few_runs_says_how_many_it_takes_and_what_can_be_done() {
+    let short = |points: usize| {
+        let mut few = series(points, usize::MAX);
+        (few.p, few.q) = (None, None);
+        few
+    };
+    let told = |named: bool, series: Vec<Series>| {
+        let (findings, trusted, next) = found(&history(named, series));
+        assert!(!trusted && next && findings.len() == 1, "{findings:?}");
+        findings[0].clone()
+    };
+    assert_eq!(told(true, vec![short(1)]), "It takes 10 runs to look for changes: there is 1.");
+    assert_eq!(told(true, vec![short(4)]), "It takes 10 runs to look for changes: there are 4.");
+    let several = told(false, vec![short(4), short(2)]);
+    assert!(several.ends_with("no case here has more than 4."), "{several}");
+    let within_hours = told(true, vec![short(MIN_POINTS)]);
+    assert!(within_hours.ends_with("those within an hour count as one."), "{within_hours}");
+}
+
 /// A series whose change is explained by the counts of its runs.
 fn explained_series(cause: Cause, sentence: &str) -> Series {
     let mut one = series(60, 40);

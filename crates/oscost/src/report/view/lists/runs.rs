@@ -86,6 +86,10 @@ const WHOLE_ID: usize = 36;
 /// What a list without runs says.
 pub const NO_RUNS: &str = "no runs are kept";
 
+/// How to get a first one.
+pub const FIRST_RUN: &str = "`oscost run` measures the price list and keeps it; `oscost runs import \
+                             FILE` keeps another user's";
+
 /// The runs: enough of the id to name each, when it was started, how long it took, how far it can
 /// be believed, its label, its processor and its command. With `whole_commands` each command is
 /// below its run. Where there are bills or fleets, each line has its kind, and a bill its system

@@ -162,7 +162,8 @@ fn cells(row: &Row, unit: FigureUnit) -> Vec<Cell> {
     ]
 }
 
-/// The levels of rows whose repetitions lie around two values, of the first few.
+/// The levels of rows whose repetitions lie around two values: of the first few, and how many more
+/// there are.
 fn levels(rows: &[&Row]) -> impl Iterator<Item = String> {
     const MAX_NAMED: usize = 4;
     let line = |row: &&Row| {
@@ -176,7 +177,15 @@ fn levels(rows: &[&Row]) -> impl Iterator<Item = String> {
             higher.with_unit(high)
         ))
     };
-    rows.iter().filter_map(line).take(MAX_NAMED).collect::<Vec<_>>().into_iter()
+    let all: Vec<String> = rows.iter().filter_map(line).collect();
+    let more = match all.len().saturating_sub(MAX_NAMED) {
+        0 => None,
+        1 => Some("and 1 more row of two levels: `levels` in the record (`--json`)".to_owned()),
+        more => {
+            Some(format!("and {more} more rows of two levels: `levels` in the record (`--json`)"))
+        }
+    };
+    all.into_iter().take(MAX_NAMED).chain(more)
 }
 
 /// Datagrams that did not arrive once and in order.
@@ -191,14 +200,6 @@ fn lost_datagrams(rows: &[&Row]) -> Option<String> {
     ))
 }
 
-/// The treatments that everything was measured under; nothing for none.
-fn treatments(record: &Record) -> Option<String> {
-    let measured = |row: &&Row| row.outcome == RowOutcome::Measured;
-    let target = &record.results.iter().find(measured)?.target;
-    let names: Vec<String> = target.treatments.iter().map(|treatment| plain(treatment)).collect();
-    (!names.is_empty()).then(|| format!("Measured under {}.", names.join(" + ")))
-}
-
 /// What a reader must know of rows besides their figures: flags in words, surprises, losses; and how
 /// they were measured.
 fn remarks(record: &Record, rows: &[&Row]) -> Remarks {
@@ -207,8 +208,7 @@ fn remarks(record: &Record, rows: &[&Row]) -> Remarks {
         .flat_map(|row| row.flags.iter().map(move |flag| (flag.as_str(), row.case.as_str())));
     let measured = rows.iter().filter(|row| row.outcome == RowOutcome::Measured).count();
     let FlagLines { severe, information } = flags::lines(Kind::RowFlag, of_rows, measured);
-    let mut lines: Vec<String> = treatments(record).into_iter().collect();
-    lines.extend(monitor::line(rows.iter().copied()));
+    let mut lines: Vec<String> = monitor::line(rows.iter().copied()).into_iter().collect();
     lines.extend(preparation::line(record));
     lines.extend(severe);
     let surprises = rows.iter().flat_map(|row| {

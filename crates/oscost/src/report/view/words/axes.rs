@@ -2,7 +2,9 @@
 
 use oscost_model::definition::{Axis, Catalog, Definition};
 use oscost_model::point::Value;
+use oscost_model::record::Record;
 
+use super::examples::{AxisPoint, of_axis};
 use super::word_section;
 use crate::report::text::plain;
 use crate::report::view::document::Section;
@@ -16,8 +18,9 @@ struct AxisUse<'a> {
     benchmarks: Vec<&'a str>,
 }
 
-/// The axes and the values of this name, or of `axis=value`.
-pub fn sections(catalog: &Catalog, name: &str) -> Vec<Section> {
+/// The axes and the values of this name, or of `axis=value`; where the last run has such rows, with
+/// their figures.
+pub fn sections(catalog: &Catalog, name: &str, last: Option<&Record>) -> Vec<Section> {
     let (axis_name, value) = match name.split_once('=') {
         Some((axis, value)) => (Some(axis), Some(Value::parse(value))),
         None => (None, None),
@@ -28,13 +31,12 @@ pub fn sections(catalog: &Catalog, name: &str) -> Vec<Section> {
         _ => axis.points.contains(&Value::Word(name.to_owned())),
     };
     let values = uses(catalog, &is_value);
-    let axes = axes.iter().map(|it| word_section(name, "axis of benchmarks", facts(it)));
+    let axes =
+        axes.iter().map(|it| word_section(name, "axis of benchmarks", facts(it, None, last)));
+    let value = value.unwrap_or_else(|| Value::Word(name.to_owned()));
     let values = values.iter().map(|it| {
-        let text = match &value {
-            Some(value) => value.to_string(),
-            None => name.to_owned(),
-        };
-        word_section(&text, &format!("value of the axis `{}`", it.axis.name), facts(it))
+        let kind = format!("value of the axis `{}`", it.axis.name);
+        word_section(&value.to_string(), &kind, facts(it, Some(&value), last))
     });
     axes.chain(values).collect()
 }
@@ -65,7 +67,11 @@ fn uses<'a>(catalog: &'a Catalog, is_it: &dyn Fn(&Axis) -> bool) -> Vec<AxisUse<
     found
 }
 
-fn facts(AxisUse { axis, benchmarks }: &AxisUse<'_>) -> [(&'static str, String); 4] {
+fn facts(
+    AxisUse { axis, benchmarks }: &AxisUse<'_>,
+    value: Option<&Value>,
+    last: Option<&Record>,
+) -> [(&'static str, String); 5] {
     let points = axis.points.iter().map(|value| match axis.default_points.contains(value) {
         true => format!("*{value}"),
         false => value.to_string(),
@@ -78,11 +84,14 @@ fn facts(AxisUse { axis, benchmarks }: &AxisUse<'_>) -> [(&'static str, String);
         more => format!(", and {more} more"),
     };
     let example = benchmarks.first().copied().unwrap_or_default();
+    let point = AxisPoint { axis: &axis.name, value, benchmarks };
+    let here = last.and_then(|record| of_axis(&point, record));
     [
         ("sets", plain(&axis.sets)),
         ("points", format!("{points} (`*`: measured by default)")),
         ("of", format!("{first}{more}")),
         ("do", format!("`oscost run '{example}:{}=*'` measures all points", axis.name)),
+        ("here", here.unwrap_or_default()),
     ]
 }
 
@@ -94,7 +103,7 @@ mod tests {
     #[test]
     fn axes_values_and_assignments_are_explained() {
         let catalog = oscost_worker::benchmarks::data();
-        let text = |name: &str| crate::report::terminal(&View::of(sections(&catalog, name)));
+        let text = |name: &str| crate::report::terminal(&View::of(sections(&catalog, name, None)));
         let peer_cpu = text("peer_cpu");
         assert!(peer_cpu.starts_with("peer_cpu: axis of benchmarks\n"), "{peer_cpu}");
         assert!(peer_cpu.contains("same") && peer_cpu.contains("other"), "{peer_cpu}");

@@ -1,11 +1,13 @@
 //! A word in the last run: the rows that have it, and their figures.
 
+use oscost_model::point::Value;
 use oscost_model::record::{Comparison, Record, Row};
 use oscost_model::unit::Better;
 
 use crate::advice::words::{Kind, Word};
 use crate::report::figures::Style;
 use crate::report::text::{minute, plain};
+use crate::report::view::answer::trust;
 use crate::report::view::document::{Block, Cell, Column, Table};
 use crate::report::view::run::row::figure;
 use crate::report::view::run::{CountedEvents, FigureUnit, Plots, view};
@@ -22,18 +24,23 @@ pub(super) fn of(word: &Word, record: &Record) -> Option<String> {
     };
     let of_comparisons = |has_it: &dyn Fn(&Comparison) -> bool| {
         let compared = record.comparisons.iter().filter(|it| has_it(it));
-        let texts = compared.map(|it| format!("{} (x {:.3})", plain(&it.case), it.ratio.value));
         let all = record.comparisons.len();
-        (all > 0).then(|| named(texts.collect(), "comparison", all, record))
+        (all > 0).then(|| named(compared.map(comparison_text).collect(), "comparison", all, record))
     };
     match word.kind {
         Kind::RowFlag => of_rows(&|row| row.flags.iter().any(|flag| flag == name)),
         Kind::CostClass => of_rows(&|row| row.class.as_deref() == Some(name)),
         Kind::Outcome => of_rows(&|row| row.outcome.text() == name),
         Kind::Mode => of_rows(&|row| row.mode.is_some_and(|mode| mode.text() == name)),
-        // Tables scale units: the record has those that it is scaled from.
-        Kind::Unit if record.results.iter().any(|row| row.unit.text() == name) => {
-            of_rows(&|row| row.unit.text() == name)
+        Kind::Unit if record.results.iter().any(|row| is_in_unit(row, name)) => {
+            of_rows(&|row| is_in_unit(row, name))
+        }
+        Kind::Host if record.results.iter().any(|row| is_on_host(row, name)) => {
+            of_rows(&|row| is_on_host(row, name))
+        }
+        Kind::Trust => {
+            let grade = trust::of_record(record).map(|trust| trust.grade.text());
+            grade.map(|grade| hold_text(grade == name, record))
         }
         Kind::Direction => of_rows(&|row| match row.better {
             Better::Lower => name == "lower",
@@ -60,7 +67,6 @@ pub(super) fn of(word: &Word, record: &Record) -> Option<String> {
         Kind::Unit
         | Kind::Mark
         | Kind::CurveLine
-        | Kind::Trust
         | Kind::BillFamily
         | Kind::BillTerm
         | Kind::ClaimVerdict
@@ -71,6 +77,71 @@ pub(super) fn of(word: &Word, record: &Record) -> Option<String> {
         | Kind::Term
         | Kind::GeneralTerm => None,
     }
+}
+
+/// The rows of the last run at a value of an axis, or at any; `None` if it has none.
+pub(super) fn of_axis(point: &AxisPoint<'_>, record: &Record) -> Option<String> {
+    let rows = record.results.iter().filter(|row| point.has(row));
+    let texts: Vec<String> = rows.map(row_text).collect();
+    (!texts.is_empty()).then(|| named(texts, "row", record.results.len(), record))
+}
+
+/// An axis of some benchmarks, with a value on it if only that is meant.
+pub(super) struct AxisPoint<'a> {
+    pub(super) axis: &'a str,
+    pub(super) value: Option<&'a Value>,
+    pub(super) benchmarks: &'a [&'a str],
+}
+
+impl AxisPoint<'_> {
+    fn has(&self, row: &Row) -> bool {
+        let at = row.point.get(self.axis);
+        let is_at_value = at.is_some_and(|at| self.value.is_none_or(|value| value == at));
+        is_at_value && self.benchmarks.contains(&row.benchmark.as_str())
+    }
+}
+
+/// What the last run has of a treatment: comparisons of it with its base, or rows; `None` of one
+/// without them.
+pub(super) fn of_treatment(name: &str, record: &Record) -> Option<String> {
+    let is_under = |row: &Row| {
+        row.target.treatments.iter().any(|treatment| treatment.split('=').next() == Some(name))
+    };
+    let is_new = |it: &&Comparison| record.results.get(it.new as usize).is_some_and(is_under);
+    let compared: Vec<String> =
+        record.comparisons.iter().filter(is_new).map(comparison_text).collect();
+    if !compared.is_empty() {
+        return Some(named(compared, "comparison", record.comparisons.len(), record));
+    }
+    let rows: Vec<String> =
+        record.results.iter().filter(|row| is_under(row)).map(row_text).collect();
+    (!rows.is_empty()).then(|| named(rows, "row", record.results.len(), record))
+}
+
+/// Whether the last run measured a study; `None` if it did not.
+pub(super) fn of_study(id: &str, record: &Record) -> Option<String> {
+    let is_it = record.settings.study.as_deref() == Some(id);
+    is_it.then(|| {
+        let measured = record.results.iter().filter(|row| row.estimate.is_some()).count();
+        format!("{} measured it, {measured} rows of it", run_text(record))
+    })
+}
+
+/// Whether a row has this unit, or its figure is scaled to it.
+fn is_in_unit(row: &Row, unit: &str) -> bool {
+    let is_scaled = |text: &str| text.rsplit_once(' ').is_some_and(|(_, of)| of == unit);
+    row.unit.text() == unit || figure(row).is_some_and(|figure| is_scaled(&figure.text))
+}
+
+/// Whether a row was measured on a host of this form: `local`, `vm:`.
+fn is_on_host(row: &Row, form: &str) -> bool {
+    let host = row.target.host.as_str();
+    host == form || (form.ends_with(':') && host.starts_with(form))
+}
+
+/// A comparison with its ratio.
+fn comparison_text(it: &Comparison) -> String {
+    format!("{} (x {:.3})", plain(&it.case), it.ratio.value)
 }
 
 /// The last run, with when it began.

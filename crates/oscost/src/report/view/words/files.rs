@@ -32,7 +32,8 @@ pub fn column_sections(name: &str) -> Vec<Section> {
     let section = |column: Heading| {
         let empty = column.unknown.map_or("never".to_owned(), str::to_owned);
         let facts = [
-            ("means", column.means.to_owned()),
+            // The page of the columns has some of it in bold type.
+            ("means", column.means.replace("**", "")),
             ("type", column.kind.text().to_owned()),
             ("empty", empty),
             ("more", "docs/reference/EXPORTS.md".to_owned()),

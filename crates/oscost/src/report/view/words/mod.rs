@@ -1,6 +1,7 @@
 //! Words that oscost prints, explained: flags, classes, columns, units, axes, keys of files.
 
 pub mod axes;
+pub mod documents;
 mod examples;
 pub mod files;
 mod printed;
@@ -100,14 +101,21 @@ pub fn command_section(word: &CommandWord) -> Section {
     word_section(&word.syntax, kind, facts)
 }
 
-/// A study, explained.
-pub fn study(study: &Study) -> Section {
+/// What the last run has of a treatment, with its figures; `None` if nothing.
+pub fn treatment_example(name: &str, last: Option<&Record>) -> Option<Section> {
+    let here = examples::of_treatment(name, last?)?;
+    Some(Section::of("Here", [Block::Text(here)]))
+}
+
+/// A study, explained; where the last run measured it, with how much of it.
+pub fn study(study: &Study, last: Option<&Record>) -> Section {
     let verb = if study.columns.is_some() { "ab" } else { "run" };
     let facts = [
         ("means", plain(&format!("{} ({})", study.title, study.year))),
         ("has", format!("{} rows, {} claims", study.rows().count(), study.claims.len())),
         ("of", plain(&study.measured_on)),
         ("do", format!("`oscost {verb} --study {0}`, `oscost study show {0}`", study.id)),
+        ("here", last.and_then(|record| examples::of_study(&study.id, record)).unwrap_or_default()),
         ("more", plain(&study.source)),
     ];
     word_section(&study.id, "published study", facts)

@@ -282,6 +282,8 @@ fn runs_that_were_compared_are_named_by_their_sides() {
     let three = [run.clone(), run.clone(), run.clone()];
     let found = of_runs(&compared, [&three, one]).unwrap();
     assert!(found.findings[0].starts_with("The new run is slower than the 3 base runs"));
+    let found = of_runs(&compared, [one, &three]).unwrap();
+    assert!(found.findings[0].starts_with("The 3 new runs are slower than the base run"));
     assert_eq!(of_runs(&of_rows(&record(Vec::new()), &[]), [&[], &[]]), None);
 }
 
@@ -387,6 +389,7 @@ fn counts_that_are_not_exact_have_the_range_of_their_difference() {
     slower.added.ci95 = None;
     let told = findings(&[slower]).remove(0);
     assert!(told.contains("(+427,500 insn)"), "{told}");
+    assert!(told.starts_with("seccomp=docker executes more instructions than local: "), "{told}");
 }
 
 #[test]

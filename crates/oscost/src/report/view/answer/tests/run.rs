@@ -61,6 +61,15 @@ fn a_price_list_is_told_by_the_acts_that_are_asked_for_first() {
 }
 
 #[test]
+fn treatments_are_told_before_figures() {
+    let mut rows = price_list();
+    rows.iter_mut().for_each(|row| row.target.treatments = vec!["ptrace".to_owned()]);
+    let found = of(rows).findings;
+    assert_eq!(found[0], "Measured under ptrace.");
+    assert!(found[1].starts_with("A system call (getppid) costs 121 ns"), "{found:?}");
+}
+
+#[test]
 fn a_poor_run_names_the_quoted_figures_that_hardly_vary() {
     let told = |flag: Option<&str>, spreads: [f64; 2]| {
         let mut run = record(price_list());
@@ -175,7 +184,7 @@ fn each_of_a_few_rows_is_told_and_the_dearest_compared_with_the_cheapest() {
 }
 
 #[test]
-fn costs_of_several_benchmarks_are_not_ordered() {
+fn costs_of_several_benchmarks_have_no_ratio() {
     let two = of(vec![row("fault/touch", 108.0), row("process/fork", 352_000.0)]).findings;
     assert_eq!(
         two,
@@ -183,7 +192,9 @@ fn costs_of_several_benchmarks_are_not_ordered() {
     );
     let many = ["a/a", "a/b", "a/c", "a/d"].into_iter().zip([3.0, 300.0, 40.0, 20.0]);
     let found = of(many.map(|(case, median)| row(case, median)).collect()).findings;
-    assert_eq!(found, ["4 cases have figures."]);
+    assert_eq!(found, ["Of 4 costs a/a (3.00 ns) is the lowest and a/b (300 ns) the highest."]);
+    let equal = ["a/a", "a/b", "a/c", "a/d"].map(|case| row(case, 3.0));
+    assert_eq!(of(equal.to_vec()).findings, ["4 cases have figures."]);
 }
 
 #[test]
