@@ -18,7 +18,7 @@ fn sh(script: &str) -> Program {
 }
 
 fn turns(programs: Vec<Program>, order: &[u8]) -> WorkerSpec {
-    let task = Task::TakeTurns { order: order.to_vec(), values: Vec::new() };
+    let task = Task::TakeTurns { order: order.to_vec(), values: Vec::new(), in_group: false };
     let subject = Subject::Programs(programs);
     WorkerSpec { subject, task, timeout_ms: 60_000, ..measuring("syscall/getppid:via=raw") }
 }
@@ -30,7 +30,7 @@ fn taken(session: &mut Session, spec: WorkerSpec) -> (Vec<TurnResult>, Option<Tu
     wait_until_gone(session, "turns");
     until("its folder is gone", || fs::read_dir(session.scratch()).unwrap().next().is_none());
     match event {
-        Event::TurnsTaken { id: 1, trials, failure } => (trials, failure),
+        Event::TurnsTaken { id: 1, trials, failure, group: None } => (trials, failure),
         other => panic!("it should have taken turns: {other:?}"),
     }
 }
@@ -173,7 +173,7 @@ fn all_programs_of_a_round_and_their_helpers_have_its_values() {
         .map(|(n, m)| ParameterValues::from([("n".to_owned(), n), ("m".to_owned(), m)]));
     let order = vec![0, 1, 1, 0];
     let with = |values: &[ParameterValues]| WorkerSpec {
-        task: Task::TakeTurns { order: order.clone(), values: values.to_vec() },
+        task: Task::TakeTurns { order: order.clone(), values: values.to_vec(), in_group: false },
         ..turns(vec![first.clone(), second.clone()], &[])
     };
     let (trials, failure) = taken(&mut session, with(&values));

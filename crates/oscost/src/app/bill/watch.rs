@@ -103,6 +103,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<Bill> 
         counted: Ok(vec![calls]),
         counted_without: None,
         events: Err("a running process is not counted".to_owned()),
+        groups: None,
     };
     let at = PricedTarget { catalog: &worker.catalog, side: &side, machine: &machine };
     let mut pricing = PriceMeasurement::new(at, prices, limit, observer);
