@@ -105,8 +105,8 @@ fn with_interval_of(estimate: Estimate, amount: &Amount) -> Estimate {
 fn with_doubt(trials: BilledTrials, why: &str) -> BilledTrials {
     let up_to_ms = 1e3 * trials.user.mean;
     let doubt = format!(
-        "its processes are too short for clock ticks of their own, and the kernel calls what they \
-         take without a tick user time: its system time is too low, by up to {up_to_ms:.3} ms ({why})"
+        "its processes are shorter than clock ticks, and the kernel calls what they take without one \
+         user time: its system time is too low, by up to {up_to_ms:.3} ms ({why})"
     );
     BilledTrials { doubt: Some(doubt), ..trials }
 }
