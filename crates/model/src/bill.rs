@@ -208,10 +208,20 @@ bill! {
         /// The system time that the bill is compared with.
         pub system_time: Amount,
         /// What `system_time` is: `median` of the trials, their `mean` where clock ticks divide the
-        /// CPU time of a short run, or `watched`, the one observation of a running process.
+        /// CPU time of a short run, `pooled` where those of control groups do, or `watched`, the one
+        /// observation of a running process.
         pub system_figure: String,
-        /// The source of the times: `rusage`, or `proc` (/proc/PID/stat) of a watched process.
+        /// The source of the times: `rusage`, `proc` (/proc/PID/stat) of a watched process, or
+        /// `cgroup`: the CPU time by rusage, divided in the ratio of the clock ticks of control groups
+        /// in which further runs were.
         pub source: String,
+        /// The clock ticks of these groups, about: their CPU time over the time between two; null of
+        /// another source.
+        #[serde(default)]
+        pub clock_ticks: Option<f64>,
+        /// Why `system_time` is too low; null if nothing is known.
+        #[serde(default)]
+        pub doubt: Option<String>,
         /// Minor faults of a run, the median.
         pub minor_faults: f64,
         /// Major faults of a run, the median.

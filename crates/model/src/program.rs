@@ -181,6 +181,16 @@ impl TreeUsage {
     }
 }
 
+/// The CPU time of all processes of a control group, in microseconds. The kernel divides their exact
+/// sum into these two by the clock ticks of all of them together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupTimes {
+    /// In user mode.
+    pub user_us: u64,
+    /// In the kernel.
+    pub system_us: u64,
+}
+
 /// A trial as kept in the journal: times, resource usage, and figures parsed from the output.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trial {

@@ -7,7 +7,7 @@ use crate::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
 use crate::counters::EventCounts;
 use crate::facts::Facts;
 use crate::monitor_report::MonitorReport;
-use crate::program::{ProgramResult, TurnResult};
+use crate::program::{GroupTimes, ProgramResult, TurnResult};
 use crate::program_calls::ProgramCalls;
 use crate::treatment::AttachedTreatment;
 use crate::watch::SystemActivity;
@@ -216,6 +216,10 @@ pub enum Event {
         trials: Vec<TurnResult>,
         /// The program that failed, after all of them, and how.
         failure: Option<TurnFailure>,
+        /// What the control group of all of them was charged, or why they had none and have not run;
+        /// `None` if they were to have none.
+        #[serde(default)]
+        group: Option<Result<GroupTimes, String>>,
     },
     /// Treatments of the system have been undone.
     Detached {

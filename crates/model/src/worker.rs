@@ -158,6 +158,10 @@ pub enum Task {
         /// without such parameters.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         values: Vec<ParameterValues>,
+        /// Whether they run in a control group that sums up their CPU time: each enters it before it
+        /// executes its program, so that their real time is not that of a trial.
+        #[serde(default)]
+        in_group: bool,
     },
     /// Counts events of ops in batches that are no repetitions of the row.
     CountEvents(CountingPlan),

@@ -55,6 +55,7 @@ pub mod scaling;
 pub mod segments;
 pub mod stopping;
 pub mod student;
+pub mod tick_share;
 pub mod time_course;
 pub mod trimmed;
 pub mod two_samples;

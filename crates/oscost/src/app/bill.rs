@@ -51,6 +51,9 @@ use what_if::WhatIfContext;
 /// What is done while trials and counted runs alternate.
 const ACTIVITY: &str = "running the command, untouched and counted";
 
+/// CONFIG_HZ of most kernels, where a machine does not tell its own.
+const USUAL_TICKS_PER_S: u32 = 250;
+
 /// What to bill.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -117,6 +120,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let cpu = request.cpu.or_else(|| own_cpu(&subject.workload, &hello.facts));
     let notes = advice::machine_notes(&hello.facts);
     let events = counted_events(&hello.facts);
+    let tick_ns = clock_tick_ns(&hello.facts);
     let machine = Machine::new("m0", hello.facts.clone(), notes);
     let tool = tool(hello);
     let PreparedTarget { side, notes } = prepare(&target, arch)?;
@@ -137,6 +141,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
         half_width: system_half_width,
         counter: counter.of_programs(),
         events,
+        tick_ns,
         before_last_block: &mut |session, runs| {
             let stage = PriceStage::BetweenTrials;
             match measure_prices(&mut pricing, session, runs, stage) {
@@ -238,6 +243,14 @@ fn counted_events(facts: &Facts) -> Result<Vec<CounterEvent>, String> {
     // Instructions of both modes come first; the clock takes no counter of the processor.
     let clock = Some(CounterEvent::TaskClock).filter(|&event| counters.can_count(event));
     Ok(CounterEvent::WORK.into_iter().take(at_once).chain(clock).collect())
+}
+
+/// The time between two of the clock ticks that divide CPU time; `None` where the kernel measures the
+/// times of both modes, as it does with CPUs in `nohz_full` (VIRT_CPU_ACCOUNTING_GEN).
+fn clock_tick_ns(facts: &Facts) -> Option<f64> {
+    let is_measured = facts.scheduling.nohz_full_cpus.as_ref().is_some_and(|cpus| !cpus.is_empty());
+    let per_second = facts.os.hz.filter(|&hz| hz > 0).unwrap_or(USUAL_TICKS_PER_S);
+    (!is_measured).then(|| 1e9 / f64::from(per_second))
 }
 
 /// What is known of the file of a command; of one elsewhere nothing is.

@@ -69,7 +69,7 @@ pub use price_list::PriceList;
 pub use rules::{PriceRule, price_rules};
 pub use side_by_side::side_by_side;
 pub use staleness::{differences, has_drifted, is_old, moved_reference_case};
-pub use system_time::{SystemFigure, SystemTime, system_time};
+pub use system_time::{DividedTime, SystemFigure, SystemTime, divided_time, system_time};
 pub use what_if::{
     Change, Prediction, PriceComparison, added_costs, compare_prices, is_void, mean_increase,
     predict, selectors_to_price,

@@ -1,7 +1,10 @@
 //! The system time of a program, from its trials.
 
 use oscost_model::bill::Amount;
+use oscost_model::program::GroupTimes;
 use oscost_model::record::Estimate;
+use oscost_stats::interval::Nominal;
+use oscost_stats::tick_share::{TimePart, tick_share};
 
 /// Below so many clock ticks of CPU time in a trial the kernel's division of it into the times of
 /// both modes is mostly chance (docs/explanation/METHOD.md, section 13) ...
@@ -18,6 +21,8 @@ pub enum SystemFigure {
     Median,
     /// The mean: what ticks give one trial too much another has too little.
     Mean,
+    /// The mean CPU time, divided by the ticks of control groups.
+    Pooled,
 }
 
 impl SystemFigure {
@@ -26,6 +31,7 @@ impl SystemFigure {
         match self {
             SystemFigure::Median => "median",
             SystemFigure::Mean => "mean",
+            SystemFigure::Pooled => "pooled",
         }
     }
 }
@@ -51,4 +57,51 @@ pub fn system_time(user: &Estimate, system: &Estimate) -> SystemTime {
     let ci95 = half.map(|half| [system.mean - half, system.mean + half]);
     let in_seconds = Amount { ns: system.mean, ci95 };
     SystemTime { amount: in_seconds.times(1e9), figure: SystemFigure::Mean }
+}
+
+/// CPU time that the clock ticks of control groups divide.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DividedTime {
+    /// The time in the kernel.
+    pub system: Amount,
+    /// The time in user mode.
+    pub user: Amount,
+    /// The share of the kernel, from 0 to 1.
+    pub system_share: f64,
+    /// The ticks of all groups, about.
+    pub ticks: f64,
+}
+
+/// The CPU time of trials with this estimate, which is in seconds, in the ratio of the ticks of
+/// control groups. `None` if these were charged nothing.
+///
+/// The errors of the CPU time, which is exact in each trial, and of the ratio are independent.
+pub fn divided_time(
+    cpu: &Estimate,
+    groups: &[GroupTimes],
+    tick_ns: f64,
+    nominal: Nominal,
+) -> Option<DividedTime> {
+    let part = |&GroupTimes { user_us, system_us }: &GroupTimes| {
+        let [user, system] = [user_us, system_us].map(|us| 1e3 * us as f64);
+        TimePart { in_mode: system, all: user + system }
+    };
+    let parts: Vec<TimePart> = groups.iter().map(part).collect();
+    let share = tick_share(&parts, tick_ns, nominal)?;
+    let trials = f64::from(cpu.repetitions.max(1));
+    let half_cpu = cpu.sd.map(|sd| NORMAL_95 * sd / trials.sqrt());
+    let amount = |part: f64, [low, high]: [f64; 2]| {
+        let value = cpu.mean * part;
+        let end =
+            |half_cpu: f64, part_end: f64| (part * half_cpu).hypot(cpu.mean * (part_end - part));
+        let ci95 = half_cpu.map(|half| [value - end(half, low), value + end(half, high)]);
+        Amount { ns: value, ci95 }.times(1e9)
+    };
+    let (low, high) = (share.interval.lo, share.interval.hi);
+    Some(DividedTime {
+        system: amount(share.value, [low, high]),
+        user: amount(1.0 - share.value, [1.0 - high, 1.0 - low]),
+        system_share: share.value,
+        ticks: share.ticks,
+    })
 }

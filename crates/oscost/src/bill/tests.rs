@@ -1,10 +1,13 @@
 //! The arithmetic of bills, on made-up rows and counts.
 
+use oscost_model::bill::Amount;
 use oscost_model::case::Case;
 use oscost_model::definition::{Catalog, Extent};
+use oscost_model::program::GroupTimes;
 use oscost_model::program_calls::{FormCount, FormTime, KernelTime, ProgramCalls};
 use oscost_model::record::{Estimate, Machine, Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
+use oscost_stats::interval::Nominal;
 
 use super::*;
 
@@ -347,6 +350,32 @@ fn the_system_time_of_short_trials_is_their_mean() {
     assert_eq!((short.amount.ns.round(), short.figure), (2e6, SystemFigure::Mean));
     let [low, high] = short.amount.ci95.unwrap();
     assert_eq!([low.round(), high.round()], [1_608_000.0, 2_392_000.0]);
+}
+
+#[test]
+fn the_ticks_of_groups_divide_the_exact_time_of_trials() {
+    let cpu = Estimate {
+        mean: 0.05,
+        sd: Some(0.001),
+        repetitions: 6,
+        ..stored().results[0].estimate.clone().unwrap()
+    };
+    let of = |user_us: u64, system_us: u64, groups: usize| {
+        let groups = vec![GroupTimes { user_us, system_us }; groups];
+        divided_time(&cpu, &groups, 4e6, Nominal::FIXED)
+    };
+    let found = of(100_000, 300_000, 10).unwrap();
+    assert_eq!((found.system_share, found.ticks), (0.75, 1_000.0));
+    assert!((found.system.ns - 37.5e6).abs() < 1.0, "{found:?}");
+    assert!((found.system.ns + found.user.ns - 50e6).abs() < 1.0, "{found:?}");
+    let half = |amount: &Amount| amount.ci95.map(|[low, high]| (high - low) / 2.0).unwrap();
+    // That of the share alone: 1.96 times the root of 0.75 x 0.25 / 1,000, of 50 ms; and some more.
+    let by_share = 1.96 * (0.75f64 * 0.25 / 1_000.0).sqrt() * 50e6;
+    assert!((1.0..1.5).contains(&(half(&found.system) / by_share)), "{found:?}");
+    let few = of(1_000, 3_000, 10).unwrap();
+    assert!(half(&few.system) > 4.0 * half(&found.system), "ten ticks");
+    assert_eq!(of(0, 0, 10), None);
+    assert_eq!(of(0, 0, 0), None);
 }
 
 #[test]

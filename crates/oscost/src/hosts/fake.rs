@@ -173,7 +173,7 @@ impl FakeSession {
 
     /// Trials of programs in turns.
     fn take_turns(&mut self, id: u64, spec: &WorkerSpec, programs: &[Program]) -> Event {
-        let Task::TakeTurns { order, values } = &spec.task else {
+        let Task::TakeTurns { order, values, in_group } = &spec.task else {
             let reason = "programs can only take turns".to_owned();
             return Event::Failed { id, at_op: None, reason, errno: None, arm: None };
         };
@@ -196,11 +196,12 @@ impl FakeSession {
                 }
                 other => {
                     let failure = Some(TurnFailure { program, event: Box::new(other) });
-                    return Event::TurnsTaken { id, trials, failure };
+                    return Event::TurnsTaken { id, trials, failure, group: None };
                 }
             }
         }
-        Event::TurnsTaken { id, trials, failure: None }
+        let group = in_group.then(|| Ok(programs::group_times(&trials)));
+        Event::TurnsTaken { id, trials, failure: None, group }
     }
 
     /// A trial of a program.

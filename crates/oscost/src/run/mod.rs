@@ -22,13 +22,15 @@ mod trials;
 
 pub use comparison::{ComparisonPlan, PairCount, RoundLimit};
 pub use counts::call_count::{CaseCallCount, count_calls};
-pub use counts::form_count::{LastBlock, LastBlockHook, TurnProgram, TurnRequest, run_in_turns};
+pub use counts::form_count::{LastBlock, LastBlockHook, TurnRequest, run_in_turns};
+pub use counts::group_runs::GroupRuns;
 pub use counts::instruction_count::{
     InstructionCountRequest, Machines, count_instructions, machine_id,
 };
 pub use counts::process_count::count_process;
 pub use counts::program_runs::ProgramRuns;
 pub use counts::tree_counter::TreeCounter;
+pub use counts::turn_program::TurnProgram;
 pub use error::{RunEnd, RunError};
 pub use jobs::process_watch::ProcessWatch;
 pub use jobs::remote_peer::Peer;

@@ -308,7 +308,8 @@ impl Run<'_> {
         }
         let no_values = ParameterValues::new();
         values.retain(|it| !it.is_empty());
-        let task = Task::TakeTurns { order: order.clone(), values: values.clone() };
+        let task =
+            Task::TakeTurns { order: order.clone(), values: values.clone(), in_group: false };
         let seconds = programs.iter().map(|it| u64::from(it.limits.seconds)).max().unwrap_or(0);
         let treatments =
             set.rows.iter().map(|&row| self.rows[row].treatments.applied.clone()).collect();
@@ -321,7 +322,7 @@ impl Run<'_> {
             timeout_ms: 1_000 * (seconds + 20) * order.len() as u64,
             ..self.worker_spec(set.rows[0], task)
         };
-        let TurnsTaken { trials, failure } = match self.workers.take_turns(spec)? {
+        let TurnsTaken { trials, failure, .. } = match self.workers.take_turns(spec)? {
             Ok(taken) => taken,
             // No program of them is known to be the cause. The first loss may be an accident.
             Err(failure) => {

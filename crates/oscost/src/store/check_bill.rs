@@ -133,13 +133,14 @@ fn check_other_prices(other: &OtherPrices, at: &str) -> Result<(), ImportError> 
 }
 
 /// Numbers of trials that are not negative.
-fn of_trials(trials: &BilledTrials) -> [(&'static str, Option<f64>); 9] {
+fn of_trials(trials: &BilledTrials) -> [(&'static str, Option<f64>); 10] {
     [
         ("trials.real.median", Some(trials.real.median)),
         ("trials.user.median", Some(trials.user.median)),
         ("trials.system.median", Some(trials.system.median)),
         ("trials.system.sd", trials.system.sd),
         ("trials.system_time.ns", Some(trials.system_time.ns)),
+        ("trials.clock_ticks", trials.clock_ticks),
         ("trials.minor_faults", Some(trials.minor_faults)),
         ("trials.major_faults", Some(trials.major_faults)),
         ("trials.voluntary_switches", trials.voluntary_switches),

@@ -15,11 +15,15 @@ use crate::common::{
 use crate::treated_worker::{GETPPID, Measurement, arms, ready, run_batches, status};
 
 /// Control groups that are named after a session.
-fn groups(session: &Session) -> Vec<PathBuf> {
+pub(crate) fn groups(session: &Session) -> Vec<PathBuf> {
     let mark = session.scratch().file_name().unwrap().to_str().unwrap().to_owned();
     let root = Path::new("/sys/fs/cgroup");
     let folders = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
-    let folders: Vec<PathBuf> = folders.chain([root.to_owned()]).collect();
+    // A group of version 2 may be in that of this process.
+    let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
+    let of_own = [root.join(own), root.join("unified").join(own)];
+    let folders: Vec<PathBuf> = folders.chain([root.to_owned()]).chain(of_own).collect();
     let below = |folder: &PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
     let all = folders.iter().flat_map(below).map(|entry| entry.path());
     let ours = |path: &PathBuf| {

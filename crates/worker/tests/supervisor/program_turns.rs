@@ -9,7 +9,9 @@ use oscost_model::protocol::{Event, Order, TurnFailure};
 use oscost_model::treatment::AppliedTreatment;
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
-use crate::common::{Folder, Session, measuring, until, wait_until_gone};
+use crate::common::{Folder, Session, measuring, signal, until, wait_until_gone};
+use crate::control_groups::groups;
+use crate::programs::sleepers;
 
 fn sh(script: &str) -> Program {
     let command = ["sh", "-c", script].map(str::to_owned).to_vec();
@@ -18,7 +20,7 @@ fn sh(script: &str) -> Program {
 }
 
 fn turns(programs: Vec<Program>, order: &[u8]) -> WorkerSpec {
-    let task = Task::TakeTurns { order: order.to_vec(), values: Vec::new() };
+    let task = Task::TakeTurns { order: order.to_vec(), values: Vec::new(), in_group: false };
     let subject = Subject::Programs(programs);
     WorkerSpec { subject, task, timeout_ms: 60_000, ..measuring("syscall/getppid:via=raw") }
 }
@@ -30,7 +32,7 @@ fn taken(session: &mut Session, spec: WorkerSpec) -> (Vec<TurnResult>, Option<Tu
     wait_until_gone(session, "turns");
     until("its folder is gone", || fs::read_dir(session.scratch()).unwrap().next().is_none());
     match event {
-        Event::TurnsTaken { id: 1, trials, failure } => (trials, failure),
+        Event::TurnsTaken { id: 1, trials, failure, group: None } => (trials, failure),
         other => panic!("it should have taken turns: {other:?}"),
     }
 }
@@ -173,7 +175,7 @@ fn all_programs_of_a_round_and_their_helpers_have_its_values() {
         .map(|(n, m)| ParameterValues::from([("n".to_owned(), n), ("m".to_owned(), m)]));
     let order = vec![0, 1, 1, 0];
     let with = |values: &[ParameterValues]| WorkerSpec {
-        task: Task::TakeTurns { order: order.clone(), values: values.to_vec() },
+        task: Task::TakeTurns { order: order.clone(), values: values.to_vec(), in_group: false },
         ..turns(vec![first.clone(), second.clone()], &[])
     };
     let (trials, failure) = taken(&mut session, with(&values));
@@ -199,4 +201,65 @@ fn the_end_of_the_session_ends_programs_that_take_turns() {
     let pid = pid().unwrap();
     drop(session);
     until("the program is gone", || !fs::exists(format!("/proc/{pid}")).unwrap());
+}
+
+/// Programs that run in a control group.
+fn in_group(programs: Vec<Program>, order: &[u8]) -> WorkerSpec {
+    let task = Task::TakeTurns { order: order.to_vec(), values: Vec::new(), in_group: true };
+    WorkerSpec { task, ..turns(programs, order) }
+}
+
+#[test]
+fn the_group_of_many_short_processes_has_the_system_time_that_they_lose_by_themselves() {
+    let mut session = Session::start();
+    // Of each child nearly all time is in the kernel, and a tick finds one of a hundred.
+    let forks = sh("i=0; while [ $i -lt 200 ]; do (exit 0); i=$((i+1)); done");
+    session.measure(1, in_group(vec![forks], &[0; 12]));
+    let (trials, times) = match session.event() {
+        Event::TurnsTaken { id: 1, trials, failure: None, group: Some(Ok(times)) } => {
+            (trials, times)
+        }
+        Event::TurnsTaken { trials, group: Some(Err(why)), .. } => {
+            assert!(trials.is_empty(), "without a group nothing runs");
+            return eprintln!("cannot run here: {why}");
+        }
+        other => panic!("it should have run: {other:?}"),
+    };
+    until("its group is gone", || groups(&session).is_empty());
+    assert_eq!(trials.len(), 12);
+    let [system_us, cpu_us] = [
+        trials.iter().map(|it| it.result.usage.system_ns / 1_000).sum::<u64>(),
+        trials.iter().map(|it| it.result.usage.cpu_ns() / 1_000).sum::<u64>(),
+    ];
+    let all_us = times.user_us + times.system_us;
+    let by_both = format!("{system_us} of {cpu_us} us by rusage, {times:?}");
+    // Both know the CPU time; the group has little more or less of it.
+    assert!(2 * all_us > cpu_us && 2 * cpu_us > all_us, "{by_both}");
+    // With 250 in a second.
+    let ticks = all_us / 4_000;
+    let precise = fs::read_to_string("/sys/devices/system/cpu/nohz_full").unwrap_or_default();
+    if ticks < 50 || precise.contains(|c: char| c.is_ascii_digit()) {
+        return eprintln!("not tested: {ticks} ticks, nohz_full {precise:?}: {by_both}");
+    }
+    let share = |system_us: u64, all_us: u64| system_us as f64 / all_us as f64;
+    assert!(share(times.system_us, all_us) > share(system_us, cpu_us), "{by_both}");
+}
+
+#[test]
+fn the_group_of_programs_is_removed_when_their_job_is_killed() {
+    let mut session = Session::start();
+    session.measure(1, in_group(vec![sh("true")], &[0]));
+    if let Event::TurnsTaken { group: Some(Err(why)), .. } = session.event() {
+        return eprintln!("cannot run here: {why}");
+    }
+    until("its group is gone", || groups(&session).is_empty());
+    // Its working directory is by what its processes are found.
+    let sleeps = Program { working_directory: None, ..sh("sleep 1000") };
+    session.measure(2, in_group(vec![sleeps], &[0]));
+    until("it sleeps", || sleepers(&session) == 1);
+    assert_eq!(groups(&session).len(), 1);
+    let job = session.workers().into_iter().min().unwrap();
+    signal(job, "KILL");
+    until("its group is gone", || groups(&session).is_empty());
+    wait_until_gone(&session, "a killed job");
 }

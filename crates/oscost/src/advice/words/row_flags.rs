@@ -206,7 +206,8 @@ pub(super) const WORDS: &[Word] = &[
         word: "TICK_SPLIT",
         means: "the clock tick divides CPU time into user and system time: their sum is exact, \
                 the two of a short trial are not",
-        matters: "The kernel divides time by sampling at each clock tick.",
+        matters: "The kernel divides the time of each process by sampling at its clock ticks, and calls \
+                  it user time without one: of many short processes system time is too low.",
         action: "Read `cpu`, the sum.",
         ..FLAG
     },

@@ -9,7 +9,7 @@ use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::{Machine, Tool};
 use oscost_stats::interval::Nominal;
 
-use super::trials::{billed_counts, billed_trials, of_watched};
+use super::trials::{billed_counts, billed_trials, of_watched, with_groups};
 use crate::app::measurement::prices::BillPrices;
 use crate::app::measurement::run_header::timestamp;
 use crate::app::results::prices::PriceRuns;
@@ -200,7 +200,7 @@ impl BillParts<'_> {
         let trials = billed_trials(&runs.trials, nominal).ok_or_else(none)?;
         let trials = match watched {
             Some(watched) => of_watched(trials, watched),
-            None => trials,
+            None => with_groups(trials, &runs, nominal),
         };
         let (counted, not_counted) = match runs.counted {
             Ok(counted) => {

@@ -6,8 +6,9 @@ use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::Estimate;
 use oscost_stats::interval::Nominal;
 
-use crate::bill::{CombinedCounts, SystemFigure, combine, system_time};
+use crate::bill::{CombinedCounts, SystemFigure, combine, divided_time, system_time};
 use crate::estimate::estimate_values;
+use crate::run::ProgramRuns;
 
 /// The level of the intervals of trials: more, where their number depends on how narrow these are.
 pub(super) fn trials_nominal(trials_asked_for: Option<u32>) -> Nominal {
@@ -42,6 +43,8 @@ pub(super) fn billed_trials(trials: &[Trial], nominal: Nominal) -> Option<Billed
         system_time: of_system.amount,
         system_figure: of_system.figure.text().to_owned(),
         source: "rusage".to_owned(),
+        clock_ticks: None,
+        doubt: None,
         minor_faults: median(|trial| trial.usage.minor_faults as f64)?,
         major_faults: median(|trial| trial.usage.major_faults as f64)?,
         voluntary_switches: median(|trial| trial.usage.voluntary_switches as f64),
@@ -50,6 +53,62 @@ pub(super) fn billed_trials(trials: &[Trial], nominal: Nominal) -> Option<Billed
         user,
         system,
     })
+}
+
+/// The same of a program whose processes are too short for clock ticks of their own: the ticks of
+/// control groups divide its CPU time, or it has a doubt.
+pub(super) fn with_groups(
+    trials: BilledTrials,
+    runs: &ProgramRuns,
+    nominal: Nominal,
+) -> BilledTrials {
+    let groups = match &runs.groups {
+        None => return trials,
+        Some(Err(why)) => return with_doubt(trials, why),
+        Some(Ok(groups)) => groups,
+    };
+    let cpu_s: Vec<f64> = runs.trials.iter().map(|it| it.usage.cpu_ns() as f64 * 1e-9).collect();
+    let divided = estimate_values(&cpu_s, nominal)
+        .and_then(|cpu| divided_time(&cpu, &groups.groups, groups.tick_ns, nominal));
+    let Some(divided) = divided else {
+        return with_doubt(trials, "they were charged no CPU time in a control group");
+    };
+    let estimate = |share: f64, amount: &Amount| {
+        let values: Vec<f64> = cpu_s.iter().map(|cpu_s| share * cpu_s).collect();
+        estimate_values(&values, nominal).map(|estimate| with_interval_of(estimate, amount))
+    };
+    let user = estimate(1.0 - divided.system_share, &divided.user);
+    let system = estimate(divided.system_share, &divided.system);
+    BilledTrials {
+        user: user.unwrap_or(trials.user),
+        system: system.unwrap_or(trials.system),
+        system_time: divided.system,
+        system_figure: SystemFigure::Pooled.text().to_owned(),
+        source: "cgroup".to_owned(),
+        clock_ticks: Some(divided.ticks),
+        ..trials
+    }
+}
+
+/// An estimate in seconds with the interval of an amount: that of its values knows nothing of the
+/// share that is the same in all of them.
+fn with_interval_of(estimate: Estimate, amount: &Amount) -> Estimate {
+    let ci95 = amount.ci95.map(|ends| ends.map(|ns| 1e-9 * ns));
+    let median = estimate.median;
+    let half_width_pct = ci95
+        .filter(|_| median != 0.0)
+        .map(|[low, high]: [f64; 2]| 50.0 * (high - low) / median.abs());
+    Estimate { ci95, half_width_pct, ..estimate }
+}
+
+/// Times of processes that no clock tick divides, which could not be divided otherwise.
+fn with_doubt(trials: BilledTrials, why: &str) -> BilledTrials {
+    let up_to_ms = 1e3 * trials.user.mean;
+    let doubt = format!(
+        "its processes are shorter than clock ticks, and the kernel calls what they take without one \
+         user time: its system time is too low, by up to {up_to_ms:.3} ms ({why})"
+    );
+    BilledTrials { doubt: Some(doubt), ..trials }
 }
 
 /// The same of the only observation of a process, which /proc tells of.
@@ -91,9 +150,10 @@ pub(super) fn billed_counts(
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::program::TreeUsage;
+    use oscost_model::program::{GroupTimes, TreeUsage};
 
     use super::*;
+    use crate::run::GroupRuns;
 
     /// Trials of so many milliseconds in the kernel, and as many in user mode.
     fn trials(system_ms: &[u64]) -> Vec<Trial> {
@@ -115,6 +175,55 @@ mod tests {
         assert_eq!(system_half_width(&trials(&[30; 10])), None);
         assert_eq!(system_half_width(&trials(&[100; 5])), None, "five have no interval");
         assert_eq!(system_half_width(&[]), None);
+    }
+
+    fn runs(groups: Option<Result<GroupRuns, String>>) -> ProgramRuns {
+        ProgramRuns {
+            trials: trials(&[20; 10]),
+            counted: Ok(Vec::new()),
+            counted_without: None,
+            events: Ok(Vec::new()),
+            groups,
+            interrupted: false,
+        }
+    }
+
+    fn billed(groups: Option<Result<GroupRuns, String>>) -> BilledTrials {
+        let runs = runs(groups);
+        let trials = billed_trials(&runs.trials, Nominal::FIXED).unwrap();
+        with_groups(trials, &runs, Nominal::FIXED)
+    }
+
+    #[test]
+    fn the_ticks_of_control_groups_divide_the_time_of_trials_into_both_modes() {
+        let by_rusage = billed(None);
+        assert_eq!((by_rusage.source.as_str(), by_rusage.clock_ticks), ("rusage", None));
+        let groups = vec![GroupTimes { user_us: 20_000, system_us: 60_000 }; 10];
+        let divided = billed(Some(Ok(GroupRuns { groups, tick_ns: 4e6 })));
+        assert_eq!((divided.source.as_str(), divided.system_figure.as_str()), ("cgroup", "pooled"));
+        assert_eq!((divided.clock_ticks, divided.doubt.as_ref()), (Some(200.0), None));
+        // Three quarters of 40 ms.
+        assert!((divided.system_time.ns - 30e6).abs() < 1.0, "{divided:?}");
+        assert!((divided.system.median - 0.03).abs() < 1e-9, "{divided:?}");
+        assert!((divided.user.mean - 0.01).abs() < 1e-9, "{divided:?}");
+        let [low, high] = divided.system_time.ci95.unwrap();
+        assert!(low < 29e6 && high > 31e6, "the trials are equal, and the ticks are few");
+        let [low_s, high_s] = divided.system.ci95.unwrap();
+        assert!((low_s - 1e-9 * low).abs() + (high_s - 1e-9 * high).abs() < 1e-12);
+    }
+
+    #[test]
+    fn without_a_control_group_the_bill_says_by_how_much_its_system_time_may_be_too_low() {
+        let nothing = GroupRuns { groups: vec![GroupTimes::default()], tick_ns: 4e6 };
+        for (groups, why) in
+            [(Err("none is mounted".to_owned()), "(none is mounted)"), (Ok(nothing), "no CPU time")]
+        {
+            let doubtful = billed(Some(groups));
+            assert_eq!((doubtful.source.as_str(), doubtful.clock_ticks), ("rusage", None));
+            assert_eq!(doubtful.system_time.ns.round(), 20e6);
+            let doubt = doubtful.doubt.unwrap();
+            assert!(doubt.contains("by up to 20.000 ms") && doubt.contains(why), "{doubt}");
+        }
     }
 
     #[test]

@@ -109,6 +109,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
         counted_without: None,
         events: Err("a running process is not counted".to_owned()),
         interrupted,
+        groups: None,
     };
     if interrupted && prices.is_empty() {
         // Without any price there is nothing to tell.

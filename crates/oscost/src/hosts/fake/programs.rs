@@ -1,7 +1,7 @@
 //! The programs of a fake host.
 
 use oscost_model::counters::TreeCounts;
-use oscost_model::program::{OutputDigest, ProgramResult, TreeUsage};
+use oscost_model::program::{GroupTimes, OutputDigest, ProgramResult, TreeUsage, TurnResult};
 
 /// The result of a trial: of its cost, 60 % is user time and 30 % system time, to which all that
 /// treatments add belongs.
@@ -27,6 +27,14 @@ pub(super) fn trial_result(
         output,
         counts,
     }
+}
+
+/// The times of the control group of trials: there are no ticks, and all times are exact.
+pub(super) fn group_times(trials: &[TurnResult]) -> GroupTimes {
+    let sum = |time: fn(&TreeUsage) -> u64| -> u64 {
+        trials.iter().map(|trial| time(&trial.result.usage) / 1_000).sum()
+    };
+    GroupTimes { user_us: sum(|usage| usage.user_ns), system_us: sum(|usage| usage.system_ns) }
 }
 
 fn digest(output: &str) -> OutputDigest {

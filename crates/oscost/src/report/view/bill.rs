@@ -11,7 +11,7 @@ pub(in crate::report) mod made_up;
 mod run_command;
 mod time_source;
 
-use oscost_model::bill::{Bill, BillItem, MeasuredPrices};
+use oscost_model::bill::{Bill, BillItem, BilledTrials, MeasuredPrices};
 use oscost_model::unit::Unit;
 
 pub(in crate::report::view) use self::alternatives::section as alternatives;
@@ -191,9 +191,7 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
         let when = if bill.watched.is_some() { "while it was watched" } else { "in a trial" };
         format!("{voluntary} voluntary and {forced} forced switches {when}: {how}")
     });
-    let ticks = (trials.system_figure == "mean").then(|| {
-        "clock ticks divide the CPU time of such short runs: the system time is the mean".to_owned()
-    });
+    let ticks = ticks_note(trials);
     let treated = (!bill.treatments.is_empty()).then(|| {
         let counted = bill.counted_without.as_deref();
         let counted = counted.map_or(String::new(), |why| {
@@ -203,10 +201,25 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
     });
     let first = treated.into_iter().chain(first);
     let all = first.chain(measured).chain(stale).chain(counting).chain([switches]);
-    let all = all.chain([time_source::note(bill)]);
+    let all = all.chain(time_source::note(bill));
     let all = all.chain(fault_note(bill)).chain(ticks).chain(cool_prices::notes(bill));
     let all = all.chain(instructions::note(bill));
     all.map(Item::from).collect()
+}
+
+/// How the clock ticks of short runs or of short processes made the system time.
+fn ticks_note(trials: &BilledTrials) -> Option<String> {
+    match trials.clock_ticks {
+        Some(ticks) => Some(format!(
+            "system time: exact CPU time, divided by the clock ticks of the program's control groups \
+             ({} ticks)",
+            with_thousands(ticks.round())
+        )),
+        None => (trials.system_figure == "mean").then(|| {
+            "clock ticks divide the CPU time of such short runs: the system time is the mean"
+                .to_owned()
+        }),
+    }
 }
 
 /// Of which page faults the kind is not known.

@@ -4,36 +4,23 @@
 //! runs alternate, so that both see the same caches and the same minutes. Calls and events of the
 //! processor are counted in runs of their own, too.
 
-use std::time::Duration;
-
 use oscost_model::counters::CounterEvent;
-use oscost_model::program::{Program, ProgramResult, Trial};
+use oscost_model::program::{ProgramResult, Trial};
 use oscost_model::program_calls::ProgramCalls;
-use oscost_model::treatment::{AppliedTreatment, TreatmentSet};
-use oscost_model::worker::{Subject, Task, WorkerSpec};
+use oscost_model::treatment::TreatmentSet;
+use oscost_model::worker::Task;
 use oscost_stats::stopping::{Decision, Look};
 
 use crate::hosts::{HostError, Session};
+use crate::run::counts::group_runs::{GroupPlan, run_in_groups};
 use crate::run::counts::program_runs::ProgramRuns;
 use crate::run::counts::tree_counter::TreeCounter;
 use crate::run::counts::trial_count::TrialCount;
+use crate::run::counts::turn_program::{
+    TurnProgram, can_take_turns, spec, traced_spec, turns_spec, uncountable_treatment, warm_up,
+};
 use crate::run::jobs::job::{JobFailure, JobResult, job_failure};
 use crate::run::jobs::workers::Workers;
-use crate::run::machine::cpu_survey::NO_CLOCK;
-
-/// The time for cleaning up after a trial, beyond the program's own limit.
-const CLEANUP_GRACE: Duration = Duration::from_secs(20);
-
-/// A program, and how it runs.
-#[derive(Clone, Copy, Debug)]
-pub struct TurnProgram<'a> {
-    /// The program.
-    pub program: &'a Program,
-    /// Its treatments.
-    pub treatments: &'a TreatmentSet,
-    /// The CPU of its processes; `None` leaves the choice to the scheduler.
-    pub cpu: Option<u32>,
-}
 
 /// Whether the last block of trials follows what was done before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +50,9 @@ pub struct TurnRequest<'a> {
     pub counter: Option<&'a mut dyn TreeCounter>,
     /// The events of the processor that are counted in runs of their own, or why none is.
     pub events: Result<Vec<CounterEvent>, String>,
+    /// The time between two of the clock ticks that divide CPU time, in nanoseconds; `None` where the
+    /// kernel measures the times of both modes.
+    pub tick_ns: Option<f64>,
     /// What is done before the last block.
     pub before_last_block: &'a mut LastBlockHook<'a>,
 }
@@ -74,8 +64,9 @@ pub fn run_in_turns(
     session: &mut dyn Session,
     request: TurnRequest<'_>,
 ) -> Result<Result<ProgramRuns, String>, HostError> {
-    let TurnRequest { program, trials, half_width, counter, events, before_last_block } = request;
-    let mut counters = Counters { forms: counter, events };
+    let TurnRequest { program, trials, half_width, counter, events, tick_ns, before_last_block } =
+        request;
+    let mut counters = Counters { forms: counter, events, tick_ns };
     let mut workers = Workers::new(session);
     let mut runs = no_runs(program, &counters);
     let first = with_attached(&mut workers, program, |workers| {
@@ -157,6 +148,7 @@ fn no_runs(program: TurnProgram<'_>, counters: &Counters<'_>) -> ProgramRuns {
         counted: Ok(Vec::new()),
         counted_without: uncountable_treatment(program.treatments, counters.forms.is_none()),
         events: counters.events.clone().map(|_| Vec::new()),
+        groups: None,
         interrupted: false,
     }
 }
@@ -184,12 +176,10 @@ fn first_blocks(
         return Ok(Err(failure));
     }
     add_counts(workers, program, counters, runs)?;
+    if let Some(tick_ns) = counters.tick_ns {
+        add_group_runs(workers, program, tick_ns, runs)?;
+    }
     Ok(Ok(count.last_block(runs.trials.len() as u32)))
-}
-
-/// A run for the caches.
-fn warm_up() -> Task {
-    Task::Run { warm_up: true, counted: Vec::new() }
 }
 
 /// So many trials, and a counted run.
@@ -248,6 +238,8 @@ struct Counters<'a> {
     forms: Option<&'a mut dyn TreeCounter>,
     /// The events of the processor, or why none is counted.
     events: Result<Vec<CounterEvent>, String>,
+    /// The time between two clock ticks, if these divide CPU time.
+    tick_ns: Option<f64>,
 }
 
 /// A run whose calls are counted, and one whose events are.
@@ -264,6 +256,23 @@ fn add_counts(
         Ok(ProgramResult { counts, .. }) => counted.extend(counts),
         Err(failure) => runs.events = Err(failure.reason),
     }
+    Ok(())
+}
+
+/// Runs in control groups, if the trials so far need them.
+fn add_group_runs(
+    workers: &mut Workers<'_>,
+    program: TurnProgram<'_>,
+    tick_ns: f64,
+    runs: &mut ProgramRuns,
+) -> Result<(), HostError> {
+    let counted = runs.counted.as_ref().ok().and_then(|counted| counted.last());
+    let forks = counted.map(|calls| calls.forks);
+    let Some(plan) = GroupPlan::of(&runs.trials, forks, tick_ns) else { return Ok(()) };
+    runs.groups = Some(match can_take_turns(program) {
+        true => run_in_groups(workers, plan, &turns_spec(program, plan.runs, true))?,
+        false => Err("each of its runs needs a worker of its own".to_owned()),
+    });
     Ok(())
 }
 
@@ -309,13 +318,6 @@ fn counted_in_kernel(
     })
 }
 
-/// Why a program cannot be counted under these treatments, if that is so.
-fn uncountable_treatment(treatments: &TreatmentSet, by_tracer: bool) -> Option<String> {
-    let has_monitor = treatments.applied.iter().any(AppliedTreatment::has_monitor);
-    (by_tracer && has_monitor)
-        .then(|| "a tracer counts calls, and a process can have only one monitor".to_owned())
-}
-
 fn trials_in_a_row(
     workers: &mut Workers<'_>,
     program: TurnProgram<'_>,
@@ -324,18 +326,10 @@ fn trials_in_a_row(
     if rounds == 0 {
         return Ok(Ok(Vec::new()));
     }
-    let allows_turns = program.treatments.applied.iter().all(AppliedTreatment::allows_turns);
-    if !allows_turns || !program.program.can_take_turns() {
+    if !can_take_turns(program) {
         return trials_of_workers(workers, program, rounds);
     }
-    let task = Task::TakeTurns { order: vec![0; rounds as usize], values: Vec::new() };
-    let one = spec(program, task);
-    let spec = WorkerSpec {
-        subject: Subject::Programs(vec![program.program.clone()]),
-        timeout_ms: one.timeout_ms.saturating_mul(u64::from(rounds)),
-        ..one
-    };
-    let taken = match workers.take_turns(spec)? {
+    let taken = match workers.take_turns(turns_spec(program, rounds, false))? {
         Ok(taken) => taken,
         Err(failure) => return Ok(Err(failure)),
     };
@@ -364,26 +358,6 @@ fn trials_of_workers(
 
 fn trial(ProgramResult { real_ns, usage, .. }: ProgramResult) -> Trial {
     Trial { real_ns, usage, ..Trial::default() }
-}
-
-/// A worker that does this with the program.
-fn spec(TurnProgram { program, treatments, cpu }: TurnProgram<'_>, task: Task) -> WorkerSpec {
-    let limit = Duration::from_secs(program.limits.seconds.into()) + CLEANUP_GRACE;
-    let subject = Subject::Program(Box::new(program.clone()));
-    WorkerSpec {
-        cpu,
-        treatments: vec![treatments.applied.clone()],
-        ..WorkerSpec::new(subject, task, NO_CLOCK, limit.as_millis() as u64)
-    }
-}
-
-/// A worker that traces the program, under its treatments or without them.
-fn traced_spec(program: TurnProgram<'_>, without_treatments: bool) -> WorkerSpec {
-    let under_them = spec(program, Task::CountForms);
-    match without_treatments {
-        true => WorkerSpec { treatments: Vec::new(), ..under_them },
-        false => under_them,
-    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use oscost_model::counters::TreeCounts;
 use oscost_model::program::Trial;
 use oscost_model::program_calls::ProgramCalls;
 
+use crate::run::counts::group_runs::GroupRuns;
+
 /// The runs of a program.
 #[derive(Clone, Debug)]
 pub struct ProgramRuns {
@@ -15,6 +17,9 @@ pub struct ProgramRuns {
     pub counted_without: Option<String>,
     /// The events of the processor in further runs, one a block, or why they could not be counted.
     pub events: Result<Vec<TreeCounts>, String>,
+    /// The CPU times of further runs in control groups, or why there are none; `None` where the
+    /// kernel divides the CPU time of its processes well enough.
+    pub groups: Option<Result<GroupRuns, String>>,
     /// Whether the user ended them: they are those that were done by then.
     pub interrupted: bool,
 }

@@ -6,7 +6,7 @@ use oscost_model::calls::CallCount;
 use oscost_model::clock::{ClockKind, SyncedCalibration};
 use oscost_model::counters::{CountedSet, EventCounts};
 use oscost_model::journal::WorkerOutcome;
-use oscost_model::program::{ProgramResult, TurnResult};
+use oscost_model::program::{GroupTimes, ProgramResult, TurnResult};
 use oscost_model::program_calls::ProgramCalls;
 use oscost_model::protocol::{CpuProbe, Event, Order, TurnFailure};
 use oscost_model::record::RowOutcome;
@@ -36,6 +36,8 @@ pub(crate) struct TurnsTaken {
     pub(crate) trials: Vec<TurnResult>,
     /// The program that failed, after all of them.
     pub(crate) failure: Option<TurnFailure>,
+    /// What their control group was charged, or why there is none; `None` if none was asked for.
+    pub(crate) group: Option<Result<GroupTimes, String>>,
 }
 
 impl Measurement {
@@ -317,7 +319,9 @@ impl<'a> Workers<'a> {
         let patience = Duration::from_millis(spec.timeout_ms) + SUPERVISOR_GRACE;
         self.session.send(&Order::Measure { id, spec: Box::new(spec) })?;
         Ok(match self.next(id, patience)? {
-            Event::TurnsTaken { trials, failure, .. } => Ok(TurnsTaken { trials, failure }),
+            Event::TurnsTaken { trials, failure, group, .. } => {
+                Ok(TurnsTaken { trials, failure, group })
+            }
             other => Err(job_failure(other)),
         })
     }

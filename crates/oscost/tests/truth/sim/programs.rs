@@ -142,13 +142,13 @@ impl ProgramSession {
                 let reason = "it broke".to_owned();
                 let event = Event::Failed { id, at_op: None, reason, errno: None, arm: None };
                 let failure = Some(TurnFailure { program, event: Box::new(event) });
-                return Event::TurnsTaken { id, trials, failure };
+                return Event::TurnsTaken { id, trials, failure, group: None };
             }
             let result = self.run_once(number, &[]);
             let ended_ns = (self.now_ns - start_ns) as u64;
             trials.push(TurnResult { program, ended_ns, result });
         }
-        Event::TurnsTaken { id, trials, failure: None }
+        Event::TurnsTaken { id, trials, failure: None, group: None }
     }
 }
 

@@ -138,6 +138,12 @@ pub fn benchmark_cgroup_name(which: u32) -> String {
     format!("{}.bench-{}-{which}", leftover_name_of_all_arms(), arm())
 }
 
+/// The name of the control group in which this job sums up the CPU time of programs. It is removed by
+/// the name of the job, as all of its groups.
+pub fn cpu_cgroup_name() -> String {
+    leftover_name_of_all_arms() + ".cpu"
+}
+
 /// Whether a folder is a control group of this job: one within it would keep it from being removed.
 pub fn is_own_cgroup(folder: &Path) -> bool {
     let ours = leftover_name_of_all_arms() + ".";

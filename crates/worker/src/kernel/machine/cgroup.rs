@@ -227,16 +227,21 @@ impl Group {
 
     /// Removes it. A group of the same name, created later, is removed on drop all the same.
     pub fn remove(&self) -> Result<(), Errno> {
-        /// A killed process leaves its group within milliseconds.
-        const TRIES: u32 = 100;
-        for _ in 0..TRIES {
-            match fs::remove_dir(&self.folder).map_err(Errno::from) {
-                Err(Errno::EBUSY) => std::thread::sleep(Duration::from_millis(1)),
-                done => return done,
-            }
-        }
-        Err(Errno::EBUSY)
+        remove_folder(&self.folder)
     }
+}
+
+/// Removes a group; waits for the end of its last process.
+pub(super) fn remove_folder(folder: &Path) -> Result<(), Errno> {
+    /// A killed process leaves its group within milliseconds.
+    const TRIES: u32 = 100;
+    for _ in 0..TRIES {
+        match fs::remove_dir(folder).map_err(Errno::from) {
+            Err(Errno::EBUSY) => std::thread::sleep(Duration::from_millis(1)),
+            done => return done,
+        }
+    }
+    Err(Errno::EBUSY)
 }
 
 impl Drop for Group {

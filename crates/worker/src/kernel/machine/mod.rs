@@ -2,6 +2,7 @@
 //! holds on it, and what its first process must do.
 
 pub mod cgroup;
+pub mod cpu_group;
 pub mod init;
 pub mod lock;
 pub mod resources;

@@ -13,12 +13,17 @@ use super::program_output::{Capture, ProgramOutput, printable};
 use crate::kernel::Errno;
 use crate::kernel::event::poll;
 use crate::kernel::ipc::pipe::pipe;
+use crate::kernel::machine::cpu_group::CpuGroup;
 use crate::kernel::process::limits::LoweredLimit;
 use crate::kernel::process::signal;
 use crate::kernel::process::usage::{self, EndedProcess};
 use crate::kernel::process::{self, Termination, WaitTarget};
 use crate::kernel::time::clock::monotonic_raw_ns;
 use crate::supervisor::protocol::io::time_until;
+
+/// The status of a process that could not enter its control group or execute its program: that of a
+/// shell whose command was not found.
+const NOT_STARTED: i32 = 127;
 
 /// When to stop waiting for a program.
 #[derive(Clone, Copy)]
@@ -126,7 +131,30 @@ impl PreparedProgram {
         let lowered = lower_limits(limits)?;
         let started_ns = monotonic_raw_ns();
         let pid = self.command.spawn()?.id();
-        Ok(ExternalProgram {
+        Ok(self.started(pid, started_ns, lowered))
+    }
+
+    /// Starts it in a control group: its process enters the group first, and then executes it. That is
+    /// not how a trial starts; the time is not that of one.
+    pub(super) fn spawn_in(
+        mut self,
+        group: &CpuGroup,
+        limits: &ProgramLimits,
+    ) -> Result<ExternalProgram, Errno> {
+        let lowered = lower_limits(limits)?;
+        let started_ns = monotonic_raw_ns();
+        let pid = process::fork(|| {
+            if group.enter().is_ok() {
+                // It returns only if that failed, as the status says.
+                let _ = self.command.exec();
+            }
+            NOT_STARTED
+        })?;
+        Ok(self.started(pid, started_ns, lowered))
+    }
+
+    fn started(self, pid: u32, started_ns: u64, lowered: LoweredLimits) -> ExternalProgram {
+        ExternalProgram {
             pid,
             started_ns,
             pidfd: None,
@@ -135,7 +163,7 @@ impl PreparedProgram {
             command: Some(self.command),
             lowered: Some(lowered),
             output: ProgramOutput::default(),
-        })
+        }
     }
 }
 

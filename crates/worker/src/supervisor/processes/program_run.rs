@@ -28,6 +28,7 @@ use super::tree_counters::TreeCounters;
 use crate::kernel::Errno;
 use crate::kernel::cpu::affinity;
 use crate::kernel::ipc::pipe::pipe;
+use crate::kernel::machine::cpu_group::CpuGroup;
 use crate::kernel::process::usage;
 use crate::kernel::process::{self, EndedChild, Termination, WaitTarget};
 use crate::kernel::syscall;
@@ -346,7 +347,7 @@ impl ProgramRun<'_> {
                 Task::Run { warm_up, .. } => {
                     let timed = self
                         .become_starter()
-                        .and_then(|()| self.time_program(warm_up, counters.take()));
+                        .and_then(|()| self.time_program(warm_up, counters.take(), None));
                     self.exit_event(timed).into()
                 }
                 Task::RunMarked { token } => {
@@ -354,7 +355,7 @@ impl ProgramRun<'_> {
                     // that is created is the program.
                     let timed = self.become_starter().and_then(|()| {
                         syscall::mark_program_start(token);
-                        self.time_program(false, None)
+                        self.time_program(false, None, None)
                     });
                     self.exit_event(timed).into()
                 }
@@ -423,11 +424,12 @@ impl ProgramRun<'_> {
         Ok(())
     }
 
-    /// Runs and times the program, in the fork, whose counters it inherits.
+    /// Runs and times the program, in the fork, whose counters it inherits, or in a control group.
     pub(super) fn time_program(
         &self,
         warm_up: bool,
         counters: Option<TreeCounters>,
+        group: Option<&CpuGroup>,
     ) -> Result<ProgramResult, Event> {
         let program = self.program;
         let (command, limits) = (&program.command, &program.limits);
@@ -444,11 +446,16 @@ impl ProgramRun<'_> {
         let limit = WaitLimit { deadline: self.deadline, session: SessionEnd::Cancels };
         let prepared = PreparedProgram::new(command, program.input.as_deref(), reads);
         let prepared = prepared.map_err(cannot_start)?;
-        let interrupts = match reads {
-            Capture::Stderr => timed_wait::arm_interrupts(&prepared, limit),
-            Capture::Both => None,
+        let interrupts = match (reads, group) {
+            (Capture::Stderr, None) => timed_wait::arm_interrupts(&prepared, limit),
+            // What is read, or whose real time is not that of a trial, need not be waited for alone.
+            _ => None,
         };
-        let mut child = prepared.spawn(limits).map_err(cannot_start)?;
+        let started = match group {
+            Some(group) => prepared.spawn_in(group, limits),
+            None => prepared.spawn(limits),
+        };
+        let mut child = started.map_err(cannot_start)?;
         let rules = StopRules { limit, max_output_bytes: max_bytes };
         let waited = match interrupts {
             Some(interrupts) => timed_wait::wait_blocked(&mut child, &interrupts, rules),

@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
-use oscost_model::program::{Program, ProgramResult, TurnResult};
+use oscost_model::program::{GroupTimes, Program, ProgramResult, TurnResult};
 use oscost_model::protocol::{Event, TurnFailure};
 use oscost_model::worker::{Task, WorkerSpec};
 
@@ -20,6 +20,7 @@ use super::private_directory::PrivateDirectory;
 use super::program_run::{CLEANUP_TIME, ProgramRun};
 use crate::kernel::Errno;
 use crate::kernel::ipc::pipe::pipe;
+use crate::kernel::machine::cpu_group::CpuGroup;
 use crate::kernel::process;
 use crate::supervisor::protocol::failure::{failure, refusal};
 use crate::supervisor::protocol::io::{read_some, time_until};
@@ -41,7 +42,18 @@ pub(crate) fn take_turns(
 ) -> Event {
     let started_at = Instant::now();
     let mut trials = Vec::with_capacity(order.len());
-    let failure = match Turns::start(id, spec, line, programs) {
+    let group = match &spec.task {
+        Task::TakeTurns { in_group: true, .. } => match CpuGroup::create() {
+            Ok(group) => Some(group),
+            Err(error) => {
+                let group = Some(Err(error.to_string()));
+                return Event::TurnsTaken { id, trials, failure: None, group };
+            }
+        },
+        _ => None,
+    };
+    let mut times = None;
+    let failure = match Turns::start(id, spec, line, programs, group) {
         Err(failure) => Some(failure),
         Ok(mut turns) => {
             let per_round = programs.len().max(1);
@@ -51,11 +63,12 @@ pub(crate) fn take_turns(
                 trials.push(TurnResult { program, ended_ns, result });
                 Ok(())
             });
+            times = turns.group_times();
             taken.err()
         }
     };
     leftovers::kill_children();
-    Event::TurnsTaken { id, trials, failure }
+    Event::TurnsTaken { id, trials, failure, group: times }
 }
 
 /// The process that starts one of the programs.
@@ -67,11 +80,13 @@ struct Starter<'a> {
     process: TreatedProcess,
 }
 
-/// All starters, and the directory that their trials share: removed after they have ended.
+/// All starters, the directory that their trials share, and the control group of these, if they have
+/// one: both are removed after they have ended.
 struct Turns<'a> {
     id: u64,
     starters: Vec<Starter<'a>>,
     folders: PrivateDirectory,
+    group: Option<CpuGroup>,
 }
 
 impl<'a> Turns<'a> {
@@ -80,6 +95,7 @@ impl<'a> Turns<'a> {
         spec: &'a WorkerSpec,
         line: &'a [u8],
         programs: &'a [Program],
+        group: Option<CpuGroup>,
     ) -> Result<Self, TurnFailure> {
         let of_program =
             |program: u8, event: Event| TurnFailure { program, event: Box::new(event) };
@@ -93,14 +109,22 @@ impl<'a> Turns<'a> {
         let folders = prepared.map_err(|error| {
             of_program(0, failure(id, format!("create a directory for the programs: {error}")))
         })?;
-        let mut turns = Self { id, starters: Vec::new(), folders };
+        let mut turns = Self { id, starters: Vec::new(), folders, group };
         for (number, program) in (0..=u8::MAX).zip(programs) {
             let run = ProgramRun { id, spec, line, program, deadline: Instant::now() };
             let earlier: Vec<RawFd> = turns.starters.iter().flat_map(Starter::ends).collect();
-            let starter = start_starter(run, number, earlier);
+            let starter = start_starter(run, number, earlier, turns.group.as_ref());
             turns.starters.push(starter.map_err(|event| of_program(number, event))?);
         }
         Ok(turns)
+    }
+
+    /// What the group of the trials was charged; each of them has ended.
+    fn group_times(&self) -> Option<Result<GroupTimes, String>> {
+        let group = self.group.as_ref()?;
+        let unread =
+            |error: Errno| format!("the times of its control group cannot be read: {error}");
+        Some(group.times().map_err(unread))
     }
 
     /// Lets a program run once, as a trial of a round.
@@ -141,11 +165,12 @@ impl<'a> Turns<'a> {
 
 /// Starts the process that will start a program. It closes its copies of `inherited`, so that the
 /// programs of all starters inherit as much.
-fn start_starter(
-    run: ProgramRun<'_>,
+fn start_starter<'a>(
+    run: ProgramRun<'a>,
     number: u8,
     mut inherited: Vec<RawFd>,
-) -> Result<Starter<'_>, Event> {
+    group: Option<&CpuGroup>,
+) -> Result<Starter<'a>, Event> {
     let ProgramRun { id, spec, .. } = run;
     let applied = spec.treatments_of(number);
     if let Some(why) = treat::why_no_command(applied) {
@@ -163,14 +188,19 @@ fn start_starter(
         for &fd in &inherited {
             let _ = nix::unistd::close(fd);
         }
-        i32::from(serve(run, requests, answers).is_err())
+        i32::from(serve(run, group, requests, answers).is_err())
     });
     let process = started.map_err(|reason| refusal(id, reason))?;
     Ok(Starter { run, requests, answers, process })
 }
 
 /// Runs the program at each request, in the starter, until the other end is closed.
-fn serve(run: ProgramRun<'_>, mut requests: File, mut answers: File) -> std::io::Result<()> {
+fn serve(
+    run: ProgramRun<'_>,
+    group: Option<&CpuGroup>,
+    mut requests: File,
+    mut answers: File,
+) -> std::io::Result<()> {
     let ready = run.become_starter();
     let mut request = Request::default();
     loop {
@@ -184,7 +214,7 @@ fn serve(run: ProgramRun<'_>, mut requests: File, mut answers: File) -> std::io:
         let run = ProgramRun { deadline: Instant::now() + limit, ..run };
         let timed = ready.clone().and_then(|()| {
             let program = program_of_round(run, round as usize)?;
-            ProgramRun { program: &program, ..run }.time_program(false, None)
+            ProgramRun { program: &program, ..run }.time_program(false, None, group)
         });
         // The tool reads no output that a trial does not need: thousands of trials are one answer.
         let timed = timed.map(|result| match run.program.captures_output {

@@ -137,6 +137,7 @@ fn reasons(bill: &Bill) -> Vec<Reason> {
         let stale: Vec<String> = bill.prices.stale.iter().map(|why| plain(why)).collect();
         found.push(Reason::fair(format!("its prices are stale ({})", stale.join("; "))));
     }
+    found.extend(bill.trials.doubt.iter().map(|why| Reason::fair(plain(why))));
     found.extend(of_system_time(&bill.trials.system_time));
     let unpriced_pct = unpriced_pct(&bill.items);
     if bill.counted.is_some() && unpriced_pct > MAX_UNPRICED_PCT {

@@ -133,6 +133,23 @@ fn a_system_time_of_no_tick_and_switches_of_trials_are_told_as_such() {
 }
 
 #[test]
+fn the_ticks_of_control_groups_are_told_and_a_system_time_that_is_too_low() {
+    let words = |bill: &Bill| {
+        let text = terminal(&view(bill));
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let mut shown = find();
+    let note = "divided by the clock ticks of the program's control groups (1,234 ticks)";
+    assert!(!words(&shown).contains("control groups"));
+    (shown.trials.source, shown.trials.clock_ticks) = ("cgroup".to_owned(), Some(1_234.4));
+    shown.trials.system_figure = "pooled".to_owned();
+    let text = words(&shown);
+    assert!(text.contains(note) && text.contains("measured system time (pooled)"), "{text}");
+    (shown.trials.clock_ticks, shown.trials.doubt) = (None, Some("it is\ntoo low".to_owned()));
+    assert!(words(&shown).contains("Trust: fair: it is too low"), "{}", words(&shown));
+}
+
+#[test]
 fn texts_from_outside_have_no_control_characters() {
     let mut shown = bill(vec![priced("read\u{1b}[31m", "fi\u{7}les", 9.0, 9e4)], 1e6);
     shown.cautions = vec!["a\u{1b}b\nc".to_owned()];

@@ -6,8 +6,12 @@ use oscost_model::bill::Bill;
 /// the CPUs that `nohz_full=` names.
 const PRECISE_ACCOUNTING: &str = "VIRT_CPU_ACCOUNTING_GEN";
 
-/// Who counts the CPU time, and what divides it into the times of both modes.
-pub(super) fn note(bill: &Bill) -> String {
+/// Who counts the CPU time, and what divides it into the times of both modes; `None` where control
+/// groups divide it, of which another note tells.
+pub(super) fn note(bill: &Bill) -> Option<String> {
+    if bill.trials.clock_ticks.is_some() {
+        return None;
+    }
     let source = match bill.trials.source.as_str() {
         "proc" => "/proc/PID/stat, in hundredths of a second",
         _ => "wait4(2) (rusage), with the teardown at exit",
@@ -20,10 +24,10 @@ pub(super) fn note(bill: &Bill) -> String {
         true => ", and on CPUs without ticks (nohz_full) each entry into the kernel,",
         false => "",
     };
-    format!(
+    Some(format!(
         "the system time is that of {source}: the scheduler counts CPU time, and \
          clock ticks{frequency}{entries} tell how much of it is the kernel's"
-    )
+    ))
 }
 
 #[cfg(test)]
@@ -37,7 +41,7 @@ mod tests {
         let os = &mut bill.machine.os;
         (os.hz, os.options) = (Some(250), Some(vec![PRECISE_ACCOUNTING.to_owned()]));
         bill.machine.scheduling.nohz_full_cpus = Some(Vec::new());
-        let ticks = note(&bill);
+        let ticks = note(&bill).unwrap();
         assert!(
             ticks.contains("wait4(2) (rusage), with the teardown at exit: the scheduler"),
             "{ticks}"
@@ -45,13 +49,16 @@ mod tests {
         let end = "and clock ticks, 250 a second, tell how much of it is the kernel's";
         assert!(ticks.ends_with(end), "{ticks}");
         bill.machine.scheduling.nohz_full_cpus = Some(vec![3]);
-        assert!(note(&bill).contains("(nohz_full) each entry into the kernel,"), "{}", note(&bill));
+        let text = note(&bill).unwrap();
+        assert!(text.contains("(nohz_full) each entry into the kernel,"), "{text}");
         // A kernel without the option has no such CPUs to count on.
         bill.machine.os.options = None;
         bill.machine.os.hz = None;
         bill.trials.source = "proc".to_owned();
-        let text = note(&bill);
+        let text = note(&bill).unwrap();
         assert!(text.contains("/proc/PID/stat, in hundredths of a second:"), "{text}");
         assert!(text.ends_with("and clock ticks tell how much of it is the kernel's"), "{text}");
+        bill.trials.clock_ticks = Some(40.0);
+        assert_eq!(note(&bill), None, "the ticks of groups");
     }
 }

@@ -190,7 +190,8 @@ const COLUMNS: &[Column] = &[
         heading: heading(
             "system_figure",
             Text,
-            "what the measured system time is: `median` or `mean` of the trials, or `watched`",
+            "what the measured system time is: `median` or `mean` of the trials, `pooled` by clock \
+             ticks of control groups, or `watched`",
             None,
         ),
         read: |line| (&line.bill.trials.system_figure).into(),

@@ -1,6 +1,7 @@
 //! Under which treatments a program is counted, and when it is warmed up.
 
-use oscost_model::treatment::AttachedTreatment;
+use oscost_model::program::Program;
+use oscost_model::treatment::{AppliedTreatment, AttachedTreatment};
 
 use super::*;
 

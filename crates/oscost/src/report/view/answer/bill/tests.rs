@@ -130,6 +130,8 @@ fn a_bill_is_good_without_reasons_and_each_reason_is_told() {
     assert_eq!(reasons_after(|it| it.cautions = vec![caution()]), ["it traces processes"]);
     let wide = |it: &mut Bill| it.trials.system_time.ci95 = Some([60e6, 140e6]);
     assert_eq!(reasons_after(wide), ["its system time is known to +-40 % alone"]);
+    let low = |it: &mut Bill| it.trials.doubt = Some("it is\ttoo low".to_owned());
+    assert_eq!(reasons_after(low), ["it is too low"]);
     let unknown = |it: &mut Bill| it.trials.system_time.ci95 = None;
     assert_eq!(reasons_after(unknown), ["the interval of its system time is not known"]);
     let open = |it: &mut Bill| it.items.push(unpriced("ioctl", 8_900.0));
