@@ -86,6 +86,6 @@ mod tests {
     #[test]
     fn a_ratio_has_the_digits_that_tell_it_from_one() {
         let shown = [1.057_507, 1.003_14, 1.000_003, 1.0, 12.345_67, 0.98].map(ratio);
-        assert_eq!(shown, ["1.058", "1.0031", "1.000003", "1", "12.346", "0.98"]);
+        assert_eq!(shown, ["1.058", "1.0031", "1.000003", "1", "12.346", "0.980"]);
     }
 }

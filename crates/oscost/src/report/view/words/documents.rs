@@ -373,6 +373,13 @@ const DOCUMENTS: &[Document] = &[
         ],
     },
     Document {
+        source: "oscost study claims --json",
+        words: &[
+            word("location", "where in the text of the study a claim stands"),
+            word("statement", "what a study claims, in words"),
+        ],
+    },
+    Document {
         source: "oscost workload list --json",
         words: &[
             word("lacks", "what the workload needs and this machine does not have"),

@@ -86,7 +86,7 @@ fn a_figure_is_beside_its_own_point_and_not_beside_its_floor() {
     // A floor just below a point at the edge, and an interval across the chart.
     assert_eq!(place(85.0, 90.0, [88.0, 92.0]), ("class=\"e a n\"".to_owned(), 92.0));
     assert_eq!(place(20.0, 50.0, [1.0, 99.0]), ("class=\"e a\"".to_owned(), 99.0));
-    assert_eq!(place(12.0, 5.0, [4.0, 6.0]), ("class=\"a\"".to_owned(), 4.0));
+    assert_eq!(place(12.0, 5.0, [4.0, 6.0]), ("class=\"a n\"".to_owned(), 4.0));
 }
 
 #[test]

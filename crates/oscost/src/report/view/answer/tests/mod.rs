@@ -18,6 +18,7 @@ fn row(case: &str, median: f64) -> Row {
     estimate.median = median;
     estimate.ci95 = Some([0.95 * median, 1.05 * median]);
     row.flags.clear();
+    row.target.treatments.clear();
     row
 }
 
