@@ -10,6 +10,8 @@ pub enum FormWords {
     Outcome,
     /// The kind of the descriptor in the first argument, and the error.
     Descriptor,
+    /// The same, with `shared` before the kind if its file has other references, too.
+    Close,
     /// What was opened: the error, `create`, `directory` or the kind of the new descriptor; the
     /// flags are this argument.
     Open(usize),
@@ -144,10 +146,10 @@ const IOCTL_REQUESTS: &[(u64, &str)] = &[
 ];
 
 /// The calls of which more than the name and the error matters. The forms are those of
-/// scripts/program-calls.py.
+/// scripts/program-calls.py, but that strace(1) does not tell whether a close is of a shared file.
 pub const CLASSES: &[CallClass] = &[
     // Descriptors.
-    of_fd("close"),
+    call("close", FormWords::Close),
     of_fd("fstat"),
     of_fd("fstatfs"),
     of_fd("fchmod"),

@@ -12,6 +12,9 @@ pub const FOREIGN_CALL: &str = "32-bit-call";
 /// The form of all calls beyond the maximum number of forms.
 pub const OTHER_FORMS: &str = "other";
 
+/// The word of a close whose file has other references, so that it does not release the file.
+pub const SHARED_FILE: &str = "shared";
+
 /// The errors of a call that a signal has interrupted, and that is made again or ends with EINTR
 /// (include/linux/errno.h): only a tracer sees them.
 const RESTARTS: std::ops::RangeInclusive<i64> = 512..=516;
@@ -25,6 +28,9 @@ pub type ErrorNames = fn(i32) -> String;
 pub trait TaskView {
     /// The kind of one of its descriptors.
     fn descriptor(&mut self, fd: u64) -> String;
+    /// Whether the file of a descriptor has other references, too: duplicates of the descriptor,
+    /// descriptors of other processes, mappings. False where that cannot be found out.
+    fn is_shared(&mut self, fd: u64) -> bool;
     /// The path at an address; `None` if it cannot be read.
     fn path(&mut self, address: u64) -> Option<Vec<u8>>;
     /// The word at an address; `None` if it cannot be read.
@@ -146,6 +152,10 @@ fn words_of(
     match words {
         FormWords::Outcome => (String::new(), FormEnd::Error),
         FormWords::Descriptor => (task.descriptor(args[0]), FormEnd::Error),
+        FormWords::Close => {
+            let shared = if task.is_shared(args[0]) { SHARED_FILE } else { "" };
+            (joined(shared, &task.descriptor(args[0])), FormEnd::Error)
+        }
         FormWords::Open(flags) => (String::new(), FormEnd::Opened { flags: args[flags] }),
         FormWords::Stat(flags) => match path {
             Some([]) if args[flags] & AT_EMPTY_PATH != 0 => {
@@ -251,17 +261,22 @@ mod tests {
     use super::*;
     use crate::call_classes::class_of;
 
-    /// A task with descriptors 3, a file, and 4, a pipe; paths by address, and one word.
+    /// A task with descriptors 3, a file, 4, a pipe, and 5, a duplicate of another one; paths by
+    /// address, and one word.
     struct MadeUpTask(BTreeMap<u64, &'static str>);
 
     impl TaskView for MadeUpTask {
         fn descriptor(&mut self, fd: u64) -> String {
             match fd {
-                3 => "file",
+                3 | 5 => "file",
                 4 => "pipe",
                 _ => "none",
             }
             .to_owned()
+        }
+
+        fn is_shared(&mut self, fd: u64) -> bool {
+            fd == 5
         }
 
         fn path(&mut self, address: u64) -> Option<Vec<u8>> {
@@ -308,6 +323,8 @@ mod tests {
             ("read", [4, 0, 9, 0, 0, 0], -11, "read pipe EAGAIN"),
             ("read", [4, 0, 9, 0, 0, 0], -512, "read pipe"),
             ("close", [9, 0, 0, 0, 0, 0], -9, "close none EBADF"),
+            ("close", [3, 0, 0, 0, 0, 0], 0, "close file"),
+            ("close", [5, 0, 0, 0, 0, 0], 0, "close shared file"),
             ("openat", [0, 2, 0, 0, 0, 0], 3, "openat file"),
             ("openat", [0, 2, create, 0, 0, 0], 3, "openat create"),
             ("openat", [0, 2, create, 0, 0, 0], 4, "openat pipe"),

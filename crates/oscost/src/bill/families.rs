@@ -97,6 +97,8 @@ mod tests {
             ("read pipe", "files"),
             ("read unix", "network"),
             ("close tcp", "network"),
+            ("close shared tcp", "network"),
+            ("close shared directory", "files"),
             ("newfstatat empty unix", "network"),
             ("recvfrom tcp EAGAIN", "network"),
             ("write eventfd", "waiting"),

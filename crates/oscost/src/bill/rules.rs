@@ -162,6 +162,9 @@ mod tests {
         assert_eq!(case("newfstatat empty pipe"), Some("syscall/fstat"));
         assert_eq!(case("fcntl F_SETLKW"), Some("lock/fcntl"));
         assert_eq!(case("close directory"), Some("directory/open-close"));
+        for kind in ["file", "directory", "pipe", "tcp", "device"] {
+            assert_eq!(case(&format!("close shared {kind}")), Some("descriptor/dup"));
+        }
         assert_eq!(case("openat EACCES"), Some("directory/missing"));
         assert_eq!(case("openat unknown"), None, "that succeeded");
         assert_eq!(case("read pipe EAGAIN"), Some("syscall/read"));
@@ -172,6 +175,9 @@ mod tests {
         for nothing in ["clone process RESTART", "clone3 thread EAGAIN", "fork RESTART"] {
             assert_eq!(case(nothing), None, "it has created nothing");
         }
+        let [dup, close] =
+            ["fcntl F_DUPFD_CLOEXEC", "close shared file"].map(|it| rule_of(it).unwrap());
+        assert_eq!((dup.part + close.part, &dup.case), (1.0, &close.case), "both pay one op");
         let execve = rule_of("execve").unwrap();
         assert_eq!((execve.part, &execve.less[..]), (1.0, &["process/fork-exit".to_owned()][..]));
     }

@@ -28,6 +28,7 @@ pub const FORM_BYTES: usize = 32;
 /// Bits of `form.flags`.
 const EMPTY_PATH: u8 = 1;
 const WORD_UNREAD: u8 = 2;
+const SHARED: u8 = 4;
 
 /// What a call does to what is counted (`enum act`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +64,7 @@ fn class_words(words: FormWords) -> ClassWords {
     match words {
         FormWords::Outcome => of(0, 0, 0),
         FormWords::Descriptor => of(1, 0, 0),
+        FormWords::Close => of(6, 0, 0),
         // O_TMPFILE contains O_DIRECTORY.
         FormWords::Open(flags) => of(2, flags, O_CREAT | O_TMPFILE),
         FormWords::Stat(flags) => of(3, flags, AT_EMPTY_PATH),
@@ -195,6 +197,10 @@ impl TaskView for RawForm {
         self.kind_text()
     }
 
+    fn is_shared(&mut self, _fd: u64) -> bool {
+        self.flags & SHARED != 0
+    }
+
     fn path(&mut self, _address: u64) -> Option<Vec<u8>> {
         match self.depth {
             NO_DEPTH => None,
@@ -308,6 +314,8 @@ mod tests {
         assert_eq!(text("read", |it| (it.kind, it.error) = (5, 11)), "read pipe EAGAIN");
         assert_eq!(text("read", |it| (it.kind, it.error) = (5, 512)), "read pipe");
         assert_eq!(text("close", |it| (it.kind, it.error) = (1, 9)), "close none EBADF");
+        assert_eq!(text("close", |it| it.kind = 4), "close directory");
+        assert_eq!(text("close", |it| (it.kind, it.flags) = (4, SHARED)), "close shared directory");
         assert_eq!(text("pread64", |it| (it.kind, it.size) = (12, 14)), "pread64 disk");
         let tcp = |it: &mut RawForm| (it.kind, it.name) = (9, "TCPv6".to_owned());
         assert_eq!(text("recvfrom", tcp), "recvfrom tcp");

@@ -388,8 +388,8 @@ fn forms(record: &Value) -> BTreeMap<String, u64> {
         let name = form["form"].as_str().unwrap();
         let interrupted = ["wait4", "rt_sigreturn", "rt_sigsuspend"];
         if !interrupted.iter().any(|it| name.starts_with(it)) && !name.ends_with(" RESTART") {
-            // A tracer does not tell whether a file was read from a disk.
-            let name = name.replacen(" disk", " file", 1);
+            // A tracer does not tell whether a file was read from a disk, or is shared.
+            let name = name.replacen(" disk", " file", 1).replacen("close shared ", "close ", 1);
             let key = format!("{name} {}", form["bytes"]);
             *forms.entry(key).or_default() += form["calls"].as_u64().unwrap();
         }
@@ -455,6 +455,42 @@ fn reads_that_waited_for_a_disk_are_a_form_of_their_own_without_a_price() {
     assert!(of_disk["amount"].is_null(), "{of_disk}");
     assert!(of_disk["missing"].as_str().unwrap().contains("waited for a disk"), "{of_disk}");
     assert_eq!(of_disk["family"], "files");
+}
+
+/// A program that closes 100 duplicates of a descriptor of /dev/null, 100 times its file's only one,
+/// and 50 descriptors of a file that is mapped.
+const CLOSES: &str = "exec python3 -c '
+import fcntl, mmap, os
+null = os.open(\"/dev/null\", os.O_RDONLY)
+for _ in range(100):
+    os.close(fcntl.fcntl(null, fcntl.F_DUPFD_CLOEXEC, 0))
+for _ in range(100):
+    os.close(os.open(\"/dev/null\", os.O_RDONLY))
+maps = []
+for _ in range(50):
+    file = os.open(\"/etc/passwd\", os.O_RDONLY)
+    maps.append(mmap.mmap(file, 1, mmap.MAP_PRIVATE, mmap.PROT_READ))
+    os.close(file)
+'";
+
+#[test]
+fn a_close_that_leaves_other_references_to_its_file_is_a_form_of_its_own() {
+    let sandbox = with_prices();
+    if !Command::new("python3").arg("--version").output().is_ok_and(|it| it.status.success()) {
+        eprintln!("not tested: there is no python3");
+        return;
+    }
+    let Some(record) = counted_by(&sandbox, "ebpf", CLOSES) else { return };
+    let item =
+        |name: &str| record["items"].as_array().unwrap().iter().find(|item| item["name"] == name);
+    let times = |name: &str| item(name).map_or(0.0, |item| item["times"].as_f64().unwrap());
+    // The loader and what starts the interpreter may close some, too.
+    assert!(times("close shared device") >= 100.0, "{record}");
+    assert!(times("close device") >= 100.0, "{record}");
+    // mmap of Python duplicates the descriptor, which stays open.
+    assert!(times("close shared file") >= 50.0, "{record}");
+    let shared = item("close shared device").unwrap();
+    assert_eq!((&shared["case"], &shared["family"]), (&"descriptor/dup".into(), &"files".into()));
 }
 
 /// A program of a single task: 1,000 first touches of memory, ten signals, twenty waits.

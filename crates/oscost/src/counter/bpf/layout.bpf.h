@@ -12,6 +12,10 @@ struct qstr { const unsigned char *name; };
 struct dentry { struct dentry *d_parent; struct qstr d_name; };
 struct path { struct dentry *dentry; };
 struct file { struct inode *f_inode; struct path f_path; };
+typedef struct { long long counter; } atomic64_t;
+typedef struct { atomic64_t refcnt; } file_ref_t;
+struct file___ref { file_ref_t f_ref; };        // Since Linux 6.13,
+struct file___count { atomic64_t f_count; };    // and before.
 struct fdtable { unsigned int max_fds; struct file **fd; };
 struct files_struct { struct fdtable *fdt; };
 typedef struct { int counter; } atomic_t;
@@ -65,6 +69,7 @@ enum words {
 	STAT,                   // A flag; with it and an empty path the kind of the first argument.
 	ARGUMENT,               // An argument.
 	MEMORY_WORD,            // What the first argument points to.
+	CLOSE,                  // As DESCRIPTOR, and whether others refer to the file.
 };
 
 // What a call does to what is counted.
@@ -79,7 +84,7 @@ enum kind {
 	DISK,                   // A file that was read from a disk.
 };
 
-enum flags { EMPTY_PATH = 1, WORD_UNREAD = 2 };
+enum flags { EMPTY_PATH = 1, WORD_UNREAD = 2, SHARED = 4 };
 
 struct class {                  // What matters of a call: layout.rs makes them of the table.
 	__u32 mask;             // The bits of the word that matter.

@@ -82,6 +82,11 @@ impl TaskView for TracedTask<'_> {
         })
     }
 
+    /// /proc tells no number of references, and mappings and other processes have some, too.
+    fn is_shared(&mut self, _fd: u64) -> bool {
+        false
+    }
+
     fn path(&mut self, address: u64) -> Option<Vec<u8>> {
         // Since Linux 6.11 no path at all is an empty one.
         if address == 0 {
