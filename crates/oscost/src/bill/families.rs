@@ -125,6 +125,7 @@ mod tests {
             ("rt_sigprocmask", "signals"),
             ("minor page fault", "memory"),
             ("copy-on-write page fault", "memory"),
+            ("reuse page fault", "memory"),
             ("major page fault", "memory"),
             ("exit_group", "processes"),
             ("getrandom", "other"),

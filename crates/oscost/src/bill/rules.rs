@@ -63,6 +63,9 @@ pub struct PriceRule {
     /// size.
     #[serde(default)]
     pub switch_bytes: Option<f64>,
+    /// The faults that the price of a call contains and that copy a page, where that is known.
+    #[serde(default)]
+    pub copies: f64,
 }
 
 fn whole() -> f64 {
@@ -89,6 +92,7 @@ impl PriceRule {
             depth: None,
             switches: 0.0,
             switch_bytes: None,
+            copies: 0.0,
         }
     }
 
@@ -147,6 +151,7 @@ mod tests {
         for row in rows.iter().chain(&switches) {
             assert!(row.depth.is_none_or(|it| it >= 1.0), "{row:?}");
             assert!(row.switches >= 0.0 && row.switch_bytes.is_none_or(|it| it > 0.0), "{row:?}");
+            assert!(row.copies >= 0.0, "{row:?}");
             assert!((0.0..=1.0).contains(&row.part) && row.bytes >= 1.0, "{row:?}");
             for selector in row.selectors() {
                 assert!(Case::parse(selector).is_some(), "{selector}");

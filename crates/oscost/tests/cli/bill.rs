@@ -457,42 +457,6 @@ fn reads_that_waited_for_a_disk_are_a_form_of_their_own_without_a_price() {
     assert_eq!(of_disk["family"], "files");
 }
 
-/// A program that closes 100 duplicates of a descriptor of /dev/null, 100 times its file's only one,
-/// and 50 descriptors of a file that is mapped.
-const CLOSES: &str = "exec python3 -c '
-import fcntl, mmap, os
-null = os.open(\"/dev/null\", os.O_RDONLY)
-for _ in range(100):
-    os.close(fcntl.fcntl(null, fcntl.F_DUPFD_CLOEXEC, 0))
-for _ in range(100):
-    os.close(os.open(\"/dev/null\", os.O_RDONLY))
-maps = []
-for _ in range(50):
-    file = os.open(\"/etc/passwd\", os.O_RDONLY)
-    maps.append(mmap.mmap(file, 1, mmap.MAP_PRIVATE, mmap.PROT_READ))
-    os.close(file)
-'";
-
-#[test]
-fn a_close_that_leaves_other_references_to_its_file_is_a_form_of_its_own() {
-    let sandbox = with_prices();
-    if !Command::new("python3").arg("--version").output().is_ok_and(|it| it.status.success()) {
-        eprintln!("not tested: there is no python3");
-        return;
-    }
-    let Some(record) = counted_by(&sandbox, "ebpf", CLOSES) else { return };
-    let item =
-        |name: &str| record["items"].as_array().unwrap().iter().find(|item| item["name"] == name);
-    let times = |name: &str| item(name).map_or(0.0, |item| item["times"].as_f64().unwrap());
-    // The loader and what starts the interpreter may close some, too.
-    assert!(times("close shared device") >= 100.0, "{record}");
-    assert!(times("close device") >= 100.0, "{record}");
-    // mmap of Python duplicates the descriptor, which stays open.
-    assert!(times("close shared file") >= 50.0, "{record}");
-    let shared = item("close shared device").unwrap();
-    assert_eq!((&shared["case"], &shared["family"]), (&"descriptor/dup".into(), &"files".into()));
-}
-
 /// A program of a single task: 1,000 first touches of memory, ten signals, twenty waits.
 const TOUCHES: &str = "exec python3 -c '
 import mmap, os, signal, time
@@ -543,7 +507,7 @@ fn faults_switches_and_signals_of_a_known_program_are_counted() {
         assert_eq!(item("zero-fill page fault"), zero_fill as f64);
     }
     // What was counted by kind is taken from the faults of the trials, and in no other item.
-    let kinds = ["zero_fill", "huge_zero_fill", "file_minor", "copy_on_write"];
+    let kinds = ["zero_fill", "huge_zero_fill", "file_minor", "copy_on_write", "page_reuse"];
     let kinds: u64 = kinds.iter().map(|kind| number(&format!("/faults/{kind}"))).sum();
     let of_trials = record["trials"]["minor_faults"].as_f64().unwrap();
     assert_eq!(item("minor page fault"), (of_trials - kinds as f64).max(0.0), "{events}");

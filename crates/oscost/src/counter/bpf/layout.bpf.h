@@ -54,6 +54,7 @@ struct task_struct {
 #define MAX_ERRNO 4095
 #define AT_FDCWD (-100)
 #define HUGE_ORDER 9            // The pages of a huge page, as a power of two.
+#define MOVABLE 0x8             // __GFP_MOVABLE: a page of a process or file, and no table.
 
 #define S_IFMT 0170000
 #define S_IFIFO 0010000
@@ -154,13 +155,18 @@ struct state {                  // totals.rs reads and writes it.
 };
 
 // What the kind of a fault follows from: which of the counters of the memory of a process moved
-// (MM_FILEPAGES 0, MM_ANONPAGES 1, MM_SWAPENTS 2, MM_SHMEMPAGES 3), and two more.
-enum seen { FILE_PAGES = 1, ANONYMOUS_PAGES = 2, SWAP_ENTRIES = 4, FILE_READ = 16, HUGE_PAGE = 32 };
+// (MM_FILEPAGES 0, MM_ANONPAGES 1, MM_SWAPENTS 2, MM_SHMEMPAGES 3), and three more.
+enum seen {
+	FILE_PAGES = 1, ANONYMOUS_PAGES = 2, SWAP_ENTRIES = 4, FILE_READ = 16, HUGE_PAGE = 32,
+	NEW_PAGE = 64,
+};
 
 // Bits of the word of an x86 processor.
 enum fault_code { PRESENT = 1, WRITE = 2 };
 
-enum fault { ZERO_FILL, HUGE_ZERO_FILL, FILE_MINOR, COPY_ON_WRITE, MAJOR, UNKNOWN_FAULT, FAULTS };
+enum fault {
+	ZERO_FILL, HUGE_ZERO_FILL, FILE_MINOR, COPY_ON_WRITE, PAGE_REUSE, MAJOR, UNKNOWN_FAULT, FAULTS,
+};
 
 // Functions of the C library that read a clock.
 enum clock_read { CLOCK_GETTIME, GETTIMEOFDAY, TIME, CLOCK_READS };
