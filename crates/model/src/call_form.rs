@@ -13,7 +13,7 @@ pub const FOREIGN_CALL: &str = "32-bit-call";
 pub const OTHER_FORMS: &str = "other";
 
 /// The word of a close whose file has other references, so that it does not release the file.
-pub const SHARED_FILE: &str = "shared";
+const SHARED_FILE: &str = "shared";
 
 /// The errors of a call that a signal has interrupted, and that is made again or ends with EINTR
 /// (include/linux/errno.h): only a tracer sees them.
