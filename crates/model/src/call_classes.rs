@@ -12,6 +12,8 @@ pub enum FormWords {
     Descriptor,
     /// The same, with `shared` before the kind if its file has other references, too.
     Close,
+    /// `dynamic` if the program that was executed has a loader (ELF's interpreter); the error.
+    Execute,
     /// What was opened: the error, `create`, `directory` or the kind of the new descriptor; the
     /// flags are this argument.
     Open(usize),
@@ -146,7 +148,8 @@ const IOCTL_REQUESTS: &[(u64, &str)] = &[
 ];
 
 /// The calls of which more than the name and the error matters. The forms are those of
-/// scripts/program-calls.py, but that strace(1) does not tell whether a close is of a shared file.
+/// scripts/program-calls.py, but that strace(1) does not tell whether a close is of a shared file, or
+/// whether a program has a loader.
 pub const CLASSES: &[CallClass] = &[
     // Descriptors.
     call("close", FormWords::Close),
@@ -231,7 +234,7 @@ pub const CLASSES: &[CallClass] = &[
     of_path("renameat", 1),
     of_path("renameat2", 1),
     of_path("chdir", 0),
-    of_path("execve", 0),
+    call("execve", FormWords::Execute).with_path(0),
     of_path("getxattr", 0),
     of_path("lgetxattr", 0),
     // Memory.

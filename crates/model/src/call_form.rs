@@ -15,6 +15,9 @@ pub const OTHER_FORMS: &str = "other";
 /// The word of a close whose file has other references, so that it does not release the file.
 const SHARED_FILE: &str = "shared";
 
+/// The word of an execve(2) of a program with a loader.
+const DYNAMIC: &str = "dynamic";
+
 /// The errors of a call that a signal has interrupted, and that is made again or ends with EINTR
 /// (include/linux/errno.h): only a tracer sees them.
 const RESTARTS: std::ops::RangeInclusive<i64> = 512..=516;
@@ -31,6 +34,9 @@ pub trait TaskView {
     /// Whether the file of a descriptor has other references, too: duplicates of the descriptor,
     /// descriptors of other processes, mappings. False where that cannot be found out.
     fn is_shared(&mut self, fd: u64) -> bool;
+    /// Whether the program that it has just begun to execute has a loader, as one that is linked
+    /// dynamically. False where that cannot be found out.
+    fn has_loader(&mut self) -> bool;
     /// The path at an address; `None` if it cannot be read.
     fn path(&mut self, address: u64) -> Option<Vec<u8>>;
     /// The word at an address; `None` if it cannot be read.
@@ -76,6 +82,7 @@ enum FormEnd {
     Nothing,
     Error,
     Created,
+    Executed,
     Opened { flags: u64 },
 }
 
@@ -116,7 +123,9 @@ impl BegunCall {
             FormEnd::Nothing => String::new(),
             FormEnd::Created if is_error && is_restart(value) => RESTART.to_owned(),
             FormEnd::Error | FormEnd::Created => error,
-            FormEnd::Opened { .. } if is_error => error,
+            FormEnd::Opened { .. } | FormEnd::Executed if is_error => error,
+            FormEnd::Executed if task.has_loader() => DYNAMIC.to_owned(),
+            FormEnd::Executed => String::new(),
             FormEnd::Opened { flags } if creates(flags) => {
                 let kind = task.descriptor(value as u64);
                 // A shell's `> /dev/null` creates nothing.
@@ -156,6 +165,7 @@ fn words_of(
             let shared = if task.is_shared(args[0]) { SHARED_FILE } else { "" };
             (joined(shared, &task.descriptor(args[0])), FormEnd::Error)
         }
+        FormWords::Execute => (String::new(), FormEnd::Executed),
         FormWords::Open(flags) => (String::new(), FormEnd::Opened { flags: args[flags] }),
         FormWords::Stat(flags) => match path {
             Some([]) if args[flags] & AT_EMPTY_PATH != 0 => {
@@ -279,6 +289,10 @@ mod tests {
             fd == 5
         }
 
+        fn has_loader(&mut self) -> bool {
+            true
+        }
+
         fn path(&mut self, address: u64) -> Option<Vec<u8>> {
             self.0.get(&address).map(|path| path.as_bytes().to_vec())
         }
@@ -352,6 +366,7 @@ mod tests {
             ("fork", [0; 6], 7, "fork"),
             ("socket", [1, 0, 0, 0, 0, 0], 3, "socket AF_UNIX"),
             ("execve", [2, 0, 0, 0, 0, 0], -2, "execve ENOENT"),
+            ("execve", [2, 0, 0, 0, 0, 0], 0, "execve dynamic"),
             ("getpid", [0; 6], 7, "getpid"),
             ("wait4", [0; 6], -10, "wait4 ECHILD"),
         ] {

@@ -183,6 +183,7 @@ mod tests {
         let [dup, close] =
             ["fcntl F_DUPFD_CLOEXEC", "close shared file"].map(|it| rule_of(it).unwrap());
         assert_eq!((dup.part + close.part, &dup.case), (1.0, &close.case), "both pay one op");
+        assert_eq!(case("execve dynamic"), Some("process/fork-exec:link=loader"));
         let execve = rule_of("execve").unwrap();
         assert_eq!((execve.part, &execve.less[..]), (1.0, &["process/fork-exit".to_owned()][..]));
     }

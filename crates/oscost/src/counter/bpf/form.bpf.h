@@ -300,6 +300,25 @@ static __noinline int fill_form(struct task *t, struct task_struct *task, struct
 	return 0;
 }
 
+// Whether the program that a task has just begun to execute has a loader: its auxiliary vector says
+// at which address (AT_BASE), or 0.
+static __noinline int has_loader(struct task_struct *task)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	const unsigned long *vector = mm->saved_auxv;
+	struct auxiliary_entry entry;
+
+	for (__u32 i = 0; i < AUXILIARY; i++) {
+		if (bpf_probe_read_kernel(&entry, sizeof(entry), vector + 2 * i))
+			return 0;
+		if (entry.type == AT_BASE)
+			return entry.value != 0;
+		if (entry.type == AT_NULL)
+			return 0;
+	}
+	return 0;
+}
+
 // What the return of a call adds to its form; returns the bytes that it moved.
 static __noinline __u64 finish_form(struct task *t, struct task_struct *task, __s64 result)
 {

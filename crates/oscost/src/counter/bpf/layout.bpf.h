@@ -20,6 +20,7 @@ struct fdtable { unsigned int max_fds; struct file **fd; };
 struct files_struct { struct fdtable *fdt; };
 typedef struct { int counter; } atomic_t;
 struct signal_struct { atomic_t live; };
+struct mm_struct { unsigned long saved_auxv[2]; };
 #if defined(__TARGET_ARCH_x86)
 struct thread_info { __u32 status; };
 #define FOREIGN_FLAG 0x2                // TS_COMPAT: the task is in a 32-bit call.
@@ -53,6 +54,9 @@ struct task_struct {
 #define BUCKETS 24              // From 64 ns to 268 ms: see bucket_of().
 #define MAX_ERRNO 4095
 #define AT_FDCWD (-100)
+#define AUXILIARY 32            // No kernel has as many entries of the auxiliary vector.
+#define AT_NULL 0
+#define AT_BASE 7
 #define HUGE_ORDER 9            // The pages of a huge page, as a power of two.
 #define MOVABLE 0x8             // __GFP_MOVABLE: a page of a process or file, and no table.
 
@@ -85,7 +89,7 @@ enum kind {
 	DISK,                   // A file that was read from a disk.
 };
 
-enum flags { EMPTY_PATH = 1, WORD_UNREAD = 2, SHARED = 4 };
+enum flags { EMPTY_PATH = 1, WORD_UNREAD = 2, SHARED = 4, HAS_LOADER = 8 };
 
 struct class {                  // What matters of a call: layout.rs makes them of the table.
 	__u32 mask;             // The bits of the word that matter.
@@ -177,6 +181,8 @@ struct events {                 // Of a CPU; event_sum.rs reads it.
 	__u64 to_process, to_thread;    // Of the voluntary ones: to whom the CPU went at once.
 	__u64 clock_reads[CLOCK_READS];
 };
+
+struct auxiliary_entry { unsigned long type, value; };
 
 struct path_buffer { char bytes[PATH_BYTES + 8]; };
 
