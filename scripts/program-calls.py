@@ -5,9 +5,11 @@
 
 Each program runs twice: under strace(1), which tells names, outcomes and kinds of descriptors, and
 under bpftrace(8), which tells the time on a CPU inside each call: waiting is no work of the kernel's.
-What it needs and does not find it names and leaves out. FOLDER (docs/reference/calls) gets programs.tsv
-(name), calls.tsv (form, calls, programs) and times.tsv (call, calls, nanoseconds on a CPU). Run it as
-root, with tracefs mounted, on an idle machine; minutes.
+strace does not tell whether others refer to the file of a close, or whether a program has a loader: no
+form here is `close shared` or `execve dynamic`, as forms of `oscost bill` are. What the script needs
+and does not find it names and leaves out. FOLDER (docs/reference/calls) gets programs.tsv (name),
+calls.tsv (form, calls, programs) and times.tsv (call, calls, nanoseconds on a CPU). Run it as root,
+with tracefs mounted, on an idle machine; minutes.
 """
 
 import collections

@@ -10,6 +10,10 @@ pub enum FormWords {
     Outcome,
     /// The kind of the descriptor in the first argument, and the error.
     Descriptor,
+    /// The same, with `shared` before the kind if its file has other references, too.
+    Close,
+    /// `dynamic` if the program that was executed has a loader (ELF's interpreter); the error.
+    Execute,
     /// What was opened: the error, `create`, `directory` or the kind of the new descriptor; the
     /// flags are this argument.
     Open(usize),
@@ -144,10 +148,11 @@ const IOCTL_REQUESTS: &[(u64, &str)] = &[
 ];
 
 /// The calls of which more than the name and the error matters. The forms are those of
-/// scripts/program-calls.py.
+/// scripts/program-calls.py, but that strace(1) does not tell whether a close is of a shared file, or
+/// whether a program has a loader.
 pub const CLASSES: &[CallClass] = &[
     // Descriptors.
-    of_fd("close"),
+    call("close", FormWords::Close),
     of_fd("fstat"),
     of_fd("fstatfs"),
     of_fd("fchmod"),
@@ -229,7 +234,7 @@ pub const CLASSES: &[CallClass] = &[
     of_path("renameat", 1),
     of_path("renameat2", 1),
     of_path("chdir", 0),
-    of_path("execve", 0),
+    call("execve", FormWords::Execute).with_path(0),
     of_path("getxattr", 0),
     of_path("lgetxattr", 0),
     // Memory.

@@ -12,6 +12,12 @@ pub const FOREIGN_CALL: &str = "32-bit-call";
 /// The form of all calls beyond the maximum number of forms.
 pub const OTHER_FORMS: &str = "other";
 
+/// The word of a close whose file has other references, so that it does not release the file.
+const SHARED_FILE: &str = "shared";
+
+/// The word of an execve(2) of a program with a loader.
+const DYNAMIC: &str = "dynamic";
+
 /// The errors of a call that a signal has interrupted, and that is made again or ends with EINTR
 /// (include/linux/errno.h): only a tracer sees them.
 const RESTARTS: std::ops::RangeInclusive<i64> = 512..=516;
@@ -25,6 +31,12 @@ pub type ErrorNames = fn(i32) -> String;
 pub trait TaskView {
     /// The kind of one of its descriptors.
     fn descriptor(&mut self, fd: u64) -> String;
+    /// Whether the file of a descriptor has other references, too: duplicates of the descriptor,
+    /// descriptors of other processes, mappings. False where that cannot be found out.
+    fn is_shared(&mut self, fd: u64) -> bool;
+    /// Whether the program that it has just begun to execute has a loader, as one that is linked
+    /// dynamically. False where that cannot be found out.
+    fn has_loader(&mut self) -> bool;
     /// The path at an address; `None` if it cannot be read.
     fn path(&mut self, address: u64) -> Option<Vec<u8>>;
     /// The word at an address; `None` if it cannot be read.
@@ -70,6 +82,7 @@ enum FormEnd {
     Nothing,
     Error,
     Created,
+    Executed,
     Opened { flags: u64 },
 }
 
@@ -110,7 +123,9 @@ impl BegunCall {
             FormEnd::Nothing => String::new(),
             FormEnd::Created if is_error && is_restart(value) => RESTART.to_owned(),
             FormEnd::Error | FormEnd::Created => error,
-            FormEnd::Opened { .. } if is_error => error,
+            FormEnd::Opened { .. } | FormEnd::Executed if is_error => error,
+            FormEnd::Executed if task.has_loader() => DYNAMIC.to_owned(),
+            FormEnd::Executed => String::new(),
             FormEnd::Opened { flags } if creates(flags) => {
                 let kind = task.descriptor(value as u64);
                 // A shell's `> /dev/null` creates nothing.
@@ -146,6 +161,11 @@ fn words_of(
     match words {
         FormWords::Outcome => (String::new(), FormEnd::Error),
         FormWords::Descriptor => (task.descriptor(args[0]), FormEnd::Error),
+        FormWords::Close => {
+            let shared = if task.is_shared(args[0]) { SHARED_FILE } else { "" };
+            (joined(shared, &task.descriptor(args[0])), FormEnd::Error)
+        }
+        FormWords::Execute => (String::new(), FormEnd::Executed),
         FormWords::Open(flags) => (String::new(), FormEnd::Opened { flags: args[flags] }),
         FormWords::Stat(flags) => match path {
             Some([]) if args[flags] & AT_EMPTY_PATH != 0 => {
@@ -251,17 +271,26 @@ mod tests {
     use super::*;
     use crate::call_classes::class_of;
 
-    /// A task with descriptors 3, a file, and 4, a pipe; paths by address, and one word.
+    /// A task with descriptors 3, a file, 4, a pipe, and 5, a duplicate of another one; paths by
+    /// address, and one word.
     struct MadeUpTask(BTreeMap<u64, &'static str>);
 
     impl TaskView for MadeUpTask {
         fn descriptor(&mut self, fd: u64) -> String {
             match fd {
-                3 => "file",
+                3 | 5 => "file",
                 4 => "pipe",
                 _ => "none",
             }
             .to_owned()
+        }
+
+        fn is_shared(&mut self, fd: u64) -> bool {
+            fd == 5
+        }
+
+        fn has_loader(&mut self) -> bool {
+            true
         }
 
         fn path(&mut self, address: u64) -> Option<Vec<u8>> {
@@ -308,6 +337,8 @@ mod tests {
             ("read", [4, 0, 9, 0, 0, 0], -11, "read pipe EAGAIN"),
             ("read", [4, 0, 9, 0, 0, 0], -512, "read pipe"),
             ("close", [9, 0, 0, 0, 0, 0], -9, "close none EBADF"),
+            ("close", [3, 0, 0, 0, 0, 0], 0, "close file"),
+            ("close", [5, 0, 0, 0, 0, 0], 0, "close shared file"),
             ("openat", [0, 2, 0, 0, 0, 0], 3, "openat file"),
             ("openat", [0, 2, create, 0, 0, 0], 3, "openat create"),
             ("openat", [0, 2, create, 0, 0, 0], 4, "openat pipe"),
@@ -335,6 +366,7 @@ mod tests {
             ("fork", [0; 6], 7, "fork"),
             ("socket", [1, 0, 0, 0, 0, 0], 3, "socket AF_UNIX"),
             ("execve", [2, 0, 0, 0, 0, 0], -2, "execve ENOENT"),
+            ("execve", [2, 0, 0, 0, 0, 0], 0, "execve dynamic"),
             ("getpid", [0; 6], 7, "getpid"),
             ("wait4", [0; 6], -10, "wait4 ECHILD"),
         ] {

@@ -93,9 +93,13 @@ pub struct FaultCounts {
     pub huge_zero_fill: u64,
     /// Touches of pages of a file that were in the page cache.
     pub file_minor: u64,
-    /// Writes to a page that was not writable: it was copied, or its only user may write to it now;
-    /// and writes to a page of a privately mapped file, which is copied at once.
+    /// Writes to a page that was not writable and was copied; and writes to a page of a privately
+    /// mapped file, which is copied at once. Where `page_reuse` is absent those are among them.
     pub copy_on_write: u64,
+    /// Writes to a page that was not writable and was not copied: its only user may write to it now,
+    /// such as after the exit of the child that shared it.
+    #[serde(default)]
+    pub page_reuse: u64,
     /// Faults that waited for a disk.
     pub major: u64,
     /// Faults whose kind the kernel does not tell.
@@ -105,7 +109,8 @@ pub struct FaultCounts {
 impl FaultCounts {
     /// Minor faults whose kind is known.
     pub fn of_known_kind(&self) -> u64 {
-        let kinds = [self.zero_fill, self.huge_zero_fill, self.file_minor, self.copy_on_write];
+        let Self { zero_fill, huge_zero_fill, file_minor, copy_on_write, page_reuse, .. } = *self;
+        let kinds = [zero_fill, huge_zero_fill, file_minor, copy_on_write, page_reuse];
         kinds.into_iter().fold(0, u64::saturating_add)
     }
 }

@@ -1,9 +1,9 @@
 //! The page faults of a program by kind, and the cases that price them.
 
 use oscost_model::bill::BilledTrials;
-use oscost_model::program_calls::{FaultCounts, ProgramCalls};
+use oscost_model::program_calls::{FaultCounts, FormCount, ProgramCalls};
 
-use super::rules::PriceRule;
+use super::rules::{PriceRule, rule_of};
 
 /// Page faults of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -38,8 +38,11 @@ struct Kind {
     of: fn(&FaultCounts) -> u64,
 }
 
+/// The kind that also the prices of forks contain.
+const COPY_ON_WRITE: &str = "copy-on-write page fault";
+
 /// The kinds that the kernel tells.
-const KINDS: [Kind; 4] = [
+const KINDS: [Kind; 5] = [
     Kind {
         name: "zero-fill page fault",
         case: "fault/zero-fill:access=write,pages=4k",
@@ -55,10 +58,16 @@ const KINDS: [Kind; 4] = [
     },
     Kind { name: "file page fault", case: "fault/file-minor", ops: 1.0, of: |it| it.file_minor },
     Kind {
-        name: "copy-on-write page fault",
-        case: "fault/copy-on-write",
+        name: COPY_ON_WRITE,
+        case: "fault/copy-on-write:child=lives",
         ops: 1.0,
         of: |faults| faults.copy_on_write,
+    },
+    Kind {
+        name: "reuse page fault",
+        case: "fault/copy-on-write:child=exited",
+        ops: 1.0,
+        of: |faults| faults.page_reuse,
     },
 ];
 
@@ -68,22 +77,41 @@ const MAJOR_FAULT: (&str, &str) = ("major page fault", "fault/file-major");
 
 /// The faults of a program by kind. A fault inside a call is one of these: prices of calls are those
 /// of memory that is there. Kinds are those of a counted run; what the untouched trials have beyond
-/// these, such as faults before the program is executed, is of no known kind.
+/// these, such as faults before the program is executed, is of no known kind. What the prices of its
+/// calls contain is not charged again.
 pub(super) fn fault_items(calls: &ProgramCalls, faults: Faults) -> Vec<FaultItem> {
     let counted = calls.events.map(|it| it.faults).unwrap_or_default();
     let mut items = Vec::new();
     let mut of_no_kind = faults.minor;
     for Kind { name, case, ops, of } in KINDS {
-        let times = of(&counted) as f64;
-        of_no_kind -= times;
+        let of_kind = of(&counted) as f64;
+        of_no_kind -= of_kind;
+        let times = if name == COPY_ON_WRITE { copies_to_charge(calls) } else { of_kind };
         let rule = PriceRule { part: ops, ..PriceRule::new(&[name], case) };
         items.push(FaultItem { name, rule, times });
+    }
+    if counted.of_known_kind() == 0 {
+        of_no_kind -= copies_in_prices(calls);
     }
     for ((name, case), times) in [(MINOR_FAULT, of_no_kind), (MAJOR_FAULT, faults.major)] {
         items.push(FaultItem { name, rule: PriceRule::new(&[name], case), times });
     }
     items.retain(|item| item.times > 0.0);
     items
+}
+
+/// The copies of pages that no price of a call contains; none where kinds are not known.
+pub(super) fn copies_to_charge(calls: &ProgramCalls) -> f64 {
+    let counted = calls.events.map_or(0, |events| events.faults.copy_on_write);
+    (counted as f64 - copies_in_prices(calls)).max(0.0)
+}
+
+/// The copies of pages that the prices of these calls contain.
+fn copies_in_prices(calls: &ProgramCalls) -> f64 {
+    let of_form = |count: &FormCount| {
+        rule_of(&count.form).map_or(0.0, |rule| rule.copies * count.calls as f64)
+    };
+    calls.forms.iter().map(of_form).sum()
 }
 
 #[cfg(test)]
@@ -112,22 +140,48 @@ mod tests {
             huge_zero_fill: 2,
             file_minor: 30,
             copy_on_write: 40,
+            page_reuse: 20,
             major: 1,
             unknown: 5,
         };
         let events = Some(KernelEvents { faults, ..KernelEvents::default() });
         let calls = ProgramCalls { events, ..ProgramCalls::default() };
         // Eight faults more than those of a known kind.
-        let found = named(&calls, Faults { minor: 180.0, major: 0.0 });
+        let found = named(&calls, Faults { minor: 200.0, major: 0.0 });
         let expected = [
             ("zero-fill page fault", 1.0, 100.0),
             ("huge zero-fill page fault", 512.0, 2.0),
             ("file page fault", 1.0, 30.0),
             ("copy-on-write page fault", 1.0, 40.0),
+            ("reuse page fault", 1.0, 20.0),
             ("minor page fault", 1.0, 8.0),
         ];
         assert_eq!(found, expected);
-        assert_eq!(found.iter().map(|&(_, _, times)| times).sum::<f64>(), 180.0);
+        assert_eq!(found.iter().map(|&(_, _, times)| times).sum::<f64>(), 200.0);
+    }
+
+    #[test]
+    fn a_copy_in_the_price_of_a_fork_is_not_charged_again() {
+        let form =
+            |form: &str, calls| FormCount { form: form.to_owned(), calls, ..FormCount::default() };
+        // A fork that has failed has no price, and so no fault in it.
+        let forms = vec![form("clone process", 10), form("clone process RESTART", 90)];
+        let found = |copy_on_write, zero_fill| {
+            let faults = FaultCounts { copy_on_write, zero_fill, ..FaultCounts::default() };
+            let events = Some(KernelEvents { faults, ..KernelEvents::default() });
+            let calls = ProgramCalls { events, forms: forms.clone(), ..ProgramCalls::default() };
+            let named = named(&calls, Faults { minor: 200.0, major: 0.0 });
+            named.into_iter().map(|(name, _, times)| (name, times)).collect::<Vec<_>>()
+        };
+        let in_prices = 10.0 * rule_of("clone process").unwrap().copies;
+        assert!(in_prices > 1.0, "{in_prices}");
+        let copies = ("copy-on-write page fault", 100.0 - in_prices);
+        assert_eq!(found(100, 0), [copies, ("minor page fault", 100.0)]);
+        // Never less than none, and faults of other kinds stay.
+        let zero_fill = ("zero-fill page fault", 99.0);
+        assert_eq!(found(1, 99), [zero_fill, ("minor page fault", 100.0)]);
+        // Without kinds they are among the others.
+        assert_eq!(found(0, 0), [("minor page fault", 200.0 - in_prices)]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use oscost_model::bill::{Amount, BillItem};
 use oscost_model::program_calls::ProgramCalls;
 
+use super::fault_items::copies_to_charge;
 use super::price_list::{PriceList, Size};
 
 /// The item.
@@ -19,15 +20,16 @@ const PAGES_PER_MIB: f64 = 256.0;
 const PAGE_BYTES: f64 = 4_096.0;
 
 /// How many pages of its own a program has got and freed again: by first touches, without huge ones, and
-/// without those in the price of madvise(2). A copy-on-write fault may copy no page, and is not among
-/// them. None where a process goes on, or ended otherwise than by itself: which pages it had is then
+/// by copies, but for those in the prices of forks, which free them; without those in the price of
+/// madvise(2). None where a process goes on, or ended otherwise than by itself: which pages it had is then
 /// not known.
 pub(super) fn freed_pages(calls: &ProgramCalls) -> f64 {
     let of_form = |form: &'static str| calls.forms.iter().filter(move |count| count.form == form);
     let have_all_ended = of_form("exit_group").map(|count| count.calls).sum::<u64>() > calls.forks;
     let Some(events) = calls.events.filter(|_| have_all_ended) else { return 0.0 };
     let advised_bytes: u64 = of_form("madvise").map(|count| count.moved).sum();
-    (events.faults.zero_fill as f64 - advised_bytes as f64 / PAGE_BYTES).max(0.0)
+    let got = events.faults.zero_fill as f64 + copies_to_charge(calls);
+    (got - advised_bytes as f64 / PAGE_BYTES).max(0.0)
 }
 
 /// The price of one in an item without a price.

@@ -63,6 +63,9 @@ pub struct PriceRule {
     /// size.
     #[serde(default)]
     pub switch_bytes: Option<f64>,
+    /// The faults that the price of a call contains and that copy a page, where that is known.
+    #[serde(default)]
+    pub copies: f64,
 }
 
 fn whole() -> f64 {
@@ -89,6 +92,7 @@ impl PriceRule {
             depth: None,
             switches: 0.0,
             switch_bytes: None,
+            copies: 0.0,
         }
     }
 
@@ -147,6 +151,7 @@ mod tests {
         for row in rows.iter().chain(&switches) {
             assert!(row.depth.is_none_or(|it| it >= 1.0), "{row:?}");
             assert!(row.switches >= 0.0 && row.switch_bytes.is_none_or(|it| it > 0.0), "{row:?}");
+            assert!(row.copies >= 0.0, "{row:?}");
             assert!((0.0..=1.0).contains(&row.part) && row.bytes >= 1.0, "{row:?}");
             for selector in row.selectors() {
                 assert!(Case::parse(selector).is_some(), "{selector}");
@@ -162,6 +167,9 @@ mod tests {
         assert_eq!(case("newfstatat empty pipe"), Some("syscall/fstat"));
         assert_eq!(case("fcntl F_SETLKW"), Some("lock/fcntl"));
         assert_eq!(case("close directory"), Some("directory/open-close"));
+        for kind in ["file", "directory", "pipe", "tcp", "device"] {
+            assert_eq!(case(&format!("close shared {kind}")), Some("descriptor/dup"));
+        }
         assert_eq!(case("openat EACCES"), Some("directory/missing"));
         assert_eq!(case("openat unknown"), None, "that succeeded");
         assert_eq!(case("read pipe EAGAIN"), Some("syscall/read"));
@@ -172,6 +180,10 @@ mod tests {
         for nothing in ["clone process RESTART", "clone3 thread EAGAIN", "fork RESTART"] {
             assert_eq!(case(nothing), None, "it has created nothing");
         }
+        let [dup, close] =
+            ["fcntl F_DUPFD_CLOEXEC", "close shared file"].map(|it| rule_of(it).unwrap());
+        assert_eq!((dup.part + close.part, &dup.case), (1.0, &close.case), "both pay one op");
+        assert_eq!(case("execve dynamic"), Some("process/fork-exec:link=loader"));
         let execve = rule_of("execve").unwrap();
         assert_eq!((execve.part, &execve.less[..]), (1.0, &["process/fork-exit".to_owned()][..]));
     }

@@ -9,7 +9,7 @@ use super::layout::{plus_each, read_u64s};
 pub struct EventSum([u64; EVENTS]);
 
 /// The numbers of a `struct events`.
-const EVENTS: usize = 17;
+const EVENTS: usize = 18;
 
 /// The functions of a C library, beside clock_gettime(2), at which clock reads are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +52,7 @@ impl EventSum {
             huge_zero_fill,
             file_minor,
             copy_on_write,
+            page_reuse,
             major,
             unknown,
             voluntary_switches,
@@ -80,6 +81,7 @@ impl EventSum {
                 huge_zero_fill,
                 file_minor,
                 copy_on_write,
+                page_reuse,
                 major,
                 unknown,
             },
@@ -108,24 +110,31 @@ mod tests {
         };
         let sum = of_cpu(1).plus(of_cpu(100));
         let found = sum.events(EventSources { softirqs: true, ..EventSources::default() });
-        let FaultCounts { zero_fill, huge_zero_fill, file_minor, copy_on_write, major, unknown } =
-            found.faults;
-        let faults = [zero_fill, huge_zero_fill, file_minor, copy_on_write, major, unknown];
-        assert_eq!(faults, [101, 103, 105, 107, 109, 111]);
-        assert_eq!((found.voluntary_switches, found.forced_switches), (113, 115));
-        assert_eq!((found.same_cpu, found.other_cpu), (117, 119));
-        assert_eq!((found.softirqs, found.interrupts), (Some(121), None));
+        let FaultCounts {
+            zero_fill,
+            huge_zero_fill,
+            file_minor,
+            copy_on_write,
+            page_reuse,
+            major,
+            unknown,
+        } = found.faults;
+        let kinds = [zero_fill, huge_zero_fill, file_minor, copy_on_write, page_reuse];
+        assert_eq!((kinds, major, unknown), ([101, 103, 105, 107, 109], 111, 113));
+        assert_eq!((found.voluntary_switches, found.forced_switches), (115, 117));
+        assert_eq!((found.same_cpu, found.other_cpu), (119, 121));
+        assert_eq!((found.softirqs, found.interrupts), (Some(123), None));
         let to_tasks = (found.voluntary_to_process, found.voluntary_to_thread);
-        assert_eq!(to_tasks, (Some(125), Some(127)));
+        assert_eq!(to_tasks, (Some(127), Some(129)));
         assert_eq!(found.clock_reads, None, "they were not asked for");
         let functions = ClockFunctions { gettimeofday: false, time: true };
         let sources = EventSources { clock_functions: Some(functions), ..EventSources::default() };
-        let (clock_gettime, time) = (129, Some(133));
-        let reads = ClockReads { clock_gettime, gettimeofday: None, time, nested: 133 };
+        let (clock_gettime, time) = (131, Some(135));
+        let reads = ClockReads { clock_gettime, gettimeofday: None, time, nested: 135 };
         assert_eq!(sum.events(sources).clock_reads, Some(reads));
         let functions = Some(ClockFunctions { gettimeofday: true, time: true });
         let sources = EventSources { clock_functions: functions, ..EventSources::default() };
-        let reads = ClockReads { gettimeofday: Some(131), nested: 131 + 133, ..reads };
+        let reads = ClockReads { gettimeofday: Some(133), nested: 133 + 135, ..reads };
         assert_eq!(sum.events(sources).clock_reads, Some(reads));
         let functions = Some(ClockFunctions::default());
         let sources = EventSources { clock_functions: functions, ..EventSources::default() };

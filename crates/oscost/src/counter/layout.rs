@@ -28,6 +28,8 @@ pub const FORM_BYTES: usize = 32;
 /// Bits of `form.flags`.
 const EMPTY_PATH: u8 = 1;
 const WORD_UNREAD: u8 = 2;
+const SHARED: u8 = 4;
+const HAS_LOADER: u8 = 8;
 
 /// What a call does to what is counted (`enum act`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +63,9 @@ struct ClassWords {
 fn class_words(words: FormWords) -> ClassWords {
     let of = |number, argument, mask| ClassWords { number, argument, mask };
     match words {
-        FormWords::Outcome => of(0, 0, 0),
+        FormWords::Outcome | FormWords::Execute => of(0, 0, 0),
         FormWords::Descriptor => of(1, 0, 0),
+        FormWords::Close => of(6, 0, 0),
         // O_TMPFILE contains O_DIRECTORY.
         FormWords::Open(flags) => of(2, flags, O_CREAT | O_TMPFILE),
         FormWords::Stat(flags) => of(3, flags, AT_EMPTY_PATH),
@@ -195,6 +198,14 @@ impl TaskView for RawForm {
         self.kind_text()
     }
 
+    fn is_shared(&mut self, _fd: u64) -> bool {
+        self.flags & SHARED != 0
+    }
+
+    fn has_loader(&mut self) -> bool {
+        self.flags & HAS_LOADER != 0
+    }
+
     fn path(&mut self, _address: u64) -> Option<Vec<u8>> {
         match self.depth {
             NO_DEPTH => None,
@@ -308,7 +319,12 @@ mod tests {
         assert_eq!(text("read", |it| (it.kind, it.error) = (5, 11)), "read pipe EAGAIN");
         assert_eq!(text("read", |it| (it.kind, it.error) = (5, 512)), "read pipe");
         assert_eq!(text("close", |it| (it.kind, it.error) = (1, 9)), "close none EBADF");
+        assert_eq!(text("close", |it| it.kind = 4), "close directory");
+        assert_eq!(text("close", |it| (it.kind, it.flags) = (4, SHARED)), "close shared directory");
         assert_eq!(text("pread64", |it| (it.kind, it.size) = (12, 14)), "pread64 disk");
+        assert_eq!(text("execve", |it| it.depth = 2), "execve");
+        assert_eq!(text("execve", |it| (it.depth, it.flags) = (2, HAS_LOADER)), "execve dynamic");
+        assert_eq!(text("execve", |it| (it.depth, it.error) = (2, 13)), "execve EACCES");
         let tcp = |it: &mut RawForm| (it.kind, it.name) = (9, "TCPv6".to_owned());
         assert_eq!(text("recvfrom", tcp), "recvfrom tcp");
         let event = |it: &mut RawForm| (it.kind, it.name) = (10, "[eventfd]".to_owned());

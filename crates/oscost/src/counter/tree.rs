@@ -35,7 +35,7 @@ const PROGRAM_NAMES: [&str; 7] = [
 /// The programs that tell the kinds of faults: each needs all of the others. No kernel before Linux
 /// 6.12 has the tracepoint of faults in files, and none of another processor than x86 those of faults.
 const FAULT_PROGRAMS: [&str; 5] =
-    ["see_huge_page", "see_file", "see_pages", "begin_kernel_fault", "begin_user_fault"];
+    ["see_new_page", "see_file", "see_pages", "begin_kernel_fault", "begin_user_fault"];
 
 /// The program that counts softirqs.
 const SOFTIRQ_PROGRAMS: [&str; 1] = ["count_softirq"];

@@ -15,6 +15,9 @@ use oscost_model::definition::Extent;
 
 use crate::golden::check_golden;
 
+/// Forms that strace(1) does not tell: programs make such calls, and none was counted in this form.
+const NOT_TOLD_BY_STRACE: [&str; 2] = ["close shared *", "execve dynamic"];
+
 /// A call in one form, in all programs together.
 struct Form {
     name: String,
@@ -144,11 +147,9 @@ fn each_case_that_prices_a_call_exists_and_each_row_prices_one_that_was_counted(
             let selected = plan::select(&catalog, slice::from_ref(&selector), Extent::Default);
             wrong.extend(selected.err().map(|error| format!("{selector}: {error}")));
         }
-        if !counted
-            .forms
-            .iter()
-            .any(|form| price(prices, form).is_some_and(|it| it.case == row.case))
-        {
+        let is_told = row.forms.iter().any(|form| !NOT_TOLD_BY_STRACE.contains(&form.as_str()));
+        let prices_one = |form: &Form| price(prices, form).is_some_and(|it| it.case == row.case);
+        if is_told && !counted.forms.iter().any(prices_one) {
             wrong.push(format!("{}: no program makes such a call", row.case));
         }
     }

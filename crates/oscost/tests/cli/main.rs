@@ -17,6 +17,7 @@ mod ab;
 mod across;
 mod bill;
 mod bill_changes;
+mod bill_forms;
 mod bill_prices;
 mod bill_programs;
 mod compare;

@@ -160,8 +160,11 @@ const BENCHES: &[Bench] = &[
              `link=static` is three instructions in an ELF file; `link=dynamic` the same \
              instructions in a file that names this system's loader, that of /bin/sh, and the C \
              library, which the loader maps, relocates and initialises first: `simple` in study \
-             ph-2000. Not included: writing the file.",
-        expected: "200 us linked statically; the loader and the C library add 250 us",
+             ph-2000. `link=loader` is a file of four segments that names a loader of four, which has \
+             the instructions: what the kernel does for a dynamically linked program, without what \
+             its loader does. Not included: writing the files.",
+        expected: "200 us linked statically; the loader and the C library add 250 us; eight \
+                   segments and a loader that does nothing, 30 us",
         why: "exec discards the copy that fork has just made, and maps the program; three \
               instructions then cost next to nothing. The loader opens, maps and relocates the C \
               library: some 27 calls, and a fault for each page that it reads or writes.",
@@ -171,19 +174,25 @@ const BENCHES: &[Bench] = &[
             exactly("exit_group", 1),
             exactly("wait4", 1),
             LIBC_CALLS.when(&[("link", "static")]),
+            LIBC_CALLS.when(&[("link", "loader")]),
             other_calls(100).when(&[("link", "dynamic")]),
         ],
         floor: &[at_least(1, "process/fork-exit:touched_mib=0,peer_cpu=same")],
         axes: &[Axis {
             name: "link",
-            sets: "whether the program needs the dynamic loader and the C library",
-            points: Points::Words(&["static", "dynamic"]),
+            sets: "whether the program needs the dynamic loader and the C library, or a loader that \
+                   does nothing",
+            points: Points::Words(&["static", "dynamic", "loader"]),
             default_points: Points::Words(&["static", "dynamic"]),
         }],
         switches: true,
         source: "execve(2), ld.so(8), elf(5); study ph-2000 table 2 (simple)",
         build: |params| {
-            let link = if params.word("link") == "dynamic" { Link::Dynamic } else { Link::Static };
+            let link = match params.word("link") {
+                "dynamic" => Link::Dynamic,
+                "loader" => Link::Loader,
+                _ => Link::Static,
+            };
             with_program(link, |program| {
                 Work::with_loop(move || spawn::reap(process::fork(|| program.exec())?))
             })

@@ -69,11 +69,12 @@ fn calls_whose_sizes_were_not_measured_save_nothing_that_is_known() {
 fn nothing_saves_more_than_its_item_is_charged() {
     let rows = vec![
         row("process/fork-exec:link=static", 200_000.0),
+        row("process/fork-exec:link=loader", 200_000.0),
         row("process/fork-exec:link=dynamic", 500_000.0),
         row("process/fork-exit:touched_mib=0,peer_cpu=same", 100_000.0),
         row("process/posix-spawn", 120_000.0),
     ];
-    let forms = vec![form("execve", None, 2, 0), form("clone process", None, 4, 0)];
+    let forms = vec![form("execve dynamic", None, 2, 0), form("clone process", None, 4, 0)];
     let found = found(rows, forms);
     let linked = change(&found, "of programs");
     // 2 x (200 - 100) us are charged, and the rows differ by 300 us.

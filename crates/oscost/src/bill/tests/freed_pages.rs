@@ -4,14 +4,15 @@ use oscost_model::program_calls::{FaultCounts, KernelEvents};
 
 use super::*;
 
-/// What a program is charged that touched 1,000 pages of its own and created a process, if so many
-/// processes have ended by themselves. It freed ten pages before.
+/// What a program is charged that touched 1,000 pages of its own, copied 100 and created a process, if
+/// so many processes have ended by themselves. It freed ten pages before.
 fn found(rows: Vec<Row>, exits: u64) -> Charges {
     let record = record(rows);
     let prices = PriceList::new([&record], &catalog());
     let faults = FaultCounts {
         zero_fill: 1_000,
         copy_on_write: 100,
+        page_reuse: 70,
         huge_zero_fill: 7,
         file_minor: 50,
         ..FaultCounts::default()
@@ -19,7 +20,7 @@ fn found(rows: Vec<Row>, exits: u64) -> Charges {
     let events = Some(KernelEvents { faults, ..KernelEvents::default() });
     let forms = vec![form("exit_group", None, exits, 0), form("madvise", Some(65_536), 1, 40_960)];
     let calls = ProgramCalls { events, forks: 1, ..calls(forms) };
-    charge(&calls, Faults { minor: 1_157.0, major: 0.0 }, &prices, 1e6)
+    charge(&calls, Faults { minor: 1_227.0, major: 0.0 }, &prices, 1e6)
 }
 
 fn rows() -> Vec<Row> {
@@ -33,9 +34,9 @@ fn rows() -> Vec<Row> {
 fn each_private_page_pays_what_an_exit_takes_more_with_it() {
     let charges = found(rows(), 2);
     let item = charges.items.iter().find(|item| item.name == "freed private page").unwrap();
-    assert_eq!((item.times, item.family.as_str(), item.rows.len()), (990.0, "memory", 2));
+    assert_eq!((item.times, item.family.as_str(), item.rows.len()), (1_090.0, "memory", 2));
     assert_eq!(item.unit.as_ref().map(|unit| unit.ns.round()), Some(60.0));
-    assert_eq!(amount(&charges, "freed private page"), Some(990.0 * 60.0));
+    assert_eq!(amount(&charges, "freed private page"), Some(1_090.0 * 60.0));
 }
 
 #[test]

@@ -186,8 +186,11 @@ int count_exec(__u64 *ctx)
 		return 0;
 	if (!t)
 		t = adopt(s, task);
-	if (t)
-		count(&s->execs);
+	if (!t)
+		return 0;
+	count(&s->execs);
+	if (has_loader(task))                   // Its call has yet to return.
+		t->form.form.flags |= HAS_LOADER;
 	return 0;
 }
 

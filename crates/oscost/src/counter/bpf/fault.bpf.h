@@ -9,8 +9,11 @@ static __always_inline enum fault kind_of_fault(struct state *s, __u32 code, __u
 	// Without all tracepoints a fault is taken for another kind.
 	if (!s->tells_kinds)
 		return UNKNOWN_FAULT;
-	if (code & PRESENT)
-		return (code & WRITE) ? COPY_ON_WRITE : UNKNOWN_FAULT;
+	if (code & PRESENT) {
+		if (!(code & WRITE))
+			return UNKNOWN_FAULT;
+		return (seen & (NEW_PAGE | HUGE_PAGE)) ? COPY_ON_WRITE : PAGE_REUSE;
+	}
 	if (seen & SWAP_ENTRIES)
 		return UNKNOWN_FAULT;
 	if (seen & ANONYMOUS_PAGES) {
@@ -43,6 +46,7 @@ static __noinline int count_faults(struct state *s, struct task *t, struct task_
 		case HUGE_ZERO_FILL: count(&e->faults[HUGE_ZERO_FILL]); break;
 		case FILE_MINOR: count(&e->faults[FILE_MINOR]); break;
 		case COPY_ON_WRITE: count(&e->faults[COPY_ON_WRITE]); break;
+		case PAGE_REUSE: count(&e->faults[PAGE_REUSE]); break;
 		default: count(&e->faults[UNKNOWN_FAULT]); break;
 		}
 	}
@@ -128,11 +132,13 @@ int see_file(void *ctx)
 }
 
 SEC("raw_tp/mm_page_alloc")
-int see_huge_page(struct bpf_raw_tracepoint_args *ctx)
+int see_new_page(struct bpf_raw_tracepoint_args *ctx)
 {
-	__u32 order = ctx->args[1];
+	__u32 order = ctx->args[1], flags = ctx->args[2];
 
-	if (order >= HUGE_ORDER)                // Nearly no allocation goes on.
+	if (order >= HUGE_ORDER)
 		see(HUGE_PAGE);
+	else if (flags & MOVABLE)               // Those of the kernel itself do not go on.
+		see(NEW_PAGE);
 	return 0;
 }

@@ -142,8 +142,9 @@ static __noinline int fill_kind_of_file(struct form *form, struct file *file)
 	return 0;
 }
 
-// The kind of a descriptor of a task.
-static __noinline int fill_kind(struct form *form, struct task_struct *task, __u64 descriptor)
+// The kind of a descriptor of a task; returns the file that it refers to, if there is one.
+static __noinline struct file *fill_kind(struct form *form, struct task_struct *task,
+					 __u64 descriptor)
 {
 	struct files_struct *open = task->files;
 	struct fdtable *table;
@@ -169,6 +170,21 @@ static __noinline int fill_kind(struct form *form, struct task_struct *task, __u
 	}
 	if (file)
 		fill_kind_of_file(form, file);
+	return file;
+}
+
+// Whether a file has references besides that of one descriptor: duplicates, descriptors of other
+// processes, mappings. A close of that descriptor does not release it.
+static __always_inline int is_shared(struct file *file)
+{
+	struct file___ref *with_ref = (void *)file;
+	struct file___count *with_count = (void *)file;
+
+	// A file_ref_t is one less than the number of references.
+	if (bpf_core_field_exists(with_ref->f_ref))
+		return BPF_CORE_READ(with_ref, f_ref.refcnt.counter) > 0;
+	if (bpf_core_field_exists(with_count->f_count))
+		return BPF_CORE_READ(with_count, f_count.counter) > 1;
 	return 0;
 }
 
@@ -243,6 +259,7 @@ static __noinline int fill_depth(struct form *form, __u64 address)
 static __noinline int fill_form(struct task *t, struct task_struct *task, struct pt_regs *regs)
 {
 	struct form *form;
+	struct file *file;
 	__u64 word = 0;
 
 	if (!t)
@@ -251,6 +268,11 @@ static __noinline int fill_form(struct task *t, struct task_struct *task, struct
 	switch (t->class.words) {
 	case DESCRIPTOR:
 		fill_kind(form, task, argument(regs, 0));
+		break;
+	case CLOSE:
+		file = fill_kind(form, task, argument(regs, 0));
+		if (file && is_shared(file))
+			form->flags |= SHARED;
 		break;
 	case STAT:
 		form->word = argument(regs, t->class.word_argument) & t->class.mask;
@@ -274,6 +296,25 @@ static __noinline int fill_form(struct task *t, struct task_struct *task, struct
 	if (t->class.path) {
 		t->path = argument(regs, t->class.path - 1);
 		t->reads_path = 1;
+	}
+	return 0;
+}
+
+// Whether the program that a task has just begun to execute has a loader: its auxiliary vector says
+// at which address (AT_BASE), or 0.
+static __noinline int has_loader(struct task_struct *task)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	const unsigned long *vector = mm->saved_auxv;
+	struct auxiliary_entry entry;
+
+	for (__u32 i = 0; i < AUXILIARY; i++) {
+		if (bpf_probe_read_kernel(&entry, sizeof(entry), vector + 2 * i))
+			return 0;
+		if (entry.type == AT_BASE)
+			return entry.value != 0;
+		if (entry.type == AT_NULL)
+			return 0;
 	}
 	return 0;
 }

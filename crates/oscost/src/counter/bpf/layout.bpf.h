@@ -12,10 +12,15 @@ struct qstr { const unsigned char *name; };
 struct dentry { struct dentry *d_parent; struct qstr d_name; };
 struct path { struct dentry *dentry; };
 struct file { struct inode *f_inode; struct path f_path; };
+typedef struct { long long counter; } atomic64_t;
+typedef struct { atomic64_t refcnt; } file_ref_t;
+struct file___ref { file_ref_t f_ref; };        // Since Linux 6.13,
+struct file___count { atomic64_t f_count; };    // and before.
 struct fdtable { unsigned int max_fds; struct file **fd; };
 struct files_struct { struct fdtable *fdt; };
 typedef struct { int counter; } atomic_t;
 struct signal_struct { atomic_t live; };
+struct mm_struct { unsigned long saved_auxv[2]; };
 #if defined(__TARGET_ARCH_x86)
 struct thread_info { __u32 status; };
 #define FOREIGN_FLAG 0x2                // TS_COMPAT: the task is in a 32-bit call.
@@ -49,7 +54,11 @@ struct task_struct {
 #define BUCKETS 24              // From 64 ns to 268 ms: see bucket_of().
 #define MAX_ERRNO 4095
 #define AT_FDCWD (-100)
+#define AUXILIARY 32            // No kernel has as many entries of the auxiliary vector.
+#define AT_NULL 0
+#define AT_BASE 7
 #define HUGE_ORDER 9            // The pages of a huge page, as a power of two.
+#define MOVABLE 0x8             // __GFP_MOVABLE: a page of a process or file, and no table.
 
 #define S_IFMT 0170000
 #define S_IFIFO 0010000
@@ -65,6 +74,7 @@ enum words {
 	STAT,                   // A flag; with it and an empty path the kind of the first argument.
 	ARGUMENT,               // An argument.
 	MEMORY_WORD,            // What the first argument points to.
+	CLOSE,                  // As DESCRIPTOR, and whether others refer to the file.
 };
 
 // What a call does to what is counted.
@@ -79,7 +89,7 @@ enum kind {
 	DISK,                   // A file that was read from a disk.
 };
 
-enum flags { EMPTY_PATH = 1, WORD_UNREAD = 2 };
+enum flags { EMPTY_PATH = 1, WORD_UNREAD = 2, SHARED = 4, HAS_LOADER = 8 };
 
 struct class {                  // What matters of a call: layout.rs makes them of the table.
 	__u32 mask;             // The bits of the word that matter.
@@ -149,13 +159,18 @@ struct state {                  // totals.rs reads and writes it.
 };
 
 // What the kind of a fault follows from: which of the counters of the memory of a process moved
-// (MM_FILEPAGES 0, MM_ANONPAGES 1, MM_SWAPENTS 2, MM_SHMEMPAGES 3), and two more.
-enum seen { FILE_PAGES = 1, ANONYMOUS_PAGES = 2, SWAP_ENTRIES = 4, FILE_READ = 16, HUGE_PAGE = 32 };
+// (MM_FILEPAGES 0, MM_ANONPAGES 1, MM_SWAPENTS 2, MM_SHMEMPAGES 3), and three more.
+enum seen {
+	FILE_PAGES = 1, ANONYMOUS_PAGES = 2, SWAP_ENTRIES = 4, FILE_READ = 16, HUGE_PAGE = 32,
+	NEW_PAGE = 64,
+};
 
 // Bits of the word of an x86 processor.
 enum fault_code { PRESENT = 1, WRITE = 2 };
 
-enum fault { ZERO_FILL, HUGE_ZERO_FILL, FILE_MINOR, COPY_ON_WRITE, MAJOR, UNKNOWN_FAULT, FAULTS };
+enum fault {
+	ZERO_FILL, HUGE_ZERO_FILL, FILE_MINOR, COPY_ON_WRITE, PAGE_REUSE, MAJOR, UNKNOWN_FAULT, FAULTS,
+};
 
 // Functions of the C library that read a clock.
 enum clock_read { CLOCK_GETTIME, GETTIMEOFDAY, TIME, CLOCK_READS };
@@ -166,6 +181,8 @@ struct events {                 // Of a CPU; event_sum.rs reads it.
 	__u64 to_process, to_thread;    // Of the voluntary ones: to whom the CPU went at once.
 	__u64 clock_reads[CLOCK_READS];
 };
+
+struct auxiliary_entry { unsigned long type, value; };
 
 struct path_buffer { char bytes[PATH_BYTES + 8]; };
 

@@ -7,6 +7,9 @@ use oscost_model::unit::Unit;
 use crate::report::figures::{per_cent, rough, with_thousands};
 use crate::report::text::{plain, plural};
 
+/// The counter that cannot tell whether others refer to the file of a close.
+const TRACER: &str = "ptrace";
+
 /// For how long a process was watched.
 pub(super) fn watch(watched: &Watched) -> String {
     let Watched { pid, seconds, threads, children, ended, on_cpu_ns } = watched;
@@ -48,6 +51,12 @@ pub(super) fn counting(counted: &BilledCounts, is_watched: bool) -> Vec<String> 
     let reason = reason.map(|why| format!("not counted by eBPF: {}", plain(why)));
     let mut lines = vec![how];
     lines.extend(reason);
+    if calls.by == TRACER && calls.forms.iter().any(|it| it.form.starts_with("close ")) {
+        lines.push(
+            "each close is charged as the last one of its file: a tracer does not see duplicates"
+                .to_owned(),
+        );
+    }
     if counted.lost_events > 0 {
         lines.push(format!(
             "missing: {} had no room in the counter: the counts are too low",
@@ -112,7 +121,7 @@ fn event_lines(events: &KernelEvents) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::program_calls::{FaultCounts, ProgramCalls};
+    use oscost_model::program_calls::{FaultCounts, FormCount, ProgramCalls};
 
     use super::*;
 
@@ -147,6 +156,21 @@ mod tests {
         let faster = BilledCounts { added_pct: Some(-16.0), ..counted() };
         let first = &counting(&faster, false)[0];
         assert!(first.ends_with("; the counted runs took 16 % less real time"), "{first}");
+    }
+
+    #[test]
+    fn a_tracer_says_that_it_charges_each_close_as_the_last_one() {
+        let lines = |by: &str, form: &str| {
+            let form = FormCount { form: form.to_owned(), calls: 1, ..FormCount::default() };
+            let by = by.to_owned();
+            let calls = ProgramCalls { by, forms: vec![form], ..ProgramCalls::default() };
+            counting(&BilledCounts { calls, ..counted() }, false)
+        };
+        let told = lines("ptrace", "close file");
+        assert!(told[1].starts_with("each close is charged as the last one"), "{told:?}");
+        for (by, form) in [("ebpf", "close file"), ("ptrace", "close_range")] {
+            assert!(!lines(by, form).iter().any(|it| it.contains("close")), "{by} {form}");
+        }
     }
 
     #[test]

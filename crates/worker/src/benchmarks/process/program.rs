@@ -1,6 +1,8 @@
 //! The minimal program, and work that starts it.
 
-use kernel::process::elf::{Loader, dynamic_program, static_program};
+use kernel::process::elf::{
+    Loader, dynamic_program, minimal_loader, program_with_loader, static_program,
+};
 use kernel::process::spawn::{self, Program};
 
 use super::super::prelude::*;
@@ -11,6 +13,8 @@ use super::limits::{limit_or_error, retry_while_busy, try_once};
 pub(crate) enum Link {
     Static,
     Dynamic,
+    /// To a loader that ends it at once.
+    Loader,
 }
 
 /// Work with the minimal program in the scratch directory, or the reason why it is unavailable.
@@ -25,9 +29,10 @@ pub(crate) fn with_program(link: Link, build: impl FnOnce(Program) -> Work) -> R
 fn program(link: Link) -> Result<Result<Program, Work>, Errno> {
     let unavailable = |reason: String| Ok(Err(Work::unavailable(reason)));
     let bytes = match link {
-        Link::Static => static_program(),
+        Link::Static => Some(static_program()),
+        Link::Loader => None,
         Link::Dynamic => match Loader::of_system() {
-            Some(loader) => dynamic_program(&loader),
+            Some(loader) => Some(dynamic_program(&loader)),
             None => {
                 return unavailable(String::from(
                     "/bin/sh names no dynamic loader of a known C library (glibc, musl), so there \
@@ -42,7 +47,11 @@ fn program(link: Link) -> Result<Result<Program, Work>, Errno> {
              directory",
         ));
     }
-    let program = match Program::write(&bytes) {
+    let written = match bytes {
+        Some(bytes) => Program::write(&bytes),
+        None => Program::write_with_loader(&minimal_loader(), program_with_loader),
+    };
+    let program = match written {
         Ok(program) => program,
         Err(error) => {
             return unavailable(format!(

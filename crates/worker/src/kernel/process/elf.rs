@@ -18,7 +18,12 @@
 //!      .     24       Elf64_Sym (dynamic only): the null symbol that every table begins with
 //!      .  some        strings (dynamic only): "\0", the library's name, the interpreter's path
 //! ```
+//!
+//! A third program, and the interpreter that it names, have the same instructions in as many segments
+//! as the files of today's linkers, so that the kernel maps as much: headers and constants, code, more
+//! constants, and data. Both are position-independent.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::Path;
@@ -48,6 +53,10 @@ const CODE: &[u8] = &[0xc8, 0x0b, 0x80, 0xd2, 0x00, 0x00, 0x80, 0xd2, 0x01, 0x00
 #[cfg(target_arch = "aarch64")]
 const MACHINE: u64 = 183;
 
+// Kinds of files: at its address, or at any.
+const EXECUTABLE: u64 = 2;
+const SHARED_OBJECT: u64 = 3;
+
 // Kinds of program headers, and their flags.
 const LOAD: u64 = 1;
 const DYNAMIC: u64 = 2;
@@ -64,6 +73,13 @@ const SYMTAB: u64 = 6;
 const STRSZ: u64 = 10;
 const SYMENT: u64 = 11;
 const ENTRIES: usize = 6;
+
+/// From one segment to the next, in the file and in memory: the largest page size.
+const SEGMENT: usize = 0x1_0000;
+/// The access to each segment; the second one is the code.
+const SEGMENTS: [u64; 4] = [READ, READ | EXECUTE, READ, READ | WRITE];
+/// The bytes of a segment of constants or data.
+const DATA: usize = 8;
 
 /// The dynamic loader and library that a program names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,16 +130,8 @@ fn program(loader: Option<&Loader>) -> Vec<u8> {
     }
     let interpreter_len = loader.map_or(0, |loader| loader.interpreter.len() + 1);
 
-    let mut words = WordWriter(Vec::with_capacity(len));
-    // ELF of 64 bits, little-endian, version 1; no ABI of its own, a program, no sections.
-    words.push(0x0001_0102_464c_457f);
-    words.push(0);
-    words.push(1 << 32 | MACHINE << 16 | 2);
-    words.push(BASE + code as u64);
-    words.push(HEADER as u64);
-    words.push(0);
-    words.push((PROGRAM_HEADER as u64) << 48 | (HEADER as u64) << 32);
-    words.push(headers as u64);
+    let mut words = WordWriter { bytes: Vec::with_capacity(len), base: BASE };
+    words.elf_header(EXECUTABLE, code, headers);
     if loader.is_some() {
         words.program_header(INTERP, READ, len - interpreter_len, interpreter_len);
     }
@@ -132,9 +140,9 @@ fn program(loader: Option<&Loader>) -> Vec<u8> {
         words.program_header(DYNAMIC, READ, dynamic, ENTRIES * DYNAMIC_ENTRY);
     }
     words.program_header(GNU_STACK, READ | WRITE, 0, 0);
-    words.0.extend_from_slice(CODE);
+    words.bytes.extend_from_slice(CODE);
     if loader.is_some() {
-        words.0.resize(dynamic, 0);
+        words.bytes.resize(dynamic, 0);
         let strings_at = BASE + strings as u64;
         let symbols_at = BASE + symbols as u64;
         let strings_len = names.len() as u64;
@@ -150,24 +158,75 @@ fn program(loader: Option<&Loader>) -> Vec<u8> {
         {
             words.push(*word);
         }
-        words.0.resize(strings, 0);
-        words.0.extend_from_slice(names.as_bytes());
+        words.bytes.resize(strings, 0);
+        words.bytes.extend_from_slice(names.as_bytes());
     }
-    words.0
+    words.bytes
 }
 
-/// A byte buffer that is written in words.
-struct WordWriter(Vec<u8>);
+/// A loader that ends the program that names it at once.
+pub fn minimal_loader() -> Vec<u8> {
+    segmented(None)
+}
+
+/// The program that names the loader with this path.
+pub fn program_with_loader(path: &CStr) -> Vec<u8> {
+    segmented(Some(path))
+}
+
+fn segmented(loader: Option<&CStr>) -> Vec<u8> {
+    let headers = SEGMENTS.len() + 1 + usize::from(loader.is_some());
+    let path_at = HEADER + headers * PROGRAM_HEADER;
+    let path = loader.map_or(&[][..], CStr::to_bytes_with_nul);
+    let mut words = WordWriter { bytes: Vec::new(), base: 0 };
+    words.elf_header(SHARED_OBJECT, SEGMENT, headers);
+    if loader.is_some() {
+        words.program_header(INTERP, READ, path_at, path.len());
+    }
+    let lengths = [path_at + path.len(), CODE.len(), DATA, DATA];
+    for (at, (access, len)) in SEGMENTS.into_iter().zip(lengths).enumerate() {
+        words.program_header(LOAD, access, at * SEGMENT, len);
+    }
+    words.program_header(GNU_STACK, READ | WRITE, 0, 0);
+    words.bytes.extend_from_slice(path);
+    words.bytes.resize(SEGMENT, 0);
+    words.bytes.extend_from_slice(CODE);
+    words.bytes.resize((SEGMENTS.len() - 1) * SEGMENT + DATA, 0);
+    words.bytes
+}
+
+/// A byte buffer that is written in words, for a file that is loaded at `base`.
+struct WordWriter {
+    bytes: Vec<u8>,
+    base: u64,
+}
 
 impl WordWriter {
     fn push(&mut self, word: u64) {
-        self.0.extend_from_slice(&word.to_le_bytes());
+        self.bytes.extend_from_slice(&word.to_le_bytes());
+    }
+
+    /// ELF of 64 bits, little-endian, version 1; no ABI of its own, and no sections.
+    fn elf_header(&mut self, kind: u64, entry: usize, headers: usize) {
+        let entry = self.base + entry as u64;
+        for word in [
+            0x0001_0102_464c_457f,
+            0,
+            1 << 32 | MACHINE << 16 | kind,
+            entry,
+            HEADER as u64,
+            0,
+            (PROGRAM_HEADER as u64) << 48 | (HEADER as u64) << 32,
+            headers as u64,
+        ] {
+            self.push(word);
+        }
     }
 
     fn program_header(&mut self, kind: u64, flags: u64, offset: usize, len: usize) {
-        let address = if kind == GNU_STACK { 0 } else { BASE + offset as u64 };
-        // 64 KiB is the largest page size; only LOAD segments are mapped.
-        let align = if kind == LOAD { 0x1_0000 } else { 8 };
+        let address = if kind == GNU_STACK { 0 } else { self.base + offset as u64 };
+        // Only LOAD segments are mapped.
+        let align = if kind == LOAD { SEGMENT as u64 } else { 8 };
         for word in
             [flags << 32 | kind, offset as u64, address, address, len as u64, len as u64, align]
         {
@@ -223,6 +282,28 @@ mod tests {
         assert!(program.windows(library.len()).any(|part| part == library));
         assert_eq!(interpreter_from(Cursor::new(static_program())), None);
         assert_eq!(interpreter_from(Cursor::new(b"#!/bin/sh\n")), None);
+    }
+
+    #[test]
+    fn a_program_with_a_loader_names_it_and_both_have_their_code_at_the_entry() {
+        let program = program_with_loader(c"./loader");
+        assert_eq!(interpreter_from(Cursor::new(&program)).as_deref(), Some("./loader"));
+        let loader = minimal_loader();
+        assert_eq!(interpreter_from(Cursor::new(&loader)), None);
+        for file in [program, loader] {
+            let word = |at: usize| u64::from_le_bytes(*file[at..].first_chunk().unwrap());
+            let entry = word(24) as usize;
+            assert_eq!(&file[entry..entry + CODE.len()], CODE);
+            let headers = (0..word(56)).map(|at| HEADER + at as usize * PROGRAM_HEADER);
+            let loaded: Vec<usize> = headers.filter(|&at| word(at) as u32 == LOAD as u32).collect();
+            // Each begins a page of its own, at the same place in memory, and lies in the file.
+            assert_eq!(loaded.len(), SEGMENTS.len());
+            for (number, &at) in loaded.iter().enumerate() {
+                let [offset, address, len] = [8, 16, 32].map(|field| word(at + field) as usize);
+                assert_eq!((offset, address), (number * SEGMENT, number * SEGMENT));
+                assert!(len <= SEGMENT && offset + len <= file.len());
+            }
+        }
     }
 
     #[test]

@@ -115,6 +115,8 @@ pub struct Program {
     // Points into the heap part of `path`, which stays where it is.
     argv: [*const c_char; 2],
     envp: [*const c_char; 1],
+    /// The loader that it names, if that is a file of its own.
+    loader: Option<Box<Program>>,
 }
 
 impl Program {
@@ -126,11 +128,22 @@ impl Program {
         let path = CString::new(name).map_err(|_| Errno::EINVAL)?;
         let argv = [path.as_ptr(), std::ptr::null()];
         // From here on the file is removed on drop.
-        let program = Self { path, argv, envp: [std::ptr::null()] };
+        let program = Self { path, argv, envp: [std::ptr::null()], loader: None };
         let mut options = OpenOptions::new();
         let mut file =
             options.write(true).create_new(true).mode(0o700).open(program.file_name())?;
         file.write_all(bytes)?;
+        Ok(program)
+    }
+
+    /// Writes a loader and the program that names its path.
+    pub fn write_with_loader(
+        loader: &[u8],
+        program: impl FnOnce(&CStr) -> Vec<u8>,
+    ) -> Result<Self, Errno> {
+        let loader = Self::write(loader)?;
+        let mut program = Self::write(&program(loader.path()))?;
+        program.loader = Some(Box::new(loader));
         Ok(program)
     }
 
@@ -200,6 +213,8 @@ impl Drop for Program {
     fn drop(&mut self) {
         // Errors cannot be reported from here.
         let _ = fs::remove_file(self.file_name());
+        // No other program names its loader.
+        drop(self.loader.take());
     }
 }
 
@@ -236,7 +251,7 @@ impl Drop for Zombies {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::process::elf::static_program;
+    use crate::kernel::process::elf::{minimal_loader, program_with_loader, static_program};
 
     #[test]
     fn a_child_that_is_killed_or_fails_is_an_error() {
@@ -262,6 +277,25 @@ mod tests {
         assert_eq!(program.vfork_exec().and_then(reap), gone);
         assert_eq!(program.posix_spawn().and_then(reap), gone);
         assert_eq!(system(program.path()), gone);
+    }
+
+    #[test]
+    fn a_program_is_ended_by_its_loader_and_not_started_without_it() {
+        let program = Program::write_with_loader(&minimal_loader(), program_with_loader).unwrap();
+        let loader = program.loader.as_ref().unwrap().file_name();
+        // While another test forks, a child of it has the file open for writing.
+        let start = || loop {
+            match program.posix_spawn().and_then(reap) {
+                Err(Errno::ETXTBSY) => std::thread::yield_now(),
+                other => return other,
+            }
+        };
+        assert_eq!(start(), Ok(()));
+        fs::remove_file(&loader).unwrap();
+        assert_eq!(start(), Err(Errno::ENOENT));
+        let file = program.file_name();
+        drop(program);
+        assert!(!file.exists());
     }
 
     #[test]

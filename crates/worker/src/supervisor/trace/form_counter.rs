@@ -12,6 +12,7 @@ use oscost_model::program::Program;
 use oscost_model::program_calls::{FormCount, ProgramCalls};
 use oscost_model::protocol::Event;
 
+use crate::kernel::probe::auxiliary_vector;
 use crate::kernel::probe::program_trace::{ProgramStop, StoppedTask, text_of_task, word_of_task};
 use crate::kernel::probe::task_descriptor::descriptor_kind;
 use crate::kernel::process::{Termination, signal};
@@ -79,6 +80,18 @@ impl TaskView for TracedTask<'_> {
         descriptor_kind(self.task, fd).unwrap_or_else(|| {
             *self.unread += 1;
             UNKNOWN_KIND.to_owned()
+        })
+    }
+
+    /// /proc tells no number of references, and mappings and other processes have some, too.
+    fn is_shared(&mut self, _fd: u64) -> bool {
+        false
+    }
+
+    fn has_loader(&mut self) -> bool {
+        auxiliary_vector::has_loader(self.task).unwrap_or_else(|| {
+            *self.unread += 1;
+            false
         })
     }
 

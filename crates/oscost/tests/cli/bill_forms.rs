@@ -1,0 +1,108 @@
+//! Closes and page faults of known programs, as the eBPF counter tells them apart.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::bill::{counted_by, with_prices};
+
+/// Whether there is an interpreter for the programs here; a message if not.
+fn has_python() -> bool {
+    let is_there =
+        Command::new("python3").arg("--version").output().is_ok_and(|it| it.status.success());
+    if !is_there {
+        eprintln!("not tested: there is no python3");
+    }
+    is_there
+}
+
+fn item<'a>(record: &'a Value, name: &str) -> Option<&'a Value> {
+    record["items"].as_array().unwrap().iter().find(|item| item["name"] == name)
+}
+
+fn times(record: &Value, name: &str) -> f64 {
+    item(record, name).map_or(0.0, |item| item["times"].as_f64().unwrap())
+}
+
+/// A program that closes 100 duplicates of a descriptor of /dev/null, 100 times its file's only one,
+/// and 50 descriptors of a file that is mapped.
+const CLOSES: &str = "exec python3 -c '
+import fcntl, mmap, os
+null = os.open(\"/dev/null\", os.O_RDONLY)
+for _ in range(100):
+    os.close(fcntl.fcntl(null, fcntl.F_DUPFD_CLOEXEC, 0))
+for _ in range(100):
+    os.close(os.open(\"/dev/null\", os.O_RDONLY))
+maps = []
+for _ in range(50):
+    file = os.open(\"/etc/passwd\", os.O_RDONLY)
+    maps.append(mmap.mmap(file, 1, mmap.MAP_PRIVATE, mmap.PROT_READ))
+    os.close(file)
+'";
+
+#[test]
+fn a_close_that_leaves_other_references_to_its_file_is_a_form_of_its_own() {
+    if !has_python() {
+        return;
+    }
+    let sandbox = with_prices();
+    let Some(record) = counted_by(&sandbox, "ebpf", CLOSES) else { return };
+    // The loader and what starts the interpreter may close some, too.
+    assert!(times(&record, "close shared device") >= 100.0, "{record}");
+    assert!(times(&record, "close device") >= 100.0, "{record}");
+    // mmap of Python duplicates the descriptor, which stays open.
+    assert!(times(&record, "close shared file") >= 50.0, "{record}");
+    let shared = item(&record, "close shared device").unwrap();
+    assert_eq!((&shared["case"], &shared["family"]), (&"descriptor/dup".into(), &"files".into()));
+}
+
+/// A program that writes 1,000 pages while a child shares them, and 1,000 others after a child that
+/// shared them has ended.
+const FORKS: &str = "exec python3 -c '
+import mmap, os
+def pages():
+    memory = mmap.mmap(-1, 4096 * 1000, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory.madvise(mmap.MADV_NOHUGEPAGE)
+    write(memory)
+    return memory
+def write(memory):
+    for page in range(1000):
+        memory[4096 * page] += 1
+shared = pages()
+read_end, write_end = os.pipe()
+child = os.fork()
+if child == 0:
+    os.close(write_end)
+    os.read(read_end, 1)
+    os._exit(0)
+write(shared)
+os.close(write_end)
+os.waitpid(child, 0)
+exclusive = pages()
+child = os.fork()
+if child == 0:
+    os._exit(0)
+os.waitpid(child, 0)
+write(exclusive)
+'";
+
+#[test]
+fn a_page_whose_last_other_user_has_ended_is_reused_and_not_copied() {
+    if !has_python() {
+        return;
+    }
+    let sandbox = with_prices();
+    let Some(record) = counted_by(&sandbox, "ebpf", FORKS) else { return };
+    let faults = &record["counted"]["calls"]["events"]["faults"];
+    if faults["zero_fill"] == 0 {
+        eprintln!("not tested: this kernel does not tell the kinds of faults");
+        return;
+    }
+    let [copied, reused] = ["copy_on_write", "page_reuse"].map(|it| faults[it].as_u64().unwrap());
+    assert!(copied >= 1_000 && reused >= 1_000, "{faults}");
+    assert_eq!(times(&record, "reuse page fault"), reused as f64);
+    let case = |name: &str| item(&record, name).unwrap()["case"].clone();
+    assert_eq!(case("reuse page fault"), "fault/copy-on-write:child=exited");
+    // The copies of the parent in the price of each fork are not charged again.
+    assert!(times(&record, "copy-on-write page fault") < copied as f64, "{record}");
+}
