@@ -2,6 +2,7 @@
 
 use oscost_model::channel::ChannelObservation;
 use oscost_model::file::FileObservation;
+use oscost_model::raw_call::RawCall;
 
 use super::loops::{OwnValue, Repeat, Transfer, WithLoop};
 use super::work_body::{Shape, WorkBody};
@@ -199,6 +200,12 @@ impl Work {
         let limited = self.body.limit_op_count(max.max(1));
         self.op_count = limited.unwrap_or(self.op_count);
         limited.is_some()
+    }
+
+    /// Makes the raw system calls of its ops in this way from now on; returns whether they can be
+    /// made so (see [`WorkBody::set_raw_call`]).
+    pub fn set_raw_call(&mut self, how: RawCall) -> bool {
+        self.body.set_raw_call(how)
     }
 
     /// Whether a batch needs untimed preparation.
