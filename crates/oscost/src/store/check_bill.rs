@@ -48,6 +48,7 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         ("clock_reads", bill.clock_reads.len(), MAX_CHANGES),
         ("instructions.items", instructions.map_or(0, |it| it.items.len()), MAX_ITEMS),
         ("prices.uncooled", bill.prices.uncooled.len(), MAX_ITEMS),
+        ("prices.inlined", bill.prices.inlined.len(), MAX_ITEMS),
         ("prices.measured.cases", measured.map_or(0, |it| it.cases.len()), MAX_ITEMS),
     ] {
         at_most(count, max, part)?;
