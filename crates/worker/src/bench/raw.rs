@@ -228,5 +228,6 @@ mod tests {
     fn other_work_has_no_raw_calls_to_be_made_otherwise() {
         assert!(!Work::repeat(|| Ok(())).set_raw_call(RawCall::Function));
         assert!(!Work::transfer(|_| Ok(())).set_raw_call(RawCall::Inline));
+        assert!(Work::repeat(|| Ok(())).without_calls().set_raw_call(RawCall::Function));
     }
 }
