@@ -150,7 +150,9 @@ fn of_trials(trials: &BilledTrials) -> [(&'static str, Option<f64>); 9] {
 
 /// Numbers of an item that are not negative.
 fn of_item(item: &BillItem) -> [(&'static str, Option<f64>); 4] {
-    let ns = |amount: &Option<Amount>| amount.as_ref().map(|it| it.ns);
+    // What a function adds is a difference, and may be below zero by its errors.
+    let may_be_negative = item.function_added.is_some();
+    let ns = |amount: &Option<Amount>| amount.as_ref().filter(|_| !may_be_negative).map(|it| it.ns);
     [
         ("times", Some(item.times)),
         ("part", Some(item.part)),

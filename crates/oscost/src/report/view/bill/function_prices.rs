@@ -19,8 +19,7 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
     let (measured, estimated): (Vec<&str>, Vec<&str>) =
         sources.partition(|source| source.starts_with(CALL));
     let with = measured.len() + estimated.len();
-    let mut lines = Vec::new();
-    lines.push(match with {
+    let mut lines = vec![match with {
         0 => "prices are those of inlined loops: programs call through functions, which may take \
               longer"
             .to_owned(),
@@ -30,7 +29,7 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
             plural(charged.len() as u64, "charged item"),
             estimated.len()
         ),
-    });
+    }];
     let inlined = &bill.prices.inlined;
     if !inlined.is_empty() {
         let cases: Vec<String> =
