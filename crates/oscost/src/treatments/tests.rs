@@ -113,7 +113,7 @@ fn an_invalid_treatment_is_refused_with_a_hint() {
         ("nice=1.5", "not an integer"),
         ("cool=1G", "`1G` is not 0, nor 4K to 8M"),
         ("cool=1M+cool=0", "already has `cool=1M`"),
-        ("call=functoin", "`functoin` is not a way to make a call; did you mean function?"),
+        ("call=libc", "`libc` is not a way to make a call\n  hint: write `call=inline|function`"),
         ("ebpf=emtpy", "`emtpy` is not a program; did you mean empty?"),
         ("antagonist=cpu:here", "`here` is not a CPU for a load"),
         ("antagonist=CPU", "`CPU` is not a load"),
