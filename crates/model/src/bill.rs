@@ -267,6 +267,9 @@ bill! {
         /// Cases that would give the largest items a measured cool price.
         #[serde(default)]
         pub uncooled: Vec<String>,
+        /// Cases that would show what a function around each call adds to the largest items.
+        #[serde(default)]
+        pub inlined: Vec<String>,
         /// What was measured for this bill; null if nothing was.
         #[serde(default)]
         pub measured: Option<MeasuredPrices>,
@@ -342,6 +345,15 @@ bill! {
         /// (`cool=1M`), or how it was estimated; null without one, and of an item that pays nothing.
         #[serde(default)]
         pub cool_source: Option<String>,
+        /// What a function around each call adds, as programs call the kernel: a part of `unit`,
+        /// `amount`, `cool_price` and `cool_amount`. Null if it is not known: they are then those of
+        /// an inlined loop, or of an op without one.
+        #[serde(default)]
+        pub function_added: Option<Amount>,
+        /// Where that comes from: the treatment under which its rows were measured (`call=function`),
+        /// or how it was estimated; null without it.
+        #[serde(default)]
+        pub function_source: Option<String>,
         /// The time that its calls took in the kernel, as the counter measured it: no part of any
         /// other figure here. Null where the counter does not measure it.
         #[serde(default)]

@@ -38,6 +38,7 @@ pub mod point;
 pub mod program;
 pub mod program_calls;
 pub mod protocol;
+pub mod raw_call;
 pub mod record;
 pub mod resource;
 pub mod seed;

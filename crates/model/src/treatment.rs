@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::raw_call::RawCall;
+
 /// The treatments of a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreatmentSet {
@@ -43,6 +45,12 @@ pub enum AppliedTreatment {
     Cool {
         /// The bytes of the walk; 0 for none.
         walk_bytes: u64,
+    },
+    /// How the prepared raw system calls of an op are made. It is part of the work: a program makes
+    /// its own.
+    Call {
+        /// Inlined, or through a function.
+        how: RawCall,
     },
     /// A cgroup of its own.
     Cgroup {

@@ -25,6 +25,7 @@ pub use oscost_model::channel::{ChannelObservation, Datagrams, Requests};
 pub use oscost_model::definition::Catalog;
 pub use oscost_model::file::FileObservation;
 pub use oscost_model::point::Value;
+pub use oscost_model::raw_call::RawCall;
 pub use oscost_model::resource::Resource;
 pub use oscost_model::seed::Seed;
 pub use oscost_model::unit::Unit;

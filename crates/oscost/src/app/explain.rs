@@ -9,6 +9,7 @@ use oscost_model::definition::{Catalog, Definition, Extent};
 use oscost_model::facts::Facts;
 use oscost_model::journal::Entry;
 use oscost_model::program::FAMILY;
+use oscost_model::raw_call::CALL;
 use oscost_model::record::{Record, Row, RowOutcome};
 use oscost_model::target::{Host, Target};
 use oscost_model::unit::Unit;
@@ -117,7 +118,9 @@ pub struct LastFigure {
 /// Finds what a name means.
 pub fn explain(request: &Request) -> anyhow::Result<Explanation> {
     let name = request.name.as_str();
-    if let Some(kind) = KINDS.iter().find(|kind| kind.name == name) {
+    let kind = KINDS.iter().find(|kind| kind.name == name);
+    // Benchmarks and axes have the name of this one, too.
+    if let Some(kind) = kind.filter(|kind| kind.name != CALL) {
         return Ok(Explanation { treatments: vec![kind], ..Explanation::default() });
     }
     let host = host_alone(&request.at, "benchmarks are explained without treatments")?;
@@ -126,7 +129,7 @@ pub fn explain(request: &Request) -> anyhow::Result<Explanation> {
     let catalog = Programs::bundled().definitions(&worker.catalog);
     let selected = plan::select(&catalog, std::slice::from_ref(&request.name), Extent::Default);
     let mut found = Explanation {
-        treatments: treatments(name),
+        treatments: kind.map_or_else(|| treatments(name), |kind| vec![kind]),
         study: find_built_in(name),
         ..Explanation::default()
     };

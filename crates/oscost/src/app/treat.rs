@@ -89,6 +89,12 @@ fn parse(treatments: &str, observer: &dyn Observer) -> anyhow::Result<TreatmentS
         let hint = "`oscost ab --new cool=1M syscall` compares benchmarks";
         return Err(UsageError::with_hint(what, hint).into());
     }
+    if treated.applied.iter().any(|one| matches!(one, AppliedTreatment::Call { .. })) {
+        let what =
+            "cannot treat a command with `call`: a program makes its calls as it was compiled";
+        let hint = "`oscost ab --base call=inline --new call=function syscall` compares benchmarks";
+        return Err(UsageError::with_hint(what, hint).into());
+    }
     Ok(treated)
 }
 
@@ -141,6 +147,7 @@ fn try_treatment(
         "cgroup" => "own",
         "nice" => "1",
         "cool" => "1M",
+        "call" => "function",
         "env" => "OSCOST=1",
         "antagonist" => "cpu",
         "cmd" => "true",

@@ -6,8 +6,8 @@ use oscost_model::bill::{Alternative, Amount, BillItem};
 use oscost_model::program_calls::ProgramCalls;
 use serde::Deserialize;
 
+use super::additions::groups_of_item;
 use super::charges::Group;
-use super::cool::groups_of_item;
 use super::price_list::{PriceList, Size};
 
 /// The table.

@@ -52,6 +52,17 @@ pub fn charge(
         calls.in_kernel.iter().map(|it| (it.form.as_str(), it.time)).collect();
     for item in &mut items {
         item.in_kernel = in_kernel.get(item.name.as_str()).copied();
+    }
+    order_by_amount(&mut items, system_ns);
+    let charged = sum_of(items.iter().filter_map(|item| item.amount.as_ref()));
+    let missing = missing_cases(&items);
+    Charges { items, charged, charged_cool: None, missing }
+}
+
+/// Gives the items their shares of that system time, and sorts them: the largest amount first, then
+/// those without a price, the most frequent first.
+fn order_by_amount(items: &mut [BillItem], system_ns: f64) {
+    for item in items.iter_mut() {
         let share = |amount: &Amount| 100.0 * amount.ns / system_ns;
         item.share_pct = item.amount.as_ref().filter(|_| system_ns > 0.0).map(share);
     }
@@ -59,11 +70,27 @@ pub fn charge(
         let amount = |it: &BillItem| it.amount.as_ref().map_or(f64::NEG_INFINITY, |it| it.ns);
         amount(other).total_cmp(&amount(one)).then(other.times.total_cmp(&one.times))
     });
+}
+
+fn sum_of<'a>(amounts: impl Iterator<Item = &'a Amount>) -> Amount {
     let nothing = Amount { ns: 0.0, ci95: Some([0.0; 2]) };
-    let amounts = items.iter().filter_map(|item| item.amount.as_ref());
-    let charged = amounts.fold(nothing, |sum, amount| sum.plus(amount));
-    let missing = missing_cases(&items);
-    Charges { items, charged, charged_cool: None, missing }
+    amounts.fold(nothing, |sum, amount| sum.plus(amount))
+}
+
+/// The sum of all amounts with cool caches; what has none is in it at its amount.
+pub(super) fn sum_with_cool(items: &[BillItem]) -> Amount {
+    sum_of(items.iter().filter_map(|item| item.cool_amount.as_ref().or(item.amount.as_ref())))
+}
+
+impl Charges {
+    /// Orders the items and sums them again, after their amounts have changed.
+    pub(super) fn sum_again(&mut self, system_ns: f64) {
+        order_by_amount(&mut self.items, system_ns);
+        self.charged = sum_of(self.items.iter().filter_map(|item| item.amount.as_ref()));
+        if self.charged_cool.is_some() {
+            self.charged_cool = Some(sum_with_cool(&self.items));
+        }
+    }
 }
 
 /// Selectors of items without a price, or with a doubtful one, once each, in the order of the items.
@@ -193,6 +220,8 @@ fn without_price(name: &str, groups: &[Group]) -> BillItem {
         cool_price: None,
         cool_amount: None,
         cool_source: None,
+        function_added: None,
+        function_source: None,
         in_kernel: None,
     }
 }

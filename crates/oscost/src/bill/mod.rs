@@ -17,6 +17,7 @@
 //! * [`LackingPrice`]: a price that is to be measured, and how much depends on it.
 //! * [`Charges`]: the items, and their sum.
 //! * [`CoolPrices`]: what the items cost with cool caches: the bill is then a range.
+//! * [`FunctionPrices`]: what the items cost as programs call the kernel, through functions.
 //! * [`Prediction`]: what treatments would add: counts times added costs, which [`added_costs`] takes
 //!   from comparisons; [`judge`] says how well it agrees with a measured increase.
 //! * [`alternatives()`]: other ways to do the same, by docs/reference/calls/alternatives.toml, and what
@@ -34,6 +35,7 @@
 //! was counted; and in words what the kernel charged, and how far to trust that. Who pays for what is
 //! fixed in docs/explanation/BILL.md.
 
+mod additions;
 mod alternatives;
 mod cautions;
 mod charges;
@@ -43,10 +45,12 @@ mod counts;
 mod families;
 mod fault_items;
 mod freed_pages;
+mod functions;
 mod instructions;
 mod judgement;
 mod lacking;
 mod price_list;
+mod row_pairs;
 mod rules;
 mod side_by_side;
 mod staleness;
@@ -62,6 +66,7 @@ pub use clock_reads::clock_reads;
 pub use cool::{CoolPrices, cases_to_cool, charge_cool, walk_bytes};
 pub use counts::{CombinedCounts, combine};
 pub use fault_items::Faults;
+pub use functions::{FunctionPrices, cases_to_call, charge_functions};
 pub use instructions::instruction_bill;
 pub use judgement::{Judgement, judge};
 pub use lacking::{LackingPrice, lacking_prices, size_axis_of, usual_cases};

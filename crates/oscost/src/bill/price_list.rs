@@ -8,7 +8,7 @@ use oscost_model::point::{Point, Value};
 use oscost_model::record::{Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
 
-use super::walk_pairs::WalkPair;
+use super::row_pairs::RowPair;
 
 /// The axis of the bytes of a rate.
 pub(super) const SIZE_AXIS: &str = "size";
@@ -118,12 +118,15 @@ impl<'a> PriceList<'a> {
         Self { are_differences: true, ..Self::new(records, catalog) }
     }
 
-    /// What a walk adds to the cases of these pairs, the first choice first.
-    pub(super) fn added_by_walk(pairs: &[WalkPair<'a>], catalog: &Catalog) -> Self {
-        let rows = pairs.iter().map(|pair| {
-            let both = time_of(pair.cool).zip(time_of(pair.warm));
-            let added = both.map(|(cool, warm)| cool.plus(&warm.times(-1.0)));
-            priced_row(pair.cool, added, catalog)
+    /// What the second rows of these pairs have more than the first ones, the first choice first.
+    pub(super) fn added_by_pairs(
+        pairs: impl IntoIterator<Item = RowPair<'a>>,
+        catalog: &Catalog,
+    ) -> Self {
+        let rows = pairs.into_iter().map(|RowPair { base, with }| {
+            let both = time_of(with).zip(time_of(base));
+            let added = both.map(|(with, base)| with.plus(&base.times(-1.0)));
+            priced_row(with, added, catalog)
         });
         Self { rows: rows.collect(), others: None, are_differences: true }
     }

@@ -45,7 +45,8 @@ fn per_second(bill: &Bill, watched: &Watched) -> Result<Bill, String> {
     scaled.charged_cool.iter_mut().chain(&mut scaled.difference_cool).for_each(scale);
     for item in &mut scaled.items {
         item.times /= seconds;
-        item.amount.iter_mut().chain(&mut item.cool_amount).for_each(scale);
+        let amounts = item.amount.iter_mut().chain(&mut item.cool_amount);
+        amounts.chain(&mut item.function_added).for_each(scale);
     }
     Ok(scaled)
 }
@@ -59,11 +60,13 @@ fn changes(base: &Bill, new: &Bill) -> BillComparison {
     let both = |read: fn(&Bill) -> Option<&Amount>| {
         read(base).zip(read(new)).map(|(base, new)| change_of(base, new))
     };
+    let mut differing = differences(&base.machine, &new.machine, None);
+    differing.extend(differing_functions(&base.items, &new.items));
     BillComparison {
         schema: BILL_COMPARISON_SCHEMA.to_owned(),
         base: compared(base),
         new: compared(new),
-        differing: differences(&base.machine, &new.machine, None),
+        differing,
         system: system_change(&base.trials, &new.trials),
         charged: both(|bill| bill.charged.as_ref()),
         difference: both(|bill| bill.difference.as_ref()),
@@ -73,6 +76,19 @@ fn changes(base: &Bill, new: &Bill) -> BillComparison {
         },
         not_compared,
     }
+}
+
+/// How many items of both have a function around each call in the price of one bill alone.
+fn differing_functions(base: &[BillItem], new: &[BillItem]) -> Option<String> {
+    let has_one = |item: &&BillItem| {
+        let other = new.iter().find(|other| other.name == item.name);
+        other.is_some_and(|it| it.function_added.is_some() != item.function_added.is_some())
+    };
+    let count = base.iter().filter(has_one).count();
+    (count > 0).then(|| {
+        let items = if count == 1 { "item has" } else { "items have" };
+        format!("{count} {items} the price of calls through a function in one bill alone")
+    })
 }
 
 fn compared(bill: &Bill) -> ComparedBill {

@@ -15,6 +15,7 @@ mod alternatives;
 mod clock_reads;
 mod cool;
 mod freed_pages;
+mod functions;
 mod instructions;
 mod switches;
 mod what_if;

@@ -10,6 +10,7 @@ use oscost_model::unit::Unit;
 use super::charges::{Charges, charge};
 use super::fault_items::Faults;
 use super::freed_pages::FREED_PAGE;
+use super::functions::inlined_amount;
 use super::price_list::{PriceList, SIZE_AXIS, number_on};
 use super::rules::{rule_of, selectors_of};
 use super::switch_items::{TO_PROCESS, TO_THREAD};
@@ -272,7 +273,8 @@ pub fn compare_prices(here: &[BillItem], there: &Charges) -> PriceComparison {
     let mut items = Vec::new();
     for item in here {
         let other = there.items.iter().find(|it| it.name == item.name);
-        let amounts = (item.amount.clone(), other.and_then(|it| it.amount.clone()));
+        // The other list has prices of inlined loops alone.
+        let amounts = (inlined_amount(item), other.and_then(|it| it.amount.clone()));
         let mut ratio = None;
         match &amounts {
             (Some(here), Some(there)) => {

@@ -48,6 +48,7 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         ("clock_reads", bill.clock_reads.len(), MAX_CHANGES),
         ("instructions.items", instructions.map_or(0, |it| it.items.len()), MAX_ITEMS),
         ("prices.uncooled", bill.prices.uncooled.len(), MAX_ITEMS),
+        ("prices.inlined", bill.prices.inlined.len(), MAX_ITEMS),
         ("prices.measured.cases", measured.map_or(0, |it| it.cases.len()), MAX_ITEMS),
     ] {
         at_most(count, max, part)?;
@@ -150,7 +151,9 @@ fn of_trials(trials: &BilledTrials) -> [(&'static str, Option<f64>); 10] {
 
 /// Numbers of an item that are not negative.
 fn of_item(item: &BillItem) -> [(&'static str, Option<f64>); 4] {
-    let ns = |amount: &Option<Amount>| amount.as_ref().map(|it| it.ns);
+    // What a function adds is a difference, and may be below zero by its errors.
+    let may_be_negative = item.function_added.is_some();
+    let ns = |amount: &Option<Amount>| amount.as_ref().filter(|_| !may_be_negative).map(|it| it.ns);
     [
         ("times", Some(item.times)),
         ("part", Some(item.part)),

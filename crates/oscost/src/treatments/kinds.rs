@@ -214,6 +214,22 @@ pub const KINDS: &[Kind] = &[
         mechanism: Mechanism::Applied,
     },
     Kind {
+        name: "call",
+        value: "inline|function",
+        effect: "raw system calls inlined into their loop, or made through a function",
+        needs: "a benchmark of raw calls",
+        why: "Programs call the kernel through functions of the C library, whose return comes right \
+              after the system call. Where the kernel's returns are guarded (safe RET, RSB filling), \
+              its own code then takes longer than in a loop with the instruction inlined: 30 to 60 % \
+              more in short calls of an AMD EPYC. `function` makes each raw call of a benchmark \
+              through a function of the instruction and a return; `inline`, its base, as without a \
+              treatment. Benchmarks without such loops (through the C library, of faults, forks, \
+              sockets) are skipped.",
+        source: "docs/explanation/BIAS.md; docs/explanation/BILL.md; Linux: \
+                 admin-guide/hw-vuln/srso",
+        mechanism: Mechanism::Applied,
+    },
+    Kind {
         name: "env",
         value: "NAME=VALUE",
         effect: "an environment variable",

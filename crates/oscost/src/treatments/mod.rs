@@ -176,6 +176,7 @@ fn parse_one(name: &str, value: &str, parsed: &mut TreatmentSet) -> Result<(), S
         "cgroup" => applied.push(AppliedTreatment::Cgroup { limits: cgroup::limits(value)? }),
         "nice" => applied.push(values::nice(value)?),
         "cool" => applied.push(cool::cool(value)?),
+        "call" => applied.push(values::call(value)?),
         "env" => applied.push(values::env(value)?),
         "antagonist" => attached.push(values::antagonist(value)?),
         "cmd" => applied.push(AppliedTreatment::Wrapper { command: command_line::split(value)? }),

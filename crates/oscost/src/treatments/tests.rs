@@ -1,5 +1,6 @@
 //! Parsing the treatments of targets.
 
+use oscost_model::raw_call::RawCall;
 use oscost_model::target::Target;
 use oscost_model::treatment::{AntagonistLoad, Limit};
 
@@ -94,6 +95,13 @@ fn values_are_parsed() {
     assert_eq!(attached("clocksource=kvm-clock").len(), 1);
     assert_eq!(applied("cool=256K"), [AppliedTreatment::Cool { walk_bytes: 256 << 10 }]);
     assert_eq!(applied("cool=0"), [AppliedTreatment::Cool { walk_bytes: 0 }]);
+    assert_eq!(
+        applied("call=function+cool=0"),
+        [
+            AppliedTreatment::Call { how: RawCall::Function },
+            AppliedTreatment::Cool { walk_bytes: 0 }
+        ]
+    );
 }
 
 #[test]
@@ -106,6 +114,7 @@ fn an_invalid_treatment_is_refused_with_a_hint() {
         ("nice=1.5", "not an integer"),
         ("cool=1G", "`1G` is not 0, nor 4K to 8M"),
         ("cool=1M+cool=0", "already has `cool=1M`"),
+        ("call=libc", "`libc` is not a way to make a call\n  hint: write `call=inline|function`"),
         ("ebpf=emtpy", "`emtpy` is not a program; did you mean empty?"),
         ("antagonist=cpu:here", "`here` is not a CPU for a load"),
         ("antagonist=CPU", "`CPU` is not a load"),

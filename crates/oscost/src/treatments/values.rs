@@ -1,5 +1,6 @@
 //! The short values of treatments. Errors are the reason why a value is invalid.
 
+use oscost_model::raw_call::RawCall;
 use oscost_model::treatment::{AntagonistLoad, AppliedTreatment, AttachedTreatment};
 
 use super::error::quote;
@@ -31,6 +32,14 @@ pub(super) fn nice(value: &str) -> Result<AppliedTreatment, String> {
     match value.parse() {
         Ok(increment @ -20..=19) => Ok(AppliedTreatment::Nice { increment }),
         _ => Err(format!("`{}` is not an integer from -20 to 19", quote(value))),
+    }
+}
+
+/// `inline|function`.
+pub(super) fn call(value: &str) -> Result<AppliedTreatment, String> {
+    match RawCall::parse(value) {
+        Some(how) => Ok(AppliedTreatment::Call { how }),
+        None => Err(not_one_of("way to make a call", value, &RawCall::ALL.map(RawCall::text))),
     }
 }
 

@@ -130,6 +130,7 @@ fn impossible_treatments_are_refused_before_anything_is_run() {
         (&["treat", "ebpf", "--", "echo", "x"], "it needs a value"),
         (&["treat", "sud", "--", "echo", "x"], "execve(2) switches it off"),
         (&["treat", "cool=1M", "--", "echo", "x"], "the walk is between ops of a benchmark"),
+        (&["treat", "call=function", "--", "echo", "x"], "makes its calls as it was compiled"),
         (&["treat", "ptrace@ssh:host", "--", "echo", "x"], "cannot treat a command at `ssh:host`"),
         (&["treat", "ptrace"], "no command is named"),
         (&["treat"], "no command is named"),

@@ -291,6 +291,7 @@ fn hostile_bills_are_refused_with_their_reason() {
         ("/counted_without", json!("\u{202e}"), "`counted_without` has the control character"),
         ("/prices/measured", measured(-1.0), "`prices.measured.seconds` is -1, below 0"),
         ("/prices/uncooled", json!(vec!["x"; 20_001]), "`prices.uncooled` has 20001 entries"),
+        ("/prices/inlined", json!(vec!["x"; 20_001]), "`prices.inlined` has 20001 entries"),
         ("/what_if", json!([prediction(-1.0)]), "`what_if[0].unpriced_calls` is -1, below 0"),
         ("/what_if", json!(vec![prediction(0.0); 1_001]), "`what_if` has 1001 entries"),
         ("/other_prices", json!([other_prices(-1.0)]), "`other_prices[0].there.ns` is -1, below 0"),

@@ -19,8 +19,13 @@ impl<F: FnMut() -> Result<(), Errno>, const UNOPTIMIZED: bool> WorkBody for Repe
     }
 }
 
+/// The timed loop, compiled around an op.
 #[inline(never)]
-fn repeat<const UNROLL: u64, const UNOPTIMIZED: bool, F: FnMut() -> Result<(), Errno>>(
+pub(super) fn repeat<
+    const UNROLL: u64,
+    const UNOPTIMIZED: bool,
+    F: FnMut() -> Result<(), Errno>,
+>(
     op: &mut F,
     iterations: u64,
 ) -> Result<(), OpError> {

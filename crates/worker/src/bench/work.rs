@@ -2,6 +2,7 @@
 
 use oscost_model::channel::ChannelObservation;
 use oscost_model::file::FileObservation;
+use oscost_model::raw_call::RawCall;
 
 use super::loops::{OwnValue, Repeat, Transfer, WithLoop};
 use super::work_body::{Shape, WorkBody};
@@ -24,6 +25,7 @@ pub struct Work {
     min_batch_ops: u64,
     unavailable_reason: Option<String>,
     prepares_itself: bool,
+    makes_no_calls: bool,
     op_count: u64,
 }
 
@@ -148,6 +150,7 @@ impl Work {
             min_batch_ops: 1,
             unavailable_reason: None,
             prepares_itself: false,
+            makes_no_calls: false,
             op_count: 1,
         }
     }
@@ -156,6 +159,13 @@ impl Work {
     #[must_use]
     pub fn with_preparation(self, prepare: impl FnMut(u64) -> Result<(), Errno> + 'static) -> Self {
         Self { prepare: Some(Box::new(prepare)), ..self }
+    }
+
+    /// This work, whose loop has no system-call instruction: it is the same however calls are made,
+    /// and measured under `call` like the cases that have one. For reference cases.
+    #[must_use]
+    pub fn without_calls(self) -> Self {
+        Self { makes_no_calls: true, ..self }
     }
 
     /// This work, in batches of at most `ops` ops: the preparation can provide no more.
@@ -199,6 +209,12 @@ impl Work {
         let limited = self.body.limit_op_count(max.max(1));
         self.op_count = limited.unwrap_or(self.op_count);
         limited.is_some()
+    }
+
+    /// Makes the raw system calls of its ops in this way from now on; returns whether they can be
+    /// made so (see [`WorkBody::set_raw_call`]), or there are none.
+    pub fn set_raw_call(&mut self, how: RawCall) -> bool {
+        self.body.set_raw_call(how) || self.makes_no_calls
     }
 
     /// Whether a batch needs untimed preparation.

@@ -2,6 +2,7 @@
 
 use oscost_model::channel::ChannelObservation;
 use oscost_model::file::FileObservation;
+use oscost_model::raw_call::RawCall;
 
 use crate::kernel::{Errno, OpError};
 
@@ -53,6 +54,12 @@ pub trait WorkBody {
     /// minutes.
     fn limit_op_count(&mut self, _max: u64) -> Option<u64> {
         None
+    }
+
+    /// Makes the raw system calls of its ops in this way from now on; returns whether its ops make
+    /// raw calls of which both ways are compiled, and no other calls.
+    fn set_raw_call(&mut self, _how: RawCall) -> bool {
+        false
     }
 
     /// Verifies, untimed, that the last batch did what its ops claim to do.

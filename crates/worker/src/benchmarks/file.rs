@@ -488,7 +488,8 @@ const READ_FLOOR: &[Floor] = &[
 
 fn directory_work(params: Params<'_>, act: FileOperation) -> Result<Work, Errno> {
     let folder = PopulatedFolder::new(location(params), params.number("files") as usize, act)?;
-    Ok(Work::from_body(Shape::WithLoop, DirectoryOps(folder, act)))
+    let ops = DirectoryOps { folder, operation: act, how: RawCall::Inline };
+    Ok(Work::from_body(Shape::WithLoop, ops))
 }
 
 fn writer_work(

@@ -2,8 +2,8 @@
 
 pub(super) use crate::bench::{
     Axis, Bench, Capability, ChannelObservation, ExpectedCall, Family, FileObservation, Need,
-    OpError, Params, Points, Resource, Shape, Unit, Value, Work, WorkBody, at_least, exactly,
-    once_per, other_calls, up_to,
+    OpError, Params, Points, RawCall, Resource, Shape, Unit, Value, Work, WorkBody, at_least,
+    exactly, once_per, other_calls, up_to,
 };
 pub(super) use crate::kernel::{self, Errno};
 

@@ -58,7 +58,7 @@ const NOTHING: Bench = Bench {
          factors 1, 2, 4 and 8 removes; the raw figure is one loop iteration.",
     expected: "0 within the interval; the raw figure is one core cycle",
     source: "METHOD section 2; uops.info nanoBench",
-    build: |_| Ok(Work::repeat(|| Ok(()))),
+    build: |_| Ok(Work::repeat(|| Ok(())).without_calls()),
     ..Bench::DEFAULT
 };
 
@@ -128,7 +128,8 @@ fn clock_gettime(params: Params<'_>) -> Result<Work, Errno> {
         "libc" => Work::repeat(move || gettime(clock).map(kernel::cpu::black_box::consume)),
         _ => {
             let vdso = ClockGettime::find().ok_or(Errno::ENOENT)?;
-            Work::repeat(move || vdso.call(clock).map(kernel::cpu::black_box::consume))
+            let read = move || vdso.call(clock).map(kernel::cpu::black_box::consume);
+            Work::repeat(read).without_calls()
         }
     })
 }

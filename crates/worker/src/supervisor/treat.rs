@@ -41,14 +41,18 @@ const NO_SUD: &str = "cannot treat a command with `sud`: execve(2) disables Sysc
 const NO_COOL: &str =
     "cannot treat a command with `cool`: the walk is between ops of a benchmark, and it has none";
 
+/// Why `call` is possible only for ops.
+const NO_CALL: &str =
+    "cannot treat a command with `call`: a program makes its calls as it was compiled";
+
 /// Why these treatments cannot be those of a command; `None` if they can.
 pub(super) fn why_no_command(applied: &[AppliedTreatment]) -> Option<&'static str> {
-    let is_cool = |one: &AppliedTreatment| matches!(one, AppliedTreatment::Cool { .. });
-    if applied.contains(&AppliedTreatment::Sud) {
-        Some(NO_SUD)
-    } else {
-        applied.iter().any(is_cool).then_some(NO_COOL)
-    }
+    applied.iter().find_map(|one| match one {
+        AppliedTreatment::Sud => Some(NO_SUD),
+        AppliedTreatment::Cool { .. } => Some(NO_COOL),
+        AppliedTreatment::Call { .. } => Some(NO_CALL),
+        _ => None,
+    })
 }
 
 /// Runs the command under the treatments; returns the exit status.

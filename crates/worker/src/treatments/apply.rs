@@ -55,10 +55,11 @@ pub(super) fn apply(
             }
             Ok(())
         }
-        // The tracer is already attached; a walk is part of the work; the other two were applied when
-        // the program was started.
+        // The tracer is already attached; a walk and the way of calls are part of the work; the other
+        // two were applied when the program was started.
         AppliedTreatment::Ptrace
         | AppliedTreatment::Cool { .. }
+        | AppliedTreatment::Call { .. }
         | AppliedTreatment::Env { .. }
         | AppliedTreatment::Wrapper { .. } => Ok(()),
         AppliedTreatment::Sud => user_dispatch::enable().map_err(|error| {

@@ -70,6 +70,7 @@ pub fn names(applied: &[AppliedTreatment]) -> String {
         AppliedTreatment::Sud => "sud",
         AppliedTreatment::Nice { .. } => "nice",
         AppliedTreatment::Cool { .. } => "cool",
+        AppliedTreatment::Call { .. } => "call",
         AppliedTreatment::Cgroup { .. } => "cgroup",
         AppliedTreatment::Env { .. } => "env",
         AppliedTreatment::Wrapper { .. } => "cmd",

@@ -3,6 +3,7 @@
 use std::fs;
 
 use oscost_model::protocol::{Event, Order};
+use oscost_model::raw_call::RawCall;
 use oscost_model::treatment::{AppliedTreatment, Limit};
 use oscost_model::worker::{Mode, Task, WorkerSpec};
 use oscost_worker::benchmarks;
@@ -172,6 +173,26 @@ fn ops_are_cooled_one_by_one_where_they_can_be_timed_alone() {
     session.measure(3, cooled(&rate, alone()));
     match session.event() {
         Event::Skipped { missing, .. } => assert!(missing.contains("a rate"), "{missing}"),
+        other => panic!("it should be skipped: {other:?}"),
+    }
+}
+
+#[test]
+fn raw_calls_are_made_through_a_function_where_there_is_such_a_loop() {
+    let mut session = Session::start();
+    let [inline, function] = RawCall::ALL.map(|how| [AppliedTreatment::Call { how }]);
+    for (id, case) in (1..).zip([GETPPID, "syscall/dup-close", "timer/nothing"]) {
+        let worker = arms(&session, case, &[&inline, &function]);
+        let Some(Measurement { samples, .. }) = run_batches(&mut session, id, worker) else {
+            continue;
+        };
+        let of = |arm: u8| samples.iter().filter(|sample| sample.arm == arm).count();
+        assert_eq!((of(0), of(1)), (3, 3), "{case}");
+    }
+    let by_library = arms(&session, "syscall/getppid:via=libc", &[&inline, &function]);
+    session.measure(9, by_library);
+    match session.event() {
+        Event::Skipped { missing, .. } => assert!(missing.contains("a function"), "{missing}"),
         other => panic!("it should be skipped: {other:?}"),
     }
 }

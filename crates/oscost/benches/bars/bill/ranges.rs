@@ -2,11 +2,13 @@
 //!
 //! Bars: ten of twelve ranges hold the measured system time, the high end of each is at most 2.2 times
 //! the low one, and the middle of eight is within 25 % of the measured time. Where the processor's
-//! counters show the kernel, eight are charged within 10 % of their instructions there. What a walk through memory
-//! adds to the largest items is measured first, as each bill says.
+//! counters show the kernel, eight are charged within 10 % of their instructions there. What a walk
+//! through memory and a function around each call add to the largest items is measured first, as each
+//! bill says.
 
 use oscost_model::bill::{Bill, BillItem};
 use oscost_model::cool::treatment_text;
+use oscost_model::raw_call::RawCall;
 
 use super::programs::BilledProgram;
 use super::tally::{ALL, Tally};
@@ -71,7 +73,7 @@ pub(super) fn holds(tool: &Tool, programs: &[BilledProgram]) -> anyhow::Result<b
     let mut no_instructions = None;
     let mut skipped = Vec::new();
     for program in programs {
-        let bill = match billed_with_walks(tool, program) {
+        let bill = match billed_with_pairs(tool, program) {
             Ok(bill) => bill,
             Err(why) => {
                 skipped.push(format!("{}: skipped: {why:#}", program.name));
@@ -109,24 +111,37 @@ pub(super) fn holds(tool: &Tool, programs: &[BilledProgram]) -> anyhow::Result<b
     Ok(holds)
 }
 
-/// The bill of a program whose largest items have measured cool prices, where they can be measured.
-fn billed_with_walks(tool: &Tool, program: &BilledProgram) -> anyhow::Result<Bill> {
+/// The bill of a program whose largest items have measured cool prices, and those of calls through a
+/// function, where they can be measured.
+fn billed_with_pairs(tool: &Tool, program: &BilledProgram) -> anyhow::Result<Bill> {
     tool.prepare(program)?;
     let first = tool.bill(&[], program)?;
-    let Some(walk_bytes) = first.walk_bytes.filter(|_| !first.prices.uncooled.is_empty()) else {
+    let (uncooled, inlined) = (&first.prices.uncooled, &first.prices.inlined);
+    let walk = first.walk_bytes.filter(|_| !uncooled.is_empty());
+    if walk.is_none() && inlined.is_empty() {
         return Ok(first);
-    };
-    let treatment = treatment_text(walk_bytes);
-    let mut words = vec!["--base", "cool=0", "--new", treatment.as_str()];
-    words.extend(first.prices.uncooled.iter().map(String::as_str));
-    // Without a walk the bill has estimates, or one end alone.
-    match tool.compare(&words) {
+    }
+    if let Some(walk_bytes) = walk {
+        let new = treatment_text(walk_bytes);
+        compare(tool, program, &["--base", "cool=0", "--new", new.as_str()], uncooled);
+    }
+    if !inlined.is_empty() {
+        let [base, new] = [RawCall::Inline, RawCall::Function].map(RawCall::treatment_text);
+        let words = ["--quick", "--base", base.as_str(), "--new", new.as_str()];
+        compare(tool, program, &words, inlined);
+    }
+    tool.bill(&[], program)
+}
+
+/// Compares cases under two treatments. Without that the bill has estimates, or lower prices.
+fn compare(tool: &Tool, program: &BilledProgram, words: &[&str], cases: &[String]) {
+    let all: Vec<&str> = words.iter().copied().chain(cases.iter().map(String::as_str)).collect();
+    match tool.compare(&all) {
         Ok(missing) => {
             missing.iter().for_each(|row| eprintln!("{}: not measured: {row}", program.name));
         }
-        Err(why) => eprintln!("{}: no walk was measured: {why:#}", program.name),
+        Err(why) => eprintln!("{}: not compared ({}): {why:#}", program.name, words.join(" ")),
     }
-    tool.bill(&[], program)
 }
 
 /// What is charged in instructions of the kernel, as a multiple of those that were executed.

@@ -116,7 +116,7 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         word: "remark",
         means: "why an item of a bill has no price, or what is doubtful about it; where its cool \
-                amount comes from",
+                amount, and what a function around each call adds, come from",
         source: "docs/explanation/BILL.md",
         ..COLUMN
     },

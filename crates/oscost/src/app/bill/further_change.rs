@@ -1,6 +1,7 @@
 //! The changes that a bill is asked about, from their texts.
 
 use oscost_model::cool::COOL;
+use oscost_model::raw_call::CALL;
 use oscost_model::record::Record;
 use oscost_model::target::{Target, Treatment};
 
@@ -66,12 +67,15 @@ fn further_change(text: &str, base: &Target) -> anyhow::Result<FurtherChange> {
     let mut all = names(&base.treatments);
     all.push(text.to_owned());
     let target = resolve(&base.host.to_string(), Some(&all.join("+")))?;
-    if target.treatments.iter().any(|treatment| treatment.name == COOL) {
-        let what = format!(
-            "cannot predict what `{}` adds to a command: the walk is between ops of a benchmark",
-            text.escape_debug()
-        );
-        let hint = "cool amounts are part of the bill: it names the cases to compare";
+    let of_ops = target.treatments.iter().find_map(|treatment| match treatment.name.as_str() {
+        COOL => Some("the walk is between ops of a benchmark"),
+        CALL => Some("a program makes its calls as it was compiled"),
+        _ => None,
+    });
+    if let Some(why) = of_ops {
+        let text = text.escape_debug();
+        let what = format!("cannot predict what `{text}` adds to a command: {why}");
+        let hint = "what it adds to calls is part of the bill: it names the cases to compare";
         return Err(UsageError::with_hint(&what, hint).into());
     }
     check(&target)?;

@@ -14,8 +14,8 @@ use crate::app::measurement::prices::BillPrices;
 use crate::app::measurement::run_header::timestamp;
 use crate::app::results::prices::PriceRuns;
 use crate::bill::{
-    Charges, Faults, ProgramFile, alternatives, cautions, charge, charge_cool, clock_reads,
-    instruction_bill, traps_in_watch, walk_bytes,
+    Charges, Faults, ProgramFile, alternatives, cautions, charge, charge_cool, charge_functions,
+    clock_reads, instruction_bill, traps_in_watch, walk_bytes,
 };
 use crate::run::ProgramRuns;
 
@@ -220,6 +220,9 @@ impl BillParts<'_> {
         let walk_bytes = walk_bytes(trials.minor_faults, 1 + calls.forks, page_bytes);
         let cool_prices = price_runs.cool_prices(catalog, &list, walk_bytes);
         charge_cool(&mut charges, calls, &list, &cool_prices);
+        let function_prices = price_runs.function_prices(catalog, &list);
+        let system_ns = trials.system_time.ns;
+        charge_functions(&mut charges, calls, &list, &function_prices, system_ns);
         let without = |sum: &Amount| trials.system_time.plus(&sum.times(-1.0));
         // Without calls the faults alone are no bill.
         let charged = counted.as_ref().map(|_| charges.charged.clone());
@@ -244,7 +247,7 @@ impl BillParts<'_> {
             (None, _) => Err("its calls were not counted".to_owned()),
         };
         let prices = price_runs.sources(&charges, &list, measured, catalog);
-        drop((list, cool_prices));
+        drop((list, cool_prices, function_prices));
         Ok(Reconciliation {
             trials,
             counted,

@@ -14,19 +14,21 @@ use oscost_stats::order;
 use super::records::{RecordReader, estimates};
 use super::user_data::existing_store;
 use crate::bill::{
-    Charges, CoolPrices, PriceList, cases_to_cool, differences, has_drifted, is_old,
-    moved_reference_case, size_axis_of,
+    Charges, CoolPrices, FunctionPrices, PriceList, cases_to_call, cases_to_cool, differences,
+    has_drifted, is_old, moved_reference_case, size_axis_of,
 };
 use crate::plan::REFERENCE_CASES;
 
+mod pairs;
 mod unmeasured;
-mod walks;
 
+use pairs::{
+    cases_without_raw_loop, has_raw_calls, has_walk, is_of_pair, pairs_of, uncoolable_cases,
+};
 use unmeasured::{UnmeasuredRow, pricing_cases};
-use walks::{has_walk, uncoolable_cases, walks_of};
 
-/// Of more runs than these no walks are taken.
-const MAX_WALKS: usize = 10;
+/// Of more runs than these no pairs are taken.
+const MAX_PAIR_RUNS: usize = 20;
 /// More stored runs than these are not looked at. A run measures a hundred cases, or the few that a
 /// bill lacked.
 const MAX_LOOKED_AT: usize = 40;
@@ -42,11 +44,14 @@ pub(crate) struct PriceRuns {
     current: Vec<Record>,
     /// Runs that price what those do not have, the first choice first.
     outdated: Vec<OutdatedRun>,
-    /// What was timed alone there, after a walk through memory or without one, the newest run first.
-    /// Under treatments there is none: what a walk adds to them is not known.
-    walks: Vec<Record>,
-    /// Cases that were skipped there.
+    /// What was timed alone there, after a walk through memory or without one, and what has its raw
+    /// calls in the loop or through a function, the newest run first. Under treatments there is none:
+    /// what a walk or a function adds to them is not known.
+    pairs: Vec<Record>,
+    /// Cases that were skipped there as the first of these.
     uncoolable: Vec<Case>,
+    /// Cases that were skipped there as the second of these.
+    without_raw_loop: Vec<Case>,
     /// Rows that current runs have tried in vain, the last attempt first.
     unmeasured: Vec<UnmeasuredRow>,
 }
@@ -68,8 +73,9 @@ pub(crate) fn price_runs(
     let Some(name) = name else { return stored_runs(target, machine) };
     let record = named_run(name, &target.treatments)?;
     let mut runs = PriceRuns::of(target);
-    runs.walks.extend(walks_of(&record, &target.treatments));
+    runs.pairs.extend(pairs_of(&record, &target.treatments));
     runs.uncoolable = uncoolable_cases(&record, &target.host);
+    runs.without_raw_loop = cases_without_raw_loop(&record, &target.host);
     match stale_reasons(&record, machine, &target.treatments) {
         reasons if reasons.is_empty() => runs.current.push(record),
         reasons => runs.outdated.push(OutdatedRun { record, reasons }),
@@ -106,23 +112,25 @@ fn stored_runs(target: &TargetInfo, machine: &Machine) -> anyhow::Result<PriceRu
         }
         // One that is damaged has no prices; `oscost runs show` says why.
         let Ok(record) = estimates(&store, &listing.id) else { continue };
-        let walks = walks_of(&record, &target.treatments);
+        let pairs = pairs_of(&record, &target.treatments);
         let uncoolable = uncoolable_cases(&record, &target.host);
+        let without_raw_loop = cases_without_raw_loop(&record, &target.host);
         let NewRun { record, unmeasured } = NewRun::of(record, target);
         let is_of_here = machine_of(&record, &target.treatments)
             .is_some_and(|it| it.cpu.model_name == machine.cpu.model_name);
         if !is_of_here {
             continue;
         }
-        if let Some(mut walks) = walks.filter(|_| runs.walks.len() < MAX_WALKS) {
-            walks.results.retain(|row| row.target.host == target.host);
-            let is_usable = stale_reasons(&walks, machine, &target.treatments).is_empty();
-            runs.walks.extend(Some(walks).filter(|it| is_usable && !it.results.is_empty()));
+        if let Some(mut pairs) = pairs.filter(|_| runs.pairs.len() < MAX_PAIR_RUNS) {
+            pairs.results.retain(|row| row.target.host == target.host);
+            let is_usable = stale_reasons(&pairs, machine, &target.treatments).is_empty();
+            runs.pairs.extend(Some(pairs).filter(|it| is_usable && !it.results.is_empty()));
         }
         let reasons = stale_reasons(&record, machine, &target.treatments);
         if reasons.is_empty() {
             runs.unmeasured.extend(unmeasured);
             runs.uncoolable.extend(uncoolable);
+            runs.without_raw_loop.extend(without_raw_loop);
             runs.current.extend(Some(record).filter(|it| !it.results.is_empty()));
         } else if runs.is_empty() && !record.results.is_empty() {
             runs.outdated.push(OutdatedRun { record, reasons });
@@ -157,8 +165,9 @@ impl PriceRuns {
             target: target.clone(),
             current: Vec::new(),
             outdated: Vec::new(),
-            walks: Vec::new(),
+            pairs: Vec::new(),
             uncoolable: Vec::new(),
+            without_raw_loop: Vec::new(),
             unmeasured: Vec::new(),
         }
     }
@@ -208,7 +217,16 @@ impl PriceRuns {
         list: &PriceList<'_>,
         walk_bytes: u64,
     ) -> CoolPrices<'a> {
-        CoolPrices::new(&self.walks, catalog, list, walk_bytes)
+        CoolPrices::new(&self.pairs, catalog, list, walk_bytes)
+    }
+
+    /// What a function around each call adds to these.
+    pub(crate) fn function_prices<'a>(
+        &'a self,
+        catalog: &Catalog,
+        list: &PriceList<'_>,
+    ) -> FunctionPrices<'a> {
+        FunctionPrices::new(&self.pairs, catalog, list)
     }
 
     /// Whether a current run has a figure of a case.
@@ -281,7 +299,7 @@ impl PriceRuns {
         run.results.iter().any(|row| row.case == case && is_price(row, treatments))
     }
 
-    /// Where the prices of these charges come from, which `list` has priced; runs of walks come last:
+    /// Where the prices of these charges come from, which `list` has priced; runs of pairs come last:
     /// they are no price list.
     pub(crate) fn sources(
         &self,
@@ -316,24 +334,31 @@ impl PriceRuns {
             .map(|run| run.id.as_str())
             .collect();
         runs.retain(|run| pricing.contains(run.id.as_str()));
-        for walks in self.walks.iter().filter(|_| charges.charged_cool.is_some()) {
-            if !runs.iter().any(|it| it.id == walks.id) {
-                runs.push(walks);
+        let has_cool = charges.charged_cool.is_some();
+        let has_functions = charges.items.iter().any(|item| item.function_source.is_some());
+        let is_used = |row: &Row| has_cool && has_walk(row) || has_functions && has_raw_calls(row);
+        for pairs in self.pairs.iter().filter(|it| it.results.iter().any(is_used)) {
+            if !runs.iter().any(|it| it.id == pairs.id) {
+                runs.push(pairs);
             }
         }
-        // No walk is measured under treatments.
-        let uncooled = match self.are_under_treatments() {
-            true => Vec::new(),
-            false => cases_to_cool(&charges.items, catalog, |selector| {
-                let usual = pricing_cases(selector, None, catalog);
-                usual.iter().any(|case| self.uncoolable.contains(case))
-            }),
+        let is_of = |cases: &[Case], selector: &str| {
+            pricing_cases(selector, None, catalog).iter().any(|case| cases.contains(case))
+        };
+        // No pair is measured under treatments.
+        let (uncooled, inlined) = match self.are_under_treatments() {
+            true => (Vec::new(), Vec::new()),
+            false => (
+                cases_to_cool(&charges.items, catalog, |it| is_of(&self.uncoolable, it)),
+                cases_to_call(&charges.items, catalog, |it| is_of(&self.without_raw_loop, it)),
+            ),
         };
         PriceSources {
             runs: runs.into_iter().map(PriceRun::of).collect(),
             stale,
             missing: charges.missing.clone(),
             uncooled,
+            inlined,
             measured,
         }
     }
@@ -363,7 +388,7 @@ fn stale_reasons(record: &Record, machine: &Machine, treatments: &[String]) -> V
 
 /// The machine of the first price of a run, which may have measured on others, too.
 fn machine_of<'a>(record: &'a Record, treatments: &[String]) -> Option<&'a Machine> {
-    let price = record.results.iter().find(|row| is_price(row, treatments) || has_walk(row));
+    let price = record.results.iter().find(|row| is_price(row, treatments) || is_of_pair(row));
     let id = price.map(|row| row.target.machine.as_str());
     let of_price = record.machines.iter().find(|machine| Some(machine.id.as_str()) == id);
     of_price.or(record.machines.first())

@@ -197,3 +197,13 @@ fn a_command_and_a_running_process_have_nothing_in_common_nor_has_a_watch_of_no_
     let why = side_by_side(&process, &watched(bill(), 0.0)).unwrap_err();
     assert_eq!(why, "process 7 was watched for no time");
 }
+
+#[test]
+fn a_function_around_each_call_in_one_bill_alone_is_told() {
+    let (base, mut new) = (bill(), bill());
+    assert!(compare(&base, &new).differing.is_empty());
+    let open = new.items.iter_mut().find(|item| item.name == "openat file").unwrap();
+    open.function_added = Some(Amount { ns: 1e5, ci95: None });
+    let words = "1 item has the price of calls through a function in one bill alone";
+    assert_eq!(compare(&base, &new).differing, [words]);
+}

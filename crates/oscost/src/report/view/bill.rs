@@ -4,6 +4,7 @@ mod alternatives;
 mod beyond;
 mod cool_prices;
 mod families;
+mod function_prices;
 mod instructions;
 mod items;
 #[cfg(test)]
@@ -203,6 +204,7 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
     let all = first.chain(measured).chain(stale).chain(counting).chain([switches]);
     let all = all.chain(time_source::note(bill));
     let all = all.chain(fault_note(bill)).chain(ticks).chain(cool_prices::notes(bill));
+    let all = all.chain(function_prices::notes(bill));
     let all = all.chain(instructions::note(bill));
     all.map(Item::from).collect()
 }

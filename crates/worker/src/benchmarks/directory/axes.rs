@@ -21,11 +21,16 @@ pub(super) fn location(params: Params<'_>) -> Location {
 /// The work of an op, which was done once; a skipped row where the file system or a filter refuses
 /// it.
 pub(super) fn tried(
-    mut op: impl FnMut() -> Result<(), Errno> + 'static,
+    op: impl FnMut() -> Result<(), Errno> + 'static,
     act: &str,
 ) -> Result<Work, Errno> {
-    match op() {
-        Ok(()) => Ok(Work::with_loop(op)),
+    tried_work(Work::with_loop(op), act)
+}
+
+/// The same of work.
+pub(super) fn tried_work(mut work: Work, act: &str) -> Result<Work, Errno> {
+    match work.run(1, 1).map_err(|at| at.errno) {
+        Ok(()) => Ok(work),
         Err(error) if error.is_unavailable() || error == Errno::EINVAL => {
             Ok(Work::unavailable(format!("{act} is refused in this directory: {error}")))
         }

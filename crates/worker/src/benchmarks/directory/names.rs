@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::fs::File;
 
-use super::axes::{DIRECTORY, location, tried};
+use super::axes::{DIRECTORY, location, tried, tried_work};
 use super::body::{NewNames, Replacements};
 use crate::benchmarks::prelude::*;
 use crate::kernel::file::entries::{Entry, Folder, Lookup, close};
@@ -249,8 +249,12 @@ pub(super) const MISSING: Bench = Bench {
             return NewNames::work(location(params), by);
         }
         let folder = Folder::new(location(params))?;
-        let op = move || folder.entry(c"missing").look_up_missing(by);
-        tried(op, "a look-up")
+        let work = Work::raw_loop(
+            folder,
+            move |folder| folder.entry(c"missing").look_up_missing(by),
+            move |folder| folder.entry(c"missing").look_up_missing_by::<true>(by),
+        );
+        tried_work(work, "a look-up")
     },
     ..Bench::DEFAULT
 };

@@ -51,12 +51,13 @@ pub(super) const GETDENTS: Bench = Bench {
     build: |params| {
         let (folder, files) = (Folder::new(location(params))?, params.number("files"));
         folder.add_files(&numbered_names(files as usize)?)?;
-        let mut listing = Listing::new(folder.file().try_clone()?, files)?;
-        Ok(Work::with_loop(move || {
-            // Keeps the folder for as long as it is read.
-            let _ = &folder;
-            listing.read()
-        }))
+        let listing = Listing::new(folder.file().try_clone()?, files)?;
+        // The folder is kept for as long as it is read.
+        Ok(Work::raw_loop(
+            (listing, folder),
+            |(listing, _)| listing.read(),
+            |(listing, _)| listing.read_by::<true>(),
+        ))
     },
     ..Bench::DEFAULT
 };

@@ -40,7 +40,7 @@ fn evict(params: Params<'_>) -> EvictMethod {
 
 /// A body whose ops continue through a file, with an untimed rewind between batches.
 macro_rules! continues_through {
-    ($body:ident, $op:ident, $verify:ident) => {
+    ($body:ident, $op:ident, $verify:ident $(, $set_raw_call:ident)?) => {
         impl WorkBody for $body {
             fn prepare(&mut self, ops: u64) -> Result<(), Errno> {
                 self.0.rewind_if_needed(ops)
@@ -57,17 +57,21 @@ macro_rules! continues_through {
             fn file_observation(&self) -> Option<FileObservation> {
                 Some(self.0.observation())
             }
+
+            $(fn $set_raw_call(&mut self, how: RawCall) -> bool {
+                self.0.$set_raw_call(how)
+            })?
         }
     };
 }
 
 /// Reads that continue through a warm file.
 struct WarmReads(Reader);
-continues_through!(WarmReads, read, verify);
+continues_through!(WarmReads, read, verify, set_raw_call);
 
 /// Writes that continue through a file.
 pub(super) struct Writes(pub(super) Writer);
-continues_through!(Writes, write, verify_last_write);
+continues_through!(Writes, write, verify_last_write, set_raw_call);
 
 /// Copies that continue through two files.
 pub(super) struct Copies(pub(super) Copier);
@@ -191,11 +195,20 @@ impl Writes {
 }
 
 /// Operations on one file after another among many.
-pub(super) struct DirectoryOps(pub(super) PopulatedFolder, pub(super) FileOperation);
+pub(super) struct DirectoryOps {
+    pub(super) folder: PopulatedFolder,
+    pub(super) operation: FileOperation,
+    pub(super) how: RawCall,
+}
 
 impl WorkBody for DirectoryOps {
     fn run(&mut self, iterations: u64, unroll: u32) -> Result<(), OpError> {
-        self.0.run(self.1, iterations * u64::from(unroll))
+        self.folder.run(self.operation, self.how, iterations * u64::from(unroll))
+    }
+
+    fn set_raw_call(&mut self, how: RawCall) -> bool {
+        self.how = how;
+        true
     }
 }
 

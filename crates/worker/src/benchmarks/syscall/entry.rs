@@ -168,7 +168,7 @@ pub(super) const GETPPID: Bench = Bench {
     source: "getppid(2); kernel/sys.c; study sunos-1999 table 1; study cs161-syscalls, option -P",
     build: |params| {
         let work = match is_raw(params) {
-            true => Work::repeat(|| syscall::getppid().map(drop)),
+            true => Work::raw_by_own_loop(|| syscall::getppid().map(drop), prepared::getppid()),
             false => Work::repeat(|| {
                 consume(syscall::libc_getppid() as u64);
                 Ok(())

@@ -4,7 +4,9 @@
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 
-use crate::kernel::arch::syscall;
+use oscost_model::raw_call::RawCall;
+
+use crate::kernel::arch::{syscall, syscall_by};
 use crate::kernel::errno::raw_result;
 use crate::kernel::file::location::{Location, PrivateFolder};
 use crate::kernel::file::scratch_file::repeat;
@@ -73,7 +75,7 @@ impl PopulatedFolder {
                 continue;
             }
             named = number;
-            match populated.create(populated.name(number)) {
+            match populated.create::<false>(populated.name(number)) {
                 Err(Errno::ENOSPC | Errno(libc::EDQUOT)) => {
                     return Err(Errno::unavailable(format!(
                         "no space for {files} files ({number} were created): choose fewer \
@@ -108,11 +110,11 @@ impl PopulatedFolder {
 
     /// `openat(name, O_CREAT | O_EXCL)`.
     #[inline(always)]
-    fn create(&self, name: u64) -> Result<OwnedFd, Errno> {
+    fn create<const FUNCTION: bool>(&self, name: u64) -> Result<OwnedFd, Errno> {
         let flags = (libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC) as u64;
         // SAFETY: the name is NUL-terminated; the descriptor is new and owned here.
         unsafe {
-            let fd = raw_result(syscall(
+            let fd = raw_result(syscall_by::<FUNCTION>(
                 libc::SYS_openat,
                 [self.folder_fd(), name, flags, 0o600, 0, 0],
             ))?;
@@ -120,46 +122,58 @@ impl PopulatedFolder {
         }
     }
 
-    /// Runs an operation `ops` times.
-    pub fn run(&mut self, operation: FileOperation, ops: u64) -> Result<(), OpError> {
+    /// Runs an operation `ops` times, with its calls made in this way.
+    pub fn run(&mut self, operation: FileOperation, how: RawCall, ops: u64) -> Result<(), OpError> {
+        match how {
+            RawCall::Inline => self.run_by::<false>(operation, ops),
+            RawCall::Function => self.run_by::<true>(operation, ops),
+        }
+    }
+
+    fn run_by<const FUNCTION: bool>(
+        &mut self,
+        operation: FileOperation,
+        ops: u64,
+    ) -> Result<(), OpError> {
         match operation {
-            FileOperation::CreateUnlink => repeat(ops, |_| self.create_unlink()),
-            FileOperation::Rename => repeat(ops, |_| self.rename()),
-            FileOperation::Stat => repeat(ops, |_| self.stat()),
+            FileOperation::CreateUnlink => repeat(ops, |_| self.create_unlink::<FUNCTION>()),
+            FileOperation::Rename => repeat(ops, |_| self.rename::<FUNCTION>()),
+            FileOperation::Stat => repeat(ops, |_| self.stat::<FUNCTION>()),
         }
     }
 
     /// Creates an empty file, closes it and unlinks it.
     #[inline(always)]
-    fn create_unlink(&mut self) -> Result<(), Errno> {
+    fn create_unlink<const FUNCTION: bool>(&mut self) -> Result<(), Errno> {
         let other = OTHER.as_ptr() as u64;
-        let fd = self.create(other)?.into_raw_fd();
+        let fd = self.create::<FUNCTION>(other)?.into_raw_fd();
+        let unlink = [self.folder_fd(), other, 0, 0, 0, 0];
         // SAFETY: the descriptor is the one above; the name is NUL-terminated.
         unsafe {
-            raw_result(syscall(libc::SYS_close, [fd as u64, 0, 0, 0, 0, 0]))?;
-            raw_result(syscall(libc::SYS_unlinkat, [self.folder_fd(), other, 0, 0, 0, 0])).map(drop)
+            raw_result(syscall_by::<FUNCTION>(libc::SYS_close, [fd as u64, 0, 0, 0, 0, 0]))?;
+            raw_result(syscall_by::<FUNCTION>(libc::SYS_unlinkat, unlink)).map(drop)
         }
     }
 
     /// Renames a file, back and forth.
     #[inline(always)]
-    fn rename(&mut self) -> Result<(), Errno> {
+    fn rename<const FUNCTION: bool>(&mut self) -> Result<(), Errno> {
         let names = [self.name(0), OTHER.as_ptr() as u64];
         let [from, to] = if self.renamed { [names[1], names[0]] } else { names };
         let args = [self.folder_fd(), from, self.folder_fd(), to, 0, 0];
         // SAFETY: both names are NUL-terminated. renameat2(2) exists on every architecture.
-        raw_result(unsafe { syscall(libc::SYS_renameat2, args) })?;
+        raw_result(unsafe { syscall_by::<FUNCTION>(libc::SYS_renameat2, args) })?;
         self.renamed = !self.renamed;
         Ok(())
     }
 
     /// `stat` of one file after another.
     #[inline(always)]
-    fn stat(&mut self) -> Result<(), Errno> {
+    fn stat<const FUNCTION: bool>(&mut self) -> Result<(), Errno> {
         let args =
             [self.folder_fd(), self.name(self.next_file), &raw mut *self.stat as u64, 0, 0, 0];
         // SAFETY: the name is NUL-terminated, and one stat is written.
-        raw_result(unsafe { syscall(libc::SYS_newfstatat, args) })?;
+        raw_result(unsafe { syscall_by::<FUNCTION>(libc::SYS_newfstatat, args) })?;
         self.next_file += self.stride;
         if self.next_file >= self.files {
             self.next_file -= self.files;
@@ -185,12 +199,13 @@ mod tests {
             PopulatedFolder::new(Location::Tmpfs, 100, FileOperation::Rename).unwrap();
         let before = names(&populated);
         assert_eq!(before.len(), 100);
-        populated.create_unlink().unwrap();
+        populated.create_unlink::<false>().unwrap();
+        populated.create_unlink::<true>().unwrap();
         assert_eq!(names(&populated), before);
-        populated.rename().unwrap();
+        populated.rename::<false>().unwrap();
         let renamed = names(&populated);
         assert!(renamed.contains("another") && !renamed.contains("f0000000"), "{renamed:?}");
-        populated.rename().unwrap();
+        populated.rename::<true>().unwrap();
         assert_eq!(names(&populated), before);
     }
 
@@ -199,12 +214,14 @@ mod tests {
         for files in [10, 100, 1_000] {
             let mut populated =
                 PopulatedFolder::new(Location::Tmpfs, files, FileOperation::Stat).unwrap();
-            let mut inodes = BTreeSet::new();
-            for _ in 0..files {
-                populated.stat().unwrap();
-                inodes.insert(populated.stat.st_ino);
+            for how in RawCall::ALL {
+                let mut inodes = BTreeSet::new();
+                for _ in 0..files {
+                    populated.run(FileOperation::Stat, how, 1).unwrap();
+                    inodes.insert(populated.stat.st_ino);
+                }
+                assert_eq!(inodes.len(), files, "{how:?}");
             }
-            assert_eq!(inodes.len(), files);
         }
     }
 }

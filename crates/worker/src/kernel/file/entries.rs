@@ -7,7 +7,7 @@ use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 
 use crate::kernel::Errno;
-use crate::kernel::arch::syscall;
+use crate::kernel::arch::{syscall, syscall_by};
 use crate::kernel::errno::raw_result;
 use crate::kernel::file::location::{Location, PrivateFolder};
 use crate::kernel::file::scratch_file::check_complete;
@@ -232,6 +232,12 @@ impl<'a> Entry<'a> {
     /// Looks up a name that must not exist: ENOENT is success.
     #[inline(always)]
     pub fn look_up_missing(self, by: Lookup) -> Result<(), Errno> {
+        self.look_up_missing_by::<false>(by)
+    }
+
+    /// The same by a call in the loop or, with `FUNCTION`, through a function.
+    #[inline(always)]
+    pub fn look_up_missing_by<const FUNCTION: bool>(self, by: Lookup) -> Result<(), Errno> {
         // Nothing is written to it while the name does not exist.
         let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
         let (number, args) = match by {
@@ -250,7 +256,7 @@ impl<'a> Entry<'a> {
         };
         // SAFETY: the name is NUL-terminated, and at most one stat is written. A descriptor would
         // only be returned for a file of that name, which fails the row.
-        match raw_result(unsafe { syscall(number, args) }) {
+        match raw_result(unsafe { syscall_by::<FUNCTION>(number, args) }) {
             Err(Errno::ENOENT) => Ok(()),
             Err(other) => Err(other),
             Ok(_) => Err(Errno::EPROTO),
@@ -305,9 +311,9 @@ impl Listing {
     /// Reads all of it and counts.
     pub fn count(&mut self) -> Result<ListingPass, Errno> {
         let mut pass = ListingPass::default();
-        self.rewind()?;
+        self.rewind::<false>()?;
         loop {
-            let bytes = self.next_entries()? as usize;
+            let bytes = self.next_entries::<false>()? as usize;
             pass.calls += 1;
             if bytes == 0 {
                 return Ok(pass);
@@ -323,28 +329,34 @@ impl Listing {
     }
 
     #[inline(always)]
-    fn rewind(&self) -> Result<(), Errno> {
+    fn rewind<const FUNCTION: bool>(&self) -> Result<(), Errno> {
         let args = [self.folder.as_raw_fd() as u64, 0, libc::SEEK_SET as u64, 0, 0, 0];
         // SAFETY: plain numbers; the descriptor is owned here.
-        raw_result(unsafe { syscall(libc::SYS_lseek, args) }).map(drop)
+        raw_result(unsafe { syscall_by::<FUNCTION>(libc::SYS_lseek, args) }).map(drop)
     }
 
     /// getdents64(2): the bytes of the next entries.
     #[inline(always)]
-    fn next_entries(&mut self) -> Result<i64, Errno> {
+    fn next_entries<const FUNCTION: bool>(&mut self) -> Result<i64, Errno> {
         let (to, room) = (self.buffer.as_mut_ptr() as u64, self.buffer.len() as u64);
         let args = [self.folder.as_raw_fd() as u64, to, room, 0, 0, 0];
         // SAFETY: at most `room` bytes are written to the buffer.
-        raw_result(unsafe { syscall(libc::SYS_getdents64, args) })
+        raw_result(unsafe { syscall_by::<FUNCTION>(libc::SYS_getdents64, args) })
     }
 
     /// Reads all of it: lseek(2) to the start, and getdents64(2) until it returns nothing.
     #[inline(always)]
     pub fn read(&mut self) -> Result<(), Errno> {
-        self.rewind()?;
+        self.read_by::<false>()
+    }
+
+    /// The same by calls in the loop or, with `FUNCTION`, through a function.
+    #[inline(always)]
+    pub fn read_by<const FUNCTION: bool>(&mut self) -> Result<(), Errno> {
+        self.rewind::<FUNCTION>()?;
         let mut total = 0;
         loop {
-            match self.next_entries()? {
+            match self.next_entries::<FUNCTION>()? {
                 0 if total == self.bytes => return Ok(()),
                 0 => return Err(Errno::EPROTO),
                 bytes => total += bytes as u64,

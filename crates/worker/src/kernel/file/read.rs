@@ -5,8 +5,9 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
 use oscost_model::file::FileObservation;
+use oscost_model::raw_call::RawCall;
 
-use crate::kernel::arch::syscall;
+use crate::kernel::arch::syscall_by;
 use crate::kernel::event::io_uring::Ring;
 use crate::kernel::file::page_cache::{EvictMethod, cached_pages};
 use crate::kernel::file::scratch_file::{
@@ -56,6 +57,8 @@ pub struct Reader {
     direct: Option<File>,
     ring: Option<Ring>,
     halves: Box<Halves>,
+    /// How its calls are made.
+    how: RawCall,
 }
 
 impl Reader {
@@ -86,6 +89,7 @@ impl Reader {
             direct,
             ring,
             halves,
+            how: RawCall::Inline,
         };
         reader.rewind()?;
         Ok(reader)
@@ -189,8 +193,22 @@ impl Reader {
         piece * self.size as u64
     }
 
+    /// Makes its calls in this way from now on; returns whether it reads by raw calls.
+    pub fn set_raw_call(&mut self, how: RawCall) -> bool {
+        use ReadMethod::{Direct, Pread, Read, Readv};
+        self.how = how;
+        matches!(self.method, Read | Readv | Pread | Direct)
+    }
+
     /// Reads `ops` pieces.
     pub fn read(&mut self, ops: u64) -> Result<(), OpError> {
+        match self.how {
+            RawCall::Inline => self.read_by::<false>(ops),
+            RawCall::Function => self.read_by::<true>(ops),
+        }
+    }
+
+    fn read_by<const FUNCTION: bool>(&mut self, ops: u64) -> Result<(), OpError> {
         if self.next_piece + ops > self.pieces() {
             return Err(OpError { op: 0, errno: Errno::E2BIG });
         }
@@ -200,19 +218,22 @@ impl Reader {
             ReadMethod::Read => {
                 let args = [fd, begin, size, 0, 0, 0];
                 // SAFETY: the buffer is as large, and not borrowed.
-                repeat(ops, |_| check_complete(unsafe { syscall(libc::SYS_read, args) }, size))
+                let read = || unsafe { syscall_by::<FUNCTION>(libc::SYS_read, args) };
+                repeat(ops, |_| check_complete(read(), size))
             }
             ReadMethod::Readv => {
                 let args = [fd, self.halves.as_ptr() as u64, 2, 0, 0, 0];
                 // SAFETY: both halves lie in the buffer, which is not borrowed.
-                repeat(ops, |_| check_complete(unsafe { syscall(libc::SYS_readv, args) }, size))
+                let read = || unsafe { syscall_by::<FUNCTION>(libc::SYS_readv, args) };
+                repeat(ops, |_| check_complete(read(), size))
             }
             ReadMethod::Pread | ReadMethod::Direct => {
                 let fd = self.direct.as_ref().map_or(fd, |direct| direct.as_raw_fd() as u64);
                 repeat(ops, |op| {
                     let args = [fd, begin, size, self.offset_of(self.next_piece + op), 0, 0];
                     // SAFETY: the buffer is as large, and not borrowed.
-                    check_complete(unsafe { syscall(libc::SYS_pread64, args) }, size)
+                    let read = unsafe { syscall_by::<FUNCTION>(libc::SYS_pread64, args) };
+                    check_complete(read, size)
                 })
             }
             ReadMethod::Fread => match &self.stream {

@@ -4,8 +4,9 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
 use oscost_model::file::FileObservation;
+use oscost_model::raw_call::RawCall;
 
-use crate::kernel::arch::syscall;
+use crate::kernel::arch::{syscall, syscall_by};
 use crate::kernel::file::scratch_file::{
     ScratchFile, Stream, check_complete, expected_word, repeat, seek_to_start,
 };
@@ -48,6 +49,8 @@ pub struct Writer {
     written: u64,
     next_piece: u64,
     stream: Option<Stream>,
+    /// How the calls are made of writes without a sync.
+    how: RawCall,
 }
 
 impl Writer {
@@ -62,8 +65,9 @@ impl Writer {
         let buffer = Region::anonymous(size.next_multiple_of(PAGE_BYTES), PageKind::Small)?;
         buffer.touch_all(Access::Write);
         let (written, next_piece, stream) = (0, 0, None);
+        let how = RawCall::Inline;
         let mut writer =
-            Self { file, method, sync, size, truncate, buffer, written, next_piece, stream };
+            Self { file, method, sync, size, truncate, buffer, written, next_piece, stream, how };
         writer.rewind()?;
         Ok(writer)
     }
@@ -125,8 +129,22 @@ impl Writer {
         if self.stream.is_some() { Ok(()) } else { self.verify() }
     }
 
+    /// Makes its calls in this way from now on; returns whether it writes by raw calls, and waits
+    /// for no disk.
+    pub fn set_raw_call(&mut self, how: RawCall) -> bool {
+        self.how = how;
+        self.method != WriteMethod::Fwrite && self.sync == SyncMethod::None
+    }
+
     /// Writes `ops` pieces.
     pub fn write(&mut self, ops: u64) -> Result<(), OpError> {
+        match self.how {
+            RawCall::Inline => self.write_by::<false>(ops),
+            RawCall::Function => self.write_by::<true>(ops),
+        }
+    }
+
+    fn write_by<const FUNCTION: bool>(&mut self, ops: u64) -> Result<(), OpError> {
         if self.next_piece + ops > self.pieces() {
             return Err(OpError { op: 0, errno: Errno::E2BIG });
         }
@@ -141,12 +159,14 @@ impl Writer {
             (WriteMethod::Write, SyncMethod::None) => {
                 let args = [fd, begin, size, 0, 0, 0];
                 // SAFETY: the buffer is as large.
-                repeat(ops, |_| check_complete(unsafe { syscall(libc::SYS_write, args) }, size))
+                let write = || unsafe { syscall_by::<FUNCTION>(libc::SYS_write, args) };
+                repeat(ops, |_| check_complete(write(), size))
             }
             (WriteMethod::Pwrite, SyncMethod::None) => repeat(ops, |op| {
                 let args = [fd, begin, size, (first + op) * size, 0, 0];
                 // SAFETY: the buffer is as large.
-                check_complete(unsafe { syscall(libc::SYS_pwrite64, args) }, size)
+                let written = unsafe { syscall_by::<FUNCTION>(libc::SYS_pwrite64, args) };
+                check_complete(written, size)
             }),
             (WriteMethod::Fwrite, SyncMethod::None) => match &self.stream {
                 Some(stream) => repeat(ops, |_| stream.write(begin, self.size)),

@@ -7,6 +7,7 @@ use oscost_model::worker::{RemoteEnd, Subject, WorkerSpec};
 
 use super::cooling::cooled_work;
 use super::needs;
+use super::raw_calls::with_raw_calls;
 use super::stage::Stage;
 use crate::bench::{Context, OpError, Work};
 use crate::benchmarks;
@@ -29,15 +30,16 @@ pub(crate) fn pin_to_cpu(id: u64, spec: &WorkerSpec) -> Result<Vec<u32>, Event> 
     Ok(allowed)
 }
 
-/// Builds the work of an arm, cooled if a treatment says so, and slowed down if a live test asks for
-/// it. See [`build_work`].
+/// Builds the work of an arm, its raw calls through a function or cooled if a treatment says so, and
+/// slowed down if a live test asks for it. See [`build_work`].
 pub(super) fn timed_work(
     id: u64,
     spec: &WorkerSpec,
     arm: u8,
     allowed: Vec<u32>,
 ) -> Result<Work, Event> {
-    let work = cooled_work(id, build_work(id, spec, arm, allowed)?, spec, arm)?;
+    let work = with_raw_calls(id, build_work(id, spec, arm, allowed)?, spec, arm)?;
+    let work = cooled_work(id, work, spec, arm)?;
     #[cfg(feature = "live")]
     let work = super::slowdown::apply_slowdown(work, spec, arm);
     Ok(work)

@@ -10,6 +10,7 @@ pub(super) mod measure;
 mod needs;
 pub(super) mod privileges;
 pub(super) mod probe;
+mod raw_calls;
 pub(super) mod serve;
 mod session;
 #[cfg(feature = "live")]

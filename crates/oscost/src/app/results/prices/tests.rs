@@ -87,16 +87,20 @@ fn the_runs_that_are_named_are_those_whose_rows_priced() {
 }
 
 #[test]
-fn what_was_skipped_under_a_walk_cannot_be_cooled() {
+fn what_was_skipped_under_a_walk_or_for_its_calls_has_no_pair() {
     let of = |treatment: &str, outcome, reason: &str| {
         let mut record = run_without("1", "process/exit:touched_mib=0", outcome, reason);
         record.results[0].target.treatments = vec![treatment.to_owned()];
         let host = record.results[0].target.host.clone();
         assert!(uncoolable_cases(&record, "elsewhere").is_empty());
-        uncoolable_cases(&record, &host)
+        let others = cases_without_raw_loop(&record, &host);
+        assert_eq!(others.is_empty(), !treatment.starts_with("call="));
+        [uncoolable_cases(&record, &host), others].concat()
     };
     let case = Case::parse("process/exit:touched_mib=0").unwrap();
-    assert_eq!(of("cool=1M", RowOutcome::Skipped, "its ops compute their own figure"), [case]);
+    let own_figure = "its ops compute their own figure";
+    assert_eq!(of("cool=1M", RowOutcome::Skipped, own_figure), std::slice::from_ref(&case));
+    assert_eq!(of("call=inline", RowOutcome::Skipped, "this case has none"), [case]);
     assert!(of("cool=1M", RowOutcome::Failed, "it failed").is_empty());
     assert!(of("cool=1M", RowOutcome::Skipped, ENDED_BEFORE_FIRST_REPETITION).is_empty());
     assert!(of("nice=1", RowOutcome::Skipped, "it needs root").is_empty());

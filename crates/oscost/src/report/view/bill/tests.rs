@@ -69,6 +69,31 @@ fn with_cool_prices_there_are_two_sums_and_two_differences() {
 }
 
 #[test]
+fn it_says_which_prices_are_those_of_calls_through_a_function() {
+    let shown_lines = |bill: &Bill| {
+        let text = terminal(&view(bill));
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let mut shown = find();
+    shown.prices.inlined = vec!["directory/open:by=openat".to_owned()];
+    let text = shown_lines(&shown);
+    for words in [
+        "prices are those of inlined loops: programs call through functions",
+        "`oscost ab --quick --base call=inline --new call=function directory/open:by=openat` \
+         measures what",
+    ] {
+        assert!(text.contains(words), "{words:?}: {text}");
+    }
+    shown.prices.inlined.clear();
+    shown.items[0].function_source = Some("call=function".to_owned());
+    shown.items[1].function_source = Some("the ratio of 3 other calls, 1.30".to_owned());
+    let text = shown_lines(&shown);
+    let words = "of 2 of 4 charged items (1 by the ratio of other calls)";
+    assert!(text.contains(words) && !text.contains("oscost ab"), "{text}");
+}
+
+#[test]
 fn context_switches_that_are_missing_have_a_reason() {
     let mut shown = find();
     (shown.trials.voluntary_switches, shown.trials.involuntary_switches) = (None, None);

@@ -22,6 +22,9 @@ const NO_TIME: Option<&str> = Some("it was not measured, or the line is of a tot
 /// When a cool amount has no interval.
 const NO_COOL_INTERVAL: Option<&str> =
     Some("there is no cool amount, or a part of it has no interval");
+/// When nothing is added for a function around each call.
+const NO_FUNCTION: Option<&str> =
+    Some("it is not known, the op makes no raw calls, or the line is of a total");
 /// When there is no interval.
 const NO_INTERVAL: Option<&str> = Some("it has no price, or a part of it has no interval");
 
@@ -361,6 +364,24 @@ const COLUMNS: &[Column] = &[
             Some("there is none, the item pays nothing, or the line is of a total"),
         ),
         read: |line| line.item.and_then(|item| item.cool_source.as_ref()).into(),
+    },
+    Column {
+        heading: heading(
+            "function_added_ns",
+            Float,
+            "what a function around each call adds to all, a part of the amounts, in nanoseconds",
+            NO_FUNCTION,
+        ),
+        read: |line| line.item.and_then(|item| Some(item.function_added.as_ref()?.ns)).into(),
+    },
+    Column {
+        heading: heading(
+            "function_source",
+            Text,
+            "the treatment of the rows of that addition, or how it was estimated",
+            NO_FUNCTION,
+        ),
+        read: |line| line.item.and_then(|item| item.function_source.as_ref()).into(),
     },
     Column {
         heading: heading(

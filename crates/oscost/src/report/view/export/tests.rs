@@ -354,6 +354,8 @@ fn the_cool_end_of_a_bill_has_columns() {
     let item = &mut bill.items[0];
     (item.cool_price, item.cool_amount) = (amount(3e3), amount(3e6));
     item.cool_source = Some("cool=1M".to_owned());
+    item.function_added = amount(1e6);
+    item.function_source = Some("call=function".to_owned());
     let sheet = BillSheet::of(&bill);
     let headings = sheet.headings();
     let cell = |line: usize, name: &str| {
@@ -363,6 +365,9 @@ fn the_cool_end_of_a_bill_has_columns() {
     assert_eq!(cell(0, "cool_price_ns"), Value::Float(3e3));
     assert_eq!(cell(0, "cool_amount_ci95_high_ns"), Value::Float(6e6));
     assert_eq!(cell(0, "cool_source"), "cool=1M".into());
+    assert_eq!(cell(0, "function_added_ns"), Value::Float(1e6));
+    assert_eq!(cell(0, "function_source"), "call=function".into());
+    assert_eq!(cell(1, "function_added_ns"), Value::Unknown);
     let of_totals = [4, 5, 6].map(|line| cell(line, "cool_amount_ns"));
     assert_eq!(of_totals, [Value::Float(6e6), Value::Unknown, Value::Float(4e6)]);
     assert_eq!(cell(1, "cool_amount_ns"), Value::Unknown);

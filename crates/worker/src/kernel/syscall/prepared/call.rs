@@ -91,9 +91,16 @@ impl ReadyCall<'_> {
     /// Makes the call: its result if that is a success, otherwise the error.
     #[inline(always)]
     pub fn make(self) -> Result<i64, Errno> {
+        self.make_by::<false>()
+    }
+
+    /// The same, by the instruction in the loop or, with `FUNCTION`, by a call of a function around
+    /// it.
+    #[inline(always)]
+    pub fn make_by<const FUNCTION: bool>(self) -> Result<i64, Errno> {
         // SAFETY: the constructor of the call guarantees its arguments (`Call::new`), and the
         // borrow keeps alive what they refer to.
-        let result = unsafe { arch::syscall(self.number, self.args) };
+        let result = unsafe { arch::syscall_by::<FUNCTION>(self.number, self.args) };
         if result.wrapping_sub(self.lowest) as u64 <= self.span {
             Ok(result)
         } else {
@@ -154,12 +161,18 @@ pub struct ReadyCallPair<'a> {
 impl ReadyCallPair<'_> {
     /// Makes both calls.
     #[inline(always)]
-    pub fn make(mut self) -> Result<(), Errno> {
-        let result = self.first.make()?;
+    pub fn make(self) -> Result<(), Errno> {
+        self.make_by::<false>()
+    }
+
+    /// The same, each as [`ReadyCall::make_by`] makes it.
+    #[inline(always)]
+    pub fn make_by<const FUNCTION: bool>(mut self) -> Result<(), Errno> {
+        let result = self.first.make_by::<FUNCTION>()?;
         if self.pass_result {
             self.second.args[0] = result as u64;
         }
-        self.second.make().map(drop)
+        self.second.make_by::<FUNCTION>().map(drop)
     }
 }
 

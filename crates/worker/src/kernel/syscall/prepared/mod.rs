@@ -55,7 +55,7 @@ pub use system::{
     capget, capset_same, get_no_new_privs, landlock_ruleset_close, mkdir_rmdir, pread_text,
     pwrite_text, pwrite_text_to_both, set_no_new_privs, setresuid_same, statfs,
 };
-pub use task::{brk, getcpu, getpid, gettid, getuid, invalid, prctl, sched_yield, uname};
+pub use task::{brk, getcpu, getpid, getppid, gettid, getuid, invalid, prctl, sched_yield, uname};
 #[cfg(test)]
 pub(crate) use tests::CallCounter;
 pub use wait::{

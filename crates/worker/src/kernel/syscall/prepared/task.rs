@@ -17,6 +17,12 @@ pub fn getpid() -> Call {
     unsafe { Call::new(libc::SYS_getpid, &[]) }.with_results(1..=i64::MAX)
 }
 
+/// getppid(2); the parent of the first process of a namespace is 0.
+pub fn getppid() -> Call {
+    // SAFETY: it takes no argument.
+    unsafe { Call::new(libc::SYS_getppid, &[]) }.with_results(ANY_SUCCESS)
+}
+
 /// gettid(2).
 pub fn gettid() -> Call {
     // SAFETY: it takes no argument.
