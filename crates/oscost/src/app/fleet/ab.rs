@@ -2,6 +2,8 @@
 
 mod sides;
 
+use std::collections::BTreeMap;
+
 use oscost_model::record::{Conditions, Record};
 
 use self::sides::Sides;
@@ -23,15 +25,17 @@ pub struct Request {
 pub fn ab(request: &Request) -> anyhow::Result<ComparedSides> {
     let mut sides = Sides::default();
     let mut excluded = Vec::new();
-    let mut first_treated: Option<ExcludedRun> = None;
+    // By treatments, the first run under them.
+    let mut treated: BTreeMap<String, ExcludedRun> = BTreeMap::new();
     let mut each = |record: &Record| {
         let Some(visit) = &record.fleet else { return };
         match not_claimable_reason(record) {
             None => sides.add(&visit.node, record),
             Some(why) => {
                 let run = ExcludedRun { run: record.id.clone(), node: visit.node.clone(), why };
-                if record.results.iter().any(|row| !row.target.treatments.is_empty()) {
-                    first_treated.get_or_insert_with(|| run.clone());
+                let rows = record.results.iter().map(|row| &row.target.treatments);
+                for treatments in rows.filter(|treatments| !treatments.is_empty()) {
+                    treated.entry(treatments.join("+")).or_insert_with(|| run.clone());
                 }
                 excluded.push(run);
             }
@@ -39,11 +43,12 @@ pub fn ab(request: &Request) -> anyhow::Result<ComparedSides> {
     };
     let rejected = for_each_record(&FleetSource::parse(&request.fleet), &mut each)?;
     let measured = sides.treatments();
-    if let Some(first) = first_treated.filter(|_| measured.is_empty()) {
+    if let Some((treatments, first)) = unjudged(&measured, &treated, request.treatments.as_deref())
+    {
         anyhow::bail!(
-            "cannot compare sides: nothing is concluded from any run under treatments, as that of {}, \
-             which {}\n  hint: measure the fleet again, in a new folder, when its nodes have nothing \
-             else to do",
+            "cannot compare sides: nothing is concluded from any run under `{treatments}`, as that of \
+             {}, which {}\n  hint: measure the fleet again, in a new folder, when its nodes have \
+             nothing else to do",
             first.node,
             first.why
         );
@@ -71,6 +76,17 @@ pub fn ab(request: &Request) -> anyhow::Result<ComparedSides> {
 fn not_claimable_reason(record: &Record) -> Option<&'static str> {
     let of_conditions = record.conditions.iter().find_map(Conditions::not_claimable_reason);
     of_conditions.or_else(|| is_void(record).then_some("has a control that shows an effect"))
+}
+
+/// The treatments to compare, with the first run under them, if all of these runs are excluded.
+fn unjudged<'a>(
+    measured: &[String],
+    excluded: &'a BTreeMap<String, ExcludedRun>,
+    wanted: Option<&str>,
+) -> Option<(&'a String, &'a ExcludedRun)> {
+    let of_wanted = wanted.and_then(|wanted| excluded.get_key_value(wanted));
+    let of_wanted = of_wanted.filter(|(treatments, _)| !measured.contains(*treatments));
+    of_wanted.or_else(|| excluded.first_key_value().filter(|_| measured.is_empty()))
 }
 
 /// The treatments to compare: those that were asked for, or the only ones.
@@ -105,6 +121,22 @@ mod tests {
         assert_eq!(not_claimable_reason(&record), None);
         record.comparisons[0].flags.push("VOID".to_owned());
         assert_eq!(not_claimable_reason(&record), Some("has a control that shows an effect"));
+    }
+
+    #[test]
+    fn treatments_of_excluded_runs_alone_are_not_called_unmeasured() {
+        let run = |why| ExcludedRun { run: "r1".to_owned(), node: "n1".to_owned(), why };
+        let excluded = ["nice=5", "seccomp=docker"].map(|it| (it.to_owned(), run("is very noisy")));
+        let excluded = BTreeMap::from(excluded);
+        let found = |measured: &[String], wanted: Option<&str>| {
+            unjudged(measured, &excluded, wanted).map(|(treatments, _)| treatments.clone())
+        };
+        let nice = ["nice=5".to_owned()];
+        assert_eq!(found(&nice, Some("seccomp=docker")).as_deref(), Some("seccomp=docker"));
+        assert_eq!(found(&nice, Some("nice=5")), None);
+        assert_eq!(found(&nice, None), None);
+        assert_eq!(found(&[], Some("seccomp=docker")).as_deref(), Some("seccomp=docker"));
+        assert_eq!(found(&[], None).as_deref(), Some("nice=5"));
     }
 
     #[test]
