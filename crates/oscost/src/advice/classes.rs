@@ -30,6 +30,12 @@ pub fn node_class(machine: &Machine) -> String {
     class(&parts)
 }
 
+/// The class of a node by that of its machine as a text, which data sets of earlier versions have.
+pub fn without_clock_source(class: &str) -> String {
+    let words = class.split(", ").filter(|word| word.split(' ').next() != Some(CLOCK_SOURCE));
+    words.collect::<Vec<_>>().join(", ")
+}
+
 /// The keys of the class of a machine, with their values.
 fn parts_of_machine(machine: &Machine) -> Vec<(&'static str, Option<String>)> {
     let cpu = &machine.cpu;
@@ -221,5 +227,8 @@ mod tests {
         };
         let expected = "arch x86_64, hypervisor kvm";
         assert_eq!([Some("tsc"), Some("hpet"), None].map(node), [expected; 3]);
+        let of_machine = "arch x86_64, hypervisor kvm, clocksource tsc";
+        assert_eq!([of_machine, expected].map(without_clock_source), [expected; 2]);
+        assert_eq!(without_clock_source(""), "");
     }
 }

@@ -23,6 +23,7 @@ use super::columns::{
     RUN, STARTED, UNIT,
 };
 use super::contained::{cannot_read, contained};
+use crate::advice::classes::without_clock_source;
 use crate::advice::machine_facts::machine_facts;
 use crate::app::error::UsageError;
 use crate::app::fleet::builder::{FleetBuilder, Visit};
@@ -240,7 +241,7 @@ impl Reading {
             node: node.to_owned(),
             run: run.to_owned(),
             started_s: ms as f64 / 1e3,
-            class: self.builder.text(text(&group.class, line, CLASS_TEXT)?),
+            class: self.builder.text(&without_clock_source(text(&group.class, line, CLASS_TEXT)?)),
             facts: self.facts(b"{}")?,
             not_claimable,
             figures: Vec::new(),
