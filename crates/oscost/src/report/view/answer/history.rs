@@ -56,9 +56,12 @@ fn too_few_runs(judged: &[&Series]) -> Answer {
             "It takes {MIN_POINTS} runs of a case to look for changes: no case here has more than {most}."
         ),
     };
-    let next =
-        "Next: each `oscost run` adds one; `oscost compare last~1 last` compares the last two.";
-    Answer { findings: vec![finding], trust: None, next: vec![next.to_owned()] }
+    let others = match most {
+        0 | 1 => "",
+        _ => "; `oscost compare last~1 last` compares the last two",
+    };
+    let next = format!("Next: each `oscost run` adds one{others}.");
+    Answer { findings: vec![finding], trust: None, next: vec![next] }
 }
 
 /// The last change of a series.

@@ -110,8 +110,8 @@ fn nothing(network: &MeasuredNetwork) -> String {
             "nothing is judged: each pair was measured once (`--repeat 3` repeats it)".to_owned()
         }
         0 if not_claimable(network) > 0 => {
-            "nothing is judged: too many of the measurements are very noisy, or have a clock that \
-             drifted"
+            "nothing is judged: without the measurements that are very noisy, or have a clock that \
+             drifted, too few are left"
                 .to_owned()
         }
         0 => "nothing is judged: there are too few nodes and pairs to say which are the others"
