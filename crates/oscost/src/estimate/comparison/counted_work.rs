@@ -86,7 +86,11 @@ impl<'a> CountedWork<'a> {
 
     /// Why the work of some rows is not compared, a note each.
     pub(super) fn notes(&self) -> impl Iterator<Item = String> + '_ {
-        self.differences.iter().map(|why| format!("instructions are not compared: {why}"))
+        let what = match self.effects.is_empty() {
+            true => "instructions",
+            false => "instructions of some rows",
+        };
+        self.differences.iter().map(move |why| format!("{what} are not compared: {why}"))
     }
 
     /// The verdicts on the work of all rows.
