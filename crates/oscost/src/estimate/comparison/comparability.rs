@@ -122,7 +122,7 @@ pub(super) fn other_machine_of_run(base: &Record, new: &Record) -> Option<String
 }
 
 /// What tells two machines apart whose hardware may be equal: they are two nodes of a fleet, or were
-/// reached at two hosts. Names of one boot are those of one machine.
+/// reached at two hosts, or may be any nodes of Slurm. Names of one boot are those of one machine.
 fn other_name([base, new]: [&Record; 2], hosts: [Option<&str>; 2]) -> Option<String> {
     fn node(run: &Record) -> Option<&str> {
         Some(run.fleet.as_ref()?.node.as_str())
@@ -135,7 +135,18 @@ fn other_name([base, new]: [&Record; 2], hosts: [Option<&str>; 2]) -> Option<Str
             .then(|| format!("another machine: {one} and {other} are two nodes of a fleet"));
     }
     let [Some(one), Some(other)] = hosts else { return None };
-    (one != other).then(|| format!("another machine: {one} and {other}"))
+    if one != other {
+        return Some(format!("another machine: {one} and {other}"));
+    }
+    may_be_any_node(one).then(|| {
+        format!("another machine, as far as is known: each run at {one} may get another node")
+    })
+}
+
+/// Whether Slurm chooses the node of each session at a host.
+fn may_be_any_node(host: &str) -> bool {
+    let names_nodes = |options: &str| options.split(',').any(|it| it.starts_with("nodes="));
+    host.strip_prefix("slurm:").is_some_and(|options| !names_nodes(options))
 }
 
 fn machine_difference(base: Option<&Machine>, new: Option<&Machine>) -> Option<String> {

@@ -67,7 +67,12 @@ pub(super) fn rows_by_key<'a>(runs: &[&'a Record]) -> RowsByKey<'a> {
         let TargetInfo { text, host, .. } = &row.target;
         let is_without_host = are_of_several_hosts || (is_count(row) && !has_several);
         let bare = text.strip_suffix(host.as_str()).filter(|_| is_without_host);
-        bare.map_or(text.as_str(), |bare| bare.strip_suffix('@').unwrap_or(bare))
+        match bare {
+            Some("") => "",
+            // The value of a treatment may end as the name of its host does.
+            Some(bare) => bare.strip_suffix('@').unwrap_or(text.as_str()),
+            None => text.as_str(),
+        }
     };
     let mut found = RowsByKey::new();
     let all = runs.iter().flat_map(|run| run.results.iter().map(move |row| (*run, row)));

@@ -114,8 +114,19 @@ fn runs_at_two_hosts_are_compared_as_two_machines_unless_they_share_a_boot() {
     let treated = at(100.0, "nice=5", "local", "b1");
     let found = compared(treated, at(100.5, "nice=5@slurm:nodes=n1", "slurm:nodes=n1", "b2"));
     assert!(is_of_two(&found), "{found:?}");
+    let treated = at(100.0, "env=AT=local", "local", "b1");
+    let found = compared(treated, at(100.5, "env=AT=local@ssh:db1", "ssh:db1", "b2"));
+    assert!(is_of_two(&found), "the value of a treatment is no host: {found:?}");
     let other = compared(local(), at(100.5, "nice=5@ssh:db1", "ssh:db1", "b2"));
     assert!(other.comparisons.is_empty(), "{other:?}");
+    // Slurm chooses a node for each run.
+    let of_any_node = |boot: &str| {
+        let host = "slurm:partition=debug";
+        is_of_two(&compared(at(100.0, host, host, "b1"), at(100.5, host, host, boot)))
+    };
+    assert!(of_any_node("b2") && !of_any_node("b1"));
+    let host = "slurm:nodes=n1";
+    assert!(!is_of_two(&compared(at(100.0, host, host, "b1"), at(100.5, host, host, "b2"))));
     // A kernel that was booted for its run is no machine of its own.
     let booted = compared(local(), at(100.5, "vm:6.1", "vm:6.1", "b2"));
     assert!(booted.comparisons.is_empty(), "{booted:?}");
