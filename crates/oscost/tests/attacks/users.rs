@@ -86,7 +86,7 @@ fn root_leaves_no_folder_of_its_own_in_the_home_of_a_user(sandbox: &Sandbox) -> 
     chown(&home, Some(OTHER), Some(OTHER)).unwrap();
     let mut command = sandbox.command(&["runs", "list"]);
     let ran = Ran::of(command.env_remove("XDG_DATA_HOME")).exits(0);
-    assert_eq!(ran.stderr, "");
+    assert!(!ran.stderr.contains("note: "), "{}", ran.stderr);
     for made in [".local", ".local/share", ".local/share/oscost", ".local/share/oscost/store.db"] {
         let made = home.join(made).metadata().unwrap();
         assert_eq!((made.uid(), made.gid()), (OTHER, OTHER));
