@@ -120,7 +120,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let cpu = request.cpu.or_else(|| own_cpu(&subject.workload, &hello.facts));
     let notes = advice::machine_notes(&hello.facts);
     let events = counted_events(&hello.facts);
-    let tick_ns = clock_tick_ns(&hello.facts);
+    let tick_ns = clock_tick_ns(&hello.facts, cpu);
     let machine = Machine::new("m0", hello.facts.clone(), notes);
     let tool = tool(hello);
     let PreparedTarget { side, notes } = prepare(&target, arch)?;
@@ -245,10 +245,12 @@ fn counted_events(facts: &Facts) -> Result<Vec<CounterEvent>, String> {
     Ok(CounterEvent::WORK.into_iter().take(at_once).chain(clock).collect())
 }
 
-/// The time between two of the clock ticks that divide CPU time; `None` where the kernel measures the
-/// times of both modes, as it does with CPUs in `nohz_full` (VIRT_CPU_ACCOUNTING_GEN).
-fn clock_tick_ns(facts: &Facts) -> Option<f64> {
-    let is_measured = facts.scheduling.nohz_full_cpus.as_ref().is_some_and(|cpus| !cpus.is_empty());
+/// The time between two of the clock ticks that divide CPU time; `None` of a program on a CPU where
+/// the kernel measures the times of both modes: it does so on those in `nohz_full` alone
+/// (VIRT_CPU_ACCOUNTING_GEN).
+fn clock_tick_ns(facts: &Facts, cpu: Option<u32>) -> Option<f64> {
+    let measuring_cpus = facts.scheduling.nohz_full_cpus.as_deref().unwrap_or_default();
+    let is_measured = cpu.is_some_and(|cpu| measuring_cpus.contains(&cpu));
     let per_second = facts.os.hz.filter(|&hz| hz > 0).unwrap_or(USUAL_TICKS_PER_S);
     (!is_measured).then(|| 1e9 / f64::from(per_second))
 }

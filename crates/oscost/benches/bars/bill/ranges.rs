@@ -80,8 +80,11 @@ pub(super) fn holds(tool: &Tool, programs: &[BilledProgram]) -> anyhow::Result<b
                 continue;
             }
         };
-        let Some(range) = Range::of(&bill) else {
-            let why = bill.not_counted.as_deref().unwrap_or("no system time was measured");
+        // A system time that is known to be too low judges no range.
+        let doubt = bill.trials.doubt.as_deref();
+        let Some(range) = Range::of(&bill).filter(|_| doubt.is_none()) else {
+            let why = bill.not_counted.as_deref().or(doubt);
+            let why = why.unwrap_or("no system time was measured");
             skipped.push(format!("{}: skipped: {why}", program.name));
             continue;
         };

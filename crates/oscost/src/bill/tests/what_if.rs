@@ -205,7 +205,7 @@ fn the_forms_that_make_up_nearly_all_calls_are_priced_and_all_that_make_tasks() 
     let selectors = selectors_to_price(&found.items);
     let expected = [
         "syscall/getuid",
-        "process/fork-exec",
+        "process/fork-exec:link=static",
         "process/fork-exit",
         "fault/zero-fill:access=write,pages=4k",
     ];

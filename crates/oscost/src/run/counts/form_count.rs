@@ -22,6 +22,9 @@ use crate::run::counts::turn_program::{
 use crate::run::jobs::job::{JobFailure, JobResult, job_failure};
 use crate::run::jobs::workers::Workers;
 
+/// Why a program that the user has ended did not run in control groups.
+const NO_GROUPS: &str = "its runs were interrupted before those in control groups";
+
 /// Whether the last block of trials follows what was done before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastBlock {
@@ -75,7 +78,10 @@ pub fn run_in_turns(
     });
     let rounds = match first {
         Err(HostError::Interrupted) if runs.can_be_billed() => {
-            return Ok(Ok(ProgramRuns { interrupted: true, ..runs }));
+            // The bill says what its system time lacks.
+            let lacking = group_plan(&runs, counters.tick_ns).map(|_| Err(NO_GROUPS.to_owned()));
+            let groups = runs.groups.take().or(lacking);
+            return Ok(Ok(ProgramRuns { interrupted: true, groups, ..runs }));
         }
         first => match first? {
             Ok(rounds) => rounds,
@@ -176,9 +182,7 @@ fn first_blocks(
         return Ok(Err(failure));
     }
     add_counts(workers, program, counters, runs)?;
-    if let Some(tick_ns) = counters.tick_ns {
-        add_group_runs(workers, program, tick_ns, runs)?;
-    }
+    add_group_runs(workers, program, counters.tick_ns, runs)?;
     Ok(Ok(count.last_block(runs.trials.len() as u32)))
 }
 
@@ -263,17 +267,21 @@ fn add_counts(
 fn add_group_runs(
     workers: &mut Workers<'_>,
     program: TurnProgram<'_>,
-    tick_ns: f64,
+    tick_ns: Option<f64>,
     runs: &mut ProgramRuns,
 ) -> Result<(), HostError> {
-    let counted = runs.counted.as_ref().ok().and_then(|counted| counted.last());
-    let forks = counted.map(|calls| calls.forks);
-    let Some(plan) = GroupPlan::of(&runs.trials, forks, tick_ns) else { return Ok(()) };
+    let Some(plan) = group_plan(runs, tick_ns) else { return Ok(()) };
     runs.groups = Some(match can_take_turns(program) {
         true => run_in_groups(workers, plan, &turns_spec(program, plan.runs, true))?,
         false => Err("each of its runs needs a worker of its own".to_owned()),
     });
     Ok(())
+}
+
+/// How often a program with these runs is to run in control groups; `None` if they do not need that.
+fn group_plan(runs: &ProgramRuns, tick_ns: Option<f64>) -> Option<GroupPlan> {
+    let counted = runs.counted.as_ref().ok().and_then(|counted| counted.last());
+    GroupPlan::of(&runs.trials, counted.map(|calls| calls.forks), tick_ns?)
 }
 
 /// A counted run; what is refused once is refused again.
