@@ -35,6 +35,7 @@ fn each_kind_of_the_table_is_parsed_with_its_mechanism() {
         ("cgroup", "=own"),
         ("nice", "=1"),
         ("cool", "=1M"),
+        ("call", "=function"),
         ("env", "=A=b"),
         ("antagonist", "=cpu"),
         ("cmd", "=strace"),
