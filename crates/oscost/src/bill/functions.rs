@@ -2,8 +2,9 @@
 //!
 //! Programs call the kernel through functions of the C library, whose return comes right after the
 //! call; the loops that are measured have the instruction in them. Where the kernel's returns are
-//! guarded, its own code is slower in the first case. What the function adds to a case is the
-//! difference of two rows of one run; it is added to the price, warm and cool.
+//! guarded, its own code is slower in the first case; an inlined loop may be in either state, a loop
+//! through a function is always in the slow one. So a case costs what its loop through a function
+//! does: what that has more than the price is added to it, warm and cool.
 
 use oscost_model::bill::{Amount, BillItem};
 use oscost_model::case::Case;
@@ -69,7 +70,7 @@ impl<'a> FunctionPrices<'a> {
         prices: &PriceList<'_>,
     ) -> Self {
         let pairs: Vec<RowPair<'a>> = records.into_iter().flat_map(function_pairs).collect();
-        let added = PriceList::added_by_pairs(pairs.iter().copied(), catalog);
+        let added = PriceList::added_to_prices(pairs.iter().copied(), prices, catalog);
         let mut ratios = CaseRatios::default();
         for pair in &pairs {
             ratios.add(pair.with, prices, &added);

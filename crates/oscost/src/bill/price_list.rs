@@ -131,6 +131,25 @@ impl<'a> PriceList<'a> {
         Self { rows: rows.collect(), others: None, are_differences: true }
     }
 
+    /// What the second rows of these pairs have more than these prices of their cases, or than the first
+    /// rows where a case has none: of several that have a case the first one.
+    ///
+    /// An inlined loop of calls may be in either of two states, and that of the pair in another one than
+    /// that of the price; a loop through a function is always in one.
+    pub(super) fn added_to_prices(
+        pairs: impl IntoIterator<Item = RowPair<'a>>,
+        prices: &PriceList<'_>,
+        catalog: &Catalog,
+    ) -> Self {
+        let rows = pairs.into_iter().map(|RowPair { base, with }| {
+            let own = prices.price(&with.case, None).filter(|price| price.row == with.case);
+            let base = own.map(|price| price.amount).or_else(|| time_of(base));
+            let added = time_of(with).zip(base).map(|(with, base)| above(&with, &base));
+            priced_row(with, added, catalog)
+        });
+        Self { rows: rows.collect(), others: None, are_differences: true }
+    }
+
     /// The same list, with another one for what it has no price of.
     #[must_use]
     pub fn with_others(self, others: PriceList<'a>) -> Self {
@@ -298,6 +317,16 @@ pub(super) fn number_on(point: &Point, axis: &str) -> Option<u64> {
 /// The values of a point on the other axes.
 pub(super) fn without<'a>(point: &'a Point, axis: &str) -> Vec<(&'a str, &'a Value)> {
     point.iter().filter(|(name, _)| *name != axis).collect()
+}
+
+/// What one amount has more than another one, so that the sum of both is the first one with its own
+/// interval, where that is possible.
+fn above(with: &Amount, base: &Amount) -> Amount {
+    let ci95 = with.ci95.zip(base.ci95).map(|([low, high], [base_low, base_high])| {
+        let ends = [low - base_low, high - base_high];
+        if ends[0] <= ends[1] { ends } else { [low - base_high, high - base_low] }
+    });
+    Amount { ns: with.ns - base.ns, ci95 }
 }
 
 /// The time of an op of a row, with the interval of its long-run figure where that is known; `None`

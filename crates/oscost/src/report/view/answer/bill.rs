@@ -137,6 +137,11 @@ fn reasons(bill: &Bill) -> Vec<Reason> {
         let stale: Vec<String> = bill.prices.stale.iter().map(|why| plain(why)).collect();
         found.push(Reason::fair(format!("its prices are stale ({})", stale.join("; "))));
     }
+    if !bill.prices.inlined.is_empty() {
+        let text = "its largest prices are of inlined loops, and programs call through functions, \
+                    which may take longer";
+        found.push(Reason::fair(text.to_owned()));
+    }
     found.extend(bill.trials.doubt.iter().map(|why| Reason::fair(plain(why))));
     found.extend(of_system_time(&bill.trials.system_time));
     let unpriced_pct = unpriced_pct(&bill.items);

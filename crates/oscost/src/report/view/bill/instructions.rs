@@ -107,13 +107,16 @@ fn split_difference(bill: &Bill, instructions: &InstructionBill) -> Option<Strin
     ))
 }
 
+/// Rates that differ by less are the same: neither has an interval.
+const SAME_RATE: f64 = 0.02;
+
 /// The part of the system time in which the program had no cycles, beside the loops of the price list;
 /// `None` where either was not counted.
 fn without_cycles(bill: &Bill, instructions: &InstructionBill) -> Option<String> {
     let own = instructions.cycles_per_ns?;
     let of_prices = instructions.price_cycles_per_ns.filter(|&cycles| cycles > 0.0)?;
     let missing_ns = bill.trials.system_time.ns * (1.0 - own / of_prices);
-    let verdict = match missing_ns > 0.0 {
+    let verdict = match own / of_prices < 1.0 - SAME_RATE {
         true => format!(
             "at that ratio {} of its system time had no cycles: the host took them, or the frequency \
              was lower",
