@@ -90,9 +90,9 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "SECONDARY",
-        means: "the verdict rests on another metric: of commands CPU time (if both compute) or \
-                wall time; of workloads the time of both modes; of a row that follows the core's \
-                rate whichever of time and cycles varies less",
+        means: "the verdict rests on another metric: of commands CPU time or wall time, of \
+                workloads the time of both modes, of other rows time or cycles, whichever varies \
+                less",
         matters: "Two metrics judged at once would find a difference by chance twice as often.",
         action: "Read the other metric.",
         ..FLAG

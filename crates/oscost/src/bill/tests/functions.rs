@@ -63,15 +63,28 @@ fn what_a_function_adds_is_in_the_price_and_in_all_sums() {
     assert_eq!(rounded(&getppid.function_added), Some(500.0));
     assert_eq!(rounded(&getppid.unit), Some(150.0));
     assert_eq!(getppid.share_pct.map(f64::round), Some(15.0));
-    // [900, 1100], and ten times [135, 165] without [90, 110].
+    // Ten times the interval of the loop through the function.
     let ci95 = getppid.amount.as_ref().and_then(|amount| amount.ci95);
-    assert_eq!(ci95.map(|ends| ends.map(f64::round)), Some([1_150.0, 1_850.0]));
+    assert_eq!(ci95.map(|ends| ends.map(f64::round)), Some([1_350.0, 1_650.0]));
     // Its loop is of another benchmark, of which none is known to have raw calls.
     assert_eq!((amount(&found, "getuid"), source(&found, "getuid")), (Some(1_400.0), None));
     assert_eq!(found.charged.ns.round(), 2_900.0);
     let order: Vec<&str> = found.items.iter().map(|item| item.name.as_str()).collect();
     assert_eq!(order, ["getppid", "getuid"]);
     assert_eq!(found.charged_cool, None);
+}
+
+#[test]
+fn the_loop_through_the_function_is_charged_whatever_states_the_inlined_loops_were_in() {
+    let case = "syscall/getppid:via=raw";
+    for (price, inlined) in [(100.0, 145.0), (145.0, 100.0), (160.0, 100.0)] {
+        let mut rows = vec![row(case, price)];
+        rows.extend(pair(case, inlined, 150.0 - inlined));
+        let found = charges_of(rows, vec![form("getppid", None, 10, 0)]);
+        assert_eq!(amount(&found, "getppid"), Some(1_500.0), "{price} and {inlined}");
+        let added = rounded(&item(&found, "getppid").function_added);
+        assert_eq!(added, Some(10.0 * (150.0 - price)), "also below zero");
+    }
 }
 
 #[test]
