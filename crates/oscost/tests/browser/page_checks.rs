@@ -72,8 +72,14 @@ pub(crate) fn charts(page: &Page) -> Vec<DrawnChart> {
              points: points.length,
              inside: points.filter(isMiddleInside).length,
              rows: rows.length,
-             rows_inside: rows.filter(it =>
-               [...it.querySelectorAll('a, span, text')].every(text => isInside(text, 2))).length,
+             rows_inside: rows.filter(it => {
+               // A figure may be written twice, for wide and for narrow charts: one of them is shown.
+               const isShown = text => text.getClientRects().length > 0;
+               const figures = [...it.querySelectorAll('text')];
+               const texts = [...it.querySelectorAll('a, span'), ...figures.filter(isShown)];
+               return (figures.length === 0 || figures.some(isShown)) &&
+                 texts.every(text => isInside(text, 2));
+             }).length,
            };
          })",
     );

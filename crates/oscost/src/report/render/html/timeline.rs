@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::report::figures::{Style, quantity};
 use crate::report::view::document::chart::{
-    Axis, Chart, Colour, Mark, Point, Series, Shape, Symbol, Vertical,
+    Axis, Chart, Colour, Mark, Point, Series, Shape, Symbol, Tick, Vertical,
 };
 use crate::report::view::document::timeline::Timeline;
+
+/// More runs than this have ticks at round numbers.
+const MAX_TICKS: usize = 10;
 
 /// The chart: figures with their intervals, the levels between changes, and updates at the bottom.
 pub(super) fn chart(timeline: &Timeline) -> Chart {
@@ -35,6 +38,7 @@ pub(super) fn chart(timeline: &Timeline) -> Chart {
         caption: timeline.caption.clone(),
         x: Axis {
             ends: Some([0.4, timeline.runs.len() as f64 + 0.6]),
+            ticks: ticks(timeline.runs.len()),
             ..Axis::linear("run, the oldest first")
         },
         y: Vertical::Axis(Axis::linear(title)),
@@ -46,6 +50,12 @@ pub(super) fn chart(timeline: &Timeline) -> Chart {
         marks: timeline.changes.iter().map(|it| mark(it.run, it.ratio)).collect(),
         band: None,
     }
+}
+
+/// A tick for each of a few runs, between two of which there is none; empty for many.
+fn ticks(runs: usize) -> Vec<Tick> {
+    let each = (1..=runs).map(|run| Tick { value: run as f64, name: run.to_string() });
+    each.filter(|_| runs <= MAX_TICKS).collect()
 }
 
 /// The levels between changes, each from its first run to its last.

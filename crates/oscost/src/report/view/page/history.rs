@@ -68,7 +68,10 @@ fn changes(history: &History, changed: &[&Series]) -> Section {
         .flat_map(|series| series.changes.iter().map(|change| row(series, change, has_causes)))
         .collect();
     let tested = history.series.iter().filter(|it| it.p.is_some()).count();
-    let text = format!("{} of {tested} series changed (q <= 0.05).", changed.len());
+    let text = match tested {
+        0 => "No series has enough runs to look for changes.".to_owned(),
+        _ => format!("{} of {tested} series changed (q <= 0.05).", changed.len()),
+    };
     let mut blocks = vec![Block::Text(text)];
     if !rows.is_empty() {
         let mut columns = vec![
