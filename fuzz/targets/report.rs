@@ -15,6 +15,9 @@ use oscost::report::export::Sheet;
 use oscost::report::{brief, csv, html, json, markdown, page, parquet};
 use oscost::store::validate;
 
+/// How the method begins in Markdown.
+const FOLD: &str = "<details><summary>How it was measured</summary>";
+
 fuzz_target!(|bytes: &[u8]| in_time(bytes.len(), || check(bytes)));
 
 fn check(bytes: &[u8]) {
@@ -35,7 +38,9 @@ fn check(bytes: &[u8]) {
     }
     for view in [brief(&record), oscost::report::compare::brief(&shown)] {
         let page = markdown(&view);
-        assert!(!page.contains('<'), "{page}");
+        // The fold of the method, once.
+        let texts = page.replacen(FOLD, "", 1).replacen("</details>", "", 1);
+        assert!(!texts.contains('<'), "{page}");
     }
     let run = page::run(&page::PageContent { record: &record, study: None, catalog: None });
     for view in [run, page::comparison(&shown, None)] {
