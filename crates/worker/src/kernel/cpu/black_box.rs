@@ -51,7 +51,7 @@ pub fn consume_f64(value: f64) {
     #[cfg(target_arch = "aarch64")]
     // SAFETY: there is no instruction.
     unsafe {
-        asm!("/* {0} */", in(vreg) value, options(nomem, nostack, preserves_flags));
+        asm!("/* {0:d} */", in(vreg) value, options(nomem, nostack, preserves_flags));
     }
 }
 
