@@ -194,6 +194,17 @@ fn axes_values_units_hosts_treatments_and_grades_have_figures_of_the_last_run() 
     let is_grade = |text: &&String| text.contains("the last run (") && text.contains("UTC): yes");
     assert_eq!(grades.iter().filter(is_grade).count(), 1, "{grades:?}");
     assert!(!explain("sud").contains("the last run"), "it was not measured");
+    for mark in ["?", "!", "<"] {
+        let text = explain(mark);
+        assert!(text.contains("of the last run ("), "{mark}: {text}");
+    }
+    assert!(!explain("not exact").contains("the last run"), "no instructions were counted");
+    let cut = explain("cut short");
+    assert!(cut.contains("the last run (") && cut.contains("UTC): no"), "{cut}");
+    let seed = explain("--seed");
+    assert!(seed.contains("UTC): `--seed 1`"), "{seed}");
+    assert!(explain("--precision").contains("UTC): not given"), "{}", explain("--precision"));
+    assert!(!explain("--base").contains("the last run"), "it is none of `oscost run`");
     let fake = |name: &str| format!("fake:{}", crate::common::scenario_file(name).display());
     let (base, new) = (fake("treated"), format!("sud@{}", fake("treated")));
     let case = "syscall/getppid:via=raw";
@@ -201,6 +212,13 @@ fn axes_values_units_hosts_treatments_and_grades_have_figures_of_the_last_run() 
     let treatment = explain("sud");
     assert!(treatment.contains(" of the last run ("), "{treatment}");
     assert!(treatment.contains("comparison") && treatment.contains(" (x "), "{treatment}");
+    let base = explain("--base");
+    assert!(base.contains("UTC): `--base fake:"), "{base}");
+    let cause = explain("core");
+    assert!(
+        cause.contains("comparison of the last run (") || cause.contains("comparisons of"),
+        "{cause}"
+    );
 }
 
 #[test]
