@@ -36,6 +36,8 @@ RUSTFLAGS="-Cpasses=sancov-module \
 host=$(rustc -vV | sed -n 's/^host: //p')
 export RUSTFLAGS
 export CARGO_TARGET_DIR="$PWD/target"
+# The store of the target `history`, which makes it anew for each input.
+export XDG_DATA_HOME="$PWD/target/data"
 cargo build --release --target "$host" --bin "$target"
 
 mkdir -p "corpus/$target" "artifacts/$target"

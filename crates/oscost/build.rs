@@ -20,8 +20,15 @@ fn main() {
         println!("cargo::rustc-env={name}={}", value.unwrap_or_default());
     }
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=../../.git/HEAD");
-    println!("cargo::rerun-if-changed=../../.git/refs/heads");
+    // A path that does not exist makes cargo run this each time. In a further worktree `.git` is a
+    // file, and git knows where the files are.
+    let of_git = |name: &str| first_line("git", &["rev-parse", "--git-path", name]);
+    let existing = |name: &str| of_git(name).filter(|path| Path::new(path).exists());
+    // The log of HEAD grows with each commit and checkout; without logs, branches change.
+    let branches = || existing("refs/heads");
+    for path in existing("HEAD").into_iter().chain(existing("logs/HEAD").or_else(branches)) {
+        println!("cargo::rerun-if-changed={path}");
+    }
     if let Err(why) = compile_study_programs() {
         println!("cargo::error={why}");
     }

@@ -72,7 +72,8 @@ pub(super) fn explain(
     let name = [vec![name], further].concat().join(" ").trim().to_owned();
     let found = find(&Request { name: name.clone(), at })?;
     let sources = WordSources::of(command);
-    let last = if has_examples(&found, &name) { example_run() } else { None };
+    let has_examples = sources.has_option(&name) || has_examples(&found, &name);
+    let last = if has_examples { example_run() } else { None };
     let explained = sources.sections_of_printed(&found, &name, last.as_ref());
     let Explanation { treatments, benchmarks, catalog, refusal, .. } = found;
     if treatments.is_empty() && benchmarks.is_none() && explained.is_empty() {
@@ -153,6 +154,11 @@ impl WordSources {
         Self { record: report::record_words(), command }
     }
 
+    /// Whether a name is one of an option.
+    fn has_option(&self, name: &str) -> bool {
+        command_words::find(&self.command, name).iter().any(|it| !it.is_subcommand)
+    }
+
     /// What a text means as it is printed: as one word, or by the words in it.
     fn sections_of_printed(
         &self,
@@ -175,12 +181,13 @@ impl WordSources {
             |it: &CommandWord| it.is_subcommand && it.syntax.strip_prefix("oscost ") == Some(name);
         let (typed, others): (Vec<&CommandWord>, Vec<&CommandWord>) =
             commands.iter().partition(|it| is_typed_so(it));
-        let mut sections: Vec<Section> = typed.into_iter().map(words::command_section).collect();
+        let of_command = |word| words::command_section(word, last);
+        let mut sections: Vec<Section> = typed.into_iter().map(of_command).collect();
         sections.extend(words::sections(name, last));
         sections.extend(found.study.as_ref().map(|study| words::study(study, last)));
         let axes = found.catalog.as_ref().map(|all| words::axes::sections(all, name, last));
         sections.extend(axes.into_iter().flatten());
-        sections.extend(others.into_iter().map(words::command_section));
+        sections.extend(others.into_iter().map(of_command));
         sections.extend(words::files::column_sections(name));
         sections.extend(words::files::record_sections(&self.record, name));
         sections.extend(words::documents::sections(name));

@@ -4,6 +4,7 @@
 //! time changes them, how a file that the user names is read or written, the null device, and the
 //! file of this program. It must not know what is kept there.
 
+mod attributes;
 pub mod input_copy;
 pub mod input_file;
 pub mod lock;

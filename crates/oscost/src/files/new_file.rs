@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::{AT_FDCWD, AtFlags};
 use nix::unistd::linkat;
 
+use super::attributes;
+
 /// How many temporary names are tried: those of killed processes may be taken.
 const MAX_NAMES: u32 = 100;
 
@@ -26,7 +28,8 @@ pub(super) enum Durability {
     Later,
 }
 
-/// Writes a file that replaces one of its name, if there is one, and takes over its owner and mode.
+/// Writes a file that replaces one of its name, if there is one, and takes over its owner, its mode, its
+/// access control list and its users' attributes.
 pub(super) fn write(target: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
     // What cannot be done without a name is tried with one, whatever the reason.
     write_without_name(target, bytes, durability)
@@ -84,6 +87,8 @@ fn give_name(file: &File, name: &Path) -> io::Result<()> {
 fn fill(file: &mut File, target: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
     if let Ok(old) = target.metadata() {
         keep_owner_and_mode(file, &old)?;
+        // The list contains the mode.
+        attributes::keep(target, file)?;
     }
     file.write_all(bytes)?;
     match durability {
@@ -134,6 +139,8 @@ mod tests {
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
 
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+
     use super::*;
 
     type WriteFile = fn(&Path, &[u8], Durability) -> io::Result<()>;
@@ -170,6 +177,52 @@ mod tests {
             assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o640);
             std::fs::remove_file(&file).unwrap();
             assert_eq!(names(folder.path()), BTreeSet::new());
+        }
+    }
+
+    /// An access control list that lets one more user read: its version and its entries, each with a
+    /// tag, permissions and an id (linux/posix_acl_xattr.h).
+    fn access_list() -> Vec<u8> {
+        const NO_ID: u32 = u32::MAX;
+        let entries: [(u16, u16, u32); 5] = [
+            (0x01, 0o6, NO_ID),
+            (0x02, 0o4, 12_345),
+            (0x04, 0o4, NO_ID),
+            (0x10, 0o4, NO_ID),
+            (0x20, 0o0, NO_ID),
+        ];
+        let mut bytes = 2u32.to_le_bytes().to_vec();
+        for (tag, permissions, id) in entries {
+            bytes.extend(tag.to_le_bytes());
+            bytes.extend(permissions.to_le_bytes());
+            bytes.extend(id.to_le_bytes());
+        }
+        bytes
+    }
+
+    #[test]
+    fn the_access_control_list_and_attributes_of_a_replaced_file_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let list = access_list();
+        let attributes = [("user.oscost", &b"text"[..]), ("system.posix_acl_access", &list[..])];
+        for (number, write) in ways(folder.path()).into_iter().enumerate() {
+            let file = folder.path().join(format!("file-{number}"));
+            write(&file, b"one", Durability::Later).unwrap();
+            let set = attributes.into_iter().filter(|(name, value)| {
+                let set = setxattr(&file, *name, value, XattrFlags::empty());
+                if let Err(error) = &set {
+                    eprintln!("cannot run here: {name}: {error}");
+                }
+                set.is_ok()
+            });
+            let set: Vec<(&str, &[u8])> = set.collect();
+            write(&file, b"two", Durability::Later).unwrap();
+            assert_eq!(std::fs::read(&file).unwrap(), b"two");
+            for (name, value) in set {
+                let mut kept = vec![0u8; 1_000];
+                let length = getxattr(&file, name, &mut kept[..]).unwrap();
+                assert_eq!(&kept[..length], value, "{name}");
+            }
         }
     }
 

@@ -122,6 +122,33 @@ fn mutated_kernel(sandbox: &Sandbox, seed: u64) -> Outcome {
     Outcome::Withstood(format!("status {code}"))
 }
 
+/// A file in the cache of kernels that has the name of a package and is none: it is not called
+/// usable, and nothing boots it.
+fn damaged_package(sandbox: &Sandbox) -> Outcome {
+    const VERSION: &str = "6.99.0-1-cloud-amd64";
+    let cache = sandbox.file("cache");
+    let folder = cache.join("oscost/kernels");
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join(format!("linux-image-{VERSION}_6.99.1-1_amd64.deb"));
+    for damaged in [&b"!<arch>\n"[..], &[0x5a; 5_000][..], &b""[..]] {
+        fs::write(&file, damaged).unwrap();
+        let mut list = sandbox.command(&["kernels", "list", "--json"]);
+        let listed = Ran::of(list.env("XDG_CACHE_HOME", &cache)).exits(0).json();
+        let rows = listed["kernels"].as_array().unwrap().iter();
+        let downloaded: Vec<_> = rows.filter(|row| row["state"] == "downloaded").collect();
+        assert_eq!(downloaded.len(), 1, "{listed}");
+        assert!(downloaded[0]["reason"].is_string(), "it is called usable: {listed}");
+        let target = format!("vm:{VERSION}");
+        let mut run = in_own_namespaces(sandbox, &["run", "--quick", "--at", &target, GETPPID]);
+        let ran = Ran::of(run.env("XDG_CACHE_HOME", &cache));
+        check_end(&ran);
+        let code = ran.code.unwrap_or_default();
+        assert!(matches!(code, 2 | 3), "{code}: {}", ran.stderr);
+        assert!(code == 3 || next_step_fault(&ran.stderr).is_none(), "{}", ran.stderr);
+    }
+    Outcome::Withstood("it is named as unusable".to_owned())
+}
+
 #[test]
 fn a_kernel_or_an_emulator_that_is_none_ends_in_a_reason() {
     let emulators = EMULATORS.iter().enumerate().map(|(at, &(name, script))| {
@@ -141,5 +168,7 @@ fn a_kernel_or_an_emulator_that_is_none_ends_in_a_reason() {
         let name = format!("a real kernel with other bits, seed {seed}");
         Attack::in_sandbox(name, Effort::Long, move |at| mutated_kernel(at, seed))
     });
-    make("emulators", emulators.chain(headers).chain(kernels));
+    let package =
+        Attack::in_sandbox("a damaged package of a kernel", Effort::Long, damaged_package);
+    make("emulators", emulators.chain(headers).chain(kernels).chain([package]));
 }

@@ -1,4 +1,9 @@
-//! Twenty runs in a row: the machine is as before, but for the growth of the store.
+//! Twenty runs in a row: the machine is as before, but for the growth of the store. And a store of many
+//! runs.
+
+use std::time::Instant;
+
+use oscost::store::Store;
 
 use crate::attack::{Attack, Effort, Outcome, make};
 use crate::common::{Sandbox, rows};
@@ -12,6 +17,9 @@ const RUNS: u64 = 20;
 const MAX_BYTES_OF_ROW: u64 = 40_000;
 /// The most that a run may take without its raw batches.
 const MAX_BYTES_OF_PRUNED_RUN: u64 = 100_000;
+
+/// Longer is a hang.
+const MAX_HISTORY_SECONDS: f64 = 60.0;
 
 /// The bytes of a store and its log.
 fn store_bytes(sandbox: &Sandbox) -> u64 {
@@ -75,6 +83,24 @@ fn repeat(sandbox: &Sandbox, arguments: &[&str], looks_at_machine: bool) -> Outc
     Outcome::Withstood(format!("{growth}, {taken_mib} MiB less memory"))
 }
 
+/// The first history of so many runs, none of whose figures are kept yet, as older versions left them.
+fn first_history(sandbox: &Sandbox, runs: u64) -> Outcome {
+    let mut record = sandbox.fake("measured", &["syscall/getppid", "--json", "-"]).exits(0).json();
+    let mut store = Store::open(&store_of(sandbox)).unwrap();
+    for number in 0..runs {
+        record["id"] = format!("0190a0b1-c2d3-7e4f-8a9b-{number:012x}").into();
+        store.import(record.to_string().as_bytes()).unwrap();
+    }
+    drop(store);
+    let begun = Instant::now();
+    let first = sandbox.oscost(&["history", "syscall/getppid"]).exits(0);
+    let seconds = begun.elapsed().as_secs_f64();
+    assert!(seconds < MAX_HISTORY_SECONDS, "it takes {seconds:.0} s");
+    let again = sandbox.oscost(&["history", "syscall/getppid"]).exits(0);
+    assert_eq!(first.stdout, again.stdout, "by the figures that were kept");
+    Outcome::Withstood(format!("{seconds:.1} s"))
+}
+
 #[test]
 fn twenty_runs_in_a_row_leave_the_machine_as_it_was() {
     let fake = format!("fake:{}", crate::common::scenario_file("measured").display());
@@ -90,6 +116,9 @@ fn twenty_runs_in_a_row_leave_the_machine_as_it_was() {
             ),
             Attack::in_sandbox("twenty runs in a row", Effort::Long, |sandbox| {
                 repeat(sandbox, &["run", "--quick", "--no-lock", "syscall/getppid:via=raw"], true)
+            }),
+            Attack::in_sandbox("a first history of 2000 runs", Effort::Long, |sandbox| {
+                first_history(sandbox, 2_000)
             }),
         ],
     );

@@ -1,11 +1,13 @@
-//! Treated commands that are ended: what was done to them and to the system is undone.
+//! Treated commands that are ended: what was done to them and to the system is undone. And workers under
+//! profiles that forbid what they need.
 
 use std::fs;
 use std::path::PathBuf;
 
 use crate::attack::{Attack, Effort, Outcome, make, withstood};
 use crate::common::treated::{kill, sleeper};
-use crate::common::{Sandbox, end_of, until};
+use crate::common::{Ran, Sandbox, end_of, rows, until};
+use crate::oracles::check_end;
 
 const INSTANCES: &str = "/sys/kernel/tracing/instances";
 
@@ -59,6 +61,38 @@ fn end(sandbox: &Sandbox, treatments: &str, signal: &str, status: Option<i32>) -
     withstood()
 }
 
+/// Profiles in OCI JSON: what they are, and their text.
+const PROFILES: [(&str, &str); 3] = [
+    (
+        "that allows its end alone",
+        r#"{"defaultAction": "SCMP_ACT_ERRNO",
+            "syscalls": [{"names": ["exit_group"], "action": "SCMP_ACT_ALLOW"}]}"#,
+    ),
+    ("that kills it for any call", r#"{"defaultAction": "SCMP_ACT_KILL_PROCESS"}"#),
+    ("that is cut short", r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [{"names""#),
+];
+
+/// A worker under such a profile measures nothing, and the reason is told.
+fn strict_profile(sandbox: &Sandbox, text: &str) -> Outcome {
+    let profile = sandbox.file("profile.json");
+    fs::write(&profile, text).unwrap();
+    let treatment = format!("seccomp={}", profile.display());
+    let case = "syscall/getppid:via=raw";
+    let arguments = ["run", "--quick", "--no-lock", "--treat", &treatment, "--json", "-", case];
+    let ran = Ran::of(&mut sandbox.command(&arguments));
+    check_end(&ran);
+    match ran.code {
+        Some(2) => Outcome::Withstood("refused".to_owned()),
+        _ => {
+            let record = ran.exits(3).json();
+            let requested = rows(&record).iter().filter(|row| row["case"] == case);
+            let has_reason: Vec<bool> = requested.map(|row| row["reason"].is_string()).collect();
+            assert!(!has_reason.is_empty() && has_reason.iter().all(|it| *it), "{record}");
+            Outcome::Withstood("its rows have the reason".to_owned())
+        }
+    }
+}
+
 #[test]
 fn nothing_of_a_treatment_is_left_however_it_ends() {
     let attacks = TREATMENTS.iter().flat_map(|&(treatments, effort)| {
@@ -69,5 +103,10 @@ fn nothing_of_a_treatment_is_left_however_it_ends() {
             })
         })
     });
-    make("treatments", attacks);
+    let profiles = PROFILES.map(|(what, text)| {
+        Attack::in_sandbox(format!("a profile {what}"), Effort::Long, move |sandbox| {
+            strict_profile(sandbox, text)
+        })
+    });
+    make("treatments", attacks.chain(profiles));
 }

@@ -411,6 +411,10 @@ fn the_claims_of_all_studies_are_judged_by_the_last_run_of_each() {
     let lines = claims.stdout.lines().map(str::trim_start);
     let judged = lines.filter(|line| judged.iter().any(|words| line.starts_with(words))).count();
     assert_eq!(judged, 23, "{}", claims.stdout);
+    let coloured = sandbox.oscost(&["study", "claims", "--color=always"]).exits(0).stdout;
+    let is_painted =
+        |line: &&str| line.trim_start().starts_with('\u{1b}') && line.contains("\u{1b}[0m:");
+    assert_eq!(coloured.lines().filter(is_painted).count(), 23, "{coloured:?}");
     let list = sandbox.oscost(&["study", "claims", "--json"]).exits(0).json();
     assert_eq!(list["schema"], "oscost.claims/1");
     let run = sandbox.oscost(&["runs", "show", "last", "--json", "-"]).exits(0).json();

@@ -166,7 +166,10 @@ fn a_killed_process_of_a_run_under_the_monitor_leaves_no_process_stopped() {
     train(&ls, &data, &mut shell);
     shell.end();
     for killed in ["run", "supervise", "monitor"] {
-        let arguments = ["run", "--treat", "ph+trained+respond", "--no-store", "syscall", "switch"];
+        // Long enough to kill a process of it, and no longer: it goes on to its end where another one
+        // than the tool is killed.
+        let options = ["run", "--treat", "ph+trained+respond", "--no-store", "--budget", "20"];
+        let arguments = [&options[..], &["syscall", "switch"]].concat();
         let mut tool = oscost(data.path(), &arguments).stdout(Stdio::null()).spawn().unwrap();
         wait_for("the monitor is attached", || program_count() >= 3);
         // These calls are not in its profile, so each delay is twice as long as the last. If it

@@ -26,6 +26,7 @@ pub(in crate::report::view) fn section_of_cases<'a>(
     let item = |(text, cases): (String, Vec<&str>)| Item {
         cases: cases.into_iter().map(plain).collect(),
         text,
+        style: "",
     };
     let list = Block::list(grouped(sentences).into_iter().map(item))?;
     let (id, title) = (id.to_owned(), title.to_owned());

@@ -15,7 +15,7 @@ mod timeline;
 
 use self::layout::{INDENT, fold_lines};
 pub use self::layout::{ScreenFormat, WIDTH};
-use self::paint::{Paint, with_flag, with_grade};
+use self::paint::{Paint, with_classes, with_flag, with_grade, with_verdict};
 pub use self::screen::{Screen, WholeTable, fitted};
 pub use self::table::table;
 use crate::report::text::fold;
@@ -26,6 +26,9 @@ use crate::report::view::document::{
 /// The width of the names of facts, the narrowest that fits.
 const NAMES: [usize; 2] = [8, 20];
 
+/// What a sentence about the noise of a machine begins with.
+const VERDICT: &str = "verdict: ";
+
 /// The whole report for a screen of the usual width without colours.
 pub fn report(view: &View) -> String {
     report_on(view, ScreenFormat::PLAIN)
@@ -34,8 +37,9 @@ pub fn report(view: &View) -> String {
 /// The whole report for a screen; the answer comes last, where a reader of a terminal looks. The lines
 /// above it are facts and no prose: they are as wide as the tables.
 pub fn report_on(view: &View, screen: ScreenFormat) -> String {
-    let lead =
-        |Paragraph { text, hanging }: &Paragraph| fold_lines(text, 0, *hanging, screen.columns);
+    let lead = |Paragraph { text, hanging }: &Paragraph| {
+        with_classes(&fold_lines(text, 0, *hanging, screen.columns), screen.colour)
+    };
     let lead = view.lead.iter().map(lead);
     let report = match lead.collect::<String>() {
         lead if lead.is_empty() => sections(&view.sections, screen),
@@ -121,11 +125,21 @@ fn block(block: &Block, indent: usize, names: usize, screen: ScreenFormat) -> St
     let columns = screen.prose();
     match block {
         // A paragraph under its title is indented as a whole.
-        Block::Text(text) => fold_lines(text, indent, if indent > 0 { 0 } else { INDENT }, columns),
+        Block::Text(text) => {
+            let lines = fold_lines(text, indent, if indent > 0 { 0 } else { INDENT }, columns);
+            match text.starts_with(VERDICT) {
+                true => with_classes(&lines, screen.colour),
+                false => lines,
+            }
+        }
         Block::Heading(text) => format!("{text}\n"),
         Block::List(items) => {
             let lines = |it: &Item| fold_lines(&item(it), indent, INDENT, columns);
-            items.iter().map(|it| with_flag(&lines(it), screen.colour)).collect()
+            let line = |it: &Item| match it.style {
+                "" => with_flag(&lines(it), screen.colour),
+                style => with_verdict(&lines(it), style, screen.colour),
+            };
+            items.iter().map(line).collect()
         }
         Block::Details(it) => details(it, indent, screen),
         Block::Facts(facts) => self::facts(facts, names, screen),

@@ -26,11 +26,11 @@ impl Paint<'_> {
             Paint::Flag(Severity::Unusable) => colour(AnsiColor::Red).bold(),
             Paint::Flag(Severity::Wide) => colour(AnsiColor::Yellow),
             Paint::Flag(Severity::Information) => Style::new(),
-            Paint::Word("user" | "vdso" | "faster" | "good") => colour(AnsiColor::Green),
+            Paint::Word("user" | "vdso" | "faster" | "good" | "quiet") => colour(AnsiColor::Green),
             Paint::Word("light") => colour(AnsiColor::Cyan),
-            Paint::Word("heavy" | "inconclusive" | "fair") => colour(AnsiColor::Yellow),
+            Paint::Word("heavy" | "inconclusive" | "fair" | "noisy") => colour(AnsiColor::Yellow),
             Paint::Word("blocking") => colour(AnsiColor::Magenta),
-            Paint::Word("slower" | "bad" | "poor") => colour(AnsiColor::Red).bold(),
+            Paint::Word("slower" | "bad" | "poor" | "very noisy") => colour(AnsiColor::Red).bold(),
             Paint::Word(_) => Style::new(),
         }
     }
@@ -88,6 +88,40 @@ pub(super) fn with_grade(text: &str, colour: bool) -> String {
     format!("{BEFORE}{}{}", Paint::Word(grade).of(grade, colour), &rest[grade.len()..])
 }
 
+/// Lines that begin with a verdict and a colon, with the verdict in the colour of its style.
+pub(super) fn with_verdict(text: &str, style: &str, colour: bool) -> String {
+    let (verdict, rest) = text.split_at(text.find(':').unwrap_or(0));
+    format!("{}{rest}", Paint::Word(style).lines(verdict, colour))
+}
+
+/// Lines with the noise classes of machines in their colours, where these stand behind a comma or a
+/// colon.
+pub(super) fn with_classes(text: &str, colour: bool) -> String {
+    let mut out = String::new();
+    let mut written = 0;
+    for (at, _) in text.match_indices([',', ':']) {
+        let words = text[at + 1..].trim_start();
+        let start = text.len() - words.len();
+        if let Some(class) = first_class(words) {
+            let name = class.split_whitespace().collect::<Vec<_>>().join(" ");
+            out += &text[written..start];
+            out += &Paint::Word(&name).lines(class, colour);
+            written = start + class.len();
+        }
+    }
+    out + &text[written..]
+}
+
+/// The noise class that a text begins with; it may span two lines.
+fn first_class(text: &str) -> Option<&str> {
+    let rest = match text.strip_prefix("very") {
+        Some(rest) => rest.trim_start().strip_prefix("noisy")?,
+        None => text.strip_prefix("noisy").or_else(|| text.strip_prefix("quiet"))?,
+    };
+    let is_whole = rest.chars().next().is_none_or(|next| !next.is_alphanumeric());
+    is_whole.then(|| &text[..text.len() - rest.len()])
+}
+
 /// The columns of a text: escape sequences have none.
 pub(super) fn width(text: &str) -> usize {
     let mut in_sequence = false;
@@ -136,6 +170,31 @@ mod tests {
         for other in ["Trust: unknown.", "Next: a fair run."] {
             assert_eq!(with_grade(other, true), other);
         }
+    }
+
+    #[test]
+    fn a_verdict_is_painted_up_to_its_colon() {
+        let text = with_verdict("  does not hold over 3 runs: it is so: yes\n", "slower", true);
+        let verdict = "\u{1b}[1m\u{1b}[31mdoes not hold over 3 runs\u{1b}[0m";
+        assert_eq!(text, format!("  {verdict}: it is so: yes\n"));
+        assert_eq!(with_verdict("holds: a\n", "faster", false), "holds: a\n");
+        assert_eq!(with_verdict("no colon\n", "faster", true), "no colon\n");
+    }
+
+    #[test]
+    fn noise_classes_are_painted_each_in_its_colour() {
+        let text = with_classes("CPU 1, quiet (0.0 % lost)\n", true);
+        assert_eq!(text, "CPU 1, \u{1b}[32mquiet\u{1b}[0m (0.0 % lost)\n");
+        let text = with_classes("base  run 7, noisy\n", true);
+        assert_eq!(text, "base  run 7, \u{1b}[33mnoisy\u{1b}[0m\n");
+        let text = with_classes("verdict: very\n  noisy: 15 %, so\n", true);
+        let [very, noisy] =
+            ["very", "noisy"].map(|word| format!("\u{1b}[1m\u{1b}[31m{word}\u{1b}[0m"));
+        assert_eq!(text, format!("verdict: {very}\n  {noisy}: 15 %, so\n"));
+        for other in ["so noisy, it is", "a, quieter", "a, very", "findings: 8 noise", ","] {
+            assert_eq!(with_classes(other, true), other);
+        }
+        assert_eq!(with_classes("a, very noisy", false), "a, very noisy");
     }
 
     #[test]

@@ -22,10 +22,7 @@ pub fn table(table: &Table, screen: ScreenFormat) -> String {
     let room = screen.columns;
     let shortened = needs_short_texts(table, room).then(|| with_short_texts(table, |_| true));
     let table = shortened.as_ref().unwrap_or(table);
-    // What may be left out is shortened first.
-    let is_left_out = fitting(table, screen).len() < columns(table, screen).len();
-    let optional = |at: usize| table.columns.get(at).is_some_and(|column| column.optional);
-    let shortened = is_left_out.then(|| with_short_texts(table, optional));
+    let shortened = shortened_for_optional(table, screen);
     let table = shortened.as_ref().unwrap_or(table);
     let columns = fitting(table, screen);
     if is_too_wide(table, &columns, room) {
@@ -102,9 +99,33 @@ fn needs_short_texts(table: &Table, room: usize) -> bool {
     has_short && names + widths > room
 }
 
+/// The table with short texts, so that fewer columns are left out; `None` if none is. What may be
+/// left out is shortened first, and all other texts only for a column that has short texts itself.
+fn shortened_for_optional(table: &Table, screen: ScreenFormat) -> Option<Table> {
+    let all = columns(table, screen).len();
+    let is_left_out = |table: &Table| fitting(table, screen).len() < all;
+    if !is_left_out(table) {
+        return None;
+    }
+    let optional = |at: usize| table.columns.get(at).is_some_and(|column| column.optional);
+    let mut cells = table.rows.iter().flat_map(|row| row.cells.iter().enumerate());
+    let has_short = cells.any(|(at, cell)| optional(at) && cell.short.is_some());
+    let of_optional = with_short_texts(table, optional);
+    let of_all = has_short && is_left_out(&of_optional);
+    let of_all = of_all.then(|| with_short_texts(table, |_| true));
+    Some(of_all.filter(|table| !is_left_out(table)).unwrap_or(of_optional))
+}
+
 /// The table with the short texts of some columns, by their indices.
 fn with_short_texts(table: &Table, is_short: impl Fn(usize) -> bool) -> Table {
     let mut table = table.clone();
+    let shortened = table.columns.iter_mut().enumerate().filter(|(at, _)| is_short(*at));
+    for (_, column) in shortened {
+        column.is_shortened = true;
+        if let Some(short) = column.short_title.take() {
+            column.title = short;
+        }
+    }
     let cells = table.rows.iter_mut().flat_map(|row| row.cells.iter_mut().enumerate());
     for (_, cell) in cells.filter(|(at, _)| is_short(*at)) {
         if let Some(short) = cell.short.take() {

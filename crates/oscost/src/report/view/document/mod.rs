@@ -213,9 +213,17 @@ pub struct Item {
     pub cases: Vec<String>,
     /// The text.
     pub text: String,
+    /// The style of its words before the first colon, a constant; empty for none.
+    pub style: &'static str,
 }
 
 impl Item {
+    /// The same item with a style.
+    #[must_use]
+    pub fn with_style(self, style: &'static str) -> Self {
+        Self { style, ..self }
+    }
+
     /// Its cases in short: a medium with room lists them all.
     pub fn cases_in_short(&self) -> String {
         match &self.cases[..] {
@@ -228,7 +236,7 @@ impl Item {
 
 impl From<String> for Item {
     fn from(text: String) -> Self {
-        Self { cases: Vec::new(), text }
+        Self { cases: Vec::new(), text, style: "" }
     }
 }
 

@@ -102,6 +102,10 @@ pub enum ColumnKind {
 pub struct Column {
     /// Its heading.
     pub title: String,
+    /// Its heading above short texts, where that differs.
+    pub short_title: Option<String>,
+    /// Whether a medium without room has taken its short texts.
+    pub is_shortened: bool,
     /// Its name in CSV, with the unit.
     pub name: String,
     /// What it holds.

@@ -73,7 +73,7 @@ pub struct Line {
 
 /// The longest label and processor where there is room, and where there is not.
 const MAX_LABEL: usize = 40;
-const SHORT_LABEL: usize = 12;
+const SHORT_LABEL: usize = 11;
 const MAX_PROCESSOR: usize = 32;
 const SHORT_PROCESSOR: usize = 14;
 
@@ -98,6 +98,7 @@ pub fn table(lines: &[Line], unlisted: &[String], whole_commands: bool) -> Table
     let has_bills = lines.iter().any(|line| line.kind == LineKind::Bill);
     let has_kinds = lines.iter().any(|line| line.kind != LineKind::Run);
     let length = id_length(lines, unlisted);
+    let year = common_year(lines);
     let known = |text: Option<String>| Cell::text(text.unwrap_or_else(|| "-".to_owned()));
     let row = |line: &Line| {
         let trust = line.trust.as_ref().map(|trust| trust.grade.text());
@@ -121,7 +122,7 @@ pub fn table(lines: &[Line], unlisted: &[String], whole_commands: bool) -> Table
             known(
                 (!line.id.is_empty()).then(|| line.id.get(..length).unwrap_or(&line.id).to_owned()),
             ),
-            Cell::text(minute(&line.started)),
+            started(&line.started, year),
             known(line.duration_s.map(duration)),
             known(trust.map(str::to_owned)).with_style(trust.unwrap_or_default()),
             Cell::text(first_characters(&label, MAX_LABEL))
@@ -144,7 +145,10 @@ pub fn table(lines: &[Line], unlisted: &[String], whole_commands: bool) -> Table
     };
     let mut columns = vec![
         Column::text("run"),
-        Column::text("started"),
+        Column {
+            short_title: year.map(|year| format!("started {year}")),
+            ..Column::text("started")
+        },
         Column::number("took", "duration_s"),
         Column::choice("trust"),
         Column::text("label").in_lines_of(if has_kinds { 100 } else { 64 }),
@@ -158,6 +162,22 @@ pub fn table(lines: &[Line], unlisted: &[String], whole_commands: bool) -> Table
         columns.insert(KIND_AT, Column::text("kind"));
     }
     Table { columns, rows: lines.iter().map(row).collect(), ..Table::default() }
+}
+
+/// The year in which all of them were started; `None` if they were not in one.
+fn common_year(lines: &[Line]) -> Option<&str> {
+    let (year, _) = lines.first()?.started.split_once('-')?;
+    let is_year = year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit());
+    let is_shared = |line: &Line| line.started.split_once('-').is_some_and(|(it, _)| it == year);
+    (is_year && lines.iter().all(is_shared)).then_some(year)
+}
+
+/// The minute of a start, in short without the year that the heading has.
+fn started(time: &str, year: Option<&str>) -> Cell {
+    let whole = minute(time);
+    let short =
+        year.and_then(|year| whole.strip_prefix(year)?.strip_prefix('-').map(str::to_owned));
+    Cell { short, ..Cell::text(whole) }
 }
 
 /// So many characters of an id name its line, and no run that is not listed.
@@ -386,10 +406,65 @@ mod tests {
         let narrow = crate::report::terminal_table(&table(&lines, &[], false), ScreenFormat::PLAIN);
         let (heading, rows) = narrow.split_once('\n').unwrap();
         assert!(heading.starts_with("run ") && heading.ends_with("command"), "{narrow}");
-        assert!(rows.starts_with("0197aaaa-111  2026-11-21 08:00"), "{narrow}");
+        assert!(heading.contains("  started 2026  ") && heading.contains(" machine "), "{narrow}");
+        assert!(rows.starts_with("0197aaaa-111  11-21 08:00 "), "{narrow}");
         assert!(narrow.contains("66 s") || narrow.contains("65 s"), "{narrow}");
         assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
-        assert!(!narrow.contains("machine"), "there is no room for it");
+        assert!(rows.contains("Some 3..g name") && rows.contains("a lab..rs.."), "{narrow}");
+    }
+
+    #[test]
+    fn every_width_from_eighty_on_has_labels_machines_and_at_most_three_lines_of_a_command() {
+        let long = ["argument-of-a-command"; 120].join(" ");
+        let with = |label: &str, command: &str, line: Line| Line {
+            label: (!label.is_empty()).then(|| label.to_owned()),
+            command: vec!["oscost".to_owned(), "run".to_owned(), command.to_owned()],
+            complete: true,
+            ..line
+        };
+        let lists = [
+            ("", ""),
+            ("before", "syscall"),
+            ("a label of more than thirty characters", "process"),
+            ("after", long.as_str()),
+        ];
+        for (label, command) in lists {
+            let lines =
+                ["0197aaaa-1111-x", "0197aaaa-1122-x"].map(|id| with(label, command, line(id)));
+            let table = table(&lines, &[], false);
+            for columns in 60..=160 {
+                let screen = ScreenFormat { columns, ..ScreenFormat::PLAIN };
+                let text = crate::report::terminal_table(&table, screen);
+                assert!(text.lines().all(|line| line.chars().count() <= columns), "{text}");
+                let rows = text.lines().count() - 1;
+                let most = if columns < 120 { 2 } else { 2 * 3 };
+                assert!((2..=most).contains(&rows), "{columns} columns:\n{text}");
+                assert_eq!(text.matches(" run").count(), 2, "{columns} columns:\n{text}");
+                if columns >= 80 {
+                    assert!(
+                        text.contains(" machine") && text.contains("Some"),
+                        "{columns}:\n{text}"
+                    );
+                    assert_eq!(text.contains(" label"), !label.is_empty(), "{columns}:\n{text}");
+                }
+                assert!(command != long || text.contains("..."), "{columns}:\n{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn starts_keep_their_year_where_they_have_not_one() {
+        let later =
+            Line { started: "2027-01-02T08:00:00.000Z".to_owned(), ..line("0197aaaa-1122-x") };
+        let text = crate::report::terminal_table(
+            &table(&[later, line("0197aaaa-1111-x")], &[], false),
+            ScreenFormat::PLAIN,
+        );
+        assert!(text.contains(" started ") && text.contains("  2027-01-02 08:00  "), "{text}");
+        assert!(text.contains("  2026-11-21 08:00  "), "{text}");
+        let unknown = [Line::default(), Line { started: "so".to_owned(), ..Line::default() }];
+        assert_eq!(common_year(&unknown), None);
+        assert_eq!(common_year(&unknown[1..]), None);
     }
 
     #[test]

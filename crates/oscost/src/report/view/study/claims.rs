@@ -63,7 +63,22 @@ fn row(study: &Study, judged: &JudgedClaim<'_>) -> TableRow {
     let claim = judged.claim;
     let parts = ClaimParts::of(study, judged);
     let then = parts.then.iter().map(|part| plain_paragraph(part)).collect::<Vec<_>>().join("; ");
-    let style = match judged.verdict {
+    let verdict = verdict_text(&judged.verdict, judged.runs, judged.because.as_deref());
+    let plain_parts =
+        |parts: &[String]| Cell::parts(parts.iter().map(|it| plain_paragraph(it)).collect());
+    TableRow::of(vec![
+        Cell::text(plain(&format!("\"{}\" ({})", claim.statement, claim.location))),
+        Cell::text(then),
+        Cell::text(plain_paragraph(&verdict)).with_style(verdict_style(&judged.verdict)),
+        Cell::text(required(claim)),
+        plain_parts(&measured_parts(study, judged)),
+        plain_parts(&own_parts(study, judged)),
+    ])
+}
+
+/// The style of a verdict on a claim.
+pub(super) fn verdict_style(verdict: &Verdict) -> &'static str {
+    match verdict {
         Verdict::Holds => "faster",
         Verdict::DoesNotHold => "slower",
         Verdict::NoDifference
@@ -71,18 +86,7 @@ fn row(study: &Study, judged: &JudgedClaim<'_>) -> TableRow {
         | Verdict::Undecided(_)
         | Verdict::Withheld { .. }
         | Verdict::NotMeasured(_) => "inconclusive",
-    };
-    let verdict = verdict_text(&judged.verdict, judged.runs, judged.because.as_deref());
-    let plain_parts =
-        |parts: &[String]| Cell::parts(parts.iter().map(|it| plain_paragraph(it)).collect());
-    TableRow::of(vec![
-        Cell::text(plain(&format!("\"{}\" ({})", claim.statement, claim.location))),
-        Cell::text(then),
-        Cell::text(plain_paragraph(&verdict)).with_style(style),
-        Cell::text(required(claim)),
-        plain_parts(&measured_parts(study, judged)),
-        plain_parts(&own_parts(study, judged)),
-    ])
+    }
 }
 
 /// A verdict, with the number of runs that it rests on if it is not this one alone.

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use crate::report::text::plain;
 use crate::report::view::document::{
-    Block, Cell, Column, Layout, Paragraph, Section, Table, TableRow, View,
+    Block, Cell, Column, Item, Layout, Paragraph, Section, Table, TableRow, View,
 };
-use crate::report::view::study::claims::verdict_over_runs;
+use crate::report::view::study::claims::{verdict_over_runs, verdict_style};
 use crate::report::view::study::heading::heading_lines;
 use crate::report::view::study::method::method_text;
 use crate::report::view::study::systems;
@@ -382,7 +382,8 @@ pub fn claims(studies: &[LastRun<'_>]) -> View {
         let title = plain(&format!("{} ({}): {tally}", study.id, run_date(study, record)));
         let claim = |it: &JudgedClaim<'_>| {
             let verdict = verdict_over_runs(&it.verdict, it.runs);
-            plain(&format!("{verdict}: {}", it.claim.statement))
+            let text = plain(&format!("{verdict}: {}", it.claim.statement));
+            Item::from(text).with_style(verdict_style(&it.verdict))
         };
         let blocks = Block::list(judged.iter().map(claim)).into_iter().collect();
         Section { title, blocks, ..Section::default() }

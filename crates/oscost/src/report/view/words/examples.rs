@@ -4,12 +4,15 @@ use oscost_model::point::Value;
 use oscost_model::record::{Comparison, Record, Row};
 use oscost_model::unit::Better;
 
+use super::command_word::CommandWord;
 use crate::advice::words::{Kind, Word};
 use crate::report::figures::Style;
 use crate::report::text::{minute, plain};
 use crate::report::view::answer::trust;
 use crate::report::view::document::{Block, Cell, Column, Table};
-use crate::report::view::run::row::figure;
+use crate::report::view::run::instructions::is_counted;
+use crate::report::view::run::programs::is_program;
+use crate::report::view::run::row::{entries, figure, has};
 use crate::report::view::run::{CountedEvents, FigureUnit, Plots, view};
 
 /// How many rows are named.
@@ -54,6 +57,9 @@ pub(super) fn of(word: &Word, record: &Record) -> Option<String> {
         Kind::ComparisonFlag => of_comparisons(&|it| it.flags.iter().any(|flag| flag == name)),
         Kind::Verdict => of_comparisons(&|it| it.verdict == name),
         Kind::Design => of_comparisons(&|it| it.design == name),
+        Kind::Cause => of_comparisons(&|it| {
+            it.decomposition.as_ref().is_some_and(|parts| parts.cause.text() == name)
+        }),
         Kind::RunFlag => {
             let flags = record.conditions.iter().flat_map(|it| &it.flags);
             Some(hold_text(flags.into_iter().any(|flag| flag == name), record))
@@ -64,13 +70,22 @@ pub(super) fn of(word: &Word, record: &Record) -> Option<String> {
         }
         Kind::Profile => Some(hold_text(record.settings.profile == name, record)),
         Kind::Column => column(name, record),
+        Kind::Mark => match name {
+            "?" | "!" | "<" => of_rows(&|row| has_mark(row, name)),
+            "exact" | "not exact" if record.results.iter().any(is_counted) => {
+                let is_exact = Some(name == "exact");
+                of_rows(&|row| {
+                    is_counted(row) && row.estimate.as_ref().map(|it| it.exact) == is_exact
+                })
+            }
+            "cut short" => Some(hold_text(!record.complete, record)),
+            _ => None,
+        },
         Kind::Unit
-        | Kind::Mark
         | Kind::CurveLine
         | Kind::BillFamily
         | Kind::BillTerm
         | Kind::ClaimVerdict
-        | Kind::Cause
         | Kind::Weight
         | Kind::Mechanism
         | Kind::Host
@@ -125,6 +140,40 @@ pub(super) fn of_study(id: &str, record: &Record) -> Option<String> {
         let measured = record.results.iter().filter(|row| row.estimate.is_some()).count();
         format!("{} measured it, {measured} rows of it", run_text(record))
     })
+}
+
+/// Whether the last run was made with an option, and its value; `None` of one that its command does
+/// not have.
+pub(super) fn of_option(word: &CommandWord, record: &Record) -> Option<String> {
+    let verb = record.command.get(1)?;
+    let is_of_its_command = word.commands.iter().any(|it| *it == format!("oscost {verb}"));
+    if !is_of_its_command || word.options().next().is_none() {
+        return None;
+    }
+    // What follows is a command that was measured.
+    let options: Vec<&str> = record.command.iter().skip(2).map(String::as_str).collect();
+    let options = options.split(|option| *option == "--").next().unwrap_or_default();
+    let is_assigned =
+        |option: &str, name: &str| option.strip_prefix(name).is_some_and(|it| it.starts_with('='));
+    let given = options.iter().enumerate().filter_map(|(at, option)| {
+        let name = word.options().find(|name| name == option || is_assigned(option, name))?;
+        let value = options.get(at + 1).filter(|_| word.takes_value() && name == *option);
+        let words: Vec<&str> = [Some(option), value].into_iter().flatten().copied().collect();
+        Some(format!("`{}`", plain(&words.join(" "))))
+    });
+    let given: Vec<String> = given.collect();
+    let given = if given.is_empty() { "not given".to_owned() } else { given.join(", ") };
+    Some(format!("{}: {given}", run_text(record)))
+}
+
+/// Whether the row is printed with this mark: at its class, its calls or its figure.
+fn has_mark(row: &Row, mark: &str) -> bool {
+    let is_printed = row.estimate.is_some() && !is_program(row);
+    match mark {
+        "?" => has(row, "CLASS_BORDERLINE") || is_printed && entries(row) == "?",
+        "!" => is_printed && entries(row).starts_with('!'),
+        _ => figure(row).is_some_and(|figure| figure.text.starts_with(mark)),
+    }
 }
 
 /// Whether a row has this unit, or its figure is scaled to it.

@@ -1,6 +1,7 @@
 //! Words that oscost prints, explained: flags, classes, columns, units, axes, keys of files.
 
 pub mod axes;
+mod command_word;
 pub mod documents;
 mod examples;
 pub mod files;
@@ -8,6 +9,7 @@ mod printed;
 
 use oscost_model::record::Record;
 
+pub use self::command_word::CommandWord;
 pub use self::printed::words_in;
 
 use crate::advice::words::{self, Kind, Word};
@@ -66,25 +68,8 @@ fn word_section<const N: usize>(word: &str, kind: &str, facts: [(&str, String); 
     Section::of(plain(&format!("{word}: {kind}")), [Block::Facts(facts)])
 }
 
-/// An option of the command line, or one of its subcommands.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CommandWord {
-    /// Its syntax: `--precision PCT`.
-    pub syntax: String,
-    /// What its help says.
-    pub means: String,
-    /// The values that it takes, where they are few.
-    pub values: String,
-    /// Its value if it is not given.
-    pub default: String,
-    /// The commands that have it; of a subcommand itself.
-    pub commands: Vec<String>,
-    /// Whether it is a subcommand.
-    pub is_subcommand: bool,
-}
-
-/// An option or a subcommand, explained.
-pub fn command_section(word: &CommandWord) -> Section {
+/// An option or a subcommand, explained; where the last run could have an option, with its value.
+pub fn command_section(word: &CommandWord, last: Option<&Record>) -> Section {
     let commands: Vec<String> = word.commands.iter().map(|it| format!("`{it}`")).collect();
     let (of, more) = match (word.is_subcommand, word.commands.first()) {
         (true, Some(command)) => (String::new(), format!("`{command} --help`")),
@@ -95,6 +80,7 @@ pub fn command_section(word: &CommandWord) -> Section {
         ("values", word.values.clone()),
         ("default", word.default.clone()),
         ("of", of),
+        ("here", last.and_then(|record| examples::of_option(word, record)).unwrap_or_default()),
         ("more", more),
     ];
     let kind = if word.is_subcommand { "subcommand" } else { "option of the command line" };

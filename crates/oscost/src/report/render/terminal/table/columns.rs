@@ -9,6 +9,12 @@ use crate::report::view::document::{ColumnKind, Table, TableRow};
 const MIN_PROSE: usize = 30;
 /// The same of a column of texts of which the beginning may do.
 const MIN_EXCERPT: usize = 16;
+/// The same beside short texts.
+const MIN_SHORT_EXCERPT: usize = 7;
+/// The most lines of such a text where there is room for more than one.
+const MAX_EXCERPT_LINES: usize = 3;
+/// What stands for the rest of a text.
+const ELLIPSIS: &str = "...";
 
 /// A column after the first as it is written.
 pub(super) struct Column<'a> {
@@ -54,7 +60,8 @@ impl Column<'_> {
             ColumnKind::Number => line.extend([padding, painted]),
             ColumnKind::Text | ColumnKind::Choice => line.extend([painted, padding]),
             ColumnKind::Excerpt if !self.screen.is_wide() => line.push_str(&excerpt(text, left)),
-            ColumnKind::Excerpt | ColumnKind::Prose => {
+            ColumnKind::Excerpt => line.push_str(&first_lines(text, left, start)),
+            ColumnKind::Prose => {
                 let indent = " ".repeat(start);
                 let parts: Vec<String> =
                     text.lines().map(|part| fold(part, left, &indent)).collect();
@@ -73,6 +80,7 @@ pub(super) fn columns(table: &Table, screen: ScreenFormat) -> Vec<Column<'_>> {
         let widest = widest.max().filter(|&widest| widest > 0)?;
         let widest = match column.kind {
             ColumnKind::Prose => widest.min(MIN_PROSE),
+            ColumnKind::Excerpt if column.is_shortened => widest.min(MIN_SHORT_EXCERPT),
             ColumnKind::Excerpt => widest.min(MIN_EXCERPT),
             _ => widest,
         };
@@ -86,9 +94,27 @@ pub(super) fn columns(table: &Table, screen: ScreenFormat) -> Vec<Column<'_>> {
 /// A text, shortened to the available width.
 fn excerpt(text: &str, room: usize) -> String {
     match width(text) > room {
-        true => text.chars().take(room.saturating_sub(3)).chain("...".chars()).collect(),
+        true => {
+            let kept = room.saturating_sub(ELLIPSIS.len());
+            text.chars().take(kept).chain(ELLIPSIS.chars()).collect()
+        }
         false => text.to_owned(),
     }
+}
+
+/// The first lines of a text, each but the first indented.
+fn first_lines(text: &str, room: usize, indent: usize) -> String {
+    let parts: Vec<String> = text.lines().map(|part| fold(part, room, "")).collect();
+    let folded = parts.join("\n");
+    let mut lines: Vec<String> =
+        folded.lines().take(MAX_EXCERPT_LINES).map(str::to_owned).collect();
+    if folded.lines().count() > MAX_EXCERPT_LINES
+        && let Some(last) = lines.last_mut()
+    {
+        let kept: String = last.chars().take(room.saturating_sub(ELLIPSIS.len())).collect();
+        *last = format!("{}{ELLIPSIS}", kept.trim_end());
+    }
+    lines.join(&format!("\n{:indent$}", ""))
 }
 
 /// The width of a heading, which may have several lines.
