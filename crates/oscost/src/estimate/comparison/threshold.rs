@@ -6,7 +6,8 @@ use oscost_model::counters::is_work;
 use oscost_model::record::{Comparison, Row};
 use oscost_model::unit::{Better, Unit};
 
-use super::verdict::{EQUIVALENCE_FACTOR, MAX_FALSE_DISCOVERY_RATE, detectable_beyond};
+use super::verdict::{EQUIVALENCE_FACTOR, MAX_FALSE_DISCOVERY_RATE};
+use super::work_power::detectable_beyond;
 
 /// The largest accepted slowdown.
 #[derive(Clone, Copy, Debug, PartialEq)]
