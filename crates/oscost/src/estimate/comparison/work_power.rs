@@ -14,12 +14,6 @@ pub(super) const Z_80: f64 = 0.842;
 /// The probability that an interval of 95 % leaves.
 const ALPHA: f64 = 0.05;
 
-/// The effect whose interval lies beyond a point in four of five comparisons, as its distance from
-/// that point; the interval reaches so far towards it.
-pub(super) fn detectable_beyond(half_width: f64) -> f64 {
-    half_width * (1.0 + Z_80 / Z_95)
-}
-
 /// How well a change of work is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WorkPower {
@@ -63,7 +57,7 @@ mod tests {
         let half_width = 0.0022;
         let power = WorkPower::HalfWidth(half_width);
         let alone = power.detectable(0.001, 1);
-        assert!((alone - (0.001 + detectable_beyond(half_width))).abs() < 1e-12);
+        assert!((alone - (0.001 + half_width * (1.0 + Z_80 / Z_95))).abs() < 1e-12);
         let among_many = power.detectable(0.001, 90);
         // Without chance its p is that of the only discovery.
         let shown = among_many - half_width * Z_80 / Z_95;
