@@ -15,7 +15,7 @@ pub(super) fn difference_of_means(
     new: &[f64],
     least_sd: f64,
 ) -> Option<RunDifference> {
-    let difference = mean(new, least_sd)?.minus(mean(base, least_sd)?);
+    let difference = difference(base, new, least_sd)?;
     Some(RunDifference {
         value: difference.value,
         interval: difference.interval(Nominal::FIXED),
@@ -23,6 +23,10 @@ pub(super) fn difference_of_means(
         standard_error: difference.standard_error,
         degrees_of_freedom: difference.degrees_of_freedom,
     })
+}
+
+fn difference(base: &[f64], new: &[f64], least_sd: f64) -> Option<Estimate> {
+    Some(mean(new, least_sd)?.minus(mean(base, least_sd)?))
 }
 
 fn mean(logs: &[f64], least_sd: f64) -> Option<Estimate> {
@@ -53,6 +57,11 @@ mod tests {
         (0..count).map(|_| mean + sd * normal(seed)).collect()
     }
 
+    /// The p without the interval, which takes longer.
+    fn p(base: &[f64], new: &[f64]) -> f64 {
+        difference(base, new, LEAST_SD).unwrap().two_sided_p()
+    }
+
     /// The p of the range of the values, widened by the deviation of other cases, with exponential
     /// tails: the control.
     fn p_by_range(base: &[f64], new: &[f64]) -> f64 {
@@ -77,7 +86,7 @@ mod tests {
                 for _ in 0..CASES {
                     let base = runs(count, 0.0, sd, &mut seed);
                     let new = runs(count, 0.0, sd, &mut seed);
-                    let p = difference_of_means(&base, &new, LEAST_SD).unwrap().p;
+                    let p = p(&base, &new);
                     let levels = [0.05, 0.001, 0.0001];
                     below.iter_mut().zip(levels).for_each(|(it, at)| *it += u32::from(p < at));
                     by_range += u32::from(count == 3 && p_by_range(&base, &new) < 0.001);
@@ -102,8 +111,7 @@ mod tests {
             for _ in 0..CASES {
                 let base = runs(count, 0.0, 0.0002, &mut seed);
                 let new = runs(count, 0.0, 0.003, &mut seed);
-                let found = difference_of_means(&base, &new, LEAST_SD).unwrap();
-                below += u32::from(found.p < 0.001);
+                below += u32::from(p(&base, &new) < 0.001);
             }
             // Twice 20, and three deviations of chance.
             assert!(below < 60, "{count}: {below}");
@@ -120,7 +128,7 @@ mod tests {
             let is_found = |_| {
                 let base = runs(count, 0.0, sd, &mut seed);
                 let new = runs(count, 0.01f64.ln_1p(), sd, &mut seed);
-                difference_of_means(&base, &new, LEAST_SD).unwrap().p < level
+                p(&base, &new) < level
             };
             f64::from((0..CASES).map(is_found).filter(|it| *it).count() as u32) / f64::from(CASES)
         };
@@ -132,5 +140,17 @@ mod tests {
             let found = share(count, 0.0008);
             assert!(found > at_least, "{count}: {found}");
         }
+    }
+
+    #[test]
+    fn runs_that_agree_to_the_last_digit_have_the_deviation_of_other_cases() {
+        let found = difference_of_means(&[6.0; 3], &[6.002; 3], LEAST_SD).unwrap();
+        assert!((found.value - 0.002).abs() < 1e-12, "{found:?}");
+        assert!((found.standard_error / (LEAST_SD * (2.0 / 3.0f64).sqrt()) - 1.0).abs() < 1e-9);
+        assert!((found.degrees_of_freedom - 4.0).abs() < 1e-9, "{found:?}");
+        // 2.776 standard errors.
+        assert!((found.interval.lo - (0.002 - 0.001_813)).abs() < 1e-5, "{found:?}");
+        assert!(0.01 < found.p && found.p < 0.05, "{found:?}");
+        assert_eq!(difference_of_means(&[6.0], &[6.0; 3], LEAST_SD), None);
     }
 }

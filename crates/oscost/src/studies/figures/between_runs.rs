@@ -24,7 +24,7 @@ pub(in crate::studies) fn deviation(row: &Row) -> Option<f64> {
 }
 
 /// Half the width of an interval that leaves open what varies between runs by this deviation.
-pub(in crate::studies) fn half_width(deviation: f64, nominal: Nominal) -> f64 {
+fn half_width(deviation: f64, nominal: Nominal) -> f64 {
     let degrees_of_freedom = DEGREES_OF_FREEDOM;
     let spread = Estimate { value: 0.0, standard_error: deviation, degrees_of_freedom };
     spread.interval(nominal).half_width()
