@@ -64,6 +64,17 @@ pub enum IntervalBasis {
     SeveralRuns,
 }
 
+impl IntervalBasis {
+    /// Its name in a list for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            IntervalBasis::Rounds => "rounds",
+            IntervalBasis::VariationOfRows => "rows",
+            IntervalBasis::SeveralRuns => "runs",
+        }
+    }
+}
+
 /// A verdict with the values that it rests on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {

@@ -431,9 +431,10 @@ impl<'a> Figures<'a> {
         Judgement { verdict, runs: 1 + self.earlier.len(), because, interval_basis, values }
     }
 
-    /// What the intervals of all parts contain; `None` of counts alone.
+    /// What the intervals of all parts contain; `None` of counts alone, and without intervals.
     fn interval_basis(&self, parts: &[Part<'_>]) -> Option<IntervalBasis> {
-        let timed = parts.iter().map(|part| &part.measure).filter(|it| !it.is_count());
+        let with_interval = parts.iter().filter(|part| part.interval.is_some());
+        let timed = with_interval.map(|part| &part.measure).filter(|it| !it.is_count());
         let bases = timed.map(|it| interval_basis(&self.this, self.earlier.len(), it));
         // One that lacks the variation between runs decides: a run may be unlucky in it.
         bases.reduce(|one, other| if one == IntervalBasis::Rounds { one } else { other })
