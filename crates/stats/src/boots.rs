@@ -95,22 +95,74 @@ fn over_boots(groups: &[RunsByBoot<'_>], prior: Prior) -> RunVariation {
 /// The mean of a boot has the variance of boots, and that of its runs over their number: the rest of
 /// the latter is added for a run that stands alone.
 fn variance_of_a_run(boots: &[&[RunMedian]]) -> Option<f64> {
-    let values = |runs: &[RunMedian]| runs.iter().map(|run| run.value).collect::<Vec<f64>>();
-    let means: Vec<f64> = boots.iter().filter_map(|runs| moments::mean(&values(runs))).collect();
-    let of_means = moments::standard_deviation(&means)?.powi(2);
-    let (mut squares, mut shares, mut errors, mut runs) = (0.0, 0.0, 0.0, 0.0);
-    for boot in boots {
-        let count = boot.len() as f64;
-        let deviation = moments::standard_deviation(&values(boot)).unwrap_or(0.0);
-        squares += (count - 1.0) * deviation * deviation;
-        shares += 1.0 / count;
-        errors += boot.iter().map(|run| run.standard_error.powi(2)).sum::<f64>();
-        runs += count;
+    let parts = VarianceParts::of(boots);
+    Some(parts.of_means? + (1.0 - parts.mean_share) * parts.within - parts.error)
+}
+
+/// The variances that runs of several boots show.
+struct VarianceParts {
+    /// Of the means of boots; `None` below two.
+    of_means: Option<f64>,
+    /// Of runs around the mean of their boot; 0 if each boot has one.
+    within: f64,
+    /// The degrees of freedom of the latter.
+    freedom_within: f64,
+    /// The mean over boots of the share that a run has of the mean of its boot.
+    mean_share: f64,
+    /// What the repetitions of a run explain.
+    error: f64,
+}
+
+impl VarianceParts {
+    /// Of these boots, each with at least one run.
+    fn of(boots: &[&[RunMedian]]) -> Self {
+        let values = |runs: &[RunMedian]| runs.iter().map(|run| run.value).collect::<Vec<f64>>();
+        let means: Vec<f64> =
+            boots.iter().filter_map(|runs| moments::mean(&values(runs))).collect();
+        let of_means = moments::standard_deviation(&means).map(|it| it.powi(2));
+        let (mut squares, mut shares, mut errors, mut runs) = (0.0, 0.0, 0.0, 0.0);
+        for boot in boots {
+            let count = boot.len() as f64;
+            let deviation = moments::standard_deviation(&values(boot)).unwrap_or(0.0);
+            squares += (count - 1.0) * deviation * deviation;
+            shares += 1.0 / count;
+            errors += boot.iter().map(|run| run.standard_error.powi(2)).sum::<f64>();
+            runs += count;
+        }
+        let number = boots.len() as f64;
+        let freedom_within = runs - number;
+        let within = if freedom_within > 0.0 { squares / freedom_within } else { 0.0 };
+        Self { of_means, within, freedom_within, mean_share: shares / number, error: errors / runs }
     }
-    let number = boots.len() as f64;
-    let freedom = runs - number;
-    let within = if freedom > 0.0 { squares / freedom } else { 0.0 };
-    Some(of_means + (1.0 - shares / number) * within - errors / runs)
+}
+
+/// The variation of a case of which nothing was known beforehand, by its earlier runs of one system
+/// alone; each item has the runs of one boot. `None` below three runs.
+///
+/// What the repetitions of these runs explain stays in it: of a few runs the rest is often none by
+/// chance. Of one boot it is the variation of the runs of that boot. Two or three boots agree too often
+/// by chance for the degrees of freedom of Satterthwaite (1946), which are those from four boots on.
+pub fn variation_by_runs_alone(boots: &[&[RunMedian]]) -> Option<RunVariation> {
+    const MIN_RUNS: usize = 3;
+    const MIN_BOOTS: usize = 4;
+    let boots: RunsByBoot<'_> = boots.iter().copied().filter(|runs| !runs.is_empty()).collect();
+    if boots.iter().map(|runs| runs.len()).sum::<usize>() < MIN_RUNS {
+        return None;
+    }
+    let parts = VarianceParts::of(&boots);
+    let Some(of_means) = parts.of_means else {
+        let (deviation, degrees_of_freedom) = (parts.within.sqrt(), parts.freedom_within);
+        return Some(RunVariation { deviation, degrees_of_freedom });
+    };
+    let of_runs = (1.0 - parts.mean_share) * parts.within;
+    let variance = of_means + of_runs;
+    let independent = (boots.len() - 1) as f64;
+    let squares_of_runs =
+        if parts.freedom_within > 0.0 { of_runs * of_runs / parts.freedom_within } else { 0.0 };
+    let squares = of_means * of_means / independent + squares_of_runs;
+    let is_open = boots.len() < MIN_BOOTS || squares == 0.0;
+    let degrees_of_freedom = if is_open { independent } else { variance * variance / squares };
+    Some(RunVariation { deviation: variance.sqrt(), degrees_of_freedom })
 }
 
 /// A variation that is at least what this part of it shows, with the degrees of freedom of both.

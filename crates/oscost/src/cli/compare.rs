@@ -33,7 +33,7 @@ Examples:
   oscost compare last~1 last --markdown -         for a pull request
   oscost compare A,B,C,D,E,F G,H,I,J,K,L          six runs on each side
   oscost compare last~1 last --gate 5             exit 1 on a regression of 5 %
-  oscost compare last~1 last --gate 0.5 --on insn  on work, of one boot
+  oscost compare last~1 last --gate 1 --on insn   on work, of one boot
   oscost compare last~1 last --gate 0insn         of kernels in vm: targets")]
 pub(super) struct Arguments {
     /// Runs to compare with.

@@ -117,6 +117,44 @@ fn an_interval_holds_the_figure_over_boots_whichever_boots_the_earlier_runs_are_
 }
 
 #[test]
+fn an_interval_by_runs_alone_holds_the_figure_without_a_prior() {
+    let by_runs = |earlier: &[&[RunMedian]]| variation_by_runs_alone(earlier).unwrap();
+    for (earlier, of_a_known_boot) in [
+        ([3, 1], false),
+        ([5, 1], false),
+        ([20, 1], false),
+        ([2, 10], false),
+        ([3, 7], false),
+        ([4, 5], false),
+        ([5, 2], false),
+    ] {
+        let share = coverage(earlier, of_a_known_boot, by_runs);
+        assert!(share >= 0.925, "{earlier:?}: {share}");
+    }
+    // The control: runs of one boot do not show how far boots differ.
+    let share = coverage([1, 20], false, by_runs);
+    assert!(share < 0.80, "{share}");
+}
+
+#[test]
+fn a_variation_by_runs_alone_needs_three_runs_and_of_one_boot_is_that_of_its_runs() {
+    let runs = [0.0, 0.2, -0.2].map(run);
+    assert_eq!(variation_by_runs_alone(&[&runs[..2]]), None);
+    assert_eq!(variation_by_runs_alone(&[&[], &runs[..1], &runs[1..2]]), None);
+    let of_one_boot = variation_by_runs_alone(&[&runs]).unwrap();
+    assert!((of_one_boot.deviation - 0.2).abs() < 1e-12, "{of_one_boot:?}");
+    assert_eq!(of_one_boot.degrees_of_freedom, 2.0);
+    let each: Vec<&[RunMedian]> = runs.chunks(1).collect();
+    let of_boots = variation_by_runs_alone(&each).unwrap();
+    assert!((of_boots.deviation - 0.2).abs() < 1e-12, "{of_boots:?}");
+    assert_eq!(of_boots.degrees_of_freedom, 2.0);
+    let of_two = variation_by_runs_alone(&[&runs[..2], &runs[2..]]).unwrap();
+    assert_eq!(of_two.degrees_of_freedom, 1.0);
+    let equal = [run(1.0); 3];
+    assert_eq!(variation_by_runs_alone(&[&equal]).unwrap().deviation, 0.0);
+}
+
+#[test]
 fn what_boots_differ_by_cancels_where_each_has_the_same_part_in_both_sides() {
     let shares = |base: &str, new: &str| {
         let boots = |side: &str| side.chars().collect::<Vec<char>>();

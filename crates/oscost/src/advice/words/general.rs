@@ -137,7 +137,7 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         word: "repeatability",
         means: "how closely the repetitions of one run agree: `ci95` has it, and nothing of what runs \
-                differ by (ISO 5725)",
+                differ by (ISO 5725). Programs have it alone before three earlier runs",
         source: "docs/explanation/METHOD.md, section 4",
         ..TERM
     },

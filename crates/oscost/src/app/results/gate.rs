@@ -94,8 +94,9 @@ impl GateRule {
         self.threshold.applies_to(it) && !(self.on == GateMetric::Work && varies)
     }
 
-    /// Whether a comparison would have shown a change of the threshold's size, or has shown one.
-    fn has_power_in(self, it: &Comparison) -> bool {
+    /// Whether a comparison, one of this many, would have shown a change of the threshold's size, or has
+    /// shown one.
+    fn has_power_in(self, it: &Comparison, rows: usize) -> bool {
         let is_shown = match self.on {
             GateMetric::Figure => match it.verdict.as_str() {
                 "equivalent" => self.threshold.contains_equivalence(it),
@@ -104,7 +105,7 @@ impl GateRule {
             // Equivalent work is the same to 0.3 %, and thresholds are smaller.
             GateMetric::Work => matches!(it.verdict.as_str(), "slower" | "faster"),
         };
-        is_shown || self.threshold.would_detect(it)
+        is_shown || self.threshold.would_detect(it, rows)
     }
 
     /// The comparisons that are judged.
@@ -141,8 +142,8 @@ pub(crate) fn judge(results: &[Row], comparisons: &[Comparison], rule: GateRule)
                 || judged.iter().any(|other| other.metric == CORE_CYCLES && is_other(other)))
     };
     let rows: Vec<&Comparison> = judged.iter().filter(|it| !is_one_of_two(it)).collect();
+    let powered = rows.iter().filter(|it| rule.has_power_in(it, compared)).count();
     let compared = compared - (judged.len() - rows.len());
-    let powered = rows.iter().filter(|it| rule.has_power_in(it)).count();
     let judged = rows.len();
     // A failed row could have shown nothing.
     let failed =
@@ -253,6 +254,21 @@ mod tests {
         assert_eq!(judge(0.22, Threshold::PerCent(0.5)), Gate::Passed(power(1)));
         assert_eq!(judge(0.22, Threshold::Instructions(4.0)), Gate::Passed(power(1)));
         assert_eq!(judge(0.22, Threshold::Instructions(3.0)), Gate::NotJudged(power(0)));
+        // Among many rows one must be larger to be found: 2.93 half-widths among 90.
+        let many = |threshold| {
+            let rule = GateRule { threshold, on: GateMetric::Work, min_coverage_pct: 80.0 };
+            let rows: Vec<Comparison> = (0..90).map(|_| equal(0.22)).collect();
+            super::judge(&[row()], &rows, rule).is_passed()
+        };
+        assert_eq!([0.5, 0.7].map(|pct| many(Threshold::PerCent(pct))), [None, Some(true)]);
+        // Of a few runs the smallest detectable effect says it.
+        let of_few = Comparison { pairs: 3, mde_pct: Some(0.9), ..equal(0.18) };
+        let few = |pct| {
+            let threshold = Threshold::PerCent(pct);
+            let rule = GateRule { threshold, on: GateMetric::Work, min_coverage_pct: 80.0 };
+            super::judge(&[row()], std::slice::from_ref(&of_few), rule).is_passed()
+        };
+        assert_eq!([few(0.8), few(0.9)], [None, Some(true)]);
         // Without an interval nothing is known, and a change that is shown is one.
         let unknown = Comparison {
             ratio: Ratio { value: 1.0, ci95: None },

@@ -9,10 +9,11 @@ use std::collections::BTreeMap;
 
 use oscost_model::counters::{CORE_CYCLES, CounterEvent, INSN};
 use oscost_model::journal::{CaseVariation, CycleVariation};
+use oscost_model::program::FAMILY;
 use oscost_model::record::{Conditions, Levels, Repetition, Row};
 use oscost_model::unit::Unit;
 use oscost_stats::between_runs::{RunMedian, RunVariation};
-use oscost_stats::boots::variation_over_boots;
+use oscost_stats::boots::{variation_by_runs_alone, variation_over_boots};
 use oscost_stats::interval::Nominal;
 use oscost_stats::levels::two_levels;
 use oscost_stats::order;
@@ -39,10 +40,20 @@ pub(in crate::estimate) fn run_median(row: &Row) -> Option<RunMedian> {
     if is_usable { RunMedian::of(&logs) } else { None }
 }
 
-/// Whether it is known how far such a figure varies between runs: not of counted instructions, which
-/// have no class of cost, nor of programs, which were not measured for it.
-fn has_variation(row: &Row) -> bool {
-    row.unit != Unit::InstructionsPerOp && row.primary_metric.is_none()
+/// Whether such a figure varies between runs: counts of instructions by an emulator do not.
+fn can_vary(row: &Row) -> bool {
+    row.unit != Unit::InstructionsPerOp
+}
+
+/// Whether a row is of a program. They have no class of cost: how far they vary between runs was not
+/// measured, and only earlier runs of the same one show it.
+fn is_program(row: &Row) -> bool {
+    row.primary_metric.is_some()
+}
+
+/// Whether it is known by a row's class how far its figure varies between runs.
+fn has_class(row: &Row) -> bool {
+    can_vary(row) && !is_program(row)
 }
 
 /// How far the cases of these rows vary between runs, by earlier runs of their system.
@@ -50,8 +61,10 @@ pub fn variations(rows: &[Row], earlier: &SystemRuns) -> Vec<CaseVariation> {
     let variation = |row: &Row| {
         let boots = earlier.boots(row);
         let of_boots: Vec<&[RunMedian]> = boots.iter().map(Vec::as_slice).collect();
-        let RunVariation { deviation, degrees_of_freedom } =
-            variation_over_boots(&of_boots, prior(row));
+        let RunVariation { deviation, degrees_of_freedom } = match is_program(row) {
+            true => variation_by_runs_alone(&of_boots)?,
+            false => variation_over_boots(&of_boots, prior(row)),
+        };
         (!boots.is_empty()).then(|| CaseVariation {
             target: row.target.text.clone(),
             case: row.case.clone(),
@@ -62,12 +75,14 @@ pub fn variations(rows: &[Row], earlier: &SystemRuns) -> Vec<CaseVariation> {
             core_cycles: cycle_variation(&earlier.rated_boots(row), prior(row)),
         })
     };
-    rows.iter().filter(|row| has_variation(row)).filter_map(variation).collect()
+    rows.iter().filter(|row| can_vary(row)).filter_map(variation).collect()
 }
 
 /// That the earlier runs of all cases are of one boot, in words; `None` if they are of several, if
-/// that is not known, or if no case has two.
+/// that is not known, or if no case has two. Programs have intervals by such runs all the same.
 pub fn note_on_boots(known: &[CaseVariation]) -> Option<String> {
+    let is_program = |case: &str| case.split_once('/').is_some_and(|(family, _)| family == FAMILY);
+    let known: Vec<&CaseVariation> = known.iter().filter(|it| !is_program(&it.case)).collect();
     let most = known.iter().map(|it| it.runs).max().filter(|&runs| runs >= 2)?;
     known.iter().all(|it| it.boots == Some(1)).then(|| {
         format!(
@@ -84,14 +99,16 @@ fn by_case(known: &[CaseVariation]) -> KnownVariations<'_> {
     known.iter().rev().map(|it| ((it.target.as_str(), it.case.as_str()), it)).collect()
 }
 
-/// How far a case varies between runs: by earlier runs, or by its class.
-fn variation_of(row: &Row, known: &KnownVariations<'_>) -> RunVariation {
+/// How far a case varies between runs: by earlier runs, or by its class; `None` of a program without
+/// earlier runs.
+fn variation_of(row: &Row, known: &KnownVariations<'_>) -> Option<RunVariation> {
     let of_case = known.get(&(row.target.text.as_str(), row.case.as_str()));
     match of_case.filter(|_| row.target.peer.is_none()) {
         Some(it) => {
-            RunVariation { deviation: it.deviation, degrees_of_freedom: it.degrees_of_freedom }
+            let CaseVariation { deviation, degrees_of_freedom, .. } = **it;
+            Some(RunVariation { deviation, degrees_of_freedom })
         }
-        None => RunVariation::of(&[], prior(row)),
+        None => has_class(row).then(|| RunVariation::of(&[], prior(row))),
     }
 }
 
@@ -108,9 +125,11 @@ pub(in crate::estimate) fn flag_drift(
         let has_moved = cases.before.iter().any(|(case, before)| {
             let is_it = |row: &&Row| row.case == *case && row.target.machine == there.machine;
             // Counts do not drift; a difference between two workers is flagged in their row.
-            let row = rows.iter().find(is_it).filter(|row| has_variation(row));
+            let row = rows.iter().find(is_it).filter(|row| has_class(row));
             let (Some(after), Some(row)) = (cases.after.get(case), row) else { return false };
-            let deviation = variation_of(row, known).deviation;
+            let Some(RunVariation { deviation, .. }) = variation_of(row, known) else {
+                return false;
+            };
             // A third of the run has a third of its repetitions.
             let error = run_median(row).map_or(0.0, |run| 3f64.sqrt() * run.standard_error);
             let moved = (after / before).ln().abs();
@@ -122,8 +141,8 @@ pub(in crate::estimate) fn flag_drift(
     }
 }
 
-/// Adds the intervals between runs to the estimates of a run. Programs, counts of an emulator that
-/// differ between repetitions, and figures that may be zero have none.
+/// Adds the intervals between runs to the estimates of a run. Programs without earlier runs, counts of an
+/// emulator that differ between repetitions, and figures that may be zero have none.
 pub(in crate::estimate) fn set_intervals(
     rows: &mut [Row],
     known: &[CaseVariation],
@@ -134,8 +153,8 @@ pub(in crate::estimate) fn set_intervals(
     let cases = &by_case(known);
     rows.iter_mut().for_each(set_interval_of_exact_count);
     rows.iter_mut().for_each(set_intervals_of_work);
-    for row in rows.iter_mut().filter(|row| has_variation(row)) {
-        let variation = variation_of(row, cases);
+    for row in rows.iter_mut().filter(|row| can_vary(row)) {
+        let Some(variation) = variation_of(row, cases) else { continue };
         let movement = movements.get(row.target.machine.as_str()).copied().unwrap_or_default();
         let own_movement = movement_of(row, |it| Some(it.value?.ln()));
         let variation = variation.at_least(own_movement.max(movement.time / 2f64.sqrt()));

@@ -198,6 +198,32 @@ fn counts_programs_and_figures_of_few_repetitions_or_near_zero_have_no_interval_
 }
 
 #[test]
+fn a_program_has_an_interval_between_runs_by_its_earlier_runs_alone() {
+    let quiet = conditions([100.0; 2]);
+    let program = || Row { primary_metric: Some("real".to_owned()), ..read_row() };
+    let earlier = |count: usize, deviation: f64| {
+        let mut runs = SystemRuns::default();
+        for at in 0..count {
+            let value = deviation * (at as f64 - 1.0);
+            let boot = format!("boot {at}");
+            let run = RunMedian { value, standard_error: 0.0, count: 6 };
+            runs.insert("local", "syscall/read", Some(&boot), run);
+        }
+        variations(&[program()], &runs)
+    };
+    assert_eq!(earlier(2, 0.01), [], "two runs show too little");
+    let known = earlier(3, 0.01);
+    assert_eq!((known[0].runs, known[0].boots, known[0].degrees_of_freedom), (3, Some(3), 2.0));
+    // Some 4.2 times 1 % on both sides, and what the repetitions leave open.
+    let width = relative_width(program(), &known, &quiet).unwrap();
+    assert!((0.078..0.1).contains(&width), "{width}");
+    assert!(relative_width(program(), &earlier(3, 0.05), &quiet).unwrap() > 3.0 * width);
+    let of_command = CaseVariation { case: "workload/gzip".to_owned(), ..known[0].clone() };
+    let of_one_boot = CaseVariation { boots: Some(1), ..of_command };
+    assert_eq!(note_on_boots(&[of_one_boot]), None, "its interval is by these runs");
+}
+
+#[test]
 fn a_count_that_is_equal_in_all_repetitions_is_that_of_the_next_run() {
     let mut counted = Row { unit: Unit::InstructionsPerOp, ..read_row() };
     counted.estimate.as_mut().unwrap().exact = true;

@@ -21,6 +21,7 @@ mod start_time;
 pub mod threshold;
 pub mod verdict;
 mod work;
+pub mod work_power;
 
 use oscost_model::record::Record;
 

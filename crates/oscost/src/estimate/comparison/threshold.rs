@@ -6,7 +6,8 @@ use oscost_model::counters::is_work;
 use oscost_model::record::{Comparison, Row};
 use oscost_model::unit::{Better, Unit};
 
-use super::verdict::{EQUIVALENCE_FACTOR, MAX_FALSE_DISCOVERY_RATE, detectable_beyond};
+use super::verdict::{EQUIVALENCE_FACTOR, MAX_FALSE_DISCOVERY_RATE, MIN_PAIRS};
+use super::work_power::WorkPower;
 
 /// The largest accepted slowdown.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,11 +67,11 @@ impl Threshold {
         }
     }
 
-    /// Whether a comparison would have detected a change of this size.
-    pub fn would_detect(self, it: &Comparison) -> bool {
+    /// Whether a comparison, one of this many, would have detected a change of this size.
+    pub fn would_detect(self, it: &Comparison, rows: usize) -> bool {
         let claimable = !it.flags.iter().any(|flag| flag == "UNRELIABLE");
         let is_detectable = match is_work(&it.metric) {
-            true => self.is_visible_in(it),
+            true => self.is_visible_in(it, rows),
             false => it.mde_pct.is_some_and(|at| match self {
                 Threshold::PerCent(pct) => at <= pct,
                 // An exact count shows each instruction; others may miss some.
@@ -90,21 +91,26 @@ impl Threshold {
         }
     }
 
-    /// Whether the interval of a comparison of work would lie beyond no change in four of five
-    /// comparisons, were the change of this size. The smallest detectable effect of work cannot be
-    /// asked: it has the margin of the verdict, which is a tenth of a per cent by itself.
-    fn is_visible_in(self, it: &Comparison) -> bool {
+    /// Whether a comparison of work would show an increase in four of five comparisons, were the change
+    /// of this size: its interval would lie beyond no change, and it would be a discovery among these
+    /// rows. The smallest detectable effect has the margin of the verdict beside, a tenth of a per cent;
+    /// it is asked where the interval alone does not say how p falls, with a few workers or runs.
+    fn is_visible_in(self, it: &Comparison, rows: usize) -> bool {
         let reach = |value: f64, [low, high]: [f64; 2]| (value - low).max(high - value);
-        match self {
-            Threshold::PerCent(pct) => it.ratio.ci95.is_some_and(|ends| {
-                let half_width = reach(it.ratio.value.ln(), ends.map(f64::ln));
-                detectable_beyond(half_width) <= (pct / 100.0).ln_1p()
-            }),
+        let Some(ends) = it.ratio.ci95 else { return false };
+        let half_width = reach(it.ratio.value.ln(), ends.map(f64::ln));
+        let needed = match (it.pairs as usize) < MIN_PAIRS {
+            true => it.mde_pct.map(|pct| (pct / 100.0).ln_1p()),
+            false => Some(WorkPower::HalfWidth(half_width).detectable(0.0, rows)),
+        };
+        needed.is_some_and(|needed| match self {
+            Threshold::PerCent(pct) => needed <= (pct / 100.0).ln_1p(),
+            // The interval of what is added is that of the ratio, applied to the base.
             Threshold::Instructions(count) => it
                 .added
                 .ci95
-                .is_some_and(|ends| detectable_beyond(reach(it.added.value, ends)) <= count),
-        }
+                .is_some_and(|ends| reach(it.added.value, ends) * (needed / half_width) <= count),
+        })
     }
 }
 

@@ -15,6 +15,8 @@ use oscost_stats::interval::{Interval, Nominal, median_hs};
 use oscost_stats::paired_power::PairCriterion;
 use oscost_stats::{order, robust};
 
+use super::work_power::{WorkPower, Z_80, Z_95};
+
 /// The minimum number of pairs for an interval.
 pub const MIN_PAIRS: usize = 6;
 
@@ -32,19 +34,6 @@ pub(super) const MAX_FALSE_DISCOVERY_RATE: f64 = 0.05;
 /// neither an average nor a longer run lowers it (docs/explanation/METHOD.md, section 10).
 const RUN_TO_RUN_SD: f64 = 0.025;
 
-/// Half the width of a normal interval of 95 %, in standard deviations.
-const Z_95: f64 = 1.960;
-
-/// The distance beyond the end of an interval, in standard deviations, of an effect that is
-/// detected in four of five comparisons.
-const Z_80: f64 = 0.842;
-
-/// The effect whose interval lies beyond a point in four of five comparisons, as its distance from
-/// that point; the interval reaches so far towards it.
-pub(super) fn detectable_beyond(half_width: f64) -> f64 {
-    half_width * (1.0 + Z_80 / Z_95)
-}
-
 /// The effect found in a pair of rows, before correction for the number of pairs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EffectEstimate {
@@ -54,9 +43,8 @@ pub struct EffectEstimate {
     pub interval: Option<Interval>,
     /// The probability of an effect of this size or larger if nothing differs.
     pub p: f64,
-    /// The smallest detectable effect, as a logarithm, where it follows neither from a spread nor from
-    /// the variation between runs; see [`Judgement::detectable`].
-    pub min_detectable: Option<f64>,
+    /// How well it is known, of work; see [`Judgement::detectable`].
+    pub work_power: Option<WorkPower>,
     /// How the effect varies between the values that it is the median of.
     pub spread: Option<Spread>,
     /// The same with its uncertainty, of runs that did not alternate.
@@ -236,8 +224,9 @@ fn detectable_effect(found: &EffectEstimate, margin: f64, rows: usize) -> Option
     if let Some(difference) = &found.between_runs {
         return Some(difference.detectable(Nominal::FIXED, margin, rows));
     }
-    // Other rules have their own.
-    let Some(Spread { sd, count }) = found.spread else { return found.min_detectable };
+    let Some(Spread { sd, count }) = found.spread else {
+        return found.work_power.map(|it| it.detectable(margin, rows));
+    };
     let looks = found.looks.max(1) as usize;
     let criterion = PairCriterion {
         level: MAX_FALSE_DISCOVERY_RATE / (rows.max(1) * looks) as f64,

@@ -13,7 +13,8 @@ use oscost_stats::interval::Interval;
 
 use super::margins::MIN_WORK_EFFECT;
 use super::rows::RunRow;
-use super::verdict::{EffectEstimate, Judgement, MIN_PAIRS, detectable_beyond, verdicts};
+use super::verdict::{EffectEstimate, Judgement, MIN_PAIRS, verdicts};
+use super::work_power::WorkPower;
 use crate::estimate::counters::decomposition::{TimedChange, decomposition};
 use crate::estimate::counters::origin::{CountOrigin, OTHER_TASKS};
 use crate::estimate::counters::run_values::RunValues;
@@ -80,11 +81,15 @@ pub(super) fn work_effect<'a>(pair: WorkPair<'a>, sides: Sides<'_>) -> Option<Wo
     let metric = metric(sides)?;
     let of = |it: &CountedRepetition| it.figures.get(metric).copied();
     let term = sides.work_ratio(&of)?;
-    let added = sides.difference(&of)?;
     let effect = effect(term, sides.matching, pair.repeats == Some(true));
     let base = median_of(sides.base, &of)?;
+    let value = match term.few_runs {
+        // Their ratio is that of means: what is added is that share of the base, as its interval is.
+        Some(_) => base * term.value.exp_m1(),
+        None => sides.difference(&of)?.value,
+    };
     let added = AddedCost {
-        value: added.value,
+        value,
         // The interval of the ratio, applied to the base's figure: what runs differ by is a share.
         ci95: effect.interval.map(|Interval { lo, hi }| [base * lo.exp_m1(), base * hi.exp_m1()]),
         unit: Unit::InstructionsPerOp,
@@ -93,7 +98,7 @@ pub(super) fn work_effect<'a>(pair: WorkPair<'a>, sides: Sides<'_>) -> Option<Wo
 }
 
 /// The effect of a term. A few workers decide only if the work of both sides repeats, and if they are
-/// those of two runs; a few runs, if that of all of them does: the range of a few values is no interval.
+/// those of two runs; a few runs, if that of all of them does.
 fn effect(term: Term, matching: Matching, repeats: bool) -> EffectEstimate {
     let found = EffectEstimate { effect: term.value, p: 1.0, ..EffectEstimate::default() };
     let enough = term.pairs >= MIN_PAIRS || (matching != Matching::ByRound && repeats);
@@ -104,11 +109,17 @@ fn effect(term: Term, matching: Matching, repeats: bool) -> EffectEstimate {
     let bound = EQUIVALENT_WORK.ln();
     // The half-width on the side of no effect; it is never 0.
     let toward_zero = if term.value > 0.0 { below } else { above };
+    let (p, power) = match term.few_runs {
+        Some(difference) => (difference.p, WorkPower::FewRuns(difference)),
+        None => {
+            let power = WorkPower::HalfWidth(below.max(above));
+            (WorkPower::p(term.value, toward_zero), power)
+        }
+    };
     EffectEstimate {
         interval: Some(interval),
-        // Exponential tails, as between runs of times.
-        p: 0.05f64.powf(term.value.abs() / toward_zero),
-        min_detectable: Some(MIN_WORK_EFFECT.ln_1p() + detectable_beyond(below.max(above))),
+        p,
+        work_power: Some(power),
         equivalent: -bound < interval.lo && interval.hi < bound,
         ..found
     }

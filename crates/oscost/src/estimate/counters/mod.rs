@@ -4,6 +4,7 @@
 pub(super) mod best;
 pub(super) mod core;
 pub(super) mod decomposition;
+mod few_runs;
 pub(super) mod origin;
 pub(super) mod row;
 pub(super) mod run_values;

@@ -2,14 +2,17 @@
 
 use oscost_model::counters::{CPI, CounterEvent, GHZ};
 use oscost_model::record::CountedRepetition;
+use oscost_stats::between_runs::RunDifference;
 use oscost_stats::comparison::median_difference;
 use oscost_stats::interval::{Interval, Nominal, median_hs};
 use oscost_stats::order;
 
+use super::few_runs::difference_of_means;
 use super::row::{waiting_ns, work};
 use crate::estimate::comparison::verdict::MIN_PAIRS;
 
-/// Fewer workers have no interval; from here to [`MIN_PAIRS`] it is the range of the values.
+/// Fewer workers have no interval; from here to [`MIN_PAIRS`] it is the range of the values, except
+/// that of the work of a few runs.
 const MIN_WORKERS: usize = 3;
 
 /// How the workers of two sides belong together.
@@ -39,6 +42,8 @@ pub(in crate::estimate) struct Term {
     pub(in crate::estimate) interval: Option<Interval>,
     /// Pairs of workers; of unmatched ones the smaller number.
     pub(in crate::estimate) pairs: usize,
+    /// The same with its uncertainty, of the work of a few runs a side.
+    pub(in crate::estimate) few_runs: Option<RunDifference>,
 }
 
 impl Term {
@@ -49,19 +54,34 @@ impl Term {
             MIN_WORKERS.. => range(sorted),
             _ => None,
         };
-        Some(Self { value: order::median(sorted)?, interval, pairs: sorted.len() })
+        Some(Self::by_median(order::median(sorted)?, interval, sorted.len()))
+    }
+
+    fn by_median(value: f64, interval: Option<Interval>, pairs: usize) -> Self {
+        Self { value, interval, pairs, few_runs: None }
+    }
+
+    /// Of the means of a few runs a side, with an interval of 95 %.
+    fn by_mean(difference: RunDifference, pairs: usize) -> Self {
+        let RunDifference { value, interval, .. } = difference;
+        Self { value, interval: Some(interval), pairs, few_runs: Some(difference) }
+    }
+
+    /// Whether its interval is the range of a few values.
+    fn has_range(&self) -> bool {
+        self.pairs < MIN_PAIRS && self.few_runs.is_none()
     }
 
     /// Its interval of 95 %; `None` where `interval` is the range of a few values.
     pub(in crate::estimate) fn confidence_interval(&self) -> Option<Interval> {
-        self.interval.filter(|_| self.pairs >= MIN_PAIRS)
+        self.interval.filter(|_| !self.has_range())
     }
 
     /// Whether it differs from 0 with certainty. The range of three values that do not differ from 0
     /// excludes it in a quarter of the cases: such a range must be further away than it is wide.
     pub(in crate::estimate) fn is_certain(&self) -> bool {
         let Some(Interval { lo, hi }) = self.interval else { return false };
-        let margin = if self.pairs >= MIN_PAIRS { 0.0 } else { hi - lo };
+        let margin = if self.has_range() { hi - lo } else { 0.0 };
         lo > margin || hi < -margin
     }
 
@@ -78,8 +98,18 @@ impl Term {
 
     /// The term with the opposite sign.
     pub(in crate::estimate) fn negated(self) -> Self {
-        let interval = self.interval.map(|it| Interval { lo: -it.hi, hi: -it.lo });
-        Self { value: -self.value, interval, pairs: self.pairs }
+        let negated = |it: Interval| Interval { lo: -it.hi, hi: -it.lo };
+        let opposite = |it: RunDifference| RunDifference {
+            value: -it.value,
+            interval: negated(it.interval),
+            ..it
+        };
+        Self {
+            value: -self.value,
+            interval: self.interval.map(negated),
+            pairs: self.pairs,
+            few_runs: self.few_runs.map(opposite),
+        }
     }
 }
 
@@ -116,7 +146,7 @@ impl Sides<'_> {
                         .map(|(base, new)| Interval { lo: new.lo - base.hi, hi: new.hi - base.lo }),
                     _ => None,
                 };
-                Some(Term { value, interval, pairs })
+                Some(Term::by_median(value, interval, pairs))
             }
         }
     }
@@ -145,6 +175,9 @@ impl Sides<'_> {
         of: &dyn Fn(&CountedRepetition) -> Option<f64>,
     ) -> Option<Term> {
         let term = self.log_ratio(of)?;
+        if self.matching == Matching::Runs && (MIN_WORKERS..MIN_PAIRS).contains(&term.pairs) {
+            return self.work_ratio_of_few_runs(of, term.pairs);
+        }
         let deviation = match self.matching {
             Matching::ByRound => INTERLEAVED_SD,
             Matching::Unmatched => 2f64.sqrt() * RUN_TO_RUN_SD,
@@ -152,6 +185,18 @@ impl Sides<'_> {
             Matching::Runs => (2.0 / term.pairs as f64).sqrt() * RUN_TO_RUN_SD,
         };
         Some(term.widened(deviation))
+    }
+
+    fn work_ratio_of_few_runs(
+        self,
+        of: &dyn Fn(&CountedRepetition) -> Option<f64>,
+        pairs: usize,
+    ) -> Option<Term> {
+        let logs = |side: &[CountedRepetition]| -> Vec<f64> {
+            side.iter().filter_map(of).filter(|&count| count > 0.0).map(f64::ln).collect()
+        };
+        let difference = difference_of_means(&logs(self.base), &logs(self.new), RUN_TO_RUN_SD)?;
+        Some(Term::by_mean(difference, pairs))
     }
 }
 

@@ -23,6 +23,9 @@ pub struct JudgedClaim<'a> {
     pub because: Option<String>,
     /// The figures by which it is judged.
     pub basis: Basis,
+    /// What its intervals contain; `None` of counts, and of claims on two targets, which were measured
+    /// side by side.
+    pub interval_basis: Option<IntervalBasis>,
     /// What is added to its cases on average; `None` for claims of other kinds, and without rounds.
     pub added: Option<AddedCost>,
     /// The value of each of its cases, in the order of the claim: the difference of its added cost
@@ -50,6 +53,28 @@ pub enum Basis {
     Counts,
 }
 
+/// What the intervals of a verdict contain beside what the rounds of this run leave open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IntervalBasis {
+    /// Nothing: how far some of its rows vary between runs is not known, or it is a number of a series.
+    Rounds,
+    /// What its rows vary by between runs.
+    VariationOfRows,
+    /// What several runs differ by.
+    SeveralRuns,
+}
+
+impl IntervalBasis {
+    /// Its name in a list for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            IntervalBasis::Rounds => "rounds",
+            IntervalBasis::VariationOfRows => "rows",
+            IntervalBasis::SeveralRuns => "runs",
+        }
+    }
+}
+
 /// A verdict with the values that it rests on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
@@ -59,6 +84,8 @@ pub struct Judgement {
     pub runs: usize,
     /// What decides it, where the values do not show it at once.
     pub because: Option<String>,
+    /// What its intervals contain; `None` of counts.
+    pub interval_basis: Option<IntervalBasis>,
     /// The value of each quantity.
     pub values: Vec<Option<IntervalEstimate>>,
 }

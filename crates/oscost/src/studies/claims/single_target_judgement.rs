@@ -8,13 +8,13 @@ use oscost_stats::interval::{Interval, Nominal};
 
 use super::claim::{Claim, Criterion};
 use super::judgement::{
-    Basis, JudgedClaim, Judgement, OwnJudgement, PlacedJudgement, common_verdict,
+    Basis, IntervalBasis, JudgedClaim, Judgement, OwnJudgement, PlacedJudgement, common_verdict,
 };
 use super::published_result::published_result;
 use super::quantity::{
     EQUAL_FACTOR, Extreme, ExtremeRatio, Measure, Quantity, SeriesPoint, saturation_index,
 };
-use super::several_runs::{RunRounds, estimate};
+use super::several_runs::{RunRounds, estimate, interval_basis};
 use super::two_targets_judgement::judge_two_targets;
 use super::verdict::{MIN_ROUNDS, Verdict};
 use crate::studies::figures::rounds::{IntervalEstimate, Rounds};
@@ -31,6 +31,8 @@ pub(in crate::studies) struct RunFigures {
     pub(in crate::studies) coarse: BTreeSet<String>,
     /// oscost's own figures by round.
     pub(in crate::studies) own: Rounds,
+    /// The standard deviation between runs of the logarithms of those figures of which it is known.
+    pub(in crate::studies) between_runs: BTreeMap<String, f64>,
     /// The counted calls of an op.
     pub(in crate::studies) calls: BTreeMap<String, f64>,
     /// The study's methods.
@@ -48,16 +50,11 @@ pub(in crate::studies) struct RunFigures {
 impl RunFigures {
     /// Its figures by round on which verdicts of this basis rest.
     fn rounds_of(&self, basis: Basis) -> RunRounds<'_> {
-        let rates = self.rates;
-        match basis {
-            Basis::StudyStatistic => {
-                let over_all_ops = Some(&self.over_all_ops);
-                RunRounds { rounds: &self.by_study, over_all_ops, rates }
-            }
-            Basis::OwnEstimates | Basis::Counts => {
-                RunRounds { rounds: &self.own, over_all_ops: None, rates }
-            }
-        }
+        let (rounds, over_all_ops) = match basis {
+            Basis::StudyStatistic => (&self.by_study, Some(&self.over_all_ops)),
+            Basis::OwnEstimates | Basis::Counts => (&self.own, None),
+        };
+        RunRounds { rounds, over_all_ops, between_runs: &self.between_runs, rates: self.rates }
     }
 }
 
@@ -92,6 +89,7 @@ pub(in crate::studies) fn judge_single_target<'a>(
         runs: placed.iter().map(|it| it.judgement.runs).min().unwrap_or(1),
         because: first.and_then(|it| it.judgement.because.clone()),
         basis: first.map_or(Basis::OwnEstimates, |it| it.basis),
+        interval_basis: first.and_then(|it| it.judgement.interval_basis),
         added: None,
         values: first.map(|it| it.judgement.values.clone()).unwrap_or_default(),
         own,
@@ -429,7 +427,17 @@ impl<'a> Figures<'a> {
                 Some(format!("within {within:.0} %: {}{others}", names.join(", "))),
             )
         };
-        Judgement { verdict, runs: 1 + self.earlier.len(), because, values }
+        let interval_basis = self.interval_basis(&parts);
+        Judgement { verdict, runs: 1 + self.earlier.len(), because, interval_basis, values }
+    }
+
+    /// What the intervals of all parts contain; `None` of counts alone, and without intervals.
+    fn interval_basis(&self, parts: &[Part<'_>]) -> Option<IntervalBasis> {
+        let with_interval = parts.iter().filter(|part| part.interval.is_some());
+        let timed = with_interval.map(|part| &part.measure).filter(|it| !it.is_count());
+        let bases = timed.map(|it| interval_basis(&self.this, self.earlier.len(), it));
+        // One that lacks the variation between runs decides: a run may be unlucky in it.
+        bases.reduce(|one, other| if one == IntervalBasis::Rounds { one } else { other })
     }
 
     /// How far a rate falls beyond its saturation.

@@ -49,6 +49,7 @@ pub(in crate::studies) fn judge_two_targets<'a>(
         runs: 1,
         because: None,
         basis: Basis::OwnEstimates,
+        interval_basis: None,
         added: None,
         values: vec![],
         own: None,

@@ -10,6 +10,7 @@ use super::two_targets::notes;
 use crate::studies::claims::claim::Criterion;
 use crate::studies::claims::judgement::{JudgedClaim, unsound_flag};
 use crate::studies::claims::single_target_judgement::{RunFigures, judge_single_target};
+use crate::studies::figures::between_runs;
 use crate::studies::figures::bound::PredictionResult;
 use crate::studies::figures::counted_cycles::counted_cycles;
 use crate::studies::figures::formula::Variables;
@@ -166,6 +167,7 @@ fn run_figures(study: &Study, record: &Record) -> RunFigures {
         over_all_ops: BTreeMap::new(),
         coarse: BTreeSet::new(),
         own: Rounds::default(),
+        between_runs: BTreeMap::new(),
         calls: BTreeMap::new(),
         study_methods: BTreeMap::new(),
         unsound_rows: BTreeMap::new(),
@@ -176,6 +178,9 @@ fn run_figures(study: &Study, record: &Record) -> RunFigures {
     for row in study.rows() {
         let Some(measured) = measured_row(record, row) else { continue };
         figures.own.add(row, measured);
+        if let Some(deviation) = between_runs::deviation(measured) {
+            figures.between_runs.entry(row.key()).or_insert(deviation);
+        }
         if let Some(by_study) = row_statistic(row, measured, clock_ns) {
             figures.by_study.insert(row.key(), by_study.by_round);
             if let Some(value) = by_study.over_all_ops {

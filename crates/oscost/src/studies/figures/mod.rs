@@ -1,6 +1,7 @@
 //! Figures: as published and predicted, with their units and formulas, and as a run has them by
 //! round and by a study's statistic.
 
+pub(super) mod between_runs;
 pub mod bound;
 pub mod counted_cycles;
 pub mod formula;

@@ -29,14 +29,22 @@ pub(in crate::report::view) fn blocks(measured: &[&Row]) -> Vec<Block> {
     table(&rows).map(Block::Table).into_iter().chain(lines).collect()
 }
 
-/// What the intervals of programs leave out; `None` if they have none.
+/// What the intervals of programs are, and what they leave out; `None` if they have none.
 fn on_intervals(rows: &[&Row]) -> Option<String> {
-    let has_interval = |row: &&Row| row.estimate.as_ref().is_some_and(|it| it.ci95.is_some());
-    rows.iter().any(has_interval).then(|| {
-        "intervals of programs are of this run alone: how far runs differ is not in them. `oscost ab -- A \
-         -- B` compares two commands in turns, within one run"
-            .to_owned()
-    })
+    let estimates = || rows.iter().filter_map(|row| row.estimate.as_ref());
+    let is_between =
+        |is: bool| estimates().any(|it| it.ci95.is_some() && it.between_run_ci95.is_some() == is);
+    let between = "intervals of programs are between runs, by earlier runs of the same command: if \
+                   these are of one boot, the next boot may lie outside";
+    let alone = "intervals of programs are of this run alone: how far runs differ is not in them before \
+                 the store has three of the same command. `oscost ab -- A -- B` compares two commands in \
+                 turns, within one run";
+    match (is_between(true), is_between(false)) {
+        (true, true) => Some(format!("{between}. Some are of this run alone")),
+        (true, false) => Some(between.to_owned()),
+        (false, true) => Some(alone.to_owned()),
+        (false, false) => None,
+    }
 }
 
 /// How the trials of compared commands spread, each with its target if they are one command; `None` for

@@ -7,7 +7,9 @@ use crate::report::text::{plain, plain_paragraph};
 use crate::report::view::document::{Block, Cell, Column, Layout, Section, Table, TableRow};
 use crate::studies::claims::claim::{Claim, Criterion, EQUAL_WITHIN_PCT};
 use crate::studies::claims::equal_added_cost::AddedCost;
-use crate::studies::claims::judgement::{JudgedClaim, Judgement, OwnJudgement, PlacedJudgement};
+use crate::studies::claims::judgement::{
+    IntervalBasis, JudgedClaim, Judgement, OwnJudgement, PlacedJudgement,
+};
 use crate::studies::claims::published_result::PublishedResult;
 use crate::studies::claims::quantity::{Measure, Quantity};
 use crate::studies::claims::verdict::Verdict;
@@ -106,25 +108,42 @@ fn verdict_text(verdict: &Verdict, runs: usize, because: Option<&str>) -> String
     }
 }
 
-/// The values of a claim, those of each placement for themselves.
+/// The values of a claim, those of each placement for themselves, and what their intervals contain.
 fn measured_parts(study: &Study, judged: &JudgedClaim<'_>) -> Vec<String> {
     if judged.placements.is_empty() {
         let added = judged.added.map(added_text);
-        return added.into_iter().chain(values(study, judged.claim, &judged.values)).collect();
+        let values = values(study, judged.claim, &judged.values);
+        return added.into_iter().chain(values).chain(interval_text(judged)).collect();
     }
     let of_placement = |placed: &PlacedJudgement| {
-        let Judgement { verdict, runs, because, values: its } = &placed.judgement;
+        let Judgement { verdict, runs, because, values: its, .. } = &placed.judgement;
         let verdict = verdict_text(verdict, *runs, because.as_deref());
         let each = values(study, judged.claim, its).join("; ");
         format!("{}: {verdict}; {each}", placed.placement.text())
     };
-    judged.placements.iter().map(of_placement).collect()
+    judged.placements.iter().map(of_placement).chain(interval_text(judged)).collect()
+}
+
+/// What the intervals of a claim contain, where its verdict does not name several runs; `None` without
+/// intervals.
+fn interval_text(judged: &JudgedClaim<'_>) -> Option<String> {
+    let has_interval = judged.values.iter().flatten().any(|it| it.interval.is_some());
+    let text = match judged.interval_basis.filter(|_| has_interval)? {
+        IntervalBasis::VariationOfRows => {
+            "interval between runs, by the prior of the rows' classes, or earlier runs of the rows"
+        }
+        IntervalBasis::Rounds => {
+            "interval of the rounds of this run: how far other runs differ is not known"
+        }
+        IntervalBasis::SeveralRuns => return None,
+    };
+    Some(text.to_owned())
 }
 
 /// The verdict by oscost's own estimates, where it differs, with its values and the reason.
 fn own_parts(study: &Study, judged: &JudgedClaim<'_>) -> Vec<String> {
     let Some(OwnJudgement { judgement, difference }) = &judged.own else { return vec![] };
-    let Judgement { verdict, runs, because, values: its } = judgement;
+    let Judgement { verdict, runs, because, values: its, .. } = judgement;
     let verdict = verdict_text(verdict, *runs, because.as_deref());
     let own = if judged.placements.is_empty() { its.clone() } else { vec![] };
     let of_placements = judged.placements.iter().filter_map(|placed| {

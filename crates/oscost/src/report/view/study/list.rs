@@ -12,7 +12,7 @@ use crate::report::view::study::claims::{verdict_over_runs, verdict_style};
 use crate::report::view::study::heading::heading_lines;
 use crate::report::view::study::method::method_text;
 use crate::report::view::study::systems;
-use crate::studies::claims::judgement::JudgedClaim;
+use crate::studies::claims::judgement::{IntervalBasis, JudgedClaim};
 use crate::studies::claims::verdict::Verdict;
 use crate::studies::comparison::single_target::compare_single_target;
 use crate::studies::comparison::two_targets::compare_two_targets;
@@ -108,6 +108,9 @@ struct ListedClaim<'a> {
     reason: Option<String>,
     /// How many runs the verdict rests on.
     runs: usize,
+    /// What its intervals contain: `rounds` of this run alone, what its `rows` vary by between runs, or
+    /// what several `runs` differ by; null without such intervals.
+    interval: Option<&'static str>,
 }
 
 impl<'a> From<&LastRun<'a>> for ListedClaims<'a> {
@@ -119,6 +122,7 @@ impl<'a> From<&LastRun<'a>> for ListedClaims<'a> {
             verdict: it.verdict.text(),
             reason: it.verdict.reason(),
             runs: it.runs,
+            interval: it.interval_basis.map(IntervalBasis::name),
         };
         Self {
             id: &study.id,

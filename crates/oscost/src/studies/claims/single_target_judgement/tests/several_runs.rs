@@ -3,6 +3,7 @@
 use oscost_stats::interval::Interval;
 
 use super::*;
+use crate::studies::claims::judgement::IntervalBasis;
 
 /// What is asked of each run of a sequence.
 struct Judged {
@@ -113,6 +114,37 @@ fn intervals_over_several_runs_hold_the_true_ratio_and_those_of_one_run_do_not()
         // The control.
         assert!(between < 0.1 || shares[0] < 0.6, "{shares:?}");
     }
+}
+
+#[test]
+fn one_run_whose_rows_vary_between_runs_decides_nothing_near_a_bound() {
+    let study = study(TIMES);
+    let varying = |cost: f64| {
+        let mut run = run_of(cost);
+        for row in &mut run.results {
+            let estimate = row.estimate.as_mut().unwrap();
+            // A class of 5 %.
+            estimate.ci95 = Some([99.0, 101.0]);
+            estimate.between_run_ci95 = Some([87.0, 115.0]);
+        }
+        run
+    };
+    let alone = run_of(2_700.0);
+    let judged = last_of(&study, std::slice::from_ref(&alone));
+    assert_eq!(judged.verdict, Verdict::Holds, "by its rounds");
+    assert_eq!(judged.interval_basis, Some(IntervalBasis::Rounds));
+    let one = [varying(2_700.0)];
+    let judged = last_of(&study, &one);
+    assert_eq!(undecided(&judged), "its interval contains a bound");
+    assert_eq!(judged.interval_basis, Some(IntervalBasis::VariationOfRows));
+    // Far from the bounds it decides.
+    let far = [varying(1_000.0)];
+    assert_eq!(last_of(&study, &far).verdict, Verdict::DoesNotHold);
+    // Runs that agree replace what is known of the rows.
+    let four = [2_690.0, 2_700.0, 2_710.0, 2_700.0].map(varying);
+    let judged = last_of(&study, &four);
+    assert_eq!((&judged.verdict, judged.runs), (&Verdict::Holds, 4));
+    assert_eq!(judged.interval_basis, Some(IntervalBasis::SeveralRuns));
 }
 
 #[test]
