@@ -108,6 +108,8 @@ fn options_that_make_no_sense_are_refused() {
     refused(&["run", "--quick", "--precision", "1"], &["cannot be used with"]);
     refused(&["run", "--cpu", "first"], &["--cpu"]);
     refused(&["run", "--label", "two\nlines"], &["one line"]);
+    let twice = ["ab", "--new", "nice=5", "--new", "nice=5@local", "getppid"];
+    refused(&twice, &["cannot compare `nice=5` twice in one run", "`--base X --new X`"]);
     refused(&["run", "--no-such-option"], &["--no-such-option"]);
     refused(&["no-such-verb"], &["no-such-verb"]);
     refused(&["completions", "no-such-shell"], &["bash", "zsh", "fish"]);
