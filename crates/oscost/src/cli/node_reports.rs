@@ -28,7 +28,7 @@ pub(super) fn write_each<T>(
 /// Names the nodes that are missing once more, below everything else.
 pub(super) fn report_left_out(nodes: &[String]) {
     if !nodes.is_empty() {
-        report_line(&format!("note: not measured: {}", nodes.join(", ")));
+        report_line(&format!("note: left out: {}", nodes.join(", ")));
     }
 }
 

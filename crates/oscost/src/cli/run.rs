@@ -162,7 +162,7 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
     if let Some(nodes) = node_targets(&request.at)? {
         let of_one_run = [("--samples", samples), exports.hyperfine_option()];
         check_options(arguments.plots.options().into_iter().chain(of_one_run))?;
-        let screen = arguments.screen.screen();
+        let screen = arguments.screen.screen_of_machines();
         let report = NodeRunsReport { exports: &exports, unit: counted.unit, screen, quiet };
         return run_nodes(&request, nodes, &report, &terminal, output);
     }

@@ -11,6 +11,9 @@ use crate::shared::User;
 
 const CASE: &str = "syscall/getppid:via=raw";
 
+/// How often a run is tried until its figures are undisturbed.
+const ATTEMPTS: u32 = 5;
+
 /// The names of the machines of a table.
 fn machines(table: &Value) -> Vec<&str> {
     let machines = table["machines"].as_array().unwrap().iter();
@@ -34,7 +37,6 @@ fn nodes_are_described_examined_and_measured_in_turn() {
     assert_eq!(titles, ["Node n16", "Node n17"]);
 
     // A row that is too disturbed is status 3.
-    const ATTEMPTS: u32 = 5;
     let run = [&["run", CASE, "--quick", "--json", "-"][..], &at].concat();
     let mut ran = user.oscost(&run);
     for _ in 1..ATTEMPTS {
@@ -85,7 +87,7 @@ fn nodes_that_cannot_be_had_are_named_with_the_reason() {
     let down = ["update", "nodename=n20", "state=down", "reason=a broken fan"];
     user.cluster.output("scontrol", &down);
     let ran = user.oscost(&["run", CASE, "--quick", "--no-store", "--at", "slurm:nodes=n[20-21]"]);
-    let ran = ran.exits(3).no_data().stderr_contains("note: not measured: n20, n21");
+    let ran = ran.exits(3).no_data().stderr_contains("note: left out: n20, n21");
     ran.stderr_contains("error: cannot measure node n20")
         .stderr_contains("the node is not in service")
         .stderr_contains("error: cannot measure node n21")
