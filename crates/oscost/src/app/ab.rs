@@ -28,7 +28,7 @@ use super::targets::connect::{BusyPolicy, ConnectOptions, connect};
 use super::targets::numa::cpu_of_turn;
 use super::targets::prepare::{PreparedTarget, check, prepare};
 use super::targets::requested_cpu::check_cpu;
-use super::targets::resolve::resolve;
+use super::targets::resolve::{resolve, resolve_distinct};
 use super::targets::vm::{GivenOption, counted_machine, refuse_options};
 use crate::app::interrupt::listen;
 use crate::estimate::comparison::interleaved_run::SECONDARY;
@@ -234,7 +234,7 @@ fn targets(request: &Request, study: Option<&Study>) -> anyhow::Result<Targets> 
         let what = format!("{count} new targets: at most {MAX_NEW_TARGETS} are compared");
         return Err(UsageError::with_hint(&what, "compare the others in another run").into());
     }
-    let new = new.iter().map(|text| resolve(text, None)).collect::<Result<_, _>>()?;
+    let new = resolve_distinct(&new)?;
     let mut targets = Targets { base: resolve(base, None)?, new };
     time_alone_like_cooled(std::iter::once(&mut targets.base).chain(&mut targets.new));
     Ok(targets)

@@ -1,5 +1,6 @@
 //! `oscost doctor`: examines what makes figures noisy on a machine.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use oscost_model::clock::ClockVerdict;
@@ -9,10 +10,11 @@ use super::error::UsageError;
 use super::observer::Observer;
 use super::targets::connect::{BusyPolicy, ConnectOptions, connect};
 use super::targets::resolve::{host_alone, resolve};
+use super::targets::slurm_nodes::{NodeOutcomes, NodeTarget, at_each_node};
 use super::targets::vm::counted_machine;
 use crate::advice::doctor::{Diagnosis, Observations, examine};
 use crate::app::interrupt::listen;
-use crate::hosts::WorkerBinary;
+use crate::hosts::{Interrupt, WorkerBinary};
 use crate::run::{self, MachineInspection};
 
 /// How long every CPU is watched: 120 ticks of the kernel's accounting, so that one tick is below 1
@@ -62,6 +64,27 @@ pub struct Outcome {
 
 /// Examines a machine.
 pub fn doctor(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outcome> {
+    diagnose(request, &listen()?, observer)
+}
+
+/// Examines the machines of several nodes in turn.
+pub fn doctor_at_nodes(
+    nodes: Vec<NodeTarget>,
+    on_busy: BusyPolicy,
+    observer: &dyn Observer,
+) -> anyhow::Result<NodeOutcomes<Outcome>> {
+    let interrupt = listen()?;
+    at_each_node("examine", nodes, observer, |node| {
+        let request = Request { at: node.target.clone(), on_busy };
+        diagnose(&request, &interrupt, observer).map(ControlFlow::Continue)
+    })
+}
+
+fn diagnose(
+    request: &Request,
+    interrupt: &Interrupt,
+    observer: &dyn Observer,
+) -> anyhow::Result<Outcome> {
     let Request { at, on_busy } = request;
     if counted_machine(&resolve(at, None)?)?.is_some() {
         let what = format!(
@@ -73,8 +96,7 @@ pub fn doctor(request: &Request, observer: &dyn Observer) -> anyhow::Result<Outc
     }
     let worker = WorkerBinary::find()?;
     let host = host_alone(at, "a machine is examined without treatments")?;
-    let interrupt = listen()?;
-    let options = ConnectOptions { interrupt: &interrupt, on_busy: *on_busy, observer };
+    let options = ConnectOptions { interrupt, on_busy: *on_busy, observer };
     let mut connection = connect(&host, &worker, options)?;
     let session = &mut *connection.session;
     observer.working("probing every CPU for 1.2 s");

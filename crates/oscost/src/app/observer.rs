@@ -28,6 +28,11 @@ pub trait Observer {
         self.note(&format!("{}: {}", omission.what, omission.error));
     }
 
+    /// An error with a part of what was asked for, after which the rest goes on.
+    fn failed(&self, error: &anyhow::Error) {
+        self.note(&format!("{error:#}"));
+    }
+
     /// What was done, in one line.
     fn status(&self, text: &str);
 

@@ -67,9 +67,38 @@ pub fn table(request: &Request) -> anyhow::Result<Outcome> {
         runs.iter().map(|text| NamedRun::read(&mut reader, text)).collect::<anyhow::Result<_>>()?;
     named.extend(records.into_iter().map(NamedRun::of_visit));
     check_distinct(&named)?;
-    let mut machines = machines(&named);
+    side_by_side(&named, *unit, base.as_deref(), rejected)
+}
+
+/// A run that was just measured, and the name of its machine.
+pub(crate) struct MeasuredMachine {
+    pub(crate) name: String,
+    pub(crate) record: Record,
+}
+
+/// Puts machines that were just measured side by side; ratios are to the first.
+pub(crate) fn table_of_measured(
+    measured: Vec<MeasuredMachine>,
+    unit: TableUnit,
+) -> anyhow::Result<Outcome> {
+    let named = |MeasuredMachine { name, record }| NamedRun {
+        machine: Some(name.clone()),
+        text: name,
+        kept: KeptRun { record, pruned_at: None, is_own: true },
+    };
+    let named: Vec<NamedRun> = measured.into_iter().map(named).collect();
+    side_by_side(&named, unit, None, Vec::new())
+}
+
+fn side_by_side(
+    named: &[NamedRun],
+    unit: TableUnit,
+    base: Option<&str>,
+    rejected: Vec<RejectedRecord>,
+) -> anyhow::Result<Outcome> {
+    let mut machines = machines(named);
     set_unique_names(&mut machines);
-    let base = base_index(&machines, base.as_deref())?;
+    let base = base_index(&machines, base)?;
     let described: Vec<DescribedMachine> =
         machines.iter().map(|it| it.described(&machines)).collect();
     let compared: Vec<TableMachine<'_>> = machines
@@ -81,7 +110,7 @@ pub fn table(request: &Request) -> anyhow::Result<Outcome> {
             facts: (!facts.is_empty()).then(|| facts_text(facts)),
         })
         .collect();
-    let table = machine_table(&compared, *unit, base);
+    let table = machine_table(&compared, unit, base);
     Ok(Outcome { machines: described, table, rejected })
 }
 

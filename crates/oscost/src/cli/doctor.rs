@@ -1,11 +1,14 @@
 //! `oscost doctor`
 
+use super::display::text;
 use super::exit::ExitStatus;
 use super::lock_arguments::LockArguments;
+use super::node_reports::{titled, write_each};
 use super::output::Output;
 use super::terminal::Terminal;
-use crate::app::doctor::{Outcome, Request, doctor as examine};
+use crate::app::doctor::{Outcome, Request, doctor as examine, doctor_at_nodes};
 use crate::app::self_check::self_check;
+use crate::app::{NodeTarget, node_targets};
 use crate::report;
 use crate::report::doctor::Examination;
 
@@ -31,10 +34,11 @@ Examples:
   sudo oscost doctor                                sees tracers and audit, too
   oscost doctor --self                              what oscost cannot do here
   oscost doctor --json | jq -r .class               quiet, noisy or very-noisy
-  oscost doctor --json | jq -r '.findings[].command | values'")]
+  oscost doctor --json | jq -r '.findings[].command | values'
+  oscost doctor --at 'slurm:nodes=n[1-4]'           four nodes in turn")]
 pub(super) struct Arguments {
     /// Print the observations and findings as one JSON object (`oscost.doctor/1`; with --self
-    /// `oscost.self-check/1`).
+    /// `oscost.self-check/1`), of several nodes one for each.
     #[arg(long)]
     json: bool,
     /// Also list notes, which matter when machines are compared.
@@ -55,14 +59,35 @@ pub(super) fn doctor(arguments: Arguments, output: &mut Output) -> anyhow::Resul
     if examines_oscost {
         return examine_oscost(json, output);
     }
-    let request = Request { at, on_busy: lock.policy() };
-    let Outcome { machine, diagnosis } = examine(&request, &Terminal::new(output))?;
-    let examination = Examination { observations: machine.observations(), diagnosis: &diagnosis };
-    match json {
-        true => output.write(&report::doctor::json(&examination)?)?,
-        false => output.show(&report::doctor::view(&examination, verbose))?,
+    let (terminal, on_busy) = (Terminal::new(output), lock.policy());
+    let form = Form { json, verbose };
+    if let Some(nodes) = node_targets(&at)? {
+        let examined = doctor_at_nodes(nodes, on_busy, &terminal)?;
+        return write_each(examined, output, |node, outcome| document(outcome, Some(node), form));
     }
+    let outcome = examine(&Request { at, on_busy }, &terminal)?;
+    output.write(&document(outcome, None, form)?)?;
     Ok(ExitStatus::Success)
+}
+
+/// How a diagnosis is written.
+#[derive(Clone, Copy)]
+struct Form {
+    json: bool,
+    verbose: bool,
+}
+
+fn document(
+    outcome: Outcome,
+    node: Option<&NodeTarget>,
+    Form { json, verbose }: Form,
+) -> anyhow::Result<String> {
+    let Outcome { machine, diagnosis } = outcome;
+    let examination = Examination { observations: machine.observations(), diagnosis: &diagnosis };
+    Ok(match json {
+        true => report::doctor::json(&examination, node.map(|it| it.target.as_str()))?,
+        false => text(&titled(node, report::doctor::view(&examination, verbose))),
+    })
 }
 
 fn examine_oscost(json: bool, output: &mut Output) -> anyhow::Result<ExitStatus> {

@@ -31,7 +31,7 @@ impl Format {
     }
 
     /// The option that names a file of it.
-    fn option(self) -> &'static str {
+    pub(super) fn option(self) -> &'static str {
         match self {
             Format::Json => "--json",
             Format::Html => "--html",

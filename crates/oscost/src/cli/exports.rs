@@ -255,6 +255,11 @@ impl Exports {
         self.documents().iter().any(|document| document.format == Format::Html)
     }
 
+    /// The option of hyperfine's format, and whether it was given.
+    pub(super) fn hyperfine_option(&self) -> (&'static str, bool) {
+        (Format::Hyperfine.option(), self.export_hyperfine.is_some())
+    }
+
     /// Whether nothing is to be written.
     pub(super) fn is_empty(&self) -> bool {
         self.documents().is_empty()

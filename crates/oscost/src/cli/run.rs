@@ -4,6 +4,7 @@ use super::exit::ExitStatus;
 use super::exports::{Exports, RunDocument, Subject, Table};
 use super::lock_arguments::LockArguments;
 use super::output::Output;
+use super::run_nodes::{NodeRunsReport, check_options, run_nodes};
 use super::run_text::{self, RunText};
 use super::terminal::Terminal;
 use super::values::{
@@ -11,7 +12,7 @@ use super::values::{
     positive,
 };
 use crate::app::run::{Request, run as measure};
-use crate::app::{CompletedRun, Retention};
+use crate::app::{CompletedRun, Retention, node_targets};
 use crate::report::run::{CountedEvents, FigureUnit, Plots};
 
 /// What to measure, and how.
@@ -40,6 +41,7 @@ Examples:
   oscost run --at ssh:joe@db1                  the price list of another machine
   oscost run --at vm:6.12 syscall              instructions of another kernel
   oscost run --at slurm:partition=debug        a node that Slurm allocates
+  oscost run --at 'slurm:nodes=n[1-4]' pipe    four nodes, side by side
   oscost run workload/find                     a whole program
   oscost run -- gzip -kf9 FILE                 a command of yours
   oscost run --workload ./mine.toml            one that needs preparation
@@ -156,8 +158,15 @@ pub(super) fn run(arguments: Arguments, output: &mut Output) -> anyhow::Result<E
         },
         on_busy: arguments.lock.policy(),
     };
-    let CompletedRun { record, study, before, kept_as, ended } =
-        measure(&request, &Terminal::new(output).quiet_if(quiet).verbose_if(verbose))?;
+    let terminal = Terminal::new(output).quiet_if(quiet).verbose_if(verbose);
+    if let Some(nodes) = node_targets(&request.at)? {
+        let of_one_run = [("--samples", samples), exports.hyperfine_option()];
+        check_options(arguments.plots.options().into_iter().chain(of_one_run))?;
+        let screen = arguments.screen.screen_of_machines();
+        let report = NodeRunsReport { exports: &exports, unit: counted.unit, screen, quiet };
+        return run_nodes(&request, nodes, &report, &terminal, output);
+    }
+    let CompletedRun { record, study, before, kept_as, ended } = measure(&request, &terminal)?;
     let (study, before) = (study.as_ref(), before.as_ref());
     let document = RunDocument { record: &record, samples, study, before, table: Table::Rows };
     let text = || run_text::single(&record, RunText { study, before, screen }, plots, counted);

@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 
 use oscost_model::journal::Entry;
 
-use super::output::{Output, report_line};
+use super::output::{Output, report_error, report_line};
 use crate::app::{Observer, Omission, RunActivity, RunProgress, SettledFigure};
 use crate::report::progress::{self, Progress, ProgressMode};
 
@@ -57,9 +57,13 @@ impl Terminal {
 
     /// Prints a line, not into one of progress.
     fn line(&self, text: &str) {
+        self.beside_progress(|| report_line(text));
+    }
+
+    fn beside_progress(&self, print: impl FnOnce()) {
         match &*self.progress.borrow() {
-            Some(progress) => progress.suspend(|| report_line(text)),
-            None => report_line(text),
+            Some(progress) => progress.suspend(print),
+            None => print(),
         }
     }
 }
@@ -81,6 +85,10 @@ impl Observer for Terminal {
             true => self.note(&format!("{what}: {error}")),
             false => self.note(&format!("{what}, for the same reason")),
         }
+    }
+
+    fn failed(&self, error: &anyhow::Error) {
+        self.beside_progress(|| report_error(error));
     }
 
     fn status(&self, text: &str) {

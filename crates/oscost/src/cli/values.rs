@@ -167,6 +167,11 @@ impl ScreenArguments {
     pub(super) fn screen_of_run(self) -> Screen {
         Screen { whole: WholeTable::ByShowingAgain, ..self.screen() }
     }
+
+    /// The same of machines that were just measured, a run each.
+    pub(super) fn screen_of_machines(self) -> Screen {
+        Screen { whole: WholeTable::ByTabulatingAgain, ..self.screen() }
+    }
 }
 
 /// Whether curves are drawn.

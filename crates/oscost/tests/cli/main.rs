@@ -52,6 +52,7 @@ mod report;
 mod requests;
 mod runs;
 mod screens;
+mod slurm_nodes;
 mod study;
 mod study_method;
 mod survey;

@@ -99,6 +99,29 @@ fn a_target_that_cannot_be_reached_is_refused_with_a_hint() {
 }
 
 #[test]
+fn several_nodes_where_one_is_meant_are_refused_with_the_next_step() {
+    let several = "slurm:partition=debug,nodes=n[1-2]";
+    let run = |options: &[&'static str], words: &[&str]| {
+        refused(&[&["run", "getppid", "--at", several][..], options].concat(), words);
+    };
+    run(&["--peer", "slurm:nodes=n3"], &["with one peer", "`oscost fleet links`"]);
+    run(&["--samples"], &["cannot use `--samples` at several nodes", "`oscost report`"]);
+    run(&["--no-plot"], &["cannot use `--no-plot` at several nodes"]);
+    run(&["--export-hyperfine", "x.json"], &["cannot use `--export-hyperfine` at several nodes"]);
+    run(&["--in", "insn"], &["side by side in instructions", "hint: "]);
+    run(&["no/such"], &["`no/such` is not", "hint: "]);
+    refused(&["run", "--study", "cse221-2014", "--at", several], &["for a study", "one node"]);
+    let one = ["it names 2 nodes, where one is meant", "`nodes=NAME` names one"];
+    refused(&["ab", "--base", several, "--new", several, "getppid"], &one);
+    refused(&["run", "getppid", "--at", "slurm:nodes=n3", "--peer", several], &one);
+    refused(&["explain", "getppid", "--at", several], &one);
+    let many = "slurm:nodes=n[1-13]";
+    for verb in ["run", "machine", "doctor"] {
+        refused(&[verb, "--at", many], &["13 nodes in turn", "at most 12", "`oscost fleet run`"]);
+    }
+}
+
+#[test]
 fn options_that_make_no_sense_are_refused() {
     refused(&["run", "--budget", "0"], &["above 0"]);
     refused(&["run", "--budget", "soon"], &["above 0"]);
@@ -108,6 +131,8 @@ fn options_that_make_no_sense_are_refused() {
     refused(&["run", "--quick", "--precision", "1"], &["cannot be used with"]);
     refused(&["run", "--cpu", "first"], &["--cpu"]);
     refused(&["run", "--label", "two\nlines"], &["one line"]);
+    let twice = ["ab", "--new", "nice=5", "--new", "nice=5@local", "getppid"];
+    refused(&twice, &["cannot compare `nice=5` twice in one run", "`--base X --new X`"]);
     refused(&["run", "--no-such-option"], &["--no-such-option"]);
     refused(&["no-such-verb"], &["no-such-verb"]);
     refused(&["completions", "no-such-shell"], &["bash", "zsh", "fish"]);

@@ -45,8 +45,9 @@ fn a_wrong_request_is_refused_before_slurm_is_asked() {
     let Some(user) = User::new() else { return };
     refused(&user, "partiton=all", 2, &["`partiton` is unknown", "the nearest is `partition`"]);
     refused(&user, "x=1", 2, &["`x` is unknown", "the options are `partition`, `nodes`"]);
-    let words = ["it names 4 nodes, and a run is on one", "oscost fleet run"];
-    refused(&user, "nodes=n[1-4]", 2, &words);
+    let words = ["cannot measure 100000 nodes in turn", "oscost fleet run"];
+    refused(&user, "nodes=n[1-100000]", 2, &words);
+    refused(&user, "nodes=n[1-2,1]", 2, &["cannot measure node n1 twice"]);
     refused(&user, "nodes=n1;true", 2, &["is not a value of `nodes`"]);
     refused(&user, "exclusive=no", 2, &["`exclusive` takes no value"]);
 }

@@ -24,5 +24,6 @@ mod errors;
 mod fleet_check;
 mod fleet_links;
 mod fleet_run;
+mod nodes;
 mod peer;
 mod targets;

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, Weak};
 use crate::cluster::Cluster;
 use crate::common::{Ran, Sandbox, until};
 
-/// One for each test that has a task, two for a peer.
-const NODES: usize = 15;
+/// One for each test that has a task, two for a peer and where nodes take turns.
+const NODES: usize = 20;
 
 /// The cluster, and the tool's user.
 pub(crate) struct User {

@@ -29,7 +29,8 @@ pub(super) const WORDS: &[Word] = &[
         matters: "A job waits in the queue of its partition; without `exclusive` other jobs may \
                   disturb it, and it has some of the CPUs only.",
         action: "`oscost run --at slurm:partition=debug,exclusive`; inside a job, `slurm:` is a \
-                 step of it.",
+                 step of it. `nodes=n[1-4]` names several, which `run`, `machine` and `doctor` take \
+                 in turn.",
         ..HOST
     },
     Word {

@@ -7,4 +7,5 @@ pub(super) mod prepare;
 pub(super) mod requested_cpu;
 pub(super) mod resolve;
 pub(super) mod slurm;
+pub(super) mod slurm_nodes;
 pub(super) mod vm;

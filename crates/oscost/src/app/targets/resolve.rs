@@ -42,6 +42,38 @@ pub(crate) fn resolve(at: &str, treatments: Option<&str>) -> anyhow::Result<Targ
     Ok(target)
 }
 
+/// The targets that one option names, each of them once.
+pub(crate) fn resolve_distinct(texts: &[&str]) -> anyhow::Result<Vec<Target>> {
+    let mut targets: Vec<Target> = Vec::new();
+    for text in texts {
+        let target = resolve(text, None)?;
+        if targets.contains(&target) {
+            let what = format!("cannot compare `{target}` twice in one run");
+            let hint = "name each once; `--base X --new X` compares a target with itself";
+            return Err(UsageError::with_hint(&what, hint).into());
+        }
+        targets.push(target);
+    }
+    Ok(targets)
+}
+
 fn usage(error: TargetError) -> UsageError {
     UsageError(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_compared_once() {
+        let targets = resolve_distinct(&["local", "nice=5", "nice=6"]).unwrap();
+        assert_eq!(targets.len(), 3);
+        // `local` is where treatments alone are.
+        for twice in [["local", "local"], ["nice=5", "nice=5@local"]] {
+            let error = resolve_distinct(&twice).unwrap_err().to_string();
+            assert!(error.starts_with("cannot compare `"), "{error}");
+            assert!(error.contains("twice in one run\n  hint: name each once"), "{error}");
+        }
+    }
 }

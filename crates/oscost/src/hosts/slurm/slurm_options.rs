@@ -109,7 +109,7 @@ impl SlurmOptions {
     }
 
     /// How many nodes are named; `None` if none are.
-    pub(super) fn node_count(&self) -> Option<u64> {
+    pub fn node_count(&self) -> Option<u64> {
         self.nodes().and_then(hostlist::count)
     }
 
@@ -130,6 +130,16 @@ impl SlurmOptions {
             Some(format!("{name}={value}"))
         };
         self.options.iter().filter_map(written).collect()
+    }
+
+    /// The options as they are written, at one of the nodes that they name.
+    pub fn at_node(&self, node: &str) -> String {
+        let written = |SlurmOption { name, value }: &SlurmOption| match value {
+            Some(_) if *name == NODES => format!("{NODES}={node}"),
+            Some(value) => format!("{name}={value}"),
+            None => (*name).to_owned(),
+        };
+        self.options.iter().map(written).collect::<Vec<_>>().join(",")
     }
 
     /// Whether each of these texts is an option that [`SlurmOptions::of_any_node`] may return.
@@ -233,6 +243,7 @@ mod tests {
         assert_eq!(options, ["partition=debug", "time=1:00:00"]);
         assert!(SlurmOptions::are_of_any_node(&options));
         assert_eq!((parsed.nodes(), parsed.node_count()), (Some("n[1-4,7]"), Some(5)));
+        assert_eq!(parsed.at_node("n7"), "partition=debug,nodes=n7,time=1:00:00,exclusive");
         assert_eq!((parsed.value("time"), parsed.value("tim")), (Some("1:00:00"), None));
         parsed.set_nodes("n1,login[1-2]").unwrap();
         assert_eq!((parsed.nodes(), parsed.node_count()), (Some("n1,login[1-2]"), Some(3)));

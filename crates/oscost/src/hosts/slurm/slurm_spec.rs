@@ -35,10 +35,11 @@ pub enum SlurmSpecError {
         /// What is wrong.
         why: String,
     },
-    /// A session is on one node.
+    /// A session is on one node, and what is asked for takes one session.
     #[error(
-        "cannot measure at `slurm:{}`: it names {nodes} nodes, and a run is on one\n  hint: \
-         `oscost fleet run` measures many nodes; `nodes=NAME` names one",
+        "cannot measure at `slurm:{}`: it names {nodes} nodes, where one is meant\n  hint: \
+         `nodes=NAME` names one; `oscost run`, `machine` and `doctor` take several, `oscost fleet \
+         ab` compares at many, and `oscost fleet links` measures between them",
         text.escape_debug()
     )]
     SeveralNodes {
@@ -113,10 +114,10 @@ mod tests {
     }
 
     #[test]
-    fn several_nodes_are_for_a_fleet() {
+    fn several_nodes_are_no_single_request() {
         let error = SlurmSpec::parse("nodes=n[1,3-4]").unwrap_err().to_string();
-        assert!(error.contains("it names 3 nodes, and a run is on one"), "{error}");
-        assert!(error.contains("oscost fleet run"), "{error}");
+        assert!(error.contains("it names 3 nodes, where one is meant"), "{error}");
+        assert!(error.contains("`nodes=NAME` names one"), "{error}");
         let one = SlurmSpec::parse("partition=debug,nodes=n[7]").unwrap();
         assert_eq!(one.arguments(), ["--partition=debug", "--nodelist=n[7]"]);
     }

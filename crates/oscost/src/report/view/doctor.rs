@@ -230,6 +230,9 @@ fn processes(it: &ProcessActivity, took: &str) -> String {
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,
+    /// Only where several nodes are examined in turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<&'a str>,
     class: Option<&'static str>,
     lost_pct: Option<f64>,
     cpu: Option<u32>,
@@ -243,13 +246,15 @@ struct Document<'a> {
     clocks: &'a [ClockVerdict],
 }
 
-/// The diagnosis as JSON, with all that it is made from but the facts (`oscost machine --json`).
-pub fn json(examination: &Examination<'_>) -> Result<String, serde_json::Error> {
+/// The diagnosis as JSON, with all that it is made from but the facts (`oscost machine --json`), and
+/// with the target of the node if there are several.
+pub fn json(examination: &Examination<'_>, at: Option<&str>) -> Result<String, serde_json::Error> {
     let Examination { observations, diagnosis } = examination;
     let Observations { clocks, probe, cpu, activity, uncountable_reason, .. } = *observations;
     let chosen = probe.iter().find(|probe| Some(probe.cpu) == cpu);
     let document = Document {
         schema: "oscost.doctor/1",
+        at,
         class: diagnosis.class.map(|class| class.text()),
         lost_pct: chosen.or(probe.last()).map(CpuProbe::lost_pct),
         cpu,

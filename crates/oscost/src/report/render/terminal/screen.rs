@@ -18,6 +18,8 @@ pub enum WholeTable {
     ByOption,
     /// Also by showing the run again: to repeat the command would measure again.
     ByShowingAgain,
+    /// The same of several runs.
+    ByTabulatingAgain,
 }
 
 impl WholeTable {
@@ -27,6 +29,10 @@ impl WholeTable {
             Self::ByShowingAgain => {
                 "`oscost runs show last` shows all of a run that is kept; measured again with \
                  `--all-rows`, they are shown at once"
+            }
+            Self::ByTabulatingAgain => {
+                "`oscost table RUN... --all-rows` shows all of runs that are kept; measured again \
+                 with `--all-rows`, they are shown at once"
             }
         }
     }

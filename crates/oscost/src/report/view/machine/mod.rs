@@ -87,6 +87,9 @@ pub(in crate::report::view) fn hardware_of(facts: &Facts, rates: &Rates) -> Hard
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,
+    /// Only where several nodes are described in turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<&'a str>,
     #[serde(flatten)]
     facts: &'a Facts,
     clocks: &'a [ClockVerdict],
@@ -110,11 +113,12 @@ struct RatesDocument<'a> {
     not_measured: Option<&'a str>,
 }
 
-/// The facts as one JSON object.
-pub fn json(machine: &Description<'_>) -> Result<String, serde_json::Error> {
+/// The facts as one JSON object, with the target of the node if there are several.
+pub fn json(machine: &Description<'_>, at: Option<&str>) -> Result<String, serde_json::Error> {
     let rates = machine.rates;
     let document = Document {
         schema: "oscost.machine/1",
+        at,
         facts: machine.facts,
         clocks: machine.clocks,
         program: Program {

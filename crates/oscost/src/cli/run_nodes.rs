@@ -1,0 +1,84 @@
+//! `oscost run` at several nodes of Slurm: their machines side by side.
+
+use super::display::fitted_text;
+use super::exit::ExitStatus;
+use super::exports::{Exports, Subject};
+use super::node_reports::report_left_out;
+use super::output::{Output, report_line};
+use super::run_text::report_id;
+use super::terminal::Terminal;
+use crate::app::run::Request;
+use crate::app::run_nodes::{KeptNodeRun, Outcome, run_nodes as measure};
+use crate::app::table::TableUnit;
+use crate::app::{NodeTarget, UsageError};
+use crate::report::Screen;
+use crate::report::machine_table::{self, TableContent};
+use crate::report::run::FigureUnit;
+
+/// How the runs are shown, and where.
+pub(super) struct NodeRunsReport<'a> {
+    pub(super) exports: &'a Exports,
+    pub(super) unit: FigureUnit,
+    pub(super) screen: Screen,
+    /// Whether it is not told where the runs are kept.
+    pub(super) quiet: bool,
+}
+
+/// Refuses options that show a run by itself, if one of these was given.
+pub(super) fn check_options(
+    options: impl IntoIterator<Item = (&'static str, bool)>,
+) -> Result<(), UsageError> {
+    match options.into_iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((name, _)) => Err(UsageError::with_hint(
+            &format!("cannot use `{name}` at several nodes: their machines are shown side by side"),
+            "leave it out: each run is kept, and `oscost report` and `oscost runs show` show one",
+        )),
+    }
+}
+
+/// Measures at these nodes in turn.
+pub(super) fn run_nodes(
+    request: &Request,
+    nodes: Vec<NodeTarget>,
+    report: &NodeRunsReport<'_>,
+    terminal: &Terminal,
+    output: &mut Output,
+) -> anyhow::Result<ExitStatus> {
+    let unit = table_unit(report.unit)?;
+    let Outcome { table, kept, left_out, completion } = measure(request, nodes, unit, terminal)?;
+    let shown = table.as_ref().map_or(Ok(()), |found| {
+        let content = TableContent { table: &found.table, machines: &found.machines };
+        let text = || fitted_text(machine_table::view(&content), report.screen);
+        report.exports.write_with_text(&Subject::Machines(&content), text, output)
+    });
+    if !report.quiet {
+        report_kept(&kept);
+    }
+    report_left_out(&left_out);
+    shown?;
+    Ok(completion.into())
+}
+
+fn table_unit(unit: FigureUnit) -> Result<TableUnit, UsageError> {
+    match unit {
+        FigureUnit::Own => Ok(TableUnit::Own),
+        FigureUnit::Cycles => Ok(TableUnit::Cycles),
+        FigureUnit::Instructions => Err(UsageError::with_hint(
+            "cannot show machines side by side in instructions",
+            "leave out `--in insn`: `oscost runs show RUN --in insn` shows one run so",
+        )),
+    }
+}
+
+/// Reports where the runs are kept.
+fn report_kept(kept: &[KeptNodeRun]) {
+    match kept {
+        [] => {}
+        [KeptNodeRun { id, .. }] => report_id(Some(id.as_str())),
+        several => {
+            let runs = several.iter().map(|KeptNodeRun { node, id }| format!(" {node}={id}"));
+            report_line(&format!("kept: `oscost table{}`", runs.collect::<String>()));
+        }
+    }
+}
