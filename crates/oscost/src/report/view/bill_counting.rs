@@ -110,6 +110,7 @@ fn event_lines(events: &KernelEvents) -> Vec<String> {
             with_thousands(to_thread as f64)
         ));
     }
+    lines.extend(across_cpus(events));
     let taken = [(events.softirqs, "softirq"), (events.interrupts, "interrupt")];
     let taken = taken.into_iter().filter_map(|(count, noun)| Some(plural(count?, noun)));
     let taken: Vec<String> = taken.collect();
@@ -117,6 +118,22 @@ fn event_lines(events: &KernelEvents) -> Vec<String> {
         lines.push(format!("{} while its tasks were on a CPU", taken.join(", ")));
     }
     lines
+}
+
+/// What happened across CPUs; `None` where it was not counted, or did not happen.
+fn across_cpus(events: &KernelEvents) -> Option<String> {
+    let (forks, starts) = events.forks_to_other_cpu.zip(events.starts_on_other_cpu)?;
+    let (idle, switch) = events.remote_wakes_after_idle.zip(events.remote_wakes_after_switch)?;
+    let wakes = idle.saturating_add(switch);
+    (forks > 0 || starts > 0 || wakes > 0).then(|| {
+        format!(
+            "tasks that began on another CPU than their parent's: {} by fork(2), {} by vfork(2) or \
+             as threads; they were woken {} from another CPU",
+            with_thousands(forks as f64),
+            with_thousands(starts as f64),
+            plural(wakes, "time")
+        )
+    })
 }
 
 #[cfg(test)]
@@ -183,6 +200,10 @@ mod tests {
             voluntary_to_thread: Some(100),
             same_cpu: 1_203,
             other_cpu: 1,
+            forks_to_other_cpu: None,
+            starts_on_other_cpu: None,
+            remote_wakes_after_idle: None,
+            remote_wakes_after_switch: None,
             softirqs: Some(7),
             interrupts: None,
             clock_reads: None,
@@ -199,6 +220,25 @@ mod tests {
         assert_eq!(lines[lines.len() - 3..], expected);
         let unknown = KernelEvents { softirqs: None, voluntary_to_process: None, ..events };
         assert_eq!(event_lines(&unknown).len(), 1);
+    }
+
+    #[test]
+    fn what_happened_across_cpus_is_a_line() {
+        let events = |forks, wakes| KernelEvents {
+            forks_to_other_cpu: Some(forks),
+            starts_on_other_cpu: Some(0),
+            remote_wakes_after_idle: Some(wakes),
+            remote_wakes_after_switch: Some(1),
+            ..KernelEvents::default()
+        };
+        let expected = "tasks that began on another CPU than their parent's: 1,500 by fork(2), 0 by \
+                        vfork(2) or as threads; they were woken 6 times from another CPU";
+        let lines = event_lines(&events(1_500, 5));
+        assert_eq!(lines[1..], [expected]);
+        assert!(event_lines(&events(0, 0))[1].ends_with("woken 1 time from another CPU"));
+        let nothing = KernelEvents { remote_wakes_after_switch: Some(0), ..events(0, 0) };
+        assert_eq!(event_lines(&nothing).len(), 1);
+        assert_eq!(event_lines(&KernelEvents::default()).len(), 1, "it was not counted");
     }
 
     #[test]
