@@ -7,7 +7,7 @@ use oscost_model::unit::Unit;
 use crate::report::figures::{per_cent, rough, with_thousands};
 use crate::report::text::{plain, plural};
 
-/// The counter that cannot tell whether others refer to the file of a close.
+/// The counter that cannot tell whether others refer to the file of a close, nor where tasks run.
 const TRACER: &str = "ptrace";
 
 /// For how long a process was watched.
@@ -54,6 +54,12 @@ pub(super) fn counting(counted: &BilledCounts, is_watched: bool) -> Vec<String> 
     if calls.by == TRACER && calls.forms.iter().any(|it| it.form.starts_with("close ")) {
         lines.push(
             "each close is charged as the last one of its file: a tracer does not see duplicates"
+                .to_owned(),
+        );
+    }
+    if calls.by == TRACER && calls.forks.saturating_add(calls.threads) > 0 {
+        lines.push(
+            "all is charged as on one CPU: a tracer does not see on which CPU a child or a wake-up is"
                 .to_owned(),
         );
     }
@@ -188,6 +194,16 @@ mod tests {
         for (by, form) in [("ebpf", "close file"), ("ptrace", "close_range")] {
             assert!(!lines(by, form).iter().any(|it| it.contains("close")), "{by} {form}");
         }
+    }
+
+    #[test]
+    fn a_tracer_says_that_it_charges_all_as_on_one_cpu() {
+        let says = |by: &str, forks| {
+            let calls = ProgramCalls { by: by.to_owned(), forks, ..ProgramCalls::default() };
+            let lines = counting(&BilledCounts { calls, ..counted() }, false);
+            lines.iter().any(|it| it.starts_with("all is charged as on one CPU"))
+        };
+        assert_eq!([says("ptrace", 1), says("ptrace", 0), says("ebpf", 1)], [true, false, false]);
     }
 
     #[test]
