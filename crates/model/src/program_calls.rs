@@ -154,6 +154,21 @@ pub struct KernelEvents {
     pub same_cpu: u64,
     /// How often it continued on another one.
     pub other_cpu: u64,
+    /// Processes that fork(2) has created and whose first CPU was another one than that of their
+    /// parent then; null where the counter did not count them.
+    #[serde(default)]
+    pub forks_to_other_cpu: Option<u64>,
+    /// The same of threads and of children of vfork(2).
+    #[serde(default)]
+    pub starts_on_other_cpu: Option<u64>,
+    /// How often a task of these woke another one that then continued on another CPU than that of the
+    /// former: after waits in which the CPU that it had left became idle, or ran a thread of the
+    /// kernel; null where the counter did not count them.
+    #[serde(default)]
+    pub remote_wakes_after_idle: Option<u64>,
+    /// The same after waits in which that CPU ran another task at once.
+    #[serde(default)]
+    pub remote_wakes_after_switch: Option<u64>,
     /// Softirqs that ran while one of them was on the CPU; null where the kernel does not tell.
     pub softirqs: Option<u64>,
     /// Interrupts of devices and timers that came meanwhile; null where the kernel does not tell.

@@ -18,6 +18,7 @@ use super::additions::{
 use super::charges::{Charges, Group, sum_with_cool};
 use super::price_list::PriceList;
 use super::rules::PriceRule;
+use super::switch_items::is_across_cpus;
 use super::walk_pairs::{WalkPair, walk_pairs};
 
 /// The walk is as long as what a process of the program touches, but not shorter than a second-level
@@ -139,7 +140,8 @@ pub fn charge_cool(
         return;
     }
     for item in charges.items.iter_mut().filter(|item| item.amount.is_some()) {
-        if item.part <= 0.0 {
+        // In a price across CPUs the caches of the other one are cold already.
+        if item.part <= 0.0 || is_across_cpus(&item.name) {
             (item.cool_price, item.cool_amount) = (item.unit.clone(), item.amount.clone());
             continue;
         }
@@ -165,8 +167,10 @@ pub fn cases_to_cool(
     catalog: &Catalog,
     is_uncoolable: impl Fn(&str) -> bool,
 ) -> Vec<String> {
-    let is_measured =
-        |it: &BillItem| it.cool_source.as_deref().is_some_and(|source| source.starts_with(COOL));
+    let is_measured = |it: &BillItem| {
+        let is_cool = |source: &str| source.starts_with(COOL);
+        is_across_cpus(&it.name) || it.cool_source.as_deref().is_some_and(is_cool)
+    };
     let mut cases = cases_to_measure(items, is_measured, is_uncoolable);
     cases.retain(|case| has_time(case, catalog));
     cases

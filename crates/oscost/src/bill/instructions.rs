@@ -12,6 +12,7 @@ use oscost_model::program_calls::ProgramCalls;
 use super::charges::charge;
 use super::fault_items::Faults;
 use super::price_list::PriceList;
+use super::switch_items::on_one_cpu;
 
 /// The bill of a program in instructions, by the counts of some runs of it; or why there is none. Beside
 /// its cycles in a nanosecond stand those of the rows that have the prices.
@@ -35,7 +36,8 @@ pub fn instruction_bill(
     let user = spread(totals(CounterEvent::InstructionsUser)).map(|[_, median, _]| median);
     let cycles = spread(totals(CounterEvent::Cycles)).map(|[_, median, _]| median);
     let clock_ns = spread(totals(CounterEvent::TaskClock)).map(|[_, median, _]| median);
-    let charges = charge(calls, faults, prices, kernel);
+    // The ops of prices across CPUs take their own time: nobody has counted their instructions.
+    let charges = charge(&on_one_cpu(calls), faults, prices, kernel);
     if !charges.items.iter().any(|item| !item.rows.is_empty()) {
         return Err("no price has counted instructions: `oscost run` counts them where the \
                     processor's counters are visible"

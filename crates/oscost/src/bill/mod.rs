@@ -11,7 +11,8 @@
 //!   of its op one call pays.
 //! * `fault_items`: the page faults by kind, and the cases that price them.
 //! * `freed_pages`: the private pages that are freed, which no price of a call contains.
-//! * `switch_items`: the voluntary switches that no price of a call contains.
+//! * `switch_items`: the voluntary switches, and children and wake-ups on other CPUs, that no price of a
+//!   call contains.
 //! * `family_of`: the family of an item, by docs/reference/calls/families.toml.
 //! * [`PriceList`]: the rows of some runs, asked by selector and size.
 //! * [`LackingPrice`]: a price that is to be measured, and how much depends on it.

@@ -1,14 +1,45 @@
-//! The voluntary switches of a program, without those that prices of calls contain.
+//! The voluntary switches of a program, and what tasks that begin or are woken on another CPU take more:
+//! without what prices of calls contain.
 
-use oscost_model::program_calls::{FormCount, ProgramCalls};
+use oscost_model::program_calls::{FormCount, KernelEvents, ProgramCalls};
 
 use super::fault_items::Faults;
 use super::rules::rule_of;
 
 /// A switch that changes the memory that is mapped, too, and takes longer.
-pub(super) const TO_PROCESS: &str = "switch to another process";
+const TO_PROCESS: &str = "switch to another process";
 /// One within a process.
-pub(super) const TO_THREAD: &str = "switch to another thread";
+const TO_THREAD: &str = "switch to another thread";
+
+/// What a fork takes more whose child starts on another CPU, until the child is waited for.
+const CHILD_ON_OTHER_CPU: &str = "child on another CPU";
+/// A wait on a CPU that became idle, and the wake-up by a task on another one.
+const WAKE_UP: &str = "wake-up across CPUs";
+/// What that takes more than a wait and a wake-up on one CPU.
+const WAKE_UP_BEYOND_SWITCH: &str = "switch across CPUs";
+
+/// Whether an item is one of these, and no call.
+pub(super) fn is_of_scheduler(name: &str) -> bool {
+    [TO_PROCESS, TO_THREAD].contains(&name) || is_across_cpus(name)
+}
+
+/// Whether an item is about two CPUs. Its price is a difference of CPU times, in which the caches of
+/// the other CPU are cold already.
+pub(super) fn is_across_cpus(name: &str) -> bool {
+    [CHILD_ON_OTHER_CPU, WAKE_UP, WAKE_UP_BEYOND_SWITCH].contains(&name)
+}
+
+/// The same, as if all had happened on one CPU.
+pub(super) fn on_one_cpu(calls: &ProgramCalls) -> ProgramCalls {
+    let events = calls.events.map(|events| KernelEvents {
+        forks_to_other_cpu: None,
+        starts_on_other_cpu: None,
+        remote_wakes_after_idle: None,
+        remote_wakes_after_switch: None,
+        ..events
+    });
+    ProgramCalls { events, ..calls.clone() }
+}
 
 /// Switches of one kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,7 +55,9 @@ pub(super) fn switch_items(calls: &ProgramCalls, faults: Faults) -> Vec<SwitchIt
     let Some(events) = calls.events else { return Vec::new() };
     let kinds =
         [(TO_PROCESS, events.voluntary_to_process), (TO_THREAD, events.voluntary_to_thread)];
-    let mut in_prices = switches_in_prices(calls) + faults.major;
+    // With the wait for a child on another CPU the price of its fork contains no switch on one CPU.
+    let children = events.forks_to_other_cpu.unwrap_or(0) as f64;
+    let mut in_prices = (switches_in_prices(calls) + faults.major - children).max(0.0);
     let mut items = Vec::new();
     for (name, counted) in kinds {
         let Some(counted) = counted else { continue };
@@ -33,8 +66,31 @@ pub(super) fn switch_items(calls: &ProgramCalls, faults: Faults) -> Vec<SwitchIt
         in_prices -= in_price;
         items.push(SwitchItem { name, times: counted - in_price });
     }
+    items.extend(items_across_cpus(&events, in_prices));
     items.retain(|item| item.times > 0.0);
     items
+}
+
+/// What happened across CPUs, where the prices of calls contain so many switches on one CPU beside those
+/// that a CPU has made.
+///
+/// The price of a child on another CPU contains one wake-up, that of its parent. A wait whose price
+/// contains a switch on one CPU pays what the wake-up across CPUs takes more. Again the expensive kind
+/// is reduced first.
+fn items_across_cpus(events: &KernelEvents, switches: f64) -> [SwitchItem; 3] {
+    let of = |count: Option<u64>| count.unwrap_or(0) as f64;
+    let children = of(events.forks_to_other_cpu);
+    let after_idle = of(events.remote_wakes_after_idle);
+    let of_parents = children.min(after_idle);
+    let after_switch = (of(events.remote_wakes_after_switch) - (children - of_parents)).max(0.0);
+    let waits = after_idle - of_parents;
+    let in_prices = switches.min(waits);
+    let beyond_switch = after_switch + in_prices + of(events.starts_on_other_cpu);
+    [
+        SwitchItem { name: CHILD_ON_OTHER_CPU, times: children },
+        SwitchItem { name: WAKE_UP, times: waits - in_prices },
+        SwitchItem { name: WAKE_UP_BEYOND_SWITCH, times: beyond_switch },
+    ]
 }
 
 /// The switches that the prices of these calls contain.
@@ -48,8 +104,6 @@ fn switches_in_prices(calls: &ProgramCalls) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::program_calls::KernelEvents;
-
     use super::*;
 
     fn calls(to_process: u64, to_thread: u64, forms: Vec<FormCount>) -> ProgramCalls {
@@ -97,11 +151,65 @@ mod tests {
         assert!(named(&idle, Faults::default()).is_empty());
     }
 
+    /// Events of a program on two CPUs.
+    fn across_cpus(forks: u64, starts: u64, after_idle: u64, after_switch: u64) -> KernelEvents {
+        KernelEvents {
+            voluntary_to_process: Some(0),
+            voluntary_to_thread: Some(0),
+            forks_to_other_cpu: Some(forks),
+            starts_on_other_cpu: Some(starts),
+            remote_wakes_after_idle: Some(after_idle),
+            remote_wakes_after_switch: Some(after_switch),
+            ..KernelEvents::default()
+        }
+    }
+
+    #[test]
+    fn the_wake_up_of_a_parent_is_in_the_price_of_its_child_on_another_cpu() {
+        let found = |forks, after_idle, after_switch| {
+            let forms = vec![form("clone process", None, 10, 0)];
+            let events = Some(across_cpus(forks, 0, after_idle, after_switch));
+            named(&ProgramCalls { forms, events, ..ProgramCalls::default() }, Faults::default())
+        };
+        // All forks: no price contains a switch on one CPU.
+        assert_eq!(
+            found(10, 13, 2),
+            [(CHILD_ON_OTHER_CPU, 10.0), (WAKE_UP, 3.0), (WAKE_UP_BEYOND_SWITCH, 2.0)]
+        );
+        // The cheaper kind is reduced when the other one is used up, and never below none.
+        assert_eq!(found(10, 8, 5), [(CHILD_ON_OTHER_CPU, 10.0), (WAKE_UP_BEYOND_SWITCH, 3.0)]);
+        assert_eq!(found(10, 0, 5), [(CHILD_ON_OTHER_CPU, 10.0)]);
+        // The six others contain a switch each: as many waits pay what they take more.
+        assert_eq!(
+            found(4, 11, 0),
+            [(CHILD_ON_OTHER_CPU, 4.0), (WAKE_UP, 1.0), (WAKE_UP_BEYOND_SWITCH, 6.0)]
+        );
+    }
+
+    #[test]
+    fn a_switch_in_a_price_is_taken_from_switches_on_one_cpu_before_wake_ups_across() {
+        // 20 switches are in the prices of the waits.
+        let forms = vec![form("futex wait", None, 40, 0)];
+        let events = KernelEvents { voluntary_to_thread: Some(15), ..across_cpus(0, 3, 100, 1) };
+        let calls = ProgramCalls { forms, events: Some(events), ..ProgramCalls::default() };
+        // Five of the waits; those of threads that start, and after which the CPU had another task.
+        let expected = [(WAKE_UP, 95.0), (WAKE_UP_BEYOND_SWITCH, 5.0 + 3.0 + 1.0)];
+        assert_eq!(named(&calls, Faults::default()), expected);
+        let alone = on_one_cpu(&calls);
+        assert!(named(&alone, Faults::default()).is_empty());
+        assert_eq!(
+            (&alone.forms, alone.events.unwrap().voluntary_to_thread),
+            (&calls.forms, Some(15))
+        );
+    }
+
     #[test]
     fn each_kind_has_a_rule_that_subtracts_its_calls() {
-        for name in [TO_PROCESS, TO_THREAD] {
+        for name in [TO_PROCESS, TO_THREAD, WAKE_UP, WAKE_UP_BEYOND_SWITCH] {
             let rule = rule_of(name).unwrap();
             assert_eq!((rule.part, rule.less.len()), (0.5, 1), "{name}");
         }
+        let rule = rule_of(CHILD_ON_OTHER_CPU).unwrap();
+        assert_eq!((rule.part, rule.less.len()), (1.0, 1));
     }
 }

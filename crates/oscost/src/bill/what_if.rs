@@ -13,7 +13,7 @@ use super::freed_pages::FREED_PAGE;
 use super::functions::inlined_amount;
 use super::price_list::{PriceList, SIZE_AXIS, number_on};
 use super::rules::{rule_of, selectors_of};
-use super::switch_items::{TO_PROCESS, TO_THREAD};
+use super::switch_items::is_of_scheduler;
 use super::system_time::NORMAL_95;
 
 /// Forms are priced, the most frequent first, until they are so many of all calls: the last ones would
@@ -76,7 +76,7 @@ fn is_fault(name: &str) -> bool {
 }
 
 fn is_call(name: &str) -> bool {
-    !is_fault(name) && ![TO_PROCESS, TO_THREAD, FREED_PAGE].contains(&name)
+    !is_fault(name) && !is_of_scheduler(name) && name != FREED_PAGE
 }
 
 fn is_of_task(name: &str) -> bool {

@@ -9,7 +9,7 @@ use super::layout::{plus_each, read_u64s};
 pub struct EventSum([u64; EVENTS]);
 
 /// The numbers of a `struct events`.
-const EVENTS: usize = 18;
+const EVENTS: usize = 22;
 
 /// The functions of a C library, beside clock_gettime(2), at which clock reads are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,6 +66,10 @@ impl EventSum {
             clock_gettime,
             gettimeofday,
             time,
+            forks_to_other_cpu,
+            starts_on_other_cpu,
+            remote_wakes_after_idle,
+            remote_wakes_after_switch,
         ] = self.0;
         let clock_reads = sources.clock_functions.map(|has| {
             let gettimeofday = has.gettimeofday.then_some(gettimeofday);
@@ -91,6 +95,10 @@ impl EventSum {
             voluntary_to_thread: Some(to_thread),
             same_cpu,
             other_cpu,
+            forks_to_other_cpu: Some(forks_to_other_cpu),
+            starts_on_other_cpu: Some(starts_on_other_cpu),
+            remote_wakes_after_idle: Some(remote_wakes_after_idle),
+            remote_wakes_after_switch: Some(remote_wakes_after_switch),
             softirqs: sources.softirqs.then_some(softirqs),
             interrupts: sources.interrupts.then_some(interrupts),
             clock_reads,
@@ -126,6 +134,10 @@ mod tests {
         assert_eq!((found.softirqs, found.interrupts), (Some(123), None));
         let to_tasks = (found.voluntary_to_process, found.voluntary_to_thread);
         assert_eq!(to_tasks, (Some(127), Some(129)));
+        let begun = (found.forks_to_other_cpu, found.starts_on_other_cpu);
+        assert_eq!(begun, (Some(137), Some(139)));
+        let woken = (found.remote_wakes_after_idle, found.remote_wakes_after_switch);
+        assert_eq!(woken, (Some(141), Some(143)));
         assert_eq!(found.clock_reads, None, "they were not asked for");
         let functions = ClockFunctions { gettimeofday: false, time: true };
         let sources = EventSources { clock_functions: Some(functions), ..EventSources::default() };

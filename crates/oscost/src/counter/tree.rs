@@ -22,8 +22,9 @@ static PROGRAMS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/count.bpf.o")
 
 /// The programs in the order in which they are attached: what is followed and switched is known
 /// before any call is counted, and the return of a call before its entry.
-const PROGRAM_NAMES: [&str; 7] = [
+const PROGRAM_NAMES: [&str; 8] = [
     "count_switch",
+    "count_waking",
     "count_signal",
     "count_exit",
     "count_exec",
@@ -375,6 +376,9 @@ mod tests {
     use std::io::{BufRead, BufReader, Write};
     use std::process::{Command, Stdio};
 
+    use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+    use nix::unistd::Pid;
+
     use super::*;
     use crate::counter::c_library::c_library_of_process;
 
@@ -484,6 +488,64 @@ mod tests {
         assert_eq!(times(&of_shell, "write pipe", 8), 0, "{of_shell:?}");
         drop(input);
         assert!(child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn nothing_begins_or_wakes_on_another_cpu_where_all_are_on_one() {
+        let Some(mut counter) = counter() else { return };
+        let script = "read -r line; for i in 1 2 3 4 5; do (:); done; echo \"$line\"; read -r line";
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let shell = Pid::from_raw(child.id().try_into().unwrap());
+        let allowed = sched_getaffinity(shell).unwrap();
+        let is_allowed = |cpu: &usize| allowed.is_set(*cpu).unwrap_or(false);
+        let mut one = CpuSet::new();
+        one.set((0..CpuSet::count()).find(is_allowed).unwrap()).unwrap();
+        sched_setaffinity(shell, &one).unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        counter.begin_process(child.id(), true).unwrap();
+        input.write_all(b"line\n").unwrap();
+        let mut answer = String::new();
+        output.read_line(&mut answer).unwrap();
+        let calls = counter.end().unwrap();
+        assert_eq!((answer.as_str(), calls.forks), ("line\n", 5), "{calls:?}");
+        let events = calls.events.unwrap();
+        let begun = [events.forks_to_other_cpu, events.starts_on_other_cpu];
+        let woken = [events.remote_wakes_after_idle, events.remote_wakes_after_switch];
+        assert_eq!((begun, woken), ([Some(0); 2], [Some(0); 2]), "{events:?}");
+        drop(input);
+        assert!(child.wait().is_ok());
+    }
+
+    #[test]
+    fn children_that_may_run_anywhere_begin_on_another_cpu() {
+        let Some(mut counter) = counter() else { return };
+        let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap();
+        let is_allowed = |cpu: &usize| allowed.is_set(*cpu).unwrap_or(false);
+        if (0..CpuSet::count()).filter(is_allowed).count() < 2 {
+            return println!("skipped: there is one CPU");
+        }
+        let script = "read -r line; i=0; while [ $i -lt 200 ]; do (:); i=$((i + 1)); done; \
+                      echo \"$line\"; read -r line";
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        counter.begin_process(child.id(), true).unwrap();
+        input.write_all(b"line\n").unwrap();
+        let mut answer = String::new();
+        output.read_line(&mut answer).unwrap();
+        let calls = counter.end().unwrap();
+        let events = calls.events.unwrap();
+        let elsewhere = events.forks_to_other_cpu.unwrap();
+        // Other tests may keep the other CPUs busy: some find one idle.
+        assert!((1..=200).contains(&elsewhere), "{events:?}");
+        assert_eq!((calls.forks, events.starts_on_other_cpu), (200, Some(0)), "{events:?}");
+        drop(input);
+        assert!(child.wait().is_ok());
     }
 
     #[test]

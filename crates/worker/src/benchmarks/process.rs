@@ -9,6 +9,7 @@ use kernel::process::spawn::{self, Zombies};
 use super::prelude::*;
 
 mod children;
+mod cpu_time;
 mod exec_missing;
 mod flags;
 pub(super) mod limits;
@@ -379,6 +380,7 @@ const BENCHES: &[Bench] = &[
         },
         ..Bench::DEFAULT
     },
+    cpu_time::FORK_CPU_TIME,
     exec_missing::EXEC_MISSING,
     parents::FORK_DESCRIPTORS,
     parents::FORK_MAPPINGS,

@@ -6,6 +6,7 @@
 use super::prelude::*;
 use crate::bench::{ExpectedCall, PointFilter, each_end};
 
+mod cpu_time;
 mod handoff;
 mod mechanisms;
 mod one_way;
@@ -275,6 +276,7 @@ const BENCHES: &[Bench] = &[
         build: |params| or_unavailable(pair::half_round_trips(params)),
         ..DEFAULTS
     },
+    cpu_time::CPU_TIME,
     Bench {
         id: "switch/one-way",
         asks: "How long does it take from one process to another, one way?",

@@ -1,6 +1,7 @@
 //! Cool prices, where the cost of each op after a walk and without one is known.
 
 use oscost_model::bill::BillItem;
+use oscost_model::program_calls::KernelEvents;
 
 use super::*;
 
@@ -221,4 +222,25 @@ fn what_a_walk_adds_to_nothing_is_known_and_estimates_nothing() {
     let mut charges = charge(&calls, Faults::default(), &prices, 0.0);
     charge_cool(&mut charges, &calls, &prices, &cool);
     assert_eq!(charges.charged_cool, None);
+}
+
+#[test]
+fn what_two_cpus_add_is_in_both_ends_of_the_range_at_its_price() {
+    let mut rows = with_pair("process/wait", 100_000.0, 50_000.0);
+    rows.push(row("process/fork-cpu-time:peer_cpu=same", 110_000.0));
+    rows.push(row("process/fork-cpu-time:peer_cpu=other", 170_000.0));
+    let (records, catalog) = ([record(rows)], catalog());
+    let events = KernelEvents { forks_to_other_cpu: Some(2), ..KernelEvents::default() };
+    let forms = vec![form("wait4", None, 1, 0)];
+    let calls = ProgramCalls { events: Some(events), ..calls(forms) };
+    let prices = PriceList::new(&records, &catalog);
+    let cool = CoolPrices::new(&records, &catalog, &prices, MIB);
+    let mut found = charge(&calls, Faults::default(), &prices, 10_000.0);
+    charge_cool(&mut found, &calls, &prices, &cool);
+    assert_eq!(cool_ns(&found, "wait4"), Some(150_000.0));
+    let child = "child on another CPU";
+    assert_eq!((cool_ns(&found, child), source(&found, child)), (Some(120_000.0), None));
+    assert_eq!(found.charged_cool.as_ref().map(|sum| sum.ns.round()), Some(270_000.0));
+    // No walk makes the caches of the other CPU colder.
+    assert_eq!(cases_to_cool(&found.items, &catalog, |_| false), Vec::<String>::new());
 }

@@ -2,6 +2,7 @@
 
 use oscost_model::bill::InstructionBill;
 use oscost_model::counters::{CounterEvent, EventTotal, TreeCounts};
+use oscost_model::program_calls::KernelEvents;
 use oscost_model::record::{Metric, RowCounters};
 use oscost_model::unit::Better;
 
@@ -51,7 +52,14 @@ fn billed(rows: Vec<Row>, runs: &[TreeCounts]) -> Result<InstructionBill, String
     let record = record(rows);
     let prices = PriceList::of_kernel_instructions(&[], [&record], &catalog());
     let forms = vec![form("getppid", None, 10, 0), form("exit_group", None, 1, 0)];
-    instruction_bill(runs, &calls(forms), Faults::default(), &prices, Some(3.0))
+    // What happens across CPUs has no price in instructions, and is no item.
+    let events = KernelEvents {
+        forks_to_other_cpu: Some(3),
+        remote_wakes_after_idle: Some(3),
+        ..KernelEvents::default()
+    };
+    let calls = ProgramCalls { events: Some(events), ..calls(forms) };
+    instruction_bill(runs, &calls, Faults::default(), &prices, Some(3.0))
 }
 
 #[test]
@@ -68,6 +76,7 @@ fn counts_times_instructions_stand_beside_those_of_the_program() {
     assert_eq!((found.charged, found.difference), (3_000.0, 1_000.0));
     let exit = found.items.iter().find(|item| item.name == "exit_group").unwrap();
     assert_eq!((exit.amount, exit.missing.is_some()), (None, true));
+    assert_eq!(found.items.len(), 2, "{:?}", found.items);
 }
 
 #[test]

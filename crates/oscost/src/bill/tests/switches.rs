@@ -37,3 +37,60 @@ fn a_switch_pays_half_of_what_a_yield_to_a_peer_takes_more_than_one_without() {
     let why = "no price of switch/yield:between=processes,peer_cpu=none in these runs";
     assert_eq!(item.missing.as_deref(), Some(why));
 }
+
+#[test]
+fn a_fork_to_another_cpu_pays_what_its_op_takes_more_there_and_once() {
+    let rows = vec![
+        row("process/fork-exit:touched_mib=0,peer_cpu=same", 100_000.0),
+        row("process/exit:touched_mib=0", 30_000.0),
+        row("process/wait", 2_000.0),
+        row("process/fork-cpu-time:peer_cpu=same", 110_000.0),
+        row("process/fork-cpu-time:peer_cpu=other", 170_000.0),
+        row("switch/cpu-time:peer_cpu=same", 3_000.0),
+        row("switch/cpu-time:peer_cpu=other", 9_000.0),
+        row("switch/cpu-time:peer_cpu=none", 1_000.0),
+    ];
+    let events = KernelEvents {
+        forks_to_other_cpu: Some(8),
+        starts_on_other_cpu: Some(1),
+        remote_wakes_after_idle: Some(20),
+        remote_wakes_after_switch: Some(4),
+        ..KernelEvents::default()
+    };
+    let forms = vec![
+        form("clone process", None, 10, 0),
+        form("exit_group", None, 10, 0),
+        form("wait4", None, 10, 0),
+    ];
+    let charged = |rows: &[Row], events: KernelEvents| {
+        let record = record(rows.to_vec());
+        let prices = PriceList::new([&record], &catalog());
+        let calls = ProgramCalls { events: Some(events), ..calls(forms.clone()) };
+        charge(&calls, Faults::default(), &prices, 1e6)
+    };
+    let found = charged(&rows, events);
+    // Ten ops of 100 us, eight of which take 60 us more.
+    let ops = ["clone process", "exit_group", "wait4", "child on another CPU"];
+    let sum: f64 = ops.iter().filter_map(|name| amount(&found, name)).sum();
+    assert_eq!(sum, 10.0 * 100_000.0 + 8.0 * 60_000.0);
+    // Of the 20 waits eight are for these children, and two in the price of the other forks.
+    assert_eq!(amount(&found, "wake-up across CPUs"), Some(10.0 * 4_000.0));
+    assert_eq!(amount(&found, "switch across CPUs"), Some((2.0 + 4.0 + 1.0) * 3_000.0));
+    let child = found.items.iter().find(|it| it.name == "child on another CPU").unwrap();
+    assert_eq!((child.times, child.family.as_str()), (8.0, "processes"));
+    assert_eq!(child.rows, ["process/fork-cpu-time:peer_cpu=other"]);
+    // On one CPU there is no such item.
+    let alone = charged(&rows, KernelEvents::default());
+    let names: Vec<&str> = alone.items.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!((names.len(), alone.charged.ns.round()), (3, 1e6), "{names:?}");
+    // Without a part of the price there is none, and the run that measures it is named.
+    let lacking = charged(&rows[..4], events);
+    let missing = |name: &str| {
+        let item = lacking.items.iter().find(|it| it.name == name).unwrap();
+        (item.amount.is_none(), item.missing.clone())
+    };
+    let why = "no price of process/fork-cpu-time:peer_cpu=other in these runs".to_owned();
+    assert_eq!(missing("child on another CPU"), (true, Some(why)));
+    assert!(missing("wake-up across CPUs").0);
+    assert!(lacking.missing.contains(&"process/fork-cpu-time:peer_cpu=other".to_owned()));
+}

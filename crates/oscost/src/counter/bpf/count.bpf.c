@@ -2,9 +2,10 @@
 //
 // Counts the system calls of a process tree, or of a process with its threads, by what makes them
 // cheap or expensive, and the time of each in the kernel; page faults by kind, switches of tasks,
-// signals and interrupts. Attached to the entry and the return of calls, to fork, exec, exit and
-// the switch of tasks, to the delivery of signals, to interrupts, and to what tells the kind of a
-// fault; if asked for, to functions of the C library that read a clock.
+// those that begin or are woken on another CPU, signals and interrupts. Attached to the entry and
+// the return of calls, to fork, exec, exit, wake-up and switch of tasks, to the delivery of
+// signals, to interrupts, and to what tells the kind of a fault; if asked for, to functions of the C
+// library that read a clock.
 //
 // What keeps the cost of a call down, most of all on the way of each call (entry and return):
 //  * The entry of a task hangs at its task_struct (task storage): following a pointer instead of
@@ -150,7 +151,7 @@ int count_fork(__u64 *ctx)
 	struct task_struct *child = (struct task_struct *)ctx[1];
 	__u32 process = parent->tgid, its_process = child->tgid;
 	int is_thread = its_process == process;
-	struct task *t = entry_of(parent);
+	struct task *t = entry_of(parent), *its;
 	struct state *s = the_state();
 
 	if (!s || s->has_ended)
@@ -168,7 +169,14 @@ int count_fork(__u64 *ctx)
 		count(&s->threads);
 	else
 		count(&s->forks);
-	if ((is_thread || s->children) && follow(s, child, COUNTED) && s->root != its_process)
+	if (!is_thread && !s->children)
+		return 0;
+	its = follow(s, child, COUNTED);
+	if (!its)
+		return 0;
+	its->is_new = 1;
+	its->cpu = bpf_get_smp_processor_id();
+	if (s->root != its_process)
 		count(&s->alive);
 	return 0;
 }
@@ -267,6 +275,7 @@ static __noinline int leave_cpu(struct state *s, struct task *t, struct task_str
 	}
 	t->cpu = bpf_get_smp_processor_id();
 	t->is_off = 1;
+	t->left_to_task = 0;
 	if (t->following == COUNTED && !s->has_ended) {
 		if (t->voluntary == voluntary) {
 			count(&e->forced);
@@ -274,6 +283,7 @@ static __noinline int leave_cpu(struct state *s, struct task *t, struct task_str
 			count(&e->voluntary);
 			// The idle task and threads of the kernel have no memory of their own.
 			if (next->mm) {
+				t->left_to_task = 1;
 				if (next->mm == task->mm)
 					count(&e->to_thread);
 				else
@@ -285,9 +295,10 @@ static __noinline int leave_cpu(struct state *s, struct task *t, struct task_str
 	return 0;
 }
 
-static __noinline int take_cpu(struct state *s, struct task *t)
+static __noinline int take_cpu(struct state *s, struct task *t, struct task_struct *task)
 {
 	struct events *e = the_events();
+	__u32 cpu = bpf_get_smp_processor_id();
 
 	if (!s || !t || !e)
 		return 0;
@@ -295,13 +306,28 @@ static __noinline int take_cpu(struct state *s, struct task *t)
 		t->waited_ns += bpf_ktime_get_ns() - t->off_ns;
 		t->off_ns = 0;
 	}
-	if (t->is_off && t->following == COUNTED && !s->has_ended) {
-		if (t->cpu == bpf_get_smp_processor_id())
-			count(&e->same_cpu);
-		else
-			count(&e->other_cpu);
+	if (t->following == COUNTED && !s->has_ended) {
+		if (t->is_off) {
+			if (t->cpu == cpu)
+				count(&e->same_cpu);
+			else
+				count(&e->other_cpu);
+			if (t->woken_on && t->woken_on != cpu + 1) {
+				if (t->left_to_task)
+					count(&e->remote_wakes_after_switch);
+				else
+					count(&e->remote_wakes_after_idle);
+			}
+		} else if (t->is_new && t->cpu != cpu) {
+			// The child of a vfork(2) has that until it executes a program.
+			if (task->pid == task->tgid && !task->vfork_done)
+				count(&e->forks_to_other_cpu);
+			else
+				count(&e->starts_on_other_cpu);
+		}
 	}
-	t->is_off = 0;
+	t->is_off = t->is_new = 0;
+	t->woken_on = 0;
 	return 0;
 }
 
@@ -315,7 +341,27 @@ int count_switch(__u64 *ctx)
 	if (left)
 		leave_cpu(the_state(), left, previous, next);
 	if (taken)
-		take_cpu(the_state(), taken);
+		take_cpu(the_state(), taken, next);
+	return 0;
+}
+
+// A task is about to be woken: by a task that is counted, in a call or at its end. What an interrupt
+// wakes while a task runs in user mode is not that task's act. On which CPU it continues is known
+// when it does.
+SEC("tp_btf/sched_waking")
+int count_waking(__u64 *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	struct task *woken = entry_of(task), *waker;
+
+	if (!woken || woken->following != COUNTED)
+		return 0;
+	// It was about to wait, and has not left its CPU: it goes on there.
+	if (!woken->is_off && task->on_rq)
+		return 0;
+	waker = entry_of(bpf_get_current_task_btf());
+	if (waker && (waker->in_call || waker->following == ENDED))
+		woken->woken_on = bpf_get_smp_processor_id() + 1;
 	return 0;
 }
 

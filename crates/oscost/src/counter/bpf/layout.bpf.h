@@ -32,10 +32,10 @@ struct pt_regs { __u64 regs[6], orig_x0; };
 #endif
 struct task_struct {
 	struct thread_info thread_info;
-	int pid, tgid;
+	int pid, tgid, on_rq;
 	unsigned long nvcsw, min_flt, maj_flt;
 	unsigned in_iowait : 1;
-	void *mm;
+	void *mm, *vfork_done;
 	struct files_struct *files;
 	struct signal_struct *signal;
 };
@@ -133,8 +133,10 @@ enum following { CANDIDATE, COUNTED, ENDED };
 
 struct task {
 	__u32 following;        // CANDIDATE: it has not executed the program yet.
-	__u32 cpu;              // Where it was switched off,
-	__u8 is_off;            // and whether it has been since.
+	__u32 cpu;              // Where it was switched off, or created,
+	__u8 is_off;            // and whether it has been since:
+	__u8 is_new;            // it has not run yet.
+	__u8 left_to_task;      // Another task than the kernel's own took that CPU at once.
 	__u8 in_call;
 	__u8 reads_path;
 	__u8 in_fault;          // A fault has begun whose kind is not counted yet.
@@ -149,6 +151,7 @@ struct task {
 	__u64 voluntary;        // and its voluntary switches.
 	__u32 fault_code;       // The processor's word on the fault,
 	__u32 fault_seen;       // and what was seen during it: see enum seen.
+	__u32 woken_on;         // 1 more than the CPU where a counted task has woken it, or 0.
 	union form_words form;
 };
 
@@ -180,6 +183,11 @@ struct events {                 // Of a CPU; event_sum.rs reads it.
 	__u64 voluntary, forced, same_cpu, other_cpu, softirqs, interrupts;
 	__u64 to_process, to_thread;    // Of the voluntary ones: to whom the CPU went at once.
 	__u64 clock_reads[CLOCK_READS];
+	// Tasks that began on another CPU than that where they were created,
+	__u64 forks_to_other_cpu, starts_on_other_cpu;
+	// and those that continued on another CPU than that where a counted one woke them, by what
+	// their CPU did when they had left it.
+	__u64 remote_wakes_after_idle, remote_wakes_after_switch;
 };
 
 struct auxiliary_entry { unsigned long type, value; };

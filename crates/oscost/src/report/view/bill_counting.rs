@@ -7,7 +7,7 @@ use oscost_model::unit::Unit;
 use crate::report::figures::{per_cent, rough, with_thousands};
 use crate::report::text::{plain, plural};
 
-/// The counter that cannot tell whether others refer to the file of a close.
+/// The counter that cannot tell whether others refer to the file of a close, nor where tasks run.
 const TRACER: &str = "ptrace";
 
 /// For how long a process was watched.
@@ -54,6 +54,12 @@ pub(super) fn counting(counted: &BilledCounts, is_watched: bool) -> Vec<String> 
     if calls.by == TRACER && calls.forms.iter().any(|it| it.form.starts_with("close ")) {
         lines.push(
             "each close is charged as the last one of its file: a tracer does not see duplicates"
+                .to_owned(),
+        );
+    }
+    if calls.by == TRACER && calls.forks.saturating_add(calls.threads) > 0 {
+        lines.push(
+            "all is charged as on one CPU: a tracer does not see on which CPU a child or a wake-up is"
                 .to_owned(),
         );
     }
@@ -110,6 +116,7 @@ fn event_lines(events: &KernelEvents) -> Vec<String> {
             with_thousands(to_thread as f64)
         ));
     }
+    lines.extend(across_cpus(events));
     let taken = [(events.softirqs, "softirq"), (events.interrupts, "interrupt")];
     let taken = taken.into_iter().filter_map(|(count, noun)| Some(plural(count?, noun)));
     let taken: Vec<String> = taken.collect();
@@ -117,6 +124,22 @@ fn event_lines(events: &KernelEvents) -> Vec<String> {
         lines.push(format!("{} while its tasks were on a CPU", taken.join(", ")));
     }
     lines
+}
+
+/// What happened across CPUs; `None` where it was not counted, or did not happen.
+fn across_cpus(events: &KernelEvents) -> Option<String> {
+    let (forks, starts) = events.forks_to_other_cpu.zip(events.starts_on_other_cpu)?;
+    let (idle, switch) = events.remote_wakes_after_idle.zip(events.remote_wakes_after_switch)?;
+    let wakes = idle.saturating_add(switch);
+    (forks > 0 || starts > 0 || wakes > 0).then(|| {
+        format!(
+            "tasks that began on another CPU than their parent's: {} by fork(2), {} by vfork(2) or \
+             as threads; they were woken {} from another CPU",
+            with_thousands(forks as f64),
+            with_thousands(starts as f64),
+            plural(wakes, "time")
+        )
+    })
 }
 
 #[cfg(test)]
@@ -174,6 +197,16 @@ mod tests {
     }
 
     #[test]
+    fn a_tracer_says_that_it_charges_all_as_on_one_cpu() {
+        let says = |by: &str, forks| {
+            let calls = ProgramCalls { by: by.to_owned(), forks, ..ProgramCalls::default() };
+            let lines = counting(&BilledCounts { calls, ..counted() }, false);
+            lines.iter().any(|it| it.starts_with("all is charged as on one CPU"))
+        };
+        assert_eq!([says("ptrace", 1), says("ptrace", 0), says("ebpf", 1)], [true, false, false]);
+    }
+
+    #[test]
     fn events_are_lines_and_what_the_kernel_does_not_tell_is_none() {
         let events = KernelEvents {
             faults: FaultCounts::default(),
@@ -183,6 +216,10 @@ mod tests {
             voluntary_to_thread: Some(100),
             same_cpu: 1_203,
             other_cpu: 1,
+            forks_to_other_cpu: None,
+            starts_on_other_cpu: None,
+            remote_wakes_after_idle: None,
+            remote_wakes_after_switch: None,
             softirqs: Some(7),
             interrupts: None,
             clock_reads: None,
@@ -199,6 +236,25 @@ mod tests {
         assert_eq!(lines[lines.len() - 3..], expected);
         let unknown = KernelEvents { softirqs: None, voluntary_to_process: None, ..events };
         assert_eq!(event_lines(&unknown).len(), 1);
+    }
+
+    #[test]
+    fn what_happened_across_cpus_is_a_line() {
+        let events = |forks, wakes| KernelEvents {
+            forks_to_other_cpu: Some(forks),
+            starts_on_other_cpu: Some(0),
+            remote_wakes_after_idle: Some(wakes),
+            remote_wakes_after_switch: Some(1),
+            ..KernelEvents::default()
+        };
+        let expected = "tasks that began on another CPU than their parent's: 1,500 by fork(2), 0 by \
+                        vfork(2) or as threads; they were woken 6 times from another CPU";
+        let lines = event_lines(&events(1_500, 5));
+        assert_eq!(lines[1..], [expected]);
+        assert!(event_lines(&events(0, 0))[1].ends_with("woken 1 time from another CPU"));
+        let nothing = KernelEvents { remote_wakes_after_switch: Some(0), ..events(0, 0) };
+        assert_eq!(event_lines(&nothing).len(), 1);
+        assert_eq!(event_lines(&KernelEvents::default()).len(), 1, "it was not counted");
     }
 
     #[test]

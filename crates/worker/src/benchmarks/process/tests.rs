@@ -3,8 +3,9 @@
 use oscost_model::case::Case;
 
 use super::super::tests::{all_points, context};
-use super::{BENCHES, parents, queries};
+use super::{BENCHES, cpu_time, parents, queries};
 use crate::bench::{Bench, Work};
+use crate::kernel::cpu::affinity;
 use crate::kernel::process::{children, in_own_process, kill};
 
 /// The work of a case, or a message that says what this machine lacks.
@@ -59,6 +60,25 @@ fn a_child_that_has_ended_is_noticed_before_the_next_batch_of_waits() {
         assert!(prepared.is_err(), "nine of ten children run");
         drop(work);
         assert_eq!(children(), Vec::<u32>::new());
+    });
+}
+
+#[test]
+fn a_parent_stays_on_its_cpu_wherever_its_children_run() {
+    in_own_process(|| {
+        let bench = cpu_time::FORK_CPU_TIME;
+        for point in all_points(&bench.definition()) {
+            let case = Case::new(bench.id, point);
+            let Some(mut work) = work(&bench, &case) else { continue };
+            let before = affinity::allowed_cpus(0);
+            for _ in 0..5 {
+                assert_eq!(work.run(1, 1), Ok(()), "{case}");
+                assert!(work.last_value().is_some_and(|figure| figure > 0), "{case}");
+            }
+            assert_eq!(affinity::allowed_cpus(0), before, "{case}");
+            drop(work);
+            assert_eq!(children(), Vec::<u32>::new(), "{case}");
+        }
     });
 }
 

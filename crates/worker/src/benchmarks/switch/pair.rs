@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use super::super::placement::cpu_of_optional_peer;
 use super::super::prelude::*;
 use super::handoff::{EndSetup, Handoff, PeerCheck};
-use super::mechanisms::{Endpoint, handled_signals, pipes};
+use super::mechanisms::{Endpoint, counters, handled_signals, pipes};
 use crate::bench::{OpError, Shape, WorkBody};
 use crate::kernel::cpu::affinity;
 use crate::kernel::ipc::context_switch::{
     Alarm, PeerProcess, SignalReceiver, sched_yield, thread_id,
 };
-use crate::kernel::time::clock::monotonic_raw_ns;
+use crate::kernel::time::clock::{monotonic_raw_ns, process_cpu_ns};
 
 /// Creates both ends.
 pub(super) type MakeEnds = fn(&EndSetup) -> Result<(Endpoint, Endpoint), Errno>;
@@ -23,7 +23,7 @@ pub(super) fn round_trips(params: Params<'_>, make_ends: MakeEnds) -> Result<Wor
         Ok(cpu) => cpu,
         Err(unavailable) => return Ok(unavailable),
     };
-    let pair = pair(params, make_ends, cpu)?;
+    let pair = pair(are_threads(params), make_ends, cpu)?;
     let own = Arc::clone(&pair.own);
     let work = Work::from_body(Shape::Repeat, pair);
     // Without an announcement nothing runs before a batch, and the kernel's accounting covers the
@@ -44,7 +44,8 @@ const TRIPS_PER_OP: u64 = 20;
 pub(super) fn half_round_trips(params: Params<'_>) -> Result<Work, Errno> {
     let Some(cpu) = params.context.cpu else { return Ok(unpinned_work()) };
     let by_pipe = params.word("by") == "pipe";
-    let mut pair = pair(params, if by_pipe { pipes } else { handled_signals }, Some(cpu))?;
+    let make_ends: MakeEnds = if by_pipe { pipes } else { handled_signals };
+    let mut pair = pair(are_threads(params), make_ends, Some(cpu))?;
     Ok(Work::own_value(move || {
         let start_ns = monotonic_raw_ns();
         pair.run(TRIPS_PER_OP, 1).map_err(|error| error.errno)?;
@@ -53,9 +54,28 @@ pub(super) fn half_round_trips(params: Params<'_>) -> Result<Work, Errno> {
     }))
 }
 
+/// The work of a benchmark that reports the CPU time of a round trip, of both ends together. They are
+/// threads: their CPU time is that of their process.
+pub(super) fn cpu_time_of_round_trips(params: Params<'_>) -> Result<Work, Errno> {
+    let cpu = match cpu_of_optional_peer(params) {
+        Ok(cpu) => cpu,
+        Err(unavailable) => return Ok(unavailable),
+    };
+    let mut pair = pair(true, counters, cpu)?;
+    Ok(Work::own_value(move || {
+        let before_ns = process_cpu_ns()?;
+        pair.run(TRIPS_PER_OP, 1).map_err(|error| error.errno)?;
+        let taken_ns = process_cpu_ns()? - before_ns;
+        Ok((1_000 * taken_ns / TRIPS_PER_OP) as i64)
+    }))
+}
+
+fn are_threads(params: Params<'_>) -> bool {
+    params.word("between") == "threads"
+}
+
 /// Two ends, the peer on `cpu`; or one process that is both.
-fn pair(params: Params<'_>, make_ends: MakeEnds, cpu: Option<u32>) -> Result<Pair, Errno> {
-    let threads = params.word("between") == "threads";
+fn pair(threads: bool, make_ends: MakeEnds, cpu: Option<u32>) -> Result<Pair, Errno> {
     let signals = SignalReceiver::install()?;
     let setup =
         EndSetup { threads, single_process: cpu.is_none(), wait_mask: signals.receiving_mask() };

@@ -236,6 +236,25 @@ fn half_a_round_trip_is_computed_from_as_many_trips_as_are_made() {
     });
 }
 
+#[test]
+fn the_cpu_time_of_a_round_trip_is_that_of_as_many_as_are_made() {
+    in_own_process(|| {
+        let context = context();
+        for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/cpu-time") {
+            let Some(mut work) = built(bench, &case, context) else { continue };
+            let has_peer = case.point.get("peer_cpu").is_some_and(|at| at.to_string() != "none");
+            assert_repeatedly(&case, || {
+                let [(voluntary, involuntary), _] = switches_per_op(&mut work, 100);
+                let switches = voluntary + involuntary;
+                // An end on another CPU may find its answer there, and does not sleep.
+                let is_expected = if has_peer { switches > 10.0 } else { voluntary < 0.01 };
+                if is_expected { Ok(()) } else { Err(format!("{voluntary} {involuntary}")) }
+            });
+            assert!(work.last_value().is_some_and(|figure| figure > 0), "{case}");
+        }
+    });
+}
+
 /// The cases of a one-way message at those values.
 fn one_way(at: &[(&'static str, &'static str)]) -> Vec<(&'static Bench, Case)> {
     let values = at.iter().fold(Point::none(), |point, &(axis, value)| point.with(axis, value));

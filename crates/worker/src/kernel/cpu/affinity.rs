@@ -26,12 +26,21 @@ pub fn pin(cpu: u32) -> Result<(), Errno> {
 
 /// Pins a task to one CPU, which also moves it there.
 pub fn pin_task(task: u32, cpu: u32) -> Result<(), Errno> {
-    if cpu >= MAX_CPU {
-        return Err(Errno::EINVAL);
-    }
+    set_mask(task, &mask_of(&[cpu])?)
+}
+
+/// Lets the calling thread, and the processes that it creates from now on, run on these CPUs alone.
+pub fn restrict_to(cpus: &[u32]) -> Result<(), Errno> {
+    set_mask(0, &mask_of(cpus)?)
+}
+
+fn mask_of(cpus: &[u32]) -> Result<Mask, Errno> {
     let mut mask = [0u64; WORDS];
-    mask[cpu as usize / 64] |= 1 << (cpu % 64);
-    set_mask(task, &mask)
+    for &cpu in cpus {
+        let word = mask.get_mut(cpu as usize / 64).ok_or(Errno::EINVAL)?;
+        *word |= 1 << (cpu % 64);
+    }
+    Ok(mask)
 }
 
 /// Acts while the calling thread is pinned to a CPU; afterwards it may run where it could before.

@@ -107,6 +107,12 @@ pub fn thread_cpu_ns() -> Result<u64, Errno> {
     gettime(ClockId(libc::CLOCK_THREAD_CPUTIME_ID))
 }
 
+/// CPU time of the calling process, of all its threads, in nanoseconds. What a thread on another CPU
+/// has taken since it was last switched or interrupted by a tick is not in it yet.
+pub fn process_cpu_ns() -> Result<u64, Errno> {
+    gettime(ClockId(libc::CLOCK_PROCESS_CPUTIME_ID))
+}
+
 /// The length of the kernel's tick: the resolution of the coarse clocks. No file shows it.
 pub fn tick_ns() -> Option<u64> {
     let mut step = libc::timespec { tv_sec: 0, tv_nsec: 0 };
