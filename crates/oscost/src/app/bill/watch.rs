@@ -21,7 +21,8 @@ use crate::advice;
 use crate::app::call_counter::{ChosenCounter, CounterChoice};
 use crate::app::error::UsageError;
 use crate::app::interrupt::listen;
-use crate::app::measurement::prices::{PriceMeasurement, PricedTarget};
+use crate::app::measurement::price_run::PricedTarget;
+use crate::app::measurement::prices::PriceMeasurement;
 use crate::app::measurement::run_header::{timestamp, tool};
 use crate::app::observer::Observer;
 use crate::app::results::prices::price_runs;
@@ -120,6 +121,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let mut pricing = PriceMeasurement::new(at, prices, limit, observer);
     measure_late_prices(&mut pricing, session, &runs);
     let prices = pricing.into_prices();
+    let interrupted = interrupted || prices.were_interrupted();
     let head = BillHead {
         started,
         program,

@@ -9,6 +9,7 @@ mod instructions;
 mod items;
 #[cfg(test)]
 pub(in crate::report) mod made_up;
+mod pair_prices;
 mod run_command;
 mod time_source;
 
@@ -204,7 +205,7 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
     let all = first.chain(measured).chain(stale).chain(counting).chain([switches]);
     let all = all.chain(time_source::note(bill));
     let all = all.chain(fault_note(bill)).chain(ticks).chain(cool_prices::notes(bill));
-    let all = all.chain(function_prices::notes(bill));
+    let all = all.chain(function_prices::notes(bill)).chain(pair_prices::notes(bill));
     let all = all.chain(instructions::note(bill));
     all.map(Item::from).collect()
 }
