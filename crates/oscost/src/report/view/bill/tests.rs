@@ -95,6 +95,17 @@ fn it_says_which_prices_are_those_of_calls_through_a_function() {
 }
 
 #[test]
+fn it_says_what_else_is_among_the_faults_that_reuse_a_page() {
+    let words = "1,200 reuse page faults: first writes to pages of a shared mapping";
+    let said = |bill: &Bill| {
+        let text = terminal(&view(bill));
+        text.split_whitespace().collect::<Vec<_>>().join(" ").contains(words)
+    };
+    let reused = bill(vec![priced("reuse page fault", "memory", 1_200.0, 700.0)], 1e6);
+    assert!(said(&reused) && !said(&find()));
+}
+
+#[test]
 fn it_says_what_was_measured_of_pairs_and_which_cases_were_tried_in_vain() {
     let mut shown = find();
     shown.prices.pairs = vec![
