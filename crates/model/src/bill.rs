@@ -264,15 +264,52 @@ bill! {
         /// as selectors; without those that one of these runs could not measure here: the items say
         /// why.
         pub missing: Vec<String>,
-        /// Cases that would give the largest items a measured cool price.
+        /// Cases that would give the largest items a measured cool price, and have no pair yet.
         #[serde(default)]
         pub uncooled: Vec<String>,
-        /// Cases that would show what a function around each call adds to the largest items.
+        /// Cases that would show what a function around each call adds to the largest items, and have
+        /// no pair yet.
         #[serde(default)]
         pub inlined: Vec<String>,
+        /// Cases of the largest items of which a run within a day has measured no such pair, with the
+        /// reason; they are in neither of these lists.
+        #[serde(default)]
+        pub unpaired: Vec<UnpairedCase>,
         /// What was measured for this bill; null if nothing was.
         #[serde(default)]
         pub measured: Option<MeasuredPrices>,
+        /// Pairs of rows that were measured for this bill, by each treatment.
+        #[serde(default)]
+        pub pairs: Vec<MeasuredPairs>,
+    }
+
+    /// A case without the pair of rows that would show what a treatment adds to its price.
+    pub struct UnpairedCase {
+        /// The case.
+        pub case: String,
+        /// The name of the treatment: `call` or `cool`.
+        pub treatment: String,
+        /// Whether the case was skipped, as it cannot be measured so; else it has failed, or the
+        /// control of its comparison has.
+        pub skipped: bool,
+        /// What happened, in words.
+        pub reason: String,
+    }
+
+    /// Pairs of rows that were measured for a bill, after the trials of its program.
+    pub struct MeasuredPairs {
+        /// The treatment of the second row of each: `call=function`, or `cool=1M`.
+        pub treatment: String,
+        /// The cases that have a pair since then, in the order of the catalog.
+        pub cases: Vec<String>,
+        /// How long that took, in seconds.
+        pub seconds: f64,
+        /// How long it was allowed to take, in seconds.
+        pub limit_seconds: f64,
+        /// Whether the user interrupted it.
+        pub interrupted: bool,
+        /// Why it failed, or why its rows are not used; null if they are.
+        pub failure: Option<String>,
     }
 
     /// Prices that were measured for a bill, beside the trials of its program.

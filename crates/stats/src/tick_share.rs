@@ -36,30 +36,58 @@ pub struct TickShare {
 /// The share of a mode in all of these parts together, where a tick follows the other after `tick`.
 /// `None` without any time.
 ///
-/// The variance of the ratio is that between parts (Cochran 1977, section 6.3), or that of independent
-/// draws if it is larger or if there are few parts: regular ticks of a long phase vary less. The
+/// The variance of the ratio is that of independent draws, times by how much the shares of parts vary
+/// more than these (the design effect): regular ticks of a long phase vary less. Fewer than six parts do
+/// not show it; then `similar` ones do, other times of the same work whose level may be another one. The
 /// interval is that of Wilson (1927) for the number of draws that would have this variance, with
-/// Student's quantile where the parts gave it.
-pub fn tick_share(parts: &[TimePart], tick: f64, nominal: Nominal) -> Option<TickShare> {
-    let in_mode: f64 = parts.iter().map(|it| it.in_mode).sum();
-    let all: f64 = parts.iter().map(|it| it.all).sum();
-    if all <= 0.0 || tick <= 0.0 {
-        return None;
+/// Student's quantile where parts gave it.
+pub fn tick_share(
+    parts: &[TimePart],
+    similar: &[TimePart],
+    tick: f64,
+    nominal: Nominal,
+) -> Option<TickShare> {
+    let Ratio { value, ticks, .. } = Ratio::of(parts, tick)?;
+    let showing = if parts.len() >= MIN_PARTS { parts } else { similar };
+    let design_effect = design_effect(showing, tick);
+    let below = 0.5 + nominal.share() / 2.0;
+    let quantile = match design_effect > 1.0 {
+        true => {
+            student(showing.len() as f64 - 1.0).map_or(f64::INFINITY, |it| it.inverse_cdf(below))
+        }
+        false => Normal::standard().inverse_cdf(below),
+    };
+    let interval = wilson(value, ticks / design_effect, quantile);
+    Some(TickShare { value, interval, ticks, design_effect })
+}
+
+/// The share of a mode in some time.
+struct Ratio {
+    value: f64,
+    /// The ticks in that time, on average.
+    ticks: f64,
+    /// The time in both modes.
+    all: f64,
+}
+
+impl Ratio {
+    fn of(parts: &[TimePart], tick: f64) -> Option<Self> {
+        let in_mode: f64 = parts.iter().map(|it| it.in_mode).sum();
+        let all: f64 = parts.iter().map(|it| it.all).sum();
+        (all > 0.0 && tick > 0.0).then(|| Self { value: in_mode / all, ticks: all / tick, all })
     }
-    let (value, ticks) = (in_mode / all, all / tick);
+}
+
+/// How many times the variance of as many independent draws the variance between parts is (Cochran 1977,
+/// section 6.3); 1 where it is smaller, and of few parts. It does not depend on their length.
+fn design_effect(parts: &[TimePart], tick: f64) -> f64 {
+    let Some(Ratio { value, ticks, all }) = Ratio::of(parts, tick) else { return 1.0 };
     let of_draws = value * (1.0 - value) / ticks;
     let count = parts.len() as f64;
     let squares: f64 = parts.iter().map(|it| (it.in_mode - value * it.all).powi(2)).sum();
     let between_parts = count / (count - 1.0) * squares / (all * all);
     let varies_more = parts.len() >= MIN_PARTS && of_draws > 0.0 && between_parts > of_draws;
-    let design_effect = if varies_more { between_parts / of_draws } else { 1.0 };
-    let below = 0.5 + nominal.share() / 2.0;
-    let quantile = match varies_more {
-        true => student(count - 1.0).map_or(f64::INFINITY, |it| it.inverse_cdf(below)),
-        false => Normal::standard().inverse_cdf(below),
-    };
-    let interval = wilson(value, ticks / design_effect, quantile);
-    Some(TickShare { value, interval, ticks, design_effect })
+    if varies_more { between_parts / of_draws } else { 1.0 }
 }
 
 /// The interval of a share of so many draws (Wilson 1927).
@@ -155,7 +183,7 @@ mod tests {
                     account.part()
                 })
                 .collect();
-            tick_share(&parts, TICK, Nominal::FIXED).unwrap().interval.contains(share)
+            tick_share(&parts, &[], TICK, Nominal::FIXED).unwrap().interval.contains(share)
         };
         (0..400).map(|seed| u32::from(measured(seed))).sum()
     }
@@ -190,7 +218,7 @@ mod tests {
             all.exact += own.exact;
         }
         assert!(told.in_mode < 0.05 * told.all, "{told:?}");
-        let found = tick_share(&[all.part()], TICK, Nominal::FIXED).unwrap();
+        let found = tick_share(&[all.part()], &[], TICK, Nominal::FIXED).unwrap();
         assert_eq!((found.ticks.round(), found.design_effect), (250.0, 1.0));
         // Four standard deviations of the share.
         assert!((found.value - 0.9).abs() < 0.08, "{found:?}");
@@ -198,23 +226,55 @@ mod tests {
     }
 
     #[test]
+    fn a_few_parts_vary_as_much_as_others_of_the_same_work() {
+        // Two runs of 100 ticks each in one group, and ten others: their shares differ by 0.1.
+        let covered = (0..200).filter(|&seed| {
+            let mut processor = Processor::new(seed);
+            let mut run = |account: &mut Accounted| {
+                let share = 0.6 + 0.1 * standard_normal(&mut processor.random);
+                processor.program(account, 4e8, share);
+            };
+            let similar: Vec<TimePart> = (0..10)
+                .map(|_| {
+                    let mut account = Accounted::default();
+                    run(&mut account);
+                    account.part()
+                })
+                .collect();
+            let mut group = Accounted::default();
+            (0..2).for_each(|_| run(&mut group));
+            let of = |similar: &[TimePart]| {
+                tick_share(&[group.part()], similar, TICK, Nominal::FIXED).unwrap().interval
+            };
+            assert!(of(&similar).half_width() >= of(&[]).half_width());
+            of(&similar).contains(0.6)
+        });
+        // 190 are expected; the standard deviation of their number is 3.
+        let covered = covered.count();
+        assert!((177..=199).contains(&covered), "{covered} of 200");
+    }
+
+    #[test]
     fn the_interval_is_that_of_wilson_and_of_the_variance_between_parts() {
         let part = |in_mode: f64| TimePart { in_mode, all: 10.0 };
-        let one = tick_share(&[part(3.0)], 1.0, Nominal::FIXED).unwrap();
+        let one = tick_share(&[part(3.0)], &[], 1.0, Nominal::FIXED).unwrap();
         // Three of ten.
         assert!((one.interval.lo - 0.107_789).abs() < 1e-5, "{one:?}");
         assert!((one.interval.hi - 0.603_222).abs() < 1e-5, "{one:?}");
-        let same = tick_share(&[part(3.0); 6], 1.0, Nominal::FIXED).unwrap();
+        let same = tick_share(&[part(3.0); 6], &[], 1.0, Nominal::FIXED).unwrap();
         assert_eq!((same.ticks, same.design_effect), (60.0, 1.0));
         let apart: Vec<TimePart> = [0.0, 6.0, 0.0, 6.0, 0.0, 6.0].map(part).to_vec();
-        let apart = tick_share(&apart, 1.0, Nominal::FIXED).unwrap();
+        let apart = tick_share(&apart, &[], 1.0, Nominal::FIXED).unwrap();
         // 6 / 5 of 54 / 3,600 against 0.21 / 60.
         assert!((apart.design_effect - 36.0 / 7.0).abs() < 1e-9, "{apart:?}");
         assert!(apart.interval.half_width() > 2.0 * same.interval.half_width());
-        let none = tick_share(&[part(0.0); 2], 1.0, Nominal::FIXED).unwrap();
+        let none = tick_share(&[part(0.0); 2], &[], 1.0, Nominal::FIXED).unwrap();
         assert!(none.value == 0.0 && none.interval.lo.abs() < 1e-12, "{none:?}");
         assert!(none.interval.hi > 0.1, "no tick of twenty is not none: {none:?}");
-        assert_eq!(tick_share(&[], 1.0, Nominal::FIXED), None);
-        assert_eq!(tick_share(&[TimePart { in_mode: 0.0, all: 0.0 }], 1.0, Nominal::FIXED), None);
+        assert_eq!(tick_share(&[], &[], 1.0, Nominal::FIXED), None);
+        assert_eq!(
+            tick_share(&[TimePart { in_mode: 0.0, all: 0.0 }], &[], 1.0, Nominal::FIXED),
+            None
+        );
     }
 }

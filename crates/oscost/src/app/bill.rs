@@ -12,7 +12,8 @@ use oscost_model::target::Host;
 
 use super::call_counter::{ChosenCounter, CounterChoice};
 use super::error::UsageError;
-use super::measurement::prices::{PriceMeasurement, PriceOutcome, PriceStage, PricedTarget};
+use super::measurement::price_run::PricedTarget;
+use super::measurement::prices::{PriceMeasurement, PriceOutcome, PriceStage};
 use super::measurement::run_header::{timestamp, tool};
 use super::observer::Observer;
 use super::results::prices::price_runs;
@@ -32,6 +33,7 @@ use crate::workloads;
 
 pub mod watch;
 
+mod charging;
 mod further_change;
 mod increase;
 mod other_prices;
@@ -74,8 +76,8 @@ pub struct Request {
     pub trials: Option<u32>,
     /// The run whose rows are the prices; `None` for the newest ones of this machine.
     pub prices: Option<String>,
-    /// How long prices that the store lacks may be measured, and the added costs of each of
-    /// `what_if`, in seconds; 0 measures none.
+    /// How long prices that the store lacks may be measured, the pairs of rows for them, and the added
+    /// costs of each of `what_if`, in seconds; 0 measures none.
     pub price_seconds: u32,
     /// The counter of calls.
     pub counter: CounterChoice,
@@ -165,6 +167,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
         measure_late_prices(&mut pricing, session, &runs);
     }
     let prices = pricing.into_prices();
+    let prices_interrupted = prices.were_interrupted();
     if runs_interrupted && prices.runs.is_empty() {
         // Without any price there is nothing to tell.
         return Err(HostError::Interrupted.into());
@@ -202,6 +205,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
         is_checked: request.check,
         is_kept: request.keep,
         runs_interrupted,
+        prices_interrupted,
         on_busy: request.on_busy,
     };
     let interrupted = context.answer(&mut bill, &changes, observer);

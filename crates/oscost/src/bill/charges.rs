@@ -7,7 +7,7 @@ use oscost_model::descriptor_kind::DISK_FILE;
 use oscost_model::program_calls::{FormCount, KernelTime, ProgramCalls};
 
 use super::families::family_of;
-use super::fault_items::{FaultItem, Faults, fault_items};
+use super::fault_items::{FaultItem, Faults, copies_in_prices, fault_items};
 use super::freed_pages::{self, FREED_PAGE, freed_pages};
 use super::price_list::{Price, PriceList, Size};
 use super::rules::{PriceRule, rule_of};
@@ -39,10 +39,13 @@ pub fn charge(
     }
     let mut items: Vec<BillItem> =
         by_form.iter().map(|(form, counts)| item_of_form(form, counts, prices)).collect();
-    for FaultItem { name, rule, times } in fault_items(calls, faults) {
+    // A fork without a price charges none of its copies.
+    let is_priced = |form: &str| items.iter().any(|it| it.name == form && it.amount.is_some());
+    let copies = copies_in_prices(calls, is_priced);
+    for FaultItem { name, rule, times } in fault_items(calls, faults, copies) {
         items.push(item(name, &rule, &[Group::of(times)], prices));
     }
-    let freed = freed_pages(calls);
+    let freed = freed_pages(calls, copies);
     if freed > 0.0 {
         let unpriced = without_price(FREED_PAGE, &[Group::of(freed)]);
         items.push(freed_pages::priced(unpriced, prices));

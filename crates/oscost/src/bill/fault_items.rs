@@ -77,21 +77,28 @@ const MAJOR_FAULT: (&str, &str) = ("major page fault", "fault/file-major");
 
 /// The faults of a program by kind. A fault inside a call is one of these: prices of calls are those
 /// of memory that is there. Kinds are those of a counted run; what the untouched trials have beyond
-/// these, such as faults before the program is executed, is of no known kind. What the prices of its
-/// calls contain is not charged again.
-pub(super) fn fault_items(calls: &ProgramCalls, faults: Faults) -> Vec<FaultItem> {
+/// these, such as faults before the program is executed, is of no known kind. So many copies, which the
+/// prices of its calls contain, are not charged again.
+pub(super) fn fault_items(
+    calls: &ProgramCalls,
+    faults: Faults,
+    copies_in_prices: f64,
+) -> Vec<FaultItem> {
     let counted = calls.events.map(|it| it.faults).unwrap_or_default();
     let mut items = Vec::new();
     let mut of_no_kind = faults.minor;
     for Kind { name, case, ops, of } in KINDS {
         let of_kind = of(&counted) as f64;
         of_no_kind -= of_kind;
-        let times = if name == COPY_ON_WRITE { copies_to_charge(calls) } else { of_kind };
+        let times = match name {
+            COPY_ON_WRITE => copies_to_charge(calls, copies_in_prices),
+            _ => of_kind,
+        };
         let rule = PriceRule { part: ops, ..PriceRule::new(&[name], case) };
         items.push(FaultItem { name, rule, times });
     }
     if counted.of_known_kind() == 0 {
-        of_no_kind -= copies_in_prices(calls);
+        of_no_kind -= copies_in_prices;
     }
     for ((name, case), times) in [(MINOR_FAULT, of_no_kind), (MAJOR_FAULT, faults.major)] {
         items.push(FaultItem { name, rule: PriceRule::new(&[name], case), times });
@@ -101,17 +108,17 @@ pub(super) fn fault_items(calls: &ProgramCalls, faults: Faults) -> Vec<FaultItem
 }
 
 /// The copies of pages that no price of a call contains; none where kinds are not known.
-pub(super) fn copies_to_charge(calls: &ProgramCalls) -> f64 {
+pub(super) fn copies_to_charge(calls: &ProgramCalls, copies_in_prices: f64) -> f64 {
     let counted = calls.events.map_or(0, |events| events.faults.copy_on_write);
-    (counted as f64 - copies_in_prices(calls)).max(0.0)
+    (counted as f64 - copies_in_prices).max(0.0)
 }
 
-/// The copies of pages that the prices of these calls contain.
-fn copies_in_prices(calls: &ProgramCalls) -> f64 {
+/// The copies of pages that the prices of these calls contain, where only some forms have a price.
+pub(super) fn copies_in_prices(calls: &ProgramCalls, is_priced: impl Fn(&str) -> bool) -> f64 {
     let of_form = |count: &FormCount| {
         rule_of(&count.form).map_or(0.0, |rule| rule.copies * count.calls as f64)
     };
-    calls.forms.iter().map(of_form).sum()
+    calls.forms.iter().filter(|count| is_priced(&count.form)).map(of_form).sum()
 }
 
 #[cfg(test)]
@@ -121,7 +128,8 @@ mod tests {
     use super::*;
 
     fn named(calls: &ProgramCalls, faults: Faults) -> Vec<(&'static str, f64, f64)> {
-        let items = fault_items(calls, faults).into_iter();
+        let copies = copies_in_prices(calls, |_| true);
+        let items = fault_items(calls, faults, copies).into_iter();
         items.map(|it| (it.name, it.rule.part, it.times)).collect()
     }
 

@@ -23,12 +23,12 @@ const PAGE_BYTES: f64 = 4_096.0;
 /// by copies, but for those in the prices of forks, which free them; without those in the price of
 /// madvise(2). None where a process goes on, or ended otherwise than by itself: which pages it had is then
 /// not known.
-pub(super) fn freed_pages(calls: &ProgramCalls) -> f64 {
+pub(super) fn freed_pages(calls: &ProgramCalls, copies_in_prices: f64) -> f64 {
     let of_form = |form: &'static str| calls.forms.iter().filter(move |count| count.form == form);
     let have_all_ended = of_form("exit_group").map(|count| count.calls).sum::<u64>() > calls.forks;
     let Some(events) = calls.events.filter(|_| have_all_ended) else { return 0.0 };
     let advised_bytes: u64 = of_form("madvise").map(|count| count.moved).sum();
-    let got = events.faults.zero_fill as f64 + copies_to_charge(calls);
+    let got = events.faults.zero_fill as f64 + copies_to_charge(calls, copies_in_prices);
     (got - advised_bytes as f64 / PAGE_BYTES).max(0.0)
 }
 

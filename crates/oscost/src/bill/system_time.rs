@@ -1,7 +1,7 @@
 //! The system time of a program, from its trials.
 
 use oscost_model::bill::Amount;
-use oscost_model::program::GroupTimes;
+use oscost_model::program::{GroupTimes, Trial};
 use oscost_model::record::Estimate;
 use oscost_stats::interval::Nominal;
 use oscost_stats::tick_share::{TimePart, tick_share};
@@ -73,12 +73,14 @@ pub struct DividedTime {
 }
 
 /// The CPU time of trials with this estimate, which is in seconds, in the ratio of the ticks of
-/// control groups. `None` if these were charged nothing.
+/// control groups. `None` if these were charged nothing. Few groups do not show by how much their ratios
+/// differ; these trials do, as rusage divides their times.
 ///
 /// The errors of the CPU time, which is exact in each trial, and of the ratio are independent.
 pub fn divided_time(
     cpu: &Estimate,
     groups: &[GroupTimes],
+    trials: &[Trial],
     tick_ns: f64,
     nominal: Nominal,
 ) -> Option<DividedTime> {
@@ -87,7 +89,12 @@ pub fn divided_time(
         TimePart { in_mode: system, all: user + system }
     };
     let parts: Vec<TimePart> = groups.iter().map(part).collect();
-    let share = tick_share(&parts, tick_ns, nominal)?;
+    let of_trial = |trial: &Trial| TimePart {
+        in_mode: trial.usage.system_ns as f64,
+        all: trial.usage.cpu_ns() as f64,
+    };
+    let similar: Vec<TimePart> = trials.iter().map(of_trial).collect();
+    let share = tick_share(&parts, &similar, tick_ns, nominal)?;
     let trials = f64::from(cpu.repetitions.max(1));
     let half_cpu = cpu.sd.map(|sd| NORMAL_95 * sd / trials.sqrt());
     let amount = |part: f64, [low, high]: [f64; 2]| {

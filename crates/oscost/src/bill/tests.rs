@@ -363,7 +363,7 @@ fn the_ticks_of_groups_divide_the_exact_time_of_trials() {
     };
     let of = |user_us: u64, system_us: u64, groups: usize| {
         let groups = vec![GroupTimes { user_us, system_us }; groups];
-        divided_time(&cpu, &groups, 4e6, Nominal::FIXED)
+        divided_time(&cpu, &groups, &[], 4e6, Nominal::FIXED)
     };
     let found = of(100_000, 300_000, 10).unwrap();
     assert_eq!((found.system_share, found.ticks), (0.75, 1_000.0));

@@ -24,7 +24,7 @@ times, and in turns with them three times while a counter follows its process
 tree: programs in the kernel (eBPF, as root), otherwise a tracer (ptrace). Each
 call is priced by a case of the catalog (docs/reference/CALLS.md) as the last
 runs of this machine have measured it. What these lack is measured between
-trials, and kept as a run. The difference between what is charged and the
+trials and after them, and kept as runs. The difference between what is charged and the
 measured system time is a line of its own. docs/explanation/BILL.md says who
 pays for what, and what a bill cannot know.
 
@@ -72,8 +72,9 @@ pub(super) struct Arguments {
     /// The run whose figures are the prices [default: the newest of this machine].
     #[arg(long, value_name = "RUN", conflicts_with = "bills")]
     prices: Option<String>,
-    /// Time to measure prices that those runs lack, and as much for the added costs of each CHANGE,
-    /// in seconds; 0 measures none.
+    /// Time to measure prices that those runs lack, as much for the two comparisons that show what
+    /// functions and cool caches add to them, and for the added costs of each CHANGE, in seconds; 0
+    /// measures none.
     #[arg(
         long,
         value_name = "N",

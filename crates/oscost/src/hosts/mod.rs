@@ -171,6 +171,7 @@ impl Interrupt {
     /// process at once. A SIGHUP that is ignored stays ignored.
     pub fn listen() -> std::io::Result<Self> {
         let (stop_signal, sender) = UnixStream::pair()?;
+        stop_signal.set_nonblocking(true)?;
         let (mut first_signal, to_arm) = UnixStream::pair()?;
         let armed = Arc::new(AtomicBool::new(false));
         // First, so that the signal is known when its arrival is read from the descriptor.
@@ -189,6 +190,12 @@ impl Interrupt {
             }
         })?;
         Ok(Self { stop_signal, _sender: sender })
+    }
+
+    /// Takes the request, by whoever ends in an orderly way what it was for: a session goes on then.
+    pub fn take(&self) {
+        // Each signal has written a byte; without any there is nothing to read.
+        let _ = (&self.stop_signal).read(&mut [0; 64]);
     }
 }
 

@@ -32,7 +32,7 @@ pub use counts::program_runs::ProgramRuns;
 pub use counts::tree_counter::TreeCounter;
 pub use counts::turn_program::TurnProgram;
 pub use error::{RunEnd, RunError};
-pub use jobs::process_watch::ProcessWatch;
+pub use jobs::process_watch::{ProcessWatch, WatchedCalls};
 pub use jobs::remote_peer::Peer;
 pub use machine::inspection::{ClockInspection, MachineInspection, inspect_clock, inspect_machine};
 pub use machine::lock::{

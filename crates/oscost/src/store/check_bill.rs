@@ -49,6 +49,8 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         ("instructions.items", instructions.map_or(0, |it| it.items.len()), MAX_ITEMS),
         ("prices.uncooled", bill.prices.uncooled.len(), MAX_ITEMS),
         ("prices.inlined", bill.prices.inlined.len(), MAX_ITEMS),
+        ("prices.unpaired", bill.prices.unpaired.len(), MAX_ITEMS),
+        ("prices.pairs", bill.prices.pairs.len(), MAX_CHANGES),
         ("prices.measured.cases", measured.map_or(0, |it| it.cases.len()), MAX_ITEMS),
     ] {
         at_most(count, max, part)?;
@@ -72,6 +74,12 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
     not_negative(bill.stolen.as_ref().map(|it| it.ns), "stolen.ns")?;
     not_negative(bill.stolen.as_ref().map(|it| it.seconds), "stolen.seconds")?;
     not_negative(measured.map(|it| it.limit_seconds), "prices.measured.limit_seconds")?;
+    for (index, pairs) in bill.prices.pairs.iter().enumerate() {
+        let at = format!("prices.pairs[{index}]");
+        at_most(pairs.cases.len(), MAX_ITEMS, &format!("{at}.cases"))?;
+        not_negative(Some(pairs.seconds), &format!("{at}.seconds"))?;
+        not_negative(Some(pairs.limit_seconds), &format!("{at}.limit_seconds"))?;
+    }
     for (index, item) in bill.items.iter().enumerate() {
         for (at, number) in of_item(item) {
             not_negative(number, &format!("items[{index}].{at}"))?;

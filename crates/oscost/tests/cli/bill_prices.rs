@@ -71,6 +71,50 @@ fn a_bill_on_a_fresh_machine_measures_its_prices_and_the_next_one_none() {
 }
 
 #[test]
+fn a_bill_measures_what_a_function_and_a_walk_add_and_the_next_one_does_not() {
+    let sandbox = Sandbox::new();
+    let host = host(&sandbox, "6.1.0", &json!({}));
+    let ran = bill(&sandbox, &host, &[]).exits(0);
+    let ran = ran.stderr_contains("measuring what a function around each call adds to ");
+    let first = ran.stderr_contains("measuring what a walk through memory adds to ").json();
+    let unpaired = first["prices"]["unpaired"].as_array().unwrap();
+    let pairs = first["prices"]["pairs"].as_array().unwrap();
+    assert_eq!(pairs.len(), 2, "{pairs:?}");
+    for (pairs, treatment) in pairs.iter().zip(["call", "cool"]) {
+        assert!(pairs["treatment"].as_str().unwrap().starts_with(treatment), "{pairs}");
+        assert_eq!((&pairs["interrupted"], &pairs["failure"]), (&json!(false), &Value::Null));
+        assert_eq!(pairs["limit_seconds"], 15.0);
+        // The control of a comparison may fail by chance: then it says so.
+        let is_told = unpaired.iter().any(|it| it["treatment"] == treatment);
+        assert!(is_told || !pairs["cases"].as_array().unwrap().is_empty(), "{}", first["prices"]);
+    }
+    assert_eq!(
+        (&first["prices"]["inlined"], &first["prices"]["uncooled"]),
+        (&json!([]), &json!([]))
+    );
+    let second = bill(&sandbox, &host, &[]).exits(0).json();
+    assert_eq!(second["prices"]["pairs"], json!([]));
+    assert_eq!(second["prices"]["unpaired"], first["prices"]["unpaired"]);
+}
+
+#[test]
+fn without_time_no_pair_is_measured_and_the_bill_names_the_commands() {
+    let sandbox = Sandbox::new();
+    let host = host(&sandbox, "6.1.0", &json!({}));
+    let cases = ["syscall/getppid:via=raw", "directory/open:by=openat"];
+    sandbox.oscost(&[&["run", "--quick", "--at", &host][..], &cases].concat()).exits(0);
+    for seconds in ["0", "10"] {
+        let record = bill(&sandbox, &host, &["--price-seconds", seconds]).exits(0).json();
+        let prices = &record["prices"];
+        assert_eq!(prices["pairs"], json!([]), "{seconds} s");
+        for list in ["inlined", "uncooled"] {
+            let named = prices[list].as_array().unwrap();
+            assert!(named.contains(&json!("syscall/getppid:via=raw")), "{list}: {prices}");
+        }
+    }
+}
+
+#[test]
 fn trials_end_when_the_system_time_is_known_unless_clock_ticks_divide_it() {
     // Nine tenths of the real time are CPU time: more than twenty ticks of 4 ms, and fewer.
     for (real_ns, trials) in [(1e8, 23), (5e7, 90)] {

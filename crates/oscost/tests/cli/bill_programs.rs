@@ -4,6 +4,8 @@ use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::bill::{counted_by, with_prices};
@@ -128,12 +130,9 @@ fn waiting_shell() -> Child {
     shell.args(["-c", "read -r line"]).stdin(Stdio::piped()).spawn().unwrap()
 }
 
-#[test]
-fn a_process_that_ends_while_it_is_watched_has_a_bill_until_then() {
-    let sandbox = with_prices();
-    let mut shell = waiting_shell();
-    let pid = shell.id().to_string();
-    let options = ["bill", "--pid", &pid, "--for", "10m", "--prices", "last", "--json", "-"];
+/// A tracer's watch of a process for ten minutes, which has begun or has failed.
+fn traced_watch(sandbox: &Sandbox, pid: &str) -> Child {
+    let options = ["bill", "--pid", pid, "--for", "10m", "--prices", "last", "--json", "-"];
     let mut command = sandbox.command(&[&options[..], &["--counter", "ptrace"]].concat());
     let mut watcher = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let is_traced = || {
@@ -145,6 +144,39 @@ fn a_process_that_ends_while_it_is_watched_has_a_bill_until_then() {
     }
     // Until the first look at its times.
     std::thread::sleep(Duration::from_secs(1));
+    watcher
+}
+
+#[test]
+fn an_interrupted_watch_of_a_tracer_has_a_bill_until_then_and_the_process_goes_on() {
+    let sandbox = with_prices();
+    let mut shell = waiting_shell();
+    let pid = shell.id().to_string();
+    let mut watcher = traced_watch(&sandbox, &pid);
+    if watcher.try_wait().unwrap().is_none() {
+        kill(Pid::from_raw(watcher.id().cast_signed()), Signal::SIGINT).unwrap();
+    }
+    let ran = Ran::of_child(watcher);
+    assert!(shell.try_wait().unwrap().is_none(), "it was ended");
+    drop(shell.stdin.take());
+    shell.wait().unwrap();
+    sandbox.nothing_is_left();
+    if ran.code == Some(3) {
+        assert!(ran.stderr.contains("ptrace of process"), "{}", ran.stderr);
+        return eprintln!("not tested: {}", ran.stderr);
+    }
+    let record = ran.exits(130).json();
+    assert_eq!(record["watched"]["ended"], false, "{record}");
+    assert!(record["watched"]["seconds"].as_f64().unwrap() < PATIENCE.as_secs_f64(), "{record}");
+    assert!(cautions(&record).contains("its watch was interrupted, after "), "{record}");
+}
+
+#[test]
+fn a_process_that_ends_while_it_is_watched_has_a_bill_until_then() {
+    let sandbox = with_prices();
+    let mut shell = waiting_shell();
+    let pid = shell.id().to_string();
+    let watcher = traced_watch(&sandbox, &pid);
     drop(shell.stdin.take());
     let ran = Ran::of_child(watcher);
     shell.wait().unwrap();

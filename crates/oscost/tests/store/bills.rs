@@ -52,6 +52,14 @@ fn measured(seconds: f64) -> Value {
     })
 }
 
+/// Pairs that took so long to measure.
+fn pairs(seconds: f64) -> Value {
+    json!([{
+        "treatment": "call=function", "cases": ["syscall/getppid:via=raw"], "seconds": seconds,
+        "limit_seconds": 15.0, "interrupted": false, "failure": null,
+    }])
+}
+
 /// A prediction of less system time, with so many calls without an added cost.
 fn prediction(unpriced_calls: f64) -> Value {
     let amount = json!({"ns": -1.0, "ci95": null});
@@ -292,6 +300,7 @@ fn hostile_bills_are_refused_with_their_reason() {
         ("/prices/measured", measured(-1.0), "`prices.measured.seconds` is -1, below 0"),
         ("/prices/uncooled", json!(vec!["x"; 20_001]), "`prices.uncooled` has 20001 entries"),
         ("/prices/inlined", json!(vec!["x"; 20_001]), "`prices.inlined` has 20001 entries"),
+        ("/prices/pairs", pairs(-1.0), "`prices.pairs[0].seconds` is -1, below 0"),
         ("/what_if", json!([prediction(-1.0)]), "`what_if[0].unpriced_calls` is -1, below 0"),
         ("/what_if", json!(vec![prediction(0.0); 1_001]), "`what_if` has 1001 entries"),
         ("/other_prices", json!([other_prices(-1.0)]), "`other_prices[0].there.ns` is -1, below 0"),

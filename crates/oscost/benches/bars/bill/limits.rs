@@ -80,23 +80,33 @@ fn print(what: &str, found: f64, limit: f64, unit: &str) -> bool {
     held
 }
 
+/// How long a bill has measured prices and pairs of rows, in seconds; `None` if it has measured none.
+fn pricing_s(bill: &Bill) -> Option<f64> {
+    let prices = &bill.prices;
+    let of_pairs: f64 = prices.pairs.iter().map(|it| it.seconds).sum();
+    let of_prices = prices.measured.as_ref().map(|it| it.seconds);
+    of_prices.or((!prices.pairs.is_empty()).then_some(0.0)).map(|seconds| seconds + of_pairs)
+}
+
 /// The wall time of `oscost bill -- true`, in seconds, after as many bills as measure prices.
 fn smallest_bill_s(tool: &Tool) -> anyhow::Result<f64> {
     let program = BilledProgram::command("command", &["true"]);
     for _ in 0..MAX_PRICING_BILLS {
         let (seconds, bill) = timed(tool, &program)?;
-        let Some(measured) = &bill.prices.measured else { break };
-        let (cases, of_prices) = (measured.cases.join(" "), measured.seconds);
+        let Some(of_prices) = pricing_s(&bill) else { break };
+        let measured = bill.prices.measured.iter().flat_map(|it| &it.cases);
+        let pairs = bill.prices.pairs.iter().flat_map(|it| &it.cases);
+        let cases: Vec<&str> = measured.chain(pairs).map(String::as_str).collect();
         println!(
-            "a bill that lacks prices takes {seconds:.2} s, {of_prices:.2} s of it for {cases}"
+            "a bill that lacks prices takes {seconds:.2} s, {of_prices:.2} s of it for {}",
+            cases.join(" ")
         );
     }
     let mut times = Vec::with_capacity(BILLS);
     for _ in 0..BILLS {
         let (seconds, bill) = timed(tool, &program)?;
-        if let Some(measured) = bill.prices.measured {
+        if let Some(of_prices) = pricing_s(&bill) {
             // It counts, and says why it takes longer.
-            let of_prices = measured.seconds;
             println!("prices are measured again for {of_prices:.2} s of {seconds:.2} s");
         }
         times.push(seconds);

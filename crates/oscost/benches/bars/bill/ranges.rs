@@ -115,7 +115,7 @@ pub(super) fn holds(tool: &Tool, programs: &[BilledProgram]) -> anyhow::Result<b
 }
 
 /// The bill of a program whose largest items have measured cool prices, and those of calls through a
-/// function, where they can be measured.
+/// function, where they can be measured: the first bill measures most of them, by few pairs.
 fn billed_with_pairs(tool: &Tool, program: &BilledProgram) -> anyhow::Result<Bill> {
     tool.prepare(program)?;
     let first = tool.bill(&[], program)?;

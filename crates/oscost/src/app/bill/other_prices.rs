@@ -12,9 +12,8 @@ use oscost_model::target::Target;
 
 use crate::advice;
 use crate::app::interrupt::listen;
-use crate::app::measurement::prices::{
-    BillPrices, PriceMeasurement, PriceOutcome, PriceStage, PricedTarget,
-};
+use crate::app::measurement::price_run::PricedTarget;
+use crate::app::measurement::prices::{BillPrices, PriceMeasurement, PriceOutcome, PriceStage};
 use crate::app::observer::Observer;
 use crate::app::results::prices::price_runs;
 use crate::app::targets::connect::{BusyPolicy, ConnectOptions, connect};
@@ -80,14 +79,14 @@ impl OtherMachine<'_> {
                 break;
             }
         }
-        let BillPrices { runs, measured } = pricing.into_prices();
+        let BillPrices { runs, measured, .. } = pricing.into_prices();
         if measured.as_ref().is_some_and(|it| it.interrupted) {
             return Err(HostError::Interrupted.into());
         }
         let failure = measured.as_ref().and_then(|it| it.failure.clone());
         let list = runs.price_list(catalog);
         let there = charge(calls, faults, &list, 0.0);
-        let sources = runs.sources(&there, &list, measured, catalog);
+        let sources = runs.sources(&there, &list, measured);
         let Some(run) = sources.runs.into_iter().next() else {
             let why = failure.unwrap_or_else(|| "no price of its calls is known there".to_owned());
             anyhow::bail!("{why}: `--price-seconds N` gives more time to measure them");

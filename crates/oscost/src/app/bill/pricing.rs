@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use oscost_stats::interval::Nominal;
 
+use super::charging::{ChargedProgram, ProgramCharges, page_bytes};
 use super::trials::billed_trials;
-use crate::app::measurement::prices::{PriceMeasurement, PriceOutcome, PriceStage};
-use crate::app::results::prices::PriceRuns;
+use crate::app::measurement::price_run::PricedTarget;
+use crate::app::measurement::prices::{PriceMeasurement, PriceOutcome, PriceStage, WantedPairs};
+use crate::app::results::prices::{PairKind, PriceRuns};
 use crate::bill::{Faults, combine};
 use crate::hosts::Session;
 use crate::run::ProgramRuns;
@@ -48,7 +50,7 @@ pub(super) fn measure_prices(
     pricing.measure(session, &counted.calls, Faults::of(&trials), stage)
 }
 
-/// Measures what is still lacking after the last run of a program.
+/// Measures what is still lacking after the last run of a program: prices, then pairs.
 pub(super) fn measure_late_prices(
     pricing: &mut PriceMeasurement<'_>,
     session: &mut dyn Session,
@@ -60,4 +62,32 @@ pub(super) fn measure_late_prices(
             break;
         }
     }
+    // What a function adds is in both ends of the range from warm to cool.
+    for kind in [PairKind::Function, PairKind::Walk] {
+        measure_pairs(pricing, session, runs, kind);
+    }
+}
+
+/// Measures what a function or a walk adds to the largest items of a program, as far as no pair of rows
+/// shows it. That has no place between trials: it would set their blocks half a minute apart, and some
+/// ops write to the journal of a file system.
+fn measure_pairs(
+    pricing: &mut PriceMeasurement<'_>,
+    session: &mut dyn Session,
+    runs: &ProgramRuns,
+    kind: PairKind,
+) {
+    let counted = runs.counted.as_ref().ok().and_then(|counted| combine(counted));
+    // Their faults, and shares of their system time, which no choice of pairs depends on.
+    let trials = billed_trials(&runs.trials, Nominal::FIXED);
+    let (Some(counted), Some(trials)) = (counted, trials) else { return };
+    let PricedTarget { catalog, machine, .. } = pricing.target();
+    let page_bytes = page_bytes(machine);
+    let program = ChargedProgram { calls: &counted.calls, trials: &trials, page_bytes };
+    let wanted = {
+        let ProgramCharges { charges, walk_bytes, .. } = program.charge(pricing.runs(), catalog);
+        let cases = pricing.runs().lacking_pairs(kind, &charges.items, walk_bytes, catalog);
+        WantedPairs { kind, walk_bytes, cases }
+    };
+    pricing.measure_pairs(session, wanted);
 }

@@ -9,18 +9,16 @@ use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::{Machine, Tool};
 use oscost_stats::interval::Nominal;
 
+use super::charging::{ChargedProgram, ProgramCharges, page_bytes};
 use super::trials::{billed_counts, billed_trials, of_watched, with_groups};
 use crate::app::measurement::prices::BillPrices;
 use crate::app::measurement::run_header::timestamp;
-use crate::app::results::prices::PriceRuns;
+use crate::app::results::prices::{PairSources, PriceRuns};
 use crate::bill::{
-    Charges, Faults, ProgramFile, alternatives, cautions, charge, charge_cool, charge_functions,
-    clock_reads, instruction_bill, traps_in_watch, walk_bytes,
+    Charges, Faults, ProgramFile, alternatives, cautions, clock_reads, instruction_bill,
+    traps_in_watch,
 };
 use crate::run::ProgramRuns;
-
-/// The size of a page where the machine does not tell it.
-const USUAL_PAGE_BYTES: u64 = 4_096;
 
 /// What a bill is of.
 pub(super) struct BillHead {
@@ -68,7 +66,7 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
     let counted_without = parts.runs.counted_without.clone();
     let no_clock_reads = parts.no_clock_reads.clone();
     let is_cut_short = parts.runs.interrupted;
-    let page_bytes = machine.memory.page_bytes.unwrap_or(USUAL_PAGE_BYTES);
+    let page_bytes = page_bytes(&machine);
     let Reconciliation {
         trials,
         counted,
@@ -190,7 +188,7 @@ impl BillParts<'_> {
         watched: Option<&Watched>,
     ) -> anyhow::Result<Reconciliation> {
         let Self { runs, nominal, counter_reason, prices, catalog, .. } = self;
-        let BillPrices { runs: price_runs, measured } = prices;
+        let BillPrices { runs: price_runs, measured, pairs } = prices;
         let none = || {
             anyhow::anyhow!(
                 "cannot bill the command: none of its trials has succeeded\n  hint: start it alone, \
@@ -214,15 +212,9 @@ impl BillParts<'_> {
         };
         let nothing = ProgramCalls::default();
         let calls = counted.as_ref().map_or(&nothing, |counted| &counted.calls);
-        let list = price_runs.price_list(catalog);
-        let mut charges = charge(calls, Faults::of(&trials), &list, trials.system_time.ns);
-        price_runs.explain_missing(&mut charges, calls, catalog);
-        let walk_bytes = walk_bytes(trials.minor_faults, 1 + calls.forks, page_bytes);
-        let cool_prices = price_runs.cool_prices(catalog, &list, walk_bytes);
-        charge_cool(&mut charges, calls, &list, &cool_prices);
-        let function_prices = price_runs.function_prices(catalog, &list);
-        let system_ns = trials.system_time.ns;
-        charge_functions(&mut charges, calls, &list, &function_prices, system_ns);
+        let program = ChargedProgram { calls, trials: &trials, page_bytes };
+        let ProgramCharges { list, charges, walk_bytes, walk_added_to_nothing } =
+            program.charge(&price_runs, catalog);
         let without = |sum: &Amount| trials.system_time.plus(&sum.times(-1.0));
         // Without calls the faults alone are no bill.
         let charged = counted.as_ref().map(|_| charges.charged.clone());
@@ -231,7 +223,7 @@ impl BillParts<'_> {
             charged: charges.charged_cool.clone(),
             difference: charges.charged_cool.as_ref().map(without),
             walk_bytes: Some(walk_bytes),
-            added_to_nothing: cool_prices.added_to_nothing(),
+            added_to_nothing: walk_added_to_nothing,
         });
         let cool = cool.unwrap_or_default();
         let alternatives = alternatives(&charges.items, calls, &list, trials.system_time.ns);
@@ -246,8 +238,11 @@ impl BillParts<'_> {
             (Some(_), Err(why)) => Err(why),
             (None, _) => Err("its calls were not counted".to_owned()),
         };
-        let prices = price_runs.sources(&charges, &list, measured, catalog);
-        drop((list, cool_prices, function_prices));
+        let prices = price_runs.sources(&charges, &list, measured);
+        let PairSources { uncooled, inlined, unpaired } =
+            price_runs.pair_sources(&charges.items, walk_bytes, catalog);
+        let prices = PriceSources { uncooled, inlined, unpaired, pairs, ..prices };
+        drop(list);
         Ok(Reconciliation {
             trials,
             counted,

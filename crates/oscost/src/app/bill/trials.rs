@@ -55,8 +55,12 @@ pub(super) fn billed_trials(trials: &[Trial], nominal: Nominal) -> Option<Billed
     })
 }
 
+/// Fewer control groups do not show by how much their ratios differ.
+const MIN_GROUPS: usize = 6;
+
 /// The same of a program whose processes are too short for clock ticks of their own: the ticks of
-/// control groups divide its CPU time, or it has a doubt.
+/// control groups divide its CPU time, or it has a doubt. Of few groups the division is taken only if it
+/// is known better than that of rusage.
 pub(super) fn with_groups(
     trials: BilledTrials,
     runs: &ProgramRuns,
@@ -69,10 +73,15 @@ pub(super) fn with_groups(
     };
     let cpu_s: Vec<f64> = runs.trials.iter().map(|it| it.usage.cpu_ns() as f64 * 1e-9).collect();
     let divided = estimate_values(&cpu_s, nominal)
-        .and_then(|cpu| divided_time(&cpu, &groups.groups, groups.tick_ns, nominal));
+        .and_then(|cpu| divided_time(&cpu, &groups.groups, &runs.trials, groups.tick_ns, nominal));
     let Some(divided) = divided else {
         return with_doubt(trials, "they were charged no CPU time in a control group");
     };
+    let by_rusage = bounded_time(&trials).filter(|_| groups.groups.len() < MIN_GROUPS);
+    if let Some(bounded) = by_rusage.filter(|it| is_narrower(it, &divided.system)) {
+        let why = format!("{:.0} clock ticks of control groups tell it no better", divided.ticks);
+        return with_doubt(BilledTrials { system_time: bounded, ..trials }, &why);
+    }
     let estimate = |share: f64, amount: &Amount| {
         let values: Vec<f64> = cpu_s.iter().map(|cpu_s| share * cpu_s).collect();
         estimate_values(&values, nominal).map(|estimate| with_interval_of(estimate, amount))
@@ -88,6 +97,22 @@ pub(super) fn with_groups(
         clock_ticks: Some(divided.ticks),
         ..trials
     }
+}
+
+/// The system time by rusage, with an interval that holds it although the kernel gives to user mode what
+/// a process takes without a tick: it may be as much more as there is user time. A process that ticks
+/// have found in the kernel alone has all of its time there: that is as likely as the ticks say, and in
+/// the spread of the trials.
+fn bounded_time(trials: &BilledTrials) -> Option<Amount> {
+    let Amount { ns, ci95 } = &trials.system_time;
+    let [low, high] = (*ci95)?;
+    Some(Amount { ns: *ns, ci95: Some([low, high + 1e9 * trials.user.mean]) })
+}
+
+/// Whether one interval is narrower than the other; one that is not known is wide.
+fn is_narrower(one: &Amount, other: &Amount) -> bool {
+    let width = |it: &Amount| it.ci95.map_or(f64::INFINITY, |[low, high]| high - low);
+    width(one) < width(other)
 }
 
 /// An estimate in seconds with the interval of an amount: that of its values knows nothing of the
@@ -210,6 +235,44 @@ mod tests {
         assert!(low < 29e6 && high > 31e6, "the trials are equal, and the ticks are few");
         let [low_s, high_s] = divided.system.ci95.unwrap();
         assert!((low_s - 1e-9 * low).abs() + (high_s - 1e-9 * high).abs() < 1e-12);
+    }
+
+    #[test]
+    fn few_ticks_of_groups_are_taken_only_where_they_tell_more_than_rusage() {
+        // A parent that works in the kernel, with many short children: at most 10 ms are in doubt.
+        let mut runs = runs(None);
+        for trial in &mut runs.trials {
+            (trial.usage.user_ns, trial.usage.system_ns) = (10_000_000, 900_000_000);
+        }
+        let billed_by = |groups: usize| {
+            let times = GroupTimes { user_us: 30_000, system_us: 880_000 };
+            let groups = Some(Ok(GroupRuns { groups: vec![times; groups], tick_ns: 4e6 }));
+            let runs = ProgramRuns { groups, ..runs.clone() };
+            let trials = billed_trials(&runs.trials, Nominal::FIXED).unwrap();
+            with_groups(trials, &runs, Nominal::FIXED)
+        };
+        let few = billed_by(1);
+        assert_eq!((few.source.as_str(), few.clock_ticks), ("rusage", None));
+        assert_eq!(few.system_time.ns.round(), 900e6);
+        let [low, high] = few.system_time.ci95.unwrap();
+        assert_eq!([low.round(), high.round()], [900e6, 910e6]);
+        let doubt = few.doubt.unwrap();
+        assert!(doubt.contains("(228 clock ticks of control groups tell it no better)"), "{doubt}");
+        // Six show how well the time is known.
+        assert_eq!(billed_by(6).source, "cgroup");
+        // Where nearly all is user time, a few ticks tell more.
+        for trial in &mut runs.trials {
+            (trial.usage.user_ns, trial.usage.system_ns) = (900_000_000, 10_000_000);
+        }
+        let runs = ProgramRuns {
+            groups: Some(Ok(GroupRuns {
+                groups: vec![GroupTimes { user_us: 400_000, system_us: 510_000 }],
+                tick_ns: 4e6,
+            })),
+            ..runs
+        };
+        let trials = billed_trials(&runs.trials, Nominal::FIXED).unwrap();
+        assert_eq!(with_groups(trials, &runs, Nominal::FIXED).source, "cgroup");
     }
 
     #[test]

@@ -21,7 +21,8 @@ use crate::advice;
 use crate::app::call_counter::{ChosenCounter, CounterChoice};
 use crate::app::error::UsageError;
 use crate::app::interrupt::listen;
-use crate::app::measurement::prices::{PriceMeasurement, PricedTarget};
+use crate::app::measurement::price_run::PricedTarget;
+use crate::app::measurement::prices::PriceMeasurement;
 use crate::app::measurement::run_header::{timestamp, tool};
 use crate::app::observer::Observer;
 use crate::app::results::prices::price_runs;
@@ -35,7 +36,7 @@ use crate::counter::process_times::{
 };
 use crate::counter::stolen_time::StolenTimeWatch;
 use crate::hosts::{HostError, Interrupt, Session, WorkerBinary};
-use crate::run::{ProcessWatch, ProgramRuns, count_process};
+use crate::run::{ProcessWatch, ProgramRuns, WatchedCalls, count_process};
 
 /// How often the end of the watched process and an interrupt are looked for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -63,8 +64,8 @@ pub struct Request {
     pub on_busy: BusyPolicy,
 }
 
-/// Watches a process for some time, and charges what it did. An interrupt ends the watch by the
-/// programs in the kernel, and the bill is that of the time until then.
+/// Watches a process for some time, and charges what it did. An interrupt ends the watch, and the bill is
+/// that of the time until then.
 pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedBill> {
     check_process(request.pid)?;
     let target = Target { treatments: Vec::new(), host: Host::Local };
@@ -90,7 +91,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let steal_watch = StolenTimeWatch::begin();
     let observed = match counter.kernel {
         Some(kernel) => watch_from_kernel(request, kernel, &interrupt),
-        None => watch_by_tracer(request, session),
+        None => watch_by_tracer(request, session, &interrupt),
     };
     let stolen = steal_watch.and_then(|watch| watch.so_far());
     observer.finished();
@@ -120,6 +121,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let mut pricing = PriceMeasurement::new(at, prices, limit, observer);
     measure_late_prices(&mut pricing, session, &runs);
     let prices = pricing.into_prices();
+    let interrupted = interrupted || prices.were_interrupted();
     let head = BillHead {
         started,
         program,
@@ -212,7 +214,11 @@ fn is_interrupted_within(interrupt: &Interrupt, time: Duration) -> anyhow::Resul
 }
 
 /// Counts by a worker that traces it.
-fn watch_by_tracer(request: &Request, session: &mut dyn Session) -> anyhow::Result<Observed> {
+fn watch_by_tracer(
+    request: &Request,
+    session: &mut dyn Session,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Observed> {
     let Request { pid, duration, children, .. } = *request;
     if is_own_or_ancestor(pid) {
         let what = format!("cannot trace process {pid}: oscost is one of its descendants");
@@ -222,10 +228,10 @@ fn watch_by_tracer(request: &Request, session: &mut dyn Session) -> anyhow::Resu
     }
     let mut sampler = None;
     let watch = ProcessWatch { pid, duration, children };
-    let counted = count_process(session, watch, || {
+    let counted = count_process(session, watch, interrupt, || {
         sampler = Some(ProcessSampler::start(pid, children));
     })?;
-    let calls = counted.map_err(|reason| {
+    let WatchedCalls { calls, interrupted } = counted.map_err(|reason| {
         anyhow::anyhow!(
             "cannot watch process {pid}: {reason}\n  hint: as root it may be allowed (`sudo oscost \
              bill --pid {pid}`); `sysctl kernel.yama.ptrace_scope=0` allows ptrace of one's own \
@@ -235,8 +241,7 @@ fn watch_by_tracer(request: &Request, session: &mut dyn Session) -> anyhow::Resu
     let sampler = sampler.unwrap_or_else(|| Err("the worker gave no sign".to_owned()));
     let sampler = sampler.map_err(|why| anyhow::anyhow!("cannot watch process {pid}: {why}"))?;
     let threads = sampler.thread_count();
-    // An interrupt has ended the worker, and with it the count.
-    Ok(Observed { calls, charge: whole(sampler.end(), pid)?, threads, interrupted: false })
+    Ok(Observed { calls, charge: whole(sampler.end(), pid)?, threads, interrupted })
 }
 
 /// The charge, or why it is not whole.

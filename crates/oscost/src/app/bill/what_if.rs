@@ -48,6 +48,8 @@ pub(super) struct WhatIfContext<'a> {
     pub(super) is_kept: bool,
     /// Whether the user has ended the runs of the program.
     pub(super) runs_interrupted: bool,
+    /// Whether the user has ended the measurement of prices.
+    pub(super) prices_interrupted: bool,
     pub(super) on_busy: BusyPolicy,
 }
 
@@ -82,8 +84,7 @@ impl WhatIfContext<'_> {
         // The target of each prediction.
         let mut targets: Vec<&Target> = Vec::new();
         // Who has ended its runs, or the measurement of prices, waits for no other one.
-        let prices = bill.prices.measured.as_ref();
-        let is_over = self.runs_interrupted || prices.is_some_and(|it| it.interrupted);
+        let is_over = self.runs_interrupted || self.prices_interrupted;
         let mut interrupted = is_over.then(|| INTERRUPTED.to_owned());
         for change in changes {
             let (text, found) = match change {

@@ -4,6 +4,7 @@
 pub(super) mod counting;
 mod failed_rows;
 pub(super) mod predictions;
+pub(super) mod price_run;
 pub(super) mod prices;
 pub(super) mod retention;
 pub(super) mod run_header;

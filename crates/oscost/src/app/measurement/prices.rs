@@ -3,35 +3,30 @@
 use std::slice;
 use std::time::{Duration, Instant};
 
-use oscost_model::bill::MeasuredPrices;
+use oscost_model::bill::{MeasuredPairs, MeasuredPrices};
 use oscost_model::case::Case;
-use oscost_model::definition::{Catalog, Extent};
+use oscost_model::definition::Extent;
 use oscost_model::program_calls::ProgramCalls;
-use oscost_model::record::{Machine, Record, RowOutcome, Settings};
+use oscost_model::record::{Record, RowOutcome};
 
-use super::predictions::predictions_for;
-use super::retention::{CompletedRun, Completion, Retention, observe};
-use super::run_header::{fresh_seed, run_header};
+use super::price_run::{OVERHEAD, PricedTarget, pair_run, price_run};
+use super::retention::{CompletedRun, Completion};
 use crate::app::observer::Observer;
-use crate::app::results::prices::PriceRuns;
-use crate::app::selection::named_rows::NamedRows;
-use crate::app::selection::programs::{Effort, trial_budget};
+use crate::app::results::prices::{PairKind, PriceRuns};
 use crate::bill::{Faults, LackingPrice, lacking_prices};
 use crate::hosts::{HostError, Session};
-use crate::plan::{self, ComparedTarget};
-use crate::run::{self, EventCounting, Profile, RunError};
+use crate::plan;
+use crate::run::RunError;
 
-/// What a short run takes beside its rows: a probe of the CPUs, calibrations, the reference cases.
-const OVERHEAD: Duration = Duration::from_secs(4);
 /// What six repetitions of a row take: a hundred rows have 15 s in a quick run.
 const ROW_TIME: Duration = Duration::from_millis(150);
-
-/// Where the prices are measured that a bill needs, and under which treatments.
-pub(crate) struct PricedTarget<'a> {
-    pub(crate) catalog: &'a Catalog,
-    pub(crate) side: &'a ComparedTarget,
-    pub(crate) machine: &'a Machine,
-}
+/// The part of the time for prices that the pairs of one kind may take beside it.
+const PAIR_SHARE: f64 = 0.5;
+/// What eight pairs of two rows take, with their pilots.
+const PAIR_TIME: Duration = Duration::from_millis(800);
+/// What a short comparison takes beside the pairs that it is for: as a run, with pairs of the reference
+/// cases, and the control.
+const PAIR_OVERHEAD: Duration = Duration::from_secs(6);
 
 /// When prices are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +59,17 @@ pub(crate) struct PriceMeasurement<'a> {
     /// The ids of the runs so far.
     run_ids: Vec<String>,
     measured: Option<MeasuredPrices>,
+    pairs: Vec<MeasuredPairs>,
     is_over: bool,
+}
+
+/// Pairs that the largest items of a bill lack.
+pub(crate) struct WantedPairs {
+    pub(crate) kind: PairKind,
+    /// The bytes of a walk.
+    pub(crate) walk_bytes: u64,
+    /// Those of the largest item first.
+    pub(crate) cases: Vec<Case>,
 }
 
 /// The prices of a bill.
@@ -73,6 +78,16 @@ pub(crate) struct BillPrices {
     pub(crate) runs: PriceRuns,
     /// What was measured for the bill; `None` if nothing was.
     pub(crate) measured: Option<MeasuredPrices>,
+    /// The pairs of rows that were.
+    pub(crate) pairs: Vec<MeasuredPairs>,
+}
+
+impl BillPrices {
+    /// Whether the user has interrupted their measurement.
+    pub(crate) fn were_interrupted(&self) -> bool {
+        self.measured.as_ref().is_some_and(|it| it.interrupted)
+            || self.pairs.iter().any(|it| it.interrupted)
+    }
 }
 
 impl<'a> PriceMeasurement<'a> {
@@ -92,13 +107,24 @@ impl<'a> PriceMeasurement<'a> {
             tried: Vec::new(),
             run_ids: Vec::new(),
             measured: None,
+            pairs: Vec::new(),
             is_over: false,
         }
     }
 
+    /// The runs that have the prices so far.
+    pub(crate) fn runs(&self) -> &PriceRuns {
+        &self.runs
+    }
+
+    /// Where the prices are paid.
+    pub(crate) fn target(&self) -> PricedTarget<'a> {
+        self.at
+    }
+
     /// The prices, those that were measured first.
     pub(crate) fn into_prices(self) -> BillPrices {
-        BillPrices { runs: self.runs, measured: self.measured }
+        BillPrices { runs: self.runs, measured: self.measured, pairs: self.pairs }
     }
 
     /// Measures what the runs lack of the prices of a program that did this, as far as it matters
@@ -132,9 +158,58 @@ impl<'a> PriceMeasurement<'a> {
         self.observer.status(&activity);
         self.tried.extend(cases.iter().cloned());
         let started = Instant::now();
-        let ended = price_run(session, &self.at, cases.clone(), left, self.observer);
+        let ended = price_run(session, self.at, cases.clone(), left, self.observer);
         self.spent += started.elapsed();
         self.note(&cases, ended, stage)
+    }
+
+    /// Measures pairs of these cases, as many as there is time for, and keeps the run.
+    pub(crate) fn measure_pairs(&mut self, session: &mut dyn Session, wanted: WantedPairs) {
+        let limit = self.limit.mul_f64(PAIR_SHARE);
+        let WantedPairs { kind, walk_bytes, mut cases } = wanted;
+        if self.is_over || limit <= PAIR_OVERHEAD || cases.is_empty() {
+            return;
+        }
+        let for_pairs = (limit - PAIR_OVERHEAD).as_secs_f64();
+        cases.truncate((for_pairs / PAIR_TIME.as_secs_f64()).ceil() as usize);
+        self.sort_by_catalog(&mut cases);
+        let added_by = match kind {
+            PairKind::Function => "a function around each call",
+            PairKind::Walk => "a walk through memory",
+        };
+        let count = cases.len();
+        let prices = if count == 1 { "price" } else { "prices" };
+        let at_most_s = limit.as_secs_f64().ceil();
+        self.observer.finished();
+        self.observer.status(&format!(
+            "measuring what {added_by} adds to {count} {prices}: at most {at_most_s} s"
+        ));
+        let started = Instant::now();
+        let sides = kind.sides(walk_bytes);
+        let [_, with] = &sides;
+        let treatment = with.text.clone();
+        let ended = pair_run(session, self.at, sides, &cases, limit, self.observer);
+        let EndedRun { record, interrupted, mut failure } = EndedRun::of(ended);
+        if let Some(record) = record {
+            let unused = self.runs.add_pairs(&record, self.at.machine);
+            let why = (!unused.is_empty()).then(|| unused.join("; "));
+            failure = failure.or(why.map(|text| Failure { text, is_of_session: false }));
+        }
+        self.is_over = interrupted || failure.as_ref().is_some_and(|it| it.is_of_session);
+        cases.retain(|case| self.runs.has_pair(kind, case, walk_bytes));
+        self.pairs.push(MeasuredPairs {
+            treatment,
+            cases: cases.iter().map(Case::to_string).collect(),
+            seconds: started.elapsed().as_secs_f64(),
+            limit_seconds: limit.as_secs_f64(),
+            interrupted,
+            failure: failure.map(|failure| failure.text),
+        });
+    }
+
+    fn sort_by_catalog(&self, cases: &mut [Case]) {
+        let benchmarks = &self.at.catalog.benchmarks;
+        cases.sort_by_key(|case| benchmarks.iter().position(|it| it.id == case.benchmark));
     }
 
     /// The cases whose rows price what is lacking, as many as there is time for, in the order of
@@ -163,8 +238,7 @@ impl<'a> PriceMeasurement<'a> {
             }
             found.extend(cases);
         }
-        let benchmarks = &self.at.catalog.benchmarks;
-        found.sort_by_key(|case| benchmarks.iter().position(|it| it.id == case.benchmark));
+        self.sort_by_catalog(&mut found);
         found
     }
 
@@ -176,24 +250,14 @@ impl<'a> PriceMeasurement<'a> {
         stage: PriceStage,
     ) -> PriceOutcome {
         let mut found: Vec<String> = Vec::new();
-        let (interrupted, failure) = match ended {
-            Ok(CompletedRun { record, ended, .. }) => {
-                let priced = cases.iter().filter(|case| self.has_price(&record, case));
-                found.extend(priced.map(Case::to_string));
-                let id = record.id.clone();
-                self.runs.add(record, self.at.machine, &self.run_ids);
-                self.run_ids.push(id);
-                match ended {
-                    Ok(Completion::Interrupted) => (true, None),
-                    Ok(Completion::Complete | Completion::WithFailures) => (false, None),
-                    Err(error) => of_error(&error),
-                }
-            }
-            Err(error) => match error.downcast_ref::<RunError>() {
-                Some(error) => of_error(error),
-                None => (false, Some(Failure { text: format!("{error:#}"), is_of_session: false })),
-            },
-        };
+        let EndedRun { record, interrupted, failure } = EndedRun::of(ended);
+        if let Some(record) = record {
+            let priced = cases.iter().filter(|case| self.has_price(&record, case));
+            found.extend(priced.map(Case::to_string));
+            let id = record.id.clone();
+            self.runs.add(record, self.at.machine, &self.run_ids);
+            self.run_ids.push(id);
+        }
         let is_of_session = failure.as_ref().is_some_and(|failure| failure.is_of_session);
         self.is_over = interrupted || is_of_session;
         let measured = self.measured.get_or_insert_with(|| MeasuredPrices {
@@ -233,6 +297,40 @@ struct Failure {
     is_of_session: bool,
 }
 
+/// What is left of a run that has ended.
+struct EndedRun {
+    /// What it measured.
+    record: Option<Record>,
+    /// Whether the user interrupted it.
+    interrupted: bool,
+    failure: Option<Failure>,
+}
+
+impl EndedRun {
+    fn of(ended: anyhow::Result<CompletedRun>) -> Self {
+        match ended {
+            Ok(CompletedRun { record, ended, .. }) => {
+                let (interrupted, failure) = match ended {
+                    Ok(Completion::Interrupted) => (true, None),
+                    Ok(Completion::Complete | Completion::WithFailures) => (false, None),
+                    Err(error) => of_error(&error),
+                };
+                Self { record: Some(record), interrupted, failure }
+            }
+            Err(error) => {
+                let (interrupted, failure) = match error.downcast_ref::<RunError>() {
+                    Some(error) => of_error(error),
+                    None => {
+                        let text = format!("{error:#}");
+                        (false, Some(Failure { text, is_of_session: false }))
+                    }
+                };
+                Self { record: None, interrupted, failure }
+            }
+        }
+    }
+}
+
 /// Whether the user interrupted a run that ended with this error, or why it failed.
 fn of_error(error: &RunError) -> (bool, Option<Failure>) {
     match error {
@@ -242,53 +340,4 @@ fn of_error(error: &RunError) -> (bool, Option<Failure>) {
             (false, Some(Failure { text: other.to_string(), is_of_session }))
         }
     }
-}
-
-/// Measures cases as `oscost run --quick` does, in a session that is open, and keeps the run.
-fn price_run(
-    session: &mut dyn Session,
-    at: &PricedTarget<'_>,
-    cases: Vec<Case>,
-    limit: Duration,
-    observer: &dyn Observer,
-) -> anyhow::Result<CompletedRun> {
-    let mut rows = plan::rows(at.catalog, cases, &at.side.target);
-    let monitored = plan::has_monitor(&at.side.treatments);
-    rows.iter_mut().for_each(|row| row.monitored = monitored);
-    let profile = Profile::Quick;
-    // The reference cases and the last calibration come after the time of the rows.
-    let budget = limit.saturating_sub(OVERHEAD / 2).max(limit / 2);
-    let budget_s = Some(budget.as_secs_f64());
-    let settings = Settings {
-        seed: fresh_seed(),
-        profile: profile.text().to_owned(),
-        precision_pct: profile.precision_pct(),
-        nominal: profile.nominal().share(),
-        budget_s,
-        study: None,
-        predictions: predictions_for(&rows, observer),
-    };
-    let hello = session.hello();
-    let planned = run::Request {
-        header: run_header(None, hello, settings),
-        machine: at.machine.clone(),
-        tracers: hello.facts.tracers.clone(),
-        timers: Vec::new(),
-        treatments: vec![at.side.treatments.clone(); rows.len()],
-        budget: Some(budget),
-        rows,
-        profile,
-        comparison: None,
-        refine: false,
-        trials: trial_budget(Effort::Quick, false, budget_s),
-        skipped: Vec::new(),
-        event_counting: EventCounting::InFewRounds,
-        requested_cpu: None,
-        peer_cpu: None,
-    };
-    let header = planned.header.clone();
-    let retention = Retention { keep: true, raw_samples: false };
-    observe(&header, retention, &NamedRows::NONE, observer, |listener| {
-        run::run(session, planned, listener)
-    })
 }

@@ -14,24 +14,27 @@ use oscost_stats::order;
 use super::records::{RecordReader, estimates};
 use super::user_data::existing_store;
 use crate::bill::{
-    Charges, CoolPrices, FunctionPrices, PriceList, cases_to_call, cases_to_cool, differences,
-    has_drifted, is_old, moved_reference_case, size_axis_of,
+    Charges, CoolPrices, FunctionPrices, PriceList, differences, has_drifted, is_old,
+    moved_reference_case, size_axis_of,
 };
 use crate::plan::REFERENCE_CASES;
 
+mod lacking_pairs;
+mod pair_kind;
 mod pairs;
 mod unmeasured;
 
-use pairs::{
-    cases_without_raw_loop, has_raw_calls, has_walk, is_of_pair, pairs_of, uncoolable_cases,
-};
+pub(crate) use lacking_pairs::PairSources;
+pub(crate) use pair_kind::{PairKind, PairTreatment};
+
+use pairs::{RefusedPair, has_raw_calls, has_walk, is_of_pair, pairs_of, refused_pairs};
 use unmeasured::{UnmeasuredRow, pricing_cases};
 
 /// Of more runs than these no pairs are taken.
-const MAX_PAIR_RUNS: usize = 20;
-/// More stored runs than these are not looked at. A run measures a hundred cases, or the few that a
-/// bill lacked.
-const MAX_LOOKED_AT: usize = 40;
+const MAX_PAIR_RUNS: usize = 30;
+/// More stored runs than these are not looked at. A run measures a hundred cases, or the few prices or
+/// pairs that a bill lacked.
+const MAX_LOOKED_AT: usize = 60;
 /// What synchronises a clock sets it back by less than this, also between a run and the bill of it.
 const MAX_CORRECTION: Duration = Duration::from_secs(60);
 
@@ -48,10 +51,8 @@ pub(crate) struct PriceRuns {
     /// calls in the loop or through a function, the newest run first. Under treatments there is none:
     /// what a walk or a function adds to them is not known.
     pairs: Vec<Record>,
-    /// Cases that were skipped there as the first of these.
-    uncoolable: Vec<Case>,
-    /// Cases that were skipped there as the second of these.
-    without_raw_loop: Vec<Case>,
+    /// Pairs that current runs have tried in vain, the last attempt first.
+    refused_pairs: Vec<RefusedPair>,
     /// Rows that current runs have tried in vain, the last attempt first.
     unmeasured: Vec<UnmeasuredRow>,
 }
@@ -74,8 +75,7 @@ pub(crate) fn price_runs(
     let record = named_run(name, &target.treatments)?;
     let mut runs = PriceRuns::of(target);
     runs.pairs.extend(pairs_of(&record, &target.treatments));
-    runs.uncoolable = uncoolable_cases(&record, &target.host);
-    runs.without_raw_loop = cases_without_raw_loop(&record, &target.host);
+    runs.refused_pairs = refused_pairs(&record, &target.host, age(&record.started));
     match stale_reasons(&record, machine, &target.treatments) {
         reasons if reasons.is_empty() => runs.current.push(record),
         reasons => runs.outdated.push(OutdatedRun { record, reasons }),
@@ -113,8 +113,7 @@ fn stored_runs(target: &TargetInfo, machine: &Machine) -> anyhow::Result<PriceRu
         // One that is damaged has no prices; `oscost runs show` says why.
         let Ok(record) = estimates(&store, &listing.id) else { continue };
         let pairs = pairs_of(&record, &target.treatments);
-        let uncoolable = uncoolable_cases(&record, &target.host);
-        let without_raw_loop = cases_without_raw_loop(&record, &target.host);
+        let refused = refused_pairs(&record, &target.host, age(&record.started));
         let NewRun { record, unmeasured } = NewRun::of(record, target);
         let is_of_here = machine_of(&record, &target.treatments)
             .is_some_and(|it| it.cpu.model_name == machine.cpu.model_name);
@@ -129,8 +128,7 @@ fn stored_runs(target: &TargetInfo, machine: &Machine) -> anyhow::Result<PriceRu
         let reasons = stale_reasons(&record, machine, &target.treatments);
         if reasons.is_empty() {
             runs.unmeasured.extend(unmeasured);
-            runs.uncoolable.extend(uncoolable);
-            runs.without_raw_loop.extend(without_raw_loop);
+            runs.refused_pairs.extend(refused);
             runs.current.extend(Some(record).filter(|it| !it.results.is_empty()));
         } else if runs.is_empty() && !record.results.is_empty() {
             runs.outdated.push(OutdatedRun { record, reasons });
@@ -166,8 +164,7 @@ impl PriceRuns {
             current: Vec::new(),
             outdated: Vec::new(),
             pairs: Vec::new(),
-            uncoolable: Vec::new(),
-            without_raw_loop: Vec::new(),
+            refused_pairs: Vec::new(),
             unmeasured: Vec::new(),
         }
     }
@@ -273,6 +270,23 @@ impl PriceRuns {
         self.outdated = outdated;
     }
 
+    /// Adds a run that has just measured pairs as the first choice. Returns why its rows are not used;
+    /// nothing if they are.
+    pub(crate) fn add_pairs(&mut self, record: &Record, machine: &Machine) -> Vec<String> {
+        let reasons = stale_reasons(record, machine, &self.target.treatments);
+        if !reasons.is_empty() {
+            return reasons;
+        }
+        let host = &self.target.host;
+        let before = std::mem::take(&mut self.refused_pairs);
+        self.refused_pairs = refused_pairs(record, host, age(&record.started));
+        self.refused_pairs.extend(before);
+        if let Some(pairs) = pairs_of(record, &self.target.treatments) {
+            self.pairs.insert(0, pairs);
+        }
+        Vec::new()
+    }
+
     /// Says of items without a price why their cases could not be measured, where a run has tried
     /// one that would price these calls. Such a case is not one that a run would measure.
     pub(crate) fn explain_missing(
@@ -300,13 +314,12 @@ impl PriceRuns {
     }
 
     /// Where the prices of these charges come from, which `list` has priced; runs of pairs come last:
-    /// they are no price list.
+    /// they are no price list. What pairs they lack is told by `pair_sources`.
     pub(crate) fn sources(
         &self,
         charges: &Charges,
         list: &PriceList<'_>,
         measured: Option<MeasuredPrices>,
-        catalog: &Catalog,
     ) -> PriceSources {
         let priced = || charges.items.iter().filter(|item| !item.rows.is_empty());
         let cases = priced().filter_map(|item| item.case.as_deref());
@@ -342,24 +355,15 @@ impl PriceRuns {
                 runs.push(pairs);
             }
         }
-        let is_of = |cases: &[Case], selector: &str| {
-            pricing_cases(selector, None, catalog).iter().any(|case| cases.contains(case))
-        };
-        // No pair is measured under treatments.
-        let (uncooled, inlined) = match self.are_under_treatments() {
-            true => (Vec::new(), Vec::new()),
-            false => (
-                cases_to_cool(&charges.items, catalog, |it| is_of(&self.uncoolable, it)),
-                cases_to_call(&charges.items, catalog, |it| is_of(&self.without_raw_loop, it)),
-            ),
-        };
         PriceSources {
             runs: runs.into_iter().map(PriceRun::of).collect(),
             stale,
             missing: charges.missing.clone(),
-            uncooled,
-            inlined,
+            uncooled: Vec::new(),
+            inlined: Vec::new(),
+            unpaired: Vec::new(),
             measured,
+            pairs: Vec::new(),
         }
     }
 }

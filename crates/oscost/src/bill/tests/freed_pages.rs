@@ -48,6 +48,25 @@ fn pages_of_a_process_that_goes_on_are_not_freed_and_one_row_is_no_line() {
 }
 
 #[test]
+fn the_copies_of_a_fork_are_charged_as_faults_where_it_has_no_price() {
+    let copies = |rows: Vec<Row>| {
+        let record = record(rows);
+        let prices = PriceList::new([&record], &catalog());
+        let faults = FaultCounts { copy_on_write: 100, ..FaultCounts::default() };
+        let events = Some(KernelEvents { faults, ..KernelEvents::default() });
+        let forms = vec![form("clone process", None, 10, 0), form("exit_group", None, 11, 0)];
+        let calls = ProgramCalls { events, forks: 10, ..calls(forms) };
+        let faults = Faults { minor: 100.0, major: 0.0 };
+        let charges = charge(&calls, faults, &prices, 1e6);
+        ["copy-on-write page fault", "freed private page"]
+            .map(|name| charges.items.iter().find(|item| item.name == name).unwrap().times)
+    };
+    let fork = row("process/fork-exit:touched_mib=0,peer_cpu=same", 100_000.0);
+    assert_eq!(copies(vec![fork]), [70.0; 2]);
+    assert_eq!(copies(Vec::new()), [100.0; 2]);
+}
+
+#[test]
 fn both_sizes_are_measured_if_they_lack() {
     let prices = PriceList::new([], &catalog());
     let faults = FaultCounts { zero_fill: 900, ..FaultCounts::default() };

@@ -9,6 +9,7 @@ mod instructions;
 mod items;
 #[cfg(test)]
 pub(in crate::report) mod made_up;
+mod pair_prices;
 mod run_command;
 mod time_source;
 
@@ -203,8 +204,12 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
     let first = treated.into_iter().chain(first);
     let all = first.chain(measured).chain(stale).chain(counting).chain([switches]);
     let all = all.chain(time_source::note(bill));
-    let all = all.chain(fault_note(bill)).chain(ticks).chain(cool_prices::notes(bill));
-    let all = all.chain(function_prices::notes(bill));
+    let all = all
+        .chain(fault_note(bill))
+        .chain(reuse_note(bill))
+        .chain(ticks)
+        .chain(cool_prices::notes(bill));
+    let all = all.chain(function_prices::notes(bill)).chain(pair_prices::notes(bill));
     let all = all.chain(instructions::note(bill));
     all.map(Item::from).collect()
 }
@@ -237,6 +242,16 @@ fn fault_note(bill: &Bill) -> Option<String> {
         "the kind of {} page faults is not known: they are charged as first touches of anonymous \
          pages",
         with_thousands(unknown.times)
+    ))
+}
+
+/// What is among the faults that reuse a page, and is not told apart.
+fn reuse_note(bill: &Bill) -> Option<String> {
+    let reused = bill.items.iter().find(|item| item.name == "reuse page fault")?;
+    Some(format!(
+        "{} reuse page faults: first writes to pages of a shared mapping that were read before are \
+         among them, at the same price, as the kernel tells no difference",
+        with_thousands(reused.times)
     ))
 }
 

@@ -1,6 +1,8 @@
-//! Which running process is watched, and for how long.
+//! Which running process is watched, for how long, and what was counted of it.
 
 use std::time::Duration;
+
+use oscost_model::program_calls::ProgramCalls;
 
 /// A running process to be watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,4 +13,13 @@ pub struct ProcessWatch {
     pub duration: Duration,
     /// Whether its descendants are counted with it.
     pub children: bool,
+}
+
+/// What was counted of a watched process.
+#[derive(Clone, Debug)]
+pub struct WatchedCalls {
+    /// Its calls.
+    pub calls: ProgramCalls,
+    /// Whether the user ended the watch: they are those until then.
+    pub interrupted: bool,
 }

@@ -14,9 +14,9 @@ use oscost_model::watch::SystemActivity;
 use oscost_model::worker::{BatchPlan, Disturbance, Sample, Task, WorkerSpec};
 
 use super::job::{JobFailure, JobResult, SUPERVISOR_GRACE, job_failure};
-use super::process_watch::ProcessWatch;
+use super::process_watch::{ProcessWatch, WatchedCalls};
 use super::remote_peer::PeerServers;
-use crate::hosts::{HostError, Session, next_matching};
+use crate::hosts::{HostError, Interrupt, Session, next_matching};
 
 /// The result of a worker that has measured.
 pub(crate) struct Measurement {
@@ -355,8 +355,9 @@ impl<'a> Workers<'a> {
     pub(crate) fn count_process(
         &mut self,
         watch: ProcessWatch,
+        interrupt: &Interrupt,
         on_ready: impl FnOnce(),
-    ) -> JobResult<ProgramCalls> {
+    ) -> JobResult<WatchedCalls> {
         let id = self.id();
         let ProcessWatch { pid, duration, children } = watch;
         let for_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
@@ -365,10 +366,32 @@ impl<'a> Workers<'a> {
             Event::Ready { .. } => on_ready(),
             other => return Ok(Err(job_failure(other))),
         }
-        Ok(match self.next(id, duration + 2 * SUPERVISOR_GRACE)? {
-            Event::FormsCounted { calls, .. } => Ok(*calls),
+        let (ended, interrupted) = match self.next(id, duration + 2 * SUPERVISOR_GRACE) {
+            Err(HostError::Interrupted) => (self.end_watch(id, interrupt)?, true),
+            ended => (ended?, false),
+        };
+        Ok(match ended {
+            Event::FormsCounted { calls, .. } => Ok(WatchedCalls { calls: *calls, interrupted }),
             other => Err(job_failure(other)),
         })
+    }
+
+    /// Ends a watch that the user has interrupted; returns its last event. Some programs send a signal to
+    /// a process and to its group, one after the other.
+    fn end_watch(&mut self, id: u64, interrupt: &Interrupt) -> Result<Event, HostError> {
+        loop {
+            interrupt.take();
+            match self.session.send(&Order::Stop { id }) {
+                Err(HostError::Interrupted) => {}
+                sent => break sent?,
+            }
+        }
+        loop {
+            match self.next(id, 2 * SUPERVISOR_GRACE) {
+                Err(HostError::Interrupted) => interrupt.take(),
+                ended => return ended,
+            }
+        }
     }
 
     /// Probes these CPUs with a spin loop.

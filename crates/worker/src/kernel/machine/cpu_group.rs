@@ -6,13 +6,14 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use oscost_model::program::GroupTimes;
 
 use super::cgroup::{HINT, Hierarchy, remove_folder};
 use crate::kernel::Errno;
 use crate::kernel::file::location;
+use crate::kernel::process::{self, EndedChild, Termination, WaitTarget};
 
 /// The file with its times, which needs no controller: since Linux 4.15.
 const STATISTICS: &str = "cpu.stat";
@@ -27,24 +28,31 @@ impl CpuGroup {
     /// Creates one, in the group of this process if that is allowed: it then changes the least of how
     /// programs are scheduled.
     pub fn create() -> Result<Self, Errno> {
-        let mut refused = Errno::ENOENT;
+        let mut refused = "cannot create a control group of version 2: none is mounted".to_owned();
         // The group of this process comes after the root.
         for hierarchy in Hierarchy::mounted().iter().rev() {
             if hierarchy.controllers.is_some() || location::is_own_cgroup(&hierarchy.folder) {
                 continue;
             }
-            match Self::create_at(hierarchy.folder.join(location::cpu_cgroup_name())) {
+            let folder = hierarchy.folder.join(location::cpu_cgroup_name());
+            match Self::check_entry(&folder).and_then(|()| Self::create_at(folder)) {
                 Ok(group) => return Ok(group),
-                Err(error) => refused = error,
+                Err(Errno::UNAVAILABLE) => refused = Errno::UNAVAILABLE.to_string(),
+                Err(error) => {
+                    refused = format!("cannot create a control group of version 2: {error}");
+                }
             }
         }
-        let reason = match refused {
-            Errno::ENOENT => "none is mounted".to_owned(),
-            error => error.to_string(),
-        };
-        Err(Errno::unavailable(format!(
-            "cannot create a control group of version 2: {reason}; {HINT}"
-        )))
+        Err(Errno::unavailable(format!("{refused}; {HINT}")))
+    }
+
+    /// Whether a process can enter a group there: a folder may be writable, and its kind of group or
+    /// that of the process not allow it. The process leaves its time in that group, which is removed.
+    fn check_entry(folder: &Path) -> Result<(), Errno> {
+        let group = Self::create_at(folder.to_owned())?;
+        let child = process::fork(|| group.enter().map_or_else(|error| error.0, |()| 0))?;
+        let ended = process::wait(WaitTarget::Child(child), true)?;
+        entry_of(ended.map(|EndedChild { termination, .. }| termination))
     }
 
     fn create_at(folder: PathBuf) -> Result<Self, Errno> {
@@ -84,6 +92,17 @@ impl Drop for CpuGroup {
     }
 }
 
+/// Whether the process that was to enter a group has done so: its status is the error.
+fn entry_of(termination: Option<Termination>) -> Result<(), Errno> {
+    let why = match termination {
+        Some(Termination::Exited(0)) => return Ok(()),
+        Some(Termination::Exited(error)) => Errno(error).to_string(),
+        Some(Termination::Killed(signal)) => format!("its process was killed by signal {signal}"),
+        None => "its process did not end".to_owned(),
+    };
+    Err(Errno::unavailable(format!("cannot enter a new control group of version 2: {why}")))
+}
+
 /// The times in such a file.
 fn parse_times(text: &str) -> Result<GroupTimes, String> {
     let microseconds = |key: &str| -> Result<u64, String> {
@@ -100,7 +119,21 @@ fn parse_times(text: &str) -> Result<GroupTimes, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::process::{self, WaitTarget};
+
+    #[test]
+    fn a_group_that_no_process_may_enter_is_refused_with_the_error() {
+        assert_eq!(entry_of(Some(Termination::Exited(0))), Ok(()));
+        let why = |termination| {
+            let refused = entry_of(termination);
+            assert_eq!(refused, Err(Errno::UNAVAILABLE));
+            refused.unwrap_err().to_string()
+        };
+        let busy = why(Some(Termination::Exited(Errno::EBUSY.0)));
+        assert!(busy.contains("cannot enter a new control group"), "{busy}");
+        assert!(busy.contains(&Errno::EBUSY.to_string()), "{busy}");
+        let killed = why(Some(Termination::Killed(9)));
+        assert!(killed.ends_with("its process was killed by signal 9"), "{killed}");
+    }
 
     #[test]
     fn times_are_read_whatever_else_the_kernel_tells_and_a_wrong_file_is_refused() {

@@ -1,12 +1,20 @@
 //! Rows that are compared in pairs for what is added to prices: timed alone, after a walk through
 //! memory or without one; and with raw calls in their loop, or through a function.
 
+use std::time::Duration;
+
 use oscost_model::case::Case;
 use oscost_model::cool::walk_of;
 use oscost_model::raw_call::raw_call_of;
 use oscost_model::record::{Record, Row, RowOutcome};
 
+use super::pair_kind::PairKind;
 use super::unmeasured::UnmeasuredRow;
+use crate::bill::is_void;
+
+/// What happened to rows whose comparison is void.
+const CONTROL_FAILED: &str =
+    "was compared in vain: the control of the comparison showed an effect (VOID)";
 
 /// Whether a row was timed alone, after a walk through memory or without one.
 pub(super) fn has_walk(row: &Row) -> bool {
@@ -23,32 +31,54 @@ pub(super) fn is_of_pair(row: &Row) -> bool {
     has_walk(row) || has_raw_calls(row)
 }
 
-/// The rows of a run that may be of a pair; `None` if there are none, or beside prices under
-/// treatments.
+/// The rows of a run that may be of a pair; `None` if there are none, beside prices under treatments,
+/// and of a run whose control showed an effect: a difference of its rows may be that effect.
 pub(super) fn pairs_of(record: &Record, treatments: &[String]) -> Option<Record> {
     let has_pairs = treatments.is_empty() && record.results.iter().any(is_of_pair);
-    has_pairs.then(|| {
+    (has_pairs && !is_void(record)).then(|| {
         let mut pairs = record.clone();
         pairs.results.retain(is_of_pair);
+        // They name rows by their places.
+        pairs.comparisons.clear();
         pairs
     })
 }
 
-/// The cases that were skipped on a host after a walk through memory, or after one of no length:
-/// they cannot be timed so.
-pub(super) fn uncoolable_cases(record: &Record, host: &str) -> Vec<Case> {
-    skipped_cases(record, host, |treatments| walk_of(treatments).is_some())
+/// A case of which a run has tried in vain to measure a pair.
+pub(super) struct RefusedPair {
+    pub(super) kind: PairKind,
+    pub(super) case: Case,
+    /// Whether it was skipped.
+    pub(super) is_skipped: bool,
+    /// What happened, in words.
+    pub(super) reason: String,
 }
 
-/// The cases that were skipped on a host under a treatment that says how raw calls are made: they
-/// have no loop of raw calls.
-pub(super) fn cases_without_raw_loop(record: &Record, host: &str) -> Vec<Case> {
-    skipped_cases(record, host, |treatments| raw_call_of(treatments).is_some())
-}
-
-fn skipped_cases(record: &Record, host: &str, is_under: impl Fn(&[String]) -> bool) -> Vec<Case> {
-    let is_tried = |row: &&Row| is_under(&row.target.treatments) && row.target.host == host;
-    let tried = record.results.iter().filter(is_tried);
-    let rows = tried.filter_map(|row| UnmeasuredRow::of(row, None));
-    rows.filter(|row| row.outcome == RowOutcome::Skipped).map(|row| row.case).collect()
+/// The pairs that a run of this age has tried in vain on a host, as far as another attempt would be in
+/// vain, too.
+pub(super) fn refused_pairs(
+    record: &Record,
+    host: &str,
+    age: Option<Duration>,
+) -> Vec<RefusedPair> {
+    let is_void = is_void(record);
+    let mut refused: Vec<RefusedPair> = Vec::new();
+    // The second rows of pairs come last in a run, and know why a case has no pair.
+    for row in record.results.iter().rev().filter(|row| row.target.host == host) {
+        let Some(kind) = PairKind::of(&row.target.treatments) else { continue };
+        let case = Case::new(row.benchmark.clone(), row.point.clone());
+        if refused.iter().any(|it| it.kind == kind && it.case == case) {
+            continue;
+        }
+        let happened = match row.outcome {
+            RowOutcome::Measured => is_void.then(|| CONTROL_FAILED.to_owned()),
+            _ => {
+                let tried = UnmeasuredRow::of(row, age).filter(UnmeasuredRow::is_final);
+                tried.map(|tried| tried.what_happened())
+            }
+        };
+        let is_skipped = row.outcome == RowOutcome::Skipped;
+        refused.extend(happened.map(|reason| RefusedPair { kind, case, is_skipped, reason }));
+    }
+    refused
 }

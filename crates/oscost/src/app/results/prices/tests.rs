@@ -6,6 +6,8 @@ use super::*;
 use crate::bill::{Faults, charge};
 use crate::estimate::ENDED_BEFORE_FIRST_REPETITION;
 
+mod pairs;
+
 /// A run that was made on this machine just now, with a row that took so long.
 fn run(id: &str, case: &str, ns: f64) -> Record {
     let text = include_str!("../../../../tests/store/run-1.json");
@@ -81,29 +83,9 @@ fn the_runs_that_are_named_are_those_whose_rows_priced() {
     let calls = ProgramCalls { forms, ..ProgramCalls::default() };
     let list = runs.price_list(&catalog);
     let charges = charge(&calls, Faults::default(), &list, 1e6);
-    let sources = runs.sources(&charges, &list, None, &catalog);
+    let sources = runs.sources(&charges, &list, None);
     let named: Vec<&str> = sources.runs.iter().map(|run| run.id.as_str()).collect();
     assert_eq!(named, ["2"], "the newest run prices nothing, and the first one is older");
-}
-
-#[test]
-fn what_was_skipped_under_a_walk_or_for_its_calls_has_no_pair() {
-    let of = |treatment: &str, outcome, reason: &str| {
-        let mut record = run_without("1", "process/exit:touched_mib=0", outcome, reason);
-        record.results[0].target.treatments = vec![treatment.to_owned()];
-        let host = record.results[0].target.host.clone();
-        assert!(uncoolable_cases(&record, "elsewhere").is_empty());
-        let others = cases_without_raw_loop(&record, &host);
-        assert_eq!(others.is_empty(), !treatment.starts_with("call="));
-        [uncoolable_cases(&record, &host), others].concat()
-    };
-    let case = Case::parse("process/exit:touched_mib=0").unwrap();
-    let own_figure = "its ops compute their own figure";
-    assert_eq!(of("cool=1M", RowOutcome::Skipped, own_figure), std::slice::from_ref(&case));
-    assert_eq!(of("call=inline", RowOutcome::Skipped, "this case has none"), [case]);
-    assert!(of("cool=1M", RowOutcome::Failed, "it failed").is_empty());
-    assert!(of("cool=1M", RowOutcome::Skipped, ENDED_BEFORE_FIRST_REPETITION).is_empty());
-    assert!(of("nice=1", RowOutcome::Skipped, "it needs root").is_empty());
 }
 
 #[test]

@@ -40,13 +40,18 @@ impl UnmeasuredRow {
 
     /// What happened, in words.
     pub(super) fn text(&self) -> String {
+        format!("{} {}", self.case, self.what_happened())
+    }
+
+    /// The same without the case.
+    pub(super) fn what_happened(&self) -> String {
         let what = match self.outcome {
             RowOutcome::Skipped => "was skipped",
             RowOutcome::TimedOut => "exceeded its time limit",
             RowOutcome::Failed => "failed",
             RowOutcome::Unmeasurable | RowOutcome::Measured => "could not be measured",
         };
-        format!("{} {what}: {}", self.case, self.reason)
+        format!("{what}: {}", self.reason)
     }
 }
 

@@ -3,7 +3,8 @@
 
 mod range;
 
-use oscost_model::bill::{Amount, Bill, BillItem};
+use oscost_model::bill::{Amount, Bill, BillItem, PriceSources};
+use oscost_model::raw_call::CALL;
 use oscost_model::unit::Unit;
 
 use self::range::ChargedRange;
@@ -137,7 +138,7 @@ fn reasons(bill: &Bill) -> Vec<Reason> {
         let stale: Vec<String> = bill.prices.stale.iter().map(|why| plain(why)).collect();
         found.push(Reason::fair(format!("its prices are stale ({})", stale.join("; "))));
     }
-    if !bill.prices.inlined.is_empty() {
+    if are_of_inlined_loops(&bill.prices) {
         let text = "its largest prices are of inlined loops, and programs call through functions, \
                     which may take longer";
         found.push(Reason::fair(text.to_owned()));
@@ -151,6 +152,13 @@ fn reasons(bill: &Bill) -> Vec<Reason> {
     }
     found.extend(of_difference(bill));
     found
+}
+
+/// Whether large prices are those of inlined loops although their calls may have a loop through a
+/// function: that was not measured, or in vain.
+fn are_of_inlined_loops(prices: &PriceSources) -> bool {
+    let mut unpaired = prices.unpaired.iter();
+    !prices.inlined.is_empty() || unpaired.any(|it| it.treatment == CALL && !it.skipped)
 }
 
 /// What is doubtful about the sum: that it is far from the system time, or a range of almost any.

@@ -1,5 +1,6 @@
 //! Bills on a terminal, made up.
 
+use oscost_model::bill::{MeasuredPairs, UnpairedCase};
 use oscost_model::program_calls::KernelEvents;
 
 use super::made_up::{bill, cooled, find, priced, unpriced};
@@ -91,6 +92,67 @@ fn it_says_which_prices_are_those_of_calls_through_a_function() {
     let text = shown_lines(&shown);
     let words = "of 2 of 4 charged items (1 by the ratio of other calls)";
     assert!(text.contains(words) && !text.contains("oscost ab"), "{text}");
+}
+
+#[test]
+fn it_says_what_else_is_among_the_faults_that_reuse_a_page() {
+    let words = "1,200 reuse page faults: first writes to pages of a shared mapping";
+    let said = |bill: &Bill| {
+        let text = terminal(&view(bill));
+        text.split_whitespace().collect::<Vec<_>>().join(" ").contains(words)
+    };
+    let reused = bill(vec![priced("reuse page fault", "memory", 1_200.0, 700.0)], 1e6);
+    assert!(said(&reused) && !said(&find()));
+}
+
+#[test]
+fn it_says_what_was_measured_of_pairs_and_which_cases_were_tried_in_vain() {
+    let mut shown = find();
+    shown.prices.pairs = vec![
+        MeasuredPairs {
+            treatment: "call=function".to_owned(),
+            cases: vec!["directory/open:by=openat".to_owned()],
+            seconds: 9.04,
+            limit_seconds: 15.0,
+            interrupted: false,
+            failure: None,
+        },
+        MeasuredPairs {
+            treatment: "cool=1M".to_owned(),
+            cases: Vec::new(),
+            seconds: 2.0,
+            limit_seconds: 15.0,
+            interrupted: true,
+            failure: Some("the worker died".to_owned()),
+        },
+    ];
+    let unpaired = |case: &str, reason: &str| UnpairedCase {
+        case: case.to_owned(),
+        treatment: "cool".to_owned(),
+        skipped: true,
+        reason: reason.to_owned(),
+    };
+    shown.prices.unpaired = vec![
+        unpaired("a/one", "was skipped: no"),
+        unpaired("a/other", "failed: it ended"),
+        unpaired("a/two", "was skipped: no"),
+        unpaired("a/three", "was skipped: no"),
+        unpaired("a/four", "was skipped: no"),
+    ];
+    let text = terminal(&view(&shown));
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "measuring what a function around each call adds to 1 price took 9.0 s",
+        "measuring what a walk through memory adds to 0 prices took 2.0 s",
+        "missing: what a walk through memory adds, where measuring it was interrupted",
+        "missing: what a walk through memory adds: measuring it failed: the worker died",
+        "what a walk through memory adds is not known of a/one, a/two, a/three and 1 other case: \
+         was skipped: no",
+        "what a walk through memory adds is not known of a/other: failed: it ended",
+    ] {
+        assert!(text.contains(words), "{words:?}: {text}");
+    }
 }
 
 #[test]

@@ -139,6 +139,22 @@ fn a_bill_is_good_without_reasons_and_each_reason_is_told() {
 }
 
 #[test]
+fn prices_of_inlined_loops_whose_pair_failed_are_told_and_those_of_cases_without_one_are_not() {
+    let graded = |treatment: &str, skipped: bool| {
+        let mut shown = find();
+        shown.prices.unpaired = vec![oscost_model::bill::UnpairedCase {
+            case: "directory/open:by=openat".to_owned(),
+            treatment: treatment.to_owned(),
+            skipped,
+            reason: "it ended".to_owned(),
+        }];
+        trust_of(&shown).grade
+    };
+    assert_eq!(graded("call", false), Grade::Fair);
+    assert_eq!([graded("call", true), graded("cool", false)], [Grade::Good; 2]);
+}
+
+#[test]
 fn stale_prices_have_a_next_step_and_a_large_difference_is_poor() {
     let mut stale = find();
     stale.prices.stale = vec!["they are 2.0 days old".to_owned()];

@@ -1,0 +1,147 @@
+//! The pairs of rows that the largest items of a bill lack.
+
+use oscost_model::bill::{BillItem, UnpairedCase};
+use oscost_model::case::Case;
+use oscost_model::definition::Catalog;
+use oscost_model::record::{Record, RowOutcome};
+
+use super::PriceRuns;
+use super::pair_kind::PairKind;
+use super::pairs::RefusedPair;
+use super::unmeasured::pricing_cases;
+use crate::bill::{cases_to_call, cases_to_cool};
+
+/// What pairs the largest items of a bill lack.
+#[derive(Default)]
+pub(crate) struct PairSources {
+    /// Selectors of cases that have no pair yet for what a walk adds.
+    pub(crate) uncooled: Vec<String>,
+    /// Selectors of cases that have no pair yet for what a function adds.
+    pub(crate) inlined: Vec<String>,
+    /// Cases whose pair was tried in vain.
+    pub(crate) unpaired: Vec<UnpairedCase>,
+}
+
+impl PriceRuns {
+    /// What pairs these items lack after a walk of so many bytes. Under treatments no pair is measured.
+    pub(crate) fn pair_sources(
+        &self,
+        items: &[BillItem],
+        walk_bytes: u64,
+        catalog: &Catalog,
+    ) -> PairSources {
+        if self.are_under_treatments() {
+            return PairSources::default();
+        }
+        let lacking = |kind| self.lacking(kind, items, walk_bytes, catalog);
+        let kinds = [PairKind::Function, PairKind::Walk];
+        PairSources {
+            uncooled: lacking(PairKind::Walk),
+            inlined: lacking(PairKind::Function),
+            unpaired: kinds
+                .into_iter()
+                .flat_map(|kind| self.unpaired(kind, items, walk_bytes, catalog))
+                .collect(),
+        }
+    }
+
+    /// The cases that would give the largest of these items what a pair adds, and have no pair yet, those
+    /// of the largest item first.
+    pub(crate) fn lacking_pairs(
+        &self,
+        kind: PairKind,
+        items: &[BillItem],
+        walk_bytes: u64,
+        catalog: &Catalog,
+    ) -> Vec<Case> {
+        if self.are_under_treatments() {
+            return Vec::new();
+        }
+        let mut found: Vec<Case> = Vec::new();
+        for selector in self.lacking(kind, items, walk_bytes, catalog) {
+            for case in pricing_cases(&selector, None, catalog) {
+                if !found.contains(&case) && !self.has_pair(kind, &case, walk_bytes) {
+                    found.push(case);
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether both rows of a pair are known.
+    pub(crate) fn has_pair(&self, kind: PairKind, case: &Case, walk_bytes: u64) -> bool {
+        let sides = kind.sides(walk_bytes).map(|side| side.text);
+        let has = |record: &Record, side: &String| {
+            record.results.iter().any(|row| {
+                row.outcome == RowOutcome::Measured
+                    && row.target.treatments == std::slice::from_ref(side)
+                    && row.benchmark == case.benchmark
+                    && row.point == case.point
+            })
+        };
+        self.pairs.iter().any(|record| sides.iter().all(|side| has(record, side)))
+    }
+
+    /// The selectors of these cases, without those that were tried in vain. An item that needs such a
+    /// one keeps its price, whatever else is measured of it.
+    fn lacking(
+        &self,
+        kind: PairKind,
+        items: &[BillItem],
+        walk_bytes: u64,
+        catalog: &Catalog,
+    ) -> Vec<String> {
+        let cases_of = |selector: &str| pricing_cases(selector, None, catalog);
+        let has_pair = |case: &Case| self.has_pair(kind, case, walk_bytes);
+        let is_in_vain = |case: &Case| self.refusal(kind, case).is_some() && !has_pair(case);
+        let is_refused = |selector: &str| cases_of(selector).iter().any(is_in_vain);
+        let mut selectors = wanted(kind, items, catalog, is_refused);
+        selectors.retain(|selector| !cases_of(selector).iter().all(has_pair));
+        selectors
+    }
+
+    /// Of the same cases those that were tried in vain.
+    fn unpaired(
+        &self,
+        kind: PairKind,
+        items: &[BillItem],
+        walk_bytes: u64,
+        catalog: &Catalog,
+    ) -> Vec<UnpairedCase> {
+        let selectors = wanted(kind, items, catalog, |_| false);
+        let mut cases: Vec<Case> = Vec::new();
+        for case in selectors.iter().flat_map(|selector| pricing_cases(selector, None, catalog)) {
+            if !cases.contains(&case) && !self.has_pair(kind, &case, walk_bytes) {
+                cases.push(case);
+            }
+        }
+        let unpaired = cases.iter().filter_map(|case| {
+            let RefusedPair { is_skipped, reason, .. } = self.refusal(kind, case)?;
+            Some(UnpairedCase {
+                case: case.to_string(),
+                treatment: kind.treatment().to_owned(),
+                skipped: *is_skipped,
+                reason: reason.clone(),
+            })
+        });
+        unpaired.collect()
+    }
+
+    /// The attempt to measure a pair of a case that was in vain.
+    fn refusal(&self, kind: PairKind, case: &Case) -> Option<&RefusedPair> {
+        self.refused_pairs.iter().find(|it| it.kind == kind && it.case == *case)
+    }
+}
+
+/// The selectors of cases that would give the largest items what a pair adds.
+fn wanted(
+    kind: PairKind,
+    items: &[BillItem],
+    catalog: &Catalog,
+    is_refused: impl Fn(&str) -> bool,
+) -> Vec<String> {
+    match kind {
+        PairKind::Function => cases_to_call(items, catalog, is_refused),
+        PairKind::Walk => cases_to_cool(items, catalog, is_refused),
+    }
+}
