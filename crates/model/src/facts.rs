@@ -355,6 +355,34 @@ pub struct Scheduling {
     /// Lowest task limit of its own and parent cgroups (`pids.max`).
     #[serde(default)]
     pub cgroup_tasks: Option<Bound>,
+    /// Scheduling policy of this process, which workers inherit: `other`, `batch`, `idle`, `fifo`,
+    /// `rr`, `deadline` or `ext` (sched(7)); the number of any other (`/proc/self/stat`).
+    #[serde(default)]
+    pub policy: Option<String>,
+    /// Nice value of this process, which workers inherit (`/proc/self/stat`).
+    #[serde(default)]
+    pub nice: Option<i32>,
+    /// CPU weights of its own and parent cgroups, the own one first (`cpu.weight`, `cpu.shares`);
+    /// empty if none of them has a weight. Version 2 has 100 by default and 0 for `cpu.idle`,
+    /// version 1 has 1024.
+    #[serde(default)]
+    pub cgroup_cpu_weights: Option<Vec<u64>>,
+}
+
+impl Scheduling {
+    /// The CPU weights that are not the default of their version of control groups.
+    pub fn unusual_cpu_weights(&self) -> Option<Vec<u64>> {
+        /// Of a group in version 2.
+        const USUAL_WEIGHT: u64 = 100;
+        /// Of a group in version 1.
+        const USUAL_SHARES: u64 = 1024;
+        let usual = match self.cgroup_version? {
+            CgroupVersion::V1 => USUAL_SHARES,
+            CgroupVersion::V2 => USUAL_WEIGHT,
+        };
+        let weights = self.cgroup_cpu_weights.as_ref()?;
+        Some(weights.iter().copied().filter(|weight| *weight != usual).collect())
+    }
 }
 
 /// A version of control groups.

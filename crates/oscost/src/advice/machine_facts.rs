@@ -87,6 +87,10 @@ pub fn machine_facts(machine: &Machine, conditions: Option<&Conditions>) -> Vec<
         Bound::Max(milli) => format!("{} CPUs", milli as f64 / 1e3),
         Bound::Unlimited(_) => "none".to_owned(),
     });
+    let weights = scheduling.unusual_cpu_weights().map(|weights| match &weights[..] {
+        [] => "none".to_owned(),
+        weights => weights.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+    });
     let filters = machine.security.seccomp_filters.map(|count| count.to_string());
     let gib = memory.total_kib.map(|kib| format!("{:.0} GiB", kib as f64 / f64::from(1 << 20)));
     let caches = machine.caches.iter().filter_map(|cache| {
@@ -117,6 +121,9 @@ pub fn machine_facts(machine: &Machine, conditions: Option<&Conditions>) -> Vec<
         several("seccomp filters of the worker", filters),
         several("isolated CPUs", isolated),
         one("CPU quota", quota),
+        several("unusual CPU weights", weights),
+        one("scheduling policy", scheduling.policy.clone()),
+        one("nice value", scheduling.nice.map(|nice| nice.to_string())),
         one("idle driver", scheduling.idle_driver.clone()),
         one("idle governor", scheduling.idle_governor.clone()),
         several(NUMA_NODES, memory.numa_nodes.map(|nodes| nodes.to_string())),
@@ -250,7 +257,7 @@ fn on_or_off(is_on: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::facts::Facts;
+    use oscost_model::facts::{CgroupVersion, Facts};
 
     use super::*;
 
@@ -309,6 +316,31 @@ mod tests {
         assert_eq!(value("transparent huge pages"), Some("never or always"));
         assert_eq!((value("microcode"), value("SMT")), (Some("0x1"), None));
         assert!(joined_facts(&[&[]]).is_empty());
+    }
+
+    #[test]
+    fn how_a_worker_is_scheduled_tells_machines_apart() {
+        let scheduled = |nice: i32, policy: &str, weight: u64| {
+            facts(|facts| {
+                let scheduling = &mut facts.scheduling;
+                scheduling.nice = Some(nice);
+                scheduling.policy = Some(policy.to_owned());
+                scheduling.cgroup_version = Some(CgroupVersion::V2);
+                scheduling.cgroup_cpu_weights = Some(vec![weight, 100]);
+            })
+        };
+        let own = scheduled(10, "idle", 20);
+        let other = scheduled(0, "other", 100);
+        let found = contrast(&own, &[&other, &other]);
+        let told: Vec<(&str, &str, &str)> =
+            found.different.iter().map(|it| (it.fact.name, &*it.own, &*it.other)).collect();
+        let expected = [
+            ("unusual CPU weights", "20", "none"),
+            ("scheduling policy", "idle", "other"),
+            ("nice value", "10", "0"),
+        ];
+        assert_eq!(told, expected);
+        assert!(class_text(&own) == class_text(&other) && differ(&own, &other));
     }
 
     #[test]

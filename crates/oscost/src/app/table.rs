@@ -12,7 +12,7 @@ pub use crate::estimate::machine_table::{MachineTable, TableUnit};
 use super::error::UsageError;
 use super::fleet::RejectedRecord;
 use super::fleet::source::FleetSource;
-use super::fleet::whole_records::{FleetRecords, whole_records};
+use super::fleet::table_records::{FleetBounds, FleetRecords, table_records};
 use super::results::records::{KeptRun, RecordReader};
 use super::results::reference_records;
 use crate::advice::classes::machine_class;
@@ -23,6 +23,10 @@ use crate::estimate::machine_table::{MachineRun, TableMachine, machine_table};
 
 /// More machines are not read side by side, and each record may have tens of megabytes.
 const MAX_RUNS: usize = 64;
+
+/// Of a fleet less of each record is read. Each of its nodes is judged beside all others, so the time
+/// grows by the square of their number.
+const FLEET: FleetBounds = FleetBounds { visits: 1_024, rows: 150_000 };
 
 /// Which runs stand side by side.
 #[derive(Clone, Debug)]
@@ -56,12 +60,10 @@ pub fn reference_records() -> Vec<ReferenceRecord> {
 pub fn table(request: &Request) -> anyhow::Result<Outcome> {
     let Request { runs, fleet, base, unit } = request;
     let FleetRecords { records, rejected } = match fleet {
-        Some(fleet) => {
-            whole_records(&FleetSource::parse(fleet), MAX_RUNS.saturating_sub(runs.len()))?
-        }
+        Some(fleet) => table_records(&FleetSource::parse(fleet), FLEET, *unit)?,
         None => FleetRecords::default(),
     };
-    check_count(runs.len() + records.len())?;
+    check_count(runs.len(), records.len())?;
     let mut reader = RecordReader::new("tabulate");
     let mut named: Vec<NamedRun> =
         runs.iter().map(|text| NamedRun::read(&mut reader, text)).collect::<anyhow::Result<_>>()?;
@@ -114,21 +116,21 @@ fn side_by_side(
     Ok(Outcome { machines: described, table, rejected })
 }
 
-fn check_count(count: usize) -> Result<(), UsageError> {
-    match count {
-        0 | 1 => {
-            let what = format!("cannot put {count} run side by side");
-            Err(UsageError::with_hint(
-                &what,
-                "name two runs or more, for example `last~1 last`; `oscost report` shows one",
-            ))
-        }
-        2..=MAX_RUNS => Ok(()),
-        _ => {
-            let what = format!("cannot put {count} runs side by side: the maximum is {MAX_RUNS}");
-            Err(UsageError::with_hint(&what, "name fewer"))
-        }
+/// Refuses too few runs, and too many that were named. `of_fleet` are beside them.
+fn check_count(named: usize, of_fleet: usize) -> Result<(), UsageError> {
+    let count = named + of_fleet;
+    if count < 2 {
+        let what = format!("cannot put {count} run side by side");
+        return Err(UsageError::with_hint(
+            &what,
+            "name two runs or more, for example `last~1 last`; `oscost report` shows one",
+        ));
     }
+    if named > MAX_RUNS {
+        let what = format!("cannot put {named} runs side by side: the maximum is {MAX_RUNS}");
+        return Err(UsageError::with_hint(&what, "name fewer"));
+    }
+    Ok(())
 }
 
 /// Refuses a run that is named twice: it would seem to confirm itself.
@@ -510,9 +512,10 @@ mod tests {
 
     #[test]
     fn from_two_to_sixty_four_runs_stand_side_by_side() {
-        let is_refused = |count: usize| check_count(count).is_err();
-        assert!(is_refused(0) && is_refused(1) && is_refused(65));
-        assert!(!is_refused(2) && !is_refused(64));
+        let is_refused = |named: usize, of_fleet: usize| check_count(named, of_fleet).is_err();
+        assert!(is_refused(0, 0) && is_refused(1, 0) && is_refused(0, 1) && is_refused(65, 0));
+        assert!(!is_refused(2, 0) && !is_refused(64, 0) && !is_refused(1, 1));
+        assert!(!is_refused(64, FLEET.visits) && is_refused(65, 2));
         let twice = [named("a.json", false, None, &["local"]), named("b", true, None, &["local"])];
         assert!(check_distinct(&twice).unwrap_err().to_string().contains("named twice"));
     }

@@ -34,13 +34,14 @@ Examples:
   oscost table ./node*.json -o nodes.html       many, as a page
   oscost table last ./b.json --in cycles        in cycles of each core
   oscost table ./x.json ./y.json --base y       ratios to the other one
-  oscost table --fleet night                    all nodes of a small fleet
+  oscost table --fleet night                    all nodes of a fleet
   oscost table --list                           records that come with oscost")]
 pub(super) struct Arguments {
     /// Runs, each as RUN or MACHINE=RUN: from two to 64.
     #[arg(value_name = "RUN", required_unless_present_any = ["list", "fleet"])]
     runs: Vec<String>,
-    /// All nodes of a fleet, by its name or its folder: a machine each, with all its visits.
+    /// All nodes of a fleet of up to 1,024 visits, by its name or its folder: a machine each, with
+    /// all its visits.
     #[arg(long, value_name = "SOURCE")]
     fleet: Option<String>,
     /// Machine that ratios are to, by its name or a run of it [default: that of the first run].

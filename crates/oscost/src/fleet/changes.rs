@@ -215,6 +215,7 @@ mod tests {
             run: String::new(),
             started_s: 0.0,
             not_claimable: None,
+            numa_node: None,
             figures: vec![CaseFigure { case: 0, median, log_error: 0.01 }],
         };
         Fleet {

@@ -107,6 +107,9 @@ pub struct NodeVisit {
     /// Why nothing is concluded from it, as what it is or has (`very noisy`); `None` if something
     /// may be.
     pub not_claimable: Option<&'static str>,
+    /// The NUMA node whose CPU it measured on, counted from 0 over those that are online; `None` of a
+    /// machine with one alone, and if it is not known.
+    pub numa_node: Option<u32>,
     /// Its figures, sorted by case.
     pub figures: Vec<CaseFigure>,
 }

@@ -17,7 +17,8 @@ pub struct FleetAnalysis {
     pub ratios: Vec<f32>,
     /// What differs, the surest first.
     pub findings: Vec<Finding>,
-    /// How many differences were judged: of nodes, of families on nodes, and of cases on nodes.
+    /// How many differences were judged: of nodes, of families on nodes, and of cases on nodes, and the
+    /// same of NUMA nodes.
     pub judged: usize,
     /// How many nodes any of them is of.
     pub judged_nodes: usize,
@@ -28,6 +29,8 @@ pub struct FleetAnalysis {
     pub false_discovery_rate: f64,
     /// The classes of nodes, the largest first.
     pub classes: Vec<ClassSpread>,
+    /// The nodes of which several NUMA nodes were measured and not judged.
+    pub numa_not_judged: Vec<NotJudgedNuma>,
     /// How much of the variance of figures is from where; `None` where nothing was visited twice.
     pub variance: Option<VarianceShares>,
 }
@@ -65,22 +68,56 @@ pub struct NodeDeviation {
 pub struct Finding {
     /// The node.
     pub node: usize,
+    /// The NUMA node that differs from the others of this node, by its number; `None` if the node
+    /// differs from other nodes. Of two NUMA nodes it is the slower one.
+    pub numa_node: Option<u32>,
     /// What of it.
     pub scope: FindingScope,
-    /// The ratio of its costs to those of its equals, without what the adjustment is for.
+    /// The ratio of its costs to those of its equals, without what the adjustment is for. Of a NUMA
+    /// node it is to the others of its node, without what these differ by on the equals of the node.
     pub ratio: f64,
     /// Its interval of 95 %.
     pub ci95: [f64; 2],
     /// What else the node differs by that the ratio is without; `None` if it is without nothing.
     pub adjustment: Option<Adjustment>,
     /// The ratio of its costs to the fleet's medians, with all that the node differs by: of several
-    /// cases the middle; `None` if no visit that counts has such a case.
+    /// cases the middle; `None` if no visit that counts has such a case, and of a NUMA node.
     pub ratio_to_fleet: Option<f64>,
     /// The p value adjusted over all that was judged: nodes, families on nodes and cases on nodes each
     /// have an equal part of the rate.
     pub q: f64,
     /// The facts that set it apart, the best supported first; none if no fact does.
     pub facts: Vec<FactCandidate>,
+}
+
+/// A node whose NUMA nodes were not judged, though several were measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotJudgedNuma {
+    /// The node.
+    pub node: usize,
+    /// How many of its NUMA nodes were measured.
+    pub numa_nodes: usize,
+    /// Why they were not judged.
+    pub reason: NumaReason,
+}
+
+/// Why NUMA nodes were not judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NumaReason {
+    /// Of too few of its equals each was visited twice, so how far such visits differ is not known.
+    TooFewVisits,
+    /// Too few of its equals have the same NUMA nodes.
+    TooFewEquals,
+}
+
+impl NumaReason {
+    /// Its name in documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            NumaReason::TooFewVisits => "too-few-visits",
+            NumaReason::TooFewEquals => "too-few-equals",
+        }
+    }
 }
 
 /// What of a node differs.
@@ -157,8 +194,10 @@ pub struct ClassSpread {
 pub struct VarianceShares {
     /// Between worker processes, within a visit.
     pub processes: f64,
-    /// Between visits of one node.
+    /// Between visits of one node, of each NUMA node by itself where these are told apart.
     pub visits: f64,
+    /// Between NUMA nodes of one node; `None` where nodes have one, or none was visited twice.
+    pub numa_nodes: Option<f64>,
     /// Between nodes of one class.
     pub nodes: f64,
     /// Between classes.

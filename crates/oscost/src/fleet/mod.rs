@@ -3,10 +3,11 @@
 //!
 //! What is this room for? `plan` says which node is measured when, `data` holds the figures of all
 //! visits of all nodes in little memory. `analysis` finds nodes that differ from their equals, and
-//! `facts` what sets them apart; `findings` is what they say. `changes` is what differs between two
-//! moments, `sides` and `compared_sides` what a treatment changes. `baseline`, `check`, `check_cases`
-//! and `health` judge a single node; `link_pairs`, `link_model` and `measured_network` are for the
-//! network between nodes. `simulation` makes fleets with known faults.
+//! `facts` what sets them apart; `findings` is what they say, and `numa` tells NUMA nodes of one
+//! machine apart. `changes` is what differs between two moments, `sides` and `compared_sides` what a
+//! treatment changes. `baseline`, `check`, `check_cases` and `health` judge a single node;
+//! `link_pairs`, `link_model` and `measured_network` are for the network between nodes. `simulation`
+//! makes fleets with known faults.
 //!
 //! What may it not know? Where the figures come from, how nodes are reached, and how a finding is
 //! shown.
@@ -25,6 +26,7 @@ mod health;
 mod link_model;
 mod link_pairs;
 mod measured_network;
+mod numa;
 mod plan;
 mod prior;
 mod sides;
@@ -48,7 +50,7 @@ pub use data::{
 pub use equals::MIN_EQUALS;
 pub use findings::{
     Adjustment, CaseSpread, ClassSpread, FactCandidate, FactGroup, Finding, FindingScope,
-    FleetAnalysis, NodeDeviation, VarianceShares,
+    FleetAnalysis, NodeDeviation, NotJudgedNuma, NumaReason, VarianceShares,
 };
 pub use health::{HealthVerdict, NodeHealth, UnmeasuredCase, UnusualFact};
 pub use link_model::{Link, LinkAnalysis, LinkCase, LinkFinding, LinkScope, analyse_links};

@@ -28,6 +28,12 @@ pub struct FleetSimulation {
     pub planted_share: f64,
     /// The number of classes of nodes.
     pub classes: usize,
+    /// How many NUMA nodes each node has, which its visits measure in turn.
+    pub numa_nodes: u32,
+    /// The spread between NUMA nodes of one node: half of its variance is common to all cases of one.
+    pub between_numa_nodes: f64,
+    /// The share of nodes of which one NUMA node is slow in one family, by 5 to 30 %.
+    pub slow_numa_share: f64,
     /// Equal seeds give equal fleets.
     pub seed: u64,
 }
@@ -43,6 +49,9 @@ impl Default for FleetSimulation {
             tail_degrees: None,
             planted_share: 0.0,
             classes: 1,
+            numa_nodes: 1,
+            between_numa_nodes: 0.0,
+            slow_numa_share: 0.0,
             seed: 0,
         }
     }
@@ -59,6 +68,8 @@ pub struct PlantedFault {
     pub ratio: f64,
     /// The name of the fact that causes it.
     pub fact: &'static str,
+    /// The only NUMA node that is slow; `None` if all are.
+    pub numa_node: Option<u32>,
 }
 
 /// A simulated fleet, and what is true of it.
@@ -116,12 +127,22 @@ pub fn simulate(simulation: &FleetSimulation) -> SimulatedFleet {
     let (mut nodes, mut visits) = (Vec::new(), Vec::new());
     for (node, fault) in fault_of.iter().enumerate() {
         nodes.push(simulated_node(simulation, node, fault.is_some(), &mut random));
-        let logs = node_logs(simulation, &cases, &costs, *fault, &mut random);
-        for visit in 0..simulation.visits {
+        let of_node = fault.filter(|fault| fault.numa_node.is_none());
+        let logs = node_logs(simulation, &cases, &costs, of_node, &mut random);
+        let of_numa_nodes = numa_logs(simulation, &cases, *fault, &mut random);
+        for (visit, numa_node) in
+            (0..simulation.visits).zip((0..simulation.numa_nodes.max(1)).cycle())
+        {
             let started_s = VISITS_APART_S * visit as f64 + node as f64;
+            let logs: Vec<f64> = match of_numa_nodes.get(numa_node as usize) {
+                Some(more) => logs.iter().zip(more).map(|(log, more)| log + more).collect(),
+                None => logs.clone(),
+            };
             let figures = visit_figures(simulation, &cases, &logs, &mut random);
             let run = format!("{node}-{visit}");
-            visits.push(NodeVisit { node, run, started_s, not_claimable: None, figures });
+            let numa_node = (simulation.numa_nodes > 1).then_some(numa_node);
+            let not_claimable = None;
+            visits.push(NodeVisit { node, run, started_s, not_claimable, numa_node, figures });
         }
     }
     let fleet =
@@ -150,13 +171,19 @@ fn simulated_cases(count: usize) -> Vec<FleetCase> {
         .collect()
 }
 
-/// Chooses the slow nodes, which are slow in one family of the fleet.
+/// Chooses the slow nodes, which are slow in one family of the fleet, and those of which a NUMA node is.
 fn plant(
     simulation: &FleetSimulation,
     cases: &[FleetCase],
     random: &mut Xoshiro256PlusPlus,
 ) -> Vec<PlantedFault> {
-    let count = (simulation.planted_share * simulation.nodes as f64).round() as usize;
+    let share = |share: f64| (share * simulation.nodes as f64).round() as usize;
+    let slow = share(simulation.planted_share);
+    let slow_numa = match simulation.numa_nodes {
+        0 | 1 => 0,
+        _ => share(simulation.slow_numa_share),
+    };
+    let count = slow + slow_numa;
     if cases.is_empty() {
         return Vec::new();
     }
@@ -167,12 +194,14 @@ fn plant(
         nodes.swap(at, other);
     }
     nodes.truncate(count);
+    // They are in random order: the last ones have a slow NUMA node.
+    let in_part: Vec<usize> = nodes.iter().copied().skip(slow).collect();
     nodes.sort_unstable();
-    let fault = |node: usize| PlantedFault {
-        node,
-        family: family.clone(),
-        ratio: 1.05 + 0.25 * uniform(random),
-        fact: CAUSE.name,
+    let fault = |node: usize| {
+        let ratio = 1.05 + 0.25 * uniform(random);
+        let is_in_part = in_part.contains(&node);
+        let numa_node = is_in_part.then(|| below(random, simulation.numa_nodes as usize) as u32);
+        PlantedFault { node, family: family.clone(), ratio, fact: CAUSE.name, numa_node }
     };
     nodes.into_iter().map(fault).collect()
 }
@@ -218,6 +247,30 @@ fn node_logs(
             + slow.map_or(0.0, |fault| fault.ratio.ln())
     };
     cases.iter().zip(costs).map(log).collect()
+}
+
+/// What each NUMA node of a node adds to the logarithms of its costs; nothing of a single one.
+fn numa_logs(
+    simulation: &FleetSimulation,
+    cases: &[FleetCase],
+    fault: Option<&PlantedFault>,
+    random: &mut Xoshiro256PlusPlus,
+) -> Vec<Vec<f64>> {
+    let mut logs = Vec::new();
+    if simulation.numa_nodes < 2 {
+        return logs;
+    }
+    let part = simulation.between_numa_nodes * 0.5f64.sqrt();
+    for numa_node in 0..simulation.numa_nodes {
+        let fault = fault.filter(|fault| fault.numa_node == Some(numa_node));
+        let common = part * standard_normal(random);
+        let log = |case: &FleetCase| {
+            let slow = fault.filter(|fault| fault.family == case.family);
+            common + part * standard_normal(random) + slow.map_or(0.0, |fault| fault.ratio.ln())
+        };
+        logs.push(cases.iter().map(log).collect());
+    }
+    logs
 }
 
 /// The figures of a visit.

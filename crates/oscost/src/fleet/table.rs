@@ -22,7 +22,7 @@ pub(super) struct CostTable {
     pub(super) cases: usize,
     /// The rows of each node, in the order of the fleet's nodes.
     pub(super) rows: Vec<Range<usize>>,
-    /// The visit of each row, as its index in the fleet.
+    /// The visit of each row, as its index in the fleet; none of rows that are no visits.
     pub(super) visits: Vec<usize>,
     /// The rows; NaN where a case was not measured.
     logs: Vec<f64>,
@@ -45,6 +45,19 @@ impl CostTable {
         let first_row = |node: usize| visits.partition_point(|&at| fleet.visits[at].node < node);
         let rows = (0..fleet.nodes.len()).map(|node| first_row(node)..first_row(node + 1));
         Self { cases, rows: rows.collect(), visits, logs }
+    }
+
+    /// A table of other values than the costs of visits, by the rows of each node.
+    pub(super) fn of_rows(cases: usize, of_nodes: Vec<Vec<Vec<f64>>>) -> Self {
+        let mut table = Self { cases, rows: Vec::new(), visits: Vec::new(), logs: Vec::new() };
+        let mut first = 0;
+        for rows in of_nodes {
+            let end = first + rows.len();
+            table.rows.push(first..end);
+            table.logs.extend(rows.into_iter().flatten());
+            first = end;
+        }
+        table
     }
 
     /// The costs of one visit.

@@ -45,6 +45,7 @@ fn fleet_page(sandbox: &Sandbox) -> PathBuf {
         run: format!("run{node}"),
         started_s: node as f64,
         not_claimable: None,
+        numa_node: None,
         figures: vec![CaseFigure { case: 0, median: 100.0, log_error: 0.01 }],
     };
     let fleet = Fleet {
@@ -76,6 +77,7 @@ fn fleet_page(sandbox: &Sandbox) -> PathBuf {
         ratios,
         findings: vec![Finding {
             node: SLOW,
+            numa_node: None,
             scope: FindingScope::Family("fault".to_owned()),
             ratio: 1.312,
             ci95: [1.27, 1.36],
@@ -89,6 +91,7 @@ fn fleet_page(sandbox: &Sandbox) -> PathBuf {
         detectable_ratio: None,
         false_discovery_rate: 0.05,
         classes: classes.to_vec(),
+        numa_not_judged: Vec::new(),
         variance: None,
     };
     let content = FleetContent {

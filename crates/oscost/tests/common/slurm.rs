@@ -51,6 +51,11 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// A cluster of so many nodes; where none can be made, prints why and returns `None`.
     pub(crate) fn of(nodes: usize) -> Option<Cluster> {
+        Self::configured(nodes, "")
+    }
+
+    /// The same with further lines of the configuration, of which `ALL` stands for all nodes.
+    pub(crate) fn configured(nodes: usize, further: &str) -> Option<Cluster> {
         if let Some(lacking) = lacking() {
             eprintln!("cannot make a cluster here: {lacking}");
             return None;
@@ -62,7 +67,7 @@ impl Cluster {
             started: Vec::new(),
             _folder: folder,
         };
-        cluster.configure();
+        cluster.configure(further);
         cluster.start();
         Some(cluster)
     }
@@ -136,7 +141,7 @@ impl Cluster {
     }
 
     /// The keys, folders and configuration.
-    fn configure(&self) {
+    fn configure(&self, further: &str) {
         let own = self.folder.display();
         // munged and the tasks' prolog are reached by other users.
         fs::set_permissions(&self.folder, Permissions::from_mode(0o755)).unwrap();
@@ -173,10 +178,9 @@ impl Cluster {
                  State=UNKNOWN\n"
             );
         }
-        text += &format!(
-            "PartitionName=all Nodes={} Default=YES MaxTime=INFINITE State=UP\n",
-            self.nodes.join(",")
-        );
+        let all = self.nodes.join(",");
+        text += &format!("PartitionName=all Nodes={all} Default=YES MaxTime=INFINITE State=UP\n");
+        text += &further.replace("ALL", &all);
         fs::write(self.configuration(), text).unwrap();
     }
 
@@ -191,7 +195,8 @@ impl Cluster {
             self.begin(Daemon::Node(node), &[]);
         }
         self.wait_until("its nodes are idle", || {
-            let states = self.output("sinfo", &["--noheader", "--Node", "--format=%t"]);
+            let asked = ["--noheader", "--Node", "--format=%t", "--partition=all"];
+            let states = self.output("sinfo", &asked);
             states.lines().filter(|state| *state == "idle").count() == self.nodes.len()
         });
     }

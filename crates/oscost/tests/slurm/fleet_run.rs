@@ -19,7 +19,12 @@ struct Lab {
 
 impl Lab {
     fn new() -> Option<Self> {
-        Some(Self { cluster: Cluster::of(4)?, sandbox: Sandbox::new() })
+        Self::configured("")
+    }
+
+    /// With further lines of Slurm's configuration.
+    fn configured(further: &str) -> Option<Self> {
+        Some(Self { cluster: Cluster::configured(4, further)?, sandbox: Sandbox::new() })
     }
 
     fn folder(&self) -> PathBuf {
@@ -150,6 +155,32 @@ fn a_node_that_goes_down_in_mid_run_ends_its_own_task_alone() {
     // Slurm puts a task of a failed node into its queue again.
     until("one does not run", || lab.count("running") == 3);
     assert!(lab.nodes_of_records().is_empty());
+    lab.fleet("cancel", &[]).exits(0);
+}
+
+#[test]
+fn a_task_whose_node_a_more_important_job_takes_is_preempted_and_measured_by_a_retry() {
+    let urgent = "PreemptType=preempt/partition_prio\nPreemptMode=CANCEL\n\
+                  PartitionName=urgent Nodes=ALL PriorityTier=9 PreemptMode=OFF State=UP\n";
+    let Some(lab) = Lab::configured(urgent) else { return };
+    lab.fleet("run", &LONG).exits(0);
+    until("all run", || lab.count("running") == 4);
+    let on_node = ["--partition=urgent", "--nodelist=n2", "--exclusive", "--time=5"];
+    let job = ["--parsable", "--chdir=/", "--output=/dev/null", "--wrap=sleep 300"];
+    let job = lab.slurm("sbatch", &[on_node, job].concat());
+    assert!(job.trim().parse::<u64>().is_ok(), "{job}");
+    until("one is preempted", || lab.count("preempted") == 1);
+    let status = lab.fleet("status", &["--json"]).exits(0).json();
+    let tasks = status["tasks"].as_array().unwrap();
+    let preempted = tasks.iter().find(|task| task["state"] == "preempted").unwrap();
+    assert_eq!(preempted["node"], "n2");
+    assert_eq!(lab.count("running"), 3, "{:?}", lab.states());
+    assert!(lab.nodes_of_records().is_empty());
+    // It alone is submitted again, and waits until the other job has ended.
+    lab.fleet("run", &["--retry"]).exits(0).stderr_contains("1 visit");
+    until("it waits", || lab.count("waiting") == 1);
+    lab.slurm("scancel", &[job.trim()]);
+    until("it runs", || lab.count("running") == 4);
     lab.fleet("cancel", &[]).exits(0);
 }
 

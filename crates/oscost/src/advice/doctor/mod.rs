@@ -12,6 +12,7 @@ mod finding;
 mod kernel;
 mod noise;
 mod observations;
+mod priority;
 #[cfg(test)]
 mod tests;
 mod wording;
@@ -31,6 +32,7 @@ const RULES: &[Rule] = &[
     ("steal", noise::steal),
     ("hidden-time", noise::hidden_time),
     ("quota", noise::quota),
+    ("priority", priority::priority),
     ("counter", clock::counter),
     ("clocksource", clock::clocksource),
     ("tracers", kernel::tracers),

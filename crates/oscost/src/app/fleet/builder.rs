@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use oscost_model::fleet::FleetVisit;
-use oscost_model::record::{Conditions, RowOutcome};
+use oscost_model::record::{Conditions, Machine, RowOutcome};
 
 use super::revisions::{key, newest_revisions, other_revisions};
 use super::usable_figure::usable_median;
@@ -31,6 +31,7 @@ pub(super) struct Visit {
     pub(super) class: Arc<str>,
     pub(super) facts: Vec<FleetFact>,
     pub(super) not_claimable: Option<&'static str>,
+    pub(super) numa_node: Option<u32>,
     /// By the numbers that the builder gave to the cases.
     pub(super) figures: Vec<CaseFigure>,
 }
@@ -92,6 +93,7 @@ impl FleetBuilder {
             value: fact.value.map(|value| self.text(&value)),
         });
         let facts = facts.chain([stolen_fact, lost_fact, use_fact]).collect();
+        let numa_node = numa_node(machine, &results);
         let mut figures: Vec<CaseFigure> = Vec::with_capacity(results.len());
         let mut seen = SeenCases::default();
         for row in results.into_iter().filter(|row| row.target.machine == machine.id) {
@@ -101,12 +103,22 @@ impl FleetBuilder {
         }
         let class = self.text(&node_class(machine));
         let not_claimable = conditions.and_then(Conditions::not_claimable_reason);
-        self.add_visit(Visit { node, run: id, started_s, class, facts, not_claimable, figures })
+        let run = id;
+        self.add_visit(Visit {
+            node,
+            run,
+            started_s,
+            class,
+            facts,
+            not_claimable,
+            numa_node,
+            figures,
+        })
     }
 
     /// Adds a visit; the error says why it is left out.
     pub(super) fn add_visit(&mut self, visit: Visit) -> Result<(), String> {
-        let Visit { node, run, started_s, class, facts, not_claimable, figures } = visit;
+        let Visit { node, run, started_s, class, facts, not_claimable, numa_node, figures } = visit;
         if !self.runs.insert(run.clone()) {
             return Err(format!("run {run} is there twice"));
         }
@@ -117,7 +129,8 @@ impl FleetBuilder {
             let newest_run = run.clone();
             self.nodes.insert(node.clone(), Node { newest_s: started_s, newest_run, class, facts });
         }
-        self.visits.push((node, NodeVisit { node: 0, run, started_s, not_claimable, figures }));
+        let visit = NodeVisit { node: 0, run, started_s, not_claimable, numa_node, figures };
+        self.visits.push((node, visit));
         Ok(())
     }
 
@@ -214,6 +227,19 @@ impl FleetBuilder {
             .collect();
         Fleet { name: name.to_owned(), cases, nodes, visits, other_revisions }
     }
+}
+
+/// The NUMA node that a visit measured, of a machine with several: that of the CPUs of all its rows.
+fn numa_node(machine: &Machine, rows: &[VisitRow]) -> Option<u32> {
+    let nodes = machine.memory.numa_cpus.as_ref()?;
+    if nodes.iter().filter(|cpus| !cpus.is_empty()).count() < 2 {
+        return None;
+    }
+    let rows = rows.iter().filter(|row| row.target.machine == machine.id);
+    let node_of = |cpu: u32| nodes.iter().position(|cpus| cpus.contains(&cpu));
+    let mut measured = rows.filter_map(|row| row.target.cpu).map(node_of);
+    let first = measured.next()??;
+    measured.all(|it| it == Some(first)).then_some(first as u32)
 }
 
 /// The figure of a row, and the standard error of its logarithm; `None` of a row that has none, or

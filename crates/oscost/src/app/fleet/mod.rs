@@ -27,12 +27,12 @@ mod slurm;
 mod ssh_queue;
 mod states;
 mod status;
+pub(crate) mod table_records;
 #[cfg(test)]
 mod test_plan;
 mod usable_figure;
 mod visit;
 mod visit_record;
-pub(crate) mod whole_records;
 
 pub use crate::hosts::slurm::SlurmOptions;
 pub use folder::TaskFailure;

@@ -33,7 +33,8 @@ measured on both sides, interleaved; with --sides split half of the nodes are
 measured under the treatments and the others without them, by lot.
 
 A machine with several NUMA nodes is measured on one of them at each visit, in
-turn: visit it as often as it has some (--repeat), or more.
+turn: visit it twice as often as it has some (--repeat 4 for two sockets), and
+a slow one is a finding.
 
 Examples:
   oscost fleet run /shared/lab --slurm partition=debug syscall process

@@ -1,13 +1,47 @@
 //! The columns of a table, and the cells of its lines.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use oscost_model::record::Ratio;
 use oscost_model::unit::Unit;
 
-use super::content::{CaseLine, TableCell, TableColumn, TableFigure, TableMachine, TableUnit};
+use super::content::{
+    CaseLine, Finding, TableCell, TableColumn, TableFigure, TableMachine, TableUnit,
+};
 use super::figures::{MachineFigure, PooledFigure, Z_95, exact_count, pooled};
 use super::lines::MachineLine;
+
+/// More columns are not read side by side, and each has a cell in each line.
+const MAX_COLUMNS: usize = 64;
+
+/// The columns that are shown, and further ones.
+pub(super) struct ShownColumns {
+    pub(super) shown: Vec<TableColumn>,
+    pub(super) left_out: Vec<TableColumn>,
+}
+
+/// Of too many columns the first one, to which ratios are, those in which something stands out, and
+/// those of the most machines, as many as are shown. Both lists keep their order.
+pub(super) fn shown_columns(columns: Vec<TableColumn>, findings: &[Finding]) -> ShownColumns {
+    let found: BTreeSet<usize> =
+        findings.iter().flat_map(|it| it.machines.iter().copied()).collect();
+    let rank = |at: usize, column: &TableColumn| {
+        let stands_out = column.machines.iter().any(|machine| found.contains(machine));
+        (at > 0, !stands_out, Reverse(column.machines.len()))
+    };
+    let mut ranked: Vec<usize> = (0..columns.len()).collect();
+    ranked.sort_by_key(|&at| rank(at, &columns[at]));
+    let shown: BTreeSet<usize> = ranked.into_iter().take(MAX_COLUMNS).collect();
+    let mut columns_of = ShownColumns { shown: Vec::new(), left_out: Vec::new() };
+    for (at, column) in columns.into_iter().enumerate() {
+        match shown.contains(&at) {
+            true => columns_of.shown.push(column),
+            false => columns_of.left_out.push(column),
+        }
+    }
+    columns_of
+}
 
 /// The columns, that of the base first: machines with the same facts are one, except those that are
 /// to be alone.

@@ -56,6 +56,9 @@ pub struct MachineTable {
     pub unit: TableUnit,
     /// The columns; ratios are to the first one.
     pub columns: Vec<TableColumn>,
+    /// Further columns, which have no cells: a table has at most 64, of these first those in which
+    /// something stands out, then those of the most machines.
+    pub left_out: Vec<TableColumn>,
     /// The cases, those that differ most first.
     pub lines: Vec<CaseLine>,
     /// What stands out: first of equals, then of others, the largest difference first.

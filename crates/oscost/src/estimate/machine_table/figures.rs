@@ -42,7 +42,7 @@ pub(super) struct MachineFigure {
 impl MachineFigure {
     /// The standard error that its interval stands for; `None` of an interval within a run, which
     /// says nothing of how far another run of the machine may lie.
-    fn standard_error(&self) -> Option<f64> {
+    pub(super) fn standard_error(&self) -> Option<f64> {
         let [low, high] = self.interval.filter(|_| self.is_between_runs)?;
         Some((self.log - low).max(high - self.log) / Z_95)
     }

@@ -170,7 +170,7 @@ impl<'a> FamilyEffect<'a> {
             own_errors.push(own.error);
             for OtherFigure { machine, figure } in others {
                 of_others.entry(machine).or_default().push(direction * (figure.log - centre));
-                errors.push(pooled(&[figure]).and_then(|it| it.error));
+                errors.push(figure.standard_error());
             }
         }
         let slowness = median(differences.iter().copied())?;

@@ -1,6 +1,6 @@
 //! A table of machines, from the runs of each.
 
-use super::columns::case_lines;
+use super::columns::{ShownColumns, case_lines, shown_columns};
 use super::content::{Finding, MachineTable, TableMachine, TableUnit};
 use super::lines::machine_lines;
 use super::standing::{Standing, standing};
@@ -14,5 +14,7 @@ pub fn machine_table(machines: &[TableMachine<'_>], unit: TableUnit, base: usize
         let order = other.are_equals.cmp(&one.are_equals);
         order.then(size(other).total_cmp(&size(one)))
     });
-    MachineTable { unit, lines: case_lines(&lines, &columns, unit), columns, findings, judged }
+    let ShownColumns { shown: columns, left_out } = shown_columns(columns, &findings);
+    let lines = case_lines(&lines, &columns, unit);
+    MachineTable { unit, columns, left_out, lines, findings, judged }
 }

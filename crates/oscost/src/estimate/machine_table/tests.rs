@@ -3,6 +3,7 @@ use oscost_model::record::{FileSummary, Machine, MonitorSummary, Ratio, Record, 
 use oscost_model::seed::Seed;
 use oscost_model::unit::{Better, Unit};
 
+use super::columns::shown_columns;
 use super::*;
 use crate::estimate::made_up_rows::{conditions, rated_row, row};
 
@@ -372,4 +373,27 @@ fn several_runs_of_a_machine_are_one_column_whose_interval_is_between_runs() {
     let [low, high] = figure.interval.unwrap();
     assert!(low < 98.0 && high > 102.0, "cases of this class vary by more than these: {figure:?}");
     assert!(table.findings.is_empty() && table.judged == 0);
+}
+
+#[test]
+fn of_more_columns_than_are_shown_those_that_stand_out_and_those_of_most_machines_stay() {
+    let alone = (0..70).map(|machine| TableColumn { machines: vec![machine] });
+    let all: Vec<TableColumn> = alone.chain([TableColumn { machines: vec![70, 71] }]).collect();
+    let finding = Finding {
+        machines: vec![69],
+        others: vec![0],
+        are_equals: true,
+        family: "fault".to_owned(),
+        cases: 1,
+        slowness: 2.0,
+        ci95: None,
+        q: 0.01,
+    };
+    let found = shown_columns(all.clone(), &[finding]);
+    let firsts = |of: &[TableColumn]| of.iter().map(|it| it.machines[0]).collect::<Vec<_>>();
+    let expected: Vec<usize> = (0..62).chain([69, 70]).collect();
+    assert_eq!(firsts(&found.shown), expected);
+    assert_eq!(firsts(&found.left_out), (62..69).collect::<Vec<_>>());
+    let few = shown_columns(all[..64].to_vec(), &[]);
+    assert_eq!((few.shown, few.left_out), (all[..64].to_vec(), Vec::new()));
 }

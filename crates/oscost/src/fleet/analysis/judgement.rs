@@ -8,6 +8,9 @@ use oscost_stats::order;
 use oscost_stats::repeats::tail_degrees;
 use oscost_stats::variances::{EstimatedVariance, common_variance};
 
+use super::candidate::{
+    Candidate, Found, KINDS, Scope, Told, Unit, Way, keep_largest_of_numa_nodes,
+};
 use super::detection::{WholeNodes, detectable_log};
 use super::disturbance::visit_variance_ratios;
 use super::effects::{NodeEffects, take_apart};
@@ -15,9 +18,10 @@ use super::families::Families;
 use super::spread::{Column, Deviation, Effects};
 use super::summary::Summary;
 use crate::fleet::data::Fleet;
-use crate::fleet::equals::{Equals, equals};
+use crate::fleet::equals::{Equals, MIN_EQUALS, equals};
 use crate::fleet::facts::{FactIndex, FoundNode, FoundValues};
-use crate::fleet::findings::{Finding, FindingScope};
+use crate::fleet::findings::{Finding, FindingScope, NotJudgedNuma, NumaReason};
+use crate::fleet::numa::{NumaGroup, numa_groups};
 use crate::fleet::table::CostTable;
 
 /// What was judged.
@@ -30,40 +34,18 @@ pub(super) struct Judged {
     pub(super) nodes: usize,
     /// The deviation of a node over all its cases that is probably found, as a logarithm.
     pub(super) detectable_log: Option<f64>,
+    /// The nodes whose NUMA nodes are not among it.
+    pub(super) numa_not_judged: Vec<NotJudgedNuma>,
 }
 
-/// What of a node is judged; indices are those of families and cases.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Scope {
-    Node,
-    Family(usize),
-    Case(usize),
-}
-
-/// How many kinds of scopes there are.
-const KINDS: usize = 3;
-
-impl Scope {
-    /// The index of its kind: node, family, or case.
-    fn kind(self) -> usize {
-        match self {
-            Scope::Node => 0,
-            Scope::Family(_) => 1,
-            Scope::Case(_) => 2,
-        }
-    }
-}
-
-/// A deviation that may be a finding.
-struct Candidate {
-    node: usize,
-    /// The index of its equals.
+/// Where deviations are judged.
+#[derive(Clone, Copy)]
+struct Judgement<'a> {
+    /// The index of the group of equals, by which facts are counted.
     group: usize,
-    scope: Scope,
-    deviation: Deviation,
-    p: f64,
-    /// Its index among the p values of its kind.
-    at: usize,
+    /// Those that are compared.
+    equals: &'a Equals,
+    unit: Unit,
 }
 
 /// All that is judged.
@@ -80,13 +62,15 @@ struct Hypotheses {
     candidates: Vec<Candidate>,
 }
 
-/// Judges all nodes, families on nodes, and cases on nodes.
+/// Judges all nodes, families on nodes, and cases on nodes, and the same of NUMA nodes beside the others
+/// of their node.
 ///
-/// An equal part of the accepted rate is for nodes, for families and for cases, which are adjusted by
-/// themselves: the few nodes do not pay for the many cases, and the rates add up. Deviations of one node
-/// depend on each other, but little: each is taken from what the one above it leaves, and nodes do not
-/// depend on each other. In simulated fleets the procedure of Benjamini and Hochberg keeps its rate,
-/// so that the larger thresholds of Benjamini and Yekutieli are not needed.
+/// An equal part of the accepted rate is for nodes, for families and for cases, and for each of these of
+/// NUMA nodes if there are any. They are adjusted by themselves: the few nodes do not pay for the many
+/// cases, and the rates add up. Deviations of one node depend on each other, but little: each is taken
+/// from what the one above it leaves, and nodes do not depend on each other. In simulated fleets the
+/// procedure of Benjamini and Hochberg keeps its rate, so that the larger thresholds of Benjamini and
+/// Yekutieli are not needed.
 pub(super) fn judge(
     fleet: &Fleet,
     table: &CostTable,
@@ -104,46 +88,30 @@ pub(super) fn judge(
     };
     for (group, of) in groups.iter().enumerate() {
         if let Some(effects) = take_apart(table, &families.cases, &of.members) {
-            hypotheses.add(group, of, &effects);
+            hypotheses.add(Judgement { group, equals: of, unit: Unit::Node }, &effects);
         }
     }
+    let numa_groups = numa_groups(fleet, table, &groups);
+    let numa_not_judged =
+        numa_groups.iter().flat_map(|group| hypotheses.add_numa(group, families)).collect();
     let q = hypotheses.adjusted();
     let mut found: Vec<Found<'_>> = hypotheses
         .candidates
         .iter()
-        .map(|it| Found { q: q[it.scope.kind()][it.at], candidate: it })
+        .map(|it| Found { q: q[it.unit.kind(it.scope)][it.at], candidate: it })
         .filter(|it| it.q <= rate && it.candidate.deviation.is_reported())
         .collect();
+    keep_largest_of_numa_nodes(&mut found);
     found.sort_by(|Found { candidate: one, .. }, Found { candidate: other, .. }| {
         one.p.total_cmp(&other.p).then(other.deviation.size().total_cmp(&one.deviation.size()))
     });
     Judged {
         findings: findings(fleet, families, summary, &groups, &found),
-        hypotheses: hypotheses.p.iter().map(Vec::len).sum(),
+        hypotheses: hypotheses.count(),
         nodes: hypotheses.nodes.len(),
         detectable_log: detectable_log(&hypotheses.whole_nodes, hypotheses.level_of_nodes()),
+        numa_not_judged,
     }
-}
-
-/// A finding.
-struct Found<'a> {
-    candidate: &'a Candidate,
-    /// Its adjusted p value.
-    q: f64,
-}
-
-impl Candidate {
-    /// What it is, and whether it is slow: nodes that differ in the same way may have a fact in common.
-    fn way(&self) -> Way {
-        Way { scope: self.scope, is_slow: self.deviation.measured.value > 0.0 }
-    }
-}
-
-/// In which way a node differs.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Way {
-    scope: Scope,
-    is_slow: bool,
 }
 
 /// Effects of one kind, whose errors have the same tails.
@@ -167,27 +135,50 @@ impl Level {
 
 impl Hypotheses {
     /// Adds the deviations of the judged members of a group.
-    fn add(&mut self, group: usize, equals: &Equals, effects: &NodeEffects) {
+    fn add(&mut self, of: Judgement<'_>, effects: &NodeEffects) {
         let NodeEffects { node, families, cases } = effects;
         let families = families.iter().enumerate().map(|(at, it)| (Scope::Family(at), it));
         let cases = cases.iter().enumerate().map(|(at, it)| (Scope::Case(at), it));
         let node = Level::of([(Scope::Node, node)].into_iter());
         let (families, cases) = (Level::of(families), Level::of(cases));
         let of_cases = cases.columns.iter().map(|(_, column)| column);
-        let ratios = visit_variance_ratios(of_cases, equals.members.len());
+        let ratios = visit_variance_ratios(of_cases, of.equals.members.len());
         for level in [node, families, cases] {
-            self.add_level(group, equals, level, &ratios);
+            self.add_level(of, level, &ratios);
         }
     }
 
+    /// Adds the deviations of NUMA nodes; returns the nodes of which there are none.
+    fn add_numa(&mut self, group: &NumaGroup, families: &Families) -> Vec<NotJudgedNuma> {
+        let NumaGroup { equals: of_group, members, numa_nodes, sides } = group;
+        let not_judged = |reason: NumaReason| {
+            let of_node = |&node: &usize| NotJudgedNuma { node, numa_nodes: *numa_nodes, reason };
+            members.iter().map(of_node).collect::<Vec<NotJudgedNuma>>()
+        };
+        if members.len() < MIN_EQUALS {
+            return not_judged(NumaReason::TooFewEquals);
+        }
+        let equals = Equals { members: members.clone(), is_judged: vec![true; members.len()] };
+        let before = self.count();
+        for side in sides {
+            let unit = Unit::NumaNode { number: side.numa_node, other: side.other };
+            if let Some(effects) = take_apart(&side.differences, &families.cases, members) {
+                self.add(Judgement { group: *of_group, equals: &equals, unit }, &effects);
+            }
+        }
+        match self.count() == before {
+            true => not_judged(NumaReason::TooFewVisits),
+            false => Vec::new(),
+        }
+    }
+
+    /// How many deviations there are.
+    fn count(&self) -> usize {
+        self.p.iter().map(Vec::len).sum()
+    }
+
     /// Adds effects of one kind. `visit_variance_ratios` are those of members.
-    fn add_level(
-        &mut self,
-        group: usize,
-        equals: &Equals,
-        level: Level,
-        visit_variance_ratios: &[f64],
-    ) {
+    fn add_level(&mut self, of: Judgement<'_>, level: Level, visit_variance_ratios: &[f64]) {
         let Level { columns, tails } = level;
         let variances: Vec<EstimatedVariance> =
             columns.iter().map(|(_, column)| column.variance()).collect();
@@ -195,26 +186,27 @@ impl Hypotheses {
         for (scope, column) in columns {
             let column = column.with_visit_variance_ratios(visit_variance_ratios);
             for deviation in column.deviations(prior) {
-                if equals.is_judged[deviation.member] {
-                    self.add_deviation(group, equals, scope, deviation.with_tails(tails));
+                if of.equals.is_judged[deviation.member] {
+                    self.add_deviation(of, scope, deviation.with_tails(tails));
                 }
             }
-            if scope == Scope::Node {
-                let is_judged = equals.is_judged.clone();
+            if scope == Scope::Node && of.unit == Unit::Node {
+                let is_judged = of.equals.is_judged.clone();
                 self.whole_nodes.push(WholeNodes::new(column, is_judged, tails));
             }
         }
     }
 
-    fn add_deviation(&mut self, group: usize, equals: &Equals, scope: Scope, deviation: Deviation) {
+    fn add_deviation(&mut self, of: Judgement<'_>, scope: Scope, deviation: Deviation) {
+        let Judgement { group, equals, unit } = of;
         let p = deviation.among_equals.two_sided_p();
-        let of_kind = &mut self.p[scope.kind()];
+        let of_kind = &mut self.p[unit.kind(scope)];
         let at = of_kind.len();
         of_kind.push(p);
         let node = equals.members[deviation.member];
         self.nodes.insert(node);
         if p <= self.rate {
-            self.candidates.push(Candidate { node, group, scope, deviation, p, at });
+            self.candidates.push(Candidate { node, group, unit, scope, deviation, p, at });
         }
     }
 
@@ -253,8 +245,8 @@ fn findings(
         facts.add(alike.entry(it.way()).or_default(), node);
     }
     let finding = |Found { candidate: it, q }: &Found<'_>| {
-        let measured = it.deviation.measured;
-        let interval = measured.interval(Nominal::FIXED);
+        let Told { numa_node, ratio } = it.told();
+        let interval = ratio.interval(Nominal::FIXED);
         let scope = match it.scope {
             Scope::Node => FindingScope::Node,
             Scope::Family(family) => FindingScope::Family(families.names[family].clone()),
@@ -265,12 +257,15 @@ fn findings(
             Scope::Family(family) => summary.ratio_of_cases(it.node, &families.cases[family]),
             Scope::Case(case) => summary.ratio_of_cases(it.node, &[case]),
         };
+        // Those are medians over visits of all NUMA nodes.
+        let ratio_to_fleet = ratio_to_fleet.filter(|_| numa_node.is_none());
         let node = FoundNode { node: it.node, equals: it.group };
         let facts = alike.get(&it.way()).map(|alike| facts.candidates(node, alike));
         Finding {
             node: it.node,
+            numa_node,
             scope,
-            ratio: measured.value.exp(),
+            ratio: ratio.value.exp(),
             ci95: [interval.lo.exp(), interval.hi.exp()],
             adjustment: it.deviation.adjustment,
             ratio_to_fleet,

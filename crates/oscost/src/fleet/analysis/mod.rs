@@ -2,9 +2,10 @@
 //!
 //! `effects` takes the costs of each visit apart (`reach` says which case is too far from the others of
 //! its family), `spread` compares each part with the ordinary spread of equal nodes, and `disturbance`
-//! tells the nodes whose visits vary more. `judgement` finds what is beyond it, `detection` what would
-//! be, and `summary` describes the rest. The model is in docs/explanation/FLEET.md.
+//! tells the nodes whose visits vary more. `judgement` finds what is beyond it (`candidate`),
+//! `detection` what would be, and `summary` describes the rest. The model is in docs/explanation/FLEET.md.
 
+mod candidate;
 mod detection;
 mod disturbance;
 mod effects;
@@ -54,6 +55,7 @@ pub fn analyse(fleet: &Fleet, options: AnalysisOptions) -> FleetAnalysis {
         detectable_ratio: judged.detectable_log.map(f64::exp),
         false_discovery_rate: options.false_discovery_rate,
         classes: summary.classes,
+        numa_not_judged: judged.numa_not_judged,
         variance: variance_shares(fleet, &table),
     }
 }

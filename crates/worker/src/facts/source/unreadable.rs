@@ -12,7 +12,7 @@ use crate::facts::source::roots::Roots;
 const SOURCES: &str = concat!(
     "/etc/os-release /proc/1/comm /proc/cmdline /proc/config.gz /proc/cpuinfo ",
     "/proc/interrupts /proc/meminfo /proc/pressure/cpu /proc/self/cgroup ",
-    "/proc/self/limits /proc/self/personality /proc/self/status /proc/stat ",
+    "/proc/self/limits /proc/self/personality /proc/self/stat /proc/self/status /proc/stat ",
     "/proc/sys/kernel/osrelease /proc/sys/kernel/perf_event_paranoid ",
     "/proc/sys/kernel/randomize_va_space /proc/sys/kernel/yama/ptrace_scope /run/utmp ",
     "/sys/block /sys/class/dmi/id/bios_version /sys/class/net ",

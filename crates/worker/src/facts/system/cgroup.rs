@@ -89,6 +89,20 @@ impl Group {
         })
     }
 
+    /// The CPU weights, the own one first, of the groups that have one; `None` if the groups are not
+    /// visible, or a weight cannot be read.
+    pub(in crate::facts) fn cpu_weights(&self) -> Option<Vec<u64>> {
+        let name = match self.version {
+            CgroupVersion::V1 => "cpu.shares",
+            CgroupVersion::V2 => "cpu.weight",
+        };
+        if self.folders.is_empty() {
+            return None;
+        }
+        let files = self.folders.iter().map(|folder| folder.join(name));
+        files.filter(|file| file.exists()).map(|file| reader::number(&file)).collect()
+    }
+
     /// The lowest limit of all levels.
     fn lowest(&self, limit: impl Fn(&Path) -> Option<Bound>) -> Option<Bound> {
         let mut tightest = None;

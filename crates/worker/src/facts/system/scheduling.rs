@@ -15,6 +15,7 @@ pub(in crate::facts) fn gather(roots: &Roots, allowed: Option<&[u32]>) -> Schedu
     let available = reader::value(&clock.join("available_clocksource"));
     let no_turbo = || reader::switch(&cpus.join("intel_pstate/no_turbo")).map(|off| !off);
     let group = cgroup::own_group(roots, "cpu");
+    let stat = reader::lines(&roots.at("proc/self/stat")).unwrap_or_default();
     let bound = |controller, files| cgroup::own_group(roots, controller)?.bound(files);
     Scheduling {
         preempt: preempt(roots),
@@ -30,10 +31,38 @@ pub(in crate::facts) fn gather(roots: &Roots, allowed: Option<&[u32]>) -> Schedu
             .map(|names| names.split_whitespace().map(str::to_string).collect()),
         timer_slack_ns: reader::number(&roots.at("proc/self/timerslack_ns")),
         cgroup_version: group.as_ref().map(|group| group.version),
-        cgroup_quota_milli_cpus: group.and_then(|group| group.quota_milli_cpus()),
+        cgroup_quota_milli_cpus: group.as_ref().and_then(|group| group.quota_milli_cpus()),
         cgroup_memory_bytes: bound("memory", ["memory.limit_in_bytes", "memory.max"]),
         cgroup_tasks: bound("pids", ["pids.max", "pids.max"]),
+        policy: stat_field(&stat, POLICY_FIELD).and_then(policy_name),
+        nice: stat_field(&stat, NICE_FIELD).and_then(|nice| nice.parse().ok()),
+        cgroup_cpu_weights: group.and_then(|group| group.cpu_weights()),
     }
+}
+
+/// Numbers of fields of `/proc/PID/stat` (proc_pid_stat(5)).
+const NICE_FIELD: usize = 19;
+const POLICY_FIELD: usize = 41;
+
+/// A field by its number, from 3 on. The name before it, in parentheses, may have any character.
+fn stat_field(stat: &str, number: usize) -> Option<&str> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(number.checked_sub(3)?)
+}
+
+/// The name of a policy, from its number in `linux/sched.h`.
+fn policy_name(number: &str) -> Option<String> {
+    let name = match number.parse::<u32>().ok()? {
+        0 => "other",
+        1 => "fifo",
+        2 => "rr",
+        3 => "batch",
+        5 => "idle",
+        6 => "deadline",
+        7 => "ext",
+        _ => number,
+    };
+    Some(name.to_owned())
 }
 
 /// The idle governor; older kernels have only the read-only file.

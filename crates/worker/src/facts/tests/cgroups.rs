@@ -106,6 +106,45 @@ fn each_controller_of_version_1_has_a_hierarchy_of_its_own() {
 }
 
 #[test]
+fn weights_are_those_of_the_groups_that_have_one() {
+    let tree = Tree::new().file("proc/self/cgroup", "0::/pod/worker\n");
+    let tree = group(tree, "sys/fs/cgroup", &[]);
+    let tree = group(tree, "sys/fs/cgroup/pod", &[("cpu.weight", "100\n")]);
+    let tree = group(tree, "sys/fs/cgroup/pod/worker", &[]);
+    let read = |tree: &Tree| gather(&tree.roots()).scheduling;
+    assert_eq!(read(&tree).cgroup_cpu_weights, Some(vec![100]));
+    assert_eq!(read(&tree).unusual_cpu_weights(), Some(Vec::new()));
+    let tree = tree.file("sys/fs/cgroup/pod/worker/cpu.weight", "20\n");
+    assert_eq!(read(&tree).cgroup_cpu_weights, Some(vec![20, 100]));
+    assert_eq!(read(&tree).unusual_cpu_weights(), Some(vec![20]));
+    let tree = tree.file("sys/fs/cgroup/pod/cpu.weight", "many\n");
+    assert_eq!(read(&tree).cgroup_cpu_weights, None);
+    let unmounted = Tree::new().file("proc/self/cgroup", "0::/\n");
+    assert_eq!(read(&unmounted).cgroup_cpu_weights, None);
+    let tree = Tree::new().file("proc/self/cgroup", "4:cpu:/\n");
+    let tree = group(tree, "sys/fs/cgroup/cpu", &[("cpu.shares", "1024\n")]);
+    let usual = (read(&tree).cgroup_cpu_weights, read(&tree).unusual_cpu_weights());
+    assert_eq!(usual, (Some(vec![1024]), Some(Vec::new())));
+}
+
+#[test]
+fn policy_and_nice_value_stand_behind_a_name_of_any_characters() {
+    let scheduling = |nice: &str, policy: &str| {
+        let before = "1234 (a b) R (x) R 1 2 3 0 -1 4194304 9 8 7 6 5 4 3 2 30";
+        let after = format!("{nice} 1 0 99 {} 17 1 0 {policy} 0", "0 ".repeat(15).trim_end());
+        let tree = Tree::new().file("proc/self/stat", format!("{before} {after}\n"));
+        let scheduling = gather(&tree.roots()).scheduling;
+        (scheduling.nice, scheduling.policy)
+    };
+    let named = |policy: &str| Some(policy.to_owned());
+    assert_eq!(scheduling("0", "0"), (Some(0), named("other")));
+    assert_eq!(scheduling("-5", "3"), (Some(-5), named("batch")));
+    assert_eq!(scheduling("19", "5"), (Some(19), named("idle")));
+    assert_eq!(scheduling("0", "12"), (Some(0), named("12")));
+    assert_eq!(scheduling("low", "none"), (None, None));
+}
+
+#[test]
 fn a_snapshot_reads_ticks_pressure_and_load() {
     let tree = Tree::new().files(&[
         ("proc/stat", "cpu  1 1 1 1 1 1 1 1 0 0\ncpu0 750 0 626 64171 14 0 7 12 0 0\n"),

@@ -4,10 +4,11 @@ mod core;
 mod cpu;
 mod kernel;
 mod noise;
+mod priority;
 mod whole;
 
 use oscost_model::clock::{ClockKind, ClockVerdict};
-use oscost_model::facts::{Bound, Facts, Limit};
+use oscost_model::facts::{Bound, CgroupVersion, Facts, Limit};
 use oscost_model::protocol::CpuProbe;
 use oscost_model::record::CoreConditions;
 use oscost_model::watch::{
@@ -55,6 +56,10 @@ impl World {
         facts.scheduling.boost = Some(false);
         facts.scheduling.clocksource = Some("tsc".into());
         facts.scheduling.cgroup_quota_milli_cpus = Some(Bound::UNLIMITED);
+        facts.scheduling.cgroup_version = Some(CgroupVersion::V2);
+        facts.scheduling.cgroup_cpu_weights = Some(vec![100, 100]);
+        facts.scheduling.policy = Some("other".into());
+        facts.scheduling.nice = Some(0);
         facts.security.address_randomization = Some(2);
         facts.security.perf_event_paranoid = Some(1);
         facts.security.seccomp_mode = Some(0);

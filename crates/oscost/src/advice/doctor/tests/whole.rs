@@ -20,6 +20,7 @@ fn problematic_machines() -> Vec<World> {
         world.facts.scheduling.isolated_cpus = Some(vec![]);
         world.facts.scheduling.nohz_full_cpus = None;
         world.facts.scheduling.cgroup_quota_milli_cpus = Some(Bound::Max(500));
+        world.facts.scheduling.nice = Some(10);
         world.facts.memory.free_page_reporting = Some(true);
         world.facts.memory.swap_total_kib = Some(4096);
         world.probe[1].lost_ns = 300_000_000;

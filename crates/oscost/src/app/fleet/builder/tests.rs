@@ -213,3 +213,21 @@ fn a_run_that_is_there_twice_counts_once_and_one_of_no_fleet_not_at_all() {
     assert_eq!(error, "it is no visit of a fleet's node");
     assert_eq!(builder.finish("monday").visits.len(), 1);
 }
+
+#[test]
+fn a_visit_has_the_numa_node_of_its_cpus_if_the_machine_has_several() {
+    let of = |numa_cpus: &[&[u32]], cpus: [u32; 2]| {
+        let mut record = record("n1", 0, 1.0);
+        let nodes = numa_cpus.iter().map(|cpus| cpus.to_vec()).collect();
+        record.machines[0].memory.numa_cpus = Some(nodes);
+        for (row, cpu) in record.results.iter_mut().zip(cpus) {
+            row.target.cpu = Some(cpu);
+        }
+        built([record]).visits[0].numa_node
+    };
+    let two: &[&[u32]] = &[&[0, 1], &[2, 3]];
+    assert_eq!([of(two, [1, 1]), of(two, [3, 2])], [Some(0), Some(1)]);
+    // Rows of both, a CPU that is in none, and a node of memory alone beside the only one with CPUs.
+    assert_eq!([of(two, [1, 2]), of(two, [9, 9])], [None; 2]);
+    assert_eq!(of(&[&[0, 1], &[]], [1, 1]), None);
+}

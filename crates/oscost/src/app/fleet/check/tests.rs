@@ -43,6 +43,7 @@ fn fleet() -> Fleet {
                 run: format!("{node}-{visit}"),
                 started_s: (visit * 86_400 + node) as f64,
                 not_claimable: None,
+                numa_node: None,
                 figures,
             });
         }

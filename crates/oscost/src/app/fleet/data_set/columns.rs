@@ -36,6 +36,8 @@ pub(super) const STARTED: &str = "started";
 /// The number of the visit of its node, by time, from 0.
 pub(super) const VISIT: &str = "visit";
 pub(super) const NOT_CLAIMABLE: &str = "not_claimable";
+/// The NUMA node that the visit measured, of a node with several.
+pub(super) const NUMA_NODE: &str = "numa_node";
 pub(super) const CASE: &str = "case";
 pub(super) const FAMILY: &str = "family";
 pub(super) const UNIT: &str = "unit";
@@ -48,7 +50,7 @@ pub(super) const LOG_ERROR: &str = "log_error";
 pub(super) const FACTS: &str = "facts";
 
 /// All columns, in order.
-pub(super) const COLUMNS: [Column; 15] = [
+pub(super) const COLUMNS: [Column; 16] = [
     column(FLEET, Kind::Text),
     column(NODE, Kind::Text),
     column(CLASS_TEXT, Kind::Text),
@@ -56,6 +58,7 @@ pub(super) const COLUMNS: [Column; 15] = [
     column(STARTED, Kind::Time),
     column(VISIT, Kind::Integer),
     optional(NOT_CLAIMABLE, Kind::Text),
+    optional(NUMA_NODE, Kind::Integer),
     column(CASE, Kind::Text),
     column(FAMILY, Kind::Text),
     column(UNIT, Kind::Text),

@@ -19,8 +19,8 @@ use serde::Deserialize;
 use serde::de::value::{Error as UnknownValue, StrDeserializer};
 
 use super::columns::{
-    BETTER, CASE, CLASS_TEXT, FACTS, FAMILY, FLEET, LOG_ERROR, MEDIAN, NODE, NOT_CLAIMABLE, REV,
-    RUN, STARTED, UNIT,
+    BETTER, CASE, CLASS_TEXT, FACTS, FAMILY, FLEET, LOG_ERROR, MEDIAN, NODE, NOT_CLAIMABLE,
+    NUMA_NODE, REV, RUN, STARTED, UNIT,
 };
 use super::contained::{cannot_read, contained};
 use crate::advice::classes::without_clock_source;
@@ -150,6 +150,7 @@ struct Group {
     run: Vec<Option<ByteArray>>,
     started: Vec<Option<i64>>,
     not_claimable: Vec<Option<ByteArray>>,
+    numa_node: Vec<Option<i64>>,
     case: Vec<Option<ByteArray>>,
     family: Vec<Option<ByteArray>>,
     unit: Vec<Option<ByteArray>>,
@@ -237,6 +238,8 @@ impl Reading {
             None => None,
             Some(_) => Some(not_claimable(text(&group.not_claimable, line, NOT_CLAIMABLE)?)),
         };
+        let numa_node = group.numa_node[line].map(u32::try_from).transpose();
+        let numa_node = numa_node.with_context(|| format!("`{NUMA_NODE}` is no number of one"))?;
         Ok(Visit {
             node: node.to_owned(),
             run: run.to_owned(),
@@ -244,6 +247,7 @@ impl Reading {
             class: self.builder.text(&without_clock_source(text(&group.class, line, CLASS_TEXT)?)),
             facts: self.facts(b"{}")?,
             not_claimable,
+            numa_node,
             figures: Vec::new(),
         })
     }
@@ -285,6 +289,7 @@ impl Group {
             run: texts(RUN)?,
             started: read_integers(group, STARTED, lines)?,
             not_claimable: texts(NOT_CLAIMABLE)?,
+            numa_node: numa_nodes(group, lines)?,
             case: texts(CASE)?,
             family: texts(FAMILY)?,
             unit: texts(UNIT)?,
@@ -294,6 +299,16 @@ impl Group {
             log_error: read_floats(group, LOG_ERROR, lines)?,
             facts: texts(FACTS)?,
         })
+    }
+}
+
+/// The column of NUMA nodes, which older data sets lack.
+fn numa_nodes(group: &dyn RowGroupReader, lines: usize) -> anyhow::Result<Vec<Option<i64>>> {
+    let metadata = group.metadata();
+    let is_it = |at: usize| metadata.column(at).column_descr().name() == NUMA_NODE;
+    match (0..metadata.num_columns()).any(is_it) {
+        true => read_integers(group, NUMA_NODE, lines),
+        false => Ok(vec![None; lines]),
     }
 }
 

@@ -20,7 +20,7 @@ use parquet::schema::types::Type;
 
 use super::columns::{
     BETTER, CASE, CLASS_TEXT, COLUMNS, Column, FACTS, FAMILY, FLEET, Kind, LOG_ERROR, MEDIAN, NODE,
-    NOT_CLAIMABLE, REV, RUN, STARTED, UNIT, VISIT,
+    NOT_CLAIMABLE, NUMA_NODE, REV, RUN, STARTED, UNIT, VISIT,
 };
 use crate::app::error::UsageError;
 use crate::files::output_file;
@@ -234,6 +234,7 @@ fn integer(line: &Line<'_>, column: &str) -> Option<i64> {
     match column {
         STARTED => Some((line.visit.visit.started_s * 1e3).round() as i64),
         VISIT => Some(line.visit.number as i64),
+        NUMA_NODE => line.visit.visit.numa_node.map(i64::from),
         REV => Some(i64::from(line.case.rev)),
         _ => None,
     }

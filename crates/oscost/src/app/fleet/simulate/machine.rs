@@ -88,6 +88,8 @@ fn set_fact(facts: &mut Facts, name: &str, value: &str) -> Option<()> {
         "seccomp filters of the worker" => {
             facts.security.seccomp_filters = Some(value.parse().ok()?);
         }
+        "scheduling policy" => scheduling.policy = text(),
+        "nice value" => scheduling.nice = Some(value.parse().ok()?),
         "idle driver" => scheduling.idle_driver = text(),
         "idle governor" => scheduling.idle_governor = text(),
         "NUMA nodes" => memory.numa_nodes = Some(value.parse().ok()?),
@@ -155,6 +157,8 @@ mod tests {
             ("security modules", "lockdown yama"),
             ("tracers", "perf; strace"),
             ("seccomp filters of the worker", "2"),
+            ("scheduling policy", "batch"),
+            ("nice value", "10"),
             ("idle driver", "haltpoll"),
             ("idle governor", "menu"),
             ("NUMA nodes", "2"),

@@ -41,7 +41,7 @@ fn six_alike(seed: u64) -> SimulatedFleet {
 fn of_six_nodes_that_agree_one_that_is_slow_in_a_family_by_3_pct_is_found_and_named() {
     for seed in 0..10 {
         let SimulatedFleet { mut fleet, planted } = six_alike(seed);
-        let [PlantedFault { node, family, ratio, fact }] = &planted[..] else {
+        let [PlantedFault { node, family, ratio, fact, .. }] = &planted[..] else {
             panic!("{planted:?}");
         };
         slow_down(&mut fleet, *node, 1.03 / ratio, |case| case.family == *family);

@@ -134,7 +134,10 @@ impl<'a> Line<'a> {
             FindingScope::Node => true,
         };
         let found = self.lines_of_node().findings.iter().filter(is_part);
-        found.max_by(|one, other| one.scope.cmp(&other.scope)).copied()
+        let narrower = |one: &Finding, other: &Finding| {
+            one.scope.cmp(&other.scope).then(one.numa_node.cmp(&other.numa_node))
+        };
+        found.max_by(|one, other| narrower(one, other)).copied()
     }
 
     fn better(&self) -> &'static str {
@@ -228,6 +231,15 @@ const COLUMNS: &[Column] = &[
     },
     Column {
         heading: heading(
+            "finding_numa_node",
+            Integer,
+            "the NUMA node of the node that stands out beside its others",
+            Some("it does not stand out, or the node does beside other nodes"),
+        ),
+        read: |line| line.finding().and_then(|it| it.numa_node).into(),
+    },
+    Column {
+        heading: heading(
             "finding_ratio",
             Float,
             "the ratio of that to the equals of the node, without what `finding_adjusted_for` names",
@@ -295,7 +307,8 @@ mod tests {
     }
 
     fn visit(node: usize, figures: Vec<CaseFigure>) -> NodeVisit {
-        NodeVisit { node, run: String::new(), started_s: 0.0, not_claimable: None, figures }
+        let (started_s, not_claimable, numa_node) = (0.0, None, None);
+        NodeVisit { node, run: String::new(), started_s, not_claimable, numa_node, figures }
     }
 
     fn fleet() -> Fleet {
@@ -329,6 +342,7 @@ mod tests {
         let (adjustment, ratio_to_fleet) = (Some(Adjustment::Node), Some(1.4));
         Finding {
             node: 1,
+            numa_node: None,
             scope,
             ratio,
             ci95,

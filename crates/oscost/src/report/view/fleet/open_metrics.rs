@@ -172,9 +172,13 @@ fn findings(text: &mut Text<'_>, fleet: &Fleet, analysis: &FleetAnalysis) {
     };
     text.family(&family);
     for finding in &analysis.findings {
-        let Some([node, scope, name]) = finding_labels(fleet, finding) else { continue };
+        let Some(labels) = finding_labels(fleet, finding) else { continue };
         let adjusted_for = ("adjusted_for", finding.adjustment.map_or("", Adjustment::name));
-        text.sample(family.name, &[node, scope, name, adjusted_for], finding.ratio);
+        let numa_node = finding.numa_node.map(|number| number.to_string());
+        let mut labels = labels.to_vec();
+        labels.push(adjusted_for);
+        labels.extend(numa_node.as_deref().map(|number| ("numa_node", number)));
+        text.sample(family.name, &labels, finding.ratio);
     }
     let family = Family {
         name: "oscost_fleet_finding_to_fleet_ratio",
@@ -230,6 +234,7 @@ mod tests {
             run: String::new(),
             started_s: 100.5,
             not_claimable,
+            numa_node: None,
             figures: Vec::new(),
         };
         let fleet = Fleet {
@@ -252,6 +257,7 @@ mod tests {
             nodes: vec![deviation(Some(1.03), Some([0.9, 1.2])), deviation(None, None)],
             findings: vec![Finding {
                 node: 0,
+                numa_node: None,
                 scope: FindingScope::Family("pipe".to_owned()),
                 ratio: 1.25,
                 ci95: [1.1, 1.4],

@@ -98,6 +98,11 @@ pub(super) fn scheduling(machine: &Description<'_>) -> Vec<Fact> {
         Bound::Max(milli) => format!("{:.2} CPUs", milli as f64 / 1_000.0),
         Bound::Unlimited(_) => "unlimited".to_owned(),
     });
+    let weights = scheduling.cgroup_cpu_weights.as_ref().map(|weights| match &weights[..] {
+        [] => "none".to_owned(),
+        weights => weights.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+    });
+    let stat = || missing_reason(facts, "/proc/self/stat", "not in /proc/self/stat");
     let slack = scheduling.timer_slack_ns.map(|ns| format!("{ns} ns"));
     vec![
         fact("clocksource", source, || {
@@ -117,8 +122,11 @@ pub(super) fn scheduling(machine: &Description<'_>) -> Vec<Fact> {
         fact("nohz_full CPUs", tickless, || sysfs("nohz_full")),
         fact("idle CPUs", idle, || sysfs("cpuidle/current_driver")),
         fact("timer slack", slack, || "not in /proc/self/timerslack_ns".to_owned()),
+        fact("policy", scheduling.policy.clone(), stat),
+        fact("nice value", scheduling.nice.map(|nice| nice.to_string()), stat),
         fact("cgroups", version, group),
         fact("CPU quota", quota, group),
+        fact("CPU weights", weights, group),
         fact("memory limit", scheduling.cgroup_memory_bytes.map(|it| bound(it, bytes)), group),
         fact("task limit", scheduling.cgroup_tasks.map(|it| bound(it, |it| it.to_string())), group),
     ]

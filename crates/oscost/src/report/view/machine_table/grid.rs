@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::content::TableContent;
-use super::texts::{count_difference, factor, figure, range, ratio};
+use super::texts::{count_difference, factor, figure, joined, range, ratio};
 use crate::advice::machine_facts::DescribedMachine;
 use crate::estimate::machine_table::{CaseLine, TableCell, TableColumn, TableFigure, TableUnit};
 use crate::report::text::{plain, plural};
@@ -11,6 +11,9 @@ use crate::report::view::document::{Cell, Column, Table, TableRow};
 
 /// The caption of a table whose rows have no other order.
 pub(super) const BY_NAME: &str = "Cases by their names";
+
+/// Of more columns that are left out the first are named.
+const MAX_NAMED: usize = 8;
 
 /// Of more reasons the most frequent are told.
 const MAX_REASONS: usize = 3;
@@ -153,7 +156,30 @@ pub(super) fn notes(content: &TableContent<'_>) -> Vec<String> {
         has(|it| it.spread.is_some()).then(|| spread.to_owned()),
         has(|it| it.ratio.is_some()).then_some(ratio),
     ];
-    meanings.into_iter().flatten().chain(left_out(content)).collect()
+    meanings.into_iter().flatten().chain(left_out(content)).chain(beyond_bound(content)).collect()
+}
+
+/// The columns that a table has no room for.
+fn beyond_bound(content: &TableContent<'_>) -> Option<String> {
+    let further = &content.table.left_out;
+    if further.is_empty() {
+        return None;
+    }
+    let machines: usize = further.iter().map(|column| column.machines.len()).sum();
+    let names = further.iter().take(MAX_NAMED).map(|column| content.column_name(column));
+    let mut names: Vec<String> = names.collect();
+    if further.len() > MAX_NAMED {
+        names.push(format!("{} more", further.len() - MAX_NAMED));
+    }
+    Some(format!(
+        "{} of {} {} left out, since a table has at most {}: those in which something stands out \
+         stay, then those of the most machines. They are {}",
+        plural(further.len() as u64, "column"),
+        plural(machines as u64, "machine"),
+        if further.len() == 1 { "is" } else { "are" },
+        content.table.columns.len(),
+        joined(&names)
+    ))
 }
 
 /// The columns that have no figure beside those of the others, and why.

@@ -65,6 +65,7 @@ fn table() -> MachineTable {
     MachineTable {
         unit: TableUnit::Own,
         columns: vec![TableColumn { machines: others.clone() }, TableColumn { machines: vec![7] }],
+        left_out: Vec::new(),
         lines: vec![
             line("fault/zero-fill", TableCell::Figure(TableFigure { ratio, ..figure(131.0) })),
             line("syscall/read", TableCell::Missing("skipped: \u{1b}[2J no <b>|x".to_owned())),
@@ -346,4 +347,24 @@ fn figures_in_calls_have_no_unit_of_the_record() {
     table.lines.iter_mut().for_each(|line| line.unit = None);
     let text = report::terminal(&view(&TableContent { table: &table, machines: &machines }));
     assert!(text.contains("100 calls (95 to 104)") && text.contains("131 calls"), "{text}");
+}
+
+#[test]
+fn columns_beyond_the_bound_are_told_with_their_machines() {
+    let machines: Vec<DescribedMachine> =
+        (0..30).map(|at| machine(&format!("node{at}"), "always")).collect();
+    let further = |machines: &[usize]| TableColumn { machines: machines.to_vec() };
+    let mut left_out: Vec<TableColumn> = (16..28).map(|at| further(&[at])).collect();
+    left_out.push(further(&[28, 29]));
+    let table = MachineTable { left_out, ..table() };
+    let content = TableContent { table: &table, machines: &machines };
+    let text = report::terminal(&view(&content));
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = "13 columns of 14 machines are left out, since a table has at most 2: those in which \
+                something stands out stay, then those of the most machines. They are node16, node17, \
+                node18, node19, node20, node21, node22, node23 and 5 more";
+    assert!(text.contains(told), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&json(&content).unwrap()).unwrap();
+    assert_eq!(json["left_out"].as_array().unwrap().len(), 13);
+    assert_eq!(json["left_out"][12], serde_json::json!([28, 29]));
 }

@@ -14,6 +14,10 @@ fn fleet() -> Fleet {
             record.machines[0].cpu.model_name = Some("Another, \"CPU\"".to_owned());
             record.machines[0].memory.transparent_huge_pages = Some("never".to_owned());
         }
+        if node == "n1" {
+            record.machines[0].memory.numa_cpus = Some(vec![vec![0], vec![1]]);
+            record.results.iter_mut().for_each(|row| row.target.cpu = Some(visit));
+        }
         record.fleet.as_mut().unwrap().exclusive = Some(node == "n1");
         if visit == 1 {
             let machine = record.machines[0].id.clone();
@@ -36,6 +40,8 @@ fn what_is_written_is_read_back_to_the_last_bit() {
     let folder = tempfile::tempdir().unwrap();
     let fleet = fleet();
     assert!(fleet.visits.iter().any(|it| it.not_claimable == Some("is very noisy")));
+    let numa_nodes: Vec<Option<u32>> = fleet.visits.iter().map(|it| it.numa_node).collect();
+    assert_eq!(numa_nodes, [Some(0), Some(1), None, None]);
     write_data_set(&fleet, folder.path()).unwrap();
     assert_eq!(read_data_set(folder.path()).unwrap(), fleet);
     let parts = parts(folder.path());

@@ -6,8 +6,8 @@ use serde::Serialize;
 use super::content::{FleetContent, Rejected};
 use crate::fleet::{
     Adjustment, CaseChange, CaseSpread, ClassChanges, ClassSpread, FactCandidate, FactGroup,
-    Finding, FindingScope, FleetCase, FleetChanges, FleetNode, NodeDeviation, OtherRevision,
-    VarianceShares,
+    Finding, FindingScope, FleetCase, FleetChanges, FleetNode, NodeDeviation, NotJudgedNuma,
+    OtherRevision, VarianceShares,
 };
 
 /// The version of the document.
@@ -27,6 +27,7 @@ struct Document<'a> {
     findings: Vec<FindingDocument<'a>>,
     classes: Vec<ClassDocument<'a>>,
     variance: Option<VarianceDocument>,
+    numa_not_judged: Vec<NotJudgedNumaDocument<'a>>,
     rejected: Vec<RejectedDocument<'a>>,
     other_revisions: Vec<OtherRevisionDocument<'a>>,
     changes: Option<ChangesDocument<'a>>,
@@ -58,6 +59,7 @@ struct CaseDocument<'a> {
 #[derive(Serialize)]
 struct FindingDocument<'a> {
     node: &'a str,
+    numa_node: Option<u32>,
     scope: ScopeDocument<'a>,
     ratio: f64,
     ci95: [f64; 2],
@@ -102,8 +104,17 @@ struct ClassDocument<'a> {
 struct VarianceDocument {
     processes: f64,
     visits: f64,
+    numa_nodes: Option<f64>,
     nodes: f64,
     classes: f64,
+}
+
+/// A node of which several NUMA nodes were measured and not judged.
+#[derive(Serialize)]
+struct NotJudgedNumaDocument<'a> {
+    node: &'a str,
+    numa_nodes: usize,
+    reason: &'static str,
 }
 
 #[derive(Serialize)]
@@ -181,6 +192,7 @@ fn finding<'a>(content: &FleetContent<'a>, it: &'a Finding) -> FindingDocument<'
     };
     FindingDocument {
         node: content.node(it.node).map_or("", |node| node.name.as_str()),
+        numa_node: it.numa_node,
         scope,
         ratio: it.ratio,
         ci95: it.ci95,
@@ -216,8 +228,19 @@ fn class(it: &ClassSpread) -> ClassDocument<'_> {
 }
 
 fn variance(it: &VarianceShares) -> VarianceDocument {
-    let VarianceShares { processes, visits, nodes, classes } = *it;
-    VarianceDocument { processes, visits, nodes, classes }
+    let VarianceShares { processes, visits, numa_nodes, nodes, classes } = *it;
+    VarianceDocument { processes, visits, numa_nodes, nodes, classes }
+}
+
+fn numa_not_judged<'a>(
+    content: &FleetContent<'a>,
+    it: &NotJudgedNuma,
+) -> NotJudgedNumaDocument<'a> {
+    NotJudgedNumaDocument {
+        node: content.node(it.node).map_or("", |node| node.name.as_str()),
+        numa_nodes: it.numa_nodes,
+        reason: it.reason.name(),
+    }
 }
 
 fn rejected<'a>(it: &Rejected<'a>) -> RejectedDocument<'a> {
@@ -271,6 +294,11 @@ pub fn json(content: &FleetContent<'_>) -> Result<String, serde_json::Error> {
         findings: analysis.findings.iter().map(|it| finding(content, it)).collect(),
         classes: analysis.classes.iter().map(class).collect(),
         variance: analysis.variance.as_ref().map(variance),
+        numa_not_judged: analysis
+            .numa_not_judged
+            .iter()
+            .map(|it| numa_not_judged(content, it))
+            .collect(),
         rejected: content.rejected.iter().map(rejected).collect(),
         other_revisions: fleet.other_revisions.iter().map(other_revision).collect(),
         changes: content.changes.map(changes),

@@ -1,7 +1,7 @@
 //! The table of what stands out.
 
 use super::content::{FleetContent, section as section_of};
-use super::sentence::shortened;
+use super::sentence::{shortened, with_numa_node};
 use crate::fleet::{Adjustment, FactCandidate, Finding};
 use crate::report::figures::probability;
 use crate::report::view::document::{Block, Cell, Column, ColumnKind, Section, Table, TableRow};
@@ -32,6 +32,13 @@ pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
          reason, and no proof"
             .to_owned(),
     ];
+    if shown.iter().any(|it| it.numa_node.is_some()) {
+        notes.push(
+            "the adjusted ratio of a NUMA node is to the others of its node, without what these \
+             differ by on the equals of the node"
+                .to_owned(),
+        );
+    }
     if shown.len() < findings.len() {
         notes.push(format!("the surest {} of {} findings", shown.len(), findings.len()));
     }
@@ -64,7 +71,7 @@ fn cells(content: &FleetContent<'_>, it: &Finding) -> Vec<Cell> {
     let adjustment = it.adjustment.map_or("-", Adjustment::name);
     let [low, high] = it.ci95;
     vec![
-        Cell::text(content.node_name(it.node)),
+        Cell::text(with_numa_node(content.node_name(it.node), it)),
         Cell::text(scope),
         Cell::number(to_fleet.map_or_else(|| "-".to_owned(), factor), to_fleet),
         number(it.ratio),

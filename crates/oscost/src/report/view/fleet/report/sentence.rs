@@ -21,9 +21,9 @@ struct Kind<'a> {
     others: Vec<&'a Finding>,
 }
 
-/// What findings of one kind share: what of their nodes differs, in which direction, and the fact
-/// that sets them apart.
-type KindKey<'a> = (&'a FindingScope, bool, Option<(&'static str, &'a Arc<str>)>);
+/// What findings of one kind share: what of their nodes differs, on which NUMA node, in which direction,
+/// and the fact that sets them apart.
+type KindKey<'a> = (&'a FindingScope, Option<u32>, bool, Option<(&'static str, &'a Arc<str>)>);
 
 impl<'a> Kind<'a> {
     /// The findings of each kind, in the order of their first ones.
@@ -32,7 +32,8 @@ impl<'a> Kind<'a> {
         let mut known: BTreeMap<KindKey<'a>, usize> = BTreeMap::new();
         for finding in findings {
             let fact = finding.facts.first().map(|it| (it.name, &it.value));
-            match known.entry((&finding.scope, finding.ratio < 1.0, fact)) {
+            let key = (&finding.scope, finding.numa_node, finding.ratio < 1.0, fact);
+            match known.entry(key) {
                 Entry::Occupied(at) => {
                     kinds[*at.get()].others.push(finding);
                 }
@@ -173,6 +174,9 @@ fn sentence(content: &FleetContent<'_>, it: &Finding) -> String {
         scope => format!(" in {}", content.scope_name(scope).unwrap_or_default()),
     };
     let than = match content.equals(it.node) {
+        _ if it.numa_node.is_some() => {
+            "the rest of the node, beyond what its equals differ by".to_owned()
+        }
         0 => "the rest of the fleet".to_owned(),
         equals => format!("its {equals} equals"),
     };
@@ -182,12 +186,20 @@ fn sentence(content: &FleetContent<'_>, it: &Finding) -> String {
     };
     format!(
         "{} is {} times as {kind}{place} as {than} [{} .. {}]{}; {fact}.",
-        content.short_name(it.node),
+        with_numa_node(content.short_name(it.node), it),
         of(it.ratio),
         of(low),
         of(high),
         apart_from(it)
     )
+}
+
+/// The name of a node with that of its NUMA node, if a finding is of that alone.
+pub(super) fn with_numa_node(name: String, it: &Finding) -> String {
+    match it.numa_node {
+        Some(number) => format!("{name}, NUMA node {number}"),
+        None => name,
+    }
 }
 
 /// What the ratio of a finding is without, and the one with it.

@@ -8,7 +8,7 @@ use crate::fleet::{CaseSpread, ClassSpread, FleetCase, VarianceShares};
 use crate::report::figures::Style;
 use crate::report::text::{plain, plural};
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
-use crate::report::view::machine_table::texts::factor;
+use crate::report::view::machine_table::texts::{factor, joined};
 
 /// Of more classes the largest are shown.
 const MAX_CLASSES: usize = 100;
@@ -129,17 +129,18 @@ pub(super) fn variance(content: &FleetContent<'_>) -> Option<Section> {
 }
 
 fn variance_text(shares: &VarianceShares) -> String {
-    let VarianceShares { processes, visits, nodes, classes } = *shares;
-    let mut parts = [
+    let VarianceShares { processes, visits, numa_nodes, nodes, classes } = *shares;
+    let mut parts = vec![
         (visits, "between visits of one node"),
         (nodes, "between nodes of one class"),
         (classes, "between classes of nodes"),
         (processes, "between processes of one visit"),
     ];
+    parts.extend(numa_nodes.map(|share| (share, "between NUMA nodes of one node")));
     parts.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-    let parts = parts.map(|(share, what)| format!("{:.0} % is {what}", 100.0 * share));
-    let [first, second, third, last] = parts;
-    format!("Of the variance of the logarithms of figures, {first}, {second}, {third} and {last}.")
+    let parts = parts.iter().map(|(share, what)| format!("{:.0} % is {what}", 100.0 * share));
+    let parts: Vec<String> = parts.collect();
+    format!("Of the variance of the logarithms of figures, {}.", joined(&parts))
 }
 
 /// The nodes whose visits differ more from each other than those of others; `None` without one.

@@ -31,6 +31,7 @@ fn fleet(nodes: usize, cases: usize) -> Fleet {
         run: format!("run{at}"),
         started_s: at as f64,
         not_claimable: None,
+        numa_node: None,
         figures: vec![CaseFigure { case: 0, median: 100.0, log_error: 0.01 }],
     };
     Fleet {
@@ -69,7 +70,14 @@ fn analysis(fleet: &Fleet) -> FleetAnalysis {
             ratio: Some(1.0),
             range: Some([0.98, 1.02]),
         }],
-        variance: Some(VarianceShares { processes: 0.1, visits: 0.61, nodes: 0.29, classes: 0.0 }),
+        numa_not_judged: Vec::new(),
+        variance: Some(VarianceShares {
+            processes: 0.1,
+            visits: 0.61,
+            numa_nodes: None,
+            nodes: 0.29,
+            classes: 0.0,
+        }),
     }
 }
 
@@ -86,8 +94,9 @@ fn fact(found: usize, nodes: usize, others: usize) -> FactCandidate {
 
 fn finding(node: usize, scope: FindingScope, ratio: f64, facts: Vec<FactCandidate>) -> Finding {
     let ci95 = [ratio - 0.04, ratio + 0.05];
-    let ratio_to_fleet = Some(ratio);
-    Finding { node, scope, ratio, ci95, adjustment: None, ratio_to_fleet, q: 1e-5, facts }
+    let (numa_node, ratio_to_fleet) = (None, Some(ratio));
+    let (adjustment, q) = (None, 1e-5);
+    Finding { node, numa_node, scope, ratio, ci95, adjustment, ratio_to_fleet, q, facts }
 }
 
 /// The same finding if the ratio is without something, and what it is with that.
@@ -135,6 +144,32 @@ fn the_head_names_node_family_equals_and_the_fact_with_its_support() {
           facts `transparent huge pages: never` sets it apart (1 of 1 such node is slow, 0 of 63 \
           others): a candidate, no proof."]
     );
+}
+
+#[test]
+fn a_numa_node_is_named_with_its_node_and_compared_with_the_rest_of_it() {
+    let slow = finding(7, faults(), 1.31, Vec::new());
+    let slow = Finding { numa_node: Some(1), ratio_to_fleet: None, ..slow };
+    let alike = Finding { node: 9, ..slow.clone() };
+    let whole = Finding { numa_node: None, ..slow.clone() };
+    let told = first_sentences(vec![slow.clone(), alike, whole]);
+    assert_eq!(
+        told,
+        [
+            "node7, NUMA node 1 is 1.31 times as slow in fault (9 cases) as the rest of the node, \
+             beyond what its equals differ by [1.27 .. 1.36]; no recorded fact sets it apart. The \
+             same holds for node9: 1.31 times as slow.",
+            "node7 is 1.31 times as slow in fault (9 cases) as its 63 equals [1.27 .. 1.36]; no \
+             recorded fact sets it apart."
+        ]
+    );
+    let fleet = fleet(64, 18);
+    let analysis = FleetAnalysis { findings: vec![slow], ..analysis(&fleet) };
+    let content = content(&fleet, &analysis);
+    assert!(flat(&content).contains("node7, NUMA node 1"));
+    let json: serde_json::Value = serde_json::from_str(&json(&content).unwrap()).unwrap();
+    let found = &json["findings"][0];
+    assert!(found["node"] == "node7" && found["numa_node"] == 1, "{found}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::content::{FleetContent, section as section_of};
 use crate::advice::machine_facts::NUMA_NODES;
-use crate::fleet::FleetNode;
+use crate::fleet::{FleetNode, MIN_EQUALS, NotJudgedNuma, NumaReason};
 use crate::report::text::{plain, plural};
 use crate::report::view::document::{Block, Section};
 use crate::report::view::fleet::revision_text::left_out;
@@ -17,7 +17,7 @@ const MAX_NAMES: usize = 5;
 /// What is missing; `None` if nothing is.
 pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
     let lines = fewer_visits(content).into_iter().chain(not_claimable(content));
-    let lines = lines.chain(unmeasured_numa_nodes(content));
+    let lines = lines.chain(unmeasured_numa_nodes(content)).chain(numa_not_judged(content));
     let lines = lines.chain(rejected(content)).chain(other_revisions(content));
     section_of("missing", "What is missing", [Block::list(lines)])
 }
@@ -80,6 +80,29 @@ fn unmeasured_numa_nodes(content: &FleetContent<'_>) -> Option<String> {
     Some(format!(
         "a NUMA node that no visit measured, since there are more of them than visits: {names}"
     ))
+}
+
+/// The nodes of which several NUMA nodes were measured and not judged, by the reason.
+fn numa_not_judged(content: &FleetContent<'_>) -> Vec<String> {
+    let mut alike: BTreeMap<(NumaReason, usize), Vec<usize>> = BTreeMap::new();
+    for NotJudgedNuma { node, numa_nodes, reason } in &content.analysis.numa_not_judged {
+        alike.entry((*reason, *numa_nodes)).or_default().push(*node);
+    }
+    let line = |((reason, numa_nodes), nodes): ((NumaReason, usize), Vec<usize>)| {
+        let names = named(nodes.iter().map(|&node| content.short_name(node)), nodes.len());
+        let why = match reason {
+            NumaReason::TooFewVisits => format!(
+                "{} of a node, two for each of its {numa_nodes} NUMA nodes, would do",
+                plural(2 * numa_nodes as u64, "visit")
+            ),
+            NumaReason::TooFewEquals => format!(
+                "{MIN_EQUALS} nodes of a class with visits of the same {numa_nodes} NUMA nodes \
+                 would do"
+            ),
+        };
+        format!("whether a NUMA node is slow was not judged: {why}: {names}")
+    };
+    alike.into_iter().map(line).collect()
 }
 
 /// The figures of older revisions of their benchmarks.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::advice::machine_facts::NUMA_NODES;
-use crate::fleet::{FleetFact, OtherRevision, USE_OF_NODE, use_of_node};
+use crate::fleet::{FleetFact, NotJudgedNuma, NumaReason, OtherRevision, USE_OF_NODE, use_of_node};
 
 #[test]
 fn what_is_missing_is_listed_by_its_reason() {
@@ -36,6 +36,35 @@ fn a_node_with_more_numa_nodes_than_visits_is_named() {
     assert!(text.contains(&format!("{told} node3 and node4")), "{text}");
     fleet.nodes.iter_mut().for_each(|node| node.facts.clear());
     assert!(!flat(&content(&fleet, &analysis)).contains(told));
+}
+
+#[test]
+fn nodes_whose_numa_nodes_are_not_judged_are_named_with_what_would_do() {
+    let fleet = fleet(8, 4);
+    let not_judged = |node: usize, numa_nodes: usize, reason: NumaReason| NotJudgedNuma {
+        node,
+        numa_nodes,
+        reason,
+    };
+    let numa_not_judged = vec![
+        not_judged(1, 2, NumaReason::TooFewVisits),
+        not_judged(4, 2, NumaReason::TooFewVisits),
+        not_judged(6, 3, NumaReason::TooFewEquals),
+    ];
+    let analysis = FleetAnalysis { numa_not_judged, ..analysis(&fleet) };
+    let content = content(&fleet, &analysis);
+    let text = flat(&content);
+    for words in [
+        "whether a NUMA node is slow was not judged: 4 visits of a node, two for each of its 2 NUMA \
+         nodes, would do: node1 and node4",
+        "whether a NUMA node is slow was not judged: 4 nodes of a class with visits of the same 3 \
+         NUMA nodes would do: node6",
+    ] {
+        assert!(text.contains(words), "`{words}` is not in:\n{text}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&json(&content).unwrap()).unwrap();
+    let first = &json["numa_not_judged"][0];
+    assert!(first["node"] == "node1" && first["reason"] == "too-few-visits", "{first}");
 }
 
 #[test]
