@@ -212,6 +212,21 @@ fn both_sides_in_one_run_show_a_tenth_of_a_per_cent() {
 }
 
 #[test]
+fn machines_stand_side_by_side_in_instructions_and_one_without_counts_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.fake("counters", &[RAW]).exits(0);
+    sandbox.fake("no-counters", &[RAW]).exits(0);
+    let table = ["table", "a=last~1", "b=last", "--in", "insn"];
+    let shown = sandbox.oscost(&table).exits(0);
+    assert_shows(&shown, "305 insn [");
+    assert_shows(&shown, "b has no figure to show here: its instructions were not counted");
+    let found = sandbox.oscost(&with(&table, &["--json", "-"])).exits(0).json();
+    let case = &found["cases"][0];
+    assert_eq!((&case["unit"], &case["counted_metric"]), (&"insn/op".into(), &"insn".into()));
+    assert!(case["cells"][1]["median"].is_null() && found["judged"] == 0, "{found}");
+}
+
+#[test]
 fn a_program_has_the_instructions_of_its_tree() {
     let sandbox = Sandbox::new();
     let arguments = ["--counters", "--json", "-", "--", "gzip", "FILE"];
