@@ -267,6 +267,13 @@ fn no_more_events_are_counted_at_once_than_there_are_counters() {
         assert_eq!(facts.can_count_work(), counters >= 2);
         assert_eq!(facts.unavailable.is_none(), counters >= 2);
     }
+    // Two have cycles beside the instructions of both modes, if the processor counts these as one.
+    let two = surveyed(Machine { counters: 2, ..GOOD });
+    assert_eq!(two.sets()[0][..2], [CounterEvent::Instructions, CounterEvent::Cycles]);
+    let refuses =
+        |event: CounterEvent, _| (event == CounterEvent::Instructions).then_some(Errno::EINVAL);
+    let refused = surveyed(Machine { counters: 2, refuses, ..GOOD });
+    assert!(!refused.can_count_work() && refused.unavailable.is_some(), "{refused:?}");
     let why = surveyed(Machine { counters: 1, ..GOOD }).unavailable.unwrap();
     assert!(why.contains("of the two that are needed 1 can be counted at once"), "{why}");
     assert!(why.contains("another user may have the other counters"), "{why}");
