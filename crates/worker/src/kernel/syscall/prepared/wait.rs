@@ -40,10 +40,10 @@ pub fn poll() -> Result<Call, Errno> {
     let call = unsafe { Call::new(libc::SYS_poll, &[fds.address(), 1, 0]) };
     #[cfg(target_arch = "aarch64")]
     let call = {
-        let no_time = Buffer::of(size_of::<libc::timespec>());
+        let no_time = Buffer::zeroed(size_of::<libc::timespec>());
         // SAFETY: as above; the time is read, and the call owns it.
         unsafe { Call::new(libc::SYS_ppoll, &[fds.address(), 1, no_time.address(), 0, 0]) }
-            .holding(no_time)
+            .with_owned(no_time)
     };
     Ok(call.with_owned(fds).with_owned(idle))
 }
