@@ -271,8 +271,9 @@ pub fn libc_version() -> String {
         let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
         format!("glibc {}", version.to_string_lossy())
     }
+    // musl has no function that tells its version.
     #[cfg(not(target_env = "gnu"))]
-    "unknown".to_owned()
+    if cfg!(target_env = "musl") { "musl".to_owned() } else { "unknown".to_owned() }
 }
 
 /// Sets the core file limit to 0: no worker leaves a core file.
