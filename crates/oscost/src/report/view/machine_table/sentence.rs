@@ -63,9 +63,10 @@ fn headline(content: &TableContent<'_>) -> String {
             count => format!("These runs are of one machine, with {count} sets of treatments"),
         },
         None if table.judged == 0 && table.unit == TableUnit::Instructions => {
-            "Nothing is judged: these counts are of one boot of each machine, and how far \
-             instructions differ between boots is not known"
-                .to_owned()
+            format!(
+                "Nothing is judged: no case has counts of several boots on two of these {machines}, \
+                 and how far instructions differ between boots is not known"
+            )
         }
         None if table.judged == 0 => {
             format!(
