@@ -17,6 +17,9 @@ pub enum CounterEvent {
     InstructionsUser,
     /// Instructions retired in kernel mode (`instructions:k`).
     InstructionsKernel,
+    /// Instructions retired in both modes by one counter (`instructions`), where the processor has too
+    /// few for both modes and cycles.
+    Instructions,
     /// Core cycles while not halted, in both modes; in user mode alone where the kernel's part is
     /// not visible (`cycles`).
     Cycles,
@@ -45,7 +48,8 @@ pub enum CounterEvent {
 }
 
 impl CounterEvent {
-    /// All events, in the order of the metrics.
+    /// All events that are tried by themselves and have metrics of their own, in the order of these.
+    /// Instructions in both modes can be counted where those of each can, and are their sum.
     pub const ALL: [CounterEvent; 14] = [
         CounterEvent::InstructionsUser,
         CounterEvent::InstructionsKernel,
@@ -91,6 +95,7 @@ impl CounterEvent {
         match self {
             CounterEvent::InstructionsUser => "instructions:u",
             CounterEvent::InstructionsKernel => "instructions:k",
+            CounterEvent::Instructions => "instructions",
             CounterEvent::Cycles => "cycles",
             CounterEvent::BranchMisses => "branch-misses",
             CounterEvent::L1dMisses => "L1-dcache-load-misses",
@@ -111,6 +116,7 @@ impl CounterEvent {
         match self {
             CounterEvent::InstructionsUser => "insn_user",
             CounterEvent::InstructionsKernel => "insn_kernel",
+            CounterEvent::Instructions => INSN,
             CounterEvent::Cycles => "cycles",
             CounterEvent::BranchMisses => "branch_misses",
             CounterEvent::L1dMisses => "l1d_misses",
@@ -207,28 +213,49 @@ impl CounterFacts {
         self.can_count(CounterEvent::InstructionsKernel)
     }
 
-    /// The sets of events that are counted together, each small enough not to be multiplexed: first
-    /// the work, with the time on a CPU of just the ops whose cycles are counted, then misses, then the
-    /// kernel's own events; these alone if there are no others.
-    pub fn sets(&self) -> Vec<Vec<CounterEvent>> {
-        let usable = |events: &[CounterEvent]| -> Vec<CounterEvent> {
-            events.iter().copied().filter(|&event| self.can_count(event)).collect()
-        };
-        let software = usable(&CounterEvent::SOFTWARE);
-        let at_once = self.simultaneous.unwrap_or(0) as usize;
+    /// The sets that the work of an op is counted in, the first with the time on a CPU of just the ops
+    /// whose cycles are counted; none if it cannot be counted.
+    ///
+    /// Two counters at once cannot have the instructions of each mode and the cycles. Then cycles are
+    /// counted together with the instructions of both modes as one count, from which cycles per
+    /// instruction and clock are, and those of each mode in batches of their own.
+    pub fn work_sets(&self) -> Vec<Vec<CounterEvent>> {
         if !self.can_count_work() {
+            return Vec::new();
+        }
+        let work = self.usable(&CounterEvent::WORK);
+        let [user, kernel, cycles] = CounterEvent::WORK;
+        let mut sets = match self.simultaneous {
+            Some(2) if work.len() > 2 => {
+                vec![vec![CounterEvent::Instructions, cycles], vec![user, kernel]]
+            }
+            _ => vec![work],
+        };
+        // The task clock has no hook in the kernel's code: it adds no instructions.
+        sets[0].extend(self.usable(&[CounterEvent::TaskClock]));
+        sets
+    }
+
+    /// Those of these events that can be counted.
+    fn usable(&self, events: &[CounterEvent]) -> Vec<CounterEvent> {
+        events.iter().copied().filter(|&event| self.can_count(event)).collect()
+    }
+
+    /// The sets of events that are counted together, each small enough not to be multiplexed: first
+    /// those of the work, then misses, then the kernel's own events; these alone if there are no others.
+    pub fn sets(&self) -> Vec<Vec<CounterEvent>> {
+        let mut software = self.usable(&CounterEvent::SOFTWARE);
+        let mut sets = self.work_sets();
+        if sets.is_empty() {
             return if software.is_empty() { Vec::new() } else { vec![software] };
         }
-        let work = usable(&CounterEvent::WORK);
-        let mut sets: Vec<Vec<CounterEvent>> =
-            work.chunks(at_once).map(<[CounterEvent]>::to_vec).collect();
-        // The task clock has no hook in the kernel's code. The others have: while they are open, each
-        // fault and each switch executes more instructions.
-        let (clock, hooked): (Vec<CounterEvent>, Vec<CounterEvent>) =
-            software.into_iter().partition(|event| *event == CounterEvent::TaskClock);
-        sets[0].extend(clock);
-        sets.extend(usable(&CounterEvent::MISSES).chunks(at_once).map(<[CounterEvent]>::to_vec));
-        sets.extend((!hooked.is_empty()).then_some(hooked));
+        let at_once = self.simultaneous.unwrap_or(1).max(1) as usize;
+        let misses = self.usable(&CounterEvent::MISSES);
+        sets.extend(misses.chunks(at_once).map(<[CounterEvent]>::to_vec));
+        // The task clock is with the work. The others have hooks: while they are open, each fault and
+        // each switch executes more instructions.
+        software.retain(|event| *event != CounterEvent::TaskClock);
+        sets.extend((!software.is_empty()).then_some(software));
         sets
     }
 }
@@ -425,9 +452,21 @@ mod tests {
         assert_eq!(sets[0][..3], CounterEvent::WORK);
         assert_eq!(sets[0][3..], [CounterEvent::TaskClock]);
         assert_eq!(sets[3], CounterEvent::SOFTWARE[1..]);
-        // Two at once: cycles and instructions of a batch are then not of the same one.
         let sizes: Vec<usize> = facts(&[], Some(2)).sets().iter().map(Vec::len).collect();
-        assert_eq!(sizes, [2 + 1, 1, 2, 2, 2, 1, 3]);
+        assert_eq!(sizes, [2 + 1, 2, 2, 2, 2, 1, 3]);
+    }
+
+    #[test]
+    fn two_counters_have_cycles_beside_the_instructions_of_both_modes_and_each_mode_elsewhere() {
+        let [user, kernel, cycles] = CounterEvent::WORK;
+        let together = vec![CounterEvent::Instructions, cycles, CounterEvent::TaskClock];
+        assert_eq!(facts(&[], Some(2)).work_sets(), [together, vec![user, kernel]]);
+        // Without the kernel's part two are enough, and three are for all.
+        let of_user = vec![user, cycles, CounterEvent::TaskClock];
+        assert_eq!(facts(&[kernel], Some(2)).work_sets(), [of_user]);
+        let of_all = vec![user, kernel, cycles, CounterEvent::TaskClock];
+        assert_eq!(facts(&[], Some(3)).work_sets(), [of_all]);
+        assert!(facts(&[], Some(1)).work_sets().is_empty());
     }
 
     #[test]

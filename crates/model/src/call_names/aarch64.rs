@@ -11,7 +11,7 @@ pub(super) const NAMES: &str = "\
     fstatfs truncate ftruncate fallocate faccessat chdir fchdir chroot fchmod fchmodat fchownat \
     fchown openat close vhangup pipe2 quotactl getdents64 lseek read write readv writev pread64 \
     pwrite64 preadv pwritev sendfile pselect6 ppoll signalfd4 vmsplice splice tee readlinkat \
-    newfstatat fstat sync fsync fdatasync sync_file_range2 timerfd_create timerfd_settime \
+    newfstatat fstat sync fsync fdatasync sync_file_range timerfd_create timerfd_settime \
     timerfd_gettime utimensat acct capget capset personality exit exit_group waitid \
     set_tid_address unshare futex set_robust_list get_robust_list nanosleep getitimer setitimer \
     kexec_load init_module delete_module timer_create timer_gettime timer_getoverrun \

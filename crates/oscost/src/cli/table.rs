@@ -33,6 +33,7 @@ Examples:
   oscost table a=last a=last~1 b=./b.json       two runs of one of them
   oscost table ./node*.json -o nodes.html       many, as a page
   oscost table last ./b.json --in cycles        in cycles of each core
+  oscost table last ./b.json --in insn          in instructions of an op
   oscost table ./x.json ./y.json --base y       ratios to the other one
   oscost table --fleet night                    all nodes of a fleet
   oscost table --list                           records that come with oscost")]
@@ -47,8 +48,8 @@ pub(super) struct Arguments {
     /// Machine that ratios are to, by its name or a run of it [default: that of the first run].
     #[arg(long, value_name = "MACHINE")]
     base: Option<String>,
-    /// Show figures in this unit: `ns` (each row's own), `cycles` of each core, or `calls` of an
-    /// empty function.
+    /// Show figures in this unit: `ns` (each row's own), `cycles` of each core, `calls` of an empty
+    /// function, or `insn`: the instructions of an op, where they were counted.
     #[arg(long = "in", value_name = "UNIT", default_value = "ns", value_parser = table_unit)]
     unit: TableUnit,
     /// List the records that come with oscost; with `--verbose` the command that measured each, too.
@@ -62,9 +63,9 @@ pub(super) struct Arguments {
 }
 
 fn table_unit(text: &str) -> Result<TableUnit, String> {
-    let all = [TableUnit::Own, TableUnit::Cycles, TableUnit::Calls];
+    let all = [TableUnit::Own, TableUnit::Cycles, TableUnit::Calls, TableUnit::Instructions];
     let found = all.into_iter().find(|unit| unit.text() == text);
-    found.ok_or_else(|| "it must be ns, cycles or calls".to_owned())
+    found.ok_or_else(|| "it must be ns, cycles, calls or insn".to_owned())
 }
 
 pub(super) fn table(arguments: Arguments, output: &mut Output) -> anyhow::Result<ExitStatus> {

@@ -212,6 +212,21 @@ fn both_sides_in_one_run_show_a_tenth_of_a_per_cent() {
 }
 
 #[test]
+fn machines_stand_side_by_side_in_instructions_and_one_without_counts_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.fake("counters", &[RAW]).exits(0);
+    sandbox.fake("no-counters", &[RAW]).exits(0);
+    let table = ["table", "a=last~1", "b=last", "--in", "insn"];
+    let shown = sandbox.oscost(&table).exits(0);
+    assert_shows(&shown, "305 insn [");
+    assert_shows(&shown, "b has no figure to show here: its instructions were not counted");
+    let found = sandbox.oscost(&with(&table, &["--json", "-"])).exits(0).json();
+    let case = &found["cases"][0];
+    assert_eq!((&case["unit"], &case["counted_metric"]), (&"insn/op".into(), &"insn".into()));
+    assert!(case["cells"][1]["median"].is_null() && found["judged"] == 0, "{found}");
+}
+
+#[test]
 fn a_program_has_the_instructions_of_its_tree() {
     let sandbox = Sandbox::new();
     let arguments = ["--counters", "--json", "-", "--", "gzip", "FILE"];
@@ -247,6 +262,41 @@ fn a_row_whose_counted_batches_are_too_short_says_so() {
     assert_eq!(row(&record, RAW)["counters"]["short_by"], 3.0);
     let other = &row(&record, "syscall/getppid:via=libc")["counters"];
     assert!(other["workers"].as_u64() >= Some(1) && other["short_by"].is_null(), "{other}");
+}
+
+#[test]
+fn two_counters_at_once_are_enough_for_cycles_per_instruction() {
+    let sandbox = Sandbox::new();
+    let scenario = serde_json::json!({
+        "costs_ns": { "timer/nothing": 0.4, RAW: 122.0, "gzip FILE": 1.5e8 },
+        "counters": {
+            "boot": "0123456789abcdef",
+            "at_once": 2,
+            "ops": { RAW: { "insn_user": 12, "insn_kernel": 293 } },
+        },
+    });
+    let target = made_up(&sandbox, "two", &scenario);
+    let figure = |row: &serde_json::Value, metric: &str| {
+        let value = row["metrics"][metric]["estimate"]["median"].as_f64();
+        value.unwrap_or_else(|| panic!("no {metric}: {}", row["counters"]))
+    };
+    let run = ["run", "--seed", "1", "--at", &target, "--json", "-"];
+    let record = sandbox.oscost(&with(&run, &[RAW])).exits(0).json();
+    let found = row(&record, RAW);
+    let figures = ["insn_user", "insn_kernel", "insn"].map(|metric| figure(found, metric));
+    let expected = [12.0, 293.0, 305.0];
+    let is_near = |(one, other): (&f64, &f64)| (one - other).abs() < 0.01;
+    assert!(figures.iter().zip(&expected).all(is_near), "{figures:?}");
+    assert!((figure(found, "ghz") - 3.0).abs() < 0.01);
+    let cpi = figure(found, "cycles") / figure(found, "insn");
+    assert!((figure(found, "cpi") / cpi - 1.0).abs() < 0.02);
+    assert_eq!(found["counters"]["kernel"], true);
+    // A trial of a program has one of the two sets, in turn.
+    let program = with(&run, &["--counters", "--", "gzip", "FILE"]);
+    let record = sandbox.oscost(&program).exits(0).json();
+    let row = rows(&record).iter().find(|row| !row["primary_metric"].is_null()).unwrap();
+    assert_eq!([figure(row, "insn"), figure(row, "insn_user")], [300.0, 20.0]);
+    assert!(figure(row, "cpi") > 0.0 && row["counters"]["kernel"] == true);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::exchange::{Direction, PEER_CPU, SIZE_ONE_WAY, TripMode, WAY, size};
 use super::placement::cpu_of_timed_peer;
 use super::prelude::*;
 use crate::bench::{PointFilter, ServeFn, each_end};
+use crate::kernel::syscall::prepared::POLL;
 
 mod connect;
 mod endpoint;
@@ -329,7 +330,7 @@ const BENCHES: &[Bench] = &[
             exactly("accept4", 1).by_peer(),
             exactly("close", 1).by_peer(),
             // Its wait for the next command, after each batch.
-            up_to("poll", 1).by_peer(),
+            up_to(POLL, 1).by_peer(),
             up_to("recvfrom", 1).by_peer(),
             up_to("sendto", 1).by_peer(),
         ],
@@ -368,7 +369,7 @@ const BENCHES: &[Bench] = &[
             exactly("accept4", 1).by_peer(),
             up_to("sendto", 2).by_peer(),
             exactly("close", 1).by_peer(),
-            up_to("poll", 1).by_peer(),
+            up_to(POLL, 1).by_peer(),
             up_to("recvfrom", 1).by_peer(),
         ],
         floor: &[at_least(2, NULL_CALL)],

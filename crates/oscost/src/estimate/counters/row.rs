@@ -115,7 +115,8 @@ fn tree_figures(counts: &TreeCounts) -> CountedFigures {
     }
     let user = count(CounterEvent::InstructionsUser);
     let kernel = count(CounterEvent::InstructionsKernel);
-    let both = user.zip(kernel).map(|(user, kernel)| user + kernel);
+    let together = count(CounterEvent::Instructions).filter(|_| counts.kernel);
+    let both = together.or_else(|| user.zip(kernel).map(|(user, kernel)| user + kernel));
     add(INSN, both);
     let cycles = count(CounterEvent::Cycles);
     let quotient = |by: Option<f64>| {
@@ -197,11 +198,10 @@ pub(in crate::estimate) fn summary(
     let time_ns = median(&|it| it.time_ns);
     let running_ns = median(&|it| it.running_ns);
     let void: BTreeSet<&String> = countings.iter().flat_map(|it| &it.figures.void).collect();
-    let kernel = CounterEvent::InstructionsKernel.metric();
     (!countings.is_empty()).then(|| RowCounters {
         workers: repetitions.len() as u32,
         read_by: countings.iter().find_map(|it| it.read_by).map(|it| it.text().to_owned()),
-        kernel: repetitions.iter().any(|it| it.figures.contains_key(kernel)),
+        kernel: repetitions.iter().any(|it| it.figures.contains_key(INSN)),
         inherited: countings.iter().any(|it| it.inherited),
         insn_sd_pct,
         repeats: is_repeating(&work),

@@ -168,6 +168,17 @@ const RUN_TO_RUN_SD: f64 = 0.0008;
 /// differ, and what the kernel's hash tables hold.
 const INTERLEAVED_SD: f64 = 0.0002;
 
+impl Term {
+    /// The instructions of an op by the workers of a run, as a logarithm, with what runs of one boot
+    /// differ by; `None` without workers, and of counts that are not above 0.
+    pub(in crate::estimate) fn of_run(counts: &[f64]) -> Option<Self> {
+        let logs: Vec<f64> = counts.iter().map(|it| it.ln()).collect();
+        let is_usable = logs.iter().all(|it| it.is_finite());
+        let term = Self::of(&order::sorted(is_usable.then_some(&logs[..])?))?;
+        Some(term.widened(RUN_TO_RUN_SD))
+    }
+}
+
 impl Sides<'_> {
     /// The change of the work, as a logarithm, with what work varies by anyway.
     pub(in crate::estimate) fn work_ratio(
@@ -203,10 +214,7 @@ impl Sides<'_> {
 /// Where the instructions of an op lie over runs of one boot: what the workers of a run leave open,
 /// with what runs differ by. `None` with too few workers, and of counts that are not above 0.
 pub(in crate::estimate) fn work_between_runs(counts: &[f64]) -> Option<Interval> {
-    let logs: Vec<f64> = counts.iter().map(|it| it.ln()).collect();
-    let is_usable = logs.iter().all(|it| it.is_finite());
-    let term = Term::of(&order::sorted(is_usable.then_some(&logs[..])?))?;
-    let interval = term.widened(RUN_TO_RUN_SD).interval?;
+    let interval = Term::of_run(counts)?.interval?;
     Some(Interval { lo: interval.lo.exp(), hi: interval.hi.exp() })
 }
 

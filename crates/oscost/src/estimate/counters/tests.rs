@@ -275,6 +275,55 @@ fn cycles_of_user_mode_are_no_clock_and_have_their_own_instructions() {
     assert!(!found.figures.contains_key(CPI) && !found.figures.contains_key(GHZ), "{found:?}");
 }
 
+/// The same counts by a processor that counts two events at once.
+fn by_two_counters(counts: &EventCounts) -> EventCounts {
+    let set = &counts.sets[0];
+    let with = |events: &[CounterEvent], of: fn(&[u64]) -> Vec<u64>| {
+        let batch = |it: &CountedBatch| CountedBatch { counts: of(&it.counts), ..it.clone() };
+        CountedSet {
+            events: events.to_vec(),
+            batches: set.batches.iter().map(batch).collect(),
+            empty: set.empty.iter().map(batch).collect(),
+            ..set.clone()
+        }
+    };
+    let [user, kernel, cycles] = CounterEvent::WORK;
+    let together = [CounterEvent::Instructions, cycles, CounterEvent::TaskClock];
+    let sets = vec![
+        with(&together, |it| vec![it[0] + it[1], it[2], it[3]]),
+        with(&[user, kernel], |it| vec![it[0], it[1]]),
+    ];
+    EventCounts { sets, ..counts.clone() }
+}
+
+#[test]
+fn with_two_counters_cycles_and_instructions_of_both_modes_are_of_the_same_batches() {
+    for mode in [Mode::B, Mode::U] {
+        let plan = plan(mode);
+        let noise = Noise { interrupted: 0.3, ..SHARED };
+        let mut counts = by_two_counters(&counts(GETPPID, noise, &plan, &mut Seed::new(4)));
+        // Interrupts hit other batches of the second set.
+        for batch in &mut counts.sets[1].batches {
+            batch.counts[1] += 10 * batch.sample.n;
+        }
+        let found = counted_figures(&counts, ops(context(&plan)));
+        let of = |metric: &str| found.figures[metric].value;
+        assert!(near(of(INSN), 305.0, 0.01) && near(of(CPI), 1.41, 0.1), "{mode:?} {found:?}");
+        assert!(near(of(INSN) * of(CPI) / of(GHZ), found.running_ns.unwrap(), 1e-3), "{found:?}");
+        assert!(near(of("insn_user"), 12.0, 0.01) && near(of("insn_kernel"), 303.0, 0.01));
+        // Without the first set there is the sum of the second one, and nothing of the core.
+        counts.sets[0].void = Some("cycles stood still".to_owned());
+        let rest = counted_figures(&counts, ops(context(&plan))).figures;
+        assert!(near(rest[INSN].value, 315.0, 0.01) && !rest.contains_key(CPI), "{rest:?}");
+        // A count of user mode alone is not one of both.
+        let mut hidden = EventCounts { kernel: false, ..counts };
+        hidden.sets[0].void = None;
+        hidden.sets.truncate(1);
+        let found = counted_figures(&hidden, ops(context(&plan))).figures;
+        assert!(found.contains_key("cycles") && !found.contains_key(INSN), "{found:?}");
+    }
+}
+
 #[test]
 fn what_inheriting_adds_is_not_in_a_figure_and_the_end_of_tasks_is_no_waiting() {
     let plan = plan(Mode::B);

@@ -180,23 +180,32 @@ impl<'a> SetReader<'a> {
             |event: CounterEvent| self.set.events.iter().position(|&known| known == event);
         let user = position(CounterEvent::InstructionsUser);
         let kernel = position(CounterEvent::InstructionsKernel);
-        let work: Vec<usize> = user.into_iter().chain(kernel).collect();
+        // Counted without the kernel's part they are not those of both modes.
+        let both = position(CounterEvent::Instructions).filter(|_| counts.kernel);
+        let work: Vec<usize> = match both {
+            Some(index) => vec![index],
+            None => user.into_iter().chain(kernel).collect(),
+        };
+        let has_work = both.is_some() || user.is_some();
         // Interrupts only add instructions: the batches without one are those of the lower mode, and
         // all figures are those of the same batches, so that they belong together.
-        let core = match user {
-            Some(_) => self.without_interrupts(&self.sum(&work)),
-            None => self.clean.iter().collect(),
+        let core = match has_work {
+            true => self.without_interrupts(&self.sum(&work)),
+            false => self.clean.iter().collect(),
         };
-        for (index, &event) in self.set.events.iter().enumerate() {
+        let named = self.set.events.iter().enumerate();
+        for (index, &event) in named.filter(|(_, event)| **event != CounterEvent::Instructions) {
             let is_work = work.contains(&index) || event.is_software();
             if is_work || !is_core_disturbed {
                 let figure = self.figure(&self.sum(&[index]), &core);
                 found.figures.extend(figure.map(|figure| (event.metric(), figure)));
             }
         }
-        if let (Some(_), Some(_)) = (user, kernel) {
-            let figure = self.figure(&self.sum(&work), &core);
-            found.figures.extend(figure.map(|figure| (INSN, figure)));
+        let is_of_both = both.is_some() || (user.is_some() && kernel.is_some());
+        let insn = || self.figure(&self.sum(&work), &core);
+        if let Some(figure) = is_of_both.then(insn).flatten() {
+            // Of two sets the first has the cycles, too, and all figures are to belong together.
+            found.figures.entry(INSN).or_insert(figure);
         }
         let time_ns = median(core.iter().filter_map(|group| group.time_ns));
         found.time_ns = found.time_ns.or(time_ns);
@@ -213,22 +222,21 @@ impl<'a> SetReader<'a> {
         };
         let cycles = self.sum(&[cycles]);
         // Cycles of both modes are those of the instructions of both, and of the time in both.
-        let is_complete = counts.kernel == kernel.is_some();
+        let is_complete = counts.kernel == is_of_both;
         if let Some(cycles) = self.figure(&cycles, &core).filter(|_| is_complete) {
             let per = |by: f64, raw: f64| {
                 let value = quotient((cycles.value, by))?;
                 let raw = quotient((cycles.raw, raw)).unwrap_or(value);
                 Some(CountedFigure { value, raw, overhead: None, ..cycles })
             };
-            if user.is_some() {
-                let insn = self.figure(&self.sum(&work), &core);
-                let cpi = insn.and_then(|insn| per(insn.value, insn.raw));
+            if has_work {
+                let cpi = insn().and_then(|insn| per(insn.value, insn.raw));
                 found.figures.extend(cpi.map(|figure| (CPI, figure)));
             }
             let ghz = running.filter(|_| counts.kernel).and_then(|running| per(running, running));
             found.figures.extend(ghz.map(|figure| (GHZ, figure)));
         }
-        if user.is_some() && is_complete {
+        if has_work && is_complete {
             let total = |quantity: &Quantity| {
                 let batches = self.clean.iter().flat_map(|group| group.batches);
                 batches.map(|batch| quantity.of(batch)).sum::<Option<f64>>()

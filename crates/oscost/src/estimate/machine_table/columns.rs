@@ -9,6 +9,7 @@ use oscost_model::unit::Unit;
 use super::content::{
     CaseLine, Finding, TableCell, TableColumn, TableFigure, TableMachine, TableUnit,
 };
+use super::counts::LineCounts;
 use super::figures::{MachineFigure, PooledFigure, Z_95, exact_count, pooled};
 use super::lines::MachineLine;
 
@@ -93,7 +94,8 @@ fn case_line(line: &MachineLine<'_>, columns: &[TableColumn], unit: TableUnit) -
                 let of_counts = exact_count(&figures)
                     .zip(first_count)
                     .map(|(own, first)| ratio_of_counts(own, first));
-                let ratio = first.map(|first| of_counts.unwrap_or_else(|| ratio(own, first)));
+                let of_figures = |first| ratio(own, first, line.counts);
+                let ratio = first.map(|first| of_counts.unwrap_or_else(|| of_figures(first)));
                 TableCell::Figure(figure(&figures, own, ratio.filter(|_| at > 0)))
             }
             None => TableCell::Missing(missing(line, column)),
@@ -108,8 +110,10 @@ fn case_line(line: &MachineLine<'_>, columns: &[TableColumn], unit: TableUnit) -
             TableUnit::Own => Some(row.unit),
             TableUnit::Cycles => Some(Unit::CyclesPerOp),
             TableUnit::Calls => None,
+            TableUnit::Instructions => Some(Unit::InstructionsPerOp),
         },
-        better: if unit == TableUnit::Own { row.better } else { Unit::CyclesPerOp.better() },
+        better: line.better,
+        counted: line.counts.map(|it| it.modes),
         cells: columns.iter().enumerate().map(cell).collect(),
     }
 }
@@ -133,10 +137,12 @@ fn figure(figures: &[MachineFigure], own: PooledFigure, ratio: Option<Ratio>) ->
     }
 }
 
-/// A column over the first one. The interval has the errors of both: two machines, two moments.
-fn ratio(own: PooledFigure, first: PooledFigure) -> Ratio {
+/// A column over the first one. The interval has the errors of both: two machines, two moments; of
+/// counts it is that of their runs, since nothing is known of other boots.
+fn ratio(own: PooledFigure, first: PooledFigure, counts: Option<LineCounts>) -> Ratio {
     let log = own.log - first.log;
-    let error = own.error.zip(first.error).map(|(own, first)| Z_95 * own.hypot(first));
+    let [own, first] = [own, first].map(|it| counts.map_or(it.error, |_| it.error_of_runs));
+    let error = own.zip(first).map(|(own, first)| Z_95 * own.hypot(first));
     Ratio { value: log.exp(), ci95: error.map(|error| [(log - error).exp(), (log + error).exp()]) }
 }
 

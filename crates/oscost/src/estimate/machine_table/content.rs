@@ -14,6 +14,8 @@ pub enum TableUnit {
     Cycles,
     /// Calls of an empty function on the same machine.
     Calls,
+    /// Instructions, by the counters of each processor, or by the emulator that a row was counted by.
+    Instructions,
 }
 
 impl TableUnit {
@@ -23,8 +25,18 @@ impl TableUnit {
             TableUnit::Own => "ns",
             TableUnit::Cycles => "cycles",
             TableUnit::Calls => "calls",
+            TableUnit::Instructions => "insn",
         }
     }
+}
+
+/// In which modes of the processor the instructions of a line were counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CountedModes {
+    /// In user and in kernel mode.
+    Both,
+    /// In user mode alone: the kernel's part is not visible on a machine of the line.
+    User,
 }
 
 /// A machine with its runs.
@@ -89,6 +101,8 @@ pub struct CaseLine {
     pub unit: Option<Unit>,
     /// Which direction is better.
     pub better: Better,
+    /// The modes in which processors counted its figures; `None` of anything else.
+    pub counted: Option<CountedModes>,
     /// A cell for each column.
     pub cells: Vec<TableCell>,
 }
@@ -137,7 +151,8 @@ pub struct TableFigure {
     pub machines: u32,
     /// How many runs it is of.
     pub runs: u32,
-    /// This column over the first; `None` in the first, and where that has no figure.
+    /// This column over the first; `None` in the first, and where that has no figure. Its interval
+    /// has the variation between runs of both, except of what processors counted.
     pub ratio: Option<Ratio>,
 }
 

@@ -11,6 +11,7 @@ use oscost_stats::interval::{Interval, Nominal};
 use oscost_stats::{moments, order};
 
 use super::content::TableUnit;
+use super::counts::{LineCounts, uncounted};
 use super::join::JoinedRow;
 use crate::estimate::between_runs::prior;
 use crate::estimate::core_rate::cycles_estimate;
@@ -43,7 +44,12 @@ impl MachineFigure {
     /// The standard error that its interval stands for; `None` of an interval within a run, which
     /// says nothing of how far another run of the machine may lie.
     pub(super) fn standard_error(&self) -> Option<f64> {
-        let [low, high] = self.interval.filter(|_| self.is_between_runs)?;
+        self.error_of_runs().filter(|_| self.is_between_runs)
+    }
+
+    /// The same of any interval.
+    fn error_of_runs(&self) -> Option<f64> {
+        let [low, high] = self.interval?;
         Some((self.log - low).max(high - self.log) / Z_95)
     }
 }
@@ -60,6 +66,8 @@ pub(super) struct PooledFigure {
     pub(super) log: f64,
     /// `None` if a figure has no interval between runs.
     pub(super) error: Option<f64>,
+    /// The same of intervals that say nothing of other runs; `None` if a figure has none at all.
+    pub(super) error_of_runs: Option<f64>,
 }
 
 /// These machines as one; `None` without any. Their number does not reduce the error: it is that of
@@ -67,22 +75,27 @@ pub(super) struct PooledFigure {
 pub(super) fn pooled(figures: &[MachineFigure]) -> Option<PooledFigure> {
     let logs: Vec<f64> = figures.iter().map(|it| it.log).collect();
     let log = order::median(&order::sorted(&logs))?;
-    let errors: Option<Vec<f64>> = figures.iter().map(MachineFigure::standard_error).collect();
-    let error = errors.and_then(|errors| order::median(&order::sorted(&errors)));
     let spread = moments::standard_deviation(&logs).unwrap_or(0.0);
-    Some(PooledFigure { log, error: error.map(|error| error.max(spread)) })
+    let error = |of: fn(&MachineFigure) -> Option<f64>| {
+        let errors = figures.iter().map(of).collect::<Option<Vec<f64>>>()?;
+        Some(order::median(&order::sorted(&errors))?.max(spread))
+    };
+    let error_of_runs = error(MachineFigure::error_of_runs);
+    Some(PooledFigure { log, error: error(MachineFigure::standard_error), error_of_runs })
 }
 
 /// The figure of a case by these rows of one machine, a run each; the error says why there is none.
-/// Runs that nothing may be concluded from are left out if there are others.
+/// Runs that nothing may be concluded from are left out if there are others. `counts` are those of
+/// the line in instructions, if it has any.
 pub(super) fn machine_figure(
     rows: &[JoinedRow<'_>],
     unit: TableUnit,
+    counts: Option<LineCounts>,
 ) -> Result<MachineFigure, String> {
     let mut first_reason = None;
     let mut found = Vec::new();
     for &it in rows {
-        match RunFigure::of(it, unit) {
+        match RunFigure::of(it, unit, counts) {
             Ok(figure) => found.push(figure),
             Err(why) => {
                 first_reason.get_or_insert(why);
@@ -114,6 +127,8 @@ struct RunFigure<'a> {
     between_runs: Option<[f64; 2]>,
     is_claimable: bool,
     exact_count: Option<f64>,
+    /// Whether the processor counted it.
+    is_counted: bool,
 }
 
 /// The same as the record has it.
@@ -131,17 +146,20 @@ impl RawFigure {
 }
 
 impl<'a> RunFigure<'a> {
-    fn of(of: JoinedRow<'a>, unit: TableUnit) -> Result<Self, String> {
+    fn of(of: JoinedRow<'a>, unit: TableUnit, counts: Option<LineCounts>) -> Result<Self, String> {
         let JoinedRow { run, row } = of;
         if row.outcome != RowOutcome::Measured {
             let why = row.reason.as_deref().unwrap_or("no reason given");
             return Err(format!("{}: {why}", row.outcome.text()));
         }
+        if unit == TableUnit::Instructions && !is_emulated(row) {
+            return Self::counted(of, counts);
+        }
         if has_flag(row, "BELOW_DETECTION") {
             return Err("its figure cannot be told from 0".to_owned());
         }
         let found = match unit {
-            TableUnit::Own => in_own_unit(row).ok_or("it has no figure"),
+            TableUnit::Own | TableUnit::Instructions => in_own_unit(row).ok_or("it has no figure"),
             TableUnit::Cycles => in_cycles(row).ok_or("its record has no rate of the core"),
             TableUnit::Calls => in_calls(of).ok_or("no function call was measured beside it"),
         };
@@ -161,7 +179,31 @@ impl<'a> RunFigure<'a> {
             within_run: logs(within_run),
             between_runs: logs(between_runs),
             is_claimable: !is_noisy && !has_flag(row, "UNRELIABLE"),
-            exact_count: Some(value).filter(|_| unit == TableUnit::Own && is_exact_count(row)),
+            exact_count: Some(value)
+                .filter(|_| !matches!(unit, TableUnit::Cycles | TableUnit::Calls))
+                .filter(|_| is_exact_count(row)),
+            is_counted: false,
+        })
+    }
+
+    /// The instructions that the processor counted. Neither the load of the machine nor a bound on
+    /// the time of the op says anything of them; work that varies does.
+    fn counted(of: JoinedRow<'a>, counts: Option<LineCounts>) -> Result<Self, String> {
+        let work = counts.ok_or_else(|| uncounted(of)).and_then(|counts| counts.work(of))?;
+        let is_plausible = |log: &f64| PLAUSIBLE.contains(&log.exp());
+        if !is_plausible(&work.value) {
+            return Err("its counts are not plausible".to_owned());
+        }
+        let varies = of.row.counters.as_ref().is_some_and(|it| it.repeats == Some(false));
+        let ends = work.interval.map(|Interval { lo, hi }| [lo, hi]);
+        Ok(Self {
+            of,
+            log: work.value,
+            within_run: ends.filter(|ends| ends.iter().all(is_plausible)),
+            between_runs: None,
+            is_claimable: !varies,
+            exact_count: None,
+            is_counted: true,
         })
     }
 
@@ -176,17 +218,21 @@ fn has_flag(row: &Row, flag: &str) -> bool {
     row.flags.iter().any(|it| it == flag)
 }
 
+/// Whether the figure of a row is a number of instructions, which an emulator counted.
+pub(super) fn is_emulated(row: &Row) -> bool {
+    row.unit == Unit::InstructionsPerOp && row.primary_metric.is_none()
+}
+
 /// Whether all repetitions of a row counted the same number of instructions.
 fn is_exact_count(row: &Row) -> bool {
-    let is_exact = row.estimate.as_ref().is_some_and(|it| it.exact);
-    is_exact && row.unit == Unit::InstructionsPerOp && row.primary_metric.is_none()
+    row.estimate.as_ref().is_some_and(|it| it.exact) && is_emulated(row)
 }
 
 /// The figure as the record has it. An emulator counts the same instructions in every boot, so what
 /// one run leaves open of them is all that another one may change.
 fn in_own_unit(row: &Row) -> Option<RawFigure> {
     let mut figure = RawFigure::of(row.estimate.as_ref()?);
-    if row.unit == Unit::InstructionsPerOp && row.primary_metric.is_none() {
+    if is_emulated(row) {
         figure.between_runs = figure.between_runs.or(figure.within_run);
     }
     Some(figure)
@@ -233,11 +279,16 @@ fn of_several(runs: &[RunFigure<'_>], is_claimable: bool) -> MachineFigure {
     let exact_count = first.filter(|_| runs.iter().all(|it| it.exact_count == first));
     let logs: Vec<f64> = runs.iter().map(|it| it.log).collect();
     let medians: Option<Vec<RunMedian>> = runs.iter().map(RunFigure::median).collect();
-    let found = medians.and_then(|medians| long_run(runs[0].of.row, &medians, boots(runs)));
+    // Counts of one boot say nothing of the next one.
+    let are_counted = runs.iter().any(|it| it.is_counted);
+    let found = medians.and_then(|medians| match are_counted {
+        true => run_mean(&medians, Nominal::FIXED),
+        false => long_run(runs[0].of.row, &medians, boots(runs)),
+    });
     MachineFigure {
         log: moments::mean(&logs).unwrap_or(0.0),
         interval: found.map(|it| [it.interval.lo, it.interval.hi]),
-        is_between_runs: found.is_some(),
+        is_between_runs: found.is_some() && (!are_counted || boots(runs) == runs.len()),
         runs: runs.len() as u32,
         is_claimable,
         exact_count,

@@ -1,9 +1,11 @@
 //! The figures of each case on each machine, as far as they are of one op.
 
 use oscost_model::record::{FileSummary, MonitorSummary, Row, RowOutcome};
+use oscost_model::unit::{Better, Unit};
 
 use super::content::{TableMachine, TableUnit};
-use super::figures::{MachineFigure, machine_figure};
+use super::counts::LineCounts;
+use super::figures::{MachineFigure, is_emulated, machine_figure};
 use super::join::{JoinedRow, joined};
 use crate::estimate::comparison::{other_count, other_op};
 
@@ -11,6 +13,10 @@ use crate::estimate::comparison::{other_count, other_op};
 pub(super) struct MachineLine<'a> {
     /// The row that the others are compared with: a measured one of the base, if it has any.
     pub(super) reference: JoinedRow<'a>,
+    /// Which direction of its figures is better.
+    pub(super) better: Better,
+    /// What its instructions are of; `None` in other units, and where no processor counted any.
+    pub(super) counts: Option<LineCounts>,
     /// The figure on each machine, or why there is none.
     pub(super) figures: Vec<Result<MachineFigure, String>>,
 }
@@ -43,8 +49,20 @@ fn line<'a>(rows: &[Vec<JoinedRow<'a>>], unit: TableUnit, base: usize) -> Option
     let all = || of_base.clone().chain(rows.iter().flatten());
     let is_measured = |it: &&JoinedRow<'_>| it.row.outcome == RowOutcome::Measured;
     let reference = *all().find(is_measured).or_else(|| all().next())?;
-    let figures = rows.iter().map(|rows| figure(rows, reference, unit)).collect();
-    Some(MachineLine { reference, figures })
+    let counts = match unit {
+        TableUnit::Instructions if !is_emulated(reference.row) => {
+            let of_base = LineCounts::of(of_base.clone().copied());
+            of_base.or_else(|| LineCounts::of(all().copied()))
+        }
+        _ => None,
+    };
+    let figures = rows.iter().map(|rows| figure(rows, reference, unit, counts)).collect();
+    let better = match unit {
+        TableUnit::Own => reference.row.better,
+        TableUnit::Cycles | TableUnit::Calls => Unit::CyclesPerOp.better(),
+        TableUnit::Instructions => Unit::InstructionsPerOp.better(),
+    };
+    Some(MachineLine { reference, better, counts, figures })
 }
 
 /// The figure of a machine by those of its rows that are of the op of the reference.
@@ -52,6 +70,7 @@ fn figure(
     rows: &[JoinedRow<'_>],
     reference: JoinedRow<'_>,
     unit: TableUnit,
+    counts: Option<LineCounts>,
 ) -> Result<MachineFigure, String> {
     let first_reason = rows.iter().find_map(|it| difference(reference, *it));
     let same: Vec<JoinedRow<'_>> =
@@ -59,7 +78,7 @@ fn figure(
     match (same.is_empty(), first_reason) {
         (true, Some(why)) => Err(why),
         _ => {
-            let figure = machine_figure(&same, unit)?;
+            let figure = machine_figure(&same, unit, counts)?;
             let are_comparable = same.iter().all(|it| counts_are_comparable(reference, *it));
             let exact_count = figure.exact_count.filter(|_| are_comparable);
             Ok(MachineFigure { exact_count, ..figure })

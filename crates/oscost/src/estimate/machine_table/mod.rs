@@ -2,10 +2,12 @@
 //! stands out (docs/explanation/METHOD.md, section 11).
 //!
 //! `join` says which rows stand in one line, `figures` what several runs of a machine say together,
-//! `standing` which machine differs from its equals by more than they vary.
+//! `counts` what its counters say, `standing` which machine differs from its equals by more than they
+//! vary.
 
 mod columns;
 mod content;
+mod counts;
 mod figures;
 mod join;
 mod lines;
@@ -15,7 +17,7 @@ mod table;
 mod tests;
 
 pub use self::content::{
-    CaseLine, Finding, MachineRun, MachineTable, TableCell, TableColumn, TableFigure, TableMachine,
-    TableUnit,
+    CaseLine, CountedModes, Finding, MachineRun, MachineTable, TableCell, TableColumn, TableFigure,
+    TableMachine, TableUnit,
 };
 pub use self::table::machine_table;

@@ -149,7 +149,7 @@ impl<'a> FamilyEffect<'a> {
         let (mut differences, mut own_errors, mut errors) = (Vec::new(), Vec::new(), Vec::new());
         let mut of_others: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
         for line in lines {
-            let direction = match line.reference.row.better {
+            let direction = match line.better {
                 Better::Lower => 1.0,
                 Better::Higher => -1.0,
             };

@@ -7,6 +7,8 @@ use super::columns::shown_columns;
 use super::*;
 use crate::estimate::made_up_rows::{conditions, rated_row, row};
 
+mod counted;
+
 /// A run of a machine with these rows.
 fn record(id: &str, rows: Vec<Row>) -> Record {
     let text = serde_json::json!({

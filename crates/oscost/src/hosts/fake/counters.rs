@@ -30,6 +30,8 @@ pub struct FakeCounters {
     pub void: BTreeMap<String, String>,
     /// Cases whose counted batches are too short, by these factors.
     pub short_by: BTreeMap<String, u64>,
+    /// How many events of the processor are counted at once; null for six.
+    pub at_once: Option<u32>,
     /// After so many counting workers of a case another program has the processor's counters: from
     /// then on none of its events can be opened. Null for never.
     pub taken_after: Option<u32>,
@@ -84,6 +86,7 @@ impl CountedOp {
         let count = match event {
             CounterEvent::InstructionsUser => op.insn_user * ops,
             CounterEvent::InstructionsKernel => kernel,
+            CounterEvent::Instructions => op.insn_user * ops + kernel,
             CounterEvent::Cycles => running_ns * op.ghz + extra,
             CounterEvent::TaskClock => running_ns + extra / op.ghz,
             // One in a hundred instructions misses something.
@@ -112,7 +115,7 @@ impl FakeCounters {
             paranoid: Some(if self.user_only { 2 } else { -1 }),
             rdpmc: Some(false),
             width_bits: has_pmu.then_some(48),
-            simultaneous: has_pmu.then_some(6),
+            simultaneous: has_pmu.then_some(self.at_once.unwrap_or(6)),
             read_by: Some(CounterRead::Read),
             read_ns: if has_pmu { vec![cost] } else { Vec::new() },
             distrusted: None,

@@ -31,8 +31,10 @@ const MAX_LOST: u32 = 1;
 /// What is counted in a run.
 #[derive(Clone, Debug)]
 pub(crate) struct CountedEvents {
-    /// Each is counted in batches of its own; the first has the work.
-    sets: Vec<Vec<CounterEvent>>,
+    /// The sets of the work, at least one; each set is counted in batches of its own.
+    work: Vec<Vec<CounterEvent>>,
+    /// The others.
+    others: Vec<Vec<CounterEvent>>,
     read_by: Option<CounterRead>,
     /// Whether the user asked for counts (`--counters`): then every round counts, whatever time it
     /// takes.
@@ -44,24 +46,27 @@ impl CountedEvents {
     /// What is counted on a machine; `None` if nothing is. Without counters of the processor the
     /// kernel's own events are only counted if the user asked for them.
     pub(crate) fn new(facts: &CounterFacts, is_requested: bool, is_quick: bool) -> Option<Self> {
-        let sets = facts.sets();
-        let is_counted = !sets.is_empty() && (facts.can_count_work() || is_requested);
-        is_counted.then_some(Self { sets, read_by: facts.read_by, is_requested, is_quick })
+        let mut work = facts.sets();
+        let is_counted = !work.is_empty() && (facts.can_count_work() || is_requested);
+        // Without work the kernel's own events are the only set.
+        let others = work.split_off(work.len().min(facts.work_sets().len().max(1)));
+        is_counted.then_some(Self { work, others, read_by: facts.read_by, is_requested, is_quick })
     }
 
     /// The sets of a row's next worker: the work, and one of the others in turn. Where events are
     /// inherited, each costs at every fork, also one of another set: a worker then has one set.
     fn sets_of(&self, worker: u32, inherits: bool) -> Vec<Vec<CounterEvent>> {
-        let Some((work, others)) = self.sets.split_first() else { return Vec::new() };
-        let other = || others.get(worker as usize % others.len().max(1)).cloned();
+        let Self { work, others, .. } = self;
+        let in_turn = |sets: &[Vec<CounterEvent>], turn: u32| {
+            sets.get(turn as usize % sets.len().max(1)).cloned()
+        };
         match inherits {
-            false => std::iter::once(work.clone()).chain(other()).collect(),
+            false => work.iter().cloned().chain(in_turn(others, worker)).collect(),
             // Most workers count the work.
-            true if self.is_requested && worker % 3 == 2 => {
-                let turn = worker as usize / 3 % others.len().max(1);
-                vec![others.get(turn).unwrap_or(work).clone()]
+            true if self.is_requested && worker % 3 == 2 && !others.is_empty() => {
+                in_turn(others, worker / 3).into_iter().collect()
             }
-            true => vec![work.clone()],
+            true => in_turn(work, worker).into_iter().collect(),
         }
     }
 
@@ -272,6 +277,21 @@ mod tests {
         let requested = CountedEvents { is_requested: true, ..counted };
         assert_eq!(requested.sets_of(2, true)[0][0], CounterEvent::BranchMisses);
         assert_eq!(requested.sets_of(5, true)[0][0], CounterEvent::StalledCycles);
+    }
+
+    #[test]
+    fn with_two_counters_each_worker_has_both_sets_of_the_work_and_inherited_ones_are_in_turn() {
+        let two = CounterFacts { simultaneous: Some(2), ..facts(true) };
+        let counted = CountedEvents::new(&two, false, false).unwrap();
+        let firsts = |worker, inherits| -> Vec<CounterEvent> {
+            counted.sets_of(worker, inherits).iter().map(|set| set[0]).collect()
+        };
+        let [user, ..] = CounterEvent::WORK;
+        let both = CounterEvent::Instructions;
+        assert_eq!(firsts(0, false), [both, user, CounterEvent::BranchMisses]);
+        assert_eq!(firsts(1, false), [both, user, CounterEvent::L1iMisses]);
+        let inherited: Vec<_> = (0..4).flat_map(|worker| firsts(worker, true)).collect();
+        assert_eq!(inherited, [both, user, both, user]);
     }
 
     #[test]

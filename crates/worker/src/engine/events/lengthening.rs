@@ -22,7 +22,14 @@ const MAX_SHORT_BY: u64 = 1_000;
 /// vary: a change of instructions is looked for down to a tenth of a per cent, and cycles vary by
 /// more than a per cent anyway. Of other events an op may have none, and no length would do.
 const QUANTITIES: [(&[CounterEvent], f64); 2] = [
-    (&[CounterEvent::InstructionsUser, CounterEvent::InstructionsKernel], 0.001),
+    (
+        &[
+            CounterEvent::InstructionsUser,
+            CounterEvent::InstructionsKernel,
+            CounterEvent::Instructions,
+        ],
+        0.001,
+    ),
     (&[CounterEvent::Cycles], 0.01),
 ];
 
@@ -131,6 +138,10 @@ mod tests {
         assert_eq!(factor(&EVENTS, &empty(350, 0), &group), 3);
         assert_eq!(factor(&EVENTS, &empty(0, 5_000), &group), 4);
         assert_eq!(factor(&EVENTS, &empty(350, 5_000), &group), 4);
+        let both = [CounterEvent::Instructions, CounterEvent::PageFaults, CounterEvent::TaskClock];
+        let insn = [batch(400, [120_040, 0, 0])];
+        let reads = [0, 0, 1, 1, 2, 2].map(|of| batch(0, [40 + 170 * of, 0, 0]));
+        assert_eq!(factor(&both, &reads, &insn), 3);
         // Misses may be none, however long a batch is.
         let misses = [CounterEvent::L1dMisses, CounterEvent::PageFaults, CounterEvent::TaskClock];
         assert_eq!(factor(&misses, &empty(350, 5_000), &group), 1);

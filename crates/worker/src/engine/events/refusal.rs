@@ -57,12 +57,18 @@ pub fn open_error(error: Errno) -> String {
     format!("perf_event_open: {name}")
 }
 
+/// What the driver of counters means that cannot exclude a mode (PERF_PMU_CAP_NO_EXCLUDE), or that does
+/// not know an event.
+const ONE_MODE: &str = "; the driver of the processor's counters refuses it: it does not know the \
+                        event, or cannot count one mode of the processor alone";
+
 /// Why an event cannot be counted, by the error of perf_event_open(2).
 pub(super) fn refusal(error: Errno, circumstances: &Circumstances<'_>) -> String {
     let note = match error {
         Errno::ENOENT => "; this processor or this virtual machine has no counter for it",
         Errno::EBUSY => "; another user has the counters",
         Errno::EOPNOTSUPP => "; the processor's counters do not support it",
+        Errno::EINVAL => ONE_MODE,
         Errno::EPERM | Errno::EACCES | Errno::ENOSYS => circumstances.filter_note(),
         _ => "",
     };
@@ -98,12 +104,21 @@ pub(super) fn unavailable(error: Errno, circumstances: &Circumstances<'_>) -> St
                 None => "; the kernel has no driver for this processor's counters".to_owned(),
             }
         }
+        (Errno::EINVAL, _) => ONE_MODE.to_owned(),
         (Errno::EBUSY, _) => {
             "; another user has the counters (the NMI watchdog, a profiler)".into()
         }
         _ => String::new(),
     };
     act + &remedy
+}
+
+/// Why they cannot, where those of the kernel cannot be counted by themselves, although they may be.
+pub(super) fn one_mode(refused: &str) -> String {
+    format!(
+        "instructions and cycles cannot be counted: those in kernel mode cannot be told from those in \
+         user mode: {refused}"
+    )
 }
 
 /// Why they cannot, where each can be counted, but only so many events at once.
@@ -138,7 +153,7 @@ mod tests {
         assert!(shown(Errno::ENOSYS, GUEST).contains("CONFIG_PERF_EVENTS"));
         assert!(shown(Errno::EBUSY, GUEST).contains("NMI watchdog"));
         assert!(
-            shown(Errno::EINVAL, GUEST).ends_with("cannot be counted: perf_event_open: EINVAL")
+            shown(Errno::EINVAL, GUEST).ends_with("cannot count one mode of the processor alone")
         );
         assert!(shown(Errno(libc::EIO), GUEST).contains(": perf_event_open: Input/output error"));
         assert!(refusal(Errno::EBUSY, &GUEST).starts_with("perf_event_open: EBUSY; another user"));

@@ -5,7 +5,7 @@ use oscost_model::counters::{
     CounterReadCost,
 };
 
-use super::refusal::{Circumstances, refusal, too_few, unavailable};
+use super::refusal::{Circumstances, one_mode, refusal, too_few, unavailable};
 use super::source::{CounterSource, WindowCounts};
 use super::validity::{KNOWN_ITERATIONS, loop_problem};
 use crate::engine::calibrate::median;
@@ -80,6 +80,13 @@ pub fn survey<O: CounterOpener>(
             .map(defect)
             .or_else(|| first_error.map(|errno| unavailable(errno, circumstances)));
     }
+    // Where both modes are visible cycles are those of both, and belong to no instructions of one.
+    let in_one_mode = attempt.modes == Modes::Both && !facts.sees_kernel();
+    if facts.can_count_each_of_work() && in_one_mode {
+        facts.unavailable = Some(one_mode(refused(&facts, CounterEvent::InstructionsKernel)));
+        attempt.read_costs(&mut facts);
+        return facts;
+    }
     facts.distrusted = facts.can_count_each_of_work().then(|| attempt.distrust()).flatten();
     if facts.can_count_each_of_work() {
         facts.simultaneous = attempt.simultaneous(&facts);
@@ -87,6 +94,12 @@ pub fn survey<O: CounterOpener>(
     }
     attempt.read_costs(&mut facts);
     facts
+}
+
+/// Why an event was refused, in words.
+fn refused(facts: &CounterFacts, event: CounterEvent) -> &str {
+    let probe = facts.events.iter().find(|it| it.event == event);
+    probe.and_then(|it| it.refused.as_deref()).unwrap_or_default()
 }
 
 /// Why an event cannot be counted.

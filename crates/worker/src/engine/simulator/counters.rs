@@ -36,9 +36,10 @@ impl SimCounters {
             (_, event) if event.is_software() => None,
             (Some(CounterDefect::Absent), _) => Some(Errno::ENOENT),
             (Some(CounterDefect::Taken), _) => Some(Errno::EBUSY),
-            (Some(CounterDefect::UserOnly), CounterEvent::InstructionsKernel) => {
-                Some(Errno::EACCES)
-            }
+            (
+                Some(CounterDefect::UserOnly),
+                CounterEvent::InstructionsKernel | CounterEvent::Instructions,
+            ) => Some(Errno::EACCES),
             _ => None,
         };
         for &event in events {
@@ -64,12 +65,14 @@ impl SimCounters {
         let state = self.machine.0.borrow();
         let (executed, defect) = (state.executed, state.truth.execution.defect);
         let count = |&event: &CounterEvent| {
+            let insn_user = match defect {
+                Some(CounterDefect::Loses(share)) => executed.insn_user * share,
+                _ => executed.insn_user,
+            };
             let exact = match event {
-                CounterEvent::InstructionsUser => match defect {
-                    Some(CounterDefect::Loses(share)) => executed.insn_user * share,
-                    _ => executed.insn_user,
-                },
+                CounterEvent::InstructionsUser => insn_user,
                 CounterEvent::InstructionsKernel => executed.insn_kernel,
+                CounterEvent::Instructions => insn_user + executed.insn_kernel,
                 CounterEvent::Cycles => match defect {
                     Some(CounterDefect::Backwards) => 1e15 - executed.cycles,
                     _ => executed.cycles,

@@ -8,7 +8,7 @@ use crate::kernel::Errno;
 use crate::kernel::file::location::{Location, unnamed_file};
 
 /// `_IOWR('f', 11, struct fiemap)`.
-const FS_IOC_FIEMAP: libc::c_ulong = 0xc020_660b;
+const FS_IOC_FIEMAP: u32 = 0xc020_660b;
 
 /// `struct fiemap` with room for one extent.
 #[repr(C)]
@@ -47,7 +47,9 @@ impl FileOfOneExtent {
         };
         // SAFETY: the kernel writes at most one extent, for which there is room, and only during
         // the call.
-        Errno::check(unsafe { libc::ioctl(self.0.as_raw_fd(), FS_IOC_FIEMAP, &raw mut asked) })?;
+        Errno::check(unsafe {
+            libc::ioctl(self.0.as_raw_fd(), FS_IOC_FIEMAP as _, &raw mut asked)
+        })?;
         Ok(asked.mapped_extents)
     }
 }

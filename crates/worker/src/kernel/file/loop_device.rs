@@ -11,8 +11,8 @@ use crate::kernel::memory::memory_file;
 /// Requests of linux/loop.h: `LOOP_CTL_GET_FREE` of the control device, and `LOOP_CONFIGURE`, which
 /// sets the file and the flags at once (Linux 5.8). By the older two requests a process that is
 /// killed between them would leave a device that nothing ends.
-const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4c82;
-const LOOP_CONFIGURE: libc::c_ulong = 0x4c0a;
+const LOOP_CTL_GET_FREE: libc::Ioctl = 0x4c82;
+const LOOP_CONFIGURE: libc::Ioctl = 0x4c0a;
 /// The device is released when it was closed by all, and unmounted.
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 

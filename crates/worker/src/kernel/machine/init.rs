@@ -16,8 +16,10 @@ pub fn loopback_up() -> Result<(), Errno> {
     request.ifr_name[1] = b'o' as libc::c_char;
     request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
     // SAFETY: the request is of the type that the call takes, and a local.
-    Errno::check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) })
-        .map(drop)
+    Errno::check(unsafe {
+        libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &raw const request)
+    })
+    .map(drop)
 }
 
 /// Credits the kernel's entropy pool with a constant seed: before it is initialised, callers

@@ -63,7 +63,7 @@ impl Devices {
 
     /// Switches generic receive offload on: ETHTOOL_SGRO of ethtool(8)'s ioctl.
     pub(in crate::kernel) fn set_gro(&self, device: &str) -> Result<(), Errno> {
-        const SIOCETHTOOL: libc::Ioctl = 0x8946;
+        const SIOCETHTOOL: libc::c_ulong = 0x8946;
         const ETHTOOL_SGRO: u32 = 0x2c;
         let mut value = [ETHTOOL_SGRO, 1];
         let mut request = request_about(device);
@@ -71,11 +71,11 @@ impl Devices {
         self.ioctl(SIOCETHTOOL, &mut request)
     }
 
-    fn ioctl(&self, request_code: libc::Ioctl, request: &mut libc::ifreq) -> Result<(), Errno> {
+    fn ioctl(&self, request_code: libc::c_ulong, request: &mut libc::ifreq) -> Result<(), Errno> {
         // SAFETY: the request is of the type that `request_code` takes, and what it points to
         // outlives the call.
         Errno::check(unsafe {
-            libc::ioctl(self.socket.as_raw_fd(), request_code, &raw mut *request)
+            libc::ioctl(self.socket.as_raw_fd(), request_code as _, &raw mut *request)
         })
         .map(drop)
     }

@@ -3,8 +3,8 @@
 
 use super::monitor::PTRACE_EVENT_STOP;
 use super::ptrace::{
-    Request, SYSCALL_STOP, TaskStatus, event_message, ptrace_request, syscall_info, wait_for_any,
-    wait_for_status,
+    CallStop, Request, SYSCALL_STOP, TaskStatus, event_message, ptrace_request, syscall_info,
+    wait_for_any, wait_for_status,
 };
 use crate::kernel::Errno;
 use crate::kernel::process::Termination;
@@ -136,19 +136,12 @@ fn classify(pid: i32, status: i32) -> Result<ProgramStop, Errno> {
 /// A stop at a system call.
 fn system_call(pid: i32) -> Result<ProgramStop, Errno> {
     let info = syscall_info(pid)?;
-    Ok(match info.op {
-        libc::PTRACE_SYSCALL_INFO_ENTRY => {
-            // SAFETY: `op` says that the union holds an entry.
-            let entry = unsafe { info.u.entry };
-            let is_native = info.arch == NATIVE_CALLS;
-            ProgramStop::Entry { call: entry.nr, args: entry.args, is_native }
+    Ok(match info.stop() {
+        CallStop::Entry { call, args } => {
+            ProgramStop::Entry { call, args, is_native: info.arch == NATIVE_CALLS }
         }
-        libc::PTRACE_SYSCALL_INFO_EXIT => {
-            // SAFETY: `op` says that the union holds an exit.
-            let exit = unsafe { info.u.exit };
-            ProgramStop::Exit { value: exit.sval, is_error: exit.is_error != 0 }
-        }
-        _ => ProgramStop::Other,
+        CallStop::Exit { value, is_error } => ProgramStop::Exit { value, is_error },
+        CallStop::Other => ProgramStop::Other,
     })
 }
 

@@ -60,26 +60,27 @@ pub fn step(pid: u32, signal: i32) -> Result<(), Errno> {
     ptrace_request(Request::Step, pid, signal as usize)
 }
 
-/// The requests that take a number, and no address in this process.
+/// The requests that take a number, and no address in this process (linux/ptrace.h): C libraries have
+/// them in different types.
 #[derive(Clone, Copy)]
 #[repr(u32)]
 pub(super) enum Request {
-    TraceMe = libc::PTRACE_TRACEME,
-    SetOptions = libc::PTRACE_SETOPTIONS,
-    Seize = libc::PTRACE_SEIZE,
-    Interrupt = libc::PTRACE_INTERRUPT,
-    Listen = libc::PTRACE_LISTEN,
-    Continue = libc::PTRACE_CONT,
-    ContinueToCall = libc::PTRACE_SYSCALL,
-    Step = libc::PTRACE_SINGLESTEP,
-    Detach = libc::PTRACE_DETACH,
+    TraceMe = 0,
+    Continue = 7,
+    Step = 9,
+    Detach = 17,
+    ContinueToCall = 24,
+    SetOptions = 0x4200,
+    Seize = 0x4206,
+    Interrupt = 0x4207,
+    Listen = 0x4208,
 }
 
 /// Makes a request of a task, with a number.
 pub(super) fn ptrace_request(request: Request, pid: u32, data: usize) -> Result<(), Errno> {
     let none = std::ptr::null_mut::<libc::c_void>();
     // SAFETY: these requests read and write no memory of this process.
-    Errno::check(unsafe { libc::ptrace(request as u32, pid as i32, none, data) }).map(drop)
+    Errno::check(unsafe { libc::ptrace(request as _, pid as i32, none, data) }).map(drop)
 }
 
 /// A wait(2) status.
@@ -187,31 +188,89 @@ pub(super) const SYSCALL_STOP: i32 = libc::SIGTRAP | 0x80;
 /// The system-call stop of a task.
 fn system_call(pid: i32) -> Result<Stop, Errno> {
     let info = syscall_info(pid)?;
-    Ok(match info.op {
-        libc::PTRACE_SYSCALL_INFO_ENTRY => {
-            // SAFETY: `op` says that the union holds an entry.
-            let entry = unsafe { info.u.entry };
-            Stop::Entry { call: entry.nr, args: [entry.args[0], entry.args[1]] }
+    Ok(match info.stop() {
+        CallStop::Entry { call, args: [first, second, ..] } => {
+            Stop::Entry { call, args: [first, second] }
         }
-        // SAFETY: `op` says that the union holds an exit.
-        libc::PTRACE_SYSCALL_INFO_EXIT => Stop::Exit(unsafe { info.u.exit }.sval),
-        _ => Stop::Other,
+        CallStop::Exit { value, .. } => Stop::Exit(value),
+        CallStop::Other => Stop::Other,
     })
+}
+
+/// `struct ptrace_syscall_info` of linux/ptrace.h, which not every C library has.
+#[repr(C)]
+#[derive(Default)]
+pub(super) struct SyscallInfo {
+    op: u8,
+    padding: [u8; 3],
+    /// The kernel's name of the processor's system calls (linux/audit.h).
+    pub(super) arch: u32,
+    instruction_pointer: u64,
+    stack_pointer: u64,
+    /// What there is at such a stop.
+    words: [u64; 8],
+}
+
+/// What a task does at a system-call stop.
+pub(super) enum CallStop {
+    /// It enters the call of this number.
+    Entry { call: u64, args: [u64; 6] },
+    /// It returns from one.
+    Exit { value: i64, is_error: bool },
+    /// Neither.
+    Other,
+}
+
+impl SyscallInfo {
+    pub(super) fn stop(&self) -> CallStop {
+        const ENTRY: u8 = 1;
+        const EXIT: u8 = 2;
+        let [first, second, third, fourth, fifth, sixth, seventh, _] = self.words;
+        match self.op {
+            ENTRY => CallStop::Entry {
+                call: first,
+                args: [second, third, fourth, fifth, sixth, seventh],
+            },
+            // A byte follows the result.
+            EXIT => {
+                let is_error = second.to_ne_bytes()[0] != 0;
+                CallStop::Exit { value: first as i64, is_error }
+            }
+            _ => CallStop::Other,
+        }
+    }
 }
 
 /// A stopped task's system-call information (PTRACE_GET_SYSCALL_INFO, Linux 5.3), the same on every
 /// architecture.
-pub(super) fn syscall_info(pid: i32) -> Result<libc::ptrace_syscall_info, Errno> {
-    // SAFETY: all-zero bits are a valid info, and the kernel writes at most its size.
-    unsafe {
-        let mut info: libc::ptrace_syscall_info = std::mem::zeroed();
-        let size = size_of_val(&info);
-        Errno::check(libc::ptrace(
-            libc::PTRACE_GET_SYSCALL_INFO,
-            pid,
-            size as *mut libc::c_void,
-            &raw mut info,
-        ))?;
-        Ok(info)
+pub(super) fn syscall_info(pid: i32) -> Result<SyscallInfo, Errno> {
+    const GET_SYSCALL_INFO: u32 = 0x420e;
+    let mut info = SyscallInfo::default();
+    let size = std::ptr::without_provenance_mut::<libc::c_void>(size_of_val(&info));
+    // SAFETY: the kernel writes at most as many bytes as the structure has.
+    Errno::check(unsafe { libc::ptrace(GET_SYSCALL_INFO as _, pid, size, &raw mut info) })?;
+    Ok(info)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_call_stop_has_the_layout_of_the_kernels_header() {
+        assert_eq!(size_of::<SyscallInfo>(), 88);
+        assert_eq!(std::mem::offset_of!(SyscallInfo, arch), 4);
+        assert_eq!(std::mem::offset_of!(SyscallInfo, words), 24);
+        let info = |op, words| SyscallInfo { op, words, ..SyscallInfo::default() }.stop();
+        let CallStop::Entry { call, args } = info(1, [39, 1, 2, 3, 4, 5, 6, 7]) else {
+            panic!("no entry");
+        };
+        assert_eq!((call, args), (39, [1, 2, 3, 4, 5, 6]));
+        for (result, flag) in [(-2_i64, true), (7, false)] {
+            let words = [result as u64, u64::from(flag).to_le(), 0, 0, 0, 0, 0, 0];
+            let CallStop::Exit { value, is_error } = info(2, words) else { panic!("no exit") };
+            assert_eq!((value, is_error), (result, flag));
+        }
+        assert!(matches!(info(3, [0; 8]), CallStop::Other));
     }
 }

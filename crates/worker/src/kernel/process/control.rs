@@ -224,7 +224,7 @@ pub(crate) fn in_own_process(body: impl FnOnce()) {
         // Captured test output would be lost with the child.
         set_hook(Box::new(|panic| drop(writeln!(std::io::stderr(), "{panic}"))));
         // SAFETY: plain numbers; the owners of these descriptors run only in the other process.
-        unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
+        unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
         i32::from(catch_unwind(AssertUnwindSafe(body)).is_err())
     });
     let child = child.unwrap_or_else(|error| panic!("cannot fork: {error}"));
@@ -271,8 +271,9 @@ pub fn libc_version() -> String {
         let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
         format!("glibc {}", version.to_string_lossy())
     }
+    // musl has no function that tells its version.
     #[cfg(not(target_env = "gnu"))]
-    "unknown".to_owned()
+    if cfg!(target_env = "musl") { "musl".to_owned() } else { "unknown".to_owned() }
 }
 
 /// Sets the core file limit to 0: no worker leaves a core file.

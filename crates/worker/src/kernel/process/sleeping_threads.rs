@@ -44,8 +44,12 @@ impl SleepingThreads {
     }
 
     fn add(&mut self) -> Result<(), Errno> {
-        /// Far more than they use: a hundred default stacks are 800 MiB of address space.
-        const STACK_BYTES: usize = 64 << 10;
+        /// Far more than they use: a hundred default stacks are 800 MiB of address space. The least
+        /// that the C library allows is 16 KiB on x86-64, and 128 KiB on aarch64.
+        const STACK_BYTES: usize = match libc::PTHREAD_STACK_MIN {
+            least if least > 64 << 10 => least,
+            _ => 64 << 10,
+        };
         let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
         let mut thread = MaybeUninit::<libc::pthread_t>::uninit();
         let shared: *const Shared = &raw const *self.shared;

@@ -52,19 +52,7 @@ impl ThreadMaker {
             })?;
         }
         if let Some(cpu) = cpu {
-            // SAFETY: all-zero bits are an empty set; a number beyond it is not set. The call
-            // copies the set.
-            check_error(unsafe {
-                let mut set: libc::cpu_set_t = std::mem::zeroed();
-                if cpu < libc::CPU_SETSIZE as u32 {
-                    libc::CPU_SET(cpu as usize, &mut set);
-                }
-                libc::pthread_attr_setaffinity_np(
-                    &raw mut attributes,
-                    size_of_val(&set),
-                    &raw const set,
-                )
-            })?;
+            set_cpu(&mut attributes, cpu)?;
         }
         let shared = Box::new(ThreadState {
             watch,
@@ -150,6 +138,30 @@ impl Drop for ThreadMaker {
         // SAFETY: attributes that were initialised, and are not used again.
         unsafe { libc::pthread_attr_destroy(&raw mut self.attributes) };
     }
+}
+
+/// Sets the CPU on which threads of these attributes begin.
+#[cfg(target_env = "gnu")]
+fn set_cpu(attributes: &mut libc::pthread_attr_t, cpu: u32) -> Result<(), Errno> {
+    // SAFETY: all-zero bits are an empty set; a number beyond it is not set. The call copies the
+    // set into attributes that were initialised.
+    check_error(unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        if cpu < libc::CPU_SETSIZE as u32 {
+            libc::CPU_SET(cpu as usize, &mut set);
+        }
+        libc::pthread_attr_setaffinity_np(&raw mut *attributes, size_of_val(&set), &raw const set)
+    })
+}
+
+/// Sets the CPU on which threads of these attributes begin.
+#[cfg(not(target_env = "gnu"))]
+fn set_cpu(_attributes: &mut libc::pthread_attr_t, _cpu: u32) -> Result<(), Errno> {
+    Err(Errno::unavailable(
+        "this worker's C library has no pthread_attr_setaffinity_np(3), so that a thread cannot be \
+         created on another CPU"
+            .to_owned(),
+    ))
 }
 
 extern "C" fn no_op(shared: *mut c_void) -> *mut c_void {

@@ -114,7 +114,8 @@ fn void_reason(readings: &[Reading], cpu_ns: u64) -> Option<String> {
                 cpu_ns / 1_000_000
             ));
         }
-        let must_move = [CounterEvent::InstructionsUser, CounterEvent::Cycles];
+        let must_move =
+            [CounterEvent::InstructionsUser, CounterEvent::Instructions, CounterEvent::Cycles];
         if *count == 0 && must_move.contains(event) {
             return Some(format!("the counter of {name} stood still"));
         }

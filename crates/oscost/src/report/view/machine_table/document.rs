@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::content::TableContent;
 use crate::advice::machine_facts::{DescribedMachine, DescribedRun, MachineFact};
-use crate::estimate::machine_table::{CaseLine, Finding, TableCell, TableFigure};
+use crate::estimate::machine_table::{CaseLine, CountedModes, Finding, TableCell, TableFigure};
 
 /// The version of the document.
 pub const SCHEMA: &str = "oscost.table/1";
@@ -52,6 +52,8 @@ struct CaseDocument<'a> {
     case: &'a str,
     treatments: &'a [String],
     unit: &'static str,
+    /// Which counts the figures are, by the name of their metric; null if no processor counted them.
+    counted_metric: Option<&'static str>,
     better: Better,
     cells: Vec<CellDocument<'a>>,
 }
@@ -141,6 +143,7 @@ fn case(it: &CaseLine) -> CaseDocument<'_> {
         case: &it.case,
         treatments: &it.treatments,
         unit: it.unit.map_or("call/op", |unit| unit.text()),
+        counted_metric: it.counted.map(CountedModes::metric),
         better: it.better,
         cells: it.cells.iter().map(cell).collect(),
     }

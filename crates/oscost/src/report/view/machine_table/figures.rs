@@ -3,7 +3,7 @@
 use oscost_model::record::Ratio;
 
 use super::content::TableContent;
-use crate::estimate::machine_table::{CaseLine, TableCell, TableColumn, TableFigure};
+use crate::estimate::machine_table::{CaseLine, CountedModes, TableCell, TableColumn, TableFigure};
 use crate::report::text::plain;
 use crate::report::view::document::{Cell, Column, Table, TableRow};
 
@@ -34,6 +34,7 @@ pub fn figures(content: &TableContent<'_>) -> Table {
             Column::number("95 % low", "ratio_ci95_low"),
             Column::number("95 % high", "ratio_ci95_high"),
             Column::text("why"),
+            Column::text("counted_metric"),
         ],
         rows: rows.collect(),
         ..Table::default()
@@ -79,6 +80,7 @@ fn cells(
         of_ratio(|it| Some(it.ci95?[0])),
         of_ratio(|it| Some(it.ci95?[1])),
         Cell::text(why),
+        Cell::text(line.counted.map_or("", CountedModes::metric)),
     ]
 }
 

@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::content::TableContent;
-use super::texts::{count_difference, factor, figure, joined, range, ratio};
+use super::texts::{
+    count, count_difference, count_factor, count_range, factor, figure, joined, range, ratio,
+};
 use crate::advice::machine_facts::DescribedMachine;
-use crate::estimate::machine_table::{CaseLine, TableCell, TableColumn, TableFigure, TableUnit};
+use crate::estimate::machine_table::{
+    CaseLine, CountedModes, TableCell, TableColumn, TableFigure, TableUnit,
+};
 use crate::report::text::{plain, plural};
 use crate::report::view::document::{Cell, Column, Table, TableRow};
 
@@ -32,6 +36,7 @@ pub(super) fn conditions(content: &TableContent<'_>) -> String {
         TableUnit::Own => "in the unit of each case",
         TableUnit::Cycles => "in cycles of each core",
         TableUnit::Calls => "in calls of an empty function of each machine",
+        TableUnit::Instructions => "in instructions of an op",
     };
     let base = match has_ratios(content) {
         true => format!("; ratios are to {}", content.base_name()),
@@ -105,7 +110,10 @@ pub(super) fn name(line: &CaseLine) -> String {
 /// A figure of a case; with its interval and its ratio where there is room.
 pub(super) fn cell(line: &CaseLine, cell: &TableCell) -> Cell {
     let TableCell::Figure(found) = cell else { return Cell::number("-", None) };
-    let (own, ends) = (figure(found.value, line.unit), range(found, line.unit));
+    let (own, ends) = match line.counted {
+        Some(modes) => (count(found.value, modes), count_range(found)),
+        None => (figure(found.value, line.unit), range(found, line.unit)),
+    };
     let base = line.cells.first().and_then(TableCell::figure).filter(|it| it.is_exact);
     let (long, short) = match (&found.ratio, base.filter(|_| found.is_exact)) {
         (Some(_), Some(base)) => {
@@ -116,7 +124,9 @@ pub(super) fn cell(line: &CaseLine, cell: &TableCell) -> Cell {
             (format!("{own}{ends} x {times}, {difference}"), format!("{own} {short}"))
         }
         (Some(it), None) => {
-            (format!("{own}{ends} {}", ratio(it)), format!("{own} x {}", factor(it.value)))
+            let factor = if line.counted.is_some() { count_factor } else { factor };
+            let short = format!("{own} x {}", factor(it.value));
+            (format!("{own}{ends} {}", ratio(it, factor)), short)
         }
         (None, _) => (format!("{own}{ends}"), own),
     };
@@ -128,9 +138,18 @@ pub(super) fn notes(content: &TableContent<'_>) -> Vec<String> {
     let lines = || content.table.lines.iter();
     let figures = || lines().flat_map(|it| &it.cells).filter_map(TableCell::figure);
     let has = |is: fn(&TableFigure) -> bool| figures().any(is);
+    let counted = |modes: &[CountedModes]| {
+        lines().any(|it| it.counted.is_some_and(|counted| modes.contains(&counted)))
+    };
+    let are_counted = counted(&[CountedModes::Both, CountedModes::User]);
     let with_interval = || figures().filter(|it| it.interval.is_some() && !it.is_exact);
     let within = with_interval().filter(|it| !it.is_between_runs).count();
     let interval = match within {
+        _ if are_counted => {
+            "[]: the 95 % interval of a run's counts (of three to five workers their range), with \
+             what runs of one boot differ by"
+                .to_owned()
+        }
         0 => "[]: the 95 % interval, with the variation between runs".to_owned(),
         all if all == with_interval().count() => {
             "[]: the 95 % interval of one run's own repetitions, without the variation between runs"
@@ -144,10 +163,19 @@ pub(super) fn notes(content: &TableContent<'_>) -> Vec<String> {
     let spread =
         "(): the lowest and the highest of equal machines, of which the figure is the median";
     let base = content.base_name();
-    let ratio = format!(
-        "x: over {base}, with its 95 % interval where both have one between runs; two machines, \
-         two moments: a ratio is of both"
-    );
+    let ratio = match are_counted {
+        true => format!(
+            "x: over {base}, with the interval of both counts; a ratio is of two kernels and their \
+             boots, and of two workers where their builds differ: how far instructions differ \
+             between boots is not in it"
+        ),
+        false => format!(
+            "x: over {base}, with its 95 % interval where both have one between runs; two machines, \
+             two moments: a ratio is of both"
+        ),
+    };
+    let user = "u: in user mode alone, in the whole line: the kernel's instructions are not visible \
+                on one of the machines";
     let exact = "[exact]: the same number of instructions in all repetitions, counted by one emulator \
                  and worker: any difference is the machines' own";
     let meanings = [
@@ -155,6 +183,7 @@ pub(super) fn notes(content: &TableContent<'_>) -> Vec<String> {
         has(|it| it.interval.is_some() && !it.is_exact).then_some(interval),
         has(|it| it.spread.is_some()).then(|| spread.to_owned()),
         has(|it| it.ratio.is_some()).then_some(ratio),
+        counted(&[CountedModes::User]).then(|| user.to_owned()),
     ];
     meanings.into_iter().flatten().chain(left_out(content)).chain(beyond_bound(content)).collect()
 }

@@ -5,7 +5,7 @@ use super::exact_counts;
 use super::texts::{factor, joined};
 use super::treatments;
 use crate::advice::machine_facts::{Contrast, FactDifference, MachineFact, contrast};
-use crate::estimate::machine_table::Finding;
+use crate::estimate::machine_table::{Finding, TableUnit};
 use crate::report::text::{plain, plural};
 use crate::report::view::document::Answer;
 
@@ -21,7 +21,12 @@ pub(super) fn answer(content: &TableContent<'_>) -> Answer {
     let table = content.table;
     let treatments = treatments::of_one_machine(content).len();
     let counted = exact_counts::sentences(content);
+    let are_counts = table.unit == TableUnit::Instructions;
     let next = match (table.findings.is_empty(), content.machines.len()) {
+        (false, _) if are_counts => {
+            "Next: `oscost explain CASE` names the system calls that a case makes; a fact that differs \
+             is a candidate for the reason, and no proof."
+        }
         (false, _) => {
             "Next: `oscost doctor` on that machine names what disturbs it; a fact that differs is a \
              candidate for the reason, and no proof."
@@ -32,6 +37,9 @@ pub(super) fn answer(content: &TableContent<'_>) -> Answer {
         (true, 1) => "Next: `oscost compare BASE NEW` says what changed between two runs.",
         (true, _) if !counted.is_empty() => {
             "Next: `oscost explain CASE` names the system calls that a case makes."
+        }
+        (true, _) if table.judged == 0 && are_counts => {
+            "Next: counts of several boots of each machine can be judged."
         }
         (true, _) if table.judged == 0 => {
             "Next: two runs or more of each machine, of the same cases, can be judged."
@@ -54,6 +62,12 @@ fn headline(content: &TableContent<'_>) -> String {
             // No treatment is one of them.
             count => format!("These runs are of one machine, with {count} sets of treatments"),
         },
+        None if table.judged == 0 && table.unit == TableUnit::Instructions => {
+            format!(
+                "Nothing is judged: no case has counts of several boots on two of these {machines}, \
+                 and how far instructions differ between boots is not known"
+            )
+        }
         None if table.judged == 0 => {
             format!(
                 "Nothing can be judged: no case has figures with an interval between runs on two \
@@ -79,9 +93,12 @@ pub(super) fn further(content: &TableContent<'_>) -> Vec<String> {
 fn sentence(content: &TableContent<'_>, it: &Finding) -> String {
     let Finding { machines, others, are_equals, family, cases, slowness, ci95, .. } = it;
     let first = machines.first().copied().unwrap_or_default();
-    let (name, is) = match machines.len() {
-        0 | 1 => (content.name(first), "is"),
-        count => (format!("{} and {} like it", content.name(first), count - 1), "are"),
+    let (name, is, execute) = match machines.len() {
+        0 | 1 => (content.name(first), "is", "executes"),
+        count => {
+            let name = format!("{} and {} like it", content.name(first), count - 1);
+            (name, "are", "execute")
+        }
     };
     // Of a faster machine the same ratio, turned around.
     let (kind, turned) = if *slowness < 1.0 { ("fast", true) } else { ("slow", false) };
@@ -93,14 +110,18 @@ fn sentence(content: &TableContent<'_>, it: &Finding) -> String {
         [only] => format!("its equal {}", content.name(*only)),
         others => format!("its {} equals", others.len()),
     };
-    format!(
-        "{name} {is} {} times as {kind}{} in {} ({}) as {than}; {}",
-        of(*slowness),
-        ends.unwrap_or_default(),
-        plain(family),
-        plural(*cases as u64, "case"),
-        facts_apart(content, first, others)
-    )
+    let (family, cases) = (plain(family), plural(*cases as u64, "case"));
+    let facts = facts_apart(content, first, others);
+    if content.table.unit == TableUnit::Instructions {
+        let ends = ci95.map(|[low, high]| format!(" ({} to {})", factor(low), factor(high)));
+        let (times, ends) = (factor(*slowness), ends.unwrap_or_default());
+        return format!(
+            "{name} {execute} {times} times as many instructions{ends} in {family} ({cases}) as \
+             {than}; {facts}"
+        );
+    }
+    let (times, ends) = (of(*slowness), ends.unwrap_or_default());
+    format!("{name} {is} {times} times as {kind}{ends} in {family} ({cases}) as {than}; {facts}")
 }
 
 /// The facts that a machine shares with others, and those that it has alone.

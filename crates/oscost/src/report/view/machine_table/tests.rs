@@ -6,7 +6,7 @@ use oscost_model::unit::{Better, Unit};
 use super::*;
 use crate::advice::machine_facts::{DescribedMachine, DescribedRun, machine_facts};
 use crate::estimate::machine_table::{
-    CaseLine, Finding, MachineTable, TableCell, TableColumn, TableFigure, TableUnit,
+    CaseLine, CountedModes, Finding, MachineTable, TableCell, TableColumn, TableFigure, TableUnit,
 };
 use crate::report;
 
@@ -60,6 +60,7 @@ fn table() -> MachineTable {
         treatments: Vec::new(),
         unit: Some(Unit::NsPerOp),
         better: Better::Lower,
+        counted: None,
         cells: vec![TableCell::Figure(folded.clone()), alone],
     };
     MachineTable {
@@ -367,4 +368,43 @@ fn columns_beyond_the_bound_are_told_with_their_machines() {
     let json: serde_json::Value = serde_json::from_str(&json(&content).unwrap()).unwrap();
     assert_eq!(json["left_out"].as_array().unwrap().len(), 13);
     assert_eq!(json["left_out"][12], serde_json::json!([28, 29]));
+}
+
+#[test]
+fn instructions_have_the_digits_that_repeat_and_a_sentence_of_their_own() {
+    let (mut table, machines) = (table(), machines());
+    table.unit = TableUnit::Instructions;
+    for line in &mut table.lines {
+        (line.unit, line.counted) = (Some(Unit::InstructionsPerOp), Some(CountedModes::User));
+    }
+    if let TableCell::Figure(figure) = &mut table.lines[0].cells[1] {
+        (figure.value, figure.interval) = (131.072_34, Some([130.967_5, 131.177_2]));
+    }
+    let shown = |table: &MachineTable| view(&TableContent { table, machines: &machines });
+    let found = shown(&table);
+    let Block::Table(grid) = &found.sections[0].blocks[0] else { panic!("no table") };
+    let cells: Vec<&str> = grid.rows[0].cells.iter().map(|it| &*it.text).collect();
+    let own = "131.1 insn u [131 .. 131.2] x 1.310 [1.120 .. 1.530]";
+    assert_eq!(cells, ["fault/zero-fill", "100 insn u (95 to 104)", own]);
+    assert!(
+        grid.notes.iter().any(|note| note.starts_with("u: in user mode alone")),
+        "{:?}",
+        grid.notes
+    );
+    assert!(found.answer.unwrap().findings[0].starts_with(
+        "node7 executes 1.31 times as many instructions (1.12 to 1.53) in fault (3 cases) as its \
+             15 equals; "
+    ));
+    let content = TableContent { table: &table, machines: &machines };
+    let document: serde_json::Value = serde_json::from_str(&json(&content).unwrap()).unwrap();
+    assert_eq!(document["unit"], "insn");
+    assert_eq!(document["cases"][0]["counted_metric"], "insn_user");
+    let csv = String::from_utf8(report::table_csv(&figures(&content)).unwrap()).unwrap();
+    assert!(csv.lines().nth(1).unwrap().ends_with(",insn_user"), "{csv}");
+    (table.findings, table.judged) = (Vec::new(), 0);
+    let answer = shown(&table).answer.unwrap();
+    assert!(
+        answer.findings[0].starts_with("Nothing is judged: no case has counts of several boots"),
+        "{answer:?}"
+    );
 }

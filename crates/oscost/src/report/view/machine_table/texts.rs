@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use oscost_model::record::Ratio;
 use oscost_model::unit::Unit;
 
-use crate::estimate::machine_table::TableFigure;
+use crate::estimate::machine_table::{CountedModes, TableFigure};
 use crate::report::figures::{Style, times};
 
 /// A figure; without a unit, calls of an empty function.
@@ -36,10 +36,44 @@ pub(in crate::report::view) fn factor(ratio: f64) -> String {
     if (0.1..10.0).contains(&ratio) { format!("{ratio:.2}") } else { times(ratio) }
 }
 
+/// A ratio of instructions, which repeat to a tenth of a per cent.
+pub(super) fn count_factor(ratio: f64) -> String {
+    if (0.1..10.0).contains(&ratio) { format!("{ratio:.3}") } else { factor(ratio) }
+}
+
 /// A ratio with its interval.
-pub(super) fn ratio(it: &Ratio) -> String {
+pub(super) fn ratio(it: &Ratio, factor: fn(f64) -> String) -> String {
     let ends = it.ci95.map(|[low, high]| format!(" [{} .. {}]", factor(low), factor(high)));
     format!("x {}{}", factor(it.value), ends.unwrap_or_default())
+}
+
+/// As many digits of a count as repeat.
+fn repeating_digits(count: f64) -> String {
+    let steps = match count.abs() {
+        1e5.. => 1.0,
+        100.0.. => 10.0,
+        _ => 100.0,
+    };
+    number((count * steps).round() / steps)
+}
+
+/// What a processor counted; that of user mode alone is marked.
+pub(super) fn count(value: f64, modes: CountedModes) -> String {
+    let mark = match modes {
+        CountedModes::Both => "",
+        CountedModes::User => " u",
+    };
+    format!("{} insn{mark}", repeating_digits(value))
+}
+
+/// The interval of such a count, or of several machines the lowest and the highest.
+pub(super) fn count_range(of: &TableFigure) -> String {
+    let ends = |[low, high]: [f64; 2]| (repeating_digits(low), repeating_digits(high));
+    match (of.interval.map(ends), of.spread.map(ends)) {
+        (Some((low, high)), _) => format!(" [{low} .. {high}]"),
+        (None, Some((low, high))) => format!(" ({low} to {high})"),
+        (None, None) => String::new(),
+    }
 }
 
 /// A count of instructions in all its digits.

@@ -1,6 +1,6 @@
 //! What the processor's counters show of the rows of a run.
 
-use oscost_model::counters::{CORE_CYCLES, CPI, CounterEvent, CounterFacts, GHZ, INSN};
+use oscost_model::counters::{CORE_CYCLES, CPI, CounterEvent, GHZ, INSN};
 use oscost_model::record::{CoreConditions, CoreFigure, Metric, Record, Row};
 use oscost_model::unit::Unit;
 
@@ -112,6 +112,7 @@ pub(super) fn table(rows: &[&Row]) -> Option<Table> {
     let title = |event: CounterEvent| match event {
         CounterEvent::InstructionsUser => "insn:u",
         CounterEvent::InstructionsKernel => "insn:k",
+        CounterEvent::Instructions => "insn",
         CounterEvent::Cycles => "cycles",
         CounterEvent::BranchMisses => "branch\nmisses",
         CounterEvent::L1dMisses => "L1D\nmisses",
@@ -160,8 +161,9 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
     let mut lines = Vec::new();
     let counted: Vec<_> =
         rows.iter().filter_map(|row| row.counters.as_ref()).filter(|it| it.workers > 0).collect();
+    let user = CounterEvent::InstructionsUser.metric();
     let has_work =
-        rows.iter().any(|row| row.metrics.contains_key(CounterEvent::InstructionsUser.metric()));
+        rows.iter().any(|row| row.metrics.contains_key(INSN) || row.metrics.contains_key(user));
     if has_work {
         lines.push(match counted.iter().any(|it| it.kernel) {
             true => "insn: instructions of an op, the program's and the kernel's; cpi: cycles per \
@@ -173,10 +175,6 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
         });
     }
     let facts = record.machines.first().map(|machine| &machine.counters);
-    let has_cpi = rows.iter().any(|row| row.metrics.contains_key(CPI));
-    if has_work && !has_cpi && facts.is_some_and(has_too_few_for_cpi) {
-        lines.push(NO_CPI.to_owned());
-    }
     let why = facts.and_then(|it| it.distrusted.as_ref().or(it.unavailable.as_ref()));
     // The figures of a machine that counts them are instructions.
     let is_timed = rows.iter().any(|row| row.unit != Unit::InstructionsPerOp);
@@ -208,15 +206,6 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
         lines.extend(core_lines(core, best));
     }
     lines
-}
-
-/// Why rows that have instructions of both modes have no cycles per instruction.
-const NO_CPI: &str = "No cpi: the processor counts two events at once here, and cycles together with \
-                      the instructions of both modes are three.";
-
-/// Whether cycles and the instructions of both modes cannot be counted together.
-fn has_too_few_for_cpi(facts: &CounterFacts) -> bool {
-    facts.sees_kernel() && facts.simultaneous == Some(2)
 }
 
 /// Whether what counting adds cannot be told apart in the batches of a row.
@@ -271,17 +260,18 @@ struct WorseCore {
 pub(in crate::report::view) fn sentence(row: &Row) -> Option<String> {
     let counters = row.counters.as_ref().filter(|it| it.workers > 0)?;
     let of = |metric: &str| median(row, metric);
-    let user = of(CounterEvent::InstructionsUser.metric())?;
-    let mut parts = Vec::new();
-    parts.push(match (of(INSN), of(CounterEvent::InstructionsKernel.metric())) {
-        (Some(insn), Some(kernel)) => format!(
-            "{} instructions ({} in user mode, {} in the kernel)",
-            number(insn),
-            number(user),
-            number(kernel)
-        ),
-        _ => format!("{} instructions in user mode", number(user)),
-    });
+    let user = of(CounterEvent::InstructionsUser.metric());
+    let kernel = of(CounterEvent::InstructionsKernel.metric());
+    let mut parts = vec![match (of(INSN), user) {
+        (Some(insn), _) => {
+            let modes = user.zip(kernel).map(|(user, kernel)| {
+                format!(" ({} in user mode, {} in the kernel)", number(user), number(kernel))
+            });
+            format!("{} instructions{}", number(insn), modes.unwrap_or_default())
+        }
+        (None, Some(user)) => format!("{} instructions in user mode", number(user)),
+        (None, None) => return None,
+    }];
     parts.extend(counters.insn_sd_pct.map(|sd| match counters.repeats {
         Some(true) => format!("which repeat within {sd:.2} %"),
         _ => format!("which vary by {sd:.2} %"),
@@ -312,8 +302,6 @@ pub(in crate::report::view) fn misses(row: &Row) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::counters::CounterProbe;
-
     use super::*;
 
     #[test]
@@ -331,27 +319,6 @@ mod tests {
         let timed = said(&record, Unit::NsPerOp);
         assert_eq!(timed, ["No instructions and cycles: permission denied"]);
         assert_eq!(said(&record, Unit::InstructionsPerOp), [""; 0]);
-    }
-
-    #[test]
-    fn two_counters_at_once_are_the_reason_why_there_are_no_cycles_per_instruction() {
-        let text = include_str!("../../../../tests/store/run-1.json");
-        let mut record: Record = serde_json::from_str(text).unwrap();
-        let probe = |&event: &CounterEvent| CounterProbe { event, refused: None };
-        let counters = &mut record.machines[0].counters;
-        counters.events = CounterEvent::ALL.iter().map(probe).collect();
-        let mut row = Row { counters: None, ..record.results[0].clone() };
-        let estimate = row.estimate.clone().unwrap();
-        let (unit, better) = (Unit::InstructionsPerOp, Unit::InstructionsPerOp.better());
-        let name = CounterEvent::InstructionsUser.metric().to_owned();
-        row.metrics = [(name, Metric { unit, better, estimate })].into();
-        let mut is_said = |simultaneous, row: &Row| {
-            record.machines[0].counters.simultaneous = Some(simultaneous);
-            remarks(&record, &[row]).iter().any(|line| line == NO_CPI)
-        };
-        assert!(is_said(2, &row) && !is_said(3, &row));
-        row.metrics.clear();
-        assert!(!is_said(2, &row), "nothing was counted");
     }
 
     fn figure(worse_pct: f64, worse_by: Option<f64>) -> Option<CoreFigure> {

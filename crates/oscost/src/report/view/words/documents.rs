@@ -358,6 +358,10 @@ const DOCUMENTS: &[Document] = &[
             ),
             word("cells", "the figures of a case, one for each column"),
             word("columns", "the machines of each column, as their places in `machines`"),
+            word(
+                "counted_metric",
+                "which counts of the processor the figures of a case are; null if they are none",
+            ),
             word("facts", "what is known of a machine"),
             word("findings", "machines that differ from others in several cases"),
             word("is_between_runs", "whether the interval contains the variation between runs"),

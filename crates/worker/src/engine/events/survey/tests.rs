@@ -267,7 +267,60 @@ fn no_more_events_are_counted_at_once_than_there_are_counters() {
         assert_eq!(facts.can_count_work(), counters >= 2);
         assert_eq!(facts.unavailable.is_none(), counters >= 2);
     }
+    // Two have cycles beside the instructions of both modes, if the processor counts these as one.
+    let two = surveyed(Machine { counters: 2, ..GOOD });
+    assert_eq!(two.sets()[0][..2], [CounterEvent::Instructions, CounterEvent::Cycles]);
+    let refuses =
+        |event: CounterEvent, _| (event == CounterEvent::Instructions).then_some(Errno::EINVAL);
+    let refused = surveyed(Machine { counters: 2, refuses, ..GOOD });
+    assert!(!refused.can_count_work() && refused.unavailable.is_some(), "{refused:?}");
     let why = surveyed(Machine { counters: 1, ..GOOD }).unavailable.unwrap();
     assert!(why.contains("of the two that are needed 1 can be counted at once"), "{why}");
     assert!(why.contains("another user may have the other counters"), "{why}");
+}
+
+#[test]
+fn counters_that_cannot_exclude_a_mode_are_not_used_and_say_why() {
+    // As of a driver that refuses every counter which is to exclude something.
+    let refuses = |event: CounterEvent, _| {
+        let is_of_one =
+            [CounterEvent::InstructionsUser, CounterEvent::InstructionsKernel].contains(&event);
+        is_of_one.then_some(Errno::EINVAL)
+    };
+    let facts = surveyed(Machine { refuses, ..GOOD });
+    assert!(!facts.can_count_work() && facts.can_count(CounterEvent::Cycles));
+    assert_eq!(facts.sets(), [CounterEvent::SOFTWARE.to_vec()]);
+    let why = facts.unavailable.unwrap();
+    assert!(why.contains("EINVAL") && why.contains("cannot count one mode"), "{why}");
+    // Cycles of both modes over the instructions of user mode are nothing.
+    let refuses = |event: CounterEvent, _| {
+        (event == CounterEvent::InstructionsKernel).then_some(Errno::EINVAL)
+    };
+    let facts = surveyed(Machine { refuses, ..GOOD });
+    assert!(!facts.can_count_work() && facts.simultaneous.is_none(), "{facts:?}");
+    assert_eq!(facts.sets(), [CounterEvent::SOFTWARE.to_vec()]);
+    let why = facts.unavailable.unwrap();
+    assert!(why.contains("in kernel mode cannot be told") && why.contains("EINVAL"), "{why}");
+    assert_eq!(facts.read_by, Some(CounterRead::Read));
+}
+
+#[test]
+fn events_that_a_processor_lacks_are_absent_with_their_reason_and_the_others_are_counted() {
+    let refuses = |event: CounterEvent, _| {
+        let is_cache = CounterEvent::MISSES[1..].contains(&event);
+        is_cache.then_some(Errno::ENOENT)
+    };
+    let facts = surveyed(Machine { refuses, ..GOOD });
+    assert!(facts.can_count_work() && facts.unavailable.is_none(), "{facts:?}");
+    for probe in &facts.events {
+        let is_cache = CounterEvent::MISSES[1..].contains(&probe.event);
+        let has_reason = probe.refused.as_deref().is_some_and(|why| why.contains("ENOENT"));
+        assert_eq!(has_reason, is_cache, "{probe:?}");
+    }
+    assert_eq!(facts.sets()[1], [CounterEvent::BranchMisses]);
+    // Without that one, too, instructions show how many are counted at once.
+    let refuses =
+        |event: CounterEvent, _| CounterEvent::MISSES.contains(&event).then_some(Errno::EOPNOTSUPP);
+    let facts = surveyed(Machine { refuses, ..GOOD });
+    assert_eq!((facts.simultaneous, facts.sets().len()), (Some(6), 2));
 }

@@ -27,9 +27,19 @@ fn counted(execution: Execution, plan: &BatchPlan) -> CountedSet {
 
 /// The counts of work that allows so many ops in a batch.
 fn counted_up_to(execution: Execution, plan: &BatchPlan, max_ops: u64) -> CountedSet {
+    counted_events(&EVENTS, execution, plan, max_ops)
+}
+
+/// The counts of these events.
+fn counted_events(
+    events: &[CounterEvent],
+    execution: Execution,
+    plan: &BatchPlan,
+    max_ops: u64,
+) -> CountedSet {
     let truth = Truth { execution, ..Truth::QUIET };
     let machine = SimulatedMachine::new(&truth, 7, 0.0);
-    let mut counters = SimCounters::open(&machine, &EVENTS).unwrap();
+    let mut counters = SimCounters::open(&machine, events).unwrap();
     let mut work = machine.work(Shape::Repeat).with_max_batch_ops(max_ops);
     let mut collector = machine.collector();
     collector.warm_up(&mut work, plan).unwrap();
@@ -61,6 +71,27 @@ fn instructions_cycles_and_time_of_counted_batches_are_those_of_the_op() {
     assert_eq!((set.batches.len(), set.empty.len()), (21, 9));
     // What reading adds is known exactly here.
     assert!(set.empty.iter().all(|batch| batch.counts[..2] == [40, 900]), "{:?}", set.empty);
+}
+
+#[test]
+fn two_counters_at_once_have_instructions_and_cycles_of_the_same_batches() {
+    let together = [CounterEvent::Instructions, CounterEvent::Cycles, CounterEvent::TaskClock];
+    let plan = plan(Mode::B, 400, &[1]);
+    let noisy = Execution { interrupts_per_s: 4_000.0, ..Execution::QUIET };
+    for execution in [Execution::QUIET, noisy] {
+        let set = counted_events(&together, execution, &plan, u64::MAX);
+        assert_eq!(set.void, None, "an interrupt of the loop of known length is no defect");
+        let exact = |batch: &CountedBatch| batch.sample.n * 302 + 940;
+        assert!(set.batches.iter().all(|batch| batch.counts[0] >= exact(batch)));
+        assert!(set.batches.iter().any(|batch| batch.counts[0] == exact(batch)));
+    }
+    let set = counted_events(&together, Execution::QUIET, &plan, u64::MAX);
+    let (insn, cycles, clock_ns) = (per_op(&set, 0), per_op(&set, 1), per_op(&set, 2));
+    assert_eq!(insn, 302.0);
+    assert!((cycles / clock_ns - 2.6).abs() < 0.001, "{cycles} and {clock_ns}");
+    let lossy = Execution { defect: Some(CounterDefect::Loses(0.9)), ..Execution::QUIET };
+    let void = counted_events(&together, lossy, &plan, u64::MAX).void.unwrap_or_default();
+    assert!(void.contains("a loop of 999999 instructions was counted as 8999"), "{void}");
 }
 
 #[test]

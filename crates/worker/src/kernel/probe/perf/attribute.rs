@@ -139,7 +139,9 @@ fn kind_and_number(event: CounterEvent) -> (u32, u64) {
     }
     match event {
         CounterEvent::Cycles => (HARDWARE, 0),
-        CounterEvent::InstructionsUser | CounterEvent::InstructionsKernel => (HARDWARE, 1),
+        CounterEvent::InstructionsUser
+        | CounterEvent::InstructionsKernel
+        | CounterEvent::Instructions => (HARDWARE, 1),
         CounterEvent::LastLevelMisses => (HARDWARE, 3),
         CounterEvent::BranchMisses => (HARDWARE, 5),
         CounterEvent::StalledCycles => (HARDWARE, 7),
@@ -188,6 +190,7 @@ mod tests {
         assert_eq!(modes(CounterEvent::Cycles, Modes::User), EXCLUDE_KERNEL);
         assert_eq!(modes(CounterEvent::InstructionsUser, Modes::Both), EXCLUDE_KERNEL);
         assert_eq!(modes(CounterEvent::InstructionsKernel, Modes::Both), EXCLUDE_USER);
+        assert_eq!(modes(CounterEvent::Instructions, Modes::Both), 0);
     }
 
     #[test]

@@ -225,7 +225,9 @@ mod injected {
     /// Nanoseconds of the clock that are one event.
     fn ns_per(event: CounterEvent) -> u64 {
         match event {
-            CounterEvent::InstructionsUser | CounterEvent::InstructionsKernel => NS_PER_INSTRUCTION,
+            CounterEvent::InstructionsUser
+            | CounterEvent::InstructionsKernel
+            | CounterEvent::Instructions => NS_PER_INSTRUCTION,
             CounterEvent::Cycles => NS_PER_CYCLE,
             _ => NS_PER_OTHER,
         }
