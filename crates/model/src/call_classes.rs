@@ -58,12 +58,13 @@ pub struct CallClass {
     pub size: SizeOf,
     /// The argument that is its path.
     pub path: Option<usize>,
-    /// Whether it reads a file, from the page cache or from the disk.
-    pub reads_file: bool,
+    /// The argument that is the descriptor of a file or directory which it reads, from memory or from
+    /// a disk.
+    pub reads: Option<usize>,
 }
 
 const fn call(name: &'static str, words: FormWords) -> CallClass {
-    CallClass { name, words, size: SizeOf::Nothing, path: None, reads_file: false }
+    CallClass { name, words, size: SizeOf::Nothing, path: None, reads: None }
 }
 
 /// A call whose first argument is a descriptor.
@@ -83,7 +84,7 @@ const fn moves(name: &'static str) -> CallClass {
 
 /// A call whose first argument is a descriptor that it reads: of a file it may wait for a disk.
 const fn reads(name: &'static str) -> CallClass {
-    CallClass { reads_file: true, ..moves(name) }
+    CallClass { reads: Some(0), ..moves(name) }
 }
 
 /// A call on a range of memory whose length is this argument.
@@ -187,15 +188,15 @@ pub const CLASSES: &[CallClass] = &[
     moves("pwritev"),
     reads("preadv2"),
     moves("pwritev2"),
-    moves("getdents64"),
+    reads("getdents64"),
     moves("sendto"),
     moves("recvfrom"),
     moves("sendmsg"),
     moves("recvmsg"),
-    moves("copy_file_range"),
-    moves("sendfile"),
-    // Its first descriptor is the one that it reads; that of sendfile(2) is the one that it writes to.
+    reads("copy_file_range"),
     reads("splice"),
+    // Its first descriptor is the one that it writes to.
+    CallClass { reads: Some(1), ..moves("sendfile") },
     call("getrandom", FormWords::Outcome).with_size(SizeOf::Result),
     // Sockets.
     of_fd("sendmmsg"),

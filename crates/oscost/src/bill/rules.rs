@@ -172,6 +172,10 @@ mod tests {
         }
         assert_eq!(case("openat EACCES"), Some("directory/missing"));
         assert_eq!(case("openat unknown"), None, "that succeeded");
+        assert_eq!(case("getdents64 directory"), Some("directory/getdents"));
+        for name in ["read", "getdents64", "copy_file_range", "sendfile"] {
+            assert_eq!(case(&format!("{name} disk")), None, "it waited");
+        }
         assert_eq!(case("read pipe EAGAIN"), Some("syscall/read"));
         assert_eq!(case("lseek proc"), Some("syscall/lseek"));
         assert_eq!(case("setxattr"), Some("directory/xattr:by=set"));

@@ -87,13 +87,13 @@ fn class_bytes(name: &str) -> Vec<u8> {
         SizeOf::Result => (1, 0),
         SizeOf::Argument(at) | SizeOf::Descriptors(at) => (2, at),
     };
-    // 0 is no path.
+    // 0 is no path, and no descriptor of a file.
     let path = class.path.map_or(0, |at| at + 1);
+    let reads = class.reads.map_or(0, |at| at + 1);
     let mask = words.mask as u32;
     let act = act_of(name) as u8;
-    let reads_file = u8::from(class.reads_file);
     let arguments = [words.argument as u8, size_argument as u8];
-    let bytes = [words.number, arguments[0], size, arguments[1], path as u8, act, reads_file, 0];
+    let bytes = [words.number, arguments[0], size, arguments[1], path as u8, act, reads as u8, 0];
     [&mask.to_ne_bytes()[..], &bytes].concat()
 }
 
@@ -321,7 +321,10 @@ mod tests {
         assert_eq!(text("close", |it| (it.kind, it.error) = (1, 9)), "close none EBADF");
         assert_eq!(text("close", |it| it.kind = 4), "close directory");
         assert_eq!(text("close", |it| (it.kind, it.flags) = (4, SHARED)), "close shared directory");
-        assert_eq!(text("pread64", |it| (it.kind, it.size) = (12, 14)), "pread64 disk");
+        for name in ["pread64", "getdents64", "copy_file_range", "sendfile"] {
+            let from_disk = text(name, |it| (it.kind, it.size) = (12, 14));
+            assert_eq!(from_disk, format!("{name} disk"));
+        }
         assert_eq!(text("execve", |it| it.depth = 2), "execve");
         assert_eq!(text("execve", |it| (it.depth, it.flags) = (2, HAS_LOADER)), "execve dynamic");
         assert_eq!(text("execve", |it| (it.depth, it.error) = (2, 13)), "execve EACCES");
@@ -384,13 +387,14 @@ mod tests {
                 entries[&number][9]
             });
             assert_eq!((exec, exit), (1, 2));
-            let reads_file = |name: &str| {
+            let reads = |name: &str| {
                 let number = arch.calls().find(|&(_, other)| other == name).unwrap().0;
                 entries[&number][10]
             };
             let readers = ["read", "readv", "pread64", "preadv", "preadv2", "splice"];
-            assert_eq!(readers.map(reads_file), [1; 6]);
-            assert_eq!(["write", "pwritev2", "sendfile", "close"].map(reads_file), [0; 4]);
+            assert_eq!(readers.map(reads), [1; 6]);
+            assert_eq!(["getdents64", "copy_file_range", "sendfile"].map(reads), [1, 1, 2]);
+            assert_eq!(["write", "pwritev2", "sendto", "close"].map(reads), [0; 4]);
         }
         let largest = CLASSES.iter().filter_map(|class| class.path).max();
         assert!(largest < Some(6), "a call has six arguments");

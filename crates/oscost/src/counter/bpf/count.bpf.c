@@ -262,7 +262,7 @@ static __noinline int leave_cpu(struct state *s, struct task *t, struct task_str
 	if (t->in_call) {
 		t->off_ns = bpf_ktime_get_ns();
 		// The kernel says so of a task that waits for a disk, or a file system elsewhere.
-		if (t->class.reads_file && BPF_CORE_READ_BITFIELD(task, in_iowait))
+		if (t->class.reads && BPF_CORE_READ_BITFIELD(task, in_iowait))
 			t->waited_for_disk = 1;
 	}
 	t->cpu = bpf_get_smp_processor_id();

@@ -319,6 +319,13 @@ static __noinline int has_loader(struct task_struct *task)
 	return 0;
 }
 
+// Whether what a call has read may be on a disk. Of a call that reads another descriptor than the first
+// one only the kind of that is known: no socket or pipe waits for input or output in the kernel's sense.
+static __always_inline int may_be_of_disk(struct task *t)
+{
+	return t->class.reads > 1 || t->form.form.kind == REGULAR || t->form.form.kind == DIRECTORY;
+}
+
 // What the return of a call adds to its form; returns the bytes that it moved.
 static __noinline __u64 finish_form(struct task *t, struct task_struct *task, __s64 result)
 {
@@ -330,8 +337,10 @@ static __noinline __u64 finish_form(struct task *t, struct task_struct *task, __
 	form = &t->form.form;
 	if (result < 0 && result >= -MAX_ERRNO)
 		form->error = -result;
-	if (t->waited_for_disk && form->kind == REGULAR && !form->error)
+	if (t->waited_for_disk && !form->error && may_be_of_disk(t)) {
 		form->kind = DISK;
+		__builtin_memset(form->name, 0, NAME_BYTES);
+	}
 	if (t->class.words == OPEN && !form->error)
 		fill_kind(form, task, result);
 	if (t->reads_path)

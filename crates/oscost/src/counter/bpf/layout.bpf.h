@@ -86,7 +86,7 @@ enum size { NO_SIZE, RESULT_SIZE, ARGUMENT_SIZE };
 enum kind {
 	NOT_LOOKED_UP, NONE, UNKNOWN, REGULAR, DIRECTORY, PIPE, TTY, PROC, DEVICE, SOCKET, ANONYMOUS,
 	PIDFD,
-	DISK,                   // A file that was read from a disk.
+	DISK,                   // What was read from a disk, or written to one.
 };
 
 enum flags { EMPTY_PATH = 1, WORD_UNREAD = 2, SHARED = 4, HAS_LOADER = 8 };
@@ -99,7 +99,7 @@ struct class {                  // What matters of a call: layout.rs makes them 
 	__u8 size_argument;     // and which argument it is.
 	__u8 path;              // 1 more than the argument that is the path; 0 for none.
 	__u8 act;               // See enum act.
-	__u8 reads_file;        // Whether it may wait for a disk to read a file.
+	__u8 reads;             // 1 more than the descriptor that may be read from a disk; 0 for none.
 	__u8 pad;
 };
 
