@@ -45,6 +45,11 @@ pub enum SizeOf {
     Argument(usize),
     /// This argument, which is a number of descriptors and not of bytes.
     Descriptors(usize),
+    /// The descriptors that are in at least one of the three sets of select(2): its first argument
+    /// bounds their numbers, and the next three are the addresses of the sets.
+    DescriptorSets,
+    /// Its result, which is a number of descriptors that are ready.
+    ReadyDescriptors,
 }
 
 /// A call.
@@ -95,6 +100,16 @@ const fn of_range(name: &'static str, length: usize) -> CallClass {
 /// A call on so many descriptors as this argument says.
 const fn of_descriptors(name: &'static str, number: usize) -> CallClass {
     call(name, FormWords::Outcome).with_size(SizeOf::Descriptors(number))
+}
+
+/// A call on the descriptors of three sets.
+const fn of_sets(name: &'static str) -> CallClass {
+    call(name, FormWords::Outcome).with_size(SizeOf::DescriptorSets)
+}
+
+/// A call on a descriptor that returns how many others are ready.
+const fn of_ready(name: &'static str) -> CallClass {
+    of_fd(name).with_size(SizeOf::ReadyDescriptors)
 }
 
 impl CallClass {
@@ -169,12 +184,15 @@ pub const CLASSES: &[CallClass] = &[
     of_fd("ftruncate"),
     of_fd("fallocate"),
     of_fd("fadvise64").with_size(SizeOf::Argument(2)),
-    of_fd("epoll_wait"),
-    of_fd("epoll_pwait"),
+    // How many descriptors are in the set of epoll_wait(2) is in the kernel, and does not matter.
+    of_ready("epoll_wait"),
+    of_ready("epoll_pwait"),
+    of_ready("epoll_pwait2"),
     of_fd("epoll_ctl"),
-    // select(2) is told the highest descriptor, and not how many there are.
     of_descriptors("poll", 1),
     of_descriptors("ppoll", 1),
+    of_sets("select"),
+    of_sets("pselect6"),
     call("fcntl", FormWords::Request(FCNTL_COMMANDS)),
     call("ioctl", FormWords::Request(IOCTL_REQUESTS)),
     // Bytes.

@@ -226,13 +226,18 @@ fn without_price(name: &str, groups: &[Group]) -> BillItem {
     }
 }
 
-/// The price of one of these calls: its part of the op at its size, and the rest of its path.
+/// The price of one of these calls: its part of the op at its size, the rest of its path, and what its
+/// size adds where another case tells that.
 pub(super) fn price_of(rule: &PriceRule, group: &Group, prices: &PriceList<'_>) -> Option<Price> {
     let price = price_at(rule, group.size, prices)?;
     let of_path = rule.depth.zip(group.depth).and_then(|(of_case, of_call)| {
         prices.added_along(PATH_DEPTH, DEPTH_AXIS, [of_case, of_call])
     });
-    Some(match of_path {
+    let of_size =
+        rule.slope.as_ref().zip(group.size).and_then(|(slope, size)| {
+            prices.added_along(&slope.case, &slope.axis, slope.ends(size))
+        });
+    Some(match of_path.into_iter().chain(of_size).reduce(|one, other| one.plus(&other)) {
         Some(added) => Price { amount: prices.difference(price.amount.plus(&added)), ..price },
         None => price,
     })

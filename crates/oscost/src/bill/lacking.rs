@@ -147,7 +147,8 @@ pub fn lacking_prices(
             };
             add(&mut lacking, price);
         }
-        if let Some(price) = lacking_depth(item, calls, current) {
+        let lines = [lacking_depth(item, calls, current), lacking_slope(item, calls, current)];
+        for price in lines.into_iter().flatten() {
             add(&mut lacking, price);
         }
     }
@@ -172,6 +173,29 @@ fn lacking_depth(
     (amount_ns > 0.0).then(|| LackingPrice {
         selector: PATH_DEPTH.to_owned(),
         size_axis: Some(DEPTH_AXIS.to_owned()),
+        times: 0.0,
+        amount_ns: Some(amount_ns),
+    })
+}
+
+/// The line of another case on which the sizes of an item's calls lie, if they are not all of the size
+/// of its case. These calls have a price without it.
+fn lacking_slope(
+    item: &BillItem,
+    calls: &ProgramCalls,
+    current: &PriceList<'_>,
+) -> Option<LackingPrice> {
+    let slope = rule_of(&item.name)?.slope.as_ref()?;
+    if current.has(&slope.case) {
+        return None;
+    }
+    let of_item = calls.forms.iter().filter(|count| count.form == item.name);
+    let sizes = of_item
+        .filter_map(|count| Some(count.calls as f64 * (count.mean_size()? - slope.at).abs()));
+    let amount_ns = sizes.sum::<f64>() * slope.expected_ns;
+    (amount_ns > 0.0).then(|| LackingPrice {
+        selector: slope.case.clone(),
+        size_axis: Some(slope.axis.clone()),
         times: 0.0,
         amount_ns: Some(amount_ns),
     })

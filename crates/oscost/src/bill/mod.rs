@@ -71,7 +71,7 @@ pub use instructions::instruction_bill;
 pub use judgement::{Judgement, judge};
 pub use lacking::{LackingPrice, lacking_prices, size_axis_of, usual_cases};
 pub use price_list::PriceList;
-pub use rules::{PriceRule, price_rules};
+pub use rules::{PriceRule, Slope, price_rules};
 pub use side_by_side::side_by_side;
 pub use staleness::{differences, has_drifted, is_old, moved_reference_case};
 pub use system_time::{DividedTime, SystemFigure, SystemTime, divided_time, system_time};

@@ -56,6 +56,9 @@ pub struct PriceRule {
     /// The components of the path of the case; none of an op whose path does not matter.
     #[serde(default)]
     pub depth: Option<f64>,
+    /// The line on which a size lies that is on no axis of the case.
+    #[serde(default)]
+    pub slope: Option<Slope>,
     /// The voluntary switches that the price of a call contains, at most.
     #[serde(default)]
     pub switches: f64,
@@ -66,6 +69,31 @@ pub struct PriceRule {
     /// The faults that the price of a call contains and that copy a page, where that is known.
     #[serde(default)]
     pub copies: f64,
+}
+
+/// The line of a case, of which a call pays what it takes more at its size than at another one.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Slope {
+    /// A selector of cases that differ in their size.
+    pub case: String,
+    /// The axis of their sizes.
+    pub axis: String,
+    /// How much of the size of a call is one on that axis.
+    #[serde(default = "whole")]
+    pub each: f64,
+    /// The size of a call that the price of its case is of.
+    #[serde(default)]
+    pub at: f64,
+    /// What one of the size is expected to take, in nanoseconds.
+    pub expected_ns: f64,
+}
+
+impl Slope {
+    /// Where on the axis the call of the case is, and one of this size.
+    pub(super) fn ends(&self, size: f64) -> [f64; 2] {
+        [self.at / self.each, size / self.each]
+    }
 }
 
 fn whole() -> f64 {
@@ -90,6 +118,7 @@ impl PriceRule {
             less: Vec::new(),
             plus: Vec::new(),
             depth: None,
+            slope: None,
             switches: 0.0,
             switch_bytes: None,
             copies: 0.0,
@@ -156,6 +185,10 @@ mod tests {
             for selector in row.selectors() {
                 assert!(Case::parse(selector).is_some(), "{selector}");
             }
+            if let Some(slope) = &row.slope {
+                assert!(Case::parse(&slope.case).is_some(), "{row:?}");
+                assert!(slope.each > 0.0 && slope.at >= 0.0 && slope.expected_ns > 0.0, "{row:?}");
+            }
         }
     }
 
@@ -187,6 +220,7 @@ mod tests {
         let [dup, close] =
             ["fcntl F_DUPFD_CLOEXEC", "close shared file"].map(|it| rule_of(it).unwrap());
         assert_eq!((dup.part + close.part, &dup.case), (1.0, &close.case), "both pay one op");
+        assert_eq!(case("epoll_pwait2 eventpoll"), Some("event/wait:method=epoll"));
         assert_eq!(case("execve dynamic"), Some("process/fork-exec:link=loader"));
         let execve = rule_of("execve").unwrap();
         assert_eq!((execve.part, &execve.less[..]), (1.0, &["process/fork-exit".to_owned()][..]));

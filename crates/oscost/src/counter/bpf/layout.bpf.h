@@ -46,6 +46,8 @@ struct task_struct {
 #define OTHER 0xfffffffeu       // Stands for all forms that have no room.
 #define NO_DEPTH 0xffff         // The depth of a call without a path that could be read.
 #define PATH_BYTES 512          // The first bytes of a path whose components are counted.
+#define SET_WORDS 16            // Of a set of descriptors: FD_SETSIZE, 1,024 of them.
+#define WORD_DESCRIPTORS 64
 #define NAME_BYTES 16           // "TCPv6", "[userfaultfd]": the longest names that matter have 13.
 #define MAX_FOLLOWED 32768      // Tasks of a running process that are followed from the beginning.
 #define SLOT_BITS 10
@@ -80,7 +82,10 @@ enum words {
 // What a call does to what is counted.
 enum act { NOTHING, EXECUTE, EXIT, MARK };
 
-enum size { NO_SIZE, RESULT_SIZE, ARGUMENT_SIZE };
+enum size {
+	NO_SIZE, RESULT_SIZE, ARGUMENT_SIZE,
+	SETS_SIZE,              // The descriptors in the sets of select(2).
+};
 
 // The kind of a descriptor. SOCKET and ANONYMOUS are named by the kernel.
 enum kind {

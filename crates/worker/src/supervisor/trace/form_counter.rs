@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use oscost_model::call_classes::{CallClass, class_of};
 use oscost_model::call_form::{
-    BegunCall, FOREIGN_CALL, FormKey, OTHER_FORMS, ReturnedCall, TaskView,
+    BegunCall, FOREIGN_CALL, FormKey, MAX_SET_DESCRIPTORS, OTHER_FORMS, ReturnedCall, TaskView,
+    descriptors_in_sets, set_bound,
 };
 use oscost_model::descriptor_kind::UNKNOWN_KIND;
 use oscost_model::program::Program;
@@ -109,6 +110,11 @@ impl TaskView for TracedTask<'_> {
         let word = word_of_task(self.task, address);
         *self.unread += u64::from(word.is_none());
         word
+    }
+
+    fn descriptors_in_sets(&mut self, args: [u64; 6]) -> Option<u64> {
+        *self.unread += u64::from(set_bound(args) > MAX_SET_DESCRIPTORS);
+        descriptors_in_sets(args, |address| self.word(address))
     }
 }
 
