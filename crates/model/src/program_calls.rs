@@ -161,6 +161,10 @@ pub struct KernelEvents {
     /// Their clock reads through the C library; null where these were not counted.
     #[serde(default)]
     pub clock_reads: Option<ClockReads>,
+    /// The pages of files that their faults mapped: those around a fault, and the page itself; null
+    /// where the kernel does not tell.
+    #[serde(default)]
+    pub mapped_file_pages: Option<u64>,
 }
 
 /// What a process tree did, from the execve(2) of its program to the exit of that process.

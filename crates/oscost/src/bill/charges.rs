@@ -8,7 +8,7 @@ use oscost_model::program_calls::{FormCount, KernelTime, ProgramCalls};
 
 use super::families::family_of;
 use super::fault_items::{FaultItem, Faults, fault_items};
-use super::freed_pages::{self, FREED_PAGE, freed_pages};
+use super::freed_pages::{self, page_items};
 use super::price_list::{Price, PriceList, Size};
 use super::rules::{PriceRule, rule_of};
 use super::switch_items::{SwitchItem, switch_items};
@@ -42,10 +42,9 @@ pub fn charge(
     for FaultItem { name, rule, times } in fault_items(calls, faults) {
         items.push(item(name, &rule, &[Group::of(times)], prices));
     }
-    let freed = freed_pages(calls);
-    if freed > 0.0 {
-        let unpriced = without_price(FREED_PAGE, &[Group::of(freed)]);
-        items.push(freed_pages::priced(unpriced, prices));
+    for pages in page_items(calls) {
+        let unpriced = without_price(pages.name, &[Group::of(pages.times)]);
+        items.push(freed_pages::priced(unpriced, pages, prices));
     }
     items.extend(switch_items(calls, faults).into_iter().map(|it| item_of_switches(it, prices)));
     let in_kernel: BTreeMap<&str, KernelTime> =

@@ -8,7 +8,7 @@ use oscost_model::program_calls::ProgramCalls;
 
 use super::charges::{DEPTH_AXIS, PATH_DEPTH, charge};
 use super::fault_items::Faults;
-use super::freed_pages::{FREED_PAGE, MEMORY_AXIS};
+use super::freed_pages::{FREED_PAGE, MEMORY_AXIS, UNMAPPED_PAGE};
 use super::price_list::PriceList;
 use super::rules::{rule_of, selectors_of};
 
@@ -103,7 +103,7 @@ pub fn usual_cases(
 
 /// The axis on which the sizes of an item's calls lie, if they have sizes.
 pub fn size_axis_of(item: &BillItem, calls: &ProgramCalls) -> Option<&'static str> {
-    if item.name == FREED_PAGE {
+    if [FREED_PAGE, UNMAPPED_PAGE].contains(&item.name.as_str()) {
         return Some(MEMORY_AXIS); // Two sizes tell what a page takes.
     }
     let rule = rule_of(&item.name).filter(|_| has_sizes(item, calls));

@@ -10,7 +10,7 @@
 //! * [`PriceRule`]: a row of docs/reference/calls/cases.toml: which case prices a form, and which part
 //!   of its op one call pays.
 //! * `fault_items`: the page faults by kind, and the cases that price them.
-//! * `freed_pages`: the private pages that are freed, which no price of a call contains.
+//! * `freed_pages`: the pages that are freed or unmapped, which no price of a call contains.
 //! * `switch_items`: the voluntary switches that no price of a call contains.
 //! * `family_of`: the family of an item, by docs/reference/calls/families.toml.
 //! * [`PriceList`]: the rows of some runs, asked by selector and size.

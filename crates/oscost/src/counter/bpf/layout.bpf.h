@@ -164,10 +164,10 @@ struct state {                  // totals.rs reads and writes it.
 };
 
 // What the kind of a fault follows from: which of the counters of the memory of a process moved
-// (MM_FILEPAGES 0, MM_ANONPAGES 1, MM_SWAPENTS 2, MM_SHMEMPAGES 3), and three more.
+// (MM_FILEPAGES 0, MM_ANONPAGES 1, MM_SWAPENTS 2, MM_SHMEMPAGES 3), and four more.
 enum seen {
 	FILE_PAGES = 1, ANONYMOUS_PAGES = 2, SWAP_ENTRIES = 4, FILE_READ = 16, HUGE_PAGE = 32,
-	NEW_PAGE = 64,
+	NEW_PAGE = 64, MAPPED_AROUND = 128,
 };
 
 // Bits of the word of an x86 processor.
@@ -185,6 +185,7 @@ struct events {                 // Of a CPU; event_sum.rs reads it.
 	__u64 voluntary, forced, same_cpu, other_cpu, softirqs, interrupts;
 	__u64 to_process, to_thread;    // Of the voluntary ones: to whom the CPU went at once.
 	__u64 clock_reads[CLOCK_READS];
+	__u64 mapped_file_pages;        // By faults.
 };
 
 struct auxiliary_entry { unsigned long type, value; };

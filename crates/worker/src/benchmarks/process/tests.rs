@@ -39,6 +39,21 @@ fn a_parent_with_much_of_one_thing_forks_at_every_point_and_keeps_no_child() {
 }
 
 #[test]
+fn a_child_exits_with_memory_of_its_own_and_with_pages_of_a_file() {
+    in_own_process(|| {
+        let bench = BENCHES.iter().find(|it| it.id == "process/exit-resident").unwrap();
+        for backing in ["anonymous", "file"] {
+            let case = format!("process/exit-resident:touched_mib=1,backing={backing}");
+            let case = Case::parse(&case).unwrap();
+            let Some(mut work) = work(bench, &case) else { continue };
+            assert_eq!(work.run(2, 1), Ok(()), "{case}");
+            drop(work);
+            assert_eq!(children(), Vec::<u32>::new(), "{case}");
+        }
+    });
+}
+
+#[test]
 fn a_child_that_has_ended_is_noticed_before_the_next_batch_of_waits() {
     in_own_process(|| {
         let case = Case::parse("process/wait-many:children=10").unwrap();
