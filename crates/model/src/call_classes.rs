@@ -50,6 +50,8 @@ pub enum SizeOf {
     DescriptorSets,
     /// Its result, which is a number of descriptors that are ready.
     ReadyDescriptors,
+    /// The bytes of the arguments and the environment of the program that it has executed.
+    ProgramArguments,
 }
 
 /// A call.
@@ -253,7 +255,7 @@ pub const CLASSES: &[CallClass] = &[
     of_path("renameat", 1),
     of_path("renameat2", 1),
     of_path("chdir", 0),
-    call("execve", FormWords::Execute).with_path(0),
+    call("execve", FormWords::Execute).with_path(0).with_size(SizeOf::ProgramArguments),
     of_path("getxattr", 0),
     of_path("lgetxattr", 0),
     // Memory.

@@ -37,6 +37,9 @@ pub trait TaskView {
     /// Whether the program that it has just begun to execute has a loader, as one that is linked
     /// dynamically. False where that cannot be found out.
     fn has_loader(&mut self) -> bool;
+    /// The bytes of the arguments and the environment of the program that it has just begun to
+    /// execute; `None` where that cannot be found out.
+    fn argument_bytes(&mut self) -> Option<u64>;
     /// The path at an address; `None` if it cannot be read.
     fn path(&mut self, address: u64) -> Option<Vec<u8>>;
     /// The word at an address; `None` if it cannot be read.
@@ -130,7 +133,10 @@ impl BegunCall {
         let entry_size = match class.size {
             SizeOf::Argument(at) | SizeOf::Descriptors(at) => Some(args[at]),
             SizeOf::DescriptorSets => task.descriptors_in_sets(args),
-            SizeOf::Nothing | SizeOf::Result | SizeOf::ReadyDescriptors => None,
+            SizeOf::Nothing
+            | SizeOf::Result
+            | SizeOf::ReadyDescriptors
+            | SizeOf::ProgramArguments => None,
         };
         Self {
             form: joined(name, &words),
@@ -175,6 +181,7 @@ impl BegunCall {
             _ if is_error => None,
             SizeOf::Nothing => None,
             SizeOf::Result | SizeOf::ReadyDescriptors => u64::try_from(value).ok(),
+            SizeOf::ProgramArguments => task.argument_bytes(),
             SizeOf::Argument(_) | SizeOf::Descriptors(_) | SizeOf::DescriptorSets => {
                 self.entry_size
             }

@@ -27,6 +27,10 @@ impl TaskView for MadeUpTask {
         true
     }
 
+    fn argument_bytes(&mut self) -> Option<u64> {
+        Some(3_000)
+    }
+
     fn path(&mut self, address: u64) -> Option<Vec<u8>> {
         self.0.get(&address).map(|path| path.as_bytes().to_vec())
     }
@@ -129,6 +133,9 @@ fn sizes_are_those_of_results_or_of_ranges_and_a_failed_call_has_none() {
     assert_eq!(of("read", [3, 0, 9_000, 0, 0, 0], -5), (None, 0));
     assert_eq!(of("munmap", [0, 65_536, 0, 0, 0, 0], 0), (Some(65_536), 65_536));
     assert_eq!(of("getpid", [0; 6], 7), (None, 0));
+    // Arguments and environment, if the program was executed.
+    assert_eq!(of("execve", [2, 0, 0, 0, 0, 0], 0), (Some(4_096), 3_000));
+    assert_eq!(of("execve", [2, 0, 0, 0, 0, 0], -2), (None, 0));
 }
 
 #[test]

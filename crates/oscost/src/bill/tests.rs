@@ -15,6 +15,7 @@ mod alternatives;
 mod clock_reads;
 mod cool;
 mod descriptors;
+mod exec;
 mod freed_pages;
 mod functions;
 mod instructions;

@@ -87,6 +87,7 @@ fn class_bytes(name: &str) -> Vec<u8> {
         SizeOf::Result | SizeOf::ReadyDescriptors => (1, 0),
         SizeOf::Argument(at) | SizeOf::Descriptors(at) => (2, at),
         SizeOf::DescriptorSets => (3, 0),
+        SizeOf::ProgramArguments => (4, 0),
     };
     // 0 is no path, and no descriptor of a file.
     let path = class.path.map_or(0, |at| at + 1);
@@ -205,6 +206,10 @@ impl TaskView for RawForm {
 
     fn has_loader(&mut self) -> bool {
         self.flags & HAS_LOADER != 0
+    }
+
+    fn argument_bytes(&mut self) -> Option<u64> {
+        self.size_class()
     }
 
     fn path(&mut self, _address: u64) -> Option<Vec<u8>> {

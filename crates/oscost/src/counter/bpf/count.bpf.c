@@ -189,8 +189,10 @@ int count_exec(__u64 *ctx)
 	if (!t)
 		return 0;
 	count(&s->execs);
-	if (has_loader(task))                   // Its call has yet to return.
+	// Its call has yet to return.
+	if (has_loader(task))
 		t->form.form.flags |= HAS_LOADER;
+	t->bytes = argument_bytes(task);
 	return 0;
 }
 

@@ -379,6 +379,16 @@ static __noinline int has_loader(struct task_struct *task)
 	return 0;
 }
 
+// The bytes of the arguments and the environment of the program that a task has just begun to execute:
+// the strings of both lie one after another.
+static __noinline __u64 argument_bytes(struct task_struct *task)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	unsigned long begin = BPF_CORE_READ(mm, arg_start), end = BPF_CORE_READ(mm, env_end);
+
+	return end > begin ? end - begin : 0;
+}
+
 // Whether what a call has read may be on a disk. Of a call that reads another descriptor than the first
 // one only the kind of that is known: no socket or pipe waits for input or output in the kernel's sense.
 static __always_inline int may_be_of_disk(struct task *t)

@@ -20,7 +20,7 @@ struct fdtable { unsigned int max_fds; struct file **fd; };
 struct files_struct { struct fdtable *fdt; };
 typedef struct { int counter; } atomic_t;
 struct signal_struct { atomic_t live; };
-struct mm_struct { unsigned long saved_auxv[2]; };
+struct mm_struct { unsigned long arg_start, env_end, saved_auxv[2]; };
 #if defined(__TARGET_ARCH_x86)
 struct thread_info { __u32 status; };
 #define FOREIGN_FLAG 0x2                // TS_COMPAT: the task is in a 32-bit call.
@@ -85,6 +85,7 @@ enum act { NOTHING, EXECUTE, EXIT, MARK };
 enum size {
 	NO_SIZE, RESULT_SIZE, ARGUMENT_SIZE,
 	SETS_SIZE,              // The descriptors in the sets of select(2).
+	EXECUTED_SIZE,          // The arguments and the environment of the program that it executes.
 };
 
 // The kind of a descriptor. SOCKET and ANONYMOUS are named by the kernel.

@@ -85,6 +85,9 @@ fn keys_have_sizes_and_depths() {
     let sizes = [0, 1, 2, 14, 65].map(|size| form("read", |it| it.size = size).bytes);
     assert_eq!(sizes, [Some(0), Some(0), Some(1), Some(4_096), Some(1 << 63)]);
     assert_eq!(form("munmap", |it| it.size = 18).bytes, Some(65_536));
+    let execve = form("execve", |it| (it.size, it.flags) = (14, HAS_LOADER));
+    assert_eq!((execve.form.as_str(), execve.bytes), ("execve dynamic", Some(4_096)));
+    assert_eq!(form("execve", |it| it.error = 2).bytes, None);
     assert_eq!(form("read", |it| (it.size, it.error) = (0, 5)).bytes, None);
     let poll = form("poll", |it| it.size = 5);
     assert_eq!((poll.bytes, poll.descriptors), (None, Some(8)));
@@ -132,8 +135,8 @@ fn every_class_has_an_entry_that_fits() {
             let number = arch.calls().find(|&(_, other)| other == name).unwrap().0;
             entries[&number][6]
         };
-        let sized = ["getpid", "epoll_pwait", "ppoll", "pselect6"];
-        assert_eq!(sized.map(size), [0, 1, 2, 3]);
+        let sized = ["getpid", "epoll_pwait", "ppoll", "pselect6", "execve"];
+        assert_eq!(sized.map(size), [0, 1, 2, 3, 4]);
     }
     let largest = CLASSES.iter().filter_map(|class| class.path).max();
     assert!(largest < Some(6), "a call has six arguments");

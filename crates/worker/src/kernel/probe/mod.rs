@@ -4,6 +4,7 @@
 
 pub mod attach;
 pub mod audit;
+pub mod argument_area;
 pub mod auxiliary_vector;
 pub mod bpf;
 pub mod bpf_link;

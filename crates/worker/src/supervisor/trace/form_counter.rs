@@ -13,6 +13,7 @@ use oscost_model::program::Program;
 use oscost_model::program_calls::{FormCount, ProgramCalls};
 use oscost_model::protocol::Event;
 
+use crate::kernel::probe::argument_area;
 use crate::kernel::probe::auxiliary_vector;
 use crate::kernel::probe::program_trace::{ProgramStop, StoppedTask, text_of_task, word_of_task};
 use crate::kernel::probe::task_descriptor::descriptor_kind;
@@ -94,6 +95,12 @@ impl TaskView for TracedTask<'_> {
             *self.unread += 1;
             false
         })
+    }
+
+    fn argument_bytes(&mut self) -> Option<u64> {
+        let bytes = argument_area::bytes_of(self.task);
+        *self.unread += u64::from(bytes.is_none());
+        bytes
     }
 
     fn path(&mut self, address: u64) -> Option<Vec<u8>> {
