@@ -7,7 +7,8 @@ use oscost_model::descriptor_kind::DISK_FILE;
 use oscost_model::program_calls::{FormCount, KernelTime, ProgramCalls};
 
 use super::families::family_of;
-use super::fault_items::{FaultItem, Faults, fault_items};
+use super::fault_items::{FaultItem, Faults, fault_items, pages_of_faults};
+use super::faults_in_prices::faults_in_prices;
 use super::freed_pages::{self, page_items};
 use super::price_list::{Price, PriceList, Size};
 use super::rules::{PriceRule, rule_of};
@@ -39,10 +40,11 @@ pub fn charge(
     }
     let mut items: Vec<BillItem> =
         by_form.iter().map(|(form, counts)| item_of_form(form, counts, prices)).collect();
-    for FaultItem { name, rule, times } in fault_items(calls, faults) {
+    let in_prices = faults_in_prices(calls, prices);
+    for FaultItem { name, rule, times } in fault_items(calls, faults, in_prices) {
         items.push(item(name, &rule, &[Group::of(times)], prices));
     }
-    for pages in page_items(calls) {
+    for pages in page_items(calls, pages_of_faults(calls, faults, in_prices)) {
         let unpriced = without_price(pages.name, &[Group::of(pages.times)]);
         items.push(freed_pages::priced(unpriced, pages, prices));
     }

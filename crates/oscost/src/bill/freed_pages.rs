@@ -6,7 +6,7 @@ use oscost_model::bill::{Amount, BillItem};
 use oscost_model::case::Case;
 use oscost_model::program_calls::ProgramCalls;
 
-use super::fault_items::copies_to_charge;
+use super::fault_items::FaultPages;
 use super::price_list::{PriceList, Size};
 
 /// The item of pages of its own.
@@ -34,29 +34,22 @@ pub(super) struct PageItem {
     case: &'static str,
 }
 
-/// The pages that a program has got and given back. None where a process goes on, or ended otherwise
-/// than by itself: which pages it had is then not known.
-pub(super) fn page_items(calls: &ProgramCalls) -> Vec<PageItem> {
-    let exits = calls.forms.iter().filter(|count| count.form == "exit_group");
-    let have_all_ended = exits.map(|count| count.calls).sum::<u64>() > calls.forks;
-    let Some(events) = calls.events.filter(|_| have_all_ended) else { return Vec::new() };
-    let mapped = events.mapped_file_pages.unwrap_or(0) as f64;
+/// The pages that a program has got by faults and given back; without those in the price of madvise(2),
+/// and but for the faults in prices of forks and execs, which give their pages back, too. None where a
+/// process goes on, or ended otherwise than by itself: which pages it had is then not known.
+pub(super) fn page_items(calls: &ProgramCalls, got: FaultPages) -> Vec<PageItem> {
+    let of_form = |form: &'static str| calls.forms.iter().filter(move |count| count.form == form);
+    let have_all_ended = of_form("exit_group").map(|count| count.calls).sum::<u64>() > calls.forks;
+    if !have_all_ended {
+        return Vec::new();
+    }
+    let advised_bytes: u64 = of_form("madvise").map(|count| count.moved).sum();
+    let freed = (got.own - advised_bytes as f64 / PAGE_BYTES).max(0.0);
     let items = [
-        PageItem { name: FREED_PAGE, times: freed_pages(calls), case: EXIT_RESIDENT },
-        PageItem { name: UNMAPPED_PAGE, times: mapped, case: EXIT_MAPPED },
+        PageItem { name: FREED_PAGE, times: freed, case: EXIT_RESIDENT },
+        PageItem { name: UNMAPPED_PAGE, times: got.of_files, case: EXIT_MAPPED },
     ];
     items.into_iter().filter(|item| item.times > 0.0).collect()
-}
-
-/// How many pages of its own a program has got and freed again: by first touches, without huge ones, and
-/// by copies, but for those in the prices of forks, which free them; without those in the price of
-/// madvise(2).
-fn freed_pages(calls: &ProgramCalls) -> f64 {
-    let advised = calls.forms.iter().filter(|count| count.form == "madvise");
-    let advised_bytes: u64 = advised.map(|count| count.moved).sum();
-    let zero_fill = calls.events.map_or(0, |events| events.faults.zero_fill);
-    let got = zero_fill as f64 + copies_to_charge(calls);
-    (got - advised_bytes as f64 / PAGE_BYTES).max(0.0)
 }
 
 /// The price of one of these pages in an item without a price.

@@ -10,6 +10,7 @@
 //! * [`PriceRule`]: a row of docs/reference/calls/cases.toml: which case prices a form, and which part
 //!   of its op one call pays.
 //! * `fault_items`: the page faults by kind, and the cases that price them.
+//! * `faults_in_prices`: the page faults that prices of calls contain.
 //! * `freed_pages`: the pages that are freed or unmapped, which no price of a call contains.
 //! * `switch_items`: the voluntary switches that no price of a call contains.
 //! * `family_of`: the family of an item, by docs/reference/calls/families.toml.
@@ -44,6 +45,7 @@ mod cool;
 mod counts;
 mod families;
 mod fault_items;
+mod faults_in_prices;
 mod freed_pages;
 mod functions;
 mod instructions;

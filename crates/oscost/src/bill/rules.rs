@@ -66,9 +66,12 @@ pub struct PriceRule {
     /// size.
     #[serde(default)]
     pub switch_bytes: Option<f64>,
-    /// The faults that the price of a call contains and that copy a page, where that is known.
+    /// Selectors of cases whose page faults the price of a call contains.
     #[serde(default)]
-    pub copies: f64,
+    pub faults: Vec<String>,
+    /// Selectors of cases whose page faults are among those, and are not in the price.
+    #[serde(default)]
+    pub faults_less: Vec<String>,
 }
 
 /// The line of a case, of which a call pays what it takes more at its size than at another one.
@@ -87,6 +90,8 @@ pub struct Slope {
     pub at: f64,
     /// What one of the size is expected to take, in nanoseconds.
     pub expected_ns: f64,
+    /// The size for which an op of the case takes a page fault, if it takes any.
+    pub fault_each: Option<f64>,
 }
 
 impl Slope {
@@ -121,7 +126,8 @@ impl PriceRule {
             slope: None,
             switches: 0.0,
             switch_bytes: None,
-            copies: 0.0,
+            faults: Vec::new(),
+            faults_less: Vec::new(),
         }
     }
 
@@ -180,13 +186,16 @@ mod tests {
         for row in rows.iter().chain(&switches) {
             assert!(row.depth.is_none_or(|it| it >= 1.0), "{row:?}");
             assert!(row.switches >= 0.0 && row.switch_bytes.is_none_or(|it| it > 0.0), "{row:?}");
-            assert!(row.copies >= 0.0, "{row:?}");
+            for selector in row.faults.iter().chain(&row.faults_less) {
+                assert!(row.selectors().any(|it| it == selector), "{row:?}: {selector}");
+            }
             assert!((0.0..=1.0).contains(&row.part) && row.bytes >= 1.0, "{row:?}");
             for selector in row.selectors() {
                 assert!(Case::parse(selector).is_some(), "{selector}");
             }
             if let Some(slope) = &row.slope {
                 assert!(Case::parse(&slope.case).is_some(), "{row:?}");
+                assert!(slope.fault_each.is_none_or(|it| it > 0.0), "{row:?}");
                 assert!(slope.each > 0.0 && slope.at >= 0.0 && slope.expected_ns > 0.0, "{row:?}");
             }
         }

@@ -16,6 +16,7 @@ mod clock_reads;
 mod cool;
 mod descriptors;
 mod exec;
+mod faults_in_prices;
 mod freed_pages;
 mod functions;
 mod instructions;
