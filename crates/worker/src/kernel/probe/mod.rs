@@ -2,9 +2,9 @@
 //! the calls that a filter forbids, BPF programs, the audit system, counters of events, points of
 //! tracing.
 
+pub mod argument_area;
 pub mod attach;
 pub mod audit;
-pub mod argument_area;
 pub mod auxiliary_vector;
 pub mod bpf;
 pub mod bpf_link;
