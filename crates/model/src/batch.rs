@@ -147,6 +147,11 @@ pub struct Disturbance {
     pub channel: Option<ChannelObservation>,
 }
 
+/// The name of the metric of a row that has its minor faults per op.
+pub const MINOR_FAULTS: &str = "minor-faults";
+/// The same of the processes that an op creates and waits for; a row without such faults has none.
+pub const CHILD_MINOR_FAULTS: &str = "child-minor-faults";
+
 /// Resource usage of a thread for some ops (getrusage(2)), including the getrusage(2) calls between
 /// batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,6 +166,9 @@ pub struct Usage {
     pub system_ns: u64,
     /// Minor faults.
     pub minor_faults: u64,
+    /// Minor faults of the children of its process that were waited for meanwhile, and of theirs.
+    #[serde(default)]
+    pub child_minor_faults: u64,
     /// Major faults.
     pub major_faults: u64,
     /// Voluntary context switches.

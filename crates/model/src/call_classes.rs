@@ -45,6 +45,13 @@ pub enum SizeOf {
     Argument(usize),
     /// This argument, which is a number of descriptors and not of bytes.
     Descriptors(usize),
+    /// The descriptors that are in at least one of the three sets of select(2): its first argument
+    /// bounds their numbers, and the next three are the addresses of the sets.
+    DescriptorSets,
+    /// Its result, which is a number of descriptors that are ready.
+    ReadyDescriptors,
+    /// The bytes of the arguments and the environment of the program that it has executed.
+    ProgramArguments,
 }
 
 /// A call.
@@ -58,12 +65,13 @@ pub struct CallClass {
     pub size: SizeOf,
     /// The argument that is its path.
     pub path: Option<usize>,
-    /// Whether it reads a file, from the page cache or from the disk.
-    pub reads_file: bool,
+    /// The argument that is the descriptor of a file or directory which it reads, from memory or from
+    /// a disk.
+    pub reads: Option<usize>,
 }
 
 const fn call(name: &'static str, words: FormWords) -> CallClass {
-    CallClass { name, words, size: SizeOf::Nothing, path: None, reads_file: false }
+    CallClass { name, words, size: SizeOf::Nothing, path: None, reads: None }
 }
 
 /// A call whose first argument is a descriptor.
@@ -83,7 +91,7 @@ const fn moves(name: &'static str) -> CallClass {
 
 /// A call whose first argument is a descriptor that it reads: of a file it may wait for a disk.
 const fn reads(name: &'static str) -> CallClass {
-    CallClass { reads_file: true, ..moves(name) }
+    CallClass { reads: Some(0), ..moves(name) }
 }
 
 /// A call on a range of memory whose length is this argument.
@@ -94,6 +102,16 @@ const fn of_range(name: &'static str, length: usize) -> CallClass {
 /// A call on so many descriptors as this argument says.
 const fn of_descriptors(name: &'static str, number: usize) -> CallClass {
     call(name, FormWords::Outcome).with_size(SizeOf::Descriptors(number))
+}
+
+/// A call on the descriptors of three sets.
+const fn of_sets(name: &'static str) -> CallClass {
+    call(name, FormWords::Outcome).with_size(SizeOf::DescriptorSets)
+}
+
+/// A call on a descriptor that returns how many others are ready.
+const fn of_ready(name: &'static str) -> CallClass {
+    of_fd(name).with_size(SizeOf::ReadyDescriptors)
 }
 
 impl CallClass {
@@ -168,12 +186,15 @@ pub const CLASSES: &[CallClass] = &[
     of_fd("ftruncate"),
     of_fd("fallocate"),
     of_fd("fadvise64").with_size(SizeOf::Argument(2)),
-    of_fd("epoll_wait"),
-    of_fd("epoll_pwait"),
+    // How many descriptors are in the set of epoll_wait(2) is in the kernel, and does not matter.
+    of_ready("epoll_wait"),
+    of_ready("epoll_pwait"),
+    of_ready("epoll_pwait2"),
     of_fd("epoll_ctl"),
-    // select(2) is told the highest descriptor, and not how many there are.
     of_descriptors("poll", 1),
     of_descriptors("ppoll", 1),
+    of_sets("select"),
+    of_sets("pselect6"),
     call("fcntl", FormWords::Request(FCNTL_COMMANDS)),
     call("ioctl", FormWords::Request(IOCTL_REQUESTS)),
     // Bytes.
@@ -187,15 +208,15 @@ pub const CLASSES: &[CallClass] = &[
     moves("pwritev"),
     reads("preadv2"),
     moves("pwritev2"),
-    moves("getdents64"),
+    reads("getdents64"),
     moves("sendto"),
     moves("recvfrom"),
     moves("sendmsg"),
     moves("recvmsg"),
-    moves("copy_file_range"),
-    moves("sendfile"),
-    // Its first descriptor is the one that it reads; that of sendfile(2) is the one that it writes to.
+    reads("copy_file_range"),
     reads("splice"),
+    // Its first descriptor is the one that it writes to.
+    CallClass { reads: Some(1), ..moves("sendfile") },
     call("getrandom", FormWords::Outcome).with_size(SizeOf::Result),
     // Sockets.
     of_fd("sendmmsg"),
@@ -234,7 +255,7 @@ pub const CLASSES: &[CallClass] = &[
     of_path("renameat", 1),
     of_path("renameat2", 1),
     of_path("chdir", 0),
-    call("execve", FormWords::Execute).with_path(0),
+    call("execve", FormWords::Execute).with_path(0).with_size(SizeOf::ProgramArguments),
     of_path("getxattr", 0),
     of_path("lgetxattr", 0),
     // Memory.

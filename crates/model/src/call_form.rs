@@ -37,10 +37,47 @@ pub trait TaskView {
     /// Whether the program that it has just begun to execute has a loader, as one that is linked
     /// dynamically. False where that cannot be found out.
     fn has_loader(&mut self) -> bool;
+    /// The bytes of the arguments and the environment of the program that it has just begun to
+    /// execute; `None` where that cannot be found out.
+    fn argument_bytes(&mut self) -> Option<u64>;
     /// The path at an address; `None` if it cannot be read.
     fn path(&mut self, address: u64) -> Option<Vec<u8>>;
     /// The word at an address; `None` if it cannot be read.
     fn word(&mut self, address: u64) -> Option<u64>;
+    /// The descriptors in the sets of a select(2) with these arguments; `None` if a set cannot be
+    /// read.
+    fn descriptors_in_sets(&mut self, args: [u64; 6]) -> Option<u64>;
+}
+
+/// The descriptors of a set of the C library (FD_SETSIZE): of a larger one, these are counted.
+pub const MAX_SET_DESCRIPTORS: u64 = 1_024;
+/// The descriptors in a word of a set.
+const WORD_DESCRIPTORS: u64 = 64;
+
+/// The number of a select(2) with these arguments below which its descriptors are.
+pub fn set_bound(args: [u64; 6]) -> u64 {
+    // The kernel takes an int, and refuses one below zero.
+    u64::try_from(args[0] as i32).unwrap_or(0)
+}
+
+/// How many descriptors are in at least one of the sets of a select(2) with these arguments, which are
+/// read word by word; `None` if a word cannot be read.
+pub fn descriptors_in_sets(
+    args: [u64; 6],
+    mut word: impl FnMut(u64) -> Option<u64>,
+) -> Option<u64> {
+    let bound = set_bound(args).min(MAX_SET_DESCRIPTORS);
+    let mut descriptors = 0;
+    for begin in (0..bound).step_by(WORD_DESCRIPTORS as usize) {
+        let mut of_any = 0;
+        for set in args[1..4].iter().filter(|&&set| set != 0) {
+            of_any |= word(set.wrapping_add(begin / 8))?;
+        }
+        let rest = bound - begin;
+        let is_below_bound = if rest < WORD_DESCRIPTORS { (1_u64 << rest) - 1 } else { u64::MAX };
+        descriptors += u64::from((of_any & is_below_bound).count_ones());
+    }
+    Some(descriptors)
 }
 
 /// The calls that are counted together.
@@ -72,7 +109,8 @@ pub struct BegunCall {
     form: String,
     end: FormEnd,
     size: SizeOf,
-    argument_size: u64,
+    /// Its size, if its entry tells that.
+    entry_size: Option<u64>,
     depth: Option<u32>,
 }
 
@@ -92,15 +130,19 @@ impl BegunCall {
         let path = class.path.and_then(|at| task.path(args[at]));
         let (words, end) = words_of(class.words, args, path.as_deref(), task);
         let end = if ["fork", "vfork"].contains(&name) { FormEnd::Created } else { end };
-        let argument_size = match class.size {
-            SizeOf::Argument(at) | SizeOf::Descriptors(at) => args[at],
-            SizeOf::Nothing | SizeOf::Result => 0,
+        let entry_size = match class.size {
+            SizeOf::Argument(at) | SizeOf::Descriptors(at) => Some(args[at]),
+            SizeOf::DescriptorSets => task.descriptors_in_sets(args),
+            SizeOf::Nothing
+            | SizeOf::Result
+            | SizeOf::ReadyDescriptors
+            | SizeOf::ProgramArguments => None,
         };
         Self {
             form: joined(name, &words),
             end,
             size: class.size,
-            argument_size,
+            entry_size,
             depth: path.as_deref().map(depth),
         }
     }
@@ -138,12 +180,17 @@ impl BegunCall {
         let moved = match self.size {
             _ if is_error => None,
             SizeOf::Nothing => None,
-            SizeOf::Result => u64::try_from(value).ok(),
-            SizeOf::Argument(_) | SizeOf::Descriptors(_) => Some(self.argument_size),
+            SizeOf::Result | SizeOf::ReadyDescriptors => u64::try_from(value).ok(),
+            SizeOf::ProgramArguments => task.argument_bytes(),
+            SizeOf::Argument(_) | SizeOf::Descriptors(_) | SizeOf::DescriptorSets => {
+                self.entry_size
+            }
         };
         let form = joined(&self.form, &end);
         let (bytes, descriptors) = match (self.size, moved.map(size_class)) {
-            (SizeOf::Descriptors(_), class) => (None, class),
+            (SizeOf::Descriptors(_) | SizeOf::DescriptorSets | SizeOf::ReadyDescriptors, class) => {
+                (None, class)
+            }
             (_, class) => (class, None),
         };
         let key = FormKey { form, bytes, descriptors, depth: self.depth };
@@ -265,152 +312,4 @@ fn created(flags: u64) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-    use crate::call_classes::class_of;
-
-    /// A task with descriptors 3, a file, 4, a pipe, and 5, a duplicate of another one; paths by
-    /// address, and one word.
-    struct MadeUpTask(BTreeMap<u64, &'static str>);
-
-    impl TaskView for MadeUpTask {
-        fn descriptor(&mut self, fd: u64) -> String {
-            match fd {
-                3 | 5 => "file",
-                4 => "pipe",
-                _ => "none",
-            }
-            .to_owned()
-        }
-
-        fn is_shared(&mut self, fd: u64) -> bool {
-            fd == 5
-        }
-
-        fn has_loader(&mut self) -> bool {
-            true
-        }
-
-        fn path(&mut self, address: u64) -> Option<Vec<u8>> {
-            self.0.get(&address).map(|path| path.as_bytes().to_vec())
-        }
-
-        fn word(&mut self, address: u64) -> Option<u64> {
-            (address == 1).then_some(CLONE_THREAD)
-        }
-    }
-
-    fn error_name(number: i32) -> String {
-        match number {
-            2 => "ENOENT",
-            9 => "EBADF",
-            10 => "ECHILD",
-            11 => "EAGAIN",
-            25 => "ENOTTY",
-            _ => "?",
-        }
-        .to_owned()
-    }
-
-    fn returned(name: &str, args: [u64; 6], value: i64) -> ReturnedCall {
-        let mut task = MadeUpTask(BTreeMap::from([(1, ""), (2, "/usr/./lib//x"), (5, "x")]));
-        let begun = BegunCall::new(name, class_of(name), args, &mut task);
-        begun.returned(value, value < 0, error_name, &mut task)
-    }
-
-    fn form(name: &str, args: [u64; 6], value: i64) -> String {
-        returned(name, args, value).key.form
-    }
-
-    #[test]
-    fn a_form_has_the_words_of_the_script_that_counts_programs() {
-        let create = O_CREAT | 1;
-        let directory = O_DIRECTORY;
-        let unnamed = O_TMPFILE | 2;
-        let anonymous = MAP_ANONYMOUS | 2;
-        let fixed = anonymous | MAP_FIXED;
-        let vfork = 0x100 | CLONE_VFORK;
-        for (name, args, value, expected) in [
-            ("read", [4, 0, 9, 0, 0, 0], 9, "read pipe"),
-            ("read", [4, 0, 9, 0, 0, 0], -11, "read pipe EAGAIN"),
-            ("read", [4, 0, 9, 0, 0, 0], -512, "read pipe"),
-            ("close", [9, 0, 0, 0, 0, 0], -9, "close none EBADF"),
-            ("close", [3, 0, 0, 0, 0, 0], 0, "close file"),
-            ("close", [5, 0, 0, 0, 0, 0], 0, "close shared file"),
-            ("openat", [0, 2, 0, 0, 0, 0], 3, "openat file"),
-            ("openat", [0, 2, create, 0, 0, 0], 3, "openat create"),
-            ("openat", [0, 2, create, 0, 0, 0], 4, "openat pipe"),
-            ("openat", [0, 2, unnamed, 0, 0, 0], 3, "openat create"),
-            ("openat", [0, 2, directory, 0, 0, 0], 3, "openat directory"),
-            ("openat", [0, 2, create, 0, 0, 0], -2, "openat ENOENT"),
-            ("newfstatat", [3, 1, 0, 0x1000, 0, 0], 0, "newfstatat empty file"),
-            ("newfstatat", [3, 2, 0, 0x1000, 0, 0], -2, "newfstatat ENOENT"),
-            ("fcntl", [3, 1_030, 0, 0, 0, 0], 5, "fcntl F_DUPFD_CLOEXEC"),
-            ("fcntl", [3, 2, 1, 0, 0, 0], -9, "fcntl F_SETFD EBADF"),
-            ("ioctl", [1, 0x5401, 0, 0, 0, 0], -25, "ioctl TCGETS ENOTTY"),
-            ("ioctl", [1, 0x1234, 0, 0, 0, 0], 0, "ioctl 0x1234"),
-            ("mmap", [0, 8, 0, anonymous, 0, 0], 4_096, "mmap anonymous"),
-            ("mmap", [0, 8, 0, fixed, 0, 0], 4_096, "mmap anonymous fixed"),
-            ("mmap", [0, 8, 0, 2, 3, 0], 4_096, "mmap file"),
-            ("futex", [0, 0x80 | 9, 0, 0, 0, 0], -110, "futex wait"),
-            ("futex", [0, 0x81, 0, 0, 0, 0], 1, "futex wake"),
-            ("clone", [0x11, 0, 0, 0, 0, 0], 7, "clone process"),
-            ("clone", [vfork, 0, 0, 0, 0, 0], 7, "clone vfork"),
-            ("clone3", [1, 88, 0, 0, 0, 0], 7, "clone3 thread"),
-            ("clone", [0x11, 0, 0, 0, 0, 0], -513, "clone process RESTART"),
-            ("clone3", [1, 88, 0, 0, 0, 0], -11, "clone3 thread EAGAIN"),
-            ("fork", [0; 6], -513, "fork RESTART"),
-            ("vfork", [0; 6], -11, "vfork EAGAIN"),
-            ("fork", [0; 6], 7, "fork"),
-            ("socket", [1, 0, 0, 0, 0, 0], 3, "socket AF_UNIX"),
-            ("execve", [2, 0, 0, 0, 0, 0], -2, "execve ENOENT"),
-            ("execve", [2, 0, 0, 0, 0, 0], 0, "execve dynamic"),
-            ("getpid", [0; 6], 7, "getpid"),
-            ("wait4", [0; 6], -10, "wait4 ECHILD"),
-        ] {
-            assert_eq!(form(name, args, value), expected);
-        }
-    }
-
-    #[test]
-    fn sizes_are_those_of_results_or_of_ranges_and_a_failed_call_has_none() {
-        let of = |name: &str, args, value| {
-            let returned = returned(name, args, value);
-            (returned.key.bytes, returned.moved)
-        };
-        assert_eq!(of("write", [4, 0, 9_000, 0, 0, 0], 5_000), (Some(8_192), 5_000));
-        assert_eq!(of("read", [3, 0, 9_000, 0, 0, 0], 0), (Some(0), 0));
-        assert_eq!(of("read", [3, 0, 9_000, 0, 0, 0], -5), (None, 0));
-        assert_eq!(of("munmap", [0, 65_536, 0, 0, 0, 0], 0), (Some(65_536), 65_536));
-        assert_eq!(of("getpid", [0; 6], 7), (None, 0));
-    }
-
-    #[test]
-    fn descriptors_are_no_bytes() {
-        let of = |value| {
-            let ReturnedCall { key, moved } = returned("poll", [1, 100, 0, 0, 0, 0], value);
-            (key.form, key.bytes, key.descriptors, moved)
-        };
-        assert_eq!(of(1), ("poll".to_owned(), None, Some(128), 100));
-        assert_eq!(of(-11), ("poll EAGAIN".to_owned(), None, None, 0));
-    }
-
-    #[test]
-    fn the_depth_of_a_path_is_that_of_its_components() {
-        let of = |path| returned("openat", [0, path, 0, 0, 0, 0], 3).key.depth;
-        assert_eq!([of(2), of(5), of(1), of(9)], [Some(3), Some(1), Some(0), None]);
-    }
-
-    #[test]
-    fn threads_are_told_from_processes() {
-        let mut task = MadeUpTask(BTreeMap::new());
-        let mut is_thread = |name: &str, flags| {
-            let args = [flags, 0, 0, 0, 0, 0];
-            BegunCall::new(name, class_of(name), args, &mut task).is_of_thread()
-        };
-        assert!(is_thread("clone", CLONE_THREAD) && is_thread("clone3", 1));
-        assert!(!is_thread("clone", 0x11) && !is_thread("vfork", 0) && !is_thread("clone3", 2));
-    }
-}
+mod tests;

@@ -11,8 +11,8 @@ pub struct FormCount {
     pub form: String,
     /// The most bytes of its size class, a power of two; null of a call without a size in bytes.
     pub bytes: Option<u64>,
-    /// The most descriptors of its size class, a power of two; null of a call that is not about a
-    /// number of them.
+    /// The most descriptors of its size class, a power of two: those that it was told, or, of
+    /// epoll_wait(2), those that it returned; null of a call that is not about a number of them.
     #[serde(default)]
     pub descriptors: Option<u64>,
     /// The components of its path; null of a call without a path.
@@ -176,6 +176,10 @@ pub struct KernelEvents {
     /// Their clock reads through the C library; null where these were not counted.
     #[serde(default)]
     pub clock_reads: Option<ClockReads>,
+    /// The pages of files that their faults mapped: those around a fault, and the page itself; null
+    /// where the kernel does not tell.
+    #[serde(default)]
+    pub mapped_file_pages: Option<u64>,
 }
 
 /// What a process tree did, from the execve(2) of its program to the exit of that process.

@@ -7,8 +7,9 @@ use oscost_model::descriptor_kind::DISK_FILE;
 use oscost_model::program_calls::{FormCount, KernelTime, ProgramCalls};
 
 use super::families::family_of;
-use super::fault_items::{FaultItem, Faults, copies_in_prices, fault_items};
-use super::freed_pages::{self, FREED_PAGE, freed_pages};
+use super::fault_items::{FaultItem, Faults, fault_items, pages_of_faults};
+use super::faults_in_prices::faults_in_prices;
+use super::freed_pages::{self, page_items};
 use super::price_list::{Price, PriceList, Size};
 use super::rules::{PriceRule, rule_of};
 use super::switch_items::{SwitchItem, switch_items};
@@ -39,16 +40,13 @@ pub fn charge(
     }
     let mut items: Vec<BillItem> =
         by_form.iter().map(|(form, counts)| item_of_form(form, counts, prices)).collect();
-    // A fork without a price charges none of its copies.
-    let is_priced = |form: &str| items.iter().any(|it| it.name == form && it.amount.is_some());
-    let copies = copies_in_prices(calls, is_priced);
-    for FaultItem { name, rule, times } in fault_items(calls, faults, copies) {
+    let in_prices = faults_in_prices(calls, prices);
+    for FaultItem { name, rule, times } in fault_items(calls, faults, in_prices) {
         items.push(item(name, &rule, &[Group::of(times)], prices));
     }
-    let freed = freed_pages(calls, copies);
-    if freed > 0.0 {
-        let unpriced = without_price(FREED_PAGE, &[Group::of(freed)]);
-        items.push(freed_pages::priced(unpriced, prices));
+    for pages in page_items(calls, pages_of_faults(calls, faults, in_prices)) {
+        let unpriced = without_price(pages.name, &[Group::of(pages.times)]);
+        items.push(freed_pages::priced(unpriced, pages, prices));
     }
     items.extend(switch_items(calls, faults).into_iter().map(|it| item_of_switches(it, prices)));
     let in_kernel: BTreeMap<&str, KernelTime> =
@@ -229,13 +227,18 @@ fn without_price(name: &str, groups: &[Group]) -> BillItem {
     }
 }
 
-/// The price of one of these calls: its part of the op at its size, and the rest of its path.
+/// The price of one of these calls: its part of the op at its size, the rest of its path, and what its
+/// size adds where another case tells that.
 pub(super) fn price_of(rule: &PriceRule, group: &Group, prices: &PriceList<'_>) -> Option<Price> {
     let price = price_at(rule, group.size, prices)?;
     let of_path = rule.depth.zip(group.depth).and_then(|(of_case, of_call)| {
         prices.added_along(PATH_DEPTH, DEPTH_AXIS, [of_case, of_call])
     });
-    Some(match of_path {
+    let of_size =
+        rule.slope.as_ref().zip(group.size).and_then(|(slope, size)| {
+            prices.added_along(&slope.case, &slope.axis, slope.ends(size))
+        });
+    Some(match of_path.into_iter().chain(of_size).reduce(|one, other| one.plus(&other)) {
         Some(added) => Price { amount: prices.difference(price.amount.plus(&added)), ..price },
         None => price,
     })

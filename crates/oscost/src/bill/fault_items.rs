@@ -1,9 +1,10 @@
 //! The page faults of a program by kind, and the cases that price them.
 
 use oscost_model::bill::BilledTrials;
-use oscost_model::program_calls::{FaultCounts, FormCount, ProgramCalls};
+use oscost_model::program_calls::{FaultCounts, ProgramCalls};
 
-use super::rules::{PriceRule, rule_of};
+use super::faults_in_prices::FaultsInPrices;
+use super::rules::PriceRule;
 
 /// Page faults of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -77,12 +78,59 @@ const MAJOR_FAULT: (&str, &str) = ("major page fault", "fault/file-major");
 
 /// The faults of a program by kind. A fault inside a call is one of these: prices of calls are those
 /// of memory that is there. Kinds are those of a counted run; what the untouched trials have beyond
-/// these, such as faults before the program is executed, is of no known kind. So many copies, which the
-/// prices of its calls contain, are not charged again.
+/// these, such as faults before the program is executed, is of no known kind. What the prices of its
+/// calls contain is not charged again.
 pub(super) fn fault_items(
     calls: &ProgramCalls,
     faults: Faults,
-    copies_in_prices: f64,
+    in_prices: FaultsInPrices,
+) -> Vec<FaultItem> {
+    let mut items = minor_fault_items(calls, faults, in_prices);
+    let share = share_beyond_prices(&items, in_prices);
+    items.iter_mut().for_each(|item| item.times *= share);
+    let (name, case) = MAJOR_FAULT;
+    let rule = PriceRule::new(&[name], case);
+    items.push(FaultItem { name, rule, times: faults.major });
+    items.retain(|item| item.times > 0.0);
+    items
+}
+
+/// The share of the minor faults that is in no price of a fork or an exec. Those of children are of any
+/// kind: each is charged that much less.
+fn share_beyond_prices(items: &[FaultItem], in_prices: FaultsInPrices) -> f64 {
+    let all: f64 = items.iter().map(|item| item.times).sum();
+    if all > 0.0 { 1.0 - (in_prices.of_children / all).min(1.0) } else { 1.0 }
+}
+
+/// The pages that these faults gave a process of its own, but for huge ones, and those of files that
+/// they mapped: as far as no price of a fork or an exec contains the faults.
+pub(super) fn pages_of_faults(
+    calls: &ProgramCalls,
+    faults: Faults,
+    in_prices: FaultsInPrices,
+) -> FaultPages {
+    let items = minor_fault_items(calls, faults, in_prices);
+    let share = share_beyond_prices(&items, in_prices);
+    let events = calls.events.unwrap_or_default();
+    let own = events.faults.zero_fill as f64 + copies_to_charge(calls, in_prices);
+    let of_files = events.mapped_file_pages.unwrap_or(0) as f64;
+    FaultPages { own: share * own, of_files: share * of_files }
+}
+
+/// Pages that a program has got by its faults.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct FaultPages {
+    /// Private ones.
+    pub(super) own: f64,
+    /// Those of files.
+    pub(super) of_files: f64,
+}
+
+/// The minor faults by kind, without copies in the prices of forks.
+fn minor_fault_items(
+    calls: &ProgramCalls,
+    faults: Faults,
+    in_prices: FaultsInPrices,
 ) -> Vec<FaultItem> {
     let counted = calls.events.map(|it| it.faults).unwrap_or_default();
     let mut items = Vec::new();
@@ -90,35 +138,24 @@ pub(super) fn fault_items(
     for Kind { name, case, ops, of } in KINDS {
         let of_kind = of(&counted) as f64;
         of_no_kind -= of_kind;
-        let times = match name {
-            COPY_ON_WRITE => copies_to_charge(calls, copies_in_prices),
-            _ => of_kind,
-        };
+        let is_copy = name == COPY_ON_WRITE;
+        let times = if is_copy { copies_to_charge(calls, in_prices) } else { of_kind };
         let rule = PriceRule { part: ops, ..PriceRule::new(&[name], case) };
         items.push(FaultItem { name, rule, times });
     }
     if counted.of_known_kind() == 0 {
-        of_no_kind -= copies_in_prices;
+        of_no_kind -= in_prices.copies;
     }
-    for ((name, case), times) in [(MINOR_FAULT, of_no_kind), (MAJOR_FAULT, faults.major)] {
-        items.push(FaultItem { name, rule: PriceRule::new(&[name], case), times });
-    }
-    items.retain(|item| item.times > 0.0);
+    let (name, case) = MINOR_FAULT;
+    let rule = PriceRule::new(&[name], case);
+    items.push(FaultItem { name, rule, times: of_no_kind.max(0.0) });
     items
 }
 
-/// The copies of pages that no price of a call contains; none where kinds are not known.
-pub(super) fn copies_to_charge(calls: &ProgramCalls, copies_in_prices: f64) -> f64 {
+/// The copies of pages that the price of no fork contains; none where kinds are not known.
+fn copies_to_charge(calls: &ProgramCalls, in_prices: FaultsInPrices) -> f64 {
     let counted = calls.events.map_or(0, |events| events.faults.copy_on_write);
-    (counted as f64 - copies_in_prices).max(0.0)
-}
-
-/// The copies of pages that the prices of these calls contain, where only some forms have a price.
-pub(super) fn copies_in_prices(calls: &ProgramCalls, is_priced: impl Fn(&str) -> bool) -> f64 {
-    let of_form = |count: &FormCount| {
-        rule_of(&count.form).map_or(0.0, |rule| rule.copies * count.calls as f64)
-    };
-    calls.forms.iter().filter(|count| is_priced(&count.form)).map(of_form).sum()
+    (counted as f64 - in_prices.copies).max(0.0)
 }
 
 #[cfg(test)]
@@ -128,9 +165,20 @@ mod tests {
     use super::*;
 
     fn named(calls: &ProgramCalls, faults: Faults) -> Vec<(&'static str, f64, f64)> {
-        let copies = copies_in_prices(calls, |_| true);
-        let items = fault_items(calls, faults, copies).into_iter();
+        let items = fault_items(calls, faults, FaultsInPrices::default()).into_iter();
         items.map(|it| (it.name, it.rule.part, it.times)).collect()
+    }
+
+    /// Names and numbers, where prices contain some.
+    fn beyond(
+        counted: FaultCounts,
+        minor: f64,
+        in_prices: FaultsInPrices,
+    ) -> Vec<(&'static str, f64)> {
+        let events = Some(KernelEvents { faults: counted, ..KernelEvents::default() });
+        let calls = ProgramCalls { events, ..ProgramCalls::default() };
+        let items = fault_items(&calls, Faults { minor, major: 0.0 }, in_prices).into_iter();
+        items.map(|it| (it.name, it.times)).collect()
     }
 
     #[test]
@@ -170,26 +218,40 @@ mod tests {
 
     #[test]
     fn a_copy_in_the_price_of_a_fork_is_not_charged_again() {
-        let form =
-            |form: &str, calls| FormCount { form: form.to_owned(), calls, ..FormCount::default() };
-        // A fork that has failed has no price, and so no fault in it.
-        let forms = vec![form("clone process", 10), form("clone process RESTART", 90)];
+        let in_prices = FaultsInPrices { copies: 30.0, of_children: 0.0 };
         let found = |copy_on_write, zero_fill| {
-            let faults = FaultCounts { copy_on_write, zero_fill, ..FaultCounts::default() };
-            let events = Some(KernelEvents { faults, ..KernelEvents::default() });
-            let calls = ProgramCalls { events, forms: forms.clone(), ..ProgramCalls::default() };
-            let named = named(&calls, Faults { minor: 200.0, major: 0.0 });
-            named.into_iter().map(|(name, _, times)| (name, times)).collect::<Vec<_>>()
+            let counted = FaultCounts { copy_on_write, zero_fill, ..FaultCounts::default() };
+            beyond(counted, 200.0, in_prices)
         };
-        let in_prices = 10.0 * rule_of("clone process").unwrap().copies;
-        assert!(in_prices > 1.0, "{in_prices}");
-        let copies = ("copy-on-write page fault", 100.0 - in_prices);
+        let copies = ("copy-on-write page fault", 70.0);
         assert_eq!(found(100, 0), [copies, ("minor page fault", 100.0)]);
         // Never less than none, and faults of other kinds stay.
         let zero_fill = ("zero-fill page fault", 99.0);
         assert_eq!(found(1, 99), [zero_fill, ("minor page fault", 100.0)]);
         // Without kinds they are among the others.
-        assert_eq!(found(0, 0), [("minor page fault", 200.0 - in_prices)]);
+        assert_eq!(found(0, 0), [("minor page fault", 170.0)]);
+    }
+
+    #[test]
+    fn the_faults_of_children_in_prices_are_of_all_kinds() {
+        let counted = FaultCounts {
+            zero_fill: 40,
+            file_minor: 80,
+            copy_on_write: 60,
+            ..FaultCounts::default()
+        };
+        // A quarter of the 200 that are left without the copies.
+        let in_prices = FaultsInPrices { copies: 20.0, of_children: 50.0 };
+        let expected = [
+            ("zero-fill page fault", 30.0),
+            ("file page fault", 60.0),
+            ("copy-on-write page fault", 30.0),
+            ("minor page fault", 30.0),
+        ];
+        assert_eq!(beyond(counted, 220.0, in_prices), expected);
+        let all = FaultsInPrices { of_children: 1_000.0, ..in_prices };
+        assert!(beyond(counted, 220.0, all).is_empty());
+        assert!(beyond(FaultCounts::default(), 0.0, in_prices).is_empty());
     }
 
     #[test]

@@ -1,16 +1,23 @@
-//! The private pages of a program, which the kernel frees when their process ends or unmaps them: no
-//! price of a fault, an exit or a munmap(2) contains that.
+//! The pages of a program, which the kernel unmaps when their process ends, executes another program or
+//! unmaps them, and frees where no one else has them: no price of a fault, an exit or a munmap(2)
+//! contains that.
 
 use oscost_model::bill::{Amount, BillItem};
+use oscost_model::case::Case;
 use oscost_model::program_calls::ProgramCalls;
 
-use super::fault_items::copies_to_charge;
+use super::fault_items::FaultPages;
 use super::price_list::{PriceList, Size};
 
-/// The item.
+/// The item of pages of its own.
 pub(super) const FREED_PAGE: &str = "freed private page";
-/// The case whose rows differ by the memory that an exit frees, and the axis of that.
-pub(super) const EXIT_RESIDENT: &str = "process/exit-resident";
+/// That of pages of files.
+pub(super) const UNMAPPED_PAGE: &str = "unmapped file page";
+/// The cases whose rows differ by the memory that an exit frees or unmaps, and the axis of that.
+const EXIT_RESIDENT: &str = "process/exit-resident";
+const EXIT_MAPPED: &str = "process/exit-resident:backing=file";
+/// The axis that names of cases leave out where the memory is anonymous.
+const BACKING_AXIS: &str = "backing";
 pub(super) const MEMORY_AXIS: &str = "touched_mib";
 /// Both ends of the line, in MiB: what else an exit does is in both.
 const ENDS_MIB: [f64; 2] = [1.0, 64.0];
@@ -19,51 +26,71 @@ const PAGES_PER_MIB: f64 = 256.0;
 /// The kind of pages that the rows of faults and exits are of.
 const PAGE_BYTES: f64 = 4_096.0;
 
-/// How many pages of its own a program has got and freed again: by first touches, without huge ones, and
-/// by copies, but for those in the prices of forks, which free them; without those in the price of
-/// madvise(2). None where a process goes on, or ended otherwise than by itself: which pages it had is then
-/// not known.
-pub(super) fn freed_pages(calls: &ProgramCalls, copies_in_prices: f64) -> f64 {
-    let of_form = |form: &'static str| calls.forms.iter().filter(move |count| count.form == form);
-    let have_all_ended = of_form("exit_group").map(|count| count.calls).sum::<u64>() > calls.forks;
-    let Some(events) = calls.events.filter(|_| have_all_ended) else { return 0.0 };
-    let advised_bytes: u64 = of_form("madvise").map(|count| count.moved).sum();
-    let got = events.faults.zero_fill as f64 + copies_to_charge(calls, copies_in_prices);
-    (got - advised_bytes as f64 / PAGE_BYTES).max(0.0)
+/// Pages of one kind that a program had, and the case that prices one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct PageItem {
+    pub(super) name: &'static str,
+    pub(super) times: f64,
+    case: &'static str,
 }
 
-/// The price of one in an item without a price.
-pub(super) fn priced(item: BillItem, prices: &PriceList<'_>) -> BillItem {
+/// The pages that a program has got by faults and given back; without those in the price of madvise(2),
+/// and but for the faults in prices of forks and execs, which give their pages back, too. None where a
+/// process goes on, or ended otherwise than by itself: which pages it had is then not known.
+pub(super) fn page_items(calls: &ProgramCalls, got: FaultPages) -> Vec<PageItem> {
+    let of_form = |form: &'static str| calls.forms.iter().filter(move |count| count.form == form);
+    let have_all_ended = of_form("exit_group").map(|count| count.calls).sum::<u64>() > calls.forks;
+    if !have_all_ended {
+        return Vec::new();
+    }
+    let advised_bytes: u64 = of_form("madvise").map(|count| count.moved).sum();
+    let freed = (got.own - advised_bytes as f64 / PAGE_BYTES).max(0.0);
+    let items = [
+        PageItem { name: FREED_PAGE, times: freed, case: EXIT_RESIDENT },
+        PageItem { name: UNMAPPED_PAGE, times: got.of_files, case: EXIT_MAPPED },
+    ];
+    items.into_iter().filter(|item| item.times > 0.0).collect()
+}
+
+/// The price of one of these pages in an item without a price.
+pub(super) fn priced(item: BillItem, pages: PageItem, prices: &PriceList<'_>) -> BillItem {
+    let PageItem { case, .. } = pages;
     // The smaller row has so many of them.
     let part = 1.0 / PAGES_PER_MIB;
-    let item = BillItem { case: Some(EXIT_RESIDENT.to_owned()), part, ..item };
-    match page_price(prices) {
+    let item = BillItem { case: Some(case.to_owned()), part, ..item };
+    match page_price(case, prices) {
         Some(PagePrice { unit, rows }) => {
             let amount = Some(unit.times(item.times));
             BillItem { rows, unit: Some(unit), amount, ..item }
         }
         None => {
-            let missing = Some(format!("no prices of {EXIT_RESIDENT} at two sizes in these runs"));
+            let missing = Some(format!("no prices of {case} at two sizes in these runs"));
             BillItem { missing, ..item }
         }
     }
 }
 
-/// What freeing a page takes, and the rows that say so.
+/// What giving back a page takes, and the rows that say so.
 struct PagePrice {
     unit: Amount,
     rows: Vec<String>,
 }
 
-fn page_price(prices: &PriceList<'_>) -> Option<PagePrice> {
+fn page_price(case: &str, prices: &PriceList<'_>) -> Option<PagePrice> {
     let row = |value: f64| {
         let size = Size { axis: MEMORY_AXIS, value, has_nothing: false };
-        let price = prices.price(EXIT_RESIDENT, Some(size))?;
-        price.is_near_rows.then_some(price.row)
+        let price = prices.price(case, Some(size))?;
+        let is_alike = names_backing(&price.row) == names_backing(case);
+        (price.is_near_rows && is_alike).then_some(price.row)
     };
     let [small, large] = ENDS_MIB.map(row);
     let rows = vec![small?, large?];
     let pages = PAGES_PER_MIB * (ENDS_MIB[1] - ENDS_MIB[0]);
-    let added = prices.added_along(EXIT_RESIDENT, MEMORY_AXIS, ENDS_MIB)?;
+    let added = prices.added_along(case, MEMORY_AXIS, ENDS_MIB)?;
     Some(PagePrice { unit: prices.difference(added.times(1.0 / pages)), rows })
+}
+
+/// Whether a case is one of pages that are not anonymous.
+fn names_backing(case: &str) -> bool {
+    Case::parse(case).is_some_and(|case| case.point.get(BACKING_AXIS).is_some())
 }

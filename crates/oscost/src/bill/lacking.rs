@@ -8,7 +8,7 @@ use oscost_model::program_calls::ProgramCalls;
 
 use super::charges::{DEPTH_AXIS, PATH_DEPTH, charge};
 use super::fault_items::Faults;
-use super::freed_pages::{FREED_PAGE, MEMORY_AXIS};
+use super::freed_pages::{FREED_PAGE, MEMORY_AXIS, UNMAPPED_PAGE};
 use super::price_list::PriceList;
 use super::rules::{rule_of, selectors_of};
 
@@ -103,7 +103,7 @@ pub fn usual_cases(
 
 /// The axis on which the sizes of an item's calls lie, if they have sizes.
 pub fn size_axis_of(item: &BillItem, calls: &ProgramCalls) -> Option<&'static str> {
-    if item.name == FREED_PAGE {
+    if [FREED_PAGE, UNMAPPED_PAGE].contains(&item.name.as_str()) {
         return Some(MEMORY_AXIS); // Two sizes tell what a page takes.
     }
     let rule = rule_of(&item.name).filter(|_| has_sizes(item, calls));
@@ -147,7 +147,8 @@ pub fn lacking_prices(
             };
             add(&mut lacking, price);
         }
-        if let Some(price) = lacking_depth(item, calls, current) {
+        let lines = [lacking_depth(item, calls, current), lacking_slope(item, calls, current)];
+        for price in lines.into_iter().flatten() {
             add(&mut lacking, price);
         }
     }
@@ -172,6 +173,29 @@ fn lacking_depth(
     (amount_ns > 0.0).then(|| LackingPrice {
         selector: PATH_DEPTH.to_owned(),
         size_axis: Some(DEPTH_AXIS.to_owned()),
+        times: 0.0,
+        amount_ns: Some(amount_ns),
+    })
+}
+
+/// The line of another case on which the sizes of an item's calls lie, if they are not all of the size
+/// of its case. These calls have a price without it.
+fn lacking_slope(
+    item: &BillItem,
+    calls: &ProgramCalls,
+    current: &PriceList<'_>,
+) -> Option<LackingPrice> {
+    let slope = rule_of(&item.name)?.slope.as_ref()?;
+    if current.has(&slope.case) {
+        return None;
+    }
+    let of_item = calls.forms.iter().filter(|count| count.form == item.name);
+    let sizes = of_item
+        .filter_map(|count| Some(count.calls as f64 * (count.mean_size()? - slope.at).abs()));
+    let amount_ns = sizes.sum::<f64>() * slope.expected_ns;
+    (amount_ns > 0.0).then(|| LackingPrice {
+        selector: slope.case.clone(),
+        size_axis: Some(slope.axis.clone()),
         times: 0.0,
         amount_ns: Some(amount_ns),
     })

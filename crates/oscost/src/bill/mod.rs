@@ -10,7 +10,8 @@
 //! * [`PriceRule`]: a row of docs/reference/calls/cases.toml: which case prices a form, and which part
 //!   of its op one call pays.
 //! * `fault_items`: the page faults by kind, and the cases that price them.
-//! * `freed_pages`: the private pages that are freed, which no price of a call contains.
+//! * `faults_in_prices`: the page faults that prices of calls contain.
+//! * `freed_pages`: the pages that are freed or unmapped, which no price of a call contains.
 //! * `switch_items`: the voluntary switches, and children and wake-ups on other CPUs, that no price of a
 //!   call contains.
 //! * `family_of`: the family of an item, by docs/reference/calls/families.toml.
@@ -45,6 +46,7 @@ mod cool;
 mod counts;
 mod families;
 mod fault_items;
+mod faults_in_prices;
 mod freed_pages;
 mod functions;
 mod instructions;
@@ -72,7 +74,7 @@ pub use instructions::instruction_bill;
 pub use judgement::{Judgement, judge};
 pub use lacking::{LackingPrice, lacking_prices, size_axis_of, usual_cases};
 pub use price_list::PriceList;
-pub use rules::{PriceRule, price_rules};
+pub use rules::{PriceRule, Slope, price_rules};
 pub use side_by_side::side_by_side;
 pub use staleness::{differences, has_drifted, is_old, moved_reference_case};
 pub use system_time::{DividedTime, SystemFigure, SystemTime, divided_time, system_time};

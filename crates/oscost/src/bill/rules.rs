@@ -56,6 +56,9 @@ pub struct PriceRule {
     /// The components of the path of the case; none of an op whose path does not matter.
     #[serde(default)]
     pub depth: Option<f64>,
+    /// The line on which a size lies that is on no axis of the case.
+    #[serde(default)]
+    pub slope: Option<Slope>,
     /// The voluntary switches that the price of a call contains, at most.
     #[serde(default)]
     pub switches: f64,
@@ -63,9 +66,39 @@ pub struct PriceRule {
     /// size.
     #[serde(default)]
     pub switch_bytes: Option<f64>,
-    /// The faults that the price of a call contains and that copy a page, where that is known.
+    /// Selectors of cases whose page faults the price of a call contains.
     #[serde(default)]
-    pub copies: f64,
+    pub faults: Vec<String>,
+    /// Selectors of cases whose page faults are among those, and are not in the price.
+    #[serde(default)]
+    pub faults_less: Vec<String>,
+}
+
+/// The line of a case, of which a call pays what it takes more at its size than at another one.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Slope {
+    /// A selector of cases that differ in their size.
+    pub case: String,
+    /// The axis of their sizes.
+    pub axis: String,
+    /// How much of the size of a call is one on that axis.
+    #[serde(default = "whole")]
+    pub each: f64,
+    /// The size of a call that the price of its case is of.
+    #[serde(default)]
+    pub at: f64,
+    /// What one of the size is expected to take, in nanoseconds.
+    pub expected_ns: f64,
+    /// The size for which an op of the case takes a page fault, if it takes any.
+    pub fault_each: Option<f64>,
+}
+
+impl Slope {
+    /// Where on the axis the call of the case is, and one of this size.
+    pub(super) fn ends(&self, size: f64) -> [f64; 2] {
+        [self.at / self.each, size / self.each]
+    }
 }
 
 fn whole() -> f64 {
@@ -90,9 +123,11 @@ impl PriceRule {
             less: Vec::new(),
             plus: Vec::new(),
             depth: None,
+            slope: None,
             switches: 0.0,
             switch_bytes: None,
-            copies: 0.0,
+            faults: Vec::new(),
+            faults_less: Vec::new(),
         }
     }
 
@@ -151,10 +186,17 @@ mod tests {
         for row in rows.iter().chain(&switches) {
             assert!(row.depth.is_none_or(|it| it >= 1.0), "{row:?}");
             assert!(row.switches >= 0.0 && row.switch_bytes.is_none_or(|it| it > 0.0), "{row:?}");
-            assert!(row.copies >= 0.0, "{row:?}");
+            for selector in row.faults.iter().chain(&row.faults_less) {
+                assert!(row.selectors().any(|it| it == selector), "{row:?}: {selector}");
+            }
             assert!((0.0..=1.0).contains(&row.part) && row.bytes >= 1.0, "{row:?}");
             for selector in row.selectors() {
                 assert!(Case::parse(selector).is_some(), "{selector}");
+            }
+            if let Some(slope) = &row.slope {
+                assert!(Case::parse(&slope.case).is_some(), "{row:?}");
+                assert!(slope.fault_each.is_none_or(|it| it > 0.0), "{row:?}");
+                assert!(slope.each > 0.0 && slope.at >= 0.0 && slope.expected_ns > 0.0, "{row:?}");
             }
         }
     }
@@ -172,6 +214,10 @@ mod tests {
         }
         assert_eq!(case("openat EACCES"), Some("directory/missing"));
         assert_eq!(case("openat unknown"), None, "that succeeded");
+        assert_eq!(case("getdents64 directory"), Some("directory/getdents"));
+        for name in ["read", "getdents64", "copy_file_range", "sendfile"] {
+            assert_eq!(case(&format!("{name} disk")), None, "it waited");
+        }
         assert_eq!(case("read pipe EAGAIN"), Some("syscall/read"));
         assert_eq!(case("lseek proc"), Some("syscall/lseek"));
         assert_eq!(case("setxattr"), Some("directory/xattr:by=set"));
@@ -183,6 +229,7 @@ mod tests {
         let [dup, close] =
             ["fcntl F_DUPFD_CLOEXEC", "close shared file"].map(|it| rule_of(it).unwrap());
         assert_eq!((dup.part + close.part, &dup.case), (1.0, &close.case), "both pay one op");
+        assert_eq!(case("epoll_pwait2 eventpoll"), Some("event/wait:method=epoll"));
         assert_eq!(case("execve dynamic"), Some("process/fork-exec:link=loader"));
         let execve = rule_of("execve").unwrap();
         assert_eq!((execve.part, &execve.less[..]), (1.0, &["process/fork-exit".to_owned()][..]));

@@ -14,6 +14,9 @@ use super::*;
 mod alternatives;
 mod clock_reads;
 mod cool;
+mod descriptors;
+mod exec;
+mod faults_in_prices;
 mod freed_pages;
 mod functions;
 mod instructions;
@@ -393,21 +396,6 @@ fn prices_of_another_kernel_and_of_another_day_are_stale() {
         differences(&then, &now, None),
         ["the kernel was 6.1.0, and is unknown", "mitigations differ: meltdown, retbleed"]
     );
-}
-
-#[test]
-fn a_poll_is_priced_by_the_number_of_its_descriptors() {
-    let of = |fds: u64, ns: f64| row(&format!("event/wait:method=poll,fds={fds}"), ns);
-    let poll = FormCount {
-        form: "poll".to_owned(),
-        descriptors: Some(128),
-        calls: 4,
-        moved: 4 * 100,
-        ..FormCount::default()
-    };
-    let rows = vec![of(10, 300.0), of(1_000, 10_200.0)];
-    let found = charges(rows, vec![poll], Faults::default());
-    assert_eq!(amount(&found, "poll"), Some(4.0 * 1_200.0));
 }
 
 #[test]

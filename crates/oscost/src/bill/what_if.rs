@@ -9,7 +9,7 @@ use oscost_model::unit::Unit;
 
 use super::charges::{Charges, charge};
 use super::fault_items::Faults;
-use super::freed_pages::FREED_PAGE;
+use super::freed_pages::{FREED_PAGE, UNMAPPED_PAGE};
 use super::functions::inlined_amount;
 use super::price_list::{PriceList, SIZE_AXIS, number_on};
 use super::rules::{rule_of, selectors_of};
@@ -76,7 +76,7 @@ fn is_fault(name: &str) -> bool {
 }
 
 fn is_call(name: &str) -> bool {
-    !is_fault(name) && !is_of_scheduler(name) && name != FREED_PAGE
+    !is_fault(name) && !is_of_scheduler(name) && ![FREED_PAGE, UNMAPPED_PAGE].contains(&name)
 }
 
 fn is_of_task(name: &str) -> bool {

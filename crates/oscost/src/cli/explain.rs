@@ -333,7 +333,8 @@ mod tests {
         invalidates|biases|noise|limitation|note|applied|attached|wraps|local|ssh:|vm:|\
         slurm:|fake:|good|fair|poor|bill|price list|charged in all|measured system time|\
         the difference|time waited|time stolen|cold caches|system|real|cpu|peak-memory|\
-        minor-faults|major-faults|voluntary-switches|involuntary-switches|throughput|\
+        minor-faults|child-minor-faults|major-faults|voluntary-switches|involuntary-switches|\
+        throughput|\
         primary|peer_cpu=other|precision|time|rate|B/cycle|?|!|-|n/a|exact|not exact|cut short|\
         not counted|very noisy|fixed|Fixed|grows as|+- at most|+-|per|N|log N|N log N|p50|p90|p99|\
         p999|Ki|Mi|Gi|instructions|ps|ns|us|ms|tick|cycle|insn|confidence|context switch|exec|\

@@ -9,7 +9,7 @@ use super::layout::{plus_each, read_u64s};
 pub struct EventSum([u64; EVENTS]);
 
 /// The numbers of a `struct events`.
-const EVENTS: usize = 22;
+const EVENTS: usize = 23;
 
 /// The functions of a C library, beside clock_gettime(2), at which clock reads are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct ClockFunctions {
 pub struct EventSources {
     /// Those that tell the kinds of faults.
     pub fault_kinds: bool,
+    /// That which tells the pages of a file that a fault maps.
+    pub mapped_pages: bool,
     /// That of softirqs.
     pub softirqs: bool,
     /// Those of interrupts.
@@ -70,6 +72,7 @@ impl EventSum {
             starts_on_other_cpu,
             remote_wakes_after_idle,
             remote_wakes_after_switch,
+            mapped_file_pages,
         ] = self.0;
         let clock_reads = sources.clock_functions.map(|has| {
             let gettimeofday = has.gettimeofday.then_some(gettimeofday);
@@ -102,6 +105,7 @@ impl EventSum {
             softirqs: sources.softirqs.then_some(softirqs),
             interrupts: sources.interrupts.then_some(interrupts),
             clock_reads,
+            mapped_file_pages: sources.mapped_pages.then_some(mapped_file_pages),
         }
     }
 }
@@ -139,6 +143,9 @@ mod tests {
         let woken = (found.remote_wakes_after_idle, found.remote_wakes_after_switch);
         assert_eq!(woken, (Some(141), Some(143)));
         assert_eq!(found.clock_reads, None, "they were not asked for");
+        assert_eq!(found.mapped_file_pages, None, "the kernel has no such tracepoint");
+        let sources = EventSources { mapped_pages: true, ..EventSources::default() };
+        assert_eq!(sum.events(sources).mapped_file_pages, Some(145));
         let functions = ClockFunctions { gettimeofday: false, time: true };
         let sources = EventSources { clock_functions: Some(functions), ..EventSources::default() };
         let (clock_gettime, time) = (131, Some(135));

@@ -38,6 +38,9 @@ const PROGRAM_NAMES: [&str; 8] = [
 const FAULT_PROGRAMS: [&str; 5] =
     ["see_new_page", "see_file", "see_pages", "begin_kernel_fault", "begin_user_fault"];
 
+/// The program that counts the pages of files that faults map (Linux 6.12).
+const MAPPED_PROGRAMS: [&str; 1] = ["see_mapped_pages"];
+
 /// The program that counts softirqs.
 const SOFTIRQ_PROGRAMS: [&str; 1] = ["count_softirq"];
 
@@ -244,6 +247,7 @@ impl Programs {
         self.sources = EventSources {
             clock_functions,
             fault_kinds: self.attach_where_possible(&FAULT_PROGRAMS),
+            mapped_pages: self.attach_where_possible(&MAPPED_PROGRAMS),
             softirqs: self.attach_where_possible(&SOFTIRQ_PROGRAMS),
             interrupts: self.attach_where_possible(INTERRUPT_PROGRAMS),
         };

@@ -1,4 +1,4 @@
-//! Closes and page faults of known programs, as the eBPF counter tells them apart.
+//! Closes, page faults, waits and execs of known programs, as the counters tell them apart.
 
 use std::process::Command;
 
@@ -103,6 +103,58 @@ fn a_page_whose_last_other_user_has_ended_is_reused_and_not_copied() {
     assert_eq!(times(&record, "reuse page fault"), reused as f64);
     let case = |name: &str| item(&record, name).unwrap()["case"].clone();
     assert_eq!(case("reuse page fault"), "fault/copy-on-write:child=exited");
-    // The copies of the parent in the price of each fork are not charged again.
-    assert!(times(&record, "copy-on-write page fault") < copied as f64, "{record}");
+    // No fork has a price here, and so none contains some of them.
+    assert_eq!(times(&record, "copy-on-write page fault"), copied as f64, "{record}");
+    // The interpreter is a file.
+    let mapped = &record["counted"]["calls"]["events"]["mapped_file_pages"];
+    assert!(mapped.as_u64().is_none_or(|pages| pages > 100), "{mapped}");
+}
+
+/// A program that waits 50 times for three descriptors by select(2), one of which is in two sets, and 70
+/// times for two that are ready by epoll_wait(2).
+const WAITS: &str = "exec python3 -c '
+import os, select
+pipes = [os.pipe() for _ in range(3)]
+for _, write_end in pipes[:2]:
+    os.write(write_end, b\"x\")
+reads = [read_end for read_end, _ in pipes]
+for _ in range(50):
+    select.select(reads, [], reads[:1])
+poller = select.epoll()
+for read_end in reads:
+    poller.register(read_end, select.EPOLLIN)
+for _ in range(70):
+    poller.poll()
+'";
+
+/// The calls of some forms that are about at most so many descriptors, and how many they were about.
+fn by_descriptors(record: &Value, forms: &[&str], descriptors: u64) -> [u64; 2] {
+    let counts = record["counted"]["calls"]["forms"].as_array().unwrap().iter();
+    let of_forms = counts.filter(|it| {
+        forms.contains(&it["form"].as_str().unwrap()) && it["descriptors"] == descriptors
+    });
+    of_forms.fold([0; 2], |[calls, moved], it| {
+        [calls + it["calls"].as_u64().unwrap(), moved + it["moved"].as_u64().unwrap()]
+    })
+}
+
+#[test]
+fn both_counters_know_the_descriptors_of_waits_and_the_arguments_of_programs() {
+    if !has_python() {
+        return;
+    }
+    let sandbox = with_prices();
+    for counter in ["ebpf", "ptrace"] {
+        let Some(record) = counted_by(&sandbox, counter, WAITS) else { continue };
+        let selects = by_descriptors(&record, &["select", "pselect6"], 4);
+        assert_eq!(selects, [50, 150], "{counter}: {record}");
+        let epolls = ["epoll_wait eventpoll", "epoll_pwait eventpoll"];
+        assert_eq!(by_descriptors(&record, &epolls, 2), [70, 140], "{counter}: {record}");
+        let counts = record["counted"]["calls"]["forms"].as_array().unwrap().iter();
+        let is_exec = |it: &&Value| ["execve", "execve dynamic"].iter().any(|of| it["form"] == *of);
+        let bytes: Vec<u64> =
+            counts.filter(is_exec).map(|it| it["moved"].as_u64().unwrap()).collect();
+        // The script is an argument.
+        assert!(bytes.iter().sum::<u64>() > WAITS.len() as u64, "{counter}: {record}");
+    }
 }

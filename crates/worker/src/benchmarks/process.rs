@@ -11,6 +11,7 @@ use super::prelude::*;
 mod children;
 mod cpu_time;
 mod exec_missing;
+mod exit_resident;
 mod flags;
 pub(super) mod limits;
 mod parents;
@@ -19,7 +20,7 @@ mod queries;
 #[cfg(test)]
 mod tests;
 
-use children::{exit, exit_resident, fork, fork_exit, with_touched};
+use children::{exit, fork, fork_exit, with_touched};
 use limits::try_once;
 use parents::LIBC_CALLS;
 use program::{Link, with_program};
@@ -319,46 +320,7 @@ const BENCHES: &[Bench] = &[
         build: |params| with_touched(params, exit),
         ..Bench::DEFAULT
     },
-    Bench {
-        id: "process/exit-resident",
-        asks: "What does the memory that a process has written add to its exit?",
-        op: "_exit(2) of a child that has mapped and written `touched_mib` MiB of its own, from a \
-             clock read by the child before it to one by the parent, which sleeps in waitid(2) for \
-             the child without reaping it (WNOWAIT) and is woken. Not included: fork(), mmap(2) \
-             and the writing before, and the child's wait until its parent has announced that it \
-             goes to sleep; wait4(2) after.",
-        expected: "some 30 us, and some 15 us per MiB: 256 pages are taken off their table, \
-                   uncharged and freed one by one",
-        why: "In `process/exit` the written memory is the parent's, and the child frees the copies \
-              of its page tables alone. Here each page has this one owner and goes back to the \
-              allocator: first to the lists of the CPU, and from these in batches to the zone. The \
-              parent is woken only when that is done, as is everyone who waits for the exit of a \
-              large program. With huge pages it would be a fraction: one entry for 512 pages.",
-        calls: &[
-            exactly("clone", 1),
-            exactly("mmap", 1),
-            exactly("madvise", 1),
-            exactly("exit_group", 1),
-            exactly("waitid", 1),
-            exactly("wait4", 1),
-            up_to("sched_yield", 1_000),
-            LIBC_CALLS,
-            CLOCK_CALLS,
-        ],
-        floor: &[at_least(1, NULL_CALL)],
-        compare_with: &["process/exit:touched_mib=0"],
-        axes: &[Axis {
-            sets: "MiB of private memory that the child writes, in base pages",
-            points: Points::Numbers(&[1, 64, 256]),
-            default_points: Points::Numbers(&[1, 64]),
-            ..TOUCHED
-        }],
-        in_price_list: false,
-        switches: true,
-        source: "_exit(2), waitid(2); exit_mmap in mm/mmap.c",
-        build: exit_resident,
-        ..Bench::DEFAULT
-    },
+    exit_resident::EXIT_RESIDENT,
     Bench {
         id: "process/wait",
         asks: "What does reaping a child that has exited cost?",

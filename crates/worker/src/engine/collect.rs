@@ -414,6 +414,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             user_ns: charged.user_ns,
             system_ns: charged.system_ns,
             minor_faults: charged.minor_faults,
+            child_minor_faults: charged.child_minor_faults,
             major_faults: charged.major_faults,
             voluntary_switches: charged.voluntary_switches,
             involuntary_switches: charged.involuntary_switches,

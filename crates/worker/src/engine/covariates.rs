@@ -47,7 +47,7 @@ pub trait Covariates {
     /// The total time that the thread was ready but did not run, in nanoseconds.
     fn run_delay_ns(&mut self) -> Option<u64>;
 
-    /// The resource usage of the thread so far.
+    /// The resource usage of the thread so far, with the faults of its process's children.
     fn usage(&mut self) -> Option<ThreadUsage> {
         None
     }
@@ -96,7 +96,7 @@ impl Covariates for KernelAccount {
     }
 
     fn usage(&mut self) -> Option<ThreadUsage> {
-        usage::thread().ok()
+        usage::thread_with_children().ok()
     }
 
     fn run_delay_ns(&mut self) -> Option<u64> {

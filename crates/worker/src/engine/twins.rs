@@ -247,6 +247,7 @@ pub fn merge(one: Disturbance, other: Disturbance) -> Disturbance {
             user_ns: one.user_ns + other.user_ns,
             system_ns: one.system_ns + other.system_ns,
             minor_faults: one.minor_faults + other.minor_faults,
+            child_minor_faults: one.child_minor_faults + other.child_minor_faults,
             major_faults: one.major_faults + other.major_faults,
             voluntary_switches: one.voluntary_switches + other.voluntary_switches,
             involuntary_switches: one.involuntary_switches + other.involuntary_switches,

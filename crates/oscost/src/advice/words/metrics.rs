@@ -50,6 +50,12 @@ pub(super) const WORDS: &[Word] = &[
         ..METRIC
     },
     Word {
+        word: "child-minor-faults",
+        means: "the same of the processes that an op creates and waits for, per op",
+        range: "1/op",
+        ..METRIC
+    },
+    Word {
         word: "major-faults",
         means: "page faults for which a disk was read, per op",
         range: "1/op",

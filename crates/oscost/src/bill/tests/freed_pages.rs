@@ -17,7 +17,8 @@ fn found(rows: Vec<Row>, exits: u64) -> Charges {
         file_minor: 50,
         ..FaultCounts::default()
     };
-    let events = Some(KernelEvents { faults, ..KernelEvents::default() });
+    let events = KernelEvents { faults, mapped_file_pages: Some(640), ..KernelEvents::default() };
+    let events = Some(events);
     let forms = vec![form("exit_group", None, exits, 0), form("madvise", Some(65_536), 1, 40_960)];
     let calls = ProgramCalls { events, forks: 1, ..calls(forms) };
     charge(&calls, Faults { minor: 1_227.0, major: 0.0 }, &prices, 1e6)
@@ -27,6 +28,8 @@ fn rows() -> Vec<Row> {
     vec![
         row("process/exit-resident:touched_mib=1", 50_000.0),
         row("process/exit-resident:touched_mib=64", 50_000.0 + 63.0 * 256.0 * 60.0),
+        row("process/exit-resident:touched_mib=1,backing=file", 45_000.0),
+        row("process/exit-resident:touched_mib=64,backing=file", 45_000.0 + 63.0 * 256.0 * 25.0),
     ]
 }
 
@@ -40,9 +43,29 @@ fn each_private_page_pays_what_an_exit_takes_more_with_it() {
 }
 
 #[test]
+fn each_page_of_a_file_pays_what_an_exit_takes_more_with_it() {
+    let charges = found(rows(), 2);
+    let item = charges.items.iter().find(|item| item.name == "unmapped file page").unwrap();
+    assert_eq!((item.times, item.family.as_str(), item.rows.len()), (640.0, "memory", 2));
+    assert_eq!(amount(&charges, "unmapped file page"), Some(640.0 * 25.0));
+    // Its rows are no price of private pages, nor the other way round.
+    let charges = found(rows()[..2].to_vec(), 2);
+    let item = charges.items.iter().find(|item| item.name == "unmapped file page").unwrap();
+    assert_eq!(
+        (&item.amount, item.case.as_deref()),
+        (&None, Some("process/exit-resident:backing=file"))
+    );
+    let charges = found(rows()[2..].to_vec(), 2);
+    assert_eq!(amount(&charges, "unmapped file page"), Some(640.0 * 25.0));
+    assert_eq!(amount(&charges, "freed private page"), None);
+}
+
+#[test]
 fn pages_of_a_process_that_goes_on_are_not_freed_and_one_row_is_no_line() {
     let charges = found(rows(), 1);
-    assert!(!charges.items.iter().any(|item| item.name == "freed private page"));
+    for name in ["freed private page", "unmapped file page"] {
+        assert!(!charges.items.iter().any(|item| item.name == name));
+    }
     let charges = found(rows()[..1].to_vec(), 2);
     assert_eq!(amount(&charges, "freed private page"), None);
 }
@@ -70,10 +93,13 @@ fn the_copies_of_a_fork_are_charged_as_faults_where_it_has_no_price() {
 fn both_sizes_are_measured_if_they_lack() {
     let prices = PriceList::new([], &catalog());
     let faults = FaultCounts { zero_fill: 900, ..FaultCounts::default() };
-    let events = Some(KernelEvents { faults, ..KernelEvents::default() });
-    let calls = ProgramCalls { events, ..calls(vec![form("exit_group", None, 1, 0)]) };
+    let events = KernelEvents { faults, mapped_file_pages: Some(700), ..KernelEvents::default() };
+    let calls =
+        ProgramCalls { events: Some(events), ..calls(vec![form("exit_group", None, 1, 0)]) };
     let faults = Faults { minor: 900.0, major: 0.0 };
     let lacking = lacking_prices(&calls, faults, &prices, &prices, &catalog());
-    let found = lacking.iter().find(|it| it.selector == "process/exit-resident").unwrap();
-    assert_eq!(found.size_axis.as_deref(), Some("touched_mib"));
+    for case in ["process/exit-resident", "process/exit-resident:backing=file"] {
+        let found = lacking.iter().find(|it| it.selector == case).unwrap();
+        assert_eq!(found.size_axis.as_deref(), Some("touched_mib"));
+    }
 }

@@ -197,8 +197,10 @@ int count_exec(__u64 *ctx)
 	if (!t)
 		return 0;
 	count(&s->execs);
-	if (has_loader(task))                   // Its call has yet to return.
+	// Its call has yet to return.
+	if (has_loader(task))
 		t->form.form.flags |= HAS_LOADER;
+	t->bytes = argument_bytes(task);
 	return 0;
 }
 
@@ -270,7 +272,7 @@ static __noinline int leave_cpu(struct state *s, struct task *t, struct task_str
 	if (t->in_call) {
 		t->off_ns = bpf_ktime_get_ns();
 		// The kernel says so of a task that waits for a disk, or a file system elsewhere.
-		if (t->class.reads_file && BPF_CORE_READ_BITFIELD(task, in_iowait))
+		if (t->class.reads && BPF_CORE_READ_BITFIELD(task, in_iowait))
 			t->waited_for_disk = 1;
 	}
 	t->cpu = bpf_get_smp_processor_id();

@@ -41,6 +41,10 @@ static __noinline int count_faults(struct state *s, struct task *t, struct task_
 	t->major = major;
 	if (t->in_fault && new_minor && !new_major) {
 		new_minor--;
+		// A page of a file that was mapped alone: others are counted when they are mapped.
+		if (!(t->fault_code & PRESENT) && (t->fault_seen & FILE_READ) &&
+		    !(t->fault_seen & (ANONYMOUS_PAGES | MAPPED_AROUND)))
+			count(&e->mapped_file_pages);
 		switch (kind_of_fault(s, t->fault_code, t->fault_seen)) {
 		case ZERO_FILL: count(&e->faults[ZERO_FILL]); break;
 		case HUGE_ZERO_FILL: count(&e->faults[HUGE_ZERO_FILL]); break;
@@ -128,6 +132,20 @@ SEC("raw_tp/mm_filemap_fault")
 int see_file(void *ctx)
 {
 	see(FILE_READ);
+	return 0;
+}
+
+// The pages of a file around a fault are mapped, as far as they are in memory and not mapped yet.
+SEC("raw_tp/mm_filemap_map_pages")
+int see_mapped_pages(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u64 first = ctx->args[1], last = ctx->args[2];
+	struct state *s = the_state();
+	struct events *e = the_events();
+
+	see(MAPPED_AROUND);
+	if (e && last >= first && counted(s))
+		__sync_fetch_and_add(&e->mapped_file_pages, last - first + 1);
 	return 0;
 }
 

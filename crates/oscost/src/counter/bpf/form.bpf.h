@@ -255,6 +255,64 @@ static __noinline int fill_depth(struct form *form, __u64 address)
 	return 0;
 }
 
+// The number of bits of a word that are set: those of each byte, and then their sum. No instruction
+// does that, and not every compiler has a way around it.
+static __always_inline __u64 bits_of(__u64 word)
+{
+	__u64 of_bytes = 0;
+
+	for (__u32 bit = 0; bit < 8; bit++)
+		of_bytes += (word >> bit) & EACH_BYTE;
+	return (of_bytes * EACH_BYTE) >> 56;
+}
+
+// Counts the descriptors that are in at least one of the three sets of select(2): the kernel looks at
+// each once. Its first argument bounds their numbers. A set that is missing is replaced by another one,
+// so that no step in the loop depends on that.
+static __noinline int fill_sets(struct task *t, struct pt_regs *regs)
+{
+	__u64 read = argument(regs, 1), write = argument(regs, 2), except = argument(regs, 3);
+	__u64 any = read ? read : write ? write : except, descriptors = 0, failed = 0;
+	__u32 left = argument(regs, 0);
+
+	if (!t)
+		return 0;
+	t->bytes = 0;
+	if ((__s32)left <= 0 || !any)
+		return 0;
+	if (!read)
+		read = any;
+	if (!write)
+		write = any;
+	if (!except)
+		except = any;
+	if (left > SET_WORDS * WORD_DESCRIPTORS) {
+		left = SET_WORDS * WORD_DESCRIPTORS;
+		count_unread();
+	}
+	for (__u32 i = 0; i < SET_WORDS; i++) {
+		__u64 words[3] = {}, word;
+
+		failed |= bpf_probe_read_user(&words[0], sizeof(word), (void *)(read + 8 * i));
+		failed |= bpf_probe_read_user(&words[1], sizeof(word), (void *)(write + 8 * i));
+		failed |= bpf_probe_read_user(&words[2], sizeof(word), (void *)(except + 8 * i));
+		word = words[0] | words[1] | words[2];
+		if (left <= WORD_DESCRIPTORS) {
+			word &= ~0ull >> (WORD_DESCRIPTORS - left);
+			descriptors += bits_of(word);
+			break;
+		}
+		descriptors += bits_of(word);
+		left -= WORD_DESCRIPTORS;
+	}
+	if (failed) {
+		t->class.size = NO_SIZE;        // Of this call alone.
+		count_unread();
+	}
+	t->bytes = descriptors;
+	return 0;
+}
+
 // What the entry of a call tells of its form.
 static __noinline int fill_form(struct task *t, struct task_struct *task, struct pt_regs *regs)
 {
@@ -293,6 +351,8 @@ static __noinline int fill_form(struct task *t, struct task_struct *task, struct
 	}
 	if (t->class.size == ARGUMENT_SIZE)
 		t->bytes = argument(regs, t->class.size_argument);
+	else if (t->class.size == SETS_SIZE)
+		fill_sets(t, regs);
 	if (t->class.path) {
 		t->path = argument(regs, t->class.path - 1);
 		t->reads_path = 1;
@@ -319,6 +379,23 @@ static __noinline int has_loader(struct task_struct *task)
 	return 0;
 }
 
+// The bytes of the arguments and the environment of the program that a task has just begun to execute:
+// the strings of both lie one after another.
+static __noinline __u64 argument_bytes(struct task_struct *task)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	unsigned long begin = BPF_CORE_READ(mm, arg_start), end = BPF_CORE_READ(mm, env_end);
+
+	return end > begin ? end - begin : 0;
+}
+
+// Whether what a call has read may be on a disk. Of a call that reads another descriptor than the first
+// one only the kind of that is known: no socket or pipe waits for input or output in the kernel's sense.
+static __always_inline int may_be_of_disk(struct task *t)
+{
+	return t->class.reads > 1 || t->form.form.kind == REGULAR || t->form.form.kind == DIRECTORY;
+}
+
 // What the return of a call adds to its form; returns the bytes that it moved.
 static __noinline __u64 finish_form(struct task *t, struct task_struct *task, __s64 result)
 {
@@ -330,8 +407,10 @@ static __noinline __u64 finish_form(struct task *t, struct task_struct *task, __
 	form = &t->form.form;
 	if (result < 0 && result >= -MAX_ERRNO)
 		form->error = -result;
-	if (t->waited_for_disk && form->kind == REGULAR && !form->error)
+	if (t->waited_for_disk && !form->error && may_be_of_disk(t)) {
 		form->kind = DISK;
+		__builtin_memset(form->name, 0, NAME_BYTES);
+	}
 	if (t->class.words == OPEN && !form->error)
 		fill_kind(form, task, result);
 	if (t->reads_path)

@@ -20,7 +20,7 @@ struct fdtable { unsigned int max_fds; struct file **fd; };
 struct files_struct { struct fdtable *fdt; };
 typedef struct { int counter; } atomic_t;
 struct signal_struct { atomic_t live; };
-struct mm_struct { unsigned long saved_auxv[2]; };
+struct mm_struct { unsigned long arg_start, env_end, saved_auxv[2]; };
 #if defined(__TARGET_ARCH_x86)
 struct thread_info { __u32 status; };
 #define FOREIGN_FLAG 0x2                // TS_COMPAT: the task is in a 32-bit call.
@@ -46,6 +46,8 @@ struct task_struct {
 #define OTHER 0xfffffffeu       // Stands for all forms that have no room.
 #define NO_DEPTH 0xffff         // The depth of a call without a path that could be read.
 #define PATH_BYTES 512          // The first bytes of a path whose components are counted.
+#define SET_WORDS 16            // Of a set of descriptors: FD_SETSIZE, 1,024 of them.
+#define WORD_DESCRIPTORS 64
 #define NAME_BYTES 16           // "TCPv6", "[userfaultfd]": the longest names that matter have 13.
 #define MAX_FOLLOWED 32768      // Tasks of a running process that are followed from the beginning.
 #define SLOT_BITS 10
@@ -80,13 +82,17 @@ enum words {
 // What a call does to what is counted.
 enum act { NOTHING, EXECUTE, EXIT, MARK };
 
-enum size { NO_SIZE, RESULT_SIZE, ARGUMENT_SIZE };
+enum size {
+	NO_SIZE, RESULT_SIZE, ARGUMENT_SIZE,
+	SETS_SIZE,              // The descriptors in the sets of select(2).
+	EXECUTED_SIZE,          // The arguments and the environment of the program that it executes.
+};
 
 // The kind of a descriptor. SOCKET and ANONYMOUS are named by the kernel.
 enum kind {
 	NOT_LOOKED_UP, NONE, UNKNOWN, REGULAR, DIRECTORY, PIPE, TTY, PROC, DEVICE, SOCKET, ANONYMOUS,
 	PIDFD,
-	DISK,                   // A file that was read from a disk.
+	DISK,                   // What was read from a disk, or written to one.
 };
 
 enum flags { EMPTY_PATH = 1, WORD_UNREAD = 2, SHARED = 4, HAS_LOADER = 8 };
@@ -99,7 +105,7 @@ struct class {                  // What matters of a call: layout.rs makes them 
 	__u8 size_argument;     // and which argument it is.
 	__u8 path;              // 1 more than the argument that is the path; 0 for none.
 	__u8 act;               // See enum act.
-	__u8 reads_file;        // Whether it may wait for a disk to read a file.
+	__u8 reads;             // 1 more than the descriptor that may be read from a disk; 0 for none.
 	__u8 pad;
 };
 
@@ -162,10 +168,10 @@ struct state {                  // totals.rs reads and writes it.
 };
 
 // What the kind of a fault follows from: which of the counters of the memory of a process moved
-// (MM_FILEPAGES 0, MM_ANONPAGES 1, MM_SWAPENTS 2, MM_SHMEMPAGES 3), and three more.
+// (MM_FILEPAGES 0, MM_ANONPAGES 1, MM_SWAPENTS 2, MM_SHMEMPAGES 3), and four more.
 enum seen {
 	FILE_PAGES = 1, ANONYMOUS_PAGES = 2, SWAP_ENTRIES = 4, FILE_READ = 16, HUGE_PAGE = 32,
-	NEW_PAGE = 64,
+	NEW_PAGE = 64, MAPPED_AROUND = 128,
 };
 
 // Bits of the word of an x86 processor.
@@ -188,6 +194,7 @@ struct events {                 // Of a CPU; event_sum.rs reads it.
 	// and those that continued on another CPU than that where a counted one woke them, by what
 	// their CPU did when they had left it.
 	__u64 remote_wakes_after_idle, remote_wakes_after_switch;
+	__u64 mapped_file_pages;        // By faults.
 };
 
 struct auxiliary_entry { unsigned long type, value; };

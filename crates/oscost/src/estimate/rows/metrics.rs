@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use oscost_model::batch::{CHILD_MINOR_FAULTS, MINOR_FAULTS};
 use oscost_model::channel::Requests;
 use oscost_model::record::{Estimate, Metric, Overhead};
 use oscost_model::unit::Unit;
@@ -21,7 +22,7 @@ type UsageMetric = (&'static str, Unit, fn(&Usage) -> u64);
 const METRICS: [UsageMetric; 6] = [
     ("user", Unit::NsPerOp, |usage| usage.user_ns),
     ("system", Unit::NsPerOp, |usage| usage.system_ns),
-    ("minor-faults", Unit::TimesPerOp, |usage| usage.minor_faults),
+    (MINOR_FAULTS, Unit::TimesPerOp, |usage| usage.minor_faults),
     ("major-faults", Unit::TimesPerOp, |usage| usage.major_faults),
     (VOLUNTARY_SWITCHES, Unit::TimesPerOp, |usage| usage.voluntary_switches),
     ("involuntary-switches", Unit::TimesPerOp, |usage| usage.involuntary_switches),
@@ -41,7 +42,11 @@ pub(in crate::estimate) fn metrics(accounts: &[Usage]) -> BTreeMap<String, Metri
         let estimate = pooled(&accounts, of);
         (name.to_owned(), Metric { unit, better: unit.better(), estimate })
     };
-    METRICS.iter().map(metric).collect()
+    // Most ops create no process.
+    let of_children: UsageMetric =
+        (CHILD_MINOR_FAULTS, Unit::TimesPerOp, |usage| usage.child_minor_faults);
+    let has_children = accounts.iter().any(|account| account.child_minor_faults > 0);
+    METRICS.iter().chain(has_children.then_some(&of_children)).map(metric).collect()
 }
 
 /// The name of the metric for bytes per second.
@@ -179,6 +184,10 @@ mod tests {
         assert!((figure("system") - 800.0 / 3.0).abs() < 1e-9);
         assert!((figure(VOLUNTARY_SWITCHES) - 1.0 / 30_000.0).abs() < 1e-12);
         assert_eq!(found["major-faults"].estimate.median, 0.0);
+        assert!(!found.contains_key(CHILD_MINOR_FAULTS), "it creates no process");
+        let parent = Usage { ops: 100, child_minor_faults: 1_200, ..Usage::default() };
+        let found = metrics(&[parent, Usage { child_minor_faults: 1_000, ..parent }]);
+        assert_eq!(found[CHILD_MINOR_FAULTS].estimate.median, 11.0);
         assert_eq!(found["user"].estimate.ci95, None);
         assert_eq!(
             (found["user"].unit, found["minor-faults"].unit),

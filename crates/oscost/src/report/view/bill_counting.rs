@@ -223,6 +223,7 @@ mod tests {
             softirqs: Some(7),
             interrupts: None,
             clock_reads: None,
+            mapped_file_pages: None,
         };
         let expected = [
             "1,200 voluntary and 4 forced switches while it was counted; tasks continued 1203 times \

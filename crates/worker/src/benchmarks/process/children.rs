@@ -1,8 +1,10 @@
 //! Children that are forked, run and exit.
 
+use std::io::Write;
 use std::rc::Rc;
 
 use kernel::cpu::affinity;
+use kernel::memory::region::{Access, Region, memory_file};
 use kernel::memory::resident::ResidentMemory;
 use kernel::memory::shared_table::SharedTable;
 use kernel::process;
@@ -164,7 +166,42 @@ pub(super) fn exit(params: Params<'_>, memory: Option<ResidentMemory>) -> Result
     }))
 }
 
-/// The same of a child that has written memory of its own.
+/// What a child has besides the memory of its parent until it exits.
+enum ChildMemory {
+    /// Anonymous memory of so many MiB, which it writes.
+    Anonymous(u64),
+    /// A mapping of a file in memory, which it reads.
+    File(Region),
+}
+
+impl ChildMemory {
+    /// That of a point. The parent maps the file and touches none of its pages, so that a fork copies
+    /// no entries of them.
+    fn new(params: Params<'_>) -> Result<Self, Errno> {
+        let mib = params.number("touched_mib");
+        if params.word("backing") == "anonymous" {
+            return Ok(Self::Anonymous(mib));
+        }
+        let bytes = mib << 20;
+        let mut file = memory_file(bytes)?;
+        let piece = vec![1u8; 1 << 20];
+        for _ in 0..mib {
+            file.write_all(&piece)?;
+        }
+        Ok(Self::File(Region::private_file(file, bytes as usize)?))
+    }
+
+    /// Touches each page, in the child. The end of the process unmaps them, not a munmap(2) before.
+    fn touch(&self) -> Result<(), Errno> {
+        match self {
+            Self::Anonymous(mib) => std::mem::forget(ResidentMemory::new(*mib)?),
+            Self::File(region) => region.touch_all(Access::Read),
+        }
+        Ok(())
+    }
+}
+
+/// The exit of a child that has touched such memory.
 pub(super) fn exit_resident(params: Params<'_>) -> Result<Work, Errno> {
     if params.context.cpu.is_none() {
         return Ok(unpinned_work());
@@ -173,16 +210,14 @@ pub(super) fn exit_resident(params: Params<'_>) -> Result<Work, Errno> {
     if let Some(reason) = ResidentMemory::unavailable_reason(mib) {
         return Ok(Work::unavailable(reason));
     }
+    let memory = ChildMemory::new(params)?;
     let mut shared_time = SharedTime::new(params.context.clock)?;
     try_once(Work::own_ticks(move || {
         shared_time.set_sleeping(false)?;
         let child = process::fork(|| {
-            let memory = match ResidentMemory::new(mib) {
-                Ok(memory) => memory,
-                Err(error) => return error.0,
-            };
-            // The end of the process frees it, not a munmap(2) before.
-            std::mem::forget(memory);
+            if let Err(error) = memory.touch() {
+                return error.0;
+            }
             shared_time.store(0);
             match spawn::yield_until(|| shared_time.parent_sleeps()) {
                 0 => shared_time.store(shared_time.watch.start()),

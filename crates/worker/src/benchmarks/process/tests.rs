@@ -6,6 +6,8 @@ use super::super::tests::{all_points, context};
 use super::{BENCHES, cpu_time, parents, queries};
 use crate::bench::{Bench, Work};
 use crate::kernel::cpu::affinity;
+use crate::kernel::memory::region::kernel_page_bytes;
+use crate::kernel::process::usage;
 use crate::kernel::process::{children, in_own_process, kill};
 
 /// The work of a case, or a message that says what this machine lacks.
@@ -36,6 +38,36 @@ fn a_parent_with_much_of_one_thing_forks_at_every_point_and_keeps_no_child() {
                 assert_eq!(children(), Vec::<u32>::new(), "{case}");
             }
         }
+    });
+}
+
+#[test]
+fn a_child_exits_with_memory_of_its_own_and_with_pages_of_a_file() {
+    in_own_process(|| {
+        let bench = BENCHES.iter().find(|it| it.id == "process/exit-resident").unwrap();
+        for backing in ["anonymous", "file"] {
+            let case = format!("process/exit-resident:touched_mib=1,backing={backing}");
+            let case = Case::parse(&case).unwrap();
+            let Some(mut work) = work(bench, &case) else { continue };
+            assert_eq!(work.run(2, 1), Ok(()), "{case}");
+            drop(work);
+            assert_eq!(children(), Vec::<u32>::new(), "{case}");
+        }
+    });
+}
+
+#[test]
+fn the_faults_of_children_are_known_once_they_were_waited_for() {
+    in_own_process(|| {
+        let bench = BENCHES.iter().find(|it| it.id == "process/exit-resident").unwrap();
+        let case = Case::parse("process/exit-resident:touched_mib=1").unwrap();
+        let Some(mut work) = work(bench, &case) else { return };
+        let before = usage::thread_with_children().unwrap();
+        assert_eq!(work.run(2, 1), Ok(()));
+        let charged = usage::thread_with_children().unwrap().since(before);
+        let pages = (1 << 20) / kernel_page_bytes() as u64;
+        assert!(charged.child_minor_faults >= 2 * pages, "{charged:?}");
+        assert!(charged.minor_faults < 2 * pages, "{charged:?}");
     });
 }
 

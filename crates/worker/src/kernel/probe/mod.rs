@@ -2,6 +2,7 @@
 //! the calls that a filter forbids, BPF programs, the audit system, counters of events, points of
 //! tracing.
 
+pub mod argument_area;
 pub mod attach;
 pub mod audit;
 pub mod auxiliary_vector;

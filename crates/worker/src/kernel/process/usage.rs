@@ -14,6 +14,9 @@ pub struct ThreadUsage {
     pub major_faults: u64,
     /// Faults that needed no disk (`ru_minflt`).
     pub minor_faults: u64,
+    /// The same of children of the process that were waited for, and of theirs; 0 where they were not
+    /// asked for.
+    pub child_minor_faults: u64,
     /// Switches because the thread waited (`ru_nvcsw`).
     pub voluntary_switches: u64,
     /// CPU time in user mode, in nanoseconds (`ru_utime`).
@@ -40,6 +43,7 @@ impl ThreadUsage {
             involuntary_switches: combine(self.involuntary_switches, other.involuntary_switches),
             major_faults: combine(self.major_faults, other.major_faults),
             minor_faults: combine(self.minor_faults, other.minor_faults),
+            child_minor_faults: combine(self.child_minor_faults, other.child_minor_faults),
             voluntary_switches: combine(self.voluntary_switches, other.voluntary_switches),
             user_ns: combine(self.user_ns, other.user_ns),
             system_ns: combine(self.system_ns, other.system_ns),
@@ -47,18 +51,30 @@ impl ThreadUsage {
     }
 }
 
+/// The usage of the calling thread, and the faults of children of its process that have ended.
+pub fn thread_with_children() -> Result<ThreadUsage, Errno> {
+    let children = usage_of(libc::RUSAGE_CHILDREN)?;
+    Ok(ThreadUsage { child_minor_faults: children.ru_minflt as u64, ..thread()? })
+}
+
+/// getrusage(2).
+fn usage_of(whom: i32) -> Result<libc::rusage, Errno> {
+    // SAFETY: all-zero bits are a valid rusage, and the call fills it in.
+    unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        Errno::check(libc::getrusage(whom, &raw mut usage))?;
+        Ok(usage)
+    }
+}
+
 /// getrusage(RUSAGE_THREAD); a sandbox may refuse it.
 pub fn thread() -> Result<ThreadUsage, Errno> {
-    // SAFETY: all-zero bits are a valid rusage, and the call fills it in.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        Errno::check(libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage))?;
-        usage
-    };
+    let usage = usage_of(libc::RUSAGE_THREAD)?;
     Ok(ThreadUsage {
         involuntary_switches: usage.ru_nivcsw as u64,
         major_faults: usage.ru_majflt as u64,
         minor_faults: usage.ru_minflt as u64,
+        child_minor_faults: 0,
         voluntary_switches: usage.ru_nvcsw as u64,
         user_ns: nanoseconds(usage.ru_utime),
         system_ns: nanoseconds(usage.ru_stime),

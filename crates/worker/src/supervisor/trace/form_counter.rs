@@ -5,13 +5,15 @@ use std::time::Instant;
 
 use oscost_model::call_classes::{CallClass, class_of};
 use oscost_model::call_form::{
-    BegunCall, FOREIGN_CALL, FormKey, OTHER_FORMS, ReturnedCall, TaskView,
+    BegunCall, FOREIGN_CALL, FormKey, MAX_SET_DESCRIPTORS, OTHER_FORMS, ReturnedCall, TaskView,
+    descriptors_in_sets, set_bound,
 };
 use oscost_model::descriptor_kind::UNKNOWN_KIND;
 use oscost_model::program::Program;
 use oscost_model::program_calls::{FormCount, ProgramCalls};
 use oscost_model::protocol::Event;
 
+use crate::kernel::probe::argument_area;
 use crate::kernel::probe::auxiliary_vector;
 use crate::kernel::probe::program_trace::{ProgramStop, StoppedTask, text_of_task, word_of_task};
 use crate::kernel::probe::task_descriptor::descriptor_kind;
@@ -95,6 +97,12 @@ impl TaskView for TracedTask<'_> {
         })
     }
 
+    fn argument_bytes(&mut self) -> Option<u64> {
+        let bytes = argument_area::bytes_of(self.task);
+        *self.unread += u64::from(bytes.is_none());
+        bytes
+    }
+
     fn path(&mut self, address: u64) -> Option<Vec<u8>> {
         // Since Linux 6.11 no path at all is an empty one.
         if address == 0 {
@@ -109,6 +117,11 @@ impl TaskView for TracedTask<'_> {
         let word = word_of_task(self.task, address);
         *self.unread += u64::from(word.is_none());
         word
+    }
+
+    fn descriptors_in_sets(&mut self, args: [u64; 6]) -> Option<u64> {
+        *self.unread += u64::from(set_bound(args) > MAX_SET_DESCRIPTORS);
+        descriptors_in_sets(args, |address| self.word(address))
     }
 }
 
