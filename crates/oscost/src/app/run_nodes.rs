@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use super::error::{UsageError, is_interrupted};
+use super::error::{self, UsageError};
 use super::measurement::retention::{CompletedRun, Completion, Retention};
 use super::observer::Observer;
 use super::run::{Request, run_until};
@@ -51,7 +51,9 @@ pub fn run_nodes(
     for NodeOutcome { node, outcome: CompletedRun { record, kept_as, ended, .. } } in done {
         kept.extend(kept_as.map(|id| KeptNodeRun { node: node.name.clone(), id }));
         has_failures |= !matches!(ended, Ok(Completion::Complete));
-        if let Some(error) = ended.err().map(anyhow::Error::from).filter(|it| !is_interrupted(it)) {
+        if let Some(error) =
+            ended.err().map(anyhow::Error::from).filter(|it| !error::is_interrupted(it))
+        {
             observer.failed(&error.context(format!("cannot finish the run at node {}", node.name)));
         }
         measured.push(MeasuredMachine { name: node.name, record });
