@@ -98,8 +98,18 @@ fn both_sizes_are_measured_if_they_lack() {
         ProgramCalls { events: Some(events), ..calls(vec![form("exit_group", None, 1, 0)]) };
     let faults = Faults { minor: 900.0, major: 0.0 };
     let lacking = lacking_prices(&calls, faults, &prices, &prices, &catalog());
-    for case in ["process/exit-resident", "process/exit-resident:backing=file"] {
-        let found = lacking.iter().find(|it| it.selector == case).unwrap();
+    let both = ["anonymous", "file"].map(|it| format!("process/exit-resident:backing={it}"));
+    for case in &both {
+        let found = lacking.iter().find(|it| it.selector == *case).unwrap();
         assert_eq!(found.size_axis.as_deref(), Some("touched_mib"));
+    }
+    // A store that has the rows of one kind still lacks those of the other.
+    for (measured, other) in [(0..2, &both[1]), (2..4, &both[0])] {
+        let record = record(rows()[measured].to_vec());
+        let prices = PriceList::new([&record], &catalog());
+        let lacking = lacking_prices(&calls, faults, &prices, &prices, &catalog());
+        let selectors = lacking.into_iter().map(|it| it.selector);
+        let found: Vec<String> = selectors.filter(|it| both.contains(it)).collect();
+        assert_eq!(found, std::slice::from_ref(other));
     }
 }
