@@ -2,6 +2,7 @@
 
 use oscost_model::program_calls::{FaultCounts, KernelEvents};
 
+use super::faults_in_prices::with_faults;
 use super::*;
 
 /// What a program is charged that touched 1,000 pages of its own, copied 100 and created a process, if
@@ -84,7 +85,8 @@ fn the_copies_of_a_fork_are_charged_as_faults_where_it_has_no_price() {
         ["copy-on-write page fault", "freed private page"]
             .map(|name| charges.items.iter().find(|item| item.name == name).unwrap().times)
     };
-    let fork = row("process/fork-exit:touched_mib=0,peer_cpu=same", 100_000.0);
+    let case = "process/fork-exit:touched_mib=0,peer_cpu=same";
+    let fork = with_faults(case, 100_000.0, 3.0, 0.0);
     assert_eq!(copies(vec![fork]), [70.0; 2]);
     assert_eq!(copies(Vec::new()), [100.0; 2]);
 }
