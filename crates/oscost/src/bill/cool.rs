@@ -6,7 +6,7 @@
 //! measured so is estimated from the others.
 
 use oscost_model::bill::{Amount, BillItem};
-use oscost_model::cool::{COOL, treatment_text};
+use oscost_model::cool::treatment_text;
 use oscost_model::definition::Catalog;
 use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::Record;
@@ -159,18 +159,19 @@ pub fn charge_cool(
     charges.charged_cool = has_any.then(|| sum_with_cool(&charges.items));
 }
 
-/// The cases that would give the largest items of a bill a measured cool price, which `oscost ab
-/// --base cool=0 --new cool=SIZE CASES` measures. An item that needs a case which cannot be measured
-/// so stays an estimate, whatever else is measured of it.
+/// The cases that would give the largest items of a bill a price that is measured after this walk, which
+/// `oscost ab --base cool=0 --new cool=SIZE CASES` measures: that after another one is what there is until
+/// then, and depends on the program that was billed first. An item that needs a case which cannot be
+/// measured so stays an estimate, whatever else is measured of it.
 pub fn cases_to_cool(
     items: &[BillItem],
+    walk_bytes: u64,
     catalog: &Catalog,
     is_uncoolable: impl Fn(&str) -> bool,
 ) -> Vec<String> {
-    let is_measured = |it: &BillItem| {
-        let is_cool = |source: &str| source.starts_with(COOL);
-        is_across_cpus(&it.name) || it.cool_source.as_deref().is_some_and(is_cool)
-    };
+    let source = treatment_text(walk_bytes);
+    let is_measured =
+        |it: &BillItem| is_across_cpus(&it.name) || it.cool_source.as_ref() == Some(&source);
     let mut cases = cases_to_measure(items, is_measured, is_uncoolable);
     cases.retain(|case| has_time(case, catalog));
     cases

@@ -3,7 +3,6 @@
 //! contains that.
 
 use oscost_model::bill::{Amount, BillItem};
-use oscost_model::case::Case;
 use oscost_model::program_calls::ProgramCalls;
 
 use super::fault_items::FaultPages;
@@ -13,11 +12,10 @@ use super::price_list::{PriceList, Size};
 pub(super) const FREED_PAGE: &str = "freed private page";
 /// That of pages of files.
 pub(super) const UNMAPPED_PAGE: &str = "unmapped file page";
-/// The cases whose rows differ by the memory that an exit frees or unmaps, and the axis of that.
-const EXIT_RESIDENT: &str = "process/exit-resident";
+/// The cases whose rows differ by the memory that an exit frees or unmaps, and the axis of that. Both
+/// name their backing: the rows of one are no price of the other.
+const EXIT_RESIDENT: &str = "process/exit-resident:backing=anonymous";
 const EXIT_MAPPED: &str = "process/exit-resident:backing=file";
-/// The axis that names of cases leave out where the memory is anonymous.
-const BACKING_AXIS: &str = "backing";
 pub(super) const MEMORY_AXIS: &str = "touched_mib";
 /// Both ends of the line, in MiB: what else an exit does is in both.
 const ENDS_MIB: [f64; 2] = [1.0, 64.0];
@@ -80,17 +78,11 @@ fn page_price(case: &str, prices: &PriceList<'_>) -> Option<PagePrice> {
     let row = |value: f64| {
         let size = Size { axis: MEMORY_AXIS, value, has_nothing: false };
         let price = prices.price(case, Some(size))?;
-        let is_alike = names_backing(&price.row) == names_backing(case);
-        (price.is_near_rows && is_alike).then_some(price.row)
+        price.is_near_rows.then_some(price.row)
     };
     let [small, large] = ENDS_MIB.map(row);
     let rows = vec![small?, large?];
     let pages = PAGES_PER_MIB * (ENDS_MIB[1] - ENDS_MIB[0]);
     let added = prices.added_along(case, MEMORY_AXIS, ENDS_MIB)?;
     Some(PagePrice { unit: prices.difference(added.times(1.0 / pages)), rows })
-}
-
-/// Whether a case is one of pages that are not anonymous.
-fn names_backing(case: &str) -> bool {
-    Case::parse(case).is_some_and(|case| case.point.get(BACKING_AXIS).is_some())
 }

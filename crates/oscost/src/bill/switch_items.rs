@@ -57,7 +57,8 @@ pub(super) fn switch_items(calls: &ProgramCalls, faults: Faults) -> Vec<SwitchIt
         [(TO_PROCESS, events.voluntary_to_process), (TO_THREAD, events.voluntary_to_thread)];
     // With the wait for a child on another CPU the price of its fork contains no switch on one CPU.
     let children = events.forks_to_other_cpu.unwrap_or(0) as f64;
-    let mut in_prices = (switches_in_prices(calls) + faults.major - children).max(0.0);
+    let of_calls = (switches_in_prices(calls) - children).max(0.0);
+    let mut in_prices = of_calls + faults.major;
     let mut items = Vec::new();
     for (name, counted) in kinds {
         let Some(counted) = counted else { continue };
@@ -66,7 +67,8 @@ pub(super) fn switch_items(calls: &ProgramCalls, faults: Faults) -> Vec<SwitchIt
         in_prices -= in_price;
         items.push(SwitchItem { name, times: counted - in_price });
     }
-    items.extend(items_across_cpus(&events, in_prices));
+    // No task ends the wait of a major fault: a disk does.
+    items.extend(items_across_cpus(&events, in_prices.min(of_calls)));
     items.retain(|item| item.times > 0.0);
     items
 }
@@ -195,6 +197,8 @@ mod tests {
         // Five of the waits; those of threads that start, and after which the CPU had another task.
         let expected = [(WAKE_UP, 95.0), (WAKE_UP_BEYOND_SWITCH, 5.0 + 3.0 + 1.0)];
         assert_eq!(named(&calls, Faults::default()), expected);
+        // The waits of major faults are none of those that a task ends.
+        assert_eq!(named(&calls, Faults { minor: 0.0, major: 70.0 })[0], (WAKE_UP, 80.0));
         let alone = on_one_cpu(&calls);
         assert!(named(&alone, Faults::default()).is_empty());
         assert_eq!(

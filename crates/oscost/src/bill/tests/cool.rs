@@ -201,12 +201,16 @@ fn the_cases_to_cool_are_those_of_the_largest_items_that_have_a_time() {
         form("nanosleep", None, 3, 0),
     ];
     let found = charges_of(rows, forms);
-    let cases = |uncoolable: &str| {
-        cases_to_cool(&found.items, &catalog(), |selector| selector == uncoolable)
+    let cases = |walk_bytes: u64, uncoolable: &str| {
+        cases_to_cool(&found.items, walk_bytes, &catalog(), |selector| selector == uncoolable)
     };
-    assert_eq!(cases(""), ["process/fork-exec:link=static", "process/fork-exit"]);
+    let unmeasured = ["process/fork-exec:link=static", "process/fork-exit"];
+    assert_eq!(cases(MIB, ""), unmeasured);
     // An item needs all of its cases.
-    assert_eq!(cases("process/fork-exit"), Vec::<String>::new());
+    assert_eq!(cases(MIB, "process/fork-exit"), Vec::<String>::new());
+    // What was measured after another walk has a price, and is still to be measured after this one.
+    let after_another = [&unmeasured[..], &["syscall/getuid:via=raw"]].concat();
+    assert_eq!(cases(MIB / 2, ""), after_another);
 }
 
 #[test]
@@ -242,5 +246,5 @@ fn what_two_cpus_add_is_in_both_ends_of_the_range_at_its_price() {
     assert_eq!((cool_ns(&found, child), source(&found, child)), (Some(120_000.0), None));
     assert_eq!(found.charged_cool.as_ref().map(|sum| sum.ns.round()), Some(270_000.0));
     // No walk makes the caches of the other CPU colder.
-    assert_eq!(cases_to_cool(&found.items, &catalog, |_| false), Vec::<String>::new());
+    assert_eq!(cases_to_cool(&found.items, MIB, &catalog, |_| false), Vec::<String>::new());
 }

@@ -8,7 +8,7 @@ use oscost_model::record::Metric;
 use super::*;
 
 /// A row whose op takes so many faults, and so many in its children.
-fn with_faults(case: &str, ns: f64, own: f64, of_children: f64) -> Row {
+pub(super) fn with_faults(case: &str, ns: f64, own: f64, of_children: f64) -> Row {
     let mut row = row(case, ns);
     let estimate = row.estimate.clone().unwrap();
     for (name, median) in [(MINOR_FAULTS, own), (CHILD_MINOR_FAULTS, of_children)] {

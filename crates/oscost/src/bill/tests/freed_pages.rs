@@ -2,6 +2,7 @@
 
 use oscost_model::program_calls::{FaultCounts, KernelEvents};
 
+use super::faults_in_prices::with_faults;
 use super::*;
 
 /// What a program is charged that touched 1,000 pages of its own, copied 100 and created a process, if
@@ -84,7 +85,8 @@ fn the_copies_of_a_fork_are_charged_as_faults_where_it_has_no_price() {
         ["copy-on-write page fault", "freed private page"]
             .map(|name| charges.items.iter().find(|item| item.name == name).unwrap().times)
     };
-    let fork = row("process/fork-exit:touched_mib=0,peer_cpu=same", 100_000.0);
+    let case = "process/fork-exit:touched_mib=0,peer_cpu=same";
+    let fork = with_faults(case, 100_000.0, 3.0, 0.0);
     assert_eq!(copies(vec![fork]), [70.0; 2]);
     assert_eq!(copies(Vec::new()), [100.0; 2]);
 }
@@ -98,8 +100,18 @@ fn both_sizes_are_measured_if_they_lack() {
         ProgramCalls { events: Some(events), ..calls(vec![form("exit_group", None, 1, 0)]) };
     let faults = Faults { minor: 900.0, major: 0.0 };
     let lacking = lacking_prices(&calls, faults, &prices, &prices, &catalog());
-    for case in ["process/exit-resident", "process/exit-resident:backing=file"] {
-        let found = lacking.iter().find(|it| it.selector == case).unwrap();
+    let both = ["anonymous", "file"].map(|it| format!("process/exit-resident:backing={it}"));
+    for case in &both {
+        let found = lacking.iter().find(|it| it.selector == *case).unwrap();
         assert_eq!(found.size_axis.as_deref(), Some("touched_mib"));
+    }
+    // A store that has the rows of one kind still lacks those of the other.
+    for (measured, other) in [(0..2, &both[1]), (2..4, &both[0])] {
+        let record = record(rows()[measured].to_vec());
+        let prices = PriceList::new([&record], &catalog());
+        let lacking = lacking_prices(&calls, faults, &prices, &prices, &catalog());
+        let selectors = lacking.into_iter().map(|it| it.selector);
+        let found: Vec<String> = selectors.filter(|it| both.contains(it)).collect();
+        assert_eq!(found, std::slice::from_ref(other));
     }
 }

@@ -21,18 +21,18 @@ pub(super) const FORK_CPU_TIME: Bench = Bench {
          parent's by CLOCK_PROCESS_CPUTIME_ID, the child's by getrusage(2) of RUSAGE_CHILDREN, in \
          both modes. With `peer_cpu=other` the child may run on both CPUs when it is forked, and \
          starts on the other one if that is idle; if not, it moves there before it exits. In the \
-         figure are two sched_setaffinity(2) of the parent at either point, and what the child \
-         runs in user mode. Not included: what an idle CPU does when it is woken, which is \
-         nobody's CPU time.",
+         figure are two sched_setaffinity(2) of the parent at either point, which change its \
+         mask to both CPUs and back, and what the child runs in user mode. Not included: what an \
+         idle CPU does when it is woken, which is nobody's CPU time.",
     expected: "170 us with the child on another CPU, 120 us on its parent's: nothing that the \
                child touches is in the caches of the other CPU, and two wake-ups are interrupts \
                to it and from it",
     why: "A shell's children mostly start on an idle CPU: fork(2) balances the load. The elapsed \
           time of that (`process/fork-exit:peer_cpu=other`) contains waits, and has what runs at \
           the same time on both CPUs once. What a program is charged is the CPU time of all its \
-          processes. The kernel adds a child's when its parent reaps it; a child that is still on \
-          its way off the CPU then has its last microseconds charged to nobody, in this figure as \
-          in that of any program.",
+          processes. The kernel adds a child's when its parent reaps it, as it was updated at the \
+          last tick or switch of the child's CPU: what a child has taken since that is then still \
+          on its way off that CPU is charged to nobody, in this figure as in that of any program.",
     calls: &[
         exactly("clone", 1),
         exactly("exit_group", 1),
@@ -66,11 +66,17 @@ fn fork_cpu_time(params: Params<'_>) -> Result<Work, Errno> {
         Ok(cpu) => cpu,
         Err(unavailable) => return Ok(unavailable),
     };
+    // The kernel does far less for a mask that does not change: at both points it changes twice.
+    let both_cpus = [own_cpu, params.context.other_cpu.unwrap_or(own_cpu)];
+    let stays = child_cpu == own_cpu;
     try_once(Work::own_value(move || {
         let before_ns = cpu_time_ns()?;
-        affinity::restrict_to(&[own_cpu, child_cpu])?;
+        affinity::restrict_to(&both_cpus)?;
+        if stays {
+            affinity::pin(own_cpu)?;
+        }
         let child = process::fork(|| run_on(child_cpu));
-        let pinned = affinity::pin(own_cpu);
+        let pinned = if stays { Ok(()) } else { affinity::pin(own_cpu) };
         child.and_then(spawn::reap)?;
         pinned?;
         Ok(1_000 * (cpu_time_ns()? - before_ns) as i64)

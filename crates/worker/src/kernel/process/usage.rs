@@ -84,13 +84,8 @@ pub fn thread() -> Result<ThreadUsage, Errno> {
 /// The CPU time of all children that the process has waited for, in nanoseconds: in either mode in
 /// whole microseconds.
 pub fn children_cpu_ns() -> Result<u64, Errno> {
-    // SAFETY: all-zero bits are a valid rusage, and the call fills it in.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        Errno::check(libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage))?;
-        usage
-    };
-    Ok(nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime))
+    let children = usage_of(libc::RUSAGE_CHILDREN)?;
+    Ok(nanoseconds(children.ru_utime) + nanoseconds(children.ru_stime))
 }
 
 /// A process that has ended.

@@ -95,7 +95,7 @@ impl PriceRuns {
         let has_pair = |case: &Case| self.has_pair(kind, case, walk_bytes);
         let is_in_vain = |case: &Case| self.refusal(kind, case).is_some() && !has_pair(case);
         let is_refused = |selector: &str| cases_of(selector).iter().any(is_in_vain);
-        let mut selectors = wanted(kind, items, catalog, is_refused);
+        let mut selectors = wanted(kind, items, walk_bytes, catalog, is_refused);
         selectors.retain(|selector| !cases_of(selector).iter().all(has_pair));
         selectors
     }
@@ -108,7 +108,7 @@ impl PriceRuns {
         walk_bytes: u64,
         catalog: &Catalog,
     ) -> Vec<UnpairedCase> {
-        let selectors = wanted(kind, items, catalog, |_| false);
+        let selectors = wanted(kind, items, walk_bytes, catalog, |_| false);
         let mut cases: Vec<Case> = Vec::new();
         for case in selectors.iter().flat_map(|selector| pricing_cases(selector, None, catalog)) {
             if !cases.contains(&case) && !self.has_pair(kind, &case, walk_bytes) {
@@ -137,11 +137,12 @@ impl PriceRuns {
 fn wanted(
     kind: PairKind,
     items: &[BillItem],
+    walk_bytes: u64,
     catalog: &Catalog,
     is_refused: impl Fn(&str) -> bool,
 ) -> Vec<String> {
     match kind {
         PairKind::Function => cases_to_call(items, catalog, is_refused),
-        PairKind::Walk => cases_to_cool(items, catalog, is_refused),
+        PairKind::Walk => cases_to_cool(items, walk_bytes, catalog, is_refused),
     }
 }

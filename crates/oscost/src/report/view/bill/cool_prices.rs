@@ -41,9 +41,13 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
     if !uncooled.is_empty() {
         let cases: Vec<String> =
             uncooled.iter().take(MAX_NAMED_CASES).map(|case| plain(case)).collect();
+        let prices = match bill.charged_cool.is_some() {
+            true => "some cool prices are estimates, or of another walk",
+            false => "prices are those of warm caches",
+        };
         lines.push(format!(
-            "prices are those of warm caches: `oscost ab --base cool=0 --new {treatment} {}` measures \
-             them after a walk through {}B of memory, too",
+            "{prices}: `oscost ab --base cool=0 --new {treatment} {}` measures them after a walk \
+             through {}B of memory, too",
             cases.join(" "),
             binary(walk_bytes)
         ));
