@@ -45,7 +45,7 @@ pub(super) fn run_nodes(
     terminal: &Terminal,
     output: &mut Output,
 ) -> anyhow::Result<ExitStatus> {
-    let unit = table_unit(report.unit)?;
+    let unit = table_unit(report.unit);
     let Outcome { table, kept, left_out, completion } = measure(request, nodes, unit, terminal)?;
     let shown = table.as_ref().map_or(Ok(()), |found| {
         let content = TableContent { table: &found.table, machines: &found.machines };
@@ -60,14 +60,11 @@ pub(super) fn run_nodes(
     Ok(completion.into())
 }
 
-fn table_unit(unit: FigureUnit) -> Result<TableUnit, UsageError> {
+fn table_unit(unit: FigureUnit) -> TableUnit {
     match unit {
-        FigureUnit::Own => Ok(TableUnit::Own),
-        FigureUnit::Cycles => Ok(TableUnit::Cycles),
-        FigureUnit::Instructions => Err(UsageError::with_hint(
-            "cannot show machines side by side in instructions",
-            "leave out `--in insn`: `oscost runs show RUN --in insn` shows one run so",
-        )),
+        FigureUnit::Own => TableUnit::Own,
+        FigureUnit::Cycles => TableUnit::Cycles,
+        FigureUnit::Instructions => TableUnit::Instructions,
     }
 }
 

@@ -29,8 +29,17 @@ pub(super) fn keep(old: &Path, new: &File) -> io::Result<()> {
         match getxattr(old, name, &mut value[..]) {
             // It was removed meanwhile.
             Err(Errno::NODATA) => {}
-            read => fsetxattr(new, name, &value[..read?], XattrFlags::empty())?,
+            read => set(new, name, &value[..read?])?,
         }
     }
     Ok(())
+}
+
+/// What may not be set here, as a list with a user whom this user namespace does not know, is like what
+/// is forbidden: such a file is written in place, which keeps it.
+fn set(new: &File, name: &[u8], value: &[u8]) -> Result<(), Errno> {
+    fsetxattr(new, name, value, XattrFlags::empty()).map_err(|error| match error {
+        Errno::INVAL | Errno::NOTSUP => Errno::ACCESS,
+        other => other,
+    })
 }

@@ -5,10 +5,10 @@
 //! no /proc), it has a temporary name while it is written, and so it has for the moment between two
 //! system calls where it replaces another: no call gives a file a name that is taken.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::{AT_FDCWD, AtFlags};
@@ -19,6 +19,11 @@ use super::attributes;
 /// How many temporary names are tried: those of killed processes may be taken.
 const MAX_NAMES: u32 = 100;
 
+/// The set-user-ID and set-group-ID bits (inode(7)). They are for the contents that a file had, which is
+/// why write(2) takes them from a file; and whoever may change names in its folder while root replaces
+/// it may have another file's mode read.
+const RUNS_AS_OWNER: u32 = 0o6000;
+
 /// When a file that was written is on its disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Durability {
@@ -28,8 +33,8 @@ pub(super) enum Durability {
     Later,
 }
 
-/// Writes a file that replaces one of its name, if there is one, and takes over its owner, its mode, its
-/// access control list and its users' attributes.
+/// Writes a file that replaces one of its name, if there is one, and takes over its owner, its mode
+/// without set-user-ID and set-group-ID, its access control list and its users' attributes.
 pub(super) fn write(target: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
     // What cannot be done without a name is tried with one, whatever the reason.
     write_without_name(target, bytes, durability)
@@ -102,7 +107,7 @@ fn keep_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
     if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
         fchown(file, Some(old.uid()), Some(old.gid()))?;
     }
-    file.set_permissions(old.permissions())
+    file.set_permissions(Permissions::from_mode(old.mode() & !RUNS_AS_OWNER))
 }
 
 /// A temporary name, and what was made of it.
@@ -136,8 +141,6 @@ fn rename(name: &Path, target: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
-    use std::fs::Permissions;
-    use std::os::unix::fs::PermissionsExt;
 
     use rustix::fs::{XattrFlags, getxattr, setxattr};
 
@@ -169,12 +172,12 @@ mod tests {
             assert!(!file.exists());
             write(&file, b"one", Durability::Later).unwrap();
             assert_eq!(std::fs::read(&file).unwrap(), b"one");
-            std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+            std::fs::set_permissions(&file, Permissions::from_mode(0o4640)).unwrap();
             let open = File::open(&file).unwrap();
             write(&file, b"two", Durability::BeforeNamed).unwrap();
             assert_eq!(std::fs::read(&file).unwrap(), b"two");
             assert_eq!(std::io::read_to_string(open).unwrap(), "one", "it is another file");
-            assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o640);
+            assert_eq!(file.metadata().unwrap().mode() & 0o7777, 0o640, "without set-user-ID");
             std::fs::remove_file(&file).unwrap();
             assert_eq!(names(folder.path()), BTreeSet::new());
         }

@@ -224,6 +224,11 @@ fn axes_values_units_hosts_treatments_and_grades_have_figures_of_the_last_run() 
         cause.contains("comparison of the last run (") || cause.contains("comparisons of"),
         "{cause}"
     );
+    let (base, new) = (fake("treated"), format!("sud@{}", fake("treated")));
+    let gated: [&str; 8] = ["ab", "--quick", "--gate", "--base", &base, "--new", &new, case];
+    assert!(sandbox.oscost(&gated).code.is_some_and(|code| [0, 1, 3].contains(&code)));
+    let gate = explain("--gate");
+    assert!(gate.contains("UTC): `--gate`"), "the next option is no value of it: {gate}");
 }
 
 #[test]

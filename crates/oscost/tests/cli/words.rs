@@ -108,7 +108,6 @@ fn several_nodes_where_one_is_meant_are_refused_with_the_next_step() {
     run(&["--samples"], &["cannot use `--samples` at several nodes", "`oscost report`"]);
     run(&["--no-plot"], &["cannot use `--no-plot` at several nodes"]);
     run(&["--export-hyperfine", "x.json"], &["cannot use `--export-hyperfine` at several nodes"]);
-    run(&["--in", "insn"], &["side by side in instructions", "hint: "]);
     run(&["no/such"], &["`no/such` is not", "hint: "]);
     refused(&["run", "--study", "cse221-2014", "--at", several], &["for a study", "one node"]);
     let one = ["it names 2 nodes, where one is meant", "`nodes=NAME` names one"];

@@ -1,12 +1,12 @@
 //! The records of a fleet's visits, with what a table of machines reads of them.
 
-use oscost_model::record::Record;
+use oscost_model::record::{Record, RowCounters};
 
 use super::record_folder::RecordFolder;
 use super::source::{FleetSource, RejectedRecord, for_each_record, runs_of};
 use crate::app::error::UsageError;
 use crate::app::results::user_data::open_store_to_read;
-use crate::estimate::machine_table::TableUnit;
+use crate::estimate::machine_table::{CountedModes, TableUnit};
 
 /// The records of a fleet.
 #[derive(Debug, Default)]
@@ -27,7 +27,8 @@ pub(crate) struct FleetBounds {
 }
 
 /// Reads the records of a fleet. Each may have tens of megabytes, of which its rows without their
-/// repetitions are kept; in cycles these have the rate of the core.
+/// repetitions are kept; in cycles these have the rate of the core. In instructions the counts of
+/// workers are kept too.
 pub(crate) fn table_records(
     source: &FleetSource,
     bounds: FleetBounds,
@@ -64,7 +65,10 @@ fn reduced(mut record: Record, unit: TableUnit) -> Record {
     record.crossings = Vec::new();
     record.steps = Vec::new();
     for row in &mut record.results {
-        row.counters = None;
+        match unit {
+            TableUnit::Instructions => row.counters.iter_mut().for_each(keep_instructions),
+            TableUnit::Own | TableUnit::Cycles | TableUnit::Calls => row.counters = None,
+        }
         row.calls = None;
         if unit != TableUnit::Cycles {
             row.repetitions = Vec::new();
@@ -72,6 +76,14 @@ fn reduced(mut record: Record, unit: TableUnit) -> Record {
         row.repetitions.iter_mut().for_each(|it| it.samples = None);
     }
     record
+}
+
+/// Leaves of the counts of workers those of instructions.
+fn keep_instructions(counters: &mut RowCounters) {
+    let names = [CountedModes::Both, CountedModes::User].map(CountedModes::metric);
+    for counted in &mut counters.repetitions {
+        counted.figures.retain(|name, _| names.contains(&name.as_str()));
+    }
 }
 
 /// How many records there are, valid or not.
@@ -86,6 +98,11 @@ fn count(source: &FleetSource) -> anyhow::Result<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use oscost_model::counters::{CPI, INSN};
+    use oscost_model::record::CountedRepetition;
+
     use super::*;
     use crate::app::fleet::record_folder::tests::{folder_of, put};
 
@@ -124,5 +141,42 @@ mod tests {
         assert!(own.repetitions.is_empty() && !in_cycles.repetitions.is_empty());
         assert!(in_cycles.repetitions.iter().all(|it| it.samples.is_none()));
         assert!(own.estimate.is_some() && own.estimate == in_cycles.estimate);
+    }
+
+    #[test]
+    fn the_counts_of_workers_are_kept_for_instructions_alone() {
+        let folder = folder_of(&["n1"]);
+        put(&folder, "n1", 0, 1.0);
+        let source = FleetSource::Folder(folder.path().to_owned());
+        let bounds = FleetBounds { visits: 1, rows: 2 };
+        let mut record = table_records(&source, bounds, TableUnit::Own).unwrap().records.remove(0);
+        let counted = CountedRepetition {
+            round: 0,
+            at_s: 0.0,
+            figures: BTreeMap::from([(INSN.to_owned(), 500.0), (CPI.to_owned(), 0.5)]),
+            time_ns: None,
+            running_ns: None,
+        };
+        record.results[0].counters = Some(RowCounters {
+            workers: 1,
+            read_by: None,
+            kernel: true,
+            inherited: true,
+            insn_sd_pct: None,
+            repeats: None,
+            counted_time_ratio: None,
+            running_ns: None,
+            waiting_ns: None,
+            short_by: None,
+            void: Vec::new(),
+            repetitions: vec![counted],
+        });
+        let counters = |unit: TableUnit| reduced(record.clone(), unit).results.remove(0).counters;
+        for unit in [TableUnit::Own, TableUnit::Cycles, TableUnit::Calls] {
+            assert!(counters(unit).is_none(), "{unit:?}");
+        }
+        let kept = counters(TableUnit::Instructions).unwrap();
+        assert!(kept.inherited, "whose counts they are is told");
+        assert_eq!(kept.repetitions[0].figures, BTreeMap::from([(INSN.to_owned(), 500.0)]));
     }
 }

@@ -34,9 +34,14 @@ impl LineCounts {
     pub(super) fn work(self, of: JoinedRow<'_>) -> Result<Term, String> {
         let row = of.row;
         if !has_counts(row, self.modes) {
-            return Err(match has_counts(row, CountedModes::User) {
-                true => "only its instructions in user mode were counted".to_owned(),
-                false => uncounted(of),
+            return Err(match self.modes {
+                CountedModes::Both if has_counts(row, CountedModes::User) => {
+                    "only its instructions in user mode were counted".to_owned()
+                }
+                CountedModes::User if has_counts(row, CountedModes::Both) => {
+                    "its instructions in user mode were not counted by themselves".to_owned()
+                }
+                CountedModes::Both | CountedModes::User => uncounted(of),
             });
         }
         match (includes_others(row), self.inherited) {

@@ -157,7 +157,11 @@ pub(super) fn of_option(word: &CommandWord, record: &Record) -> Option<String> {
         |option: &str, name: &str| option.strip_prefix(name).is_some_and(|it| it.starts_with('='));
     let given = options.iter().enumerate().filter_map(|(at, option)| {
         let name = word.options().find(|name| name == option || is_assigned(option, name))?;
-        let value = options.get(at + 1).filter(|_| word.takes_value() && name == *option);
+        // The value of some options may be left out; another option is none.
+        let value = options.get(at + 1).filter(|text| {
+            let is_value = **text == "-" || !text.starts_with('-');
+            word.takes_value() && name == *option && is_value
+        });
         let words: Vec<&str> = [Some(option), value].into_iter().flatten().copied().collect();
         Some(format!("`{}`", plain(&words.join(" "))))
     });
