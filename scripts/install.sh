@@ -13,9 +13,10 @@
 #   peers     programs whose figures are compared with ours in `make bench`
 #   readers   DuckDB for Python (or pandas), for tests that read tables back
 #   book      mdbook, for the documentation
+#   aarch64   QEMU, a cross compiler and what makes a disk, for scripts/aarch64.sh
 #
 # As root on a system with apt, missing packages are installed. Otherwise the command is printed, and
-# what needs them is left out or skipped: only `cc` is an error.
+# what needs them is left out or skipped: only `cc`, `book` and `aarch64` are errors.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PATH:/usr/sbin:/sbin"
@@ -183,9 +184,19 @@ need_book() {
         { echo "the book is not built, it needs: cargo install --locked mdbook"; exit 1; }
 }
 
+need_aarch64() {
+    local missing
+    mapfile -t missing < <(
+        missing_packages qemu-system-aarch64:qemu-system-arm mmdebstrap:mmdebstrap \
+            aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu cpio:cpio mke2fs:e2fsprogs
+    )
+    [ -e /usr/aarch64-linux-gnu/lib/libc.a ] || missing+=(libc6-dev-arm64-cross)
+    [ ${#missing[@]} = 0 ] || install "an aarch64 machine needs" "${missing[@]}" || exit 1
+}
+
 for what in "$@"; do
     case $what in
-    cc | ph | hosts | slurm | browser | vm | programs | peers | readers | book) "need_$what" ;;
+    cc | ph | hosts | slurm | browser | vm | programs | peers | readers | book | aarch64) "need_$what" ;;
     *)
         echo "scripts/install.sh: unknown: $what" >&2
         exit 2
