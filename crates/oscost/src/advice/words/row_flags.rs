@@ -197,12 +197,10 @@ pub(super) const WORDS: &[Word] = &[
         word: "TWO_LEVELS",
         means: "repetitions lie around two values, and the interval spans both: a shorter run may \
                 show one of them alone",
-        matters: "The median may be of either level. Of an op with an inlined system call the likeliest \
-                  cause is the guard of the kernel's returns: such a loop is in one of two states, a \
-                  loop through a function always in the slow one.",
-        action: "Read both levels, each with its repetitions; more of them do not narrow the interval. Of \
-                 such a case `oscost ab --base call=inline --new call=function CASE` measures both loops, \
-                 the second as programs make calls.",
+        matters: "The median may be of either level. A loop around an inlined system call has two \
+                  where the kernel guards its returns; one through a function has one.",
+        action: "Read both levels. `oscost ab --base call=inline --new call=function CASE` \
+                 compares the two loops.",
         severity: Severity::Wide,
         ..FLAG
     },

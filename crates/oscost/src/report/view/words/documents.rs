@@ -209,6 +209,11 @@ const DOCUMENTS: &[Document] = &[
             word("false_discovery_rate", "the share of findings that may be false"),
             word("findings", "nodes that differ from their equals, the surest first"),
             word("newest", "the revision of the other figures of a case"),
+            word("numa_node", "the NUMA node of a finding that is of one; null for the whole node"),
+            word(
+                "numa_not_judged",
+                "nodes whose NUMA nodes could not be compared, with the reason",
+            ),
             word("only_base", "how many nodes the baseline alone has"),
             word("only_new", "how many nodes the new fleet alone has"),
             word(
@@ -216,6 +221,8 @@ const DOCUMENTS: &[Document] = &[
                 "the ratio to the medians of the fleet, with all that the node differs by",
             ),
             word("scope", "whether a finding is of a node, of a family or of a case"),
+            word("too-few-equals", "too few nodes have as many NUMA nodes to compare them"),
+            word("too-few-visits", "too few visits have measured each NUMA node of the node"),
             word("variance", "the shares of processes, visits, nodes and classes in the variance"),
             word(
                 "with",
