@@ -14,6 +14,9 @@ use crate::report::view::sections::{first_of, grouped};
 /// How a record begins the reason for which nothing was counted.
 const UNCOUNTABLE: &str = "instructions and cycles cannot be counted: ";
 
+/// The time of counted ops over that of the timed ones, where it is as good as equal.
+const EQUAL_TIME: std::ops::RangeInclusive<f64> = 0.95..=1.05;
+
 /// The unit in which rows are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FigureUnit {
@@ -199,6 +202,7 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
             plain(&first_of(&short))
         ));
     }
+    lines.extend(other_time(rows));
     let conditions = record.conditions.first();
     if let Some((core, conditions)) = conditions.and_then(|it| Some((it.core.as_ref()?, it))) {
         let of_machine = |row: &&Row| row.target.machine == conditions.machine;
@@ -206,6 +210,39 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
         lines.extend(core_lines(core, best));
     }
     lines
+}
+
+/// How the counts of rows were taken of which one op does work for many; `None` without such rows.
+pub(super) fn amortized(rows: &[&Row]) -> Option<String> {
+    let is_amortized = |row: &&&Row| row.counters.as_ref().is_some_and(|it| it.amortized);
+    let cases: Vec<&str> = rows.iter().filter(is_amortized).map(|row| row.case.as_str()).collect();
+    (!cases.is_empty()).then(|| {
+        format!(
+            "One op does work for many (it refills a list, or a store of random numbers): counts are              means over long batches, interrupts included: {}.",
+            plain(&first_of(&cases))
+        )
+    })
+}
+
+/// Which rows were counted at ops that took another time than the timed ones. Counters of other tasks
+/// add to the time of what creates and switches them, so that such rows are not meant.
+fn other_time(rows: &[&Row]) -> Option<String> {
+    let ratio = |row: &&Row| {
+        let counters = row.counters.as_ref().filter(|it| !it.inherited)?;
+        counters.counted_time_ratio.filter(|ratio| !EQUAL_TIME.contains(ratio))
+    };
+    let found = rows.iter().filter_map(|row| Some((row.case.as_str(), ratio(row)?)));
+    let (cases, ratios): (Vec<&str>, Vec<f64>) = found.unzip();
+    let lowest = ratios.iter().copied().reduce(f64::min)?;
+    let highest = ratios.iter().copied().reduce(f64::max)?;
+    let times = match ratios.len() {
+        1 => format!("{lowest:.2}"),
+        _ => format!("{lowest:.2} to {highest:.2}"),
+    };
+    Some(format!(
+        "counted ops took {times} times as long as the timed ones: {}",
+        plain(&first_of(&cases))
+    ))
 }
 
 /// Whether what counting adds cannot be told apart in the batches of a row.
@@ -279,6 +316,8 @@ pub(in crate::report::view) fn sentence(row: &Row) -> Option<String> {
     parts.extend(of(CPI).map(|cpi| format!("{cpi:.2} cycles per instruction")));
     parts.extend(of(GHZ).map(|ghz| format!("{ghz:.2} GHz")));
     parts.extend(counters.short_by.map(|by| format!("in batches {by:.0} times too short")));
+    let means = "means, since one op does work for many";
+    parts.extend(counters.amortized.then(|| means.to_owned()));
     let waiting = counters.waiting_ns.filter(|&ns| ns.abs() >= 1.0);
     parts.extend(waiting.map(|ns| {
         let style = Style::of(ns, Unit::NsPerOp);
@@ -319,6 +358,35 @@ mod tests {
         let timed = said(&record, Unit::NsPerOp);
         assert_eq!(timed, ["No instructions and cycles: permission denied"]);
         assert_eq!(said(&record, Unit::InstructionsPerOp), [""; 0]);
+    }
+
+    #[test]
+    fn rows_say_that_one_op_does_work_for_many_and_that_counted_ops_took_another_time() {
+        let text = include_str!("../../../../tests/store/run-1.json");
+        let record: Record = serde_json::from_str(text).unwrap();
+        let counters = |ratio: f64, amortized: bool, inherited: bool| {
+            serde_json::json!({"workers": 3, "read_by": "read", "kernel": true,
+                "inherited": inherited, "insn_sd_pct": null, "repeats": true,
+                "counted_time_ratio": ratio, "running_ns": null, "waiting_ns": null,
+                "amortized": amortized, "void": [], "repetitions": []})
+        };
+        let row = |case: &str, ratio, amortized, inherited| {
+            let counters = serde_json::from_value(counters(ratio, amortized, inherited)).unwrap();
+            Row { case: case.to_owned(), counters: Some(counters), ..record.results[0].clone() }
+        };
+        let [near, fast, slow, forks] = [
+            row("syscall/a", 1.04, false, false),
+            row("syscall/b", 0.88, true, false),
+            row("syscall/c", 1.2, false, false),
+            row("process/fork", 1.3, true, true),
+        ];
+        assert_eq!((other_time(&[&near, &forks]), amortized(&[&near])), (None, None));
+        let one = other_time(&[&near, &fast]).unwrap();
+        assert_eq!(one, "counted ops took 0.88 times as long as the timed ones: syscall/b");
+        let two = other_time(&[&fast, &slow]).unwrap();
+        assert!(two.contains("took 0.88 to 1.20 times") && two.ends_with("syscall/b and 1 more"));
+        let said = amortized(&[&near, &fast, &forks]).unwrap();
+        assert!(said.ends_with("interrupts included: syscall/b and 1 more."), "{said}");
     }
 
     fn figure(worse_pct: f64, worse_by: Option<f64>) -> Option<CoreFigure> {
