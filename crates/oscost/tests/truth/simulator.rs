@@ -98,8 +98,8 @@ fn s21_counters_that_are_taken_in_the_middle_of_a_run_leave_the_row_and_what_was
 }
 
 #[test]
-fn s22_work_that_one_op_does_for_many_is_in_the_instructions_of_an_op() {
-    passes(checks::s22_amortized_work());
+fn s26_work_that_one_op_does_for_many_is_in_the_instructions_of_an_op() {
+    passes(checks::s26_amortized_work());
 }
 
 #[test]

@@ -348,9 +348,9 @@ pub(crate) fn s21_taken_counters() -> CheckResult {
     }
 }
 
-/// S22: work that one op does for many, as a kernel refills its random numbers at every 48th call on a
+/// S26: work that one op does for many, as a kernel refills its random numbers at every 48th call on a
 /// core of two nanoseconds an instruction: it is in the count of an op, and the row says so.
-pub(crate) fn s22_amortized_work() -> CheckResult {
+pub(crate) fn s26_amortized_work() -> CheckResult {
     const REFILL_INSN: f64 = 2_900.0;
     let mut found = Vec::new();
     for every in [48.0, 63.0] {
@@ -370,12 +370,12 @@ pub(crate) fn s22_amortized_work() -> CheckResult {
             let insn = row.metrics.get(INSN).map_or(f64::NAN, |it| it.estimate.median);
             let is_said = row.counters.as_ref().is_some_and(|it| it.amortized);
             if !truth.contains(&insn) || !is_said {
-                return Err(format!("S22: every {every}th op, {insn}, {truth:?}: {is_said}"));
+                return Err(format!("S26: every {every}th op, {insn}, {truth:?}: {is_said}"));
             }
             found.push(insn);
         }
     }
-    Ok(format!("S22: {found:.1?} instructions"))
+    Ok(format!("S26: {found:.1?} instructions"))
 }
 
 /// Repetitions are spread over the run, so two equal cases on a drifting machine do not differ.

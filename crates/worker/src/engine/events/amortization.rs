@@ -6,6 +6,7 @@
 //! these lengths.
 
 use oscost_model::counters::CountedBatch;
+use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_model::worker::{BatchPlan, Mode};
 
 use super::lengthening::{INSTRUCTIONS, interquartile_range, positions, sum};
@@ -141,6 +142,9 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         source: &mut S,
         empty: &[CountedBatch],
     ) -> Result<bool, OpError> {
+        if is_injected(InjectedFault::ShortCountedBatches) {
+            return Ok(false);
+        }
         let events = source.events().len();
         let positions = positions(source.events(), &INSTRUCTIONS);
         let lengths = Lengths::of(plan, work.min_batch_ops()..=work.max_batch_ops());
