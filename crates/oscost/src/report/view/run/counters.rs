@@ -218,7 +218,8 @@ pub(super) fn amortized(rows: &[&Row]) -> Option<String> {
     let cases: Vec<&str> = rows.iter().filter(is_amortized).map(|row| row.case.as_str()).collect();
     (!cases.is_empty()).then(|| {
         format!(
-            "One op does work for many (it refills a list, or a store of random numbers): counts are              means over long batches, interrupts included: {}.",
+            "One op does work for many (it refills a list, or a store of random numbers): counts are \
+             means over long batches, interrupts included: {}.",
             plain(&first_of(&cases))
         )
     })
