@@ -214,8 +214,8 @@ fn work_that_one_op_does_for_many_is_counted_in_long_batches_and_said() {
         let slope = counted(execution, &plan(Mode::U, 50, &[1, 2, 4, 8]));
         assert!(slope.amortized, "every {every}");
     }
-    let insn = Execution { insn_kernel, ..Execution::QUIET };
-    let set = counted(insn, &short);
+    let own_work = Execution { insn_kernel, ..Execution::QUIET };
+    let set = counted(own_work, &short);
     assert!(!set.amortized && set.batches.len() == 20);
     assert_eq!(mean_insn(&set), 390.0);
 }
