@@ -359,6 +359,11 @@ pub struct CountedSet {
     /// and of single ops and transfers, whose batches have one length.
     #[serde(default)]
     pub short_by: Option<u64>,
+    /// Whether one op does work for many: then its batches are longer than those of the plan, and of
+    /// each count the mean is the op's. False also where it could not be seen: of single ops, transfers,
+    /// ops that are prepared or long, and sets without instructions.
+    #[serde(default)]
+    pub amortized: bool,
 }
 
 impl CountedSet {

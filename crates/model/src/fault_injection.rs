@@ -40,6 +40,8 @@ pub enum InjectedFault {
     HalfThePower,
     /// Events whose counters could not be opened are taken to have occurred never.
     LostCountsAreZero,
+    /// Events are counted in short batches, whichever ops do work for others.
+    ShortCountedBatches,
 }
 
 /// The variable that puts a clock of the kernel in the place of the processor's events, with one of

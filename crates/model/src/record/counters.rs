@@ -34,6 +34,11 @@ record! {
         /// of single ops and transfers.
         #[serde(default)]
         pub short_by: Option<f64>,
+        /// Whether one op does work for many (it refills a list, a cache, a store of random numbers) by
+        /// at least half of the workers: then their figures are means over batches, interrupts included.
+        /// False also where it could not be seen.
+        #[serde(default)]
+        pub amortized: bool,
         /// Why workers or sets of events have no counts.
         pub void: Vec<String>,
         /// One entry for each worker that counted.

@@ -69,6 +69,15 @@ pub fn plural(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
+/// A clock in a sentence: the record spells the processor's counter alike on all machines, and on this
+/// architecture it has a name of its own.
+pub fn clock_name<'a>(source: &'a str, architecture: Option<&str>) -> &'a str {
+    match (source, architecture) {
+        ("tsc", Some("aarch64")) => "cntvct",
+        _ => source,
+    }
+}
+
 /// A noise class in a sentence; the record spells it with hyphens.
 pub fn class_text(class: &str) -> String {
     plain(class).replace('-', " ")

@@ -62,6 +62,7 @@ pub(super) fn with_counts(row: &mut Row, op: CountedOp) {
         running_ns,
         waiting_ns,
         short_by: None,
+        amortized: false,
         void: Vec::new(),
         repetitions: Vec::new(),
     });

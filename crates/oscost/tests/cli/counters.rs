@@ -265,6 +265,25 @@ fn a_row_whose_counted_batches_are_too_short_says_so() {
 }
 
 #[test]
+fn a_row_of_which_one_op_does_work_for_many_says_so() {
+    let sandbox = Sandbox::new();
+    let scenario = serde_json::json!({
+        "costs_ns": { "timer/nothing": 0.4, RAW: 122.0, "syscall/getppid:via=libc": 123.0 },
+        "counters": { "boot": "0123456789abcdef", "amortized": [RAW] },
+    });
+    let target = made_up(&sandbox, "amortized", &scenario);
+    let run = ["run", "--quick", "--seed", "1", "--at", &target, "syscall/getppid", "--json", "-"];
+    let record = sandbox.oscost(&run).exits(0).json();
+    assert_eq!(row(&record, RAW)["counters"]["amortized"], true);
+    assert_eq!(row(&record, "syscall/getppid:via=libc")["counters"]["amortized"], false);
+    let page = sandbox.file("run.md");
+    sandbox.oscost(&["report", "last", "-o", page.to_str().unwrap()]).exits(0);
+    let page = flat(&std::fs::read_to_string(&page).unwrap());
+    let words = "counts are means over long batches, interrupts included: syscall/getppid:via=raw";
+    assert!(page.contains(words), "{page}");
+}
+
+#[test]
 fn two_counters_at_once_are_enough_for_cycles_per_instruction() {
     let sandbox = Sandbox::new();
     let scenario = serde_json::json!({

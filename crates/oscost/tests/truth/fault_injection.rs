@@ -26,6 +26,11 @@ fn s21_detects_lost_counts_that_are_taken_for_zero() {
 }
 
 #[test]
+fn s26_detects_that_work_for_many_ops_is_dropped() {
+    is_detected(InjectedFault::ShortCountedBatches, checks::s26_amortized_work);
+}
+
+#[test]
 fn s4_detects_pooled_batches() {
     is_detected_by_few_runs(InjectedFault::PooledBatches, || checks::s4_hierarchy(400, &[0.05]));
 }

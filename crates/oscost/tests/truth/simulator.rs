@@ -98,6 +98,11 @@ fn s21_counters_that_are_taken_in_the_middle_of_a_run_leave_the_row_and_what_was
 }
 
 #[test]
+fn s26_work_that_one_op_does_for_many_is_in_the_instructions_of_an_op() {
+    passes(checks::s26_amortized_work());
+}
+
+#[test]
 fn equal_cases_on_a_drifting_machine_do_not_differ() {
     passes(checks::spread_repetitions());
 }

@@ -13,7 +13,7 @@ use oscost_model::seed::Seed;
 pub mod counters;
 mod execution;
 
-pub use execution::{CounterDefect, Execution};
+pub use execution::{AmortizedWork, CounterDefect, Execution};
 
 use self::execution::ExecutionCounts;
 use super::clock::Clock;
@@ -132,6 +132,8 @@ struct State {
     counted_preemptions: u64,
     cpu_ns: f64,
     waited_ns: f64,
+    /// Ops so far.
+    ops: f64,
     executed: ExecutionCounts,
 }
 
@@ -155,6 +157,7 @@ impl SimulatedMachine {
             counted_preemptions: 0,
             cpu_ns: 0.0,
             waited_ns: 0.0,
+            ops: 0.0,
             executed: ExecutionCounts::default(),
         })))
     }
@@ -211,6 +214,16 @@ impl State {
         self.cpu_ns += ns;
     }
 
+    /// The instructions of the work that one of the next ops does for many.
+    fn amortized_insn(&mut self, ops: f64) -> f64 {
+        let before = self.ops;
+        self.ops += ops;
+        let Some(AmortizedWork { every, insn }) = self.truth.execution.amortized else {
+            return 0.0;
+        };
+        insn * ((self.ops / every).floor() - (before / every).floor())
+    }
+
     /// Counts what iterations execute that take `nominal_ns` at the nominal clock, with the interrupts
     /// among them, and lets the process wait; returns how long they run.
     fn execute(&mut self, iterations: f64, unroll: f64, nominal_ns: f64) -> f64 {
@@ -220,8 +233,9 @@ impl State {
         self.executed.insn_kernel += ops * execution.insn_kernel;
         let expected = execution.interrupts_per_s * nominal_ns * 1e-9;
         let interrupt_insn = poisson(&mut self.seed, expected) as f64 * execution.interrupt_insn;
-        let nominal_ns = nominal_ns + interrupt_insn / execution.ghz;
-        self.executed.insn_kernel += interrupt_insn;
+        let added_insn = interrupt_insn + self.amortized_insn(ops);
+        let nominal_ns = nominal_ns + added_insn / execution.ghz;
+        self.executed.insn_kernel += added_insn;
         self.executed.cycles += nominal_ns * execution.ghz;
         self.now_ns += ops * execution.wait_ns;
         nominal_ns / execution.clock

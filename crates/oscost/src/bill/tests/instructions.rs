@@ -26,6 +26,7 @@ fn counted_row(case: &str, instructions: f64, counted_time_ratio: Option<f64>) -
         running_ns: None,
         waiting_ns: None,
         short_by: None,
+        amortized: false,
         void: Vec::new(),
         repetitions: Vec::new(),
     });

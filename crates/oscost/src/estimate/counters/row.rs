@@ -211,6 +211,7 @@ pub(in crate::estimate) fn summary(
         running_ns,
         waiting_ns: median(&waiting_ns),
         short_by: short_by(countings),
+        amortized: is_amortized(countings),
         void: void.into_iter().cloned().collect(),
         repetitions: repetitions.clone(),
     })
@@ -222,6 +223,14 @@ fn short_by(countings: &[EvaluatedCounting<'_>]) -> Option<f64> {
     let figures = countings.iter().map(|it| &it.figures).filter(|it| !it.figures.is_empty());
     let factors: Vec<f64> = figures.map(|it| it.short_by.unwrap_or(1) as f64).collect();
     order::median(&order::sorted(&factors)).filter(|&factor| factor > 1.0)
+}
+
+/// Whether at least half of the workers that have figures saw that one op does work for many.
+fn is_amortized(countings: &[EvaluatedCounting<'_>]) -> bool {
+    let figures = countings.iter().map(|it| &it.figures).filter(|it| !it.figures.is_empty());
+    let (workers, saw) =
+        figures.fold((0, 0), |(workers, saw), it| (workers + 1, saw + usize::from(it.amortized)));
+    saw > 0 && 2 * saw >= workers
 }
 
 /// The standard deviation of some numbers of instructions, in per cent of their median.

@@ -1,5 +1,7 @@
 //! Counts of ops whose work, cycles per instruction, clock and waiting are known.
 
+mod amortized;
+
 use std::collections::BTreeMap;
 
 use oscost_model::clock::{Calibration, ClockKind};

@@ -7,7 +7,7 @@ use oscost_model::counters::{
 };
 use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_model::worker::Mode;
-use oscost_stats::{line, order, robust};
+use oscost_stats::{line, moments, order, robust};
 
 use crate::estimate::rows::worker::{MIN_CLEAN_SHARE, SampleContext, batches};
 
@@ -42,6 +42,8 @@ pub(in crate::estimate) struct CountedFigures {
     /// By which factor the batches of a set are too short for what counting adds; `None` if they are
     /// not.
     pub(in crate::estimate) short_by: Option<u64>,
+    /// Whether one op does work for many, so that the figures are means.
+    pub(in crate::estimate) amortized: bool,
     /// Why sets have no figures.
     pub(in crate::estimate) void: BTreeSet<String>,
 }
@@ -84,9 +86,12 @@ pub(in crate::estimate) fn counted_figures(
     counts: &EventCounts,
     ops: CountedOps<'_>,
 ) -> CountedFigures {
-    let mut found = CountedFigures::default();
+    // A set without instructions does not show it, and has its part of that work as well.
+    let amortized = counts.sets.iter().any(|set| set.amortized);
+    let mut found = CountedFigures { amortized, ..CountedFigures::default() };
+    let centre = if amortized { Centre::Mean } else { Centre::Median };
     for set in &counts.sets {
-        match SetReader::new(set, ops) {
+        match SetReader::new(set, ops, centre) {
             Ok(reader) => {
                 reader.read_into(&mut found, counts);
                 found.short_by = found.short_by.max(set.short_by);
@@ -111,9 +116,28 @@ pub(in crate::estimate) fn counted_figures(
     found
 }
 
+/// The figure of some batches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Centre {
+    Median,
+    /// Of work that one op does for many: half of the batches may have one part of it more than the
+    /// others.
+    Mean,
+}
+
+impl Centre {
+    fn of(self, values: impl Iterator<Item = f64>) -> Option<f64> {
+        match self {
+            Centre::Median => median(values),
+            Centre::Mean => moments::mean(&values.collect::<Vec<f64>>()),
+        }
+    }
+}
+
 /// A set whose batches are valid.
 struct SetReader<'a> {
     set: &'a CountedSet,
+    centre: Centre,
     context: SampleContext<'a>,
     tasks_per_op: f64,
     /// The undisturbed batches, or groups of a slope mode, with their time per op.
@@ -127,7 +151,7 @@ struct CleanGroup<'a> {
 
 impl<'a> SetReader<'a> {
     /// A reader of a set; the error says why it has no figures.
-    fn new(set: &'a CountedSet, ops: CountedOps<'a>) -> Result<Self, String> {
+    fn new(set: &'a CountedSet, ops: CountedOps<'a>, centre: Centre) -> Result<Self, String> {
         let CountedOps { context, tasks_per_op } = ops;
         if let Some(why) = &set.void {
             return Err(why.clone());
@@ -168,7 +192,7 @@ impl<'a> SetReader<'a> {
                 count - clean.len()
             ));
         }
-        Ok(Self { set, context, tasks_per_op, clean })
+        Ok(Self { set, centre, context, tasks_per_op, clean })
     }
 
     fn read_into(&self, found: &mut CountedFigures, counts: &EventCounts) {
@@ -188,8 +212,9 @@ impl<'a> SetReader<'a> {
         };
         let has_work = both.is_some() || user.is_some();
         // Interrupts only add instructions: the batches without one are those of the lower mode, and
-        // all figures are those of the same batches, so that they belong together.
-        let core = match has_work {
+        // all figures are those of the same batches, so that they belong together. So does work that
+        // one op does for many: there is no mode without it.
+        let core = match has_work && self.centre == Centre::Median {
             true => self.without_interrupts(&self.sum(&work)),
             false => self.clean.iter().collect(),
         };
@@ -207,7 +232,7 @@ impl<'a> SetReader<'a> {
             // Of two sets the first has the cycles, too, and all figures are to belong together.
             found.figures.entry(INSN).or_insert(figure);
         }
-        let time_ns = median(core.iter().filter_map(|group| group.time_ns));
+        let time_ns = self.centre.of(core.iter().filter_map(|group| group.time_ns));
         found.time_ns = found.time_ns.or(time_ns);
         // The time of a task on a CPU is by the counted event, which has no other task's time. An op
         // that does not sleep runs for all of its time.
@@ -298,7 +323,7 @@ impl<'a> SetReader<'a> {
         group.batches.iter().filter(|it| it.sample.n > 0).min_by_key(|it| it.sample.n)
     }
 
-    /// The median over these groups.
+    /// The median, or the mean, over these groups.
     fn figure(&self, quantity: &Quantity, groups: &[&CleanGroup<'_>]) -> Option<CountedFigure> {
         let values: Vec<f64> =
             groups.iter().filter_map(|group| self.per_op(group, quantity)).collect();
@@ -309,8 +334,8 @@ impl<'a> SetReader<'a> {
         let ops =
             median(groups.iter().filter_map(|group| Some(Self::shortest(group)?.sample.n as f64)))?;
         Some(CountedFigure {
-            value: median(values.iter().copied())?,
-            raw: median(raw)?,
+            value: self.centre.of(values.iter().copied())?,
+            raw: self.centre.of(raw)?,
             overhead: Some(self.empty(quantity) / ops + quantity.added),
             batches: values.len(),
             ops,

@@ -1,7 +1,7 @@
 //! The counters of a fake host: instructions, clock and waiting are the scenario's, cycles follow
 //! from them and from the cost of the op.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::counters::{
     CountedBatch, CountedSet, CounterEvent, CounterFacts, CounterProbe, CounterRead,
@@ -30,6 +30,8 @@ pub struct FakeCounters {
     pub void: BTreeMap<String, String>,
     /// Cases whose counted batches are too short, by these factors.
     pub short_by: BTreeMap<String, u64>,
+    /// Cases of which one op does work for many.
+    pub amortized: BTreeSet<String>,
     /// How many events of the processor are counted at once; null for six.
     pub at_once: Option<u32>,
     /// After so many counting workers of a case another program has the processor's counters: from
@@ -188,6 +190,7 @@ impl FakeCounters {
                 empty: (0..9).map(|round| batch(events, round, 0)).collect(),
                 added_per_process: None,
                 short_by: self.short_by.get(name).copied(),
+                amortized: self.amortized.contains(name),
                 void,
             }
         };

@@ -277,6 +277,7 @@ mod tests {
             running_ns: None,
             waiting_ns: None,
             short_by: None,
+            amortized: false,
             void: Vec::new(),
             repetitions: Vec::new(),
         });

@@ -19,6 +19,11 @@ const EMPTY_BATCHES: f64 = 10.0;
 /// Those of a set whose batches may become longer: as many again show whether they have to.
 const EMPTY_BATCHES_OF_DIVIDED: f64 = 19.0;
 
+/// Batches by which a set shows whether one op does work for many: seven of up to five short lengths, and
+/// of a long one, which take about so long.
+const COMPARED_BATCHES: f64 = 42.0;
+const LONG_BATCHES_NS: f64 = 7.0 * 50_000.0;
+
 /// What is planned for a row of a quick run, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PlannedTime {
@@ -82,7 +87,12 @@ fn sets_ns(counting: &CountingPlan) -> f64 {
     let groups = f64::from(plan.groups + more_groups);
     // Without an op nothing is evicted.
     let set_ns = groups * group_ns(plan) + empty * window_overhead_ns(Mode::B);
-    counting.sets.len() as f64 * set_ns
+    // One set of a worker has instructions, by which lengths are compared.
+    let compared_ns = match plan.mode {
+        Mode::U | Mode::B => COMPARED_BATCHES * window_overhead_ns(plan.mode) + LONG_BATCHES_NS,
+        Mode::S | Mode::C | Mode::T | Mode::F => 0.0,
+    };
+    counting.sets.len() as f64 * set_ns + compared_ns
 }
 
 #[cfg(test)]
@@ -168,7 +178,7 @@ mod tests {
     #[test]
     fn the_first_of_few_rows_have_as_many_as_an_interval_needs_and_none_where_there_is_no_time() {
         // The first three are reference cases, with ten workers more.
-        assert_eq!(counting_workers(&price_list()[..5], 2e8), [3, 3, 2, 2, 2]);
+        assert_eq!(counting_workers(&price_list()[..5], 2e8), [3, 2, 2, 2, 2]);
         let long = PlannedTime { others_ns: 1e9, counting_ns: 2e8 };
         assert_eq!(counting_workers(&[long], 0.0), [0]);
         assert_eq!(counting_workers(&[long], 1e9), [1]);
@@ -180,8 +190,9 @@ mod tests {
         let light = planned(&plan(Mode::B, 21, 50_000.0), 0);
         // Seven workers of 5 + 3 + 21 * 0.055 ms, and 5 ms.
         assert!((light.others_ns / 69.085e6 - 1.0).abs() < 1e-9, "{light:?}");
-        // Two sets of 14 groups of 12.5 us and 33 windows of 5 us, after 5 + 1 ms.
-        assert!((light.counting_ns / 6.68e6 - 1.0).abs() < 1e-9, "{light:?}");
+        // Two sets of 14 groups of 12.5 us and 33 windows of 5 us, and of one seven batches of 50 us
+        // and 42 windows, after 5 + 1 ms.
+        assert!((light.counting_ns / 7.24e6 - 1.0).abs() < 1e-9, "{light:?}");
         let reference = planned(&plan(Mode::B, 21, 50_000.0), 10);
         assert!((reference.others_ns - light.others_ns - 91.55e6).abs() < 1.0, "{reference:?}");
         // Each shot of a cold op is preceded by an eviction, also where its events are counted.

@@ -108,6 +108,7 @@ mod tests {
             empty,
             added_per_process: None,
             short_by: (!is_void).then_some(3),
+            amortized: is_void,
         })
     }
 
@@ -184,6 +185,7 @@ mod tests {
             empty: (0..9).map(batch).collect(),
             added_per_process: None,
             short_by: None,
+            amortized: false,
         };
         let mut sets = vec![set.clone(), set];
         let bytes = take_and_pack(&mut sets).len();

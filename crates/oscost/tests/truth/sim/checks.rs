@@ -14,7 +14,9 @@ use oscost_stats::order;
 use oscost_worker::bench::Shape;
 use oscost_worker::engine::calibrate;
 use oscost_worker::engine::clock_check::counter_problem;
-use oscost_worker::engine::simulator::{ColdStart, Pathology, SimulatedMachine, SlowPath, Truth};
+use oscost_worker::engine::simulator::{
+    AmortizedWork, ColdStart, Execution, Pathology, SimulatedMachine, SlowPath, Truth,
+};
 
 use super::{SimSession, SimulatedSubject, measure, measure_in, measure_one};
 
@@ -344,6 +346,36 @@ pub(crate) fn s21_taken_counters() -> CheckResult {
         true => Ok(format!("S21: {} instructions; then {void}", insn.median)),
         false => Err(format!("S21: no reason, {void}")),
     }
+}
+
+/// S26: work that one op does for many, as a kernel refills its random numbers at every 48th call on a
+/// core of two nanoseconds an instruction: it is in the count of an op, and the row says so.
+pub(crate) fn s26_amortized_work() -> CheckResult {
+    const REFILL_INSN: f64 = 2_900.0;
+    let mut found = Vec::new();
+    for every in [48.0, 63.0] {
+        let execution = Execution {
+            insn_kernel: 330.0,
+            ghz: 0.5,
+            amortized: Some(AmortizedWork { every, insn: REFILL_INSN }),
+            ..Execution::QUIET
+        };
+        let subject = SimulatedSubject::op(Truth { op_ns: 780.0, execution, ..Truth::QUIET });
+        // Of an op, and in a batch with its loop.
+        let op = execution.insn_user + execution.insn_kernel + REFILL_INSN / every;
+        let truth = 0.995 * op..=1.005 * (op + execution.loop_insn);
+        for seed in 1..=5 {
+            let session = SimSession::with_counters(vec![subject.clone()], u32::MAX);
+            let row = measure_in(session, Profile::Quick, seed).results.remove(0);
+            let insn = row.metrics.get(INSN).map_or(f64::NAN, |it| it.estimate.median);
+            let is_said = row.counters.as_ref().is_some_and(|it| it.amortized);
+            if !truth.contains(&insn) || !is_said {
+                return Err(format!("S26: every {every}th op, {insn}, {truth:?}: {is_said}"));
+            }
+            found.push(insn);
+        }
+    }
+    Ok(format!("S26: {found:.1?} instructions"))
 }
 
 /// Repetitions are spread over the run, so two equal cases on a drifting machine do not differ.

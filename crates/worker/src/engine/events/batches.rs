@@ -1,11 +1,12 @@
 //! Counted batches: groups by the plan of the row, and batches without an op among them.
 
-use oscost_model::counters::{CountedBatch, CountedSet};
+use oscost_model::counters::CountedSet;
 use oscost_model::worker::{BatchPlan, Sample};
 
-use super::lengthening;
-use super::source::{CounterSource, WindowError};
+use super::source::CounterSource;
 use super::validity::{KNOWN_ITERATIONS, enabled_problem, loop_problem, void_reason};
+use super::windows::Windows;
+use super::{amortization, lengthening};
 use crate::bench::{OpError, Work};
 use crate::engine::clock::Clock;
 use crate::engine::collect::{BatchJitter, Collector, SampleTag};
@@ -20,65 +21,14 @@ struct LengthenedPlan {
     plan: BatchPlan,
     /// How many times longer they would have to be.
     short_by: Option<u64>,
-}
-
-/// Windows and their counts so far. Nothing is allocated while counters are enabled: memory that is
-/// touched for the first time faults, and faults are counted.
-struct Windows {
-    samples: Vec<Sample>,
-    counts: Vec<u64>,
-    times: Vec<[u64; 2]>,
-    error: Option<WindowError>,
-}
-
-impl Windows {
-    fn with_capacity(windows: usize, events: usize) -> Self {
-        // Not of zeros, which the kernel provides without the pages.
-        let mut counts = vec![1; windows * events];
-        let (mut samples, mut times) = (vec![Sample::default(); windows], vec![[1; 2]; windows]);
-        counts.clear();
-        samples.clear();
-        times.clear();
-        Self { samples, counts, times, error: None }
-    }
-
-    /// Adds the last window of the source; one without counts is left out, and makes the set void.
-    fn add(&mut self, sample: Sample, source: &impl CounterSource) {
-        match source.window() {
-            Ok(window) if window.counts.len() != source.events().len() => {
-                let (counts, events) = (window.counts.len() as u64, source.events().len());
-                let _ = self.error.get_or_insert(WindowError::OtherGroup { counts, events });
-            }
-            Ok(window) => {
-                self.samples.push(sample);
-                self.counts.extend_from_slice(&window.counts);
-                self.times.push([window.enabled_ns, window.counting_ns]);
-            }
-            Err(error) => drop(self.error.get_or_insert(error)),
-        }
-    }
-
-    fn into_batches(self) -> Vec<CountedBatch> {
-        let events = self.counts.len() / self.samples.len().max(1);
-        let counts = self.counts.chunks(events.max(1));
-        self.samples
-            .into_iter()
-            .zip(self.times)
-            .zip(counts)
-            .map(|((sample, [enabled_ns, counting_ns]), counts)| CountedBatch {
-                sample,
-                counts: counts.to_vec(),
-                enabled_ns,
-                counting_ns,
-            })
-            .collect()
-    }
+    /// Whether one op does work for many of them.
+    amortized: bool,
 }
 
 impl<C: Clock, V: Covariates> Collector<C, V> {
     /// Counts a set of events in groups of batches of the plan, which become longer where what
-    /// counting adds varies too much for its batches. The first batch has the number `first_batch`.
-    /// The work must be warm.
+    /// counting adds varies too much for its batches, or where one op does work for many. The first
+    /// batch has the number `first_batch`. The work must be warm.
     pub fn count_set<S: CounterSource>(
         &mut self,
         work: &mut Work,
@@ -109,8 +59,8 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             .and_then(|_| self.time_group_with(work, plan, jitter, tag, source, &mut |_, _| ()));
         let lengthened =
             settled.and_then(|()| self.lengthened(work, plan, jitter, first_batch, source));
-        let done = lengthened.and_then(|LengthenedPlan { plan, short_by }| {
-            let plan = &plan;
+        let done = lengthened.and_then(|lengthened| {
+            let plan = &lengthened.plan;
             for round in 0..plan.groups {
                 for index in empty_before(round, plan.groups) {
                     let tag = SampleTag { arm: 0, round: index, batch: index };
@@ -123,7 +73,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
                     counted.add(sample, source);
                 })?;
             }
-            Ok(short_by)
+            Ok(lengthened)
         });
         source.before();
         source.run_known_loop(KNOWN_ITERATIONS);
@@ -131,10 +81,11 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         known.add(Sample::default(), source);
         let disabled = source.disable();
         let times = source.times().zip(before).and_then(|(after, before)| after.since(before));
-        let short_by = done?;
+        let LengthenedPlan { short_by, amortized, .. } = done?;
         let error = counted.error.or(empty.error).or(known.error);
         let (batches, empty) = (counted.into_batches(), empty.into_batches());
-        let mut set = CountedSet { events, batches, empty, short_by, ..CountedSet::default() };
+        let none = CountedSet::default();
+        let mut set = CountedSet { events, batches, empty, short_by, amortized, ..none };
         let disabled = disabled.err().map(|error| format!("they could not be disabled: {error}"));
         set.void = error
             .map(|error| error.to_string())
@@ -146,8 +97,8 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
     }
 
     /// The plan with batches so long that what counting adds can be told apart from the counts of
-    /// their ops, or as long as they may become. A worker decides this, since the reads differ from
-    /// one processor and kernel to another.
+    /// their ops, or as long as they may become; longer where one op does work for many. A worker
+    /// decides this, since the reads and that work differ from one processor and kernel to another.
     fn lengthened<S: CounterSource>(
         &mut self,
         work: &mut Work,
@@ -156,7 +107,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         first_batch: u32,
         source: &mut S,
     ) -> Result<LengthenedPlan, OpError> {
-        let unchanged = || LengthenedPlan { plan: plan.clone(), short_by: None };
+        let unchanged = || LengthenedPlan { plan: plan.clone(), short_by: None, amortized: false };
         let Some(max) = lengthening::max_factor(plan, work.max_batch_ops()) else {
             return Ok(unchanged());
         };
@@ -176,11 +127,19 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             // The batches that count have the same error, which makes the set void.
             return Ok(unchanged());
         }
-        let needed = lengthening::factor(&events, &empty.into_batches(), &group.into_batches());
+        let empty = empty.into_batches();
+        let needed = lengthening::factor(&events, &empty, &group.into_batches());
+        let amortized = self.has_amortized_work(work, plan, tag, source, &empty)?;
+        if amortized {
+            let longer = amortization::amortized_plan(plan, work.max_batch_ops());
+            let max = (longer.iterations / plan.iterations.max(1)).max(1);
+            let short_by = lengthening::short_by(needed, max);
+            return Ok(LengthenedPlan { plan: longer, short_by, amortized });
+        }
         let factor = needed.min(max);
         let (iterations, batch_ns) = (plan.iterations * factor, plan.batch_ns * factor as f64);
         let plan = BatchPlan { iterations, batch_ns, ..plan.clone() };
-        Ok(LengthenedPlan { plan, short_by: lengthening::short_by(needed, max) })
+        Ok(LengthenedPlan { plan, short_by: lengthening::short_by(needed, max), amortized })
     }
 }
 

@@ -21,17 +21,12 @@ const MAX_SHORT_BY: u64 = 1_000;
 /// Events whose counts are added up, and the share of what ops add to them by which counting may
 /// vary: a change of instructions is looked for down to a tenth of a per cent, and cycles vary by
 /// more than a per cent anyway. Of other events an op may have none, and no length would do.
-const QUANTITIES: [(&[CounterEvent], f64); 2] = [
-    (
-        &[
-            CounterEvent::InstructionsUser,
-            CounterEvent::InstructionsKernel,
-            CounterEvent::Instructions,
-        ],
-        0.001,
-    ),
-    (&[CounterEvent::Cycles], 0.01),
-];
+const QUANTITIES: [(&[CounterEvent], f64); 2] =
+    [(&INSTRUCTIONS, 0.001), (&[CounterEvent::Cycles], 0.01)];
+
+/// The events that count instructions, of which a set has those of both modes as one or as two.
+pub(super) const INSTRUCTIONS: [CounterEvent; 3] =
+    [CounterEvent::InstructionsUser, CounterEvent::InstructionsKernel, CounterEvent::Instructions];
 
 /// By which factor batches of this plan can be longer, of work that allows so many ops in a batch;
 /// `None` if they have one length. One op is not divided, and does not become several; transfers are
@@ -61,11 +56,8 @@ pub(super) fn factor(
     group: &[CountedBatch],
 ) -> u64 {
     let needed = QUANTITIES.iter().map(|&(of, share)| {
-        let positions: Vec<usize> =
-            of.iter().filter_map(|event| events.iter().position(|it| it == event)).collect();
-        let sum = |batch: &CountedBatch| -> f64 {
-            positions.iter().map(|&at| batch.counts[at] as f64).sum()
-        };
+        let positions = positions(events, of);
+        let sum = |batch: &CountedBatch| sum(batch, &positions);
         let reads: Vec<f64> = empty.iter().map(sum).collect();
         let varies = interquartile_range(&reads);
         let permitted = share * added_by_ops(group, &sum, &reads);
@@ -76,6 +68,16 @@ pub(super) fn factor(
         if permitted > 0.0 { (varies / permitted).ceil() as u64 } else { u64::MAX }
     });
     needed.max().unwrap_or(1)
+}
+
+/// The positions in a set of those of some events that it has.
+pub(super) fn positions(set: &[CounterEvent], of: &[CounterEvent]) -> Vec<usize> {
+    of.iter().filter_map(|event| set.iter().position(|it| it == event)).collect()
+}
+
+/// The sum of some counts of a batch, by their positions.
+pub(super) fn sum(batch: &CountedBatch, positions: &[usize]) -> f64 {
+    positions.iter().map(|&at| batch.counts[at] as f64).sum()
 }
 
 /// What ops add to a batch; of a group of several sizes, to the difference of the largest and the
@@ -90,7 +92,7 @@ fn added_by_ops(group: &[CountedBatch], sum: &dyn Fn(&CountedBatch) -> f64, read
 }
 
 /// The range of the middle half: a few interrupted batches do not move it.
-fn interquartile_range(values: &[f64]) -> f64 {
+pub(super) fn interquartile_range(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let quartile = sorted.len() / 4;

@@ -5,6 +5,7 @@
 //! without an op. Counts are never scaled: those of counters that had to share the processor, or that
 //! contradict themselves, are void with a reason.
 
+mod amortization;
 pub mod batches;
 pub mod inheritance;
 pub mod kernel_counters;
@@ -15,3 +16,4 @@ pub mod scripted;
 pub mod source;
 pub mod survey;
 pub mod validity;
+mod windows;

@@ -24,6 +24,8 @@ pub struct Execution {
     pub interrupts_per_s: f64,
     /// Instructions of an interrupt in the kernel, at one cycle each.
     pub interrupt_insn: f64,
+    /// Work that one op does for many; `None` if each does its own.
+    pub amortized: Option<AmortizedWork>,
     /// What reading the counters adds to each window: instructions in user mode and in the kernel,
     /// at one cycle each.
     pub read_insn: [f64; 2],
@@ -46,10 +48,20 @@ impl Execution {
         wait_ns: 0.0,
         interrupts_per_s: 0.0,
         interrupt_insn: 5_000.0,
+        amortized: None,
         read_insn: [40.0, 900.0],
         read_insn_spread: 0.0,
         defect: None,
     };
+}
+
+/// Work that one op does for many in the kernel, at one cycle an instruction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AmortizedWork {
+    /// Of how many ops one does it.
+    pub every: f64,
+    /// Its instructions.
+    pub insn: f64,
 }
 
 /// Defects of counters.

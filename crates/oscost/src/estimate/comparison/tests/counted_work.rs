@@ -45,6 +45,7 @@ fn counted_run(id: &str, boot: &str, insn: &[f64], noise: WorkNoise, seed: &mut 
             running_ns: None,
             waiting_ns: None,
             short_by: None,
+            amortized: false,
             void: Vec::new(),
             repetitions: repetitions.collect(),
         };

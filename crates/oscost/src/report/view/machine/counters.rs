@@ -57,9 +57,13 @@ pub(super) fn counters(facts: &Facts) -> Vec<Fact> {
         let refused = of_kernel.and_then(|it| it.refused.as_deref());
         refused.map_or_else(no_pmu, without_error_number)
     };
+    let no_width = || match (unavailable, counters.rdpmc) {
+        (None, Some(false)) => "it is read with rdpmc, which is not allowed".to_owned(),
+        _ => of_pmu(),
+    };
     found.extend([
         fact("kernel mode", kernel, no_kernel),
-        fact("counter width", counters.width_bits.map(|it| format!("{it} bits")), of_pmu),
+        fact("counter width", counters.width_bits.map(|it| format!("{it} bits")), no_width),
         fact("counted at once", counters.simultaneous.map(|it| plural(it.into(), "event")), of_pmu),
         fact(
             "rdpmc",
@@ -72,4 +76,26 @@ pub(super) fn counters(facts: &Facts) -> Vec<Fact> {
     let used = counters.read_by.map(|by| format!("; used: {}", by.text())).unwrap_or_default();
     found.push(fact("read of three", costs.map(|costs| costs + &used), of_pmu));
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::counters::CounterFacts;
+
+    use super::*;
+
+    #[test]
+    fn a_width_that_is_not_read_is_no_lack_of_events() {
+        let width = |rdpmc: Option<bool>, opens: bool| {
+            let refused = (!opens).then(|| "ENOENT".to_owned());
+            let probe = CounterProbe { event: CounterEvent::Cycles, refused };
+            let counters = CounterFacts { rdpmc, events: vec![probe], ..CounterFacts::default() };
+            let facts = Facts { counters, ..Facts::default() };
+            let found = super::counters(&facts);
+            found.into_iter().find(|it| it.name == "counter width").unwrap().value
+        };
+        let not_read = "not visible: it is read with rdpmc, which is not allowed";
+        assert_eq!(width(Some(false), true), not_read);
+        assert_eq!(width(None, false), "not visible: no event opens");
+    }
 }

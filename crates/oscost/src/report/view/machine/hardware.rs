@@ -3,6 +3,7 @@
 use oscost_model::clock::ClockKind;
 use oscost_model::facts::{Cache, Disk, Facts, MemoryModule, NetworkCard};
 
+use crate::report::text::clock_name;
 use crate::report::view::document::Fact;
 use crate::report::view::machine::description::Rates;
 use crate::report::view::machine::facts::{
@@ -58,6 +59,7 @@ pub(super) fn processor(facts: &Facts, rates: &Rates) -> Vec<Fact> {
         }
         other => format!("not used; the clock is `{}`, a tick is 1 ns", other.text()),
     });
+    let counter_name = clock_name(ClockKind::Tsc.text(), facts.os.arch.as_deref()).to_uppercase();
     let rated = cpu.rated_khz.map(|khz| format!("{:.3} GHz", khz as f64 / 1e6));
     vec![
         fact("model", cpu.model_name.clone(), || cpuinfo("model name")),
@@ -69,7 +71,7 @@ pub(super) fn processor(facts: &Facts, rates: &Rates) -> Vec<Fact> {
         fact("extensions", words(cpu.extensions.as_deref()), || cpuinfo("flags")),
         fact("flags of interest", words(cpu.flags.as_deref()), || cpuinfo("flags")),
         fact("cycle time", cycle, unmeasured),
-        fact("counter (TSC)", counter, unmeasured),
+        fact(&format!("counter ({counter_name})"), counter, unmeasured),
         fact("rated clock", rated, || no_cpufreq(facts)),
         fact("bus clock (FSB)", cpu.bus_mhz.map(|mhz| format!("{mhz} MHz")), || {
             firmware(facts, "not reported by the firmware")

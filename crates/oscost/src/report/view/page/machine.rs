@@ -3,7 +3,7 @@
 use oscost_model::record::{Conditions, Machine, Record};
 
 use crate::report::figures::{Style, per_cent};
-use crate::report::text::{class_text, plain};
+use crate::report::text::{class_text, clock_name, plain};
 use crate::report::view::document::{Block, Cell, Column, Fact, Section, Table, TableRow};
 use crate::report::view::run::flags;
 use crate::report::view::run::instructions::counts;
@@ -80,7 +80,9 @@ fn facts(machine: &Machine) -> Vec<Fact> {
         true => format!("{}: one per tick", clock.source),
         false => format!(
             "{}, in steps of {:.1} ns; a pair of reads costs {:.1} ns",
-            clock.source, clock.q_ns, clock.c_tot_ns
+            clock_name(&clock.source, os.arch.as_deref()),
+            clock.q_ns,
+            clock.c_tot_ns
         ),
     });
     facts.add("clock", clock);

@@ -14,6 +14,9 @@ use crate::report::view::sections::{first_of, grouped};
 /// How a record begins the reason for which nothing was counted.
 const UNCOUNTABLE: &str = "instructions and cycles cannot be counted: ";
 
+/// The time of counted ops over that of the timed ones, where it is as good as equal.
+const EQUAL_TIME: std::ops::RangeInclusive<f64> = 0.95..=1.05;
+
 /// The unit in which rows are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FigureUnit {
@@ -199,6 +202,7 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
             plain(&first_of(&short))
         ));
     }
+    lines.extend(other_time(rows));
     let conditions = record.conditions.first();
     if let Some((core, conditions)) = conditions.and_then(|it| Some((it.core.as_ref()?, it))) {
         let of_machine = |row: &&Row| row.target.machine == conditions.machine;
@@ -206,6 +210,40 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
         lines.extend(core_lines(core, best));
     }
     lines
+}
+
+/// How the counts of rows were taken of which one op does work for many; `None` without such rows.
+pub(super) fn amortized(rows: &[&Row]) -> Option<String> {
+    let is_amortized = |row: &&&Row| row.counters.as_ref().is_some_and(|it| it.amortized);
+    let cases: Vec<&str> = rows.iter().filter(is_amortized).map(|row| row.case.as_str()).collect();
+    (!cases.is_empty()).then(|| {
+        format!(
+            "One op does work for many (it refills a list, or a store of random numbers): counts are \
+             means over long batches, interrupts included: {}.",
+            plain(&first_of(&cases))
+        )
+    })
+}
+
+/// Which rows were counted at ops that took another time than the timed ones. Counters of other tasks
+/// add to the time of what creates and switches them, so that such rows are not meant.
+fn other_time(rows: &[&Row]) -> Option<String> {
+    let ratio = |row: &&Row| {
+        let counters = row.counters.as_ref().filter(|it| !it.inherited)?;
+        counters.counted_time_ratio.filter(|ratio| !EQUAL_TIME.contains(ratio))
+    };
+    let found = rows.iter().filter_map(|row| Some((row.case.as_str(), ratio(row)?)));
+    let (cases, ratios): (Vec<&str>, Vec<f64>) = found.unzip();
+    let lowest = ratios.iter().copied().reduce(f64::min)?;
+    let highest = ratios.iter().copied().reduce(f64::max)?;
+    let times = match ratios.len() {
+        1 => format!("{lowest:.2}"),
+        _ => format!("{lowest:.2} to {highest:.2}"),
+    };
+    Some(format!(
+        "counted ops took {times} times as long as the timed ones: {}",
+        plain(&first_of(&cases))
+    ))
 }
 
 /// Whether what counting adds cannot be told apart in the batches of a row.
@@ -279,6 +317,8 @@ pub(in crate::report::view) fn sentence(row: &Row) -> Option<String> {
     parts.extend(of(CPI).map(|cpi| format!("{cpi:.2} cycles per instruction")));
     parts.extend(of(GHZ).map(|ghz| format!("{ghz:.2} GHz")));
     parts.extend(counters.short_by.map(|by| format!("in batches {by:.0} times too short")));
+    let means = "means, since one op does work for many";
+    parts.extend(counters.amortized.then(|| means.to_owned()));
     let waiting = counters.waiting_ns.filter(|&ns| ns.abs() >= 1.0);
     parts.extend(waiting.map(|ns| {
         let style = Style::of(ns, Unit::NsPerOp);
@@ -301,50 +341,4 @@ pub(in crate::report::view) fn misses(row: &Row) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn why_nothing_was_counted_is_said_once_and_not_of_counted_instructions() {
-        let text = include_str!("../../../../tests/store/run-1.json");
-        let mut record: Record = serde_json::from_str(text).unwrap();
-        let why = format!("{UNCOUNTABLE}permission denied");
-        record.machines[0].counters.unavailable = Some(why);
-        let said = |record: &Record, unit: Unit| {
-            let mut row = Row { unit, counters: None, ..record.results[0].clone() };
-            row.metrics.clear();
-            let lines = remarks(record, &[&row]);
-            lines.into_iter().filter(|line| line.contains("instructions")).collect::<Vec<_>>()
-        };
-        let timed = said(&record, Unit::NsPerOp);
-        assert_eq!(timed, ["No instructions and cycles: permission denied"]);
-        assert_eq!(said(&record, Unit::InstructionsPerOp), [""; 0]);
-    }
-
-    fn figure(worse_pct: f64, worse_by: Option<f64>) -> Option<CoreFigure> {
-        let (best, median) = (1.0, 1.2);
-        Some(CoreFigure { case: None, workers: 10, best, median, worse_pct, worse_by })
-    }
-
-    #[test]
-    fn a_core_that_was_worse_than_its_best_is_named_with_the_best_of_all_rows() {
-        let best = BestOfRows {
-            cpi: Some(BestFigure { value: 0.312, case: "timer/nothing" }),
-            ghz: Some(BestFigure { value: 3.1, case: "syscall/get\u{1b}ppid" }),
-        };
-        let shared = CoreConditions {
-            ghz: figure(0.0, None),
-            cpi_of_loop: None,
-            cpi_of_kernel_op: figure(40.0, Some(1.4)),
-        };
-        let lines = core_lines(&shared, best);
-        assert_eq!(lines.len(), 1, "{lines:?}");
-        assert!(lines[0].contains("took 1.4 times its own best cycles per instruction"));
-        assert!(lines[0].contains(" The best of all rows: 0.31 cycles per instruction (timer/"));
-        assert!(lines[0].contains("), 3.10 GHz (syscall/get") && !lines[0].contains('\u{1b}'));
-        let bare = core_lines(&shared, BestOfRows::default());
-        assert!(bare[0].ends_with("shared core or caches."), "{bare:?}");
-        let quiet = CoreConditions { cpi_of_kernel_op: figure(0.0, None), ..shared };
-        assert_eq!(core_lines(&quiet, best), [""; 0]);
-    }
-}
+mod tests;

@@ -3,7 +3,7 @@
 use oscost_model::record::{Machine, Record};
 
 use crate::report::figures::per_cent;
-use crate::report::text::{class_text, plain};
+use crate::report::text::{class_text, clock_name, plain};
 use crate::report::view::document::Paragraph;
 use crate::report::view::run::instructions;
 
@@ -33,7 +33,8 @@ pub(in crate::report::view) fn headline(record: &Record) -> Vec<Paragraph> {
         parts.extend(machine.vm.as_ref().map(|vm| format!("{} ({})", vm.emulator, vm.accel)));
         if let Some(clock) = &machine.clock {
             let decimals = usize::from(clock.q_ns < 1.0);
-            parts.push(format!("clock {} in steps of {:.decimals$} ns", clock.source, clock.q_ns));
+            let name = clock_name(&clock.source, machine.os.arch.as_deref());
+            parts.push(format!("clock {name} in steps of {:.decimals$} ns", clock.q_ns));
         }
     }
     if let Some(conditions) = record.conditions.first()

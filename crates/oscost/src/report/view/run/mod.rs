@@ -241,7 +241,8 @@ fn remarks(record: &Record, rows: &[&Row]) -> Remarks {
     let evidence: Vec<String> =
         [repetitions(record, rows), between_runs(rows)].into_iter().flatten().collect();
     let method = (!evidence.is_empty()).then(|| evidence.join(" "));
-    Remarks { shown: lines, information, method: method.into_iter().chain(as_meant).collect() }
+    let method = method.into_iter().chain(counters::amortized(rows)).chain(as_meant).collect();
+    Remarks { shown: lines, information, method }
 }
 
 /// The remarks, and the number of repetitions of the figures; `None` if there are neither.

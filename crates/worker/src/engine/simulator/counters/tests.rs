@@ -7,7 +7,7 @@ use super::*;
 use crate::bench::Shape;
 use crate::engine::collect::BatchJitter;
 use crate::engine::events::scripted::ScriptedCounters;
-use crate::engine::simulator::{Execution, Truth};
+use crate::engine::simulator::{AmortizedWork, Execution, Truth};
 
 const EVENTS: [CounterEvent; 4] = [
     CounterEvent::InstructionsUser,
@@ -184,6 +184,77 @@ fn batches_that_cannot_be_long_enough_say_by_how_much_they_are_too_short() {
     assert_eq!(counted(Execution::QUIET, &short).short_by, None);
     // One op is one op: nothing is said of a length that it does not have.
     assert_eq!(counted(restless, &plan(Mode::S, 1, &[1])).short_by, None);
+}
+
+/// The mean of the instructions of both modes per op, without what reading adds.
+fn mean_insn(set: &CountedSet) -> f64 {
+    assert_eq!(set.void, None);
+    let insn = |batch: &CountedBatch| (batch.counts[0] + batch.counts[1]) as f64;
+    let empty = median(set.empty.iter().map(insn).collect());
+    let per_op = set.batches.iter().map(|batch| (insn(batch) - empty) / batch.sample.n as f64);
+    per_op.sum::<f64>() / set.batches.len() as f64
+}
+
+#[test]
+fn work_that_one_op_does_for_many_is_counted_in_long_batches_and_said() {
+    // Short ones, of which most have no such work.
+    let short = BatchPlan { groups: 20, batch_ns: 12.5e3, ..plan(Mode::B, 14, &[1]) };
+    let insn_kernel = 390.0 - Execution::QUIET.insn_user - Execution::QUIET.loop_insn;
+    for every in [48.0, 63.0] {
+        let amortized = Some(AmortizedWork { every, insn: 2_900.0 });
+        let execution = Execution { insn_kernel, amortized, ..Execution::QUIET };
+        let set = counted(execution, &short);
+        assert!(set.amortized, "every {every}");
+        assert_eq!((set.batches.len(), set.empty.len()), (5, 9));
+        let truth = 390.0 + 2_900.0 / every;
+        let found = mean_insn(&set);
+        assert!((found / truth - 1.0).abs() < 0.005, "every {every}: {found}, not {truth}");
+        // Each has the user's instructions, which none does for many.
+        assert_eq!(per_op(&set, 0), 62.0);
+        let slope = counted(execution, &plan(Mode::U, 50, &[1, 2, 4, 8]));
+        assert!(slope.amortized, "every {every}");
+    }
+    let own_work = Execution { insn_kernel, ..Execution::QUIET };
+    let set = counted(own_work, &short);
+    assert!(!set.amortized && set.batches.len() == 20);
+    assert_eq!(mean_insn(&set), 390.0);
+}
+
+#[test]
+fn interrupts_in_a_fifth_of_the_batches_are_no_work_of_ops() {
+    // Batches of 50 us, and those that are compared.
+    let noisy = Execution { interrupts_per_s: 4_000.0, ..Execution::QUIET };
+    let restless = Execution { read_insn_spread: 100.0, ..noisy };
+    let plan = BatchPlan { groups: 9, ..plan(Mode::B, 400, &[1]) };
+    let marked = |execution: Execution| {
+        let is_marked = |seed| {
+            let truth = Truth { execution, ..Truth::QUIET };
+            let machine = SimulatedMachine::new(&truth, seed, 0.0);
+            let mut counters = SimCounters::open(&machine, &EVENTS).unwrap();
+            let mut work = machine.work(Shape::Repeat);
+            let mut jitter = BatchJitter::new(seed);
+            let set =
+                machine.collector().count_set(&mut work, &plan, &mut jitter, 0, &mut counters);
+            set.unwrap().amortized
+        };
+        (1..=100).filter(|&seed| is_marked(seed)).count()
+    };
+    // Six of seven batches of 50 us are hit by chance in one of 3,000 cases.
+    for execution in [Execution::QUIET, noisy, restless] {
+        assert!(marked(execution) <= 1, "{execution:?}");
+    }
+}
+
+#[test]
+fn sets_without_instructions_do_not_show_work_that_one_op_does_for_many() {
+    let amortized = Some(AmortizedWork { every: 48.0, insn: 2_900.0 });
+    let execution = Execution { amortized, ..Execution::QUIET };
+    let plan = plan(Mode::B, 14, &[1]);
+    let events = [CounterEvent::BranchMisses, CounterEvent::TaskClock];
+    let misses = counted_events(&events, execution, &plan, u64::MAX);
+    assert!(!misses.amortized && misses.batches.len() == 21);
+    // Nor do batches of few ops.
+    assert!(!counted_up_to(execution, &plan, 7).amortized);
 }
 
 #[test]
