@@ -168,6 +168,7 @@ mod tests {
             running_ns: None,
             waiting_ns: None,
             short_by: None,
+            amortized: false,
             void: Vec::new(),
             repetitions: vec![counted],
         });

@@ -44,19 +44,34 @@ pub(super) fn shown_columns(columns: Vec<TableColumn>, findings: &[Finding]) -> 
     columns_of
 }
 
+/// Machines that share no column with others.
+#[derive(Default)]
+pub(super) struct Apart {
+    /// Those that stand out: each has a column of its own.
+    pub(super) alone: BTreeSet<usize>,
+    /// Those without a figure in any line, which would be told of none in a column with others that
+    /// have one.
+    pub(super) without_figures: BTreeSet<usize>,
+}
+
 /// The columns, that of the base first: machines with the same facts are one, except those that are
-/// to be alone.
+/// apart.
 pub(super) fn columns(
     machines: &[TableMachine<'_>],
-    alone: &BTreeSet<usize>,
+    apart: &Apart,
     base: usize,
 ) -> Vec<TableColumn> {
+    let Apart { alone, without_figures } = apart;
     let mut columns: Vec<TableColumn> = Vec::new();
     for (at, machine) in machines.iter().enumerate() {
         let is_same = |column: &&mut TableColumn| {
             let first = column.machines[0];
             let is_alone = alone.contains(&at) || alone.contains(&first);
-            !is_alone && machine.facts.is_some() && machines[first].facts == machine.facts
+            let is_apart = without_figures.contains(&at) != without_figures.contains(&first);
+            !is_alone
+                && !is_apart
+                && machine.facts.is_some()
+                && machines[first].facts == machine.facts
         };
         match columns.iter_mut().find(is_same) {
             Some(column) => column.machines.push(at),

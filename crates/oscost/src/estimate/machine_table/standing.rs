@@ -5,14 +5,14 @@
 //! error. It is judged by two tests of one hypothesis, each at half of the level: by the intervals
 //! between runs of the figures, and, from six equals on, by how far these vary among themselves.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use oscost_model::unit::Better;
 use oscost_stats::comparison::benjamini_hochberg;
 use oscost_stats::order;
 use oscost_stats::outlier::{Equals, two_sided_p};
 
-use super::columns::columns;
+use super::columns::{Apart, columns};
 use super::content::{Finding, TableColumn, TableMachine};
 use super::figures::{MachineFigure, Z_95, exact_count, pooled};
 use super::lines::MachineLine;
@@ -56,17 +56,19 @@ pub(super) fn standing(
     let families = families(lines);
     let equals = among_equals(machines);
     let of_equals = effects(&equals, &families);
-    let mut alone = BTreeSet::new();
+    let has_figure = |at: usize| lines.iter().any(|line| !line.figures_of(&[at]).is_empty());
+    let without_figures = (0..machines.len()).filter(|&at| !has_figure(at)).collect();
+    let mut apart = Apart { without_figures, ..Apart::default() };
     loop {
-        let columns = columns(machines, &alone, base);
+        let columns = columns(machines, &apart, base);
         let others = against_first(machines, &columns);
         let of_others = effects(&others, &families);
         let all: Vec<&FamilyEffect<'_>> = of_equals.iter().chain(&of_others).collect();
         let findings = significant(&all);
-        let before = alone.len();
+        let before = apart.alone.len();
         let standing_out = findings.iter().filter(|it| it.are_equals);
-        alone.extend(standing_out.flat_map(|it| it.machines.iter().copied()));
-        if alone.len() == before {
+        apart.alone.extend(standing_out.flat_map(|it| it.machines.iter().copied()));
+        if apart.alone.len() == before {
             return Standing { judged: all.len(), columns, findings };
         }
     }
