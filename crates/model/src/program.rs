@@ -205,11 +205,26 @@ pub struct Trial {
     pub parameters: ParameterValues,
 }
 
+/// The file of a program, as it was before the first trial: another build of it is another program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ExecutableFile {
+    /// Its path, with symbolic links resolved.
+    pub path: String,
+    /// Its size.
+    pub bytes: u64,
+    /// The SHA-256 of its content, of more than 16 MiB of the first 16, in hexadecimal digits.
+    pub sha256: String,
+}
+
 /// A program that is measured as a row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
     /// The program.
     pub program: Program,
+    /// Its file; `None` on another machine, and where it was not found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<ExecutableFile>,
     /// Whether it is pinned to the CPU on which the run measures, with all that it starts.
     #[serde(default)]
     pub one_cpu: bool,

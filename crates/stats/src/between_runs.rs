@@ -155,6 +155,15 @@ impl RunVariation {
         Uncertainty::of([self.term(), within_term(run)]).around(run.value, nominal)
     }
 
+    /// The same of a variation that only earlier runs show, and of which what their repetitions explain
+    /// is a part: at least what it gives by itself. That of a few boots is often small by chance, and the
+    /// degrees of freedom of both terms are then those of the run's own error.
+    pub fn interval_by_runs_alone(&self, run: &RunMedian, nominal: Nominal) -> Interval {
+        let by_runs = Uncertainty::of([self.term()]).around(run.value, nominal);
+        let by_both = self.interval(run, nominal);
+        Interval { lo: by_both.lo.min(by_runs.lo), hi: by_both.hi.max(by_runs.hi) }
+    }
+
     fn term(&self) -> VarianceTerm {
         VarianceTerm { variance: self.variance(), degrees_of_freedom: self.degrees_of_freedom }
     }

@@ -8,6 +8,7 @@ use super::counters::RowCounters;
 use crate::channel::ChannelObservation;
 use crate::parameter::{ParameterValues, SampledParameter};
 use crate::point::Point;
+use crate::program::ExecutableFile;
 use crate::study_method::StudyMethodFigure;
 use crate::unit::{Better, Unit};
 use crate::worker::{BatchPlan, Disturbance, Mode, Sample};
@@ -43,6 +44,10 @@ record! {
         /// The words of the command, if it was given on the command line; null for others.
         #[serde(default)]
         pub command: Option<Vec<String>>,
+        /// The file of the program; null for benchmarks, on another machine, and where it was not found
+        /// or could not be read.
+        #[serde(default)]
+        pub program: Option<ExecutableFile>,
         /// The parameters of the command that have a random value in each round, the same for all
         /// commands that are compared; in the warm-ups, the middle of the range.
         #[serde(default)]

@@ -53,7 +53,7 @@ pub(super) fn run_nodes(
         report.exports.write_with_text(&Subject::Machines(&content), text, output)
     });
     if !report.quiet {
-        report_kept(&kept);
+        report_kept(&kept, unit);
     }
     report_left_out(&left_out);
     shown?;
@@ -69,13 +69,38 @@ fn table_unit(unit: FigureUnit) -> TableUnit {
 }
 
 /// Reports where the runs are kept.
-fn report_kept(kept: &[KeptNodeRun]) {
+fn report_kept(kept: &[KeptNodeRun], unit: TableUnit) {
     match kept {
         [] => {}
         [KeptNodeRun { id, .. }] => report_id(Some(id.as_str())),
-        several => {
-            let runs = several.iter().map(|KeptNodeRun { node, id }| format!(" {node}={id}"));
-            report_line(&format!("kept: `oscost table{}`", runs.collect::<String>()));
-        }
+        several => report_line(&format!("kept: `{}`", table_command(several, unit))),
+    }
+}
+
+/// The command that shows these runs side by side again, in the same unit.
+fn table_command(runs: &[KeptNodeRun], unit: TableUnit) -> String {
+    let mut command = "oscost table".to_owned();
+    if unit != TableUnit::default() {
+        command.push_str(&format!(" --in {}", unit.text()));
+    }
+    command.extend(runs.iter().map(|KeptNodeRun { node, id }| format!(" {node}={id}")));
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_that_shows_kept_runs_again_is_in_the_unit_of_the_run() {
+        let kept = |node: &str, id: &str| KeptNodeRun { node: node.to_owned(), id: id.to_owned() };
+        let runs = [kept("n1", "20261127-a"), kept("n2", "20261127-b")];
+        let command = |unit: FigureUnit| table_command(&runs, table_unit(unit));
+        assert_eq!(command(FigureUnit::Own), "oscost table n1=20261127-a n2=20261127-b");
+        assert_eq!(
+            command(FigureUnit::Instructions),
+            "oscost table --in insn n1=20261127-a n2=20261127-b"
+        );
+        assert!(command(FigureUnit::Cycles).starts_with("oscost table --in cycles n1="));
     }
 }

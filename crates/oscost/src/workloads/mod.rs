@@ -1,8 +1,8 @@
 //! Workloads: whole programs that are measured, from files or from the command line.
 //!
 //! Purpose: reading a workload file (`workloads/NAME.toml`, or the user's own; [`files::parser`]), filling
-//! its cache directory ([`cache`]), resolving it for this machine (`program`), and reading its
-//! figures from the output of a trial ([`figures`](mod@figures)).
+//! its cache directory ([`cache`]), resolving it for this machine (`program`), telling builds of it
+//! apart (`executable`), and reading its figures from the output of a trial ([`figures`](mod@figures)).
 //!
 //! It must not know how a trial is run and timed, which is the worker's task, or what its figures
 //! mean.
@@ -10,6 +10,7 @@
 pub mod cache;
 mod command;
 pub mod environment;
+mod executable;
 pub mod figures;
 pub mod files;
 mod program;
@@ -21,6 +22,7 @@ use std::sync::LazyLock;
 pub use cache::{CacheError, PreparationOutcome, clean, prepare};
 pub use command::{Parameter, of_command, sampled_parameter};
 pub use environment::RunEnvironment;
+pub use executable::ProgramFiles;
 pub use figures::figures;
 pub use files::parser::{ParseError, parse};
 pub use files::spec::{

@@ -39,6 +39,7 @@ impl Spec {
         let figures = self.figures.iter().filter(|it| point.includes(&it.when));
         Ok(Workload {
             program,
+            file: None,
             one_cpu: self.one_cpu,
             trials,
             min_trials: self.min_trials.min(trials),

@@ -115,6 +115,7 @@ fn row(case: &str) -> Row {
         multiples: BTreeMap::new(),
         primary_metric: None,
         command: None,
+        program: None,
         sampled_parameters: vec![],
         counters: None,
         file: None,

@@ -3,7 +3,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 
 use super::*;
 use crate::between_runs::run_difference;
-use crate::interval::Nominal;
+use crate::interval::{Interval, Nominal};
 use crate::random::{standard_normal, student};
 
 const PRIOR: Prior = Prior { deviation: 0.05, degrees_of_freedom: 4.0 };
@@ -65,7 +65,12 @@ impl Machine {
 
     fn run(&mut self, boot: f64) -> RunMedian {
         let level = boot + 0.02 * standard_normal(&mut self.0);
-        let logs: Vec<f64> = (0..15).map(|_| level + 0.02 * student(&mut self.0, 4)).collect();
+        self.steady_run(level)
+    }
+
+    /// A run that differs from others of its boot by what its repetitions explain.
+    fn steady_run(&mut self, boot: f64) -> RunMedian {
+        let logs: Vec<f64> = (0..15).map(|_| boot + 0.02 * student(&mut self.0, 4)).collect();
         RunMedian::of(&logs).unwrap()
     }
 }
@@ -75,7 +80,7 @@ impl Machine {
 fn coverage(
     [boots, runs]: [usize; 2],
     of_a_known_boot: bool,
-    variation: impl Fn(&[&[RunMedian]]) -> RunVariation,
+    interval: impl Fn(&[&[RunMedian]], &RunMedian) -> Interval,
 ) -> f64 {
     const CASES: usize = 3_000;
     let mut machine = Machine(Xoshiro256PlusPlus::seed_from_u64(17));
@@ -88,14 +93,16 @@ fn coverage(
         }
         level = if of_a_known_boot { level } else { machine.boot() };
         let earlier: Vec<&[RunMedian]> = earlier.iter().map(Vec::as_slice).collect();
-        variation(&earlier).interval(&machine.run(level), Nominal::FIXED).contains(0.0)
+        interval(&earlier, &machine.run(level)).contains(0.0)
     });
     held.count() as f64 / CASES as f64
 }
 
 #[test]
 fn an_interval_holds_the_figure_over_boots_whichever_boots_the_earlier_runs_are_of() {
-    let by_boots = |earlier: &[&[RunMedian]]| variation_over_boots(earlier, PRIOR);
+    let by_boots = |earlier: &[&[RunMedian]], run: &RunMedian| {
+        variation_over_boots(earlier, PRIOR).interval(run, Nominal::FIXED)
+    };
     for (earlier, of_a_known_boot) in [
         ([0, 0], false),
         ([1, 1], true),
@@ -111,14 +118,19 @@ fn an_interval_holds_the_figure_over_boots_whichever_boots_the_earlier_runs_are_
         assert!((0.93..0.998).contains(&share), "{earlier:?}: {share}");
     }
     // The control: twenty runs of one boot as if each had a boot of its own.
-    let by_runs = |earlier: &[&[RunMedian]]| RunVariation::of(&earlier.concat(), PRIOR);
+    let by_runs = |earlier: &[&[RunMedian]], run: &RunMedian| {
+        RunVariation::of(&earlier.concat(), PRIOR).interval(run, Nominal::FIXED)
+    };
     let share = coverage([1, 20], true, by_runs);
     assert!(share < 0.80, "{share}");
 }
 
 #[test]
 fn an_interval_by_runs_alone_holds_the_figure_without_a_prior() {
-    let by_runs = |earlier: &[&[RunMedian]]| variation_by_runs_alone(earlier).unwrap();
+    let by_runs = |earlier: &[&[RunMedian]], run: &RunMedian| {
+        let variation = variation_by_runs_alone(earlier).unwrap();
+        variation.interval_by_runs_alone(run, Nominal::FIXED)
+    };
     for (earlier, of_a_known_boot) in [
         ([3, 1], false),
         ([5, 1], false),
@@ -134,6 +146,45 @@ fn an_interval_by_runs_alone_holds_the_figure_without_a_prior() {
     // The control: runs of one boot do not show how far boots differ.
     let share = coverage([1, 20], false, by_runs);
     assert!(share < 0.80, "{share}");
+}
+
+/// The shares of intervals by runs alone, and of those of the sum of both terms, that hold the figure
+/// over boots where runs of a boot differ by what their repetitions explain. Each item is the number of
+/// earlier runs of a boot.
+fn coverage_of_steady_runs(boots: &[usize]) -> [f64; 2] {
+    const CASES: usize = 4_000;
+    let mut machine = Machine(Xoshiro256PlusPlus::seed_from_u64(23));
+    let mut held = [0usize; 2];
+    for _ in 0..CASES {
+        let mut runs_of_boot = |count: usize| -> Vec<RunMedian> {
+            let level = machine.boot();
+            (0..count).map(|_| machine.steady_run(level)).collect()
+        };
+        let earlier: Vec<Vec<RunMedian>> = boots.iter().map(|&runs| runs_of_boot(runs)).collect();
+        let run = runs_of_boot(1)[0];
+        let earlier: Vec<&[RunMedian]> = earlier.iter().map(Vec::as_slice).collect();
+        let variation = variation_by_runs_alone(&earlier).unwrap();
+        let by_runs = variation.interval_by_runs_alone(&run, Nominal::FIXED);
+        let of_both = variation.interval(&run, Nominal::FIXED);
+        held[0] += usize::from(by_runs.contains(0.0));
+        held[1] += usize::from(of_both.contains(0.0));
+    }
+    held.map(|count| count as f64 / CASES as f64)
+}
+
+#[test]
+fn boots_that_agree_by_chance_do_not_narrow_an_interval_by_runs_alone() {
+    let of_two: [&[usize]; 4] = [&[1, 2], &[5, 1], &[20, 1], &[10, 10]];
+    let of_more: [&[usize]; 3] = [&[1, 1, 1], &[20, 1, 1], &[5, 5, 5, 5]];
+    for boots in of_two.into_iter().chain(of_more) {
+        let [by_runs, _] = coverage_of_steady_runs(boots);
+        assert!(by_runs >= 0.94, "{boots:?}: {by_runs}");
+    }
+    // The control: the degrees of freedom of the sum are those of the run's own error too often.
+    for boots in [[1, 2], [5, 1]] {
+        let [_, of_both] = coverage_of_steady_runs(&boots);
+        assert!(of_both < 0.925, "{boots:?}: {of_both}");
+    }
 }
 
 #[test]

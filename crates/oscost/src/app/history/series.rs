@@ -9,6 +9,7 @@ use oscost_model::worker::Mode;
 use super::run_figure::RunFigure;
 use super::updates::updates;
 use crate::advice::classes::difference;
+use crate::app::results::figures::is_same_command;
 use crate::estimate::history::{Change, History, LeftOut, Point, RecentShift, RunCounts, Series};
 use crate::estimate::level_changes::explain_changes;
 use crate::store::{MachineState, SummarisedRun};
@@ -248,7 +249,8 @@ fn difference_from(reference: &RunFigure<'_>, it: &RunFigure<'_>) -> Option<Stri
         let (theirs, ours) = (letter(theirs.mode), letter(ours.mode));
         return Some(format!("timed in another mode: {theirs}, not {ours}"));
     }
-    if theirs.subject != ours.subject {
+    // Another build of it may be the change that is looked for.
+    if !is_same_command(theirs, ours) {
         return Some("another command of the same name, or another of its metrics".to_owned());
     }
     for (what, theirs, ours) in [

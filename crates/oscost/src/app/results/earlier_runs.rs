@@ -261,6 +261,7 @@ mod tests {
             Figure { unit: Unit::Seconds, ..one.clone() },
             Figure { target: "seccomp=allow@local".to_owned(), ..one.clone() },
             Figure { peer: Some(1), ..one.clone() },
+            Figure { subject: Some("another".to_owned()), ..one.clone() },
         ] {
             assert!(!is_same_case(&one, &other), "{other:?}");
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use oscost_model::hash;
-use oscost_model::program::FAMILY;
+use oscost_model::program::{ExecutableFile, FAMILY};
 use oscost_model::record::{FileSummary, Machine, Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
 use oscost_stats::interval::Nominal;
@@ -125,8 +125,8 @@ fn figure(shared: &SharedProperties<'_>, row: &Row) -> Option<Figure> {
 }
 
 /// What distinguishes a program from others of the same name: the words of the command, or the file
-/// that describes it, the commands before it, and which of its metrics is the figure. A program
-/// that comes with oscost is identified by its revision.
+/// that describes it, the commands before it, and which of its metrics is the figure; and its own file,
+/// if that is known. Of a program that comes with oscost the revision stands for the former.
 fn program_identity(shared: &SharedProperties<'_>, row: &Row) -> Option<String> {
     let (family, _) = row.benchmark.split_once('/')?;
     if family != FAMILY {
@@ -142,8 +142,28 @@ fn program_identity(shared: &SharedProperties<'_>, row: &Row) -> Option<String> 
     } else if workloads::find(&row.benchmark).is_none() {
         parts.extend(&shared.workload_files);
     }
-    // No argument contains a zero byte.
-    Some(hash::content(parts.join("\0").as_bytes()))
+    Some(subject(&parts, row.program.as_ref()))
+}
+
+/// A command by what it is made of, and behind a space the build of its program.
+fn subject(command: &[&str], program: Option<&ExecutableFile>) -> String {
+    // No argument contains a zero byte, and no path.
+    let command = hash::content(command.join("\0").as_bytes());
+    match program {
+        Some(ExecutableFile { path, bytes, sha256 }) => {
+            let build = hash::content(format!("{path}\0{bytes}\0{sha256}").as_bytes());
+            format!("{command} {build}")
+        }
+        None => command,
+    }
+}
+
+/// Whether two figures are of one command, or both of none; its program may have been built anew.
+pub(crate) fn is_same_command(one: &Figure, other: &Figure) -> bool {
+    fn command(figure: &Figure) -> Option<&str> {
+        figure.subject.as_deref()?.split(' ').next()
+    }
+    command(one) == command(other)
 }
 
 /// The values of an option on a command line, in order; the words after `--` belong to a program.
@@ -172,7 +192,33 @@ pub(crate) fn keep_figures(store: &mut Store, id: &str, record: &Record, observe
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_store::figure as stored_figure;
     use super::*;
+
+    #[test]
+    fn another_build_of_a_program_is_another_subject_of_the_same_command() {
+        let build = |bytes: u64, sha256: &str| ExecutableFile {
+            path: "/src/sort".to_owned(),
+            bytes,
+            sha256: sha256.to_owned(),
+        };
+        let of = |words: &[&str], program: Option<ExecutableFile>| {
+            let subject = Some(subject(words, program.as_ref()));
+            Figure { subject, ..stored_figure("workload/sort", 1.0) }
+        };
+        let words = ["real", "./sort", "1000"];
+        let first = of(&words, Some(build(9, "ab")));
+        assert_eq!(of(&words, Some(build(9, "ab"))).subject, first.subject);
+        for other in [Some(build(8, "ab")), Some(build(9, "cd")), None] {
+            let other = of(&words, other);
+            assert_ne!(other.subject, first.subject);
+            assert!(is_same_command(&other, &first));
+        }
+        let others = of(&["real", "./sort", "2000"], Some(build(9, "ab")));
+        let benchmark = stored_figure("syscall/read", 1.0);
+        assert!(!is_same_command(&others, &first) && !is_same_command(&benchmark, &first));
+        assert!(is_same_command(&benchmark, &benchmark));
+    }
 
     #[test]
     fn options_are_read_in_both_spellings_and_only_before_the_program() {

@@ -22,7 +22,7 @@ use crate::files::user_folder::program_folder;
 use crate::plan::SkippedRow;
 use crate::run::TrialBudget;
 use crate::treatments::command_line::split;
-use crate::workloads::{self, CommandError, Parameter, RunEnvironment, Spec};
+use crate::workloads::{self, CommandError, Parameter, ProgramFiles, RunEnvironment, Spec};
 
 /// The most commands that are compared.
 const MAX_COMMANDS: usize = 12;
@@ -346,6 +346,7 @@ impl Programs {
     ) -> Vec<SkippedRow> {
         let mut skipped = Vec::new();
         let environment = environment(host, effort == Effort::Quick);
+        let mut files = ProgramFiles::default();
         for (index, row) in rows.iter_mut().enumerate() {
             if row.definition.family() != FAMILY {
                 continue;
@@ -368,6 +369,9 @@ impl Programs {
             };
             match workload {
                 Ok(mut workload) => {
+                    if *host == Host::Local {
+                        workload.file = files.find(&workload.program);
+                    }
                     if self.commands.contains(&row.case.benchmark) {
                         workload.trials = MAX_COMMAND_TRIALS;
                         workload.min_trials = trials.min;

@@ -160,12 +160,16 @@ pub(in crate::estimate) fn set_intervals(
         let variation = variation.at_least(own_movement.max(movement.time / 2f64.sqrt()));
         let known_cycles = known_cycles(row, known);
         set_interval_of_cycles(row, known_cycles, movement.cycles);
+        let is_by_runs_alone = is_program(row);
         let run = run_median(row);
         let levels = levels(row);
         let below_detection = row.flags.iter().any(|flag| flag == "BELOW_DETECTION");
         let Some(estimate) = row.estimate.as_mut() else { continue };
         let Some(run) = run.filter(|_| !estimate.exact && !below_detection) else { continue };
-        let interval = variation.interval(&run, Nominal::FIXED);
+        let interval = match is_by_runs_alone {
+            true => variation.interval_by_runs_alone(&run, Nominal::FIXED),
+            false => variation.interval(&run, Nominal::FIXED),
+        };
         let [low, high] = [interval.lo.exp(), interval.hi.exp()];
         // That of a run with outliers on one side is asymmetric: what this run leaves open, further
         // runs leave open too.

@@ -164,6 +164,7 @@ mod tests {
     fn command() -> Workload {
         Workload {
             program: Program::default(),
+            file: None,
             one_cpu: false,
             trials: 1,
             min_trials: 1,

@@ -63,7 +63,8 @@ pub(in crate::estimate) fn decomposition(
     let parts = SentenceParts { terms: &terms, cause, sees_kernel };
     let ratio = |term: Option<Term>| term.map(ratio);
     let added = |term: Option<Term>, unit| term.map(|term| added(term, unit));
-    let insn = sides.log_ratio(&|it| it.figures.get(INSN).copied());
+    // The ratio of a comparison of the work: of a few runs a side that of means.
+    let insn = sides.work_ratio(&|it| it.figures.get(INSN).copied());
     Some(Decomposition {
         insn: ratio(insn),
         insn_user_added: added(terms.user, Unit::InstructionsPerOp),

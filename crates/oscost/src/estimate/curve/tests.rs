@@ -122,6 +122,7 @@ fn row(definition: &Definition, point: Point, figure: f64) -> Row {
         multiples: BTreeMap::new(),
         primary_metric: None,
         command: None,
+        program: None,
         sampled_parameters: Vec::new(),
         counters: None,
         file: None,

@@ -92,6 +92,7 @@ impl RowState {
             multiples: BTreeMap::new(),
             primary_metric: None,
             command: None,
+            program: None,
             sampled_parameters: Vec::new(),
             file: self.file(&workers),
             channel: self.channel(&workers),

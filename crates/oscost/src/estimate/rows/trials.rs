@@ -120,6 +120,7 @@ pub(in crate::estimate) fn row(
         multiples: BTreeMap::new(),
         primary_metric: Some(workload.primary.clone()),
         command: workload.time.map(|_| workload.program.command.clone()),
+        program: workload.file.clone(),
         sampled_parameters: workload.sampled.clone(),
         file: None,
         channel: None,

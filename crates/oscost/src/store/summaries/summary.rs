@@ -87,7 +87,8 @@ pub struct Figure {
     pub unit: Unit,
     /// Its mode.
     pub mode: Option<Mode>,
-    /// Identifies the measured program among others with the same name; `None` for benchmarks.
+    /// Identifies the measured program among others with the same name: a command, and behind a space
+    /// the build of its program, if that is known; `None` for benchmarks.
     pub subject: Option<String>,
     /// The backing of the file that its ops used.
     pub file: Option<String>,

@@ -7,6 +7,7 @@ fn workload(found: FigureSource, unit: Unit) -> Workload {
     Workload {
         time: None,
         program: oscost_model::program::Program::default(),
+        file: None,
         one_cpu: false,
         trials: 1,
         min_trials: 1,

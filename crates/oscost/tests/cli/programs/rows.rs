@@ -19,6 +19,7 @@ fn a_command_is_a_row_with_its_times_and_is_shown_again() {
     let row = row(&record, "workload/gzip");
     assert_eq!((&row["unit"], &row["primary_metric"]), (&"s".into(), &"real".into()));
     assert_eq!(row["estimate"]["median"], row["metrics"]["real"]["estimate"]["median"]);
+    assert!(row["program"].is_null(), "its file is on no machine: {}", row["program"]);
     // As many as fit into ten seconds.
     assert_eq!(row["repetitions"].as_array().unwrap().len(), 20);
     for metric in ["cpu", "user", "system", "peak-memory", "minor-faults", "voluntary-switches"] {
@@ -36,6 +37,10 @@ fn a_real_command_is_run_and_its_times_add_up() {
     let median = |metric: &str| row["metrics"][metric]["estimate"]["median"].as_f64().unwrap();
     assert!(median("user") + median("system") <= 1.1 * median("real") + 0.004, "{row}");
     assert!(median("peak-memory") > 100_000.0 && median("minor-faults") > 10.0, "{row}");
+    let shell = std::fs::canonicalize(command[0]).unwrap();
+    assert_eq!(row["program"]["path"], shell.to_str().unwrap());
+    assert_eq!(row["program"]["bytes"], std::fs::metadata(&shell).unwrap().len());
+    assert_eq!(row["program"]["sha256"].as_str().unwrap().len(), 64);
     sandbox.nothing_is_left();
 }
 

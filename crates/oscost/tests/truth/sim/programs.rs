@@ -188,6 +188,7 @@ fn command(number: usize, time: RunTime) -> PlannedRow {
             working_directory: Some("/".to_owned()),
             ..Program::default()
         },
+        file: None,
         one_cpu: false,
         trials: 20_000,
         min_trials: time.min_trials,

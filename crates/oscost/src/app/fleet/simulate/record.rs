@@ -157,6 +157,7 @@ fn row(case: &FleetCase, figure: CaseFigure, position: RowPosition, random: &mut
         better: case.better,
         primary_metric: None,
         command: None,
+        program: None,
         sampled_parameters: Vec::new(),
         metrics: Default::default(),
         counters: None,

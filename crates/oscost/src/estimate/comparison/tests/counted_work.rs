@@ -151,8 +151,12 @@ fn of_several_runs_a_side_each_is_a_value_of_the_work() {
         assert!(found.get("slower").is_some_and(|&rows| rows >= 190), "{runs} runs: {found:?}");
         let work = compared.comparisons.iter().find(|it| it.metric == "insn").unwrap();
         assert_eq!((work.design.as_str(), work.pairs), ("stored", runs));
-        let primary = compared.comparisons.iter().find(|it| it.metric == "primary").unwrap();
-        let sentence = &primary.decomposition.as_ref().unwrap().sentence;
+        let is_primary = |it: &&Comparison| it.metric == "primary" && it.case == work.case;
+        let primary = compared.comparisons.iter().find(is_primary).unwrap();
+        let decomposition = primary.decomposition.as_ref().unwrap();
+        // One comparison has one ratio of the work, of means or of medians.
+        assert_eq!(decomposition.insn.as_ref(), Some(&work.ratio), "{runs} runs");
+        let sentence = &decomposition.sentence;
         assert!(sentence.starts_with("work 1.0"), "{sentence}");
         assert!(sentence.contains(" in the kernel)"), "{sentence}");
     }
