@@ -22,20 +22,14 @@ mod tests;
 
 use children::{exit, fork, fork_exit, with_touched};
 use limits::try_once;
-use parents::LIBC_CALLS;
+pub(super) use parents::CLOCK_CALLS;
+use parents::{LIBC_CALLS, TOUCHED};
 use program::{Link, with_program};
 
 pub(super) const FAMILY: Family = Family {
     name: "process",
     about: "the cost of creating a process, starting a program, and reaping it",
     benches: BENCHES,
-};
-
-const TOUCHED: Axis = Axis {
-    name: "touched_mib",
-    sets: "MiB of private memory that the parent has written before, in base pages",
-    points: Points::Numbers(&[0, 8, 64]),
-    default_points: Points::Numbers(&[0]),
 };
 
 const WRITTEN: Axis = Axis {
@@ -48,9 +42,6 @@ const WRITTEN: Axis = Axis {
 
 const NOTHING_TO_WRITE: Need = Need::not_applicable("there is no memory to write again")
     .when(&[("touched_mib", "0"), ("written", "anew")]);
-
-/// The calls of an op that takes its own time stamps, where the clock is a system call.
-pub(super) const CLOCK_CALLS: ExpectedCall = up_to("clock_gettime", 2);
 
 const BENCHES: &[Bench] = &[
     Bench {

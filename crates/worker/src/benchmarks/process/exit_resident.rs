@@ -2,8 +2,7 @@
 
 use super::super::prelude::*;
 use super::children::exit_resident;
-use super::parents::LIBC_CALLS;
-use super::{CLOCK_CALLS, TOUCHED};
+use super::parents::{CLOCK_CALLS, LIBC_CALLS, TOUCHED};
 use crate::bench::PointFilter;
 
 /// Where a child maps memory of its own.

@@ -13,6 +13,17 @@ use super::super::prelude::*;
 use super::limits::{limit_or_error, try_once};
 use super::program::{Link, with_program};
 
+/// The memory of a parent.
+pub(super) const TOUCHED: Axis = Axis {
+    name: "touched_mib",
+    sets: "MiB of private memory that the parent has written before, in base pages",
+    points: Points::Numbers(&[0, 8, 64]),
+    default_points: Points::Numbers(&[0]),
+};
+
+/// The calls of an op that takes its own time stamps, where the clock is a system call.
+pub(in crate::benchmarks) const CLOCK_CALLS: ExpectedCall = up_to("clock_gettime", 2);
+
 /// What the C library does in the child before fork() returns there.
 pub(super) const LIBC_CALLS: ExpectedCall = up_to("set_robust_list", 1);
 
