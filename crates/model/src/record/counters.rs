@@ -34,8 +34,8 @@ record! {
         /// of single ops and transfers.
         #[serde(default)]
         pub short_by: Option<f64>,
-        /// Whether one op does work for many (it refills a list, a cache, a store of random numbers) by
-        /// at least half of the workers: then their figures are means over batches, interrupts included.
+        /// Whether a worker saw that one op does work for many (it refills a list, a cache, a store of
+        /// random numbers): then the figures of all of them are means over batches, interrupts included.
         /// False also where it could not be seen.
         #[serde(default)]
         pub amortized: bool,

@@ -197,8 +197,8 @@ pub(super) const WORDS: &[Word] = &[
         word: "TWO_LEVELS",
         means: "repetitions lie around two values, and the interval spans both: a shorter run may \
                 show one of them alone",
-        matters: "The median may be of either. A loop around an inlined system call has two where \
-                  the kernel guards its returns, one through a function one.",
+        matters: "The median may be of either. Loops around an inlined system call have two where \
+                  the kernel guards its returns.",
         action: "Read both levels. `oscost ab --base call=inline --new call=function CASE` \
                  compares the two loops.",
         severity: Severity::Wide,

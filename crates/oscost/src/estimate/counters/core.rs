@@ -40,7 +40,9 @@ pub fn core_of_counts(
     let context = SampleContext { plan, clock, unit, switches, major_faults };
     let figures: Vec<CountedFigures> = counts
         .iter()
-        .map(|counts| counted_figures(counts, CountedOps { context, tasks_per_op: 0.0 }))
+        .map(|counts| {
+            counted_figures(counts, CountedOps { context, tasks_per_op: 0.0, amortized: false })
+        })
         .collect();
     let cpi = figures.iter().filter_map(|it| it.whole_cpi).collect();
     let ghz = figures.iter().filter_map(|it| it.figures.get(GHZ)).map(|it| it.value).collect();

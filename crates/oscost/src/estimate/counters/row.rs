@@ -10,7 +10,9 @@ use oscost_model::unit::Unit;
 use oscost_stats::interval::Nominal;
 use oscost_stats::{moments, order};
 
-use super::worker::{CountedFigure, CountedFigures, CountedOps, counted_figures};
+use super::worker::{
+    CountedFigure, CountedFigures, CountedOps, counted_figures, has_amortized_work,
+};
 use crate::estimate::rows::metrics::estimate_values;
 use crate::estimate::rows::row_state::{CountingEntry, RowState};
 
@@ -40,13 +42,23 @@ impl EvaluatedCounting<'_> {
     }
 }
 
+impl CountingEntry {
+    /// Whether this worker saw that one op does work for many. Its batches may show it to one worker and
+    /// not to the next, and the figures of all of them are to be of one kind: means.
+    fn has_amortized_work(&self) -> bool {
+        matches!(&self.outcome, CountingOutcome::Batches(counts) if has_amortized_work(counts))
+    }
+}
+
 impl RowState {
     /// Its workers that counted events.
     pub(in crate::estimate) fn evaluated_countings(
         &self,
         clock: Option<&Calibration>,
     ) -> Vec<EvaluatedCounting<'_>> {
-        self.countings.iter().map(|entry| self.evaluated_counting(entry, clock)).collect()
+        let amortized = self.countings.iter().any(CountingEntry::has_amortized_work);
+        let evaluated = |entry| self.evaluated_counting(entry, clock, amortized);
+        self.countings.iter().map(evaluated).collect()
     }
 
     /// The tasks that an op creates; 0 if they could not be counted.
@@ -59,6 +71,7 @@ impl RowState {
         &'a self,
         entry: &'a CountingEntry,
         clock: Option<&Calibration>,
+        amortized: bool,
     ) -> EvaluatedCounting<'a> {
         let bare = EvaluatedCounting {
             entry,
@@ -71,7 +84,8 @@ impl RowState {
                 let Some((plan, clock)) = self.plan.as_ref().zip(clock) else { return bare };
                 let context = self.sample_context(plan, clock);
                 let tasks_per_op = self.tasks_per_op();
-                let figures = counted_figures(counts, CountedOps { context, tasks_per_op });
+                let ops = CountedOps { context, tasks_per_op, amortized };
+                let figures = counted_figures(counts, ops);
                 let read_by = Some(counts.read_by);
                 EvaluatedCounting { figures, read_by, inherited: counts.inherited, ..bare }
             }
@@ -211,7 +225,7 @@ pub(in crate::estimate) fn summary(
         running_ns,
         waiting_ns: median(&waiting_ns),
         short_by: short_by(countings),
-        amortized: is_amortized(countings),
+        amortized: countings.iter().any(|it| it.figures.amortized),
         void: void.into_iter().cloned().collect(),
         repetitions: repetitions.clone(),
     })
@@ -223,14 +237,6 @@ fn short_by(countings: &[EvaluatedCounting<'_>]) -> Option<f64> {
     let figures = countings.iter().map(|it| &it.figures).filter(|it| !it.figures.is_empty());
     let factors: Vec<f64> = figures.map(|it| it.short_by.unwrap_or(1) as f64).collect();
     order::median(&order::sorted(&factors)).filter(|&factor| factor > 1.0)
-}
-
-/// Whether at least half of the workers that have figures saw that one op does work for many.
-fn is_amortized(countings: &[EvaluatedCounting<'_>]) -> bool {
-    let figures = countings.iter().map(|it| &it.figures).filter(|it| !it.figures.is_empty());
-    let (workers, saw) =
-        figures.fold((0, 0), |(workers, saw), it| (workers + 1, saw + usize::from(it.amortized)));
-    saw > 0 && 2 * saw >= workers
 }
 
 /// The standard deviation of some numbers of instructions, in per cent of their median.

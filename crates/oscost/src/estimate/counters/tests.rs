@@ -89,7 +89,7 @@ fn context(plan: &BatchPlan) -> SampleContext<'_> {
 
 /// Ops that create no tasks.
 fn ops(context: SampleContext<'_>) -> CountedOps<'_> {
-    CountedOps { context, tasks_per_op: 0.0 }
+    CountedOps { context, tasks_per_op: 0.0, amortized: false }
 }
 
 /// One batch of these ops, in the events of the first set.
@@ -333,7 +333,8 @@ fn what_inheriting_adds_is_not_in_a_figure_and_the_end_of_tasks_is_no_waiting() 
     counts.inherited = true;
     counts.sets[0].added_per_process = Some(vec![0.0, 50.0, 90.0, 20.0]);
     let context = context(&plan);
-    let found = counted_figures(&counts, CountedOps { context, tasks_per_op: 2.0 });
+    let found =
+        counted_figures(&counts, CountedOps { context, tasks_per_op: 2.0, amortized: false });
     let insn = found.figures[INSN];
     assert!(near(insn.value, 305.0 - 100.0, 1e-4), "{insn:?}");
     assert!(insn.overhead.unwrap() > 100.0 && insn.raw > 305.0, "{insn:?}");

@@ -79,6 +79,14 @@ pub(in crate::estimate) struct CountedOps<'a> {
     pub(in crate::estimate) context: SampleContext<'a>,
     /// The tasks that an op creates, as its calls were counted.
     pub(in crate::estimate) tasks_per_op: f64,
+    /// Whether a worker of the row saw that one op does work for many.
+    pub(in crate::estimate) amortized: bool,
+}
+
+/// Whether a set shows that one op does work for many. One without instructions does not show it, and has
+/// its part of that work as well.
+pub(in crate::estimate) fn has_amortized_work(counts: &EventCounts) -> bool {
+    counts.sets.iter().any(|set| set.amortized)
 }
 
 /// Reads the counts of a worker.
@@ -86,8 +94,7 @@ pub(in crate::estimate) fn counted_figures(
     counts: &EventCounts,
     ops: CountedOps<'_>,
 ) -> CountedFigures {
-    // A set without instructions does not show it, and has its part of that work as well.
-    let amortized = counts.sets.iter().any(|set| set.amortized);
+    let amortized = ops.amortized || has_amortized_work(counts);
     let mut found = CountedFigures { amortized, ..CountedFigures::default() };
     let centre = if amortized { Centre::Mean } else { Centre::Median };
     for set in &counts.sets {
@@ -152,7 +159,7 @@ struct CleanGroup<'a> {
 impl<'a> SetReader<'a> {
     /// A reader of a set; the error says why it has no figures.
     fn new(set: &'a CountedSet, ops: CountedOps<'a>, centre: Centre) -> Result<Self, String> {
-        let CountedOps { context, tasks_per_op } = ops;
+        let CountedOps { context, tasks_per_op, .. } = ops;
         if let Some(why) = &set.void {
             return Err(why.clone());
         }
