@@ -195,6 +195,11 @@ pub fn with_thousands(number: f64) -> String {
     thousands_apart(&per_op(number))
 }
 
+/// How often something happened, in whole numbers from ten on: what is not whole is a share of them.
+pub fn occurrences(times: f64) -> String {
+    with_thousands(if times.abs() >= 10.0 { times.round() } else { times })
+}
+
 /// A formatted number with its thousands apart; a sign stays before it.
 pub fn thousands_apart(text: &str) -> String {
     let digits = text.trim_start_matches(['-', '+']);
@@ -361,6 +366,10 @@ mod tests {
     fn numbers_of_things_have_their_thousands_apart() {
         let shown = [0.0, 7.0, 999.0, 1_000.0, 68_725.0, 1_234_567.0].map(with_thousands);
         assert_eq!(shown, ["0", "7", "999", "1,000", "68,725", "1,234,567"]);
+        assert_eq!(
+            [9.25, 9.75, 10.4, 185_005.53].map(occurrences),
+            ["9.25", "9.75", "10", "185,006"]
+        );
         let odd = [1_000.5, -1_000.0, -100.25, f64::NAN, f64::INFINITY].map(with_thousands);
         assert_eq!(odd, ["1,000.50", "-1,000", "-100.25", "NaN", "inf"]);
     }

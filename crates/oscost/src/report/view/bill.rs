@@ -24,7 +24,7 @@ use self::items::table;
 pub(in crate::report::view) use self::items::{price, share_text};
 use self::run_command::run_command;
 use crate::advice::trust::Trust;
-use crate::report::figures::{interval, rough, with_thousands};
+use crate::report::figures::{interval, occurrences, rough, with_thousands};
 use crate::report::text::{minute, plain, plural};
 use crate::report::view::bill_counting::{counting, watch};
 use crate::report::view::document::{Block, Item, Paragraph, Section, View};
@@ -114,7 +114,7 @@ fn unpriced(bill: &Bill) -> Vec<String> {
     let items: Vec<&BillItem> = bill.items.iter().filter(|item| item.amount.is_none()).collect();
     let line = |item: &&BillItem| {
         let why = item.missing.as_deref().unwrap_or("it has none");
-        let times = with_thousands(item.times);
+        let times = occurrences(item.times);
         // As the counter measured it, which is all that is known of it.
         let in_kernel = item.in_kernel.map_or(String::new(), |it| {
             format!("; {} on a CPU in the kernel", time(it.on_cpu_ns as f64))
@@ -128,7 +128,7 @@ fn unpriced(bill: &Bill) -> Vec<String> {
         lines.push(format!(
             "no price: {}, {} times in all",
             plural(others.len() as u64, "other item"),
-            with_thousands(times)
+            occurrences(times)
         ));
     }
     lines
@@ -138,7 +138,7 @@ fn unpriced(bill: &Bill) -> Vec<String> {
 fn doubtful(bill: &Bill) -> Vec<String> {
     let line = |item: &BillItem| {
         let doubt = plain(item.doubt.as_deref()?);
-        let times = with_thousands(item.times);
+        let times = occurrences(item.times);
         Some(format!("one price: {times} x {} ({doubt})", plain(&item.name)))
     };
     bill.items.iter().filter_map(line).take(MAX_UNPRICED).collect()
@@ -241,7 +241,7 @@ fn fault_note(bill: &Bill) -> Option<String> {
     Some(format!(
         "the kind of {} page faults is not known: they are charged as first touches of anonymous \
          pages",
-        with_thousands(unknown.times)
+        occurrences(unknown.times)
     ))
 }
 
@@ -251,7 +251,7 @@ fn reuse_note(bill: &Bill) -> Option<String> {
     Some(format!(
         "{} reuse page faults: first writes to pages of a shared mapping that were read before are \
          among them, at the same price, as the kernel tells no difference",
-        with_thousands(reused.times)
+        occurrences(reused.times)
     ))
 }
 

@@ -11,7 +11,7 @@ use self::range::ChargedRange;
 use super::quote::interval_text;
 use super::trust;
 use crate::advice::trust::{Grade, Trust};
-use crate::report::figures::{per_cent, rough, with_thousands};
+use crate::report::figures::{occurrences, per_cent, rough};
 use crate::report::text::{plain, plural};
 use crate::report::view::document::Answer;
 
@@ -100,7 +100,7 @@ fn largest(bill: &Bill) -> String {
     let is_part = bill.difference.as_ref().is_some_and(|it| it.ns >= 0.0);
     let phrase = |(at, (item, amount)): (usize, (&BillItem, &Amount))| {
         let of_it = if at == 0 && is_part { " of it" } else { "" };
-        let times = with_thousands(item.times);
+        let times = occurrences(item.times);
         matters(at, item)
             .then(|| format!("{}{of_it} for {times} x {}", time(amount.ns), plain(&item.name)))
     };

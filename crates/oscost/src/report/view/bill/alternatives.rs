@@ -3,7 +3,7 @@
 use oscost_model::bill::{Alternative, Amount, Bill};
 
 use super::run_command::run_command;
-use crate::report::figures::{per_cent, with_thousands};
+use crate::report::figures::{occurrences, per_cent};
 use crate::report::text::plain;
 use crate::report::view::document::{Block, Section};
 use crate::report::view::what_if::with_interval;
@@ -22,7 +22,7 @@ pub(in crate::report::view) fn section(bill: &Bill) -> Option<Section> {
 fn sentence(bill: &Bill, way: &Alternative) -> Option<String> {
     let saving = way.saving.as_ref().filter(|_| is_large(bill, way))?;
     let (item, change) = (plain(&way.item), plain(&way.change));
-    let what = format!("{} x {item} {change}", with_thousands(way.times));
+    let what = format!("{} x {item} {change}", occurrences(way.times));
     let by = format!("{} for {}", plain(&way.instead), plain(&way.from));
     if !is_certain(saving) {
         return Some(format!("{what}: no certain saving, {} ({by})", with_interval(saving)));

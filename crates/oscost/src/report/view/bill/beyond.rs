@@ -3,7 +3,7 @@
 use oscost_model::bill::{Bill, BilledTrials, ClockReadItem, StolenTime};
 use oscost_model::unit::Unit;
 
-use crate::report::figures::{rough, with_thousands};
+use crate::report::figures::{occurrences, rough, with_thousands};
 use crate::report::text::plain;
 use crate::report::view::what_if::with_interval;
 
@@ -115,12 +115,12 @@ fn cold_caches(trials: &BilledTrials) -> String {
     let faults = trials.minor_faults + trials.major_faults;
     let switches = trials.voluntary_switches.zip(trials.involuntary_switches);
     let switches = switches.map_or("an unknown number of".to_owned(), |(voluntary, forced)| {
-        with_thousands(voluntary + forced)
+        occurrences(voluntary + forced)
     });
     format!(
         "cold caches: what {} faults and {switches} switches added to its user time of {} by cold \
          caches is not known, and not claimed",
-        with_thousands(faults),
+        occurrences(faults),
         rough(trials.user.mean, Unit::Seconds)
     )
 }

@@ -3,7 +3,7 @@
 use oscost_model::bill::{Bill, InstructionBill, InstructionItem};
 use oscost_model::unit::Unit;
 
-use crate::report::figures::{per_cent, rough, with_thousands};
+use crate::report::figures::{occurrences, per_cent, rough, with_thousands};
 use crate::report::text::{plain, plural, without_error_number};
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
 
@@ -81,7 +81,7 @@ fn sentences(bill: &InstructionBill) -> Vec<String> {
     let unpriced = bill.items.iter().filter(|item| item.amount.is_none());
     let times: f64 = unpriced.map(|item| item.times).sum();
     let unpriced = (times > 0.0).then(|| {
-        let times = with_thousands(times);
+        let times = occurrences(times);
         format!("{times} calls and faults have no price in instructions, and are in the difference")
     });
     let cycles = bill.cycles_per_instruction.map(|cycles| {

@@ -5,7 +5,7 @@ use oscost_model::program_calls::KernelTime;
 use oscost_model::unit::Unit;
 
 use super::families::{Family, families, is_small};
-use crate::report::figures::{interval, per_cent, rough, with_thousands};
+use crate::report::figures::{interval, occurrences, per_cent, rough};
 use crate::report::text::{plain, plural};
 use crate::report::view::document::{Cell, Column, Table, TableRow};
 
@@ -112,7 +112,7 @@ fn item_row(item: &BillItem) -> TableRow {
     let name = format!("{INDENT}{}", plain(&item.name));
     let figures =
         Figures { amount: &amount, cool: item.cool_amount.as_ref(), in_kernel: item.in_kernel };
-    row(&name, [with_thousands(item.times), each], figures, share, &price(item))
+    row(&name, [occurrences(item.times), each], figures, share, &price(item))
 }
 
 /// The items that are too small to be rows.
@@ -125,7 +125,7 @@ fn small_row(bill: &Bill, items: &[&BillItem]) -> Option<TableRow> {
     let cool = cool_sum(bill, items.iter().copied());
     let in_kernel = kernel_time(items.iter().copied());
     let figures = Figures { amount: &sum, cool: cool.as_ref(), in_kernel };
-    Some(row(&name, [with_thousands(times), String::new()], figures, share, ""))
+    Some(row(&name, [occurrences(times), String::new()], figures, share, ""))
 }
 
 fn row(
@@ -158,9 +158,11 @@ pub(in crate::report::view) fn price(item: &BillItem) -> String {
         [row] => plain(row),
         [first, .., last] => format!("{} .. {}", plain(first), plain(last)),
     };
-    match item.part < 1.0 && !rows.is_empty() {
-        true => format!("{:.2} x {rows}", item.part),
-        false => rows,
+    match item.part {
+        // A page of the MiB of a row.
+        part if part < 0.01 && !rows.is_empty() => format!("1/{:.0} x {rows}", part.recip()),
+        part if part < 1.0 && !rows.is_empty() => format!("{part:.2} x {rows}"),
+        _ => rows,
     }
 }
 

@@ -5,7 +5,7 @@ use oscost_model::unit::Unit;
 
 use super::amounts::{AmountScale, colour};
 use super::item_table::anchor;
-use crate::report::figures::{rough, with_thousands};
+use crate::report::figures::{occurrences, rough};
 use crate::report::text::{plain, plural};
 use crate::report::view::bill::{Family, families, is_small, share_text};
 use crate::report::view::document::chart::{
@@ -101,7 +101,7 @@ fn bars<'a>(number: usize, family: &Family<'a>) -> Vec<Bar<'a>> {
     let shown = family.items.iter().filter(|it| !is_small(it.item));
     let bar = shown.filter_map(|it| {
         let item = it.item;
-        let times = with_thousands(item.times);
+        let times = occurrences(item.times);
         let each = item.unit.as_ref().map(|unit| format!(" x {}", time(unit.ns)));
         let row = ChartRow {
             anchor: anchor(it.index),

@@ -6,7 +6,7 @@ use oscost_model::bill::{Bill, BillItem};
 use oscost_model::unit::Unit;
 
 use super::kernel_times;
-use crate::report::figures::{Style, per_cent, with_thousands};
+use crate::report::figures::{Style, occurrences, per_cent};
 use crate::report::text::plain;
 use crate::report::view::bill::price;
 use crate::report::view::document::{Cell, Column, Table, TableRow};
@@ -91,7 +91,7 @@ fn row(
     let mut cells = vec![
         Cell::text(plain(&item.name)),
         Cell::text(plain(&item.family)),
-        Cell::number(with_thousands(item.times), Some(item.times)),
+        Cell::number(occurrences(item.times), Some(item.times)),
         time(unit_ns, unit_ns),
         time(amount_ns, amount_ns),
         time(ends.map(|[low, _]| low), amount_ns),
