@@ -8,7 +8,8 @@
 #
 #   scripts/aarch64.sh run oscost run --quick --no-store --counters getppid
 #
-# The status is that of the command, or 124 after LIMIT seconds (3600 without it); its output comes at the
+# The status is that of the command, or 124 after LIMIT seconds (3600 without it); BOOT has further arguments
+# of its kernel, such as rcu_nocbs=all. The output comes at the
 # end. The first run downloads packages and unpacks them into the machine's disk. None of their programs
 # runs here, so that neither root nor binfmt_misc is needed. Files in target/aarch64/share are in /share
 # there; what is written elsewhere is gone with the machine. Nothing is left behind but target/aarch64.
@@ -129,7 +130,7 @@ run() {
     # The disk is not written: each run begins with the same one.
     scripts/bounded.sh "${LIMIT:-3600}" qemu-system-aarch64 -M virt -cpu max,pmu=on -smp 1 -m 3072 \
         -icount shift=1 -kernel "$folder/vmlinuz" -initrd "$folder/initrd.img" \
-        -append "console=ttyAMA0 quiet panic=-1" \
+        -append "console=ttyAMA0 quiet panic=-1 ${BOOT:-}" \
         -drive "file=$folder/disk.img,if=virtio,format=raw,snapshot=on" \
         -virtfs "local,path=$share,mount_tag=share,security_model=none" \
         -nographic -nic none -no-reboot >"$folder/console.log" || status=$?
