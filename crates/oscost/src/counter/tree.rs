@@ -412,17 +412,17 @@ mod tests {
         let mut child = pipes.spawn().unwrap();
         let mut input = child.stdin.take().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
+        let stat = format!("/proc/{}/stat", child.id());
         let mut exchange = |lines: u32| {
             for _ in 0..lines {
                 input.write_all(b"line\n").unwrap();
                 let mut answer = String::new();
                 output.read_line(&mut answer).unwrap();
                 assert_eq!(answer, "line\n");
-            }
-            // The shell waits in its next read: its last call has returned.
-            let stat = format!("/proc/{}/stat", child.id());
-            while !fs::read_to_string(&stat).unwrap().contains(") S ") {
-                std::thread::yield_now();
+                // The shell waits in its next read: its last call has returned.
+                while !fs::read_to_string(&stat).unwrap().contains(") S ") {
+                    std::thread::yield_now();
+                }
             }
         };
         exchange(1);

@@ -29,8 +29,7 @@ pub(super) const WORDS: &[Word] = &[
         matters: "A job waits in the queue of its partition; without `exclusive` other jobs may \
                   disturb it, and it has some of the CPUs only.",
         action: "`oscost run --at slurm:partition=debug,exclusive`; inside a job, `slurm:` is a \
-                 step of it. `nodes=n[1-4]` names several, which `run`, `machine` and `doctor` take \
-                 in turn.",
+                 step of it. Nodes of `nodes=n[1-4]` take turns.",
         ..HOST
     },
     Word {
