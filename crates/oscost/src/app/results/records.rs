@@ -160,7 +160,7 @@ impl RecordReader {
                 None => Err(error.into()),
             },
         };
-        read.with_context(|| UsageError(not_read(act, name)))
+        read.map_err(|error| not_read(act, name, error))
     }
 
     /// The bill of that name, which means what it means for a run.
@@ -172,7 +172,7 @@ impl RecordReader {
         let store = self.store()?;
         let found = store.find_bill(name).map_err(anyhow::Error::from);
         let bill = found.and_then(|id| Ok(store.load_bill(&id)?));
-        bill.with_context(|| UsageError(not_read(act, name)))
+        bill.map_err(|error| not_read(act, name, error))
     }
 
     /// The run or the bill of that name.
@@ -194,7 +194,7 @@ impl RecordReader {
                 None => Err(error),
             }
         });
-        read.with_context(|| UsageError(not_read(act, name)))
+        read.map_err(|error| not_read(act, name, error))
     }
 
     /// The bytes of the file that a name means; `None` of a record of the store.
@@ -225,9 +225,25 @@ pub(crate) fn unreadable(act: &str, file: &str) -> String {
     )
 }
 
-fn not_read(act: &str, name: &str) -> String {
-    match !name.is_empty() && Path::new(name).exists() {
-        true => format!("cannot {act} `{name}` (`./{name}` is the file of that name)"),
-        false => format!("cannot {act} `{name}` (a file has a slash or ends in .json)"),
-    }
+/// The error of a name of the store that means no record, or one that cannot be read.
+fn not_read(act: &str, name: &str, cause: anyhow::Error) -> anyhow::Error {
+    let what = match cause.downcast_ref::<FindError>() {
+        Some(FindError::UnknownLabel { noun, .. } | FindError::EmptyLabel { noun, .. }) => {
+            // No bill comes with oscost.
+            let has_references = *noun != RecordKind::Bill.text();
+            let hint = has_references.then(reference_hint).unwrap_or_default();
+            format!("cannot {act} `{name}`{hint}")
+        }
+        _ if !name.is_empty() && Path::new(name).exists() => {
+            format!("cannot {act} `{name}` (`./{name}` is the file of that name)")
+        }
+        _ => format!("cannot {act} `{name}` (a file has a slash or ends in .json)"),
+    };
+    cause.context(UsageError(what))
+}
+
+/// The names that records have without a label.
+fn reference_hint() -> String {
+    let names: Vec<String> = reference_records::names().map(|name| format!("@{name}")).collect();
+    format!("\n  hint: the records that come with oscost are {}", names.join(", "))
 }
