@@ -353,6 +353,8 @@ fn a_command_or_two_bills_and_not_both() {
         (&["bill", "a", "b", "--label", "x"], "cannot be used with"),
         (&["bill", "a", "b", "--counter", "ptrace"], "cannot be used with"),
         (&["bill", "a", "b", "--pid", "1"], "cannot be used with"),
+        (&["bill", "--pid", "abc"], "it must be the number of a process"),
+        (&["bill", "--pid", "0"], "it must be the number of a process"),
     ] {
         sandbox.oscost(arguments).exits(2).no_data().stderr_contains(words);
     }
