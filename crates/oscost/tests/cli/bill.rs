@@ -246,7 +246,7 @@ fn what_is_of_runs_alone_refuses_a_bill_with_the_next_step() {
     ] {
         sandbox.oscost(arguments).exits(2).no_data().stderr_contains(words);
     }
-    let ran = bill(&sandbox, &["--prices", "@before"]).exits(3).no_data();
+    let ran = bill(&sandbox, &["--prices", "@before"]).exits(2).no_data();
     ran.stderr_contains("`@before` is a bill, not a run");
     // The last run is still the one with the prices.
     bill(&sandbox, &["--prices", "last"]).exits(0);
