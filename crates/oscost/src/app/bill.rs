@@ -28,7 +28,7 @@ use crate::bill::ProgramFile;
 use crate::counter::c_library::c_library_of_program;
 use crate::counter::stolen_time::StolenTimeWatch;
 use crate::hosts::{HostError, WorkerBinary};
-use crate::run::{LastBlock, TurnProgram, TurnRequest, run_in_turns};
+use crate::run::{LastBlock, TurnProgram, TurnRequest, is_exit_status, run_in_turns};
 use crate::workloads;
 
 pub mod watch;
@@ -161,7 +161,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let runs = run_in_turns(session, turns);
     let stolen = steal_watch.and_then(|watch| watch.so_far());
     observer.finished();
-    let runs = runs?.map_err(|reason| anyhow::anyhow!("cannot bill the command: {reason}"))?;
+    let runs = runs?.map_err(|reason| unbilled(&reason, &request.program))?;
     let runs_interrupted = runs.interrupted;
     if !runs_interrupted {
         measure_late_prices(&mut pricing, session, &runs);
@@ -232,6 +232,19 @@ fn check_host(host: &Host, program: &ProgramRequest) -> Result<(), UsageError> {
         }
     };
     Err(UsageError::with_hint(&what, hint))
+}
+
+/// The error of a program whose trials have failed.
+fn unbilled(reason: &str, program: &ProgramRequest) -> anyhow::Error {
+    let what = format!("cannot bill the command: {reason}");
+    match is_exit_status(reason) && program.workload.is_none() {
+        true => {
+            anyhow::anyhow!(
+                "{what}\n  hint: `--ignore-failure` bills it whatever its exit status is"
+            )
+        }
+        false => anyhow::anyhow!(what),
+    }
 }
 
 /// The events that are counted over a run of the program, for its bill in instructions; or why none

@@ -16,6 +16,9 @@ use crate::app::bills;
 use crate::app::{CounterChoice, ProgramRequest, UsageError};
 use crate::report;
 
+/// The most that kernel.pid_max may be, on 64-bit kernels.
+const MAX_PROCESS_ID: u32 = 4_194_304;
+
 /// Of which command or process, and by which prices; or which two bills.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -141,7 +144,7 @@ pub(super) struct Arguments {
     clock_reads: bool,
     /// Bill a process that runs already, with all of its threads, instead of a command.
     #[arg(long, value_name = "PID", conflicts_with_all = ["trials", "at", "bills", "command"],
-          value_parser = clap::value_parser!(u32).range(1..=4_194_304))]
+          value_parser = process_id)]
     pid: Option<u32>,
     /// How long to watch the process, from 100ms to 1h [default: 10s].
     #[arg(long = "for", value_name = "TIME", value_parser = watch_time)]
@@ -218,6 +221,15 @@ fn counter_choice(text: &str) -> Result<CounterChoice, String> {
         "ptrace" => Ok(CounterChoice::Ptrace),
         _ => Err("it must be ebpf or ptrace".to_owned()),
     }
+}
+
+fn process_id(text: &str) -> Result<u32, String> {
+    let id = text.parse::<u32>().ok().filter(|id| (1..=MAX_PROCESS_ID).contains(id));
+    id.ok_or_else(|| {
+        format!(
+            "it must be the number of a process, 1 to {MAX_PROCESS_ID}: `ps -e` lists processes"
+        )
+    })
 }
 
 /// Below 100 ms the clock ticks of /proc tell nothing.

@@ -8,8 +8,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use super::benchmark_names::is_benchmark;
 use super::command_words::{commands_with, paths_ending_in};
 use super::suggestions::{
-    EXAMPLES, OTHER_NESTED_VERBS, OTHER_OPTIONS, OTHER_VERBS, OtherNestedVerb, PROGRAM_EXAMPLES,
-    VALUE_EXAMPLES, WORDS_TOO_MANY,
+    ALTERNATIVES, EXAMPLES, OTHER_NESTED_VERBS, OTHER_OPTIONS, OTHER_VERBS, OtherNestedVerb,
+    PROGRAM_EXAMPLES, VALUE_EXAMPLES, WORDS_TOO_MANY,
 };
 use crate::app::nearest_names;
 use crate::app::study::list as studies;
@@ -29,7 +29,10 @@ pub(super) fn amend(mut error: clap::Error, command: &Command) -> clap::Error {
             option_suggestion(&error, command)
         }
         ErrorKind::InvalidSubcommand => verb_suggestion(&error, command),
-        ErrorKind::MissingRequiredArgument => example(&error),
+        ErrorKind::MissingRequiredArgument => {
+            name_alternatives(&mut error);
+            example(&error)
+        }
         ErrorKind::InvalidValue => value_example(&error),
         _ => None,
     };
@@ -53,6 +56,14 @@ fn path(error: &clap::Error) -> Option<String> {
     let is_option = |word: &&str| word.starts_with('-');
     let path: Vec<&str> = words.take_while(|word| is_verb(word) && !is_option(word)).collect();
     (!path.is_empty()).then(|| path.join(" "))
+}
+
+/// Names with a missing argument those that may stand in its place.
+fn name_alternatives(error: &mut clap::Error) {
+    let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return };
+    let with_others = |it: &String| text_of(ALTERNATIVES, it).unwrap_or_else(|| it.clone());
+    let named: Vec<String> = missing.iter().map(with_others).collect();
+    error.insert(ContextKind::InvalidArg, ContextValue::Strings(named));
 }
 
 /// What a command without what it needs is typed with.
@@ -254,6 +265,11 @@ mod tests {
         assert!(refusal("oscost table").contains("'oscost table last~1 last'"));
         assert!(refusal("oscost report").contains("'last' is the newest run"));
         assert!(refusal("oscost explain").contains("'oscost explain getppid'"));
+        let fleet = refusal("oscost fleet run lab");
+        assert!(fleet.contains("--slurm <OPTIONS>, or --ssh <FILE>, or --retry\n"), "{fleet}");
+        assert!(fleet.contains("'oscost fleet run ./lab --ssh hosts.txt'"), "{fleet}");
+        let treated = refusal("oscost treat run foo -- true");
+        assert!(treated.contains("'oscost treat nice=5+ptrace -- ls'"), "{treated}");
         assert!(refusal("oscost report last --json").contains("'--json -' prints it"));
         assert!(refusal("oscost list -k").contains("'oscost list -k fork'"));
         assert!(refusal("oscost history --since yesterday").contains("'oscost history --last N'"));

@@ -56,6 +56,9 @@ pub(super) fn run_nodes(
         report_kept(&kept, unit);
     }
     report_left_out(&left_out);
+    if table.is_none() {
+        report_line("note: nothing was measured");
+    }
     shown?;
     Ok(completion.into())
 }

@@ -233,12 +233,16 @@ fn list(
     if matches!(visits, ListedVisits::OfFleet(_)) {
         return Ok(());
     }
+    let with_raw_batches = lines.iter().filter(|line| line.has_raw_batches).count();
     report_line(&report::runs::size_line(&report::runs::StoreSize {
         runs: run_count,
         bills: bill_count,
-        with_raw_batches: lines.iter().filter(|line| line.has_raw_batches).count(),
+        with_raw_batches,
         bytes: store_bytes,
     }));
+    if with_raw_batches > 0 {
+        report_line(report::runs::PRUNABLE);
+    }
     Ok(())
 }
 

@@ -127,7 +127,16 @@ pub(super) const WORDS_TOO_MANY: &[(&str, &str)] = &[
     ("oscost runs show", "it shows one run: 'oscost table A B' puts several side by side"),
     ("oscost runs import", "it imports one file at a time"),
     ("oscost runs delete", "it deletes one run at a time"),
+    (
+        "oscost treat",
+        "treatments are one word, the command stands behind '--', and there is no 'run': 'oscost \
+         treat nice=5+ptrace -- ls'; 'oscost treat list' lists treatments",
+    ),
 ];
+
+/// Arguments that are required where others are not given, with these.
+pub(super) const ALTERNATIVES: &[(&str, &str)] =
+    &[("--slurm <OPTIONS>", "--slurm <OPTIONS>, or --ssh <FILE>, or --retry")];
 
 /// Commands without what they need, with an example.
 pub(super) const EXAMPLES: &[(&str, &str)] = &[
@@ -153,6 +162,11 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ("oscost runs delete", "'oscost runs list' lists all runs, 'last' is the newest"),
     ("oscost runs export", "for example 'oscost runs export last run.json'"),
     ("oscost runs import", "for example 'oscost runs import ./theirs.json'"),
+    (
+        "oscost fleet run",
+        "for example 'oscost fleet run ./lab --ssh hosts.txt', 'oscost fleet run /shared/lab --slurm \
+         partition=debug'",
+    ),
     ("oscost workload prepare", "'oscost workload list' lists the workloads"),
     ("oscost kernels fetch", "'oscost kernels list' lists the kernels"),
 ];
@@ -204,7 +218,7 @@ mod tests {
         command.build();
         let mut known = Vec::new();
         options(&command, &mut known);
-        for (option, _) in VALUE_EXAMPLES {
+        for (option, _) in VALUE_EXAMPLES.iter().chain(ALTERNATIVES) {
             assert!(known.iter().any(|it| it == option), "there is no `{option}`: {known:?}");
         }
     }

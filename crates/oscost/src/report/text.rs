@@ -64,6 +64,20 @@ pub fn shorten(text: &str, width: usize) -> String {
     format!("{head}..{end}")
 }
 
+/// The words of a command as they are typed into a shell.
+pub fn shell_command(words: &[String]) -> String {
+    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A word, in quotes if a shell would read another one without them.
+fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,+@%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 /// A number of things: `1 pair`, `2 pairs`.
 pub fn plural(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
@@ -115,6 +129,20 @@ mod tests {
         assert_eq!(fold("quiet (0.0 % lost)", 11, ""), "quiet\n(0.0 %\nlost)");
         assert_eq!(fold("quiet (0.0 % lost)", 12, ""), "quiet (0.0 %\nlost)");
         assert_eq!(fold("9 % of 5 %", 80, ""), "9 % of 5 %");
+    }
+
+    #[test]
+    fn words_of_a_command_are_quoted_where_a_shell_would_change_them() {
+        let typed = |words: &[&str]| {
+            shell_command(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(typed(&["find", "/usr", "-name", "*.zzz"]), "find /usr -name '*.zzz'");
+        assert_eq!(typed(&["sh", "-c", "echo it's", ""]), r"sh -c 'echo it'\''s' ''");
+        let plain = ["run", "--at", "nice=5+sud@ssh:me@db1", "--json=-", "a,b_c.d", "50%", "--"];
+        assert_eq!(typed(&plain), plain.join(" "));
+        for word in ["a b", "~", "$x", "{a,b}", "x;y", "a|b", "`x`", "\"", "#", "!", "a\nb"] {
+            assert_eq!(typed(&[word]), format!("'{word}'"));
+        }
     }
 
     #[test]

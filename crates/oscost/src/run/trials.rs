@@ -12,6 +12,7 @@ use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::comparison::{ComparisonPlan, MIN_PAIR_SPAN};
 use super::error::RunError;
+use super::exit_status::with_option;
 use super::jobs::job::JobFailure;
 use super::jobs::workers::PeerLocation;
 use super::progress::{Pace, RunActivity};
@@ -104,6 +105,11 @@ impl Run<'_> {
     /// Whether the subject of a row is a program.
     pub(super) fn is_program(&self, row: usize) -> bool {
         self.rows[row].planned.workload.is_some()
+    }
+
+    /// Whether it is a command of the command line, which has a time for its trials.
+    fn is_command(&self, row: usize) -> bool {
+        self.rows[row].planned.workload.as_ref().is_some_and(|it| it.time.is_some())
     }
 
     /// Runs the trials of all programs: each row alone, or compared rows side by side.
@@ -280,6 +286,9 @@ impl Run<'_> {
                 done.push(row);
                 match self.warm_up(row, set.attaches)? {
                     Ok(result) => self.warmed_up(row, result),
+                    Err(failure) if self.is_command(row) => {
+                        self.give_up(row, with_option(failure));
+                    }
                     Err(failure) => self.give_up(row, failure),
                 }
             }
@@ -312,9 +321,7 @@ impl Run<'_> {
         let values = self.middle_values(row);
         let warm_up = Task::Run { warm_up: true, counted: Vec::new() };
         let first = self.trial(row, attaches, &values, warm_up)?;
-        let is_command =
-            self.rows[row].planned.workload.as_ref().is_some_and(|it| it.time.is_some());
-        let (true, Ok(mut warm)) = (is_command, first.clone()) else { return Ok(first) };
+        let (true, Ok(mut warm)) = (self.is_command(row), first.clone()) else { return Ok(first) };
         let mut best_share = None;
         for _ in 0..repeated_warm_ups(Duration::from_nanos(warm.real_ns)) {
             // As in a trial, its output is not read: reading would make it wait.
@@ -339,9 +346,7 @@ impl Run<'_> {
         let ProgramResult { real_ns, usage, digest, .. } = result;
         let parameters = self.middle_values(row);
         let trial = Trial { real_ns, usage, parameters, ..Trial::default() };
-        let is_command =
-            self.rows[row].planned.workload.as_ref().is_some_and(|it| it.time.is_some());
-        if is_command {
+        if self.is_command(row) {
             let (row, trial) = (row as u32, Box::new(trial.clone()));
             self.emit(Entry::WarmedUp { row, trial, output: digest });
         }

@@ -122,10 +122,12 @@ fn list_of_ids(words: &str, ids: &[String], noun: &str, stored: usize) -> String
 fn label_hint(noun: &str, labels: &[String]) -> String {
     match labels {
         [] if noun == RecordKind::Bill.text() => {
-            "\n  hint: `oscost bill --label TEXT -- COMMAND` gives a bill a label; none has one"
+            "\n  hint: `oscost bill --label TEXT -- COMMAND` gives a bill a label; none in the store \
+             has one"
                 .to_owned()
         }
-        [] => "\n  hint: `oscost run --label TEXT` gives a run a label; none has one".to_owned(),
+        [] => "\n  hint: `oscost run --label TEXT` gives a run a label; none in the store has one"
+            .to_owned(),
         labels => {
             let names: Vec<String> = labels.iter().map(|label| format!("`@{label}`")).collect();
             format!("\n  hint: the newest labels are {}", names.join(", "))

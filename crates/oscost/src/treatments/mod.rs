@@ -116,9 +116,10 @@ fn excerpt(treatment: &Treatment) -> String {
 fn value_of(treatment: &Treatment) -> Result<&str, InvalidValue> {
     let name = treatment.name.as_str();
     let Some(kind) = KINDS.iter().find(|kind| kind.name == name) else {
-        let suggestion = match kind_with_value(name) {
-            Some(kind) => format!("; did you mean {}={name}?", kind.name),
-            None => did_you_mean(name, KINDS.iter().map(|kind| kind.name)),
+        let suggestion = match (host_form(name), kind_with_value(name)) {
+            (Some(form), _) => format!("; did you mean the host `{form}`?"),
+            (None, Some(kind)) => format!("; did you mean {}={name}?", kind.name),
+            (None, None) => did_you_mean(name, KINDS.iter().map(|kind| kind.name)),
         };
         let why = format!("there is no such treatment{suggestion}");
         let hint = format!("`oscost treat list` lists all treatments; hosts are {HOST_FORMS}");
@@ -141,6 +142,17 @@ fn value_of(treatment: &Treatment) -> Result<&str, InvalidValue> {
         return Err(InvalidValue::new("its value has a control character", hint));
     }
     Ok(value)
+}
+
+/// How a host is written that this word is the kind of.
+fn host_form(word: &str) -> Option<&'static str> {
+    match word {
+        "ssh" => Some("ssh:HOST"),
+        "vm" => Some("vm:KERNEL"),
+        "slurm" => Some("slurm:"),
+        "fake" => Some("fake:FILE"),
+        _ => None,
+    }
 }
 
 /// The kind that takes this word as its value: `seccomp` for `docker`.

@@ -110,6 +110,7 @@ fn an_invalid_treatment_is_refused_with_a_hint() {
     for (text, words) in [
         ("secomp=allow", "no such treatment; did you mean seccomp?\n  hint: `oscost treat list`"),
         ("wxyz", "there is no such treatment\n"),
+        ("slurm", "no such treatment; did you mean the host `slurm:`?\n"),
         ("docker", "no such treatment; did you mean seccomp=docker?\n"),
         ("nice=20", "`20` is not an integer from -20 to 19\n  hint: write `nice=N`"),
         ("nice=1.5", "not an integer"),

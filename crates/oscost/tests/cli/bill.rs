@@ -132,7 +132,7 @@ fn the_items_of_a_bill_have_families() {
 fn without_a_price_list_the_next_step_is_named() {
     let sandbox = Sandbox::new();
     bill(&sandbox, &[]).exits(3).no_data().stderr_contains("`oscost run` measures one");
-    let ran = bill(&with_prices(), &["--prices", "no-such-run"]).exits(3).no_data();
+    let ran = bill(&with_prices(), &["--prices", "no-such-run"]).exits(2).no_data();
     ran.stderr_contains("cannot read prices of `no-such-run`");
 }
 
@@ -165,7 +165,8 @@ fn a_command_that_is_not_there_or_fails_has_no_bill() {
     };
     bill(&["no-such-command"]).exits(127).no_data();
     bill(&["/etc/passwd"]).exits(126).no_data();
-    bill(&["sh", "-c", "exit 7"]).exits(3).no_data().stderr_contains("exited with status 7");
+    let failed = bill(&["sh", "-c", "exit 7"]).exits(3).no_data();
+    failed.stderr_contains("exited with status 7").stderr_contains("hint: `--ignore-failure`");
     let kept = sandbox.oscost(&["runs", "list", "--json"]).exits(0).json();
     let is_bill = |it: &Value| it["kind"] == "bill";
     assert!(!kept["runs"].as_array().unwrap().iter().any(is_bill), "{kept}");
@@ -245,7 +246,7 @@ fn what_is_of_runs_alone_refuses_a_bill_with_the_next_step() {
     ] {
         sandbox.oscost(arguments).exits(2).no_data().stderr_contains(words);
     }
-    let ran = bill(&sandbox, &["--prices", "@before"]).exits(3).no_data();
+    let ran = bill(&sandbox, &["--prices", "@before"]).exits(2).no_data();
     ran.stderr_contains("`@before` is a bill, not a run");
     // The last run is still the one with the prices.
     bill(&sandbox, &["--prices", "last"]).exits(0);
@@ -352,6 +353,8 @@ fn a_command_or_two_bills_and_not_both() {
         (&["bill", "a", "b", "--label", "x"], "cannot be used with"),
         (&["bill", "a", "b", "--counter", "ptrace"], "cannot be used with"),
         (&["bill", "a", "b", "--pid", "1"], "cannot be used with"),
+        (&["bill", "--pid", "abc"], "it must be the number of a process"),
+        (&["bill", "--pid", "0"], "it must be the number of a process"),
     ] {
         sandbox.oscost(arguments).exits(2).no_data().stderr_contains(words);
     }

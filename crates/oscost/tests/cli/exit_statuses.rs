@@ -62,7 +62,7 @@ const LINES: &[Line] = &[
     exits(2, "bill last last"),
     exits(2, "bill no-such-bill last"),
     exits(2, "bill last last -- true"),
-    exits(3, "bill --trials 6 --prices no-such-run -- true"),
+    exits(2, "bill --trials 6 --prices no-such-run -- true"),
     exits(4, "bill --at MEASURED --trials 6 --prices last --json /dev/full -- true"),
     exits(126, "bill -- /etc/passwd"),
     exits(127, "bill -- no-such-command"),

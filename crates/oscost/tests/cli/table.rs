@@ -213,6 +213,8 @@ fn what_makes_no_table_is_refused_with_the_next_step() {
     refused(&["table", &files[0], &files[0]], "is named twice");
     refused(&arguments(&vec![files[0].clone(); 65], &[]), "name fewer");
     refused(&["table", &files[0], "./no/such.json"], "cannot read ./no/such.json");
+    refused(&["table", &files[0], "@vm-9.9"], "@vm-6.12,");
+    refused(&["table", &files[0], "@vm-9.9"], "none in the store");
     refused(&["table", &files[0], "x", "--in", "us"], "it must be ns, cycles, calls or insn");
     refused(&["table", "--list", "last"], "cannot be used with");
     let list = sandbox.oscost(&["table", "--list"]).exits(0);

@@ -34,7 +34,8 @@ pub(super) fn read_hosts(file: &Path) -> anyhow::Result<Vec<String>> {
             return Err(refused(what).into());
         }
     };
-    let hosts = parse(&text).map_err(|why| UsageError(format!("{}: {why}", file.display())))?;
+    let hosts =
+        parse(&text).map_err(|why| UsageError(format!("cannot read {}: {why}", file.display())))?;
     match hosts.is_empty() {
         true => Err(refused(format!("{} names no host", file.display())).into()),
         false => Ok(hosts),

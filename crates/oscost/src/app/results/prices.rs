@@ -13,6 +13,7 @@ use oscost_stats::order;
 
 use super::records::{RecordReader, estimates};
 use super::user_data::existing_store;
+use crate::app::error::UsageError;
 use crate::bill::{
     Charges, CoolPrices, FunctionPrices, PriceList, differences, has_drifted, is_old,
     moved_reference_case, size_axis_of,
@@ -91,11 +92,11 @@ pub(crate) fn named_run(name: &str, treatments: &[String]) -> anyhow::Result<Rec
             [] => "without a treatment".to_owned(),
             listed => format!("under {}", listed.join("+")),
         };
-        anyhow::bail!(
-            "cannot bill by run `{}`: none of its rows is a price {under}\n  hint: `oscost runs \
-             list` names others",
+        let what = format!(
+            "cannot bill by run `{}`: none of its rows is a price {under}",
             name.escape_debug()
         );
+        return Err(UsageError::with_hint(&what, "`oscost runs list` names others").into());
     }
     Ok(record)
 }

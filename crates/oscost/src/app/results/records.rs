@@ -105,10 +105,8 @@ pub(crate) fn read_file(file: &str, max_bytes: usize) -> anyhow::Result<Vec<u8>>
         path => input_file::read(Path::new(path), max_bytes),
     };
     read.map_err(|error| {
-        anyhow::anyhow!(
-            "cannot read {file}: {error}\n  hint: name a file that exists and that you may read, or \
-             `-` for standard input"
-        )
+        let hint = "name a file that exists and that you may read, or `-` for standard input";
+        UsageError::with_hint(&format!("cannot read {file}: {error}"), hint).into()
     })
 }
 
@@ -116,9 +114,8 @@ pub(crate) fn read_file(file: &str, max_bytes: usize) -> anyhow::Result<Vec<u8>>
 pub(crate) fn read_record_file(file: &str) -> anyhow::Result<Vec<u8>> {
     let bytes = read_file(file, MAX_IMPORT_BYTES)?;
     packed_file::content(bytes, MAX_IMPORT_BYTES).map_err(|error| {
-        anyhow::anyhow!(
-            "cannot unpack {file}: {error}\n  hint: `gzip -t FILE` checks a packed file"
-        )
+        let what = format!("cannot unpack {file}: {error}");
+        UsageError::with_hint(&what, "`gzip -t FILE` checks a packed file").into()
     })
 }
 
@@ -130,7 +127,8 @@ fn reference(error: &FindError) -> Option<Record> {
     }
 }
 
-/// Reads records by name; the store is opened for the first one that needs it.
+/// Reads records by name; the store is opened for the first one that needs it. A record that cannot be
+/// read is an error of usage, also where a program is to be measured with it.
 pub(crate) struct RecordReader {
     /// The verb of error messages: what the records are read for.
     act: &'static str,
@@ -151,7 +149,7 @@ impl RecordReader {
     pub(crate) fn read(&mut self, name: &str, samples: bool) -> anyhow::Result<KeptRun> {
         let act = self.act;
         if let Some(bytes) = self.file(name)? {
-            let record = validate(&bytes).with_context(|| unreadable(act, name))?;
+            let record = validate(&bytes).with_context(|| UsageError(unreadable(act, name)))?;
             return Ok(KeptRun::foreign(record));
         }
         let store = self.store()?;
@@ -162,19 +160,19 @@ impl RecordReader {
                 None => Err(error.into()),
             },
         };
-        read.with_context(|| not_read(act, name))
+        read.map_err(|error| not_read(act, name, error))
     }
 
     /// The bill of that name, which means what it means for a run.
     pub(crate) fn read_bill(&mut self, name: &str) -> anyhow::Result<Bill> {
         let act = self.act;
         if let Some(bytes) = self.file(name)? {
-            return validate_bill(&bytes).with_context(|| unreadable(act, name));
+            return validate_bill(&bytes).with_context(|| UsageError(unreadable(act, name)));
         }
         let store = self.store()?;
         let found = store.find_bill(name).map_err(anyhow::Error::from);
         let bill = found.and_then(|id| Ok(store.load_bill(&id)?));
-        bill.with_context(|| not_read(act, name))
+        bill.map_err(|error| not_read(act, name, error))
     }
 
     /// The run or the bill of that name.
@@ -188,7 +186,7 @@ impl RecordReader {
                 _ => validate(&bytes)
                     .map(|record| KeptRecord::Run(Box::new(KeptRun::foreign(record)))),
             };
-            return read.with_context(|| unreadable(act, name));
+            return read.with_context(|| UsageError(unreadable(act, name)));
         }
         let read = kept(self.store()?, name, samples).or_else(|error| {
             match error.downcast_ref().and_then(reference) {
@@ -196,7 +194,7 @@ impl RecordReader {
                 None => Err(error),
             }
         });
-        read.with_context(|| not_read(act, name))
+        read.map_err(|error| not_read(act, name, error))
     }
 
     /// The bytes of the file that a name means; `None` of a record of the store.
@@ -227,9 +225,25 @@ pub(crate) fn unreadable(act: &str, file: &str) -> String {
     )
 }
 
-fn not_read(act: &str, name: &str) -> String {
-    match !name.is_empty() && Path::new(name).exists() {
-        true => format!("cannot {act} `{name}` (`./{name}` is the file of that name)"),
-        false => format!("cannot {act} `{name}` (a file has a slash or ends in .json)"),
-    }
+/// The error of a name of the store that means no record, or one that cannot be read.
+fn not_read(act: &str, name: &str, cause: anyhow::Error) -> anyhow::Error {
+    let what = match cause.downcast_ref::<FindError>() {
+        Some(FindError::UnknownLabel { noun, .. } | FindError::EmptyLabel { noun, .. }) => {
+            // No bill comes with oscost.
+            let has_references = *noun != RecordKind::Bill.text();
+            let hint = has_references.then(reference_hint).unwrap_or_default();
+            format!("cannot {act} `{name}`{hint}")
+        }
+        _ if !name.is_empty() && Path::new(name).exists() => {
+            format!("cannot {act} `{name}` (`./{name}` is the file of that name)")
+        }
+        _ => format!("cannot {act} `{name}` (a file has a slash or ends in .json)"),
+    };
+    cause.context(UsageError(what))
+}
+
+/// The names that records have without a label.
+fn reference_hint() -> String {
+    let names: Vec<String> = reference_records::names().map(|name| format!("@{name}")).collect();
+    format!("\n  hint: the records that come with oscost are {}", names.join(", "))
 }

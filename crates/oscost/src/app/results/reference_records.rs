@@ -59,8 +59,12 @@ fn unpacked(packed: &[u8]) -> Option<Vec<u8>> {
 
 /// All records, in the order of the list.
 pub(crate) fn all() -> Vec<ReferenceRecord> {
-    let names = EMBEDDED.iter().map(|it| it.name);
-    names.filter_map(|name| Some(ReferenceRecord { name, record: find(name)? })).collect()
+    names().filter_map(|name| Some(ReferenceRecord { name, record: find(name)? })).collect()
+}
+
+/// The names of all records, in the order of the list.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    EMBEDDED.iter().map(|it| it.name)
 }
 
 #[cfg(test)]

@@ -157,10 +157,13 @@ impl Programs {
         if let Some(path) = &request.workload {
             programs.add(read_workload(path)?);
         }
-        let error = |what: &str, why: String| UsageError(format!("cannot {what}: {why}"));
         let words = |option: &str, texts: &[String]| {
             let read = texts.iter().map(|text| split(text)).collect::<Result<Vec<_>, _>>();
-            read.map_err(|why| error(&format!("read the command of `{option}`"), why))
+            read.map_err(|why| {
+                let what = format!("cannot read the command of `{option}`: {why}");
+                let hint = "spaces separate words, and single quotes around a word keep its spaces";
+                UsageError::with_hint(&what, hint)
+            })
         };
         request.check_options()?;
         request.check_words()?;

@@ -15,11 +15,14 @@ pub(crate) fn study_without_comparison(name: &str) -> anyhow::Result<Study> {
     let study = find_study(name)?;
     match &study.columns {
         None => Ok(study),
-        Some([one, other]) => Err(UsageError(format!(
-            "study {} compares `{}` with `{}`: `oscost ab --study {name}` measures it",
-            study.id, other.target, one.target
-        ))
-        .into()),
+        Some([one, other]) => {
+            let what = format!(
+                "cannot run study {} at one target: it compares `{}` with `{}`",
+                study.id, other.target, one.target
+            );
+            let hint = format!("`oscost ab --study {name}` measures it");
+            Err(UsageError::with_hint(&what, &hint).into())
+        }
     }
 }
 

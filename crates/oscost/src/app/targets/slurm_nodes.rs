@@ -10,6 +10,7 @@ use oscost_model::target::{Host, Target};
 
 use crate::app::error::{UsageError, is_interrupted, is_usage};
 use crate::app::observer::Observer;
+use crate::hosts::HostError;
 use crate::hosts::slurm::SlurmOptions;
 
 /// As many as one run compares with a base. A run of the price list takes a minute at each.
@@ -80,7 +81,8 @@ fn repeated(names: &[String]) -> Option<&String> {
 }
 
 /// Does something at each node in turn, and goes on at the next one where a node cannot be had.
-/// `ControlFlow::Break` is what there is of a node at which the user has interrupted it.
+/// `ControlFlow::Break` is what there is of a node at which the user has interrupted it. Without Slurm
+/// no node can be had, which is told once.
 pub(crate) fn at_each_node<T>(
     act: &str,
     nodes: Vec<NodeTarget>,
@@ -107,6 +109,10 @@ pub(crate) fn at_each_node<T>(
             }
             // A wrong request is as wrong at the others.
             Err(error) if number == 1 && is_usage(&error) => return Err(error),
+            // What this machine lacks, it lacks for the others, too.
+            Err(error) if number == 1 && is_unavailable(&error) => {
+                return Err(error.context(format!("cannot {act} any of {count} nodes")));
+            }
             Err(error) => {
                 observer.finished();
                 observer.failed(&error.context(format!("cannot {act} node {}", node.name)));
@@ -117,6 +123,11 @@ pub(crate) fn at_each_node<T>(
     Ok(outcomes)
 }
 
+/// Whether this machine lacks the programs of Slurm.
+fn is_unavailable(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref::<HostError>(), Some(HostError::Unavailable { .. }))
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
@@ -125,7 +136,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::hosts::HostError;
+    use crate::app::error::is_of_host;
 
     /// What was reported.
     #[derive(Default)]
@@ -225,6 +236,21 @@ mod tests {
         });
         assert!(visited.is_err_and(|error| is_usage(&error)));
         assert_eq!(visits, 1);
+    }
+
+    #[test]
+    fn a_machine_without_slurm_is_told_once() {
+        let nodes = node_targets("slurm:nodes=n[1-3]").unwrap().unwrap();
+        let (reports, mut visits) = (Reports::default(), 0);
+        let visited = at_each_node("measure", nodes, &reports, |node| {
+            visits += 1;
+            let host = node.target.clone();
+            let (why, hint) = ("no srun".to_owned(), "start it elsewhere".to_owned());
+            Err::<ControlFlow<(), ()>, _>(HostError::Unavailable { host, why, hint }.into())
+        });
+        let error = visited.err().unwrap();
+        assert!(is_of_host(&error) && error.to_string() == "cannot measure any of 3 nodes");
+        assert_eq!((visits, reports.0.borrow().len()), (1, 0));
     }
 
     proptest! {

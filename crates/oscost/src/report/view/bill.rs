@@ -25,7 +25,7 @@ pub(in crate::report::view) use self::items::{price, share_text};
 use self::run_command::run_command;
 use crate::advice::trust::Trust;
 use crate::report::figures::{interval, occurrences, rough, with_thousands};
-use crate::report::text::{minute, plain, plural};
+use crate::report::text::{minute, plain, plural, shell_command};
 use crate::report::view::bill_counting::{counting, watch};
 use crate::report::view::document::{Block, Item, Paragraph, Section, View};
 use crate::report::view::{answer, what_if};
@@ -86,7 +86,7 @@ pub fn json(bill: &Bill) -> Result<String, serde_json::Error> {
 
 /// The command, the machine and its trials.
 pub(in crate::report::view) fn conditions(bill: &Bill) -> String {
-    let command = plain(&bill.program.join(" "));
+    let command = plain(&shell_command(&bill.program));
     let shown: String = command.chars().take(MAX_COMMAND_CHARS).collect();
     let more = if shown.len() < command.len() { "..." } else { "" };
     let model = bill.machine.cpu.model_name.as_deref().unwrap_or("unknown processor");

@@ -5,7 +5,7 @@ use oscost_model::bill_comparison::{AmountChange, BillComparison, ComparedBill, 
 use oscost_model::unit::Unit;
 
 use crate::report::figures::{Style, added, at_least, per_op, rough};
-use crate::report::text::{minute, plain, plural};
+use crate::report::text::{minute, plain, plural, shell_command};
 use crate::report::view::bill_counting::watch;
 use crate::report::view::document::{
     Block, Cell, Column, Paragraph, Section, Table, TableRow, View,
@@ -105,7 +105,7 @@ fn parts_of(item: &ItemChange) -> Vec<Part> {
 
 /// A bill in one line.
 fn side(name: &str, bill: &ComparedBill) -> String {
-    let command = plain(&bill.program.join(" "));
+    let command = plain(&shell_command(&bill.program));
     let shown: String = command.chars().take(MAX_COMMAND_CHARS).collect();
     let more = if shown.len() < command.len() { "..." } else { "" };
     let label = bill.label.as_deref().map_or(String::new(), |it| format!(" ({})", plain(it)));

@@ -132,6 +132,7 @@ fn a_failing_command_is_reported_with_its_output_and_leaves_nothing() {
     let script = format!("sleep {mark} & echo it broke >&2; exit 3");
     let ran = sandbox.oscost(&["run", "--quick", "--", "/bin/sh", "-c", &script]).exits(3);
     assert!(ran.stdout.contains("it broke") && ran.stdout.contains("status 3"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("--ignore-failure"), "{}", ran.stdout);
     let left = std::fs::read_dir("/proc").unwrap().flatten().filter(|entry| {
         let words = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
         words == format!("sleep\0{mark}\0").into_bytes()

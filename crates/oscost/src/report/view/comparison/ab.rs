@@ -10,7 +10,7 @@ use oscost_model::record::{AddedCost, Comparison, Record, Row, RowOutcome};
 use crate::advice::words::{Kind, Severity};
 pub use crate::estimate::comparison::verdict::min_pairs_for_discovery;
 use crate::report::figures::{added, per_cent};
-use crate::report::text::{plain, plural, shorten};
+use crate::report::text::{plain, plural, shell_command, shorten};
 use crate::report::view::answer::comparison::{Group, of_run};
 use crate::report::view::comparison::compare::{compared, flag_lines, is_secondary};
 use crate::report::view::comparison::counts;
@@ -75,7 +75,7 @@ fn command_names(record: &Record, compared: &TargetComparisons<'_>) -> Option<Si
     let row = |index: u32| record.results.get(index as usize);
     let (base, new) = (row(it.base)?, row(it.new)?);
     let name = |row: &Row| {
-        let command = plain(&row.command.as_ref()?.join(" "));
+        let command = plain(&shell_command(row.command.as_ref()?));
         Some(format!("`{}`", shorten(&command, MAX_NAME_CHARS).trim_end()))
     };
     let names = SideNames { base: name(base)?, new: name(new)? };
@@ -109,7 +109,7 @@ fn commands(pairs: &[Pair<'_>]) -> Option<String> {
     let first = pairs.first()?;
     let [base, new] = [first.base.command.as_ref()?, first.new.command.as_ref()?];
     let words = |command: &[String]| {
-        let shown: String = command.join(" ").chars().take(MAX_COMMAND_CHARS).collect();
+        let shown: String = shell_command(command).chars().take(MAX_COMMAND_CHARS).collect();
         format!("`{}`", plain(&shown))
     };
     let mut judged = pairs.iter().filter(|pair| !is_secondary(pair.it));

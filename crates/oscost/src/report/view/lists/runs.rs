@@ -7,7 +7,9 @@ use serde_json::json;
 
 pub use crate::advice::trust::Trust;
 use crate::report::figures::rough;
-use crate::report::text::{minute, plain, plain_paragraph, plural, shorten, shortest_unique};
+use crate::report::text::{
+    minute, plain, plain_paragraph, plural, shell_command, shorten, shortest_unique,
+};
 use crate::report::view::document::{Cell, Column, Table, TableRow};
 
 /// What a line is of.
@@ -108,7 +110,7 @@ pub fn table(lines: &[Line], unlisted: &[String], whole_commands: bool) -> Table
                 let (visits, nodes) = (plural(line.visits, "visit"), plural(line.nodes, "node"));
                 format!("{name}: {visits} of {nodes}")
             }
-            _ => line.command.iter().skip(1).cloned().collect::<Vec<_>>().join(" "),
+            _ => shell_command(line.command.get(1..).unwrap_or_default()),
         };
         let cut_short = if line.complete { "" } else { "(cut short) " };
         let label = plain(line.label.as_deref().unwrap_or_default());
@@ -266,7 +268,10 @@ pub fn deletion_line(fleet: &str, visits: usize) -> String {
     format!("deleted {} of fleet {}", plural(visits as u64, "visit"), plain(fleet))
 }
 
-/// How much room the runs and bills take, and how to get some of it back.
+/// How to get room back where runs have raw batches.
+pub const PRUNABLE: &str = "`oscost runs prune` removes the raw batches of old runs";
+
+/// How much room the runs and bills take.
 pub fn size_line(size: &StoreSize) -> String {
     let StoreSize { runs, bills, with_raw_batches, bytes } = *size;
     let s = if runs == 1 { "" } else { "s" };
@@ -274,11 +279,7 @@ pub fn size_line(size: &StoreSize) -> String {
         0 => String::new(),
         bills => format!(" and {}", plural(bills as u64, "bill")),
     };
-    format!(
-        "{runs} run{s}{bills} in {}, {with_raw_batches} with raw batches: `oscost runs prune` \
-         removes old batches",
-        size_text(bytes)
-    )
+    format!("{runs} run{s}{bills} in {}, {with_raw_batches} with raw batches", size_text(bytes))
 }
 
 /// The runs whose raw batches were removed, or would be.
@@ -341,6 +342,8 @@ mod tests {
         assert!(size_line(&size).starts_with("1 run in 1.5"), "{}", size_line(&size));
         let both = size_line(&StoreSize { bills: 2, ..size });
         assert!(both.starts_with("1 run and 2 bills in 1.5"), "{both}");
+        let many = StoreSize { runs: 30_000, bills: 30_000, with_raw_batches: 30_000, ..size };
+        assert!(size_line(&many).chars().count().max(PRUNABLE.len()) <= 80, "{}", size_line(&many));
         let none = PrunedBatches {
             kept: "the last 50 runs".to_owned(),
             runs: 0,

@@ -1,6 +1,6 @@
 //! The records that come with oscost, each with its provenance.
 
-use crate::report::text::{minute, plain};
+use crate::report::text::{minute, plain, shell_command};
 use crate::report::view::document::{Cell, Column, Table, TableRow};
 
 /// What a list without records says.
@@ -26,7 +26,8 @@ pub struct Reference {
 /// The records, a row each; what measured them is below each on demand.
 pub fn references(records: &[Reference], verbose: bool) -> Table {
     let known = |text: &Option<String>| Cell::text(plain(text.as_deref().unwrap_or("-")));
-    let command = |it: &Reference| plain(&format!("oscost {}: {}", it.tool, it.command.join(" ")));
+    let command =
+        |it: &Reference| plain(&format!("oscost {}: {}", it.tool, shell_command(&it.command)));
     let row = |it: &Reference| TableRow {
         notes: verbose.then(|| command(it)).into_iter().collect(),
         ..TableRow::of(vec![

@@ -3,7 +3,7 @@
 use oscost_model::record::{Conditions, Machine, Record};
 
 use crate::report::figures::{Style, per_cent};
-use crate::report::text::{class_text, clock_name, plain};
+use crate::report::text::{class_text, clock_name, plain, shell_command};
 use crate::report::view::document::{Block, Cell, Column, Fact, Section, Table, TableRow};
 use crate::report::view::run::flags;
 use crate::report::view::run::instructions::counts;
@@ -148,7 +148,7 @@ fn reference_cases(machine: usize, it: &Conditions) -> Option<Table> {
 
 fn measured_facts(record: &Record) -> Vec<Fact> {
     let mut facts = Facts(Vec::new());
-    facts.add("command", Some(record.command.join(" ")));
+    facts.add("command", Some(shell_command(&record.command)));
     facts.add("label", Some(record.label.clone().unwrap_or("none".into())));
     facts.add("run", Some(record.id.clone()));
     facts.add("started", Some(record.started.clone()));
