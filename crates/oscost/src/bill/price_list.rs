@@ -48,7 +48,7 @@ pub struct PriceList<'a> {
     rows: Vec<PricedRow<'a>>,
     /// The list that is asked for what this one has no price of.
     others: Option<Box<PriceList<'a>>>,
-    /// Whether they are differences of prices, which may be below zero.
+    /// Whether they are differences of prices: what is added to an op.
     are_differences: bool,
 }
 
@@ -169,16 +169,6 @@ impl<'a> PriceList<'a> {
     /// The case of the most usual row that fits a selector.
     pub fn usual_case(&self, selector: &str) -> Option<String> {
         self.price(selector, None).map(|price| price.row)
-    }
-
-    /// A difference of these prices: one that is below zero by their errors is nothing, unless they are
-    /// differences themselves.
-    pub(super) fn difference(&self, amount: Amount) -> Amount {
-        if self.are_differences {
-            return amount;
-        }
-        let ci95 = amount.ci95.map(|ends| ends.map(|end| end.max(0.0)));
-        Amount { ns: amount.ns.max(0.0), ci95 }
     }
 
     /// A metric of the most usual row of a selector.

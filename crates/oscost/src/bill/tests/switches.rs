@@ -79,6 +79,7 @@ fn a_fork_to_another_cpu_pays_what_its_op_takes_more_there_and_once() {
     let child = found.items.iter().find(|it| it.name == "child on another CPU").unwrap();
     assert_eq!((child.times, child.family.as_str()), (8.0, "processes"));
     assert_eq!(child.rows, ["process/fork-cpu-time:peer_cpu=other"]);
+    assert_eq!(child.less, ["process/fork-cpu-time:peer_cpu=same"]);
     // On one CPU there is no such item.
     let alone = charged(&rows, KernelEvents::default());
     let names: Vec<&str> = alone.items.iter().map(|it| it.name.as_str()).collect();

@@ -34,6 +34,21 @@ fn items_are_below_their_family_small_ones_together_and_the_answer_is_last() {
 }
 
 #[test]
+fn a_price_names_the_rows_that_are_subtracted_from_it_and_added_to_it() {
+    let mut item = priced("child on another CPU", "processes", 2.0, 83_600.0);
+    item.rows = vec!["a/b:peer_cpu=other".to_owned()];
+    assert_eq!(price(&item), "a/b:peer_cpu=other");
+    item.less = vec!["a/b:peer_cpu=same".to_owned(), "a/c".to_owned()];
+    assert_eq!(price(&item), "a/b:peer_cpu=other less a/b:peer_cpu=same, a/c");
+    item.plus = vec!["a/d".to_owned()];
+    item.part = 0.5;
+    let text = "0.50 x (a/b:peer_cpu=other less a/b:peer_cpu=same, a/c plus a/d)";
+    assert_eq!(price(&item), text);
+    item.rows.clear();
+    assert_eq!(price(&item), "");
+}
+
+#[test]
 fn a_family_of_small_items_is_one_line() {
     let items = vec![priced("read file", "files", 9.0, 9e4), priced("brk", "memory", 2.0, 100.0)];
     let text = terminal(&view(&bill(items, 1e6)));
