@@ -217,15 +217,15 @@ fn the_faults_whose_kind_is_not_known_are_told() {
 fn a_system_time_of_no_tick_and_switches_of_trials_are_told_as_such() {
     let items = (0..14).map(|at| unpriced(&format!("call{at}"), 3.0)).collect();
     let mut shown = bill(items, 1e6);
-    shown.trials.system.median = 0.0;
-    shown.trials.system.ci95 = Some([0.0, 930.214_286e-6]);
+    let ci95 = Some([0.0, 930_214.286]);
+    shown.trials.system_time = oscost_model::bill::Amount { ns: 0.0, ci95 };
     let words = |bill: &Bill| {
         let text = terminal(&view(bill));
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let text = words(&shown);
     for part in [
-        "system 0 ns [0 .. 930.2 us]",
+        "system 0 ns [0 .. 930.2 us] (medians)",
         "30 voluntary and 4 forced switches in a trial: ",
         "no price: 2 other items, 6 times in all",
     ] {
