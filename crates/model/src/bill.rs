@@ -369,6 +369,9 @@ bill! {
         /// any.
         #[serde(default)]
         pub plus: Vec<String>,
+        /// The flags of all of these rows, each once, in their order.
+        #[serde(default)]
+        pub flags: Vec<String>,
         /// The price of one, the mean over sizes. A difference of prices may be below zero.
         pub unit: Option<Amount>,
         /// The price of all.

@@ -203,7 +203,8 @@ fn item(name: &str, rule: &PriceRule, groups: &[Group], prices: &PriceList<'_>) 
     let times = unpriced.times;
     let unit = amount.as_ref().filter(|_| times > 0.0).map(|sum| sum.times(1.0 / times));
     let (less, plus) = (usual_cases(&rule.less, prices), usual_cases(&rule.plus, prices));
-    BillItem { rows, less, plus, unit, amount, doubt, ..unpriced }
+    let flags = prices.flags_of(rows.iter().chain(&less).chain(&plus));
+    BillItem { rows, less, plus, flags, unit, amount, doubt, ..unpriced }
 }
 
 /// The cases of the rows that these selectors mean, as far as they have a price.
@@ -221,6 +222,7 @@ fn without_price(name: &str, groups: &[Group]) -> BillItem {
         rows: Vec::new(),
         less: Vec::new(),
         plus: Vec::new(),
+        flags: Vec::new(),
         unit: None,
         amount: None,
         share_pct: None,

@@ -59,7 +59,7 @@ pub(super) fn priced(item: BillItem, pages: PageItem, prices: &PriceList<'_>) ->
     match page_price(case, prices) {
         Some(PagePrice { unit, rows }) => {
             let amount = Some(unit.times(item.times));
-            BillItem { rows, unit: Some(unit), amount, ..item }
+            BillItem { flags: prices.flags_of(&rows), rows, unit: Some(unit), amount, ..item }
         }
         None => {
             let missing = Some(format!("no prices of {case} at two sizes in these runs"));

@@ -185,6 +185,26 @@ impl<'a> PriceList<'a> {
         }
     }
 
+    /// The flags of some cases with a price, each once.
+    pub(super) fn flags_of<'b>(&self, cases: impl IntoIterator<Item = &'b String>) -> Vec<String> {
+        let mut flags: Vec<String> = Vec::new();
+        for flag in cases.into_iter().flat_map(|case| self.flags_of_row(case)) {
+            if !flags.contains(flag) {
+                flags.push(flag.clone());
+            }
+        }
+        flags
+    }
+
+    fn flags_of_row(&self, case: &str) -> &[String] {
+        let own = self.rows.iter().find(|it| it.row.case == case && it.amount.is_some());
+        match (own, &self.others) {
+            (Some(own), _) => &own.row.flags,
+            (None, Some(others)) => others.flags_of_row(case),
+            (None, None) => &[],
+        }
+    }
+
     /// Whether it has no price at all.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
