@@ -4,6 +4,7 @@
 mod prices;
 mod range;
 mod reason;
+mod uncertainty;
 
 use oscost_model::bill::{Amount, Bill, BillItem, PriceSources};
 use oscost_model::raw_call::CALL;
@@ -11,6 +12,7 @@ use oscost_model::unit::Unit;
 
 use self::range::ChargedRange;
 use self::reason::Reason;
+use self::uncertainty::{MAX_HALF_WIDTH_PCT, verdict};
 use super::quote::interval_text;
 use super::trust;
 use crate::advice::trust::{Grade, Trust};
@@ -26,9 +28,6 @@ const MIN_SHARE_PCT: f64 = 5.0;
 const MAX_ADDED_PCT: f64 = 10.0;
 /// More calls without a price than these leave a bill open, in per cent.
 const MAX_UNPRICED_PCT: f64 = 5.0;
-/// A system time, a sum or a difference that is not known better than this is told of, as half of its
-/// interval in per cent of the system time.
-const MAX_HALF_WIDTH_PCT: f64 = 25.0;
 /// A bill that leaves more than this unexplained, in either direction, explains nothing, in per cent.
 const MAX_UNEXPLAINED_PCT: f64 = 50.0;
 /// A range one end of which is more than so many times the other would hold almost any time.
@@ -76,13 +75,8 @@ fn headline(bill: &Bill) -> String {
 /// What is charged, where the interval of the difference contains zero, so that nothing can be said
 /// to be unexplained; `None` of other differences.
 fn undecided(charged: &Amount, difference: &Amount, system_ns: f64) -> Option<String> {
-    let [low, high] = difference.ci95.filter(|[low, high]| *low <= 0.0 && 0.0 <= *high)?;
+    let verdict = verdict(difference, system_ns)?;
     let ends = charged.ci95.map_or("no interval".to_owned(), |it| interval_text(it, Unit::NsPerOp));
-    let half_pct = 50.0 * (high - low) / system_ns;
-    let verdict = match half_pct > MAX_HALF_WIDTH_PCT {
-        true => "too uncertain to say what is unexplained",
-        false => "nothing that is unexplained shows",
-    };
     Some(format!("{} ({ends}) charged: {verdict}", time(charged.ns)))
 }
 
