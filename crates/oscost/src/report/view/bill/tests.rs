@@ -85,6 +85,34 @@ fn with_cool_prices_there_are_two_sums_and_two_differences() {
 }
 
 #[test]
+fn cool_amounts_below_warm_ones_and_what_a_walk_adds_to_nothing_are_told() {
+    let said = |bill: &Bill| {
+        let text = terminal(&view(bill));
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let mut shown = cooled(find(), 1.2);
+    shown.walk_added_to_nothing = Some(oscost_model::bill::Amount::exact(0.0));
+    let text = said(&shown);
+    assert!(!text.contains("cool below warm") && !text.contains("measurement's own"), "{text}");
+    shown.items[2].cool_amount.iter_mut().for_each(|amount| amount.ns = 3.7e6);
+    shown.walk_added_to_nothing = Some(oscost_model::bill::Amount::exact(11.5));
+    let text = said(&shown);
+    for words in [
+        "cool below warm: minor page fault (3.70 ms, warm 12.0 ms): a walk should make no op faster",
+        "11.5 ns of each cool price are the measurement's own: a walk adds as much to an op that",
+    ] {
+        assert!(text.contains(words), "{words:?}: {text}");
+    }
+    let text = said(&cooled(find(), 0.9));
+    let words = "minor page fault (10.8 ms, warm 12.0 ms): a walk";
+    assert!(
+        text.contains(words) && !text.contains("other item: a walk"),
+        "a small one is not told"
+    );
+}
+
+#[test]
 fn it_says_which_prices_are_those_of_calls_through_a_function() {
     let shown_lines = |bill: &Bill| {
         let text = terminal(&view(bill));
