@@ -361,7 +361,18 @@ bill! {
         /// The rows that priced it, the first one, the last one of several sizes; empty without a
         /// price.
         pub rows: Vec<String>,
-        /// The price of one, the mean over sizes.
+        /// The rows whose prices are subtracted from that of `rows`, as the op has their work beside
+        /// what the item is; empty without any.
+        #[serde(default)]
+        pub less: Vec<String>,
+        /// The rows whose prices are added to it, as those of `less` contain them twice; empty without
+        /// any.
+        #[serde(default)]
+        pub plus: Vec<String>,
+        /// The flags of all of these rows, each once, in their order.
+        #[serde(default)]
+        pub flags: Vec<String>,
+        /// The price of one, the mean over sizes. A difference of prices may be below zero.
         pub unit: Option<Amount>,
         /// The price of all.
         pub amount: Option<Amount>,

@@ -202,7 +202,14 @@ fn item(name: &str, rule: &PriceRule, groups: &[Group], prices: &PriceList<'_>) 
     }
     let times = unpriced.times;
     let unit = amount.as_ref().filter(|_| times > 0.0).map(|sum| sum.times(1.0 / times));
-    BillItem { rows, unit, amount, doubt, ..unpriced }
+    let (less, plus) = (usual_cases(&rule.less, prices), usual_cases(&rule.plus, prices));
+    let flags = prices.flags_of(rows.iter().chain(&less).chain(&plus));
+    BillItem { rows, less, plus, flags, unit, amount, doubt, ..unpriced }
+}
+
+/// The cases of the rows that these selectors mean, as far as they have a price.
+fn usual_cases(selectors: &[String], prices: &PriceList<'_>) -> Vec<String> {
+    selectors.iter().filter_map(|selector| prices.usual_case(selector)).collect()
 }
 
 fn without_price(name: &str, groups: &[Group]) -> BillItem {
@@ -213,6 +220,9 @@ fn without_price(name: &str, groups: &[Group]) -> BillItem {
         case: None,
         part: 1.0,
         rows: Vec::new(),
+        less: Vec::new(),
+        plus: Vec::new(),
+        flags: Vec::new(),
         unit: None,
         amount: None,
         share_pct: None,
@@ -239,7 +249,7 @@ pub(super) fn price_of(rule: &PriceRule, group: &Group, prices: &PriceList<'_>) 
             prices.added_along(&slope.case, &slope.axis, slope.ends(size))
         });
     Some(match of_path.into_iter().chain(of_size).reduce(|one, other| one.plus(&other)) {
-        Some(added) => Price { amount: prices.difference(price.amount.plus(&added)), ..price },
+        Some(added) => Price { amount: price.amount.plus(&added), ..price },
         None => price,
     })
 }
@@ -256,15 +266,15 @@ fn price_at(rule: &PriceRule, bytes: Option<f64>, prices: &PriceList<'_>) -> Opt
     match bytes {
         Some(bytes) if bytes > 0.0 => {
             let op = op_price(rule, Some(bytes), prices)?;
-            let rest = op.amount.plus(&of_empty.times(-1.0));
-            Some(Price { amount: prices.difference(rest), ..op })
+            Some(Price { amount: op.amount.plus(&of_empty.times(-1.0)), ..op })
         }
         _ => Some(Price { amount: of_empty, ..empty }),
     }
 }
 
 /// The price of an op at so many bytes, without what it has beside its calls. What has no price of its
-/// own is not subtracted: its calls are charged nowhere else.
+/// own is not subtracted: its calls are charged nowhere else. Errors may take a difference below zero: it
+/// stays there, as without them the sum of many would be too high.
 fn op_price(rule: &PriceRule, bytes: Option<f64>, prices: &PriceList<'_>) -> Option<Price> {
     let size = bytes.map(|bytes| Size {
         axis: &rule.axis,
@@ -280,5 +290,5 @@ fn op_price(rule: &PriceRule, bytes: Option<f64>, prices: &PriceList<'_>) -> Opt
     for less in rule.less.iter().filter_map(|it| prices.price(it, None)) {
         amount = amount.plus(&less.amount.times(-1.0));
     }
-    Some(Price { amount: prices.difference(amount), ..op })
+    Some(Price { amount, ..op })
 }

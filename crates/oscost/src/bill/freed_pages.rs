@@ -59,7 +59,7 @@ pub(super) fn priced(item: BillItem, pages: PageItem, prices: &PriceList<'_>) ->
     match page_price(case, prices) {
         Some(PagePrice { unit, rows }) => {
             let amount = Some(unit.times(item.times));
-            BillItem { rows, unit: Some(unit), amount, ..item }
+            BillItem { flags: prices.flags_of(&rows), rows, unit: Some(unit), amount, ..item }
         }
         None => {
             let missing = Some(format!("no prices of {case} at two sizes in these runs"));
@@ -84,5 +84,5 @@ fn page_price(case: &str, prices: &PriceList<'_>) -> Option<PagePrice> {
     let rows = vec![small?, large?];
     let pages = PAGES_PER_MIB * (ENDS_MIB[1] - ENDS_MIB[0]);
     let added = prices.added_along(case, MEMORY_AXIS, ENDS_MIB)?;
-    Some(PagePrice { unit: prices.difference(added.times(1.0 / pages)), rows })
+    Some(PagePrice { unit: added.times(1.0 / pages), rows })
 }

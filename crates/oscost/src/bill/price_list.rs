@@ -48,7 +48,7 @@ pub struct PriceList<'a> {
     rows: Vec<PricedRow<'a>>,
     /// The list that is asked for what this one has no price of.
     others: Option<Box<PriceList<'a>>>,
-    /// Whether they are differences of prices, which may be below zero.
+    /// Whether they are differences of prices: what is added to an op.
     are_differences: bool,
 }
 
@@ -171,16 +171,6 @@ impl<'a> PriceList<'a> {
         self.price(selector, None).map(|price| price.row)
     }
 
-    /// A difference of these prices: one that is below zero by their errors is nothing, unless they are
-    /// differences themselves.
-    pub(super) fn difference(&self, amount: Amount) -> Amount {
-        if self.are_differences {
-            return amount;
-        }
-        let ci95 = amount.ci95.map(|ends| ends.map(|end| end.max(0.0)));
-        Amount { ns: amount.ns.max(0.0), ci95 }
-    }
-
     /// A metric of the most usual row of a selector.
     pub(super) fn metric(&self, selector: &str, name: &str) -> Option<f64> {
         let row = self.price(selector, None)?.row;
@@ -192,6 +182,26 @@ impl<'a> PriceList<'a> {
         match own {
             Some(own) => own.row.metrics.get(name).map(|metric| metric.estimate.median),
             None => self.others.as_ref()?.metric_of_row(case, name),
+        }
+    }
+
+    /// The flags of some cases with a price, each once.
+    pub(super) fn flags_of<'b>(&self, cases: impl IntoIterator<Item = &'b String>) -> Vec<String> {
+        let mut flags: Vec<String> = Vec::new();
+        for flag in cases.into_iter().flat_map(|case| self.flags_of_row(case)) {
+            if !flags.contains(flag) {
+                flags.push(flag.clone());
+            }
+        }
+        flags
+    }
+
+    fn flags_of_row(&self, case: &str) -> &[String] {
+        let own = self.rows.iter().find(|it| it.row.case == case && it.amount.is_some());
+        match (own, &self.others) {
+            (Some(own), _) => &own.row.flags,
+            (None, Some(others)) => others.flags_of_row(case),
+            (None, None) => &[],
         }
     }
 

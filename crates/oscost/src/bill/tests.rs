@@ -169,11 +169,18 @@ fn a_case_is_priced_by_its_usual_row_whatever_was_measured_last() {
 }
 
 #[test]
-fn a_difference_of_prices_is_never_below_nothing_and_a_wait_is_free() {
+fn a_difference_of_prices_below_zero_stays_there_and_a_wait_is_free() {
     let rows = vec![row("socket/shutdown", 900.0), row("descriptor/socketpair", 1_000.0)];
     let forms = vec![form("shutdown unix", None, 3, 0), form("nanosleep", None, 3, 0)];
     let found = charges(rows, forms, Faults::default());
-    assert_eq!(amount(&found, "shutdown unix"), Some(0.0));
+    assert_eq!(amount(&found, "shutdown unix"), Some(-300.0));
+    let item = found.items.iter().find(|item| item.name == "shutdown unix").unwrap();
+    assert_eq!(item.less, ["descriptor/socketpair"]);
+    assert!(item.plus.is_empty());
+    // Three times [810, 990] without [900, 1100]: no end of it is cut off.
+    let ends = item.amount.as_ref().and_then(|amount| amount.ci95);
+    assert_eq!(ends.map(|ends| ends.map(f64::round)), Some([-870.0, 270.0]));
+    assert_eq!(found.charged.ns.round(), -300.0);
     assert_eq!(amount(&found, "nanosleep"), Some(0.0));
     assert!(found.missing.is_empty(), "{:?}", found.missing);
 }

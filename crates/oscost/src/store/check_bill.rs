@@ -1,6 +1,6 @@
 //! Checks what a valid bill must satisfy beyond its types, so that later readers need not.
 
-use oscost_model::bill::{Amount, Bill, BillItem, BilledTrials, OtherPrices, WhatIf};
+use oscost_model::bill::{Bill, BilledTrials, OtherPrices, WhatIf};
 use oscost_model::program::{MAX_COMMAND_BYTES, MAX_COMMAND_WORDS};
 
 use super::check::{NOT_UTC, bad, check_text, is_utc, is_uuid, refuse_unless, text_rule};
@@ -81,10 +81,18 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         not_negative(Some(pairs.limit_seconds), &format!("{at}.limit_seconds"))?;
     }
     for (index, item) in bill.items.iter().enumerate() {
-        for (at, number) in of_item(item) {
-            not_negative(number, &format!("items[{index}].{at}"))?;
+        // A price may be a difference, and below zero by its errors.
+        for (at, number) in [("times", item.times), ("part", item.part)] {
+            not_negative(Some(number), &format!("items[{index}].{at}"))?;
         }
-        at_most(item.rows.len(), MAX_PRICE_RUNS, &format!("items[{index}].rows"))?;
+        for (at, count) in [
+            ("rows", item.rows.len()),
+            ("less", item.less.len()),
+            ("plus", item.plus.len()),
+            ("flags", item.flags.len()),
+        ] {
+            at_most(count, MAX_PRICE_RUNS, &format!("items[{index}].{at}"))?;
+        }
     }
     for (index, what_if) in bill.what_if.iter().enumerate() {
         check_prediction(what_if, &format!("what_if[{index}]"))?;
@@ -96,14 +104,12 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         not_negative(Some(other.times), &format!("alternatives[{index}].times"))?;
     }
     if let Some(instructions) = instructions {
-        for (at, number) in [("kernel", instructions.kernel), ("charged", instructions.charged)] {
-            not_negative(Some(number), &format!("instructions.{at}"))?;
-        }
+        not_negative(Some(instructions.kernel), "instructions.kernel")?;
         for (index, item) in instructions.items.iter().enumerate() {
             not_negative(Some(item.times), &format!("instructions.items[{index}].times"))?;
         }
     }
-    not_negative(bill.charged.as_ref().map(|it| it.ns), "charged.ns")
+    Ok(())
 }
 
 /// The rule for the texts of a bill: a word of its program may be a script.
@@ -127,14 +133,10 @@ fn check_prediction(what_if: &WhatIf, at: &str) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// Refuses sums and counts that are negative.
+/// Refuses counts that are negative.
 fn check_other_prices(other: &OtherPrices, at: &str) -> Result<(), ImportError> {
     at_most(other.items.len(), MAX_ITEMS, &format!("{at}.items"))?;
-    for (name, number) in
-        [("unpriced", other.unpriced), ("here.ns", other.here.ns), ("there.ns", other.there.ns)]
-    {
-        not_negative(Some(number), &format!("{at}.{name}"))?;
-    }
+    not_negative(Some(other.unpriced), &format!("{at}.unpriced"))?;
     for (index, item) in other.items.iter().enumerate() {
         not_negative(Some(item.times), &format!("{at}.items[{index}].times"))?;
     }
@@ -154,19 +156,6 @@ fn of_trials(trials: &BilledTrials) -> [(&'static str, Option<f64>); 10] {
         ("trials.major_faults", Some(trials.major_faults)),
         ("trials.voluntary_switches", trials.voluntary_switches),
         ("trials.involuntary_switches", trials.involuntary_switches),
-    ]
-}
-
-/// Numbers of an item that are not negative.
-fn of_item(item: &BillItem) -> [(&'static str, Option<f64>); 4] {
-    // What a function adds is a difference, and may be below zero by its errors.
-    let may_be_negative = item.function_added.is_some();
-    let ns = |amount: &Option<Amount>| amount.as_ref().filter(|_| !may_be_negative).map(|it| it.ns);
-    [
-        ("times", Some(item.times)),
-        ("part", Some(item.part)),
-        ("unit.ns", ns(&item.unit)),
-        ("amount.ns", ns(&item.amount)),
     ]
 }
 

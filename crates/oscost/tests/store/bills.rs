@@ -71,12 +71,12 @@ fn prediction(unpriced_calls: f64) -> Value {
     })
 }
 
-/// A sum by the prices of another run.
-fn other_prices(there_ns: f64) -> Value {
+/// A sum by the prices of another run, with so many calls without a price.
+fn other_prices(unpriced: f64) -> Value {
     json!({
         "run": {"id": "x", "started": "2026-11-21T08:20:05Z"}, "cpu": null, "kernel": null,
-        "here": {"ns": 1.0, "ci95": null}, "there": {"ns": there_ns, "ci95": null},
-        "ratio": null, "unpriced": 0.0, "items": [],
+        "here": {"ns": 1.0, "ci95": null}, "there": {"ns": -1.0, "ci95": null},
+        "ratio": null, "unpriced": unpriced, "items": [],
     })
 }
 
@@ -279,8 +279,8 @@ fn hostile_bills_are_refused_with_their_reason() {
         ("/program/0", json!("\u{202e}dnif"), "`program[0]` has the control character U+202E"),
         ("/items/0/name", json!("x".repeat(4_097)), "`items[0].name` has 4097 bytes"),
         ("/items/0/times", json!(-1.0), "`items[0].times` is -1, below 0"),
-        ("/items/1/amount/ns", json!(-0.5), "`items[1].amount.ns` is -0.5, below 0"),
-        ("/items/1/unit/ns", json!(-0.5), "`items[1].unit.ns` is -0.5, below 0"),
+        ("/items/1/part", json!(-0.5), "`items[1].part` is -0.5, below 0"),
+        ("/items/1/rows", json!(vec!["x"; 1_001]), "`items[1].rows` has 1001 entries"),
         ("/items/0/amount/ci95", json!([2.0, 1.0]), "`items[0].amount.ci95[1]` is 1, below 2"),
         ("/trials/system_time/ns", json!(-1.0), "`trials.system_time.ns` is -1, below 0"),
         ("/trials/minor_faults", json!(-1.0), "`trials.minor_faults` is -1, below 0"),
@@ -291,7 +291,6 @@ fn hostile_bills_are_refused_with_their_reason() {
         ("/counted/counter_reason", json!("\u{202e}"), "`counted.counter_reason` has the control"),
         ("/counted/lost_events", json!(-1), "not a record"),
         ("/items/0/in_kernel", json!({"calls": 1, "on_cpu_ns": -1}), "not a record"),
-        ("/charged/ns", json!(-1.0), "`charged.ns` is -1, below 0"),
         ("/cautions", json!(vec!["x"; 1_001]), "`cautions` has 1001 entries"),
         ("/items/0/family", json!("\u{1b}[31m"), "`items[0].family` has the control character"),
         ("/treatments", json!(["\u{1b}[31m"]), "`treatments[0]` has the control character"),
@@ -303,7 +302,7 @@ fn hostile_bills_are_refused_with_their_reason() {
         ("/prices/pairs", pairs(-1.0), "`prices.pairs[0].seconds` is -1, below 0"),
         ("/what_if", json!([prediction(-1.0)]), "`what_if[0].unpriced_calls` is -1, below 0"),
         ("/what_if", json!(vec![prediction(0.0); 1_001]), "`what_if` has 1001 entries"),
-        ("/other_prices", json!([other_prices(-1.0)]), "`other_prices[0].there.ns` is -1, below 0"),
+        ("/other_prices", json!([other_prices(-1.0)]), "`other_prices[0].unpriced` is -1, below 0"),
         ("/counted/calls/forms/0/calls", json!(-1), "not a record"),
         ("/items", json!(1), "not a record"),
         ("/items/0/times", json!(null), "not a record"),
@@ -326,8 +325,10 @@ fn hostile_bills_are_refused_with_their_reason() {
     // What is added may be below zero.
     validate_bill(&with("/what_if", json!([prediction(1.0)]))).unwrap();
     validate_bill(&with("/other_prices", json!([other_prices(1.0)]))).unwrap();
-    // A difference may be in either direction.
-    validate_bill(&with("/difference/ns", json!(-1.0))).unwrap();
+    // A difference may be in either direction, and a price may be one.
+    for pointer in ["/difference/ns", "/items/1/amount/ns", "/items/1/unit/ns", "/charged/ns"] {
+        validate_bill(&with(pointer, json!(-1.0))).unwrap();
+    }
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "the amount of an item of a bill if the program has used other memory since its last \
                 call: the price of an op after a walk through memory, or one by the ratio of others",
         range: "a time; absent without a cool price",
+        matters: "Below the amount it shows an error of the rows with and without a walk, which should \
+                  make no op faster.",
         source: "docs/explanation/BILL.md",
         ..COLUMN
     },
@@ -61,8 +63,8 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         word: "price",
         means: "the case whose figure is the price of an item of a bill, and the part of its op that \
-                one call pays",
-        range: "a part and a case",
+                one call pays; `less` names cases whose prices are subtracted, `plus` added ones",
+        range: "a part and cases; a difference may be below zero",
         source: "docs/reference/CALLS.md",
         ..COLUMN
     },

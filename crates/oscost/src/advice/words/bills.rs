@@ -77,6 +77,21 @@ pub(super) const WORDS: &[Word] = &[
         ..TERM
     },
     Word {
+        word: "the range",
+        means: "what a bill charges from warm to cool caches; it should hold the measured system time",
+        matters: "A time above it has a cost that no price has, or colder caches; below it, prices \
+                  are too high.",
+        ..TERM
+    },
+    Word {
+        word: "unexplained",
+        means: "the measured system time that no price explains: the difference, unless its interval \
+                contains zero",
+        matters: "Where it does, nothing need be missing, and a wide interval does not tell.",
+        action: "For narrower prices run `oscost run` without `--quick`.",
+        ..TERM
+    },
+    Word {
         word: "time stolen",
         means: "time that a host takes from a virtual machine; beyond any bill",
         ..TERM

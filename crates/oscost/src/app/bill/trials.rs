@@ -84,7 +84,7 @@ pub(super) fn with_groups(
     }
     let estimate = |share: f64, amount: &Amount| {
         let values: Vec<f64> = cpu_s.iter().map(|cpu_s| share * cpu_s).collect();
-        estimate_values(&values, nominal).map(|estimate| with_interval_of(estimate, amount))
+        estimate_values(&values, nominal).map(|estimate| with_figure_of(estimate, amount))
     };
     let user = estimate(1.0 - divided.system_share, &divided.user);
     let system = estimate(divided.system_share, &divided.system);
@@ -115,15 +115,15 @@ fn is_narrower(one: &Amount, other: &Amount) -> bool {
     width(one) < width(other)
 }
 
-/// An estimate in seconds with the interval of an amount: that of its values knows nothing of the
-/// share that is the same in all of them.
-fn with_interval_of(estimate: Estimate, amount: &Amount) -> Estimate {
+/// An estimate in seconds whose figure and interval are those of an amount, which is a mean: that of its
+/// values knows nothing of the share that is the same in all of them.
+fn with_figure_of(estimate: Estimate, amount: &Amount) -> Estimate {
     let ci95 = amount.ci95.map(|ends| ends.map(|ns| 1e-9 * ns));
-    let median = estimate.median;
+    let median = 1e-9 * amount.ns;
     let half_width_pct = ci95
         .filter(|_| median != 0.0)
         .map(|[low, high]: [f64; 2]| 50.0 * (high - low) / median.abs());
-    Estimate { ci95, half_width_pct, ..estimate }
+    Estimate { median, ci95, half_width_pct, ..estimate }
 }
 
 /// Times of processes that no clock tick divides, which could not be divided otherwise.
@@ -231,6 +231,14 @@ mod tests {
         assert!((divided.system_time.ns - 30e6).abs() < 1.0, "{divided:?}");
         assert!((divided.system.median - 0.03).abs() < 1e-9, "{divided:?}");
         assert!((divided.user.mean - 0.01).abs() < 1e-9, "{divided:?}");
+        // A trial that took long is in the mean, and so in the figure that has the interval.
+        let groups = vec![GroupTimes { user_us: 20_000, system_us: 60_000 }; 10];
+        let mut skewed = runs(Some(Ok(GroupRuns { groups, tick_ns: 4e6 })));
+        skewed.trials[0].usage.system_ns += 40_000_000;
+        let trials = billed_trials(&skewed.trials, Nominal::FIXED).unwrap();
+        let skewed = with_groups(trials, &skewed, Nominal::FIXED);
+        assert!((skewed.system.median - 0.033).abs() < 1e-9, "{skewed:?}");
+        assert!((skewed.system.raw_median - 0.03).abs() < 1e-9, "{skewed:?}");
         let [low, high] = divided.system_time.ci95.unwrap();
         assert!(low < 29e6 && high > 31e6, "the trials are equal, and the ticks are few");
         let [low_s, high_s] = divided.system.ci95.unwrap();

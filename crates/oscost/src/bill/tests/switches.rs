@@ -26,10 +26,14 @@ fn a_switch_pays_half_of_what_a_yield_to_a_peer_takes_more_than_one_without() {
     let same = row("switch/yield:between=processes,peer_cpu=same", 2_000.0);
     let none = row("switch/yield:between=processes,peer_cpu=none", 500.0);
     // 20 of them are in the price of 40 waits.
-    let found = charged_switches(vec![same.clone(), none]);
+    let (mut flagged, mut also_flagged) = (same.clone(), none);
+    flagged.flags = vec!["DRIFT".to_owned(), "UNRELIABLE".to_owned()];
+    also_flagged.flags = vec!["UNRELIABLE".to_owned()];
+    let found = charged_switches(vec![flagged, also_flagged]);
     assert_eq!(amount(&found, "switch to another process"), Some(80.0 * 750.0));
     let item = found.items.iter().find(|it| it.name == "switch to another process").unwrap();
     assert_eq!((item.times, item.family.as_str()), (80.0, "waiting"));
+    assert_eq!(item.flags, ["DRIFT", "UNRELIABLE"], "of all rows, each once");
     // With the calls in it the price would be too high.
     let found = charged_switches(vec![same]);
     assert_eq!(amount(&found, "switch to another process"), None);
@@ -79,6 +83,7 @@ fn a_fork_to_another_cpu_pays_what_its_op_takes_more_there_and_once() {
     let child = found.items.iter().find(|it| it.name == "child on another CPU").unwrap();
     assert_eq!((child.times, child.family.as_str()), (8.0, "processes"));
     assert_eq!(child.rows, ["process/fork-cpu-time:peer_cpu=other"]);
+    assert_eq!(child.less, ["process/fork-cpu-time:peer_cpu=same"]);
     // On one CPU there is no such item.
     let alone = charged(&rows, KernelEvents::default());
     let names: Vec<&str> = alone.items.iter().map(|it| it.name.as_str()).collect();

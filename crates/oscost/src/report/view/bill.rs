@@ -12,6 +12,7 @@ pub(in crate::report) mod made_up;
 mod pair_prices;
 mod run_command;
 mod time_source;
+mod trial_times;
 
 use oscost_model::bill::{Bill, BillItem, BilledTrials, MeasuredPrices};
 use oscost_model::unit::Unit;
@@ -24,7 +25,7 @@ use self::items::table;
 pub(in crate::report::view) use self::items::{price, share_text};
 use self::run_command::run_command;
 use crate::advice::trust::Trust;
-use crate::report::figures::{interval, occurrences, rough, with_thousands};
+use crate::report::figures::{occurrences, rough, with_thousands};
 use crate::report::text::{minute, plain, plural, shell_command};
 use crate::report::view::bill_counting::{counting, watch};
 use crate::report::view::document::{Block, Item, Paragraph, Section, View};
@@ -92,21 +93,14 @@ pub(in crate::report::view) fn conditions(bill: &Bill) -> String {
     let model = bill.machine.cpu.model_name.as_deref().unwrap_or("unknown processor");
     let release = bill.machine.os.release.as_deref();
     let release = release.map_or(String::new(), |release| format!(", Linux {}", plain(release)));
-    let trials = &bill.trials;
-    let times = [("real", &trials.real), ("user", &trials.user), ("system", &trials.system)];
-    let times = times.map(|(name, estimate)| {
-        let ends = estimate.ci95.map_or(String::new(), |ends| {
-            format!(" {}", interval(estimate.median, ends, Unit::Seconds))
-        });
-        format!("{name} {}{ends}", rough(estimate.median, Unit::Seconds))
-    });
     let measured = match &bill.watched {
         Some(watched) => watch(watched),
-        None => plural(trials.real.repetitions.into(), "trial"),
+        None => plural(bill.trials.real.repetitions.into(), "trial"),
     };
     let model = plain(model);
     let at = bill.host.as_deref().map_or(String::new(), |host| format!(" at {}", plain(host)));
-    format!("`{shown}{more}` on {model}{release}{at}; {measured}: {}", times.join(", "))
+    let times = trial_times::text(&bill.trials);
+    format!("`{shown}{more}` on {model}{release}{at}; {measured}: {times}")
 }
 
 /// Items without a price.

@@ -1,13 +1,18 @@
 //! What a bill found: what the kernel charged a program, how much of it is explained, and how far to
 //! trust that.
 
+mod prices;
 mod range;
+mod reason;
+mod uncertainty;
 
 use oscost_model::bill::{Amount, Bill, BillItem, PriceSources};
 use oscost_model::raw_call::CALL;
 use oscost_model::unit::Unit;
 
 use self::range::ChargedRange;
+use self::reason::Reason;
+use self::uncertainty::{MAX_HALF_WIDTH_PCT, verdict};
 use super::quote::interval_text;
 use super::trust;
 use crate::advice::trust::{Grade, Trust};
@@ -23,9 +28,6 @@ const MIN_SHARE_PCT: f64 = 5.0;
 const MAX_ADDED_PCT: f64 = 10.0;
 /// More calls without a price than these leave a bill open, in per cent.
 const MAX_UNPRICED_PCT: f64 = 5.0;
-/// A system time, or a difference, that is not known better than this is told of, as half of its
-/// interval in per cent of the system time.
-const MAX_HALF_WIDTH_PCT: f64 = 25.0;
 /// A bill that leaves more than this unexplained, in either direction, explains nothing, in per cent.
 const MAX_UNEXPLAINED_PCT: f64 = 50.0;
 /// A range one end of which is more than so many times the other would hold almost any time.
@@ -73,13 +75,8 @@ fn headline(bill: &Bill) -> String {
 /// What is charged, where the interval of the difference contains zero, so that nothing can be said
 /// to be unexplained; `None` of other differences.
 fn undecided(charged: &Amount, difference: &Amount, system_ns: f64) -> Option<String> {
-    let [low, high] = difference.ci95.filter(|[low, high]| *low <= 0.0 && 0.0 <= *high)?;
+    let verdict = verdict(difference, system_ns)?;
     let ends = charged.ci95.map_or("no interval".to_owned(), |it| interval_text(it, Unit::NsPerOp));
-    let half_pct = 50.0 * (high - low) / system_ns;
-    let verdict = match half_pct > MAX_HALF_WIDTH_PCT {
-        true => "too uncertain to say what is unexplained",
-        false => "nothing that is unexplained shows",
-    };
     Some(format!("{} ({ends}) charged: {verdict}", time(charged.ns)))
 }
 
@@ -108,22 +105,6 @@ fn largest(bill: &Bill) -> String {
     phrases.collect::<Vec<_>>().join(", ")
 }
 
-/// A reason not to trust a bill without more.
-struct Reason {
-    grade: Grade,
-    text: String,
-}
-
-impl Reason {
-    fn fair(text: String) -> Self {
-        Self { grade: Grade::Fair, text }
-    }
-
-    fn poor(text: String) -> Self {
-        Self { grade: Grade::Poor, text }
-    }
-}
-
 /// How far a bill can be believed: the worst of its reasons.
 pub(in crate::report::view) fn trust_of(bill: &Bill) -> Trust {
     let reasons = reasons(bill);
@@ -145,6 +126,8 @@ fn reasons(bill: &Bill) -> Vec<Reason> {
     }
     found.extend(bill.trials.doubt.iter().map(|why| Reason::fair(plain(why))));
     found.extend(of_system_time(&bill.trials.system_time));
+    found.extend(bill.charged.as_ref().and_then(of_charged));
+    found.extend(prices::reason(bill));
     let unpriced_pct = unpriced_pct(&bill.items);
     if bill.counted.is_some() && unpriced_pct > MAX_UNPRICED_PCT {
         let share = per_cent(unpriced_pct);
@@ -219,6 +202,20 @@ fn of_system_time(system: &Amount) -> Option<Reason> {
     };
     (half_pct > MAX_HALF_WIDTH_PCT).then(|| {
         Reason::fair(format!("its system time is known to +-{} alone", per_cent(half_pct)))
+    })
+}
+
+/// What is doubtful about the sum of the prices: that it may as well be another one.
+fn of_charged(charged: &Amount) -> Option<Reason> {
+    if charged.ns <= 0.0 {
+        return None;
+    }
+    let Some([low, high]) = charged.ci95 else {
+        return Some(Reason::fair("the interval of what is charged is not known".to_owned()));
+    };
+    let half_pct = 50.0 * (high - low) / charged.ns;
+    (half_pct > MAX_HALF_WIDTH_PCT).then(|| {
+        Reason::fair(format!("what is charged is known to +-{} alone", per_cent(half_pct)))
     })
 }
 

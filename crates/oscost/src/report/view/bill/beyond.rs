@@ -70,16 +70,17 @@ fn clock_read(item: &ClockReadItem) -> String {
 /// theirs is the mean of what the trials waited.
 fn waited(trials: &BilledTrials, is_one_task: bool) -> String {
     let waited_s = trials.real.mean - trials.user.mean - trials.system.mean;
-    let real = rough(trials.real.mean, Unit::Seconds);
+    let means = if trials.real.repetitions > 1 { " (means)" } else { "" };
+    let real = format!("{} real time{means}", rough(trials.real.mean, Unit::Seconds));
     match waited_s >= 0.0 {
         true => format!(
-            "time waited: {}{} of {real} real time are no CPU time: it waited for a device, for \
+            "time waited: {}{} of {real} are no CPU time: it waited for a device, for \
              others or for a CPU",
             if is_one_task { "" } else { "at least " },
             rough(waited_s, Unit::Seconds)
         ),
         false => format!(
-            "time waited: not known: its CPU time is {} more than its {real} real time, since \
+            "time waited: not known: its CPU time is {} more than its {real}, since \
              several CPUs worked for it at once",
             rough(-waited_s, Unit::Seconds)
         ),
@@ -117,9 +118,10 @@ fn cold_caches(trials: &BilledTrials) -> String {
     let switches = switches.map_or("an unknown number of".to_owned(), |(voluntary, forced)| {
         occurrences(voluntary + forced)
     });
+    let mean = if trials.user.repetitions > 1 { " (mean)" } else { "" };
     format!(
-        "cold caches: what {} faults and {switches} switches added to its user time of {} by cold \
-         caches is not known, and not claimed",
+        "cold caches: what {} faults and {switches} switches added to its user time of {}{mean} by \
+         cold caches is not known, and not claimed",
         occurrences(faults),
         rough(trials.user.mean, Unit::Seconds)
     )
@@ -137,7 +139,8 @@ mod tests {
         let mut bill = made_up::find();
         let trials = &mut bill.trials;
         (trials.real.mean, trials.user.mean, trials.system.mean) = (0.5, 0.1, 0.15);
-        assert!(waited(trials, true).starts_with("time waited: 250 ms of 500 ms real time"));
+        let text = waited(trials, true);
+        assert!(text.starts_with("time waited: 250 ms of 500 ms real time (means)"), "{text}");
         assert!(waited(trials, false).starts_with("time waited: at least 250 ms of 500 ms"));
         trials.user.mean = 0.4;
         let text = waited(trials, false);

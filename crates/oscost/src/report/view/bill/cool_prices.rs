@@ -4,11 +4,14 @@ use oscost_model::bill::{Bill, BillItem};
 use oscost_model::cool::{COOL, treatment_text};
 use oscost_model::unit::Unit;
 
+use super::families::is_small;
 use crate::report::figures::{binary, rough};
 use crate::report::text::{plain, plural};
 
 /// More cases than these are too many for a command line to copy.
 const MAX_NAMED_CASES: usize = 8;
+/// More items than these are counted.
+const MAX_NAMED_ITEMS: usize = 3;
 
 /// Where the cool prices come from, and what would measure those that are lacking.
 pub(super) fn notes(bill: &Bill) -> Vec<String> {
@@ -32,10 +35,8 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
                 plural(lacking, "item")
             ));
         }
-    }
-    if let Some(added) = &bill.walk_added_to_nothing {
-        let added = rough(added.ns, Unit::NsPerOp);
-        lines.push(format!("a walk adds {added} to an op of nothing, and to each cool price"));
+        lines.extend(below_warm(bill));
+        lines.extend(own_part(bill));
     }
     let uncooled = &bill.prices.uncooled;
     if !uncooled.is_empty() {
@@ -53,4 +54,36 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// Items whose cool amount is below the warm one; `None` without any that has a row.
+fn below_warm(bill: &Bill) -> Option<String> {
+    let text = |item: &BillItem| {
+        let (warm, cool) = item.amount.as_ref().zip(item.cool_amount.as_ref())?;
+        let is_shown = cool.ns < warm.ns && !is_small(item);
+        let [warm, cool] = [warm, cool].map(|amount| rough(amount.ns, Unit::NsPerOp));
+        is_shown.then(|| format!("{} ({cool}, warm {warm})", plain(&item.name)))
+    };
+    let below: Vec<String> = bill.items.iter().filter_map(text).collect();
+    let named = below.iter().take(MAX_NAMED_ITEMS).cloned().collect::<Vec<_>>().join(", ");
+    let others = match below.len().saturating_sub(MAX_NAMED_ITEMS) {
+        0 => String::new(),
+        others => format!(" and {}", plural(others as u64, "other item")),
+    };
+    (!below.is_empty()).then(|| {
+        format!(
+            "cool below warm: {named}{others}: a walk should make no op faster, so this is an error of \
+             the rows with and without it, and is left as it is"
+        )
+    })
+}
+
+/// What of each cool price is the measurement's own; `None` if that is nothing.
+fn own_part(bill: &Bill) -> Option<String> {
+    let added = bill.walk_added_to_nothing.as_ref().filter(|added| added.ns != 0.0)?;
+    let added = rough(added.ns, Unit::NsPerOp);
+    Some(format!(
+        "{added} of each cool price are the measurement's own: a walk adds as much to an op that does \
+         nothing (timer/nothing)"
+    ))
 }

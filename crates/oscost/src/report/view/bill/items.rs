@@ -158,12 +158,27 @@ pub(in crate::report::view) fn price(item: &BillItem) -> String {
         [row] => plain(row),
         [first, .., last] => format!("{} .. {}", plain(first), plain(last)),
     };
+    if rows.is_empty() {
+        return rows;
+    }
+    let others = with_rows(" less ", &item.less) + &with_rows(" plus ", &item.plus);
+    let whole = format!("{rows}{others}");
+    let op = if others.is_empty() { rows } else { format!("({whole})") };
     match item.part {
         // A page of the MiB of a row.
-        part if part < 0.01 && !rows.is_empty() => format!("1/{:.0} x {rows}", part.recip()),
-        part if part < 1.0 && !rows.is_empty() => format!("{part:.2} x {rows}"),
-        _ => rows,
+        part if part < 0.01 => format!("1/{:.0} x {op}", part.recip()),
+        part if part < 1.0 => format!("{part:.2} x {op}"),
+        _ => whole,
     }
+}
+
+/// Rows whose prices are subtracted or added, after a word that says which; empty without any.
+fn with_rows(word: &str, rows: &[String]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<String> = rows.iter().map(|row| plain(row)).collect();
+    format!("{word}{}", rows.join(", "))
 }
 
 fn time(ns: f64) -> String {

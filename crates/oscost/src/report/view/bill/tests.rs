@@ -34,6 +34,21 @@ fn items_are_below_their_family_small_ones_together_and_the_answer_is_last() {
 }
 
 #[test]
+fn a_price_names_the_rows_that_are_subtracted_from_it_and_added_to_it() {
+    let mut item = priced("child on another CPU", "processes", 2.0, 83_600.0);
+    item.rows = vec!["a/b:peer_cpu=other".to_owned()];
+    assert_eq!(price(&item), "a/b:peer_cpu=other");
+    item.less = vec!["a/b:peer_cpu=same".to_owned(), "a/c".to_owned()];
+    assert_eq!(price(&item), "a/b:peer_cpu=other less a/b:peer_cpu=same, a/c");
+    item.plus = vec!["a/d".to_owned()];
+    item.part = 0.5;
+    let text = "0.50 x (a/b:peer_cpu=other less a/b:peer_cpu=same, a/c plus a/d)";
+    assert_eq!(price(&item), text);
+    item.rows.clear();
+    assert_eq!(price(&item), "");
+}
+
+#[test]
 fn a_family_of_small_items_is_one_line() {
     let items = vec![priced("read file", "files", 9.0, 9e4), priced("brk", "memory", 2.0, 100.0)];
     let text = terminal(&view(&bill(items, 1e6)));
@@ -67,6 +82,34 @@ fn with_cool_prices_there_are_two_sums_and_two_differences() {
     shown.items[0].cool_amount = None;
     assert_eq!(cool_amounts(&shown), ["79.0 ms", ""]);
     assert_eq!(cool_amounts(&find()), ["", ""]);
+}
+
+#[test]
+fn cool_amounts_below_warm_ones_and_what_a_walk_adds_to_nothing_are_told() {
+    let said = |bill: &Bill| {
+        let text = terminal(&view(bill));
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let mut shown = cooled(find(), 1.2);
+    shown.walk_added_to_nothing = Some(oscost_model::bill::Amount::exact(0.0));
+    let text = said(&shown);
+    assert!(!text.contains("cool below warm") && !text.contains("measurement's own"), "{text}");
+    shown.items[2].cool_amount.iter_mut().for_each(|amount| amount.ns = 3.7e6);
+    shown.walk_added_to_nothing = Some(oscost_model::bill::Amount::exact(11.5));
+    let text = said(&shown);
+    for words in [
+        "cool below warm: minor page fault (3.70 ms, warm 12.0 ms): a walk should make no op faster",
+        "11.5 ns of each cool price are the measurement's own: a walk adds as much to an op that",
+    ] {
+        assert!(text.contains(words), "{words:?}: {text}");
+    }
+    let text = said(&cooled(find(), 0.9));
+    let words = "minor page fault (10.8 ms, warm 12.0 ms): a walk";
+    assert!(
+        text.contains(words) && !text.contains("other item: a walk"),
+        "a small one is not told"
+    );
 }
 
 #[test]
@@ -202,15 +245,15 @@ fn the_faults_whose_kind_is_not_known_are_told() {
 fn a_system_time_of_no_tick_and_switches_of_trials_are_told_as_such() {
     let items = (0..14).map(|at| unpriced(&format!("call{at}"), 3.0)).collect();
     let mut shown = bill(items, 1e6);
-    shown.trials.system.median = 0.0;
-    shown.trials.system.ci95 = Some([0.0, 930.214_286e-6]);
+    let ci95 = Some([0.0, 930_214.286]);
+    shown.trials.system_time = oscost_model::bill::Amount { ns: 0.0, ci95 };
     let words = |bill: &Bill| {
         let text = terminal(&view(bill));
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let text = words(&shown);
     for part in [
-        "system 0 ns [0 .. 930.2 us]",
+        "system 0 ns [0 .. 930.2 us] (medians)",
         "30 voluntary and 4 forced switches in a trial: ",
         "no price: 2 other items, 6 times in all",
     ] {

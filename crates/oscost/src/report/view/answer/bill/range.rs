@@ -3,26 +3,33 @@
 use oscost_model::bill::{Amount, Bill};
 use oscost_model::unit::Unit;
 
+use super::uncertainty::{may_be_nothing, verdict};
 use crate::report::figures::{per_cent, rough};
+use crate::report::view::answer::quote::interval_text;
 
 /// The range of a bill, beside what was measured.
 #[derive(Clone, Copy)]
-pub(super) struct ChargedRange {
-    warm_ns: f64,
-    cool_ns: f64,
+pub(super) struct ChargedRange<'a> {
+    warm: &'a Amount,
+    cool: &'a Amount,
     measured_ns: f64,
-    /// Whether the interval of a difference to one of its ends contains zero.
-    may_hold: bool,
+    /// What is said outside of it if the interval of the difference to one of its ends contains zero:
+    /// of several the smaller one.
+    doubt: Option<&'static str>,
 }
 
-impl ChargedRange {
+impl<'a> ChargedRange<'a> {
     /// The range of a bill; `None` without cool prices.
-    pub(super) fn of(bill: &Bill) -> Option<Self> {
+    pub(super) fn of(bill: &'a Bill) -> Option<Self> {
+        let measured_ns = bill.trials.system_time.ns;
+        let differences = [&bill.difference, &bill.difference_cool].into_iter().flatten();
+        let uncertain = differences.filter(|it| may_be_nothing(it));
+        let nearest = uncertain.min_by(|one, other| one.ns.abs().total_cmp(&other.ns.abs()));
         Some(Self {
-            warm_ns: bill.charged.as_ref()?.ns,
-            cool_ns: bill.charged_cool.as_ref()?.ns,
-            measured_ns: bill.trials.system_time.ns,
-            may_hold: [&bill.difference, &bill.difference_cool].into_iter().any(may_be_nothing),
+            warm: bill.charged.as_ref()?,
+            cool: bill.charged_cool.as_ref()?,
+            measured_ns,
+            doubt: nearest.and_then(|difference| verdict(difference, measured_ns)),
         })
     }
 
@@ -44,22 +51,29 @@ impl ChargedRange {
         high > ratio * low
     }
 
-    /// The range, and on which side of it the measured time lies.
+    /// The range, and on which side of it the measured time lies; or, with the intervals of its ends,
+    /// that these do not tell.
     pub(super) fn sentence(self) -> String {
-        let times = [self.warm_ns, self.cool_ns, self.measured_ns];
+        let times = [self.warm.ns, self.cool.ns, self.measured_ns];
         let [warm, cool, measured] = times.map(|ns| rough(ns, Unit::NsPerOp));
-        let side = self.side();
-        format!("{warm} (warm caches) to {cool} (cool) charged, {measured} measured: {side}")
+        let (side, ends) = match self.doubt.filter(|_| self.outside_ns() != 0.0) {
+            Some(doubt) => (doubt.to_owned(), [self.warm, self.cool].map(interval_of)),
+            None => (self.side(), Default::default()),
+        };
+        let [of_warm, of_cool] = ends;
+        format!(
+            "{warm} (warm caches{of_warm}) to {cool} (cool{of_cool}) charged, {measured} measured: \
+             {side}"
+        )
     }
 
     /// Where the measured time lies, with the distance in per cent of it.
     fn side(self) -> String {
         let outside_pct = 100.0 * self.outside_ns() / self.measured_ns;
-        let uncertain = if self.may_hold { ", within its uncertainty" } else { "" };
         if outside_pct > 0.0 {
-            format!("{} above the range{uncertain}", per_cent(outside_pct))
+            format!("{} above the range", per_cent(outside_pct))
         } else if outside_pct < 0.0 {
-            format!("{} below the range{uncertain}", per_cent(-outside_pct))
+            format!("{} below the range", per_cent(-outside_pct))
         } else {
             "within the range".to_owned()
         }
@@ -67,13 +81,15 @@ impl ChargedRange {
 
     /// What a walk adds may be below zero by its error.
     fn ends_ns(self) -> [f64; 2] {
-        [self.warm_ns.min(self.cool_ns), self.warm_ns.max(self.cool_ns)]
+        let (warm_ns, cool_ns) = (self.warm.ns, self.cool.ns);
+        [warm_ns.min(cool_ns), warm_ns.max(cool_ns)]
     }
 }
 
-fn may_be_nothing(difference: &Option<Amount>) -> bool {
-    let ends = difference.as_ref().and_then(|it| it.ci95);
-    ends.is_some_and(|[low, high]| low <= 0.0 && 0.0 <= high)
+/// The interval of an amount after a word; empty if it is not known.
+fn interval_of(amount: &Amount) -> String {
+    let ends = amount.ci95.map(|ends| format!(", {}", interval_text(ends, Unit::NsPerOp)));
+    ends.unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -83,7 +99,8 @@ mod tests {
     #[test]
     fn a_measured_time_lies_within_the_range_or_on_one_side_of_it() {
         let side = |measured_ns: f64, warm_ns: f64, cool_ns: f64| {
-            ChargedRange { warm_ns, cool_ns, measured_ns, may_hold: false }.side()
+            let (warm, cool) = (&Amount::exact(warm_ns), &Amount::exact(cool_ns));
+            ChargedRange { warm, cool, measured_ns, doubt: None }.side()
         };
         for inside in [61.0, 65.8, 98.0] {
             assert_eq!(side(inside, 61.0, 98.0), "within the range");
@@ -91,16 +108,32 @@ mod tests {
         }
         assert_eq!(side(200.0, 61.0, 98.0), "51 % above the range");
         assert_eq!(side(50.0, 61.0, 98.0), "22 % below the range");
-        let uncertain =
-            ChargedRange { warm_ns: 61.0, cool_ns: 98.0, measured_ns: 200.0, may_hold: true };
-        assert_eq!(uncertain.side(), "51 % above the range, within its uncertainty");
+    }
+
+    #[test]
+    fn intervals_stand_beside_a_range_that_may_hold_a_time_outside_of_it() {
+        let warm = Amount { ns: 55e6, ci95: Some([33e6, 90e6]) };
+        let (cool, doubt) = (Amount::exact(62e6), Some("too uncertain"));
+        let said = |measured_ns: f64| {
+            ChargedRange { warm: &warm, cool: &cool, measured_ns, doubt }.sentence()
+        };
+        assert_eq!(
+            said(67.6e6),
+            "55.0 ms (warm caches, 33.0 to 90.0 ms) to 62.0 ms (cool) charged, 67.6 ms measured: \
+             too uncertain"
+        );
+        let within = "55.0 ms (warm caches) to 62.0 ms (cool) charged, 60.0 ms measured: within the \
+                      range";
+        assert_eq!(said(60e6), within);
     }
 
     #[test]
     fn a_range_is_as_wide_as_its_ends_are_apart() {
-        let range =
-            |warm_ns, cool_ns| ChargedRange { warm_ns, cool_ns, measured_ns: 1.0, may_hold: false };
-        assert!(range(10.0, 21.0).is_wider_than(2.0) && !range(10.0, 20.0).is_wider_than(2.0));
-        assert!(range(21.0, 10.0).is_wider_than(2.0) && !range(0.0, 0.0).is_wider_than(2.0));
+        let is_wide = |warm_ns: f64, cool_ns: f64| {
+            let (warm, cool) = (&Amount::exact(warm_ns), &Amount::exact(cool_ns));
+            ChargedRange { warm, cool, measured_ns: 1.0, doubt: None }.is_wider_than(2.0)
+        };
+        assert!(is_wide(10.0, 21.0) && !is_wide(10.0, 20.0));
+        assert!(is_wide(21.0, 10.0) && !is_wide(0.0, 0.0));
     }
 }

@@ -80,7 +80,8 @@ fn with_cool_prices_it_says_where_the_measured_time_lies() {
     );
     let mut uncertain = cooled(bill(vec![priced("brk", "memory", 1_000.0, 3_000.0)], 2e6), 2.0);
     uncertain.difference.iter_mut().for_each(|it| it.ci95 = Some([-3e6, 1e6]));
-    let side = "2.00 ms measured: 50 % below the range, within its uncertainty; 3.00 ms for";
+    let side = "; 3.00 ms (warm caches, 2.70 to 3.30 ms) to 6.00 ms (cool, 5.40 to 6.60 ms) charged, \
+                2.00 ms measured: too uncertain to say what is unexplained; 3.00 ms for";
     assert!(said(&uncertain).contains(side), "{}", said(&uncertain));
 }
 
@@ -132,6 +133,13 @@ fn a_bill_is_good_without_reasons_and_each_reason_is_told() {
     assert_eq!(reasons_after(wide), ["its system time is known to +-40 % alone"]);
     let low = |it: &mut Bill| it.trials.doubt = Some("it is\ttoo low".to_owned());
     assert_eq!(reasons_after(low), ["it is too low"]);
+    let charged = |ci95: Option<[f64; 2]>| {
+        reasons_after(|it| it.charged.iter_mut().for_each(|charged| charged.ci95 = ci95))
+    };
+    // 25 % of 87 ms to either side, and more.
+    assert_eq!(charged(Some([65.25e6, 108.75e6])), Vec::<String>::new());
+    assert_eq!(charged(Some([33e6, 90e6])), ["what is charged is known to +-33 % alone"]);
+    assert_eq!(charged(None), ["the interval of what is charged is not known"]);
     let unknown = |it: &mut Bill| it.trials.system_time.ci95 = None;
     assert_eq!(reasons_after(unknown), ["the interval of its system time is not known"]);
     let open = |it: &mut Bill| it.items.push(unpriced("ioctl", 8_900.0));
@@ -152,6 +160,29 @@ fn prices_of_inlined_loops_whose_pair_failed_are_told_and_those_of_cases_without
     };
     assert_eq!(graded("call", false), Grade::Fair);
     assert_eq!([graded("call", true), graded("cool", false)], [Grade::Good; 2]);
+}
+
+#[test]
+fn prices_that_should_not_be_used_are_told_by_their_share_of_what_is_charged() {
+    let graded = |flagged: &[usize], flag: &str| {
+        let mut shown = find();
+        flagged.iter().for_each(|&at| shown.items[at].flags = vec![flag.to_owned()]);
+        let Trust { grade, reasons } = trust_of(&shown);
+        (grade, reasons.join("; "))
+    };
+    // 12 and 55 of 87 ms.
+    let (grade, text) = graded(&[2], "UNRELIABLE");
+    assert_eq!(grade, Grade::Fair);
+    let words = "14 % of what is charged is at prices that should not be used: minor page fault \
+                 (UNRELIABLE)";
+    assert_eq!(text, words);
+    let (grade, text) = graded(&[0, 2, 3], "UNRELIABLE");
+    assert_eq!(grade, Grade::Poor);
+    let words = "77 % of what is charged is at prices that should not be used: close file \
+                 (UNRELIABLE), minor page fault (UNRELIABLE), ...";
+    assert_eq!(text, words);
+    assert_eq!(graded(&[3], "UNRELIABLE").0, Grade::Good, "a small part");
+    assert_eq!(graded(&[0], "NOT_CONVERGED").0, Grade::Good, "the interval says so");
 }
 
 #[test]
