@@ -40,6 +40,14 @@ pub(super) const WORDS: &[Word] = &[
         ..TERM
     },
     Word {
+        word: "bill run",
+        means: "a run that a bill has started for itself: of prices that it lacked, of what a \
+                treatment adds to them, or of the check of a prediction",
+        matters: "`last` and the last run of `oscost explain` never count it.",
+        action: "`oscost runs list` has its id.",
+        ..TERM
+    },
+    Word {
         word: "charged in all",
         means: "the sum of all amounts of a bill: what prices explain of the system time",
         ..TERM
