@@ -54,14 +54,31 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "charged with cool caches",
-        means: "the same sum if the program has used other memory since each call: the other end \
-                of a range that should hold the measured system time",
+        means: "the same sum if the program has used other memory since each call: the other end of \
+                a range that should hold the measured system time",
         ..TERM
     },
     Word {
         word: "cold caches",
         means: "what faults and switches add to user time, since they displace data of the \
                 program; not known, and in no amount",
+        ..TERM
+    },
+    Word {
+        word: "pooled",
+        means: "how the system time was made: the mean CPU time of the trials, divided by the \
+                clock ticks in kernel and user mode that control groups of trials were charged",
+        matters: "One short trial has too few ticks to divide its own CPU time; the interval is \
+                  that of this mean, not of a median of trials.",
+        action: "`--trials N` with more trials makes it narrower.",
+        ..TERM
+    },
+    Word {
+        word: "stale",
+        means: "of prices: of a run on another kernel or with other mitigations, more than a day \
+                old, or in which the reference cases took another time than later, or moved",
+        matters: "They are charged where no other run has a price, and named with their items.",
+        action: "`oscost run` measures prices anew; so does a bill with more `--price-seconds`.",
         ..TERM
     },
     Word {
@@ -82,23 +99,6 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         word: "measured system time",
         means: "the CPU time in the kernel of trials, which nothing counts or traces",
-        ..TERM
-    },
-    Word {
-        word: "pooled",
-        means: "how the system time was made: the mean CPU time of the trials, divided by the \
-                clock ticks in kernel and user mode that control groups of trials were charged",
-        matters: "One short trial has too few ticks to divide its own CPU time; the interval is \
-                  that of this mean, not of a median of trials.",
-        action: "`--trials N` with more trials makes it narrower.",
-        ..TERM
-    },
-    Word {
-        word: "stale",
-        means: "of prices: of a run on another kernel or with other mitigations, more than a day \
-                old, or in which the reference cases took another time than later, or moved",
-        matters: "They are charged where no other run has a price, and named with their items.",
-        action: "`oscost run` measures prices anew; so does a bill with more `--price-seconds`.",
         ..TERM
     },
     Word {

@@ -25,7 +25,7 @@ pub(in crate::report::view) use self::items::{price, share_text};
 use self::run_command::run_command;
 use crate::advice::trust::Trust;
 use crate::report::figures::{interval, occurrences, rough, with_thousands};
-use crate::report::text::{id_beginning, minute, plain, plural};
+use crate::report::text::{minute, plain, plural};
 use crate::report::view::bill_counting::{counting, watch};
 use crate::report::view::document::{Block, Item, Paragraph, Section, View};
 use crate::report::view::{answer, what_if};
@@ -160,7 +160,7 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
             0 => String::new(),
             others => format!(", and of {}", plural(others as u64, "other run")),
         };
-        let (id, at) = (id_beginning(&run.id), minute(&run.started));
+        let (id, at) = (crate::report::text::id_beginning(&run.id), minute(&run.started));
         format!("prices of run {id} ({at}){others}")
     });
     let measured = prices.measured.iter().flat_map(measurement);

@@ -5,7 +5,7 @@ use oscost_model::bill_comparison::{AmountChange, BillComparison, ComparedBill, 
 use oscost_model::unit::Unit;
 
 use crate::report::figures::{Style, added, at_least, per_op, rough};
-use crate::report::text::{id_beginning, minute, plain, plural};
+use crate::report::text::{minute, plain, plural};
 use crate::report::view::bill_counting::watch;
 use crate::report::view::document::{
     Block, Cell, Column, Paragraph, Section, Table, TableRow, View,
@@ -109,7 +109,7 @@ fn side(name: &str, bill: &ComparedBill) -> String {
     let shown: String = command.chars().take(MAX_COMMAND_CHARS).collect();
     let more = if shown.len() < command.len() { "..." } else { "" };
     let label = bill.label.as_deref().map_or(String::new(), |it| format!(" ({})", plain(it)));
-    let id = id_beginning(&bill.id);
+    let id = crate::report::text::id_beginning(&bill.id);
     let measured = match &bill.watched {
         Some(watched) => watch(watched),
         None => plural(bill.trials.into(), "trial"),
