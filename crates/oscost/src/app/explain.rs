@@ -187,10 +187,10 @@ pub fn other_names() -> impl Iterator<Item = &'static str> {
     KINDS.iter().map(|kind| kind.name).chain(built_in_names())
 }
 
-/// The last run, if there is one: it has examples of words.
+/// The last run that the user has asked for, if there is one: it has examples of words.
 pub fn last_run() -> anyhow::Result<Option<Record>> {
     let Some(store) = existing_store()? else { return Ok(None) };
-    match store.list()?.first() {
+    match store.list()?.iter().find(|run| !run.is_of_bill()) {
         Some(newest) => Ok(Some(load(&store, &newest.id, false)?)),
         None => Ok(None),
     }

@@ -20,8 +20,9 @@ use crate::report::{self, Screen};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 RUN is a run or a bill: an id, the beginning of one, `last`, `last~1` for the
-one before it, or `@LABEL` for the newest with that label. `oscost explain
-trust` says what the grade of a run rests on.
+one before it, or `@LABEL` for the newest with that label. `last` never counts
+runs that a bill has started for itself (in the list `bill run`).
+`oscost explain trust` says what the grade of a run rests on.
 
 The last 50 runs, and those of the last 30 days, keep their raw batches; each
 run of oscost prunes a few older ones. The variables OSCOST_KEEP_RUNS and
@@ -256,8 +257,12 @@ fn newest_by(line: &report::runs::Line) -> &str {
 
 fn line(run: ListedRun) -> report::runs::Line {
     let ListedRun { listing, duration, processor, class, trust, fleet } = run;
+    let kind = match listing.is_of_bill() {
+        true => report::runs::LineKind::BillRun,
+        false => report::runs::LineKind::Run,
+    };
     report::runs::Line {
-        kind: report::runs::LineKind::Run,
+        kind,
         id: listing.id,
         started: listing.started,
         ended: listing.ended,

@@ -107,6 +107,15 @@ pub fn day(time: &str) -> String {
     plain(time.get(..10).unwrap_or(time))
 }
 
+/// The part of an id, a UUID of version 7, that is its time in milliseconds: with fewer characters
+/// those of one minute begin alike, and none can be named.
+const ID_TIME_CHARS: usize = 13;
+
+/// The beginning of an id that names its run or bill.
+pub fn id_beginning(id: &str) -> String {
+    plain(&id.chars().take(ID_TIME_CHARS).collect::<String>())
+}
+
 /// The number of leading characters that distinguish these ids; at least 8, since UUIDs of version 7
 /// begin with the time.
 pub fn shortest_unique(ids: &[&str]) -> usize {
@@ -123,6 +132,14 @@ pub fn shortest_unique(ids: &[&str]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_of_one_minute_are_told_apart_by_their_beginnings() {
+        let [one, other] = ["01a21d22-5b3c-7000-8000-1", "01a21d22-9f01-7000-8000-2"];
+        assert_eq!(id_beginning(one), "01a21d22-5b3c");
+        assert_ne!(id_beginning(one), id_beginning(other));
+        assert_eq!(id_beginning("0192"), "0192");
+    }
 
     #[test]
     fn a_line_is_not_broken_between_a_figure_and_its_per_cent_sign() {

@@ -2,7 +2,8 @@
 //! the one that is N before that, or `@LABEL` for the newest with that label. A run is as new as its
 //! start, a bill as its end.
 //!
-//! Where one kind is wanted, `last` counts records of that kind alone.
+//! Where one kind is wanted, `last` counts records of that kind alone. It never counts runs that a
+//! bill has started for itself: the user did not ask for them, and knows the bill.
 
 use super::error::StoreError;
 use super::file::Store;
@@ -59,12 +60,14 @@ impl Store {
     fn named_records(&self) -> Result<Vec<NamedRecord>, StoreError> {
         let runs = self.list()?.into_iter().map(|run| NamedRecord {
             kind: RecordKind::Run,
+            is_of_bill: run.is_of_bill(),
             id: run.id,
             time: run.started,
             label: run.label,
         });
         let bills = self.list_bills()?.into_iter().map(|bill| NamedRecord {
             kind: RecordKind::Bill,
+            is_of_bill: false,
             id: bill.id,
             time: bill.ended,
             label: bill.label,
@@ -90,10 +93,14 @@ fn find_among(
     name: &str,
     RecordSearch { noun, stored }: RecordSearch,
 ) -> Result<NamedRecord, FindError> {
-    if let Some(back) = before_last(name)
-        && back < records.len()
-    {
-        return Ok(records.swap_remove(back));
+    if let Some(back) = before_last(name) {
+        let found = (0..records.len()).filter(|&at| !records[at].is_of_bill).nth(back);
+        if let Some(at) = found {
+            return Ok(records.swap_remove(at));
+        }
+        if back < records.len() {
+            return Err(FindError::OfBillsAlone { noun, name: name.to_owned() });
+        }
     }
     if let Some(label) = name.strip_prefix('@') {
         return with_label(records, label, noun);

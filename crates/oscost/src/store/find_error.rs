@@ -34,6 +34,17 @@ pub enum FindError {
         /// The text.
         name: String,
     },
+    /// It is `last` or `last~N`, and without those that bills have started there are too few runs.
+    #[error(
+        "there is no {noun} `{name}`: runs that bills have started do not count\n  hint: `oscost \
+         runs list` lists all with their ids, which name those, too"
+    )]
+    OfBillsAlone {
+        /// What is wanted, in a sentence.
+        noun: &'static str,
+        /// The text.
+        name: String,
+    },
     /// The text is empty.
     #[error("the name of the {noun} is empty{}", hint(noun, newest))]
     EmptyName {

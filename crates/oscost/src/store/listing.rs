@@ -25,3 +25,47 @@ pub struct Listing {
     /// Whether its journal has its raw batches; an imported record may have its own.
     pub has_raw_batches: bool,
 }
+
+/// The options of every verb that have a value as a word of its own; they may stand before the verb.
+const OPTIONS_WITH_VALUE: [&str; 2] = ["--color", "--progress"];
+
+impl Listing {
+    /// Whether a bill measured it here for itself: its prices, what is added to them, or the check of
+    /// a prediction. Its command line is that of the bill. One that was imported was asked for.
+    pub fn is_of_bill(&self) -> bool {
+        !self.imported && verb(&self.command) == Some("bill")
+    }
+}
+
+/// The verb of a command line.
+fn verb(command: &[String]) -> Option<&str> {
+    let mut words = command.iter().skip(1).map(String::as_str);
+    while let Some(word) = words.next() {
+        if OPTIONS_WITH_VALUE.contains(&word) {
+            words.next();
+        } else if !word.starts_with('-') {
+            return Some(word);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verb_is_found_behind_options_and_is_no_word_of_a_program() {
+        for (line, found) in [
+            ("oscost bill -- ls", Some("bill")),
+            ("oscost --color never --progress=plain bill --at local -- ls", Some("bill")),
+            ("oscost run -- bill", Some("run")),
+            ("oscost run --label bill", Some("run")),
+            ("oscost", None),
+            ("", None),
+        ] {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            assert_eq!(verb(&words), found, "{line}");
+        }
+    }
+}

@@ -31,4 +31,6 @@ pub struct NamedRecord {
     pub time: String,
     /// The label that the user gave it.
     pub label: Option<String>,
+    /// Whether it is a run that a bill has started for itself: `last` passes over it.
+    pub is_of_bill: bool,
 }

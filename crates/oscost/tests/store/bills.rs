@@ -11,11 +11,12 @@ use oscost::store::{
     validate, validate_bill,
 };
 use oscost_model::bill::Bill;
+use oscost_model::journal::RunHeader;
 use oscost_model::program::{MAX_COMMAND_BYTES, MAX_COMMAND_WORDS};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use super::examples::{entries, id};
+use super::examples::{entries, id, started};
 use super::record::{golden, record};
 use super::{begin, journal, keep, new_store};
 
@@ -159,6 +160,39 @@ fn the_last_record_is_of_the_kind_that_is_wanted() {
     assert!(error.starts_with("`0190` is ambiguous: 4 record ids start with it"), "{error}");
     let error = store.find("last~2").unwrap_err().to_string();
     assert!(error.starts_with("there is no run `last~2`; the newest are "), "{error}");
+}
+
+/// A run with the command line of a bill, that started in this second.
+fn begin_for_a_bill(store: &mut Store, number: u32, second: u32) {
+    let header = RunHeader {
+        id: id(number),
+        started_at: format!("2026-11-21T08:15:{second:02}Z"),
+        command: ["oscost", "bill", "--", "ls"].map(str::to_owned).into(),
+        ..started()
+    };
+    store.begin(&header).unwrap();
+}
+
+#[test]
+fn the_last_run_is_none_that_a_bill_has_started() {
+    let (_folder, mut store) = new_store();
+    begin_for_a_bill(&mut store, 1, 1);
+    let alone = [store.find("last"), store.find_record("last").map(|found| found.id)];
+    for error in alone.map(Result::unwrap_err) {
+        assert!(matches!(error, FindError::OfBillsAlone { .. }), "{error}");
+        assert!(error.to_string().contains("\n  hint: `oscost runs list` lists all"), "{error}");
+    }
+    begin(&mut store, &id(2), 2);
+    begin_for_a_bill(&mut store, 3, 3);
+    begin(&mut store, &id(4), 4);
+    begin_for_a_bill(&mut store, 5, 5);
+    for (name, number) in [("last", 4), ("last~1", 2), (&*id(5), 5)] {
+        assert_eq!(store.find(name).unwrap(), id(number), "{name}");
+        assert_eq!(store.find_record(name).unwrap().id, id(number), "{name}");
+    }
+    assert!(matches!(store.find("last~2").unwrap_err(), FindError::OfBillsAlone { .. }));
+    assert!(matches!(store.find("last~9").unwrap_err(), FindError::Unknown { .. }));
+    assert_eq!(store.list().unwrap().iter().filter(|run| run.is_of_bill()).count(), 3);
 }
 
 #[test]

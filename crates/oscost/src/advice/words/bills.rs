@@ -40,6 +40,14 @@ pub(super) const WORDS: &[Word] = &[
         ..TERM
     },
     Word {
+        word: "bill run",
+        means: "a run that a bill has started for itself: of prices that it lacked, of what a \
+                treatment adds to them, or of the check of a prediction",
+        matters: "`last` and the last run of `oscost explain` never count it.",
+        action: "`oscost runs list` has its id.",
+        ..TERM
+    },
+    Word {
         word: "charged in all",
         means: "the sum of all amounts of a bill: what prices explain of the system time",
         ..TERM
@@ -54,6 +62,23 @@ pub(super) const WORDS: &[Word] = &[
         word: "cold caches",
         means: "what faults and switches add to user time, since they displace data of the \
                 program; not known, and in no amount",
+        ..TERM
+    },
+    Word {
+        word: "pooled",
+        means: "how the system time was made: the mean CPU time of the trials, divided by the \
+                clock ticks in kernel and user mode that control groups of trials were charged",
+        matters: "One short trial has too few ticks to divide its own CPU time; the interval is \
+                  that of this mean, not of a median of trials.",
+        action: "`--trials N` with more trials makes it narrower.",
+        ..TERM
+    },
+    Word {
+        word: "stale",
+        means: "of prices: of a run on another kernel or with other mitigations, more than a day \
+                old, or in which the reference cases took another time than later, or moved",
+        matters: "They are charged where no other run has a price, and named with their items.",
+        action: "`oscost run` measures prices anew; so does a bill with more `--price-seconds`.",
         ..TERM
     },
     Word {

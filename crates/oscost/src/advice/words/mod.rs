@@ -6,6 +6,7 @@
 //! files.
 
 mod bill_columns;
+mod bill_items;
 mod bills;
 mod columns;
 mod comparison_flags;
@@ -30,7 +31,7 @@ mod word;
 pub use self::word::{Kind, Severity, Word};
 
 /// The files of the table.
-const TABLES: [&[Word]; 20] = [
+const TABLES: [&[Word]; 21] = [
     row_flags::WORDS,
     comparison_flags::WORDS,
     run_flags::WORDS,
@@ -41,6 +42,7 @@ const TABLES: [&[Word]; 20] = [
     metrics::WORDS,
     marks::WORDS,
     bills::WORDS,
+    bill_items::WORDS,
     columns::WORDS,
     bill_columns::WORDS,
     machine_columns::WORDS,

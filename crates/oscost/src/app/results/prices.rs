@@ -1,9 +1,7 @@
 //! The runs whose rows are prices.
 
-use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
-use oscost_model::bill::{MeasuredPrices, PriceRun, PriceSources};
 use oscost_model::case::Case;
 use oscost_model::counters::GHZ;
 use oscost_model::definition::Catalog;
@@ -21,14 +19,17 @@ use crate::bill::{
 use crate::plan::REFERENCE_CASES;
 
 mod lacking_pairs;
+mod outdated;
 mod pair_kind;
 mod pairs;
+mod sources;
 mod unmeasured;
 
 pub(crate) use lacking_pairs::PairSources;
 pub(crate) use pair_kind::{PairKind, PairTreatment};
 
-use pairs::{RefusedPair, has_raw_calls, has_walk, is_of_pair, pairs_of, refused_pairs};
+use outdated::OutdatedRun;
+use pairs::{RefusedPair, is_of_pair, pairs_of, refused_pairs};
 use unmeasured::{UnmeasuredRow, pricing_cases};
 
 /// Of more runs than these no pairs are taken.
@@ -56,12 +57,6 @@ pub(crate) struct PriceRuns {
     refused_pairs: Vec<RefusedPair>,
     /// Rows that current runs have tried in vain, the last attempt first.
     unmeasured: Vec<UnmeasuredRow>,
-}
-
-/// A run whose prices may not be those of the machine as it is now.
-struct OutdatedRun {
-    record: Record,
-    reasons: Vec<String>,
 }
 
 /// The runs that price on a machine: the one that is named, or the newest of the store on that
@@ -102,7 +97,8 @@ pub(crate) fn named_run(name: &str, treatments: &[String]) -> anyhow::Result<Rec
 }
 
 /// The newest runs of a machine in the store, each with its rows of that target alone. One that is
-/// outdated is used if it is the newest of all.
+/// outdated is used if it is the newest of all, or if it is of the machine as it is now and only
+/// reference cases moved in it or since: a price that is told to be stale is better than none.
 fn stored_runs(target: &TargetInfo, machine: &Machine) -> anyhow::Result<PriceRuns> {
     let mut runs = PriceRuns::of(target);
     let Some(store) = existing_store()? else { return Ok(runs) };
@@ -126,14 +122,7 @@ fn stored_runs(target: &TargetInfo, machine: &Machine) -> anyhow::Result<PriceRu
             let is_usable = stale_reasons(&pairs, machine, &target.treatments).is_empty();
             runs.pairs.extend(Some(pairs).filter(|it| is_usable && !it.results.is_empty()));
         }
-        let reasons = stale_reasons(&record, machine, &target.treatments);
-        if reasons.is_empty() {
-            runs.unmeasured.extend(unmeasured);
-            runs.refused_pairs.extend(refused);
-            runs.current.extend(Some(record).filter(|it| !it.results.is_empty()));
-        } else if runs.is_empty() && !record.results.is_empty() {
-            runs.outdated.push(OutdatedRun { record, reasons });
-        }
+        runs.take_older(NewRun { record, unmeasured }, refused, machine);
     }
     Ok(runs)
 }
@@ -240,6 +229,34 @@ impl PriceRuns {
         !self.has_measured(case) && tried.any(|it| it.case == *case)
     }
 
+    /// Takes a run that is older than those before it, as far as it can price.
+    fn take_older(&mut self, run: NewRun, refused: Vec<RefusedPair>, machine: &Machine) {
+        let NewRun { record, unmeasured } = run;
+        let treatments = &self.target.treatments;
+        let is_of_other_state = !state_reasons(&record, machine, treatments).is_empty();
+        let mut reasons = stale_reasons(&record, machine, treatments);
+        if reasons.is_empty() {
+            self.unmeasured.extend(unmeasured);
+            self.refused_pairs.extend(refused);
+            reasons.extend(self.moved_since(&record));
+        }
+        if record.results.is_empty() {
+            return;
+        }
+        if reasons.is_empty() {
+            self.current.push(record);
+        } else if self.is_empty() || !is_of_other_state {
+            self.outdated.push(OutdatedRun { record, reasons });
+        }
+    }
+
+    /// The reference case that took another time in a newer run than in this one, if one did.
+    fn moved_since(&self, before: &Record) -> Option<String> {
+        let treatments = &self.target.treatments;
+        let mut newer = self.current.iter();
+        newer.find_map(|now| moved_reference_case(before, now, &REFERENCE_CASES, treatments))
+    }
+
     /// Adds a run that has just been measured as the first choice. Runs before it in which the
     /// reference cases took another time are outdated by it, but for those of the same bill: their
     /// prices are of the minutes of its trials.
@@ -313,60 +330,6 @@ impl PriceRuns {
         let treatments = &self.target.treatments;
         run.results.iter().any(|row| row.case == case && is_price(row, treatments))
     }
-
-    /// Where the prices of these charges come from, which `list` has priced; runs of pairs come last:
-    /// they are no price list. What pairs they lack is told by `pair_sources`.
-    pub(crate) fn sources(
-        &self,
-        charges: &Charges,
-        list: &PriceList<'_>,
-        measured: Option<MeasuredPrices>,
-    ) -> PriceSources {
-        let priced = || charges.items.iter().filter(|item| !item.rows.is_empty());
-        let cases = priced().filter_map(|item| item.case.as_deref());
-        let outdated_items = cases.filter(|case| list.has_in_others_alone(case)).count();
-        let all_items = priced().count();
-        let (mut runs, mut stale): (Vec<&Record>, Vec<String>) =
-            (self.current.iter().collect(), Vec::new());
-        if runs.is_empty() || outdated_items > 0 {
-            for OutdatedRun { record, reasons } in &self.outdated {
-                runs.push(record);
-                for reason in reasons {
-                    let of = match outdated_items < all_items {
-                        true => format!("{reason} ({outdated_items} of {all_items} items)"),
-                        false => reason.clone(),
-                    };
-                    if !stale.contains(&of) {
-                        stale.push(of);
-                    }
-                }
-            }
-        }
-        let rows = || charges.items.iter().flat_map(|item| &item.rows);
-        let pricing: BTreeSet<&str> = rows()
-            .filter_map(|case| runs.iter().copied().find(|run| self.has_price(run, case)))
-            .map(|run| run.id.as_str())
-            .collect();
-        runs.retain(|run| pricing.contains(run.id.as_str()));
-        let has_cool = charges.charged_cool.is_some();
-        let has_functions = charges.items.iter().any(|item| item.function_source.is_some());
-        let is_used = |row: &Row| has_cool && has_walk(row) || has_functions && has_raw_calls(row);
-        for pairs in self.pairs.iter().filter(|it| it.results.iter().any(is_used)) {
-            if !runs.iter().any(|it| it.id == pairs.id) {
-                runs.push(pairs);
-            }
-        }
-        PriceSources {
-            runs: runs.into_iter().map(PriceRun::of).collect(),
-            stale,
-            missing: charges.missing.clone(),
-            uncooled: Vec::new(),
-            inlined: Vec::new(),
-            unpaired: Vec::new(),
-            measured,
-            pairs: Vec::new(),
-        }
-    }
 }
 
 /// Whether a row is a price under exactly these treatments.
@@ -376,7 +339,17 @@ fn is_price(row: &Row, treatments: &[String]) -> bool {
         && !row.benchmark.starts_with("workload/")
 }
 
+/// Why the prices of a run may not be those of the machine as it is now, as far as it shows by itself.
 fn stale_reasons(record: &Record, machine: &Machine, treatments: &[String]) -> Vec<String> {
+    let mut reasons = state_reasons(record, machine, treatments);
+    if has_drifted(record) {
+        reasons.push("the reference cases moved while they were measured".to_owned());
+    }
+    reasons
+}
+
+/// In what the machine of a run differs from the machine as it is now, its age included.
+fn state_reasons(record: &Record, machine: &Machine, treatments: &[String]) -> Vec<String> {
     let mut reasons = match machine_of(record, treatments) {
         Some(priced) => differences(priced, machine, age(&record.started)),
         None => vec!["their machine is unknown".to_owned()],
@@ -384,9 +357,6 @@ fn stale_reasons(record: &Record, machine: &Machine, treatments: &[String]) -> V
     if age(&record.started).is_none() {
         let started = &record.started;
         reasons.push(format!("they began at {started}, and their age is unknown: a clock was set"));
-    }
-    if has_drifted(record) {
-        reasons.push("the reference cases moved while they were measured".to_owned());
     }
     reasons
 }

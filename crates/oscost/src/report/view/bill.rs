@@ -154,8 +154,8 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
             0 => String::new(),
             others => format!(", and of {}", plural(others as u64, "other run")),
         };
-        let id: String = run.id.chars().take(8).collect();
-        format!("prices of run {} ({}){others}", plain(&id), minute(&run.started))
+        let (id, at) = (crate::report::text::id_beginning(&run.id), minute(&run.started));
+        format!("prices of run {id} ({at}){others}")
     });
     let measured = prices.measured.iter().flat_map(measurement);
     let stale = prices.stale.iter().map(|why| format!("stale prices: {}", plain(why)));
@@ -200,6 +200,7 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
     let all = all.chain(time_source::note(bill));
     let all = all
         .chain(fault_note(bill))
+        .chain(share_note(bill))
         .chain(reuse_note(bill))
         .chain(ticks)
         .chain(cool_prices::notes(bill));
@@ -237,6 +238,21 @@ fn fault_note(bill: &Bill) -> Option<String> {
          pages",
         occurrences(unknown.times)
     ))
+}
+
+/// Why page faults are charged in no whole number beside counts that are whole.
+fn share_note(bill: &Bill) -> Option<String> {
+    // The median of the trials need not be whole either; a kind is counted.
+    let is_of_kind = |item: &&BillItem| {
+        let name = item.name.as_str();
+        name.ends_with(" page fault") && !["minor page fault", "major page fault"].contains(&name)
+    };
+    let mut kinds = bill.items.iter().filter(is_of_kind);
+    kinds.any(|item| item.times.fract() > 0.0).then(|| {
+        "page faults that prices of forks and execs contain are taken off each kind in the same \
+         share: the rest is no whole number"
+            .to_owned()
+    })
 }
 
 /// What is among the faults that reuse a page, and is not told apart.

@@ -109,12 +109,11 @@ fn side(name: &str, bill: &ComparedBill) -> String {
     let shown: String = command.chars().take(MAX_COMMAND_CHARS).collect();
     let more = if shown.len() < command.len() { "..." } else { "" };
     let label = bill.label.as_deref().map_or(String::new(), |it| format!(" ({})", plain(it)));
-    let id: String = bill.id.chars().take(8).collect();
+    let id = crate::report::text::id_beginning(&bill.id);
     let measured = match &bill.watched {
         Some(watched) => watch(watched),
         None => plural(bill.trials.into(), "trial"),
     };
-    let id = plain(&id);
     format!("{name}: `{shown}{more}`{label}, bill {id} of {}, {measured}", minute(&bill.started))
 }
 

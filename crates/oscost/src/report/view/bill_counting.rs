@@ -27,7 +27,7 @@ pub(super) fn watch(watched: &Watched) -> String {
 pub(super) fn counting(counted: &BilledCounts, is_watched: bool) -> Vec<String> {
     let calls = &counted.calls;
     let varying = match counted.varying_forms {
-        0 => ", all with the same counts".to_owned(),
+        0 => ", all with the same counts of calls".to_owned(),
         forms => format!("; the counts of {} differ", plural(forms.into(), "form")),
     };
     let by = plain(&calls.by);
@@ -163,8 +163,8 @@ mod tests {
     #[test]
     fn lost_events_and_the_reason_of_a_tracer_are_lines() {
         let lines = counting(&counted(), false);
-        let first = "3 runs counted by ebpf, all with the same counts; counting added 2.5 % to the \
-                     real time";
+        let first = "3 runs counted by ebpf, all with the same counts of calls; counting added \
+                     2.5 % to the real time";
         assert_eq!((lines[0].as_str(), lines.len()), (first, 2));
         let reason = Some("rights: not root".to_owned());
         let counts =
@@ -173,8 +173,8 @@ mod tests {
         assert!(lines[0].ends_with("is in its times, and not known"), "{lines:?}");
         assert_eq!(lines[1], "not counted by eBPF: rights: not root");
         assert!(lines[2].starts_with("missing: 1 event had no room"), "{lines:?}");
-        let first = "3 runs counted by ebpf, all with the same counts; what counting added is not \
-                     known";
+        let first = "3 runs counted by ebpf, all with the same counts of calls; what counting \
+                     added is not known";
         assert_eq!(counting(&counts, false)[0], first);
         let faster = BilledCounts { added_pct: Some(-16.0), ..counted() };
         let first = &counting(&faster, false)[0];

@@ -6,7 +6,7 @@ use oscost_model::bill::{
 use oscost_model::unit::Unit;
 
 use crate::report::figures::{Style, added, per_cent, rough, times, with_thousands};
-use crate::report::text::{minute, plain, plural};
+use crate::report::text::{id_beginning, minute, plain, plural};
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
 
 /// More items at other prices than these are in the record alone.
@@ -131,9 +131,8 @@ fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
     }
     lines.extend(change.doubt.as_deref().map(|doubt| format!("{name}: {}", plain(doubt))));
     if let Some(run) = change.runs.first() {
-        let id: String = run.id.chars().take(8).collect();
-        let at = minute(&run.started);
-        lines.push(format!("{name}: added costs of run {} ({at})", plain(&id)));
+        let (id, at) = (id_beginning(&run.id), minute(&run.started));
+        lines.push(format!("{name}: added costs of run {id} ({at})"));
     }
     lines
 }
@@ -175,14 +174,13 @@ fn other_title(other: &OtherPrices) -> String {
 }
 
 fn other_sentences(other: &OtherPrices) -> Vec<String> {
-    let id: String = other.run.id.chars().take(8).collect();
+    let id = id_beginning(&other.run.id);
     let known = |text: &Option<String>| plain(text.as_deref().unwrap_or("unknown"));
     let [here, there] = [&other.here, &other.there].map(|sum| rough(sum.ns, Unit::NsPerOp));
     let ratio = other.ratio.map_or(String::new(), |ratio| format!(", {} times", times(ratio)));
     let mut lines = vec![format!(
-        "by the prices of run {} ({}; processor {}, kernel {}) it is charged {there} for what is \
+        "by the prices of run {id} ({}; processor {}, kernel {}) it is charged {there} for what is \
          {here} here{ratio}",
-        plain(&id),
         minute(&other.run.started),
         known(&other.cpu),
         known(&other.kernel)

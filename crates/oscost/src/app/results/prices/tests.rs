@@ -88,6 +88,63 @@ fn the_runs_that_are_named_are_those_whose_rows_priced() {
     assert_eq!(named, ["2"], "the newest run prices nothing, and the first one is older");
 }
 
+/// The runs of a store, the newest first, of the machine of the first one.
+fn stored(records: Vec<Record>) -> PriceRuns {
+    let machine = records[0].machines[0].clone();
+    let mut runs = PriceRuns::of(&records[0].results[0].target);
+    for record in records {
+        let run = NewRun::of(record, &runs.target);
+        runs.take_older(run, Vec::new(), &machine);
+    }
+    runs
+}
+
+fn drifted(mut record: Record) -> Record {
+    record.conditions[0].flags.push("REFERENCE_DRIFT".to_owned());
+    record
+}
+
+#[test]
+fn a_stored_run_that_drifted_prices_what_no_other_has_and_its_items_are_named() {
+    let catalog = oscost_worker::benchmarks::data();
+    let mut old_kernel = run("3", "syscall/getuid", 80.0);
+    old_kernel.machines[0].os.release = Some("1.0".to_owned());
+    let runs = stored(vec![
+        run("1", "syscall/getuid", 90.0),
+        drifted(run("2", "syscall/uname", 150.0)),
+        old_kernel,
+    ]);
+    assert_eq!((ids(&runs), runs.outdated.len()), (vec!["1"], 1));
+    let form = |name: &str| FormCount { form: name.to_owned(), calls: 5, ..FormCount::default() };
+    let forms = vec![form("getuid"), form("uname")];
+    let calls = ProgramCalls { forms, ..ProgramCalls::default() };
+    let list = runs.price_list(&catalog);
+    let charges = charge(&calls, Faults::default(), &list, 1e6);
+    let sources = runs.sources(&charges, &list, None);
+    let [why] = &sources.stale[..] else { panic!("{:?}", sources.stale) };
+    let began = "the reference cases moved while they were measured (1 of 2 items: uname; run of 2";
+    assert!(why.starts_with(began), "{why}");
+    let named: Vec<&str> = sources.runs.iter().map(|run| run.id.as_str()).collect();
+    assert_eq!(named, ["1", "2"]);
+    // What a run that did not drift has, too, is not stale.
+    let runs =
+        stored(vec![drifted(run("2", "syscall/uname", 150.0)), run("1", "syscall/uname", 90.0)]);
+    let list = runs.price_list(&catalog);
+    let charges = charge(&calls, Faults::default(), &list, 1e6);
+    assert_eq!(runs.sources(&charges, &list, None).stale, Vec::<String>::new());
+}
+
+#[test]
+fn a_stored_run_is_outdated_by_a_newer_one_as_by_one_that_has_just_been_measured() {
+    let null_call = "syscall/getppid:via=raw";
+    let moved = stored(vec![run("2", null_call, 150.0), run("1", null_call, 100.0)]);
+    assert_eq!((ids(&moved), moved.outdated.len()), (vec!["2"], 1));
+    let reasons = &moved.outdated[0].reasons;
+    assert_eq!(reasons[..], ["syscall/getppid:via=raw took 100.0 ns then, and 150.0 ns now"]);
+    let same = stored(vec![run("2", null_call, 101.0), run("1", null_call, 100.0)]);
+    assert_eq!((ids(&same), same.outdated.len()), (vec!["2", "1"], 0));
+}
+
 #[test]
 fn only_a_case_that_would_price_an_item_explains_why_it_has_no_price() {
     let catalog = oscost_worker::benchmarks::data();

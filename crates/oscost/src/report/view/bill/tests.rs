@@ -149,6 +149,17 @@ fn it_says_what_else_is_among_the_faults_that_reuse_a_page() {
 }
 
 #[test]
+fn it_says_why_faults_are_charged_in_no_whole_number() {
+    let words = "page faults that prices of forks and execs contain are taken off each kind";
+    let said = |name: &str, times: f64| {
+        let text = terminal(&view(&bill(vec![priced(name, "memory", times, 9.0)], 1e6)));
+        text.split_whitespace().collect::<Vec<_>>().join(" ").contains(words)
+    };
+    assert!(said("file page fault", 511.4) && !said("file page fault", 511.0));
+    assert!(!said("minor page fault", 511.5), "the median of the trials");
+}
+
+#[test]
 fn it_says_what_was_measured_of_pairs_and_which_cases_were_tried_in_vain() {
     let mut shown = find();
     shown.prices.pairs = vec![

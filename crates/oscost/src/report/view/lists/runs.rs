@@ -18,6 +18,8 @@ pub enum LineKind {
     /// A run.
     #[default]
     Run,
+    /// A run that a bill has started for itself.
+    BillRun,
     /// A bill.
     Bill,
     /// The visits of a fleet.
@@ -28,8 +30,17 @@ impl LineKind {
     fn text(self) -> &'static str {
         match self {
             LineKind::Run => "run",
+            LineKind::BillRun => "bill run",
             LineKind::Bill => "bill",
             LineKind::Fleet => "fleet",
+        }
+    }
+
+    /// The kind of its record.
+    fn record_text(self) -> &'static str {
+        match self {
+            LineKind::BillRun => LineKind::Run.text(),
+            kind => kind.text(),
         }
     }
 }
@@ -224,7 +235,8 @@ pub fn json(lines: &[Line], store_bytes: u64) -> serde_json::Value {
     let run = |line: &Line| {
         let reasons = line.trust.as_ref().map(|trust| trust.reasons.clone());
         json!({
-            "kind": line.kind.text(),
+            "kind": line.kind.record_text(),
+            "of_bill": line.kind == LineKind::BillRun,
             "id": line.id,
             "started": line.started,
             "ended": line.ended,
@@ -528,6 +540,22 @@ mod tests {
         assert_eq!(kinds, ["run", "bill"]);
         assert_eq!(listed["runs"][1]["system_ns"], json!(12_340_000.0));
         assert!(listed["runs"][0]["system_ns"].is_null(), "a run has none, and not 0");
+    }
+
+    #[test]
+    fn a_run_that_a_bill_has_started_is_told_from_others() {
+        let of_bill = Line { kind: LineKind::BillRun, ..line("0197aaaa-1122-x") };
+        let lines = [of_bill, line("0197aaaa-1111-x")];
+        let text = crate::report::terminal_table(&table(&lines, &[], false), ScreenFormat::PLAIN);
+        let rows: Vec<&str> = text.lines().collect();
+        assert!(rows[0].contains(" kind ") && rows[1].contains(" bill run "), "{text}");
+        assert!(!rows[2].contains("bill"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let listed = json(&lines, 7);
+        let kinds = [&listed["runs"][0]["kind"], &listed["runs"][1]["kind"]];
+        assert_eq!(kinds, ["run", "run"], "the kind of the record");
+        let of_bills = [&listed["runs"][0]["of_bill"], &listed["runs"][1]["of_bill"]];
+        assert_eq!(of_bills, [&json!(true), &json!(false)]);
     }
 
     #[test]

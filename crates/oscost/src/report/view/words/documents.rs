@@ -340,6 +340,7 @@ const DOCUMENTS: &[Document] = &[
             ),
             word("has_raw_batches", "whether the store still has the raw batches of a run"),
             word("imported", "whether a run was imported"),
+            word("of_bill", "whether a bill has started the run for itself; `last` passes over it"),
             word("store_bytes", "the size of the store, in bytes"),
             word("system_ns", "the measured system time of a bill, in nanoseconds; null of a run"),
         ],

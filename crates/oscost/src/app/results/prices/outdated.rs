@@ -1,0 +1,59 @@
+//! Runs whose prices may not be those of the machine as it is now, and what a bill says of them.
+
+use oscost_model::bill::BillItem;
+use oscost_model::record::Record;
+
+/// More items of a run than these are not named.
+const MAX_NAMED_ITEMS: usize = 3;
+
+/// A run whose prices may not be those of the machine as it is now.
+pub(super) struct OutdatedRun {
+    pub(super) record: Record,
+    pub(super) reasons: Vec<String>,
+}
+
+/// The items of a bill that have a price.
+pub(super) struct PricedItems<'a> {
+    /// Those that outdated runs alone have priced, the largest amount first.
+    pub(super) outdated: Vec<&'a BillItem>,
+    /// How many there are in all.
+    pub(super) all: usize,
+}
+
+/// Why prices of these runs, the first choice first, are stale: each reason with the items that the
+/// run of it has priced, unless these are all. Runs that have priced none are left out.
+pub(super) fn stale(
+    runs: &[OutdatedRun],
+    items: &PricedItems<'_>,
+    has_price: impl Fn(&Record, &str) -> bool,
+) -> Vec<String> {
+    let run_of = |item: &BillItem| {
+        runs.iter().position(|it| item.rows.iter().any(|row| has_price(&it.record, row)))
+    };
+    let mut told: Vec<String> = Vec::new();
+    for (at, OutdatedRun { record, reasons }) in runs.iter().enumerate() {
+        let of_run = items.outdated.iter().copied().filter(|item| run_of(item) == Some(at));
+        let names: Vec<&str> = of_run.map(|item| item.name.as_str()).collect();
+        if names.is_empty() {
+            continue;
+        }
+        for reason in reasons {
+            let text = match names.len() < items.all {
+                true => format!("{reason} ({})", which(&names, items.all, &record.started)),
+                false => reason.clone(),
+            };
+            if !told.contains(&text) {
+                told.push(text);
+            }
+        }
+    }
+    told
+}
+
+/// So many items of all, and the run of their prices by its start.
+fn which(names: &[&str], all: usize, started: &str) -> String {
+    let more = if names.len() > MAX_NAMED_ITEMS { ", ..." } else { "" };
+    let named = &names[..names.len().min(MAX_NAMED_ITEMS)];
+    let minute = started.get(..16).unwrap_or(started).replace('T', " ");
+    format!("{} of {all} items: {}{more}; run of {minute}", names.len(), named.join(", "))
+}
