@@ -205,6 +205,15 @@ pub(super) const WORDS: &[Word] = &[
         ..FLAG
     },
     Word {
+        word: "MEMORY_BOUND",
+        means: "`peak-memory` is a bound: the process that starts the program had as much resident, \
+                and Linux carries that over the exec",
+        matters: "Smaller programs all have the figure of that process: they are not compared by it.",
+        action: "Read it as at most that much. `VmHWM` in /proc/PID/status, while the program runs, \
+                 is its own.",
+        ..FLAG
+    },
+    Word {
         word: "TICK_SPLIT",
         means: "the clock tick divides CPU time into user and system time: their sum is exact, \
                 the two of a short trial are not",

@@ -54,6 +54,13 @@ pub(in crate::estimate) fn counted_trials(state: &RowState) -> Vec<CountedTrial<
     trials.collect()
 }
 
+/// Whether the peak memory of any of these trials is that of the process that started it: a median of
+/// bounds is one.
+pub(in crate::estimate) fn has_peak_of_starter(trials: &[CountedTrial<'_>]) -> bool {
+    let known = trials.iter().filter_map(|it| it.trial);
+    known.map(|trial| trial.usage).any(TreeUsage::is_peak_of_starter)
+}
+
 /// The row of a workload.
 pub(in crate::estimate) fn row(
     state: &RowState,
@@ -87,6 +94,9 @@ pub(in crate::estimate) fn row(
     }
     if workload.time.is_some() && are_split_by_ticks(&trials) {
         flags.push("TICK_SPLIT".to_owned());
+    }
+    if has_peak_of_starter(&counted) {
+        flags.push("MEMORY_BOUND".to_owned());
     }
     let warm_up = state.warm_up.as_ref().map(|it| &it.trial);
     if workload.time.is_some() && waited_for_cpu(warm_up, &trials) {
