@@ -123,7 +123,7 @@ fn cells(row: &Row) -> Vec<Cell> {
 }
 
 /// The peak memory of a program, or its bound.
-fn peak_memory(row: &Row) -> Option<String> {
+pub(in crate::report::view) fn peak_memory(row: &Row) -> Option<String> {
     let Metric { unit, estimate, .. } = row.metrics.get(PEAK_MEMORY)?;
     let mark = if has(row, MEMORY_BOUND) { "<=" } else { "" };
     Some(format!("{mark}{}", rough(estimate.median, *unit)))

@@ -1,6 +1,7 @@
 //! A word in the last run: the rows that have it, and their figures.
 
 use oscost_model::point::Value;
+use oscost_model::program::PEAK_MEMORY;
 use oscost_model::record::{Comparison, Record, Row};
 use oscost_model::unit::Better;
 
@@ -11,7 +12,7 @@ use crate::report::text::{minute, plain};
 use crate::report::view::answer::trust;
 use crate::report::view::document::{Block, Cell, Column, Table};
 use crate::report::view::run::instructions::is_counted;
-use crate::report::view::run::programs::is_program;
+use crate::report::view::run::programs::{is_program, peak_memory};
 use crate::report::view::run::row::{entries, figure, has};
 use crate::report::view::run::{CountedEvents, FigureUnit, Plots, view};
 
@@ -234,6 +235,9 @@ fn row_text(row: &Row) -> String {
 fn metric(row: &Row, name: &str) -> Option<String> {
     if name == "primary" {
         return row.estimate.as_ref().map(|_| row_text(row));
+    }
+    if name == PEAK_MEMORY {
+        return peak_memory(row).map(|text| format!("{} {text}", plain(&row.case)));
     }
     let metric = row.metrics.get(name).map(|metric| (metric.estimate.median, metric.unit));
     let (value, unit) = metric.or_else(|| Some((quantile(row, name)?, row.unit)))?;
