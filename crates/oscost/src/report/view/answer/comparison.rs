@@ -20,6 +20,10 @@ use crate::report::view::run::row::is_requested;
 
 /// The flag of a run whose control is not known to be equivalent.
 const CONTROL_WIDE: &str = "CONTROL_WIDE";
+/// The flag of a comparison whose effect is not one figure.
+const EFFECT_DRIFTS: &str = "EFFECT_DRIFTS";
+/// What is said in place of that figure.
+const DRIFTED: &str = "the size of the difference changed during the run";
 /// A few cases are told one by one.
 const MAX_EACH: usize = 2;
 /// Differences whose largest is at most this multiple of their smallest are one price.
@@ -175,6 +179,8 @@ fn of_commands(new: &str, base: &str, it: &Comparison, resource: &str) -> String
     let ratio = it.ratio.value;
     let share = per_cent(100.0 * (ratio - 1.0).abs());
     let text = match it.verdict.as_str() {
+        "slower" if drifts(it) => format!("{new} takes more {resource} than {base}; {DRIFTED}"),
+        "faster" if drifts(it) => format!("{new} takes less {resource} than {base}; {DRIFTED}"),
         "slower" if ratio >= MIN_TIMES => {
             format!(
                 "{new} takes {} times the {resource} of {base} ({})",
@@ -264,8 +270,34 @@ fn are_several(side: &str) -> bool {
     side.ends_with(" runs")
 }
 
-/// Some differences: a few one by one, of more the ends.
+/// Whether the effect differed between the halves of its pairs, so that none of its figures is quoted.
+fn drifts(it: &Comparison) -> bool {
+    it.flags.iter().any(|flag| flag == EFFECT_DRIFTS)
+}
+
+/// Some differences, those that are one figure before those that are not.
 fn list_differences(what: &str, differences: Vec<&Comparison>, all: usize) -> Option<String> {
+    let (drifting, steady): (Vec<&Comparison>, Vec<&Comparison>) =
+        differences.into_iter().partition(|it| drifts(it));
+    let sentences = [list_steady(what, steady, all), list_drifting(what, &drifting, all)];
+    let told: Vec<String> = sentences.into_iter().flatten().collect();
+    (!told.is_empty()).then(|| told.join(" "))
+}
+
+fn list_drifting(what: &str, drifting: &[&Comparison], all: usize) -> Option<String> {
+    let where_it_is = match drifting {
+        [] => return None,
+        few if few.len() <= MAX_EACH => {
+            let names: Vec<String> = few.iter().map(|it| name(it)).collect();
+            format!("on {}{}", joined(&names), out_of(few.len(), all))
+        }
+        many => format!("in {}", of_all(many.len(), all)),
+    };
+    Some(format!("{what} {where_it_is}; {DRIFTED}."))
+}
+
+/// A few differences one by one, of more the ends.
+fn list_steady(what: &str, differences: Vec<&Comparison>, all: usize) -> Option<String> {
     let each = |it: &Comparison| {
         format!("{} on {} ({})", relative(it.ratio.value), name(it), addition(it))
     };
@@ -330,7 +362,9 @@ fn one_price(slower: &[&Comparison]) -> Option<String> {
     let values = || slower.iter().map(|it| it.added.value);
     let is_of_time = slower.iter().all(|it| it.added.unit == Unit::NsPerOp);
     let (low, high) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
-    let is_one = slower.len() > MAX_EACH && is_of_time && low > 0.0 && high <= ONE_PRICE * low;
+    let is_steady = !slower.iter().any(|it| drifts(it));
+    let is_one =
+        slower.len() > MAX_EACH && is_of_time && is_steady && low > 0.0 && high <= ONE_PRICE * low;
     let texts = [low, high].map(|value| added(value, Unit::NsPerOp));
     let [low, high] = texts.each_ref().map(|text| text.trim_start_matches('+'));
     is_one.then(|| range(low, high))

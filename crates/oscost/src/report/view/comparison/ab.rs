@@ -302,7 +302,10 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Remarks {
     let mut method = Vec::new();
     let (work, rows): (Vec<&Comparison>, Vec<&Comparison>) =
         rows.into_iter().partition(|it| is_work(&it.metric));
-    lines.extend(record.conditions.iter().flat_map(|it| &it.flags).map(|it| flags::of_run(it)));
+    // What the comparisons say themselves is said once.
+    let is_said = |flag: &&String| rows.iter().any(|it| it.flags.contains(flag));
+    let of_run = record.conditions.iter().flat_map(|it| &it.flags).filter(|flag| !is_said(flag));
+    lines.extend(of_run.map(|flag| flags::of_run(flag)));
     lines.extend(monitor::line(record.results.iter().filter(|row| is_requested(row))));
     lines.extend(controls.iter().map(|it| control(it)));
     lines.extend(rows.iter().filter_map(|it| added_in_cycles(record, it)));

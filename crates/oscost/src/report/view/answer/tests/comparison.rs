@@ -193,6 +193,45 @@ fn two_commands_are_compared_by_what_they_take() {
 }
 
 #[test]
+fn the_size_of_an_effect_that_drifted_is_not_quoted() {
+    let drifting = |case: &str, ratio: f64| {
+        with_flag(comparison(case, ratio, 50.0, "slower"), "EFFECT_DRIFTS")
+    };
+    let [one] = &findings(&[drifting("a/x", 1.5)])[..] else { panic!() };
+    assert_eq!(
+        one,
+        "seccomp=docker is slower than local on a/x; the size of the difference changed during the run."
+    );
+    let both = [drifting("a/x", 1.5), comparison("a/y", 1.25, 25.0, "slower")];
+    let [both] = &findings(&both)[..] else { panic!() };
+    assert_eq!(
+        both,
+        "seccomp=docker is slower than local: +25 % on a/y (+25.00 ns), of 2 cases. seccomp=docker is \
+         slower than local on a/x, of 2 cases; the size of the difference changed during the run."
+    );
+    let many: Vec<Comparison> = ["a/x", "a/y", "a/z"].map(|case| drifting(case, 1.5)).into();
+    let [many] = &findings(&many)[..] else { panic!() };
+    assert!(many.starts_with("seccomp=docker is slower than local in all 3 cases; the "), "{many}");
+    let commands = {
+        let mut run = record(vec![row("a/x", 100.0)]);
+        let it = drifting("workload/ls", 2.0);
+        run.comparisons = vec![Comparison { metric: "real".to_owned(), ..it }];
+        run.conditions[0].flags = vec!["EFFECT_DRIFTS".to_owned()];
+        let comparisons = run.comparisons.iter().collect();
+        let group = Group { new: "`ls`".to_owned(), base: "`true`".to_owned(), comparisons };
+        of_run(&run, &[group]).unwrap()
+    };
+    assert_eq!(
+        commands.findings,
+        [
+            "`ls` takes more wall time than `true`; the size of the difference changed during the run."
+        ]
+    );
+    let trust = commands.trust.unwrap();
+    assert_eq!(trust, "Trust: fair: the effect that was compared changed during the run.");
+}
+
+#[test]
 fn no_verdict_is_told_where_there_is_none() {
     let void = with_flag(open("a/x", None), "VOID");
     let found = answer(&[void.clone(), Comparison { control: true, ..open("a/c", None) }]);
