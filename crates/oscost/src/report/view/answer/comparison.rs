@@ -15,6 +15,7 @@ use crate::report::view::answer::quote::{
     MAX_DETECTABLE_PCT, MIN_TIMES, cases, joined, range, relative, warning,
 };
 use crate::report::view::answer::{empty_comparison, trust};
+use crate::report::view::comparison::verdicts::is_too_short;
 use crate::report::view::document::Answer;
 use crate::report::view::run::row::is_requested;
 
@@ -203,6 +204,12 @@ fn undecided_commands(new: &str, base: &str, it: &Comparison, resource: &str) ->
         return format!("Not enough for a verdict: {new} takes {by} {resource} against {base}");
     }
     let nothing = format!("No difference of {resource} shows between {new} and {base}");
+    if is_too_short(it) {
+        return format!(
+            "{nothing}: they are within 3 %, but not called equivalent, since all pairs lie within a \
+             minute"
+        );
+    }
     match it.mde_pct.filter(|pct| pct.is_finite()) {
         Some(pct) if pct > MAX_DETECTABLE_PCT => {
             format!(
@@ -445,7 +452,20 @@ fn hidden(inconclusive: &[&Comparison], all: usize) -> Option<String> {
     };
     let is_too_noisy = !limits.is_empty() && least > MAX_DETECTABLE_PCT;
     let noise = if is_too_noisy { ", which is too noisy to compare" } else { "" };
-    Some(format!("Nothing shows on {on}: {hidden}{noise}."))
+    Some(format!("Nothing shows on {on}: {hidden}{noise}.{}", too_short(inconclusive)))
+}
+
+/// That time alone keeps some of these from being equivalent; nothing if it does of none.
+fn too_short(inconclusive: &[&Comparison]) -> String {
+    let short = inconclusive.iter().filter(|it| is_too_short(it)).count();
+    let what = match (short, inconclusive.len()) {
+        (0, _) => return String::new(),
+        (1, 1) => "It is".to_owned(),
+        (1, _) => "1 of them is".to_owned(),
+        (short, all) if short == all => "They are".to_owned(),
+        (short, _) => format!("{short} of them are"),
+    };
+    format!(" {what} within 3 %, but not called equivalent: all pairs lie within a minute.")
 }
 
 /// The counts that differ, and not by more than each side varies; with the range of the largest

@@ -126,6 +126,25 @@ fn what_is_equivalent_and_what_may_hide_is_told_with_its_limits() {
 }
 
 #[test]
+fn what_only_lacks_time_to_be_equivalent_is_said_to() {
+    let short = |case: &str| {
+        let mut it = with_flag(open(case, Some(1.0)), "SHORT_SPAN");
+        it.ratio.ci95 = Some([0.999, 1.001]);
+        it
+    };
+    assert_eq!(
+        findings(&[short("a/x")]),
+        [
+            "Nothing shows on a/x: an effect below 1.0 % could hide there. It is within 3 %, but not \
+             called equivalent: all pairs lie within a minute."
+        ]
+    );
+    let [two] = &findings(&[short("a/x"), open("a/y", Some(4.0))])[..] else { panic!() };
+    let end = " 1 of them is within 3 %, but not called equivalent: all pairs lie within a minute.";
+    assert!(two.ends_with(end), "{two}");
+}
+
+#[test]
 fn an_interval_on_one_side_of_no_effect_is_told_though_it_has_no_verdict() {
     let apart = |case: &str, ends: [f64; 2]| {
         let mut it = open(case, Some(2.0));
