@@ -238,8 +238,15 @@ fn remarks(record: &Record, rows: &[&Row]) -> Remarks {
     lines.extend(of_run.map(|flag| flags::of_run(flag)));
     lines.extend(instructions::remark(rows.iter().copied()));
     lines.extend(counters::remarks(record, rows));
-    let evidence: Vec<String> =
-        [repetitions(record, rows), between_runs(rows)].into_iter().flatten().collect();
+    let between = between_runs(rows);
+    let (shown, beside) = match are_by_other_runs(rows) {
+        true => (between, None),
+        false => (None, between),
+    };
+    lines.extend(shown.map(|text| {
+        format!("{text} A case without earlier runs has the interval of its class, which is wide.")
+    }));
+    let evidence: Vec<String> = [repetitions(record, rows), beside].into_iter().flatten().collect();
     let method = (!evidence.is_empty()).then(|| evidence.join(" "));
     let method = method.into_iter().chain(counters::amortized(rows)).chain(as_meant).collect();
     Remarks { shown: lines, information, method }
@@ -279,6 +286,18 @@ fn between_runs(rows: &[&Row]) -> Option<String> {
     ))
 }
 
+/// Whether the interval of a row has ends that differ by a factor of two or more, most of which this
+/// run did not show: its figures then look more certain than their intervals.
+fn are_by_other_runs(rows: &[&Row]) -> bool {
+    let width = |[low, high]: [f64; 2]| (high / low).ln();
+    let is_by_others = |it: &Estimate| {
+        let (Some(between), Some(own)) = (it.between_run_ci95, it.ci95) else { return false };
+        let (between, own) = (width(between), width(own));
+        between >= 2f64.ln() && own < between / 2.0
+    };
+    rows.iter().filter_map(|row| row.estimate.as_ref()).any(is_by_others)
+}
+
 /// How many repetitions the figures rest on.
 pub(super) fn repetitions(record: &Record, rows: &[&Row]) -> Option<String> {
     let estimates = rows.iter().filter_map(|row| row.estimate.as_ref());
@@ -288,4 +307,27 @@ pub(super) fn repetitions(record: &Record, rows: &[&Row]) -> Option<String> {
     let s = if most == 1 { "" } else { "s" };
     let cut = if record.complete { "" } else { "; the run was cut short" };
     Some(format!("{times} repetition{s} a row, each a fresh process{cut}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_far_wider_than_a_run_shows_are_told_to_be_of_other_runs() {
+        let text = include_str!("../../../../tests/store/run-1.json");
+        let record: Record = serde_json::from_str(text).unwrap();
+        let found = record.results.into_iter().find(|row| row.estimate.is_some()).unwrap();
+        let is_told = |own: [f64; 2], between: Option<[f64; 2]>| {
+            let mut row = found.clone();
+            let estimate = row.estimate.as_mut().unwrap();
+            (estimate.ci95, estimate.between_run_ci95) = (Some(own), between);
+            are_by_other_runs(&[&row])
+        };
+        assert!(is_told([99.0, 101.0], Some([20.0, 780.0])));
+        assert!(!is_told([99.0, 101.0], Some([90.0, 110.0])), "it is narrow");
+        assert!(!is_told([30.0, 700.0], Some([20.0, 780.0])), "the run shows most of it");
+        assert!(!is_told([99.0, 101.0], None));
+        assert!(!is_told([-1.0, 1.0], Some([-2.0, 2.0])), "around zero there is no factor");
+    }
 }
