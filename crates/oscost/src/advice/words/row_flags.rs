@@ -198,9 +198,9 @@ pub(super) const WORDS: &[Word] = &[
         means: "repetitions lie around two values, and the interval spans both: a shorter run may \
                 show one of them alone",
         matters: "The median may be of either. Loops around an inlined system call have two where \
-                  the kernel guards its returns.",
-        action: "Read both levels. `oscost ab --base call=inline --new call=function CASE` \
-                 compares the two loops.",
+                  the kernel guards its returns: `oscost ab --base call=inline --new call=function \
+                  CASE` compares such loops.",
+        action: "Read both levels.",
         severity: Severity::Wide,
         ..FLAG
     },

@@ -166,18 +166,7 @@ fn cells(row: &Row, unit: FigureUnit) -> Vec<Cell> {
 /// there are.
 fn levels(rows: &[&Row]) -> impl Iterator<Item = String> {
     const MAX_NAMED: usize = 4;
-    let line = |row: &&Row| {
-        let Levels { low, low_count, high, high_count } =
-            row.estimate.as_ref()?.levels.as_ref()?.clone();
-        let (lower, higher) = (Style::of(low, row.unit), Style::of(high, row.unit));
-        Some(format!(
-            "{}: {} in {low_count} repetitions, {} in {high_count}",
-            plain(&row.case),
-            lower.with_unit(low),
-            higher.with_unit(high)
-        ))
-    };
-    let all: Vec<String> = rows.iter().filter_map(line).collect();
+    let all: Vec<String> = rows.iter().filter_map(|row| levels_text(row)).collect();
     let more = match all.len().saturating_sub(MAX_NAMED) {
         0 => None,
         1 => Some("and 1 more row of two levels: `levels` in the record (`--json`)".to_owned()),
@@ -185,7 +174,37 @@ fn levels(rows: &[&Row]) -> impl Iterator<Item = String> {
             Some(format!("and {more} more rows of two levels: `levels` in the record (`--json`)"))
         }
     };
-    all.into_iter().take(MAX_NAMED).chain(more)
+    all.into_iter().take(MAX_NAMED).chain(more).chain(compared_calls(rows))
+}
+
+/// The two values around which the repetitions of a row lie; `None` of other rows.
+pub(in crate::report::view) fn levels_text(row: &Row) -> Option<String> {
+    let Levels { low, low_count, high, high_count } =
+        row.estimate.as_ref()?.levels.as_ref()?.clone();
+    let (lower, higher) = (Style::of(low, row.unit), Style::of(high, row.unit));
+    Some(format!(
+        "{}: {} in {low_count} repetitions, {} in {high_count}",
+        plain(&row.case),
+        lower.with_unit(low),
+        higher.with_unit(high)
+    ))
+}
+
+/// How to see whether the way of its system call is why a row has two levels; `None` if no such row
+/// makes calls without the C library.
+fn compared_calls(rows: &[&Row]) -> Option<String> {
+    let makes_calls = |row: &Row| {
+        let calls = row.calls.as_ref();
+        calls.is_some_and(|it| it.per_op.values().any(|&times| times > 0.0))
+            && row.point.get("via").is_none_or(|via| via.to_string() == "raw")
+    };
+    let has_levels = |row: &Row| row.estimate.as_ref().is_some_and(|it| it.levels.is_some());
+    let first = rows.iter().find(|row| has_levels(row) && makes_calls(row))?;
+    Some(format!(
+        "two levels may be those of an inlined system call: `oscost ab --base call=inline --new \
+         call=function {}` shows it, if the loop of the case has one",
+        plain(&first.case)
+    ))
 }
 
 /// Datagrams that did not arrive once and in order.
@@ -311,7 +330,36 @@ pub(super) fn repetitions(record: &Record, rows: &[&Row]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use oscost_model::case::Case;
+
     use super::*;
+
+    #[test]
+    fn the_way_of_a_call_is_named_for_two_levels_of_rows_that_make_calls() {
+        let text = include_str!("../../../../tests/store/run-1.json");
+        let record: Record = serde_json::from_str(text).unwrap();
+        let found = record.results.into_iter().find(|row| row.calls.is_some()).unwrap();
+        let row = |case: &str, times: f64| {
+            let mut row = Row { case: case.to_owned(), ..found.clone() };
+            row.point = Case::parse(case).unwrap().point;
+            if let Some(estimate) = &mut row.estimate {
+                estimate.levels =
+                    Some(Levels { low: 120.0, low_count: 9, high: 160.0, high_count: 6 });
+            }
+            if let Some(calls) = &mut row.calls {
+                calls.per_op = [("getppid".to_owned(), times)].into();
+            }
+            row
+        };
+        let (raw, libc) =
+            (row("syscall/getppid:via=raw", 1.0), row("syscall/getppid:via=libc", 1.0));
+        let none = row("fault/zero-fill", 0.0);
+        let level = levels_text(&raw).unwrap();
+        assert_eq!(level, "syscall/getppid:via=raw: 120.0 ns in 9 repetitions, 160.0 ns in 6");
+        assert_eq!(compared_calls(&[&none, &libc]), None);
+        let advice = compared_calls(&[&none, &libc, &raw]).unwrap();
+        assert!(advice.contains("call=function syscall/getppid:via=raw` shows it"), "{advice}");
+    }
 
     #[test]
     fn intervals_far_wider_than_a_run_shows_are_told_to_be_of_other_runs() {

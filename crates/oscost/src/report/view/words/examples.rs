@@ -14,7 +14,7 @@ use crate::report::view::document::{Block, Cell, Column, Table};
 use crate::report::view::run::instructions::is_counted;
 use crate::report::view::run::programs::{is_program, peak_memory};
 use crate::report::view::run::row::{entries, figure, has};
-use crate::report::view::run::{CountedEvents, FigureUnit, Plots, view};
+use crate::report::view::run::{CountedEvents, FigureUnit, Plots, levels_text, view};
 
 /// How many rows are named.
 const MAX_NAMED: usize = 3;
@@ -32,6 +32,11 @@ pub(super) fn of(word: &Word, record: &Record) -> Option<String> {
         (all > 0).then(|| named(compared.map(comparison_text).collect(), "comparison", all, record))
     };
     match word.kind {
+        Kind::RowFlag if name == "TWO_LEVELS" => {
+            let rows = record.results.iter().filter(|row| has(row, name));
+            let texts = rows.map(|row| levels_text(row).unwrap_or_else(|| row_text(row)));
+            Some(named(texts.collect(), "row", record.results.len(), record))
+        }
         Kind::RowFlag => of_rows(&|row| row.flags.iter().any(|flag| flag == name)),
         Kind::CostClass => of_rows(&|row| row.class.as_deref() == Some(name)),
         Kind::Outcome => of_rows(&|row| row.outcome.text() == name),
