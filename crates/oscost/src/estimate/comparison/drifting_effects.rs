@@ -4,7 +4,6 @@ use oscost_model::counters::is_work;
 use oscost_model::record::{Comparison, Row};
 
 use super::interleaved_run::SECONDARY;
-use super::rows::has_flag;
 
 /// From this share of the verdicts on, drift is said of the run: of many effects a few seem to drift
 /// by chance.
@@ -14,10 +13,7 @@ const FROM_SHARE: f64 = 0.5;
 /// their own.
 pub(in crate::estimate) fn effects_drift(comparisons: &[Comparison], rows: &[Row]) -> bool {
     let has = |it: &Comparison, name: &str| it.flags.iter().any(|flag| flag == name);
-    let is_requested = |it: &Comparison| {
-        let base = rows.get(it.base as usize);
-        base.is_some_and(|row| !has_flag(row, "REFERENCE") && !has_flag(row, "PRIMITIVE"))
-    };
+    let is_requested = |it: &Comparison| rows.get(it.base as usize).is_some_and(Row::is_requested);
     let judged: Vec<&Comparison> = comparisons
         .iter()
         .filter(|it| !it.control && !is_work(&it.metric) && !has(it, SECONDARY))

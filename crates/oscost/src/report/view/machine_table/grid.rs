@@ -160,20 +160,22 @@ pub(super) fn notes(content: &TableContent<'_>) -> Vec<String> {
     let within = with_interval().filter(|it| !it.is_between_runs).count();
     let interval = match within {
         _ if are_counted => {
-            "[], where the window has room: the 95 % interval of a run's counts (of three to five workers their range), with \
-             what runs of one boot differ by"
+            "the 95 % interval of a run's counts (of three to five workers their range), with what \
+             runs of one boot differ by"
                 .to_owned()
         }
-        0 => "[], where the window has room: the 95 % interval, with the variation between runs".to_owned(),
+        0 => "the 95 % interval, with the variation between runs".to_owned(),
         all if all == with_interval().count() => {
-            "[], where the window has room: the 95 % interval of one run's own repetitions, without the variation between runs"
+            "the 95 % interval of one run's own repetitions, without the variation between runs"
                 .to_owned()
         }
         some => format!(
-            "[], where the window has room: the 95 % interval, with the variation between runs except in {}",
+            "the 95 % interval, with the variation between runs except in {}",
             plural(some as u64, "cell")
         ),
     };
+    // Cells in a narrow window have no brackets.
+    let interval = format!("[], where the window has room: {interval}");
     let spread =
         "(): the lowest and the highest of equal machines, of which the figure is the median";
     let base = content.base_name();
