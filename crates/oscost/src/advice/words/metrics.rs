@@ -40,9 +40,9 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         word: "peak-memory",
         means: "the largest resident set of one process of a program, at least that of the process \
-                which starts it (2.7 MB or so): Linux carries the peak of the old image over an exec",
+                which starts it (2.7 MB or so)",
         range: "B",
-        matters: "A figure at that floor is a bound (`<=`), and two bounds are not compared.",
+        matters: "Linux carries that over the exec: a figure at this floor is a bound (`<=`).",
         action: "`oscost explain MEMORY_BOUND`.",
         ..METRIC
     },

@@ -44,8 +44,8 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         word: "inconclusive",
         means: "neither a difference nor its absence can be shown",
-        matters: "It is no sign that nothing changed. `inconclusive (short)`: the interval lies \
-                  within 3 %, but all pairs within a minute, which is too short for `equivalent`.",
+        matters: "It is no sign that nothing changed. `inconclusive (short)`: it would be equivalent \
+                  if not all pairs lay within a minute.",
         action: "Read what would have been detected (`mde_pct`); measure longer or more quietly.",
         ..VERDICT
     },
