@@ -281,4 +281,26 @@ mod tests {
         let trials = [[500_213, 459_787], [504_211, 455_789], [496_215, 463_785]];
         assert!(!is_flagged(&trials));
     }
+
+    #[test]
+    fn one_trial_with_the_peak_of_its_starter_makes_a_bound() {
+        let worker = WorkerEntry {
+            phase: Phase::Round(0),
+            at_s: 0.0,
+            set: 0,
+            outcome: WorkerOutcome::Trial(Box::default()),
+        };
+        let is_bound = |peaks: &[u64]| {
+            let trial = |&peak_bytes: &u64| {
+                let starter_peak_bytes = Some(2_695);
+                let usage = TreeUsage { peak_bytes, starter_peak_bytes, ..TreeUsage::default() };
+                Trial { usage, ..Trial::default() }
+            };
+            let trials: Vec<Trial> = peaks.iter().map(trial).collect();
+            let counted = trials.iter().map(Some).chain([None]);
+            let counted = counted.map(|trial| CountedTrial { worker: &worker, trial });
+            has_peak_of_starter(&counted.collect::<Vec<_>>())
+        };
+        assert!(is_bound(&[9_000, 2_695]) && !is_bound(&[9_000, 2_696]) && !is_bound(&[]));
+    }
 }
