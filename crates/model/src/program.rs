@@ -148,6 +148,11 @@ pub struct TreeUsage {
     pub system_ns: u64,
     /// The largest resident set of a single process, in bytes.
     pub peak_bytes: u64,
+    /// The largest resident set of the process that started it; `None` if it is not known. Until the
+    /// exec the new process has its memory, and Linux carries the peak of that over the exec
+    /// (setmax_mm_hiwater_rss() in fs/exec.c): a peak that is no larger is a bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starter_peak_bytes: Option<u64>,
     /// Minor faults.
     pub minor_faults: u64,
     /// Major faults.
@@ -166,6 +171,11 @@ impl TreeUsage {
         self.user_ns + self.system_ns
     }
 
+    /// Whether the peak is only a bound, since the process that started the tree had as much.
+    pub fn is_peak_of_starter(self) -> bool {
+        self.starter_peak_bytes.is_some_and(|peak| self.peak_bytes <= peak)
+    }
+
     /// The usage of both trees together.
     #[must_use]
     pub fn merged_with(self, other: TreeUsage) -> TreeUsage {
@@ -173,6 +183,7 @@ impl TreeUsage {
             user_ns: self.user_ns + other.user_ns,
             system_ns: self.system_ns + other.system_ns,
             peak_bytes: self.peak_bytes.max(other.peak_bytes),
+            starter_peak_bytes: self.starter_peak_bytes.max(other.starter_peak_bytes),
             minor_faults: self.minor_faults + other.minor_faults,
             major_faults: self.major_faults + other.major_faults,
             voluntary_switches: self.voluntary_switches + other.voluntary_switches,
@@ -394,6 +405,21 @@ pub fn is_standard_metric(metric: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_peak_that_its_starter_has_too_is_a_bound() {
+        let of = |peak_bytes, starter_peak_bytes| TreeUsage {
+            peak_bytes,
+            starter_peak_bytes,
+            ..TreeUsage::default()
+        };
+        assert!(of(2_695, Some(2_695)).is_peak_of_starter());
+        assert!(!of(2_696, Some(2_695)).is_peak_of_starter());
+        assert!(!of(984, None).is_peak_of_starter(), "an older worker does not tell");
+        let orphan = of(900, None);
+        assert!(of(2_695, Some(2_695)).merged_with(orphan).is_peak_of_starter());
+        assert!(!of(2_695, Some(2_695)).merged_with(of(9_000, None)).is_peak_of_starter());
+    }
 
     #[test]
     fn the_values_of_parameters_replace_placeholders_in_all_words_and_in_the_path_of_the_input() {

@@ -6,10 +6,10 @@
 //!   (its clock changed its rate, or something slowed every system call), or a quarter of the rows
 //!   have a flag that says so of theirs;
 //! * fair: the machine was noisy, a flag of the run says that intervals are wider than they say (its
-//!   reference cases drifted, a quota stopped workers, they were not pinned, or the control of a
-//!   comparison is not known to be equivalent), the run was cut short, a row should not be used, a
-//!   command waited for a CPU, or half of the rows have an interval that is wider than it says or
-//!   than was asked for;
+//!   reference cases drifted, a quota stopped workers, they were not pinned, the control of a
+//!   comparison is not known to be equivalent, or half of its effects drifted), the run was cut short,
+//!   a row should not be used, a command waited for a CPU, or half of the rows have an interval that
+//!   is wider than it says or than was asked for;
 //! * good: none of these.
 //!
 //! What a flag says is its [`Severity`] in the table of words. One or two rows that should not be used
@@ -205,6 +205,7 @@ fn of_run_flag(flag: &str) -> Option<(Grade, &'static str)> {
             "THROTTLED" => "a CPU quota stopped workers while they were timing",
             "UNPINNED" => "workers could not be pinned to a CPU",
             "CONTROL_WIDE" => "the control, in which nothing differs, is not known to 3 %",
+            "EFFECT_DRIFTS" => "the effect that was compared changed during the run",
             "TRACED" => "something that slows every system call was attached",
             _ => word.means,
         },
@@ -256,6 +257,7 @@ mod tests {
             ("THROTTLED", (Grade::Fair, 1)),
             ("UNPINNED", (Grade::Fair, 1)),
             ("CONTROL_WIDE", (Grade::Fair, 1)),
+            ("EFFECT_DRIFTS", (Grade::Fair, 1)),
             ("OF_A_NEWER_VERSION", (Grade::Good, 0)),
         ] {
             assert_eq!(

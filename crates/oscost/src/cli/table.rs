@@ -82,7 +82,10 @@ pub(super) fn table(arguments: Arguments, output: &mut Output) -> anyhow::Result
     let content = TableContent { table: &found.table, machines: &found.machines };
     let text = || display::fitted_text(view::view(&content), screen);
     exports.write_with_text(&Subject::Machines(&content), text, output)?;
-    Ok(ExitStatus::Success)
+    Ok(match content.has_figures() {
+        true => ExitStatus::Success,
+        false => ExitStatus::NotMeasured,
+    })
 }
 
 /// Lists the records that come with oscost.

@@ -8,6 +8,7 @@ use oscost_model::record::{Clock, Conditions, Machine, Record, Row, SCHEMA};
 
 use super::between_runs;
 use super::clock_rate::{ClockRate, clock_rate};
+use super::comparison::effects_drift;
 use super::comparison::interleaved_run::{Control, InterleavedRun};
 use super::conditions::{conditions, is_very_noisy, peer_conditions};
 use super::core_rate::set_core_rates;
@@ -195,8 +196,14 @@ impl Assembler {
         let steps = wait_steps(rows, seed);
         let rate = clock_rate(&self.own.calibrations);
         let comparisons = rate.map(|rate| self.interleaved(rows, &rate.clock).comparisons());
+        let comparisons = comparisons.unwrap_or_default();
+        let mut conditions = estimates.conditions.clone();
+        if let Some(own) = conditions.first_mut().filter(|_| effects_drift(&comparisons, rows)) {
+            own.flags.push("EFFECT_DRIFTS".to_owned());
+        }
         Some(Record {
-            comparisons: comparisons.unwrap_or_default(),
+            conditions,
+            comparisons,
             curves,
             half_round_trips: halves,
             crossings,

@@ -224,6 +224,13 @@ fn machines_stand_side_by_side_in_instructions_and_one_without_counts_is_named()
     let case = &found["cases"][0];
     assert_eq!((&case["unit"], &case["counted_metric"]), (&"insn/op".into(), &"insn".into()));
     assert!(case["cells"][1]["median"].is_null() && found["judged"] == 0, "{found}");
+    // Where none has counts, the reason stands in place of the table.
+    sandbox.fake("no-counters", &[RAW]).exits(0);
+    let none = sandbox.oscost(&["table", "a=last~1", "b=last", "--in", "insn"]).exits(3);
+    assert_shows(
+        &none,
+        "No case of these runs has a count of instructions: its instructions were not",
+    );
 }
 
 #[test]

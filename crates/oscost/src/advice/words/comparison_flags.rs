@@ -114,7 +114,8 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "SHORT_SPAN",
-        means: "all pairs lie within a minute: how the effect drifts is unknown",
+        means: "all pairs lie within a minute: how the effect drifts is unknown, and nothing is \
+                called equivalent (`inconclusive (short)`)",
         matters: "Effects drift over minutes with memory and frequency.",
         action: "Measure for longer: `--budget 120`, without `--quick`.",
         severity: Severity::Wide,

@@ -39,6 +39,13 @@ pub(super) const WORDS: &[Word] = &[
         action: "`oscost explain BELOW_DETECTION`.",
         ..MARK
     },
+    Word {
+        word: "<=",
+        means: "at most: the program's own peak memory cannot be told from that of the process which \
+                starts it",
+        action: "`oscost explain MEMORY_BOUND`.",
+        ..MARK
+    },
     Word { word: ">", means: "above; at the end of a drawing, a ratio beyond its scale", ..MARK },
     Word {
         word: "exact",

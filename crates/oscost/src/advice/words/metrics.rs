@@ -39,8 +39,11 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "peak-memory",
-        means: "the largest resident set of one process of a program",
+        means: "the largest resident set of one process of a program, at least that of the process \
+                which starts it (2.7 MB or so)",
         range: "B",
+        matters: "Linux carries that over the exec: a figure at this floor is a bound (`<=`).",
+        action: "`oscost explain MEMORY_BOUND`.",
         ..METRIC
     },
     Word {

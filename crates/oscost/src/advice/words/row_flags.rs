@@ -197,11 +197,18 @@ pub(super) const WORDS: &[Word] = &[
         word: "TWO_LEVELS",
         means: "repetitions lie around two values, and the interval spans both: a shorter run may \
                 show one of them alone",
-        matters: "The median may be of either. Loops around an inlined system call have two where \
-                  the kernel guards its returns.",
-        action: "Read both levels. `oscost ab --base call=inline --new call=function CASE` \
-                 compares the two loops.",
+        matters: "The median may be of either. Loops around an inlined system call may have two: \
+                  `oscost ab --base call=inline --new call=function CASE` shows it.",
+        action: "Read both levels.",
         severity: Severity::Wide,
+        ..FLAG
+    },
+    Word {
+        word: "MEMORY_BOUND",
+        means: "`peak-memory` is a bound: the process that starts the program had as much resident, \
+                and Linux carries that over the exec",
+        matters: "Smaller programs all have that figure: they are not compared by it.",
+        action: "Read it as at most that much.",
         ..FLAG
     },
     Word {

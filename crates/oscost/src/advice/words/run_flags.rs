@@ -48,6 +48,15 @@ pub(super) const WORDS: &[Word] = &[
         ..FLAG
     },
     Word {
+        word: "EFFECT_DRIFTS",
+        means: "of a comparison run: in half of its comparisons or more the effect changed from the \
+                first to the second half of the pairs",
+        matters: "Which side is slower may hold; by how much was not one figure.",
+        action: "Compare over a longer time: `--budget 120`.",
+        severity: Severity::Wide,
+        ..FLAG
+    },
+    Word {
         word: "TRACED",
         means: "something that slows every system call was attached",
         matters: "Every system call of the run contains the cost of the tracer.",

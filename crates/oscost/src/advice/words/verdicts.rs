@@ -44,7 +44,8 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         word: "inconclusive",
         means: "neither a difference nor its absence can be shown",
-        matters: "It is no sign that nothing changed.",
+        matters: "It is no sign that nothing changed. `inconclusive (short)`: it would be equivalent \
+                  if not all pairs lay within a minute.",
         action: "Read what would have been detected (`mde_pct`); measure longer or more quietly.",
         ..VERDICT
     },

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use oscost_model::journal::Pairing;
-use oscost_model::program::{CPU, MetricValue, REAL, SYSTEM, Trial, USER, Workload};
+use oscost_model::program::{CPU, MetricValue, PEAK_MEMORY, REAL, SYSTEM, Trial, USER, Workload};
 use oscost_model::unit::Unit;
 
 use super::margins;
@@ -14,7 +14,7 @@ use super::rows::is_cost;
 use super::verdict::{EffectEstimate, Judgement, PairRule, Verdict, interleaved_effect, verdicts};
 use crate::estimate::rows::cpu_contention::is_busy;
 use crate::estimate::rows::row_state::RowState;
-use crate::estimate::rows::trials::{CountedTrial, counted_trials};
+use crate::estimate::rows::trials::{CountedTrial, counted_trials, has_peak_of_starter};
 
 /// A metric in pairs of trials.
 pub(super) struct MetricPairs {
@@ -134,7 +134,10 @@ pub(super) fn metric_pairs(
         trials.collect::<BTreeMap<u32, TrialMetrics>>()
     });
     let Some(first) = base.values().next() else { return Vec::new() };
+    // Two bounds have no ratio.
+    let is_bound = sides.iter().any(|state| has_peak_of_starter(&counted_trials(state)));
     let compared = first.metrics.iter().filter(|it| workload.is_compared(&it.name));
+    let compared = compared.filter(|it| it.name != PEAK_MEMORY || !is_bound);
     let of = |MetricValue { name, unit, .. }: &MetricValue| {
         let figure = |trial: &TrialMetrics| {
             let of_name = trial.metrics.iter().find(|it| it.name == *name);

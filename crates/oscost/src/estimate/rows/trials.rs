@@ -54,6 +54,13 @@ pub(in crate::estimate) fn counted_trials(state: &RowState) -> Vec<CountedTrial<
     trials.collect()
 }
 
+/// Whether the peak memory of any of these trials is that of the process that started it: a median of
+/// bounds is one.
+pub(in crate::estimate) fn has_peak_of_starter(trials: &[CountedTrial<'_>]) -> bool {
+    let known = trials.iter().filter_map(|it| it.trial);
+    known.map(|trial| trial.usage).any(TreeUsage::is_peak_of_starter)
+}
+
 /// The row of a workload.
 pub(in crate::estimate) fn row(
     state: &RowState,
@@ -87,6 +94,9 @@ pub(in crate::estimate) fn row(
     }
     if workload.time.is_some() && are_split_by_ticks(&trials) {
         flags.push("TICK_SPLIT".to_owned());
+    }
+    if has_peak_of_starter(&counted) {
+        flags.push("MEMORY_BOUND".to_owned());
     }
     let warm_up = state.warm_up.as_ref().map(|it| &it.trial);
     if workload.time.is_some() && waited_for_cpu(warm_up, &trials) {
@@ -270,5 +280,27 @@ mod tests {
         // 120 of 240 ticks and the like: a tick is less than a hundredth.
         let trials = [[500_213, 459_787], [504_211, 455_789], [496_215, 463_785]];
         assert!(!is_flagged(&trials));
+    }
+
+    #[test]
+    fn one_trial_with_the_peak_of_its_starter_makes_a_bound() {
+        let worker = WorkerEntry {
+            phase: Phase::Round(0),
+            at_s: 0.0,
+            set: 0,
+            outcome: WorkerOutcome::Trial(Box::default()),
+        };
+        let is_bound = |peaks: &[u64]| {
+            let trial = |&peak_bytes: &u64| {
+                let starter_peak_bytes = Some(2_695);
+                let usage = TreeUsage { peak_bytes, starter_peak_bytes, ..TreeUsage::default() };
+                Trial { usage, ..Trial::default() }
+            };
+            let trials: Vec<Trial> = peaks.iter().map(trial).collect();
+            let counted = trials.iter().map(Some).chain([None]);
+            let counted = counted.map(|trial| CountedTrial { worker: &worker, trial });
+            has_peak_of_starter(&counted.collect::<Vec<_>>())
+        };
+        assert!(is_bound(&[9_000, 2_695]) && !is_bound(&[9_000, 2_696]) && !is_bound(&[]));
     }
 }

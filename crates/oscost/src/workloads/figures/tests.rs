@@ -74,6 +74,7 @@ fn standard_metrics_come_first_and_figures_of_the_file_last() {
         user_ns: 1_500_000_000,
         system_ns: 250_000_000,
         peak_bytes: 4_096,
+        starter_peak_bytes: None,
         minor_faults: 1,
         major_faults: 2,
         voluntary_switches: 3,

@@ -88,6 +88,11 @@ pub fn children_cpu_ns() -> Result<u64, Errno> {
     Ok(nanoseconds(children.ru_utime) + nanoseconds(children.ru_stime))
 }
 
+/// The largest resident set of this process so far, in bytes; a sandbox may refuse to tell.
+pub fn own_peak_bytes() -> Result<u64, Errno> {
+    usage_of(libc::RUSAGE_SELF).map(|usage| peak_bytes(&usage))
+}
+
 /// A process that has ended.
 pub struct EndedProcess {
     /// How it ended.
@@ -135,13 +140,18 @@ fn tree_usage(usage: &libc::rusage) -> TreeUsage {
     TreeUsage {
         user_ns: nanoseconds(usage.ru_utime),
         system_ns: nanoseconds(usage.ru_stime),
-        // In KiB, on Linux.
-        peak_bytes: (usage.ru_maxrss as u64) << 10,
+        peak_bytes: peak_bytes(usage),
+        starter_peak_bytes: None,
         minor_faults: usage.ru_minflt as u64,
         major_faults: usage.ru_majflt as u64,
         voluntary_switches: usage.ru_nvcsw as u64,
         involuntary_switches: usage.ru_nivcsw as u64,
     }
+}
+
+/// The largest resident set, which Linux tells in KiB.
+fn peak_bytes(usage: &libc::rusage) -> u64 {
+    (usage.ru_maxrss as u64) << 10
 }
 
 fn nanoseconds(time: libc::timeval) -> u64 {

@@ -498,13 +498,16 @@ impl ProgramRun<'_> {
         {
             return Err(self.failure(&[&quoted_command(command), " ", &left]));
         }
+        let counts = counters.map(|counters| counters.totals(usage));
+        // At the exec it was no larger than it is now.
+        usage.starter_peak_bytes = usage::own_peak_bytes().ok();
         Ok(ProgramResult {
             real_ns: ended_ns.saturating_sub(child.started_ns),
             usage,
             lines: is_read.then(|| child.output.line_count()),
             output: child.output.tail_text(),
             digest: is_read.then_some(child.output.digest),
-            counts: counters.map(|counters| counters.totals(usage)),
+            counts,
         })
     }
 }

@@ -32,6 +32,17 @@ fn a_successful_program_reports_its_time_usage_and_output() {
 }
 
 #[test]
+fn a_peak_no_larger_than_that_of_the_process_that_starts_the_program_is_told_apart() {
+    let mut session = Session::start();
+    let small = Program { command: vec!["/bin/true".to_owned()], ..Program::default() };
+    let small = ran(event(&mut session, 1, small)).usage;
+    assert!(small.is_peak_of_starter(), "{small:?}");
+    let large = program("dd if=/dev/zero of=/dev/null bs=64M count=1");
+    let large = ran(event(&mut session, 2, large)).usage;
+    assert!(large.starter_peak_bytes.is_some() && !large.is_peak_of_starter(), "{large:?}");
+}
+
+#[test]
 fn the_end_of_long_output_is_kept_and_all_its_lines_are_counted() {
     let mut session = Session::start();
     let result = ran(event(&mut session, 1, program("seq 200000")));

@@ -15,11 +15,16 @@ use crate::report::view::answer::quote::{
     MAX_DETECTABLE_PCT, MIN_TIMES, cases, joined, range, relative, warning,
 };
 use crate::report::view::answer::{empty_comparison, trust};
+use crate::report::view::comparison::verdicts::is_too_short;
 use crate::report::view::document::Answer;
 use crate::report::view::run::row::is_requested;
 
 /// The flag of a run whose control is not known to be equivalent.
 const CONTROL_WIDE: &str = "CONTROL_WIDE";
+/// The flag of a comparison whose effect is not one figure.
+const EFFECT_DRIFTS: &str = "EFFECT_DRIFTS";
+/// What is said in place of that figure.
+const DRIFTED: &str = "the size of the difference changed during the run";
 /// A few cases are told one by one.
 const MAX_EACH: usize = 2;
 /// Differences whose largest is at most this multiple of their smallest are one price.
@@ -175,6 +180,8 @@ fn of_commands(new: &str, base: &str, it: &Comparison, resource: &str) -> String
     let ratio = it.ratio.value;
     let share = per_cent(100.0 * (ratio - 1.0).abs());
     let text = match it.verdict.as_str() {
+        "slower" if drifts(it) => format!("{new} takes more {resource} than {base}; {DRIFTED}"),
+        "faster" if drifts(it) => format!("{new} takes less {resource} than {base}; {DRIFTED}"),
         "slower" if ratio >= MIN_TIMES => {
             format!(
                 "{new} takes {} times the {resource} of {base} ({})",
@@ -197,6 +204,12 @@ fn undecided_commands(new: &str, base: &str, it: &Comparison, resource: &str) ->
         return format!("Not enough for a verdict: {new} takes {by} {resource} against {base}");
     }
     let nothing = format!("No difference of {resource} shows between {new} and {base}");
+    if is_too_short(it) {
+        return format!(
+            "{nothing}: they are within 3 %, but not called equivalent, since all pairs lie within a \
+             minute"
+        );
+    }
     match it.mde_pct.filter(|pct| pct.is_finite()) {
         Some(pct) if pct > MAX_DETECTABLE_PCT => {
             format!(
@@ -264,8 +277,34 @@ fn are_several(side: &str) -> bool {
     side.ends_with(" runs")
 }
 
-/// Some differences: a few one by one, of more the ends.
+/// Whether the effect differed between the halves of its pairs, so that none of its figures is quoted.
+fn drifts(it: &Comparison) -> bool {
+    it.flags.iter().any(|flag| flag == EFFECT_DRIFTS)
+}
+
+/// Some differences, those that are one figure before those that are not.
 fn list_differences(what: &str, differences: Vec<&Comparison>, all: usize) -> Option<String> {
+    let (drifting, steady): (Vec<&Comparison>, Vec<&Comparison>) =
+        differences.into_iter().partition(|it| drifts(it));
+    let sentences = [list_steady(what, steady, all), list_drifting(what, &drifting, all)];
+    let told: Vec<String> = sentences.into_iter().flatten().collect();
+    (!told.is_empty()).then(|| told.join(" "))
+}
+
+fn list_drifting(what: &str, drifting: &[&Comparison], all: usize) -> Option<String> {
+    let where_it_is = match drifting {
+        [] => return None,
+        few if few.len() <= MAX_EACH => {
+            let names: Vec<String> = few.iter().map(|it| name(it)).collect();
+            format!("on {}{}", joined(&names), out_of(few.len(), all))
+        }
+        many => format!("in {}", of_all(many.len(), all)),
+    };
+    Some(format!("{what} {where_it_is}; {DRIFTED}."))
+}
+
+/// A few differences one by one, of more the ends.
+fn list_steady(what: &str, differences: Vec<&Comparison>, all: usize) -> Option<String> {
     let each = |it: &Comparison| {
         format!("{} on {} ({})", relative(it.ratio.value), name(it), addition(it))
     };
@@ -330,7 +369,9 @@ fn one_price(slower: &[&Comparison]) -> Option<String> {
     let values = || slower.iter().map(|it| it.added.value);
     let is_of_time = slower.iter().all(|it| it.added.unit == Unit::NsPerOp);
     let (low, high) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
-    let is_one = slower.len() > MAX_EACH && is_of_time && low > 0.0 && high <= ONE_PRICE * low;
+    let is_steady = !slower.iter().any(|it| drifts(it));
+    let is_one =
+        slower.len() > MAX_EACH && is_of_time && is_steady && low > 0.0 && high <= ONE_PRICE * low;
     let texts = [low, high].map(|value| added(value, Unit::NsPerOp));
     let [low, high] = texts.each_ref().map(|text| text.trim_start_matches('+'));
     is_one.then(|| range(low, high))
@@ -411,7 +452,20 @@ fn hidden(inconclusive: &[&Comparison], all: usize) -> Option<String> {
     };
     let is_too_noisy = !limits.is_empty() && least > MAX_DETECTABLE_PCT;
     let noise = if is_too_noisy { ", which is too noisy to compare" } else { "" };
-    Some(format!("Nothing shows on {on}: {hidden}{noise}."))
+    Some(format!("Nothing shows on {on}: {hidden}{noise}.{}", too_short(inconclusive)))
+}
+
+/// That time alone keeps some of these from being equivalent; nothing if it does of none.
+fn too_short(inconclusive: &[&Comparison]) -> String {
+    let short = inconclusive.iter().filter(|it| is_too_short(it)).count();
+    let what = match (short, inconclusive.len()) {
+        (0, _) => return String::new(),
+        (1, 1) => "It is".to_owned(),
+        (1, _) => "1 of them is".to_owned(),
+        (short, all) if short == all => "They are".to_owned(),
+        (short, _) => format!("{short} of them are"),
+    };
+    format!(" {what} within 3 %, but not called equivalent: all pairs lie within a minute.")
 }
 
 /// The counts that differ, and not by more than each side varies; with the range of the largest

@@ -8,7 +8,7 @@ use crate::advice::words::Kind;
 use crate::report::figures::{per_cent, rough, times};
 use crate::report::view::run::flags::unusable;
 use crate::report::view::run::instructions;
-use crate::report::view::run::row::has;
+use crate::report::view::run::row;
 
 /// A comparison in which no smaller change would show is too noisy to say anything.
 pub(super) const MAX_DETECTABLE_PCT: f64 = 50.0;
@@ -35,8 +35,7 @@ pub(super) fn quote(row: &Row) -> Option<String> {
 
 /// The upper end of what cannot be told from zero; `None` of other rows.
 pub(super) fn bound(row: &Row) -> Option<f64> {
-    let [_, high] = row.estimate.as_ref()?.ci95.filter(|_| has(row, "BELOW_DETECTION"))?;
-    high.is_finite().then_some(high)
+    row::bound(row).filter(|high| high.is_finite())
 }
 
 /// The interval that the table shows; `None` if there is none of numbers.

@@ -66,8 +66,11 @@ fn first_reasons(found: &[Trust], grade: Grade) -> String {
 /// What to do about the grade of a run; nothing for a good one.
 pub(super) fn next(record: &Record) -> Option<String> {
     let found = of_record(record).filter(|it| it.grade != Grade::Good);
+    // An effect may drift on a machine that is quiet.
+    let is_of_machine = |flag: &String| flag != "EFFECT_DRIFTS";
     let is_disturbed = |it: &Conditions| {
-        it.class.as_deref().is_some_and(|class| class != "quiet") || !it.flags.is_empty()
+        it.class.as_deref().is_some_and(|class| class != "quiet")
+            || it.flags.iter().any(is_of_machine)
     };
     let waited_for_cpu =
         |row: &Row| is_requested(row) && row.flags.iter().any(|flag| flag == CPU_CONTENTION);

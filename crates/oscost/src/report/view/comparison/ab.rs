@@ -298,10 +298,14 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Remarks {
         rows.into_iter().partition(|it| is_secondary(it));
     let FlagLines { severe: mut lines, information } = flag_lines(&rows);
     lines.extend(unusable_rows(record));
+    lines.extend(memory_bounds(record));
     let mut method = Vec::new();
     let (work, rows): (Vec<&Comparison>, Vec<&Comparison>) =
         rows.into_iter().partition(|it| is_work(&it.metric));
-    lines.extend(record.conditions.iter().flat_map(|it| &it.flags).map(|it| flags::of_run(it)));
+    // What the comparisons say themselves is said once.
+    let is_said = |flag: &&String| rows.iter().any(|it| it.flags.contains(flag));
+    let of_run = record.conditions.iter().flat_map(|it| &it.flags).filter(|flag| !is_said(flag));
+    lines.extend(of_run.map(|flag| flags::of_run(flag)));
     lines.extend(monitor::line(record.results.iter().filter(|row| is_requested(row))));
     lines.extend(controls.iter().map(|it| control(it)));
     lines.extend(rows.iter().filter_map(|it| added_in_cycles(record, it)));
@@ -351,6 +355,12 @@ fn unusable_rows(record: &Record) -> Vec<String> {
     // A case has a row on each side.
     let flagged: BTreeSet<(&str, &str)> = flagged.collect();
     flags::lines(Kind::RowFlag, flagged.into_iter(), cases.len()).severe
+}
+
+/// Which commands have a bound of their peak memory alone; `None` if none has.
+fn memory_bounds(record: &Record) -> Option<String> {
+    let is_side = |row: &&Row| is_requested(row) && row.command.is_some();
+    programs::memory_bounds(&record.results.iter().filter(is_side).collect::<Vec<&Row>>())
 }
 
 /// What is added to a row whose base follows the core's rate: its time is that of this rate.

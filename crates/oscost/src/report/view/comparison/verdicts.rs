@@ -9,13 +9,15 @@ use crate::report::figures::per_cent;
 use crate::report::text::plain;
 
 /// A verdict on a row and its base; an inconclusive one with the smallest effect that could have been
-/// detected, or with why it is none though its own interval lies beyond the margin. An amount is not
+/// detected, with why it is none though its own interval lies beyond the margin, or with that time alone
+/// keeps it from `equivalent`. An amount is not
 /// slower than another one, but more.
 pub(in crate::report::view) fn verdict_text(it: &Comparison, base: &Row) -> String {
     match (it.verdict.as_str(), it.mde_pct) {
         ("slower", _) if is_amount(it) => "more".to_owned(),
         ("faster", _) if is_amount(it) => "less".to_owned(),
         ("inconclusive", _) if is_amount(it) && is_same_in_all_pairs(it) => "=".to_owned(),
+        ("inconclusive", _) if is_too_short(it) => "inconclusive (short)".to_owned(),
         ("inconclusive", _) if may_be_chance(it, base) => {
             format!("inconclusive (q {:.2})", (100.0 * it.q).ceil() / 100.0)
         }
@@ -27,6 +29,21 @@ pub(in crate::report::view) fn verdict_text(it: &Comparison, base: &Row) -> Stri
 /// Whether bytes or events are compared, and no times or rates.
 pub(in crate::report::view) fn is_amount(it: &Comparison) -> bool {
     matches!(it.added.unit, Unit::Bytes | Unit::TimesPerOp)
+}
+
+/// The factor within which two figures are equivalent.
+const EQUIVALENT_WITHIN: f64 = 1.03;
+
+/// Whether a comparison would be equivalent if its pairs did not all lie within a minute.
+pub(in crate::report::view) fn is_too_short(it: &Comparison) -> bool {
+    let has = |name: &str| it.flags.iter().any(|flag| flag == name);
+    let has_other_reason = ["VOID", "UNRELIABLE", "REJECTION_DIFFERS"].into_iter().any(has);
+    let is_within =
+        |[low, high]: [f64; 2]| 1.0 / EQUIVALENT_WITHIN < low && high < EQUIVALENT_WITHIN;
+    it.verdict == "inconclusive"
+        && has("SHORT_SPAN")
+        && !has_other_reason
+        && it.ratio.ci95.is_some_and(is_within)
 }
 
 /// Whether both sides have the same value in all pairs.
@@ -168,6 +185,28 @@ mod tests {
         assert!(what_widens(26).contains("Student's t), and all 26 rows are judged at once"));
         let alone = what_widens(1);
         assert!(!alone.contains("rows") && alone.ends_with("t). More earlier runs narrow it."));
+    }
+
+    #[test]
+    fn what_only_lacks_time_to_be_equivalent_is_said_to_be_short() {
+        let text = include_str!("../../../../tests/store/run-1.json");
+        let record: Record = serde_json::from_str(text).unwrap();
+        let said = |interval: [f64; 2], flags: &[&str]| {
+            let it = Comparison {
+                metric: "primary".to_owned(),
+                verdict: "inconclusive".to_owned(),
+                mde_pct: Some(1.0),
+                ratio: Ratio { value: 1.0, ci95: Some(interval) },
+                flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
+                ..record.comparisons[0].clone()
+            };
+            verdict_text(&it, &record.results[0])
+        };
+        assert_eq!(said([1.0; 2], &["SHORT_SPAN"]), "inconclusive (short)");
+        assert_eq!(said([0.975, 1.029], &["SHORT_SPAN"]), "inconclusive (short)");
+        assert_eq!(said([0.975, 1.031], &["SHORT_SPAN"]), "inconclusive (1.0 %)", "too wide");
+        assert_eq!(said([1.0; 2], &[]), "inconclusive (1.0 %)");
+        assert_eq!(said([1.0; 2], &["SHORT_SPAN", "VOID"]), "inconclusive (1.0 %)");
     }
 
     #[test]

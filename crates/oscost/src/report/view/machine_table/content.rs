@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::advice::machine_facts::DescribedMachine;
-use crate::estimate::machine_table::{MachineTable, TableColumn};
+use crate::estimate::machine_table::{CaseLine, MachineTable, TableColumn};
 use crate::report::text::{plain, shorten};
 
 /// A longer name of a machine has its middle left out.
@@ -18,7 +18,21 @@ pub struct TableContent<'a> {
     pub machines: &'a [DescribedMachine],
 }
 
+impl<'a> TableContent<'a> {
+    /// The lines that have a figure in some column: others have no row.
+    pub(super) fn lines_with_figures(&self) -> Vec<&'a CaseLine> {
+        let table = self.table;
+        let has_figure = |line: &&CaseLine| line.cells.iter().any(|it| it.figure().is_some());
+        table.lines.iter().filter(has_figure).collect()
+    }
+}
+
 impl TableContent<'_> {
+    /// Whether any case has a figure in the unit of the table.
+    pub fn has_figures(&self) -> bool {
+        !self.lines_with_figures().is_empty()
+    }
+
     /// What a machine is called where there is little room.
     pub(super) fn name(&self, machine: usize) -> String {
         self.names().into_iter().nth(machine).unwrap_or_default()

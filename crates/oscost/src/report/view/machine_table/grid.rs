@@ -1,6 +1,6 @@
 //! Cases down, machines across.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::content::TableContent;
 use super::texts::{
@@ -28,8 +28,8 @@ pub(super) struct MissingCase<'a> {
     pub(super) reason: String,
 }
 
-/// What stands where, in a line.
-pub(super) fn conditions(content: &TableContent<'_>) -> String {
+/// What stands where, in a line. The table has so many rows.
+pub(super) fn conditions(content: &TableContent<'_>, rows: usize) -> String {
     let table = content.table;
     let runs: usize = content.machines.iter().map(|it| it.runs.len()).sum();
     let unit = match table.unit {
@@ -43,11 +43,24 @@ pub(super) fn conditions(content: &TableContent<'_>) -> String {
         false => String::new(),
     };
     format!(
-        "{} of {}, {}, {unit}{base}",
+        "{} of {}, {}{}, {unit}{base}",
         plural(runs as u64, "run"),
         machine_count(content.machines),
-        plural(table.lines.len() as u64, "case"),
+        plural(rows as u64, "case"),
+        without_figures(content),
     )
+}
+
+/// How many cases have no row; nothing if all have one.
+fn without_figures(content: &TableContent<'_>) -> String {
+    let lines = content.lines_with_figures();
+    let shown: BTreeSet<&str> = lines.iter().map(|it| it.case.as_str()).collect();
+    let all = content.table.lines.iter().map(|it| it.case.as_str());
+    let others: BTreeSet<&str> = all.filter(|case| !shown.contains(case)).collect();
+    match others.len() {
+        0 => String::new(),
+        count => format!(" ({count} more without a figure)"),
+    }
 }
 
 /// How many machines there are, and in how many settings.
@@ -76,8 +89,9 @@ pub(super) fn grid(content: &TableContent<'_>) -> Table {
         word: "machine",
         ..Column::number("", &name)
     });
-    let count = table.lines.len();
-    let row = |(at, line): (usize, &CaseLine)| {
+    let lines = content.lines_with_figures();
+    let count = lines.len();
+    let row = |(at, &line): (usize, &&CaseLine)| {
         let cells = shown.iter().filter_map(|&at| Some(cell(line, line.cells.get(at)?)));
         TableRow {
             benchmark: line.benchmark.clone(),
@@ -92,7 +106,7 @@ pub(super) fn grid(content: &TableContent<'_>) -> Table {
             false => BY_NAME.to_owned(),
         },
         columns: [Column::text("case")].into_iter().chain(columns).collect(),
-        rows: table.lines.iter().enumerate().map(row).collect(),
+        rows: lines.iter().enumerate().map(row).collect(),
         notes: notes(content),
         interactive: true,
         ..Table::default()
@@ -146,20 +160,22 @@ pub(super) fn notes(content: &TableContent<'_>) -> Vec<String> {
     let within = with_interval().filter(|it| !it.is_between_runs).count();
     let interval = match within {
         _ if are_counted => {
-            "[]: the 95 % interval of a run's counts (of three to five workers their range), with \
-             what runs of one boot differ by"
+            "the 95 % interval of a run's counts (of three to five workers their range), with what \
+             runs of one boot differ by"
                 .to_owned()
         }
-        0 => "[]: the 95 % interval, with the variation between runs".to_owned(),
+        0 => "the 95 % interval, with the variation between runs".to_owned(),
         all if all == with_interval().count() => {
-            "[]: the 95 % interval of one run's own repetitions, without the variation between runs"
+            "the 95 % interval of one run's own repetitions, without the variation between runs"
                 .to_owned()
         }
         some => format!(
-            "[]: the 95 % interval, with the variation between runs except in {}",
+            "the 95 % interval, with the variation between runs except in {}",
             plural(some as u64, "cell")
         ),
     };
+    // Cells in a narrow window have no brackets.
+    let interval = format!("[], where the window has room: {interval}");
     let spread =
         "(): the lowest and the highest of equal machines, of which the figure is the median";
     let base = content.base_name();
@@ -233,11 +249,24 @@ fn left_out(content: &TableContent<'_>) -> Vec<String> {
     columns.filter(|(at, _)| !shown.contains(at)).map(line).collect()
 }
 
+/// What a column is called, with the number of its runs if a machine has several: it is called by the
+/// first, and the reason may be that of another.
+fn name_with_runs(content: &TableContent<'_>, column: &TableColumn) -> String {
+    let name = content.column_name(column);
+    match &column.machines[..] {
+        [only] => match content.machines.get(*only).map_or(0, |it| it.runs.len()) {
+            0 | 1 => name,
+            runs => format!("{name} ({runs} runs)"),
+        },
+        _ => name,
+    }
+}
+
 /// The cases that a column with figures lacks, with the column and the reason.
 pub(super) fn missing<'a>(content: &TableContent<'a>) -> Vec<MissingCase<'a>> {
     let shown = content.shown_columns();
     let columns = content.table.columns.iter();
-    let names: Vec<String> = columns.map(|column| content.column_name(column)).collect();
+    let names: Vec<String> = columns.map(|column| name_with_runs(content, column)).collect();
     let mut found = Vec::new();
     for line in &content.table.lines {
         for &at in &shown {

@@ -23,21 +23,24 @@ use crate::report::view::sections::section_of_cases;
 
 /// The machines as a screen or a page shows them.
 pub fn view(content: &TableContent<'_>) -> View {
-    let lead = vec![Paragraph::from(grid::conditions(content))];
+    let has_figures = content.has_figures();
+    let (section_title, table) = match treatments::grid(content) {
+        Some(table) => ("Cases by treatment", table),
+        None => ("Cases by machine", grid::grid(content)),
+    };
+    let lead = vec![Paragraph::from(grid::conditions(content, table.rows.len()))];
     let mut sections = Vec::new();
-    if !content.table.lines.is_empty() {
+    if has_figures {
         sections.push(Section {
             id: "cases".to_owned(),
             title_is_for_navigation: true,
-            ..match treatments::grid(content) {
-                Some(table) => Section::of("Cases by treatment", [Block::Table(table)]),
-                None => Section::of("Cases by machine", [Block::Table(grid::grid(content))]),
-            }
+            ..Section::of(section_title, [Block::Table(table)])
         });
     }
     let further = Block::list(sentence::further(content));
     sections.extend(further.map(|list| Section::of("What else stands out", [list])));
-    let missing = grid::missing(content);
+    // Without any figure the answer has the reason.
+    let missing = if has_figures { grid::missing(content) } else { Vec::new() };
     let missing = missing.iter().map(|it| (it.reason.clone(), it.case));
     sections.extend(section_of_cases("missing", "Not on every machine", missing));
     sections.push(Section::of("The machines", machines::blocks(content)));

@@ -1,11 +1,13 @@
 //! What stands out, a sentence each, with the facts that are the same and those that are not.
 
+use std::collections::BTreeMap;
+
 use super::content::TableContent;
 use super::exact_counts;
 use super::texts::{factor, joined};
 use super::treatments;
 use crate::advice::machine_facts::{Contrast, FactDifference, MachineFact, contrast};
-use crate::estimate::machine_table::{Finding, TableUnit};
+use crate::estimate::machine_table::{Finding, TableCell, TableUnit};
 use crate::report::text::{plain, plural};
 use crate::report::view::document::Answer;
 
@@ -23,6 +25,11 @@ pub(super) fn answer(content: &TableContent<'_>) -> Answer {
     let counted = exact_counts::sentences(content);
     let are_counts = table.unit == TableUnit::Instructions;
     let next = match (table.findings.is_empty(), content.machines.len()) {
+        _ if !content.has_figures() && are_counts => {
+            "Next: `oscost run --counters` counts instructions; `oscost machine` says whether this \
+             machine can."
+        }
+        _ if !content.has_figures() => "Next: `oscost runs show RUN` has the rows of a run.",
         (false, _) if are_counts => {
             "Next: `oscost explain CASE` names the system calls that a case makes; a fact that differs \
              is a candidate for the reason, and no proof."
@@ -55,6 +62,9 @@ pub(super) fn answer(content: &TableContent<'_>) -> Answer {
 fn headline(content: &TableContent<'_>) -> String {
     let table = content.table;
     let machines = plural(content.machines.len() as u64, "machine");
+    if !content.has_figures() {
+        return without_figures(content);
+    }
     match table.findings.first() {
         Some(finding) => sentence(content, finding),
         None if content.machines.len() == 1 => match treatments::of_one_machine(content).len() {
@@ -79,6 +89,25 @@ fn headline(content: &TableContent<'_>) -> String {
             plural(table.judged as u64, "difference")
         ),
     }
+}
+
+/// That no case has a figure, and the most frequent reason.
+fn without_figures(content: &TableContent<'_>) -> String {
+    let what = match content.table.unit {
+        TableUnit::Own => "a figure",
+        TableUnit::Cycles => "a figure in cycles",
+        TableUnit::Calls => "a figure in calls of an empty function",
+        TableUnit::Instructions => "a count of instructions",
+    };
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for cell in content.table.lines.iter().flat_map(|it| &it.cells) {
+        if let TableCell::Missing(why) = cell {
+            *reasons.entry(why).or_default() += 1;
+        }
+    }
+    let most = reasons.into_iter().max_by_key(|(_, count)| *count);
+    let why = most.map(|(why, _)| format!(": {}", plain(why))).unwrap_or_default();
+    format!("No case of these runs has {what}{why}")
 }
 
 /// What else stands out.

@@ -325,6 +325,54 @@ fn the_treatments_of_one_machine_are_columns_and_cases_are_in_the_order_of_their
 }
 
 #[test]
+fn cases_without_any_figure_are_counted_and_have_no_row() {
+    let mut table = table();
+    let missing = || TableCell::Missing("skipped: it needs root".to_owned());
+    table.lines[1].cells = vec![missing(), missing()];
+    let mut machines = machines();
+    let another = machines[7].runs[0].clone();
+    machines[7].runs.push(DescribedRun { id: "another".to_owned(), ..another });
+    table.lines[0].cells[1] = missing();
+    let found = view(&TableContent { table: &table, machines: &machines });
+    let Block::Table(grid) = &found.sections[0].blocks[0] else { panic!("no table") };
+    assert_eq!(grid.rows.len(), 1);
+    let lead = &found.lead[0].text;
+    assert!(lead.contains("1 case (1 more without a figure), "), "{lead}");
+    // Which of its runs skipped the case is not known here.
+    table.lines[0].cells[1] = TableCell::Figure(figure(131.0));
+    let content = TableContent { table: &table, machines: &machines };
+    let reasons: Vec<String> = grid::missing(&content).into_iter().map(|it| it.reason).collect();
+    assert_eq!(
+        reasons,
+        ["node0 +14: skipped: it needs root", "node7 (2 runs): skipped: it needs root"]
+    );
+}
+
+#[test]
+fn without_any_figure_the_answer_has_the_reason() {
+    let (mut table, machines) = (table(), machines());
+    table.unit = TableUnit::Instructions;
+    (table.findings, table.judged) = (Vec::new(), 0);
+    for line in &mut table.lines {
+        let why = "its instructions were not counted: no counters here";
+        line.cells.fill(TableCell::Missing(why.to_owned()));
+    }
+    let content = TableContent { table: &table, machines: &machines };
+    assert!(!content.has_figures());
+    let found = view(&content);
+    assert!(found.sections.iter().all(|it| it.id != "cases" && it.id != "missing"));
+    let answer = found.answer.unwrap();
+    assert_eq!(
+        answer.findings,
+        [
+            "No case of these runs has a count of instructions: its instructions were not counted: no \
+             counters here."
+        ]
+    );
+    assert!(answer.next[0].contains("`oscost run --counters`"), "{answer:?}");
+}
+
+#[test]
 fn long_names_that_look_alike_are_numbered_on_a_screen_and_whole_for_other_programs() {
     let long = |at: usize| format!("rack-of-the-second-hall-{at:02}-of-the-fleet");
     let machines: Vec<DescribedMachine> =

@@ -21,7 +21,7 @@ pub(super) fn grid(content: &TableContent<'_>) -> Option<Table> {
     let column = *content.shown_columns().first()?;
     let names = treatments.iter().map(|treatments| name(treatments));
     let columns = names.map(|name| Column { title: name.clone(), ..Column::number("", &name) });
-    let rows = rows(&content.table.lines, &treatments);
+    let rows = rows(&content.lines_with_figures(), &treatments);
     let count = rows.len();
     let row = |(at, lines): (usize, &CaseRow<'_>)| {
         let first = lines.iter().flatten().next()?;
@@ -49,11 +49,11 @@ pub(super) fn grid(content: &TableContent<'_>) -> Option<Table> {
 
 /// The treatments of the cases, none first; empty if several machines have figures.
 pub(super) fn of_one_machine<'a>(content: &TableContent<'a>) -> Vec<&'a [String]> {
-    let table = content.table;
     if content.shown_columns().len() != 1 {
         return Vec::new();
     }
-    let all: BTreeSet<&[String]> = table.lines.iter().map(|line| &line.treatments[..]).collect();
+    let lines = content.lines_with_figures().into_iter();
+    let all: BTreeSet<&[String]> = lines.map(|line| &line.treatments[..]).collect();
     all.into_iter().collect()
 }
 
@@ -65,9 +65,9 @@ fn name(treatments: &[String]) -> String {
 }
 
 /// The cases by their names. One with its other end here and one with it elsewhere are two rows.
-fn rows<'a>(lines: &'a [CaseLine], treatments: &[&[String]]) -> Vec<CaseRow<'a>> {
+fn rows<'a>(lines: &[&'a CaseLine], treatments: &[&[String]]) -> Vec<CaseRow<'a>> {
     let mut by_case: BTreeMap<&str, Vec<CaseRow<'a>>> = BTreeMap::new();
-    for line in lines {
+    for &line in lines {
         let own = &line.treatments[..];
         let Some(at) = treatments.iter().position(|it| *it == own) else { continue };
         let rows = by_case.entry(&line.case).or_default();

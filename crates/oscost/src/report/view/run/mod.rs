@@ -166,18 +166,7 @@ fn cells(row: &Row, unit: FigureUnit) -> Vec<Cell> {
 /// there are.
 fn levels(rows: &[&Row]) -> impl Iterator<Item = String> {
     const MAX_NAMED: usize = 4;
-    let line = |row: &&Row| {
-        let Levels { low, low_count, high, high_count } =
-            row.estimate.as_ref()?.levels.as_ref()?.clone();
-        let (lower, higher) = (Style::of(low, row.unit), Style::of(high, row.unit));
-        Some(format!(
-            "{}: {} in {low_count} repetitions, {} in {high_count}",
-            plain(&row.case),
-            lower.with_unit(low),
-            higher.with_unit(high)
-        ))
-    };
-    let all: Vec<String> = rows.iter().filter_map(line).collect();
+    let all: Vec<String> = rows.iter().filter_map(|row| levels_text(row)).collect();
     let more = match all.len().saturating_sub(MAX_NAMED) {
         0 => None,
         1 => Some("and 1 more row of two levels: `levels` in the record (`--json`)".to_owned()),
@@ -185,7 +174,37 @@ fn levels(rows: &[&Row]) -> impl Iterator<Item = String> {
             Some(format!("and {more} more rows of two levels: `levels` in the record (`--json`)"))
         }
     };
-    all.into_iter().take(MAX_NAMED).chain(more)
+    all.into_iter().take(MAX_NAMED).chain(more).chain(compared_calls(rows))
+}
+
+/// The two values around which the repetitions of a row lie; `None` of other rows.
+pub(in crate::report::view) fn levels_text(row: &Row) -> Option<String> {
+    let Levels { low, low_count, high, high_count } =
+        row.estimate.as_ref()?.levels.as_ref()?.clone();
+    let (lower, higher) = (Style::of(low, row.unit), Style::of(high, row.unit));
+    Some(format!(
+        "{}: {} in {low_count} repetitions, {} in {high_count}",
+        plain(&row.case),
+        lower.with_unit(low),
+        higher.with_unit(high)
+    ))
+}
+
+/// How to see whether the way of its system call is why a row has two levels; `None` if no such row
+/// makes calls without the C library.
+fn compared_calls(rows: &[&Row]) -> Option<String> {
+    let makes_calls = |row: &Row| {
+        let calls = row.calls.as_ref();
+        calls.is_some_and(|it| it.per_op.values().any(|&times| times > 0.0))
+            && row.point.get("via").is_none_or(|via| via.to_string() == "raw")
+    };
+    let has_levels = |row: &Row| row.estimate.as_ref().is_some_and(|it| it.levels.is_some());
+    let first = rows.iter().find(|row| has_levels(row) && makes_calls(row))?;
+    Some(format!(
+        "two levels may be those of an inlined system call: `oscost ab --base call=inline --new \
+         call=function {}` shows it, if the loop of the case has one",
+        plain(&first.case)
+    ))
 }
 
 /// Datagrams that did not arrive once and in order.
@@ -238,8 +257,15 @@ fn remarks(record: &Record, rows: &[&Row]) -> Remarks {
     lines.extend(of_run.map(|flag| flags::of_run(flag)));
     lines.extend(instructions::remark(rows.iter().copied()));
     lines.extend(counters::remarks(record, rows));
-    let evidence: Vec<String> =
-        [repetitions(record, rows), between_runs(rows)].into_iter().flatten().collect();
+    let between = between_runs(rows);
+    let (shown, beside) = match are_by_other_runs(rows) {
+        true => (between, None),
+        false => (None, between),
+    };
+    lines.extend(shown.map(|text| {
+        format!("{text} A case without earlier runs has the interval of its class, which is wide.")
+    }));
+    let evidence: Vec<String> = [repetitions(record, rows), beside].into_iter().flatten().collect();
     let method = (!evidence.is_empty()).then(|| evidence.join(" "));
     let method = method.into_iter().chain(counters::amortized(rows)).chain(as_meant).collect();
     Remarks { shown: lines, information, method }
@@ -279,6 +305,18 @@ fn between_runs(rows: &[&Row]) -> Option<String> {
     ))
 }
 
+/// Whether the interval of a row has ends that differ by a factor of two or more, most of which this
+/// run did not show: its figures then look more certain than their intervals.
+fn are_by_other_runs(rows: &[&Row]) -> bool {
+    let width = |[low, high]: [f64; 2]| (high / low).ln();
+    let is_by_others = |it: &Estimate| {
+        let (Some(between), Some(own)) = (it.between_run_ci95, it.ci95) else { return false };
+        let (between, own) = (width(between), width(own));
+        between >= 2f64.ln() && own < between / 2.0
+    };
+    rows.iter().filter_map(|row| row.estimate.as_ref()).any(is_by_others)
+}
+
 /// How many repetitions the figures rest on.
 pub(super) fn repetitions(record: &Record, rows: &[&Row]) -> Option<String> {
     let estimates = rows.iter().filter_map(|row| row.estimate.as_ref());
@@ -288,4 +326,56 @@ pub(super) fn repetitions(record: &Record, rows: &[&Row]) -> Option<String> {
     let s = if most == 1 { "" } else { "s" };
     let cut = if record.complete { "" } else { "; the run was cut short" };
     Some(format!("{times} repetition{s} a row, each a fresh process{cut}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::case::Case;
+
+    use super::*;
+
+    #[test]
+    fn the_way_of_a_call_is_named_for_two_levels_of_rows_that_make_calls() {
+        let text = include_str!("../../../../tests/store/run-1.json");
+        let record: Record = serde_json::from_str(text).unwrap();
+        let found = record.results.into_iter().find(|row| row.calls.is_some()).unwrap();
+        let row = |case: &str, times: f64| {
+            let mut row = Row { case: case.to_owned(), ..found.clone() };
+            row.point = Case::parse(case).unwrap().point;
+            if let Some(estimate) = &mut row.estimate {
+                estimate.levels =
+                    Some(Levels { low: 120.0, low_count: 9, high: 160.0, high_count: 6 });
+            }
+            if let Some(calls) = &mut row.calls {
+                calls.per_op = [("getppid".to_owned(), times)].into();
+            }
+            row
+        };
+        let (raw, libc) =
+            (row("syscall/getppid:via=raw", 1.0), row("syscall/getppid:via=libc", 1.0));
+        let none = row("fault/zero-fill", 0.0);
+        let level = levels_text(&raw).unwrap();
+        assert_eq!(level, "syscall/getppid:via=raw: 120.0 ns in 9 repetitions, 160.0 ns in 6");
+        assert_eq!(compared_calls(&[&none, &libc]), None);
+        let advice = compared_calls(&[&none, &libc, &raw]).unwrap();
+        assert!(advice.contains("call=function syscall/getppid:via=raw` shows it"), "{advice}");
+    }
+
+    #[test]
+    fn intervals_far_wider_than_a_run_shows_are_told_to_be_of_other_runs() {
+        let text = include_str!("../../../../tests/store/run-1.json");
+        let record: Record = serde_json::from_str(text).unwrap();
+        let found = record.results.into_iter().find(|row| row.estimate.is_some()).unwrap();
+        let is_told = |own: [f64; 2], between: Option<[f64; 2]>| {
+            let mut row = found.clone();
+            let estimate = row.estimate.as_mut().unwrap();
+            (estimate.ci95, estimate.between_run_ci95) = (Some(own), between);
+            are_by_other_runs(&[&row])
+        };
+        assert!(is_told([99.0, 101.0], Some([20.0, 780.0])));
+        assert!(!is_told([99.0, 101.0], Some([90.0, 110.0])), "it is narrow");
+        assert!(!is_told([30.0, 700.0], Some([20.0, 780.0])), "the run shows most of it");
+        assert!(!is_told([99.0, 101.0], None));
+        assert!(!is_told([-1.0, 1.0], Some([-2.0, 2.0])), "around zero there is no factor");
+    }
 }

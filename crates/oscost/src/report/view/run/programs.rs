@@ -1,5 +1,7 @@
 //! Rows whose subject is a program: its time, how the kernel accounted for it, and its calls.
 
+use std::collections::BTreeSet;
+
 use oscost_model::parameter::SampledParameter;
 use oscost_model::program::{FAMILY, PEAK_MEMORY, REAL, SYSTEM, USER};
 use oscost_model::record::{Comparison, Metric, Row};
@@ -8,12 +10,15 @@ use oscost_stats::order;
 use crate::report::figures::{Style, per_cent, rough};
 use crate::report::text::plain;
 use crate::report::view::document::{Block, Cell, Column, Table, TableRow};
-use crate::report::view::run::row::figure;
+use crate::report::view::run::row::{figure, has};
 
 /// Of more rows than these, the details of trials are only in the record.
 const MAX_DETAILED: usize = 4;
 /// More sampled parameters than a command can have are in the record alone.
 const MAX_SAMPLED: usize = 8;
+
+/// The flag of a row whose peak memory is that of the process which starts the program.
+const MEMORY_BOUND: &str = "MEMORY_BOUND";
 
 /// Whether a row's subject is a program.
 pub(in crate::report::view) fn is_program(row: &Row) -> bool {
@@ -113,8 +118,30 @@ fn cells(row: &Row) -> Vec<Cell> {
         Cell::text(sd.map(|sd| per_cent(100.0 * sd / size)).unwrap_or_default()),
         metric(USER),
         metric(SYSTEM),
-        metric(PEAK_MEMORY),
+        Cell::text(peak_memory(row).unwrap_or_default()),
     ]
+}
+
+/// The peak memory of a program, or its bound.
+pub(in crate::report::view) fn peak_memory(row: &Row) -> Option<String> {
+    let Metric { unit, estimate, .. } = row.metrics.get(PEAK_MEMORY)?;
+    let mark = if has(row, MEMORY_BOUND) { "<=" } else { "" };
+    Some(format!("{mark}{}", rough(estimate.median, *unit)))
+}
+
+/// Why compared programs have no comparison of their peak memory; `None` if they may have one.
+pub(in crate::report::view) fn memory_bounds(rows: &[&Row]) -> Option<String> {
+    let bounded = rows.iter().filter(|row| is_program(row) && has(row, MEMORY_BOUND));
+    let bound = |row: &&Row| Some(format!("{} {}", plain(&row.case), peak_memory(row)?));
+    let bounds: BTreeSet<String> = bounded.filter_map(bound).collect();
+    let bounds: Vec<String> = bounds.into_iter().take(MAX_DETAILED).collect();
+    (!bounds.is_empty()).then(|| {
+        format!(
+            "{MEMORY_BOUND}: peak memory is not compared: {}. The process that starts them has as much, \
+             and Linux carries its peak over the exec.",
+            bounds.join(", ")
+        )
+    })
 }
 
 /// Further figures of a program: its trials, and figures that are in no column.
@@ -240,4 +267,30 @@ pub(in crate::report::view) fn of_metric(row: &Row, it: &Comparison) -> Row {
     let colon = if shown.case.contains(':') { ',' } else { ':' };
     shown.case = format!("{}{colon}metric={name}", shown.case);
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::record::Record;
+    use oscost_model::unit::Unit;
+
+    use super::*;
+
+    #[test]
+    fn a_peak_that_the_starter_has_too_is_shown_as_a_bound() {
+        let text = include_str!("../../../../tests/store/run-1.json");
+        let record: Record = serde_json::from_str(text).unwrap();
+        let mut row = record.results.into_iter().find(|row| row.estimate.is_some()).unwrap();
+        let mut estimate = row.estimate.clone().unwrap();
+        estimate.median = 4e6;
+        let metric = Metric { unit: Unit::Bytes, better: Unit::Bytes.better(), estimate };
+        row.metrics.insert(PEAK_MEMORY.to_owned(), metric);
+        (row.case, row.benchmark) = ("workload/true".to_owned(), "workload/true".to_owned());
+        let own = peak_memory(&row).unwrap();
+        assert!(own.starts_with('4') && memory_bounds(&[&row]).is_none(), "{own}");
+        row.flags.push(MEMORY_BOUND.to_owned());
+        assert_eq!(peak_memory(&row), Some(format!("<={own}")));
+        let line = memory_bounds(&[&row, &row]).unwrap();
+        assert!(line.contains(&format!("compared: workload/true <={own}. ")), "{line}");
+    }
 }

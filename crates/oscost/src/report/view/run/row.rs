@@ -56,13 +56,23 @@ fn is_word(text: &str) -> bool {
 pub(in crate::report::view) fn figure(row: &Row) -> Option<Figure> {
     let estimate = row.estimate.as_ref()?;
     let is_bound = has(row, "BELOW_DETECTION");
-    let bound = estimate.ci95.filter(|_| is_bound).map(|[_, high]| high);
-    let size = bound.unwrap_or(estimate.median);
+    let size = bound(row).unwrap_or(estimate.median);
     let style = Style::of(size, row.unit);
     let text = format!("{}{}", if is_bound { "<" } else { "" }, style.with_unit(size));
     let ends = |interval: [f64; 2]| ends(interval, style, is_bound);
     let interval = estimate.between_run_ci95.or(estimate.ci95).map(ends);
     Some(Figure { text, interval, within_run: estimate.ci95.map(ends) })
+}
+
+/// The least bound that is written, in nanoseconds.
+const LEAST_BOUND_NS: f64 = 0.001;
+
+/// The upper end of what cannot be told from zero; `None` of other rows. Where all batches took the same
+/// time to the clock's step, that end is zero: nothing takes less, and any larger bound holds too.
+pub(in crate::report::view) fn bound(row: &Row) -> Option<f64> {
+    let estimate = row.estimate.as_ref().filter(|_| has(row, "BELOW_DETECTION"))?;
+    let [_, high] = estimate.ci95?;
+    Some(if high == 0.0 && row.unit == Unit::NsPerOp { LEAST_BOUND_NS } else { high })
 }
 
 /// The ends of an interval. That of a bound has a unit: it may be in picoseconds beside figures in
@@ -132,6 +142,20 @@ mod tests {
         };
         assert_eq!(text(true), "-4.00 .. 12.00 ps");
         assert_eq!(text(false), "-4.00 .. 12.00");
+    }
+
+    #[test]
+    fn a_bound_of_zero_is_written_as_a_picosecond() {
+        let text = include_str!("../../../../tests/store/run-1.json");
+        let record: oscost_model::record::Record = serde_json::from_str(text).unwrap();
+        let mut row = record.results.into_iter().find(|row| row.estimate.is_some()).unwrap();
+        (row.unit, row.flags) = (Unit::NsPerOp, vec!["BELOW_DETECTION".to_owned()]);
+        let mut shown = |high: f64| {
+            let estimate = row.estimate.as_mut().unwrap();
+            (estimate.median, estimate.ci95) = (0.0, Some([0.0, high]));
+            figure(&row).unwrap().text
+        };
+        assert_eq!([shown(0.0), shown(0.012)], ["<1.000 ps", "<12.00 ps"]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A word in the last run: the rows that have it, and their figures.
 
 use oscost_model::point::Value;
+use oscost_model::program::PEAK_MEMORY;
 use oscost_model::record::{Comparison, Record, Row};
 use oscost_model::unit::Better;
 
@@ -11,9 +12,9 @@ use crate::report::text::{minute, plain};
 use crate::report::view::answer::trust;
 use crate::report::view::document::{Block, Cell, Column, Table};
 use crate::report::view::run::instructions::is_counted;
-use crate::report::view::run::programs::is_program;
+use crate::report::view::run::programs::{is_program, peak_memory};
 use crate::report::view::run::row::{entries, figure, has};
-use crate::report::view::run::{CountedEvents, FigureUnit, Plots, view};
+use crate::report::view::run::{CountedEvents, FigureUnit, Plots, levels_text, view};
 
 /// How many rows are named.
 const MAX_NAMED: usize = 3;
@@ -31,6 +32,11 @@ pub(super) fn of(word: &Word, record: &Record) -> Option<String> {
         (all > 0).then(|| named(compared.map(comparison_text).collect(), "comparison", all, record))
     };
     match word.kind {
+        Kind::RowFlag if name == "TWO_LEVELS" => {
+            let rows = record.results.iter().filter(|row| has(row, name));
+            let texts = rows.map(|row| levels_text(row).unwrap_or_else(|| row_text(row)));
+            Some(named(texts.collect(), "row", record.results.len(), record))
+        }
         Kind::RowFlag => of_rows(&|row| row.flags.iter().any(|flag| flag == name)),
         Kind::CostClass => of_rows(&|row| row.class.as_deref() == Some(name)),
         Kind::Outcome => of_rows(&|row| row.outcome.text() == name),
@@ -234,6 +240,9 @@ fn row_text(row: &Row) -> String {
 fn metric(row: &Row, name: &str) -> Option<String> {
     if name == "primary" {
         return row.estimate.as_ref().map(|_| row_text(row));
+    }
+    if name == PEAK_MEMORY {
+        return peak_memory(row).map(|text| format!("{} {text}", plain(&row.case)));
     }
     let metric = row.metrics.get(name).map(|metric| (metric.estimate.median, metric.unit));
     let (value, unit) = metric.or_else(|| Some((quantile(row, name)?, row.unit)))?;

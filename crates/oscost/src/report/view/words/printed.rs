@@ -17,12 +17,12 @@ fn remark(text: &str) -> Vec<&str> {
     before.filter(|word| is_known(word)).into_iter().collect()
 }
 
-/// `heavy?`, `!2`, `~log N`, `<10 ps`: a mark, and what it is of.
+/// `heavy?`, `!2`, `~log N`, `<10 ps`, `<=2.70 MB`: a mark, and what it is of.
 fn mark(text: &str) -> Vec<&str> {
     if let Some(word) = text.strip_suffix('?') {
         return if is_known(word) { vec![word, "?"] } else { Vec::new() };
     }
-    for mark in ["!", "<", ">"] {
+    for mark in ["!", "<=", "<", ">"] {
         let Some(number) = text.strip_prefix(mark) else { continue };
         let mut words = figure(number);
         if is_number(number) || !words.is_empty() {
@@ -98,6 +98,7 @@ mod tests {
         ("+3.5 %", &["%"]),
         ("99.4 ns .. 367 us", &["us"]),
         ("<10 ps", &["<", "ps"]),
+        ("<=2.70 MB", &["<=", "MB"]),
         ("!2", &["!"]),
         ("heavy?", &["heavy", "?"]),
         ("light/heavy", &["light", "heavy"]),

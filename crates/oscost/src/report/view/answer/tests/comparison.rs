@@ -126,6 +126,25 @@ fn what_is_equivalent_and_what_may_hide_is_told_with_its_limits() {
 }
 
 #[test]
+fn what_only_lacks_time_to_be_equivalent_is_said_to() {
+    let short = |case: &str| {
+        let mut it = with_flag(open(case, Some(1.0)), "SHORT_SPAN");
+        it.ratio.ci95 = Some([0.999, 1.001]);
+        it
+    };
+    assert_eq!(
+        findings(&[short("a/x")]),
+        [
+            "Nothing shows on a/x: an effect below 1.0 % could hide there. It is within 3 %, but not \
+             called equivalent: all pairs lie within a minute."
+        ]
+    );
+    let [two] = &findings(&[short("a/x"), open("a/y", Some(4.0))])[..] else { panic!() };
+    let end = " 1 of them is within 3 %, but not called equivalent: all pairs lie within a minute.";
+    assert!(two.ends_with(end), "{two}");
+}
+
+#[test]
 fn an_interval_on_one_side_of_no_effect_is_told_though_it_has_no_verdict() {
     let apart = |case: &str, ends: [f64; 2]| {
         let mut it = open(case, Some(2.0));
@@ -190,6 +209,45 @@ fn two_commands_are_compared_by_what_they_take() {
     );
     let other = told(of(1.5, 5.0, "slower"), "throughput");
     assert!(other.starts_with("`./v 2` is slower than `./v 1`: +50 % on workload/v"), "{other}");
+}
+
+#[test]
+fn the_size_of_an_effect_that_drifted_is_not_quoted() {
+    let drifting = |case: &str, ratio: f64| {
+        with_flag(comparison(case, ratio, 50.0, "slower"), "EFFECT_DRIFTS")
+    };
+    let [one] = &findings(&[drifting("a/x", 1.5)])[..] else { panic!() };
+    assert_eq!(
+        one,
+        "seccomp=docker is slower than local on a/x; the size of the difference changed during the run."
+    );
+    let both = [drifting("a/x", 1.5), comparison("a/y", 1.25, 25.0, "slower")];
+    let [both] = &findings(&both)[..] else { panic!() };
+    assert_eq!(
+        both,
+        "seccomp=docker is slower than local: +25 % on a/y (+25.00 ns), of 2 cases. seccomp=docker is \
+         slower than local on a/x, of 2 cases; the size of the difference changed during the run."
+    );
+    let many: Vec<Comparison> = ["a/x", "a/y", "a/z"].map(|case| drifting(case, 1.5)).into();
+    let [many] = &findings(&many)[..] else { panic!() };
+    assert!(many.starts_with("seccomp=docker is slower than local in all 3 cases; the "), "{many}");
+    let commands = {
+        let mut run = record(vec![row("a/x", 100.0)]);
+        let it = drifting("workload/ls", 2.0);
+        run.comparisons = vec![Comparison { metric: "real".to_owned(), ..it }];
+        run.conditions[0].flags = vec!["EFFECT_DRIFTS".to_owned()];
+        let comparisons = run.comparisons.iter().collect();
+        let group = Group { new: "`ls`".to_owned(), base: "`true`".to_owned(), comparisons };
+        of_run(&run, &[group]).unwrap()
+    };
+    assert_eq!(
+        commands.findings,
+        [
+            "`ls` takes more wall time than `true`; the size of the difference changed during the run."
+        ]
+    );
+    let trust = commands.trust.unwrap();
+    assert_eq!(trust, "Trust: fair: the effect that was compared changed during the run.");
 }
 
 #[test]
