@@ -1,6 +1,7 @@
 //! The claims of a study and the configuration of its machine, each with whether it is so here.
 
 use oscost_model::unit::Unit;
+use oscost_stats::interval::Interval;
 
 use crate::report::figures::{Style, signed, times};
 use crate::report::text::{plain, plain_paragraph};
@@ -8,7 +9,7 @@ use crate::report::view::document::{Block, Cell, Column, Layout, Section, Table,
 use crate::studies::claims::claim::{Claim, Criterion, EQUAL_WITHIN_PCT};
 use crate::studies::claims::equal_added_cost::AddedCost;
 use crate::studies::claims::judgement::{
-    IntervalBasis, JudgedClaim, Judgement, OwnJudgement, PlacedJudgement,
+    Correction, DecidingPart, IntervalBasis, JudgedClaim, Judgement, OwnJudgement, PlacedJudgement,
 };
 use crate::studies::claims::published_result::PublishedResult;
 use crate::studies::claims::quantity::{Measure, Quantity};
@@ -112,13 +113,13 @@ fn verdict_text(verdict: &Verdict, runs: usize, because: Option<&str>) -> String
 fn measured_parts(study: &Study, judged: &JudgedClaim<'_>) -> Vec<String> {
     if judged.placements.is_empty() {
         let added = judged.added.map(added_text);
-        let values = values(study, judged.claim, &judged.values);
+        let values = values(study, judged.claim, &judged.values, &judged.deciding);
         return added.into_iter().chain(values).chain(interval_text(judged)).collect();
     }
     let of_placement = |placed: &PlacedJudgement| {
-        let Judgement { verdict, runs, because, values: its, .. } = &placed.judgement;
+        let Judgement { verdict, runs, because, values: its, deciding, .. } = &placed.judgement;
         let verdict = verdict_text(verdict, *runs, because.as_deref());
-        let each = values(study, judged.claim, its).join("; ");
+        let each = values(study, judged.claim, its, deciding).join("; ");
         format!("{}: {verdict}; {each}", placed.placement.text())
     };
     judged.placements.iter().map(of_placement).chain(interval_text(judged)).collect()
@@ -143,19 +144,15 @@ fn interval_text(judged: &JudgedClaim<'_>) -> Option<String> {
 /// The verdict by oscost's own estimates, where it differs, with its values and the reason.
 fn own_parts(study: &Study, judged: &JudgedClaim<'_>) -> Vec<String> {
     let Some(OwnJudgement { judgement, difference }) = &judged.own else { return vec![] };
-    let Judgement { verdict, runs, because, values: its, .. } = judgement;
+    let Judgement { verdict, runs, because, .. } = judgement;
     let verdict = verdict_text(verdict, *runs, because.as_deref());
-    let own = if judged.placements.is_empty() { its.clone() } else { vec![] };
+    let own_values = |of: &Judgement| values(study, judged.claim, &of.values, &of.deciding);
     let of_placements = judged.placements.iter().filter_map(|placed| {
-        let its = &placed.own.as_ref()?.values;
-        Some(format!(
-            "{}: {}",
-            placed.placement.text(),
-            values(study, judged.claim, its).join("; ")
-        ))
+        let own = own_values(placed.own.as_ref()?).join("; ");
+        Some(format!("{}: {own}", placed.placement.text()))
     });
     std::iter::once(verdict)
-        .chain(if own.is_empty() { vec![] } else { values(study, judged.claim, &own) })
+        .chain(if judged.placements.is_empty() { own_values(judgement) } else { vec![] })
         .chain(of_placements)
         .chain([format!("{difference}.")])
         .collect()
@@ -184,8 +181,13 @@ impl ClaimParts {
     }
 }
 
-/// The value of each part of a claim.
-fn values(study: &Study, claim: &Claim, values: &[Option<IntervalEstimate>]) -> Vec<String> {
+/// The value of each part of a claim, and what decides on it beside the value.
+fn values(
+    study: &Study,
+    claim: &Claim,
+    values: &[Option<IntervalEstimate>],
+    deciding: &[Option<DecidingPart>],
+) -> Vec<String> {
     let name = |case: &str| study.row(case).map_or(case.to_owned(), |row| row.name.clone());
     let of_cases = |text: fn(&IntervalEstimate) -> String| -> Vec<String> {
         let each = claim.cases.iter().zip(values);
@@ -197,9 +199,13 @@ fn values(study: &Study, claim: &Claim, values: &[Option<IntervalEstimate>]) -> 
         Criterion::Added { .. } => of_cases(added_cost),
         Criterion::Ratio { .. } | Criterion::LargestRatio => of_cases(ratio),
         Criterion::Within(quantities) => {
-            let each = quantities.iter().zip(values);
-            let measured =
-                each.map(|(quantity, estimate)| measured_text(quantity, estimate.as_ref()));
+            let each = quantities.iter().zip(values).enumerate();
+            let measured = each.map(|(at, (quantity, estimate))| {
+                let measured = measured_text(quantity, estimate.as_ref());
+                let decides = deciding.get(at).and_then(Option::as_ref);
+                let decides = decides.map(|it| deciding_text(study, quantity, it));
+                format!("{measured}{}", decides.unwrap_or_default())
+            });
             // Bounds that all of several have in common are said once.
             match &quantities[..] {
                 [first, others @ ..]
@@ -302,8 +308,7 @@ fn measured_text(quantity: &Quantity, estimate: Option<&IntervalEstimate>) -> St
         return format!("{}: not measured", quantity.name);
     };
     let interval = estimate.interval.filter(|_| !quantity.measure.is_count());
-    let interval =
-        interval.map(|it| format!(" [{} .. {}]", number(quantity, it.lo), number(quantity, it.hi)));
+    let interval = interval.map(|it| format!(" {}", interval_of(quantity, it)));
     let figure = number(quantity, estimate.value);
     let meaning = match &quantity.measure {
         Measure::Exponent(_) => ", as an exponent".to_owned(),
@@ -316,6 +321,30 @@ fn measured_text(quantity: &Quantity, estimate: Option<&IntervalEstimate>) -> St
         }
     };
     format!("{}: {figure}{}{meaning}", quantity.name, interval.unwrap_or_default())
+}
+
+/// What decides on a quantity beside its value: another ratio of it, and the interval that is corrected
+/// for the number of comparisons.
+fn deciding_text(study: &Study, quantity: &Quantity, part: &DecidingPart) -> String {
+    let DecidingPart { ratio, estimate, correction } = part;
+    let name = |key: &str| study.row(key).map_or(key.to_owned(), |row| row.name.clone());
+    let ratio = ratio.as_ref().zip(estimate.as_ref()).map(|(rows, estimate)| {
+        let interval = estimate.interval.map(|it| format!(" {}", interval_of(quantity, it)));
+        let figure = number(quantity, estimate.value);
+        let (of, over) = (name(&rows.of), name(&rows.over));
+        format!("; {of} over {over}: {figure}{}", interval.unwrap_or_default())
+    });
+    let correction = correction.map(|Correction { comparisons, interval }| match interval {
+        Some(it) => {
+            format!("; corrected for {comparisons} comparisons {}", interval_of(quantity, it))
+        }
+        None => format!("; corrected for {comparisons} comparisons it has no interval"),
+    });
+    [ratio, correction].into_iter().flatten().collect()
+}
+
+fn interval_of(quantity: &Quantity, it: Interval) -> String {
+    format!("[{} .. {}]", number(quantity, it.lo), number(quantity, it.hi))
 }
 
 /// The value of a quantity, in its significant digits.
@@ -362,6 +391,7 @@ fn ratio(estimate: &IntervalEstimate) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::studies::claims::judgement::RatioRows;
 
     #[test]
     fn a_verdict_names_the_runs_that_it_rests_on_if_they_are_several() {
@@ -369,5 +399,28 @@ mod tests {
         assert_eq!(verdict_text(&Verdict::Holds, 4, Some("so")), "holds over 4 runs: so");
         let open = Verdict::Undecided("why".to_owned());
         assert_eq!(verdict_text(&open, 2, None), "undecided over 2 runs: why");
+    }
+
+    #[test]
+    fn a_value_that_does_not_decide_stands_beside_what_does() {
+        let study = crate::studies::find_built_in("cse221-2014").unwrap();
+        let quantity = Quantity {
+            name: "a to c".to_owned(),
+            measure: Measure::Spread(vec!["a".to_owned(), "b".to_owned(), "c".to_owned()]),
+            min: None,
+            max: Some(1.5),
+        };
+        let text = |ratio: Option<RatioRows>, correction: Option<Correction>| {
+            let interval = Some(Interval { lo: 2.0, hi: 3.0 });
+            let estimate = Some(IntervalEstimate { value: 2.5, interval });
+            deciding_text(&study, &quantity, &DecidingPart { ratio, estimate, correction })
+        };
+        let corrected = |interval| Some(Correction { comparisons: 6, interval });
+        let wide = corrected(Some(Interval { lo: 1.4, hi: 12.0 }));
+        assert_eq!(text(None, wide), "; corrected for 6 comparisons [1.40 .. 12]");
+        let none = "; corrected for 6 comparisons it has no interval";
+        assert_eq!(text(None, corrected(None)), none);
+        let ratio = RatioRows { of: "a".to_owned(), over: "b".to_owned() };
+        assert_eq!(text(Some(ratio), None), "; a over b: 2.50 [2.00 .. 3.00]");
     }
 }
