@@ -9,7 +9,8 @@ use crate::report::view::document::{Block, Cell, Column, Layout, Section, Table,
 use crate::studies::claims::claim::{Claim, Criterion, EQUAL_WITHIN_PCT};
 use crate::studies::claims::equal_added_cost::AddedCost;
 use crate::studies::claims::judgement::{
-    Correction, DecidingPart, IntervalBasis, JudgedClaim, Judgement, OwnJudgement, PlacedJudgement,
+    Basis, Correction, DecidingPart, IntervalBasis, JudgedClaim, Judgement, OwnJudgement,
+    PlacedJudgement,
 };
 use crate::studies::claims::published_result::PublishedResult;
 use crate::studies::claims::quantity::{Measure, Quantity};
@@ -58,8 +59,31 @@ pub(in crate::report::view) fn table(study: &Study, judged: &[JudgedClaim<'_>]) 
     ];
     let layout = Layout::Records;
     let id = "claims".to_owned();
-    let table = Table { id, columns: columns.into(), rows, layout, ..Table::default() };
+    let notes = ratio_note(judged).into_iter().collect();
+    let table = Table { id, columns: columns.into(), rows, notes, layout, ..Table::default() };
     (!table.rows.is_empty()).then(|| table.without_empty_columns())
+}
+
+/// What a ratio by oscost's own estimates is, where a claim rests on one.
+pub(super) fn ratio_note(judged: &[JudgedClaim<'_>]) -> Option<String> {
+    let is_ratio = |of: &Measure| {
+        matches!(
+            of,
+            Measure::Ratio(..) | Measure::Spread(_) | Measure::Gap(..) | Measure::Retention(_)
+        )
+    };
+    let has_ratio = |it: &JudgedClaim<'_>| {
+        let Criterion::Within(quantities) = &it.claim.criterion else { return false };
+        let mut each = quantities.iter().zip(&it.values);
+        it.basis == Basis::OwnEstimates
+            && each.any(|(quantity, value)| value.is_some() && is_ratio(&quantity.measure))
+    };
+    judged.iter().any(has_ratio).then(|| {
+        "Claims whose rows lack six rounds of the study's statistic are judged by oscost's own \
+         estimates: a ratio of these is formed in each round of a run, and the median over the rounds \
+         is taken. The ratio of two figures of a table may differ."
+            .to_owned()
+    })
 }
 
 fn row(study: &Study, judged: &JudgedClaim<'_>) -> TableRow {
@@ -111,10 +135,12 @@ fn verdict_text(verdict: &Verdict, runs: usize, because: Option<&str>) -> String
 
 /// The values of a claim, those of each placement for themselves, and what their intervals contain.
 fn measured_parts(study: &Study, judged: &JudgedClaim<'_>) -> Vec<String> {
+    let note = judged.claim.note.clone();
     if judged.placements.is_empty() {
         let added = judged.added.map(added_text);
         let values = values(study, judged.claim, &judged.values, &judged.deciding);
-        return added.into_iter().chain(values).chain(interval_text(judged)).collect();
+        let notes = note.into_iter().chain(interval_text(judged));
+        return added.into_iter().chain(values).chain(notes).collect();
     }
     let of_placement = |placed: &PlacedJudgement| {
         let Judgement { verdict, runs, because, values: its, deciding, .. } = &placed.judgement;
@@ -122,7 +148,8 @@ fn measured_parts(study: &Study, judged: &JudgedClaim<'_>) -> Vec<String> {
         let each = values(study, judged.claim, its, deciding).join("; ");
         format!("{}: {verdict}; {each}", placed.placement.text())
     };
-    judged.placements.iter().map(of_placement).chain(interval_text(judged)).collect()
+    let placed = judged.placements.iter().map(of_placement);
+    placed.chain(note).chain(interval_text(judged)).collect()
 }
 
 /// What the intervals of a claim contain, where its verdict does not name several runs; `None` without

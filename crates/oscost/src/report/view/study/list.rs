@@ -4,7 +4,7 @@
 use oscost_model::record::{Machine, Record};
 use serde::Serialize;
 
-use crate::report::text::plain;
+use crate::report::text::{plain, plain_paragraph};
 use crate::report::view::document::{
     Block, Cell, Column, Item, Layout, Paragraph, Section, Table, TableRow, View,
 };
@@ -196,7 +196,8 @@ pub fn page(study: &Study, name: &str, code: &[StudyCode]) -> View {
     let claims = Block::list(study.claims.iter().map(|it| {
         let printed = it.published.as_ref().map(|printed| format!(": printed: {}", printed.text));
         let printed = printed.unwrap_or_default();
-        plain(&format!("\"{}\" ({}){printed}", it.statement, it.location))
+        let note = it.note.as_ref().map(|note| format!("; {note}")).unwrap_or_default();
+        plain_paragraph(&format!("\"{}\" ({}){printed}{note}", it.statement, it.location))
     }));
     let tables = study.tables.iter().map(|table| Section {
         blocks: [table_as_published(study, table)]
@@ -444,6 +445,14 @@ mod tests {
         assert!(study.tables.iter().filter(has_it).count() > 1);
         let page = terminal::report(&page(&study, "ph-2000", &[]));
         assert_eq!(page.matches(shared).count(), 1, "{page}");
+    }
+
+    #[test]
+    fn a_claim_is_shown_with_how_it_is_read() {
+        let study = find_built_in("lmbench-1996").unwrap();
+        let page = terminal::report(&page(&study, "lmbench-1996", &[]));
+        let text = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("); a ratio of whole laps, the calls included"), "{page}");
     }
 
     #[test]
