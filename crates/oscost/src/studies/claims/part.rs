@@ -79,7 +79,7 @@ impl Part<'_> {
 
 /// The part of a quantity that decides, of those `is_meant` chooses: the one that is shown as its
 /// value, if it is among them, else the first.
-fn deciding<'p, 'a>(
+fn deciding_part<'p, 'a>(
     quantity: &Quantity,
     value: Option<&IntervalEstimate>,
     parts: &'p [Part<'a>],
@@ -102,7 +102,7 @@ pub(super) fn deciding_parts(
     let is_meant = |part: &Part<'_>| if refuted { part.fails() } else { part.is_open() };
     let each = quantities.iter().zip(values);
     each.map(|(quantity, value)| {
-        let part = deciding(quantity, value.as_ref(), parts, is_meant)?;
+        let part = deciding_part(quantity, value.as_ref(), parts, is_meant)?;
         let ratio = match &part.measure {
             Measure::Ratio(of, over) if !part.is_shown(value.as_ref()) => {
                 Some(RatioRows { of: of.clone(), over: over.clone() })
@@ -131,7 +131,9 @@ pub(super) fn open_reason(
 ) -> String {
     let mut reasons: Vec<OpenReason<'_>> = Vec::new();
     for (quantity, value) in quantities.iter().zip(values) {
-        let Some(part) = deciding(quantity, value.as_ref(), parts, Part::is_open) else { continue };
+        let Some(part) = deciding_part(quantity, value.as_ref(), parts, Part::is_open) else {
+            continue;
+        };
         let subject = match (quantities.len(), part.is_shown(value.as_ref())) {
             (1, true) => "its interval",
             (_, true) => "an interval",

@@ -14,11 +14,11 @@ use crate::studies::{IntervalEstimate, Study};
 pub(super) fn evidence(study: &Study, judged: &JudgedClaim<'_>) -> Option<String> {
     let JudgedClaim { claim, verdict, values, deciding, .. } = judged;
     if judged.placements.is_empty() {
-        return in_one_placement(study, claim, verdict, Figures { values, deciding });
+        return placement_evidence(study, claim, verdict, Figures { values, deciding });
     }
     let in_placement = |placed: &PlacedJudgement| {
         let Judgement { verdict, values, deciding, .. } = &placed.judgement;
-        let figure = in_one_placement(study, claim, verdict, Figures { values, deciding })?;
+        let figure = placement_evidence(study, claim, verdict, Figures { values, deciding })?;
         Some(format!("{} {}, {figure}", placed.placement.text(), verdict.text()))
     };
     let each: Vec<String> = judged.placements.iter().filter_map(in_placement).collect();
@@ -39,7 +39,7 @@ struct DecidingFigure {
     is_open: bool,
 }
 
-fn in_one_placement(
+fn placement_evidence(
     study: &Study,
     claim: &Claim,
     verdict: &Verdict,
@@ -47,8 +47,8 @@ fn in_one_placement(
 ) -> Option<String> {
     let figure = match (verdict, &claim.criterion) {
         (Verdict::NotMeasured(_), _) => None,
-        (_, Criterion::Within(quantities)) => of_quantities(study, quantities, verdict, figures),
-        _ => of_cases(study, claim, figures),
+        (_, Criterion::Within(quantities)) => quantity_figure(study, quantities, verdict, figures),
+        _ => case_figure(study, claim, figures),
     };
     let is_open = figure.as_ref().is_some_and(|it| it.is_open);
     let is_shown = matches!(verdict, Verdict::Undecided(_)) && is_open;
@@ -59,7 +59,7 @@ fn in_one_placement(
 
 /// Of several quantities the first that decides: one that fails, one without a difference, or one that
 /// is open; the first of all where each holds.
-fn of_quantities(
+fn quantity_figure(
     study: &Study,
     quantities: &[Quantity],
     verdict: &Verdict,
@@ -92,7 +92,7 @@ fn of_quantities(
 }
 
 /// Of a claim on two targets the figure of its first case.
-fn of_cases(
+fn case_figure(
     study: &Study,
     claim: &Claim,
     Figures { values: figures, deciding }: Figures<'_>,
@@ -131,7 +131,7 @@ mod tests {
         let part =
             correction.map(|it| DecidingPart { ratio: None, estimate, correction: Some(it) });
         let figures = Figures { values: &[estimate], deciding: &[part] };
-        in_one_placement(&study, claim, verdict, figures).unwrap()
+        placement_evidence(&study, claim, verdict, figures).unwrap()
     }
 
     #[test]

@@ -115,7 +115,7 @@ pub(in crate::report::view) fn notes(
 }
 
 /// Why a table has no figures, neither then nor here; `None` where it has one.
-pub(super) fn without_figures(table: &SingleTargetTable<'_>) -> Option<Block> {
+pub(super) fn empty_table_reason(table: &SingleTargetTable<'_>) -> Option<Block> {
     if table.rows.iter().any(has_figure) {
         return None;
     }
@@ -123,9 +123,12 @@ pub(super) fn without_figures(table: &SingleTargetTable<'_>) -> Option<Block> {
     let reasons = grouped(reasons);
     let text = match &reasons[..] {
         [] => return None,
-        [(why, _)] => format!("no figures: {why}"),
+        [(why, _)] => format!("no figures to compare: {why}"),
         [(why, rows), ..] => {
-            format!("no figures: {}: {why}; the notes have the other reasons", first_of(rows))
+            format!(
+                "no figures to compare: {}: {why}; the notes have other reasons",
+                first_of(rows)
+            )
         }
     };
     Some(Block::Text(plain(&text)))

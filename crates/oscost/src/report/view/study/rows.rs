@@ -126,7 +126,7 @@ pub(in crate::report::view) fn table_of_rows(
     if !shown.iter().any(|row| has_figure(row)) {
         return None;
     }
-    let here = if repeats_estimates(&shown) { Here::InEstimates } else { Here::OfItsOwn };
+    let here = if repeats_estimates(&shown) { HereColumn::Omitted } else { HereColumn::Own };
     let rows: Vec<TableRow> = shown.iter().flat_map(|row| lines(row, table, here)).collect();
     let columns = vec![
         Column::text("row"),
@@ -154,11 +154,11 @@ pub(super) fn has_figure(row: &SingleTargetRow<'_>) -> bool {
 
 /// Where the figure of this machine by the study's statistic is.
 #[derive(Clone, Copy)]
-enum Here {
+enum HereColumn {
     /// In a column of its own.
-    OfItsOwn,
+    Own,
     /// It is oscost's own estimate in all rows, which has its interval beside it.
-    InEstimates,
+    Omitted,
 }
 
 /// Two computations of one figure differ by less than this, as a share.
@@ -177,7 +177,11 @@ fn repeats_estimates(rows: &[&SingleTargetRow<'_>]) -> bool {
 }
 
 /// The columns of a row, each in a line.
-fn lines(row: &SingleTargetRow<'_>, table: &SingleTargetTable<'_>, shown: Here) -> Vec<TableRow> {
+fn lines(
+    row: &SingleTargetRow<'_>,
+    table: &SingleTargetTable<'_>,
+    shown: HereColumn,
+) -> Vec<TableRow> {
     // What cannot be measured has only what was published.
     let is_measured = row.row.case().is_some();
     let cells = row.cells.iter().filter(|cell| is_measured || cell.published.is_some());
@@ -185,10 +189,10 @@ fn lines(row: &SingleTargetRow<'_>, table: &SingleTargetTable<'_>, shown: Here) 
         let text = ColumnText::of(cell, table);
         let middle = |of: Option<[f64; 2]>| of.map(|[low, high]| f64::midpoint(low, high));
         let here = match shown {
-            Here::OfItsOwn => {
+            HereColumn::Own => {
                 Cell::number(text.here, cell.by_study_statistic.map(|here| here.value))
             }
-            Here::InEstimates => Cell::number("-", None),
+            HereColumn::Omitted => Cell::number("-", None),
         };
         TableRow::of(vec![
             Cell::text(plain(&row.row.name)),
