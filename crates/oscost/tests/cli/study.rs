@@ -425,10 +425,12 @@ fn the_claims_of_all_studies_are_judged_by_the_last_run_of_each() {
         for claim in study["claims"].as_array().unwrap() {
             let (verdict, runs) = (claim["verdict"].as_str().unwrap(), &claim["runs"]);
             assert!(claims.stdout.contains(&format!("{verdict}: ")) && *runs == 1, "{claim}");
+            assert!(claim["evidence"].is_string(), "{claim}");
             listed += 1;
         }
     }
     assert_eq!(listed, 23, "{list}");
+    assert!(claims.stdout.contains(&format!("oscost runs show {}", run["id"].as_str().unwrap())));
 }
 
 #[test]

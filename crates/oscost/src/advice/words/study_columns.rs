@@ -61,7 +61,8 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "oscost's median",
-        means: "the figure by oscost's method, beside that by the method of the study",
+        means: "the figure here by oscost's method, beside that by the method of the study if that is \
+                another one",
         source: "docs/reference/STUDY-FILES.md",
         ..COLUMN
     },
@@ -73,9 +74,17 @@ pub(super) const WORDS: &[Word] = &[
         ..COLUMN
     },
     Word {
-        word: "in cycles",
-        means: "the same in cycles of the two processors, or a figure in cycles of its own",
+        word: "then/here in cycles",
+        means: "how many times as many cycles it took then, each at the clock of its own core",
+        range: "1 is no change",
         matters: "What is left is not the clock rate.",
+        source: "docs/reference/STUDY-FILES.md",
+        ..COLUMN
+    },
+    Word {
+        word: "in cycles",
+        means: "a figure in cycles of the core of its own machine",
+        matters: "The clock rate is not in it.",
         source: "docs/reference/STUDY-FILES.md",
         ..COLUMN
     },

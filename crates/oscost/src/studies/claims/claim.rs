@@ -19,6 +19,8 @@ pub struct Claim {
     pub location: String,
     /// What the study's text prints of it, such as `3x` or `4-6 us`.
     pub published: Option<PublishedFigure>,
+    /// How its words are read as bounds, where the bounds do not show it.
+    pub note: Option<String>,
     /// The keys of the rows that it is about.
     pub cases: Vec<String>,
     /// When it holds.

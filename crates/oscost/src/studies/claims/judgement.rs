@@ -2,6 +2,7 @@
 //! say something else.
 
 use oscost_model::record::Row;
+use oscost_stats::interval::Interval;
 
 use super::claim::Claim;
 use super::equal_added_cost::AddedCost;
@@ -32,6 +33,9 @@ pub struct JudgedClaim<'a> {
     /// from the mean, as a share of that mean; or its ratio. Of a claim on one target, the value of
     /// each quantity, in the first of its placements.
     pub values: Vec<Option<IntervalEstimate>>,
+    /// Of a claim on one target, for each quantity what decides on it, where its value and interval do
+    /// not show it.
+    pub deciding: Vec<Option<DecidingPart>>,
     /// The verdict by oscost's own estimates, where the study's statistic decides and says
     /// something else.
     pub own: Option<OwnJudgement>,
@@ -88,6 +92,37 @@ pub struct Judgement {
     pub interval_basis: Option<IntervalBasis>,
     /// The value of each quantity.
     pub values: Vec<Option<IntervalEstimate>>,
+    /// For each quantity what decides on it, where its value and interval do not show it.
+    pub deciding: Vec<Option<DecidingPart>>,
+}
+
+/// What decides on a quantity beside its value and the interval of that.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DecidingPart {
+    /// The ratio, where the quantity is the largest or the smallest of several and this is another one.
+    pub ratio: Option<RatioRows>,
+    /// Its value, with the interval alone.
+    pub estimate: Option<IntervalEstimate>,
+    /// Its correction, where the interval alone would refute the claim and the corrected one does not.
+    pub correction: Option<Correction>,
+}
+
+/// The rows of a ratio, by their keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RatioRows {
+    /// The row whose figure is divided.
+    pub of: String,
+    /// The row by whose figure it is divided.
+    pub over: String,
+}
+
+/// The interval of one of several comparisons that is valid together with those of all.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Correction {
+    /// How many they are.
+    pub comparisons: usize,
+    /// The interval; `None` if there are too few rounds for it.
+    pub interval: Option<Interval>,
 }
 
 /// A verdict by oscost's own estimates that differs from that by the study's statistic.

@@ -4,6 +4,7 @@
 pub mod claim;
 pub mod equal_added_cost;
 pub mod judgement;
+mod part;
 pub mod published_result;
 pub mod quantity;
 mod several_runs;

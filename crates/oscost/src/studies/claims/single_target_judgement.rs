@@ -10,6 +10,7 @@ use super::claim::{Claim, Criterion};
 use super::judgement::{
     Basis, IntervalBasis, JudgedClaim, Judgement, OwnJudgement, PlacedJudgement, common_verdict,
 };
+use super::part::{Part, deciding_parts, open_reason};
 use super::published_result::published_result;
 use super::quantity::{
     EQUAL_FACTOR, Extreme, ExtremeRatio, Measure, Quantity, SeriesPoint, saturation_index,
@@ -92,6 +93,7 @@ pub(in crate::studies) fn judge_single_target<'a>(
         interval_basis: first.and_then(|it| it.judgement.interval_basis),
         added: None,
         values: first.map(|it| it.judgement.values.clone()).unwrap_or_default(),
+        deciding: first.map(|it| it.judgement.deciding.clone()).unwrap_or_default(),
         own,
         placements: if placed.len() > 1 { placed } else { vec![] },
         published: published_result(study, claim),
@@ -288,30 +290,6 @@ struct Figures<'a> {
     earlier: Vec<RunRounds<'a>>,
 }
 
-/// A part of a quantity that is compared with the bounds by itself.
-struct Part<'a> {
-    quantity: &'a Quantity,
-    measure: Measure,
-    /// The interval alone.
-    interval: Option<Interval>,
-    /// The interval that is valid together with those of all parts.
-    strict: Option<Interval>,
-}
-
-impl Part<'_> {
-    fn is_equal(&self) -> bool {
-        self.interval.is_some_and(|interval| self.quantity.is_equal(&interval))
-    }
-
-    fn holds(&self) -> bool {
-        self.interval.is_some_and(|interval| self.quantity.holds(&interval))
-    }
-
-    fn fails(&self) -> bool {
-        self.strict.is_some_and(|interval| self.quantity.fails(&interval))
-    }
-}
-
 impl<'a> Figures<'a> {
     /// Those of a run alone.
     fn of(run: &'a RunFigures, basis: Basis) -> Self {
@@ -395,13 +373,11 @@ impl<'a> Figures<'a> {
         // enough. That one of many fails is concluded only from intervals that are valid together.
         let nominal = self.run.nominal;
         let strict = nominal.bonferroni(measures.len());
-        let interval =
-            |of: &Measure, nominal| self.estimate(of, nominal).and_then(|it| it.interval);
         let parts: Vec<Part<'_>> = measures
             .into_iter()
             .map(|(quantity, measure)| Part {
-                interval: interval(&measure, nominal),
-                strict: interval(&measure, strict),
+                estimate: self.estimate(&measure, nominal),
+                strict: self.estimate(&measure, strict).and_then(|it| it.interval),
                 quantity,
                 measure,
             })
@@ -415,7 +391,7 @@ impl<'a> Figures<'a> {
         } else if let Some(why) = self.not_measured_reason(quantities, &values) {
             (Verdict::NotMeasured(why), None)
         } else if !others.iter().all(|part| part.holds()) {
-            (Verdict::Undecided(self.undecided_reason(&values, &parts)), None)
+            (Verdict::Undecided(undecided_reason(quantities, &values, &parts)), None)
         } else if equal.is_empty() {
             (Verdict::Holds, None)
         } else {
@@ -428,12 +404,19 @@ impl<'a> Figures<'a> {
             )
         };
         let interval_basis = self.interval_basis(&parts);
-        Judgement { verdict, runs: 1 + self.earlier.len(), because, interval_basis, values }
+        let deciding = match verdict {
+            Verdict::Undecided(_) | Verdict::DoesNotHold => {
+                deciding_parts(quantities, &values, &parts)
+            }
+            _ => Vec::new(),
+        };
+        let runs = 1 + self.earlier.len();
+        Judgement { verdict, runs, because, interval_basis, values, deciding }
     }
 
     /// What the intervals of all parts contain; `None` of counts alone, and without intervals.
     fn interval_basis(&self, parts: &[Part<'_>]) -> Option<IntervalBasis> {
-        let with_interval = parts.iter().filter(|part| part.interval.is_some());
+        let with_interval = parts.iter().filter(|part| part.interval().is_some());
         let timed = with_interval.map(|part| &part.measure).filter(|it| !it.is_count());
         let bases = timed.map(|it| interval_basis(&self.this, self.earlier.len(), it));
         // One that lacks the variation between runs decides: a run may be unlucky in it.
@@ -478,37 +461,21 @@ impl<'a> Figures<'a> {
         })?;
         Some(why.to_owned())
     }
+}
 
-    fn undecided_reason(&self, values: &[Option<IntervalEstimate>], parts: &[Part<'_>]) -> String {
-        if values.iter().any(Option::is_none) {
-            return "no round has all of its rows, or one of their figures is not positive"
-                .to_owned();
-        }
-        if values.iter().flatten().any(|it| it.interval.is_none()) {
-            return format!("too few rounds for an interval: {MIN_ROUNDS} are needed");
-        }
-        let open = parts.iter().filter(|it| !it.is_equal() && !it.holds() && !it.fails());
-        let open: Vec<&Part<'_>> = open.collect();
-        let is_order = open.iter().all(|it| it.quantity.is_order());
-        match &open[..] {
-            _ if is_order => {
-                let names: Vec<&str> = open.iter().map(|it| it.quantity.name.as_str()).collect();
-                format!(
-                    "an interval lies partly within {:.0} % of 1: {}",
-                    100.0 * (EQUAL_FACTOR - 1.0),
-                    names.join(", ")
-                )
-            }
-            _ if parts.len() > 1 => format!(
-                "after correction for {} comparisons no interval lies outside its bounds",
-                parts.len()
-            ),
-            [one] if one.interval.is_some_and(|it| one.quantity.is_outside(&it)) => {
-                format!("its interval is within {:.0} % of a bound", 100.0 * (EQUAL_FACTOR - 1.0))
-            }
-            _ => "its interval contains a bound".to_owned(),
-        }
+/// Why a claim of which no part fails is undecided.
+fn undecided_reason(
+    quantities: &[Quantity],
+    values: &[Option<IntervalEstimate>],
+    parts: &[Part<'_>],
+) -> String {
+    if values.iter().any(Option::is_none) {
+        return "no round has all of its rows, or one of their figures is not positive".to_owned();
     }
+    if values.iter().flatten().any(|it| it.interval.is_none()) {
+        return format!("too few rounds for an interval: {MIN_ROUNDS} are needed");
+    }
+    open_reason(quantities, values, parts)
 }
 
 #[cfg(test)]

@@ -52,6 +52,7 @@ pub(in crate::studies) fn judge_two_targets<'a>(
         interval_basis: None,
         added: None,
         values: vec![],
+        deciding: vec![],
         own: None,
         placements: vec![],
         published: published_result(study, claim),

@@ -53,6 +53,11 @@ impl Reader<'_> {
             statement: self.text_line(&raw.text, "a claim", MAX_TEXT_CHARS)?,
             location: self.text_line(&raw.location, "the location of a claim", MAX_TEXT_CHARS)?,
             published: self.published_in_text(raw)?,
+            note: raw
+                .note
+                .as_ref()
+                .map(|it| self.text_line(it, "a note", MAX_TEXT_CHARS))
+                .transpose()?,
             cases,
             criterion,
         })

@@ -214,6 +214,7 @@ pub(super) struct Claim {
     pub(super) text: Spanned<String>,
     pub(super) location: Spanned<String>,
     pub(super) published: Option<Spanned<String>>,
+    pub(super) note: Option<Spanned<String>>,
     pub(super) kind: Spanned<RawKind>,
     pub(super) cases: Option<Vec<Spanned<String>>>,
     pub(super) series: Option<Vec<Spanned<String>>>,

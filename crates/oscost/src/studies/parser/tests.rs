@@ -332,6 +332,8 @@ fn each_kind_of_claim_is_parsed_and_requires_its_keys() {
         format!("kind = \"calls\"\ncases = [{pipe}]\nmin = 1\nmax = 1"),
     ] {
         assert!(with(&claim).is_ok(), "{claim}: {:?}", with(&claim));
+        let noted = with(&format!("{claim}\nnote = \"how it is read\"")).unwrap();
+        assert_eq!(noted.claims[0].note.as_deref(), Some("how it is read"));
     }
     for (claim, words) in [
         (format!("kind = \"order\"\ncases = [{pipe}]"), "at least 2 cases"),

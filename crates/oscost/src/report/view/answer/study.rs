@@ -14,6 +14,10 @@ use crate::studies::claims::verdict::Verdict;
 /// Of more claims with a verdict, the first are quoted.
 const MAX_QUOTED: usize = 2;
 
+/// What to do about claims without a verdict.
+const CLAIMS_SAY: &str = "claims say what they lack; those of one target are judged by up to ten runs \
+                          together.";
+
 /// The answer of a run of a study.
 pub(in crate::report::view) fn answer(
     study: &Study,
@@ -35,16 +39,16 @@ pub(in crate::report::view) fn answer(
     let depends = |verdict: &Verdict| matches!(verdict, Verdict::DependsOnPlacement(_));
     findings.extend(quoted("One CPU or two decides", judged, depends));
     findings.extend(withheld(judged));
-    let undecided = judged.iter().any(|it| it.verdict.is_undecided());
-    let next = undecided.then(|| {
-        "Next: the claims say what they lack; those of one target are judged by up to ten runs \
-         together."
-            .to_owned()
-    });
+    let is_undecided = judged.iter().any(|it| it.verdict.is_undecided());
+    let next = match trust::next(record) {
+        Some(next) if is_undecided => Some(format!("{next} Undecided {CLAIMS_SAY}")),
+        None if is_undecided => Some(format!("Next: undecided {CLAIMS_SAY}")),
+        next => next,
+    };
     Answer {
         findings,
         trust: trust::of_record(record).map(|found| trust::sentence(&found)),
-        next: next.into_iter().chain(trust::next(record)).collect(),
+        next: next.into_iter().collect(),
     }
 }
 

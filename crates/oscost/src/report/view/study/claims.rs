@@ -1,20 +1,17 @@
 //! The claims of a study and the configuration of its machine, each with whether it is so here.
 
-use oscost_model::unit::Unit;
-
-use crate::report::figures::{Style, signed, times};
 use crate::report::text::{plain, plain_paragraph};
 use crate::report::view::document::{Block, Cell, Column, Layout, Section, Table, TableRow};
-use crate::studies::claims::claim::{Claim, Criterion, EQUAL_WITHIN_PCT};
-use crate::studies::claims::equal_added_cost::AddedCost;
+use crate::report::view::study::claim_values::{added_text, number, required, time, values};
+use crate::studies::Study;
+use crate::studies::claims::claim::Criterion;
 use crate::studies::claims::judgement::{
-    IntervalBasis, JudgedClaim, Judgement, OwnJudgement, PlacedJudgement,
+    Basis, IntervalBasis, JudgedClaim, Judgement, OwnJudgement, PlacedJudgement,
 };
 use crate::studies::claims::published_result::PublishedResult;
-use crate::studies::claims::quantity::{Measure, Quantity};
+use crate::studies::claims::quantity::Measure;
 use crate::studies::claims::verdict::Verdict;
 use crate::studies::machine::condition::JudgedCondition;
-use crate::studies::{IntervalEstimate, Study};
 
 /// The title of the conditions, and that of the claims.
 pub(in crate::report::view) const CONDITIONS: &str = "Configuration of the study's machine";
@@ -57,8 +54,31 @@ pub(in crate::report::view) fn table(study: &Study, judged: &[JudgedClaim<'_>]) 
     ];
     let layout = Layout::Records;
     let id = "claims".to_owned();
-    let table = Table { id, columns: columns.into(), rows, layout, ..Table::default() };
+    let notes = ratio_note(judged).into_iter().collect();
+    let table = Table { id, columns: columns.into(), rows, notes, layout, ..Table::default() };
     (!table.rows.is_empty()).then(|| table.without_empty_columns())
+}
+
+/// What a ratio by oscost's own estimates is, where a claim rests on one.
+pub(super) fn ratio_note(judged: &[JudgedClaim<'_>]) -> Option<String> {
+    let is_ratio = |of: &Measure| {
+        matches!(
+            of,
+            Measure::Ratio(..) | Measure::Spread(_) | Measure::Gap(..) | Measure::Retention(_)
+        )
+    };
+    let has_ratio = |it: &JudgedClaim<'_>| {
+        let Criterion::Within(quantities) = &it.claim.criterion else { return false };
+        let mut each = quantities.iter().zip(&it.values);
+        it.basis == Basis::OwnEstimates
+            && each.any(|(quantity, value)| value.is_some() && is_ratio(&quantity.measure))
+    };
+    judged.iter().any(has_ratio).then(|| {
+        "Claims whose rows lack six rounds of the study's statistic are judged by oscost's own \
+         estimates: a ratio of these is formed in each round of a run, and the median over the rounds \
+         is taken. The ratio of two figures of a table may differ."
+            .to_owned()
+    })
 }
 
 fn row(study: &Study, judged: &JudgedClaim<'_>) -> TableRow {
@@ -110,18 +130,21 @@ fn verdict_text(verdict: &Verdict, runs: usize, because: Option<&str>) -> String
 
 /// The values of a claim, those of each placement for themselves, and what their intervals contain.
 fn measured_parts(study: &Study, judged: &JudgedClaim<'_>) -> Vec<String> {
+    let note = judged.claim.note.clone();
     if judged.placements.is_empty() {
         let added = judged.added.map(added_text);
-        let values = values(study, judged.claim, &judged.values);
-        return added.into_iter().chain(values).chain(interval_text(judged)).collect();
+        let values = values(study, judged.claim, &judged.values, &judged.deciding);
+        let notes = note.into_iter().chain(interval_text(judged));
+        return added.into_iter().chain(values).chain(notes).collect();
     }
     let of_placement = |placed: &PlacedJudgement| {
-        let Judgement { verdict, runs, because, values: its, .. } = &placed.judgement;
+        let Judgement { verdict, runs, because, values: its, deciding, .. } = &placed.judgement;
         let verdict = verdict_text(verdict, *runs, because.as_deref());
-        let each = values(study, judged.claim, its).join("; ");
+        let each = values(study, judged.claim, its, deciding).join("; ");
         format!("{}: {verdict}; {each}", placed.placement.text())
     };
-    judged.placements.iter().map(of_placement).chain(interval_text(judged)).collect()
+    let placed = judged.placements.iter().map(of_placement);
+    placed.chain(note).chain(interval_text(judged)).collect()
 }
 
 /// What the intervals of a claim contain, where its verdict does not name several runs; `None` without
@@ -143,19 +166,15 @@ fn interval_text(judged: &JudgedClaim<'_>) -> Option<String> {
 /// The verdict by oscost's own estimates, where it differs, with its values and the reason.
 fn own_parts(study: &Study, judged: &JudgedClaim<'_>) -> Vec<String> {
     let Some(OwnJudgement { judgement, difference }) = &judged.own else { return vec![] };
-    let Judgement { verdict, runs, because, values: its, .. } = judgement;
+    let Judgement { verdict, runs, because, .. } = judgement;
     let verdict = verdict_text(verdict, *runs, because.as_deref());
-    let own = if judged.placements.is_empty() { its.clone() } else { vec![] };
+    let own_values = |of: &Judgement| values(study, judged.claim, &of.values, &of.deciding);
     let of_placements = judged.placements.iter().filter_map(|placed| {
-        let its = &placed.own.as_ref()?.values;
-        Some(format!(
-            "{}: {}",
-            placed.placement.text(),
-            values(study, judged.claim, its).join("; ")
-        ))
+        let own = own_values(placed.own.as_ref()?).join("; ");
+        Some(format!("{}: {own}", placed.placement.text()))
     });
     std::iter::once(verdict)
-        .chain(if own.is_empty() { vec![] } else { values(study, judged.claim, &own) })
+        .chain(if judged.placements.is_empty() { own_values(judgement) } else { vec![] })
         .chain(of_placements)
         .chain([format!("{difference}.")])
         .collect()
@@ -181,54 +200,6 @@ impl ClaimParts {
         let own = (!own.is_empty()).then(|| format!("by oscost's own estimates: {own}"));
         let measured = measured_parts(study, judged);
         Self { then, here: why.into_iter().chain(measured).chain(own).collect() }
-    }
-}
-
-/// The value of each part of a claim.
-fn values(study: &Study, claim: &Claim, values: &[Option<IntervalEstimate>]) -> Vec<String> {
-    let name = |case: &str| study.row(case).map_or(case.to_owned(), |row| row.name.clone());
-    let of_cases = |text: fn(&IntervalEstimate) -> String| -> Vec<String> {
-        let each = claim.cases.iter().zip(values);
-        let each = each.filter_map(|(case, estimate)| Some((case, estimate.as_ref()?)));
-        each.map(|(case, estimate)| format!("{}: {}", name(case), text(estimate))).collect()
-    };
-    match &claim.criterion {
-        Criterion::EqualAdded => of_cases(deviation),
-        Criterion::Added { .. } => of_cases(added_cost),
-        Criterion::Ratio { .. } | Criterion::LargestRatio => of_cases(ratio),
-        Criterion::Within(quantities) => {
-            let each = quantities.iter().zip(values);
-            let measured =
-                each.map(|(quantity, estimate)| measured_text(quantity, estimate.as_ref()));
-            // Bounds that all of several have in common are said once.
-            match &quantities[..] {
-                [first, others @ ..]
-                    if !others.is_empty() && others.iter().all(|it| has_same_bounds(it, first)) =>
-                {
-                    measured.chain([format!("required of each: {}", bounds(first))]).collect()
-                }
-                _ => {
-                    let required = quantities.iter().map(bounds);
-                    let both = measured.zip(required);
-                    both.map(|(text, bounds)| format!("{text}; required: {bounds}")).collect()
-                }
-            }
-        }
-    }
-}
-
-fn has_same_bounds(one: &Quantity, other: &Quantity) -> bool {
-    (one.min, one.max) == (other.min, other.max)
-}
-
-/// The bounds of a quantity.
-fn bounds(quantity: &Quantity) -> String {
-    match (quantity.min, quantity.max) {
-        (Some(min), Some(max)) if min == max => min.to_string(),
-        (Some(min), Some(max)) => format!("from {min} to {max}"),
-        (Some(min), None) => format!("{min} or more"),
-        (None, Some(max)) => format!("{max} or less"),
-        (None, None) => String::new(),
     }
 }
 
@@ -268,95 +239,6 @@ fn published_figures(judged: &JudgedClaim<'_>) -> Vec<String> {
                 .collect()
         }
     }
-}
-
-/// The bounds that all cases of a claim have in common.
-fn required(claim: &Claim) -> String {
-    match &claim.criterion {
-        Criterion::Within(_) => String::new(),
-        Criterion::Added { min, max, unit } => {
-            format!("from {min} to {max} {}, with the whole interval", unit.text())
-        }
-        Criterion::LargestRatio => {
-            "the ratio of the first above all others, with the whole intervals; of rates the \
-             inverse ratio"
-                .to_owned()
-        }
-        Criterion::Ratio { min, max } => format!("from {min} to {max}, with the whole interval"),
-        Criterion::EqualAdded => {
-            format!("within {EQUAL_WITHIN_PCT} % of the mean, with the whole interval")
-        }
-    }
-}
-
-/// What is added to all cases on average.
-fn added_text(AddedCost { mean, rounds }: AddedCost) -> String {
-    let interval = mean.interval.map(|it| format!(" [{} .. {}]", time(it.lo), time(it.hi)));
-    let interval = interval.unwrap_or_default();
-    format!("{}{interval} are added on average, over {rounds} rounds", time(mean.value))
-}
-
-/// The value of a quantity of a claim.
-fn measured_text(quantity: &Quantity, estimate: Option<&IntervalEstimate>) -> String {
-    let Some(estimate) = estimate else {
-        return format!("{}: not measured", quantity.name);
-    };
-    let interval = estimate.interval.filter(|_| !quantity.measure.is_count());
-    let interval =
-        interval.map(|it| format!(" [{} .. {}]", number(quantity, it.lo), number(quantity, it.hi)));
-    let figure = number(quantity, estimate.value);
-    let meaning = match &quantity.measure {
-        Measure::Exponent(_) => ", as an exponent".to_owned(),
-        Measure::Spread(_) => ", the most expensive over the cheapest".to_owned(),
-        Measure::Saturation(_) => ", above which there is nothing to gain".to_owned(),
-        Measure::Retention(_) => ", the lowest over the largest".to_owned(),
-        Measure::Slope { per, unit, .. } => format!(", in {} for each {per}", unit.text()),
-        Measure::Ratio(..) | Measure::Gap(..) | Measure::FromMean(_) | Measure::Calls(_) => {
-            String::new()
-        }
-    };
-    format!("{}: {figure}{}{meaning}", quantity.name, interval.unwrap_or_default())
-}
-
-/// The value of a quantity, in its significant digits.
-fn number(quantity: &Quantity, value: f64) -> String {
-    match quantity.measure {
-        Measure::Saturation(_) | Measure::Calls(_) => format!("{value:.0}"),
-        Measure::Exponent(_) | Measure::Slope { .. } => signed(value, 2),
-        Measure::FromMean(_) => signed(value, 1),
-        // A value close to a bound of 1 must not look like 1.
-        Measure::Retention(_) => format!("{value:.2}"),
-        Measure::Ratio(..) | Measure::Spread(_) | Measure::Gap(..) if value < 9.95 => {
-            format!("{value:.2}")
-        }
-        Measure::Ratio(..) | Measure::Spread(_) | Measure::Gap(..) => times(value),
-    }
-}
-
-fn time(ns: f64) -> String {
-    Style::of(ns, Unit::NsPerOp).with_unit(ns)
-}
-
-/// The difference of a case's added cost from the mean.
-fn deviation(estimate: &IntervalEstimate) -> String {
-    let pct = |share: f64| {
-        let digits = signed(100.0 * share, 1);
-        let sign = if digits.starts_with('-') || digits == "0.0" { "" } else { "+" };
-        format!("{sign}{digits}")
-    };
-    let interval = estimate.interval.map(|it| format!(" [{} .. {}]", pct(it.lo), pct(it.hi)));
-    format!("{} %{}", pct(estimate.value), interval.unwrap_or_default())
-}
-
-/// What is added to a case.
-fn added_cost(estimate: &IntervalEstimate) -> String {
-    let interval = estimate.interval.map(|it| format!(" [{} .. {}]", time(it.lo), time(it.hi)));
-    format!("{}{}", time(estimate.value), interval.unwrap_or_default())
-}
-
-fn ratio(estimate: &IntervalEstimate) -> String {
-    let interval = estimate.interval.map(|it| format!(" [{:.2} .. {:.2}]", it.lo, it.hi));
-    format!("{:.2}{}", estimate.value, interval.unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@
 use oscost_model::record::{Machine, Record};
 use serde::Serialize;
 
-use crate::report::text::plain;
+use crate::report::text::{plain, plain_paragraph};
 use crate::report::view::document::{
-    Block, Cell, Column, Item, Layout, Paragraph, Section, Table, TableRow, View,
+    Answer, Block, Cell, Column, Item, Layout, Paragraph, Section, Table, TableRow, View,
 };
 use crate::report::view::study::claims::{verdict_over_runs, verdict_style};
+use crate::report::view::study::evidence::evidence;
 use crate::report::view::study::heading::heading_lines;
 use crate::report::view::study::method::method_text;
 use crate::report::view::study::systems;
@@ -108,6 +109,8 @@ struct ListedClaim<'a> {
     reason: Option<String>,
     /// How many runs the verdict rests on.
     runs: usize,
+    /// The figure that decides and what is required of it, in words; null where there is none.
+    evidence: Option<String>,
     /// What its intervals contain: `rounds` of this run alone, what its `rows` vary by between runs, or
     /// what several `runs` differ by; null without such intervals.
     interval: Option<&'static str>,
@@ -122,6 +125,7 @@ impl<'a> From<&LastRun<'a>> for ListedClaims<'a> {
             verdict: it.verdict.text(),
             reason: it.verdict.reason(),
             runs: it.runs,
+            evidence: evidence(study, &it).map(|text| plain_paragraph(&text)),
             interval: it.interval_basis.map(IntervalBasis::name),
         };
         Self {
@@ -196,7 +200,8 @@ pub fn page(study: &Study, name: &str, code: &[StudyCode]) -> View {
     let claims = Block::list(study.claims.iter().map(|it| {
         let printed = it.published.as_ref().map(|printed| format!(": printed: {}", printed.text));
         let printed = printed.unwrap_or_default();
-        plain(&format!("\"{}\" ({}){printed}", it.statement, it.location))
+        let note = it.note.as_ref().map(|note| format!("; {note}")).unwrap_or_default();
+        plain_paragraph(&format!("\"{}\" ({}){printed}{note}", it.statement, it.location))
     }));
     let tables = study.tables.iter().map(|table| Section {
         blocks: [table_as_published(study, table)]
@@ -386,14 +391,24 @@ pub fn claims(studies: &[LastRun<'_>]) -> View {
         let title = plain(&format!("{} ({}): {tally}", study.id, run_date(study, record)));
         let claim = |it: &JudgedClaim<'_>| {
             let verdict = verdict_over_runs(&it.verdict, it.runs);
-            let text = plain(&format!("{verdict}: {}", it.claim.statement));
-            Item::from(text).with_style(verdict_style(&it.verdict))
+            let evidence = evidence(study, it).map(|it| format!(" ({it})")).unwrap_or_default();
+            let text = format!("{verdict}: {}{evidence}", it.claim.statement);
+            Item::from(plain_paragraph(&text)).with_style(verdict_style(&it.verdict))
         };
-        let blocks = Block::list(judged.iter().map(claim)).into_iter().collect();
+        let show = Item::from(format!("all figures: oscost runs show {}", plain(&record.id)));
+        let blocks = Block::list(judged.iter().map(claim).chain([show])).into_iter().collect();
         Section { title, blocks, ..Section::default() }
     };
-    let sections = studies.iter().map(section).collect();
-    View { title: "Claims of the studies".to_owned(), sections, ..View::default() }
+    let sections: Vec<Section> = studies.iter().map(section).collect();
+    let is_measured = studies.iter().any(|it| it.record.is_some());
+    let next = is_measured.then(|| {
+        "Next: `oscost run --study NAME` adds a run: the claims of one target are judged by up to ten \
+         earlier ones too."
+            .to_owned()
+    });
+    let answer = Answer { next: next.into_iter().collect(), ..Answer::default() };
+    let title = "Claims of the studies".to_owned();
+    View { title, answer: Some(answer), sections, ..View::default() }
 }
 
 /// The processor and the kernel of a run.
@@ -444,6 +459,14 @@ mod tests {
         assert!(study.tables.iter().filter(has_it).count() > 1);
         let page = terminal::report(&page(&study, "ph-2000", &[]));
         assert_eq!(page.matches(shared).count(), 1, "{page}");
+    }
+
+    #[test]
+    fn a_claim_is_shown_with_how_it_is_read() {
+        let study = find_built_in("lmbench-1996").unwrap();
+        let page = terminal::report(&page(&study, "lmbench-1996", &[]));
+        let text = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("); a ratio of whole laps, the calls included"), "{page}");
     }
 
     #[test]

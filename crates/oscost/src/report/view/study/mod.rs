@@ -3,8 +3,10 @@
 pub mod ab;
 pub mod across;
 pub mod book;
+mod claim_values;
 pub(in crate::report::view) mod claims;
 mod curves;
+mod evidence;
 mod heading;
 pub mod list;
 pub(in crate::report::view) mod machine;

@@ -9,6 +9,7 @@ use crate::report::view::document::Block;
 use crate::report::view::run::counters;
 use crate::report::view::sections::{first_of, grouped};
 use crate::report::view::study::method::op_count;
+use crate::report::view::study::rows::has_figure;
 use crate::studies::comparison::single_target::{
     PredictionComparison, SingleTargetRow, SingleTargetTable,
 };
@@ -111,6 +112,26 @@ pub(in crate::report::view) fn notes(
     }
     let lines = lines.iter().map(|line| plain(line)).collect();
     headed_list(format!("Notes on {}", plain(&table.table.name)), lines)
+}
+
+/// Why a table has no figures, neither then nor here; `None` where it has one.
+pub(super) fn empty_table_reason(table: &SingleTargetTable<'_>) -> Option<Block> {
+    if table.rows.iter().any(has_figure) {
+        return None;
+    }
+    let reasons = table.rows.iter().filter_map(|row| Some((missing(row)?, row.row.name.as_str())));
+    let reasons = grouped(reasons);
+    let text = match &reasons[..] {
+        [] => return None,
+        [(why, _)] => format!("no figures to compare: {why}"),
+        [(why, rows), ..] => {
+            format!(
+                "no figures to compare: {}: {why}; the notes have other reasons",
+                first_of(rows)
+            )
+        }
+    };
+    Some(Block::Text(plain(&text)))
 }
 
 /// Why a row has no figure.

@@ -122,7 +122,12 @@ pub(in crate::report::view) fn table_of_rows(
     is_shown: impl Fn(usize) -> bool,
 ) -> Option<Table> {
     let rows = table.rows.iter().enumerate().filter(|(at, _)| is_shown(*at));
-    let rows: Vec<TableRow> = rows.flat_map(|(_, row)| lines(row, table)).collect();
+    let shown: Vec<&SingleTargetRow<'_>> = rows.map(|(_, row)| row).collect();
+    if !shown.iter().any(|row| has_figure(row)) {
+        return None;
+    }
+    let here = if repeats_estimates(&shown) { HereColumn::Omitted } else { HereColumn::Own };
+    let rows: Vec<TableRow> = shown.iter().flat_map(|row| lines(row, table, here)).collect();
     let columns = vec![
         Column::text("row"),
         Column::text("in"),
@@ -130,28 +135,70 @@ pub(in crate::report::view) fn table_of_rows(
         Column::number("here", "here"),
         Column::number("oscost's median", "median"),
         Column::number("then/here", "then_over_here"),
-        Column::number("in cycles", "then_over_here_in_cycles"),
+        Column::number("then/here\nin cycles", "then_over_here_in_cycles"),
         Column { optional: true, ..Column::number("counted cycles", "counted_cycles") },
         Column { optional: true, ..Column::number("then/counted", "then_over_counted_cycles") },
     ];
     let table = Table { columns, rows, rows_share_names: true, ..Table::default() };
-    (!table.rows.is_empty()).then(|| table.without_empty_columns())
+    Some(table.without_empty_columns())
+}
+
+/// Whether a row has a figure that was published or measured.
+pub(super) fn has_figure(row: &SingleTargetRow<'_>) -> bool {
+    let has = |cell: &ColumnResult<'_>| {
+        let measured = cell.by_study_statistic.is_some() || cell.estimate.is_some();
+        cell.published.is_some() || measured
+    };
+    row.cells.iter().any(has)
+}
+
+/// Where the figure of this machine by the study's statistic is.
+#[derive(Clone, Copy)]
+enum HereColumn {
+    /// In a column of its own.
+    Own,
+    /// It is oscost's own estimate in all rows, which has its interval beside it.
+    Omitted,
+}
+
+/// Two computations of one figure differ by less than this, as a share.
+const ROUNDING: f64 = 1e-9;
+
+/// Whether the figures by the study's statistic are oscost's own estimates in all rows.
+fn repeats_estimates(rows: &[&SingleTargetRow<'_>]) -> bool {
+    let is_same = |cell: &ColumnResult<'_>| match (cell.by_study_statistic, cell.estimate) {
+        (Some(here), Some(estimate)) => {
+            here.deviation.is_none()
+                && (here.value - estimate.value).abs() <= ROUNDING * estimate.value.abs()
+        }
+        (here, _) => here.is_none(),
+    };
+    rows.iter().flat_map(|row| &row.cells).all(is_same)
 }
 
 /// The columns of a row, each in a line.
-fn lines(row: &SingleTargetRow<'_>, table: &SingleTargetTable<'_>) -> Vec<TableRow> {
+fn lines(
+    row: &SingleTargetRow<'_>,
+    table: &SingleTargetTable<'_>,
+    shown: HereColumn,
+) -> Vec<TableRow> {
     // What cannot be measured has only what was published.
     let is_measured = row.row.case().is_some();
-    let shown = row.cells.iter().filter(|cell| is_measured || cell.published.is_some());
+    let cells = row.cells.iter().filter(|cell| is_measured || cell.published.is_some());
     let line = |cell: &ColumnResult<'_>| {
         let text = ColumnText::of(cell, table);
         let middle = |of: Option<[f64; 2]>| of.map(|[low, high]| f64::midpoint(low, high));
-        let here = cell.by_study_statistic.map(|here| here.value);
+        let here = match shown {
+            HereColumn::Own => {
+                Cell::number(text.here, cell.by_study_statistic.map(|here| here.value))
+            }
+            HereColumn::Omitted => Cell::number("-", None),
+        };
         TableRow::of(vec![
             Cell::text(plain(&row.row.name)),
             Cell::text(text.column),
             Cell::number(text.then, cell.published.and_then(PublishedFigure::single)),
-            Cell::number(text.here, here),
+            here,
             Cell::number(text.estimate.full, cell.estimate.map(|it| it.value))
                 .or_short(text.estimate.short),
             Cell::number(text.ratio, middle(cell.published_ratio)),
@@ -163,5 +210,43 @@ fn lines(row: &SingleTargetRow<'_>, table: &SingleTargetTable<'_>) -> Vec<TableR
             ),
         ])
     };
-    shown.map(line).collect()
+    cells.map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::studies::comparison::single_target::StudyStatistic;
+    use crate::studies::find_built_in;
+
+    #[test]
+    fn a_figure_that_is_oscost_s_own_estimate_is_shown_once() {
+        let study = find_built_in("cse221-2014").unwrap();
+        let table = study.tables.first().unwrap();
+        let row = table.rows.iter().find(|row| row.case().is_some()).unwrap();
+        let titles = |here: Option<f64>, estimate: Option<f64>| {
+            let statistic = |value| StudyStatistic { value, deviation: None, by: None };
+            let cell = ColumnResult {
+                figure: table.figures[0].clone(),
+                published: None,
+                by_study_statistic: here.map(statistic),
+                estimate: estimate.map(|value| IntervalEstimate { value, interval: None }),
+                published_ratio: None,
+                published_ratio_in_cycles: None,
+                counted_cycles: None,
+                published_ratio_in_counted_cycles: None,
+            };
+            let cells = vec![cell];
+            let row = SingleTargetRow { row, measured: None, cells, expected: None, notes: vec![] };
+            let joined = SingleTargetTable { table, rows: vec![row] };
+            let shown = table_of_rows(&joined, |_| true)?;
+            Some(shown.columns.into_iter().map(|it| it.title).collect::<Vec<_>>().join(", "))
+        };
+        assert_eq!(titles(None, None), None, "a table without any figure is none");
+        let once = titles(Some(5.0), Some(5.0)).unwrap();
+        assert!(once.ends_with("oscost's median") && !once.contains("here"), "{once}");
+        let both = titles(Some(5.0), Some(6.0)).unwrap();
+        assert!(both.ends_with("here, oscost's median"), "{both}");
+        assert!(titles(Some(5.0), None).unwrap().ends_with("here"), "a count has no estimate");
+    }
 }

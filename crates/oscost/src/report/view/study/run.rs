@@ -16,7 +16,7 @@ use crate::report::view::study::curves::curves;
 use crate::report::view::study::heading::heading_lines;
 use crate::report::view::study::machine;
 use crate::report::view::study::method::{COUNTED, OF_TRIALS, method_text, ops_made};
-use crate::report::view::study::notes::{expectations, notes, statements};
+use crate::report::view::study::notes::{empty_table_reason, expectations, notes, statements};
 use crate::report::view::study::rows::table_of_rows;
 use crate::studies::comparison::single_target::{SingleTargetComparison, SingleTargetTable};
 
@@ -28,6 +28,7 @@ pub fn view(comparison: &SingleTargetComparison<'_>, record: &Record, plots: Plo
         let is_single = |at: usize| !table.table.series.iter().any(|it| it.rows().contains(&at));
         let mut blocks = vec![Block::Heading(title(table))];
         blocks.extend(table_of_rows(table, is_single).map(Block::Table));
+        blocks.extend(empty_table_reason(table));
         blocks.extend(curves(table, comparison.clock_rates, plots));
         blocks.extend(statements(table.table));
         blocks.extend(expectations(table));

@@ -387,6 +387,7 @@ const DOCUMENTS: &[Document] = &[
     Document {
         source: "oscost study claims --json",
         words: &[
+            word("evidence", "the figure that decides on a claim, and what is required of it"),
             word("location", "where in the text of the study a claim stands"),
             word("statement", "what a study claims, in words"),
         ],

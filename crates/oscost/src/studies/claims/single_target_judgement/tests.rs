@@ -314,6 +314,25 @@ fn an_order_is_refuted_only_beyond_a_twentieth() {
 }
 
 #[test]
+fn six_rounds_refute_neither_of_two_comparisons_and_the_claim_says_so() {
+    let study = study(ORDER);
+    let mut record = record();
+    record.results.clear();
+    for (size, cost) in SIZES.into_iter().zip([1_000.0, 500.0, 250.0, 1.0]) {
+        let case = format!("pipe/round-trip:by=pipe,size={size},peer_cpu=other");
+        add(&mut record, &case, &around(cost)[..6], None);
+    }
+    let judged = judged(&study, &record);
+    let why = "too few rounds for an interval that is corrected for 2 comparisons: pipe 64 over pipe \
+               4, pipe 256 over pipe 64";
+    assert_eq!(undecided(&judged), why);
+    let interval = judged.values[0].unwrap().interval.unwrap();
+    assert!(interval.hi < 0.6, "alone it would refute the order: {interval:?}");
+    let correction = judged.deciding[0].as_ref().and_then(|it| it.correction).unwrap();
+    assert_eq!((correction.comparisons, correction.interval), (2, None));
+}
+
+#[test]
 fn the_statistic_over_all_ops_is_judged_with_those_of_the_rounds() {
     let study = study(TIMES);
     let mut record = latencies([[1_000.0; 2], [3_000.0; 2], [1.0; 2], [1.0; 2]]);

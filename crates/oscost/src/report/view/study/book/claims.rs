@@ -5,7 +5,7 @@ use crate::report::text::{plain, plain_paragraph};
 use crate::report::view::document::{
     Block, Cell, Column, Paragraph, Section, Table, TableRow, View,
 };
-use crate::report::view::study::claims::{ClaimParts, verdict_over_runs};
+use crate::report::view::study::claims::{ClaimParts, ratio_note, verdict_over_runs};
 use crate::report::view::study::list::{Tally, run_date};
 use crate::studies::Study;
 use crate::studies::claims::judgement::JudgedClaim;
@@ -58,6 +58,7 @@ pub(super) fn in_full(study: &Study, joined: &StudyComparison<'_>) -> Section {
     for it in judged {
         blocks.extend(one(study, it));
     }
+    blocks.extend(ratio_note(judged).map(Block::Text));
     Section::of("Claims, and whether they hold here", blocks)
 }
 
