@@ -98,7 +98,7 @@ pub(super) const WORDS: &[Word] = &[
                 waited for it",
         matters: "Its price is the CPU time of `process/fork-cpu-time:peer_cpu=other` less that of \
                   `peer_cpu=same`. The fork itself is charged as on one CPU.",
-        action: "`oscost bill --cpu N` keeps the program on one CPU, where there is none.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
     Word {
@@ -107,7 +107,7 @@ pub(super) const WORDS: &[Word] = &[
                 to the idle task, and one wake-up by an interrupt",
         matters: "Its price is half of the CPU time that `switch/cpu-time:peer_cpu=other` takes \
                   more than `peer_cpu=none`.",
-        action: "`oscost bill --cpu N` keeps the program on one CPU, where there is none.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
     Word {
@@ -117,7 +117,7 @@ pub(super) const WORDS: &[Word] = &[
                 there",
         matters: "Its price is half of the CPU time that `switch/cpu-time:peer_cpu=other` takes \
                   more than `peer_cpu=same`.",
-        action: "`oscost bill --cpu N` keeps the program on one CPU, where there is none.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
 ];

@@ -78,7 +78,7 @@ pub(super) const WORDS: &[Word] = &[
         means: "of prices: of a run on another kernel or with other mitigations, more than a day \
                 old, or in which the reference cases took another time than later, or moved",
         matters: "They are charged where no other run has a price, and named with their items.",
-        action: "`oscost run` measures prices anew; so does a bill with more `--price-seconds`.",
+        action: "`oscost run` measures prices anew.",
         ..TERM
     },
     Word {
