@@ -47,7 +47,7 @@ mod tests {
         let steady = of(0, &["SHORT_SPAN"]);
         let pair = [drifting.clone(), steady.clone()];
         assert!(effects_drift(&pair, &rows));
-        assert!(!effects_drift(&[&pair[..], &[steady.clone()]].concat(), &rows));
+        assert!(!effects_drift(&[&pair[..], std::slice::from_ref(&steady)].concat(), &rows));
         for other in [
             of(1, &["EFFECT_DRIFTS"]),
             of(0, &["EFFECT_DRIFTS", SECONDARY]),
