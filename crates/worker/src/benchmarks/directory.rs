@@ -13,6 +13,7 @@ mod paths;
 mod reading;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod watches;
 
 pub(super) const FAMILY: Family = Family {
@@ -25,6 +26,7 @@ const BENCHES: &[Bench] = &[
     paths::GETCWD,
     paths::CHDIR,
     paths::PATH_DEPTH,
+    tree::TREE,
     names::MISSING,
     names::READLINK,
     paths::SYMLINK_CHAIN,

@@ -14,6 +14,7 @@ mod axes;
 mod body;
 mod direct;
 mod extents;
+mod first_read;
 mod moves;
 mod state;
 #[cfg(test)]
@@ -97,7 +98,13 @@ const BENCHES: &[Bench] = &[
                     price_list: &Points::Words(&["read", "mmap"]),
                 },
             },
-            size("read size in bytes", Points::Numbers(&[4_096])),
+            size(
+                "read size in bytes",
+                Points::WithPriceList {
+                    points: &Points::Numbers(&[4_096, 65_536]),
+                    price_list: &Points::Numbers(&[4_096]),
+                },
+            ),
             CACHE,
             Axis {
                 name: "evict",
@@ -452,6 +459,7 @@ const BENCHES: &[Bench] = &[
         build: |params| rereads(params.number("limit_mib"), params.number("share_pct")),
         ..Bench::DEFAULT
     },
+    first_read::FIRST_READ,
     extents::EXTENTS,
     state::TRUNCATE,
     state::FALLOCATE,

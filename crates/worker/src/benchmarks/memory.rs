@@ -12,6 +12,7 @@ mod body;
 mod cache;
 mod calls;
 mod map_file;
+mod map_library;
 mod nodes;
 mod stream;
 
@@ -338,6 +339,7 @@ const BENCHES: &[Bench] = &[
         ..Bench::DEFAULT
     },
     map_file::MAP_FILE,
+    map_library::MAP_LIBRARY,
     calls::MADVISE,
     calls::MLOCK,
     calls::MINCORE,

@@ -39,7 +39,10 @@ pub(super) const WRITE_SIZE: Axis = Axis {
     name: "size",
     sets: "write size in bytes",
     points: Points::Numbers(&[8, 64, 512, 4_096, 65_536]),
-    default_points: Points::Numbers(&[4_096]),
+    default_points: Points::WithPriceList {
+        points: &Points::Numbers(&[4_096, 65_536]),
+        price_list: &Points::Numbers(&[4_096]),
+    },
 };
 pub(super) const ONTO: Axis = Axis {
     name: "onto",
