@@ -111,12 +111,13 @@ pub(super) fn added_to_item(
     Some(sum)
 }
 
-/// The cases that would give the largest items of a bill measured rows. An item that needs a refused
-/// case has none, whatever else is measured of it.
+/// The cases that would give the largest items of a bill measured rows: those of its price, or `instead`
+/// of them another one. An item that needs a refused case has none, whatever else is measured of it.
 pub(super) fn cases_to_measure(
     items: &[BillItem],
     is_measured: impl Fn(&BillItem) -> bool,
     is_refused: impl Fn(&str) -> bool,
+    instead: impl Fn(&BillItem) -> Option<String>,
 ) -> Vec<String> {
     let is_paid =
         |it: &&BillItem| it.part > 0.0 && it.amount.as_ref().is_some_and(|amount| amount.ns > 0.0);
@@ -125,13 +126,16 @@ pub(super) fn cases_to_measure(
     for item in largest.filter(|item| !is_measured(item)) {
         let rule = rule_of_item(item);
         let others = rule.iter().flat_map(|rule| rule.less.iter().chain(&rule.plus));
-        let needed: Vec<&String> = item.rows.iter().chain(others).collect();
-        if needed.iter().any(|case| is_refused(case.as_str())) {
+        let needed: Vec<String> = match instead(item).filter(|case| !is_refused(case)) {
+            Some(case) => vec![case],
+            None => item.rows.iter().chain(others).cloned().collect(),
+        };
+        if needed.iter().any(|case| is_refused(case)) {
             continue;
         }
         for case in needed {
-            if !cases.contains(case) {
-                cases.push(case.clone());
+            if !cases.contains(&case) {
+                cases.push(case);
             }
         }
     }

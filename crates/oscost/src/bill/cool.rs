@@ -3,7 +3,8 @@
 //!
 //! What a walk adds to a case is the difference of two rows of one run that were timed in the same
 //! way: it holds nothing but the caches, and is added to the price. An item whose case was not
-//! measured so is estimated from the others.
+//! measured so is estimated from the others. Where no counter tells what makes a call expensive, the
+//! cool end is that of another case, and the walk comes before its ops.
 
 use oscost_model::bill::{Amount, BillItem};
 use oscost_model::cool::treatment_text;
@@ -17,6 +18,7 @@ use super::additions::{
 };
 use super::charges::{Charges, Group, sum_with_cool};
 use super::price_list::PriceList;
+use super::ranges::{RangeEnd, end_case};
 use super::rules::PriceRule;
 use super::switch_items::is_across_cpus;
 use super::walk_pairs::{WalkPair, walk_pairs};
@@ -49,6 +51,9 @@ struct Walk<'a> {
     bytes: u64,
     added: PriceList<'a>,
 }
+
+/// What stands in a source between a walk and the case before whose ops it was.
+const AND: &str = " and ";
 
 /// A cool amount, and where it comes from.
 struct CoolAmount {
@@ -92,6 +97,38 @@ impl<'a> CoolPrices<'a> {
         price.map(|price| price.amount)
     }
 
+    /// The cool amount of an item of a program that did this; `None` without any.
+    fn amount_of(
+        &self,
+        item: &BillItem,
+        calls: &ProgramCalls,
+        prices: &PriceList<'_>,
+    ) -> Option<CoolAmount> {
+        let rule = rule_of_item(item);
+        let groups = groups_of_item(item, calls);
+        let by_walk = || {
+            let measured =
+                rule.as_ref().and_then(|rule| self.measured(item, rule, &groups, prices));
+            measured.or_else(|| self.estimated(item))
+        };
+        let Some(end) = rule.as_ref().and_then(|rule| RangeEnd::of(rule, &groups, prices)) else {
+            return by_walk();
+        };
+        let amount = item.amount.as_ref()?.plus(&end.added);
+        let walked = self.walks.iter().find_map(|walk| walk.added_at(&end, item, prices));
+        if let Some(walked) = walked {
+            let source = format!("{}{AND}{}", walked.source, end.selector);
+            return Some(CoolAmount { amount: amount.plus(&walked.amount), source });
+        }
+        // A walk before the ops of the case would cool a part of what those of the end find cold: both
+        // together would be charged twice.
+        let at_end = CoolAmount { amount, source: end.selector.to_owned() };
+        Some(match by_walk() {
+            Some(walked) if walked.amount.ns > at_end.amount.ns => walked,
+            _ => at_end,
+        })
+    }
+
     /// The cool amount of an item by the nearest walk whose own rows price all of it.
     fn measured(
         &self,
@@ -114,6 +151,22 @@ impl<'a> CoolPrices<'a> {
 }
 
 impl Walk<'_> {
+    /// What the walk adds to the calls of an item at the end of their range, each with its part of an op;
+    /// `None` unless it was measured with the row that has the price of that end.
+    fn added_at(
+        &self,
+        end: &RangeEnd<'_>,
+        item: &BillItem,
+        prices: &PriceList<'_>,
+    ) -> Option<CoolAmount> {
+        let added = self.added.price(end.selector, None)?;
+        if prices.usual_case(end.selector).as_ref() != Some(&added.row) {
+            return None;
+        }
+        let amount = added.amount.times(item.part * item.times);
+        Some(CoolAmount { amount, source: treatment_text(self.bytes) })
+    }
+
     /// The cool amount of an item by its rows; `None` if a part of the price has none.
     fn measured(
         &self,
@@ -145,10 +198,7 @@ pub fn charge_cool(
             (item.cool_price, item.cool_amount) = (item.unit.clone(), item.amount.clone());
             continue;
         }
-        let rule = rule_of_item(item);
-        let groups = groups_of_item(item, calls);
-        let measured = rule.and_then(|rule| cool.measured(item, &rule, &groups, prices));
-        let Some(CoolAmount { amount, source }) = measured.or_else(|| cool.estimated(item)) else {
+        let Some(CoolAmount { amount, source }) = cool.amount_of(item, calls, prices) else {
             continue;
         };
         item.cool_price = (item.times > 0.0).then(|| amount.times(1.0 / item.times));
@@ -161,18 +211,26 @@ pub fn charge_cool(
 
 /// The cases that would give the largest items of a bill a price that is measured after this walk, which
 /// `oscost ab --base cool=0 --new cool=SIZE CASES` measures: that after another one is what there is until
-/// then, and depends on the program that was billed first. An item that needs a case which cannot be
-/// measured so stays an estimate, whatever else is measured of it.
+/// then, and depends on the program that was billed first. Of an item with a range it is the case at its
+/// end. An item that needs a case which cannot be measured so stays an estimate, whatever else is measured
+/// of it.
 pub fn cases_to_cool(
     items: &[BillItem],
     walk_bytes: u64,
+    prices: &PriceList<'_>,
     catalog: &Catalog,
     is_uncoolable: impl Fn(&str) -> bool,
 ) -> Vec<String> {
-    let source = treatment_text(walk_bytes);
-    let is_measured =
-        |it: &BillItem| is_across_cpus(&it.name) || it.cool_source.as_ref() == Some(&source);
-    let mut cases = cases_to_measure(items, is_measured, is_uncoolable);
+    let walk = treatment_text(walk_bytes);
+    let is_by_walk = |source: &str| {
+        let rest = source.strip_prefix(walk.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(AND))
+    };
+    let is_measured = |it: &BillItem| {
+        is_across_cpus(&it.name) || it.cool_source.as_deref().is_some_and(is_by_walk)
+    };
+    let at_end = |it: &BillItem| end_case(it, prices);
+    let mut cases = cases_to_measure(items, is_measured, is_uncoolable, at_end);
     cases.retain(|case| has_time(case, catalog));
     cases
 }

@@ -155,7 +155,8 @@ pub fn cases_to_call(
     catalog: &Catalog,
     is_refused: impl Fn(&str) -> bool,
 ) -> Vec<String> {
-    cases_to_measure(items, is_measured, |case| is_refused(case) || !may_be_raw(case, catalog))
+    let is_refused = |case: &str| is_refused(case) || !may_be_raw(case, catalog);
+    cases_to_measure(items, is_measured, is_refused, |_| None)
 }
 
 /// Whether a loop may consist of the calls of a case: not of faults, nor of what a peer does or what

@@ -21,9 +21,10 @@ const SMALL_SHARE: f64 = 0.01;
 /// files of `directory/getdents` are linked and deleted, the folders of `directory/path-depth` made.
 /// What they leave in the journal of a file system slows down the trials of a program, and what a
 /// program leaves there slows them down.
-const JOURNAL_WRITERS: [&str; 12] = [
+const JOURNAL_WRITERS: [&str; 13] = [
     "file/chmod",
     "file/create-unlink",
+    "file/write",
     "file/write-sync",
     "file/copy",
     "file/truncate",
@@ -148,7 +149,7 @@ pub fn lacking_prices(
             add(&mut lacking, price);
         }
         let lines = [lacking_depth(item, calls, current), lacking_slope(item, calls, current)];
-        for price in lines.into_iter().flatten() {
+        for price in lines.into_iter().flatten().chain(lacking_range(item, current)) {
             add(&mut lacking, price);
         }
     }
@@ -199,6 +200,20 @@ fn lacking_slope(
         times: 0.0,
         amount_ns: Some(amount_ns),
     })
+}
+
+/// The ends of the range of an item's price. These calls have a price without them.
+fn lacking_range(item: &BillItem, current: &PriceList<'_>) -> Vec<LackingPrice> {
+    let range = rule_of(&item.name).and_then(|rule| rule.range.as_ref());
+    let ends = range.into_iter().flat_map(|range| [(range, &range.from), (range, &range.to)]);
+    let lacking = ends.filter(|(_, selector)| !current.has(selector));
+    let price = lacking.map(|(range, selector)| LackingPrice {
+        selector: selector.clone(),
+        size_axis: Some(range.axis.clone()),
+        times: 0.0,
+        amount_ns: Some(item.times * range.part * range.expected_ns),
+    });
+    price.collect()
 }
 
 /// Whether the calls of an item have sizes.

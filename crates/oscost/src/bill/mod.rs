@@ -18,6 +18,7 @@
 //! * [`PriceList`]: the rows of some runs, asked by selector and size.
 //! * [`LackingPrice`]: a price that is to be measured, and how much depends on it.
 //! * [`Charges`]: the items, and their sum.
+//! * `ranges`: what a call pays at the cool end that no counter tells.
 //! * [`CoolPrices`]: what the items cost with cool caches: the bill is then a range.
 //! * [`FunctionPrices`]: what the items cost as programs call the kernel, through functions.
 //! * [`Prediction`]: what treatments would add: counts times added costs, which [`added_costs`] takes
@@ -53,6 +54,7 @@ mod instructions;
 mod judgement;
 mod lacking;
 mod price_list;
+mod ranges;
 mod row_pairs;
 mod rules;
 mod side_by_side;
@@ -74,7 +76,7 @@ pub use instructions::instruction_bill;
 pub use judgement::{Judgement, judge};
 pub use lacking::{LackingPrice, lacking_prices, size_axis_of, usual_cases};
 pub use price_list::PriceList;
-pub use rules::{PriceRule, Slope, price_rules};
+pub use rules::{PriceRange, PriceRule, Slope, price_rules};
 pub use side_by_side::side_by_side;
 pub use staleness::{differences, has_drifted, is_old, moved_reference_case};
 pub use system_time::{DividedTime, SystemFigure, SystemTime, divided_time, system_time};

@@ -59,6 +59,9 @@ pub struct PriceRule {
     /// The line on which a size lies that is on no axis of the case.
     #[serde(default)]
     pub slope: Option<Slope>,
+    /// What no counter tells of such a call, so that its price is a range.
+    #[serde(default)]
+    pub range: Option<PriceRange>,
     /// The voluntary switches that the price of a call contains, at most.
     #[serde(default)]
     pub switches: f64,
@@ -94,6 +97,24 @@ pub struct Slope {
     pub fault_each: Option<f64>,
 }
 
+/// Two cases between which the price of a call lies: the cool end of a bill has what the second one
+/// takes more than the first one.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PriceRange {
+    /// A selector of cases of one size each.
+    pub from: String,
+    /// The same of the other end.
+    pub to: String,
+    /// The axis of both on which the depth of a path lies, or the size of a call.
+    pub axis: String,
+    /// The share of the difference that one call pays.
+    #[serde(default = "whole")]
+    pub part: f64,
+    /// What the difference is expected to be, in nanoseconds.
+    pub expected_ns: f64,
+}
+
 impl Slope {
     /// Where on the axis the call of the case is, and one of this size.
     pub(super) fn ends(&self, size: f64) -> [f64; 2] {
@@ -124,6 +145,7 @@ impl PriceRule {
             plus: Vec::new(),
             depth: None,
             slope: None,
+            range: None,
             switches: 0.0,
             switch_bytes: None,
             faults: Vec::new(),
@@ -173,6 +195,7 @@ pub(super) fn selectors_of(item: &BillItem) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use oscost_model::case::Case;
+    use oscost_model::point::Value;
 
     use super::*;
 
@@ -183,6 +206,7 @@ mod tests {
         assert!(rows.len() > 50, "{}", rows.len());
         let read = toml::from_str::<Table>(SWITCH_TABLE);
         let switches = read.unwrap_or_else(|error| panic!("switches.toml: {error}")).rows;
+        let catalog = oscost_worker::benchmarks::data();
         for row in rows.iter().chain(&switches) {
             assert!(row.depth.is_none_or(|it| it >= 1.0), "{row:?}");
             assert!(row.switches >= 0.0 && row.switch_bytes.is_none_or(|it| it > 0.0), "{row:?}");
@@ -198,6 +222,20 @@ mod tests {
                 assert!(slope.fault_each.is_none_or(|it| it > 0.0), "{row:?}");
                 assert!(slope.each > 0.0 && slope.at >= 0.0 && slope.expected_ns > 0.0, "{row:?}");
             }
+            if let Some(range) = &row.range {
+                assert!((0.0..=1.0).contains(&range.part) && range.expected_ns > 0.0, "{row:?}");
+                for selector in [&range.from, &range.to] {
+                    let case = Case::parse(selector);
+                    let case = case.unwrap_or_else(|| panic!("{selector}"));
+                    let definition = catalog.get(&case.benchmark);
+                    let definition = definition.unwrap_or_else(|| panic!("{selector}"));
+                    let is_offered = |(axis, value): (&str, &Value)| {
+                        definition.axis(axis).is_some_and(|axis| axis.points.contains(value))
+                    };
+                    assert!(case.point.iter().all(is_offered), "{selector}");
+                    assert!(definition.axis(&range.axis).is_some(), "{row:?}");
+                }
+            }
         }
     }
 
@@ -209,6 +247,9 @@ mod tests {
         assert_eq!(case("newfstatat empty pipe"), Some("syscall/fstat"));
         assert_eq!(case("fcntl F_SETLKW"), Some("lock/fcntl"));
         assert_eq!(case("close directory"), Some("directory/open-close"));
+        assert_eq!(case("mmap file fixed"), Some("memory/map-library"));
+        assert_eq!(case("mmap anonymous fixed"), Some("memory/map-library"));
+        assert_eq!(case("mmap anonymous"), Some("memory/mmap-munmap"));
         for kind in ["file", "directory", "pipe", "tcp", "device"] {
             assert_eq!(case(&format!("close shared {kind}")), Some("descriptor/dup"));
         }

@@ -20,6 +20,7 @@ mod faults_in_prices;
 mod freed_pages;
 mod functions;
 mod instructions;
+mod ranges;
 mod switches;
 mod what_if;
 

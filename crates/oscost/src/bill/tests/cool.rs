@@ -200,9 +200,12 @@ fn the_cases_to_cool_are_those_of_the_largest_items_that_have_a_time() {
         form("write pipe", Some(1_024), 4, 4_096),
         form("nanosleep", None, 3, 0),
     ];
-    let found = charges_of(rows, forms);
+    let (records, catalog) = ([record(rows)], catalog());
+    let prices = PriceList::new(&records, &catalog);
+    let found = charges_by(&records, forms, Faults::default(), MIB);
     let cases = |walk_bytes: u64, uncoolable: &str| {
-        cases_to_cool(&found.items, walk_bytes, &catalog(), |selector| selector == uncoolable)
+        let is_uncoolable = |selector: &str| selector == uncoolable;
+        cases_to_cool(&found.items, walk_bytes, &prices, &catalog, is_uncoolable)
     };
     let unmeasured = ["process/fork-exec:link=static", "process/fork-exit"];
     assert_eq!(cases(MIB, ""), unmeasured);
@@ -246,5 +249,6 @@ fn what_two_cpus_add_is_in_both_ends_of_the_range_at_its_price() {
     assert_eq!((cool_ns(&found, child), source(&found, child)), (Some(120_000.0), None));
     assert_eq!(found.charged_cool.as_ref().map(|sum| sum.ns.round()), Some(270_000.0));
     // No walk makes the caches of the other CPU colder.
-    assert_eq!(cases_to_cool(&found.items, MIB, &catalog, |_| false), Vec::<String>::new());
+    let cases = cases_to_cool(&found.items, MIB, &prices, &catalog, |_| false);
+    assert_eq!(cases, Vec::<String>::new());
 }

@@ -9,7 +9,7 @@ use super::PriceRuns;
 use super::pair_kind::PairKind;
 use super::pairs::RefusedPair;
 use super::unmeasured::pricing_cases;
-use crate::bill::{cases_to_call, cases_to_cool};
+use crate::bill::{PriceList, cases_to_call, cases_to_cool};
 
 /// What pairs the largest items of a bill lack.
 #[derive(Default)]
@@ -95,7 +95,8 @@ impl PriceRuns {
         let has_pair = |case: &Case| self.has_pair(kind, case, walk_bytes);
         let is_in_vain = |case: &Case| self.refusal(kind, case).is_some() && !has_pair(case);
         let is_refused = |selector: &str| cases_of(selector).iter().any(is_in_vain);
-        let mut selectors = wanted(kind, items, walk_bytes, catalog, is_refused);
+        let prices = self.price_list(catalog);
+        let mut selectors = wanted(kind, items, walk_bytes, &prices, catalog, is_refused);
         selectors.retain(|selector| !cases_of(selector).iter().all(has_pair));
         selectors
     }
@@ -108,7 +109,8 @@ impl PriceRuns {
         walk_bytes: u64,
         catalog: &Catalog,
     ) -> Vec<UnpairedCase> {
-        let selectors = wanted(kind, items, walk_bytes, catalog, |_| false);
+        let prices = self.price_list(catalog);
+        let selectors = wanted(kind, items, walk_bytes, &prices, catalog, |_| false);
         let mut cases: Vec<Case> = Vec::new();
         for case in selectors.iter().flat_map(|selector| pricing_cases(selector, None, catalog)) {
             if !cases.contains(&case) && !self.has_pair(kind, &case, walk_bytes) {
@@ -138,11 +140,12 @@ fn wanted(
     kind: PairKind,
     items: &[BillItem],
     walk_bytes: u64,
+    prices: &PriceList<'_>,
     catalog: &Catalog,
     is_refused: impl Fn(&str) -> bool,
 ) -> Vec<String> {
     match kind {
         PairKind::Function => cases_to_call(items, catalog, is_refused),
-        PairKind::Walk => cases_to_cool(items, walk_bytes, catalog, is_refused),
+        PairKind::Walk => cases_to_cool(items, walk_bytes, prices, catalog, is_refused),
     }
 }

@@ -8,6 +8,8 @@ use super::families::is_small;
 use crate::report::figures::{binary, rough};
 use crate::report::text::{plain, plural};
 
+/// The begin of the source of an estimate.
+const ESTIMATE: &str = "the ratio of ";
 /// More cases than these are too many for a command line to copy.
 const MAX_NAMED_CASES: usize = 8;
 /// More items than these are counted.
@@ -21,14 +23,23 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
     if bill.charged_cool.is_some() {
         let priced: Vec<&BillItem> = bill.items.iter().filter(|it| it.amount.is_some()).collect();
         let sources = priced.iter().filter_map(|it| it.cool_source.as_deref());
-        let (measured, estimated): (Vec<&str>, Vec<&str>) =
-            sources.partition(|source| source.starts_with(COOL));
+        let (estimated, measured): (Vec<&str>, Vec<&str>) =
+            sources.partition(|source| source.starts_with(ESTIMATE));
+        let by_walk = measured.iter().filter(|source| source.starts_with(COOL)).count() as u64;
+        // The selector of a case has a slash, and no treatment has.
+        let at_end = measured.iter().filter(|source| source.contains('/')).count() as u64;
         let lacking = priced.iter().filter(|it| it.cool_amount.is_none()).count() as u64;
         lines.push(format!(
             "cool prices: of {} by a walk before each op, of {} by the ratio of other calls",
-            plural(measured.len() as u64, "item"),
+            plural(by_walk, "item"),
             estimated.len()
         ));
+        if at_end > 0 {
+            lines.push(format!(
+                "cool prices of {} have what calls on many files, or at the end of a file, take more",
+                plural(at_end, "item")
+            ));
+        }
         if lacking > 0 {
             lines.push(format!(
                 "{} without a cool price: in both ends of the range at the same price",

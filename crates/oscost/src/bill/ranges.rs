@@ -1,0 +1,53 @@
+//! Ranges of prices: what no counter tells of a call, such as over how many files its program goes.
+//! The price is that of one case; at the cool end a call pays what another case takes more.
+
+use oscost_model::bill::{Amount, BillItem};
+
+use super::additions::rule_of_item;
+use super::charges::{DEPTH_AXIS, Group};
+use super::price_list::{PriceList, Size};
+use super::rules::{PriceRange, PriceRule};
+
+/// The cool end of the range of an item.
+pub(super) struct RangeEnd<'a> {
+    /// The selector of its case.
+    pub(super) selector: &'a str,
+    /// What all calls of the item take more there, without a walk.
+    pub(super) added: Amount,
+}
+
+impl<'a> RangeEnd<'a> {
+    /// That of calls which a rule prices; `None` where they have no range, or not both of its ends have a
+    /// price.
+    pub(super) fn of(
+        rule: &'a PriceRule,
+        groups: &[Group],
+        prices: &PriceList<'_>,
+    ) -> Option<Self> {
+        let range = rule.range.as_ref()?;
+        let mut added = Amount { ns: 0.0, ci95: Some([0.0; 2]) };
+        for group in groups {
+            added = added.plus(&added_to_one(range, group, prices)?.times(group.times));
+        }
+        Some(Self { selector: &range.to, added })
+    }
+}
+
+/// What one of these calls takes more at the cool end.
+fn added_to_one(range: &PriceRange, group: &Group, prices: &PriceList<'_>) -> Option<Amount> {
+    let place = if range.axis == DEPTH_AXIS { group.depth } else { group.size };
+    let size = place.map(|value| Size { axis: &range.axis, value, has_nothing: false });
+    let amount = |selector: &str| {
+        let price = prices.price(selector, size)?;
+        (!price.is_of_another_size).then_some(price.amount)
+    };
+    let (from, to) = (amount(&range.from)?, amount(&range.to)?);
+    Some(to.plus(&from.times(-1.0)).times(range.part))
+}
+
+/// The case at the cool end of an item's range, where both ends have a price.
+pub(super) fn end_case(item: &BillItem, prices: &PriceList<'_>) -> Option<String> {
+    let range = rule_of_item(item)?.range?;
+    prices.usual_case(&range.from)?;
+    prices.usual_case(&range.to)
+}
