@@ -48,6 +48,8 @@ pub struct LackingPrice {
     pub times: f64,
     /// What they take, in nanoseconds: by an older price, or by what the catalog expects of the op.
     pub amount_ns: Option<f64>,
+    /// Whether it is that of an end of a range alone: without cool prices nobody pays it.
+    pub is_of_range: bool,
 }
 
 /// All that a program did, as far as it is known.
@@ -145,6 +147,7 @@ pub fn lacking_prices(
                 size_axis: size_axis.map(str::to_owned),
                 times: item.times,
                 amount_ns: if is_case { amount_ns } else { guess(selector) },
+                is_of_range: false,
             };
             add(&mut lacking, price);
         }
@@ -176,6 +179,7 @@ fn lacking_depth(
         size_axis: Some(DEPTH_AXIS.to_owned()),
         times: 0.0,
         amount_ns: Some(amount_ns),
+        is_of_range: false,
     })
 }
 
@@ -199,10 +203,12 @@ fn lacking_slope(
         size_axis: Some(slope.axis.clone()),
         times: 0.0,
         amount_ns: Some(amount_ns),
+        is_of_range: false,
     })
 }
 
-/// The ends of the range of an item's price. These calls have a price without them.
+/// The ends of the range of an item's price, each for half of what lies between them. These calls have a
+/// price without them.
 fn lacking_range(item: &BillItem, current: &PriceList<'_>) -> Vec<LackingPrice> {
     let range = rule_of(&item.name).and_then(|rule| rule.range.as_ref());
     let ends = range.into_iter().flat_map(|range| [(range, &range.from), (range, &range.to)]);
@@ -211,7 +217,8 @@ fn lacking_range(item: &BillItem, current: &PriceList<'_>) -> Vec<LackingPrice> 
         selector: selector.clone(),
         size_axis: Some(range.axis.clone()),
         times: 0.0,
-        amount_ns: Some(item.times * range.part * range.expected_ns),
+        amount_ns: Some(item.times * range.part * range.expected_ns / 2.0),
+        is_of_range: true,
     });
     price.collect()
 }
@@ -228,6 +235,7 @@ fn add(lacking: &mut Vec<LackingPrice>, price: LackingPrice) {
         return;
     };
     known.times += price.times;
+    known.is_of_range &= price.is_of_range;
     known.amount_ns = match (known.amount_ns, price.amount_ns) {
         (Some(one), Some(other)) => Some(one + other),
         (one, other) => one.or(other),
@@ -276,7 +284,8 @@ mod tests {
     use super::*;
 
     fn price(selector: &str, times: f64, amount_ns: Option<f64>) -> LackingPrice {
-        LackingPrice { selector: selector.to_owned(), size_axis: None, times, amount_ns }
+        let (selector, size_axis) = (selector.to_owned(), None);
+        LackingPrice { selector, size_axis, times, amount_ns, is_of_range: false }
     }
 
     fn matter(lacking: Vec<LackingPrice>, times: f64, ns: f64) -> Vec<String> {
@@ -314,6 +323,12 @@ mod tests {
         add(&mut lacking, price("a/c", 1.0, Some(1.0)));
         assert_eq!(lacking.len(), 2);
         assert_eq!((lacking[0].times, lacking[0].amount_ns), (6.0, Some(7.0)));
+        let end = |selector: &str| LackingPrice { is_of_range: true, ..price(selector, 0.0, None) };
+        add(&mut lacking, end("a/b"));
+        add(&mut lacking, end("a/d"));
+        let is_of_range: Vec<bool> = lacking.iter().map(|it| it.is_of_range).collect();
+        assert_eq!(is_of_range, [false, false, true], "the first one is a price, too");
+        lacking.pop();
         assert_eq!(lacking[0].size_axis.as_deref(), Some("size"));
     }
 

@@ -143,10 +143,13 @@ impl<'a> PriceMeasurement<'a> {
             return PriceOutcome::NothingToMeasure;
         }
         let catalog = self.at.catalog;
-        let lacking = {
+        let mut lacking = {
             let current = self.runs.current_prices(catalog);
             lacking_prices(calls, faults, &current, &self.runs.price_list(catalog), catalog)
         };
+        if self.runs.are_under_treatments() {
+            lacking.retain(|price| !price.is_of_range); // There are no cool prices.
+        }
         let cases = self.cases(&lacking, stage, left);
         if cases.is_empty() {
             return PriceOutcome::NothingToMeasure;
