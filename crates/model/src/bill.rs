@@ -390,7 +390,8 @@ bill! {
         #[serde(default)]
         pub cool_amount: Option<Amount>,
         /// Where the cool price comes from: the treatment under which its rows were measured
-        /// (`cool=1M`), or how it was estimated; null without one, and of an item that pays nothing.
+        /// (`cool=1M`), with the selector of the case at the cool end of a range behind ` and `, that
+        /// selector alone, or how it was estimated; null without one, and of an item that pays nothing.
         #[serde(default)]
         pub cool_source: Option<String>,
         /// What a function around each call adds, as programs call the kernel: a part of `unit`,

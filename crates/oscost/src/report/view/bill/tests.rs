@@ -113,6 +113,26 @@ fn cool_amounts_below_warm_ones_and_what_a_walk_adds_to_nothing_are_told() {
 }
 
 #[test]
+fn cool_prices_are_counted_by_where_they_come_from() {
+    let mut shown = cooled(find(), 1.2);
+    let sources = [
+        "cool=1M and directory/tree:act=stat,files=4096",
+        "file/first-read:span_mib=64",
+        "the ratio of 3 other calls of benchmark family syscall, 1.60",
+    ];
+    for (item, source) in shown.items.iter_mut().zip(sources) {
+        item.cool_source = Some(source.to_owned());
+    }
+    let text = terminal(&view(&shown)).split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "cool prices: of 2 items by a walk before each op, of 1 by the ratio of other calls",
+        "cool prices of 2 items have what calls on many files, or at the end of a file, take more",
+    ] {
+        assert!(text.contains(words), "{words:?}: {text}");
+    }
+}
+
+#[test]
 fn it_says_which_prices_are_those_of_calls_through_a_function() {
     let shown_lines = |bill: &Bill| {
         let text = terminal(&view(bill));
