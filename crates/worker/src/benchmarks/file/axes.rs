@@ -40,7 +40,7 @@ pub(super) const WRITE_SIZE: Axis = Axis {
     sets: "write size in bytes",
     points: Points::Numbers(&[8, 64, 512, 4_096, 65_536]),
     default_points: Points::WithPriceList {
-        points: &Points::Numbers(&[4_096, 65_536]),
+        points: &Points::Numbers(&[64, 4_096, 65_536]),
         price_list: &Points::Numbers(&[4_096]),
     },
 };
