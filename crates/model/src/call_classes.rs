@@ -12,6 +12,9 @@ pub enum FormWords {
     Descriptor,
     /// The same, with `shared` before the kind if its file has other references, too.
     Close,
+    /// The kind of the descriptor in the first argument, with `append` before that of a file beyond whose
+    /// end so many bytes as the third argument would reach; the error.
+    Write,
     /// `dynamic` if the program that was executed has a loader (ELF's interpreter); the error.
     Execute,
     /// What was opened: the error, `create`, `directory` or the kind of the new descriptor; the
@@ -166,8 +169,8 @@ const IOCTL_REQUESTS: &[(u64, &str)] = &[
 ];
 
 /// The calls of which more than the name and the error matters. The forms are those of
-/// scripts/program-calls.py, but that strace(1) does not tell whether a close is of a shared file, or
-/// whether a program has a loader.
+/// scripts/program-calls.py, but that strace(1) does not tell whether a close is of a shared file, whether
+/// a write extends a file, or whether a program has a loader.
 pub const CLASSES: &[CallClass] = &[
     // Descriptors.
     call("close", FormWords::Close),
@@ -199,7 +202,7 @@ pub const CLASSES: &[CallClass] = &[
     call("ioctl", FormWords::Request(IOCTL_REQUESTS)),
     // Bytes.
     reads("read"),
-    moves("write"),
+    call("write", FormWords::Write).with_size(SizeOf::Result),
     reads("readv"),
     moves("writev"),
     reads("pread64"),

@@ -5,6 +5,7 @@ use crate::call_flags::{
     AT_EMPTY_PATH, CLONE_THREAD, CLONE_VFORK, FUTEX_COMMAND_MASK, MAP_ANONYMOUS, MAP_FIXED,
     MAP_FIXED_NOREPLACE, O_CREAT, O_DIRECTORY, O_TMPFILE,
 };
+use crate::descriptor_kind::FILE;
 use crate::program_calls::size_class;
 
 /// The name under which calls of a 32-bit program are counted: it has other numbers of calls.
@@ -14,6 +15,9 @@ pub const OTHER_FORMS: &str = "other";
 
 /// The word of a close whose file has other references, so that it does not release the file.
 const SHARED_FILE: &str = "shared";
+
+/// The word of a write that ends beyond the end of its file.
+const APPEND: &str = "append";
 
 /// The word of an execve(2) of a program with a loader.
 const DYNAMIC: &str = "dynamic";
@@ -34,6 +38,9 @@ pub trait TaskView {
     /// Whether the file of a descriptor has other references, too: duplicates of the descriptor,
     /// descriptors of other processes, mappings. False where that cannot be found out.
     fn is_shared(&mut self, fd: u64) -> bool;
+    /// Whether so many bytes from the position of a descriptor on, or from the end of a file that is only
+    /// appended to, end beyond the end of its regular file. False where that cannot be found out.
+    fn appends(&mut self, fd: u64, bytes: u64) -> bool;
     /// Whether the program that it has just begun to execute has a loader, as one that is linked
     /// dynamically. False where that cannot be found out.
     fn has_loader(&mut self) -> bool;
@@ -211,6 +218,11 @@ fn words_of(
         FormWords::Close => {
             let shared = if task.is_shared(args[0]) { SHARED_FILE } else { "" };
             (joined(shared, &task.descriptor(args[0])), FormEnd::Error)
+        }
+        FormWords::Write => {
+            let kind = task.descriptor(args[0]);
+            let append = if kind == FILE && task.appends(args[0], args[2]) { APPEND } else { "" };
+            (joined(append, &kind), FormEnd::Error)
         }
         FormWords::Execute => (String::new(), FormEnd::Executed),
         FormWords::Open(flags) => (String::new(), FormEnd::Opened { flags: args[flags] }),

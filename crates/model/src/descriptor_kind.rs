@@ -1,5 +1,7 @@
 //! Kinds of descriptors, by what the kernel calls that which they refer to.
 
+/// The kind of a regular file.
+pub const FILE: &str = "file";
 /// The kind of a descriptor that is not open.
 pub const NO_DESCRIPTOR: &str = "none";
 /// The kind of a descriptor that cannot be looked up.

@@ -23,6 +23,11 @@ impl TaskView for MadeUpTask {
         fd == 5
     }
 
+    /// As if each file had 100 bytes, and a pipe, too.
+    fn appends(&mut self, _fd: u64, bytes: u64) -> bool {
+        bytes > 100
+    }
+
     fn has_loader(&mut self) -> bool {
         true
     }
@@ -84,6 +89,11 @@ fn a_form_has_the_words_of_the_script_that_counts_programs() {
         ("read", [4, 0, 9, 0, 0, 0], 9, "read pipe"),
         ("read", [4, 0, 9, 0, 0, 0], -11, "read pipe EAGAIN"),
         ("read", [4, 0, 9, 0, 0, 0], -512, "read pipe"),
+        ("write", [3, 0, 100, 0, 0, 0], 100, "write file"),
+        ("write", [3, 0, 101, 0, 0, 0], 101, "write append file"),
+        ("write", [3, 0, 101, 0, 0, 0], -11, "write append file EAGAIN"),
+        ("write", [4, 0, 101, 0, 0, 0], 101, "write pipe"),
+        ("pwrite64", [3, 0, 101, 0, 0, 0], 101, "pwrite64 file"),
         ("close", [9, 0, 0, 0, 0, 0], -9, "close none EBADF"),
         ("close", [3, 0, 0, 0, 0, 0], 0, "close file"),
         ("close", [5, 0, 0, 0, 0, 0], 0, "close shared file"),

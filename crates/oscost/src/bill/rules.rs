@@ -247,6 +247,8 @@ mod tests {
         assert_eq!(case("newfstatat empty pipe"), Some("syscall/fstat"));
         assert_eq!(case("fcntl F_SETLKW"), Some("lock/fcntl"));
         assert_eq!(case("close directory"), Some("directory/open-close"));
+        assert_eq!(case("write file"), Some("file/write"));
+        assert_eq!(case("write append file"), Some("file/write:onto=new"));
         assert_eq!(case("mmap file fixed"), Some("memory/map-library"));
         assert_eq!(case("mmap anonymous fixed"), Some("memory/map-library"));
         assert_eq!(case("mmap anonymous"), Some("memory/mmap-munmap"));

@@ -30,6 +30,7 @@ const EMPTY_PATH: u8 = 1;
 const WORD_UNREAD: u8 = 2;
 const SHARED: u8 = 4;
 const HAS_LOADER: u8 = 8;
+const APPENDS: u8 = 16;
 
 /// What a call does to what is counted (`enum act`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +67,7 @@ fn class_words(words: FormWords) -> ClassWords {
         FormWords::Outcome | FormWords::Execute => of(0, 0, 0),
         FormWords::Descriptor => of(1, 0, 0),
         FormWords::Close => of(6, 0, 0),
+        FormWords::Write => of(7, 0, 0),
         // O_TMPFILE contains O_DIRECTORY.
         FormWords::Open(flags) => of(2, flags, O_CREAT | O_TMPFILE),
         FormWords::Stat(flags) => of(3, flags, AT_EMPTY_PATH),
@@ -202,6 +204,10 @@ impl TaskView for RawForm {
 
     fn is_shared(&mut self, _fd: u64) -> bool {
         self.flags & SHARED != 0
+    }
+
+    fn appends(&mut self, _fd: u64, _bytes: u64) -> bool {
+        self.flags & APPENDS != 0
     }
 
     fn has_loader(&mut self) -> bool {

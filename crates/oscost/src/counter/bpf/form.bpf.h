@@ -188,6 +188,17 @@ static __always_inline int is_shared(struct file *file)
 	return 0;
 }
 
+// Whether so many bytes end beyond the end of a file, from its position on, or from its end if it is
+// only appended to.
+static __always_inline int ends_beyond(struct file *file, __u64 bytes)
+{
+	__u64 size = BPF_CORE_READ(file, f_inode, i_size), begin = BPF_CORE_READ(file, f_pos);
+
+	if (BPF_CORE_READ(file, f_flags) & APPEND_FLAG)
+		begin = size;
+	return bytes && begin + bytes > size;
+}
+
 static __always_inline void count_unread(void)
 {
 	struct state *s = the_state();
@@ -331,6 +342,11 @@ static __noinline int fill_form(struct task *t, struct task_struct *task, struct
 		file = fill_kind(form, task, argument(regs, 0));
 		if (file && is_shared(file))
 			form->flags |= SHARED;
+		break;
+	case WRITES:
+		file = fill_kind(form, task, argument(regs, 0));
+		if (file && form->kind == REGULAR && ends_beyond(file, argument(regs, 2)))
+			form->flags |= APPENDS;
 		break;
 	case STAT:
 		form->word = argument(regs, t->class.word_argument) & t->class.mask;

@@ -7,11 +7,21 @@
 // The fields of the kernel's structures that are read; libbpf relocates their offsets (CO-RE).
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct super_block { unsigned long s_magic; };
-struct inode { unsigned short i_mode; __u32 i_rdev; struct super_block *i_sb; };
+struct inode {
+	unsigned short i_mode;
+	__u32 i_rdev;
+	struct super_block *i_sb;
+	long long i_size;
+};
 struct qstr { const unsigned char *name; };
 struct dentry { struct dentry *d_parent; struct qstr d_name; };
 struct path { struct dentry *dentry; };
-struct file { struct inode *f_inode; struct path f_path; };
+struct file {
+	struct inode *f_inode;
+	struct path f_path;
+	unsigned int f_flags;
+	long long f_pos;
+};
 typedef struct { long long counter; } atomic64_t;
 typedef struct { atomic64_t refcnt; } file_ref_t;
 struct file___ref { file_ref_t f_ref; };        // Since Linux 6.13,
@@ -62,6 +72,7 @@ struct task_struct {
 #define HUGE_ORDER 9            // The pages of a huge page, as a power of two.
 #define MOVABLE 0x8             // __GFP_MOVABLE: a page of a process or file, and no table.
 
+#define APPEND_FLAG 02000       // O_APPEND
 #define S_IFMT 0170000
 #define S_IFIFO 0010000
 #define S_IFCHR 0020000
@@ -77,6 +88,7 @@ enum words {
 	ARGUMENT,               // An argument.
 	MEMORY_WORD,            // What the first argument points to.
 	CLOSE,                  // As DESCRIPTOR, and whether others refer to the file.
+	WRITES,                 // As DESCRIPTOR, and whether the third argument reaches beyond the file.
 };
 
 // What a call does to what is counted.
@@ -95,7 +107,7 @@ enum kind {
 	DISK,                   // What was read from a disk, or written to one.
 };
 
-enum flags { EMPTY_PATH = 1, WORD_UNREAD = 2, SHARED = 4, HAS_LOADER = 8 };
+enum flags { EMPTY_PATH = 1, WORD_UNREAD = 2, SHARED = 4, HAS_LOADER = 8, APPENDS = 16 };
 
 struct class {                  // What matters of a call: layout.rs makes them of the table.
 	__u32 mask;             // The bits of the word that matter.

@@ -44,6 +44,8 @@ fn keys_have_the_forms_of_the_tracer() {
     assert_eq!(text("close", |it| (it.kind, it.error) = (1, 9)), "close none EBADF");
     assert_eq!(text("close", |it| it.kind = 4), "close directory");
     assert_eq!(text("close", |it| (it.kind, it.flags) = (4, SHARED)), "close shared directory");
+    assert_eq!(text("write", |it| it.kind = 3), "write file");
+    assert_eq!(text("write", |it| (it.kind, it.flags) = (3, APPENDS)), "write append file");
     for name in ["pread64", "getdents64", "copy_file_range", "sendfile"] {
         let from_disk = text(name, |it| (it.kind, it.size) = (12, 14));
         assert_eq!(from_disk, format!("{name} disk"));

@@ -24,6 +24,18 @@ pub fn descriptor_kind(task: u32, fd: i32) -> Option<String> {
     }
 }
 
+/// Whether so many bytes from the position of a task's descriptor on, or from the end of a file that was
+/// opened with O_APPEND, end beyond the end of its regular file; `None` if that cannot be found out.
+pub fn ends_beyond_file(task: u32, fd: i32, bytes: u64) -> Option<bool> {
+    let file = fs::metadata(format!("/proc/{task}/fd/{fd}")).ok()?;
+    let text = fs::read_to_string(format!("/proc/{task}/fdinfo/{fd}")).ok()?;
+    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    let position: u64 = field("pos:")?.parse().ok()?;
+    let flags = i32::from_str_radix(field("flags:")?, 8).ok()?;
+    let begin = if flags & libc::O_APPEND != 0 { file.len() } else { position };
+    Some(file.is_file() && bytes > 0 && begin.saturating_add(bytes) > file.len())
+}
+
 /// What the link of a descriptor says.
 #[derive(Debug, PartialEq, Eq)]
 enum Target {
@@ -90,6 +102,25 @@ mod tests {
         assert_eq!(of(&std::io::pipe().unwrap().0), "pipe");
         assert_eq!(descriptor_kind(std::process::id(), 1 << 20).as_deref(), Some(NO_DESCRIPTOR));
         assert_eq!(descriptor_kind(std::process::id(), -1).as_deref(), Some(NO_DESCRIPTOR));
+    }
+
+    #[test]
+    fn a_write_beyond_the_end_of_a_file_is_told_by_its_position() {
+        use std::io::{Seek, SeekFrom, Write};
+        let path = std::env::temp_dir().join(format!("oscost-beyond-{}", std::process::id()));
+        let mut file = File::create_new(&path).unwrap();
+        let appending = File::options().append(true).open(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        let of = |of: &dyn AsRawFd, bytes: u64| {
+            ends_beyond_file(std::process::id(), of.as_raw_fd(), bytes)
+        };
+        assert_eq!([of(&file, 0), of(&file, 1)], [Some(false), Some(true)]);
+        file.write_all(&[0; 100]).unwrap();
+        file.seek(SeekFrom::Start(90)).unwrap();
+        assert_eq!([of(&file, 10), of(&file, 11)], [Some(false), Some(true)]);
+        assert_eq!([of(&appending, 0), of(&appending, 1)], [Some(false), Some(true)]);
+        assert_eq!(of(&std::io::pipe().unwrap().1, 1), Some(false));
+        assert_eq!(ends_beyond_file(std::process::id(), -1, 1), None);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use oscost_model::protocol::Event;
 use crate::kernel::probe::argument_area;
 use crate::kernel::probe::auxiliary_vector;
 use crate::kernel::probe::program_trace::{ProgramStop, StoppedTask, text_of_task, word_of_task};
-use crate::kernel::probe::task_descriptor::descriptor_kind;
+use crate::kernel::probe::task_descriptor::{descriptor_kind, ends_beyond_file};
 use crate::kernel::process::{Termination, signal};
 use crate::kernel::syscall::names;
 use crate::supervisor::protocol::failure::failure;
@@ -88,6 +88,13 @@ impl TaskView for TracedTask<'_> {
     /// /proc tells no number of references, and mappings and other processes have some, too.
     fn is_shared(&mut self, _fd: u64) -> bool {
         false
+    }
+
+    fn appends(&mut self, fd: u64, bytes: u64) -> bool {
+        ends_beyond_file(self.task, fd as i32, bytes).unwrap_or_else(|| {
+            *self.unread += 1;
+            false
+        })
     }
 
     fn has_loader(&mut self) -> bool {

@@ -36,7 +36,7 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
         ));
         if at_end > 0 {
             lines.push(format!(
-                "cool prices of {} have what calls on many files, or at the end of a file, take more",
+                "cool prices of {} have what calls on many files take more than on few",
                 plural(at_end, "item")
             ));
         }

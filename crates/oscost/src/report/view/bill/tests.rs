@@ -126,7 +126,7 @@ fn cool_prices_are_counted_by_where_they_come_from() {
     let text = terminal(&view(&shown)).split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
         "cool prices: of 2 items by a walk before each op, of 1 by the ratio of other calls",
-        "cool prices of 2 items have what calls on many files, or at the end of a file, take more",
+        "cool prices of 2 items have what calls on many files take more than on few",
     ] {
         assert!(text.contains(words), "{words:?}: {text}");
     }
