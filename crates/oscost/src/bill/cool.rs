@@ -18,7 +18,7 @@ use super::additions::{
 };
 use super::charges::{Charges, Group, sum_with_cool};
 use super::price_list::PriceList;
-use super::ranges::{RangeEnd, end_case};
+use super::ranges::{RangeEnd, end_case, is_at_end};
 use super::rules::PriceRule;
 use super::switch_items::is_across_cpus;
 use super::walk_pairs::{WalkPair, walk_pairs};
@@ -82,7 +82,7 @@ impl<'a> CoolPrices<'a> {
             let of_length: Vec<WalkPair<'a>> = of_length.copied().collect();
             let rows = of_length.iter().map(|pair| pair.rows);
             let added = PriceList::added_by_pairs(rows, catalog);
-            for pair in &of_length {
+            for pair in of_length.iter().filter(|pair| !is_at_end(&pair.rows.with.case)) {
                 ratios.add(pair.rows.with, prices, &added);
             }
             walks.push(Walk { bytes, added });

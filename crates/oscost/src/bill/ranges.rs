@@ -2,11 +2,12 @@
 //! The price is that of one case; at the cool end a call pays what another case takes more.
 
 use oscost_model::bill::{Amount, BillItem};
+use oscost_model::case::Case;
 
 use super::additions::rule_of_item;
 use super::charges::{DEPTH_AXIS, Group};
 use super::price_list::{PriceList, Size};
-use super::rules::{PriceRange, PriceRule};
+use super::rules::{PriceRange, PriceRule, price_rules};
 
 /// The cool end of the range of an item.
 pub(super) struct RangeEnd<'a> {
@@ -43,6 +44,17 @@ fn added_to_one(range: &PriceRange, group: &Group, prices: &PriceList<'_>) -> Op
     };
     let (from, to) = (amount(&range.from)?, amount(&range.to)?);
     Some(to.plus(&from.times(-1.0)).times(range.part))
+}
+
+/// Whether a case is at the cool end of a range. Its ops are cold without a walk: what a walk adds to
+/// them tells nothing of other calls.
+pub(super) fn is_at_end(case: &str) -> bool {
+    let Some(case) = Case::parse(case) else { return false };
+    let is_end = |range: &PriceRange| {
+        let end = Case::parse(&range.to);
+        end.is_some_and(|end| case.benchmark == end.benchmark && case.point.includes(&end.point))
+    };
+    price_rules().iter().filter_map(|rule| rule.range.as_ref()).any(is_end)
 }
 
 /// The case at the cool end of an item's range, where both ends have a price.

@@ -151,6 +151,22 @@ fn the_case_to_cool_is_that_of_the_end_unless_it_cannot_be_cooled() {
 }
 
 #[test]
+fn a_walk_before_cold_ops_estimates_no_other_call() {
+    let mut rows = stat_rows();
+    rows.push(row("directory/missing:by=open,state=seen", 500.0));
+    rows.extend(walked(&at(MANY, 6), 1_400.0, 14.0));
+    let forms = || vec![stats(1, 10), form("openat ENOENT", None, 10, 0)];
+    let cool_amount = |rows: &[Row]| {
+        let found = charges_by(&[record(rows.to_vec())], forms());
+        let item = found.items.iter().find(|item| item.name == "openat ENOENT").unwrap();
+        item.cool_amount.as_ref().map(|amount| amount.ns.round())
+    };
+    assert_eq!(cool_amount(&rows), None);
+    rows.extend(walked("file/stat:files=100", 600.0, 300.0));
+    assert_eq!(cool_amount(&rows), Some(7_500.0));
+}
+
+#[test]
 fn both_ends_of_a_range_are_lacking_until_they_are_measured() {
     let catalog = catalog();
     let lacking = |rows: Vec<Row>| {
