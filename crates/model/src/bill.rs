@@ -26,7 +26,9 @@ mod what_if;
 pub use amount::Amount;
 pub use instructions::{InstructionBill, InstructionItem};
 pub use item::{Alternative, BillItem, ClockReadItem, FAMILIES, OTHER_FAMILY};
-pub use prices::{MeasuredPairs, MeasuredPrices, PriceRun, PriceSources, UnpairedCase};
+pub use prices::{
+    DoubtfulRun, MeasuredPairs, MeasuredPrices, PriceRun, PriceSources, UnpairedCase,
+};
 pub use trials::{BilledCounts, BilledTrials, StolenTime, Watched};
 pub use what_if::{
     MeasuredIncrease, MissingWhatIf, OtherPriceItem, OtherPrices, WhatIf, WhatIfItem,

@@ -11,6 +11,9 @@ bill! {
         pub runs: Vec<PriceRun>,
         /// Why they may not be those of this machine as it is now; empty if nothing is known.
         pub stale: Vec<String>,
+        /// Those of these runs whose prices are doubtful whatever the row, the largest share first.
+        #[serde(default)]
+        pub doubtful: Vec<DoubtfulRun>,
         /// Cases without a row in these runs that would price an item, or with one of a single size,
         /// as selectors; without those that one of these runs could not measure here: the items say
         /// why.
@@ -32,6 +35,21 @@ bill! {
         /// Pairs of rows that were measured for this bill, by each treatment.
         #[serde(default)]
         pub pairs: Vec<MeasuredPairs>,
+    }
+
+    /// A run of whose prices all are doubtful, since the machine or the run as a whole was disturbed.
+    pub struct DoubtfulRun {
+        /// Its id.
+        pub id: String,
+        /// When it was started: RFC 3339, UTC.
+        pub started: String,
+        /// The best grade that a bill by its prices has: `fair` or `poor`.
+        pub grade: String,
+        /// Why, in words.
+        pub reasons: Vec<String>,
+        /// The share of what is charged that is at its prices, in per cent; null of pairs, which add to
+        /// prices, and if nothing is charged.
+        pub charged_pct: Option<f64>,
     }
 
     /// A case without the pair of rows that would show what a treatment adds to its price.

@@ -38,6 +38,7 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         ("counted.calls.in_kernel", counted.map_or(0, |it| it.calls.in_kernel.len()), MAX_ITEMS),
         ("prices.runs", bill.prices.runs.len(), MAX_PRICE_RUNS),
         ("prices.stale", bill.prices.stale.len(), MAX_REASONS),
+        ("prices.doubtful", bill.prices.doubtful.len(), MAX_PRICE_RUNS),
         ("prices.missing", bill.prices.missing.len(), MAX_ITEMS),
         ("cautions", bill.cautions.len(), MAX_REASONS),
         ("treatments", bill.treatments.len(), MAX_CHANGES),
@@ -74,6 +75,11 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
     not_negative(bill.stolen.as_ref().map(|it| it.ns), "stolen.ns")?;
     not_negative(bill.stolen.as_ref().map(|it| it.seconds), "stolen.seconds")?;
     not_negative(measured.map(|it| it.limit_seconds), "prices.measured.limit_seconds")?;
+    for (index, run) in bill.prices.doubtful.iter().enumerate() {
+        let at = format!("prices.doubtful[{index}]");
+        at_most(run.reasons.len(), MAX_REASONS, &format!("{at}.reasons"))?;
+        not_negative(run.charged_pct, &format!("{at}.charged_pct"))?;
+    }
     for (index, pairs) in bill.prices.pairs.iter().enumerate() {
         let at = format!("prices.pairs[{index}]");
         at_most(pairs.cases.len(), MAX_ITEMS, &format!("{at}.cases"))?;

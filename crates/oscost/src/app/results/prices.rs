@@ -1,5 +1,6 @@
 //! The runs whose rows are prices.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use oscost_model::case::Case;
@@ -9,11 +10,13 @@ use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::{Machine, Record, Row, RowOutcome, TargetInfo};
 use oscost_stats::order;
 
-use super::records::{RecordReader, estimates};
+use super::records::{EstimatedRun, RecordReader, estimated};
 use super::user_data::existing_store;
+use crate::advice::record_trust::price_doubt;
+use crate::advice::trust::Trust;
 use crate::app::error::UsageError;
 use crate::bill::{
-    Charges, CoolPrices, FunctionPrices, PriceList, differences, has_drifted, is_old,
+    Charges, CoolPrices, FunctionPrices, PriceList, differences, has_drifted, is_old, is_void,
     moved_reference_case, size_axis_of,
 };
 use crate::plan::REFERENCE_CASES;
@@ -57,6 +60,8 @@ pub(crate) struct PriceRuns {
     refused_pairs: Vec<RefusedPair>,
     /// Rows that current runs have tried in vain, the last attempt first.
     unmeasured: Vec<UnmeasuredRow>,
+    /// What is doubtful about all prices of a run, by its id; nothing of others.
+    doubts: BTreeMap<String, Trust>,
 }
 
 /// The runs that price on a machine: the one that is named, or the newest of the store on that
@@ -70,8 +75,10 @@ pub(crate) fn price_runs(
     let Some(name) = name else { return stored_runs(target, machine) };
     let record = named_run(name, &target.treatments)?;
     let mut runs = PriceRuns::of(target);
-    runs.pairs.extend(pairs_of(&record, &target.treatments));
-    runs.refused_pairs = refused_pairs(&record, &target.host, age(&record.started));
+    runs.note_doubt(&record);
+    let is_void = is_void(&record);
+    runs.pairs.extend(pairs_of(&record, &target.treatments, is_void));
+    runs.refused_pairs = refused_pairs(&record, &target.host, age(&record.started), is_void);
     match stale_reasons(&record, machine, &target.treatments) {
         reasons if reasons.is_empty() => runs.current.push(record),
         reasons => runs.outdated.push(OutdatedRun { record, reasons }),
@@ -108,9 +115,10 @@ fn stored_runs(target: &TargetInfo, machine: &Machine) -> anyhow::Result<PriceRu
             break; // And so are those before it.
         }
         // One that is damaged has no prices; `oscost runs show` says why.
-        let Ok(record) = estimates(&store, &listing.id) else { continue };
-        let pairs = pairs_of(&record, &target.treatments);
-        let refused = refused_pairs(&record, &target.host, age(&record.started));
+        let Ok(EstimatedRun { record, is_void }) = estimated(&store, &listing.id) else { continue };
+        runs.note_doubt(&record);
+        let pairs = pairs_of(&record, &target.treatments, is_void);
+        let refused = refused_pairs(&record, &target.host, age(&record.started), is_void);
         let NewRun { record, unmeasured } = NewRun::of(record, target);
         let is_of_here = machine_of(&record, &target.treatments)
             .is_some_and(|it| it.cpu.model_name == machine.cpu.model_name);
@@ -156,6 +164,14 @@ impl PriceRuns {
             pairs: Vec::new(),
             refused_pairs: Vec::new(),
             unmeasured: Vec::new(),
+            doubts: BTreeMap::new(),
+        }
+    }
+
+    /// Notes what is doubtful about all prices of a run, by its whole record.
+    fn note_doubt(&mut self, record: &Record) {
+        if let Some(doubt) = price_doubt(record) {
+            self.doubts.insert(record.id.clone(), doubt);
         }
     }
 
@@ -261,6 +277,7 @@ impl PriceRuns {
     /// reference cases took another time are outdated by it, but for those of the same bill: their
     /// prices are of the minutes of its trials.
     pub(crate) fn add(&mut self, record: Record, machine: &Machine, same_bill: &[String]) {
+        self.note_doubt(&record);
         let treatments = &self.target.treatments;
         let NewRun { record, unmeasured } = NewRun::of(record, &self.target);
         let before = std::mem::replace(&mut self.unmeasured, unmeasured);
@@ -295,11 +312,13 @@ impl PriceRuns {
         if !reasons.is_empty() {
             return reasons;
         }
+        self.note_doubt(record);
         let host = &self.target.host;
         let before = std::mem::take(&mut self.refused_pairs);
-        self.refused_pairs = refused_pairs(record, host, age(&record.started));
+        let is_void = is_void(record);
+        self.refused_pairs = refused_pairs(record, host, age(&record.started), is_void);
         self.refused_pairs.extend(before);
-        if let Some(pairs) = pairs_of(record, &self.target.treatments) {
+        if let Some(pairs) = pairs_of(record, &self.target.treatments, is_void) {
             self.pairs.insert(0, pairs);
         }
         Vec::new()

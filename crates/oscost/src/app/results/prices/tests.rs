@@ -135,6 +135,33 @@ fn a_stored_run_that_drifted_prices_what_no_other_has_and_its_items_are_named() 
 }
 
 #[test]
+fn a_run_that_was_disturbed_is_named_with_its_share_of_what_is_charged() {
+    let catalog = oscost_worker::benchmarks::data();
+    let of_class = |mut record: Record, class: &str| {
+        record.conditions.truncate(1);
+        let conditions = &mut record.conditions[0];
+        (conditions.class, conditions.lost_pct) = (Some(class.to_owned()), Some(12.0));
+        conditions.flags.clear();
+        record.results[0].flags.clear();
+        record
+    };
+    let runs = added([
+        of_class(run("1", "syscall/getuid", 300.0), "very-noisy"),
+        of_class(run("2", "syscall/uname", 100.0), "quiet"),
+    ]);
+    let form = |name: &str| FormCount { form: name.to_owned(), calls: 5, ..FormCount::default() };
+    let forms = vec![form("getuid"), form("uname")];
+    let calls = ProgramCalls { forms, ..ProgramCalls::default() };
+    let list = runs.price_list(&catalog);
+    let charges = charge(&calls, Faults::default(), &list, 1e6);
+    let sources = runs.sources(&charges, &list, None);
+    let [doubtful] = &sources.doubtful[..] else { panic!("{:?}", sources.doubtful) };
+    assert_eq!((doubtful.id.as_str(), doubtful.grade.as_str()), ("1", "poor"));
+    assert_eq!(doubtful.charged_pct.map(f64::round), Some(75.0));
+    assert_eq!(doubtful.reasons, ["12 % of the time was lost: the machine was very noisy"]);
+}
+
+#[test]
 fn a_stored_run_is_outdated_by_a_newer_one_as_by_one_that_has_just_been_measured() {
     let null_call = "syscall/getppid:via=raw";
     let moved = stored(vec![run("2", null_call, 150.0), run("1", null_call, 100.0)]);
