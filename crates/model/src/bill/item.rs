@@ -19,8 +19,12 @@ bill! {
         /// Its family, one of [`FAMILIES`]; empty in documents of before there were any.
         #[serde(default)]
         pub family: String,
-        /// How often.
+        /// How often. Below zero if prices of other items contain more of it than there was: these are
+        /// charged as much too high.
         pub times: f64,
+        /// Why `times` is below zero; null if it is not.
+        #[serde(default)]
+        pub below_zero: Option<String>,
         /// The case that prices it, as a selector; null if none does.
         pub case: Option<String>,
         /// The share of the case's op that one of it pays: 0.5 of an op that opens and closes, 512 of

@@ -229,7 +229,7 @@ fn unpriced_pct(items: &[BillItem]) -> f64 {
 }
 
 fn times<'a>(items: impl Iterator<Item = &'a BillItem>) -> f64 {
-    items.map(|item| item.times).sum()
+    items.map(|item| item.times.abs()).sum()
 }
 
 fn time(ns: f64) -> String {
