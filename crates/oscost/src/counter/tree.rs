@@ -377,11 +377,13 @@ fn failed(act: &'static str) -> impl Fn(libbpf_rs::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{BufRead, BufReader, Write};
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::{Ipv4Addr, TcpListener, TcpStream};
     use std::process::{Command, Stdio};
 
     use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
     use nix::unistd::Pid;
+    use oscost_model::program_calls::RemoteWakesByCall;
 
     use super::*;
     use crate::counter::c_library::c_library_of_process;
@@ -519,6 +521,7 @@ mod tests {
         let begun = [events.forks_to_other_cpu, events.starts_on_other_cpu];
         let woken = [events.remote_wakes_after_idle, events.remote_wakes_after_switch];
         assert_eq!((begun, woken), ([Some(0); 2], [Some(0); 2]), "{events:?}");
+        assert_eq!(events.remote_wakes_by, Some(RemoteWakesByCall::default()));
         drop(input);
         assert!(child.wait().is_ok());
     }
@@ -550,6 +553,54 @@ mod tests {
         assert_eq!((calls.forks, events.starts_on_other_cpu), (200, Some(0)), "{events:?}");
         drop(input);
         assert!(child.wait().is_ok());
+    }
+
+    #[test]
+    fn a_send_that_wakes_a_thread_on_another_cpu_is_counted_by_its_socket() {
+        const TRIPS: u64 = 100;
+        let Some(mut counter) = counter() else { return };
+        let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap();
+        let is_allowed = |cpu: &usize| allowed.is_set(*cpu).unwrap_or(false);
+        let cpus: Vec<usize> = (0..CpuSet::count()).filter(is_allowed).take(2).collect();
+        let [one, other] = cpus[..] else { return println!("skipped: there is one CPU") };
+        let pin = |cpu: usize| {
+            let mut mask = CpuSet::new();
+            mask.set(cpu).unwrap();
+            sched_setaffinity(Pid::from_raw(0), &mask).unwrap();
+        };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        counter.begin_process(std::process::id(), false).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                pin(other);
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut byte = [0];
+                while stream.read_exact(&mut byte).is_ok() {
+                    stream.write_all(&byte).unwrap();
+                }
+            });
+            scope.spawn(|| {
+                pin(one);
+                let mut stream = TcpStream::connect(address).unwrap();
+                for _ in 0..TRIPS {
+                    stream.write_all(&[1]).unwrap();
+                    stream.read_exact(&mut [0]).unwrap();
+                }
+            });
+        });
+        let events = counter.end().unwrap().events.unwrap();
+        let by = events.remote_wakes_by.unwrap();
+        // Each of the 200 wakes the other thread, unless that is still on its way to its wait. Tests in
+        // other threads wake theirs, too.
+        let by_tcp = by.tcp.after_idle + by.tcp.after_switch;
+        assert!(by_tcp >= TRIPS, "{events:?}");
+        let in_all = [events.remote_wakes_after_idle, events.remote_wakes_after_switch];
+        let by_calls = [by.sum().after_idle, by.sum().after_switch];
+        assert!(
+            by_calls.into_iter().zip(in_all).all(|(part, all)| Some(part) <= all),
+            "{events:?}"
+        );
     }
 
     #[test]
