@@ -378,7 +378,7 @@ fn failed(act: &'static str) -> impl Fn(libbpf_rs::Error) -> String {
 #[cfg(test)]
 mod tests {
     use std::io::{BufRead, BufReader, Write};
-    use std::process::{Command, Stdio};
+    use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
     use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
     use nix::unistd::Pid;
@@ -398,6 +398,43 @@ mod tests {
         }
     }
 
+    /// A shell with pipes to its script.
+    struct Shell {
+        child: Child,
+        input: ChildStdin,
+        output: BufReader<ChildStdout>,
+    }
+
+    impl Shell {
+        fn run(script: &str) -> Self {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            let input = child.stdin.take().unwrap();
+            let output = BufReader::new(child.stdout.take().unwrap());
+            Self { child, input, output }
+        }
+
+        fn pid(&self) -> u32 {
+            self.child.id()
+        }
+
+        /// Sends a line, which comes back.
+        fn exchange_line(&mut self) {
+            self.input.write_all(b"line\n").unwrap();
+            let mut answer = String::new();
+            self.output.read_line(&mut answer).unwrap();
+            assert_eq!(answer, "line\n");
+        }
+
+        /// Ends its input, and waits for its end.
+        fn end(self) -> ExitStatus {
+            let Self { mut child, input, .. } = self;
+            drop(input);
+            child.wait().unwrap()
+        }
+    }
+
     fn times(calls: &ProgramCalls, form: &str, bytes: u64) -> u64 {
         let of_form = calls.forms.iter().filter(|it| it.form == form && it.bytes == Some(bytes));
         of_form.map(|it| it.calls).sum()
@@ -407,18 +444,12 @@ mod tests {
     fn the_calls_of_a_running_process_are_counted_and_nothing_is_left() {
         let Some(mut counter) = counter() else { return };
         let script = "while read -r line; do echo \"$line\"; done";
-        let mut command = Command::new("sh");
-        let pipes = command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = pipes.spawn().unwrap();
-        let mut input = child.stdin.take().unwrap();
-        let mut output = BufReader::new(child.stdout.take().unwrap());
-        let stat = format!("/proc/{}/stat", child.id());
+        let mut shell = Shell::run(script);
+        let pid = shell.pid();
+        let stat = format!("/proc/{pid}/stat");
         let mut exchange = |lines: u32| {
             for _ in 0..lines {
-                input.write_all(b"line\n").unwrap();
-                let mut answer = String::new();
-                output.read_line(&mut answer).unwrap();
-                assert_eq!(answer, "line\n");
+                shell.exchange_line();
                 // The shell waits in its next read: its last call has returned.
                 while !fs::read_to_string(&stat).unwrap().contains(") S ") {
                     std::thread::yield_now();
@@ -426,7 +457,7 @@ mod tests {
             }
         };
         exchange(1);
-        counter.begin_process(child.id(), false).unwrap();
+        counter.begin_process(pid, false).unwrap();
         let programs = &counter.current.as_ref().unwrap().programs;
         let map = programs.states.info().unwrap().info.id;
         exchange(20);
@@ -458,69 +489,48 @@ mod tests {
         while MapHandle::from_map_id(map).is_ok() {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
-        drop(input);
-        assert!(child.wait().unwrap().success());
+        assert!(shell.end().success());
     }
 
     #[test]
     fn what_a_child_does_that_was_there_before_is_counted() {
         let Some(mut counter) = counter() else { return };
         // The shell waits for its child, which answers.
-        let script = "(while read -r line; do echo \"$line\"; done); exit 0";
-        let mut command = Command::new("sh");
-        command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let mut input = child.stdin.take().unwrap();
-        let mut output = BufReader::new(child.stdout.take().unwrap());
-        let mut exchange = |lines: u32| {
-            for _ in 0..lines {
-                input.write_all(b"line\n").unwrap();
-                let mut answer = String::new();
-                output.read_line(&mut answer).unwrap();
-                assert_eq!(answer, "line\n");
-            }
+        let mut shell = Shell::run("(while read -r line; do echo \"$line\"; done); exit 0");
+        let pid = shell.pid();
+        shell.exchange_line();
+        let mut calls_of = |children: bool| {
+            counter.begin_process(pid, children).unwrap();
+            (0..20).for_each(|_| shell.exchange_line());
+            counter.end().unwrap()
         };
-        exchange(1);
-        counter.begin_process(child.id(), true).unwrap();
-        exchange(20);
-        let of_tree = counter.end().unwrap();
-        counter.begin_process(child.id(), false).unwrap();
-        exchange(20);
-        let of_shell = counter.end().unwrap();
+        let (of_tree, of_shell) = (calls_of(true), calls_of(false));
         // The last write may return later than its line arrives.
         assert!(times(&of_tree, "write pipe", 8) >= 19, "{of_tree:?}");
         assert_eq!(times(&of_shell, "write pipe", 8), 0, "{of_shell:?}");
-        drop(input);
-        assert!(child.wait().unwrap().success());
+        assert!(shell.end().success());
     }
 
     #[test]
     fn nothing_begins_or_wakes_on_another_cpu_where_all_are_on_one() {
         let Some(mut counter) = counter() else { return };
         let script = "read -r line; for i in 1 2 3 4 5; do (:); done; echo \"$line\"; read -r line";
-        let mut command = Command::new("sh");
-        command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let shell = Pid::from_raw(child.id().try_into().unwrap());
-        let allowed = sched_getaffinity(shell).unwrap();
+        let mut shell = Shell::run(script);
+        let pid = Pid::from_raw(shell.pid().try_into().unwrap());
+        let allowed = sched_getaffinity(pid).unwrap();
         let is_allowed = |cpu: &usize| allowed.is_set(*cpu).unwrap_or(false);
         let mut one = CpuSet::new();
         one.set((0..CpuSet::count()).find(is_allowed).unwrap()).unwrap();
-        sched_setaffinity(shell, &one).unwrap();
-        let mut input = child.stdin.take().unwrap();
-        let mut output = BufReader::new(child.stdout.take().unwrap());
-        counter.begin_process(child.id(), true).unwrap();
-        input.write_all(b"line\n").unwrap();
-        let mut answer = String::new();
-        output.read_line(&mut answer).unwrap();
+        sched_setaffinity(pid, &one).unwrap();
+        counter.begin_process(shell.pid(), true).unwrap();
+        shell.exchange_line();
         let calls = counter.end().unwrap();
-        assert_eq!((answer.as_str(), calls.forks), ("line\n", 5), "{calls:?}");
+        assert_eq!(calls.forks, 5, "{calls:?}");
         let events = calls.events.unwrap();
         let begun = [events.forks_to_other_cpu, events.starts_on_other_cpu];
         let woken = [events.remote_wakes_after_idle, events.remote_wakes_after_switch];
         assert_eq!((begun, woken), ([Some(0); 2], [Some(0); 2]), "{events:?}");
-        drop(input);
-        assert!(child.wait().is_ok());
+        shell.end();
     }
 
     #[test]
@@ -533,23 +543,16 @@ mod tests {
         }
         let script = "read -r line; i=0; while [ $i -lt 200 ]; do (:); i=$((i + 1)); done; \
                       echo \"$line\"; read -r line";
-        let mut command = Command::new("sh");
-        command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let mut input = child.stdin.take().unwrap();
-        let mut output = BufReader::new(child.stdout.take().unwrap());
-        counter.begin_process(child.id(), true).unwrap();
-        input.write_all(b"line\n").unwrap();
-        let mut answer = String::new();
-        output.read_line(&mut answer).unwrap();
+        let mut shell = Shell::run(script);
+        counter.begin_process(shell.pid(), true).unwrap();
+        shell.exchange_line();
         let calls = counter.end().unwrap();
         let events = calls.events.unwrap();
         let elsewhere = events.forks_to_other_cpu.unwrap();
         // Other tests may keep the other CPUs busy: some find one idle.
         assert!((1..=200).contains(&elsewhere), "{events:?}");
         assert_eq!((calls.forks, events.starts_on_other_cpu), (200, Some(0)), "{events:?}");
-        drop(input);
-        assert!(child.wait().is_ok());
+        shell.end();
     }
 
     #[test]
