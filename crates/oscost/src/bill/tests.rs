@@ -23,6 +23,7 @@ mod instructions;
 mod ranges;
 mod switches;
 mod what_if;
+mod writes;
 
 fn stored() -> Record {
     serde_json::from_str(include_str!("../../tests/store/run-1.json")).unwrap()
@@ -127,20 +128,6 @@ fn calls_that_move_bytes_are_priced_at_their_mean_size() {
     assert_eq!(amount(&found, "read file"), Some(2.0 * 4_000.0 + 3.0 * 1_000.0));
     assert_eq!(found.items.len(), 1);
     assert_eq!(found.items[0].times, 5.0);
-}
-
-#[test]
-fn a_write_beyond_the_end_of_its_file_pays_for_new_pages() {
-    let rows = vec![
-        row("file/write:via=write,size=4096,onto=old", 1_000.0),
-        row("file/write:via=write,size=4096,onto=new", 3_000.0),
-    ];
-    let written = |name: &str| form(name, Some(4_096), 2, 2 * 4_096);
-    let forms = ["write file", "write append file", "pwrite64 file"].map(written).to_vec();
-    let found = charges(rows, forms, Faults::default());
-    assert_eq!(amount(&found, "write file"), Some(2_000.0));
-    assert_eq!(amount(&found, "write append file"), Some(6_000.0));
-    assert_eq!(amount(&found, "pwrite64 file"), Some(2_000.0));
 }
 
 #[test]
