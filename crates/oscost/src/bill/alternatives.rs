@@ -125,7 +125,7 @@ impl AlternativeRule {
         let share = (possible / item.times).min(1.0);
         let (times, amount) = (saving.times * share, saving.amount.times(share));
         let is_whole_item = amount.ns > charged.ns;
-        let amount = if is_whole_item { charged.clone() } else { amount };
+        let amount = if is_whole_item { charged.clone() } else { at_most(amount, charged) };
         Some(Alternative { times, saving: Some(amount), is_whole_item, ..unknown })
     }
 
@@ -175,6 +175,13 @@ impl AlternativeRule {
         let price = prices.price(selector, at)?;
         price.is_near_rows.then_some(price.amount)
     }
+}
+
+/// A saving that is no more than its item is charged, so that its interval ends where that of the item
+/// does.
+fn at_most(saving: Amount, charged: &Amount) -> Amount {
+    let ci95 = saving.ci95.zip(charged.ci95).map(|([low, high], [_, most])| [low, high.min(most)]);
+    Amount { ci95: ci95.or(saving.ci95), ..saving }
 }
 
 #[cfg(test)]
