@@ -193,6 +193,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_interval_of_a_saving_ends_where_that_of_its_item_does() {
+        let amount = |low: f64, ns: f64, high: f64| Amount { ns, ci95: Some([low, high]) };
+        let charged = amount(9.0, 10.0, 11.0);
+        assert_eq!(at_most(amount(5.0, 9.0, 20.0), &charged), amount(5.0, 9.0, 11.0));
+        assert_eq!(at_most(amount(-5.0, 2.0, 8.0), &charged), amount(-5.0, 2.0, 8.0));
+        let unknown = Amount::exact(10.0);
+        assert_eq!(at_most(amount(5.0, 9.0, 20.0), &unknown), amount(5.0, 9.0, 20.0));
+        assert_eq!(at_most(Amount::exact(9.0), &charged), Amount::exact(9.0));
+    }
+
+    #[test]
     fn the_table_is_read_and_its_cases_and_items_exist() {
         let read = toml::from_str::<Table>(TABLE);
         let rows = read.unwrap_or_else(|error| panic!("alternatives.toml: {error}")).rows;

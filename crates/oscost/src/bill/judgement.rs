@@ -36,7 +36,7 @@ pub fn judge(predicted: &Amount, measured: &Amount) -> Judgement {
             let left_open = undecided_ratios(predicted, [low, high], is_within);
             let left_open = left_open.map_or(String::new(), |[least, most]| {
                 format!(
-                    " by their figures; their intervals leave {least:.2} to {most:.2} times open"
+                    " by figures alone; both intervals leave {least:.2} to {most:.2} times open"
                 )
             });
             format!("{word} {TOLERANCE_PCT:.0} % of the measured increase{left_open}")
@@ -94,11 +94,11 @@ mod tests {
         assert_eq!(text([-9.0, -8.0, -7.0], [80.0, 120.0]), outside);
         assert_eq!(
             text([90.0, 120.0, 150.0], [80.0, 120.0]),
-            format!("{within} by their figures; their intervals leave 0.75 to 1.88 times open")
+            format!("{within} by figures alone; both intervals leave 0.75 to 1.88 times open")
         );
         assert_eq!(
             text([100.0, 130.0, 160.0], [80.0, 125.0]),
-            format!("{outside} by their figures; their intervals leave 0.80 to 2.00 times open")
+            format!("{outside} by figures alone; both intervals leave 0.80 to 2.00 times open")
         );
     }
 
