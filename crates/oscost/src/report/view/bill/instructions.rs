@@ -95,10 +95,12 @@ fn split_difference(bill: &Bill, instructions: &InstructionBill) -> Option<Strin
     let time = |ns: f64| rough(ns, Unit::NsPerOp);
     let share = instructions.difference / instructions.kernel;
     let of_instructions_ns = bill.trials.system_time.ns * share;
+    let may_be_nothing = difference.ci95.is_some_and(|[low, high]| low <= 0.0 && 0.0 <= high);
+    let doubt = if may_be_nothing { " (which may be none, by their interval)" } else { "" };
     Some(format!(
-        "of {} of system time that are not explained, {} are instructions without a price, at the \
-         program's own rate, and {} are cycles per instruction: the state of the caches, waits in \
-         the kernel, or the host",
+        "of {} of system time that are not explained{doubt}, {} are instructions without a price, \
+         at the program's own rate, and {} are cycles per instruction: the state of the caches, \
+         waits in the kernel, or the host",
         time(difference.ns),
         time(of_instructions_ns),
         time(difference.ns - of_instructions_ns)
