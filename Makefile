@@ -35,13 +35,14 @@ test:
 	$(MAKE) unit
 
 # With the profile of the tests, so that dependencies are built once for both. The tool is also
-# checked, and documented, as it is built without a BPF compiler.
+# checked, and documented, as it is built without a BPF compiler. There are no examples, but with them
+# dependencies have the features that they have for tests, and are not checked anew to be documented.
 lint:
 	$(BOUNDED) scripts/install.sh cc ph
 	cargo fmt --all --check
 	$(BOUNDED) cargo clippy --profile test --locked --workspace --all-targets --features "$(FEATURES),oscost/live,oscost-worker/live" -- -D warnings
 	$(BOUNDED) cargo check --profile test --locked --workspace
-	RUSTDOCFLAGS="-D warnings" $(BOUNDED) cargo doc --profile test --locked --workspace --no-deps --document-private-items
+	RUSTDOCFLAGS="-D warnings" $(BOUNDED) cargo doc --profile test --locked --workspace --lib --examples --no-deps --document-private-items
 
 unit:
 	$(BOUNDED) scripts/install.sh browser cc hosts ph readers slurm vm

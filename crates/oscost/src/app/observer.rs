@@ -51,3 +51,38 @@ pub trait Observer {
     /// How far the run is: the next worker starts after this.
     fn progress(&self, _progress: &RunProgress) {}
 }
+
+/// What tests give to a use case.
+#[cfg(test)]
+pub(crate) mod test_observers {
+    use std::cell::RefCell;
+
+    use super::{Entry, Observer};
+
+    /// Keeps the notes, and ignores everything else.
+    #[derive(Default)]
+    pub(crate) struct Notes(pub(crate) RefCell<Vec<String>>);
+
+    impl Observer for Notes {
+        fn note(&self, text: &str) {
+            self.0.borrow_mut().push(text.to_owned());
+        }
+        fn status(&self, _text: &str) {}
+        fn waiting_for(&self, _process: &str, _host: Option<&str>) {}
+        fn working(&self, _activity: &str) {}
+        fn finished(&self) {}
+        fn entry(&self, _entry: &Entry) {}
+    }
+
+    /// Ignores everything.
+    pub(crate) struct Silent;
+
+    impl Observer for Silent {
+        fn note(&self, _text: &str) {}
+        fn status(&self, _text: &str) {}
+        fn waiting_for(&self, _process: &str, _host: Option<&str>) {}
+        fn working(&self, _activity: &str) {}
+        fn finished(&self) {}
+        fn entry(&self, _entry: &Entry) {}
+    }
+}

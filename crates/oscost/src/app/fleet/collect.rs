@@ -290,23 +290,12 @@ fn reasons(
 mod tests {
     use std::fs;
 
-    use oscost_model::journal::Entry;
     use tempfile::TempDir;
 
     use super::*;
     use crate::app::fleet::builder::tests::record;
     use crate::app::fleet::record_folder::tests::{folder_of, put};
-
-    struct Silent;
-
-    impl Observer for Silent {
-        fn note(&self, _text: &str) {}
-        fn status(&self, _text: &str) {}
-        fn waiting_for(&self, _process: &str, _host: Option<&str>) {}
-        fn working(&self, _activity: &str) {}
-        fn finished(&self) {}
-        fn entry(&self, _entry: &Entry) {}
-    }
+    use crate::app::observer::test_observers::Silent;
 
     fn collected(folder: &TempDir, store: &TempDir) -> CollectOutcome {
         let store = Store::open(&store.path().join("store.db")).unwrap();

@@ -174,21 +174,10 @@ fn measure_pair(
 mod tests {
     use std::cell::RefCell;
 
-    use oscost_model::journal::Entry;
     use oscost_model::record::RowOutcome;
 
     use super::*;
-
-    struct Silent;
-
-    impl Observer for Silent {
-        fn note(&self, _: &str) {}
-        fn status(&self, _: &str) {}
-        fn waiting_for(&self, _: &str, _: Option<&str>) {}
-        fn working(&self, _: &str) {}
-        fn finished(&self) {}
-        fn entry(&self, _: &Entry) {}
-    }
+    use crate::app::observer::test_observers::Silent;
 
     fn request() -> Request {
         Request {

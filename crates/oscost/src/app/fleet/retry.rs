@@ -126,28 +126,11 @@ fn nodes_of_plan(plan: &FleetPlan, list: &str) -> anyhow::Result<BTreeSet<u32>> 
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
     use std::fs;
-
-    use oscost_model::journal::Entry;
 
     use super::*;
     use crate::app::fleet::record_folder::tests::{folder_of, put};
-
-    /// Keeps the notes.
-    #[derive(Default)]
-    struct Notes(RefCell<Vec<String>>);
-
-    impl Observer for Notes {
-        fn note(&self, text: &str) {
-            self.0.borrow_mut().push(text.to_owned());
-        }
-        fn status(&self, _text: &str) {}
-        fn waiting_for(&self, _process: &str, _host: Option<&str>) {}
-        fn working(&self, _activity: &str) {}
-        fn finished(&self) {}
-        fn entry(&self, _entry: &Entry) {}
-    }
+    use crate::app::observer::test_observers::Notes;
 
     #[test]
     fn a_rejected_record_is_set_aside_and_a_task_that_runs_is_left_alone() {

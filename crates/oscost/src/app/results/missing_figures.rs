@@ -252,21 +252,9 @@ fn was_kept(kept: Result<(), StoreError>, observer: &dyn Observer) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::journal::Entry;
-
     use super::super::test_store::{figure, store_of};
     use super::*;
-
-    struct Silent;
-
-    impl Observer for Silent {
-        fn note(&self, _text: &str) {}
-        fn status(&self, _text: &str) {}
-        fn waiting_for(&self, _process: &str, _host: Option<&str>) {}
-        fn working(&self, _activity: &str) {}
-        fn finished(&self) {}
-        fn entry(&self, _entry: &Entry) {}
-    }
+    use crate::app::observer::test_observers::Silent;
 
     #[test]
     fn each_run_is_read_once_and_all_are_kept() {

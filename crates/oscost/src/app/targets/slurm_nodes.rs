@@ -130,28 +130,11 @@ fn is_unavailable(error: &anyhow::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
-
-    use oscost_model::journal::Entry;
     use proptest::prelude::*;
 
     use super::*;
     use crate::app::error::is_of_host;
-
-    /// What was reported.
-    #[derive(Default)]
-    struct Reports(RefCell<Vec<String>>);
-
-    impl Observer for Reports {
-        fn note(&self, text: &str) {
-            self.0.borrow_mut().push(text.to_owned());
-        }
-        fn status(&self, _text: &str) {}
-        fn waiting_for(&self, _process: &str, _host: Option<&str>) {}
-        fn working(&self, _activity: &str) {}
-        fn finished(&self) {}
-        fn entry(&self, _entry: &Entry) {}
-    }
+    use crate::app::observer::test_observers::Notes;
 
     fn targets(text: &str) -> Vec<String> {
         let nodes = node_targets(text).unwrap().unwrap();
@@ -195,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_node_that_cannot_be_had_is_reported_and_the_next_one_follows() {
-        let reports = Reports::default();
+        let reports = Notes::default();
         let nodes = node_targets("slurm:nodes=n[1-3]").unwrap().unwrap();
         let visited = at_each_node("measure", nodes, &reports, |node| match node.name.as_str() {
             "n2" => Err(anyhow::anyhow!("it is drained")),
@@ -212,12 +195,11 @@ mod tests {
     fn an_interrupt_ends_it_and_keeps_what_was_done() {
         let interrupted = |is_kept: bool| {
             let nodes = node_targets("slurm:nodes=n[1-3]").unwrap().unwrap();
-            let visited =
-                at_each_node("measure", nodes, &Reports::default(), |node| match is_kept {
-                    _ if node.name == "n1" => Ok(ControlFlow::Continue(1)),
-                    true => Ok(ControlFlow::Break(2)),
-                    false => Err(HostError::Interrupted.into()),
-                });
+            let visited = at_each_node("measure", nodes, &Notes::default(), |node| match is_kept {
+                _ if node.name == "n1" => Ok(ControlFlow::Continue(1)),
+                true => Ok(ControlFlow::Break(2)),
+                false => Err(HostError::Interrupted.into()),
+            });
             let NodeOutcomes { done, left_out, is_interrupted } = visited.unwrap();
             assert!(is_interrupted && left_out.is_empty());
             done.into_iter().map(|it| it.outcome).collect::<Vec<u32>>()
@@ -230,7 +212,7 @@ mod tests {
     fn a_wrong_request_is_told_once() {
         let nodes = node_targets("slurm:nodes=n[1-3]").unwrap().unwrap();
         let mut visits = 0;
-        let visited = at_each_node("measure", nodes, &Reports::default(), |_| {
+        let visited = at_each_node("measure", nodes, &Notes::default(), |_| {
             visits += 1;
             Err::<ControlFlow<(), ()>, _>(UsageError("no such case".to_owned()).into())
         });
@@ -241,7 +223,7 @@ mod tests {
     #[test]
     fn a_machine_without_slurm_is_told_once() {
         let nodes = node_targets("slurm:nodes=n[1-3]").unwrap().unwrap();
-        let (reports, mut visits) = (Reports::default(), 0);
+        let (reports, mut visits) = (Notes::default(), 0);
         let visited = at_each_node("measure", nodes, &reports, |node| {
             visits += 1;
             let host = node.target.clone();

@@ -6,9 +6,11 @@ use super::*;
 use crate::fleet::findings::{Adjustment, Finding, FindingScope};
 use crate::fleet::simulation::{FleetSimulation, PlantedFault, SimulatedFleet, simulate};
 
+mod false_shares;
 mod numa_nodes;
 mod small_fleets;
 
+use false_shares::FalseShares;
 use small_fleets::slow_down;
 
 /// What was found in some simulated fleets.
@@ -22,8 +24,7 @@ struct Score {
     found: usize,
     /// True findings whose first fact is the cause.
     named: usize,
-    /// The false share of the findings of each fleet; 0 without findings.
-    false_shares: Vec<f64>,
+    false_shares: FalseShares,
 }
 
 impl Score {
@@ -53,12 +54,7 @@ impl Score {
             .iter()
             .filter(|it| it.facts.first().is_some_and(|fact| fact.name == by_node[&it.node].fact))
             .count();
-        let false_findings = findings.len() - found.len();
-        self.false_shares.push(false_findings as f64 / findings.len().max(1) as f64);
-    }
-
-    fn false_share(&self) -> f64 {
-        self.false_shares.iter().sum::<f64>() / self.false_shares.len() as f64
+        self.false_shares.add(&findings, is_true);
     }
 }
 
@@ -85,7 +81,7 @@ fn slow_nodes_are_found_with_their_fact_and_few_others() {
         assert!(is_enough, "{between_visits}: {score:?}");
         assert!(score.named * 10 >= score.found * 9, "{between_visits}: {score:?}");
         // A rate of 5 % has a standard error of about 3 % over twelve fleets with three findings each.
-        assert!(score.false_share() <= 0.12, "{between_visits}: {score:?}");
+        assert!(score.false_shares.mean() <= 0.12, "{between_visits}: {score:?}");
     }
 }
 
@@ -96,14 +92,14 @@ fn what_visits_vary_by_hides_small_faults_and_makes_none() {
     let score = Score::of(fleets(0.18, None));
     assert!(score.large_found * 2 >= score.large, "{score:?}");
     assert!(score.named * 10 >= score.found * 9, "{score:?}");
-    assert!(score.false_share() <= 0.12, "{score:?}");
+    assert!(score.false_shares.mean() <= 0.12, "{score:?}");
 }
 
 #[test]
 fn equal_nodes_are_rarely_called_different() {
     let equal = |seed: u64| FleetSimulation { between_visits: 0.1, seed, ..Default::default() };
     let score = Score::of((100..120).map(equal));
-    let alarms = score.false_shares.iter().filter(|&&share| share > 0.0).count();
+    let alarms = score.false_shares.alarms();
     // One in twenty fleets is expected to have one.
     assert!(alarms <= 4, "{alarms} of 20: {score:?}");
 }

@@ -145,11 +145,25 @@ pub(super) fn exit(params: Params<'_>, memory: Option<ResidentMemory>) -> Result
     if params.context.cpu.is_none() {
         return Ok(unpinned_work());
     }
+    exit_after(params, move || {
+        // The parent's memory stays mapped for as long as the work lives.
+        let _resident = &memory;
+        Ok(())
+    })
+}
+
+/// The exit of a child that has done this before.
+fn exit_after(
+    params: Params<'_>,
+    acts: impl Fn() -> Result<(), Errno> + 'static,
+) -> Result<Work, Errno> {
     let mut shared_time = SharedTime::new(params.context.clock)?;
     Ok(Work::own_ticks(move || {
-        let _resident = &memory;
         shared_time.set_sleeping(false)?;
         let child = process::fork(|| {
+            if let Err(error) = acts() {
+                return error.0;
+            }
             // The first write faults: fork does not copy page tables that can be rebuilt by faults.
             shared_time.store(0);
             // A parent still on its way to sleep would put that time into the figure.
@@ -211,23 +225,5 @@ pub(super) fn exit_resident(params: Params<'_>) -> Result<Work, Errno> {
         return Ok(Work::unavailable(reason));
     }
     let memory = ChildMemory::new(params)?;
-    let mut shared_time = SharedTime::new(params.context.clock)?;
-    try_once(Work::own_ticks(move || {
-        shared_time.set_sleeping(false)?;
-        let child = process::fork(|| {
-            if let Err(error) = memory.touch() {
-                return error.0;
-            }
-            shared_time.store(0);
-            match spawn::yield_until(|| shared_time.parent_sleeps()) {
-                0 => shared_time.store(shared_time.watch.start()),
-                error => error,
-            }
-        })?;
-        shared_time.set_sleeping(true)?;
-        spawn::wait_without_reaping(child)?;
-        let stop = shared_time.watch.stop();
-        spawn::reap(child)?;
-        Ok(ticks(shared_time.load()?, stop))
-    }))
+    try_once(exit_after(params, move || memory.touch())?)
 }

@@ -2,24 +2,11 @@
 
 use std::io::ErrorKind;
 
-use oscost_model::journal::Entry;
-
 use super::*;
+use crate::app::observer::test_observers::Silent;
 
 fn last(calls: u64, anomalies: u64, lost: u64) -> MonitorEvent {
     MonitorEvent::Ended(MonitorReport { calls, anomalies, lost, ..MonitorReport::default() })
-}
-
-/// Ignores everything.
-struct SilentObserver;
-
-impl Observer for SilentObserver {
-    fn note(&self, _: &str) {}
-    fn status(&self, _: &str) {}
-    fn waiting_for(&self, _: &str, _: Option<&str>) {}
-    fn working(&self, _: &str) {}
-    fn finished(&self) {}
-    fn entry(&self, _: &Entry) {}
 }
 
 /// Reports these events, waits until it is stopped, then reports its end.
@@ -92,7 +79,7 @@ fn monitored_by(
         command: &command,
         state: CommandState::Waiting,
         report_states: true,
-        observer: &SilentObserver,
+        observer: &Silent,
         show: &mut show,
     };
     let options = MonitorOptions { constants: Constants::default(), tree: Some(1) };
@@ -155,7 +142,7 @@ fn an_error_of_the_listener_ends_the_monitor_and_is_passed_on() {
         command: &[],
         state: CommandState::Waiting,
         report_states: false,
-        observer: &SilentObserver,
+        observer: &Silent,
         show: &mut show,
     };
     let mut fake = FakeMonitor { events: vec![MonitorEvent::Ready], options: None };

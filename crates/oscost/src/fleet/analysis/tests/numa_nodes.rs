@@ -23,7 +23,7 @@ struct NumaScore {
     /// Those that are slow by 10 % or more.
     large: usize,
     large_found: usize,
-    false_shares: Vec<f64>,
+    false_shares: FalseShares,
 }
 
 impl NumaScore {
@@ -54,12 +54,7 @@ impl NumaScore {
         let large = planted.iter().filter(|fault| fault.ratio >= 1.1);
         self.large += large.clone().count();
         self.large_found += large.filter(|fault| is_found(fault)).count();
-        let false_findings = findings.len() - findings.iter().filter(is_true).count();
-        self.false_shares.push(false_findings as f64 / findings.len().max(1) as f64);
-    }
-
-    fn false_share(&self) -> f64 {
-        self.false_shares.iter().sum::<f64>() / self.false_shares.len() as f64
+        self.false_shares.add(&findings, is_true);
     }
 }
 
@@ -70,14 +65,14 @@ fn slow_numa_nodes_are_found_with_their_number_and_few_others() {
         assert!(score.large >= 15, "{numa_nodes}: {score:?}");
         assert!(score.large_found * 10 >= score.large * 9, "{numa_nodes}: {score:?}");
         // A rate of 5 % has a standard error of about 3 % over twelve fleets with three findings each.
-        assert!(score.false_share() <= 0.12, "{numa_nodes}: {score:?}");
+        assert!(score.false_shares.mean() <= 0.12, "{numa_nodes}: {score:?}");
     }
 }
 
 #[test]
 fn equal_numa_nodes_are_rarely_called_different() {
     let score = NumaScore::of(fleets(2, 0.0).chain(fleets(4, 0.0)));
-    let alarms = score.false_shares.iter().filter(|&&share| share > 0.0).count();
+    let alarms = score.false_shares.alarms();
     // One in twenty fleets is expected to have one.
     assert!(alarms <= 5, "{alarms} of 24: {score:?}");
 }

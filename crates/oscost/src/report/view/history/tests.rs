@@ -6,7 +6,10 @@ use oscost_model::record::{Cause, CountedMedian, CountedMedians, Decomposition};
 use oscost_model::unit::{Better, Unit};
 
 use super::*;
-use crate::estimate::history::{CountedRuns, RecentShift, RunCounts};
+use crate::estimate::history::{
+    Change, CountedRuns, History, LeftOut, Point, RecentShift, RunCounts, Series, Update,
+    UpdatedPart,
+};
 
 fn point(number: usize, median: f64) -> Point {
     Point {
