@@ -125,7 +125,7 @@ impl AlternativeRule {
         let share = (possible / item.times).min(1.0);
         let (times, amount) = (saving.times * share, saving.amount.times(share));
         let is_whole_item = amount.ns > charged.ns;
-        let amount = if is_whole_item { charged.clone() } else { amount };
+        let amount = if is_whole_item { charged.clone() } else { at_most(amount, charged) };
         Some(Alternative { times, saving: Some(amount), is_whole_item, ..unknown })
     }
 
@@ -177,6 +177,13 @@ impl AlternativeRule {
     }
 }
 
+/// A saving that is no more than its item is charged, so that its interval ends where that of the item
+/// does.
+fn at_most(saving: Amount, charged: &Amount) -> Amount {
+    let ci95 = saving.ci95.zip(charged.ci95).map(|([low, high], [_, most])| [low, high.min(most)]);
+    Amount { ci95: ci95.or(saving.ci95), ..saving }
+}
+
 #[cfg(test)]
 mod tests {
     use oscost_model::bill::OTHER_FAMILY;
@@ -184,6 +191,17 @@ mod tests {
 
     use super::super::families::family_of;
     use super::*;
+
+    #[test]
+    fn the_interval_of_a_saving_ends_where_that_of_its_item_does() {
+        let amount = |low: f64, ns: f64, high: f64| Amount { ns, ci95: Some([low, high]) };
+        let charged = amount(9.0, 10.0, 11.0);
+        assert_eq!(at_most(amount(5.0, 9.0, 20.0), &charged), amount(5.0, 9.0, 11.0));
+        assert_eq!(at_most(amount(-5.0, 2.0, 8.0), &charged), amount(-5.0, 2.0, 8.0));
+        let unknown = Amount::exact(10.0);
+        assert_eq!(at_most(amount(5.0, 9.0, 20.0), &unknown), amount(5.0, 9.0, 20.0));
+        assert_eq!(at_most(Amount::exact(9.0), &charged), Amount::exact(9.0));
+    }
 
     #[test]
     fn the_table_is_read_and_its_cases_and_items_exist() {

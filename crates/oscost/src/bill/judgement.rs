@@ -26,20 +26,37 @@ pub fn judge(predicted: &Amount, measured: &Amount) -> Judgement {
         (Some(ratio), Some([low, high])) => {
             let half_pct = 100.0 * (high - low) / 2.0 / measured.ns;
             let off_pct = 100.0 * (ratio - 1.0).abs();
-            match (half_pct <= MAX_HALF_WIDTH_PCT, off_pct <= TOLERANCE_PCT) {
-                (false, _) => {
-                    format!("not judged: the measured increase is known to +-{half_pct:.1} % only")
-                }
-                (true, true) => {
-                    format!("within {TOLERANCE_PCT:.0} % of the measured increase")
-                }
-                (true, false) => {
-                    format!("outside {TOLERANCE_PCT:.0} % of the measured increase")
-                }
+            if half_pct > MAX_HALF_WIDTH_PCT {
+                let text =
+                    format!("not judged: the measured increase is known to +-{half_pct:.1} % only");
+                return Judgement { ratio: Some(ratio), text };
             }
+            let is_within = off_pct <= TOLERANCE_PCT;
+            let word = if is_within { "within" } else { "outside" };
+            let left_open = undecided_ratios(predicted, [low, high], is_within);
+            let left_open = left_open.map_or(String::new(), |[least, most]| {
+                format!(
+                    " by figures alone; both intervals leave {least:.2} to {most:.2} times open"
+                )
+            });
+            format!("{word} {TOLERANCE_PCT:.0} % of the measured increase{left_open}")
         }
     };
     Judgement { ratio, text }
+}
+
+/// The least and the largest ratio that both intervals leave open, where they do not all have the same
+/// judgement as the figures; `None` where they do, and without the interval of the prediction.
+fn undecided_ratios(predicted: &Amount, measured: [f64; 2], is_within: bool) -> Option<[f64; 2]> {
+    let [low, high] = measured;
+    let inverse = Some([1.0 / high, 1.0 / low]).filter(|_| low > 0.0);
+    let [least, most] = predicted.times_between(1.0 / low, inverse).ci95?;
+    let near = 1.0 - TOLERANCE_PCT / 100.0..=1.0 + TOLERANCE_PCT / 100.0;
+    let is_decided = match is_within {
+        true => near.contains(&least) && near.contains(&most),
+        false => most < *near.start() || least > *near.end(),
+    };
+    (!is_decided).then_some([least, most])
 }
 
 #[cfg(test)]
@@ -61,6 +78,28 @@ mod tests {
         }
         assert_eq!(text(-100.0, 100.0, near), "outside 25 % of the measured increase");
         assert_eq!(judge(&Amount::exact(80.0), &Amount::exact(100.0)).ratio, Some(0.8));
+    }
+
+    #[test]
+    fn a_judgement_that_intervals_do_not_decide_says_what_they_leave_open() {
+        let text = |predicted: [f64; 3], measured: [f64; 2]| {
+            let [low, ns, high] = predicted;
+            let predicted = Amount { ns, ci95: Some([low, high]) };
+            judge(&predicted, &Amount { ns: 100.0, ci95: Some(measured) }).text
+        };
+        let within = "within 25 % of the measured increase";
+        assert_eq!(text([95.0, 100.0, 105.0], [95.0, 105.0]), within);
+        let outside = "outside 25 % of the measured increase";
+        assert_eq!(text([190.0, 200.0, 210.0], [95.0, 105.0]), outside);
+        assert_eq!(text([-9.0, -8.0, -7.0], [80.0, 120.0]), outside);
+        assert_eq!(
+            text([90.0, 120.0, 150.0], [80.0, 120.0]),
+            format!("{within} by figures alone; both intervals leave 0.75 to 1.88 times open")
+        );
+        assert_eq!(
+            text([100.0, 130.0, 160.0], [80.0, 125.0]),
+            format!("{outside} by figures alone; both intervals leave 0.80 to 2.00 times open")
+        );
     }
 
     #[test]

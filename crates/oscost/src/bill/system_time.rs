@@ -4,6 +4,7 @@ use oscost_model::bill::Amount;
 use oscost_model::program::{GroupTimes, Trial};
 use oscost_model::record::Estimate;
 use oscost_stats::interval::Nominal;
+use oscost_stats::student;
 use oscost_stats::tick_share::{TimePart, tick_share};
 
 /// Below so many clock ticks of CPU time in a trial the kernel's division of it into the times of
@@ -11,8 +12,6 @@ use oscost_stats::tick_share::{TimePart, tick_share};
 const FEW_TICKS: f64 = 20.0;
 /// ... which last this long where a second has 250.
 const TICK_NS: f64 = 4e6;
-/// 95 % of a normal distribution lie within so many standard deviations of its mean.
-pub(super) const NORMAL_95: f64 = 1.96;
 
 /// How a system time was made of those of trials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,11 +51,18 @@ pub fn system_time(user: &Estimate, system: &Estimate) -> SystemTime {
         let in_seconds = Amount { ns: system.median, ci95: system.ci95 };
         return SystemTime { amount: in_seconds.times(1e9), figure: SystemFigure::Median };
     }
-    let trials = f64::from(system.repetitions.max(1));
-    let half = system.sd.map(|sd| NORMAL_95 * sd / trials.sqrt());
+    let half = half_of_mean(system);
     let ci95 = half.map(|half| [system.mean - half, system.mean + half]);
     let in_seconds = Amount { ns: system.mean, ci95 };
     SystemTime { amount: in_seconds.times(1e9), figure: SystemFigure::Mean }
+}
+
+/// Half of the interval of the mean of trials, by Student's distribution; `None` of fewer than two.
+fn half_of_mean(trials: &Estimate) -> Option<f64> {
+    let degrees_of_freedom = f64::from(trials.repetitions.checked_sub(1).filter(|&it| it > 0)?);
+    let standard_error = trials.sd? / f64::from(trials.repetitions).sqrt();
+    let of_mean = student::Estimate { value: trials.mean, standard_error, degrees_of_freedom };
+    Some(of_mean.interval(Nominal::FIXED).hi - trials.mean)
 }
 
 /// CPU time that the clock ticks of control groups divide.
@@ -95,8 +101,7 @@ pub fn divided_time(
     };
     let similar: Vec<TimePart> = trials.iter().map(of_trial).collect();
     let share = tick_share(&parts, &similar, tick_ns, nominal)?;
-    let trials = f64::from(cpu.repetitions.max(1));
-    let half_cpu = cpu.sd.map(|sd| NORMAL_95 * sd / trials.sqrt());
+    let half_cpu = half_of_mean(cpu);
     let amount = |part: f64, [low, high]: [f64; 2]| {
         let value = cpu.mean * part;
         let end =

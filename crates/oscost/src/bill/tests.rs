@@ -363,7 +363,14 @@ fn the_system_time_of_short_trials_is_their_mean() {
     let short = system_time(&estimate(0.0, 0.001), &estimate(0.0, 0.002));
     assert_eq!((short.amount.ns.round(), short.figure), (2e6, SystemFigure::Mean));
     let [low, high] = short.amount.ci95.unwrap();
-    assert_eq!([low.round(), high.round()], [1_608_000.0, 2_392_000.0]);
+    // 1.984 standard errors of a hundred trials.
+    assert!((low - 1_603_157.0).abs() < 100.0 && (high - 2_396_843.0).abs() < 100.0, "{short:?}");
+    let few = Estimate { repetitions: 6, ..estimate(0.0, 0.002) };
+    let half = system_time(&estimate(0.0, 0.001), &few).amount.ci95.map(|ends| ends[1] - 2e6);
+    // 2.571 standard errors of six.
+    assert!((half.unwrap() - 2.5706 * 2e6 / 6f64.sqrt()).abs() < 1e3, "{half:?}");
+    let one = Estimate { repetitions: 1, ..few };
+    assert_eq!(system_time(&estimate(0.0, 0.001), &one).amount.ci95, None);
 }
 
 #[test]

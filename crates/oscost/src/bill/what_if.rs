@@ -6,6 +6,8 @@ use oscost_model::bill::{Amount, BillItem, OtherPriceItem, WhatIfItem};
 use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::{Comparison, Estimate, Record, Row, RowOutcome, TargetInfo};
 use oscost_model::unit::Unit;
+use oscost_stats::interval::Nominal;
+use oscost_stats::two_samples::{SampleMean, mean_difference};
 
 use super::charges::{Charges, charge};
 use super::fault_items::Faults;
@@ -14,7 +16,6 @@ use super::functions::inlined_amount;
 use super::price_list::{PriceList, SIZE_AXIS, number_on};
 use super::rules::{rule_of, selectors_of};
 use super::switch_items::is_of_scheduler;
-use super::system_time::NORMAL_95;
 
 /// Forms are priced, the most frequent first, until they are so many of all calls: the last ones would
 /// take as long to measure as the first, and change the sum by less than its interval.
@@ -243,14 +244,16 @@ fn middle(mut values: Vec<f64>) -> Option<Amount> {
 }
 
 /// The increase of a mean between trials that took turns, both in seconds. Its interval is that of
-/// independent trials: what both share makes the true one narrower.
+/// independent trials (Welch 1947): what both share makes the true one narrower.
 pub fn mean_increase(base: &Estimate, new: &Estimate) -> Amount {
-    let variance = |it: &Estimate| it.sd.map(|sd| sd * sd / f64::from(it.repetitions.max(1)));
-    let half = variance(base).zip(variance(new));
-    let half = half.map(|(base, new)| NORMAL_95 * (base + new).sqrt());
-    let increase = new.mean - base.mean;
-    let ci95 = half.map(|half| [increase - half, increase + half]);
-    Amount { ns: increase, ci95 }.times(1e9)
+    let sample = |it: &Estimate| {
+        let standard_deviation = it.sd?;
+        Some(SampleMean { mean: it.mean, standard_deviation, count: it.repetitions })
+    };
+    let samples = sample(base).zip(sample(new));
+    let found = samples.and_then(|(base, new)| mean_difference(base, new, Nominal::FIXED));
+    let ci95 = found.map(|it| [it.interval.lo, it.interval.hi]);
+    Amount { ns: new.mean - base.mean, ci95 }.times(1e9)
 }
 
 /// What the same counts cost here and at other prices.

@@ -30,9 +30,12 @@ fn a_bill_has_its_items_and_the_difference_and_says_what_has_no_price() {
     let sandbox = with_prices();
     let ran = bill(&sandbox, &[]).exits(0);
     assert_fits(&ran.stdout);
-    // The id of the run whose prices these are, and its time.
+    // The id of the run whose prices these are, and its time, which the grade has, too.
     let is_stable = |line: &&str| !line.starts_with("  prices of run ");
-    golden("bill.txt", &ran.stdout.split_inclusive('\n').filter(is_stable).collect::<String>());
+    let stable: String = ran.stdout.split_inclusive('\n').filter(is_stable).collect();
+    let (shown, trust) = stable.split_once("Trust: ").unwrap();
+    assert!(trust.starts_with("poor: counting added 99 % to its real time;"), "{trust}");
+    golden("bill.txt", shown);
     for words in [
         "cat spent",
         "charged in all",

@@ -2,7 +2,7 @@
 //!
 //! All predictions are made, told and kept before the first check.
 
-use oscost_model::bill::{Bill, BillItem, MissingWhatIf, OtherPrices, PriceRun, WhatIf};
+use oscost_model::bill::{Amount, Bill, BillItem, MissingWhatIf, OtherPrices, PriceRun, WhatIf};
 use oscost_model::call_names::Arch;
 use oscost_model::definition::Extent;
 use oscost_model::record::Record;
@@ -215,11 +215,14 @@ impl WhatIfContext<'_> {
             ratio: None,
             judged: None,
         };
-        observer.status(&format!(
-            "predicted under {}: {:.3} ms are added",
-            what_if.treatments.join("+"),
-            what_if.predicted_system_ns.ns * 1e-6
-        ));
+        let Amount { ns, ci95 } = &what_if.predicted_system_ns;
+        let ends = ci95.map_or(String::new(), |ends| {
+            let [low, high] = ends.map(|ns| ns * 1e-6);
+            format!(" [{low:.3} .. {high:.3}]")
+        });
+        let treatments = what_if.treatments.join("+");
+        let ms = ns * 1e-6;
+        observer.status(&format!("predicted under {treatments}: {ms:.3} ms{ends} are added"));
         Ok(what_if)
     }
 

@@ -11,6 +11,7 @@ mod items;
 #[cfg(test)]
 pub(in crate::report) mod made_up;
 mod pair_prices;
+mod price_rows;
 mod run_command;
 mod time_source;
 mod trial_times;
@@ -22,8 +23,9 @@ pub(in crate::report::view) use self::alternatives::section as alternatives;
 pub(in crate::report::view) use self::beyond::lines as beyond_lines;
 pub(in crate::report::view) use self::families::{Family, families, is_small};
 pub(in crate::report::view) use self::instructions::section as instructions;
+pub(in crate::report::view) use self::items::share_text;
 use self::items::table;
-pub(in crate::report::view) use self::items::{price, share_text};
+pub(in crate::report::view) use self::price_rows::price;
 use self::run_command::run_command;
 use crate::advice::trust::Trust;
 use crate::report::figures::{occurrences, rough, with_thousands};
@@ -37,10 +39,11 @@ const MAX_COMMAND_CHARS: usize = 60;
 /// More items without a price than these are in the record alone.
 const MAX_UNPRICED: usize = 12;
 
-/// The bill: the items and the reconciliation, what it does not have, what a change would add, what
+/// The bill: the items and the reconciliation, their prices, what it does not have, what a change would add, what
 /// would help, and what it says.
 pub fn view(bill: &Bill) -> View {
     let mut sections = vec![Section::of("", [Block::Table(table(bill))])];
+    sections.extend(price_rows::section(bill));
     sections.extend(doubts(bill));
     sections.extend(instructions(bill));
     sections.extend(what_if::sections(bill));

@@ -28,12 +28,11 @@ pub(super) fn note(bill: &Bill) -> Option<String> {
 
 fn table(bill: &InstructionBill) -> Table {
     let is_large = |item: &&InstructionItem| {
-        item.amount.is_some_and(|amount| 100.0 * amount >= MIN_SHARE_PCT * bill.kernel)
+        item.amount.is_some_and(|amount| 100.0 * amount.abs() >= MIN_SHARE_PCT * bill.kernel)
     };
     let item = |item: &InstructionItem| {
-        let case = item.case.as_deref().unwrap_or("");
         let name = format!("  {}", plain(&item.name));
-        row(bill, name, [Some(item.times), item.each, item.amount], plain(case))
+        row(bill, name, [Some(item.times), item.each, item.amount])
     };
     let mut rows: Vec<TableRow> = bill.items.iter().filter(is_large).map(item).collect();
     for (name, amount) in [
@@ -41,7 +40,7 @@ fn table(bill: &InstructionBill) -> Table {
         ("executed in the kernel", bill.kernel),
         ("the difference", bill.difference),
     ] {
-        rows.push(row(bill, name.to_owned(), [None, None, Some(amount)], String::new()));
+        rows.push(row(bill, name.to_owned(), [None, None, Some(amount)]));
     }
     Table {
         id: "instructions".to_owned(),
@@ -51,7 +50,6 @@ fn table(bill: &InstructionBill) -> Table {
             Column::number("each", "each"),
             Column::number("instructions", "instructions"),
             Column::number("share", "share_pct"),
-            Column::excerpt("price"),
         ],
         rows,
         notes: vec!["items below 1 % are in the record alone".to_owned()],
@@ -59,7 +57,7 @@ fn table(bill: &InstructionBill) -> Table {
     }
 }
 
-fn row(bill: &InstructionBill, name: String, figures: [Option<f64>; 3], case: String) -> TableRow {
+fn row(bill: &InstructionBill, name: String, figures: [Option<f64>; 3]) -> TableRow {
     let number = |value: Option<f64>| {
         let text = value.map_or(String::new(), |value| with_thousands(value.round()));
         Cell::number(text, value)
@@ -68,7 +66,7 @@ fn row(bill: &InstructionBill, name: String, figures: [Option<f64>; 3], case: St
         figures[2].filter(|_| bill.kernel > 0.0).map(|amount| 100.0 * amount / bill.kernel);
     let share = Cell::number(share_pct.map_or(String::new(), per_cent), share_pct);
     let [times, each, amount] = figures.map(number);
-    TableRow::of(vec![Cell::text(name), times, each, amount, share, Cell::text(case)])
+    TableRow::of(vec![Cell::text(name), times, each, amount, share])
 }
 
 /// What the difference means, and how it was counted.
@@ -97,10 +95,12 @@ fn split_difference(bill: &Bill, instructions: &InstructionBill) -> Option<Strin
     let time = |ns: f64| rough(ns, Unit::NsPerOp);
     let share = instructions.difference / instructions.kernel;
     let of_instructions_ns = bill.trials.system_time.ns * share;
+    let may_be_nothing = difference.ci95.is_some_and(|[low, high]| low <= 0.0 && 0.0 <= high);
+    let doubt = if may_be_nothing { " (which may be none, by their interval)" } else { "" };
     Some(format!(
-        "of {} of system time that are not explained, {} are instructions without a price, at the \
-         program's own rate, and {} are cycles per instruction: the state of the caches, waits in \
-         the kernel, or the host",
+        "of {} of system time that are not explained{doubt}, {} are instructions without a price, \
+         at the program's own rate, and {} are cycles per instruction: the state of the caches, \
+         waits in the kernel, or the host",
         time(difference.ns),
         time(of_instructions_ns),
         time(difference.ns - of_instructions_ns)
@@ -174,7 +174,7 @@ mod tests {
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for expected in [
             "In instructions of the kernel",
-            "close file 900 1,000 900,000 90 % directory/open",
+            "close file 900 1,000 900,000 90 %",
             "charged in all 910,000 91 %",
             "executed in the kernel 1,000,000 100 %",
             "the difference 90,000 9.0 %",

@@ -21,7 +21,7 @@ pub(super) fn table(bill: &Bill) -> Table {
         let Some(amount) = amount else { return };
         let figures = Figures { amount, cool: None, in_kernel: None };
         let share = share_text(bill, amount);
-        rows.push(row(name, [String::new(), String::new()], figures, share, ""));
+        rows.push(row(name, [String::new(), String::new()], figures, share));
     };
     total("charged in all", bill.charged.as_ref());
     total("charged with cool caches", bill.charged_cool.as_ref());
@@ -36,12 +36,11 @@ pub(super) fn table(bill: &Bill) -> Table {
             Column::number("count", "count"),
             Column::number("each", "unit_ns").in_lines_of(70),
             Column::number("amount", "amount_ns"),
-            Column::number("cool amount", "cool_amount_ns").in_lines_of(110),
-            Column::number("on CPU", "on_cpu_ns").in_lines_of(125),
-            Column::number("off CPU", "off_cpu_ns").in_lines_of(140),
-            Column::number("95 % interval", "amount_ci95").in_lines_of(90),
+            Column { optional: true, ..Column::number("95 % interval", "amount_ci95") },
+            Column::number("cool amount", "cool_amount_ns").in_lines_of(95),
+            Column::number("on CPU", "on_cpu_ns").in_lines_of(110),
+            Column::number("off CPU", "off_cpu_ns").in_lines_of(125),
             Column::number("share", "share_pct"),
-            Column::excerpt("price"),
         ],
         rows,
         notes: notes(bill),
@@ -77,7 +76,7 @@ fn family_rows(bill: &Bill, family: &Family<'_>) -> Vec<TableRow> {
     let cool = cool_sum(bill, items.clone());
     let in_kernel = kernel_time(items.clone());
     let figures = Figures { amount: &family.amount, cool: cool.as_ref(), in_kernel };
-    let mut rows = vec![row(&family.title(), nothing, figures, share, "")];
+    let mut rows = vec![row(&family.title(), nothing, figures, share)];
     let (small, shown): (Vec<&BillItem>, Vec<&BillItem>) = items.partition(|item| is_small(item));
     if !shown.is_empty() {
         rows.extend(shown.into_iter().map(item_row));
@@ -112,7 +111,7 @@ fn item_row(item: &BillItem) -> TableRow {
     let name = format!("{INDENT}{}", plain(&item.name));
     let figures =
         Figures { amount: &amount, cool: item.cool_amount.as_ref(), in_kernel: item.in_kernel };
-    row(&name, [occurrences(item.times), each], figures, share, &price(item))
+    row(&name, [occurrences(item.times), each], figures, share)
 }
 
 /// The items that are too small to be rows.
@@ -125,7 +124,7 @@ fn small_row(bill: &Bill, items: &[&BillItem]) -> Option<TableRow> {
     let cool = cool_sum(bill, items.iter().copied());
     let in_kernel = kernel_time(items.iter().copied());
     let figures = Figures { amount: &sum, cool: cool.as_ref(), in_kernel };
-    Some(row(&name, [occurrences(times), String::new()], figures, share, ""))
+    Some(row(&name, [occurrences(times), String::new()], figures, share))
 }
 
 fn row(
@@ -133,7 +132,6 @@ fn row(
     [times, each]: [String; 2],
     Figures { amount, cool, in_kernel }: Figures<'_>,
     share: String,
-    price: &str,
 ) -> TableRow {
     let ends = amount.ci95.map(|ends| interval(amount.ns, ends, Unit::NsPerOp));
     let cell = |ns: Option<f64>| Cell::number(ns.map(time).unwrap_or_default(), ns);
@@ -142,43 +140,12 @@ fn row(
         Cell::text(times),
         Cell::text(each),
         cell(Some(amount.ns)),
+        Cell::text(ends.unwrap_or_default()),
         cell(cool.map(|it| it.ns)),
         cell(in_kernel.map(|it| it.on_cpu_ns as f64)),
         cell(in_kernel.map(|it| it.off_cpu_ns as f64)),
-        Cell::text(ends.unwrap_or_default()),
         Cell::text(share),
-        Cell::text(price),
     ])
-}
-
-/// Which rows priced an item, and with which part.
-pub(in crate::report::view) fn price(item: &BillItem) -> String {
-    let rows = match &item.rows[..] {
-        [] => String::new(),
-        [row] => plain(row),
-        [first, .., last] => format!("{} .. {}", plain(first), plain(last)),
-    };
-    if rows.is_empty() {
-        return rows;
-    }
-    let others = with_rows(" less ", &item.less) + &with_rows(" plus ", &item.plus);
-    let whole = format!("{rows}{others}");
-    let op = if others.is_empty() { rows } else { format!("({whole})") };
-    match item.part {
-        // A page of the MiB of a row.
-        part if part < 0.01 => format!("1/{:.0} x {op}", part.recip()),
-        part if part < 1.0 => format!("{part:.2} x {op}"),
-        _ => whole,
-    }
-}
-
-/// Rows whose prices are subtracted or added, after a word that says which; empty without any.
-fn with_rows(word: &str, rows: &[String]) -> String {
-    if rows.is_empty() {
-        return String::new();
-    }
-    let rows: Vec<String> = rows.iter().map(|row| plain(row)).collect();
-    format!("{word}{}", rows.join(", "))
 }
 
 fn time(ns: f64) -> String {

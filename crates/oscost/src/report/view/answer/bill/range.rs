@@ -56,8 +56,13 @@ impl<'a> ChargedRange<'a> {
     pub(super) fn sentence(self) -> String {
         let times = [self.warm.ns, self.cool.ns, self.measured_ns];
         let [warm, cool, measured] = times.map(|ns| rough(ns, Unit::NsPerOp));
-        let (side, ends) = match self.doubt.filter(|_| self.outside_ns() != 0.0) {
+        let is_outside = self.outside_ns() != 0.0;
+        let (side, ends) = match self.doubt.filter(|_| is_outside) {
             Some(doubt) => (doubt.to_owned(), [self.warm, self.cool].map(interval_of)),
+            None if is_outside && self.nearest_end().ci95.is_none() => (
+                format!("{}, whose end is known without an interval", self.side()),
+                Default::default(),
+            ),
             None => (self.side(), Default::default()),
         };
         let [of_warm, of_cool] = ends;
@@ -77,6 +82,12 @@ impl<'a> ChargedRange<'a> {
         } else {
             "within the range".to_owned()
         }
+    }
+
+    /// The end that is nearer to the measured time.
+    fn nearest_end(self) -> &'a Amount {
+        let distance = |end: &Amount| (self.measured_ns - end.ns).abs();
+        if distance(self.warm) <= distance(self.cool) { self.warm } else { self.cool }
     }
 
     /// What a walk adds may be below zero by its error.
@@ -125,6 +136,19 @@ mod tests {
         let within = "55.0 ms (warm caches) to 62.0 ms (cool) charged, 60.0 ms measured: within the \
                       range";
         assert_eq!(said(60e6), within);
+    }
+
+    #[test]
+    fn a_time_beyond_an_end_without_an_interval_is_said_to_be_so() {
+        let known = Amount { ns: 55e6, ci95: Some([50e6, 60e6]) };
+        let unknown = Amount::exact(62e6);
+        let said = |measured_ns: f64| {
+            ChargedRange { warm: &known, cool: &unknown, measured_ns, doubt: None }.sentence()
+        };
+        let above = said(124e6);
+        assert!(above.ends_with(": 50 % above the range, whose end is known without an interval"));
+        assert!(said(44e6).ends_with("25 % below the range"), "that end has one");
+        assert!(said(60e6).ends_with("within the range"));
     }
 
     #[test]
