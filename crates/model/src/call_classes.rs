@@ -26,7 +26,7 @@ pub enum FormWords {
     Family,
     /// `anonymous` or `file`, and `fixed`.
     Map,
-    /// `wait`, `wake` and so on.
+    /// `wait`, `wake` and so on; `waiter` behind `wake` if a task was woken.
     Futex,
     /// `thread`, `vfork` or `process`, by the flags in the first argument.
     Clone,
@@ -166,8 +166,8 @@ const IOCTL_REQUESTS: &[(u64, &str)] = &[
 ];
 
 /// The calls of which more than the name and the error matters. The forms are those of
-/// scripts/program-calls.py, but that strace(1) does not tell whether a close is of a shared file, or
-/// whether a program has a loader.
+/// scripts/program-calls.py, but that it does not tell whether a close is of a shared file, whether a
+/// program has a loader, or whether a futex had a waiter.
 pub const CLASSES: &[CallClass] = &[
     // Descriptors.
     call("close", FormWords::Close),

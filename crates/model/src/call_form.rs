@@ -18,6 +18,11 @@ const SHARED_FILE: &str = "shared";
 /// The word of an execve(2) of a program with a loader.
 const DYNAMIC: &str = "dynamic";
 
+/// The word of a futex(2) that has woken a task: one that wakes nobody looks into a table alone.
+const WAITER: &str = "waiter";
+/// What such a call does (`futex_act`).
+const WAKE: &str = "wake";
+
 /// The errors of a call that a signal has interrupted, and that is made again or ends with EINTR
 /// (include/linux/errno.h): only a tracer sees them.
 const RESTARTS: std::ops::RangeInclusive<i64> = 512..=516;
@@ -121,6 +126,7 @@ enum FormEnd {
     Error,
     Created,
     Executed,
+    Woken,
     Opened { flags: u64 },
 }
 
@@ -163,6 +169,8 @@ impl BegunCall {
         let error = if is_error { name_of_error(value, error_name) } else { String::new() };
         let end = match self.end {
             FormEnd::Nothing => String::new(),
+            FormEnd::Woken if value > 0 => WAITER.to_owned(),
+            FormEnd::Woken => String::new(),
             FormEnd::Created if is_error && is_restart(value) => RESTART.to_owned(),
             FormEnd::Error | FormEnd::Created => error,
             FormEnd::Opened { .. } | FormEnd::Executed if is_error => error,
@@ -234,7 +242,10 @@ fn words_of(
             let fixed = if is_fixed { "fixed" } else { "" };
             (joined(what, fixed), FormEnd::Error)
         }
-        FormWords::Futex => (futex_act(args[1]).to_owned(), FormEnd::Nothing),
+        FormWords::Futex => {
+            let act = futex_act(args[1]);
+            (act.to_owned(), if act == WAKE { FormEnd::Woken } else { FormEnd::Nothing })
+        }
         FormWords::Clone => (created(args[0]).to_owned(), FormEnd::Created),
         FormWords::Clone3 => {
             let flags = task.word(args[0]);
@@ -292,7 +303,7 @@ fn family(number: i32) -> String {
 fn futex_act(operation: u64) -> &'static str {
     match operation & FUTEX_COMMAND_MASK {
         0 | 9 => "wait",
-        1 | 5 | 10 => "wake",
+        1 | 5 | 10 => WAKE,
         3 | 4 | 11 | 12 => "requeue",
         6 | 13 => "lock_pi",
         7 => "unlock_pi",

@@ -131,6 +131,44 @@ pub struct ClockReads {
     pub nested: u64,
 }
 
+/// Wake-ups after which the task continued on another CPU than that of its waker, by what the CPU did
+/// that it had left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RemoteWakes {
+    /// It became idle, or ran a thread of the kernel.
+    pub after_idle: u64,
+    /// It ran another task at once.
+    pub after_switch: u64,
+}
+
+/// Such wake-ups by what the waker's call was about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RemoteWakesByCall {
+    /// A TCP socket: the receiving side runs within the call, as a softirq.
+    pub tcp: RemoteWakes,
+    /// An AF_UNIX socket.
+    pub unix: RemoteWakes,
+    /// A pipe.
+    pub pipe: RemoteWakes,
+    /// A futex.
+    pub futex: RemoteWakes,
+}
+
+impl RemoteWakesByCall {
+    /// All of them together.
+    pub fn sum(self) -> RemoteWakes {
+        let Self { tcp, unix, pipe, futex } = self;
+        [tcp, unix, pipe, futex].into_iter().fold(RemoteWakes::default(), |sum, of_one| {
+            RemoteWakes {
+                after_idle: sum.after_idle.saturating_add(of_one.after_idle),
+                after_switch: sum.after_switch.saturating_add(of_one.after_switch),
+            }
+        })
+    }
+}
+
 /// What happened to the tasks of a process tree in the kernel besides their calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -169,6 +207,10 @@ pub struct KernelEvents {
     /// The same after waits in which that CPU ran another task at once.
     #[serde(default)]
     pub remote_wakes_after_switch: Option<u64>,
+    /// Of both those by calls about sockets, pipes and futexes; null where the counter did not count
+    /// them apart.
+    #[serde(default)]
+    pub remote_wakes_by: Option<RemoteWakesByCall>,
     /// Softirqs that ran while one of them was on the CPU; null where the kernel does not tell.
     pub softirqs: Option<u64>,
     /// Interrupts of devices and timers that came meanwhile; null where the kernel does not tell.

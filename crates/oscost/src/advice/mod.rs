@@ -7,6 +7,7 @@
 pub mod classes;
 pub mod doctor;
 pub mod machine_facts;
+pub mod record_trust;
 pub mod self_check;
 pub mod trust;
 pub mod words;

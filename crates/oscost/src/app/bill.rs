@@ -128,7 +128,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let PreparedTarget { side, notes } = prepare(&target, arch)?;
     notes.iter().for_each(|note| observer.note(note));
     let named_run = request.prices.as_deref();
-    let prices = price_runs(named_run, &side.target, &machine)?;
+    let prices = price_runs(named_run, &side.target, &machine, &worker.catalog)?;
     let limit = price_time(named_run, request.price_seconds, &prices)?;
     let command = &subject.workload.program.command;
     let library = request.clock_reads.then(|| c_library(command));

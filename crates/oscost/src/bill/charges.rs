@@ -41,8 +41,9 @@ pub fn charge(
     let mut items: Vec<BillItem> =
         by_form.iter().map(|(form, counts)| item_of_form(form, counts, prices)).collect();
     let in_prices = faults_in_prices(calls, prices);
-    for FaultItem { name, rule, times } in fault_items(calls, faults, in_prices) {
-        items.push(item(name, &rule, &[Group::of(times)], prices));
+    for FaultItem { name, rule, times, below_zero } in fault_items(calls, faults, in_prices) {
+        let priced = item(name, &rule, &[Group::of(times)], prices);
+        items.push(BillItem { below_zero: below_zero.map(str::to_owned), ..priced });
     }
     for pages in page_items(calls, pages_of_faults(calls, faults, in_prices)) {
         let unpriced = without_price(pages.name, &[Group::of(pages.times)]);
@@ -201,7 +202,7 @@ fn item(name: &str, rule: &PriceRule, groups: &[Group], prices: &PriceList<'_>) 
         }
     }
     let times = unpriced.times;
-    let unit = amount.as_ref().filter(|_| times > 0.0).map(|sum| sum.times(1.0 / times));
+    let unit = amount.as_ref().filter(|_| times != 0.0).map(|sum| sum.times(1.0 / times));
     let (less, plus) = (usual_cases(&rule.less, prices), usual_cases(&rule.plus, prices));
     let flags = prices.flags_of(rows.iter().chain(&less).chain(&plus));
     BillItem { rows, less, plus, flags, unit, amount, doubt, ..unpriced }
@@ -217,6 +218,7 @@ fn without_price(name: &str, groups: &[Group]) -> BillItem {
         name: name.to_owned(),
         family: family_of(name).to_owned(),
         times: groups.iter().map(|group| group.times).sum(),
+        below_zero: None,
         case: None,
         part: 1.0,
         rows: Vec::new(),

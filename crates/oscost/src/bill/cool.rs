@@ -107,9 +107,7 @@ impl<'a> CoolPrices<'a> {
     fn estimated(&self, item: &BillItem) -> Option<CoolAmount> {
         let amount = item.amount.as_ref()?;
         let RatioEstimate { ratio, ends, source } = self.ratios.estimate(item)?;
-        let both = amount.ci95.zip(ends);
-        let ci95 = both.map(|([low, high], [least, most])| [low * least, high * most]);
-        Some(CoolAmount { amount: Amount { ns: amount.ns * ratio, ci95 }, source })
+        Some(CoolAmount { amount: amount.times_between(ratio, ends), source })
     }
 }
 

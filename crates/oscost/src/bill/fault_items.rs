@@ -27,7 +27,10 @@ impl Faults {
 pub(super) struct FaultItem {
     pub(super) name: &'static str,
     pub(super) rule: PriceRule,
+    /// Below zero if prices contain more of them than there were.
     pub(super) times: f64,
+    /// Why they are below zero; `None` if they are not.
+    pub(super) below_zero: Option<&'static str>,
 }
 
 /// A kind of minor faults, and what prices one of them.
@@ -76,10 +79,17 @@ const KINDS: [Kind; 5] = [
 const MINOR_FAULT: (&str, &str) = ("minor page fault", "fault/zero-fill:access=write,pages=4k");
 const MAJOR_FAULT: (&str, &str) = ("major page fault", "fault/file-major");
 
+/// Why faults are below zero.
+const MORE_IN_PRICES: &str =
+    "the prices of its forks and execs contain more page faults than it had";
+const MORE_COPIES_IN_PRICES: &str = "the prices of its forks contain more copies than it made";
+const FEWER_IN_TRIALS: &str =
+    "the counted runs had more page faults of known kinds than the trials had in all";
+
 /// The faults of a program by kind. A fault inside a call is one of these: prices of calls are those
 /// of memory that is there. Kinds are those of a counted run; what the untouched trials have beyond
 /// these, such as faults before the program is executed, is of no known kind. What the prices of its
-/// calls contain is not charged again.
+/// calls contain is not charged again: what they contain too much is less than none, and is taken off.
 pub(super) fn fault_items(
     calls: &ProgramCalls,
     faults: Faults,
@@ -87,19 +97,34 @@ pub(super) fn fault_items(
 ) -> Vec<FaultItem> {
     let mut items = minor_fault_items(calls, faults, in_prices);
     let share = share_beyond_prices(&items, in_prices);
-    items.iter_mut().for_each(|item| item.times *= share);
+    match share {
+        Some(share) => items.iter_mut().for_each(|item| item.times *= share),
+        None => {
+            if let Some(of_no_kind) = items.last_mut() {
+                of_no_kind.times -= in_prices.of_children;
+            }
+        }
+    }
+    let is_all_in_prices = share.is_none_or(|share| share < 0.0);
+    for item in items.iter_mut().filter(|item| item.times < 0.0) {
+        item.below_zero = Some(match item.name {
+            _ if is_all_in_prices => MORE_IN_PRICES,
+            COPY_ON_WRITE => MORE_COPIES_IN_PRICES,
+            _ => FEWER_IN_TRIALS,
+        });
+    }
     let (name, case) = MAJOR_FAULT;
     let rule = PriceRule::new(&[name], case);
-    items.push(FaultItem { name, rule, times: faults.major });
-    items.retain(|item| item.times > 0.0);
+    items.push(FaultItem { name, rule, times: faults.major, below_zero: None });
+    items.retain(|item| item.times != 0.0);
     items
 }
 
 /// The share of the minor faults that is in no price of a fork or an exec. Those of children are of any
-/// kind: each is charged that much less.
-fn share_beyond_prices(items: &[FaultItem], in_prices: FaultsInPrices) -> f64 {
+/// kind: each is charged that much less. `None` where there are none that could be shared.
+fn share_beyond_prices(items: &[FaultItem], in_prices: FaultsInPrices) -> Option<f64> {
     let all: f64 = items.iter().map(|item| item.times).sum();
-    if all > 0.0 { 1.0 - (in_prices.of_children / all).min(1.0) } else { 1.0 }
+    (all > 0.0).then(|| 1.0 - in_prices.of_children / all)
 }
 
 /// The pages that these faults gave a process of its own, but for huge ones, and those of files that
@@ -110,7 +135,7 @@ pub(super) fn pages_of_faults(
     in_prices: FaultsInPrices,
 ) -> FaultPages {
     let items = minor_fault_items(calls, faults, in_prices);
-    let share = share_beyond_prices(&items, in_prices);
+    let share = share_beyond_prices(&items, in_prices).unwrap_or(1.0);
     let events = calls.events.unwrap_or_default();
     let own = events.faults.zero_fill as f64 + copies_to_charge(calls, in_prices);
     let of_files = events.mapped_file_pages.unwrap_or(0) as f64;
@@ -126,7 +151,7 @@ pub(super) struct FaultPages {
     pub(super) of_files: f64,
 }
 
-/// The minor faults by kind, without copies in the prices of forks.
+/// The minor faults by kind, without copies in the prices of forks; those of no known kind come last.
 fn minor_fault_items(
     calls: &ProgramCalls,
     faults: Faults,
@@ -141,21 +166,24 @@ fn minor_fault_items(
         let is_copy = name == COPY_ON_WRITE;
         let times = if is_copy { copies_to_charge(calls, in_prices) } else { of_kind };
         let rule = PriceRule { part: ops, ..PriceRule::new(&[name], case) };
-        items.push(FaultItem { name, rule, times });
+        items.push(FaultItem { name, rule, times, below_zero: None });
     }
     if counted.of_known_kind() == 0 {
         of_no_kind -= in_prices.copies;
     }
     let (name, case) = MINOR_FAULT;
     let rule = PriceRule::new(&[name], case);
-    items.push(FaultItem { name, rule, times: of_no_kind.max(0.0) });
+    items.push(FaultItem { name, rule, times: of_no_kind, below_zero: None });
     items
 }
 
 /// The copies of pages that the price of no fork contains; none where kinds are not known.
 fn copies_to_charge(calls: &ProgramCalls, in_prices: FaultsInPrices) -> f64 {
-    let counted = calls.events.map_or(0, |events| events.faults.copy_on_write);
-    (counted as f64 - in_prices.copies).max(0.0)
+    let counted = calls.events.map(|events| events.faults).unwrap_or_default();
+    match counted.of_known_kind() {
+        0 => 0.0,
+        _ => counted.copy_on_write as f64 - in_prices.copies,
+    }
 }
 
 #[cfg(test)]
@@ -225,9 +253,10 @@ mod tests {
         };
         let copies = ("copy-on-write page fault", 70.0);
         assert_eq!(found(100, 0), [copies, ("minor page fault", 100.0)]);
-        // Never less than none, and faults of other kinds stay.
+        // What the prices contain too much is taken off; faults of other kinds stay.
         let zero_fill = ("zero-fill page fault", 99.0);
-        assert_eq!(found(1, 99), [zero_fill, ("minor page fault", 100.0)]);
+        let copies = ("copy-on-write page fault", -29.0);
+        assert_eq!(found(1, 99), [zero_fill, copies, ("minor page fault", 100.0)]);
         // Without kinds they are among the others.
         assert_eq!(found(0, 0), [("minor page fault", 170.0)]);
     }
@@ -249,17 +278,40 @@ mod tests {
             ("minor page fault", 30.0),
         ];
         assert_eq!(beyond(counted, 220.0, in_prices), expected);
-        let all = FaultsInPrices { of_children: 1_000.0, ..in_prices };
-        assert!(beyond(counted, 220.0, all).is_empty());
-        assert!(beyond(FaultCounts::default(), 0.0, in_prices).is_empty());
+        // 800 more than there are.
+        let more = FaultsInPrices { of_children: 1_000.0, ..in_prices };
+        let found = beyond(counted, 220.0, more);
+        assert_eq!(found[0], ("zero-fill page fault", -160.0));
+        assert_eq!(found.iter().map(|&(_, times)| times).sum::<f64>(), -800.0);
+        let none = beyond(FaultCounts::default(), 0.0, in_prices);
+        assert_eq!(none, [("minor page fault", -70.0)]);
     }
 
     #[test]
-    fn what_a_counted_run_has_more_than_the_trials_stays() {
+    fn what_a_counted_run_has_more_than_the_trials_is_less_than_none_of_no_kind() {
         let faults = FaultCounts { zero_fill: 100, ..FaultCounts::default() };
         let events = Some(KernelEvents { faults, ..KernelEvents::default() });
         let calls = ProgramCalls { events, ..ProgramCalls::default() };
         let found = named(&calls, Faults { minor: 97.0, major: 0.0 });
-        assert_eq!(found, [("zero-fill page fault", 1.0, 100.0)]);
+        assert_eq!(found, [("zero-fill page fault", 1.0, 100.0), ("minor page fault", 1.0, -3.0)]);
+    }
+
+    #[test]
+    fn faults_below_zero_have_a_reason() {
+        let reasons = |copy_on_write, minor, in_prices| {
+            let faults = FaultCounts { copy_on_write, ..FaultCounts::default() };
+            let events = Some(KernelEvents { faults, ..KernelEvents::default() });
+            let calls = ProgramCalls { events, ..ProgramCalls::default() };
+            let items = fault_items(&calls, Faults { minor, major: 1.0 }, in_prices).into_iter();
+            items.map(|it| (it.times, it.below_zero)).collect::<Vec<_>>()
+        };
+        let major = (1.0, None);
+        let none = FaultsInPrices::default();
+        assert_eq!(reasons(10, 9.0, none), [(10.0, None), (-1.0, Some(FEWER_IN_TRIALS)), major]);
+        let copies = FaultsInPrices { copies: 12.0, ..none };
+        let expected = [(-2.0, Some(MORE_COPIES_IN_PRICES)), (30.0, None), major];
+        assert_eq!(reasons(10, 40.0, copies), expected);
+        let children = FaultsInPrices { of_children: 15.0, ..none };
+        assert_eq!(reasons(10, 10.0, children), [(-5.0, Some(MORE_IN_PRICES)), major]);
     }
 }

@@ -16,7 +16,8 @@ pub(super) struct FaultsInPrices {
     pub(super) of_children: f64,
 }
 
-/// The faults in the prices of all calls of a program. What has no price contains none.
+/// The faults in the prices of all calls of a program. What has no price contains none. They are a
+/// difference where a price is one, and may be below zero, as that may.
 pub(super) fn faults_in_prices(calls: &ProgramCalls, prices: &PriceList<'_>) -> FaultsInPrices {
     let mut sum = FaultsInPrices::default();
     for count in &calls.forms {
@@ -32,7 +33,7 @@ pub(super) fn faults_in_prices(calls: &ProgramCalls, prices: &PriceList<'_>) -> 
         sum.of_children += times * faults_of_op(rule, CHILD_MINOR_FAULTS, prices);
         sum.of_children += faults_of_size(rule, count, prices);
     }
-    FaultsInPrices { copies: sum.copies.max(0.0), of_children: sum.of_children.max(0.0) }
+    sum
 }
 
 /// The faults in the price of one call by this metric; none where a row does not have it, as those of

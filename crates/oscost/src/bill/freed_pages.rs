@@ -21,6 +21,9 @@ pub(super) const MEMORY_AXIS: &str = "touched_mib";
 const ENDS_MIB: [f64; 2] = [1.0, 64.0];
 const PAGES_PER_MIB: f64 = 256.0;
 
+/// Why pages are below zero.
+const MORE_IN_PRICES: &str = "the prices of its forks and execs contain more of them than it had";
+
 /// The kind of pages that the rows of faults and exits are of.
 const PAGE_BYTES: f64 = 4_096.0;
 
@@ -28,12 +31,16 @@ const PAGE_BYTES: f64 = 4_096.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PageItem {
     pub(super) name: &'static str,
+    /// Below zero if prices of forks and execs contain more of them than there were.
     pub(super) times: f64,
     case: &'static str,
+    /// The pages that madvise(2) was given, if they are more than there were: how many of these it has
+    /// freed is not known then.
+    advised: Option<f64>,
 }
 
-/// The pages that a program has got by faults and given back; without those in the price of madvise(2),
-/// and but for the faults in prices of forks and execs, which give their pages back, too. None where a
+/// The pages that a program has got by faults and given back; without those in the price of madvise(2), or
+/// all of them where that was given more, and but for the faults in prices of forks and execs, which give their pages back, too. None where a
 /// process goes on, or ended otherwise than by itself: which pages it had is then not known.
 pub(super) fn page_items(calls: &ProgramCalls, got: FaultPages) -> Vec<PageItem> {
     let of_form = |form: &'static str| calls.forms.iter().filter(move |count| count.form == form);
@@ -42,20 +49,30 @@ pub(super) fn page_items(calls: &ProgramCalls, got: FaultPages) -> Vec<PageItem>
         return Vec::new();
     }
     let advised_bytes: u64 = of_form("madvise").map(|count| count.moved).sum();
-    let freed = (got.own - advised_bytes as f64 / PAGE_BYTES).max(0.0);
+    let advised_pages = advised_bytes as f64 / PAGE_BYTES;
+    let advised = Some(advised_pages).filter(|&pages| pages > 0.0 && pages > got.own);
+    let freed = if advised.is_some() { got.own } else { got.own - advised_pages };
     let items = [
-        PageItem { name: FREED_PAGE, times: freed, case: EXIT_RESIDENT },
-        PageItem { name: UNMAPPED_PAGE, times: got.of_files, case: EXIT_MAPPED },
+        PageItem { name: FREED_PAGE, times: freed, case: EXIT_RESIDENT, advised },
+        PageItem { name: UNMAPPED_PAGE, times: got.of_files, case: EXIT_MAPPED, advised: None },
     ];
-    items.into_iter().filter(|item| item.times > 0.0).collect()
+    items.into_iter().filter(|item| item.times != 0.0).collect()
 }
 
 /// The price of one of these pages in an item without a price.
 pub(super) fn priced(item: BillItem, pages: PageItem, prices: &PriceList<'_>) -> BillItem {
-    let PageItem { case, .. } = pages;
+    let PageItem { case, advised, times, .. } = pages;
+    if let Some(advised) = advised {
+        let missing = format!(
+            "madvise(2) was given {advised:.0} pages, which are more: how many of these it has freed \
+             is not known"
+        );
+        return BillItem { missing: Some(missing), ..item };
+    }
+    let below_zero = (times < 0.0).then(|| MORE_IN_PRICES.to_owned());
     // The smaller row has so many of them.
     let part = 1.0 / PAGES_PER_MIB;
-    let item = BillItem { case: Some(case.to_owned()), part, ..item };
+    let item = BillItem { case: Some(case.to_owned()), part, below_zero, ..item };
     match page_price(case, prices) {
         Some(PagePrice { unit, rows }) => {
             let amount = Some(unit.times(item.times));

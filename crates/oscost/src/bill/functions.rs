@@ -89,11 +89,8 @@ impl<'a> FunctionPrices<'a> {
         }
         let amount = item.amount.as_ref()?;
         let RatioEstimate { ratio, ends, source } = self.ratios.estimate(item)?;
-        let ci95 = amount.ci95.zip(ends).map(|([low, high], [least, most])| {
-            let (least, most) = (least - 1.0, most - 1.0);
-            [(low * least).min(high * least), (low * most).max(high * most)]
-        });
-        Some(Addition { amount: Amount { ns: amount.ns * (ratio - 1.0), ci95 }, source })
+        let added_ends = ends.map(|ends| ends.map(|end| end - 1.0));
+        Some(Addition { amount: amount.times_between(ratio - 1.0, added_ends), source })
     }
 }
 

@@ -73,7 +73,7 @@ pub use functions::{FunctionPrices, cases_to_call, charge_functions};
 pub use instructions::instruction_bill;
 pub use judgement::{Judgement, judge};
 pub use lacking::{LackingPrice, lacking_prices, size_axis_of, usual_cases};
-pub use price_list::PriceList;
+pub use price_list::{PriceList, is_of_this_revision};
 pub use rules::{PriceRule, Slope, price_rules};
 pub use side_by_side::side_by_side;
 pub use staleness::{differences, has_drifted, is_old, moved_reference_case};

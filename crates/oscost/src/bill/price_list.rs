@@ -102,8 +102,11 @@ impl<'a> PriceList<'a> {
         catalog: &Catalog,
         amount: fn(&Row) -> Option<Amount>,
     ) -> Self {
-        let is_price =
-            |row: &&Row| row.outcome == RowOutcome::Measured && row.target.treatments == treatments;
+        let is_price = |row: &&Row| {
+            row.outcome == RowOutcome::Measured
+                && row.target.treatments == treatments
+                && is_of_this_revision(row, catalog)
+        };
         let priced = |row: &'a Row| priced_row(row, amount(row), catalog);
         let rows = records.into_iter().flat_map(|record| &record.results);
         let rows = rows.filter(is_price).map(priced).collect();
@@ -277,6 +280,12 @@ impl<'a> PriceList<'a> {
             (has_several || self.are_differences) && is_of_another_size(&sizes, size.value);
         Some(Price { is_of_another_size, ..price })
     }
+}
+
+/// Whether a row was measured by what its benchmark does now. One that this catalog does not have is of no
+/// other revision.
+pub fn is_of_this_revision(row: &Row, catalog: &Catalog) -> bool {
+    catalog.get(&row.benchmark).is_none_or(|definition| definition.rev == row.rev)
 }
 
 fn priced_row<'a>(row: &'a Row, amount: Option<Amount>, catalog: &Catalog) -> PricedRow<'a> {

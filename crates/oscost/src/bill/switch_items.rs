@@ -1,7 +1,9 @@
 //! The voluntary switches of a program, and what tasks that begin or are woken on another CPU take more:
 //! without what prices of calls contain.
 
-use oscost_model::program_calls::{FormCount, KernelEvents, ProgramCalls};
+use oscost_model::program_calls::{
+    FormCount, KernelEvents, ProgramCalls, RemoteWakes, RemoteWakesByCall,
+};
 
 use super::fault_items::Faults;
 use super::rules::rule_of;
@@ -18,6 +20,37 @@ const WAKE_UP: &str = "wake-up across CPUs";
 /// What that takes more than a wait and a wake-up on one CPU.
 const WAKE_UP_BEYOND_SWITCH: &str = "switch across CPUs";
 
+/// The same two items of wake-ups by calls of one kind, with prices of their own.
+struct ItemsByCall {
+    wake_up: &'static str,
+    beyond_switch: &'static str,
+    wakes: fn(RemoteWakesByCall) -> RemoteWakes,
+}
+
+/// Those whose prices contain a switch of each wait first: sockets and futexes.
+const BY_CALL: [ItemsByCall; 4] = [
+    ItemsByCall {
+        wake_up: "wake-up across CPUs by TCP",
+        beyond_switch: "switch across CPUs by TCP",
+        wakes: |by| by.tcp,
+    },
+    ItemsByCall {
+        wake_up: "wake-up across CPUs by unix socket",
+        beyond_switch: "switch across CPUs by unix socket",
+        wakes: |by| by.unix,
+    },
+    ItemsByCall {
+        wake_up: "wake-up across CPUs by futex",
+        beyond_switch: "switch across CPUs by futex",
+        wakes: |by| by.futex,
+    },
+    ItemsByCall {
+        wake_up: "wake-up across CPUs by pipe",
+        beyond_switch: "switch across CPUs by pipe",
+        wakes: |by| by.pipe,
+    },
+];
+
 /// Whether an item is one of these, and no call.
 pub(super) fn is_of_scheduler(name: &str) -> bool {
     [TO_PROCESS, TO_THREAD].contains(&name) || is_across_cpus(name)
@@ -27,6 +60,7 @@ pub(super) fn is_of_scheduler(name: &str) -> bool {
 /// the other CPU are cold already.
 pub(super) fn is_across_cpus(name: &str) -> bool {
     [CHILD_ON_OTHER_CPU, WAKE_UP, WAKE_UP_BEYOND_SWITCH].contains(&name)
+        || BY_CALL.iter().any(|it| [it.wake_up, it.beyond_switch].contains(&name))
 }
 
 /// The same, as if all had happened on one CPU.
@@ -36,6 +70,7 @@ pub(super) fn on_one_cpu(calls: &ProgramCalls) -> ProgramCalls {
         starts_on_other_cpu: None,
         remote_wakes_after_idle: None,
         remote_wakes_after_switch: None,
+        remote_wakes_by: None,
         ..events
     });
     ProgramCalls { events, ..calls.clone() }
@@ -76,23 +111,39 @@ pub(super) fn switch_items(calls: &ProgramCalls, faults: Faults) -> Vec<SwitchIt
 /// What happened across CPUs, where the prices of calls contain so many switches on one CPU beside those
 /// that a CPU has made.
 ///
-/// The price of a child on another CPU contains one wake-up, that of its parent. A wait whose price
-/// contains a switch on one CPU pays what the wake-up across CPUs takes more. Again the expensive kind
-/// is reduced first.
-fn items_across_cpus(events: &KernelEvents, switches: f64) -> [SwitchItem; 3] {
-    let of = |count: Option<u64>| count.unwrap_or(0) as f64;
-    let children = of(events.forks_to_other_cpu);
-    let after_idle = of(events.remote_wakes_after_idle);
+/// The price of a child on another CPU contains one wake-up, that of its parent, which no call about a
+/// socket, pipe or futex makes. A wait whose price contains a switch on one CPU pays what the wake-up
+/// across CPUs takes more. Again the expensive kind is reduced first.
+fn items_across_cpus(events: &KernelEvents, switches: f64) -> Vec<SwitchItem> {
+    let of = |count: Option<u64>| count.unwrap_or(0);
+    let by = events.remote_wakes_by.unwrap_or_default();
+    let in_all = RemoteWakes {
+        after_idle: of(events.remote_wakes_after_idle),
+        after_switch: of(events.remote_wakes_after_switch),
+    };
+    let mut in_prices = switches;
+    let mut items = Vec::new();
+    for it in &BY_CALL {
+        let RemoteWakes { after_idle, after_switch } = (it.wakes)(by);
+        let (after_idle, after_switch) = (after_idle as f64, after_switch as f64);
+        let in_price = in_prices.min(after_idle);
+        in_prices -= in_price;
+        items.push(SwitchItem { name: it.wake_up, times: after_idle - in_price });
+        items.push(SwitchItem { name: it.beyond_switch, times: after_switch + in_price });
+    }
+    let by_calls = by.sum();
+    let after_idle = in_all.after_idle.saturating_sub(by_calls.after_idle) as f64;
+    let after_switch = in_all.after_switch.saturating_sub(by_calls.after_switch) as f64;
+    let children = of(events.forks_to_other_cpu) as f64;
     let of_parents = children.min(after_idle);
-    let after_switch = (of(events.remote_wakes_after_switch) - (children - of_parents)).max(0.0);
+    let after_switch = (after_switch - (children - of_parents)).max(0.0);
     let waits = after_idle - of_parents;
-    let in_prices = switches.min(waits);
-    let beyond_switch = after_switch + in_prices + of(events.starts_on_other_cpu);
-    [
-        SwitchItem { name: CHILD_ON_OTHER_CPU, times: children },
-        SwitchItem { name: WAKE_UP, times: waits - in_prices },
-        SwitchItem { name: WAKE_UP_BEYOND_SWITCH, times: beyond_switch },
-    ]
+    let in_price = in_prices.min(waits);
+    let beyond_switch = after_switch + in_price + of(events.starts_on_other_cpu) as f64;
+    items.push(SwitchItem { name: CHILD_ON_OTHER_CPU, times: children });
+    items.push(SwitchItem { name: WAKE_UP, times: waits - in_price });
+    items.push(SwitchItem { name: WAKE_UP_BEYOND_SWITCH, times: beyond_switch });
+    items
 }
 
 /// The switches that the prices of these calls contain.
@@ -208,8 +259,63 @@ mod tests {
     }
 
     #[test]
+    fn a_wake_up_by_a_socket_pipe_or_futex_is_charged_once_and_by_its_own_price() {
+        let wakes = |after_idle, after_switch| RemoteWakes { after_idle, after_switch };
+        let by = RemoteWakesByCall {
+            tcp: wakes(30, 2),
+            unix: wakes(0, 0),
+            pipe: wakes(5, 1),
+            futex: wakes(20, 3),
+        };
+        let events = |forks, in_all: RemoteWakes| KernelEvents {
+            remote_wakes_by: Some(by),
+            ..across_cpus(forks, 4, in_all.after_idle, in_all.after_switch)
+        };
+        // 25 of the prices of these waits contain a switch: those by sockets come first.
+        let forms = vec![form("futex wait", None, 50, 0)];
+        let of = |events| {
+            let forms = forms.clone();
+            named(
+                &ProgramCalls { forms, events: Some(events), ..ProgramCalls::default() },
+                Faults::default(),
+            )
+        };
+        let of_calls = [
+            ("wake-up across CPUs by TCP", 5.0),
+            ("switch across CPUs by TCP", 27.0),
+            ("wake-up across CPUs by futex", 20.0),
+            ("switch across CPUs by futex", 3.0),
+            ("wake-up across CPUs by pipe", 5.0),
+            ("switch across CPUs by pipe", 1.0),
+        ];
+        // Seven of the 62 waits, and one of the seven after a switch, were ended otherwise.
+        let found = of(events(0, wakes(62, 7)));
+        assert_eq!(found[..6], of_calls);
+        assert_eq!(found[6..], [(WAKE_UP, 7.0), (WAKE_UP_BEYOND_SWITCH, 1.0 + 4.0)]);
+        // All wake-ups and all starts are in one item each.
+        assert_eq!(found.iter().map(|it| it.1).sum::<f64>(), 62.0 + 7.0 + 4.0);
+        // The parents of these children were woken by none of these calls; the prices of as many forks
+        // contain no switch on one CPU.
+        let found = of(events(7, wakes(62, 7)));
+        assert_eq!(found[..2], [(of_calls[0].0, 12.0), (of_calls[1].0, 20.0)]);
+        assert_eq!(found[2..6], of_calls[2..]);
+        let rest = [(CHILD_ON_OTHER_CPU, 7.0), (WAKE_UP_BEYOND_SWITCH, 1.0 + 4.0)];
+        assert_eq!(found[6..], rest);
+    }
+
+    #[test]
+    fn a_record_without_wake_ups_by_call_has_them_in_one_item() {
+        let events = Some(across_cpus(0, 0, 9, 2));
+        let calls = ProgramCalls { events, ..ProgramCalls::default() };
+        let found = named(&calls, Faults::default());
+        assert_eq!(found, [(WAKE_UP, 9.0), (WAKE_UP_BEYOND_SWITCH, 2.0)]);
+    }
+
+    #[test]
     fn each_kind_has_a_rule_that_subtracts_its_calls() {
-        for name in [TO_PROCESS, TO_THREAD, WAKE_UP, WAKE_UP_BEYOND_SWITCH] {
+        let by_call = BY_CALL.iter().flat_map(|it| [it.wake_up, it.beyond_switch]);
+        let others = [TO_PROCESS, TO_THREAD, WAKE_UP, WAKE_UP_BEYOND_SWITCH];
+        for name in others.into_iter().chain(by_call) {
             let rule = rule_of(name).unwrap();
             assert_eq!((rule.part, rule.less.len()), (0.5, 1), "{name}");
         }

@@ -32,6 +32,7 @@ fn row(case: &str, ns: f64) -> Row {
     let mut row = stored().results[0].clone();
     let parsed = Case::parse(case).unwrap();
     (row.case, row.benchmark, row.point) = (case.to_owned(), parsed.benchmark, parsed.point);
+    row.rev = catalog().get(&row.benchmark).map_or(1, |definition| definition.rev);
     (row.unit, row.outcome) = (Unit::NsPerOp, RowOutcome::Measured);
     row.target.treatments.clear();
     let estimate = row.estimate.take().unwrap();

@@ -281,7 +281,7 @@ pub fn compare_prices(here: &[BillItem], there: &Charges) -> PriceComparison {
                 ratio = (here.ns > 0.0).then(|| there.ns / here.ns);
                 (sum_here, sum_there) = (sum_here.plus(here), sum_there.plus(there));
             }
-            _ => unpriced += item.times,
+            _ => unpriced += item.times.abs(),
         }
         let (here, there) = amounts;
         items.push(OtherPriceItem {

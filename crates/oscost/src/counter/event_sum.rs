@@ -1,6 +1,8 @@
 //! What the programs count besides calls: faults, switches and interrupts.
 
-use oscost_model::program_calls::{ClockReads, FaultCounts, KernelEvents};
+use oscost_model::program_calls::{
+    ClockReads, FaultCounts, KernelEvents, RemoteWakes, RemoteWakesByCall,
+};
 
 use super::layout::{plus_each, read_u64s};
 
@@ -9,7 +11,7 @@ use super::layout::{plus_each, read_u64s};
 pub struct EventSum([u64; EVENTS]);
 
 /// The numbers of a `struct events`.
-const EVENTS: usize = 23;
+const EVENTS: usize = 31;
 
 /// The functions of a C library, beside clock_gettime(2), at which clock reads are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,7 +75,16 @@ impl EventSum {
             remote_wakes_after_idle,
             remote_wakes_after_switch,
             mapped_file_pages,
+            tcp_after_idle,
+            tcp_after_switch,
+            unix_after_idle,
+            unix_after_switch,
+            pipe_after_idle,
+            pipe_after_switch,
+            futex_after_idle,
+            futex_after_switch,
         ] = self.0;
+        let wakes = |after_idle, after_switch| RemoteWakes { after_idle, after_switch };
         let clock_reads = sources.clock_functions.map(|has| {
             let gettimeofday = has.gettimeofday.then_some(gettimeofday);
             let time = has.time.then_some(time);
@@ -102,6 +113,12 @@ impl EventSum {
             starts_on_other_cpu: Some(starts_on_other_cpu),
             remote_wakes_after_idle: Some(remote_wakes_after_idle),
             remote_wakes_after_switch: Some(remote_wakes_after_switch),
+            remote_wakes_by: Some(RemoteWakesByCall {
+                tcp: wakes(tcp_after_idle, tcp_after_switch),
+                unix: wakes(unix_after_idle, unix_after_switch),
+                pipe: wakes(pipe_after_idle, pipe_after_switch),
+                futex: wakes(futex_after_idle, futex_after_switch),
+            }),
             softirqs: sources.softirqs.then_some(softirqs),
             interrupts: sources.interrupts.then_some(interrupts),
             clock_reads,
@@ -142,6 +159,12 @@ mod tests {
         assert_eq!(begun, (Some(137), Some(139)));
         let woken = (found.remote_wakes_after_idle, found.remote_wakes_after_switch);
         assert_eq!(woken, (Some(141), Some(143)));
+        let wakes = |after_idle| RemoteWakes { after_idle, after_switch: after_idle + 2 };
+        let [tcp, unix, pipe, futex] = [147, 151, 155, 159].map(wakes);
+        let by = RemoteWakesByCall { tcp, unix, pipe, futex };
+        assert_eq!(found.remote_wakes_by, Some(by));
+        let all = RemoteWakes { after_idle: 612, after_switch: 620 };
+        assert_eq!(by.sum(), all);
         assert_eq!(found.clock_reads, None, "they were not asked for");
         assert_eq!(found.mapped_file_pages, None, "the kernel has no such tracepoint");
         let sources = EventSources { mapped_pages: true, ..EventSources::default() };

@@ -30,6 +30,7 @@ const EMPTY_PATH: u8 = 1;
 const WORD_UNREAD: u8 = 2;
 const SHARED: u8 = 4;
 const HAS_LOADER: u8 = 8;
+const WOKE: u8 = 16;
 
 /// What a call does to what is counted (`enum act`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +73,7 @@ fn class_words(words: FormWords) -> ClassWords {
         FormWords::Request(_) => of(4, 1, u64::from(u32::MAX)),
         FormWords::Family => of(4, 0, u64::from(u32::MAX)),
         FormWords::Map => of(4, 3, MAP_ANONYMOUS | MAP_FIXED | MAP_FIXED_NOREPLACE),
-        FormWords::Futex => of(4, 1, FUTEX_COMMAND_MASK),
+        FormWords::Futex => of(7, 1, FUTEX_COMMAND_MASK),
         FormWords::Clone => of(4, 0, CLONE_THREAD | CLONE_VFORK),
         FormWords::Clone3 => of(5, 0, CLONE_THREAD | CLONE_VFORK),
     }
@@ -257,9 +258,10 @@ impl FormNames {
         let args = raw.arguments(class);
         let call = BegunCall::new(&name, class, args, &mut raw);
         let is_error = raw.error != 0;
+        let woken = i64::from(raw.flags & WOKE != 0);
         let value = match is_error {
             true => -i64::from(raw.error),
-            false => raw.size_class().map_or(0, |size| i64::try_from(size).unwrap_or(i64::MAX)),
+            false => raw.size_class().map_or(woken, |size| i64::try_from(size).unwrap_or(i64::MAX)),
         };
         Some(call.returned(value, is_error, error_name, &mut raw).key)
     }

@@ -305,6 +305,15 @@ impl Assembler {
         }
     }
 
+    /// Whether a control shows an effect, by the estimates of the run: its comparisons are void then,
+    /// and take longer to compute.
+    pub fn has_violated_control(&self, estimates: &Record) -> bool {
+        let rate = clock_rate(&self.own.calibrations);
+        rate.is_some_and(|rate| {
+            self.interleaved(&estimates.results, &rate.clock).has_violated_control()
+        })
+    }
+
     fn has_wide_control(&self, rows: &[Row]) -> bool {
         let rate = clock_rate(&self.own.calibrations);
         rate.is_some_and(|rate| self.interleaved(rows, &rate.clock).has_wide_control())

@@ -38,6 +38,7 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         ("counted.calls.in_kernel", counted.map_or(0, |it| it.calls.in_kernel.len()), MAX_ITEMS),
         ("prices.runs", bill.prices.runs.len(), MAX_PRICE_RUNS),
         ("prices.stale", bill.prices.stale.len(), MAX_REASONS),
+        ("prices.doubtful", bill.prices.doubtful.len(), MAX_PRICE_RUNS),
         ("prices.missing", bill.prices.missing.len(), MAX_ITEMS),
         ("cautions", bill.cautions.len(), MAX_REASONS),
         ("treatments", bill.treatments.len(), MAX_CHANGES),
@@ -74,6 +75,11 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
     not_negative(bill.stolen.as_ref().map(|it| it.ns), "stolen.ns")?;
     not_negative(bill.stolen.as_ref().map(|it| it.seconds), "stolen.seconds")?;
     not_negative(measured.map(|it| it.limit_seconds), "prices.measured.limit_seconds")?;
+    for (index, run) in bill.prices.doubtful.iter().enumerate() {
+        let at = format!("prices.doubtful[{index}]");
+        at_most(run.reasons.len(), MAX_REASONS, &format!("{at}.reasons"))?;
+        not_negative(run.charged_pct, &format!("{at}.charged_pct"))?;
+    }
     for (index, pairs) in bill.prices.pairs.iter().enumerate() {
         let at = format!("prices.pairs[{index}]");
         at_most(pairs.cases.len(), MAX_ITEMS, &format!("{at}.cases"))?;
@@ -81,9 +87,10 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
         not_negative(Some(pairs.limit_seconds), &format!("{at}.limit_seconds"))?;
     }
     for (index, item) in bill.items.iter().enumerate() {
-        // A price may be a difference, and below zero by its errors.
-        for (at, number) in [("times", item.times), ("part", item.part)] {
-            not_negative(Some(number), &format!("items[{index}].{at}"))?;
+        // A price may be a difference, and below zero by its errors; a count with a reason.
+        let times = Some(item.times).filter(|_| item.below_zero.is_none());
+        for (at, number) in [("times", times), ("part", Some(item.part))] {
+            not_negative(number, &format!("items[{index}].{at}"))?;
         }
         for (at, count) in [
             ("rows", item.rows.len()),
@@ -105,9 +112,6 @@ pub(super) fn check_bill(bill: &Bill) -> Result<(), ImportError> {
     }
     if let Some(instructions) = instructions {
         not_negative(Some(instructions.kernel), "instructions.kernel")?;
-        for (index, item) in instructions.items.iter().enumerate() {
-            not_negative(Some(item.times), &format!("instructions.items[{index}].times"))?;
-        }
     }
     Ok(())
 }
@@ -127,9 +131,6 @@ fn check_prediction(what_if: &WhatIf, at: &str) -> Result<(), ImportError> {
     at_most(what_if.runs.len(), MAX_PRICE_RUNS, &format!("{at}.runs"))?;
     at_most(what_if.items.len(), MAX_ITEMS, &format!("{at}.items"))?;
     not_negative(Some(what_if.unpriced_calls), &format!("{at}.unpriced_calls"))?;
-    for (index, item) in what_if.items.iter().enumerate() {
-        not_negative(Some(item.times), &format!("{at}.items[{index}].times"))?;
-    }
     Ok(())
 }
 
@@ -137,9 +138,6 @@ fn check_prediction(what_if: &WhatIf, at: &str) -> Result<(), ImportError> {
 fn check_other_prices(other: &OtherPrices, at: &str) -> Result<(), ImportError> {
     at_most(other.items.len(), MAX_ITEMS, &format!("{at}.items"))?;
     not_negative(Some(other.unpriced), &format!("{at}.unpriced"))?;
-    for (index, item) in other.items.iter().enumerate() {
-        not_negative(Some(item.times), &format!("{at}.items[{index}].times"))?;
-    }
     Ok(())
 }
 

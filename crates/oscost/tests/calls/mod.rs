@@ -15,8 +15,8 @@ use oscost_model::definition::Extent;
 
 use crate::golden::check_golden;
 
-/// Forms that strace(1) does not tell: programs make such calls, and none was counted in this form.
-const NOT_TOLD_BY_STRACE: [&str; 2] = ["close shared *", "execve dynamic"];
+/// Forms that the script does not tell: programs make such calls, and none was counted in this form.
+const NOT_TOLD_BY_SCRIPT: [&str; 3] = ["close shared *", "execve dynamic", "futex wake waiter"];
 
 /// A call in one form, in all programs together.
 struct Form {
@@ -147,7 +147,7 @@ fn each_case_that_prices_a_call_exists_and_each_row_prices_one_that_was_counted(
             let selected = plan::select(&catalog, slice::from_ref(&selector), Extent::Default);
             wrong.extend(selected.err().map(|error| format!("{selector}: {error}")));
         }
-        let is_told = row.forms.iter().any(|form| !NOT_TOLD_BY_STRACE.contains(&form.as_str()));
+        let is_told = row.forms.iter().any(|form| !NOT_TOLD_BY_SCRIPT.contains(&form.as_str()));
         let prices_one = |form: &Form| price(prices, form).is_some_and(|it| it.case == row.case);
         if is_told && !counted.forms.iter().any(prices_one) {
             wrong.push(format!("{}: no program makes such a call", row.case));

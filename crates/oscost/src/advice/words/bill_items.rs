@@ -103,20 +103,91 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "wake-up across CPUs",
-        means: "a wait after which the CPU became idle, ended by a task on another CPU: one switch \
-                to the idle task, and one wake-up by an interrupt",
-        matters: "Its price is half of the CPU time that `switch/cpu-time:peer_cpu=other` takes \
-                  more than `peer_cpu=none`.",
+        means: "a wait after which the CPU became idle, ended by a task on another CPU, and not \
+                with a call about a TCP or unix socket, a pipe or a futex",
+        matters: "It pays half of what `switch/cpu-time:by=eventfd,peer_cpu=other` takes more \
+                  than `peer_cpu=none`.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
     Word {
         word: "switch across CPUs",
-        means: "what a wake-up by a task on another CPU takes more than a switch on one CPU that \
-                is charged already; also the start of a thread, or of the child of a vfork(2), \
-                there",
-        matters: "Its price is half of the CPU time that `switch/cpu-time:peer_cpu=other` takes \
-                  more than `peer_cpu=same`.",
+        means: "what a wake-up from another CPU takes more than the switch on one CPU that is \
+                charged already; also a thread, or a child of vfork(2), that starts there",
+        matters: "It pays half of what `switch/cpu-time:by=eventfd,peer_cpu=other` takes more \
+                  than `peer_cpu=same`.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "wake-up across CPUs by TCP",
+        means: "a wait after which the CPU became idle, ended by a task on another CPU with a \
+                call about a TCP socket",
+        matters: "It pays half of what `switch/cpu-time:by=tcp,peer_cpu=other` takes more than \
+                  `peer_cpu=none`. A packet is received within the call that sends it.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "switch across CPUs by TCP",
+        means: "what a wake-up by a task on another CPU with a call about a TCP socket takes more \
+                than one on one CPU, which is in prices of calls",
+        matters: "It pays half of what `switch/cpu-time:by=tcp,peer_cpu=other` takes more than \
+                  `peer_cpu=same`.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "wake-up across CPUs by unix socket",
+        means: "a wait after which the CPU became idle, ended by a task on another CPU with a \
+                call about an AF_UNIX socket",
+        matters: "It pays half of what `switch/cpu-time:by=unix,peer_cpu=other` takes more than \
+                  `peer_cpu=none`.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "switch across CPUs by unix socket",
+        means: "what a wake-up by a task on another CPU with a call about an AF_UNIX socket takes \
+                more than one on one CPU, which is in prices of calls",
+        matters: "It pays half of what `switch/cpu-time:by=unix,peer_cpu=other` takes more than \
+                  `peer_cpu=same`.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "wake-up across CPUs by futex",
+        means: "a wait after which the CPU became idle, ended by a task on another CPU with a \
+                call about a futex",
+        matters: "It pays half of what `switch/cpu-time:by=futex,peer_cpu=other` takes more than \
+                  `peer_cpu=none`.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "switch across CPUs by futex",
+        means: "what a wake-up by a task on another CPU with a call about a futex takes more than \
+                one on one CPU, which is in prices of calls",
+        matters: "It pays half of what `switch/cpu-time:by=futex,peer_cpu=other` takes more than \
+                  `peer_cpu=same`.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "wake-up across CPUs by pipe",
+        means: "a wait after which the CPU became idle, ended by a task on another CPU with a \
+                call about a pipe",
+        matters: "It pays half of what `switch/cpu-time:by=pipe,peer_cpu=other` takes more than \
+                  `peer_cpu=none`.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "switch across CPUs by pipe",
+        means: "what a wake-up by a task on another CPU with a call about a pipe takes more than \
+                one on one CPU, which is in prices of calls",
+        matters: "It pays half of what `switch/cpu-time:by=pipe,peer_cpu=other` takes more than \
+                  `peer_cpu=same`.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },

@@ -66,8 +66,8 @@ impl OtherMachine<'_> {
         let notes = advice::machine_notes(&facts);
         let machine = Machine::new("m0", facts, notes);
         let side = prepare(target, arch)?.side;
-        let stored = price_runs(None, &side.target, &machine)?;
         let catalog = &worker.catalog;
+        let stored = price_runs(None, &side.target, &machine, catalog)?;
         let at = PricedTarget { catalog, side: &side, machine: &machine };
         let limit = Duration::from_secs(price_seconds.into());
         let mut pricing = PriceMeasurement::new(at, stored, limit, observer);

@@ -66,7 +66,6 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
     let counted_without = parts.runs.counted_without.clone();
     let no_clock_reads = parts.no_clock_reads.clone();
     let is_cut_short = parts.runs.interrupted;
-    let page_bytes = page_bytes(&machine);
     let Reconciliation {
         trials,
         counted,
@@ -80,7 +79,7 @@ pub(super) fn finish(head: BillHead, parts: BillParts<'_>) -> anyhow::Result<Fin
         alternatives,
         clock_reads,
         instructions,
-    } = parts.reconcile(page_bytes, watched.as_ref())?;
+    } = parts.reconcile(&machine, watched.as_ref())?;
     let (instructions, no_instructions) = match instructions {
         Ok(bill) => (Some(bill), None),
         Err(why) => (None, Some(why)),
@@ -184,7 +183,7 @@ struct CoolEnd {
 impl BillParts<'_> {
     fn reconcile(
         self,
-        page_bytes: u64,
+        machine: &Machine,
         watched: Option<&Watched>,
     ) -> anyhow::Result<Reconciliation> {
         let Self { runs, nominal, counter_reason, prices, catalog, .. } = self;
@@ -212,9 +211,10 @@ impl BillParts<'_> {
         };
         let nothing = ProgramCalls::default();
         let calls = counted.as_ref().map_or(&nothing, |counted| &counted.calls);
-        let program = ChargedProgram { calls, trials: &trials, page_bytes };
-        let ProgramCharges { list, charges, walk_bytes, walk_added_to_nothing } =
+        let program = ChargedProgram { calls, trials: &trials, page_bytes: page_bytes(machine) };
+        let ProgramCharges { list, mut charges, walk_bytes, walk_added_to_nothing } =
             program.charge(&price_runs, catalog);
+        price_runs.explain_passed_over(&mut charges, calls, machine, catalog);
         let without = |sum: &Amount| trials.system_time.plus(&sum.times(-1.0));
         // Without calls the faults alone are no bill.
         let charged = counted.as_ref().map(|_| charges.charged.clone());

@@ -82,7 +82,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let machine = Machine::new("m0", hello.facts.clone(), notes);
     let tool = tool(hello);
     let named_run = request.prices.as_deref();
-    let prices = price_runs(named_run, &side.target, &machine)?;
+    let prices = price_runs(named_run, &side.target, &machine, &worker.catalog)?;
     let limit = price_time(named_run, request.price_seconds, &prices)?;
     let library = request.clock_reads.then(|| c_library_of_process(request.pid));
     let counter = ChosenCounter::choose(request.counter, host, library)?;

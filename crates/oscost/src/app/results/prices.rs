@@ -1,6 +1,6 @@
 //! The runs whose rows are prices.
 
-use std::time::{Duration, SystemTime};
+use std::collections::BTreeMap;
 
 use oscost_model::case::Case;
 use oscost_model::counters::GHZ;
@@ -9,11 +9,13 @@ use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::{Machine, Record, Row, RowOutcome, TargetInfo};
 use oscost_stats::order;
 
-use super::records::{RecordReader, estimates};
+use super::records::{EstimatedRun, RecordReader, estimated};
 use super::user_data::existing_store;
+use crate::advice::record_trust::price_doubt;
+use crate::advice::trust::Trust;
 use crate::app::error::UsageError;
 use crate::bill::{
-    Charges, CoolPrices, FunctionPrices, PriceList, differences, has_drifted, is_old,
+    Charges, CoolPrices, FunctionPrices, PriceList, is_of_this_revision, is_old, is_void,
     moved_reference_case, size_axis_of,
 };
 use crate::plan::REFERENCE_CASES;
@@ -22,14 +24,18 @@ mod lacking_pairs;
 mod outdated;
 mod pair_kind;
 mod pairs;
+mod passed_over;
+mod run_state;
 mod sources;
 mod unmeasured;
 
 pub(crate) use lacking_pairs::PairSources;
 pub(crate) use pair_kind::{PairKind, PairTreatment};
+pub(crate) use run_state::age;
 
 use outdated::OutdatedRun;
-use pairs::{RefusedPair, is_of_pair, pairs_of, refused_pairs};
+use pairs::{RefusedPair, pairs_of, refused_pairs};
+use run_state::{is_price, machine_of, stale_reasons, state_reasons};
 use unmeasured::{UnmeasuredRow, pricing_cases};
 
 /// Of more runs than these no pairs are taken.
@@ -37,8 +43,6 @@ const MAX_PAIR_RUNS: usize = 30;
 /// More stored runs than these are not looked at. A run measures a hundred cases, or the few prices or
 /// pairs that a bill lacked.
 const MAX_LOOKED_AT: usize = 60;
-/// What synchronises a clock sets it back by less than this, also between a run and the bill of it.
-const MAX_CORRECTION: Duration = Duration::from_secs(60);
 
 /// Runs with prices.
 pub(crate) struct PriceRuns {
@@ -57,21 +61,28 @@ pub(crate) struct PriceRuns {
     refused_pairs: Vec<RefusedPair>,
     /// Rows that current runs have tried in vain, the last attempt first.
     unmeasured: Vec<UnmeasuredRow>,
+    /// What is doubtful about all prices of a run, by its id; nothing of others.
+    doubts: BTreeMap<String, Trust>,
+    /// Whether they are those of one run that was named, so that no other one is asked.
+    is_of_named_run: bool,
 }
 
 /// The runs that price on a machine: the one that is named, or the newest of the store on that
 /// machine and, for what it lacks, those before it that are as recent. Prices are rows under exactly
-/// the treatments of the target.
+/// the treatments of the target, of the revisions of benchmarks that this catalog has.
 pub(crate) fn price_runs(
     name: Option<&str>,
     target: &TargetInfo,
     machine: &Machine,
+    catalog: &Catalog,
 ) -> anyhow::Result<PriceRuns> {
-    let Some(name) = name else { return stored_runs(target, machine) };
+    let Some(name) = name else { return stored_runs(target, machine, catalog) };
     let record = named_run(name, &target.treatments)?;
-    let mut runs = PriceRuns::of(target);
-    runs.pairs.extend(pairs_of(&record, &target.treatments));
-    runs.refused_pairs = refused_pairs(&record, &target.host, age(&record.started));
+    let mut runs = PriceRuns { is_of_named_run: true, ..PriceRuns::of(target) };
+    runs.note_doubt(&record);
+    let is_void = is_void(&record);
+    runs.pairs.extend(pairs_of(&record, &target.treatments, is_void));
+    runs.refused_pairs = refused_pairs(&record, &target.host, age(&record.started), is_void);
     match stale_reasons(&record, machine, &target.treatments) {
         reasons if reasons.is_empty() => runs.current.push(record),
         reasons => runs.outdated.push(OutdatedRun { record, reasons }),
@@ -99,7 +110,11 @@ pub(crate) fn named_run(name: &str, treatments: &[String]) -> anyhow::Result<Rec
 /// The newest runs of a machine in the store, each with its rows of that target alone. One that is
 /// outdated is used if it is the newest of all, or if it is of the machine as it is now and only
 /// reference cases moved in it or since: a price that is told to be stale is better than none.
-fn stored_runs(target: &TargetInfo, machine: &Machine) -> anyhow::Result<PriceRuns> {
+fn stored_runs(
+    target: &TargetInfo,
+    machine: &Machine,
+    catalog: &Catalog,
+) -> anyhow::Result<PriceRuns> {
     let mut runs = PriceRuns::of(target);
     let Some(store) = existing_store()? else { return Ok(runs) };
     let listed = store.list()?.into_iter().filter(|it| !it.imported);
@@ -108,9 +123,12 @@ fn stored_runs(target: &TargetInfo, machine: &Machine) -> anyhow::Result<PriceRu
             break; // And so are those before it.
         }
         // One that is damaged has no prices; `oscost runs show` says why.
-        let Ok(record) = estimates(&store, &listing.id) else { continue };
-        let pairs = pairs_of(&record, &target.treatments);
-        let refused = refused_pairs(&record, &target.host, age(&record.started));
+        let Ok(run) = estimated(&store, &listing.id) else { continue };
+        let EstimatedRun { mut record, is_void } = run;
+        runs.note_doubt(&record);
+        record.results.retain(|row| is_of_this_revision(row, catalog));
+        let pairs = pairs_of(&record, &target.treatments, is_void);
+        let refused = refused_pairs(&record, &target.host, age(&record.started), is_void);
         let NewRun { record, unmeasured } = NewRun::of(record, target);
         let is_of_here = machine_of(&record, &target.treatments)
             .is_some_and(|it| it.cpu.model_name == machine.cpu.model_name);
@@ -156,6 +174,15 @@ impl PriceRuns {
             pairs: Vec::new(),
             refused_pairs: Vec::new(),
             unmeasured: Vec::new(),
+            doubts: BTreeMap::new(),
+            is_of_named_run: false,
+        }
+    }
+
+    /// Notes what is doubtful about all prices of a run, by its whole record.
+    fn note_doubt(&mut self, record: &Record) {
+        if let Some(doubt) = price_doubt(record) {
+            self.doubts.insert(record.id.clone(), doubt);
         }
     }
 
@@ -261,6 +288,7 @@ impl PriceRuns {
     /// reference cases took another time are outdated by it, but for those of the same bill: their
     /// prices are of the minutes of its trials.
     pub(crate) fn add(&mut self, record: Record, machine: &Machine, same_bill: &[String]) {
+        self.note_doubt(&record);
         let treatments = &self.target.treatments;
         let NewRun { record, unmeasured } = NewRun::of(record, &self.target);
         let before = std::mem::replace(&mut self.unmeasured, unmeasured);
@@ -295,11 +323,13 @@ impl PriceRuns {
         if !reasons.is_empty() {
             return reasons;
         }
+        self.note_doubt(record);
         let host = &self.target.host;
         let before = std::mem::take(&mut self.refused_pairs);
-        self.refused_pairs = refused_pairs(record, host, age(&record.started));
+        let is_void = is_void(record);
+        self.refused_pairs = refused_pairs(record, host, age(&record.started), is_void);
         self.refused_pairs.extend(before);
-        if let Some(pairs) = pairs_of(record, &self.target.treatments) {
+        if let Some(pairs) = pairs_of(record, &self.target.treatments, is_void) {
             self.pairs.insert(0, pairs);
         }
         Vec::new()
@@ -329,53 +359,6 @@ impl PriceRuns {
     fn has_price(&self, run: &Record, case: &str) -> bool {
         let treatments = &self.target.treatments;
         run.results.iter().any(|row| row.case == case && is_price(row, treatments))
-    }
-}
-
-/// Whether a row is a price under exactly these treatments.
-fn is_price(row: &Row, treatments: &[String]) -> bool {
-    row.outcome == RowOutcome::Measured
-        && row.target.treatments == treatments
-        && !row.benchmark.starts_with("workload/")
-}
-
-/// Why the prices of a run may not be those of the machine as it is now, as far as it shows by itself.
-fn stale_reasons(record: &Record, machine: &Machine, treatments: &[String]) -> Vec<String> {
-    let mut reasons = state_reasons(record, machine, treatments);
-    if has_drifted(record) {
-        reasons.push("the reference cases moved while they were measured".to_owned());
-    }
-    reasons
-}
-
-/// In what the machine of a run differs from the machine as it is now, its age included.
-fn state_reasons(record: &Record, machine: &Machine, treatments: &[String]) -> Vec<String> {
-    let mut reasons = match machine_of(record, treatments) {
-        Some(priced) => differences(priced, machine, age(&record.started)),
-        None => vec!["their machine is unknown".to_owned()],
-    };
-    if age(&record.started).is_none() {
-        let started = &record.started;
-        reasons.push(format!("they began at {started}, and their age is unknown: a clock was set"));
-    }
-    reasons
-}
-
-/// The machine of the first price of a run, which may have measured on others, too.
-fn machine_of<'a>(record: &'a Record, treatments: &[String]) -> Option<&'a Machine> {
-    let price = record.results.iter().find(|row| is_price(row, treatments) || is_of_pair(row));
-    let id = price.map(|row| row.target.machine.as_str());
-    let of_price = record.machines.iter().find(|machine| Some(machine.id.as_str()) == id);
-    of_price.or(record.machines.first())
-}
-
-/// The time since a run was started, which is unknown if a clock was set so that its start is still to
-/// come.
-pub(crate) fn age(started: &str) -> Option<Duration> {
-    let started = humantime::parse_rfc3339(&started.replace("+00:00", "Z")).ok()?;
-    match SystemTime::now().duration_since(started) {
-        Ok(age) => Some(age),
-        Err(ahead) => (ahead.duration() < MAX_CORRECTION).then_some(Duration::ZERO),
     }
 }
 

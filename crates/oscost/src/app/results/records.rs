@@ -10,6 +10,7 @@ use oscost_model::record::Record;
 use super::user_data::open_store_to_read;
 use super::{packed_file, reference_records};
 use crate::app::error::UsageError;
+use crate::bill::is_void;
 use crate::estimate::Assembler;
 use crate::files::input_file;
 use crate::store::{
@@ -78,8 +79,33 @@ pub(crate) fn assembled(store: &Store, id: &str, samples: bool) -> anyhow::Resul
     }
 }
 
-/// The record of the run with exactly this id as far as its figures go: without what is computed of
-/// several rows (curves, crossings, comparisons), which takes longer than all the rest.
+/// The figures of a run.
+pub(crate) struct EstimatedRun {
+    /// Its record without what is computed of several rows (curves, crossings, comparisons), which
+    /// takes longer than all the rest.
+    pub(crate) record: Record,
+    /// Whether a control of its comparisons showed an effect: a difference of its rows may be that.
+    pub(crate) is_void: bool,
+}
+
+/// The figures of the run with exactly this id, and whether its comparisons are void.
+pub(crate) fn estimated(store: &Store, id: &str) -> anyhow::Result<EstimatedRun> {
+    match store.load(id)? {
+        StoredRun::Journal(entries) => {
+            let assembler = Assembler::read(&entries);
+            let record = assembler.estimates(false).with_context(|| never_began(id))?;
+            // A pruned run has its comparisons, and no batches of controls.
+            let is_void = is_void(&record) || assembler.has_violated_control(&record);
+            Ok(EstimatedRun { record, is_void })
+        }
+        StoredRun::Imported(record) => {
+            let is_void = is_void(&record);
+            Ok(EstimatedRun { record: *record, is_void })
+        }
+    }
+}
+
+/// The record of the run with exactly this id as far as its figures go, without that of its controls.
 pub(crate) fn estimates(store: &Store, id: &str) -> anyhow::Result<Record> {
     match store.load(id)? {
         StoredRun::Journal(entries) => {

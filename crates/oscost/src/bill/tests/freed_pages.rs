@@ -62,6 +62,43 @@ fn each_page_of_a_file_pays_what_an_exit_takes_more_with_it() {
 }
 
 #[test]
+fn pages_are_not_known_to_be_freed_at_an_exit_where_madvise_was_given_more() {
+    let of_advised = |bytes: u64| {
+        let record = record(rows());
+        let prices = PriceList::new([&record], &catalog());
+        let faults = FaultCounts { zero_fill: 1_000, ..FaultCounts::default() };
+        let events = Some(KernelEvents { faults, ..KernelEvents::default() });
+        let forms = vec![form("exit_group", None, 1, 0), form("madvise", Some(4_096), 1, bytes)];
+        let calls = ProgramCalls { events, ..calls(forms) };
+        let charges = charge(&calls, Faults { minor: 1_000.0, major: 0.0 }, &prices, 1e6);
+        let item = charges.items.into_iter().find(|item| item.name == "freed private page");
+        item.map(|item| (item.times, item.amount.is_some(), item.missing))
+    };
+    assert_eq!(of_advised(40_960), Some((990.0, true, None)));
+    assert_eq!(of_advised(4_096_000), None, "all of them");
+    let (times, has_amount, missing) = of_advised(1 << 30).unwrap();
+    let why = missing.unwrap();
+    assert!(times == 1_000.0 && !has_amount, "{times}");
+    assert!(why.starts_with("madvise(2) was given 262144 pages, which are more: "), "{why}");
+}
+
+#[test]
+fn pages_that_prices_of_forks_contain_too_much_are_taken_off() {
+    let case = "process/fork-exit:touched_mib=0,peer_cpu=same";
+    let record = record([rows(), vec![with_faults(case, 100_000.0, 3.0, 0.0)]].concat());
+    let prices = PriceList::new([&record], &catalog());
+    let faults = FaultCounts { copy_on_write: 10, ..FaultCounts::default() };
+    let events = Some(KernelEvents { faults, ..KernelEvents::default() });
+    let forms = vec![form("clone process", None, 10, 0), form("exit_group", None, 11, 0)];
+    let calls = ProgramCalls { events, forks: 10, ..calls(forms) };
+    let charges = charge(&calls, Faults { minor: 100.0, major: 0.0 }, &prices, 1e6);
+    let item = charges.items.iter().find(|item| item.name == "freed private page").unwrap();
+    assert_eq!((item.times, item.below_zero.is_some()), (-20.0, true));
+    assert_eq!(item.unit.as_ref().map(|unit| unit.ns.round()), Some(60.0));
+    assert_eq!(amount(&charges, "freed private page"), Some(-20.0 * 60.0));
+}
+
+#[test]
 fn pages_of_a_process_that_goes_on_are_not_freed_and_one_row_is_no_line() {
     let charges = found(rows(), 1);
     for name in ["freed private page", "unmapped file page"] {

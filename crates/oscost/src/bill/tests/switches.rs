@@ -1,6 +1,6 @@
 //! Switches of programs, on made-up rows and counts.
 
-use oscost_model::program_calls::KernelEvents;
+use oscost_model::program_calls::{KernelEvents, RemoteWakes, RemoteWakesByCall};
 
 use super::*;
 
@@ -98,4 +98,75 @@ fn a_fork_to_another_cpu_pays_what_its_op_takes_more_there_and_once() {
     assert_eq!(missing("child on another CPU"), (true, Some(why)));
     assert!(missing("wake-up across CPUs").0);
     assert!(lacking.missing.contains(&"process/fork-cpu-time:peer_cpu=other".to_owned()));
+}
+
+/// Round trips of this mechanism on two CPUs, on one, and without a wait.
+fn cpu_time_rows(by: &str, [other, same, none]: [f64; 3]) -> [Row; 3] {
+    // A case does not name the implied value.
+    let by = if by == "eventfd" { String::new() } else { format!("by={by},") };
+    [("other", other), ("same", same), ("none", none)]
+        .map(|(cpu, ns)| row(&format!("switch/cpu-time:{by}peer_cpu={cpu}"), ns))
+}
+
+#[test]
+fn a_send_that_wakes_a_task_on_another_cpu_pays_a_round_trip_by_its_socket_in_all() {
+    let tcp = cpu_time_rows("tcp", [34_000.0, 12_000.0, 8_000.0]);
+    let eventfd = cpu_time_rows("eventfd", [20_000.0, 4_000.0, 1_000.0]);
+    let round_trip = row("socket/round-trip:by=tcp,size=64,peer_cpu=same", 12_000.0);
+    let rows: Vec<Row> = tcp.iter().chain(&eventfd).chain([&round_trip]).cloned().collect();
+    let wakes = |after_idle| RemoteWakes { after_idle, after_switch: 0 };
+    let charged = |rows: &[Row], of_tcp: u64| {
+        let record = record(rows.to_vec());
+        let prices = PriceList::new([&record], &catalog());
+        let by = RemoteWakesByCall { tcp: wakes(of_tcp), ..RemoteWakesByCall::default() };
+        let events = KernelEvents {
+            remote_wakes_after_idle: Some(200),
+            remote_wakes_after_switch: Some(0),
+            remote_wakes_by: Some(by),
+            ..KernelEvents::default()
+        };
+        let forms = vec![
+            form("sendto tcp", Some(64), 200, 12_800),
+            form("recvfrom tcp", Some(64), 200, 12_800),
+        ];
+        let calls = ProgramCalls { events: Some(events), ..calls(forms) };
+        charge(&calls, Faults::default(), &prices, 1e7)
+    };
+    // A hundred round trips by TCP, all on two CPUs: what they take there, and no wake-up besides.
+    let found = charged(&rows, 200);
+    assert_eq!(amount(&found, "switch across CPUs by TCP"), Some(200.0 * 11_000.0));
+    let names: Vec<&str> = found.items.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names.len(), 3, "{names:?}");
+    assert_eq!(found.charged.ns.round(), 100.0 * 34_000.0);
+    // Those by something else pay the round trip by eventfd.
+    let found = charged(&rows, 50);
+    assert_eq!(amount(&found, "switch across CPUs by TCP"), Some(50.0 * 11_000.0));
+    assert_eq!(amount(&found, "switch across CPUs"), Some(150.0 * 8_000.0));
+    let item = found.items.iter().find(|it| it.name == "switch across CPUs by TCP").unwrap();
+    assert_eq!((item.times, item.family.as_str()), (50.0, "waiting"));
+    assert_eq!(item.rows, ["switch/cpu-time:by=tcp,peer_cpu=other"]);
+    assert_eq!(item.less, ["switch/cpu-time:by=tcp,peer_cpu=same"]);
+    // The price of another mechanism is none of theirs, in either direction.
+    let by_eventfd: Vec<Row> = eventfd.iter().chain([&round_trip]).cloned().collect();
+    let by_tcp: Vec<Row> = tcp.iter().chain([&round_trip]).cloned().collect();
+    assert_eq!(amount(&charged(&by_eventfd, 50), "switch across CPUs by TCP"), None);
+    assert_eq!(amount(&charged(&by_tcp, 50), "switch across CPUs"), None);
+}
+
+#[test]
+fn a_futex_that_wakes_a_waiter_pays_more_than_one_that_wakes_nobody() {
+    let rows = vec![
+        row("syscall/futex-wake", 150.0),
+        row("switch/futex:between=processes,peer_cpu=same", 4_000.0),
+    ];
+    let forms = vec![
+        form("futex wait", None, 10, 0),
+        form("futex wake waiter", None, 10, 0),
+        form("futex wake", None, 10, 0),
+    ];
+    let found = charges(rows, forms, Faults::default());
+    assert_eq!(amount(&found, "futex wake"), Some(1_500.0));
+    // Ten one-way messages: five round trips.
+    let both = ["futex wait", "futex wake waiter"].map(|name| amount(&found, name).unwrap());
+    assert_eq!(both, [10_000.0; 2]);
 }

@@ -297,6 +297,29 @@ static __noinline int leave_cpu(struct state *s, struct task *t, struct task_str
 	return 0;
 }
 
+// A task continues on another CPU than that where a counted one has woken it.
+static __noinline int count_remote_wake(struct events *e, struct task *t)
+{
+	__u64 by;
+
+	if (!e || !t)
+		return 0;
+	if (t->left_to_task)
+		count(&e->remote_wakes_after_switch);
+	else
+		count(&e->remote_wakes_after_idle);
+	by = t->woken_by;
+	// The compiler must not replace the bound that the verifier needs.
+	asm volatile("" : "+r"(by));
+	if (by >= WAKERS)
+		return 0;
+	if (t->left_to_task)
+		count(&e->by_call[by].after_switch);
+	else
+		count(&e->by_call[by].after_idle);
+	return 0;
+}
+
 static __noinline int take_cpu(struct state *s, struct task *t, struct task_struct *task)
 {
 	struct events *e = the_events();
@@ -314,12 +337,8 @@ static __noinline int take_cpu(struct state *s, struct task *t, struct task_stru
 				count(&e->same_cpu);
 			else
 				count(&e->other_cpu);
-			if (t->woken_on && t->woken_on != cpu + 1) {
-				if (t->left_to_task)
-					count(&e->remote_wakes_after_switch);
-				else
-					count(&e->remote_wakes_after_idle);
-			}
+			if (t->woken_on && t->woken_on != cpu + 1)
+				count_remote_wake(e, t);
 		} else if (t->is_new && t->cpu != cpu) {
 			// The child of a vfork(2) has that until it executes a program.
 			if (task->pid == task->tgid && !task->vfork_done)
@@ -347,6 +366,25 @@ int count_switch(__u64 *ctx)
 	return 0;
 }
 
+// What the call of a task is about that wakes another one. A packet over loopback is received within
+// the call that sends it.
+static __always_inline __u32 waker_of(struct task *waker)
+{
+	struct form *form = &waker->form.form;
+
+	if (!waker->in_call)            // It ends.
+		return BY_OTHER;
+	if (form->kind == PIPE)
+		return BY_PIPE;
+	if (form->kind == SOCKET && form->name[0] == 'T' && form->name[1] == 'C')
+		return BY_TCP;          // "TCP", "TCPv6"
+	if (form->kind == SOCKET && form->name[0] == 'U' && form->name[1] == 'N')
+		return BY_UNIX;         // "UNIX", "UNIX-STREAM"
+	if (waker->class.words == FUTEX)
+		return BY_FUTEX;
+	return BY_OTHER;
+}
+
 // A task is about to be woken: by a task that is counted, in a call or at its end. What an interrupt
 // wakes while a task runs in user mode is not that task's act. On which CPU it continues is known
 // when it does.
@@ -362,8 +400,10 @@ int count_waking(__u64 *ctx)
 	if (!woken->is_off && task->on_rq)
 		return 0;
 	waker = entry_of(bpf_get_current_task_btf());
-	if (waker && (waker->in_call || waker->following == ENDED))
+	if (waker && (waker->in_call || waker->following == ENDED)) {
 		woken->woken_on = bpf_get_smp_processor_id() + 1;
+		woken->woken_by = waker_of(waker);
+	}
 	return 0;
 }
 

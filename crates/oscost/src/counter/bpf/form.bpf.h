@@ -339,6 +339,7 @@ static __noinline int fill_form(struct task *t, struct task_struct *task, struct
 		break;
 	case OPEN:
 	case ARGUMENT:
+	case FUTEX:
 		form->word = argument(regs, t->class.word_argument) & t->class.mask;
 		break;
 	case MEMORY_WORD:
@@ -407,6 +408,8 @@ static __noinline __u64 finish_form(struct task *t, struct task_struct *task, __
 	form = &t->form.form;
 	if (result < 0 && result >= -MAX_ERRNO)
 		form->error = -result;
+	if (t->class.words == FUTEX && result > 0)
+		form->flags |= WOKE;
 	if (t->waited_for_disk && !form->error && may_be_of_disk(t)) {
 		form->kind = DISK;
 		__builtin_memset(form->name, 0, NAME_BYTES);

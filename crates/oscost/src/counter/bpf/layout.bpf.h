@@ -77,6 +77,7 @@ enum words {
 	ARGUMENT,               // An argument.
 	MEMORY_WORD,            // What the first argument points to.
 	CLOSE,                  // As DESCRIPTOR, and whether others refer to the file.
+	FUTEX,                  // As ARGUMENT, and whether it has woken a task.
 };
 
 // What a call does to what is counted.
@@ -95,7 +96,7 @@ enum kind {
 	DISK,                   // What was read from a disk, or written to one.
 };
 
-enum flags { EMPTY_PATH = 1, WORD_UNREAD = 2, SHARED = 4, HAS_LOADER = 8 };
+enum flags { EMPTY_PATH = 1, WORD_UNREAD = 2, SHARED = 4, HAS_LOADER = 8, WOKE = 16 };
 
 struct class {                  // What matters of a call: layout.rs makes them of the table.
 	__u32 mask;             // The bits of the word that matter.
@@ -157,7 +158,8 @@ struct task {
 	__u64 voluntary;        // and its voluntary switches.
 	__u32 fault_code;       // The processor's word on the fault,
 	__u32 fault_seen;       // and what was seen during it: see enum seen.
-	__u32 woken_on;         // 1 more than the CPU where a counted task has woken it, or 0.
+	__u32 woken_on;         // 1 more than the CPU where a counted task has woken it, or 0,
+	__u32 woken_by;         // and what the waker's call was about: see enum waker.
 	union form_words form;
 };
 
@@ -181,6 +183,13 @@ enum fault {
 	ZERO_FILL, HUGE_ZERO_FILL, FILE_MINOR, COPY_ON_WRITE, PAGE_REUSE, MAJOR, UNKNOWN_FAULT, FAULTS,
 };
 
+// What the call of a task that wakes another one is about.
+enum waker { BY_TCP, BY_UNIX, BY_PIPE, BY_FUTEX, WAKERS, BY_OTHER = WAKERS };
+
+// Tasks that continued on another CPU than that where a counted one woke them, by what their CPU did
+// when they had left it.
+struct remote_wakes { __u64 after_idle, after_switch; };
+
 // Functions of the C library that read a clock.
 enum clock_read { CLOCK_GETTIME, GETTIMEOFDAY, TIME, CLOCK_READS };
 
@@ -195,6 +204,7 @@ struct events {                 // Of a CPU; event_sum.rs reads it.
 	// their CPU did when they had left it.
 	__u64 remote_wakes_after_idle, remote_wakes_after_switch;
 	__u64 mapped_file_pages;        // By faults.
+	struct remote_wakes by_call[WAKERS];    // Among the remote wakes.
 };
 
 struct auxiliary_entry { unsigned long type, value; };

@@ -69,6 +69,9 @@ fn keys_have_the_forms_of_the_tracer() {
     assert_eq!(text("mmap", |it| it.word = 0x30), "mmap anonymous fixed");
     assert_eq!(text("mmap", |_| ()), "mmap file");
     assert_eq!(text("futex", |it| it.word = 9), "futex wait");
+    assert_eq!(text("futex", |it| it.word = 1), "futex wake");
+    assert_eq!(text("futex", |it| (it.word, it.flags) = (1, WOKE)), "futex wake waiter");
+    assert_eq!(text("futex", |it| (it.word, it.flags) = (4, WOKE)), "futex requeue");
     assert_eq!(text("clone", |it| it.word = 0x4000), "clone vfork");
     assert_eq!(text("clone", |it| it.error = 513), "clone process RESTART");
     assert_eq!(text("clone3", |it| it.word = 0x1_0000), "clone3 thread");

@@ -130,6 +130,11 @@ impl<'a> InterleavedRun<'a> {
         self.controls().iter().any(|(_, control)| !is_control_equivalent(control))
     }
 
+    /// Whether a control shows an effect, although nothing differs in it.
+    pub(in crate::estimate) fn has_violated_control(self) -> bool {
+        self.controls().iter().any(|(_, control)| is_control_violated(control))
+    }
+
     /// The control of each design that has one.
     fn controls(self) -> Vec<(Design, PairedRows)> {
         let designs = [Design::Twins, Design::Toggle, Design::Pairs].into_iter();

@@ -1,6 +1,7 @@
 //! A bill: what the system charges a program, item by item, beside its measured system time.
 
 mod alternatives;
+mod below_zero;
 mod beyond;
 mod cool_prices;
 mod families;
@@ -200,6 +201,7 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
     let all = all.chain(time_source::note(bill));
     let all = all
         .chain(fault_note(bill))
+        .chain(below_zero::notes(bill))
         .chain(share_note(bill))
         .chain(reuse_note(bill))
         .chain(ticks)
@@ -232,7 +234,8 @@ fn fault_note(bill: &Bill) -> Option<String> {
                     of anonymous pages";
         return (bill.trials.minor_faults > 0.0).then(|| note.to_owned());
     }
-    let unknown = bill.items.iter().find(|item| item.name == "minor page fault")?;
+    let mut unknown = bill.items.iter().filter(|item| item.times > 0.0);
+    let unknown = unknown.find(|item| item.name == "minor page fault")?;
     Some(format!(
         "the kind of {} page faults is not known: they are charged as first touches of anonymous \
          pages",
@@ -248,7 +251,7 @@ fn share_note(bill: &Bill) -> Option<String> {
         name.ends_with(" page fault") && !["minor page fault", "major page fault"].contains(&name)
     };
     let mut kinds = bill.items.iter().filter(is_of_kind);
-    kinds.any(|item| item.times.fract() > 0.0).then(|| {
+    kinds.any(|item| item.times.fract() != 0.0).then(|| {
         "page faults that prices of forks and execs contain are taken off each kind in the same \
          share: the rest is no whole number"
             .to_owned()

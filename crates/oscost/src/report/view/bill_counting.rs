@@ -1,7 +1,7 @@
 //! How the calls of a bill were counted.
 
 use oscost_model::bill::{BilledCounts, Watched};
-use oscost_model::program_calls::KernelEvents;
+use oscost_model::program_calls::{KernelEvents, RemoteWakes, RemoteWakesByCall};
 use oscost_model::unit::Unit;
 
 use crate::report::figures::{per_cent, rough, with_thousands};
@@ -134,12 +134,25 @@ fn across_cpus(events: &KernelEvents) -> Option<String> {
     (forks > 0 || starts > 0 || wakes > 0).then(|| {
         format!(
             "tasks that began on another CPU than their parent's: {} by fork(2), {} by vfork(2) or \
-             as threads; they were woken {} from another CPU",
+             as threads; they were woken {} from another CPU{}",
             with_thousands(forks as f64),
             with_thousands(starts as f64),
-            plural(wakes, "time")
+            plural(wakes, "time"),
+            events.remote_wakes_by.map_or(String::new(), wakes_by_call)
         )
     })
+}
+
+/// How many of these wake-ups were by calls of each kind.
+fn wakes_by_call(by: RemoteWakesByCall) -> String {
+    let RemoteWakesByCall { tcp, unix, pipe, futex } = by;
+    let kinds =
+        [(tcp, "over TCP"), (unix, "over unix sockets"), (pipe, "by pipes"), (futex, "by futexes")];
+    let of_kind = |(wakes, how): (RemoteWakes, &str)| {
+        let count = wakes.after_idle.saturating_add(wakes.after_switch);
+        (count > 0).then(|| format!(", {} {how}", with_thousands(count as f64)))
+    };
+    kinds.into_iter().filter_map(of_kind).collect()
 }
 
 #[cfg(test)]
@@ -220,6 +233,7 @@ mod tests {
             starts_on_other_cpu: None,
             remote_wakes_after_idle: None,
             remote_wakes_after_switch: None,
+            remote_wakes_by: None,
             softirqs: Some(7),
             interrupts: None,
             clock_reads: None,
@@ -253,6 +267,14 @@ mod tests {
         let lines = event_lines(&events(1_500, 5));
         assert_eq!(lines[1..], [expected]);
         assert!(event_lines(&events(0, 0))[1].ends_with("woken 1 time from another CPU"));
+        let by = RemoteWakesByCall {
+            tcp: RemoteWakes { after_idle: 1_200, after_switch: 300 },
+            futex: RemoteWakes { after_idle: 2, after_switch: 0 },
+            ..RemoteWakesByCall::default()
+        };
+        let by_calls = KernelEvents { remote_wakes_by: Some(by), ..events(0, 2_000) };
+        let end = "woken 2001 times from another CPU, 1,500 over TCP, 2 by futexes";
+        assert!(event_lines(&by_calls)[1].ends_with(end), "{:?}", event_lines(&by_calls));
         let nothing = KernelEvents { remote_wakes_after_switch: Some(0), ..events(0, 0) };
         assert_eq!(event_lines(&nothing).len(), 1);
         assert_eq!(event_lines(&KernelEvents::default()).len(), 1, "it was not counted");

@@ -8,6 +8,7 @@ use super::handoff::{EndSetup, Handoff, PeerCheck};
 use crate::kernel::Errno;
 use crate::kernel::ipc::context_switch::{self, FutexScope, SharedWords};
 use crate::kernel::ipc::pipe::pipe;
+use crate::kernel::net::socket;
 
 /// The message: its first byte, or all of it as the number 1.
 const TOKEN: u64 = 1;
@@ -71,14 +72,18 @@ pub(super) fn pipes(_: &EndSetup) -> Result<(Endpoint, Endpoint), Errno> {
 /// An AF_UNIX stream, one byte per message.
 pub(super) fn sockets(_: &EndSetup) -> Result<(Endpoint, Endpoint), Errno> {
     let (own, peer) = context_switch::socket_pair()?;
-    let end = |socket: File| {
-        Ok::<Endpoint, Errno>(Endpoint::Bytes(Bytes {
-            to: socket.try_clone()?,
-            from: socket,
-            size: 1,
-        }))
-    };
-    Ok((end(own)?, end(peer)?))
+    Ok((stream_end(own)?, stream_end(peer)?))
+}
+
+/// A TCP connection over loopback, one byte per message.
+pub(super) fn connections(_: &EndSetup) -> Result<(Endpoint, Endpoint), Errno> {
+    let (own, peer) = socket::loopback_connection()?;
+    Ok((stream_end(own)?, stream_end(peer)?))
+}
+
+/// An end that is a socket.
+fn stream_end(socket: File) -> Result<Endpoint, Errno> {
+    Ok(Endpoint::Bytes(Bytes { to: socket.try_clone()?, from: socket, size: 1 }))
 }
 
 /// Two eventfd counters, 1 added per message.

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use super::super::placement::cpu_of_optional_peer;
 use super::super::prelude::*;
 use super::handoff::{EndSetup, Handoff, PeerCheck};
-use super::mechanisms::{Endpoint, counters, handled_signals, pipes};
+use super::mechanisms::{
+    Endpoint, connections, counters, futexes, handled_signals, pipes, sockets,
+};
 use crate::bench::{OpError, Shape, WorkBody};
 use crate::kernel::cpu::affinity;
 use crate::kernel::ipc::context_switch::{
@@ -61,7 +63,14 @@ pub(super) fn cpu_time_of_round_trips(params: Params<'_>) -> Result<Work, Errno>
         Ok(cpu) => cpu,
         Err(unavailable) => return Ok(unavailable),
     };
-    let mut pair = pair(true, counters, cpu)?;
+    let make_ends: MakeEnds = match params.word("by") {
+        "tcp" => connections,
+        "unix" => sockets,
+        "pipe" => pipes,
+        "futex" => futexes,
+        _ => counters,
+    };
+    let mut pair = pair(true, make_ends, cpu)?;
     Ok(Work::own_value(move || {
         let before_ns = process_cpu_ns()?;
         pair.run(TRIPS_PER_OP, 1).map_err(|error| error.errno)?;

@@ -184,6 +184,22 @@ pub fn pair(kind: SocketKind) -> Result<(File, File), Errno> {
     Ok((one.into(), other.into()))
 }
 
+/// Both ends of a TCP connection over loopback, on which small segments do not wait for others.
+pub fn loopback_connection() -> Result<(File, File), Errno> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let client = TcpStream::connect(listener.local_addr()?)?;
+    let (server, from) = listener.accept()?;
+    // Another process may have connected first.
+    if from != client.local_addr()? {
+        return Err(Errno::EPROTO);
+    }
+    for end in [&client, &server] {
+        end.set_nodelay(true)?;
+    }
+    reset_when_closed(&client)?;
+    Ok((OwnedFd::from(client).into(), OwnedFd::from(server).into()))
+}
+
 /// A socket address in the kernel's format.
 #[derive(Clone, Copy)]
 pub struct SocketAddress {

@@ -54,6 +54,11 @@ pub(super) fn stale(
 fn which(names: &[&str], all: usize, started: &str) -> String {
     let more = if names.len() > MAX_NAMED_ITEMS { ", ..." } else { "" };
     let named = &names[..names.len().min(MAX_NAMED_ITEMS)];
-    let minute = started.get(..16).unwrap_or(started).replace('T', " ");
+    let minute = minute_of(started);
     format!("{} of {all} items: {}{more}; run of {minute}", names.len(), named.join(", "))
+}
+
+/// The minute of a time, RFC 3339.
+pub(super) fn minute_of(time: &str) -> String {
+    time.get(..16).unwrap_or(time).replace('T', " ")
 }

@@ -10,7 +10,6 @@ use oscost_model::record::{Record, Row, RowOutcome};
 
 use super::pair_kind::PairKind;
 use super::unmeasured::UnmeasuredRow;
-use crate::bill::is_void;
 
 /// What happened to rows whose comparison is void.
 const CONTROL_FAILED: &str =
@@ -32,10 +31,10 @@ pub(super) fn is_of_pair(row: &Row) -> bool {
 }
 
 /// The rows of a run that may be of a pair; `None` if there are none, beside prices under treatments,
-/// and of a run whose control showed an effect: a difference of its rows may be that effect.
-pub(super) fn pairs_of(record: &Record, treatments: &[String]) -> Option<Record> {
+/// and of a run whose control showed an effect (it is void): a difference of its rows may be that effect.
+pub(super) fn pairs_of(record: &Record, treatments: &[String], is_void: bool) -> Option<Record> {
     let has_pairs = treatments.is_empty() && record.results.iter().any(is_of_pair);
-    (has_pairs && !is_void(record)).then(|| {
+    (has_pairs && !is_void).then(|| {
         let mut pairs = record.clone();
         pairs.results.retain(is_of_pair);
         // They name rows by their places.
@@ -55,13 +54,13 @@ pub(super) struct RefusedPair {
 }
 
 /// The pairs that a run of this age has tried in vain on a host, as far as another attempt would be in
-/// vain, too.
+/// vain, too; all of them if it is void.
 pub(super) fn refused_pairs(
     record: &Record,
     host: &str,
     age: Option<Duration>,
+    is_void: bool,
 ) -> Vec<RefusedPair> {
-    let is_void = is_void(record);
     let mut refused: Vec<RefusedPair> = Vec::new();
     // The second rows of pairs come last in a run, and know why a case has no pair.
     for row in record.results.iter().rev().filter(|row| row.target.host == host) {

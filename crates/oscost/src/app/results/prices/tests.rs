@@ -1,7 +1,10 @@
 //! Which runs price, on made-up records.
 
+use std::time::{Duration, SystemTime};
+
 use oscost_model::program_calls::FormCount;
 
+use super::passed_over::{PassedOverRun, unpriced_items};
 use super::*;
 use crate::bill::{Faults, charge};
 use crate::estimate::ENDED_BEFORE_FIRST_REPETITION;
@@ -18,6 +21,8 @@ fn run(id: &str, case: &str, ns: f64) -> Record {
     let row = &mut record.results[0];
     let parsed = Case::parse(case).unwrap();
     (row.case, row.benchmark, row.point) = (case.to_owned(), parsed.benchmark, parsed.point);
+    let definition = oscost_worker::benchmarks::data().get(&row.benchmark).cloned();
+    row.rev = definition.map_or(1, |definition| definition.rev);
     row.outcome = RowOutcome::Measured;
     row.target.treatments.clear();
     let estimate = row.estimate.as_mut().unwrap();
@@ -132,6 +137,79 @@ fn a_stored_run_that_drifted_prices_what_no_other_has_and_its_items_are_named() 
     let list = runs.price_list(&catalog);
     let charges = charge(&calls, Faults::default(), &list, 1e6);
     assert_eq!(runs.sources(&charges, &list, None).stale, Vec::<String>::new());
+}
+
+#[test]
+fn an_item_without_a_price_says_which_run_was_passed_over_and_why() {
+    let catalog = oscost_worker::benchmarks::data();
+    let runs = stored(vec![run("1", "syscall/getuid", 90.0)]);
+    let form = |name: &str| FormCount { form: name.to_owned(), calls: 5, ..FormCount::default() };
+    let forms = vec![form("getuid"), form("uname")];
+    let calls = ProgramCalls { forms, ..ProgramCalls::default() };
+    let machine = run("1", "syscall/getuid", 90.0).machines[0].clone();
+    let explained = |record: &Record| {
+        let list = runs.price_list(&catalog);
+        let mut charges = charge(&calls, Faults::default(), &list, 1e6);
+        let mut unpriced = unpriced_items(&charges.items, &calls, &catalog);
+        let run = PassedOverRun { record, machine: &machine, catalog: &catalog };
+        runs.explain_by(run, &mut unpriced, &mut charges.items);
+        let item = charges.items.iter().find(|item| item.name == "uname").unwrap();
+        item.missing.clone().unwrap()
+    };
+    let none = "no price of syscall/uname in these runs";
+    assert_eq!(explained(&run("2", "syscall/getuid", 90.0)), none, "that has none either");
+    let mut of_old_kernel = run("2", "syscall/uname", 150.0);
+    of_old_kernel.machines[0].os.release = Some("1.0".to_owned());
+    let minute = of_old_kernel.started[..16].replace('T', " ");
+    let why = explained(&of_old_kernel);
+    let begin = format!("{none}; prices of {minute} are not used: the kernel was 1.0, and is ");
+    assert!(why.starts_with(&begin), "{why}");
+    let mut other_work = run("2", "syscall/uname", 150.0);
+    other_work.results[0].rev += 1;
+    let why = explained(&other_work);
+    assert!(
+        why.contains("are not used: the benchmark did other work (revision 2, now 1)"),
+        "{why}"
+    );
+    let mut imported = run("2", "syscall/uname", 150.0);
+    imported.results[0].target.host = "elsewhere".to_owned();
+    assert_eq!(explained(&imported), none, "nor has that one, of another host");
+}
+
+#[test]
+fn rows_of_another_revision_of_their_benchmark_are_no_prices() {
+    let catalog = oscost_worker::benchmarks::data();
+    let mut record = run("1", "syscall/uname", 150.0);
+    assert!(added([record.clone()]).price_list(&catalog).has("syscall/uname"));
+    record.results[0].rev += 1;
+    assert!(!added([record]).price_list(&catalog).has("syscall/uname"));
+}
+
+#[test]
+fn a_run_that_was_disturbed_is_named_with_its_share_of_what_is_charged() {
+    let catalog = oscost_worker::benchmarks::data();
+    let of_class = |mut record: Record, class: &str| {
+        record.conditions.truncate(1);
+        let conditions = &mut record.conditions[0];
+        (conditions.class, conditions.lost_pct) = (Some(class.to_owned()), Some(12.0));
+        conditions.flags.clear();
+        record.results[0].flags.clear();
+        record
+    };
+    let runs = added([
+        of_class(run("1", "syscall/getuid", 300.0), "very-noisy"),
+        of_class(run("2", "syscall/uname", 100.0), "quiet"),
+    ]);
+    let form = |name: &str| FormCount { form: name.to_owned(), calls: 5, ..FormCount::default() };
+    let forms = vec![form("getuid"), form("uname")];
+    let calls = ProgramCalls { forms, ..ProgramCalls::default() };
+    let list = runs.price_list(&catalog);
+    let charges = charge(&calls, Faults::default(), &list, 1e6);
+    let sources = runs.sources(&charges, &list, None);
+    let [doubtful] = &sources.doubtful[..] else { panic!("{:?}", sources.doubtful) };
+    assert_eq!((doubtful.id.as_str(), doubtful.grade.as_str()), ("1", "poor"));
+    assert_eq!(doubtful.charged_pct.map(f64::round), Some(75.0));
+    assert_eq!(doubtful.reasons, ["12 % of the time was lost: the machine was very noisy"]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What a bill found: what the kernel charged a program, how much of it is explained, and how far to
 //! trust that.
 
+mod price_runs;
 mod prices;
 mod range;
 mod reason;
@@ -35,8 +36,8 @@ const MAX_RANGE_RATIO: f64 = 2.2;
 
 /// The answer of a bill.
 pub(in crate::report::view) fn answer(bill: &Bill) -> Answer {
-    let stale = !bill.prices.stale.is_empty();
-    let next = stale.then(|| "Next: `oscost run` measures prices anew.".to_owned());
+    let should_be_renewed = !bill.prices.stale.is_empty() || price_runs::has_poor(bill);
+    let next = should_be_renewed.then(|| "Next: `oscost run` measures prices anew.".to_owned());
     Answer {
         findings: vec![headline(bill)],
         trust: Some(trust::sentence(&trust_of(bill))),
@@ -119,6 +120,7 @@ fn reasons(bill: &Bill) -> Vec<Reason> {
         let stale: Vec<String> = bill.prices.stale.iter().map(|why| plain(why)).collect();
         found.push(Reason::fair(format!("its prices are stale ({})", stale.join("; "))));
     }
+    found.extend(price_runs::reasons(bill));
     if are_of_inlined_loops(&bill.prices) {
         let text = "its largest prices are of inlined loops, and programs call through functions, \
                     which may take longer";
@@ -227,7 +229,7 @@ fn unpriced_pct(items: &[BillItem]) -> f64 {
 }
 
 fn times<'a>(items: impl Iterator<Item = &'a BillItem>) -> f64 {
-    items.map(|item| item.times).sum()
+    items.map(|item| item.times.abs()).sum()
 }
 
 fn time(ns: f64) -> String {

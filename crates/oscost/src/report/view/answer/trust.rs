@@ -1,8 +1,9 @@
 //! How far runs can be trusted: one grade with its reasons.
 
-use oscost_model::record::{Conditions, Record, Row, RowOutcome};
+use oscost_model::record::{Conditions, Record, Row};
 
-use crate::advice::trust::{CPU_CONTENTION, Evidence, FlaggedRow, Grade, Trust, trust};
+use crate::advice::record_trust::evidence_of;
+use crate::advice::trust::{CPU_CONTENTION, Grade, Trust, trust};
 use crate::advice::words::Kind;
 use crate::report::text::plain_paragraph;
 use crate::report::view::run::flags::unusable;
@@ -10,21 +11,7 @@ use crate::report::view::run::row::is_requested;
 
 /// The grade of a run; `None` if it has no figures.
 pub(in crate::report) fn of_record(record: &Record) -> Option<Trust> {
-    let has_figure = |row: &&Row| row.outcome == RowOutcome::Measured && is_requested(row);
-    let conditions = &record.conditions;
-    let lost = conditions.iter().filter_map(|it| it.lost_pct);
-    trust(&Evidence {
-        classes: conditions.iter().filter_map(|it| it.class.as_deref()).collect(),
-        lost_pct: lost.reduce(f64::max),
-        run_flags: conditions.iter().flat_map(|it| &it.flags).map(String::as_str).collect(),
-        complete: record.complete,
-        rows: record
-            .results
-            .iter()
-            .filter(has_figure)
-            .map(|row| FlaggedRow { case: &row.case, flags: &row.flags })
-            .collect(),
-    })
+    trust(&evidence_of(record))
 }
 
 /// The grade of a run in a sentence.

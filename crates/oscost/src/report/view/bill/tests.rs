@@ -160,6 +160,19 @@ fn it_says_why_faults_are_charged_in_no_whole_number() {
 }
 
 #[test]
+fn it_says_why_a_count_is_below_zero() {
+    let mut item = priced("copy-on-write page fault", "memory", -29.0, 1_000.0);
+    item.below_zero = Some("the prices of its forks\u{7} contain more".to_owned());
+    let text = terminal(&view(&bill(vec![item], 1e6)));
+    let said = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = "below zero: -29 x copy-on-write page fault: the prices of its forks contain more";
+    assert!(said.contains(words), "{said}");
+    assert!(text.contains("\n  copy-on-write page fault ") && said.contains("-29.0 us"), "{text}");
+    let said = terminal(&view(&find()));
+    assert!(!said.contains("below zero"), "{said}");
+}
+
+#[test]
 fn it_says_what_was_measured_of_pairs_and_which_cases_were_tried_in_vain() {
     let mut shown = find();
     shown.prices.pairs = vec![

@@ -66,9 +66,9 @@ fn rows_of_a_void_comparison_are_no_pair_and_are_not_measured_again_at_once() {
     let catalog = oscost_worker::benchmarks::data();
     let mut runs = added([run("1", CASE, 100.0)]);
     let mut record = compared(["call=inline", "call=function"]);
-    assert!(pairs_of(&record, &[]).is_some());
+    assert!(pairs_of(&record, &[], false).is_some());
     make_void(&mut record);
-    assert!(pairs_of(&record, &[]).is_none());
+    assert!(pairs_of(&record, &[], true).is_none());
     let machine = record.machines[0].clone();
     assert_eq!(runs.add_pairs(&record, &machine), Vec::<String>::new());
     assert!(runs.pairs.is_empty());
@@ -103,8 +103,9 @@ fn what_was_skipped_or_failed_as_a_pair_is_not_tried_again() {
         let mut record = run_without("1", case, outcome, reason);
         record.results[0].target.treatments = vec![treatment.to_owned()];
         let host = record.results[0].target.host.clone();
-        assert!(refused_pairs(&record, "elsewhere", Some(Duration::ZERO)).is_empty());
-        let found = refused_pairs(&record, &host, Some(Duration::ZERO));
+        let fresh = Some(Duration::ZERO);
+        assert!(refused_pairs(&record, "elsewhere", fresh, false).is_empty());
+        let found = refused_pairs(&record, &host, fresh, false);
         let told = found.into_iter().map(|it| {
             assert_eq!(it.case, Case::parse(case).unwrap());
             (it.kind, it.is_skipped, it.reason)

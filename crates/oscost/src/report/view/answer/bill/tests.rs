@@ -1,5 +1,7 @@
 //! What bills say, on made-up ones.
 
+use oscost_model::bill::DoubtfulRun;
+
 use super::*;
 use crate::report::view::bill::made_up::{bill, cooled, find, priced, unpriced};
 
@@ -200,4 +202,49 @@ fn stale_prices_have_a_next_step_and_a_large_difference_is_poor() {
     // Too much is no better than too little.
     let over = bill(vec![priced("brk", "memory", 1.0, 1.6e6)], 1e6);
     assert_eq!(trust_of(&over).grade, Grade::Poor);
+}
+
+/// A run of whose prices all are doubtful.
+fn doubtful(grade: &str, charged_pct: Option<f64>) -> DoubtfulRun {
+    DoubtfulRun {
+        id: "01931234-5678".to_owned(),
+        started: "2026-11-26T11:00:00Z".to_owned(),
+        grade: grade.to_owned(),
+        reasons: vec!["the machine was noisy".to_owned()],
+        charged_pct,
+    }
+}
+
+#[test]
+fn a_bill_by_prices_of_a_poor_run_is_not_good_and_says_which_run() {
+    let trust_in = |runs: Vec<DoubtfulRun>| {
+        let mut bill = find();
+        bill.prices.doubtful = runs;
+        let Trust { grade, reasons } = trust_of(&bill);
+        (grade, reasons.join("; "))
+    };
+    assert_eq!(trust_in(Vec::new()), (Grade::Good, String::new()));
+    let (grade, why) = trust_in(vec![doubtful("poor", Some(3.0))]);
+    assert_eq!(grade, Grade::Fair, "{why}");
+    let expected = "3.0 % of what is charged is at prices of run 01931234-5678 (2026-11-26 11:00), \
+                    which is graded poor: the machine was noisy";
+    assert_eq!(why, expected);
+    let (grade, _) = trust_in(vec![doubtful("poor", Some(30.0)), doubtful("poor", Some(20.0))]);
+    assert_eq!(grade, Grade::Poor, "half of it");
+    // A fair run counts where it matters; that of pairs adds to prices.
+    assert_eq!(trust_in(vec![doubtful("fair", Some(4.0))]).0, Grade::Good);
+    assert_eq!(trust_in(vec![doubtful("fair", Some(100.0))]).0, Grade::Fair);
+    let (grade, why) = trust_in(vec![doubtful("fair", None)]);
+    assert!(grade == Grade::Fair && why.starts_with("what is added to its prices is by"), "{why}");
+    let (_, why) = trust_in(vec![doubtful("fair", None); 4]);
+    assert!(why.ends_with("; so are prices of 2 other runs"), "{why}");
+}
+
+#[test]
+fn prices_of_a_poor_run_should_be_measured_anew() {
+    let mut bill = find();
+    bill.prices.doubtful = vec![doubtful("fair", Some(90.0))];
+    assert!(answer(&bill).next.is_empty());
+    bill.prices.doubtful = vec![doubtful("poor", Some(90.0))];
+    assert_eq!(answer(&bill).next.len(), 1);
 }

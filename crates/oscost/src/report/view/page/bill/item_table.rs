@@ -85,7 +85,7 @@ fn row(
     let cool_source = item.cool_source.as_ref().map(|source| format!("cool amount: {source}"));
     let function = item.function_source.as_ref();
     let function = function.map(|source| format!("a function around each call: {source}"));
-    let remarks = item.missing.iter().chain(&item.doubt).chain(&function);
+    let remarks = item.missing.iter().chain(&item.doubt).chain(&item.below_zero).chain(&function);
     let remarks = remarks.chain(&cool_source).chain(of_times);
     let remarks: Vec<String> = remarks.map(|text| plain(text)).collect();
     let mut cells = vec![

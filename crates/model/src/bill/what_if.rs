@@ -1,0 +1,123 @@
+//! What a change would add: further treatments, and other price lists.
+
+use serde::{Deserialize, Serialize};
+
+use super::amount::Amount;
+use super::prices::PriceRun;
+
+bill! {
+    /// What treatments would add to a program: a prediction, and its check.
+    pub struct WhatIf {
+        /// The treatments, in order, without those of the bill.
+        pub treatments: Vec<String>,
+        /// When the prediction was made, before any check of it: RFC 3339, UTC.
+        pub predicted_at: String,
+        /// The comparisons that measured the added costs, the first choice first.
+        pub runs: Vec<PriceRun>,
+        /// The system time that would be added: the sum of counts times added costs.
+        pub predicted_system_ns: Amount,
+        /// The real time that would be added: the same sum, of calls that follow each other. Where
+        /// tasks run side by side it is a bound.
+        pub predicted_real_ns: Amount,
+        /// The part of the sum that is an estimate: calls without an added cost of their own, at the
+        /// median of those that have one.
+        pub estimated_ns: Amount,
+        /// Calls without an added cost of their own.
+        pub unpriced_calls: f64,
+        /// The parts of the sum, the largest first; then what has no amount.
+        pub items: Vec<WhatIfItem>,
+        /// What is doubtful about the prediction; null if nothing is.
+        pub doubt: Option<String>,
+        /// The measured increase; null if it was not asked for or could not be measured.
+        pub measured: Option<MeasuredIncrease>,
+        /// Why there is no measured increase although it was asked for; null otherwise.
+        pub not_measured: Option<String>,
+        /// The time that is judged: `system`, or `real` where a monitor is another process.
+        pub judged_by: String,
+        /// The predicted increase over the measured one; null without a positive one.
+        pub ratio: Option<f64>,
+        /// How well the prediction agrees with the measured increase, in words; null without one.
+        pub judged: Option<String>,
+    }
+
+    /// A part of a prediction.
+    pub struct WhatIfItem {
+        /// The form of a call, or what else was counted, as in the items of the bill.
+        pub name: String,
+        /// How often.
+        pub times: f64,
+        /// The case whose added cost it pays; null if that is not known.
+        pub case: Option<String>,
+        /// What is added to one.
+        pub unit: Option<Amount>,
+        /// What is added to all.
+        pub amount: Option<Amount>,
+        /// Whether `unit` is the median of other calls.
+        pub is_estimate: bool,
+        /// Why it has no added cost of its own; null if it has one.
+        pub missing: Option<String>,
+    }
+
+    /// What treatments added to a program, in trials that took turns with trials without them.
+    pub struct MeasuredIncrease {
+        /// The comparison that measured it.
+        pub run: PriceRun,
+        /// Pairs of trials.
+        pub pairs: u32,
+        /// The added system time.
+        pub system_ns: Amount,
+        /// What `system_ns` is: the `median` over pairs, or the difference of the `mean` of trials.
+        pub system_figure: String,
+        /// The added real time, the median over pairs; null if it was not compared.
+        pub real_ns: Option<Amount>,
+    }
+
+    /// Treatments of which nothing can be said.
+    pub struct MissingWhatIf {
+        /// The treatments, `prices=RUN` or `at=HOST`.
+        pub change: String,
+        /// Why.
+        pub reason: String,
+    }
+
+    /// What the same counts cost at the price list of another run, or of another machine.
+    pub struct OtherPrices {
+        /// The run; of several the first choice.
+        pub run: PriceRun,
+        /// The machine that was asked for its prices; null of a run that was named.
+        #[serde(default)]
+        pub host: Option<String>,
+        /// The processor that it measured; null if it is unknown.
+        pub cpu: Option<String>,
+        /// The kernel; null if it is unknown.
+        pub kernel: Option<String>,
+        /// Why the prices may not be those of that machine as it is now; empty if nothing is known,
+        /// and of a run that was named.
+        #[serde(default)]
+        pub stale: Vec<String>,
+        /// The amounts here of the items that both price lists price.
+        pub here: Amount,
+        /// Their amounts there.
+        pub there: Amount,
+        /// `there` over `here`; null if nothing is charged here.
+        pub ratio: Option<f64>,
+        /// Calls and faults that one of the price lists does not price.
+        pub unpriced: f64,
+        /// The items, those first that are the largest there.
+        pub items: Vec<OtherPriceItem>,
+    }
+
+    /// An item at two price lists.
+    pub struct OtherPriceItem {
+        /// Its name, as in the items of the bill.
+        pub name: String,
+        /// How often.
+        pub times: f64,
+        /// Its amount here; null without a price.
+        pub here: Option<Amount>,
+        /// Its amount there; null without a price.
+        pub there: Option<Amount>,
+        /// `there` over `here`; null without both.
+        pub ratio: Option<f64>,
+    }
+}

@@ -1,0 +1,260 @@
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+use oscost_model::program_calls::RemoteWakesByCall;
+
+use super::*;
+use crate::counter::c_library::c_library_of_process;
+
+/// A counter; `None` with a message where programs cannot be loaded.
+fn counter() -> Option<KernelCounter> {
+    match KernelCounter::load() {
+        Ok(counter) => Some(counter),
+        Err(why) => {
+            assert!(missing_requirement().is_some(), "{why}");
+            println!("skipped: {why}");
+            None
+        }
+    }
+}
+
+/// A shell with pipes to its script.
+struct Shell {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Shell {
+    fn run(script: &str) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let input = child.stdin.take().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        Self { child, input, output }
+    }
+
+    fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a line, which comes back.
+    fn exchange_line(&mut self) {
+        self.input.write_all(b"line\n").unwrap();
+        let mut answer = String::new();
+        self.output.read_line(&mut answer).unwrap();
+        assert_eq!(answer, "line\n");
+    }
+
+    /// Ends its input, and waits for its end.
+    fn end(self) -> ExitStatus {
+        let Self { mut child, input, .. } = self;
+        drop(input);
+        child.wait().unwrap()
+    }
+}
+
+fn times(calls: &ProgramCalls, form: &str, bytes: u64) -> u64 {
+    let of_form = calls.forms.iter().filter(|it| it.form == form && it.bytes == Some(bytes));
+    of_form.map(|it| it.calls).sum()
+}
+
+#[test]
+fn the_calls_of_a_running_process_are_counted_and_nothing_is_left() {
+    let Some(mut counter) = counter() else { return };
+    let script = "while read -r line; do echo \"$line\"; done";
+    let mut shell = Shell::run(script);
+    let pid = shell.pid();
+    let stat = format!("/proc/{pid}/stat");
+    let mut exchange = |lines: u32| {
+        for _ in 0..lines {
+            shell.exchange_line();
+            // The shell waits in its next read: its last call has returned.
+            while !fs::read_to_string(&stat).unwrap().contains(") S ") {
+                std::thread::yield_now();
+            }
+        }
+    };
+    exchange(1);
+    counter.begin_process(pid, false).unwrap();
+    let programs = &counter.current.as_ref().unwrap().programs;
+    let map = programs.states.info().unwrap().info.id;
+    exchange(20);
+    counter.stop();
+    exchange(1);
+    let calls = counter.end().unwrap();
+    // Each line is read byte by byte, and answered by one write of five bytes. The first byte
+    // arrives in a call that had begun before.
+    let found = (times(&calls, "read pipe", 1), times(&calls, "write pipe", 8));
+    assert_eq!(found, (99, 20), "{calls:?}");
+    assert_eq!((calls.lost, calls.killed, calls.unread), (0, 0, 0), "{calls:?}");
+    let timed = calls.in_kernel.iter().find(|it| it.form == "read pipe").unwrap();
+    let time = timed.time;
+    assert_eq!(time.calls, 99);
+    assert_eq!(timed.on_cpu_histogram.iter().map(|it| it.calls).sum::<u64>(), 99);
+    assert!(time.on_cpu_ns > 0);
+    // It waits once for the first byte of each line.
+    assert!(time.off_cpu_ns > 0);
+    let waits: u64 = timed.off_cpu_histogram.iter().map(|it| it.calls).sum();
+    assert!((19..=99).contains(&waits), "{timed:?}");
+    let events = calls.events.unwrap();
+    assert!(events.voluntary_switches >= waits, "{events:?}");
+    let [to_process, to_thread] =
+        [events.voluntary_to_process, events.voluntary_to_thread].map(Option::unwrap);
+    // The process has one thread: what runs after it is another process, or nothing.
+    assert_eq!(to_thread, 0, "{events:?}");
+    assert!(to_process <= events.voluntary_switches, "{events:?}");
+    // The kernel removes the maps some time after the programs are gone that use them.
+    while MapHandle::from_map_id(map).is_ok() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert!(shell.end().success());
+}
+
+#[test]
+fn what_a_child_does_that_was_there_before_is_counted() {
+    let Some(mut counter) = counter() else { return };
+    // The shell waits for its child, which answers.
+    let mut shell = Shell::run("(while read -r line; do echo \"$line\"; done); exit 0");
+    let pid = shell.pid();
+    shell.exchange_line();
+    let mut calls_of = |children: bool| {
+        counter.begin_process(pid, children).unwrap();
+        (0..20).for_each(|_| shell.exchange_line());
+        counter.end().unwrap()
+    };
+    let (of_tree, of_shell) = (calls_of(true), calls_of(false));
+    // The last write may return later than its line arrives.
+    assert!(times(&of_tree, "write pipe", 8) >= 19, "{of_tree:?}");
+    assert_eq!(times(&of_shell, "write pipe", 8), 0, "{of_shell:?}");
+    assert!(shell.end().success());
+}
+
+#[test]
+fn nothing_begins_or_wakes_on_another_cpu_where_all_are_on_one() {
+    let Some(mut counter) = counter() else { return };
+    let script = "read -r line; for i in 1 2 3 4 5; do (:); done; echo \"$line\"; read -r line";
+    let mut shell = Shell::run(script);
+    let pid = Pid::from_raw(shell.pid().try_into().unwrap());
+    let allowed = sched_getaffinity(pid).unwrap();
+    let is_allowed = |cpu: &usize| allowed.is_set(*cpu).unwrap_or(false);
+    let mut one = CpuSet::new();
+    one.set((0..CpuSet::count()).find(is_allowed).unwrap()).unwrap();
+    sched_setaffinity(pid, &one).unwrap();
+    counter.begin_process(shell.pid(), true).unwrap();
+    shell.exchange_line();
+    let calls = counter.end().unwrap();
+    assert_eq!(calls.forks, 5, "{calls:?}");
+    let events = calls.events.unwrap();
+    let begun = [events.forks_to_other_cpu, events.starts_on_other_cpu];
+    let woken = [events.remote_wakes_after_idle, events.remote_wakes_after_switch];
+    assert_eq!((begun, woken), ([Some(0); 2], [Some(0); 2]), "{events:?}");
+    assert_eq!(events.remote_wakes_by, Some(RemoteWakesByCall::default()));
+    shell.end();
+}
+
+#[test]
+fn children_that_may_run_anywhere_begin_on_another_cpu() {
+    let Some(mut counter) = counter() else { return };
+    let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap();
+    let is_allowed = |cpu: &usize| allowed.is_set(*cpu).unwrap_or(false);
+    if (0..CpuSet::count()).filter(is_allowed).count() < 2 {
+        return println!("skipped: there is one CPU");
+    }
+    let script = "read -r line; i=0; while [ $i -lt 200 ]; do (:); i=$((i + 1)); done; \
+                  echo \"$line\"; read -r line";
+    let mut shell = Shell::run(script);
+    counter.begin_process(shell.pid(), true).unwrap();
+    shell.exchange_line();
+    let calls = counter.end().unwrap();
+    let events = calls.events.unwrap();
+    let elsewhere = events.forks_to_other_cpu.unwrap();
+    // Other tests may keep the other CPUs busy: some find one idle.
+    assert!((1..=200).contains(&elsewhere), "{events:?}");
+    assert_eq!((calls.forks, events.starts_on_other_cpu), (200, Some(0)), "{events:?}");
+    shell.end();
+}
+
+#[test]
+fn a_send_that_wakes_a_thread_on_another_cpu_is_counted_by_its_socket() {
+    const TRIPS: u64 = 100;
+    let Some(mut counter) = counter() else { return };
+    let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap();
+    let is_allowed = |cpu: &usize| allowed.is_set(*cpu).unwrap_or(false);
+    let cpus: Vec<usize> = (0..CpuSet::count()).filter(is_allowed).take(2).collect();
+    let [one, other] = cpus[..] else { return println!("skipped: there is one CPU") };
+    let pin = |cpu: usize| {
+        let mut mask = CpuSet::new();
+        mask.set(cpu).unwrap();
+        sched_setaffinity(Pid::from_raw(0), &mask).unwrap();
+    };
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    counter.begin_process(std::process::id(), false).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            pin(other);
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut byte = [0];
+            while stream.read_exact(&mut byte).is_ok() {
+                stream.write_all(&byte).unwrap();
+            }
+        });
+        scope.spawn(|| {
+            pin(one);
+            let mut stream = TcpStream::connect(address).unwrap();
+            for _ in 0..TRIPS {
+                stream.write_all(&[1]).unwrap();
+                stream.read_exact(&mut [0]).unwrap();
+            }
+        });
+    });
+    let events = counter.end().unwrap().events.unwrap();
+    let by = events.remote_wakes_by.unwrap();
+    // Each of the 200 wakes the other thread, unless that is still on its way to its wait. Tests in
+    // other threads wake theirs, too.
+    let by_tcp = by.tcp.after_idle + by.tcp.after_switch;
+    assert!(by_tcp >= TRIPS, "{events:?}");
+    let in_all = [events.remote_wakes_after_idle, events.remote_wakes_after_switch];
+    let by_calls = [by.sum().after_idle, by.sum().after_switch];
+    assert!(by_calls.into_iter().zip(in_all).all(|(part, all)| Some(part) <= all), "{events:?}");
+}
+
+#[test]
+fn clock_reads_are_counted_at_the_functions_of_the_c_library() {
+    let Some(mut counter) = counter() else { return };
+    let library = match c_library_of_process(std::process::id()) {
+        Ok(library) => library,
+        Err(why) => return println!("skipped: {why}"),
+    };
+    if let Err(why) = counter.count_clock_reads(&library) {
+        assert!(!Path::new("/sys/bus/event_source/devices/uprobe").exists(), "{why}");
+        return println!("skipped: {why}");
+    }
+    counter.begin_process(std::process::id(), false).unwrap();
+    // From its first call on this thread is followed.
+    assert!(fs::read("/proc/self/comm").is_ok());
+    for _ in 0..100 {
+        std::hint::black_box(Instant::now());
+    }
+    let reads = counter.end().unwrap().events.unwrap().clock_reads.unwrap();
+    // Tests in other threads may read clocks, too.
+    assert!(reads.clock_gettime >= 100, "{reads:?}");
+}
+
+#[test]
+fn a_program_without_a_mark_is_not_counted() {
+    let Some(mut counter) = counter() else { return };
+    counter.begin_program().unwrap();
+    assert!(Command::new("true").status().unwrap().success());
+    let why = counter.end().unwrap_err();
+    assert!(why.contains("begin"), "{why}");
+    assert!(counter.end().is_err());
+    // The next one is loaded anew.
+    counter.begin_process(std::process::id(), false).unwrap();
+    assert!(counter.end().unwrap().calls() > 0);
+}
