@@ -4,8 +4,8 @@
 #   scripts/bounded.sh SECONDS COMMAND...
 #
 # The status is that of the command, or 124. What each of its processes was waiting for is printed
-# before it is ended. It has no input and no terminal to ask at, as in CI, and Ctrl-C and Ctrl-\ have
-# their usual effect in it, whatever the caller ignores.
+# before it is ended, and what a long command took otherwise. It has no input and no terminal to ask
+# at, as in CI, and Ctrl-C and Ctrl-\ have their usual effect in it, whatever the caller ignores.
 set -u
 limit=$1
 shift
@@ -53,6 +53,15 @@ end() {
     } 2>/dev/null
 }
 
+# The elapsed time of a command, and the CPU time of those of its processes that were waited for:
+# fields 16 and 17 of proc_pid_stat(5), in hundredths of a second.
+cost() {
+    local words=$* fields
+    [ $SECONDS -lt 10 ] && return
+    read -r -a fields <"/proc/$$/stat"
+    echo "bounded.sh: $SECONDS s, CPU $(((fields[15] + fields[16]) / 100)) s: ${words:0:100}" >&2
+}
+
 setsid env --default-signal=INT,QUIT "$@" </dev/null &
 command=$!
 # It holds no output of the command open.
@@ -64,6 +73,7 @@ trap 'kill $timer; end; exit 143' TERM
 wait -n "$command" "$timer"
 status=$?
 if kill "$timer" 2>/dev/null; then
+    cost "$@"
     exit $status
 fi
 echo "bounded.sh: it has not ended within $limit s: $*" >&2

@@ -1,20 +1,23 @@
 //! Batches: the timed window, and the untimed work around it.
 
-use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::fault_injection::{InjectedFault, is_injected};
-use oscost_model::seed::Seed;
-use oscost_model::worker::{
-    BatchPlan, COUNTED_WARM_UP_NS, Disturbance, Mode, Sample, Usage, WARM_UP_NS,
-};
+use oscost_model::worker::{BatchPlan, COUNTED_WARM_UP_NS, Mode, Sample, WARM_UP_NS};
 
+mod account;
+mod jitter;
+mod length;
+#[cfg(test)]
+mod tests;
 mod windows;
+
+pub use account::Account;
+pub use jitter::{BatchJitter, MAX_JITTER};
+pub use length::{BatchLength, batch_length, min_batch_ns};
 
 use super::clock::Clock;
 use super::covariates::{Covariates, Reading, SwitchWatch};
-use super::probe::{core_cycles_per_ns, shows_core_rate};
 use super::tick::TickClock;
 use crate::bench::{OpError, Work};
-use crate::kernel::cpu::black_box::barrier;
 use crate::kernel::process::usage::ThreadUsage;
 
 /// A warm-up ends after so many groups of batches, and not before its time: that in which the process
@@ -30,12 +33,6 @@ const OPS_BEFORE_WALK: u32 = 4;
 
 /// No system call is made between batches of ops that are shorter than this.
 const NO_SYSCALLS_BELOW_NS: f64 = 50.0;
-
-/// How often a worker times each of the two chains that show the core's rate: 0.1 ms in all at 3 GHz.
-const WORKER_RATE_TRIES: u32 = 5;
-
-/// The maximum number of iterations of a batch, as a multiple of those of the plan.
-pub const MAX_JITTER: f64 = 1.1;
 
 /// A clock and the covariates of the thread that collects.
 pub struct Collector<C, V> {
@@ -341,85 +338,6 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             .map(|(preparation, charged)| preparation.plus(charged));
         Ok(())
     }
-
-    /// Starts the account of a worker's timed part.
-    pub fn open_account(&mut self) -> Account {
-        Account {
-            raw_ns: self.clock.raw_ns(),
-            preparation_ns: self.preparation_ns,
-            cpu_ns: self.covariates.read().cpu_ns.unwrap_or(0),
-            run_delay_ns: self.covariates.run_delay_ns(),
-            ops: self.ops,
-            usage: self.covariates.usage().zip(self.preparation_usage),
-        }
-    }
-
-    /// The time since the account was opened, without the time in which the thread was ready but
-    /// did not run.
-    fn ran_ns(&mut self, opened: &Account) -> u64 {
-        let prepared_ns = self.preparation_ns - opened.preparation_ns;
-        let account = self.close_account(opened);
-        (account.wall_ns + prepared_ns).saturating_sub(account.run_delay_ns.unwrap_or(0))
-    }
-
-    /// Ends the account.
-    pub fn close_account(&mut self, opened: &Account) -> Disturbance {
-        let delay = self.covariates.run_delay_ns();
-        // Only CPU time: a preparation may sleep.
-        let prepared = opened.usage.zip(self.preparation_usage);
-        let prepared_ns = prepared.map_or(0, |((_, then), now)| {
-            let charged = now.since(then);
-            charged.user_ns + charged.system_ns
-        });
-        let cpu_ns = self.covariates.read().cpu_ns.unwrap_or(0).saturating_sub(opened.cpu_ns);
-        Disturbance {
-            wall_ns: (self.clock.raw_ns() - opened.raw_ns)
-                .saturating_sub(self.preparation_ns - opened.preparation_ns),
-            cpu_ns: cpu_ns.saturating_sub(prepared_ns),
-            run_delay_ns: delay
-                .zip(opened.run_delay_ns)
-                .map(|(now, then)| now.saturating_sub(then)),
-            steal_ticks: None,
-            throttled_periods: None,
-            switches_uncounted: self.switches_unknown,
-            usage: self.usage_since(opened),
-            core_cycles_per_ns: None,
-            file: None,
-            channel: None,
-        }
-    }
-
-    /// The account with the core's rate, which is measured now: after the last batch, so that it
-    /// changes nothing for those that are timed. Counted instructions have no rate, and a clock of
-    /// coarse steps shows none.
-    pub fn with_core_rate(&mut self, account: Disturbance, clock: &Calibration) -> Disturbance {
-        let core_cycles_per_ns = match clock.kind {
-            ClockKind::Instructions => None,
-            ClockKind::Tsc | ClockKind::Vdso | ClockKind::Syscall => {
-                core_cycles_per_ns(&mut self.clock, clock.ticks_per_ns, WORKER_RATE_TRIES)
-                    .filter(|&rate| shows_core_rate(clock.ns(clock.quantum_ticks), rate))
-            }
-        };
-        Disturbance { core_cycles_per_ns, ..account }
-    }
-
-    /// The resource usage of the ops since the account was opened, without that of the
-    /// preparations.
-    fn usage_since(&mut self, opened: &Account) -> Option<Usage> {
-        let ((then, preparation_then), (now, preparation)) =
-            opened.usage.zip(self.covariates.usage().zip(self.preparation_usage))?;
-        let charged = now.since(then).since(preparation.since(preparation_then));
-        Some(Usage {
-            ops: self.ops - opened.ops,
-            user_ns: charged.user_ns,
-            system_ns: charged.system_ns,
-            minor_faults: charged.minor_faults,
-            child_minor_faults: charged.child_minor_faults,
-            major_faults: charged.major_faults,
-            voluntary_switches: charged.voluntary_switches,
-            involuntary_switches: charged.involuntary_switches,
-        })
-    }
 }
 
 /// Whether system calls are avoided between the batches of a plan, where the work allows it.
@@ -436,106 +354,3 @@ fn avoids_syscalls(plan: &BatchPlan, work: &Work) -> bool {
     // A whole pass is so long that a system call before it does not matter.
     may_avoid_syscalls(plan) && (plan.mode != Mode::C || work.op_count() == 1)
 }
-
-/// The counters at the beginning of the timed part.
-#[derive(Clone, Copy, Debug)]
-pub struct Account {
-    raw_ns: u64,
-    preparation_ns: u64,
-    cpu_ns: u64,
-    run_delay_ns: Option<u64>,
-    ops: u64,
-    usage: Option<(ThreadUsage, ThreadUsage)>,
-}
-
-/// The jitter of batches: a random number of iterations around that of the plan, and a random
-/// start.
-///
-/// A constant number of ops can alias with the clock's quantum or with the timer interrupt; then
-/// every batch has the same error.
-pub struct BatchJitter {
-    seed: Seed,
-}
-
-impl BatchJitter {
-    /// Jitter from `seed`: two arms with the same seed get the same numbers of iterations.
-    pub fn new(seed: u64) -> Self {
-        Self { seed: Seed::new(seed) }
-    }
-
-    /// The number of iterations of the next group, within 10 % of the plan's, and the order of its
-    /// batches. Single shots stay single.
-    fn next(&mut self, plan: &BatchPlan, order: &mut [u32]) -> u64 {
-        self.seed.shuffle(order);
-        let factor = 0.9 + (MAX_JITTER - 0.9) * self.seed.unit();
-        if plan.mode.is_single_shot() {
-            return plan.iterations;
-        }
-        ((plan.iterations as f64 * factor).round() as u64).max(1)
-    }
-
-    /// Delays by up to some 20 ns, so that the next START falls anywhere in the clock's quantum.
-    fn dither(&mut self) {
-        for _ in 0..self.seed.below(64) {
-            barrier();
-        }
-    }
-}
-
-/// The length of a batch.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BatchLength {
-    /// In nanoseconds.
-    pub ns: f64,
-    /// Whether the clock is too coarse for batches as short as the interruptions require.
-    pub coarse_clock: bool,
-}
-
-/// The batch length for a clock and a machine: long against the clock's step, short against the
-/// time between interruptions.
-///
-/// A slope is taken over a group of batches with these unroll factors, and an interruption anywhere
-/// in the group invalidates it: then the group must be short against the interruptions.
-pub fn batch_length(
-    clock: &Calibration,
-    interruptions_per_s: f64,
-    unroll_factors: &[u32],
-) -> BatchLength {
-    /// The target if nothing else decides.
-    const USUAL_NS: f64 = 50_000.0;
-    /// Longer batches are hit by the timer tick of every kernel.
-    const MAX_NS: f64 = 1_000_000.0;
-    /// A batch is undisturbed with probability exp(-0.1) = 0.9, so that the median is.
-    const INTERRUPTIONS_PER_BATCH: f64 = 0.1;
-    let batches_per_group = unroll_factors.iter().sum::<u32>() as f64
-        / unroll_factors.iter().max().copied().unwrap_or(1) as f64;
-    let min_ns = min_batch_ns(clock, unroll_factors);
-    let max_ns = if interruptions_per_s > 0.0 {
-        MAX_NS.min(INTERRUPTIONS_PER_BATCH / interruptions_per_s * 1e9 / batches_per_group)
-    } else {
-        MAX_NS
-    };
-    if is_injected(InjectedFault::LongBatches) {
-        return BatchLength { ns: 10_000_000.0, coarse_clock: false };
-    }
-    if min_ns > max_ns {
-        BatchLength { ns: min_ns, coarse_clock: true }
-    } else {
-        BatchLength { ns: USUAL_NS.clamp(min_ns, max_ns), coarse_clock: false }
-    }
-}
-
-/// The length above which a clock's step and its cost are a negligible part of a batch, in
-/// nanoseconds.
-pub fn min_batch_ns(clock: &Calibration, unroll_factors: &[u32]) -> f64 {
-    /// The clock's step is at most 0.1 % of a batch.
-    const QUANTA_PER_BATCH: f64 = 1_000.0;
-    // The same for the cost of reading the clock; a slope cancels it, and only its spread remains.
-    let by_slope = unroll_factors.len() > 1;
-    let reads_per_batch = if by_slope { 50.0 } else { 1_000.0 };
-    (QUANTA_PER_BATCH * clock.ns(clock.quantum_ticks))
-        .max(reads_per_batch * clock.ns(clock.inside_ticks))
-}
-
-#[cfg(test)]
-mod tests;

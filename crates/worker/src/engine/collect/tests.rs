@@ -1,6 +1,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use oscost_model::clock::{Calibration, ClockKind};
+use oscost_model::worker::Disturbance;
+
 use super::*;
 use crate::bench::{Shape, WorkBody};
 use crate::engine::covariates::KernelAccount;
