@@ -347,6 +347,7 @@ mod tests {
             ratio,
             ci95,
             adjustment,
+            not_claimable: None,
             ratio_to_fleet,
             q: 0.01,
             facts: Vec::new(),

@@ -262,6 +262,7 @@ mod tests {
                 ratio: 1.25,
                 ci95: [1.1, 1.4],
                 adjustment: Some(Adjustment::Node),
+                not_claimable: None,
                 ratio_to_fleet: Some(1.5),
                 q: 0.01,
                 facts: Vec::new(),
