@@ -214,8 +214,22 @@ const DOCUMENTS: &[Document] = &[
                 "numa_not_judged",
                 "nodes whose NUMA nodes could not be compared, with the reason",
             ),
+            word("not_judged", "nodes with figures that are of visits alone that support no claim"),
             word("only_base", "how many nodes the baseline alone has"),
             word("only_new", "how many nodes the new fleet alone has"),
+            word(
+                "disturbed",
+                "nodes whose visits support no claim more often than those of their equals",
+            ),
+            word("equals", "the same counts of the visits of the equals of a node"),
+            word("farthest_case", "the case of a node that is farthest from its equals"),
+            word("farthest_ratio", "the ratio of its cost to theirs"),
+            word("has_other_visits", "whether other visits of the node support claims"),
+            word(
+                "not_claimable",
+                "why visits support no claim; of a finding null if they do; how many do not",
+            ),
+            word("own", "how many visits of a node support no claim, and how many there are"),
             word(
                 "ratio_to_fleet",
                 "the ratio to the medians of the fleet, with all that the node differs by",

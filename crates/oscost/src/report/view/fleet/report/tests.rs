@@ -1,5 +1,6 @@
 mod heat_map;
 mod missing;
+mod unjudged;
 
 use std::sync::Arc;
 
