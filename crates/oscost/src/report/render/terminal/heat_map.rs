@@ -30,7 +30,8 @@ pub(super) fn heat_map(map: &HeatMap, screen: ScreenFormat) -> String {
         Cells::that_fit(map, screen.columns.saturating_sub(width + 2));
     let mut out = fold_lines(&map.caption, 0, 2, screen.prose());
     for (at, name) in names.iter().enumerate() {
-        let parts = groups.iter().map(|group| cells(map, at, *group, columns_of_cell, screen.colour));
+        let parts =
+            groups.iter().map(|group| cells(map, at, *group, columns_of_cell, screen.colour));
         let parts: Vec<String> = parts.collect();
         let line = format!("{name:<width$}  {}", parts.join(" "));
         out += line.trim_end();
