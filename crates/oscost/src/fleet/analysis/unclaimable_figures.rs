@@ -144,7 +144,8 @@ impl Visits<'_> {
     /// that also have other visits show more.
     fn disturbance_variance(self) -> f64 {
         let mut seen = Vec::new();
-        for (node, rows) in self.unclaimable.rows.iter().enumerate() {
+        let nodes = self.unclaimable.rows.iter().enumerate();
+        for (node, rows) in nodes.filter(|(_, rows)| !rows.is_empty()) {
             let means = self.claimable.means(node);
             let rows = rows.clone().map(|row| self.unclaimable.row(row));
             seen.extend(rows.filter_map(|row| median_of_numbers(differences(row, &means))));
