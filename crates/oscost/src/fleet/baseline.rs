@@ -11,7 +11,7 @@ use oscost_stats::repeats::{contrasts, heavier_tails, tail_degrees};
 use super::data::Fleet;
 use super::equals::{MIN_EQUALS, classes, has_enough};
 use super::prior::shrunk_variance;
-use super::table::{CostTable, median_of_numbers, variances_within_visits};
+use super::table::{CostTable, log_cost, median_of_numbers, variances_within_visits};
 
 /// What is ordinary for the nodes of a fleet.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -99,6 +99,16 @@ impl Baseline {
     pub fn equals_of(&self, class: &str) -> &GroupBaseline {
         let own = self.classes.iter().find(|group| group.class.as_deref() == Some(class));
         own.unwrap_or(&self.fleet)
+    }
+}
+
+impl GroupBaseline {
+    /// The ratio of the cost of a figure to that of the middle of its nodes; `None` if it does not have
+    /// the case, or the figure is not above 0.
+    pub fn ratio(&self, case: &str, median: f64) -> Option<f64> {
+        let at = self.cases.binary_search_by(|it| it.case.as_str().cmp(case)).ok()?;
+        let case = &self.cases[at];
+        Some((log_cost(case.better, median)? - case.centre).exp())
     }
 }
 

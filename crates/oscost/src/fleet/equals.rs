@@ -37,6 +37,14 @@ pub(super) struct Equals {
     pub(super) is_judged: Vec<bool>,
 }
 
+impl Equals {
+    /// The members that are judged here.
+    pub(super) fn judged(&self) -> impl Iterator<Item = usize> {
+        let members = self.members.iter().zip(&self.is_judged);
+        members.filter(|(_, is_judged)| **is_judged).map(|(node, _)| *node)
+    }
+}
+
 /// The nodes that each node is compared with: those of its class, if it has enough of them, otherwise
 /// the whole fleet.
 pub(super) fn equals(fleet: &Fleet) -> Vec<Equals> {

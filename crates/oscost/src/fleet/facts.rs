@@ -7,7 +7,7 @@ use std::sync::Arc;
 use oscost_stats::contingency::{Count, fisher_exact};
 
 use super::data::Fleet;
-use super::findings::{FactCandidate, FactGroup};
+use super::fact_candidate::{FactCandidate, FactGroup};
 
 /// More are not read.
 const MAX_CANDIDATES: usize = 5;

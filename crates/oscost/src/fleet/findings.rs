@@ -5,6 +5,9 @@
 
 use std::sync::Arc;
 
+use super::fact_candidate::FactCandidate;
+use super::unjudged::{DisturbedNode, NotJudgedNode};
+
 /// Which nodes, and which cases on which nodes, differ from the rest of the fleet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FleetAnalysis {
@@ -17,10 +20,14 @@ pub struct FleetAnalysis {
     pub ratios: Vec<f32>,
     /// What differs, the surest first.
     pub findings: Vec<Finding>,
-    /// How many differences were judged: of nodes, of families on nodes, and of cases on nodes, and the
-    /// same of NUMA nodes.
+    /// The nodes whose visits support no claim more often than those of their equals, the surest first.
+    pub disturbed: Vec<DisturbedNode>,
+    /// The nodes with figures that are of such visits alone, by their index.
+    pub not_judged: Vec<NotJudgedNode>,
+    /// How many differences were judged: of nodes, of families on nodes, and of cases on nodes, the same
+    /// of NUMA nodes, and of how often visits of nodes support no claim.
     pub judged: usize,
-    /// How many nodes any of them is of.
+    /// How many nodes are judged by visits that support a claim.
     pub judged_nodes: usize,
     /// The ratio over all its cases from which a node is probably found, if it is the only one; `None`
     /// if no node was judged, or none is enough.
@@ -80,6 +87,9 @@ pub struct Finding {
     pub ci95: [f64; 2],
     /// What else the node differs by that the ratio is without; `None` if it is without nothing.
     pub adjustment: Option<Adjustment>,
+    /// Why its visits support no other claim, as what each of them is or has; `None` if they do. The
+    /// interval then contains what such disturbances ordinarily do.
+    pub not_claimable: Option<&'static str>,
     /// The ratio of its costs to the fleet's medians, with all that the node differs by: of several
     /// cases the middle; `None` if no visit that counts has such a case, and of a NUMA node.
     pub ratio_to_fleet: Option<f64>,
@@ -148,32 +158,6 @@ impl Adjustment {
             Adjustment::Family => "family",
         }
     }
-}
-
-/// A fact that may be the reason why nodes are slow: a candidate and no cause.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FactCandidate {
-    /// The name of the fact.
-    pub name: &'static str,
-    /// Its value on this node.
-    pub value: Arc<str>,
-    /// The value of most of the others.
-    pub usual: Arc<str>,
-    /// The nodes with the value of this node.
-    pub with: FactGroup,
-    /// The nodes with another value.
-    pub without: FactGroup,
-    /// The p value of such a separation by chance (Fisher's exact test).
-    pub p: f64,
-}
-
-/// Nodes that share a value of a fact, or have another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FactGroup {
-    /// How many of them were found to differ in this way.
-    pub found: usize,
-    /// How many there are.
-    pub nodes: usize,
 }
 
 /// Nodes of one class.

@@ -3,8 +3,8 @@
 //!
 //! What is this room for? `plan` says which node is measured when, `data` holds the figures of all
 //! visits of all nodes in little memory. `analysis` finds nodes that differ from their equals, and
-//! `facts` what sets them apart; `findings` is what they say, and `numa` tells NUMA nodes of one
-//! machine apart. `changes` is what differs between two moments, `sides` and `compared_sides` what a
+//! `facts` what sets them apart; `findings` is what they say, `unjudged` what they say of visits that
+//! support no claim, and `numa` tells NUMA nodes of one machine apart. `changes` is what differs between two moments, `sides` and `compared_sides` what a
 //! treatment changes. `baseline`, `check`, `check_cases` and `health` judge a single node;
 //! `link_pairs`, `link_model` and `measured_network` are for the network between nodes. `simulation`
 //! makes fleets with known faults.
@@ -20,6 +20,7 @@ mod check_cases;
 mod compared_sides;
 mod data;
 mod equals;
+mod fact_candidate;
 mod facts;
 mod findings;
 mod health;
@@ -32,6 +33,7 @@ mod prior;
 mod sides;
 mod simulation;
 mod table;
+mod unjudged;
 mod variance;
 
 pub use analysis::{AnalysisOptions, analyse};
@@ -48,9 +50,10 @@ pub use data::{
     STOLEN_TIME, USE_OF_NODE, share_of_time, use_of_node,
 };
 pub use equals::MIN_EQUALS;
+pub use fact_candidate::{FactCandidate, FactGroup};
 pub use findings::{
-    Adjustment, CaseSpread, ClassSpread, FactCandidate, FactGroup, Finding, FindingScope,
-    FleetAnalysis, NodeDeviation, NotJudgedNuma, NumaReason, VarianceShares,
+    Adjustment, CaseSpread, ClassSpread, Finding, FindingScope, FleetAnalysis, NodeDeviation,
+    NotJudgedNuma, NumaReason, VarianceShares,
 };
 pub use health::{HealthVerdict, NodeHealth, UnmeasuredCase, UnusualFact};
 pub use link_model::{Link, LinkAnalysis, LinkCase, LinkFinding, LinkScope, analyse_links};
@@ -59,3 +62,4 @@ pub use measured_network::{AnalysedLinks, MeasuredNetwork};
 pub use plan::{MAX_VISITS, PlanRequest, check_plan, is_treated_side, task_seed};
 pub use sides::{MeasuredSides, NodeSides, SideComparison, SideVerdict, compare_sides};
 pub use simulation::{FleetSimulation, PlantedFault, SimulatedFleet, simulate};
+pub use unjudged::{DisturbedNode, FarthestCase, NotJudgedNode, VisitCount};

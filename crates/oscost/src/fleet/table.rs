@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use oscost_model::unit::Better;
 
-use super::data::Fleet;
+use super::data::{Fleet, NodeVisit};
 
 /// The logarithm of a cost, which is larger where a figure is worse. `None` unless the figure is a
 /// positive number.
@@ -16,7 +16,7 @@ pub(super) fn log_cost(better: Better, median: f64) -> Option<f64> {
     log.is_finite().then_some(log)
 }
 
-/// The costs of all visits that something may be concluded from.
+/// The costs of some visits: of those that something may be concluded from, if not said otherwise.
 pub(super) struct CostTable {
     /// The number of cases: the length of a row.
     pub(super) cases: usize,
@@ -29,10 +29,20 @@ pub(super) struct CostTable {
 }
 
 impl CostTable {
+    /// The costs of the visits that something may be concluded from.
     pub(super) fn of(fleet: &Fleet) -> Self {
+        Self::of_visits(fleet, |visit| visit.not_claimable.is_none())
+    }
+
+    /// The costs of the other visits.
+    pub(super) fn of_unclaimable(fleet: &Fleet) -> Self {
+        Self::of_visits(fleet, |visit| visit.not_claimable.is_some())
+    }
+
+    fn of_visits(fleet: &Fleet, is_part: impl Fn(&NodeVisit) -> bool) -> Self {
         let cases = fleet.cases.len();
-        let usable = |at: &usize| fleet.visits[*at].not_claimable.is_none();
-        let mut visits: Vec<usize> = (0..fleet.visits.len()).filter(usable).collect();
+        let is_part = |at: &usize| is_part(&fleet.visits[*at]);
+        let mut visits: Vec<usize> = (0..fleet.visits.len()).filter(is_part).collect();
         visits.sort_by_key(|&at| fleet.visits[at].node);
         let mut logs = vec![f64::NAN; visits.len() * cases];
         for (row, &at) in visits.iter().enumerate() {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use oscost::fleet::{
     CaseFigure, CaseSpread, ClassSpread, Finding, FindingScope, Fleet, FleetAnalysis, FleetCase,
-    FleetNode, NodeDeviation, NodeVisit,
+    FleetNode, NodeDeviation, NodeVisit, NotJudgedNode,
 };
 use oscost::report;
 use oscost::report::fleet::report::{FleetContent, page};
@@ -25,7 +25,8 @@ const MARKUP: &str = "</script><img src=x onerror=window.taken=1>";
 const PICTURE: &str = "#fleet-map svg";
 const FIELD: &str = "#fleet-map .field";
 
-/// A node is slow in a family, another has no figure of a case, and a third has markup for a name.
+/// A node is slow in a family, another has no figure of a case, a third has markup for a name, and a
+/// fourth one has a figure of a case that is not judged.
 fn fleet_page(sandbox: &Sandbox) -> PathBuf {
     let family = |at: usize| ["fault", "pipe", "syscall"][at * 3 / CASES].to_owned();
     let case = |at: usize| FleetCase {
@@ -65,6 +66,9 @@ fn fleet_page(sandbox: &Sandbox) -> PathBuf {
     ratios[SLOW * CASES..SLOW * CASES + 10].fill(1.312);
     ratios[5 * CASES] = f32::NAN;
     ratios[6 * CASES] = 0.7;
+    ratios[7 * CASES] = f32::NAN;
+    let mut not_judged = vec![f32::NAN; CASES];
+    not_judged[0] = 600.0;
     let classes = ["even", "odd"].map(|class| ClassSpread {
         class: class.into(),
         nodes: Vec::new(),
@@ -82,9 +86,19 @@ fn fleet_page(sandbox: &Sandbox) -> PathBuf {
             ratio: 1.312,
             ci95: [1.27, 1.36],
             adjustment: None,
+            not_claimable: None,
             ratio_to_fleet: Some(1.312),
             q: 1e-6,
             facts: Vec::new(),
+        }],
+        disturbed: Vec::new(),
+        not_judged: vec![NotJudgedNode {
+            node: 7,
+            reason: "is very noisy",
+            visits: 1,
+            is_whole: false,
+            ratios: not_judged,
+            farthest: None,
         }],
         judged: 6_800,
         judged_nodes: NODES,
@@ -138,10 +152,11 @@ fn every_ratio_is_drawn_in_its_colour_in_light_and_dark() {
     let Some(browser) = Browser::start() else { return };
     let sandbox = Sandbox::new();
     let mut page = drawn(&browser, &sandbox);
-    // Ten cells are slow, one is fast, one was not measured, and all others are alike: they have no
-    // stroke.
-    assert_eq!(["m7", "m1", "mn"].map(|step| cells(&page, step)), [10, 1, 1]);
-    assert_eq!(page.eval("document.querySelectorAll('#fleet-map g path').length"), 3);
+    // Ten cells are slow, one is fast, one was not measured, one has a bar on the same grey, and all
+    // others are alike: they have no stroke.
+    let steps = ["m7", "m1", "mn", "m8"];
+    assert_eq!(steps.map(|step| cells(&page, step)), [10, 1, 2, 1]);
+    assert_eq!(page.eval("document.querySelectorAll('#fleet-map g path').length"), 4);
     let shades = [false, true].map(|dark| {
         page.dark(dark);
         save_picture(&page, if dark { "fleet-dark.png" } else { "fleet.png" });
@@ -188,6 +203,14 @@ fn a_cell_is_read_by_mouse_and_by_keyboard_and_rows_are_sorted() {
     // Its fast cell went with it.
     let fast = "document.querySelector('#fleet-map g .m1').getAttribute('d')";
     assert_eq!(page.eval(fast), "M0 6h1");
+    page.key("ArrowDown");
+    assert!(
+        output().contains("node007, case: fault/case-00, ratio: 600, not judged"),
+        "{}",
+        output()
+    );
+    let bar = "document.querySelector('#fleet-map g .m8').getAttribute('d')";
+    assert_eq!(page.eval(bar), "M0 7h1");
     page.click("#fleet-map .orders button:nth-child(1)");
     let first = page.eval("document.querySelector('#fleet-map g .m7').getAttribute('d')");
     assert_eq!(first, "M0 0h10");
@@ -219,7 +242,7 @@ fn the_map_is_no_wider_than_the_page_and_without_scripts_it_has_its_colours_and_
         assert_eq!(shown(hidden), false, "{hidden}");
     }
     assert_eq!(shown(".field"), true);
-    assert_eq!(["m7", "m1", "mn"].map(|step| cells(&page, step)), [10, 1, 1]);
+    assert_eq!(["m7", "m1", "mn"].map(|step| cells(&page, step)), [10, 1, 2]);
     shade(&page, "m7");
     // Every figure is in the table, which opens without a script, in the colour of its cell.
     page.click("#fleet-map .figures summary");

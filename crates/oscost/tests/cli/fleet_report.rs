@@ -147,6 +147,49 @@ fn slow_nodes_are_named_with_their_fact_on_the_screen_and_in_every_format() {
 }
 
 #[test]
+fn a_node_whose_visits_are_all_very_noisy_is_found_also_from_a_data_set() {
+    let sandbox = Sandbox::new();
+    let folder = fleet(&sandbox, "night", 1.0);
+    change_records(&folder, 11, |record| {
+        record["conditions"][0]["class"] = json!("very-noisy");
+        for row in record["results"].as_array_mut().unwrap() {
+            if row["benchmark"].as_str().unwrap().starts_with("syscall/") {
+                scale(row, 600.0);
+            }
+        }
+    });
+    let data_set = sandbox.file("data");
+    let arguments = ["fleet", "report", text(&folder), "--data-set", text(&data_set)];
+    let ran = sandbox.oscost(&arguments).exits(0);
+    assert_fits(&ran.stdout);
+    let shown = flat(&ran.stdout);
+    for words in [
+        "node11 is disturbed more often than its 11 equals: 3 of its 3 visits are very noisy, 0 of \
+         33 of theirs; there it is ",
+        " times as slow as its equals in syscall/",
+        "? measured, not judged",
+    ] {
+        assert!(shown.contains(words), "`{words}` is not in:\n{}", ran.stdout);
+    }
+    for source in [&folder, &data_set] {
+        let ran = sandbox.oscost(&["fleet", "report", text(source), "--json", "-"]).exits(0);
+        let document = ran.json();
+        assert_eq!(document["disturbed"][0]["node"], "node11");
+        assert_eq!(document["disturbed"].as_array().unwrap().len(), 1);
+        let not_judged = &document["not_judged"][0];
+        assert_eq!(not_judged["not_claimable"], "is very noisy", "{not_judged}");
+        assert!(not_judged["farthest_ratio"].as_f64().unwrap() > 300.0, "{not_judged}");
+        let findings = document["findings"].as_array().unwrap();
+        let is_huge = |it: &Value| {
+            it["node"] == "node11"
+                && it["scope"]["name"] == "syscall"
+                && it["ratio"].as_f64() > Some(300.0)
+        };
+        assert!(findings.iter().any(is_huge), "{findings:?}");
+    }
+}
+
+#[test]
 fn a_damaged_record_is_named_and_the_report_is_of_the_others() {
     let sandbox = Sandbox::new();
     let folder = fleet(&sandbox, "night", 1.0);

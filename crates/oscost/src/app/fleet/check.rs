@@ -158,7 +158,8 @@ fn judge(
         ..health
     };
     if let Some(why) = first.not_claimable() {
-        return Ok(not_judged(health, &format!("its measurement {why}")));
+        let farthest = farthest(equals.class, &first).unwrap_or_default();
+        return Ok(not_judged(health, &format!("its measurement {why}{farthest}")));
     }
     let once = equals.judge(&first, None);
     if once.judged.is_empty() {
@@ -177,6 +178,24 @@ fn judge(
     let twice = equals.judge(&first, Some(&again));
     let unmeasured = [health.unmeasured, again.unmeasured].concat();
     Ok(NodeHealth { verdict: verdict(&twice), check: Some(twice), unmeasured, ..health })
+}
+
+/// The case that is farthest from the class in a measurement that supports no claim. A node whose system
+/// calls take 600 times as long is not healthy, and a check that may drain a node cannot tell by one
+/// measurement that no disturbance did it.
+fn farthest(class: &GroupBaseline, measured: &Measurement) -> Option<String> {
+    let ratio = |it: &CheckedFigure| Some((it.case.clone(), class.ratio(&it.case, it.median)?));
+    let size = |ratio: f64| ratio.ln().abs();
+    let (case, ratio) = measured
+        .figures
+        .iter()
+        .filter_map(ratio)
+        .max_by(|(_, one), (_, other)| size(*one).total_cmp(&size(*other)))?;
+    let times = if ratio < 10.0 { format!("{ratio:.2}") } else { format!("{ratio:.0}") };
+    Some(format!(
+        "; in it {case} costs {times} times as much as on the nodes of its class, from which nothing \
+         is concluded"
+    ))
 }
 
 /// A node that is faster than its equals is no reason to stop it. One of which nothing could have been

@@ -13,24 +13,40 @@ use super::candidate::{
 };
 use super::detection::{WholeNodes, detectable_log};
 use super::disturbance::visit_variance_ratios;
+use super::disturbed_nodes::{ComparedVisits, compared_visits};
 use super::effects::{NodeEffects, take_apart};
 use super::families::Families;
 use super::spread::{Column, Deviation, Effects};
 use super::summary::Summary;
-use crate::fleet::data::Fleet;
-use crate::fleet::equals::{Equals, MIN_EQUALS, equals};
+use super::unclaimable_figures::{FamilyDeviation, Visits};
+use crate::fleet::equals::{Equals, MIN_EQUALS};
 use crate::fleet::facts::{FactIndex, FoundNode, FoundValues};
 use crate::fleet::findings::{Finding, FindingScope, NotJudgedNuma, NumaReason};
 use crate::fleet::numa::{NumaGroup, numa_groups};
-use crate::fleet::table::CostTable;
+use crate::fleet::table::median_of_numbers;
+use crate::fleet::unjudged::{DisturbedNode, NotJudgedNode};
+
+/// What a judgement is based on.
+#[derive(Clone, Copy)]
+pub(super) struct Basis<'a> {
+    pub(super) visits: Visits<'a>,
+    /// The nodes that are compared with each other.
+    pub(super) groups: &'a [Equals],
+    pub(super) families: &'a Families,
+    pub(super) summary: &'a Summary,
+    /// The nodes with figures of visits without a claim alone, by their index.
+    pub(super) not_judged: &'a [NotJudgedNode],
+}
 
 /// What was judged.
 pub(super) struct Judged {
     /// What differs, the surest first.
     pub(super) findings: Vec<Finding>,
+    /// The nodes whose visits support no claim more often, the surest first.
+    pub(super) disturbed: Vec<DisturbedNode>,
     /// How many differences were judged.
     pub(super) hypotheses: usize,
-    /// How many nodes they are of.
+    /// How many nodes are judged by visits that support a claim.
     pub(super) nodes: usize,
     /// The deviation of a node over all its cases that is probably found, as a logarithm.
     pub(super) detectable_log: Option<f64>,
@@ -54,7 +70,9 @@ struct Hypotheses {
     rate: f64,
     /// The p values of each kind.
     p: [Vec<f64>; KINDS],
-    /// The nodes that they are of.
+    /// The visits that support no claim, a kind of their own.
+    visits: Vec<ComparedVisits>,
+    /// The nodes that are judged by visits that support a claim.
     nodes: BTreeSet<usize>,
     /// The effects of whole nodes.
     whole_nodes: Vec<WholeNodes>,
@@ -65,23 +83,20 @@ struct Hypotheses {
 /// Judges all nodes, families on nodes, and cases on nodes, and the same of NUMA nodes beside the others
 /// of their node.
 ///
-/// An equal part of the accepted rate is for nodes, for families and for cases, and for each of these of
-/// NUMA nodes if there are any. They are adjusted by themselves: the few nodes do not pay for the many
+/// An equal part of the accepted rate is for nodes, for families and for cases, for each of these of NUMA
+/// nodes if there are any, and for how many visits of a node support no claim if any does not. They are
+/// adjusted by themselves: the few nodes do not pay for the many
 /// cases, and the rates add up. Deviations of one node depend on each other, but little: each is taken
 /// from what the one above it leaves, and nodes do not depend on each other. In simulated fleets the
 /// procedure of Benjamini and Hochberg keeps its rate, so that the larger thresholds of Benjamini and
 /// Yekutieli are not needed.
-pub(super) fn judge(
-    fleet: &Fleet,
-    table: &CostTable,
-    families: &Families,
-    summary: &Summary,
-    rate: f64,
-) -> Judged {
-    let groups = equals(fleet);
+pub(super) fn judge(basis: Basis<'_>, rate: f64) -> Judged {
+    let Basis { visits, groups, families, .. } = basis;
+    let (fleet, table) = (visits.fleet, visits.claimable);
     let mut hypotheses = Hypotheses {
         rate,
         p: Default::default(),
+        visits: compared_visits(fleet, groups),
         nodes: BTreeSet::new(),
         whole_nodes: Vec::new(),
         candidates: Vec::new(),
@@ -90,8 +105,13 @@ pub(super) fn judge(
         if let Some(effects) = take_apart(table, &families.cases, &of.members) {
             hypotheses.add(Judgement { group, equals: of, unit: Unit::Node }, &effects);
         }
+        for it in visits.family_deviations(&families.cases, of) {
+            let FamilyDeviation { family, deviation } = it;
+            let of = Judgement { group, equals: of, unit: Unit::Node };
+            hypotheses.add_deviation(of, Scope::Family(family), deviation);
+        }
     }
-    let numa_groups = numa_groups(fleet, table, &groups);
+    let numa_groups = numa_groups(fleet, table, groups);
     let numa_not_judged =
         numa_groups.iter().flat_map(|group| hypotheses.add_numa(group, families)).collect();
     let q = hypotheses.adjusted();
@@ -105,9 +125,12 @@ pub(super) fn judge(
     found.sort_by(|Found { candidate: one, .. }, Found { candidate: other, .. }| {
         one.p.total_cmp(&other.p).then(other.deviation.size().total_cmp(&one.deviation.size()))
     });
+    let members: Vec<&[usize]> = groups.iter().map(|group| group.members.as_slice()).collect();
+    let facts = FactIndex::of(fleet, &members);
     Judged {
-        findings: findings(fleet, families, summary, &groups, &found),
-        hypotheses: hypotheses.count(),
+        findings: findings(basis, &facts, &found),
+        disturbed: disturbed_nodes(basis, &facts, &hypotheses),
+        hypotheses: hypotheses.count() + hypotheses.visits.len(),
         nodes: hypotheses.nodes.len(),
         detectable_log: detectable_log(&hypotheses.whole_nodes, hypotheses.level_of_nodes()),
         numa_not_judged,
@@ -187,6 +210,7 @@ impl Hypotheses {
             let column = column.with_visit_variance_ratios(visit_variance_ratios);
             for deviation in column.deviations(prior) {
                 if of.equals.is_judged[deviation.member] {
+                    self.nodes.insert(of.equals.members[deviation.member]);
                     self.add_deviation(of, scope, deviation.with_tails(tails));
                 }
             }
@@ -204,7 +228,6 @@ impl Hypotheses {
         let at = of_kind.len();
         of_kind.push(p);
         let node = equals.members[deviation.member];
-        self.nodes.insert(node);
         if p <= self.rate {
             self.candidates.push(Candidate { node, group, unit, scope, deviation, p, at });
         }
@@ -212,15 +235,19 @@ impl Hypotheses {
 
     /// How many kinds there are something of: each has an equal part of the rate.
     fn kinds(&self) -> f64 {
-        self.p.iter().filter(|p| !p.is_empty()).count() as f64
+        let of_figures = self.p.iter().filter(|p| !p.is_empty()).count();
+        (of_figures + usize::from(!self.visits.is_empty())) as f64
+    }
+
+    /// These p values of one kind, adjusted.
+    fn adjusted_kind(&self, p: &[f64]) -> Vec<f64> {
+        let kinds = self.kinds();
+        benjamini_hochberg(p).into_iter().map(|q| (kinds * q).min(1.0)).collect()
     }
 
     /// The adjusted p values of each kind.
     fn adjusted(&self) -> [Vec<f64>; KINDS] {
-        let kinds = self.kinds();
-        self.p
-            .each_ref()
-            .map(|p| benjamini_hochberg(p).into_iter().map(|q| (kinds * q).min(1.0)).collect())
+        self.p.each_ref().map(|p| self.adjusted_kind(p))
     }
 
     /// The p value up to which a node is found if it is the only one.
@@ -230,15 +257,8 @@ impl Hypotheses {
 }
 
 /// The findings with their facts, in the same order.
-fn findings(
-    fleet: &Fleet,
-    families: &Families,
-    summary: &Summary,
-    groups: &[Equals],
-    found: &[Found<'_>],
-) -> Vec<Finding> {
-    let members: Vec<&[usize]> = groups.iter().map(|group| group.members.as_slice()).collect();
-    let facts = FactIndex::of(fleet, &members);
+fn findings(basis: Basis<'_>, facts: &FactIndex<'_>, found: &[Found<'_>]) -> Vec<Finding> {
+    let Basis { visits, families, summary, .. } = basis;
     let mut alike: BTreeMap<Way, FoundValues> = BTreeMap::new();
     for Found { candidate: it, .. } in found {
         let node = FoundNode { node: it.node, equals: it.group };
@@ -252,7 +272,11 @@ fn findings(
             Scope::Family(family) => FindingScope::Family(families.names[family].clone()),
             Scope::Case(case) => FindingScope::Case(u32::try_from(case).unwrap_or(u32::MAX)),
         };
+        let not_claimable = visits.reason(it.node).filter(|_| visits.is_whole(it.node));
         let ratio_to_fleet = match it.scope {
+            Scope::Family(family) if not_claimable.is_some() => {
+                unclaimable_ratio(basis, it.node, &families.cases[family])
+            }
             Scope::Node => summary.nodes[it.node].ratio,
             Scope::Family(family) => summary.ratio_of_cases(it.node, &families.cases[family]),
             Scope::Case(case) => summary.ratio_of_cases(it.node, &[case]),
@@ -268,10 +292,41 @@ fn findings(
             ratio: ratio.value.exp(),
             ci95: [interval.lo.exp(), interval.hi.exp()],
             adjustment: it.deviation.adjustment,
+            not_claimable,
             ratio_to_fleet,
             q: *q,
             facts: facts.unwrap_or_default(),
         }
     };
     found.iter().map(finding).collect()
+}
+
+/// The ratio of some cases of a node to the fleet's medians, by visits without a claim: the middle over
+/// those that it has.
+fn unclaimable_ratio(basis: Basis<'_>, node: usize, cases: &[usize]) -> Option<f64> {
+    let of_node = basis.not_judged.iter().find(|it| it.node == node)?;
+    let logs = cases.iter().map(|&case| f64::from(of_node.ratios[case]).ln());
+    median_of_numbers(logs).map(f64::exp)
+}
+
+/// The nodes whose visits support no claim more often than those of their equals, with their facts.
+fn disturbed_nodes(
+    basis: Basis<'_>,
+    facts: &FactIndex<'_>,
+    hypotheses: &Hypotheses,
+) -> Vec<DisturbedNode> {
+    let p: Vec<f64> = hypotheses.visits.iter().map(|it| it.p).collect();
+    let all = hypotheses.visits.iter().zip(hypotheses.adjusted_kind(&p));
+    let mut found: Vec<(&ComparedVisits, f64)> =
+        all.filter(|(_, q)| *q <= hypotheses.rate).collect();
+    found.sort_by(|(one, _), (other, _)| one.p.total_cmp(&other.p));
+    let of_node = |it: &ComparedVisits| FoundNode { node: it.node, equals: it.group };
+    let mut alike = FoundValues::default();
+    found.iter().for_each(|(it, _)| facts.add(&mut alike, of_node(it)));
+    let disturbed = |(it, q): &(&ComparedVisits, f64)| {
+        let ComparedVisits { node, own, equals, .. } = **it;
+        let facts = facts.candidates(of_node(it), &alike);
+        Some(DisturbedNode { node, reason: basis.visits.reason(node)?, own, equals, q: *q, facts })
+    };
+    found.iter().filter_map(disturbed).collect()
 }

@@ -231,6 +231,12 @@ pub(super) struct Deviation {
 const MIN_RATIO: f64 = 1.02;
 
 impl Deviation {
+    /// A deviation whose error is not that of the spread between visits of all nodes.
+    pub(super) fn of_estimate(member: usize, estimate: Estimate, is_repeated: bool) -> Self {
+        let (among_equals, measured) = (estimate, estimate);
+        Self { member, among_equals, measured, adjustment: None, is_repeated }
+    }
+
     /// The same if errors also have the tails of so many degrees of freedom.
     pub(super) fn with_tails(self, degrees: Option<f64>) -> Self {
         let heavier = |estimate: Estimate| {

@@ -6,6 +6,7 @@ use super::*;
 use crate::fleet::findings::{Adjustment, Finding, FindingScope};
 use crate::fleet::simulation::{FleetSimulation, PlantedFault, SimulatedFleet, simulate};
 
+mod disturbed_visits;
 mod false_shares;
 mod numa_nodes;
 mod small_fleets;

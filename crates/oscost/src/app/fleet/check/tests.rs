@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use oscost_model::record::ReferenceCases;
 use oscost_model::seed::Seed;
 
 use super::*;
@@ -179,6 +180,45 @@ fn a_node_whose_cases_cannot_be_judged_is_not_called_healthy() {
     };
     assert!(with_error(Some(0.5)).contains("vary so much"));
     assert!(with_error(None).contains("none of its cases"));
+}
+
+/// The conditions of a very noisy measurement.
+fn very_noisy() -> Conditions {
+    Conditions {
+        machine: "m0".to_owned(),
+        class: Some("very-noisy".to_owned()),
+        reference_cases: ReferenceCases { before: BTreeMap::new(), after: BTreeMap::new() },
+        lambda_per_s: None,
+        steal_pct: None,
+        lost_pct: Some(99.0),
+        tracers: Vec::new(),
+        probe: Vec::new(),
+        core: None,
+        flags: Vec::new(),
+    }
+}
+
+#[test]
+fn a_very_noisy_node_is_neither_healthy_nor_slow_and_what_is_farthest_is_told() {
+    let fleet = fleet();
+    let baseline = Baseline::of(&fleet);
+    let equals = Equals { baseline: &baseline, class: class_like(&baseline, CLASS).unwrap() };
+    let cases = CASES.map(str::to_owned);
+    for (slow, factor, times) in [("syscall/b", 612.0, 600.0), ("socket/throughput", 3.0, 2.9)] {
+        let measure = |cases: &[String]| -> anyhow::Result<Measurement> {
+            let made = measurement(cases, |case| if case == slow { factor } else { 1.0 });
+            Ok(Measurement { conditions: Some(very_noisy()), ..made })
+        };
+        let judged = judge(health(), equals, &cases, &measure).unwrap();
+        let HealthVerdict::NotJudged(why) = &judged.verdict else { panic!("{judged:?}") };
+        let told = why.strip_prefix(&format!("its measurement is very noisy; in it {slow} costs "));
+        let (ratio, words) = told.unwrap().split_once(' ').unwrap();
+        // The middle of the class is known to about 1 %.
+        let ratio: f64 = ratio.parse().unwrap();
+        assert!((ratio / factor - 1.0).abs() < 0.05 && ratio > 0.95 * times, "{why}");
+        assert!(words.ends_with("of its class, from which nothing is concluded"), "{why}");
+        assert!(judged.check.is_none(), "no case has a judgement");
+    }
 }
 
 #[test]

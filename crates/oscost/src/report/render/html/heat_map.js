@@ -37,6 +37,8 @@ const activateHeatMaps = ({ maps, made, showCard, hideCard }) => {
       const code = bytes[at] + 256 * bytes[at + 1];
       return code === 0 ? null : Math.exp((code - map.one) * map.log_step);
     };
+    const isNotJudged = (row, column) => map.not_judged.some(([at, first, count]) =>
+      at === row && column >= first && column < first + count);
     const textOf = (ratio) => {
       if (ratio === null) return "not measured";
       if (ratio >= 0.1 && ratio < 10) return ratio.toFixed(3);
@@ -46,7 +48,8 @@ const activateHeatMaps = ({ maps, made, showCard, hideCard }) => {
       const row = map.rows[order[line]];
       const facts = [
         [map.column_noun, map.columns[column]],
-        ["ratio", textOf(ratioAt(order[line], column))],
+        ["ratio", textOf(ratioAt(order[line], column)) +
+          (isNotJudged(order[line], column) ? ", not judged" : "")],
         [`ratio of the whole ${map.row_noun}`, textOf(row.ratio)],
         ["class", row.class],
       ];

@@ -13,6 +13,8 @@ const MAX_NAME: usize = 24;
 /// Slower by the steps of the scale, and faster by them.
 const SLOWER: [char; STEPS.len()] = ['1', '2', '3', '4'];
 const FASTER: [char; STEPS.len()] = ['a', 'b', 'c', 'd'];
+/// A ratio from which nothing is concluded.
+const NOT_JUDGED: &str = "?";
 
 /// The first rows, which matter most, a line each; empty without any.
 pub(super) fn heat_map(map: &HeatMap, screen: ScreenFormat) -> String {
@@ -28,9 +30,9 @@ pub(super) fn heat_map(map: &HeatMap, screen: ScreenFormat) -> String {
         Cells::that_fit(map, screen.columns.saturating_sub(width + 2));
     let mut out = fold_lines(&map.caption, 0, 2, screen.prose());
     for (at, name) in names.iter().enumerate() {
-        let row = map.row(at);
-        let parts: Vec<String> =
-            groups.iter().map(|group| cells(row, *group, columns_of_cell, screen.colour)).collect();
+        let parts =
+            groups.iter().map(|group| cells(map, at, *group, columns_of_cell, screen.colour));
+        let parts: Vec<String> = parts.collect();
         let line = format!("{name:<width$}  {}", parts.join(" "));
         out += line.trim_end();
         out.push('\n');
@@ -67,16 +69,27 @@ impl<'a> Cells<'a> {
 }
 
 /// The cells of a group in a row.
-fn cells(row: &[f32], group: ColumnGroup<'_>, columns_of_cell: usize, colour: bool) -> String {
-    let ratios = row.get(group.first..group.first + group.count).unwrap_or_default();
-    ratios.chunks(columns_of_cell).map(|chunk| cell(chunk, colour)).collect()
+fn cells(
+    map: &HeatMap,
+    row: usize,
+    group: ColumnGroup<'_>,
+    columns_of_cell: usize,
+    colour: bool,
+) -> String {
+    let columns: Vec<usize> = (group.first..group.first + group.count).collect();
+    columns.chunks(columns_of_cell).map(|columns| cell(map, row, columns, colour)).collect()
 }
 
-/// The letter of the ratio that is farthest from 1.
-fn cell(ratios: &[f32], colour: bool) -> String {
-    let known = ratios.iter().filter(|ratio| step(**ratio).is_some());
+/// The letter of the judged ratio that is farthest from 1; without one, the mark of those that are not
+/// judged.
+fn cell(map: &HeatMap, row: usize, columns: &[usize], colour: bool) -> String {
+    let ratios = map.row(row);
+    let is_not_judged = |column: &usize| map.is_not_judged(row, *column);
+    let judged = columns.iter().filter(|column| !is_not_judged(column));
+    let known = judged.filter_map(|column| ratios.get(*column)).filter(|it| step(**it).is_some());
     let farthest = known.max_by(|one, other| one.ln().abs().total_cmp(&other.ln().abs()));
     match farthest.and_then(|ratio| step(*ratio)) {
+        None if columns.iter().any(is_not_judged) => NOT_JUDGED.to_owned(),
         None => " ".to_owned(),
         Some(0) => ".".to_owned(),
         Some(step) if step > 0 => Paint::Word("slower").of(&letter(SLOWER, step), colour),
@@ -107,6 +120,10 @@ fn notes(
         list(SLOWER),
         list(FASTER)
     );
+    let scale = match map.not_judged.contains(&true) {
+        true => format!("{scale}; {NOT_JUDGED} measured, not judged"),
+        false => scale,
+    };
     let columns = format!("{}s from the left: {}", map.column_noun, of_groups.join(", "));
     let noun = plural(map.rows.len() as u64, map.row_noun);
     [
@@ -173,6 +190,25 @@ mod tests {
         assert!(text.contains("\nThe slow ones first\n"), "{text}");
         assert!(text.contains("cases from the left: family0 4, family1 4"), "{text}");
         assert!(!text.contains("stands for") && !text.contains("matter most"), "{text}");
+    }
+
+    #[test]
+    fn what_is_not_judged_has_a_mark_and_hides_no_judged_neighbour() {
+        let mut map = map(2, 2, 4);
+        map.ratios[4..8].fill(612.0);
+        map.ratios[8..16].fill(612.0);
+        map.not_judged = vec![false; 16];
+        map.not_judged[4..8].fill(true);
+        map.not_judged[8..15].fill(true);
+        let text = heat_map(&map, ScreenFormat::PLAIN);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[1..3], ["node0   ..c ????", "node1  ???? ???4"]);
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains("; ? measured, not judged"), "{text}");
+        map.not_judged[15] = true;
+        // A cell of both is of what is judged.
+        let both = cell(&map, 0, &[2, 3, 4, 5], false);
+        assert_eq!([both, cell(&map, 1, &[6, 7], false)], ["c", "?"]);
     }
 
     #[test]

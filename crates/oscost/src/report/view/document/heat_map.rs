@@ -24,6 +24,8 @@ pub struct HeatMap {
     pub order_note: String,
     /// The ratios, row by row; NaN where nothing was measured.
     pub ratios: Vec<f32>,
+    /// Of each ratio, whether nothing is concluded from it; empty if something is from all.
+    pub not_judged: Vec<bool>,
 }
 
 /// A column of a heat map.
@@ -62,6 +64,13 @@ impl HeatMap {
     pub fn row(&self, at: usize) -> &[f32] {
         let count = self.columns.len();
         self.ratios.get(at * count..(at + 1) * count).unwrap_or_default()
+    }
+
+    /// Whether a cell has a ratio from which nothing is concluded.
+    pub fn is_not_judged(&self, row: usize, column: usize) -> bool {
+        let is_cell = column < self.columns.len();
+        let at = row * self.columns.len() + column;
+        is_cell && self.not_judged.get(at).copied().unwrap_or(false)
     }
 
     /// The groups of its columns, from the left.
@@ -108,5 +117,8 @@ mod tests {
             map.groups().iter().map(|it| (it.name, it.first, it.count)).collect();
         assert_eq!(groups, [("a", 0, 2), ("b", 2, 1), ("a", 3, 1)]);
         assert_eq!((map.row(1).len(), map.row(2).len()), (4, 0));
+        assert!(!map.is_not_judged(1, 1), "all are judged");
+        let marked = HeatMap { not_judged: vec![false, true, false, false], ..map };
+        assert_eq!([0, 1, 4].map(|column| marked.is_not_judged(0, column)), [false, true, false]);
     }
 }

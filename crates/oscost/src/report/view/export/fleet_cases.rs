@@ -6,7 +6,7 @@ use oscost_model::unit::Better;
 
 use crate::fleet::{
     Adjustment, CaseFigure, Finding, FindingScope, Fleet, FleetAnalysis, FleetCase, FleetNode,
-    NodeVisit,
+    NodeVisit, NotJudgedNode,
 };
 use crate::report::view::export::sheet::Kind::{Float, Integer, Text};
 use crate::report::view::export::sheet::{Cells, Heading, Value, heading};
@@ -16,6 +16,12 @@ pub(super) const SCHEMA: &str = "oscost.fleet-cases/1";
 
 /// When a case has no figure on a node.
 const NOT_MEASURED: Option<&str> = Some("the node has no figure of the case");
+/// When nothing is concluded from the figures of a case on a node.
+const NO_RATIO: Option<&str> =
+    Some("the node has no figure of the case, or nothing is concluded from it");
+/// When something is.
+const JUDGED: Option<&str> =
+    Some("the node has no figure of the case, or something is concluded from it");
 /// When nothing stands out.
 const NOT_FOUND: Option<&str> = Some("it does not stand out");
 
@@ -126,6 +132,17 @@ impl<'a> Line<'a> {
         ratio.is_finite().then_some(f64::from(*ratio))
     }
 
+    /// The node, if nothing is concluded from its figures of the case.
+    fn not_judged(&self) -> Option<&'a NotJudgedNode> {
+        let all = &self.sheet.analysis.not_judged;
+        let at = all.binary_search_by_key(&self.node_index, |it| it.node).ok()?;
+        all.get(at).filter(|it| it.ratios.get(self.case_index).is_some_and(|it| it.is_finite()))
+    }
+
+    fn not_judged_ratio(&self) -> Option<f64> {
+        self.not_judged()?.ratios.get(self.case_index).copied().map(f64::from)
+    }
+
     /// The narrowest finding that the case on the node is a part of.
     fn finding(&self) -> Option<&'a Finding> {
         let is_part = |it: &&&'a Finding| match &it.scope {
@@ -216,9 +233,27 @@ const COLUMNS: &[Column] = &[
             "ratio",
             Float,
             "its cost over the fleet's median of the case: above 1 is slower",
-            NOT_MEASURED,
+            NO_RATIO,
         ),
         read: |line| line.ratio().into(),
+    },
+    Column {
+        heading: heading(
+            "not_judged_ratio",
+            Float,
+            "the same by visits that support no claim, where no other visit of the node has the case",
+            JUDGED,
+        ),
+        read: |line| line.not_judged_ratio().into(),
+    },
+    Column {
+        heading: heading(
+            "not_judged",
+            Text,
+            "why most of these visits support none, as what each of them is or has",
+            JUDGED,
+        ),
+        read: |line| line.not_judged().map(|it| it.reason).into(),
     },
     Column {
         heading: heading(
@@ -297,100 +332,4 @@ const COLUMNS: &[Column] = &[
 ];
 
 #[cfg(test)]
-mod tests {
-    use oscost_model::unit::Unit;
-
-    use super::*;
-
-    fn figure(case: u32, median: f64) -> CaseFigure {
-        CaseFigure { case, median, log_error: f32::NAN }
-    }
-
-    fn visit(node: usize, figures: Vec<CaseFigure>) -> NodeVisit {
-        let (started_s, not_claimable, numa_node) = (0.0, None, None);
-        NodeVisit { node, run: String::new(), started_s, not_claimable, numa_node, figures }
-    }
-
-    fn fleet() -> Fleet {
-        let case = |case: &str| FleetCase {
-            case: case.to_owned(),
-            family: "fault".to_owned(),
-            unit: Unit::NsPerOp,
-            better: Better::Lower,
-            rev: 1,
-        };
-        let node = |name: &str| FleetNode {
-            name: name.to_owned(),
-            class: "kernel 6.1".into(),
-            facts: Vec::new(),
-        };
-        Fleet {
-            name: "night".to_owned(),
-            cases: vec![case("fault/cow"), case("fault/zero-fill")],
-            nodes: vec![node("a"), node("b")],
-            visits: vec![
-                visit(0, vec![figure(0, 10.0), figure(1, 20.0)]),
-                visit(0, vec![figure(0, 30.0)]),
-                visit(1, vec![figure(1, 26.0)]),
-            ],
-            ..Fleet::default()
-        }
-    }
-
-    fn finding(scope: FindingScope, ratio: f64) -> Finding {
-        let ci95 = [ratio - 0.1, ratio + 0.1];
-        let (adjustment, ratio_to_fleet) = (Some(Adjustment::Node), Some(1.4));
-        Finding {
-            node: 1,
-            numa_node: None,
-            scope,
-            ratio,
-            ci95,
-            adjustment,
-            ratio_to_fleet,
-            q: 0.01,
-            facts: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn every_case_of_every_node_has_a_line_with_its_figures_and_its_narrowest_finding() {
-        let fleet = fleet();
-        let analysis = FleetAnalysis {
-            ratios: vec![1.0, 1.0, f32::NAN, 1.3],
-            findings: vec![
-                finding(FindingScope::Case(1), 1.3),
-                finding(FindingScope::Family("fault".to_owned()), 1.2),
-            ],
-            ..FleetAnalysis::default()
-        };
-        let sheet = FleetSheet::of(&fleet, &analysis);
-        let names: Vec<&str> = headings().map(|it| it.name).collect();
-        let cell = |line: usize, name: &str| {
-            let column = names.iter().position(|it| *it == name).unwrap();
-            sheet.cell(line, column)
-        };
-        assert_eq!(sheet.line_count(), 4);
-        assert_eq!([cell(0, "node"), cell(3, "node")], ["a", "b"].map(Value::from));
-        assert_eq!(
-            [cell(0, "visits"), cell(1, "visits"), cell(2, "visits")],
-            [2u64, 1, 0].map(Value::from)
-        );
-        assert_eq!([cell(0, "median"), cell(2, "median")], [Value::Float(20.0), Value::Unknown]);
-        assert_eq!([cell(0, "ratio"), cell(2, "ratio")], [Value::Float(1.0), Value::Unknown]);
-        assert_eq!([cell(1, "finding"), cell(2, "finding")], [Value::Unknown, "family".into()]);
-        assert_eq!(
-            [cell(3, "finding"), cell(3, "finding_ratio")],
-            ["case".into(), Value::Float(1.3)]
-        );
-        assert_eq!(
-            [cell(3, "finding_adjusted_for"), cell(3, "finding_ratio_to_fleet")],
-            ["node".into(), Value::Float(1.4)]
-        );
-        assert_eq!(cell(0, "finding_adjusted_for"), Value::Unknown);
-        for (at, heading) in headings().enumerate() {
-            let is_empty = (0..4).any(|line| sheet.cell(line, at) == Value::Unknown);
-            assert!(heading.unknown.is_some() || !is_empty, "{}", heading.name);
-        }
-    }
-}
+mod tests;

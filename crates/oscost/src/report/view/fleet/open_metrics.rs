@@ -13,6 +13,7 @@ pub fn open_metrics(fleet: &Fleet, analysis: &FleetAnalysis) -> String {
     nodes(&mut text, fleet, analysis);
     cases(&mut text, fleet, analysis);
     findings(&mut text, fleet, analysis);
+    unjudged(&mut text, fleet, analysis);
     text.written.push_str("# EOF\n");
     text.written
 }
@@ -195,6 +196,46 @@ fn findings(text: &mut Text<'_>, fleet: &Fleet, analysis: &FleetAnalysis) {
     }
 }
 
+/// What visits that support no claim show.
+fn unjudged(text: &mut Text<'_>, fleet: &Fleet, analysis: &FleetAnalysis) {
+    let name = |node: usize| fleet.nodes.get(node).map(|node| node.name.as_str());
+    let family = Family {
+        name: "oscost_fleet_disturbed_node_share_ratio",
+        unit: "ratio",
+        help: "The share of the visits of a node that support no claim, where it is larger than that \
+               of its equals.",
+    };
+    let share = |node: usize, of: f64| Some((name(node)?, Some(of)));
+    let disturbed = analysis
+        .disturbed
+        .iter()
+        .filter_map(|it| share(it.node, it.own.not_claimable as f64 / it.own.visits as f64));
+    text.labelled(&family, "node", disturbed);
+    let family = Family {
+        name: "oscost_fleet_not_judged_node_visits",
+        unit: "",
+        help: "How many visits of a node support no claim, where no visit of it supports one.",
+    };
+    let whole = || analysis.not_judged.iter().filter(|it| it.is_whole);
+    let visits = whole().filter_map(|it| share(it.node, it.visits as f64));
+    text.labelled(&family, "node", visits);
+    let family = Family {
+        name: "oscost_fleet_not_judged_farthest_ratio",
+        unit: "ratio",
+        help: "Costs of such a node over those of its equals in the case that is farthest from them; \
+               nothing is concluded from it.",
+    };
+    text.family(&family);
+    for it in whole() {
+        let farthest = it.farthest.filter(|it| it.ratio.is_finite());
+        let case = farthest.and_then(|it| fleet.cases.get(it.case as usize));
+        if let (Some(node), Some(case), Some(farthest)) = (name(it.node), case, farthest) {
+            let labels = [("node", node), ("case", case.case.as_str())];
+            text.sample(family.name, &labels, farthest.ratio);
+        }
+    }
+}
+
 /// The labels that name a finding; `None` if the fleet has no such node.
 fn finding_labels<'a>(fleet: &'a Fleet, finding: &'a Finding) -> Option<[(&'a str, &'a str); 3]> {
     let node = fleet.nodes.get(finding.node)?;
@@ -214,7 +255,10 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::fleet::{CaseSpread, FleetCase, FleetNode, NodeDeviation, NodeVisit};
+    use crate::fleet::{
+        CaseSpread, DisturbedNode, FarthestCase, FleetCase, FleetNode, NodeDeviation, NodeVisit,
+        NotJudgedNode, VisitCount,
+    };
 
     fn made_up() -> (Fleet, FleetAnalysis) {
         let case = |name: &str, unit: Unit| FleetCase {
@@ -262,6 +306,7 @@ mod tests {
                 ratio: 1.25,
                 ci95: [1.1, 1.4],
                 adjustment: Some(Adjustment::Node),
+                not_claimable: None,
                 ratio_to_fleet: Some(1.5),
                 q: 0.01,
                 facts: Vec::new(),
@@ -297,6 +342,36 @@ mod tests {
         }
         assert!(!text.contains("node=\"n2\""));
         assert!(text.ends_with("\n# EOF\n"));
+    }
+
+    #[test]
+    fn disturbed_nodes_and_those_that_are_not_judged_have_samples() {
+        let (fleet, mut analysis) = made_up();
+        analysis.disturbed = vec![DisturbedNode {
+            node: 1,
+            reason: "is very noisy",
+            own: VisitCount { not_claimable: 3, visits: 4 },
+            equals: VisitCount { not_claimable: 0, visits: 15 },
+            q: 0.01,
+            facts: Vec::new(),
+        }];
+        analysis.not_judged = vec![NotJudgedNode {
+            node: 1,
+            reason: "is very noisy",
+            visits: 4,
+            is_whole: true,
+            ratios: vec![600.0, f32::NAN],
+            farthest: Some(FarthestCase { case: 0, ratio: 600.0 }),
+        }];
+        let text = open_metrics(&fleet, &analysis);
+        for line in [
+            "oscost_fleet_disturbed_node_share_ratio{fleet=\"mon\\\"day\",node=\"n2\"} 0.75",
+            "oscost_fleet_not_judged_node_visits{fleet=\"mon\\\"day\",node=\"n2\"} 4",
+            "oscost_fleet_not_judged_farthest_ratio{fleet=\"mon\\\"day\",node=\"n2\",\
+             case=\"pipe/a\\\\b\"} 600",
+        ] {
+            assert!(text.lines().any(|it| it == line), "{line} is not in\n{text}");
+        }
     }
 
     #[test]

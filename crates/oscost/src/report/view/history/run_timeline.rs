@@ -66,7 +66,7 @@ pub(super) fn figure_with_intervals(point: &Point, style: &Style) -> String {
 }
 
 /// The letter of what can be updated.
-fn letter(updated: UpdatedPart) -> char {
+pub(super) fn letter(updated: UpdatedPart) -> char {
     match updated {
         UpdatedPart::Kernel => 'K',
         UpdatedPart::Image => 'I',

@@ -4,12 +4,15 @@ use std::collections::BTreeSet;
 
 use oscost_model::record::{Cause, CountedMedian, CountedMedians, Decomposition};
 use oscost_model::unit::{Better, Unit};
+use oscost_stats::change::MIN_POINTS;
 
+use super::run_timeline::letter;
 use super::*;
 use crate::estimate::history::{
     Change, CountedRuns, History, LeftOut, Point, RecentShift, RunCounts, Series, Update,
     UpdatedPart,
 };
+use crate::report::text::day;
 
 fn point(number: usize, median: f64) -> Point {
     Point {

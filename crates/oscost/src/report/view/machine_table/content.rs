@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::name_list::name_list;
 use crate::advice::machine_facts::DescribedMachine;
 use crate::estimate::machine_table::{CaseLine, MachineTable, TableColumn};
 use crate::report::text::{plain, shorten};
@@ -66,8 +67,17 @@ impl TableContent<'_> {
 
     /// The whole names of all machines of a column, separated by spaces, for other programs.
     pub(super) fn machine_names(&self, column: &TableColumn) -> String {
+        self.whole_names(column).join(" ")
+    }
+
+    /// The same for readers, as Slurm writes lists of nodes.
+    pub(super) fn listed_names(&self, column: &TableColumn) -> String {
+        name_list(&self.whole_names(column))
+    }
+
+    fn whole_names(&self, column: &TableColumn) -> Vec<String> {
         let machines = column.machines.iter().filter_map(|&at| self.machines.get(at));
-        machines.map(|it| plain(&it.name)).collect::<Vec<_>>().join(" ")
+        machines.map(|it| plain(&it.name)).collect()
     }
 
     /// The indices of the columns that have a figure; the first one, to which ratios are, in any case.

@@ -201,7 +201,23 @@ pub(super) fn notes(content: &TableContent<'_>) -> Vec<String> {
         has(|it| it.ratio.is_some()).then_some(ratio),
         counted(&[CountedModes::User]).then(|| user.to_owned()),
     ];
-    meanings.into_iter().flatten().chain(left_out(content)).chain(beyond_bound(content)).collect()
+    let meanings = meanings.into_iter().flatten().chain(folded(content));
+    meanings.chain(left_out(content)).chain(beyond_bound(content)).collect()
+}
+
+/// Which machines the columns of several are of.
+fn folded(content: &TableContent<'_>) -> Option<String> {
+    let shown = content.shown_columns();
+    let columns = shown.iter().map(|&at| &content.table.columns[at]);
+    let all: Vec<&TableColumn> = columns.filter(|column| column.machines.len() > 1).collect();
+    let name = |column: &&TableColumn| {
+        format!("{} is {}", content.column_name(column), content.listed_names(column))
+    };
+    let mut told: Vec<String> = all.iter().take(MAX_NAMED).map(name).collect();
+    if all.len() > MAX_NAMED {
+        told.push(format!("{} more are named below", all.len() - MAX_NAMED));
+    }
+    (!told.is_empty()).then(|| format!("columns of several machines: {}", told.join("; ")))
 }
 
 /// The columns that a table has no room for.

@@ -19,7 +19,8 @@ pub(super) fn blocks(content: &TableContent<'_>) -> Vec<Block> {
         let description = machines.first().map_or_else(String::new, |it| described(it, content));
         let mut words = vec![description];
         if machines.len() > 1 {
-            words.push(plural(machines.len() as u64, "machine"));
+            let count = plural(machines.len() as u64, "machine");
+            words.push(format!("{count}: {}", content.listed_names(column)));
         }
         words.push(runs_text(&runs.collect::<Vec<_>>()));
         words.retain(|it| !it.is_empty());

@@ -7,6 +7,7 @@ mod exact_counts;
 mod figures;
 mod grid;
 mod machines;
+mod name_list;
 mod references;
 mod sentence;
 #[cfg(test)]

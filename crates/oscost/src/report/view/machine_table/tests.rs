@@ -237,6 +237,13 @@ fn cells_have_figures_spreads_and_ratios_and_foreign_text_does_nothing() {
     }
     assert!(text.lines().all(|line| line.chars().count() <= 80 && line.is_ascii()), "{text}");
     assert!(text.contains("Not on every machine") && !text.contains('\u{1b}'), "{text}");
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "columns of several machines: node0 +14 is node[0-6,8-15]",
+        "15 machines: node[0-6,8-15]; 15 runs of ",
+    ] {
+        assert!(flat.contains(words), "`{words}` is not in:\n{text}");
+    }
     let page = report::html(&view(&content)).unwrap();
     assert!(page.contains("[2J no ") && !page.contains("no <b>"), "it is escaped");
     let link = "<a href=\"#w-machine\" aria-label=\"What node0 +14 means\">?</a>";

@@ -205,10 +205,23 @@ const DOCUMENTS: &[Document] = &[
             word("changes", "what changed since the baseline; null without one"),
             word("common_nodes", "how many nodes both fleets have"),
             word("detectable_ratio", "the slowness of one node that is probably found"),
+            word(
+                "disturbed",
+                "nodes whose visits support no claim more often than those of their equals",
+            ),
+            word("equals", "the same counts of the visits of the equals of a node"),
             word("facts", "the facts that set a node apart, the best supported first"),
             word("false_discovery_rate", "the share of findings that may be false"),
+            word("farthest_case", "the case of a node that is farthest from its equals"),
+            word("farthest_ratio", "the ratio of its cost to theirs"),
             word("findings", "nodes that differ from their equals, the surest first"),
+            word("has_other_visits", "whether other visits of the node support claims"),
             word("newest", "the revision of the other figures of a case"),
+            word(
+                "not_claimable",
+                "why visits support no claim; of a finding null if they do; how many do not",
+            ),
+            word("not_judged", "nodes with figures that are of visits alone that support no claim"),
             word("numa_node", "the NUMA node of a finding that is of one; null for the whole node"),
             word(
                 "numa_not_judged",
@@ -216,6 +229,7 @@ const DOCUMENTS: &[Document] = &[
             ),
             word("only_base", "how many nodes the baseline alone has"),
             word("only_new", "how many nodes the new fleet alone has"),
+            word("own", "how many visits of a node support no claim, and how many there are"),
             word(
                 "ratio_to_fleet",
                 "the ratio to the medians of the fleet, with all that the node differs by",

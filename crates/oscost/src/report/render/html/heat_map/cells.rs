@@ -14,6 +14,12 @@ pub(super) const GROUND: &str = "m4";
 /// The colour of what was not measured.
 pub(super) const NOT_MEASURED: &str = "mn";
 
+/// What the scale shows of cells that are not judged.
+pub(super) const NOT_JUDGED: &str = "mq";
+/// The height of the bar with the colour of the ratio in such a cell, the rest of which is as if it had
+/// not been measured.
+const BAR: f64 = 0.45;
+
 /// From this height on there is a gap between rows.
 const GAP_PX: usize = 8;
 
@@ -36,6 +42,9 @@ pub(super) fn picture(map: &HeatMap, label: &str, row_px: usize) -> String {
     for (colour, path) in paths(map) {
         let _ = write!(out, "<path class=\"{colour}\" d=\"{path}\"/>");
     }
+    for (colour, path) in bars(map) {
+        let _ = write!(out, "<path class=\"{colour}\" stroke-width=\"{BAR}\" d=\"{path}\"/>");
+    }
     out += "</g>";
     let edges: String = map
         .groups()
@@ -51,13 +60,32 @@ pub(super) fn picture(map: &HeatMap, label: &str, row_px: usize) -> String {
 
 /// The runs of each colour but that of the ground: where each begins, and how long it is.
 fn paths(map: &HeatMap) -> BTreeMap<&'static str, String> {
-    let mut paths: BTreeMap<&str, String> = BTreeMap::new();
+    let of_cell = |row: usize, column: usize, ratio: f32| match map.is_not_judged(row, column) {
+        true => Some(NOT_MEASURED),
+        false => Some(colour(ratio)).filter(|colour| *colour != GROUND),
+    };
+    runs(map, of_cell)
+}
+
+/// The runs of each colour in cells that are not judged.
+fn bars(map: &HeatMap) -> BTreeMap<&'static str, String> {
+    runs(map, |row, column, ratio| map.is_not_judged(row, column).then(|| colour(ratio)))
+}
+
+/// The runs of neighbours in a row for which a colour is the same; none of those that have none.
+fn runs(
+    map: &HeatMap,
+    colour: impl Fn(usize, usize, f32) -> Option<&'static str>,
+) -> BTreeMap<&'static str, String> {
+    let mut paths: BTreeMap<&'static str, String> = BTreeMap::new();
     for line in 0..map.rows.len() {
+        let ratios = map.row(line).iter().enumerate();
+        let colours: Vec<Option<&'static str>> =
+            ratios.map(|(column, ratio)| colour(line, column, *ratio)).collect();
         let mut column = 0;
-        for run in map.row(line).chunk_by(|one, other| colour(*one) == colour(*other)) {
-            let colour = run.first().map_or(GROUND, |ratio| colour(*ratio));
-            if colour != GROUND {
-                let path = paths.entry(colour).or_default();
+        for run in colours.chunk_by(|one, other| one == other) {
+            if let Some(Some(colour)) = run.first() {
+                let path = paths.entry(*colour).or_default();
                 let _ = write!(path, "M{column} {line}h{}", run.len());
             }
             column += run.len();
@@ -100,5 +128,16 @@ mod tests {
             assert!(drawn.contains(part), "{part}: {drawn}");
         }
         assert_eq!(drawn.matches("<path").count(), 4, "the ground has no path: {drawn}");
+        // What is not judged has a bar in its colour, also in that of the ground.
+        let not_judged = vec![true, true, false, false, false, false];
+        let drawn = picture(&HeatMap { not_judged, ..map }, "it", 16);
+        for part in [
+            "<path class=\"mn\" d=\"M0 0h2M1 1h1\"/>",
+            "<path class=\"m7\" d=\"M2 0h1M0 1h1\"/>",
+            "<path class=\"m4\" stroke-width=\"0.45\" d=\"M0 0h1\"/>",
+            "<path class=\"m7\" stroke-width=\"0.45\" d=\"M1 0h1\"/>",
+        ] {
+            assert!(drawn.contains(part), "{part}: {drawn}");
+        }
     }
 }

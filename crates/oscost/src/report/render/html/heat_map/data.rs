@@ -23,6 +23,8 @@ pub(in crate::report::render::html) struct MapData<'a> {
     one: f64,
     /// Two bytes a cell, the low one first.
     cells: String,
+    /// The cells that are not judged: a row, the first column, and how many columns.
+    not_judged: Vec<[usize; 3]>,
 }
 
 #[derive(Serialize)]
@@ -47,8 +49,24 @@ impl<'a> MapData<'a> {
             log_step: LOG_STEP,
             one: ONE,
             cells: BASE64_STANDARD.encode(cells),
+            not_judged: not_judged(map),
         }
     }
+}
+
+/// The runs of neighbours in a row that are not judged.
+fn not_judged(map: &HeatMap) -> Vec<[usize; 3]> {
+    let mut runs: Vec<[usize; 3]> = Vec::new();
+    // Without a column there is no cell, and no length of a row to divide by.
+    let width = map.columns.len().max(1);
+    for at in (0..map.not_judged.len()).filter(|at| map.not_judged[*at]) {
+        let (row, column) = (at / width, at % width);
+        match runs.last_mut() {
+            Some([last, first, count]) if *last == row && *first + *count == column => *count += 1,
+            _ => runs.push([row, column, 1]),
+        }
+    }
+    runs
 }
 
 /// The code of a ratio. The first and the last stand for all beyond them, by a factor of 13 million.
@@ -63,6 +81,18 @@ fn code(ratio: f32) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn neighbours_that_are_not_judged_are_one_run_and_none_leaves_its_row() {
+        let column = |_| HeatMapColumn { name: String::new(), group: String::new() };
+        let map = HeatMap {
+            columns: (0..3).map(column).collect(),
+            not_judged: vec![false, true, true, true, false, true],
+            ..HeatMap::default()
+        };
+        assert_eq!(not_judged(&map), [[0, 1, 2], [1, 0, 1], [1, 2, 1]]);
+        assert!(not_judged(&HeatMap::default()).is_empty());
+    }
 
     #[test]
     fn codes_keep_ratios_to_a_twentieth_of_a_per_cent_and_have_one_for_what_is_not_measured() {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::cells::{GROUND, colour};
+use super::cells::{GROUND, NOT_MEASURED, colour};
 use crate::report::figures::times;
 use crate::report::render::svg::escape;
 use crate::report::text::plural;
@@ -36,17 +36,18 @@ pub(super) fn table(map: &HeatMap) -> String {
     for (line, row) in map.rows.iter().take(rows).enumerate() {
         let ratio = row.ratio.map_or_else(|| "-".to_owned(), figure);
         let _ = write!(out, "<tr><th scope=\"row\">{}<td>{ratio}", escape(&row.name));
-        for &ratio in map.row(line) {
-            out += &cell(ratio);
+        for (column, &ratio) in map.row(line).iter().enumerate() {
+            out += &cell(ratio, map.is_not_judged(line, column));
         }
         out.push('\n');
     }
     out + "</table>\n</div>\n</details>\n"
 }
 
-fn cell(ratio: f32) -> String {
+fn cell(ratio: f32, is_not_judged: bool) -> String {
     let text = figure(f64::from(ratio));
     match colour(ratio) {
+        _ if is_not_judged => format!("<td class={NOT_MEASURED}>{text}, not judged"),
         GROUND => format!("<td>{text}"),
         colour => format!("<td class={colour}>{text}"),
     }
@@ -95,6 +96,8 @@ mod tests {
         ] {
             assert!(table.contains(part), "{part}: {table}");
         }
+        map.not_judged = vec![true, false, false, false, false, false];
+        assert!(self::table(&map).contains("<td class=mn>1.31, not judged<td>1.00"));
     }
 
     #[test]

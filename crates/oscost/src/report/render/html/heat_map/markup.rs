@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::cells::{COLOURS, GROUND, NOT_MEASURED, picture};
+use super::cells::{COLOURS, GROUND, NOT_JUDGED, NOT_MEASURED, picture};
 use super::figures;
 use crate::report::render::svg::escape;
 use crate::report::view::document::heat_map::{HeatMap, STEPS};
@@ -37,7 +37,7 @@ pub(in crate::report::render::html) fn figure(map: &HeatMap) -> String {
          aria-label=\"Order\" hidden></div>\n<ul class=\"scale\">\n{}</ul>\n<div class=\"field\" \
          tabindex=\"0\" role=\"group\" aria-labelledby=\"{label}\">\n{}{names}{}\n</div>\n<output \
          aria-live=\"polite\" hidden></output>\n{}</figure>\n",
-        scale(),
+        scale(map),
         groups(map),
         picture(map, &label, row_px(map.rows.len())),
         figures::table(map)
@@ -68,7 +68,7 @@ fn names(map: &HeatMap) -> String {
 }
 
 /// The colours with their ratios, the fastest first.
-fn scale() -> String {
+fn scale(map: &HeatMap) -> String {
     let mut out = String::new();
     let mut entry = |colour: &str, text: &str| {
         let _ = writeln!(out, "<li><i class=\"{colour}\"></i>{text}");
@@ -82,6 +82,9 @@ fn scale() -> String {
         entry(colour, &format!("{step:.2} times as slow"));
     }
     entry(NOT_MEASURED, "not measured");
+    if map.not_judged.contains(&true) {
+        entry(NOT_JUDGED, "grey with a bar: measured, not judged");
+    }
     out
 }
 
@@ -112,12 +115,15 @@ mod tests {
 
     #[test]
     fn the_scale_has_a_colour_for_each_step_in_both_directions() {
-        let scale = scale();
+        let scale = self::scale(&map(1));
         assert_eq!(scale.matches("<li>").count(), 2 * STEPS.len() + 2);
         assert!(scale.starts_with("<li><i class=\"m0\"></i>1.50 times as fast"), "{scale}");
         assert!(scale.contains("<i class=\"m3\"></i>1.03 times as fast"), "{scale}");
         assert!(scale.contains("<i class=\"m5\"></i>1.03 times as slow"), "{scale}");
         assert!(scale.contains("<i class=\"m8\"></i>1.50 times as slow"), "{scale}");
+        let marked = HeatMap { not_judged: vec![false, true, false], ..map(1) };
+        let entry = "<li><i class=\"mq\"></i>grey with a bar: measured, not judged";
+        assert!(self::scale(&marked).contains(entry) && !scale.contains("not judged"));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! What is shown of a fleet, and what its nodes and cases are called.
 
-use crate::fleet::{FindingScope, Fleet, FleetAnalysis, FleetChanges, FleetNode, MIN_EQUALS};
+use crate::fleet::{
+    FindingScope, Fleet, FleetAnalysis, FleetChanges, FleetNode, MIN_EQUALS, NotJudgedNode,
+};
 use crate::report::text::{plain, plural, shorten};
 use crate::report::view::document::{Block, Section};
 
@@ -49,6 +51,12 @@ impl<'a> FleetContent<'a> {
 
     pub(super) fn node(&self, node: usize) -> Option<&'a FleetNode> {
         self.fleet.nodes.get(node)
+    }
+
+    /// What is known of the figures of a node from which nothing is concluded; `None` if it has none.
+    pub(super) fn not_judged(&self, node: usize) -> Option<&'a NotJudgedNode> {
+        let all = &self.analysis.not_judged;
+        all.binary_search_by_key(&node, |it| it.node).ok().and_then(|at| all.get(at))
     }
 
     /// How many other nodes of its class this one is compared with; 0 if it is compared with the whole

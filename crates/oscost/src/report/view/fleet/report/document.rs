@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use super::content::{FleetContent, Rejected};
 use crate::fleet::{
-    Adjustment, CaseChange, CaseSpread, ClassChanges, ClassSpread, FactCandidate, FactGroup,
-    Finding, FindingScope, FleetCase, FleetChanges, FleetNode, NodeDeviation, NotJudgedNuma,
-    OtherRevision, VarianceShares,
+    Adjustment, CaseChange, CaseSpread, ClassChanges, ClassSpread, DisturbedNode, FactCandidate,
+    FactGroup, Finding, FindingScope, FleetCase, FleetChanges, FleetNode, NodeDeviation,
+    NotJudgedNode, NotJudgedNuma, OtherRevision, VarianceShares, VisitCount,
 };
 
 /// The version of the document.
@@ -25,6 +25,8 @@ struct Document<'a> {
     nodes: Vec<NodeDocument<'a>>,
     cases: Vec<CaseDocument<'a>>,
     findings: Vec<FindingDocument<'a>>,
+    disturbed: Vec<DisturbedDocument<'a>>,
+    not_judged: Vec<NotJudgedDocument<'a>>,
     classes: Vec<ClassDocument<'a>>,
     variance: Option<VarianceDocument>,
     numa_not_judged: Vec<NotJudgedNumaDocument<'a>>,
@@ -64,9 +66,39 @@ struct FindingDocument<'a> {
     ratio: f64,
     ci95: [f64; 2],
     adjusted_for: Option<&'static str>,
+    not_claimable: Option<&'static str>,
     ratio_to_fleet: Option<f64>,
     q: f64,
     facts: Vec<FactDocument<'a>>,
+}
+
+/// A node whose visits support no claim more often than those of its equals.
+#[derive(Serialize)]
+struct DisturbedDocument<'a> {
+    node: &'a str,
+    not_claimable: &'static str,
+    own: VisitsDocument,
+    equals: VisitsDocument,
+    q: f64,
+    facts: Vec<FactDocument<'a>>,
+}
+
+/// How many visits support no claim, of how many.
+#[derive(Serialize)]
+struct VisitsDocument {
+    not_claimable: usize,
+    visits: usize,
+}
+
+/// A node of which visits that support no claim alone have figures, of all cases or of some.
+#[derive(Serialize)]
+struct NotJudgedDocument<'a> {
+    node: &'a str,
+    not_claimable: &'static str,
+    visits: usize,
+    has_other_visits: bool,
+    farthest_case: Option<&'a str>,
+    farthest_ratio: Option<f64>,
 }
 
 /// What of the node; the name of all of it is null.
@@ -197,9 +229,36 @@ fn finding<'a>(content: &FleetContent<'a>, it: &'a Finding) -> FindingDocument<'
         ratio: it.ratio,
         ci95: it.ci95,
         adjusted_for: it.adjustment.map(Adjustment::name),
+        not_claimable: it.not_claimable,
         ratio_to_fleet: it.ratio_to_fleet,
         q: it.q,
         facts: it.facts.iter().map(fact).collect(),
+    }
+}
+
+fn disturbed<'a>(content: &FleetContent<'a>, it: &'a DisturbedNode) -> DisturbedDocument<'a> {
+    let visits =
+        |of: VisitCount| VisitsDocument { not_claimable: of.not_claimable, visits: of.visits };
+    DisturbedDocument {
+        node: content.node(it.node).map_or("", |node| node.name.as_str()),
+        not_claimable: it.reason,
+        own: visits(it.own),
+        equals: visits(it.equals),
+        q: it.q,
+        facts: it.facts.iter().map(fact).collect(),
+    }
+}
+
+fn not_judged<'a>(content: &FleetContent<'a>, it: &NotJudgedNode) -> NotJudgedDocument<'a> {
+    let farthest = it.farthest;
+    let case = farthest.and_then(|it| content.fleet.cases.get(it.case as usize));
+    NotJudgedDocument {
+        node: content.node(it.node).map_or("", |node| node.name.as_str()),
+        not_claimable: it.reason,
+        visits: it.visits,
+        has_other_visits: !it.is_whole,
+        farthest_case: case.map(|case| case.case.as_str()),
+        farthest_ratio: farthest.map(|it| it.ratio),
     }
 }
 
@@ -292,6 +351,8 @@ pub fn json(content: &FleetContent<'_>) -> Result<String, serde_json::Error> {
         nodes: fleet.nodes.iter().zip(&analysis.nodes).map(node).collect(),
         cases: fleet.cases.iter().zip(&analysis.cases).map(case).collect(),
         findings: analysis.findings.iter().map(|it| finding(content, it)).collect(),
+        disturbed: analysis.disturbed.iter().map(|it| disturbed(content, it)).collect(),
+        not_judged: analysis.not_judged.iter().map(|it| not_judged(content, it)).collect(),
         classes: analysis.classes.iter().map(class).collect(),
         variance: analysis.variance.as_ref().map(variance),
         numa_not_judged: analysis

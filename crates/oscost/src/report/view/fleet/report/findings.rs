@@ -1,7 +1,8 @@
 //! The table of what stands out.
 
 use super::content::{FleetContent, section as section_of};
-use super::sentence::{shortened, with_numa_node};
+use super::fact_text::shortened;
+use super::sentence::with_numa_node;
 use crate::fleet::{Adjustment, FactCandidate, Finding};
 use crate::report::figures::probability;
 use crate::report::view::document::{Block, Cell, Column, ColumnKind, Section, Table, TableRow};
@@ -36,6 +37,13 @@ pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
         notes.push(
             "the adjusted ratio of a NUMA node is to the others of its node, without what these \
              differ by on the equals of the node"
+                .to_owned(),
+        );
+    }
+    if shown.iter().any(|it| it.not_claimable.is_some()) {
+        notes.push(
+            "of a node without a visit that supports a claim, only differences far beyond what \
+             disturbances do are told; low and high contain that"
                 .to_owned(),
         );
     }

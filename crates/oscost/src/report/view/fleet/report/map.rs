@@ -22,7 +22,14 @@ const MAX_CLASSES: usize = 200;
 /// A row with its ratios, one for each column.
 struct MapLine {
     row: HeatMapRow,
-    ratios: Vec<f32>,
+    cells: Vec<MapCell>,
+}
+
+/// A ratio, and whether nothing is concluded from it.
+#[derive(Clone, Copy)]
+struct MapCell {
+    ratio: f32,
+    is_not_judged: bool,
 }
 
 /// Rows that stand for more nodes than they are.
@@ -56,7 +63,12 @@ pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
             lines
         }
     };
-    let ratios = lines.iter().flat_map(|line| line.ratios.iter().copied()).collect();
+    let cells = || lines.iter().flat_map(|line| &line.cells);
+    let ratios = cells().map(|cell| cell.ratio).collect();
+    let not_judged = match cells().any(|cell| cell.is_not_judged) {
+        true => cells().map(|cell| cell.is_not_judged).collect(),
+        false => Vec::new(),
+    };
     let map = HeatMap {
         id: "fleet-map".to_owned(),
         caption:
@@ -70,6 +82,7 @@ pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
         order_name: "what stands out",
         order_note: map_order::note(content, is_whole),
         ratios,
+        not_judged,
     };
     let blocks = [Some(Block::HeatMap(Box::new(map)))];
     let notes = notes.into_iter().map(|text| Some(Block::Text(text)));
@@ -100,11 +113,20 @@ fn ratio(content: &FleetContent<'_>, node: usize) -> Option<f64> {
     content.analysis.nodes.get(node)?.ratio.filter(|ratio| ratio.is_finite() && *ratio > 0.0)
 }
 
-/// The ratios of a node in these columns.
-fn ratios(content: &FleetContent<'_>, node: usize, columns: &[usize]) -> Vec<f32> {
+/// The ratios of a node in these columns; where it has none, those from which nothing is concluded.
+fn cells(content: &FleetContent<'_>, node: usize, columns: &[usize]) -> Vec<MapCell> {
     let cases = content.fleet.cases.len();
     let all = &content.analysis.ratios;
-    columns.iter().map(|at| all.get(node * cases + at).copied().unwrap_or(f32::NAN)).collect()
+    let not_judged = content.not_judged(node);
+    let cell = |at: &usize| {
+        let ratio = all.get(node * cases + at).copied().unwrap_or(f32::NAN);
+        let other = not_judged.and_then(|it| it.ratios.get(*at).copied());
+        match other.filter(|other| !ratio.is_finite() && other.is_finite()) {
+            Some(ratio) => MapCell { ratio, is_not_judged: true },
+            None => MapCell { ratio, is_not_judged: false },
+        }
+    };
+    columns.iter().map(cell).collect()
 }
 
 /// A row of each of these nodes.
@@ -113,7 +135,7 @@ fn node_lines(content: &FleetContent<'_>, columns: &[usize], nodes: &[usize]) ->
         let class = content.node(node).map_or_else(String::new, |it| plain(&it.class));
         let (name, ratio) = (content.node_name(node), ratio(content, node));
         let row = HeatMapRow { name, class, ratio };
-        MapLine { row, ratios: ratios(content, node, columns) }
+        MapLine { row, cells: cells(content, node, columns) }
     };
     nodes.iter().map(row).collect()
 }
@@ -124,7 +146,9 @@ fn folded_lines(content: &FleetContent<'_>, columns: &[usize]) -> FoldedLines {
     let classes = &content.analysis.classes;
     let shown = &classes[..classes.len().min(MAX_CLASSES)];
     let room = (MAX_CELLS / columns.len()).saturating_sub(shown.len());
-    let found: BTreeSet<usize> = content.analysis.findings.iter().map(|it| it.node).collect();
+    let found = content.analysis.findings.iter().map(|it| it.node);
+    let disturbed = content.analysis.disturbed.iter().map(|it| it.node);
+    let found: BTreeSet<usize> = found.chain(disturbed).collect();
     let all = found.len();
     let mut nodes = map_order::nodes(content, found.into_iter().collect());
     nodes.truncate(room);
@@ -157,7 +181,8 @@ fn class_line(content: &FleetContent<'_>, columns: &[usize], class: &ClassSpread
         class: plain(&class.class),
         ratio: class.ratio,
     };
-    MapLine { row, ratios: medians(content, &class.nodes, columns) }
+    let medians = medians(content, &class.nodes, columns).into_iter();
+    MapLine { row, cells: medians.map(|ratio| MapCell { ratio, is_not_judged: false }).collect() }
 }
 
 /// The median ratio over these nodes in each column; NaN where none of them has the case.

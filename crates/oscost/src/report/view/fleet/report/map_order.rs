@@ -52,9 +52,15 @@ fn first_findings<K: Ord>(
 
 /// These nodes in their order; equal ones in the order of the fleet.
 pub(super) fn nodes(content: &FleetContent<'_>, mut nodes: Vec<usize>) -> Vec<usize> {
-    let found = first_findings(content, |node, _| Some(node));
+    let mut found = first_findings(content, |node, _| Some(node));
+    let findings = content.analysis.findings.len();
+    for (number, disturbed) in content.analysis.disturbed.iter().enumerate() {
+        found.entry(disturbed.node).or_insert(findings + number);
+    }
     let place = |node: &usize| {
         let ratio = content.analysis.nodes.get(*node).and_then(|it| it.ratio);
+        let farthest = || content.not_judged(*node)?.farthest.map(|it| it.ratio);
+        let ratio = ratio.or_else(farthest);
         Place { finding: found.get(node).copied(), distance: ratio.map_or(0.0, distance) }
     };
     nodes.sort_by(|one, other| place(one).order(&place(other)));
@@ -114,7 +120,9 @@ fn places_of_cases(content: &FleetContent<'_>) -> Vec<Place> {
 /// The order in a sentence.
 pub(super) fn note(content: &FleetContent<'_>, is_whole: bool) -> String {
     let far = "by how far they are from 1, the farthest first";
-    match (content.analysis.findings.is_empty(), is_whole) {
+    let analysis = content.analysis;
+    let is_empty = analysis.findings.is_empty() && analysis.disturbed.is_empty();
+    match (is_empty, is_whole) {
         (false, true) => {
             format!("Nodes and cases with a finding come first, then the others {far}.")
         }

@@ -4,6 +4,7 @@
 mod changes;
 mod content;
 mod document;
+mod fact_text;
 mod findings;
 mod map;
 mod map_order;
@@ -12,6 +13,7 @@ mod sentence;
 mod spreads;
 #[cfg(test)]
 mod tests;
+mod unjudged;
 mod visits;
 
 pub use self::content::{FleetContent, Rejected};

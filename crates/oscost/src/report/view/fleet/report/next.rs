@@ -7,7 +7,9 @@ use crate::report::view::document::{Block, Fact, Section};
 pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
     let source = argument(content.source).unwrap_or("SOURCE");
     let analysis = content.analysis;
-    let found = analysis.findings.first().and_then(|it| content.node(it.node));
+    let found = analysis.findings.first().map(|it| it.node);
+    let found = found.or_else(|| analysis.disturbed.first().map(|it| it.node));
+    let found = found.and_then(|node| content.node(node));
     let check = found.map(|node| {
         let name = argument(&node.name).unwrap_or("NODE");
         Fact::command("check, on the node", format!("oscost fleet check {name} --against {source}"))

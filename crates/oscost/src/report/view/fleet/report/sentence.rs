@@ -4,7 +4,9 @@ use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::Arc;
 
 use super::content::{FleetContent, per_cent_up};
-use crate::fleet::{Adjustment, FactCandidate, Finding, FindingScope, USE_OF_NODE, use_of_node};
+use super::fact_text::apart;
+use super::unjudged::{disturbed, not_judged, of_several};
+use crate::fleet::{Adjustment, Finding, FindingScope, USE_OF_NODE, use_of_node};
 use crate::report::text::{plain, plural};
 use crate::report::view::machine_table::texts::{factor, joined};
 
@@ -12,8 +14,6 @@ use crate::report::view::machine_table::texts::{factor, joined};
 const MAX_NAMES: usize = 3;
 /// Of more kinds of findings the first are told.
 const MAX_TOLD: usize = 4;
-/// More letters of a fact are in the table alone.
-const MAX_VALUE_CHARS: usize = 60;
 
 /// Findings that differ by their node alone, the surest first.
 struct Kind<'a> {
@@ -50,8 +50,9 @@ impl<'a> Kind<'a> {
 /// What stands out most, or that nothing does.
 pub(super) fn headlines(content: &FleetContent<'_>) -> Vec<String> {
     let findings = &content.analysis.findings;
+    let disturbed = disturbed(content).into_iter();
     if findings.is_empty() {
-        return vec![nothing(content)];
+        return disturbed.chain([nothing(content)]).chain(not_judged(content)).collect();
     }
     let kinds = Kind::all(findings);
     let told = kinds.iter().take(MAX_TOLD).map(|kind| of_kind(content, kind));
@@ -60,7 +61,7 @@ pub(super) fn headlines(content: &FleetContent<'_>) -> Vec<String> {
         1 => "1 more finding is in the table.".to_owned(),
         more => format!("{more} more findings are in the table."),
     });
-    told.chain(more).collect()
+    told.chain(more).chain(disturbed).chain(not_judged(content)).collect()
 }
 
 /// Which fleet, and how much of it.
@@ -101,14 +102,17 @@ fn use_of_nodes(content: &FleetContent<'_>) -> String {
 
 fn nothing(content: &FleetContent<'_>) -> String {
     let analysis = content.analysis;
-    if analysis.judged == 0 {
+    if analysis.judged == 0 || analysis.judged_nodes == 0 {
         let no_spread = analysis.cases.iter().all(|it| it.between_visits.is_none());
+        let of_node = match analysis.not_judged.is_empty() {
+            true => "of one node",
+            false => "of one node from which something may be concluded",
+        };
         return match no_spread {
-            true => {
-                "Nothing can be judged: no case was measured in two visits of one node, so how \
-                     far visits differ is not known."
-                    .to_owned()
-            }
+            true => format!(
+                "Nothing can be judged: no case was measured in two visits {of_node}, so how far \
+                 visits differ is not known."
+            ),
             false => "Nothing can be judged: no case was measured on enough nodes.".to_owned(),
         };
     }
@@ -121,18 +125,18 @@ fn nothing(content: &FleetContent<'_>) -> String {
     };
     let nodes = content.fleet.nodes.len();
     let judged = analysis.judged_nodes;
-    match nodes.saturating_sub(judged) {
-        0 => format!("No node of {nodes} stands out: {sensitivity}."),
-        others => {
-            let (of, were) = if judged == 1 { ("node", "was") } else { ("nodes", "were") };
-            let not_judged = plural(others as u64, "node");
-            let verb = if others == 1 { "was" } else { "were" };
-            format!(
-                "None of the {judged} {of} that {were} judged stands out: {sensitivity}; \
-                 {not_judged} {verb} not judged."
-            )
-        }
+    if judged == nodes {
+        return format!("No node of {nodes} stands out: {sensitivity}.");
     }
+    let (of, were) = if judged == 1 { ("node", "was") } else { ("nodes", "were") };
+    // Nodes without a visit that supports a claim have sentences of their own.
+    let told = analysis.not_judged.iter().filter(|it| it.is_whole).count();
+    let others = match nodes.saturating_sub(judged + told) {
+        0 => String::new(),
+        1 => "; 1 node was not judged".to_owned(),
+        others => format!("; {others} nodes were not judged"),
+    };
+    format!("None of the {judged} {of} that {were} judged stands out: {sensitivity}{others}.")
 }
 
 fn of_kind(content: &FleetContent<'_>, kind: &Kind<'_>) -> String {
@@ -185,13 +189,24 @@ fn sentence(content: &FleetContent<'_>, it: &Finding) -> String {
         None => "no recorded fact sets it apart".to_owned(),
     };
     format!(
-        "{} is {} times as {kind}{place} as {than} [{} .. {}]{}; {fact}.",
+        "{} is {} times as {kind}{place} as {than} [{} .. {}]{}{}; {fact}.",
         with_numa_node(content.short_name(it.node), it),
         of(it.ratio),
         of(low),
         of(high),
-        apart_from(it)
+        apart_from(it),
+        in_spite_of(it)
     )
+}
+
+/// That a finding is of visits that support no other claim.
+fn in_spite_of(it: &Finding) -> String {
+    it.not_claimable.map_or_else(String::new, |reason| {
+        format!(
+            ", in visits that {}: the interval has what such disturbances ordinarily do",
+            of_several(reason)
+        )
+    })
 }
 
 /// The name of a node with that of its NUMA node, if a finding is of that alone.
@@ -213,28 +228,4 @@ fn apart_from(it: &Finding) -> String {
         format!("; with that its costs there are {} times the fleet's median", factor(ratio))
     });
     format!("{without}{}", whole.unwrap_or_default())
-}
-
-/// A fact that sets a node apart, with its support.
-fn apart(fact: &FactCandidate, kind: &str) -> String {
-    let FactCandidate { name, value, with, without, .. } = fact;
-    let (nodes, are) = if with.nodes == 1 { ("node", "is") } else { ("nodes", "are") };
-    format!(
-        "of its facts `{name}: {}` sets it apart ({} of {} such {nodes} {are} {kind}, {} of {} \
-         others): a candidate, no proof",
-        shortened(value),
-        with.found,
-        with.nodes,
-        without.found,
-        without.nodes
-    )
-}
-
-/// A value of a fact that may be long.
-pub(super) fn shortened(value: &str) -> String {
-    let text = plain(value);
-    match text.chars().count() > MAX_VALUE_CHARS {
-        true => text.chars().take(MAX_VALUE_CHARS).chain("...".chars()).collect(),
-        false => text,
-    }
 }

@@ -1,5 +1,6 @@
 mod heat_map;
 mod missing;
+mod unjudged;
 
 use std::sync::Arc;
 
@@ -60,6 +61,8 @@ fn analysis(fleet: &Fleet) -> FleetAnalysis {
         nodes: vec![node; nodes],
         ratios: vec![1.0; nodes * cases],
         findings: Vec::new(),
+        disturbed: Vec::new(),
+        not_judged: Vec::new(),
         judged: nodes * (cases + 3),
         judged_nodes: nodes,
         detectable_ratio: Some(1.062),
@@ -94,9 +97,18 @@ fn fact(found: usize, nodes: usize, others: usize) -> FactCandidate {
 
 fn finding(node: usize, scope: FindingScope, ratio: f64, facts: Vec<FactCandidate>) -> Finding {
     let ci95 = [ratio - 0.04, ratio + 0.05];
-    let (numa_node, ratio_to_fleet) = (None, Some(ratio));
-    let (adjustment, q) = (None, 1e-5);
-    Finding { node, numa_node, scope, ratio, ci95, adjustment, ratio_to_fleet, q, facts }
+    Finding {
+        node,
+        numa_node: None,
+        scope,
+        ratio,
+        ci95,
+        adjustment: None,
+        not_claimable: None,
+        ratio_to_fleet: Some(ratio),
+        q: 1e-5,
+        facts,
+    }
 }
 
 /// The same finding if the ratio is without something, and what it is with that.

@@ -1,0 +1,31 @@
+//! Facts that set nodes apart, in words.
+
+use crate::fleet::FactCandidate;
+use crate::report::text::plain;
+
+/// More letters of a fact are in the table alone.
+const MAX_VALUE_CHARS: usize = 60;
+
+/// A fact that sets a node apart, with its support.
+pub(super) fn apart(fact: &FactCandidate, kind: &str) -> String {
+    let FactCandidate { name, value, with, without, .. } = fact;
+    let (nodes, are) = if with.nodes == 1 { ("node", "is") } else { ("nodes", "are") };
+    format!(
+        "of its facts `{name}: {}` sets it apart ({} of {} such {nodes} {are} {kind}, {} of {} \
+         others): a candidate, no proof",
+        shortened(value),
+        with.found,
+        with.nodes,
+        without.found,
+        without.nodes
+    )
+}
+
+/// A value of a fact that may be long.
+pub(super) fn shortened(value: &str) -> String {
+    let text = plain(value);
+    match text.chars().count() > MAX_VALUE_CHARS {
+        true => text.chars().take(MAX_VALUE_CHARS).chain("...".chars()).collect(),
+        false => text,
+    }
+}
