@@ -18,9 +18,7 @@ use oscost_worker::engine::simulator::{
     AmortizedWork, ColdStart, Execution, Pathology, SimulatedMachine, SlowPath, Truth,
 };
 
-use super::{
-    SimSession, SimulatedSubject, measure, measure_and_count_in, measure_in, measure_one,
-};
+use super::{SimSession, SimulatedSubject, measure, measure_and_count_in, measure_in, measure_one};
 
 /// The result of a check: what it found, as an error if it failed.
 pub(crate) type CheckResult = Result<String, String>;
