@@ -369,8 +369,8 @@ pub struct CountedSet {
     /// instructions.
     #[serde(default)]
     pub amortized: bool,
-    /// Whether its batches are over so many ticks of the kernel that they have what it defers for many
-    /// ops. Those in which the task lost its CPU count, too: counters are the task's own, and the
+    /// Whether its batches are together over so many ticks of the kernel that they have what it defers
+    /// for many ops. Those in which the task lost its CPU count, too: counters are the task's own, and the
     /// kernel does such work where it interrupts the task.
     #[serde(default)]
     pub spans_ticks: bool,

@@ -23,9 +23,13 @@ use crate::engine::covariates::Covariates;
 /// Of these ops a batch of the plan has fewer. Shorter ones hardly leave anything to later, and what one
 /// of them does for many is seen by comparing lengths.
 const FEW_OPS: u64 = 16;
-/// A batch takes about so long: the reads around it are a hundredth of the time, and so is what the
-/// kernel does while none counts.
-const BATCH_NS: f64 = 2_000_000.0;
+/// A batch takes about so long: what the kernel does while none counts is a few hundredths, and at a
+/// thousand ticks a second half of the batches have none.
+const BATCH_NS: f64 = 500_000.0;
+/// It has at least so many ops, of which the reads around it are a small part ...
+const MIN_BATCH_OPS: u64 = 8;
+/// ... if these do not take longer than this.
+const MAX_BATCH_NS: f64 = 2_000_000.0;
 /// Work that does not allow as many ops as take so long would leave much between two batches.
 const MIN_BATCH_NS: f64 = 250_000.0;
 /// A long op is counted for so many ops ...
@@ -51,7 +55,8 @@ fn long_batches(plan: &BatchPlan, ops: RangeInclusive<u64>, total_ns: f64) -> Op
     let op_ns = plan.batch_ns.max(1.0) / plan.iterations.max(1) as f64;
     let total_ns = (OPS * op_ns).max(total_ns).min(MAX_LONGER * total_ns);
     let max_ops = (*ops.end() as f64 / MAX_JITTER) as u64;
-    let iterations = ((BATCH_NS / op_ns) as u64).clamp(1, max_ops.max(1));
+    let few_ops = MIN_BATCH_OPS.min((MAX_BATCH_NS / op_ns) as u64);
+    let iterations = few_ops.max((BATCH_NS / op_ns) as u64).clamp(1, max_ops.max(1));
     let batch_ns = op_ns * iterations as f64;
     if batch_ns < MIN_BATCH_NS || total_ns < FEW_OPS as f64 * op_ns {
         return None;
@@ -138,21 +143,23 @@ mod tests {
     const GIVEN_NS: f64 = 40e6;
 
     #[test]
-    fn long_ops_are_counted_over_many_ticks_in_batches_of_two_milliseconds() {
+    fn long_ops_are_counted_over_many_ticks_in_batches_of_half_a_millisecond_or_eight_ops() {
         let of = |plan: &BatchPlan, max_ops| long_batches(plan, 1..=max_ops, GIVEN_NS);
         let lengths = |plan: &BatchPlan, max_ops| {
             let found = of(plan, max_ops).unwrap();
             (found.iterations, found.groups)
         };
         // Ops of 14 us; of 250 us, which are counted for longer; of 5 ms.
-        assert_eq!(lengths(&plan(1, 14_000.0), u64::MAX), (142, 21));
+        assert_eq!(lengths(&plan(1, 14_000.0), u64::MAX), (35, 82));
         assert_eq!(lengths(&plan(1, 250_000.0), u64::MAX), (8, 50));
         assert_eq!(lengths(&plan(1, 5e6), u64::MAX), (1, 20));
-        // Of an op of 1 us a batch of 250 us is enough.
-        assert_eq!(lengths(&plan(12, 12_000.0), 1_101), (1_000, 40));
+        assert_eq!(lengths(&plan(1, 100_000.0), u64::MAX), (8, 50));
+        // Of an op of 1 us a batch of 300 us is enough.
+        assert_eq!(lengths(&plan(12, 12_000.0), u64::MAX), (500, 80));
+        assert_eq!(lengths(&plan(12, 12_000.0), 331), (300, 134));
         assert_eq!(of(&plan(12, 12_000.0), 200), None);
         let longer = of(&plan(1, 14_000.0), u64::MAX).unwrap();
-        assert!((longer.batch_ns - 142.0 * 14_000.0).abs() < 1e-6, "{longer:?}");
+        assert!((longer.batch_ns - 35.0 * 14_000.0).abs() < 1e-6, "{longer:?}");
     }
 
     #[test]

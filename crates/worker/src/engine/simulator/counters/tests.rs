@@ -291,7 +291,7 @@ fn work_that_the_kernel_does_later_is_counted_over_many_ticks_and_said() {
             let machine = deferring(every, DEFERRED_INSN);
             let set = counted_long(&machine, seed, &EVENTS, Some(60e6));
             assert!(set.spans_ticks && set.amortized, "every {every}, seed {seed}");
-            assert_eq!((set.batches.len(), set.empty.len()), (31, 9));
+            assert_eq!((set.batches.len(), set.empty.len()), (123, 9));
             shares.push(mean_insn(&set) / truth);
             // Without this time its batches are of one op, and their median has none of it.
             let short = counted_long(&machine, seed, &EVENTS, None);
@@ -310,7 +310,7 @@ fn ticks_alone_are_no_work_that_the_kernel_does_later() {
     let quiet = deferring(600.0, 0.0);
     let sets = (1..=20).map(|seed| counted_long(&quiet, seed, &EVENTS, Some(60e6)));
     let sets: Vec<CountedSet> = sets.collect();
-    assert!(sets.iter().all(|set| set.spans_ticks && set.batches.len() == 31));
+    assert!(sets.iter().all(|set| set.spans_ticks && set.batches.len() == 123));
     // 15 ticks are 0.3 %; 25 of them, half a per cent.
     let marked = sets.iter().filter(|set| set.amortized).count();
     assert!(marked <= 2, "{marked}");
