@@ -8,7 +8,7 @@ the slope over two lengths of a loop, without its start and its end. Each of so 
 is compared alone, so that their ratios show how far counts repeat. Those of the program alone are a
 few, which differ by compiler, and cycles are two an instruction: they are shown.
 
-Both sides count the processes of a fork by counters that these inherit, and inheriting them executes
+Both sides count the processes of a fork by counters that they inherit, and inheriting them executes
 instructions: perf's figure has those, and that of a row has not. So the bar compares what both counted
 of the same four events, and the figure of the row is shown beside that of perf without them: twice what
 perf counts, less what it counts with each event opened twice. It ends with 1 if a bar fails. Minutes.
@@ -51,9 +51,10 @@ OPS = [
     ("syscall/open-close:via=libc", "open-close", [(5_000, 4), (5_000, 8)]),
     ("process/fork-exit:touched_mib=0,peer_cpu=same", "fork-exit", [(500, 1), (1_000, 1)]),
 ]
-# The loops whose counters processes inherit, and the row that shows what reading them adds to a batch.
+# The loops whose counters processes inherit. A row that has another task, and creates none, shows what
+# reading such counters adds to a batch: they are read one by one, and not as a group.
 INHERITED = ["fork-exit"]
-GETPPID = OPS[0][0]
+WITH_PEER = "switch/pipe:between=processes,peer_cpu=same"
 # What fork(2) copies of a worker, "MAPPINGS,PAGES", to which the loop grows: that with which the most
 # workers of a run are found, processes that have no other one below them.
 MEMORY = r"""
@@ -82,7 +83,7 @@ def run_file(run):
 
 
 def guest_script(runs):
-    cases = " ".join(shlex.quote(case) for case, _, _ in OPS)
+    cases = " ".join(shlex.quote(case) for case in [case for case, _, _ in OPS] + [WITH_PEER])
     lines = ["set -e", "cd /share/counts"]
     for run in range(runs):
         # Status 3: a row failed, which has no figure to compare then.
@@ -95,11 +96,8 @@ def guest_script(runs):
         for length, (turns, copies) in enumerate(lengths):
             for process in range(PROCESSES):
                 for times in [1, 2] if inherited else [1]:
-                    # A group, as those of a worker.
-                    group = "{" + ",".join(WITH_CLOCK) + "}"
-                    events = ",".join([group] * times if inherited else EVENTS)
-                    output = report(loop, length, process, times)
-                    perf = f"perf stat -x, -e {shlex.quote(events)} -o {output}"
+                    events = ",".join((WITH_CLOCK if inherited else EVENTS) * times)
+                    perf = f"perf stat -x, -e {events} -o {report(loop, length, process, times)}"
                     lines.append(f"{perf} -- loops 0 {act} {turns} 1 {copies} >/dev/null")
     return "\n".join(lines) + "\n"
 
@@ -132,7 +130,7 @@ def perf_per_op(loop, lengths, times=1):
 def with_inheritance(record, case, metric):
     """What was counted per op, without reading the counters alone; None if there is no figure."""
     rows = {row["case"]: row for row in record["results"]}
-    row, other = (rows[of]["metrics"].get(metric) for of in [case, GETPPID])
+    row, other = (rows[of]["metrics"].get(metric) for of in [case, WITH_PEER])
     if not row or not other or not row["estimate"] or not other["estimate"]:
         return None
     row, other = row["estimate"], other["estimate"]
