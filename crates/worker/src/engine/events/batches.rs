@@ -73,6 +73,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             }
             Ok(lengthened)
         });
+        self.is_continuous = false;
         source.before();
         source.run_known_loop(KNOWN_ITERATIONS);
         source.after();
