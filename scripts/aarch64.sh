@@ -3,8 +3,8 @@
 #
 #   scripts/aarch64.sh build             builds the tool, the worker and loops in C, all static
 #   scripts/aarch64.sh run COMMAND...    boots the machine, runs a command there as root, and powers off
-#   scripts/aarch64.sh counters          counted events against those of perf stat: ends with 1 if a bar
-#                                        fails (scripts/bench/aarch64.py)
+#   scripts/aarch64.sh counters [RUNS]   counted events of so many runs (3) against those of perf stat:
+#                                        ends with 1 if a bar fails (scripts/bench/aarch64.py)
 #
 #   scripts/aarch64.sh run oscost run --quick --no-store --counters getppid
 #
@@ -32,7 +32,7 @@ modules=(
 )
 
 usage() {
-    echo "usage: scripts/aarch64.sh build | run COMMAND... | counters" >&2
+    echo "usage: scripts/aarch64.sh build | run COMMAND... | counters [RUNS]" >&2
     exit 2
 }
 
@@ -151,6 +151,6 @@ shift
 case $what in
 build) build ;;
 run) run "$@" ;;
-counters) exec scripts/bench/aarch64.py ;;
+counters) exec scripts/bench/aarch64.py "$@" ;;
 *) usage ;;
 esac

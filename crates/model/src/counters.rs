@@ -314,6 +314,10 @@ pub struct CountingPlan {
     /// How counters are to be read; null for read(2).
     #[serde(default)]
     pub read_by: Option<CounterRead>,
+    /// For how long ops of which a batch has few are counted, in nanoseconds, so that what the kernel
+    /// defers for many of them is counted; null for not longer than others.
+    #[serde(default)]
+    pub deferred_work_ns: Option<f64>,
 }
 
 /// The counts of a worker.
@@ -359,11 +363,17 @@ pub struct CountedSet {
     /// and of single ops and transfers, whose batches have one length.
     #[serde(default)]
     pub short_by: Option<u64>,
-    /// Whether one op does work for many: then its batches are longer than those of the plan, and of
-    /// each count the mean is the op's. False also where it could not be seen: of single ops, transfers,
-    /// ops that are prepared or long, and sets without instructions.
+    /// Whether one op does work for many, or the kernel does it later for many: then its batches are
+    /// longer than those of the plan, and of each count the mean is the op's. False also where it could
+    /// not be seen: of single ops, transfers, ops that are prepared or long, and sets without
+    /// instructions.
     #[serde(default)]
     pub amortized: bool,
+    /// Whether its batches are together over so many ticks of the kernel that they have what it defers
+    /// for many ops. Those in which the task lost its CPU count, too: counters are the task's own, and the
+    /// kernel does such work where it interrupts the task.
+    #[serde(default)]
+    pub spans_ticks: bool,
 }
 
 impl CountedSet {

@@ -35,8 +35,9 @@ record! {
         #[serde(default)]
         pub short_by: Option<f64>,
         /// Whether a worker saw that one op does work for many (it refills a list, a cache, a store of
-        /// random numbers): then the figures of all of them are means over batches, interrupts included.
-        /// False also where it could not be seen.
+        /// random numbers) or leaves some to later (the kernel frees memory at a tick): then the figures
+        /// of all of them are means over batches, interrupts included. False also where it could not be
+        /// seen; what is left to later is looked for with `--counters` alone.
         #[serde(default)]
         pub amortized: bool,
         /// Why workers or sets of events have no counts.

@@ -11,7 +11,7 @@ use anyhow::Context;
 use oscost_model::counters::{CountedBatch, CounterEvent, CountingPlan};
 use oscost_model::definition::Catalog;
 use oscost_model::worker::{BatchPlan, Mode};
-use oscost_stats::order;
+use oscost_stats::{moments, order};
 
 use super::acts::{ACTS, Act, resolve_case};
 use super::peer_programs::PeerPrograms;
@@ -141,9 +141,14 @@ fn counted(
     let batches = BatchPlan { mode, unroll_factors: vec![1], groups: 11, ..plan };
     let mut all = vec![Vec::new(); events.len()];
     for _ in 0..PROCESSES {
-        let (sets, read_by) = (vec![events.to_vec()], worker.counters().read_by);
-        let plan =
-            CountingPlan { batches: batches.clone(), sets, inherits: compared.switches, read_by };
+        let plan = CountingPlan {
+            batches: batches.clone(),
+            sets: vec![events.to_vec()],
+            inherits: compared.switches,
+            read_by: worker.counters().read_by,
+            // Those of a run with `--counters`.
+            deferred_work_ns: Some(60e6),
+        };
         let counts = worker.counts(&case, plan)?;
         let set = counts.sets.into_iter().next().context("no set was counted")?;
         if let Some(reason) = set.void {
@@ -155,7 +160,8 @@ fn counted(
             let reads = median(set.empty.iter().map(count).collect()).unwrap_or(0.0);
             let per_op =
                 |batch: &CountedBatch| (count(batch) - reads) / batch.sample.n.max(1) as f64;
-            let value = median(set.batches.iter().map(per_op).collect());
+            let values: Vec<f64> = set.batches.iter().map(per_op).collect();
+            let value = if set.amortized { moments::mean(&values) } else { median(values) };
             all.push(value.context("no batch was counted")?);
         }
     }

@@ -83,9 +83,9 @@ pub(super) struct Arguments {
     /// Where to measure: a host, with treatments before it: `seccomp=docker@ssh:db1`.
     #[arg(long, value_name = "TARGET", default_value = "local")]
     at: String,
-    /// Count instructions, cycles and misses in every round, whatever time it takes; the kernel's own
-    /// events where the processor's counters are not visible [default: in a few rounds, where they
-    /// are].
+    /// Count instructions, cycles and misses in every round, whatever time it takes, and of ops of
+    /// microseconds and more also what the kernel leaves to later; the kernel's own events where the
+    /// processor's counters are not visible [default: in a few rounds, where they are].
     #[arg(long)]
     counters: bool,
     /// Count no events, but time alone.

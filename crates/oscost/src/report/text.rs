@@ -87,7 +87,7 @@ pub fn plural(count: u64, noun: &str) -> String {
 /// architecture it has a name of its own.
 pub fn clock_name<'a>(source: &'a str, architecture: Option<&str>) -> &'a str {
     match (source, architecture) {
-        ("tsc", Some("aarch64")) => "cntvct",
+        ("tsc", Some("aarch64")) => "cntvct_el0",
         _ => source,
     }
 }

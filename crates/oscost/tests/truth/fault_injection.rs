@@ -31,6 +31,11 @@ fn s26_detects_that_work_for_many_ops_is_dropped() {
 }
 
 #[test]
+fn s27_detects_that_work_which_the_kernel_does_later_is_dropped() {
+    is_detected(InjectedFault::ShortCountedBatches, checks::s27_deferred_work);
+}
+
+#[test]
 fn s4_detects_pooled_batches() {
     is_detected_by_few_runs(InjectedFault::PooledBatches, || checks::s4_hierarchy(400, &[0.05]));
 }

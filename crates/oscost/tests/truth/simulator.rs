@@ -103,6 +103,11 @@ fn s26_work_that_one_op_does_for_many_is_in_the_instructions_of_an_op() {
 }
 
 #[test]
+fn s27_work_that_the_kernel_does_later_is_in_the_instructions_of_an_op() {
+    passes(checks::s27_deferred_work());
+}
+
+#[test]
 fn equal_cases_on_a_drifting_machine_do_not_differ() {
     passes(checks::spread_repetitions());
 }

@@ -53,6 +53,8 @@ pub struct Collector<C, V> {
     preparation_ns: u64,
     /// The kernel's ticks, if batches are to avoid them.
     pub ticks: Option<TickClock>,
+    /// Whether batches follow each other at once, so that none needs ops before it that warm it up.
+    pub(super) is_continuous: bool,
 }
 
 /// Reads of event counters around a timed window, directly before START and directly after STOP.
@@ -108,6 +110,7 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             preparation_usage,
             preparation_ns: 0,
             ticks,
+            is_continuous: false,
         }
     }
 
@@ -224,7 +227,8 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             && self.covariates.start_switch_watch();
         let mut before = if no_syscalls { Reading::default() } else { self.covariates.read() };
         // After the covariates, since reading them disturbs the caches; never before a single shot.
-        let rewarm = if self.ticks.is_some() { 0 } else { (iterations / 8).min(REWARM_ITERATIONS) };
+        let is_warm = self.ticks.is_some() || self.is_continuous;
+        let rewarm = if is_warm { 0 } else { (iterations / 8).min(REWARM_ITERATIONS) };
         if rewarm > 0 {
             self.prepare(work, rewarm * u64::from(unroll), no_syscalls)?;
             work.run(rewarm, unroll)?;

@@ -52,7 +52,8 @@ fn counted(facts: &CounterFacts, work: &mut Work, iterations: u64) -> CountedSet
     let mut counters = KernelCounters::open(&request).unwrap();
     let mut collector = collector(Tsc);
     collector.warm_up(work, &plan).unwrap();
-    let set = collector.count_set(work, &plan, &mut BatchJitter::new(1), 0, &mut counters).unwrap();
+    let mut jitter = BatchJitter::new(1);
+    let set = collector.count_set(work, &plan, None, &mut jitter, 0, &mut counters).unwrap();
     assert_eq!(set.void, None);
     set
 }

@@ -56,7 +56,8 @@ pub(crate) fn counting(
     set: &[CounterEvent],
     inherits: bool,
 ) -> WorkerSpec {
-    let plan = CountingPlan { batches, sets: vec![set.to_vec()], inherits, read_by: None };
+    let sets = vec![set.to_vec()];
+    let plan = CountingPlan { batches, sets, inherits, read_by: None, deferred_work_ns: None };
     pinned(session, spec(case, Task::CountEvents(plan)))
 }
 
@@ -190,7 +191,8 @@ fn a_set_that_cannot_be_counted_says_why_and_others_are_counted() {
     }
     let batches = plan(Mode::U, 200, &[1, 2, 4, 8], 3);
     let sets = vec![CounterEvent::WORK.to_vec(), vec![CounterEvent::TaskClock]];
-    let task = CountingPlan { batches, sets, inherits: false, read_by: None };
+    let inherits = false;
+    let task = CountingPlan { batches, sets, inherits, read_by: None, deferred_work_ns: None };
     let spec = pinned(&session, spec(GETPPID, Task::CountEvents(task)));
     let counts = counts_of(answer(&mut session, 1, spec));
     let [work, clock] = &counts.sets[..] else { panic!("{counts:?}") };

@@ -8,10 +8,11 @@ use oscost_model::record::{Comparison, CountedMedians, Decomposition};
 use super::rows::RunRow;
 use super::verdict::EffectEstimate;
 use super::work::{
-    WorkEffect, WorkPair, decompose, decompose_runs, judge_work, origin, repeats, stored_sides,
-    work_difference, work_effect,
+    WorkEffect, WorkPair, are_means, decompose, decompose_runs, judge_work, origin, repeats,
+    stored_sides, work_difference, work_effect,
 };
 use crate::estimate::counted_medians::counted_medians;
+use crate::estimate::counters::origin::MEANS_IN_ONE;
 use crate::estimate::counters::row::{is_repeating, work};
 use crate::estimate::counters::run_values::{CountedRun, RunValues};
 
@@ -69,6 +70,11 @@ impl<'a> CountedWork<'a> {
     ) -> Option<Decomposition> {
         let (base, new) = (counts(&rows.base), counts(&rows.new));
         if base.is_empty() || new.is_empty() {
+            return None;
+        }
+        let is_mean = |it: &RowCounts<'_>| are_means(it.row.row);
+        if base.iter().chain(&new).any(|it| is_mean(it) != is_mean(&base[0])) {
+            self.differences.insert(MEANS_IN_ONE);
             return None;
         }
         let values = match RunValues::of(&counted_runs(&base), &counted_runs(&new)) {

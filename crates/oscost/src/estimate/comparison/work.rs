@@ -16,7 +16,7 @@ use super::rows::RunRow;
 use super::verdict::{EffectEstimate, Judgement, MIN_PAIRS, verdicts};
 use super::work_power::WorkPower;
 use crate::estimate::counters::decomposition::{TimedChange, decomposition};
-use crate::estimate::counters::origin::{CountOrigin, OTHER_TASKS};
+use crate::estimate::counters::origin::{CountOrigin, MEANS_IN_ONE, OTHER_TASKS};
 use crate::estimate::counters::run_values::RunValues;
 use crate::estimate::counters::term::{Matching, Sides, Term, median_of};
 
@@ -58,6 +58,11 @@ pub(super) fn repeats<'a>(mut rows: impl Iterator<Item = &'a Row> + Clone) -> Op
 /// Whether the events of other tasks are included in the counts of a row.
 fn includes_others(row: &Row) -> bool {
     row.counters.as_ref().is_some_and(|it| it.inherited)
+}
+
+/// Whether the counts of a row are means over batches.
+pub(super) fn are_means(row: &Row) -> bool {
+    row.counters.as_ref().is_some_and(|it| it.amortized)
 }
 
 /// The metric of the work of both sides: of both modes, or of user mode where a side does not see the
@@ -255,7 +260,8 @@ pub(super) fn work_difference(base: RunRow<'_>, new: RunRow<'_>) -> Option<&'sta
     if !has_counts(base) || !has_counts(new) {
         return None;
     }
-    origin(base).difference(origin(new))
+    let is_mean_in_one = are_means(base.row) != are_means(new.row);
+    origin(base).difference(origin(new)).or(is_mean_in_one.then_some(MEANS_IN_ONE))
 }
 
 /// The worker and the boot of the counts of a row.

@@ -12,6 +12,11 @@ pub(in crate::estimate) struct CountOrigin<'a> {
 /// Why the counts of two runs that include other tasks in one of them cannot be compared.
 pub(in crate::estimate) const OTHER_TASKS: &str = "one of the runs counted other tasks, too";
 
+/// Why counts cannot be compared that are means in one run, and in the other those of batches without
+/// an interrupt.
+pub(in crate::estimate) const MEANS_IN_ONE: &str =
+    "they are means in one run, with work that an op does for many or leaves to later";
+
 impl CountOrigin<'_> {
     /// Why counts of both cannot be compared; `None` if they can.
     pub(in crate::estimate) fn difference(self, other: CountOrigin<'_>) -> Option<&'static str> {

@@ -9,7 +9,7 @@ use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_model::worker::Mode;
 use oscost_stats::{line, moments, order, robust};
 
-use crate::estimate::rows::worker::{MIN_CLEAN_SHARE, SampleContext, batches};
+use crate::estimate::rows::worker::{Batch, MIN_CLEAN_SHARE, PREEMPTED, SampleContext, batches};
 
 /// A figure of a counting worker, per op.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -182,15 +182,17 @@ impl<'a> SetReader<'a> {
             }
             false => set.batches.chunks(1).collect(),
         };
-        let is_clean = |it: &(&[CountedBatch], _)| -> bool {
-            let (_, timed): &(_, &crate::estimate::rows::worker::Batch) = it;
-            timed.disturbed.is_none()
+        // Over many ticks the task loses its CPU to those by which the kernel does what it has deferred,
+        // and that work is in the same batches: counts are the task's own, and all of them are its work.
+        let is_undisturbed = |timed: &Batch| match timed.disturbed {
+            Some(by) => set.spans_ticks && by == PREEMPTED,
+            None => true,
         };
         let count = groups.len();
         let clean: Vec<CleanGroup<'a>> = groups
             .into_iter()
             .zip(&timed)
-            .filter(is_clean)
+            .filter(|it| is_undisturbed(it.1))
             .map(|(batches, timed)| CleanGroup { batches, time_ns: timed.value })
             .collect();
         if clean.is_empty() || (clean.len() as f64) < MIN_CLEAN_SHARE * count as f64 {

@@ -11,6 +11,9 @@ use oscost_model::worker::{BatchPlan, Mode, Sample};
 use crate::estimate::clock_rate::counts_instructions;
 use oscost_stats::{line, moments, order};
 
+/// What disturbed a batch in which the kernel gave the CPU to another task.
+pub(in crate::estimate) const PREEMPTED: &str = "preempted";
+
 /// A worker needs this share of its batches ...
 pub(in crate::estimate) const MIN_CLEAN_SHARE: f64 = 0.6;
 /// ... and this many of them; with fewer it has no value, and another worker is started. Only plans of
@@ -243,7 +246,7 @@ fn disturbance(sample: &Sample, context: SampleContext<'_>) -> Option<&'static s
         return None;
     }
     if sample.involuntary_switches > 0 {
-        return Some("preempted");
+        return Some(PREEMPTED);
     }
     if context.plan.mode == Mode::S && !counts_instructions(context.clock) {
         let wall = context.clock.ns(sample.ticks as f64);

@@ -191,6 +191,7 @@ impl FakeCounters {
                 added_per_process: None,
                 short_by: self.short_by.get(name).copied(),
                 amortized: self.amortized.contains(name),
+                spans_ticks: false,
                 void,
             }
         };

@@ -195,7 +195,13 @@ mod tests {
         let counted = |workers: u32| {
             let batches = BatchPlan { groups: 3, ..plan.clone() };
             let sets = vec![CounterEvent::SOFTWARE.to_vec(); 2];
-            let counting = CountingPlan { batches, sets, inherits: false, read_by: None };
+            let counting = CountingPlan {
+                batches,
+                sets,
+                inherits: false,
+                read_by: None,
+                deferred_work_ns: None,
+            };
             let counting = Some(PlannedCounting { workers, plan: counting });
             PlannedSet { counting, ..pair(&plan) }
         };

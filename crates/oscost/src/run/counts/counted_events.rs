@@ -1,16 +1,10 @@
 //! What is counted, how often, and by which plan.
 
-use std::time::Duration;
-
 use oscost_model::counters::{CounterEvent, CounterFacts, CounterRead, CountingPlan};
 use oscost_model::worker::{BatchPlan, Mode};
 
-/// Every row gets this many counting workers, in a quick run where they fit (see
-/// [`super::quick_counting`]): with fewer there is no interval ...
-pub(super) const MIN_WORKERS: u32 = 3;
-/// ... and further ones while they take at most this part of the time of the timed workers, so that
-/// a run is hardly longer, or hardly less precise in the same time.
-const TIME_PART: u32 = 10;
+use super::row_counting::RowCounting;
+
 /// The rounds of a comparison, or the trials of compared programs, in which both sides are counted: six
 /// pairs have an interval, and one may be lost.
 const COMPARED_ROUNDS: u32 = 7;
@@ -25,8 +19,12 @@ const DIVISION: u64 = 4;
 /// The same if a batch is one op: its own variation is that of single ops.
 const SHOTS: u32 = 25;
 
-/// After the second lost worker a row is not counted further: the first may be an accident.
-const MAX_LOST: u32 = 1;
+/// For how long the ops of a batch of few are counted where counts were asked for, so that they have what
+/// the kernel defers for many: 15 ticks at 250 a second, of which it does so at every second or third.
+/// One part of it too many or too few is then a seventh of all.
+const DEFERRED_WORK_NS: f64 = 60e6;
+/// Fewer ops in a counted batch: the worker decides, of its plan, which are counted so.
+const FEW_OPS: u64 = 16;
 
 /// What is counted in a run.
 #[derive(Clone, Debug)]
@@ -81,7 +79,16 @@ impl CountedEvents {
             }
         };
         let sets = self.sets_of(worker, inherits);
-        CountingPlan { batches, sets, inherits, read_by: self.read_by }
+        CountingPlan { batches, sets, inherits, read_by: self.read_by, deferred_work_ns: None }
+    }
+
+    /// The plan of a worker of a row that is not compared with another one: where counts were asked
+    /// for, and a batch has few ops, with the work that the kernel defers. How much of it is in a
+    /// worker's mean varies by more than a comparison of work is to find.
+    pub(super) fn with_deferred_work(&self, plan: CountingPlan) -> CountingPlan {
+        let BatchPlan { mode, iterations, .. } = plan.batches;
+        let is_long = self.is_requested && mode == Mode::B && iterations < FEW_OPS;
+        CountingPlan { deferred_work_ns: is_long.then_some(DEFERRED_WORK_NS), ..plan }
     }
 
     /// The workers that count the events of an arm in so many rounds of a comparison.
@@ -166,63 +173,13 @@ pub(crate) fn inspection_plan(facts: &CounterFacts) -> Option<CountingPlan> {
         coarse_clock: false,
     };
     let read_by = facts.read_by;
-    facts.can_count_work().then_some(CountingPlan { batches, sets, inherits: false, read_by })
-}
-
-/// How far the events of a row have been counted.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct RowCounting {
-    workers: u32,
-    lost: u32,
-    /// The time of its counting workers.
-    took: Duration,
-    /// The time of its timed workers.
-    pub(crate) timed: Duration,
-    /// How many workers are planned for it; `None` if their time decides.
-    planned: Option<u32>,
-}
-
-impl RowCounting {
-    /// Whether a worker counts after the timed one of this round.
-    fn is_due(&self, round: u32, is_requested: bool) -> bool {
-        if self.is_given_up() {
-            return false;
-        }
-        // The first ones are in every second round, so that they are spread over a short run.
-        let first = self.planned.unwrap_or(MIN_WORKERS);
-        let is_early = self.workers < first && 2 * self.workers <= round;
-        let with_next = self.took + self.took / self.workers.max(1);
-        let is_cheap = self.planned.is_none()
-            && self.workers >= MIN_WORKERS
-            && TIME_PART * with_next <= self.timed;
-        is_requested || is_early || is_cheap
-    }
-
-    /// Plans so many workers, and no others.
-    pub(super) fn set_planned(&mut self, workers: u32) {
-        self.planned = Some(workers);
-    }
-
-    /// Whether too many of its workers were lost.
-    pub(super) fn is_given_up(&self) -> bool {
-        self.lost > MAX_LOST
-    }
-
-    /// The number of its workers so far.
-    pub(super) fn workers(&self) -> u32 {
-        self.workers
-    }
-
-    /// Adds a worker that took this long.
-    pub(super) fn add_worker(&mut self, took: Duration) {
-        self.workers += 1;
-        self.took += took;
-    }
-
-    /// Adds the loss of a worker; a final one would be repeated by any other.
-    pub(super) fn add_loss(&mut self, is_final: bool) {
-        self.lost += if is_final { MAX_LOST + 1 } else { 1 };
-    }
+    facts.can_count_work().then_some(CountingPlan {
+        batches,
+        sets,
+        inherits: false,
+        read_by,
+        deferred_work_ns: None,
+    })
 }
 
 /// Whether the ops of a plan can be counted per op: where the op computes the figure, or is a byte
@@ -240,6 +197,7 @@ mod tests {
     use oscost_model::counters::CounterProbe;
 
     use super::*;
+    use crate::run::rows::test_pilot::pilot;
 
     fn facts(has_pmu: bool) -> CounterFacts {
         let probe = |&event: &CounterEvent| CounterProbe {
@@ -323,42 +281,17 @@ mod tests {
     }
 
     #[test]
-    fn three_workers_are_spread_over_a_quick_run_and_more_take_a_tenth_of_the_time() {
-        // A counting worker takes a fifth of the time of a timed one.
-        let mut counting = RowCounting::default();
-        let mut rounds = Vec::new();
-        for round in 0..60 {
-            counting.timed += Duration::from_millis(10);
-            if counting.is_due(round, false) {
-                rounds.push(round);
-                counting.workers += 1;
-                counting.took += Duration::from_millis(2);
-            }
-        }
-        assert_eq!(rounds[..3], [0, 2, 4]);
-        // 600 ms of timed workers: 60 ms.
-        assert_eq!(rounds.len(), 30, "{rounds:?}");
-        assert!(TIME_PART * counting.took <= counting.timed);
-        let lost = RowCounting { lost: MAX_LOST + 1, ..RowCounting::default() };
-        assert!(!lost.is_due(0, true));
-    }
-
-    #[test]
-    fn as_many_workers_count_as_are_planned_whatever_time_they_take() {
-        for planned in 0..=MIN_WORKERS {
-            let mut counting = RowCounting::default();
-            counting.set_planned(planned);
-            let mut rounds = Vec::new();
-            for round in 0..60 {
-                counting.timed += Duration::from_secs(1);
-                if counting.is_due(round, false) {
-                    rounds.push(round);
-                    counting.add_worker(Duration::from_nanos(1));
-                }
-            }
-            assert_eq!(rounds, [0, 2, 4][..planned as usize]);
-            assert!(counting.is_due(60, true), "counts that were asked for are in every round");
-        }
+    fn counts_that_were_asked_for_have_deferred_work_where_a_batch_has_few_ops() {
+        let counted = CountedEvents::new(&facts(true), false, true).unwrap();
+        let requested = CountedEvents { is_requested: true, ..counted.clone() };
+        let long = |counted: &CountedEvents, plan: &BatchPlan| {
+            let plan = counted.with_deferred_work(counted.plan(plan, 0, false));
+            plan.deferred_work_ns.is_some()
+        };
+        // A quarter of the ops of a timed batch.
+        assert!(long(&requested, &pilot(Mode::B, 4)) && long(&requested, &pilot(Mode::B, 63)));
+        assert!(!long(&requested, &pilot(Mode::B, 64)) && !long(&requested, &pilot(Mode::S, 1)));
+        assert!(!long(&counted, &pilot(Mode::B, 4)), "a run without --counters has no time for it");
     }
 
     #[test]
@@ -386,7 +319,7 @@ mod tests {
 
     #[test]
     fn an_arm_is_counted_in_seven_rounds_or_in_all_if_that_is_requested() {
-        let plan = crate::run::rows::test_pilot::pilot(Mode::B, 500);
+        let plan = pilot(Mode::B, 500);
         let counted = CountedEvents::new(&facts(true), false, true).unwrap();
         let workers = |counted: &CountedEvents| counted.of_arm(&plan, 8).workers;
         assert_eq!(workers(&counted), COMPARED_ROUNDS);

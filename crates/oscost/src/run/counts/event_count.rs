@@ -110,7 +110,14 @@ impl Run<'_> {
             return Ok(());
         }
         let WorkerStart { seed, forked, inherits } = start;
-        let plan = counted.plan(plan, self.rows[row].counting.workers(), inherits);
+        let mut plan = counted.plan(plan, self.rows[row].counting.workers(), inherits);
+        // The two sides of a pair are attached.
+        if !turn.attaches {
+            plan = counted.with_deferred_work(plan);
+        }
+        if plan.deferred_work_ns.is_some() {
+            self.rows[row].counting.set_long();
+        }
         let spec = self.worker_spec(row, Task::CountEvents(plan));
         let spec = WorkerSpec { seed, forked, ..spec };
         let peer = self.rows[row].peer_location();

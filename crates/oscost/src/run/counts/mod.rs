@@ -9,6 +9,7 @@ pub(super) mod instruction_count;
 pub(super) mod process_count;
 pub(super) mod program_runs;
 pub(super) mod quick_counting;
+pub(super) mod row_counting;
 pub(super) mod tree_counter;
 mod trial_count;
 pub(super) mod turn_program;

@@ -9,7 +9,7 @@ use oscost_model::counters::CountingPlan;
 use oscost_model::worker::{BatchPlan, COUNTED_WARM_UP_NS, Mode, WARM_UP_NS};
 use oscost_stats::stopping::QUICK_REPETITIONS;
 
-use super::counted_events::MIN_WORKERS;
+use super::row_counting::MIN_WORKERS;
 use crate::run::rows::iteration_cost::{WORKER_START_NS, window_overhead_ns};
 
 /// What counting may add to the planned time of everything else.

@@ -9,7 +9,7 @@ use oscost_model::treatment::TreatmentSet;
 
 use super::iteration_cost::IterationCost;
 use super::stopping::{Profile, RowProgress};
-use crate::run::counts::counted_events::RowCounting;
+use crate::run::counts::row_counting::RowCounting;
 use crate::run::jobs::workers::PeerLocation;
 
 /// A row while it is being measured.

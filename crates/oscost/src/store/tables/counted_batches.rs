@@ -109,6 +109,7 @@ mod tests {
             added_per_process: None,
             short_by: (!is_void).then_some(3),
             amortized: is_void,
+            spans_ticks: !is_void,
         })
     }
 
@@ -186,6 +187,7 @@ mod tests {
             added_per_process: None,
             short_by: None,
             amortized: false,
+            spans_ticks: false,
         };
         let mut sets = vec![set.clone(), set];
         let bytes = take_and_pack(&mut sets).len();

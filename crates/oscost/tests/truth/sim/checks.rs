@@ -4,7 +4,7 @@
 //!
 //! Numbers and acceptance figures: docs/explanation/METHOD.md, section 10. Seeds are fixed.
 
-use oscost::run::Profile;
+use oscost::run::{EventCounting, Profile};
 use oscost_model::counters::INSN;
 use oscost_model::record::{Row, RowOutcome};
 use oscost_model::unit::Unit;
@@ -18,7 +18,7 @@ use oscost_worker::engine::simulator::{
     AmortizedWork, ColdStart, Execution, Pathology, SimulatedMachine, SlowPath, Truth,
 };
 
-use super::{SimSession, SimulatedSubject, measure, measure_in, measure_one};
+use super::{SimSession, SimulatedSubject, measure, measure_and_count_in, measure_in, measure_one};
 
 /// The result of a check: what it found, as an error if it failed.
 pub(crate) type CheckResult = Result<String, String>;
@@ -376,6 +376,42 @@ pub(crate) fn s26_amortized_work() -> CheckResult {
         }
     }
     Ok(format!("S26: {found:.1?} instructions"))
+}
+
+/// S27: work that a kernel does at its ticks for all ops since an earlier one, as it frees what RCU has
+/// deferred, on a core of two nanoseconds an instruction: counted over many ticks it is in the count of
+/// an op, and the row says so.
+pub(crate) fn s27_deferred_work() -> CheckResult {
+    const DEFERRED_INSN: f64 = 186.0;
+    let mut shares = Vec::new();
+    for every in [500.0, 570.0, 640.0, 710.0] {
+        let execution = Execution {
+            insn_kernel: 6_940.0,
+            ghz: 0.5,
+            interrupts_per_s: 250.0,
+            interrupt_insn: 6_000.0,
+            amortized: Some(AmortizedWork { every, insn: DEFERRED_INSN * every }),
+            ..Execution::QUIET
+        };
+        let subject = SimulatedSubject::op(Truth { op_ns: 14_000.0, execution, ..Truth::QUIET });
+        let truth = execution.insn_user + execution.insn_kernel + DEFERRED_INSN;
+        for seed in 1..=3 {
+            let session = SimSession::with_counters(vec![subject.clone()], u32::MAX);
+            let counting = EventCounting::InEveryRound;
+            let record = measure_and_count_in(session, Profile::Quick, seed, counting);
+            let row = &record.results[0];
+            let insn = row.metrics.get(INSN).map_or(f64::NAN, |it| it.estimate.median);
+            let share = insn / truth;
+            let is_said = row.counters.as_ref().is_some_and(|it| it.amortized);
+            if !(0.99..=1.01).contains(&share) || !is_said {
+                return Err(format!("S27: every {every}th op, {insn} of {truth} instructions"));
+            }
+            shares.push(share);
+        }
+    }
+    // Ticks are 0.3 % of them.
+    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+    accept("the mean share of what each op has", (mean - 1.0).abs() <= 0.006, mean)
 }
 
 /// Repetitions are spread over the run, so two equal cases on a drifting machine do not differ.

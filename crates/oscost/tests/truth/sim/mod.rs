@@ -182,9 +182,12 @@ impl SimSession {
         let mut sets = Vec::new();
         for events in &plan.sets {
             sets.push(match SimCounters::open(&machine, events) {
-                Ok(mut counters) => collector
-                    .count_set(&mut work, &plan.batches, &mut jitter, 0, &mut counters)
-                    .unwrap(),
+                Ok(mut counters) => {
+                    let (plan, deferred) = (&plan.batches, plan.deferred_work_ns);
+                    collector
+                        .count_set(&mut work, plan, deferred, &mut jitter, 0, &mut counters)
+                        .unwrap()
+                }
                 Err(OpenError { event, errno }) => CountedSet {
                     events: events.clone(),
                     void: Some(format!(
@@ -471,10 +474,20 @@ pub(crate) fn measure_with_study_method_in(
 }
 
 /// The same in a given session.
-pub(crate) fn measure_in(mut session: SimSession, profile: Profile, seed: u64) -> Record {
+pub(crate) fn measure_in(session: SimSession, profile: Profile, seed: u64) -> Record {
+    measure_and_count_in(session, profile, seed, EventCounting::default())
+}
+
+/// The same with events counted in these rounds.
+pub(crate) fn measure_and_count_in(
+    mut session: SimSession,
+    profile: Profile,
+    seed: u64,
+    event_counting: EventCounting,
+) -> Record {
     let subjects = session.subjects.clone();
     let rows = subjects.iter().enumerate().map(|(index, subject)| row(index, subject)).collect();
-    let mut request = Request { rows, ..request(profile, seed) };
+    let mut request = Request { rows, event_counting, ..request(profile, seed) };
     request.machine.counters = session.hello.facts.counters.clone();
     let mut assembler = Assembler::default();
     run(&mut session, request, &mut |entry: &Entry| assembler.apply(entry)).unwrap();

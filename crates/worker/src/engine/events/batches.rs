@@ -3,10 +3,11 @@
 use oscost_model::counters::CountedSet;
 use oscost_model::worker::{BatchPlan, Sample};
 
+use super::lengthening::LengthenedPlan;
 use super::source::CounterSource;
 use super::validity::{KNOWN_ITERATIONS, enabled_problem, loop_problem, void_reason};
 use super::windows::Windows;
-use super::{amortization, lengthening};
+use super::{amortization, deferral, lengthening};
 use crate::bench::{OpError, Work};
 use crate::engine::clock::Clock;
 use crate::engine::collect::{BatchJitter, Collector, SampleTag};
@@ -16,30 +17,25 @@ use crate::engine::covariates::Covariates;
 /// three interruptions do not move.
 pub const EMPTY_BATCHES: u32 = 9;
 
-/// A plan of counted batches that are as long as they must be, or may be.
-struct LengthenedPlan {
-    plan: BatchPlan,
-    /// How many times longer they would have to be.
-    short_by: Option<u64>,
-    /// Whether one op does work for many of them.
-    amortized: bool,
-}
-
 impl<C: Clock, V: Covariates> Collector<C, V> {
     /// Counts a set of events in groups of batches of the plan, which become longer where what
-    /// counting adds varies too much for its batches, or where one op does work for many. The first
-    /// batch has the number `first_batch`. The work must be warm.
+    /// counting adds varies too much for its batches, where one op does work for many, or, if
+    /// `deferred_work_ns` is given and ops are long, where the kernel may do work for many later. The
+    /// first batch has the number `first_batch`. The work must be warm.
     pub fn count_set<S: CounterSource>(
         &mut self,
         work: &mut Work,
         plan: &BatchPlan,
+        deferred_work_ns: Option<f64>,
         jitter: &mut BatchJitter,
         first_batch: u32,
         source: &mut S,
     ) -> Result<CountedSet, OpError> {
         let events = source.events().to_vec();
         let per_group = plan.unroll_factors.len();
-        let batches = plan.groups as usize * per_group;
+        let over_ticks = deferral::tick_plan(work, plan, deferred_work_ns, source);
+        let groups = over_ticks.as_ref().map_or(plan.groups, |long| long.groups);
+        let batches = groups as usize * per_group;
         let mut counted = Windows::with_capacity(batches, events.len());
         let mut empty = Windows::with_capacity(EMPTY_BATCHES as usize, events.len());
         let mut known = Windows::with_capacity(1, events.len());
@@ -57,8 +53,10 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         let settled = self
             .time_batch(&mut nothing, plan, 0, 1, tag, source)
             .and_then(|_| self.time_group_with(work, plan, jitter, tag, source, &mut |_, _| ()));
-        let lengthened =
-            settled.and_then(|()| self.lengthened(work, plan, jitter, first_batch, source));
+        let lengthened = settled.and_then(|()| match over_ticks {
+            Some(long) => self.settled_over_ticks(work, plan, long, tag, source),
+            None => self.lengthened(work, plan, jitter, first_batch, source),
+        });
         let done = lengthened.and_then(|lengthened| {
             let plan = &lengthened.plan;
             for round in 0..plan.groups {
@@ -75,17 +73,24 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             }
             Ok(lengthened)
         });
+        self.is_continuous = false;
         source.before();
         source.run_known_loop(KNOWN_ITERATIONS);
         source.after();
         known.add(Sample::default(), source);
         let disabled = source.disable();
         let times = source.times().zip(before).and_then(|(after, before)| after.since(before));
-        let LengthenedPlan { short_by, amortized, .. } = done?;
+        let LengthenedPlan { short_by, amortized, short, .. } = done?;
         let error = counted.error.or(empty.error).or(known.error);
         let (batches, empty) = (counted.into_batches(), empty.into_batches());
+        let spans_ticks = short.is_some();
+        let is_deferred = short
+            .as_deref()
+            .is_some_and(|short| deferral::has_deferred_work(&events, short, &batches, &empty));
+        let amortized = amortized || is_deferred;
         let none = CountedSet::default();
-        let mut set = CountedSet { events, batches, empty, short_by, amortized, ..none };
+        let mut set =
+            CountedSet { events, batches, empty, short_by, amortized, spans_ticks, ..none };
         let disabled = disabled.err().map(|error| format!("they could not be disabled: {error}"));
         set.void = error
             .map(|error| error.to_string())
@@ -107,7 +112,10 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
         first_batch: u32,
         source: &mut S,
     ) -> Result<LengthenedPlan, OpError> {
-        let unchanged = || LengthenedPlan { plan: plan.clone(), short_by: None, amortized: false };
+        let unchanged = || {
+            let plan = plan.clone();
+            LengthenedPlan { plan, short_by: None, amortized: false, short: None }
+        };
         let Some(max) = lengthening::max_factor(plan, work.max_batch_ops()) else {
             return Ok(unchanged());
         };
@@ -134,12 +142,13 @@ impl<C: Clock, V: Covariates> Collector<C, V> {
             let longer = amortization::amortized_plan(plan, work.max_batch_ops());
             let max = (longer.iterations / plan.iterations.max(1)).max(1);
             let short_by = lengthening::short_by(needed, max);
-            return Ok(LengthenedPlan { plan: longer, short_by, amortized });
+            return Ok(LengthenedPlan { plan: longer, short_by, amortized, short: None });
         }
         let factor = needed.min(max);
         let (iterations, batch_ns) = (plan.iterations * factor, plan.batch_ns * factor as f64);
         let plan = BatchPlan { iterations, batch_ns, ..plan.clone() };
-        Ok(LengthenedPlan { plan, short_by: lengthening::short_by(needed, max), amortized })
+        let short_by = lengthening::short_by(needed, max);
+        Ok(LengthenedPlan { plan, short_by, amortized, short: None })
     }
 }
 

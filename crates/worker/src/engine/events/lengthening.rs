@@ -28,6 +28,17 @@ const QUANTITIES: [(&[CounterEvent], f64); 2] =
 pub(super) const INSTRUCTIONS: [CounterEvent; 3] =
     [CounterEvent::InstructionsUser, CounterEvent::InstructionsKernel, CounterEvent::Instructions];
 
+/// A plan of counted batches that are as long as they must be, or may be.
+pub(super) struct LengthenedPlan {
+    pub(super) plan: BatchPlan,
+    /// How many times longer they would have to be.
+    pub(super) short_by: Option<u64>,
+    /// Whether one op does work for many of them.
+    pub(super) amortized: bool,
+    /// Short batches of the same work, if those of the plan are over many ticks.
+    pub(super) short: Option<Vec<CountedBatch>>,
+}
+
 /// By which factor batches of this plan can be longer, of work that allows so many ops in a batch;
 /// `None` if they have one length. One op is not divided, and does not become several; transfers are
 /// long already.

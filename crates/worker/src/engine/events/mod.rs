@@ -7,6 +7,7 @@
 
 mod amortization;
 pub mod batches;
+mod deferral;
 pub mod inheritance;
 pub mod kernel_counters;
 mod lengthening;

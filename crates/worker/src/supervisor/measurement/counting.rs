@@ -173,6 +173,7 @@ struct CountingSession<'a> {
 impl CountingSession<'_> {
     fn run<C: Clock>(self, clock: Result<C, Errno>) -> Result<Event, Event> {
         let (id, spec, plan, work) = (self.id, self.spec, &self.plan.batches, self.work);
+        let deferred_ns = self.plan.deferred_work_ns;
         let at = |error| op_failure(id, error);
         let clock = clock.map_err(|error| failure(id, format!("open the clock: {error}")))?;
         let mut collector = Collector::new(clock, KernelAccount::of_this_thread());
@@ -191,10 +192,11 @@ impl CountingSession<'_> {
             let set = match counters {
                 Err(reason) => CountedSet { events, void: Some(reason), ..CountedSet::default() },
                 Ok(mut counters) => collector
-                    .count_set(work, plan, &mut jitter, next_batch, &mut counters)
+                    .count_set(work, plan, deferred_ns, &mut jitter, next_batch, &mut counters)
                     .map_err(at)?,
             };
-            next_batch += plan.groups * plan.unroll_factors.len() as u32;
+            let planned = plan.groups * plan.unroll_factors.len() as u32;
+            next_batch += planned.max(set.batches.len() as u32);
             sets.push(CountedSet { added_per_process, ..set });
         }
         let account = collector.close_account(&opened);

@@ -102,7 +102,13 @@ mod tests {
             batch_ns: 1.0,
             coarse_clock: false,
         };
-        let plan = CountingPlan { batches, sets: Vec::new(), inherits: false, read_by: None };
+        let plan = CountingPlan {
+            batches,
+            sets: Vec::new(),
+            inherits: false,
+            read_by: None,
+            deferred_work_ns: None,
+        };
         assert_eq!(
             of_task(&Task::CountEvents(plan)),
             CapabilitySet::PERFMON | CapabilitySet::SYS_ADMIN

@@ -126,6 +126,45 @@ fn instructions_of_two_boots_are_not_compared_and_the_reason_is_given() {
     assert!(!said("boot", &compared.notes), "{:?}", compared.notes);
 }
 
+/// Runs of a side, of which the counts of the second row are means in some.
+fn runs_with_means(side: &str, means: [bool; 3], seed: &mut Seed) -> Vec<Record> {
+    let run = |(at, is_mean): (usize, bool)| {
+        let insn = [305.0, 7_000.0];
+        let mut run = counted_run(&format!("{side} {at}"), "boot", &insn, CALM, seed);
+        run.results[1].counters.as_mut().unwrap().amortized = is_mean;
+        run
+    };
+    means.into_iter().enumerate().map(run).collect()
+}
+
+#[test]
+fn counts_that_are_means_in_one_run_alone_are_not_compared_and_the_reason_is_given() {
+    let mut seed = Seed::new(1);
+    let mut sides = |base, new| {
+        [runs_with_means("base", base, &mut seed), runs_with_means("new", new, &mut seed)]
+    };
+    let compared = |base: &[Record], new: &[Record]| {
+        let compared = compare(base, new);
+        let cases = compared.comparisons.iter().filter(|it| it.metric == "insn");
+        let is_said = compared.notes.iter().any(|note| note.contains("they are means in one run"));
+        (cases.map(|it| it.case.clone()).collect::<Vec<String>>(), is_said)
+    };
+    let [first, second] = ["syscall/op0", "syscall/op1"].map(str::to_owned);
+    let all = (vec![first.clone(), second], false);
+    let without_means = (vec![first], true);
+    for means in [false, true] {
+        let [base, new] = sides([means; 3], [means; 3]);
+        assert_eq!(compared(&base[..1], &new[..1]), all);
+        assert_eq!(compared(&base, &new), all);
+        let [base, new] = sides([means; 3], [!means; 3]);
+        assert_eq!(compared(&base[..1], &new[..1]), without_means);
+        assert_eq!(compared(&base, &new), without_means);
+    }
+    // One run of six has no such counts.
+    let [base, new] = sides([true, false, true], [true; 3]);
+    assert_eq!(compared(&base, &new), without_means);
+}
+
 /// What runs of most rows differ by.
 const CALM: WorkNoise = WorkNoise { runs: 0.0003, workers: 0.0002 };
 

@@ -58,6 +58,47 @@ fn an_interrupt_is_counted_and_a_batch_that_lost_its_cpu_is_not() {
     assert_eq!((quiet.batches, switched.batches), (5, 4));
 }
 
+/// The counts of a worker over ticks: in every second batch the kernel takes the CPU away, and does what
+/// it has deferred.
+fn counts_over_ticks(amortized: bool) -> EventCounts {
+    let mut counts = counts(GETPPID, QUIET, &plan(Mode::B), &mut Seed::new(1));
+    let long = |round: u32| {
+        let is_hit = round % 2 == 1;
+        let mut batch = batch(GETPPID, 142, round, if is_hit { 2_840.0 } else { 0.0 });
+        batch.sample.involuntary_switches = u32::from(is_hit);
+        batch
+    };
+    counts.sets[0].batches = (0..30).map(long).collect();
+    counts.sets[0].amortized = amortized;
+    counts.sets[0].spans_ticks = true;
+    counts
+}
+
+#[test]
+fn over_ticks_batches_that_lost_their_cpu_have_what_the_kernel_did_then() {
+    let plan = plan(Mode::B);
+    let insn = |counts: &EventCounts| {
+        let found = counted_figures(counts, ops(context(&plan)));
+        (found.figures.get(INSN).map(|it| (it.value, it.batches)), found.void)
+    };
+    let (found, void) = insn(&counts_over_ticks(true));
+    let (value, batches) = found.unwrap();
+    assert!(near(value, 305.0 + 2_840.0 / 142.0 / 2.0, 1e-3) && void.is_empty(), "{value}");
+    assert_eq!(batches, 30);
+    // Without such work they are no part of the lower mode.
+    let (value, batches) = insn(&counts_over_ticks(false)).0.unwrap();
+    assert!(near(value, 305.0, 1e-3), "{value}");
+    assert_eq!(batches, 15);
+    // In batches of another kind they are disturbed, and half of them are too many.
+    let mut short = counts_over_ticks(false);
+    short.sets[0].spans_ticks = false;
+    let (none, void) = insn(&short);
+    assert!(none.is_none() && void.iter().any(|why| why.contains("disturbed")), "{void:?}");
+    let mut moved = counts_over_ticks(true);
+    moved.sets[0].batches.iter_mut().for_each(|it| it.sample.migrated = true);
+    assert!(insn(&moved).0.is_none(), "a move to another CPU disturbs any batch");
+}
+
 #[test]
 fn a_set_without_instructions_has_means_too() {
     let plan = plan(Mode::B);

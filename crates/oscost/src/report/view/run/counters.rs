@@ -212,14 +212,16 @@ pub(super) fn remarks(record: &Record, rows: &[&Row]) -> Vec<String> {
     lines
 }
 
-/// How the counts of rows were taken of which one op does work for many; `None` without such rows.
+/// How the counts of rows were taken of which one op does work for many, or leaves some to later; `None`
+/// without such rows.
 pub(super) fn amortized(rows: &[&Row]) -> Option<String> {
     let is_amortized = |row: &&&Row| row.counters.as_ref().is_some_and(|it| it.amortized);
     let cases: Vec<&str> = rows.iter().filter(is_amortized).map(|row| row.case.as_str()).collect();
     (!cases.is_empty()).then(|| {
         format!(
-            "One op does work for many (it refills a list, or a store of random numbers): counts are \
-             means over long batches, interrupts included: {}.",
+            "One op does work for many (it refills a list, or a store of random numbers), or leaves \
+             some to later (the kernel frees memory at a tick): counts are means over long batches, \
+             interrupts included: {}.",
             plain(&first_of(&cases))
         )
     })
@@ -317,7 +319,7 @@ pub(in crate::report::view) fn sentence(row: &Row) -> Option<String> {
     parts.extend(of(CPI).map(|cpi| format!("{cpi:.2} cycles per instruction")));
     parts.extend(of(GHZ).map(|ghz| format!("{ghz:.2} GHz")));
     parts.extend(counters.short_by.map(|by| format!("in batches {by:.0} times too short")));
-    let means = "means, since one op does work for many";
+    let means = "means, since one op does work for many or leaves some to later";
     parts.extend(counters.amortized.then(|| means.to_owned()));
     let waiting = counters.waiting_ns.filter(|&ns| ns.abs() >= 1.0);
     parts.extend(waiting.map(|ns| {

@@ -6,7 +6,7 @@ use oscost_model::definition::{SurveyEntry, Timer};
 use oscost_model::record::{Clock, Record, Row, RowOutcome};
 
 use crate::report::figures::Style;
-use crate::report::text::plain;
+use crate::report::text::{clock_name, plain};
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
 
 /// The headings after the timer's name.
@@ -30,9 +30,10 @@ pub(in crate::report::view) fn section(record: &Record) -> Option<Section> {
         return None;
     }
     let mut reasons = Reasons::default();
+    let arch = architecture(record);
     let measured = rows_by_case(record);
     let rows: Vec<TableRow> =
-        record.timers.iter().map(|timer| row_of(timer, &measured, &mut reasons)).collect();
+        record.timers.iter().map(|timer| row_of(timer, arch, &measured, &mut reasons)).collect();
     let columns = HEADINGS.iter().map(|title| Column::number(title, title));
     let table = Table {
         columns: [Column::text("timer")].into_iter().chain(columns).collect(),
@@ -83,7 +84,17 @@ fn letter(index: usize) -> String {
     before.unwrap_or_default() + &last.to_string()
 }
 
-fn row_of(timer: &Timer, rows: &RowsByCase<'_>, reasons: &mut Reasons) -> TableRow {
+/// The architecture of the machine whose timers these are; `None` if it is unknown.
+fn architecture(record: &Record) -> Option<&str> {
+    record.machines.first().and_then(|machine| machine.os.arch.as_deref())
+}
+
+fn row_of(
+    timer: &Timer,
+    architecture: Option<&str>,
+    rows: &RowsByCase<'_>,
+    reasons: &mut Reasons,
+) -> TableRow {
     let mut cell = |entry: &SurveyEntry| match entry {
         SurveyEntry { case: Some(case), .. } => match row(rows, case) {
             Ok(row) => figure(row),
@@ -96,7 +107,8 @@ fn row_of(timer: &Timer, rows: &RowsByCase<'_>, reasons: &mut Reasons) -> TableR
     let (quantum, precision) = (cell(&timer.quantum), cell(&timer.precision));
     let (slewed, back) = (cell(&timer.slewed), cell(&timer.steps_back));
     let kernel = enters_the_kernel(timer, rows).unwrap_or_else(|why| reasons.mark(&why));
-    let cells = [plain(&timer.name), cost, resolution, quantum, precision, kernel, slewed, back];
+    let name = plain(clock_name(&timer.name, architecture));
+    let cells = [name, cost, resolution, quantum, precision, kernel, slewed, back];
     TableRow::of(cells.into_iter().map(Cell::text).collect())
 }
 
@@ -142,7 +154,8 @@ fn chosen(record: &Record) -> Vec<String> {
     let Some(clock) = record.machines.first().and_then(|machine| machine.clock.as_ref()) else {
         return vec!["oscost chose no clock: none was calibrated.".to_owned()];
     };
-    let mut text = format!("oscost chose {}: {}.", plain(&clock.source), justification(clock));
+    let name = plain(clock_name(&clock.source, architecture(record)));
+    let mut text = format!("oscost chose {name}: {}.", justification(clock));
     text += &match clock.source.as_str() {
         "tsc" => format!(
             " It ticks {:.4} times a nanosecond, in steps of {:.1} ns; an empty window \
@@ -191,5 +204,34 @@ mod tests {
         assert_eq!(reasons.mark("one"), "n/a(a)");
         assert_eq!(reasons.texts, ["one", "two[2J"]);
         assert_eq!([letter(25), letter(26), letter(52), letter(702)], ["z", "aa", "ba", "aaa"]);
+    }
+
+    #[test]
+    fn the_processors_counter_has_the_name_of_its_architecture_in_the_table_and_below() {
+        let text = include_str!("../../../../tests/store/run-1.json");
+        let mut record: Record = serde_json::from_str(text).unwrap();
+        record.machines[0].clock.as_mut().unwrap().source = "tsc".to_owned();
+        let entry = SurveyEntry { case: None, text: Some("no".to_owned()), reason: None };
+        let timer = |name: &str| Timer {
+            name: name.to_owned(),
+            cost: entry.clone(),
+            resolution: entry.clone(),
+            quantum: entry.clone(),
+            precision: entry.clone(),
+            slewed: entry.clone(),
+            steps_back: entry.clone(),
+        };
+        for (arch, expected) in [("aarch64", "cntvct_el0"), ("x86_64", "tsc")] {
+            record.machines[0].os.arch = Some(arch.to_owned());
+            let first_cell = |name: &str| {
+                let machine = architecture(&record);
+                let rows = rows_by_case(&record);
+                let mut reasons = Reasons::default();
+                row_of(&timer(name), machine, &rows, &mut reasons).cells.remove(0).text
+            };
+            assert_eq!(["tsc", "monotonic"].map(first_cell), [expected, "monotonic"]);
+            let chosen = chosen(&record).remove(0);
+            assert!(chosen.starts_with(&format!("oscost chose {expected}: ")), "{chosen}");
+        }
     }
 }

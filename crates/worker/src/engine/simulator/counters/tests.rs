@@ -43,7 +43,8 @@ fn counted_events(
     let mut work = machine.work(Shape::Repeat).with_max_batch_ops(max_ops);
     let mut collector = machine.collector();
     collector.warm_up(&mut work, plan).unwrap();
-    collector.count_set(&mut work, plan, &mut BatchJitter::new(7), 0, &mut counters).unwrap()
+    let mut jitter = BatchJitter::new(7);
+    collector.count_set(&mut work, plan, None, &mut jitter, 0, &mut counters).unwrap()
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -233,8 +234,8 @@ fn interrupts_in_a_fifth_of_the_batches_are_no_work_of_ops() {
             let mut counters = SimCounters::open(&machine, &EVENTS).unwrap();
             let mut work = machine.work(Shape::Repeat);
             let mut jitter = BatchJitter::new(seed);
-            let set =
-                machine.collector().count_set(&mut work, &plan, &mut jitter, 0, &mut counters);
+            let mut collector = machine.collector();
+            let set = collector.count_set(&mut work, &plan, None, &mut jitter, 0, &mut counters);
             set.unwrap().amortized
         };
         (1..=100).filter(|&seed| is_marked(seed)).count()
@@ -243,6 +244,87 @@ fn interrupts_in_a_fifth_of_the_batches_are_no_work_of_ops() {
     for execution in [Execution::QUIET, noisy, restless] {
         assert!(marked(execution) <= 1, "{execution:?}");
     }
+}
+
+/// Instructions of an op of 14 us, with its loop.
+const LONG_OP_INSN: f64 = 7_000.0;
+/// Those of the work that the kernel does later for each such op.
+const DEFERRED_INSN: f64 = 186.0;
+
+/// An op of 14 us on a core of two nanoseconds an instruction, under 250 ticks a second; every so many
+/// ops the kernel does the work that all of these have left.
+fn deferring(every: f64, insn: f64) -> Truth {
+    let execution = Execution {
+        insn_kernel: LONG_OP_INSN - Execution::QUIET.insn_user - Execution::QUIET.loop_insn,
+        ghz: 0.5,
+        interrupts_per_s: 250.0,
+        interrupt_insn: 6_000.0,
+        amortized: Some(AmortizedWork { every, insn: insn * every }),
+        ..Execution::QUIET
+    };
+    Truth { op_ns: 14_000.0, execution, ..Truth::QUIET }
+}
+
+/// The counts of one of its workers.
+fn counted_long(
+    truth: &Truth,
+    seed: u64,
+    events: &[CounterEvent],
+    deferred_work_ns: Option<f64>,
+) -> CountedSet {
+    let machine = SimulatedMachine::new(truth, seed, 0.0);
+    let mut counters = SimCounters::open(&machine, events).unwrap();
+    let mut work = machine.work(Shape::Repeat);
+    let plan = BatchPlan { groups: 12, batch_ns: 14e3, ..plan(Mode::B, 1, &[1]) };
+    let mut collector = machine.collector();
+    collector.warm_up_to_count(&mut work, &plan).unwrap();
+    let mut jitter = BatchJitter::new(seed);
+    collector.count_set(&mut work, &plan, deferred_work_ns, &mut jitter, 0, &mut counters).unwrap()
+}
+
+#[test]
+fn work_that_the_kernel_does_later_is_counted_over_many_ticks_and_said() {
+    let truth = LONG_OP_INSN + DEFERRED_INSN;
+    let mut shares = Vec::new();
+    for every in [500.0, 570.0, 640.0, 710.0] {
+        for seed in 1..=5 {
+            let machine = deferring(every, DEFERRED_INSN);
+            let set = counted_long(&machine, seed, &EVENTS, Some(60e6));
+            assert!(set.spans_ticks && set.amortized, "every {every}, seed {seed}");
+            assert_eq!((set.batches.len(), set.empty.len()), (123, 9));
+            shares.push(mean_insn(&set) / truth);
+            // Without this time its batches are of one op, and their median has none of it.
+            let short = counted_long(&machine, seed, &EVENTS, None);
+            assert!(!short.spans_ticks && short.batches.len() == 12);
+            assert_eq!(per_op(&short, 1), LONG_OP_INSN - 62.0);
+        }
+    }
+    // A worker has one part of it too many or too few; ticks are 0.3 %.
+    assert!(shares.iter().all(|share| (share - 1.0).abs() < 0.012), "{shares:?}");
+    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+    assert!((mean - 1.0).abs() < 0.006, "{mean}: {shares:?}");
+}
+
+#[test]
+fn ticks_alone_are_no_work_that_the_kernel_does_later() {
+    let quiet = deferring(600.0, 0.0);
+    let sets = (1..=20).map(|seed| counted_long(&quiet, seed, &EVENTS, Some(60e6)));
+    let sets: Vec<CountedSet> = sets.collect();
+    assert!(sets.iter().all(|set| set.spans_ticks && set.batches.len() == 123));
+    // 15 ticks are 0.3 %; 25 of them, half a per cent.
+    let marked = sets.iter().filter(|set| set.amortized).count();
+    assert!(marked <= 2, "{marked}");
+    // Batches without a tick are the lower mode.
+    let exact = |batch: &CountedBatch| batch.sample.n * 6_938 + 900;
+    let is_exact = |set: &CountedSet| set.batches.iter().any(|it| it.counts[1] == exact(it));
+    assert!(sets.iter().all(is_exact));
+}
+
+#[test]
+fn events_that_are_no_instructions_are_counted_in_the_batches_of_the_plan() {
+    let events = [CounterEvent::BranchMisses, CounterEvent::TaskClock];
+    let set = counted_long(&deferring(600.0, DEFERRED_INSN), 1, &events, Some(60e6));
+    assert!(!set.spans_ticks && !set.amortized && set.batches.len() == 12);
 }
 
 #[test]
@@ -306,7 +388,8 @@ fn void_of(window: &WindowCounts) -> String {
     let mut work = machine.work(Shape::Repeat);
     let mut collector = machine.collector();
     collector.warm_up(&mut work, &plan).unwrap();
-    let set = collector.count_set(&mut work, &plan, &mut BatchJitter::new(7), 0, &mut counters);
+    let mut jitter = BatchJitter::new(7);
+    let set = collector.count_set(&mut work, &plan, None, &mut jitter, 0, &mut counters);
     set.unwrap().void.unwrap_or_default()
 }
 
