@@ -49,7 +49,10 @@ pub fn charge(
         let unpriced = without_price(pages.name, &[Group::of(pages.times)]);
         items.push(freed_pages::priced(unpriced, pages, prices));
     }
-    items.extend(switch_items(calls, faults).into_iter().map(|it| item_of_switches(it, prices)));
+    for switches in switch_items(calls, faults) {
+        let below_zero = switches.below_zero();
+        items.push(BillItem { below_zero, ..item_of_switches(switches, prices) });
+    }
     let in_kernel: BTreeMap<&str, KernelTime> =
         calls.in_kernel.iter().map(|it| (it.form.as_str(), it.time)).collect();
     for item in &mut items {

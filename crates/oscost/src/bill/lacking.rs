@@ -127,13 +127,15 @@ pub fn lacking_prices(
     let mut lacking: Vec<LackingPrice> = Vec::new();
     // An item that pays no part of an op needs no price.
     for item in charges.items.iter().filter(|item| item.part > 0.0) {
+        // What is below zero matters as much.
+        let times = item.times.abs();
         let guess = |selector: &str| {
             let op_ns = known.op_ns(selector).or_else(|| expected_ns(selector, catalog));
-            op_ns.map(|ns| item.times * item.part * ns)
+            op_ns.map(|ns| times * item.part * ns)
         };
-        let of_item = item.amount.as_ref().map(|amount| amount.ns);
+        let of_item = item.amount.as_ref().map(|amount| amount.ns.abs());
         let amount_ns = of_item.or_else(|| guess(item.case.as_deref()?));
-        all.times += item.times;
+        all.times += times;
         all.ns += amount_ns.unwrap_or(0.0);
         for selector in selectors_of(item) {
             let is_case = item.case.as_deref() == Some(selector);
@@ -145,7 +147,7 @@ pub fn lacking_prices(
             let price = LackingPrice {
                 selector: selector.to_owned(),
                 size_axis: size_axis.map(str::to_owned),
-                times: item.times,
+                times,
                 amount_ns: if is_case { amount_ns } else { guess(selector) },
                 is_of_range: false,
             };

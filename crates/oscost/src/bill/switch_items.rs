@@ -80,8 +80,20 @@ pub(super) fn on_one_cpu(calls: &ProgramCalls) -> ProgramCalls {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct SwitchItem {
     pub(super) name: &'static str,
+    /// Below zero if the price of another item contains more of them than there were.
     pub(super) times: f64,
 }
+
+impl SwitchItem {
+    /// Why there are less than none; `None` if there are not.
+    pub(super) fn below_zero(self) -> Option<String> {
+        (self.times < 0.0).then(|| FEWER_WAKE_UPS.to_owned())
+    }
+}
+
+/// Why wake-ups are below zero.
+const FEWER_WAKE_UPS: &str =
+    "the price of its children on other CPUs contains more wake-ups of parents than there were";
 
 /// The switches after which the CPU went to another task at once, without those that are in the prices
 /// of calls and major faults. Which of them these are is not known: as many as there are of the
@@ -104,7 +116,7 @@ pub(super) fn switch_items(calls: &ProgramCalls, faults: Faults) -> Vec<SwitchIt
     }
     // No task ends the wait of a major fault: a disk does.
     items.extend(items_across_cpus(&events, in_prices.min(of_calls)));
-    items.retain(|item| item.times > 0.0);
+    items.retain(|item| item.times != 0.0);
     items
 }
 
@@ -113,7 +125,8 @@ pub(super) fn switch_items(calls: &ProgramCalls, faults: Faults) -> Vec<SwitchIt
 ///
 /// The price of a child on another CPU contains one wake-up, that of its parent, which no call about a
 /// socket, pipe or futex makes. A wait whose price contains a switch on one CPU pays what the wake-up
-/// across CPUs takes more. Again the expensive kind is reduced first.
+/// across CPUs takes more. Again the expensive kind is reduced first; the cheaper one may be below zero: a
+/// parent that was not woken from another CPU has been charged at least that.
 fn items_across_cpus(events: &KernelEvents, switches: f64) -> Vec<SwitchItem> {
     let of = |count: Option<u64>| count.unwrap_or(0);
     let by = events.remote_wakes_by.unwrap_or_default();
@@ -132,11 +145,15 @@ fn items_across_cpus(events: &KernelEvents, switches: f64) -> Vec<SwitchItem> {
         items.push(SwitchItem { name: it.beyond_switch, times: after_switch + in_price });
     }
     let by_calls = by.sum();
-    let after_idle = in_all.after_idle.saturating_sub(by_calls.after_idle) as f64;
-    let after_switch = in_all.after_switch.saturating_sub(by_calls.after_switch) as f64;
+    let after_idle = in_all.after_idle as f64 - by_calls.after_idle as f64;
+    let after_switch = in_all.after_switch as f64 - by_calls.after_switch as f64;
     let children = of(events.forks_to_other_cpu) as f64;
     let of_parents = children.min(after_idle);
-    let after_switch = (after_switch - (children - of_parents)).max(0.0);
+    // What was not counted is no difference.
+    let after_switch = match events.remote_wakes_after_switch {
+        Some(_) => after_switch - (children - of_parents),
+        None => 0.0,
+    };
     let waits = after_idle - of_parents;
     let in_price = in_prices.min(waits);
     let beyond_switch = after_switch + in_price + of(events.starts_on_other_cpu) as f64;
@@ -229,9 +246,12 @@ mod tests {
             found(10, 13, 2),
             [(CHILD_ON_OTHER_CPU, 10.0), (WAKE_UP, 3.0), (WAKE_UP_BEYOND_SWITCH, 2.0)]
         );
-        // The cheaper kind is reduced when the other one is used up, and never below none.
+        // The cheaper kind is reduced when the other one is used up.
         assert_eq!(found(10, 8, 5), [(CHILD_ON_OTHER_CPU, 10.0), (WAKE_UP_BEYOND_SWITCH, 3.0)]);
-        assert_eq!(found(10, 0, 5), [(CHILD_ON_OTHER_CPU, 10.0)]);
+        let five_less = [(CHILD_ON_OTHER_CPU, 10.0), (WAKE_UP_BEYOND_SWITCH, -5.0)];
+        assert_eq!(found(10, 0, 5), five_less, "five parents were not woken from there");
+        let wakes = |times| SwitchItem { name: WAKE_UP_BEYOND_SWITCH, times };
+        assert!(wakes(-5.0).below_zero().is_some() && wakes(5.0).below_zero().is_none());
         // The six others contain a switch each: as many waits pay what they take more.
         assert_eq!(
             found(4, 11, 0),
@@ -301,6 +321,17 @@ mod tests {
         assert_eq!(found[2..6], of_calls[2..]);
         let rest = [(CHILD_ON_OTHER_CPU, 7.0), (WAKE_UP_BEYOND_SWITCH, 1.0 + 4.0)];
         assert_eq!(found[6..], rest);
+    }
+
+    #[test]
+    fn wake_ups_that_were_not_counted_are_not_taken_off() {
+        let events = KernelEvents {
+            remote_wakes_after_idle: None,
+            remote_wakes_after_switch: None,
+            ..across_cpus(2, 0, 0, 0)
+        };
+        let calls = ProgramCalls { events: Some(events), ..ProgramCalls::default() };
+        assert_eq!(named(&calls, Faults::default()), [(CHILD_ON_OTHER_CPU, 2.0)]);
     }
 
     #[test]

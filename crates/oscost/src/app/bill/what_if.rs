@@ -12,6 +12,8 @@ use super::further_change::{FurtherChange, names};
 use super::increase::{ComparedProgram, measured_increase};
 use super::other_prices::{self, OtherMachine};
 use super::subject::BillSubject;
+use crate::advice::record_trust::price_doubt;
+use crate::advice::trust::Trust;
 use crate::app::ab::{Request as ComparisonRequest, ab};
 use crate::app::bills;
 use crate::app::error::is_interrupted;
@@ -19,7 +21,7 @@ use crate::app::measurement::retention::{Completion, Retention};
 use crate::app::measurement::run_header::timestamp;
 use crate::app::observer::Observer;
 use crate::app::results::added_costs::stored_added_costs;
-use crate::app::results::prices::PriceRuns;
+use crate::app::results::prices::{PriceRuns, minute_of};
 use crate::app::selection::programs::{Effort, ProgramRequest};
 use crate::app::targets::connect::BusyPolicy;
 use crate::app::targets::prepare::prepare;
@@ -208,7 +210,7 @@ impl WhatIfContext<'_> {
             estimated_ns: estimated,
             unpriced_calls,
             items,
-            doubt: has_monitor.then(|| MONITOR_DOUBT.to_owned()),
+            doubt: doubt_of(has_monitor, &added),
             measured: None,
             not_measured: None,
             judged_by: judged_by.to_owned(),
@@ -303,6 +305,24 @@ const CONTROL_FAILED: &str = "the control of the comparison failed: measure agai
 const MONITOR_DOUBT: &str = "the calls wait for a monitor, which is another process: of this time, \
                              only the part of the program itself is its system time";
 
+/// What is doubtful about a prediction by these added costs: a monitor, and what disturbed the worst of the
+/// runs that measured them; `None` if nothing is.
+fn doubt_of(has_monitor: bool, added: &[Record]) -> Option<String> {
+    let of_monitor = has_monitor.then(|| MONITOR_DOUBT.to_owned());
+    let doubtful = added.iter().filter_map(|run| Some((run, price_doubt(run)?)));
+    let worst = doubtful.max_by_key(|(_, doubt)| doubt.grade);
+    let of_runs = worst.map(|(run, Trust { grade, reasons })| {
+        format!(
+            "a run that measured added costs ({}) is graded {}: {}",
+            minute_of(&run.started),
+            grade.text(),
+            reasons.join(", ")
+        )
+    });
+    let doubts: Vec<String> = [of_monitor, of_runs].into_iter().flatten().collect();
+    (!doubts.is_empty()).then(|| doubts.join("; "))
+}
+
 fn no_added_cost() -> String {
     "no added cost of its calls is known: `--price-seconds N` gives more time to measure them"
         .to_owned()
@@ -325,5 +345,31 @@ fn compare(request: &ComparisonRequest, observer: &dyn Observer) -> Result<Recor
         }
         // What was measured before a failure counts.
         _ => Ok(measured.record),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prediction_by_a_disturbed_run_says_so_beside_the_doubt_of_a_monitor() {
+        let text = include_str!("../../../tests/store/run-1.json");
+        let of_class = |class: &str| {
+            let mut record: Record = serde_json::from_str(text).unwrap();
+            record.results.truncate(1);
+            record.results[0].flags.clear();
+            let conditions = &mut record.conditions[0];
+            (conditions.class, conditions.lost_pct) = (Some(class.to_owned()), Some(12.0));
+            record
+        };
+        let quiet = of_class("quiet");
+        assert_eq!(doubt_of(false, std::slice::from_ref(&quiet)), None);
+        assert_eq!(doubt_of(true, &[]).as_deref(), Some(MONITOR_DOUBT));
+        let disturbed =
+            doubt_of(true, &[quiet, of_class("noisy"), of_class("very-noisy")]).unwrap();
+        assert!(disturbed.starts_with(MONITOR_DOUBT), "{disturbed}");
+        let end = "is graded poor: 12 % of the time was lost: the machine was very noisy";
+        assert!(disturbed.ends_with(end), "{disturbed}");
     }
 }

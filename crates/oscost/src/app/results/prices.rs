@@ -30,6 +30,7 @@ mod sources;
 mod unmeasured;
 
 pub(crate) use lacking_pairs::PairSources;
+pub(crate) use outdated::minute_of;
 pub(crate) use pair_kind::{PairKind, PairTreatment};
 pub(crate) use run_state::age;
 

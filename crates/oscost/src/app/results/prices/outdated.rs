@@ -59,6 +59,6 @@ fn which(names: &[&str], all: usize, started: &str) -> String {
 }
 
 /// The minute of a time, RFC 3339.
-pub(super) fn minute_of(time: &str) -> String {
+pub(crate) fn minute_of(time: &str) -> String {
     time.get(..16).unwrap_or(time).replace('T', " ")
 }
