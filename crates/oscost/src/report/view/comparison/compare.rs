@@ -1,10 +1,8 @@
-//! A comparison of stored runs, and the tables and charts of comparisons of any kind.
+//! A comparison of stored runs, and the tables of comparisons of any kind.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use oscost_model::case::Case;
 use oscost_model::counters::is_work;
-use oscost_model::point::Value;
 use oscost_model::record::{Comparison, Record, Row};
 use oscost_stats::order;
 use serde::Serialize;
@@ -14,20 +12,21 @@ use crate::estimate::comparison::RunComparison;
 use crate::estimate::comparison::interleaved_run::SECONDARY;
 use crate::estimate::comparison::threshold::Threshold;
 use crate::estimate::comparison::verdict::min_pairs_for_discovery;
-use crate::report::figures::{Style, added, per_cent};
+use crate::report::figures::per_cent;
 use crate::report::text::{class_text, plain, plural};
 use crate::report::view::answer::comparison::of_runs;
 use crate::report::view::answer::priority::of_comparison;
 use crate::report::view::comparison::counts;
+use crate::report::view::comparison::forest::forest;
 use crate::report::view::comparison::pair::Pair;
+use crate::report::view::comparison::texts::ComparisonText;
 use crate::report::view::comparison::verdicts::{
     INCONCLUSIVE, MAY_BE_CHANCE, RegressionCount, count_verdicts, has_detectable_effect,
-    may_be_chance, time_verdicts, verdict_style, verdict_text, what_widens,
+    may_be_chance, time_verdicts, verdict_style, what_widens,
 };
 use crate::report::view::comparison::work::{self, WorkText};
 use crate::report::view::document::{
-    Answer, Block, Cell, Column, ForestLine, ForestPlot, Paragraph, RowMark, RowScale, Section,
-    Table, TableRow, View,
+    Answer, Block, Cell, Column, Paragraph, RowMark, RowScale, Section, Table, TableRow, View,
 };
 use crate::report::view::run::flags::FlagLines;
 use crate::report::view::run::headline::headline;
@@ -177,123 +176,6 @@ fn table(pairs: &[&Pair<'_>]) -> Option<Table> {
     let rows: Vec<TableRow> = pairs.iter().map(row).collect();
     let scale = Some(RowScale::Ratios);
     (!rows.is_empty()).then(|| Table { columns, rows, scale, ..Table::default() })
-}
-
-/// The texts of a comparison.
-pub(in crate::report::view) struct ComparisonText {
-    /// The figure of the base.
-    pub(in crate::report::view) base: String,
-    /// New over base.
-    pub(in crate::report::view) ratio: String,
-    /// The ends of the ratio's interval.
-    pub(in crate::report::view) interval: Option<[String; 2]>,
-    /// New less base.
-    pub(in crate::report::view) added: String,
-    /// The verdict.
-    pub(in crate::report::view) verdict: String,
-}
-
-impl ComparisonText {
-    /// The texts of a comparison of times or of counts.
-    pub(in crate::report::view) fn of(it: &Comparison, base: &Row) -> Self {
-        if is_work(&it.metric) {
-            let WorkText { ratio, interval, added, verdict } = WorkText::of(it);
-            let base = base.estimate.as_ref().map_or(0.0, |estimate| estimate.median);
-            return Self { base: format!("{base:.1} insn"), ratio, interval, added, verdict };
-        }
-        if !instructions::is_counted(base) {
-            return Self::timed(it, base);
-        }
-        Self {
-            base: instructions::figure(base),
-            ratio: counts::ratio(it.ratio.value),
-            interval: it.ratio.ci95.map(|ends| ends.map(counts::ratio)),
-            added: counts::added(it),
-            verdict: plain(&it.verdict),
-        }
-    }
-
-    fn timed(it: &Comparison, base: &Row) -> Self {
-        let size = base.estimate.as_ref().map_or(0.0, |estimate| estimate.median);
-        let narrow = it.ratio.ci95.is_none_or(|[low, high]| high - low < 0.05);
-        let decimals = if narrow { 3 } else { 2 };
-        let number = |value: f64| format!("{value:.decimals$}");
-        Self {
-            base: Style::of(size, base.unit).with_unit(size),
-            ratio: number(it.ratio.value),
-            interval: it.ratio.ci95.map(|ends| ends.map(number)),
-            // In digits of its own: a difference may be a small part of the figure.
-            added: added(it.added.value, it.added.unit),
-            verdict: verdict_text(it, base),
-        }
-    }
-}
-
-/// A forest plot of the ratios.
-pub(in crate::report::view) fn forest(number: usize, pairs: &[&Pair<'_>]) -> ForestPlot {
-    let cases: Vec<&str> = pairs.iter().map(|pair| pair.base.case.as_str()).collect();
-    let names = short_names(&cases);
-    let line = |((which, pair), name): ((usize, &&Pair<'_>), String)| ForestLine {
-        row: row_id(number, which),
-        name: plain(&name),
-        ratio: pair.it.ratio.value,
-        interval: pair.it.ratio.ci95,
-        verdict: pair.it.verdict.clone(),
-        figure: figure(pair),
-        priority: of_comparison(pair.it),
-    };
-    let counted = !pairs.is_empty() && pairs.iter().all(|pair| pair.is_counted());
-    let caption = match counted {
-        true => {
-            "Ratios of new to base, on a logarithmic scale; a line is the range of repetitions."
-        }
-        false => {
-            "Ratios of new to base with their 95 % intervals, on a logarithmic scale; the band is the \
-             3 % within which two figures are called equivalent."
-        }
-    };
-    ForestPlot {
-        id: format!("forest-{number}"),
-        caption: caption.to_owned(),
-        margin: (!counted).then_some(1.03),
-        lines: pairs.iter().enumerate().zip(names).map(line).collect(),
-    }
-}
-
-/// The anchor of a comparison's row.
-pub(in crate::report::view) fn row_id(number: usize, which: usize) -> String {
-    format!("c{number}-{which}")
-}
-
-/// What is written beside the symbol of a comparison: the ratio, and what is added.
-fn figure(pair: &Pair<'_>) -> String {
-    let ComparisonText { ratio, added, .. } = ComparisonText::of(pair.it, &pair.base);
-    format!("x {ratio}, {added}")
-}
-
-/// Cases by their benchmarks and the axes in which the cases of one benchmark differ.
-pub(in crate::report::view) fn short_names(cases: &[&str]) -> Vec<String> {
-    let parsed: Vec<Option<Case>> = cases.iter().map(|case| Case::parse(case)).collect();
-    // The axes that have one value in all cases of a benchmark.
-    let mut shared: BTreeMap<&str, Vec<(&str, &Value)>> = BTreeMap::new();
-    for Case { benchmark, point } in parsed.iter().flatten() {
-        shared
-            .entry(benchmark)
-            .and_modify(|axes| axes.retain(|(axis, value)| point.get(axis) == Some(*value)))
-            .or_insert_with(|| point.iter().collect());
-    }
-    let name = |(text, case): (&&str, &Option<Case>)| {
-        let Some(case) = case else { return (*text).to_owned() };
-        let shared = shared.get(case.benchmark.as_str()).map_or(&[][..], Vec::as_slice);
-        let differs = |axis: &str| !shared.iter().any(|(name, _)| *name == axis);
-        let axes = case.point.iter().filter(|(axis, _)| differs(axis));
-        let axes: Vec<String> = axes.map(|(axis, value)| format!("{axis}={value}")).collect();
-        match axes.is_empty() {
-            true => case.benchmark.clone(),
-            false => format!("{}:{}", case.benchmark, axes.join(",")),
-        }
-    };
-    cases.iter().zip(&parsed).map(name).collect()
 }
 
 /// The cases that were not compared, by reason; `None` if all were. A case whose rows of both sides

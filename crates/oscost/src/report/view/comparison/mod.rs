@@ -3,7 +3,9 @@
 pub mod ab;
 pub mod compare;
 mod counts;
+pub(in crate::report::view) mod forest;
 pub(super) mod pair;
 mod parameter_ratios;
+pub(in crate::report::view) mod texts;
 pub(in crate::report::view) mod verdicts;
 pub mod work;

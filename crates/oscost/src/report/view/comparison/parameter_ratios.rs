@@ -6,8 +6,8 @@ use oscost_model::record::{Comparison, Record, Row};
 
 use crate::estimate::comparison::interleaved_run::SECONDARY;
 use crate::report::text::plain;
-use crate::report::view::comparison::compare::ComparisonText;
 use crate::report::view::comparison::pair::Pair;
+use crate::report::view::comparison::texts::ComparisonText;
 use crate::report::view::comparison::verdicts::verdict_style;
 use crate::report::view::document::{Cell, Column, Table, TableRow};
 use crate::report::view::run::curves::CurveGroup;

@@ -6,8 +6,10 @@ use oscost_model::record::Record;
 use crate::report::figures::{per_cent, probability, quantity};
 use crate::report::text::plain;
 use crate::report::view::comparison::ab::{self, TargetComparisons};
-use crate::report::view::comparison::compare::{self, ComparisonText, forest, row_id};
+use crate::report::view::comparison::compare;
+use crate::report::view::comparison::forest::{forest, row_id};
 use crate::report::view::comparison::pair::Pair;
+use crate::report::view::comparison::texts::ComparisonText;
 use crate::report::view::comparison::verdicts::verdict_style;
 use crate::report::view::document::{Block, Cell, Column, ForestPlot, Section, Table, TableRow};
 

@@ -8,7 +8,7 @@ use oscost_model::record::{Record, Row, RowOutcome};
 use oscost_model::unit::{Better, Unit};
 
 use crate::report::figures::quantity;
-use crate::report::view::comparison::compare::short_names;
+use crate::report::view::comparison::forest::short_names;
 use crate::report::view::document::chart::{
     Axis, Chart, ChartRow, Colour, Mark, Order, Point, RowGroup, Series, Shape, Symbol, Vertical,
 };
