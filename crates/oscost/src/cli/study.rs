@@ -6,7 +6,8 @@ use super::exit::ExitStatus;
 use super::output::{Output, report_line};
 use super::{study_across, study_book};
 use crate::app::study::{last_runs, list, programs, show};
-use crate::report::study::list::{self as studies, LastRun, StudyCode};
+use crate::report::study::list::{self as studies, LastRun};
+use crate::report::study::published::{StudyCode, page};
 
 /// What to do with studies: published measurements that can be made again.
 #[derive(Debug, clap::Args)]
@@ -87,7 +88,7 @@ pub(super) fn study(arguments: &Arguments, output: &mut Output) -> anyhow::Resul
                 text: program.source.to_owned(),
             });
             let code: Vec<StudyCode> = code.collect();
-            output.show(&studies::page(&study, name, &code))?;
+            output.show(&page(&study, name, &code))?;
         }
         Verb::Claims { json } => {
             let studies = list();

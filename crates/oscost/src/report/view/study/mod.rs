@@ -12,6 +12,7 @@ pub mod list;
 pub(in crate::report::view) mod machine;
 mod method;
 pub(in crate::report::view) mod notes;
+pub mod published;
 pub(in crate::report::view) mod rows;
 pub mod run;
 mod systems;

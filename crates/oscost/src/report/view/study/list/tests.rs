@@ -1,7 +1,8 @@
-//! The built-in studies as lists and pages.
+//! The built-in studies as lists, and as pages.
 
 use super::*;
 use crate::report::render::terminal;
+use crate::report::view::study::published::{StudyCode, page};
 use crate::studies::{built_in_names, find_built_in};
 
 #[test]
@@ -21,24 +22,6 @@ fn every_study_is_listed_with_its_command_and_fits_a_page() {
     assert!(listed.contains("oscost ab --study ph-2000"));
     assert!(listed.contains("oscost run --study cse221-2014"));
     assert!(listed.lines().all(|line| line.chars().count() <= 80), "{listed}");
-}
-
-#[test]
-fn a_note_on_several_tables_is_told_once() {
-    let study = find_built_in("ph-2000").unwrap();
-    let shared = "the study's pH is a patch of the kernel";
-    let has_it = |table: &&StudyTable| table.notes.iter().any(|it| it.text.starts_with(shared));
-    assert!(study.tables.iter().filter(has_it).count() > 1);
-    let page = terminal::report(&page(&study, "ph-2000", &[]));
-    assert_eq!(page.matches(shared).count(), 1, "{page}");
-}
-
-#[test]
-fn a_claim_is_shown_with_how_it_is_read() {
-    let study = find_built_in("lmbench-1996").unwrap();
-    let page = terminal::report(&page(&study, "lmbench-1996", &[]));
-    let text = page.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("); a ratio of whole laps, the calls included"), "{page}");
 }
 
 #[test]
