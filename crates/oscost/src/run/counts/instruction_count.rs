@@ -4,21 +4,24 @@
 //! pairs and no controls. A case is measured in a few new workers, spread over the boot, which
 //! shows whether they agree to the last instruction.
 
+mod outcomes;
+mod request;
+
 use std::time::{Duration, Instant};
 
 use oscost_model::clock::{Calibration, ClockKind};
 use oscost_model::facts::Facts;
-use oscost_model::journal::{Entry, Pairing, Phase, PlannedRow, RunHeader, WorkerOutcome};
+use oscost_model::journal::{Entry, Phase};
 use oscost_model::protocol::{Event, Hello, Order};
-use oscost_model::record::{Machine, RowOutcome, Vm};
-use oscost_model::treatment::TreatmentSet;
-use oscost_model::worker::{Sample, Subject, Task, WorkerSpec};
+use oscost_model::record::{Machine, RowOutcome};
+use oscost_model::worker::{Subject, Task, WorkerSpec};
 
+pub use self::request::{InstructionCountRequest, Machines};
 use super::call_count::{WARM_OPS, counted_ops};
 use crate::hosts::HostError;
 use crate::plan::SkippedRow;
 use crate::run::error::{RunEnd, RunError};
-use crate::run::jobs::job::{JobFailure, job_failure};
+use crate::run::jobs::job::job_failure;
 use crate::run::machine::cpu_survey::NO_CLOCK;
 use crate::run::observer::Observer;
 use crate::run::progress::{Pace, REPORT_INTERVAL, RunActivity, RunProgress};
@@ -38,42 +41,6 @@ const SEED: u64 = 1;
 const CPU: u32 = 0;
 /// The job that verifies that the counter counts instructions.
 const CALIBRATION_JOB_ID: u64 = 1;
-
-/// Machines that can be booted, by number.
-pub trait Machines {
-    /// Boots a machine with all its orders.
-    fn boot(&mut self, machine: usize, orders: &[Vec<Order>]) -> Result<(), HostError>;
-
-    /// Waits for the hello of its supervisor.
-    fn hello(&mut self, machine: usize) -> Result<Hello, HostError>;
-
-    /// Sleeps until its next event.
-    fn next(&mut self, machine: usize, patience: Duration) -> Result<Event, HostError>;
-
-    /// Ends a machine.
-    fn end(&mut self, machine: usize);
-}
-
-/// The parameters of a run that counts instructions.
-#[derive(Clone, Debug)]
-pub struct InstructionCountRequest {
-    /// The first entry of the journal.
-    pub header: RunHeader,
-    /// The rows, machine by machine.
-    pub rows: Vec<PlannedRow>,
-    /// The treatments of each row.
-    pub treatments: Vec<TreatmentSet>,
-    /// What is compared with what.
-    pub pairs: Vec<Pairing>,
-    /// The machines; each row names its own as `m` and its number.
-    pub machines: Vec<Vm>,
-    /// The maximum number of machines that run at a time.
-    pub max_concurrent: usize,
-    /// Workers of each case.
-    pub repetitions: u32,
-    /// Rows that cannot be measured there.
-    pub skipped: Vec<SkippedRow>,
-}
 
 /// Carries out the run. However it ends, the journal says so and contains what was measured.
 pub fn count_instructions(
@@ -366,100 +333,6 @@ impl Run<'_> {
             row: Some(row as u32),
             settled: None,
         });
-    }
-
-    fn record_call_count(&mut self, row: usize, event: Event) {
-        let entry = match event {
-            Event::Counted { count, .. } => Entry::Counted { row: row as u32, count: *count },
-            other => Entry::NotCounted { row: row as u32, reason: job_failure(other).reason },
-        };
-        self.emit(entry);
-    }
-
-    /// Records the outcome of a worker.
-    fn record_worker(&mut self, row: usize, phase: Phase, event: Event) {
-        let at_s = self.started_at.elapsed().as_secs_f64();
-        let number = row as u32;
-        match event {
-            Event::Sampled { samples, .. } if self.counted_idle_time(row, &samples) => {
-                let reason = "an op waits while the machine is idle, and the counter then \
-                              advances without instructions";
-                self.give_up(row, RowOutcome::Unmeasurable, reason.to_owned());
-            }
-            Event::Sampled { samples, disturbance, monitor_wakeups_per_op, plan, .. } => {
-                if let Some(plan) = plan.filter(|_| !self.states[row].piloted) {
-                    self.states[row].piloted = true;
-                    self.emit(Entry::Piloted { row: number, plan: *plan });
-                }
-                self.states[row].workers += u32::from(matches!(phase, Phase::Round(_)));
-                let monitor_wakeups_per_op = monitor_wakeups_per_op.first().copied().flatten();
-                let outcome = WorkerOutcome::Sampled {
-                    samples,
-                    disturbance,
-                    monitor_wakeups_per_op,
-                    speculation: None,
-                };
-                self.emit(Entry::Worker { row: number, phase, at_s, set: 0, outcome });
-            }
-            other => {
-                let JobFailure { outcome, reason, .. } = job_failure(other);
-                if outcome != RowOutcome::Skipped {
-                    let reason = reason.clone();
-                    let outcome = WorkerOutcome::Lost { outcome, reason };
-                    self.emit(Entry::Worker { row: number, phase, at_s, set: 0, outcome });
-                }
-                // A machine that repeats itself would fail again.
-                self.give_up(row, outcome, reason);
-            }
-        }
-    }
-
-    /// Whether the ops of a row waited while the machine was idle: its clock, and with it the
-    /// counter, then skips to the next timer. During ops that switch, other tasks run; of all other
-    /// ops, what a batch counts was run by the thread itself, up to the resolution of its CPU time.
-    fn counted_idle_time(&self, row: usize, samples: &[Sample]) -> bool {
-        const SLACK: f64 = 0.9;
-        if self.request.rows[row].definition.switches {
-            return false;
-        }
-        let counted: i64 = samples.iter().map(|sample| sample.ticks).sum();
-        let ran_ns: Option<u64> = samples.iter().map(|sample| sample.cpu_ns).sum();
-        ran_ns.is_some_and(|ran_ns| (ran_ns as f64) < SLACK * counted as f64)
-    }
-
-    fn give_up(&mut self, row: usize, outcome: RowOutcome, reason: String) {
-        if !std::mem::replace(&mut self.states[row].given_up, true) {
-            self.emit(Entry::Abandoned { row: row as u32, outcome, reason });
-        }
-    }
-
-    /// Records that a machine ended early: rows without a repetition fail. Returns whether the rows
-    /// show the failure: if requested rows only lost some repetitions, none of them failed.
-    fn record_machine_failure(&mut self, number: usize, error: &HostError) -> bool {
-        let outcome = match error {
-            HostError::Unavailable { .. } => RowOutcome::Skipped,
-            _ => RowOutcome::Failed,
-        };
-        let rows = self.measurable_rows(number);
-        let (none, some): (Vec<_>, Vec<_>) =
-            rows.into_iter().partition(|&row| self.states[row].workers == 0);
-        for &row in &none {
-            self.give_up(row, outcome, error.to_string());
-        }
-        let has_requested =
-            |rows: &[usize]| rows.iter().any(|&row| self.request.rows[row].requested);
-        has_requested(&none) || !has_requested(&some)
-    }
-
-    /// Settles every row that was measured.
-    fn settle(&mut self) {
-        for row in 0..self.states.len() {
-            let RowState { workers, given_up, .. } = self.states[row];
-            if workers > 0 && !given_up {
-                let converged = workers == self.request.repetitions;
-                self.emit(Entry::RowFinished { row: row as u32, converged });
-            }
-        }
     }
 }
 
