@@ -1,11 +1,15 @@
 //! The protocol between tool and supervisor: one JSON object a line, orders in, events out.
 
+mod cpu_probe;
+mod hello;
+
 use serde::{Deserialize, Serialize};
 
+pub use self::cpu_probe::CpuProbe;
+pub use self::hello::{Hello, SlurmNode, SshEndpoints, WorkerBuild};
 use crate::calls::CallCount;
-use crate::clock::{Calibration, ClockKind, ClockSync, ClockVerdict};
+use crate::clock::{Calibration, ClockKind, ClockSync};
 use crate::counters::EventCounts;
-use crate::facts::Facts;
 use crate::monitor_report::MonitorReport;
 use crate::program::{GroupTimes, ProgramResult, TurnResult};
 use crate::program_calls::ProgramCalls;
@@ -387,104 +391,3 @@ pub enum EventKind {
     Failed,
     TimedOut,
 }
-
-/// The supervisor and its machine.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Hello {
-    /// [`PROTOCOL`] of the supervisor.
-    pub protocol: u32,
-    /// Content hash of its catalog.
-    pub catalog_hash: String,
-    /// Content hash of its program.
-    pub worker_hash: String,
-    /// How it was built.
-    pub build: WorkerBuild,
-    /// The clocks and whether they can be used here, best first.
-    pub clocks: Vec<ClockVerdict>,
-    /// Its machine.
-    pub facts: Facts,
-    /// The private folder that it created for its workers and removes; `None` if that failed.
-    pub scratch_directory: Option<String>,
-    /// The addresses of its ssh session; `None` if it was not started by ssh.
-    #[serde(default)]
-    pub ssh_endpoints: Option<SshEndpoints>,
-    /// Its node; `None` if it was not started by Slurm.
-    #[serde(default)]
-    pub slurm_node: Option<SlurmNode>,
-}
-
-/// The two addresses of an ssh connection, as seen by the server (`SSH_CONNECTION`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SshEndpoints {
-    /// The client's address.
-    pub from: String,
-    /// The server's address.
-    pub to: String,
-}
-
-impl SshEndpoints {
-    /// Parses the variable set by sshd(8): client address and port, server address and port.
-    pub fn parse(text: &str) -> Option<SshEndpoints> {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let [from, _, to, _] = words[..] else { return None };
-        Some(SshEndpoints { from: from.to_owned(), to: to.to_owned() })
-    }
-}
-
-/// A node of Slurm, as its daemon describes it to a task by environment variables.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SlurmNode {
-    /// Its name (`SLURMD_NODENAME`): several nodes may be one machine, with one host name.
-    pub name: String,
-    /// The address from which the task was launched, as the node sees it
-    /// (`SLURM_LAUNCH_NODE_IPADDR`).
-    pub launched_from: String,
-}
-
-/// How a worker was built.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WorkerBuild {
-    /// `static-pie` or `dynamic`.
-    pub link: String,
-    /// The C library and its version.
-    pub libc: String,
-    /// The version of the package.
-    pub version: String,
-}
-
-/// The result of spinning on one CPU.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CpuProbe {
-    /// The CPU.
-    pub cpu: u32,
-    /// How long the spin took, in nanoseconds.
-    pub spin_ns: u64,
-    /// Gaps over 1 us.
-    pub gaps_over_1us: u64,
-    /// Gaps over 5 us: interruptions.
-    pub gaps_over_5us: u64,
-    /// Time in gaps over 1 us, in nanoseconds.
-    pub lost_ns: u64,
-    /// The longest gap, in nanoseconds.
-    pub max_gap_ns: u64,
-    /// Time ready but not running, in nanoseconds.
-    pub run_delay_ns: Option<u64>,
-    /// Estimated rate of the core in cycles per nanosecond, from a chain of multiplications.
-    pub core_cycles_per_ns: Option<f64>,
-}
-
-impl CpuProbe {
-    /// Interruptions in a second.
-    pub fn interruptions_per_s(&self) -> f64 {
-        self.gaps_over_5us as f64 / (self.spin_ns.max(1) as f64 / 1e9)
-    }
-
-    /// The share of the spin that was lost in gaps, in per cent.
-    pub fn lost_pct(&self) -> f64 {
-        100.0 * self.lost_ns as f64 / self.spin_ns.max(1) as f64
-    }
-}
-
-#[cfg(test)]
-mod tests;
