@@ -6,6 +6,8 @@
 //! one process at a time changes the directory: it holds a lock, which the kernel releases when the
 //! process ends.
 
+mod fetch_error;
+
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -13,11 +15,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use thiserror::Error;
-
-use super::command::{CommandError, CommandOutput, RunOptions, run};
+pub use self::fetch_error::FetchError;
+use self::fetch_error::{apt_failed, cannot_write, command_failed, failed};
+use super::command::{CommandOutput, RunOptions, run};
 use super::debian_package::{PREFIX, check_package, field, is_package_name, kernel_dependency};
-use super::error::{ImageError, excerpt, path_excerpt};
+use super::error::{ImageError, excerpt};
 use super::kernel::read_kernel;
 use super::local_kernels::{LocalKernel, LocalKernels, PackageFileName, newest_first, version_of};
 use crate::files::lock::{FileLock, LockError};
@@ -33,20 +35,6 @@ const FETCH_TIMEOUT: Duration = Duration::from_secs(1_800);
 const MAX_OUTPUT_BYTES: usize = 8 << 20;
 /// The maximum number of packages from a meta package to the kernel's; Ubuntu has two in between.
 const MAX_DEPENDENCY_STEPS: usize = 5;
-
-/// Why downloaded kernels could not be listed, downloaded or deleted.
-#[derive(Debug, Error)]
-pub enum FetchError {
-    /// The user interrupted.
-    #[error("interrupted")]
-    Interrupted,
-    /// There is no such kernel.
-    #[error(transparent)]
-    Name(ImageError),
-    /// It failed.
-    #[error(transparent)]
-    Failed(#[from] ImageError),
-}
 
 /// A kernel that was downloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -366,27 +354,6 @@ fn lock_folder(act: &str, folder: &Path) -> Result<FileLock, ImageError> {
     })
 }
 
-fn failed(act: &str, why: impl Into<String>, hint: &str) -> ImageError {
-    ImageError { act: act.to_owned(), why: why.into(), hint: hint.to_owned() }
-}
-
-fn cannot_write(act: &str, path: &Path, error: &io::Error) -> ImageError {
-    let why = format!("{}: {error}", path_excerpt(path));
-    failed(act, why, "check the free space and the owner of the directory")
-}
-
-fn command_failed(act: &str, program: &str, error: &CommandError) -> FetchError {
-    let hint = match error {
-        CommandError::Interrupted => return FetchError::Interrupted,
-        CommandError::NotStarted(_) => {
-            "kernels are fetched on Debian and Ubuntu; elsewhere name a bzImage or a package: \
-             `vm:./bzImage`"
-        }
-        _ => "check that apt works: `apt-cache pkgnames linux-image-`",
-    };
-    failed(act, format!("{program} {error}"), hint).into()
-}
-
 /// The error for a package that apt does not have.
 fn package_unknown(act: &str, output: &CommandOutput, interrupt: &Interrupt) -> FetchError {
     let (why, hint) = match package_names(act, interrupt) {
@@ -404,28 +371,4 @@ fn package_unknown(act: &str, output: &CommandOutput, interrupt: &Interrupt) -> 
         ),
     };
     failed(act, why, hint).into()
-}
-
-/// The error for an apt program that failed, with a hint by its messages.
-fn apt_failed(act: &str, output: &CommandOutput) -> ImageError {
-    let has = |text: &str| output.stderr.contains(text);
-    let errors: Vec<&str> = output.stderr.lines().filter(|line| line.starts_with("E: ")).collect();
-    let messages = match &errors[..] {
-        [] => excerpt(output.stderr.trim()),
-        errors => excerpt(&errors.join("\n")),
-    };
-    let hint = if has("404") {
-        "the mirror has a newer version: `sudo apt-get update` updates apt's lists"
-    } else if has("No space left") || has("enough free space") {
-        "free space in the cache directory: `oscost kernels delete` deletes downloaded kernels"
-    } else if has("resolv") || has("connect") || has("Failed to fetch") {
-        "check the network: apt's mirrors must be reachable, as for `sudo apt-get update`"
-    } else {
-        "check that `apt-get download` works; `sudo apt-get update` updates apt's lists"
-    };
-    let why = match messages.as_str() {
-        "" => format!("apt ended with {}", output.status),
-        messages => format!("apt ended with {}: {messages}", output.status),
-    };
-    failed(act, why, hint)
 }
