@@ -13,6 +13,7 @@ mod kernel;
 mod noise;
 mod observations;
 mod priority;
+mod processes;
 #[cfg(test)]
 mod tests;
 mod wording;
@@ -41,7 +42,7 @@ const RULES: &[Rule] = &[
     ("audit", kernel::audit),
     ("debug-options", kernel::debug_options),
     ("address-randomization", kernel::address_randomization),
-    ("processes", noise::processes),
+    ("processes", processes::processes),
     ("pressure", noise::pressure),
     ("interruptions", noise::interruptions),
     ("neighbours", core::neighbours),
@@ -60,7 +61,7 @@ const RULES: &[Rule] = &[
     ("page-reporting", kernel::page_reporting),
     ("turbo", cpu::turbo),
     ("time-daemon", clock::time_daemon),
-    ("work-daemons", noise::work_daemons),
+    ("work-daemons", processes::work_daemons),
     ("run-level", kernel::run_level),
     ("huge-pages", kernel::huge_pages),
     ("hardening", kernel::hardening),
