@@ -2,6 +2,8 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use rand_xoshiro::rand_core::Rng;
+
 use super::super::random::standard_normal;
 use super::*;
 
