@@ -4,47 +4,39 @@
 //! directory; a fork of it applies the treatments, starts the program and reads the clock. Each is
 //! a subreaper, and no process is left when it has answered.
 
+mod companion;
+mod timing;
+
 use std::cell::Cell;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStringExt;
 use std::time::{Duration, Instant};
 
-use oscost_model::program::{CompanionProgram, Program, ProgramLimits, ProgramResult};
+use oscost_model::program::{Program, ProgramResult};
 use oscost_model::protocol::{Event, EventHead, EventKind};
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
 use super::external_program::{
-    self, ExternalProgram, PreparedProgram, ProgramEnd, SessionEnd, WaitLimit, WaitResult,
-    quoted_command,
+    self, ExternalProgram, SessionEnd, WaitLimit, WaitResult, quoted_command,
 };
 use super::leftovers;
 use super::private_directory::PrivateDirectory;
-use super::program_output::Capture;
-use super::timed_wait::{self, StopRules, TimedWait};
 use super::tree_counters::TreeCounters;
 use crate::kernel::Errno;
-use crate::kernel::cpu::affinity;
 use crate::kernel::ipc::pipe::pipe;
-use crate::kernel::machine::cpu_group::CpuGroup;
-use crate::kernel::process::usage;
-use crate::kernel::process::{self, EndedChild, Termination, WaitTarget};
+use crate::kernel::process::{self, Termination};
 use crate::kernel::syscall;
 use crate::supervisor::protocol::answer::Answer;
 use crate::supervisor::protocol::failure::{describe_end, failure, refusal};
-use crate::supervisor::protocol::io::{read_some, time_until};
+use crate::supervisor::protocol::io::read_some;
 use crate::supervisor::trace::{form_tracer, tracer};
 use crate::supervisor::treat;
 use crate::treatments::Treatments;
 
-/// The time that a process which outlives the program may take to exit.
-const ORPHAN_GRACE: Duration = Duration::from_millis(200);
 /// The minimum time for the commands after a run, even if the run took all its time.
 pub(super) const CLEANUP_TIME: Duration = Duration::from_secs(5);
-/// The time within which the companion must be ready.
-const COMPANION_READY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Runs a program once, or counts its calls, as the order in `line` says.
 pub(crate) fn run_program(id: u64, spec: &WorkerSpec, line: &[u8]) -> Answer {
@@ -243,84 +235,6 @@ impl ProgramRun<'_> {
         }
     }
 
-    /// Starts the companion, and waits for its first line.
-    fn start_companion(&self, companion: &CompanionProgram) -> Result<ExternalProgram, Event> {
-        let (lead, command) = ("companion: ", &companion.command);
-        let mut child = self.start_helper(lead, command)?;
-        let ready_by = Instant::now() + COMPANION_READY_TIMEOUT;
-        let deadline = self.deadline.min(ready_by);
-        let limit = WaitLimit { deadline, session: SessionEnd::Cancels };
-        let line = loop {
-            if let Some(line) = child.output.first_line() {
-                break line;
-            }
-            match external_program::wait_for_event(Some(&mut child), None, limit) {
-                Ok(WaitResult::Output | WaitResult::Other) => {}
-                // The line may still be in the pipe.
-                Ok(WaitResult::Exited) => {
-                    child.drain_output();
-                    match child.output.first_line() {
-                        Some(line) => break line,
-                        None => return Err(self.companion_failure(companion, &child)),
-                    }
-                }
-                Ok(WaitResult::TimedOut) if deadline == ready_by => {
-                    let last = child.output.last_output_clause();
-                    let words = " wrote no line within 30 s";
-                    return Err(self.failure(&[lead, &quoted_command(command), words, &last]));
-                }
-                Ok(result) => {
-                    return Err(self.interruption(
-                        lead,
-                        command,
-                        &child.output.last_output_clause(),
-                        result,
-                    ));
-                }
-                Err(error) => return Err(self.command_failure(lead, command, "waited for", error)),
-            }
-        };
-        if !companion.variable.is_empty() {
-            let value = [companion.prefix.as_bytes(), &line].concat();
-            self.set_variable(&companion.variable, OsString::from_vec(value))?;
-        }
-        Ok(child)
-    }
-
-    /// The failure of a companion that exited before it was ready.
-    fn companion_failure(&self, companion: &CompanionProgram, child: &ExternalProgram) -> Event {
-        let (lead, command) = ("companion: ", &companion.command);
-        match child.reap() {
-            Ok(ProgramEnd { termination: Termination::Exited(0), .. }) => {
-                self.failure(&[lead, &quoted_command(command), " exited without writing a line"])
-            }
-            Ok(ProgramEnd { termination, .. }) => {
-                match self.check_end(lead, command, child, termination, is_zero) {
-                    Err(reason) => reason,
-                    Ok(()) => self.failure(&[lead, &quoted_command(command)]),
-                }
-            }
-            Err(error) => self.command_failure(lead, command, "waited for", error),
-        }
-    }
-
-    /// Kills the companion. It may also have exited with success by itself.
-    fn end_companion(
-        &self,
-        mut child: ExternalProgram,
-        companion: &CompanionProgram,
-    ) -> Result<(), Event> {
-        let early = process::wait(WaitTarget::Child(child.pid), false);
-        process::kill_group(child.pid);
-        match early {
-            Ok(Some(EndedChild { termination, .. })) => {
-                child.drain_output();
-                self.check_end("companion: ", &companion.command, &child, termination, is_zero)
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Runs the program, or counts its calls, in a fork, and reads the companion's output
     /// meanwhile.
     fn run_in_fork(&self, companion: &mut Option<ExternalProgram>) -> Result<Answer, Event> {
@@ -406,108 +320,5 @@ impl ProgramRun<'_> {
             Ok(result) => Event::ProgramExited { id: self.id, result: Box::new(result) },
             Err(event) => event,
         }
-    }
-
-    /// Makes this fork the process that starts the program and reaps all that it leaves.
-    pub(super) fn become_starter(&self) -> Result<(), Event> {
-        process::become_subreaper()
-            .map_err(|error| failure(self.id, format!("become a subreaper: {error}")))?;
-        if let Some(cpu) = self.spec.cpu {
-            affinity::pin(cpu)
-                .map_err(|error| failure(self.id, format!("pin to CPU {cpu}: {error}")))?;
-        }
-        // A fork copies each page at its first write. A failing start touches the pages that the
-        // timed start needs, so that these copies are not timed.
-        let limits = ProgramLimits::default();
-        let prepared = PreparedProgram::new(&[String::new()], None, Capture::Both);
-        let _ = prepared.and_then(|prepared| prepared.spawn(&limits));
-        Ok(())
-    }
-
-    /// Runs and times the program, in the fork, whose counters it inherits, or in a control group.
-    pub(super) fn time_program(
-        &self,
-        warm_up: bool,
-        counters: Option<TreeCounters>,
-        group: Option<&CpuGroup>,
-    ) -> Result<ProgramResult, Event> {
-        let program = self.program;
-        let (command, limits) = (&program.command, &program.limits);
-        let is_read = warm_up || program.captures_output;
-        let reads = if is_read { Capture::Both } else { Capture::Stderr };
-        let cannot_start = |error: Errno| match &program.input {
-            // Only one of the two is wrong.
-            Some(path) if fs::File::open(path).is_err() => {
-                self.failure(&["open its standard input ", path, ": ", &error.to_string()])
-            }
-            _ => self.command_failure("", command, "started", error),
-        };
-        let max_bytes = u64::from(self.max_output_mib()) << 20;
-        let limit = WaitLimit { deadline: self.deadline, session: SessionEnd::Cancels };
-        let prepared = PreparedProgram::new(command, program.input.as_deref(), reads);
-        let prepared = prepared.map_err(cannot_start)?;
-        let interrupts = match (reads, group) {
-            (Capture::Stderr, None) => timed_wait::arm_interrupts(&prepared, limit),
-            // What is read, or whose real time is not that of a trial, need not be waited for alone.
-            _ => None,
-        };
-        let started = match group {
-            Some(group) => prepared.spawn_in(group, limits),
-            None => prepared.spawn(limits),
-        };
-        let mut child = started.map_err(cannot_start)?;
-        let rules = StopRules { limit, max_output_bytes: max_bytes };
-        let waited = match interrupts {
-            Some(interrupts) => timed_wait::wait_blocked(&mut child, &interrupts, rules),
-            None => timed_wait::wait_polled(&mut child, rules),
-        };
-        let waited = waited.inspect_err(|_| drop(leftovers::kill_children()));
-        let waited =
-            waited.map_err(|error| self.command_failure("", command, "waited for", error))?;
-        let ProgramEnd { termination, mut usage, ended_ns } = match waited {
-            TimedWait::Ended(end) => end,
-            TimedWait::Stopped(result) => {
-                process::kill_group(child.pid);
-                leftovers::kill_children();
-                let last = child.output.last_output_clause();
-                return Err(self.interruption("", command, &last, result));
-            }
-        };
-        let grace_limit =
-            WaitLimit { deadline: Instant::now() + ORPHAN_GRACE, session: SessionEnd::Ignored };
-        while let Ok(left) = usage::wait(WaitTarget::Any, false) {
-            match left {
-                Some(orphan) => usage = usage.merged_with(orphan.usage),
-                None if time_until(grace_limit.deadline).is_zero() => break,
-                None => {
-                    let soon = Instant::now() + Duration::from_millis(1);
-                    let limit = WaitLimit { deadline: soon, ..grace_limit };
-                    // They may write until then, and must not block on a full pipe.
-                    let _ = external_program::wait_for_event(Some(&mut child), None, limit);
-                }
-            }
-        }
-        let names = leftovers::kill_children();
-        child.drain_output();
-        if child.output.bytes > max_bytes {
-            return Err(self.interruption("", command, "", WaitResult::Output));
-        }
-        self.check_end("", command, &child, termination, |status| program.accepts(status))?;
-        if !program.may_leave_processes
-            && let Some(left) = leftovers::describe_leftovers(&names)
-        {
-            return Err(self.failure(&[&quoted_command(command), " ", &left]));
-        }
-        let counts = counters.map(|counters| counters.totals(usage));
-        // At the exec it was no larger than it is now.
-        usage.starter_peak_bytes = usage::own_peak_bytes().ok();
-        Ok(ProgramResult {
-            real_ns: ended_ns.saturating_sub(child.started_ns),
-            usage,
-            lines: is_read.then(|| child.output.line_count()),
-            output: child.output.tail_text(),
-            digest: is_read.then_some(child.output.digest),
-            counts,
-        })
     }
 }
