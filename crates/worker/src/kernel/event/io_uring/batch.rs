@@ -1,22 +1,22 @@
 //! Batches of operations that are the same each time: queued, submitted by one io_uring_enter(2)
 //! that waits for all of them, and checked one by one.
 
+mod kinds;
+mod ring_calls;
+
 use std::fs::File;
 use std::hint;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{Ordering, fence};
 
-use linux_raw_sys::io_uring::{
-    IORING_ENTER_SQ_WAKEUP, IORING_SQ_NEED_WAKEUP, io_uring_op, io_uring_register_op,
-};
+use linux_raw_sys::io_uring::{io_uring_op, io_uring_register_op};
 use rustix::event::{EventfdFlags, eventfd};
 
+pub use self::kinds::{FileAccess, TimeoutEnd, Transfer};
 use super::ring::{Completion, Entry, Ring, RingSetup};
-use crate::kernel::errno::raw_result;
+use crate::kernel::Errno;
 use crate::kernel::file::location::{Location, unnamed_file};
 use crate::kernel::memory::mapping::Mapping;
-use crate::kernel::{Errno, arch};
 
 /// Flags of an entry (`IOSQE_FIXED_FILE`, `IOSQE_IO_LINK`): its descriptor is the index of a
 /// registered file; the next entry starts when this one is done.
@@ -50,41 +50,6 @@ impl Template {
         let entry = Entry { operation: operation as u8, ..entry };
         Self { entry, address_per_number: 0, result }
     }
-}
-
-/// How a file and a buffer are named in an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileAccess {
-    /// By a descriptor and an address.
-    Descriptor,
-    /// By the index of a registered file, and an address.
-    FixedFile,
-    /// By a descriptor, and an address in a registered buffer.
-    FixedBuffer,
-}
-
-/// The direction of a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transfer {
-    /// From the start of an unnamed file in the user's folder, whose one page is cached.
-    Read,
-    /// To /dev/null.
-    Write,
-}
-
-/// How a timeout ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimeoutEnd {
-    /// It is over as soon as it starts.
-    Over,
-    /// It is removed by the entry that follows it.
-    Removed,
-    /// Another operation completes, after which it was to end too.
-    Counted,
-    /// The operation before, which it limits, completes at once.
-    Linked,
-    /// It is over as soon as it starts, and cancels the operation before.
-    LinkedOver,
 }
 
 /// A ring, and the operations of a batch.
@@ -408,50 +373,6 @@ const NO_FILE: Entry = Entry {
 #[cold]
 fn unexpected(result: i32) -> Errno {
     if result < 0 { Errno(-result) } else { Errno::EPROTO }
-}
-
-impl Ring {
-    /// io_uring_register(2) of files or buffers.
-    pub(super) fn register<T>(
-        &self,
-        what: io_uring_register_op,
-        things: &[T],
-    ) -> Result<(), Errno> {
-        let (begin, count) = (things.as_ptr() as u64, things.len() as u64);
-        let args = [self.fd.as_raw_fd() as u64, what as u64, begin, count, 0, 0];
-        // SAFETY: the kernel reads as many elements as the slice has; what they name is kept by its
-        // own references.
-        raw_result(unsafe { arch::syscall(libc::SYS_io_uring_register, args) }).map(drop)
-    }
-
-    /// Makes what is queued visible to the kernel's thread.
-    #[inline(always)]
-    fn publish(&mut self) {
-        self.submitted += u64::from(self.queued);
-        self.queued = 0;
-        // SAFETY: the tail is a word of the mapping that only this side writes.
-        unsafe { self.submission_tail.as_ref() }.store(self.submitted as u32, Ordering::Release);
-        // The thread sets its flag before it looks at the tail for the last time; here the tail is
-        // written before the flag is read. Without the fence both could miss the other's store.
-        fence(Ordering::SeqCst);
-    }
-
-    /// Whether the kernel's thread has stopped polling.
-    #[inline(always)]
-    fn poller_sleeps(&self) -> bool {
-        // SAFETY: a word of the mapping, which the kernel writes.
-        let flags = unsafe { self.submission_flags.as_ref() }.load(Ordering::Relaxed);
-        flags & IORING_SQ_NEED_WAKEUP != 0
-    }
-
-    /// Wakes the kernel's thread.
-    #[cold]
-    fn wake_poller(&self) -> Result<(), Errno> {
-        let wake = u64::from(IORING_ENTER_SQ_WAKEUP);
-        let args = [self.fd.as_raw_fd() as u64, 0, 0, wake, 0, 0];
-        // SAFETY: plain numbers; no mask is handed over.
-        raw_result(unsafe { arch::syscall(libc::SYS_io_uring_enter, args) }).map(drop)
-    }
 }
 
 #[cfg(test)]
