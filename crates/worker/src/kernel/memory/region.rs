@@ -1,17 +1,17 @@
 //! Mappings whose pages are the subject: fresh, shared, huge, file-backed.
 
+mod files;
+mod heap;
+mod huge_pages;
+
 use std::fs::File;
 use std::os::fd::AsRawFd;
-use std::path::Path;
 use std::ptr::NonNull;
 
-use rustix::fs::{Advice, fadvise};
-use rustix::thread::disable_transparent_huge_pages;
-
-use super::memory_file;
+pub use self::files::{drop_page_cache, memory_file, unnamed_file};
+pub use self::heap::Heap;
+pub use self::huge_pages::HugePagesDisabled;
 use crate::kernel::Errno;
-use crate::kernel::file::unnamed_file::open_unnamed;
-use crate::kernel::time::clock::monotonic_raw_ns;
 
 /// The page size that the memory benchmarks assume.
 pub const PAGE_BYTES: usize = 4_096;
@@ -394,76 +394,4 @@ impl Drop for Region {
         // Errors cannot be reported from here.
         let _ = unmap(self.address(), self.bytes);
     }
-}
-
-/// An anonymous file in memory (memfd_create(2)) of `bytes` bytes.
-pub fn memory_file(bytes: u64) -> Result<File, Errno> {
-    let file = memory_file::create("oscost", bytes)?;
-    file.set_len(bytes)?;
-    Ok(file)
-}
-
-/// An unnamed file in the working folder.
-pub fn unnamed_file() -> Result<File, Errno> {
-    let fallback = format!("pages-{}-{:x}", std::process::id(), monotonic_raw_ns());
-    open_unnamed(Path::new("."), &fallback)
-}
-
-/// Asks the kernel to drop a file's cached pages; dirty pages stay.
-pub fn drop_page_cache(file: &File) -> Result<(), Errno> {
-    Ok(fadvise(file, 0, None, Advice::DontNeed)?)
-}
-
-/// While it lives, the process gets no transparent huge pages.
-pub struct HugePagesDisabled(());
-
-impl HugePagesDisabled {
-    /// Disables them. A kernel without huge pages has none to disable.
-    pub fn new() -> Result<Self, Errno> {
-        match disable_transparent_huge_pages(true) {
-            Ok(()) | Err(rustix::io::Errno::INVAL) => Ok(Self(())),
-            Err(error) => Err(error.into()),
-        }
-    }
-}
-
-impl Drop for HugePagesDisabled {
-    fn drop(&mut self) {
-        // Errors cannot be reported from here; disabling succeeded, so enabling does.
-        let _ = disable_transparent_huge_pages(false);
-    }
-}
-
-/// The end of the heap, which brk(2) moves.
-#[derive(Clone, Copy)]
-pub struct Heap {
-    end: u64,
-}
-
-impl Heap {
-    /// The current end.
-    pub fn current() -> Result<Self, Errno> {
-        let end = brk(0);
-        if end > 0 { Ok(Self { end: end as u64 }) } else { Err(Errno(libc::ENOMEM)) }
-    }
-
-    /// Grows the heap by `bytes` bytes and shrinks it again, so that the C library finds it
-    /// unchanged.
-    #[inline(always)]
-    pub fn grow_and_shrink(&self, bytes: u64) -> Result<(), Errno> {
-        let grown = brk(self.end + bytes);
-        // The call returns no error: it returns the current break.
-        let shrunk = brk(self.end);
-        match grown as u64 == self.end + bytes && shrunk as u64 == self.end {
-            true => Ok(()),
-            false => Err(Errno(libc::ENOMEM)),
-        }
-    }
-}
-
-/// brk(2) by the raw instruction: the library's wrapper would cache the new end.
-#[inline(always)]
-fn brk(end: u64) -> i64 {
-    // SAFETY: the callers pass 0, or an end that keeps everything that was allocated before.
-    unsafe { crate::kernel::arch::syscall(libc::SYS_brk, [end, 0, 0, 0, 0, 0]) }
 }
