@@ -4,10 +4,15 @@
 //! Every value here restores the action, the mask and the alternate stack that were in force when
 //! it was made. By the raw instruction, except where the C library is the question.
 
+mod ignored;
+mod queued;
+
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
+pub use self::ignored::{IgnoredSignal, IgnoringGroup};
+pub use self::queued::QueuedSignal;
 use crate::kernel::errno::raw_result;
 use crate::kernel::memory::mapping::Mapping;
 use crate::kernel::{Errno, arch};
@@ -236,80 +241,6 @@ impl HandledSignal {
     }
 }
 
-/// The kernel's `siginfo_t` of a signal that is queued with a value.
-#[repr(C)]
-struct QueueInfo {
-    signal: i32,
-    errno: i32,
-    code: i32,
-    padding: i32,
-    process: i32,
-    user: u32,
-    value: u64,
-    rest: [u64; 12],
-}
-
-const _: () = assert!(size_of::<QueueInfo>() == size_of::<libc::siginfo_t>());
-
-/// A real-time signal that the calling process queues for itself with a value, and its handler.
-pub struct QueuedSignal {
-    target: Target,
-    info: QueueInfo,
-    _action: TemporaryAction,
-}
-
-impl QueuedSignal {
-    /// Installs the handler.
-    pub fn install() -> Result<Self, Errno> {
-        let signal = libc::SIGRTMIN();
-        let action = TemporaryAction::install(signal, &HandlerKind::WithInfo.action())?;
-        // SAFETY: getuid takes no arguments.
-        let user = unsafe { libc::getuid() };
-        let process = std::process::id() as i32;
-        let (code, value, rest) = (libc::SI_QUEUE, 0, [0; 12]);
-        let info = QueueInfo { signal, errno: 0, code, padding: 0, process, user, value, rest };
-        Ok(Self { target: Target::own(), info, _action: action })
-    }
-
-    /// Queues it with the next value by rt_sigqueueinfo(2). The handler must run once, with that
-    /// value, on the return from the call.
-    #[inline(always)]
-    pub fn send(&mut self) -> Result<(), Errno> {
-        let before = self.advance();
-        let signal = self.info.signal as u64;
-        let args = [self.target.process, signal, &raw const self.info as u64, 0, 0, 0];
-        // SAFETY: the kernel reads one siginfo, which is borrowed; the signal has a handler.
-        raw_result(unsafe { arch::syscall(libc::SYS_rt_sigqueueinfo, args) })?;
-        self.check_received(before)
-    }
-
-    /// The same by sigqueue(3).
-    #[inline(always)]
-    pub fn send_by_library(&mut self) -> Result<(), Errno> {
-        let before = self.advance();
-        let sival_ptr = std::ptr::without_provenance_mut(self.info.value as usize);
-        // SAFETY: plain numbers: no code uses the value as an address; the signal has a handler.
-        Errno::check(unsafe {
-            libc::sigqueue(self.info.process, self.info.signal, libc::sigval { sival_ptr })
-        })?;
-        self.check_received(before)
-    }
-
-    /// Takes the next value; returns how often a handler has run.
-    #[inline(always)]
-    fn advance(&mut self) -> u64 {
-        self.info.value += 1;
-        handler_runs()
-    }
-
-    #[inline(always)]
-    fn check_received(&self, before: u64) -> Result<(), Errno> {
-        let ran_once = handler_runs() == before + 1;
-        let value = VALUE.with(|last| last.load(Ordering::Relaxed));
-        if ran_once && value == self.info.value { Ok(()) } else { Err(Errno::EPROTO) }
-    }
-}
-
 /// A signal that the calling thread blocks until this is dropped. The process must have no other
 /// thread that would take it.
 pub struct BlockedSignal {
@@ -403,57 +334,6 @@ impl SignalDescriptor {
         let given = raw_result(unsafe { arch::syscall(libc::SYS_read, args) })?;
         let is_whole = given == bytes as i64 && info[0] == SIGNAL as u32;
         if is_whole { Ok(()) } else { Err(Errno::EPROTO) }
-    }
-}
-
-/// A signal that the calling process, and each child that it forks from now on, ignores.
-pub struct IgnoredSignal {
-    target: Target,
-    _action: TemporaryAction,
-}
-
-impl IgnoredSignal {
-    /// Ignores it until dropped.
-    pub fn new() -> Result<Self, Errno> {
-        Ok(Self { target: Target::own(), _action: TemporaryAction::ignore(IGNORED)? })
-    }
-
-    /// Sends it to the calling process: kill(2).
-    #[inline(always)]
-    pub fn send(&self) -> Result<(), Errno> {
-        self.target.kill(IGNORED)
-    }
-}
-
-/// A group of processes that ignore a signal. Its number is that of its first member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IgnoringGroup {
-    number: i32,
-}
-
-impl IgnoringGroup {
-    /// A new group of this child, which was forked while the signal was ignored.
-    pub fn of(first: u32) -> Result<Self, Errno> {
-        // A group of number 1 would be every process.
-        let number = i32::try_from(first).ok().filter(|&number| number > 1);
-        let group = Self { number: number.ok_or(Errno::ESRCH)? };
-        group.admit(first)?;
-        Ok(group)
-    }
-
-    /// Adds another child, which was forked while the signal was ignored.
-    pub fn admit(self, member: u32) -> Result<(), Errno> {
-        // SAFETY: plain numbers.
-        Errno::check(unsafe { libc::setpgid(member as libc::pid_t, self.number) }).map(drop)
-    }
-
-    /// Sends each member the signal: kill(2) of the negative number.
-    #[inline(always)]
-    pub fn send(self) -> Result<(), Errno> {
-        let group = i64::from(-self.number) as u64;
-        // SAFETY: plain numbers; every member ignores the signal.
-        let sent = unsafe { arch::syscall(libc::SYS_kill, [group, IGNORED as u64, 0, 0, 0, 0]) };
-        raw_result(sent).map(drop)
     }
 }
 
