@@ -11,9 +11,9 @@ use oscost_stats::interval::Interval;
 
 use super::figures::{SUMMARY_RULES, summary};
 use super::user_data::existing_store;
-use crate::estimate::between_runs::SystemRuns;
+use crate::estimate::between_runs::{MetricRun, SystemRuns};
 use crate::estimate::comparison::EarlierRuns;
-use crate::store::{Figure, MachineState, Store, StoreError, SummarisedRun, Summary};
+use crate::store::{Figure, MachineState, MetricFigure, Store, StoreError, SummarisedRun, Summary};
 
 /// More runs of a case add nothing, and the newest ones show the machine as it is now.
 const MAX_RUNS: usize = 40;
@@ -99,11 +99,22 @@ fn runs_of_system(
                 Some(cycles) => {
                     runs.insert_rated(&it.target, &it.case, boot, RatedRun { time, cycles });
                 }
-                None => runs.insert(&it.target, &it.case, boot, time),
+                None => {
+                    runs.insert_program(&it.target, &it.case, boot, time, metrics_of(it));
+                }
             }
         }
     }
     runs
+}
+
+/// The further metrics of a program; none of other cases.
+fn metrics_of(figure: &Figure) -> BTreeMap<String, MetricRun> {
+    let run = |it: &MetricFigure| {
+        let MetricFigure { metric, median, interval } = it;
+        interval.map(|interval| (metric.clone(), MetricRun { median: *median, interval }))
+    };
+    figure.metrics.iter().filter_map(run).collect()
 }
 
 /// The figures of a run in cycles of the core.

@@ -19,6 +19,15 @@ struct CaseKey {
     case: String,
 }
 
+/// A further metric of a program in one run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MetricRun {
+    /// Its median over the trials.
+    pub median: f64,
+    /// The interval of the run.
+    pub interval: [f64; 2],
+}
+
 /// The figure of a case in one run.
 #[derive(Clone, Debug, PartialEq)]
 struct EarlierRun {
@@ -27,6 +36,8 @@ struct EarlierRun {
     time: RunMedian,
     /// The same in cycles of the core, if the run measured its rate.
     cycles: Option<RunMedian>,
+    /// Of a program: its further metrics.
+    metrics: BTreeMap<String, MetricRun>,
 }
 
 impl EarlierRun {
@@ -38,14 +49,27 @@ impl EarlierRun {
 impl SystemRuns {
     /// Adds the figure of a case in one run of this boot.
     pub fn insert(&mut self, target: &str, case: &str, boot: Option<&str>, time: RunMedian) {
-        self.add(target, case, EarlierRun { boot: boot.map(str::to_owned), time, cycles: None });
+        self.insert_program(target, case, boot, time, BTreeMap::new());
+    }
+
+    /// Adds the figure of a program in one run of this boot, and its further metrics.
+    pub fn insert_program(
+        &mut self,
+        target: &str,
+        case: &str,
+        boot: Option<&str>,
+        time: RunMedian,
+        metrics: BTreeMap<String, MetricRun>,
+    ) {
+        let boot = boot.map(str::to_owned);
+        self.add(target, case, EarlierRun { boot, time, cycles: None, metrics });
     }
 
     /// Adds the figure of a case in one run of this boot in time and in cycles of the core.
     pub fn insert_rated(&mut self, target: &str, case: &str, boot: Option<&str>, run: RatedRun) {
         let RatedRun { time, cycles } = run;
-        let boot = boot.map(str::to_owned);
-        self.add(target, case, EarlierRun { boot, time, cycles: Some(cycles) });
+        let (boot, metrics) = (boot.map(str::to_owned), BTreeMap::new());
+        self.add(target, case, EarlierRun { boot, time, cycles: Some(cycles), metrics });
     }
 
     fn add(&mut self, target: &str, case: &str, run: EarlierRun) {
@@ -72,6 +96,11 @@ impl SystemRuns {
     /// Those of them that measured the core's rate.
     pub fn rated_boots(&self, row: &Row) -> Vec<Vec<RatedRun>> {
         self.by_boot(row, EarlierRun::rated)
+    }
+
+    /// A further metric of a program in its runs, by their boots.
+    pub(super) fn metric_boots(&self, row: &Row, metric: &str) -> Vec<Vec<MetricRun>> {
+        self.by_boot(row, |it| it.metrics.get(metric).copied())
     }
 
     /// How many boots the runs of a row's case are of; `None` if that is known of none of them.
