@@ -10,6 +10,8 @@ use oscost_stats::core_rate::RatedRun;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SystemRuns {
     by_case: BTreeMap<CaseKey, Vec<EarlierRun>>,
+    /// The instructions of a case, by boot: counts of two boots do not compare.
+    work: BTreeMap<CaseKey, BTreeMap<String, Vec<RunMedian>>>,
 }
 
 /// A case on a target, without a remote peer.
@@ -72,6 +74,13 @@ impl SystemRuns {
         self.add(target, case, EarlierRun { boot, time, cycles: Some(cycles), metrics });
     }
 
+    /// Adds the instructions of a case in one run of this boot.
+    pub fn insert_work(&mut self, target: &str, case: &str, boot: &str, work: RunMedian) {
+        let key = CaseKey { target: target.to_owned(), case: case.to_owned() };
+        let boots = self.work.entry(key).or_default();
+        boots.entry(boot.to_owned()).or_default().push(work);
+    }
+
     fn add(&mut self, target: &str, case: &str, run: EarlierRun) {
         let key = CaseKey { target: target.to_owned(), case: case.to_owned() };
         self.by_case.entry(key).or_default().push(run);
@@ -96,6 +105,12 @@ impl SystemRuns {
     /// Those of them that measured the core's rate.
     pub fn rated_boots(&self, row: &Row) -> Vec<Vec<RatedRun>> {
         self.by_boot(row, EarlierRun::rated)
+    }
+
+    /// The instructions of a row's case, by boot.
+    pub(in crate::estimate) fn work_boots(&self, row: &Row) -> Vec<Vec<RunMedian>> {
+        let boots = self.work.get(&CaseKey::of(row)).filter(|_| row.target.peer.is_none());
+        boots.map(|it| it.values().cloned().collect()).unwrap_or_default()
     }
 
     /// A further metric of a program in its runs, by their boots.
