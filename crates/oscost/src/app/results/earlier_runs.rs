@@ -102,9 +102,8 @@ fn runs_of_system(
                 Some(cycles) => {
                     runs.insert_rated(&it.target, &it.case, boot, RatedRun { time, cycles });
                 }
-                None => {
-                    runs.insert_program(&it.target, &it.case, boot, time, metrics_of(it));
-                }
+                None if it.metrics.is_empty() => runs.insert(&it.target, &it.case, boot, time),
+                None => runs.insert_program(&it.target, &it.case, boot, time, metrics_of(it)),
             }
         }
     }
@@ -133,7 +132,7 @@ fn work_of(wanted: &Figure, figure: &Figure) -> Option<RunMedian> {
     is_usable.then_some(run)
 }
 
-/// The further metrics of a program; none of other cases.
+/// The further metrics of a program.
 fn metrics_of(figure: &Figure) -> BTreeMap<String, MetricRun> {
     let run = |it: &MetricFigure| {
         let MetricFigure { metric, median, interval } = it;
