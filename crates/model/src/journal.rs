@@ -35,6 +35,23 @@ pub struct CaseVariation {
     /// The same in cycles of the core; absent below two runs that measured its rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_cycles: Option<CycleVariation>,
+    /// The same of the further metrics of a program.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<MetricVariation>,
+}
+
+/// How far a further metric of a program varies between runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MetricVariation {
+    /// The name of the metric.
+    pub metric: String,
+    /// How many earlier runs show it.
+    pub runs: u32,
+    /// The standard deviation of its logarithm between runs; exactly 0 of a count that was the same in
+    /// all of them.
+    pub deviation: f64,
+    /// The degrees of freedom of its estimate.
+    pub degrees_of_freedom: f64,
 }
 
 /// How far the figure of a case in cycles of the core varies between runs, and how its time depends on

@@ -289,7 +289,8 @@ impl RunDifference {
         let level = nominal.bonferroni(hypotheses);
         let uncertainty = self.uncertainty();
         let quantile = uncertainty.quantile(0.5 + level.share() / 2.0);
-        margin + uncertainty.median_standard_error() * uncertainty.found_beyond(quantile)
+        let beyond = found_beyond(quantile, uncertainty.degrees_of_freedom);
+        margin + uncertainty.median_standard_error() * beyond
     }
 
     fn uncertainty(&self) -> Uncertainty {
@@ -328,18 +329,6 @@ impl Uncertainty {
         student(self.degrees_of_freedom).map_or(f64::INFINITY, |it| it.inverse_cdf(p))
     }
 
-    /// The effect, in true standard errors, whose t value lies beyond this quantile in 80 of 100
-    /// samples. The standard error of a sample varies, too, and the further out the quantile is, the
-    /// more of the effect that takes: the noncentral t distribution (Jennett and Welch 1939).
-    fn found_beyond(&self, quantile: f64) -> f64 {
-        /// The 80 % quantile of a normal distribution.
-        const Z_80: f64 = 0.842;
-        let mean = mean_deviation(self.degrees_of_freedom);
-        // The mean square of standard errors is 1.
-        let of_errors = quantile * quantile * (1.0 - mean * mean);
-        quantile * mean + Z_80 * (1.0 + of_errors).sqrt()
-    }
-
     /// The standard error without the skewness of its distribution: half of all samples have a smaller
     /// one than the true one (Wilson and Hilferty 1931).
     fn median_standard_error(&self) -> f64 {
@@ -361,6 +350,18 @@ impl Uncertainty {
         let distance = value.abs() / self.standard_error;
         student(self.degrees_of_freedom).map_or(1.0, |it| 2.0 * it.cdf(-distance))
     }
+}
+
+/// The effect, in true standard errors, whose t value lies beyond this quantile in 80 of 100 samples. The
+/// standard error of a sample varies, too, and the further out the quantile is, the more of the effect
+/// that takes: the noncentral t distribution (Jennett and Welch 1939).
+pub(crate) fn found_beyond(quantile: f64, degrees_of_freedom: f64) -> f64 {
+    /// The 80 % quantile of a normal distribution.
+    const Z_80: f64 = 0.842;
+    let mean = mean_deviation(degrees_of_freedom);
+    // The mean square of standard errors is 1.
+    let of_errors = quantile * quantile * (1.0 - mean * mean);
+    quantile * mean + Z_80 * (1.0 + of_errors).sqrt()
 }
 
 /// The mean of the standard deviations of normal samples whose true one is 1.

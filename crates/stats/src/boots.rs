@@ -165,6 +165,18 @@ pub fn variation_by_runs_alone(boots: &[&[RunMedian]]) -> Option<RunVariation> {
     Some(RunVariation { deviation: variance.sqrt(), degrees_of_freedom })
 }
 
+/// The variation of the runs of a case around the mean of their boot, of which nothing was known
+/// beforehand; each item has the runs of one boot. `None` below two degrees of freedom.
+///
+/// As in [`variation_by_runs_alone`], what their repetitions explain stays in it.
+pub fn variation_within_boots_alone(boots: &[&[RunMedian]]) -> Option<RunVariation> {
+    const MIN_FREEDOM: f64 = 2.0;
+    let boots: RunsByBoot<'_> = boots.iter().copied().filter(|runs| !runs.is_empty()).collect();
+    let VarianceParts { within, freedom_within, .. } = VarianceParts::of(&boots);
+    (freedom_within >= MIN_FREEDOM)
+        .then(|| RunVariation { deviation: within.sqrt(), degrees_of_freedom: freedom_within })
+}
+
 /// A variation that is at least what this part of it shows, with the degrees of freedom of both.
 fn widened(known: RunVariation, part: RunVariation) -> RunVariation {
     let [variance, of_part] = [known, part].map(|it| it.deviation * it.deviation);

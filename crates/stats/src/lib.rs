@@ -53,6 +53,7 @@ pub mod repeats;
 pub mod robust;
 pub mod scaling;
 pub mod segments;
+pub mod signed_rank;
 pub mod stopping;
 pub mod student;
 pub mod tick_share;

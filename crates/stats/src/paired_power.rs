@@ -1,10 +1,13 @@
-//! Which effects a comparison of pairs finds: a sign test and the interval of their median must both
-//! show one (docs/explanation/METHOD.md, section 11).
+//! Which effects a comparison of pairs finds: a test and an interval must both show one. They are the sign
+//! test and the interval of the median (docs/explanation/METHOD.md, section 11), or the signed-rank test
+//! and the interval of the pseudomedian (section 13).
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
+use super::between_runs::{found_beyond, student};
 use super::comparison::{detectable_difference_at, sign_test_detectable, sign_test_rank};
 use super::interval::{MedianRanks, Nominal};
+use super::signed_rank;
 
 /// The share of comparisons in which a detectable effect is found.
 const POWER: f64 = 0.8;
@@ -22,9 +25,9 @@ const MAX_SHARE_BELOW: f64 = 0.9;
 /// When pairs show an effect.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairCriterion {
-    /// The level of the two-sided sign test against no effect.
+    /// The level of the two-sided test against no effect.
     pub level: f64,
-    /// The level of the interval of the median.
+    /// The level of the interval.
     pub nominal: Nominal,
     /// The interval lies beyond this, in the unit of the values.
     pub margin: f64,
@@ -32,7 +35,8 @@ pub struct PairCriterion {
 
 impl PairCriterion {
     /// The smallest effect of `count` values, with robust standard deviation `sd` around it, that is
-    /// found in 80 of 100 comparisons, in their unit. `None` if so few values never show one.
+    /// found in 80 of 100 comparisons by the sign test and the interval of the median, in their unit.
+    /// `None` if so few values never show one.
     ///
     /// The interval lies beyond the margin if few enough values lie below it, so that both conditions
     /// count values of one sample: what counts is how often they hold together.
@@ -62,6 +66,25 @@ impl PairCriterion {
             }
         }
         Some(high)
+    }
+
+    /// The same by the signed-rank test and the interval of the pseudomedian, which find nearly what
+    /// Student's distribution does of the mean of normal values.
+    pub fn detectable_by_ranks(&self, sd: f64, count: usize) -> Option<f64> {
+        let of_interval = 1.0 - self.nominal.share();
+        let smallest_p = 2f64.powf(1.0 - count as f64);
+        if smallest_p > self.level.min(of_interval) {
+            return None;
+        }
+        let sd = sd * (1.0 + MEDIAN_OF_DEVIATIONS / count as f64);
+        let standard_error = sd / (signed_rank::EFFICIENCY * count as f64).sqrt();
+        let degrees_of_freedom = count as f64 - 1.0;
+        let distribution = student(degrees_of_freedom)?;
+        let beyond = |level: f64| {
+            let quantile = distribution.inverse_cdf(1.0 - level / 2.0);
+            standard_error * found_beyond(quantile, degrees_of_freedom)
+        };
+        Some(beyond(self.level).max(self.margin + beyond(of_interval)))
     }
 }
 
@@ -122,6 +145,7 @@ mod tests {
     use crate::comparison::sign_test;
     use crate::interval::median_hs;
     use crate::random::standard_normal;
+    use crate::signed_rank::{pseudomedian_interval, signed_rank_test};
     use crate::{order, robust};
 
     const MARGIN: f64 = 0.01;
@@ -160,12 +184,38 @@ mod tests {
     }
 
     #[test]
+    fn an_effect_that_ranks_detect_is_found_in_four_of_five_comparisons() {
+        for (level, looks) in [(0.05, 1), (0.025, 2), (0.05 / 40.0, 1)] {
+            let nominal = Nominal::FIXED.bonferroni(looks);
+            for (count, sd) in [(20, 0.005), (20, 0.02), (30, 0.02), (60, 0.02)] {
+                let criterion = PairCriterion { level, nominal, margin: MARGIN };
+                let effect = criterion.detectable_by_ranks(sd, count).unwrap();
+                // The deviation was taken for the median of robust ones.
+                let sd = sd * (1.0 + MEDIAN_OF_DEVIATIONS / count as f64);
+                let mut random = Xoshiro256PlusPlus::seed_from_u64(28 + count as u64);
+                let found = (0..1_000).filter(|_| {
+                    let values: Vec<f64> =
+                        (0..count).map(|_| effect + sd * standard_normal(&mut random)).collect();
+                    let interval = pseudomedian_interval(&values, nominal).unwrap();
+                    interval.lo > MARGIN && signed_rank_test(&values) <= level
+                });
+                let power = found.count() as f64 / 1_000.0;
+                assert!((0.74..0.86).contains(&power), "{level}, {count} of sd {sd}: {power}");
+            }
+        }
+    }
+
+    #[test]
     fn few_values_never_reach_a_level() {
         let at = |level| PairCriterion { level, nominal: Nominal::FIXED, margin: MARGIN };
         assert_eq!(at(0.001).detectable(0.02, 10), None);
         assert_eq!(at(0.05).detectable(0.02, 5), None);
         assert!(at(0.05).detectable(0.02, 6).is_some() && at(0.001).detectable(0.02, 11).is_some());
         assert_eq!(at(0.05).detectable(0.0, 30), Some(MARGIN));
+        assert_eq!(at(0.001).detectable_by_ranks(0.02, 10), None);
+        assert_eq!(at(0.05).detectable_by_ranks(0.02, 5), None);
+        assert!(at(0.05).detectable_by_ranks(0.02, 6).is_some());
+        assert_eq!(at(0.05).detectable_by_ranks(0.0, 30), Some(MARGIN));
     }
 
     #[test]

@@ -29,8 +29,8 @@ record! {
         /// rate; null for others.
         #[serde(default)]
         pub added_cycles: Option<AddedCost>,
-        /// The p value, two-sided: of a sign test over pairs, of Student's t between runs that did not
-        /// alternate.
+        /// The p value, two-sided: of a sign test over pairs (of a signed-rank test over those of
+        /// commands), of Student's t between runs that did not alternate.
         pub p: f64,
         /// The p value adjusted over all comparisons (Benjamini-Hochberg).
         pub q: f64,

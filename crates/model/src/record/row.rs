@@ -119,8 +119,9 @@ record! {
         /// Its interval within the run: what the repetitions leave open; null below six of them.
         pub ci95: Option<[f64; 2]>,
         /// Where the long-run figure of the case lies on this machine and kernel; null below six
-        /// repetitions, below detection, and of counts that are not exact, programs and metrics except
-        /// `core-cycles` and the instructions that the processor counted, of which it is for this boot.
+        /// repetitions, below detection, and of counts that are not exact, programs without three earlier
+        /// runs, and metrics of benchmarks except `core-cycles` and the instructions that the processor
+        /// counted, of which it is for this boot.
         #[serde(default)]
         pub between_run_ci95: Option<[f64; 2]>,
         /// The two levels of repetition values, if they lie around two; null otherwise.

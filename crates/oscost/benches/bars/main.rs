@@ -228,6 +228,7 @@ fn store_of_runs(folder: &Path, runs: u32, cases: &[String]) -> Store {
                 median,
                 interval: Some([median * 0.99, median * 1.01]),
                 counts: None,
+                metrics: Vec::new(),
             }
         };
         let figures = cases.iter().enumerate().map(figure).collect();

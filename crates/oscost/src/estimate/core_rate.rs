@@ -181,6 +181,7 @@ mod tests {
             deviation: 0.2,
             degrees_of_freedom: 15.0,
             core_cycles: cycle_variation(&runs, prior),
+            metrics: Vec::new(),
         }
     }
 

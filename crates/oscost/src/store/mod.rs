@@ -46,5 +46,5 @@ pub use prune::PrunedBytes;
 pub use read::StoredRun;
 pub use record_kind::{NamedRecord, RecordKind};
 pub use summaries::summary::{
-    Figure, MachineState, RunState, SummarisedRun, Summary, UnsummarisedRun,
+    Figure, MachineState, MetricFigure, RunState, SummarisedRun, Summary, UnsummarisedRun,
 };

@@ -1,6 +1,8 @@
 //! The figures of runs, which a history reads.
 
-use oscost::store::{Cause, Figure, MachineState, RunState, Store, SummarisedRun, Summary};
+use oscost::store::{
+    Cause, Figure, MachineState, MetricFigure, RunState, Store, SummarisedRun, Summary,
+};
 use oscost_model::journal::{Entry, Phase, RunHeader, WorkerOutcome};
 use oscost_model::record::{CountedMedian, CountedMedians};
 use oscost_model::unit::Unit;
@@ -49,6 +51,14 @@ fn figure(case: &str, median: f64) -> Figure {
         median,
         interval: Some([median * 0.99, median * 1.01]),
         counts: Some(Box::new(counts())),
+        metrics: vec![
+            MetricFigure { metric: "cpu".to_owned(), median: 1.0 / 3.0, interval: None },
+            MetricFigure {
+                metric: "minor-faults".to_owned(),
+                median: 60.0,
+                interval: Some([60.0, 61.0]),
+            },
+        ],
     }
 }
 
@@ -80,6 +90,7 @@ pub(crate) fn summary() -> Summary {
         flags: vec![],
         interval: None,
         counts: None,
+        metrics: vec![],
         ..figure("pipe/stream:size=64", 1e9 / 3.0)
     };
     Summary {
@@ -199,6 +210,7 @@ fn a_run_is_deleted_with_its_figures() {
         "text",
         "counted_figure",
         "machine_boot",
+        "metric_figure",
     ];
     for table in tables {
         assert_eq!(count(&folder, table), 0, "{table}");
@@ -260,6 +272,24 @@ fn counts_stay_with_their_figures_and_an_older_store_gets_them_with_its_next_sum
     store.summarise(&id(2), &older).unwrap();
     assert_eq!(store.figures_with_counts(RULES, &|_| true).unwrap()[0].summary, older);
     assert_eq!((count(&folder, "counted_figure"), count(&folder, "machine_boot")), (0, 0));
+}
+
+#[test]
+fn an_older_store_gets_the_metrics_of_programs_with_its_next_summary() {
+    let (folder, mut store) = with(&[summary(), summary()]);
+    let conn = Connection::open(folder.path().join("store.db")).unwrap();
+    conn.execute("DROP TABLE metric_figure", []).unwrap();
+    let mut older = summary();
+    older.figures.iter_mut().for_each(|it| it.metrics.clear());
+    for kept in store.figures_with_counts(RULES, &|_| true).unwrap() {
+        assert_eq!(kept.summary, older);
+    }
+    store.summarise(&id(2), &summary()).unwrap();
+    let kept = store.figures_with_counts(RULES, &|_| true).unwrap();
+    assert_eq!((&kept[0].summary, &kept[1].summary), (&summary(), &older));
+    let mut bad = summary();
+    bad.figures[0].metrics[0].median = f64::NAN;
+    assert!(store.summarise(&id(2), &bad).is_err());
 }
 
 #[test]

@@ -144,7 +144,7 @@ fn an_effect_beyond_a_far_quantile_is_found_in_four_of_five_samples_of_few_degre
         let known = Uncertainty { standard_error: 1.0, degrees_of_freedom: freedom };
         for level in [0.05, 0.05 / 40.0] {
             let quantile = known.quantile(1.0 - level / 2.0);
-            let effect = known.found_beyond(quantile);
+            let effect = found_beyond(quantile, freedom);
             let mut below = 0;
             let found = (0..SAMPLES).filter(|_| {
                 let squares: f64 = (0..degrees_of_freedom).map(|_| random.normal().powi(2)).sum();

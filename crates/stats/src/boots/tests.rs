@@ -297,3 +297,15 @@ fn equal_sides_are_rarely_called_different_whichever_boots_their_runs_are_of() {
         assert!(share > 0.1, "{order}: {share}");
     }
 }
+
+#[test]
+fn a_variation_within_boots_needs_two_degrees_of_freedom_and_ignores_what_boots_differ_by() {
+    let run = |value: f64| RunMedian { value, standard_error: 0.01, count: 6 };
+    let (one, other) = ([run(0.0), run(0.02)], [run(0.5), run(0.52)]);
+    assert_eq!(variation_within_boots_alone(&[]), None);
+    assert_eq!(variation_within_boots_alone(&[&one, &[], &other[..1]]), None);
+    let found = variation_within_boots_alone(&[&one, &other]).unwrap();
+    // Half of the square of the difference, in each boot.
+    assert!((found.deviation - 0.02 / 2f64.sqrt()).abs() < 1e-12, "{found:?}");
+    assert_eq!(found.degrees_of_freedom, 2.0);
+}

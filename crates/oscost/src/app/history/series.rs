@@ -385,6 +385,7 @@ mod tests {
             median,
             interval: Some([0.999 * median, 1.001 * median]),
             counts: None,
+            metrics: Vec::new(),
         };
         let state = MachineState { machine: "m".to_owned(), ..MachineState::default() };
         let summary = Summary {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use oscost_model::record::Record;
+use oscost_model::record::{CountedMedian, Record};
 use oscost_model::unit::Unit;
 use oscost_stats::between_runs::RunMedian;
 use oscost_stats::core_rate::RatedRun;
@@ -11,9 +11,9 @@ use oscost_stats::interval::Interval;
 
 use super::figures::{SUMMARY_RULES, summary};
 use super::user_data::existing_store;
-use crate::estimate::between_runs::SystemRuns;
+use crate::estimate::between_runs::{MetricRun, SystemRuns};
 use crate::estimate::comparison::EarlierRuns;
-use crate::store::{Figure, MachineState, Store, StoreError, SummarisedRun, Summary};
+use crate::store::{Figure, MachineState, MetricFigure, Store, StoreError, SummarisedRun, Summary};
 
 /// More runs of a case add nothing, and the newest ones show the machine as it is now.
 const MAX_RUNS: usize = 40;
@@ -28,7 +28,7 @@ pub(crate) fn earlier_runs(base: &[Record], new: &[Record]) -> anyhow::Result<Ea
     let (of_base, of_new) = (summary(of_base), summary(of_new));
     let (cases_of_base, cases_of_new) = (cases(&of_base), cases(&of_new));
     let is_compared = |case: &str| cases_of_base.contains(case) && cases_of_new.contains(case);
-    let mut stored = store.figures(SUMMARY_RULES, &is_compared)?;
+    let mut stored = store.figures_with_counts(SUMMARY_RULES, &is_compared)?;
     let compared: BTreeSet<&str> = base.iter().chain(new).map(|it| it.id.as_str()).collect();
     // Later runs may contain the change that is looked for.
     let newest = base.iter().chain(new).map(|it| it.started.as_str()).max().unwrap_or_default();
@@ -92,6 +92,9 @@ fn runs_of_system(
                 && is_same_case(wanted.figure, it)
                 && is_same_system(own, wanted.figure, &run.summary, it);
             let Some(time) = run_median(&run.summary, it).filter(|_| matches) else { continue };
+            if let Some((boot, work)) = boot.zip(work_of(wanted.figure, it)) {
+                runs.insert_work(&it.target, &it.case, boot, work);
+            }
             wanted.found += 1;
             *of_boot += 1;
             let cycles = in_cycles.get(&key(it)).and_then(|it| run_median(&run.summary, it));
@@ -99,11 +102,43 @@ fn runs_of_system(
                 Some(cycles) => {
                     runs.insert_rated(&it.target, &it.case, boot, RatedRun { time, cycles });
                 }
-                None => runs.insert(&it.target, &it.case, boot, time),
+                None if it.metrics.is_empty() => runs.insert(&it.target, &it.case, boot, time),
+                None => runs.insert_program(&it.target, &it.case, boot, time, metrics_of(it)),
             }
         }
     }
     runs
+}
+
+/// The instructions of an op, as far as they can be compared with those of a figure: of the same modes,
+/// and of other tasks in both or in none. Few workers count, so that they mostly have no interval; what
+/// they leave open is then a part of what runs differ by.
+fn work_of(wanted: &Figure, figure: &Figure) -> Option<RunMedian> {
+    let (own, counts) = (wanted.counts.as_ref()?, figure.counts.as_ref()?);
+    let work = match (own.insn, counts.insn) {
+        (Some(_), Some(work)) => work,
+        (None, None) => counts.insn_user?,
+        _ => return None,
+    };
+    let CountedMedian { median, interval } = work;
+    let is_usable = own.inherited == counts.inherited && median > 0.0;
+    let known = interval.filter(|[low, _]| *low > 0.0);
+    let run = match known {
+        Some([low, high]) => {
+            RunMedian::from_interval(median.ln(), Interval { lo: low.ln(), hi: high.ln() })
+        }
+        None => RunMedian { value: median.ln(), standard_error: 0.0, count: 1 },
+    };
+    is_usable.then_some(run)
+}
+
+/// The further metrics of a program.
+fn metrics_of(figure: &Figure) -> BTreeMap<String, MetricRun> {
+    let run = |it: &MetricFigure| {
+        let MetricFigure { metric, median, interval } = it;
+        interval.map(|interval| (metric.clone(), MetricRun { median: *median, interval }))
+    };
+    figure.metrics.iter().filter_map(run).collect()
 }
 
 /// The figures of a run in cycles of the core.

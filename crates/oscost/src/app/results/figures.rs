@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use oscost_model::hash;
-use oscost_model::program::{ExecutableFile, FAMILY};
-use oscost_model::record::{FileSummary, Machine, Record, Row, RowOutcome};
+use oscost_model::program::{ExecutableFile, FAMILY, PEAK_MEMORY};
+use oscost_model::record::{FileSummary, Machine, Metric, Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
 use oscost_stats::interval::Nominal;
 
@@ -12,7 +12,7 @@ use crate::advice::classes::{command_line, kernel_class, machine_class};
 use crate::app::observer::Observer;
 use crate::estimate::core_rate::cycles_estimate;
 use crate::estimate::counted_medians::counted_medians;
-use crate::store::{Figure, MachineState, RunState, Store, Summary};
+use crate::store::{Figure, MachineState, MetricFigure, RunState, Store, Summary};
 use crate::workloads;
 
 /// The version of the rules that make a summary of a record, including the names of classes. A
@@ -67,7 +67,8 @@ fn figures(record: &Record) -> Vec<Figure> {
 fn in_cycles(own: &Figure, row: &Row) -> Option<Figure> {
     let estimate = cycles_estimate(row, Nominal::FIXED)?;
     let (median, interval) = (estimate.median, estimate.ci95);
-    Some(Figure { unit: Unit::CyclesPerOp, median, interval, counts: None, ..own.clone() })
+    let own = Figure { counts: None, metrics: Vec::new(), ..own.clone() };
+    Some(Figure { unit: Unit::CyclesPerOp, median, interval, ..own })
 }
 
 /// What is read of a run once for all its figures.
@@ -104,6 +105,8 @@ fn figure(shared: &SharedProperties<'_>, row: &Row) -> Option<Figure> {
     let estimate = row.estimate.as_ref().filter(|_| measured)?;
     let machine = |id: &String| shared.machines.get(id.as_str()).copied();
     let file = |it: &FileSummary| format!("{} ({})", it.filesystem, it.backing);
+    let subject = program_identity(shared, row);
+    let metrics = if subject.is_some() { metrics_of_program(row) } else { Vec::new() };
     Some(Figure {
         case: row.case.clone(),
         target: row.target.text.clone(),
@@ -113,7 +116,7 @@ fn figure(shared: &SharedProperties<'_>, row: &Row) -> Option<Figure> {
         rev: row.rev,
         unit: row.unit,
         mode: row.mode,
-        subject: program_identity(shared, row),
+        subject,
         file: row.file.as_ref().map(file),
         monitor: row.monitor.as_ref().map(|it| it.profile_states.join(" ")),
         flags: row.flags.clone(),
@@ -121,7 +124,26 @@ fn figure(shared: &SharedProperties<'_>, row: &Row) -> Option<Figure> {
         // An older oscost imported intervals with their ends swapped; they are left out.
         interval: estimate.ci95.filter(|[low, high]| low <= high),
         counts: row.counters.as_ref().and_then(counted_medians).map(Box::new),
+        metrics,
     })
+}
+
+/// The further metrics of a program, without its own figure, and without a peak that is a bound.
+fn metrics_of_program(row: &Row) -> Vec<MetricFigure> {
+    let is_bound = row.flags.iter().any(|flag| flag == "MEMORY_BOUND");
+    let further = row.metrics.iter().filter(|(name, _)| {
+        let is_own = row.primary_metric.as_ref() == Some(*name);
+        !is_own && !(is_bound && *name == PEAK_MEMORY)
+    });
+    let figure = |(name, metric): (&String, &Metric)| MetricFigure {
+        metric: name.clone(),
+        median: metric.estimate.median,
+        interval: metric.estimate.ci95.filter(|[low, high]| low <= high),
+    };
+    let is_finite = |it: &MetricFigure| {
+        it.interval.iter().flatten().chain([&it.median]).all(|number| number.is_finite())
+    };
+    further.map(figure).filter(is_finite).collect()
 }
 
 /// What distinguishes a program from others of the same name: the words of the command, or the file

@@ -24,6 +24,7 @@ pub(super) fn figure(case: &str, median: f64) -> Figure {
         median,
         interval: None,
         counts: None,
+        metrics: Vec::new(),
     }
 }
 

@@ -3,6 +3,7 @@
 //! repetitions leave open.
 
 mod class_variation;
+mod program_metrics;
 mod system_runs;
 
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ use oscost_stats::order;
 use oscost_stats::time_course::{TimedValue, deviation_over_time};
 
 pub(in crate::estimate) use self::class_variation::prior;
-pub use self::system_runs::SystemRuns;
+pub use self::system_runs::{MetricRun, SystemRuns};
 use super::core_rate::{cycle_variation, known_cycles, rate_movement, rated_run};
 use super::counters::term::work_between_runs;
 
@@ -73,6 +74,10 @@ pub fn variations(rows: &[Row], earlier: &SystemRuns) -> Vec<CaseVariation> {
             deviation,
             degrees_of_freedom,
             core_cycles: cycle_variation(&earlier.rated_boots(row), prior(row)),
+            metrics: match is_program(row) {
+                true => program_metrics::variations(row, earlier),
+                false => Vec::new(),
+            },
         })
     };
     rows.iter().filter(|row| can_vary(row)).filter_map(variation).collect()
@@ -153,6 +158,12 @@ pub(in crate::estimate) fn set_intervals(
     let cases = &by_case(known);
     rows.iter_mut().for_each(set_interval_of_exact_count);
     rows.iter_mut().for_each(set_intervals_of_work);
+    for row in rows.iter_mut().filter(|row| is_program(row) && row.target.peer.is_none()) {
+        let is_it = |it: &&CaseVariation| it.target == row.target.text && it.case == row.case;
+        if let Some(known) = known.iter().find(is_it) {
+            program_metrics::set_intervals(row, &known.metrics);
+        }
+    }
     for row in rows.iter_mut().filter(|row| can_vary(row)) {
         let Some(variation) = variation_of(row, cases) else { continue };
         let movement = movements.get(row.target.machine.as_str()).copied().unwrap_or_default();

@@ -10,6 +10,8 @@ use oscost_stats::core_rate::RatedRun;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SystemRuns {
     by_case: BTreeMap<CaseKey, Vec<EarlierRun>>,
+    /// The instructions of a case, by boot: counts of two boots do not compare.
+    work: BTreeMap<CaseKey, BTreeMap<String, Vec<RunMedian>>>,
 }
 
 /// A case on a target, without a remote peer.
@@ -17,6 +19,15 @@ pub struct SystemRuns {
 struct CaseKey {
     target: String,
     case: String,
+}
+
+/// A further metric of a program in one run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MetricRun {
+    /// Its median over the trials.
+    pub median: f64,
+    /// The interval of the run.
+    pub interval: [f64; 2],
 }
 
 /// The figure of a case in one run.
@@ -27,6 +38,8 @@ struct EarlierRun {
     time: RunMedian,
     /// The same in cycles of the core, if the run measured its rate.
     cycles: Option<RunMedian>,
+    /// Of a program: its further metrics.
+    metrics: BTreeMap<String, MetricRun>,
 }
 
 impl EarlierRun {
@@ -38,14 +51,34 @@ impl EarlierRun {
 impl SystemRuns {
     /// Adds the figure of a case in one run of this boot.
     pub fn insert(&mut self, target: &str, case: &str, boot: Option<&str>, time: RunMedian) {
-        self.add(target, case, EarlierRun { boot: boot.map(str::to_owned), time, cycles: None });
+        self.insert_program(target, case, boot, time, BTreeMap::new());
+    }
+
+    /// Adds the figure of a program in one run of this boot, and its further metrics.
+    pub fn insert_program(
+        &mut self,
+        target: &str,
+        case: &str,
+        boot: Option<&str>,
+        time: RunMedian,
+        metrics: BTreeMap<String, MetricRun>,
+    ) {
+        let boot = boot.map(str::to_owned);
+        self.add(target, case, EarlierRun { boot, time, cycles: None, metrics });
     }
 
     /// Adds the figure of a case in one run of this boot in time and in cycles of the core.
     pub fn insert_rated(&mut self, target: &str, case: &str, boot: Option<&str>, run: RatedRun) {
         let RatedRun { time, cycles } = run;
-        let boot = boot.map(str::to_owned);
-        self.add(target, case, EarlierRun { boot, time, cycles: Some(cycles) });
+        let (boot, metrics) = (boot.map(str::to_owned), BTreeMap::new());
+        self.add(target, case, EarlierRun { boot, time, cycles: Some(cycles), metrics });
+    }
+
+    /// Adds the instructions of a case in one run of this boot.
+    pub fn insert_work(&mut self, target: &str, case: &str, boot: &str, work: RunMedian) {
+        let key = CaseKey { target: target.to_owned(), case: case.to_owned() };
+        let boots = self.work.entry(key).or_default();
+        boots.entry(boot.to_owned()).or_default().push(work);
     }
 
     fn add(&mut self, target: &str, case: &str, run: EarlierRun) {
@@ -72,6 +105,17 @@ impl SystemRuns {
     /// Those of them that measured the core's rate.
     pub fn rated_boots(&self, row: &Row) -> Vec<Vec<RatedRun>> {
         self.by_boot(row, EarlierRun::rated)
+    }
+
+    /// The instructions of a row's case, by boot.
+    pub(in crate::estimate) fn work_boots(&self, row: &Row) -> Vec<Vec<RunMedian>> {
+        let boots = self.work.get(&CaseKey::of(row)).filter(|_| row.target.peer.is_none());
+        boots.map(|it| it.values().cloned().collect()).unwrap_or_default()
+    }
+
+    /// A further metric of a program in its runs, by their boots.
+    pub(super) fn metric_boots(&self, row: &Row, metric: &str) -> Vec<Vec<MetricRun>> {
+        self.by_boot(row, |it| it.metrics.get(metric).copied())
     }
 
     /// How many boots the runs of a row's case are of; `None` if that is known of none of them.

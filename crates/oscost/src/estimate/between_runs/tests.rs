@@ -140,6 +140,7 @@ fn the_interval_of_a_row_on_two_levels_spans_both() {
         deviation: 0.002,
         degrees_of_freedom: 10.0,
         core_cycles: None,
+        metrics: Vec::new(),
     }];
     set_intervals(std::slice::from_mut(&mut row), &steady, &conditions([100.0; 2]));
     let estimate = row.estimate.unwrap();
@@ -161,6 +162,7 @@ fn a_reference_case_drifts_if_it_moves_by_more_than_it_varies_between_runs() {
         deviation,
         degrees_of_freedom: 10.0,
         core_cycles: None,
+        metrics: Vec::new(),
     };
     let is_flagged = |after: f64, known: &[CaseVariation], row: Row| {
         let mut there = conditions([100.0, after]);

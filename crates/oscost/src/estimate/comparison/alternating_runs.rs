@@ -248,7 +248,7 @@ fn judge_pairs<'a>(
         design: "boots",
         span_s,
     };
-    let decomposition = work.add(&stored, &effect);
+    let decomposition = work.add(&stored, &effect, &[]);
     let timing = Timing { design: "boots", pairs: values.len() as u32, span_s };
     let base_figure = median(base.row);
     Ok(JudgedPair {

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use oscost_model::record::{Comparison, CountedMedians, Decomposition};
+use oscost_stats::between_runs::RunMedian;
 
 use super::rows::RunRow;
 use super::verdict::EffectEstimate;
@@ -34,14 +35,16 @@ pub(super) struct CountedWork<'a> {
 }
 
 impl<'a> CountedWork<'a> {
-    /// Adds the work of a case; the result is why its time changed.
+    /// Adds the work of a case, of which these are earlier runs, those of a boot in one item; the result
+    /// is why its time changed.
     pub(super) fn add(
         &mut self,
         rows: &StoredRows<'a>,
         effect: &EffectEstimate,
+        earlier: &[Vec<RunMedian>],
     ) -> Option<Decomposition> {
         match (&rows.base[..], &rows.new[..]) {
-            ([base], [new]) => self.add_two(rows, [*base, *new], effect),
+            ([base], [new]) => self.add_two(rows, [*base, *new], effect, earlier),
             _ => self.add_several(rows, effect),
         }
     }
@@ -51,12 +54,13 @@ impl<'a> CountedWork<'a> {
         rows: &StoredRows<'a>,
         [base, new]: [RunRow<'a>; 2],
         effect: &EffectEstimate,
+        earlier: &[Vec<RunMedian>],
     ) -> Option<Decomposition> {
         if let Some(why) = work_difference(base, new) {
             self.differences.insert(why);
             return None;
         }
-        let counted = stored_sides(base.row, new.row)?;
+        let counted = stored_sides(base.row, new.row, earlier)?;
         let repeats = repeats([base.row, new.row].into_iter());
         self.effects.extend(work_effect(rows.pair([base, new], repeats), counted));
         decompose(base.row, new.row, counted, &effect.ratio())

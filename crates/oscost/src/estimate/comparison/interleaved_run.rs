@@ -75,7 +75,8 @@ struct CountedSides {
 
 impl CountedSides {
     fn sides(&self) -> Sides<'_> {
-        Sides { base: &self.base, new: &self.new, matching: Matching::ByRound }
+        let matching = Matching::ByRound;
+        Sides { base: &self.base, new: &self.new, matching, variation: None }
     }
 
     /// From the first of them to the last.

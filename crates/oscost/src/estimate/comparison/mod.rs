@@ -12,6 +12,7 @@ mod drifting_effects;
 mod exact_counts;
 pub mod interleaved_run;
 mod margins;
+mod pair_test;
 mod paired_rows;
 mod pairs;
 pub mod programs;

@@ -3,8 +3,6 @@
 use oscost_model::journal::Pairing;
 use oscost_model::record::AddedCost;
 use oscost_model::unit::Unit;
-use oscost_stats::interval::median_hs;
-use oscost_stats::order;
 use oscost_stats::paired_power::PairCriterion;
 
 use super::pairs::{Pair, span_s};
@@ -38,9 +36,10 @@ impl PairedRows {
     /// What is added, by the pairs. Its interval also contains that of the next run, in which the
     /// core's rate may be another one by this deviation of its logarithm.
     pub(super) fn added(&self, of_pairs: &[f64], rate_sd: f64, unit: Unit) -> AddedCost {
-        let value = order::median(&order::sorted(of_pairs)).unwrap_or(0.0);
-        let merged = order::sorted(&self.effect.merged(of_pairs));
-        let interval = median_hs(&merged, self.rule.nominal()).map(|it| {
+        let PairRule { test, .. } = self.rule;
+        let merged = self.effect.merged(of_pairs);
+        let value = test.centre(&merged, of_pairs).unwrap_or(0.0);
+        let interval = test.interval(&merged, self.rule.nominal()).map(|it| {
             let next = verdict::widen_for_next_run(value, it, value);
             verdict::widen_for_core_rate(value, next, rate_sd)
         });
@@ -87,7 +86,8 @@ pub(super) fn control_detectable(control: &PairedRows) -> Option<f64> {
     let Spread { sd, count } = control.effect.spread?;
     let nominal = control.rule.nominal();
     let margin = control.rule.margin / 2.0;
-    PairCriterion { level: MAX_CONTROL_P, nominal, margin }.detectable(sd, count)
+    let criterion = PairCriterion { level: MAX_CONTROL_P, nominal, margin };
+    control.rule.test.detectable(criterion, sd, count)
 }
 
 /// Whether a control, in which nothing differs, is known to be equivalent. Otherwise its pairs leave

@@ -11,7 +11,9 @@ use oscost_model::unit::Unit;
 use super::margins;
 use super::pairs::{Pair, round_of};
 use super::rows::is_cost;
-use super::verdict::{EffectEstimate, Judgement, PairRule, Verdict, interleaved_effect, verdicts};
+use super::verdict::{
+    EffectEstimate, Judgement, PairRule, PairTest, Verdict, interleaved_effect, verdicts,
+};
 use crate::estimate::rows::cpu_contention::is_busy;
 use crate::estimate::rows::row_state::RowState;
 use crate::estimate::rows::trials::{CountedTrial, counted_trials, has_peak_of_starter};
@@ -55,11 +57,14 @@ pub(super) fn is_hypothesis(workload: &Workload, judged: Option<&str>, metric: &
 /// shortest usual run: longer than a worker, whose layout all of its trials share.
 const MAX_BLOCKS: usize = 20;
 
-/// How a metric is judged.
+/// How a metric is judged. Trials of commands follow each other in random order, so that their ratios are
+/// symmetric: signed ranks find smaller differences of them than signs do.
 pub(super) fn rule(workload: &Workload, metric: &str, looks: u32) -> PairRule {
-    let max_blocks =
-        if workload.time.is_some() { MAX_BLOCKS } else { PairRule::default().max_blocks };
-    PairRule { margin: margins::of_metric(metric).ln_1p(), looks, max_blocks }
+    let (max_blocks, test) = match workload.time {
+        Some(_) => (MAX_BLOCKS, PairTest::SignedRanks),
+        None => (PairRule::default().max_blocks, PairTest::Signs),
+    };
+    PairRule { margin: margins::of_metric(metric).ln_1p(), looks, max_blocks, test }
 }
 
 /// The trials of two programs so far.

@@ -10,6 +10,7 @@ mod boots;
 mod core_rate;
 mod counted_work;
 mod machines;
+mod programs;
 
 /// Compares runs without earlier ones of their systems.
 fn compare(base: &[Record], new: &[Record]) -> RunComparison {

@@ -8,13 +8,13 @@ use oscost_model::unit::Better;
 
 use oscost_stats::between_runs::RunDifference;
 use oscost_stats::comparison::{
-    benjamini_hochberg, block_medians, lag_one_autocorrelation, median_difference, sample_size,
-    sign_test,
+    benjamini_hochberg, block_medians, lag_one_autocorrelation, median_difference,
 };
-use oscost_stats::interval::{Interval, Nominal, median_hs};
+use oscost_stats::interval::{Interval, Nominal};
 use oscost_stats::paired_power::PairCriterion;
 use oscost_stats::{order, robust};
 
+pub use super::pair_test::PairTest;
 use super::work_power::{WorkPower, Z_80, Z_95};
 
 /// The minimum number of pairs for an interval.
@@ -45,8 +45,10 @@ pub struct EffectEstimate {
     pub p: f64,
     /// How well it is known, of work; see [`Judgement::detectable`].
     pub work_power: Option<WorkPower>,
-    /// How the effect varies between the values that it is the median of.
+    /// How the effect varies between the values that it is the centre of.
     pub spread: Option<Spread>,
+    /// How these values are tested.
+    pub test: PairTest,
     /// The same with its uncertainty, of runs that did not alternate.
     pub between_runs: Option<RunDifference>,
     /// How often it may be looked at; 0 is the same as once.
@@ -99,11 +101,13 @@ pub struct PairRule {
     /// More pairs than four times this are merged into so many blocks of neighbours: neighbours that
     /// share a worker are alike, however little of that each pair shows.
     pub max_blocks: usize,
+    /// How pairs, or blocks of them, are tested.
+    pub test: PairTest,
 }
 
 impl Default for PairRule {
     fn default() -> Self {
-        Self { margin: 0.0, looks: 1, max_blocks: usize::MAX / 4 }
+        Self { margin: 0.0, looks: 1, max_blocks: usize::MAX / 4, test: PairTest::Signs }
     }
 }
 
@@ -115,11 +119,11 @@ impl PairRule {
 }
 
 fn effect_by(rule: PairRule, pairs: &[[f64; 2]], span_s: f64) -> EffectEstimate {
-    let PairRule { margin, looks, max_blocks } = rule;
+    let PairRule { margin, looks, max_blocks, test } = rule;
     let nominal = rule.nominal();
     let ratios: Vec<f64> = pairs.iter().map(|[base, new]| (new / base).ln()).collect();
     let effect = order::median(&order::sorted(&ratios)).unwrap_or(0.0);
-    let mut judged = EffectEstimate { effect, p: 1.0, looks, ..EffectEstimate::default() };
+    let mut judged = EffectEstimate { effect, p: 1.0, looks, test, ..EffectEstimate::default() };
     if ratios.len() < MIN_PAIRS {
         judged.flags.push("FEW_PAIRS");
         return judged;
@@ -132,9 +136,9 @@ fn effect_by(rule: PairRule, pairs: &[[f64; 2]], span_s: f64) -> EffectEstimate 
         judged.blocks = Some(ratios.len() / 2);
     }
     let values = judged.merged(&ratios);
-    let sorted = order::sorted(&values);
-    judged.interval = median_hs(&sorted, nominal);
-    judged.p = (f64::from(looks.max(1)) * sign_test(&values)).min(1.0);
+    judged.effect = test.centre(&values, &ratios).unwrap_or(effect);
+    judged.interval = test.interval(&values, nominal);
+    judged.p = (f64::from(looks.max(1)) * test.p(&values)).min(1.0);
     if is_injected(InjectedFault::PairingIgnored) {
         let logs = |side: usize| {
             order::sorted(&pairs.iter().map(|pair| pair[side].ln()).collect::<Vec<_>>())
@@ -144,14 +148,14 @@ fn effect_by(rule: PairRule, pairs: &[[f64; 2]], span_s: f64) -> EffectEstimate 
     }
     // The robust deviation of few values is too small (Croux and Rousseeuw 1992).
     let small_sample_factor = values.len() as f64 / (values.len() as f64 - 0.8);
-    let spread = robust::mad_sd(&sorted).map(|spread| small_sample_factor * spread);
+    let spread = robust::mad_sd(&order::sorted(&values)).map(|it| small_sample_factor * it);
     judged.spread = spread.map(|sd| Spread { sd, count: values.len() });
     // A block of two represents both of its pairs.
     let per_value = ratios.len() as f64 / values.len() as f64;
-    judged.pairs_needed = spread.map(|spread| per_value * sample_size(spread, margin));
+    judged.pairs_needed = spread.map(|spread| per_value * test.count_needed(spread, margin));
     let bound = EQUIVALENCE_FACTOR.ln();
     let inside = |it: Interval| -bound < it.lo && it.hi < bound;
-    judged.equivalent = median_hs(&sorted, Nominal::EQUIVALENCE).is_some_and(inside);
+    judged.equivalent = test.interval(&values, Nominal::EQUIVALENCE).is_some_and(inside);
     if span_s < MIN_SPAN_S {
         judged.flags.push("SHORT_SPAN");
         judged.equivalent = false;
@@ -233,7 +237,7 @@ fn detectable_effect(found: &EffectEstimate, margin: f64, rows: usize) -> Option
         nominal: Nominal::FIXED.corrected(1, looks),
         margin,
     };
-    let detectable = criterion.detectable(sd, count)?;
+    let detectable = found.test.detectable(criterion, sd, count)?;
     let half = Z_95 / (Z_95 + Z_80);
     let share = if is_injected(InjectedFault::HalfThePower) { half } else { 1.0 };
     Some(margin + share * (detectable - margin))

@@ -9,6 +9,7 @@ use oscost_model::record::{
     AddedCost, Comparison, CountedRepetition, Decomposition, Ratio, Record, Row, RowOutcome,
 };
 use oscost_model::unit::{Better, Unit};
+use oscost_stats::between_runs::RunMedian;
 use oscost_stats::interval::Interval;
 
 use super::margins::MIN_WORK_EFFECT;
@@ -19,6 +20,7 @@ use crate::estimate::counters::decomposition::{TimedChange, decomposition};
 use crate::estimate::counters::origin::{CountOrigin, MEANS_IN_ONE, OTHER_TASKS};
 use crate::estimate::counters::run_values::RunValues;
 use crate::estimate::counters::term::{Matching, Sides, Term, median_of};
+use crate::estimate::counters::work_variation::work_variation;
 
 /// Work within this factor of each other is equivalent.
 const EQUIVALENT_WORK: f64 = 1.003;
@@ -243,14 +245,20 @@ pub fn change_between(
     if includes_others(base) != includes_others(new) {
         return Some(Err(OTHER_TASKS));
     }
-    let sides = stored_sides(base, new)?;
+    let sides = stored_sides(base, new, &[])?;
     decompose(base, new, sides, &Ratio { value: ratio, ci95: None }).map(Ok)
 }
 
-/// Both sides of two stored rows.
-pub(super) fn stored_sides<'a>(base: &'a Row, new: &'a Row) -> Option<Sides<'a>> {
+/// Both sides of two stored rows, with how far work varies between runs by these earlier ones of the case,
+/// those of a boot in one item.
+pub(super) fn stored_sides<'a>(
+    base: &'a Row,
+    new: &'a Row,
+    earlier: &[Vec<RunMedian>],
+) -> Option<Sides<'a>> {
     let side = |row: &'a Row| row.counters.as_ref().map(|it| it.repetitions.as_slice());
-    Some(Sides { base: side(base)?, new: side(new)?, matching: Matching::Unmatched })
+    let (matching, variation) = (Matching::Unmatched, Some(work_variation(base, earlier)));
+    Some(Sides { base: side(base)?, new: side(new)?, matching, variation })
 }
 
 /// Why the counted events of two stored rows cannot be compared; `None` if they can, or if a side

@@ -10,6 +10,7 @@ pub(super) mod row;
 pub(super) mod run_values;
 mod sentence;
 pub(super) mod term;
+pub(super) mod work_variation;
 pub(super) mod worker;
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ impl RunValues {
 
     /// Both sides.
     pub(in crate::estimate) fn sides(&self) -> Sides<'_> {
-        Sides { base: &self.base, new: &self.new, matching: Matching::Runs }
+        Sides { base: &self.base, new: &self.new, matching: Matching::Runs, variation: None }
     }
 }
 

@@ -2,10 +2,11 @@
 
 use oscost_model::counters::{CPI, CounterEvent, GHZ};
 use oscost_model::record::CountedRepetition;
-use oscost_stats::between_runs::RunDifference;
+use oscost_stats::between_runs::{RunDifference, RunVariation};
 use oscost_stats::comparison::median_difference;
 use oscost_stats::interval::{Interval, Nominal, median_hs};
 use oscost_stats::order;
+use oscost_stats::student::Estimate;
 
 use super::few_runs::difference_of_means;
 use super::row::{waiting_ns, work};
@@ -32,6 +33,8 @@ pub(in crate::estimate) struct Sides<'a> {
     pub(in crate::estimate) base: &'a [CountedRepetition],
     pub(in crate::estimate) new: &'a [CountedRepetition],
     pub(in crate::estimate) matching: Matching,
+    /// How far work varies between two runs of one boot, if they are the sides and that is known.
+    pub(in crate::estimate) variation: Option<RunVariation>,
 }
 
 /// A difference and its interval.
@@ -89,9 +92,21 @@ impl Term {
     /// workers of a run: `deviation`.
     fn widened(self, deviation: f64) -> Self {
         const Z_95: f64 = 1.960;
+        self.widened_by(Z_95 * deviation)
+    }
+
+    /// The same by a variation of which it is known how well it is known.
+    fn widened_between_two_runs(self, variation: RunVariation) -> Self {
+        let RunVariation { deviation, degrees_of_freedom } = variation;
+        let standard_error = 2f64.sqrt() * deviation;
+        let spread = Estimate { value: 0.0, standard_error, degrees_of_freedom };
+        self.widened_by(spread.interval(Nominal::FIXED).half_width())
+    }
+
+    fn widened_by(self, half_width: f64) -> Self {
         let widen = |it: Interval| Interval {
-            lo: self.value - (self.value - it.lo).hypot(Z_95 * deviation),
-            hi: self.value + (it.hi - self.value).hypot(Z_95 * deviation),
+            lo: self.value - (self.value - it.lo).hypot(half_width),
+            hi: self.value + (it.hi - self.value).hypot(half_width),
         };
         Self { interval: self.interval.map(widen), ..self }
     }
@@ -161,7 +176,7 @@ impl Sides<'_> {
 }
 
 /// The standard deviation of the instructions of a row between runs of one boot, beyond what its
-/// workers show: on a shared guest, open and close took 5063.4 to 5069.4 in three runs (0.07 %),
+/// workers show, where its class is not known: on a shared guest, open and close took 5063.4 to 5069.4 in three runs (0.07 %),
 /// fork and exit 155.9 to 156.2 thousand (0.1 %), getppid and write the same to the last digit.
 const RUN_TO_RUN_SD: f64 = 0.0008;
 /// The same between workers of one run that were counted one after the other: their memory layouts
@@ -189,11 +204,14 @@ impl Sides<'_> {
         if self.matching == Matching::Runs && (MIN_WORKERS..MIN_PAIRS).contains(&term.pairs) {
             return self.work_ratio_of_few_runs(of, term.pairs);
         }
-        let deviation = match self.matching {
-            Matching::ByRound => INTERLEAVED_SD,
-            Matching::Unmatched => 2f64.sqrt() * RUN_TO_RUN_SD,
+        let deviation = match (self.matching, self.variation) {
+            (Matching::ByRound, _) => INTERLEAVED_SD,
+            (Matching::Unmatched, Some(known)) => {
+                return Some(term.widened_between_two_runs(known));
+            }
+            (Matching::Unmatched, None) => 2f64.sqrt() * RUN_TO_RUN_SD,
             // Runs that agree to the last digit may do so by chance.
-            Matching::Runs => (2.0 / term.pairs as f64).sqrt() * RUN_TO_RUN_SD,
+            (Matching::Runs, _) => (2.0 / term.pairs as f64).sqrt() * RUN_TO_RUN_SD,
         };
         Some(term.widened(deviation))
     }

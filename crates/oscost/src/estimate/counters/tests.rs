@@ -451,7 +451,7 @@ fn planted_causes_are_named_right_in_95_per_cent_of_the_rows_that_moved() {
                     continue;
                 }
                 moved += 1;
-                let sides = Sides { base: &base, new: &new, matching };
+                let sides = Sides { base: &base, new: &new, matching, variation: None };
                 let found = decomposition(sides, timed(log_ratio));
                 right += u32::from(found.unwrap().cause == cause);
             }
@@ -465,7 +465,8 @@ fn planted_causes_are_named_right_in_95_per_cent_of_the_rows_that_moved() {
 fn a_change_that_the_counted_ops_do_not_show_has_no_cause() {
     let mut seed = Seed::new(5);
     let (base, new) = (row(GETPPID, SHARED, 8, &mut seed), row(GETPPID, SHARED, 8, &mut seed));
-    let sides = Sides { base: &base, new: &new, matching: Matching::ByRound };
+    let matching = Matching::ByRound;
+    let sides = Sides { base: &base, new: &new, matching, variation: None };
     let found = decomposition(sides, timed(0.3)).unwrap();
     assert_eq!(found.cause, Cause::Unknown);
     assert!(found.sentence.contains("cause unknown"), "{}", found.sentence);
@@ -480,7 +481,8 @@ fn a_sentence_says_that_the_work_is_the_same_and_what_is_not() {
     let noise = Noise { core: 0.01, ..QUIET };
     let base = row(GETPPID, noise, 8, &mut seed);
     let new = row(neighbour, noise, 8, &mut seed);
-    let sides = Sides { base: &base, new: &new, matching: Matching::ByRound };
+    let matching = Matching::ByRound;
+    let sides = Sides { base: &base, new: &new, matching, variation: None };
     let found = decomposition(sides, timed(1.3f64.ln())).unwrap();
     assert!(found.sentence.starts_with("work 1.000 (to 0.0"), "{}", found.sentence);
     let cpi = found.cpi.as_ref().unwrap().value;
@@ -490,7 +492,8 @@ fn a_sentence_says_that_the_work_is_the_same_and_what_is_not() {
     assert!(found.sentence.ends_with("the core was shared or its caches were colder"));
     let filter = Truth { kernel: GETPPID.kernel + 91.0, ..GETPPID };
     let new = row(filter, noise, 8, &mut seed);
-    let sides = Sides { base: &base, new: &new, matching: Matching::ByRound };
+    let matching = Matching::ByRound;
+    let sides = Sides { base: &base, new: &new, matching, variation: None };
     let found = decomposition(sides, timed(1.3f64.ln())).unwrap();
     assert!(found.sentence.contains("(instructions: +91.0 in the kernel)"), "{}", found.sentence);
 }
@@ -501,7 +504,8 @@ fn what_counting_added_is_a_term_of_its_own_with_the_error_of_both_changes() {
     let noise = Noise { core: 0.01, ..QUIET };
     let (base, new) = (row(GETPPID, noise, 8, &mut seed), row(GETPPID, noise, 8, &mut seed));
     let counting = |sides: &[&[CountedRepetition]; 2], ci95| {
-        let sides = Sides { base: sides[0], new: sides[1], matching: Matching::Unmatched };
+        let [base, new] = *sides;
+        let sides = Sides { base, new, matching: Matching::Unmatched, variation: None };
         let ratio = Ratio { value: 1.0, ci95 };
         decomposition(sides, TimedChange::of(&ratio, Some(1.02))).unwrap().counting.unwrap()
     };

@@ -15,6 +15,7 @@ use crate::store::error::{Cause, StoreError};
 use crate::store::file::{Store, transaction};
 use crate::store::summaries::counts::{CountsInOrder, SummaryPosition, boots, counts_statement};
 use crate::store::summaries::insert::{ReplacedSummary, SEPARATOR, replace};
+use crate::store::summaries::metrics::{metrics_at, metrics_statement};
 use crate::store::summaries::summary::{
     Figure, MachineState, RunState, SummarisedRun, Summary, UnsummarisedRun,
 };
@@ -117,7 +118,9 @@ fn delete_outdated(conn: &mut Connection, rules: u32) -> Result<(), Cause> {
     }
     let tx = transaction(conn)?;
     create_later_summary_tables(&tx)?;
-    for table in ["figure", "machine_state", "run_state", "counted_figure", "machine_boot"] {
+    let with_runs =
+        ["figure", "machine_state", "run_state", "counted_figure", "machine_boot", "metric_figure"];
+    for table in with_runs {
         tx.execute(&format!("DELETE FROM {table} WHERE run IN ({others})"), [rules])?;
     }
     tx.execute("DELETE FROM summary WHERE rules != ?1", [rules])?;
@@ -249,6 +252,7 @@ fn figures(
         Counts::LeftOut => None,
     };
     let mut counts = counted.as_mut().map(CountsInOrder::new).transpose()?;
+    let mut of_programs = metrics_statement(&tx)?;
     let mut statement = tx.prepare(
         "SELECT run, of_case, target, machine, peer, rev, unit, mode, flags, median, low, high,
                 cpu, subject, file, monitor, position
@@ -273,6 +277,11 @@ fn figures(
                     known => known,
                 },
             };
+            let subject = optional_text(row.get(13)?)?;
+            let metrics = match &mut of_programs {
+                Some(statement) if subject.is_some() => metrics_at(statement, position)?,
+                _ => Vec::new(),
+            };
             of.summary.figures.push(Figure {
                 case: text(case)?,
                 target: text(row.get(2)?)?,
@@ -282,7 +291,7 @@ fn figures(
                 rev: row.get(5)?,
                 unit,
                 mode,
-                subject: optional_text(row.get(13)?)?,
+                subject,
                 file: optional_text(row.get(14)?)?,
                 monitor: optional_text(row.get(15)?)?,
                 flags: flags.split_terminator(SEPARATOR).map(str::to_owned).collect(),
@@ -292,6 +301,7 @@ fn figures(
                     Some(counts) => counts.at(position)?.map(Box::new),
                     None => None,
                 },
+                metrics,
             });
         }
     }

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::store::error::Cause;
 use crate::store::summaries::counts::insert_counts;
+use crate::store::summaries::metrics::insert_metrics;
 use crate::store::summaries::summary::{RunState, Summary};
 use crate::store::tables::schema::create_later_summary_tables;
 use crate::store::tables::texts::TextTable;
@@ -37,7 +38,7 @@ pub(super) fn replace(
     let Some(run) = run else { return Ok(ReplacedSummary::NoRun) };
     create_later_summary_tables(tx)?;
     // An older program, which does not know these tables, deletes only from the others.
-    for table in ["run_state", "counted_figure", "machine_boot"] {
+    for table in ["run_state", "counted_figure", "machine_boot", "metric_figure"] {
         tx.prepare_cached(&format!("DELETE FROM {table} WHERE run = ?1"))?.execute([run])?;
     }
     let mut before = 0;
@@ -132,7 +133,8 @@ fn insert(
             texts.optional_key(figure.monitor.as_ref())?,
         ])?;
     }
-    insert_counts(tx, run, summary)
+    insert_counts(tx, run, summary)?;
+    insert_metrics(tx, run, summary)
 }
 
 /// The serialized form of an enum value.

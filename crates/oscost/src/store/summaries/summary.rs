@@ -103,6 +103,19 @@ pub struct Figure {
     /// What was counted of its ops; `None` if nothing was, and of a figure in cycles, which stands
     /// beside one in time.
     pub counts: Option<Box<CountedMedians>>,
+    /// The further metrics of a program, by their names; none of a benchmark.
+    pub metrics: Vec<MetricFigure>,
+}
+
+/// A further metric of a program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricFigure {
+    /// Its name.
+    pub metric: String,
+    /// Its median over the trials.
+    pub median: f64,
+    /// The interval of the run.
+    pub interval: Option<[f64; 2]>,
 }
 
 /// A run without a summary.

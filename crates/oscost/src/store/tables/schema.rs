@@ -141,10 +141,32 @@ const COUNTED: &str = "
     ) STRICT, WITHOUT ROWID;
 ";
 
+/// The further metrics of programs; the position is that in `figure`. An older store gets this table as
+/// it gets `run_state`, and a summary of that time has no metrics. Their names are no texts of `text`, as
+/// boots are none.
+const METRICS: &str = "
+    CREATE TABLE IF NOT EXISTS metric_figure (
+        run INTEGER NOT NULL REFERENCES run (key) ON DELETE CASCADE,
+        position INTEGER NOT NULL,
+        metric TEXT NOT NULL,
+        median REAL NOT NULL,
+        low REAL,
+        high REAL,
+        PRIMARY KEY (run, position, metric)
+    ) STRICT, WITHOUT ROWID;
+";
+
 /// Creates the tables of summaries that an older store lacks.
 pub(in crate::store) fn create_later_summary_tables(tx: &Transaction<'_>) -> Result<(), Cause> {
     tx.execute_batch(RUN_STATE)?;
-    Ok(tx.execute_batch(COUNTED)?)
+    tx.execute_batch(COUNTED)?;
+    Ok(tx.execute_batch(METRICS)?)
+}
+
+/// Whether this store has the table of metrics.
+pub(in crate::store) fn has_metrics(conn: &Connection) -> Result<bool, Cause> {
+    let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'metric_figure'";
+    Ok(conn.prepare(sql)?.exists([])?)
 }
 
 /// Whether this store has the tables of what was counted.

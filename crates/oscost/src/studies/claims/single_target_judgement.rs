@@ -34,6 +34,8 @@ pub(in crate::studies) struct RunFigures {
     pub(in crate::studies) own: Rounds,
     /// The standard deviation between runs of the logarithms of those figures of which it is known.
     pub(in crate::studies) between_runs: BTreeMap<String, f64>,
+    /// The same by the study's statistic, of those rows that have a study method.
+    pub(in crate::studies) between_runs_by_study: BTreeMap<String, f64>,
     /// The counted calls of an op.
     pub(in crate::studies) calls: BTreeMap<String, f64>,
     /// The study's methods.
@@ -51,11 +53,21 @@ pub(in crate::studies) struct RunFigures {
 impl RunFigures {
     /// Its figures by round on which verdicts of this basis rest.
     fn rounds_of(&self, basis: Basis) -> RunRounds<'_> {
-        let (rounds, over_all_ops) = match basis {
-            Basis::StudyStatistic => (&self.by_study, Some(&self.over_all_ops)),
-            Basis::OwnEstimates | Basis::Counts => (&self.own, None),
-        };
-        RunRounds { rounds, over_all_ops, between_runs: &self.between_runs, rates: self.rates }
+        let rates = self.rates;
+        match basis {
+            Basis::StudyStatistic => RunRounds {
+                rounds: &self.by_study,
+                over_all_ops: Some(&self.over_all_ops),
+                between_runs: &self.between_runs_by_study,
+                rates,
+            },
+            Basis::OwnEstimates | Basis::Counts => RunRounds {
+                rounds: &self.own,
+                over_all_ops: None,
+                between_runs: &self.between_runs,
+                rates,
+            },
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use crate::studies::figures::counted_cycles::counted_cycles;
 use crate::studies::figures::formula::Variables;
 use crate::studies::figures::published_figure::PublishedFigure;
 use crate::studies::figures::rounds::{IntervalEstimate, Rounds};
+use crate::studies::figures::statistic_variation;
 use crate::studies::figures::study_statistic::{is_few_steps, row_statistic, statistic};
 use crate::studies::figures::unit::{ClockRates, UnitKind, base_unit, counted_core_ghz};
 use crate::studies::machine::condition::{self, JudgedCondition};
@@ -168,6 +169,7 @@ fn run_figures(study: &Study, record: &Record) -> RunFigures {
         coarse: BTreeSet::new(),
         own: Rounds::default(),
         between_runs: BTreeMap::new(),
+        between_runs_by_study: BTreeMap::new(),
         calls: BTreeMap::new(),
         study_methods: BTreeMap::new(),
         unsound_rows: BTreeMap::new(),
@@ -180,6 +182,11 @@ fn run_figures(study: &Study, record: &Record) -> RunFigures {
         figures.own.add(row, measured);
         if let Some(deviation) = between_runs::deviation(measured) {
             figures.between_runs.entry(row.key()).or_insert(deviation);
+        }
+        let deviation =
+            row.study_method.and_then(|it| statistic_variation::deviation(measured, it.statistic));
+        if let Some(deviation) = deviation {
+            figures.between_runs_by_study.entry(row.key()).or_insert(deviation);
         }
         if let Some(by_study) = row_statistic(row, measured, clock_ns) {
             figures.by_study.insert(row.key(), by_study.by_round);

@@ -8,5 +8,6 @@ pub mod formula;
 pub mod prediction;
 pub mod published_figure;
 pub(super) mod rounds;
+pub(super) mod statistic_variation;
 pub mod study_statistic;
 pub mod unit;

@@ -37,6 +37,30 @@ pub(crate) struct ProgramTruth {
     pub(crate) tick_ns: Option<f64>,
     /// The number of the trial that fails, if one does.
     pub(crate) failing_trial: Option<u32>,
+    /// What other programs do to its CPU time.
+    pub(crate) load: Load,
+}
+
+/// What other programs do to the CPU time of trials, as logarithms.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    /// A trial takes longer by this while the other thread of the core computes.
+    pub(crate) of_sibling: f64,
+    /// In this share of trials that thread begins to compute, or stops.
+    pub(crate) turns: f64,
+    /// Every second trial is preempted, and takes longer by this on average (exponential).
+    pub(crate) of_preemption: f64,
+    /// All trials become longer by this each second.
+    pub(crate) drift_per_s: f64,
+}
+
+impl Load {
+    /// Nothing else runs.
+    pub(crate) const NONE: Self =
+        Self { of_sibling: 0.0, turns: 0.0, of_preemption: 0.0, drift_per_s: 0.0 };
+    /// Programs that compute take turns with it, and the core becomes slower.
+    pub(crate) const BUSY: Self =
+        Self { of_sibling: 0.3, turns: 0.05, of_preemption: 0.1, drift_per_s: 0.003 };
 }
 
 impl ProgramTruth {
@@ -48,6 +72,7 @@ impl ProgramTruth {
         instructions: 3e7,
         tick_ns: None,
         failing_trial: None,
+        load: Load::NONE,
     };
 }
 
@@ -75,6 +100,8 @@ struct ProgramSession {
     truths: Vec<ProgramTruth>,
     /// The trials of each program so far, without its warm-ups.
     trials: Vec<u32>,
+    /// Whether the other thread of the core computes.
+    is_sibling_busy: bool,
     now_ns: f64,
     random: Seed,
     events: VecDeque<Event>,
@@ -100,9 +127,25 @@ impl ProgramSession {
         (0..12).map(|_| self.random.unit()).sum::<f64>() - 6.0
     }
 
+    /// How much longer a trial takes with this load, as a logarithm.
+    fn slowed(&mut self, load: Load) -> f64 {
+        let mut slower = load.drift_per_s * 1e-9 * self.now_ns;
+        if load.turns > 0.0 && self.random.unit() < load.turns {
+            self.is_sibling_busy = !self.is_sibling_busy;
+        }
+        if self.is_sibling_busy {
+            slower += load.of_sibling;
+        }
+        if load.of_preemption > 0.0 && self.random.unit() < 0.5 {
+            slower -= load.of_preemption * (1.0 - self.random.unit()).ln();
+        }
+        slower
+    }
+
     fn run_once(&mut self, program: usize, counted: &[CounterEvent]) -> ProgramResult {
         let truth = self.truths[program];
-        let factor = (truth.sd * self.deviate()).exp();
+        let slowed = self.slowed(truth.load);
+        let factor = (truth.sd * self.deviate() + slowed).exp();
         let (cpu_ns, wait_ns) = (truth.cpu_ns * factor, truth.wait_ns * factor);
         let user_ns = self.user_ns(cpu_ns, truth.tick_ns);
         self.now_ns += cpu_ns + wait_ns;
@@ -219,6 +262,7 @@ pub(crate) fn run_commands(
         inner,
         truths: truths.to_vec(),
         trials: vec![0; truths.len()],
+        is_sibling_busy: false,
         now_ns: 1e9,
         random: Seed::new(seed),
         events: VecDeque::new(),

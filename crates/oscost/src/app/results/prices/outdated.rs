@@ -12,10 +12,18 @@ pub(super) struct OutdatedRun {
     pub(super) reasons: Vec<String>,
 }
 
+/// An item with a price of which outdated runs alone have a part.
+pub(super) struct OutdatedItem<'a> {
+    pub(super) item: &'a BillItem,
+    /// The rows of that part.
+    pub(super) rows: Vec<&'a String>,
+}
+
 /// The items of a bill that have a price.
 pub(super) struct PricedItems<'a> {
-    /// Those that outdated runs alone have priced, the largest amount first.
-    pub(super) outdated: Vec<&'a BillItem>,
+    /// Those that outdated runs alone have priced, or have what is subtracted or added, the largest amount
+    /// first.
+    pub(super) outdated: Vec<OutdatedItem<'a>>,
     /// How many there are in all.
     pub(super) all: usize,
 }
@@ -27,13 +35,13 @@ pub(super) fn stale(
     items: &PricedItems<'_>,
     has_price: impl Fn(&Record, &str) -> bool,
 ) -> Vec<String> {
-    let run_of = |item: &BillItem| {
+    let run_of = |item: &OutdatedItem<'_>| {
         runs.iter().position(|it| item.rows.iter().any(|row| has_price(&it.record, row)))
     };
     let mut told: Vec<String> = Vec::new();
     for (at, OutdatedRun { record, reasons }) in runs.iter().enumerate() {
-        let of_run = items.outdated.iter().copied().filter(|item| run_of(item) == Some(at));
-        let names: Vec<&str> = of_run.map(|item| item.name.as_str()).collect();
+        let of_run = items.outdated.iter().filter(|outdated| run_of(outdated) == Some(at));
+        let names: Vec<&str> = of_run.map(|outdated| outdated.item.name.as_str()).collect();
         if names.is_empty() {
             continue;
         }

@@ -6,7 +6,7 @@ use oscost_model::bill::{BillItem, DoubtfulRun, MeasuredPrices, PriceRun, PriceS
 use oscost_model::record::{Record, Row};
 
 use super::PriceRuns;
-use super::outdated::{PricedItems, stale};
+use super::outdated::{OutdatedItem, PricedItems, stale};
 use super::pairs::{has_raw_calls, has_walk};
 use crate::advice::trust::Trust;
 use crate::bill::{Charges, PriceList};
@@ -95,10 +95,16 @@ impl PriceRuns {
     }
 }
 
-/// The items that have a price, and which of them outdated runs alone have priced.
+/// The items that have a price, and of which of them outdated runs alone have a part.
 fn priced_items<'a>(charges: &'a Charges, list: &PriceList<'_>) -> PricedItems<'a> {
     let priced = || charges.items.iter().filter(|item| !item.rows.is_empty());
-    let is_outdated =
-        |item: &&BillItem| item.case.as_deref().is_some_and(|case| list.has_in_others_alone(case));
-    PricedItems { outdated: priced().filter(is_outdated).collect(), all: priced().count() }
+    let is_outdated = |selector: &str| list.has_in_others_alone(selector);
+    let outdated = priced().filter_map(|item| {
+        let own = item.case.as_deref().is_some_and(is_outdated);
+        let own = item.rows.iter().filter(move |_| own);
+        let others = item.less.iter().chain(&item.plus).filter(|row| is_outdated(row));
+        let rows: Vec<&String> = own.chain(others).collect();
+        (!rows.is_empty()).then_some(OutdatedItem { item, rows })
+    });
+    PricedItems { outdated: outdated.collect(), all: priced().count() }
 }

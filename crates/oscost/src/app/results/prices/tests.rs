@@ -140,6 +140,26 @@ fn a_stored_run_that_drifted_prices_what_no_other_has_and_its_items_are_named() 
 }
 
 #[test]
+fn an_item_is_stale_whose_price_is_less_one_of_a_run_that_drifted() {
+    let catalog = oscost_worker::benchmarks::data();
+    let runs = stored(vec![
+        run("1", "process/fork-exit:touched_mib=0,peer_cpu=same", 100_000.0),
+        run("2", "syscall/getuid", 90.0),
+        drifted(run("3", "process/exit:touched_mib=0", 30_000.0)),
+    ]);
+    let form = |name: &str| FormCount { form: name.to_owned(), calls: 5, ..FormCount::default() };
+    let forms = vec![form("clone process"), form("getuid")];
+    let calls = ProgramCalls { forms, ..ProgramCalls::default() };
+    let list = runs.price_list(&catalog);
+    let charges = charge(&calls, Faults::default(), &list, 1e6);
+    let sources = runs.sources(&charges, &list, None);
+    let [why] = &sources.stale[..] else { panic!("{:?}", sources.stale) };
+    assert!(why.contains("(1 of 2 items: clone process; run of "), "{why}");
+    let named: Vec<&str> = sources.runs.iter().map(|run| run.id.as_str()).collect();
+    assert_eq!(named, ["1", "2", "3"]);
+}
+
+#[test]
 fn an_item_without_a_price_says_which_run_was_passed_over_and_why() {
     let catalog = oscost_worker::benchmarks::data();
     let runs = stored(vec![run("1", "syscall/getuid", 90.0)]);

@@ -4,7 +4,9 @@ use oscost_model::fault_injection::{InjectedFault, is_injected};
 use oscost_stats::between_runs::{
     Prior, RunDifference, RunMedian, RunVariation, run_difference, variance_between_sides,
 };
-use oscost_stats::boots::{BootVariation, RunsByBoot};
+use oscost_stats::boots::{
+    BootVariation, RunsByBoot, variation_by_runs_alone, variation_within_boots_alone,
+};
 
 use super::case_sides::CaseSides;
 use super::earlier_runs::EarlierRuns;
@@ -42,6 +44,8 @@ pub(super) struct VariationSource {
     earlier_runs: usize,
     /// Whether they are all of one boot.
     of_one_boot: bool,
+    /// Whether it also rests on cases of the same class: programs have none.
+    has_class: bool,
 }
 
 impl Evidence<'_> {
@@ -60,12 +64,15 @@ impl Evidence<'_> {
             sides.new_boots().grouped(&new),
         ];
         let known = KnownVariation::of(&groups, prior(row));
+        let is_program = row.primary_metric.is_some();
+        let known = if is_program { known.by_runs_alone(&groups) } else { known };
         let variation = known.of_sides(sides);
         let count = |boots: &[Vec<RunMedian>]| boots.iter().map(Vec::len).sum::<usize>();
         let source = VariationSource {
             deviation: known.of_a_run(sides).deviation,
             earlier_runs: count(&groups[0]) + count(&groups[2]),
             of_one_boot: self.earlier.base.boot_count(row) == Some(1) && groups[2].is_empty(),
+            has_class: !is_program,
         };
         let (used, common) = match is_injected(InjectedFault::RunsAsInterleaved) {
             true => (RunVariation { deviation: 0.0, ..variation }, 0.0),
@@ -122,6 +129,22 @@ impl KnownVariation {
         Self { known: BootVariation::of(&groups, prior), prior }
     }
 
+    /// The same of a program, which has no class: as far as runs of it show it, by these alone.
+    fn by_runs_alone(self, groups: &[Vec<Vec<RunMedian>>]) -> Self {
+        let all: RunsByBoot<'_> = groups.iter().flatten().map(Vec::as_slice).collect();
+        let within = variation_within_boots_alone(&all);
+        // Each group has a long-run figure of its own: that with most boots shows most of them.
+        let most = groups.iter().max_by_key(|boots| boots.len()).filter(|boots| boots.len() > 1);
+        let total = most.and_then(|boots| {
+            variation_by_runs_alone(&boots.iter().map(Vec::as_slice).collect::<Vec<_>>())
+        });
+        let known = BootVariation {
+            total: total.unwrap_or(self.known.total),
+            within: within.unwrap_or(self.known.within),
+        };
+        Self { known, ..self }
+    }
+
     /// That of the runs of two sides.
     pub(super) fn of_sides(&self, sides: &CaseSides<'_>) -> RunVariation {
         match sides.boot_shares() {
@@ -154,13 +177,17 @@ pub(super) fn source_of_variation(mut sources: Vec<VariationSource>) -> Option<S
     sources.sort_by(|one, other| one.deviation.total_cmp(&other.deviation));
     let pct = 100.0 * sources.get(sources.len() / 2)?.deviation.exp_m1();
     let s = if runs == 1 { "" } else { "s" };
+    let others = match sources.iter().any(|it| it.has_class) {
+        true => ", the compared runs, and cases of the same class",
+        false => " and the compared runs alone",
+    };
     let known = match runs {
         0 => "that of cases of the same class, since no earlier runs of this system (machine, kernel, \
               worker) are known"
             .to_owned(),
         runs => format!(
             "by {runs} earlier run{s} of this system (machine, kernel, worker) in the store\
-             {one_boot}, the compared runs, and cases of the same class"
+             {one_boot}{others}"
         ),
     };
     Some(format!("variation between runs: {pct:.1} % in the median row, {known}"))

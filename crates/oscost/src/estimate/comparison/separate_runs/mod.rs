@@ -100,7 +100,8 @@ pub(super) fn compare_separate(
             continue;
         };
         sources.push(source);
-        let decomposition = work.add(&sides.stored_rows(), &effect);
+        let of_work = earlier.work_boots(one.row, other.row);
+        let decomposition = work.add(&sides.stored_rows(), &effect, &of_work);
         // By the variation between runs alone, before either effect is looked at.
         let in_cycles = evidence.effect_in_cycles(&sides).and_then(|it| {
             let vary_less = it.between_sides < between_sides;

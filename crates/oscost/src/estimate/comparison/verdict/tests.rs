@@ -65,7 +65,7 @@ fn many_pairs_are_merged_into_blocks_so_that_those_of_one_worker_count_once() {
     let ratios: Vec<f64> =
         (0..2_000).map(|pair| (of_worker(pair / 100) + noise(pair)).exp()).collect();
     let width = |max_blocks: usize| {
-        let rule = PairRule { margin: MARGIN, looks: 2, max_blocks };
+        let rule = PairRule { margin: MARGIN, looks: 2, max_blocks, ..PairRule::default() };
         let found = interleaved_effect(&pairs(&ratios), 62.0, rule);
         let interval = found.interval.unwrap();
         assert!(interval.lo < 0.0 && interval.hi > 0.0, "{found:?}");

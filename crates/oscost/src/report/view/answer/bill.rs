@@ -62,13 +62,16 @@ fn headline(bill: &Bill) -> String {
     let share_pct = 100.0 * difference.ns / system_ns;
     if share_pct >= 0.0 {
         let of_it = if largest.is_empty() { largest } else { format!("; {largest}") };
-        let rest = sum.unwrap_or_else(|| format!("{} is unexplained", per_cent(share_pct)));
+        let rest = sum.unwrap_or_else(|| {
+            format!("{} is unexplained{}", per_cent(share_pct), certainty(difference))
+        });
         return format!("{spent}{of_it}; {rest}.");
     }
     // An amount may then exceed the measured time, and is no part of it.
     let charges = sum.unwrap_or_else(|| {
         let more = per_cent(-share_pct);
-        format!("the prices charge {more} more than that, {} in all", time(charged.ns))
+        let certainty = certainty(difference);
+        format!("the prices charge {more} more than that, {} in all{certainty}", time(charged.ns))
     });
     format!("{spent}; {charges}; {largest}.")
 }
@@ -79,6 +82,14 @@ fn undecided(charged: &Amount, difference: &Amount, system_ns: f64) -> Option<St
     let verdict = verdict(difference, system_ns)?;
     let ends = charged.ci95.map_or("no interval".to_owned(), |it| interval_text(it, Unit::NsPerOp));
     Some(format!("{} ({ends}) charged: {verdict}", time(charged.ns)))
+}
+
+/// What is said of a difference without an interval; nothing of others.
+fn certainty(difference: &Amount) -> &'static str {
+    match difference.ci95 {
+        Some(_) => "",
+        None => ", and how sure that is is not known",
+    }
 }
 
 /// The name of a bill's program, without its folders.

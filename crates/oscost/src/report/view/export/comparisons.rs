@@ -257,8 +257,8 @@ pub(super) const COLUMNS: &[Column] = &[
     Column {
         name: "p",
         kind: Float,
-        means: "the p value of a two-sided sign test, or of Student's t between runs that did not \
-                alternate; of exact counts 0 or 1",
+        means: "the p value of a two-sided sign test (of commands a signed-rank test), or of Student's t \
+                between runs that did not alternate; of exact counts 0 or 1",
         unknown: None,
         read: |line| line.compared(|it| it.p),
     },

@@ -18,7 +18,7 @@ const NO_INTERVAL: Option<&str> = Some("below six repetitions");
 /// Why a figure has no interval between runs.
 const NO_BETWEEN_RUN_INTERVAL: Option<&str> = Some(
     "below six repetitions or detection; of inexact counts, programs without three earlier runs, \
-     metrics but `core-cycles` and counted instructions",
+     metrics of benchmarks but `core-cycles` and counted instructions",
 );
 /// When quantiles are unknown.
 const NO_SHOTS: Option<&str> = Some("modes U, B, T");

@@ -17,6 +17,10 @@ const MAX_DETAILED: usize = 4;
 /// More sampled parameters than a command can have are in the record alone.
 const MAX_SAMPLED: usize = 8;
 
+/// Counts of events of a trial.
+const COUNTS: [&str; 4] =
+    ["minor-faults", "major-faults", "voluntary-switches", "involuntary-switches"];
+
 /// The flag of a row whose peak memory is that of the process which starts the program.
 const MEMORY_BOUND: &str = "MEMORY_BOUND";
 
@@ -162,9 +166,25 @@ fn details(row: &Row, detailed: bool) -> Vec<String> {
         times("voluntary-switches"),
         times("involuntary-switches"),
     ));
+    lines.extend(counts_between_runs(name, row));
     lines.extend(other_metrics(name, row));
     lines.extend(calls(name, row));
     lines
+}
+
+/// Where the memory and the counts of a program lie between runs, if earlier runs show it.
+fn counts_between_runs(name: &str, row: &Row) -> Option<String> {
+    let text = |metric: &str| {
+        let Metric { unit, estimate, .. } = row.metrics.get(metric)?;
+        let [low, high] = estimate.between_run_ci95?;
+        let figure = rough(estimate.median, *unit);
+        Some(match low == high {
+            true => format!("{metric} {figure}, the same in every run"),
+            false => format!("{metric} {figure} [{} .. {}]", rough(low, *unit), rough(high, *unit)),
+        })
+    };
+    let known: Vec<String> = [PEAK_MEMORY].into_iter().chain(COUNTS).filter_map(text).collect();
+    (!known.is_empty()).then(|| format!("{name}: between runs: {}", known.join("; ")))
 }
 
 /// The name of a program's row without its family.
@@ -229,14 +249,13 @@ fn calls(name: &str, row: &Row) -> Option<String> {
 /// Metrics that were read from its output, and its time where that is not the row's own figure.
 fn other_metrics(name: &str, row: &Row) -> Vec<String> {
     let in_columns = [USER, SYSTEM, PEAK_MEMORY];
-    let counts = ["minor-faults", "major-faults", "voluntary-switches", "involuntary-switches"];
     let others = row.metrics.iter().filter(|(metric, _)| {
         let is_own = row.primary_metric.as_ref() == Some(metric);
-        !in_columns.contains(&metric.as_str()) && !counts.contains(&metric.as_str()) && !is_own
+        !in_columns.contains(&metric.as_str()) && !COUNTS.contains(&metric.as_str()) && !is_own
     });
     let line = |(metric, it): (&String, &Metric)| {
         let style = Style::of(it.estimate.median, it.unit);
-        let interval = it.estimate.ci95;
+        let interval = it.estimate.between_run_ci95.or(it.estimate.ci95);
         let interval = interval
             .map(|[low, high]| format!(" [{} .. {}]", style.number(low), style.number(high)));
         format!(
@@ -271,10 +290,32 @@ pub(in crate::report::view) fn of_metric(row: &Row, it: &Comparison) -> Row {
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::record::Record;
+    use oscost_model::record::{Estimate, Record};
     use oscost_model::unit::Unit;
 
     use super::*;
+
+    #[test]
+    fn counts_that_no_run_changed_are_told_from_those_with_an_interval() {
+        let text = include_str!("../../../../tests/store/run-1.json");
+        let record: Record = serde_json::from_str(text).unwrap();
+        let mut row = record.results.into_iter().find(|row| row.estimate.is_some()).unwrap();
+        assert_eq!(counts_between_runs("true", &row), None);
+        let mut metric = |name: &str, median: f64, between_run_ci95: Option<[f64; 2]>| {
+            let estimate = row.estimate.clone().unwrap();
+            let estimate = Estimate { median, between_run_ci95, ..estimate };
+            let unit = Unit::TimesPerOp;
+            let metric = Metric { unit, better: unit.better(), estimate };
+            row.metrics.insert(name.to_owned(), metric);
+        };
+        metric("minor-faults", 60.0, Some([60.0; 2]));
+        metric("voluntary-switches", 3.0, Some([2.0, 4.0]));
+        metric("involuntary-switches", 1.0, None);
+        let line = counts_between_runs("true", &row).unwrap();
+        assert!(line.starts_with("true: between runs: minor-faults 60"), "{line}");
+        assert!(line.contains(", the same in every run; voluntary-switches 3"), "{line}");
+        assert!(line.contains(" [2") && !line.contains("involuntary"), "{line}");
+    }
 
     #[test]
     fn a_peak_that_the_starter_has_too_is_shown_as_a_bound() {

@@ -67,6 +67,18 @@ fn a_difference_that_may_be_nothing_is_not_called_unexplained() {
 }
 
 #[test]
+fn how_sure_a_difference_without_an_interval_is_is_not_known() {
+    let mut unsure = find();
+    unsure.difference.iter_mut().for_each(|it| it.ci95 = None);
+    let end = "; 13 % is unexplained, and how sure that is is not known.";
+    assert!(said(&unsure).ends_with(end), "{}", said(&unsure));
+    let mut more = bill(vec![priced("brk", "memory", 1_000.0, 3_000.0)], 2e6);
+    more.difference.iter_mut().for_each(|it| it.ci95 = None);
+    let words = "3.00 ms in all, and how sure that is is not known; 3.00 ms for 1,000 x brk.";
+    assert!(said(&more).ends_with(words), "{}", said(&more));
+}
+
+#[test]
 fn with_cool_prices_it_says_where_the_measured_time_lies() {
     assert_eq!(
         said(&cooled(find(), 1.2)),

@@ -10,6 +10,7 @@ use crate::report::figures::{Style, occurrences, per_cent};
 use crate::report::text::plain;
 use crate::report::view::bill::price;
 use crate::report::view::document::{Cell, Column, Table, TableRow};
+use crate::report::view::what_if::with_interval;
 
 /// The anchor of an item's row, by its place in the record.
 pub(super) fn anchor(index: usize) -> String {
@@ -79,6 +80,7 @@ fn row(
         let style = Style::of(of.unwrap_or(0.0), Unit::NsPerOp);
         Cell::number(ns.map(|ns| style.with_unit(ns)).unwrap_or_default(), ns)
     };
+    let each = item.unit.as_ref().map(with_interval).unwrap_or_default();
     let unit_ns = item.unit.as_ref().map(|unit| unit.ns);
     let ends = item.amount.as_ref().and_then(|amount| amount.ci95);
     let cool_ns = item.cool_amount.as_ref().map(|amount| amount.ns);
@@ -92,7 +94,7 @@ fn row(
         Cell::text(plain(&item.name)),
         Cell::text(plain(&item.family)),
         Cell::number(occurrences(item.times), Some(item.times)),
-        time(unit_ns, unit_ns),
+        Cell::number(each, unit_ns),
         time(amount_ns, amount_ns),
         time(ends.map(|[low, _]| low), amount_ns),
         time(ends.map(|[_, high]| high), amount_ns),

@@ -212,6 +212,11 @@ fn what_a_change_would_add_is_predicted_beside_measured() {
 }
 
 #[test]
+fn the_table_has_each_price_with_its_interval() {
+    assert!(page(&find()).contains("800 ns [720.0 .. 880.0]"));
+}
+
+#[test]
 fn times_in_the_kernel_are_columns_where_they_were_measured() {
     let mut shown = find();
     assert!(!page(&shown).contains("on_cpu_ns"), "there is no empty column");
