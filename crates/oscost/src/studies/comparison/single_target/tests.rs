@@ -1,6 +1,6 @@
 use oscost_model::protocol::CpuProbe;
 use oscost_model::study_method::{
-    ClockCost, Statistic, StudyMethod, StudyMethodRound, TimingScope,
+    ClockCost, Statistic, StudyMethod, StudyMethodFigure, StudyMethodRound, TimingScope,
 };
 
 use super::*;
