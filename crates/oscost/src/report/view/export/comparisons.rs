@@ -1,6 +1,6 @@
 //! The columns of the table `comparisons`: a line for each pair of compared figures.
 
-use crate::report::view::export::rows::{
+use crate::report::view::export::case_columns::{
     BENCHMARK, BETTER, CASE, FAMILY, METRIC, POINT, PRIMARY_METRIC, REQUESTED, REV, UNIT,
 };
 use crate::report::view::export::sheet::Column;

@@ -4,8 +4,8 @@
 //! figures that was compared, `bill-items`, a line for each item of a bill and for its totals,
 //! `bill-changes`, a line for each part of what a change of it would add or save, and `fleet-cases`,
 //! a line for each case on each node of a fleet. Each column is defined once, in `rows`,
-//! `comparisons`, `bills`, `bill_changes` or `fleet_cases`; CSV, Parquet and
-//! docs/reference/EXPORTS.md are made from that.
+//! `case_columns`, `shot_columns`, `comparisons`, `bills`, `bill_changes` or `fleet_cases`; CSV,
+//! Parquet and docs/reference/EXPORTS.md are made from that.
 
 use oscost_model::record::{Comparison, Record, Row};
 
@@ -19,12 +19,14 @@ use crate::report::view::comparison::compare::ComparisonContent;
 
 mod bill_changes;
 mod bills;
+mod case_columns;
 mod comparisons;
 mod fleet_cases;
 pub mod hyperfine;
 mod reference;
 mod rows;
 mod sheet;
+mod shot_columns;
 
 /// The columns of all tables.
 pub fn headings() -> impl Iterator<Item = Heading> {

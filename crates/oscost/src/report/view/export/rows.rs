@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use oscost_model::unit::Better;
-
+use crate::report::view::export::case_columns::{
+    BENCHMARK, BETTER, CASE, FAMILY, METRIC, POINT, PRIMARY_METRIC, REQUESTED, REV, UNIT,
+};
 use crate::report::view::export::sheet::Kind::{Boolean, Float, Integer, Text};
 use crate::report::view::export::sheet::{Column, PRIMARY, Value, spaced};
-use crate::report::view::run::row::is_requested;
+use crate::report::view::export::shot_columns::{
+    SHOT_MAX, SHOT_P50, SHOT_P90, SHOT_P99, SHOT_P999, SHOTS,
+};
 
 /// The version of these columns.
 pub(super) const SCHEMA: &str = "oscost.rows/1";
@@ -20,88 +23,6 @@ const NO_BETWEEN_RUN_INTERVAL: Option<&str> = Some(
     "below six repetitions or detection; of inexact counts, programs without three earlier runs, \
      metrics of benchmarks but `core-cycles` and counted instructions",
 );
-/// When quantiles are unknown.
-const NO_SHOTS: Option<&str> = Some("modes U, B, T");
-
-pub(super) const CASE: Column = Column {
-    name: "case",
-    kind: Text,
-    means: "the case: `family/name:axis=value,...`, without implied values",
-    unknown: None,
-    read: |line| line.new.row.case.as_str().into(),
-};
-pub(super) const BENCHMARK: Column = Column {
-    name: "benchmark",
-    kind: Text,
-    means: "its benchmark: `family/name`",
-    unknown: None,
-    read: |line| line.new.row.benchmark.as_str().into(),
-};
-pub(super) const FAMILY: Column = Column {
-    name: "family",
-    kind: Text,
-    means: "its family",
-    unknown: None,
-    read: |line| {
-        let benchmark = line.new.row.benchmark.as_str();
-        benchmark.split_once('/').map_or(benchmark, |(family, _)| family).into()
-    },
-};
-pub(super) const REV: Column = Column {
-    name: "rev",
-    kind: Integer,
-    means: "the revision of its definition; two revisions are different benchmarks",
-    unknown: None,
-    read: |line| line.new.row.rev.into(),
-};
-pub(super) const POINT: Column = Column {
-    name: "point",
-    kind: Text,
-    means: "the value of every axis: `size=4096,peer_cpu=same`",
-    unknown: None,
-    read: |line| {
-        let axes = line.new.row.point.iter().map(|(axis, value)| format!("{axis}={value}"));
-        axes.collect::<Vec<_>>().join(",").into()
-    },
-};
-pub(super) const REQUESTED: Column = Column {
-    name: "requested",
-    kind: Boolean,
-    means: "whether it was requested; reference cases and parts of floors are always measured",
-    unknown: None,
-    read: |line| is_requested(line.new.row).into(),
-};
-pub(super) const METRIC: Column = Column {
-    name: "metric",
-    kind: Text,
-    means: "`primary` for the case's figure, or the name of a further metric",
-    unknown: None,
-    read: |line| line.new.metric.into(),
-};
-pub(super) const PRIMARY_METRIC: Column = Column {
-    name: "primary_metric",
-    kind: Text,
-    means: "of a workload, the metric that is its `primary` figure",
-    unknown: Some("it is not a workload"),
-    read: |line| line.new.row.primary_metric.as_deref().into(),
-};
-pub(super) const UNIT: Column = Column {
-    name: "unit",
-    kind: Text,
-    means: "the unit of the line's figures whose column names none, such as `ns/op`, `B/s` or `s`",
-    unknown: None,
-    read: |line| line.new.unit.text().into(),
-};
-pub(super) const BETTER: Column = Column {
-    name: "better",
-    kind: Text,
-    means: "`lower` or `higher`",
-    unknown: None,
-    read: |line| match line.new.better {
-        Better::Lower => "lower".into(),
-        Better::Higher => "higher".into(),
-    },
-};
 
 /// All of them, in the order in which they are written.
 pub(super) const COLUMNS: &[Column] = &[
@@ -365,48 +286,12 @@ pub(super) const COLUMNS: &[Column] = &[
         unknown: NO_FIGURE,
         read: |line| line.estimate(|it| it.exact),
     },
-    Column {
-        name: "shots",
-        kind: Integer,
-        means: "single shots, of which the next five are quantiles",
-        unknown: NO_SHOTS,
-        read: |line| line.estimate(|it| it.quantiles.as_ref().map(|of| of.n)),
-    },
-    Column {
-        name: "shot_p50",
-        kind: Float,
-        means: "the median of the shots",
-        unknown: NO_SHOTS,
-        read: |line| line.estimate(|it| it.quantiles.as_ref().map(|of| of.p50)),
-    },
-    Column {
-        name: "shot_p90",
-        kind: Float,
-        means: "their 90th percentile",
-        unknown: Some("below 36 shots"),
-        read: |line| line.estimate(|it| it.quantiles.as_ref().and_then(|of| of.p90)),
-    },
-    Column {
-        name: "shot_p99",
-        kind: Float,
-        means: "their 99th percentile",
-        unknown: Some("below 368 shots"),
-        read: |line| line.estimate(|it| it.quantiles.as_ref().and_then(|of| of.p99)),
-    },
-    Column {
-        name: "shot_p999",
-        kind: Float,
-        means: "their 99.9th percentile",
-        unknown: Some("below 3688 shots"),
-        read: |line| line.estimate(|it| it.quantiles.as_ref().and_then(|of| of.p999)),
-    },
-    Column {
-        name: "shot_max",
-        kind: Float,
-        means: "the largest shot",
-        unknown: NO_SHOTS,
-        read: |line| line.estimate(|it| it.quantiles.as_ref().map(|of| of.max)),
-    },
+    SHOTS,
+    SHOT_P50,
+    SHOT_P90,
+    SHOT_P99,
+    SHOT_P999,
+    SHOT_MAX,
     Column {
         name: "class",
         kind: Text,
