@@ -9,6 +9,7 @@ mod bill_columns;
 mod bill_items;
 mod bills;
 mod columns;
+mod comparison_columns;
 mod comparison_flags;
 mod fleets;
 mod general;
@@ -31,7 +32,7 @@ mod word;
 pub use self::word::{Kind, Severity, Word};
 
 /// The files of the table.
-const TABLES: [&[Word]; 21] = [
+const TABLES: [&[Word]; 22] = [
     row_flags::WORDS,
     comparison_flags::WORDS,
     run_flags::WORDS,
@@ -44,6 +45,7 @@ const TABLES: [&[Word]; 21] = [
     bills::WORDS,
     bill_items::WORDS,
     columns::WORDS,
+    comparison_columns::WORDS,
     bill_columns::WORDS,
     machine_columns::WORDS,
     history_columns::WORDS,
