@@ -5,12 +5,14 @@
 //! other. Its effect is the median over the rounds in which neither was disturbed. The pairs are
 //! from different rounds of the run, so that drift affects both sides equally.
 
+mod counting_workers;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::clock::Calibration;
 use oscost_model::journal::{CaseVariation, Design, Pairing, WorkerOutcome};
 use oscost_model::program::Workload;
-use oscost_model::record::{Comparison, CountedRepetition, Decomposition, Row, RowOutcome};
+use oscost_model::record::{Comparison, Row, RowOutcome};
 use oscost_model::unit::Unit;
 use oscost_model::worker::Sample;
 use oscost_stats::order;
@@ -26,10 +28,7 @@ use super::pairs::{Pair, Rounds, pair, round_of, span_s};
 use super::programs::{self, MetricPairs, metric_pairs};
 use super::rows::{IndexedRow, PRIMARY, has_flag, is_cost, is_count};
 use super::verdict::{Judgement, PairRule, Verdict, verdicts};
-use super::work::{WorkPair, decompose, judge_work, repeats, work_effect};
 use crate::estimate::core_rate;
-use crate::estimate::counters::row::EvaluatedCounting;
-use crate::estimate::counters::term::{Matching, Sides};
 use crate::estimate::rows::row_state::{RowState, WorkerEntry};
 use crate::estimate::rows::worker::{SampleContext, by_round};
 
@@ -65,27 +64,6 @@ pub(in crate::estimate) struct InterleavedRun<'a> {
     pub(in crate::estimate) clock: &'a Calibration,
     /// How far figures and the core's rate vary between runs, by earlier ones.
     pub(in crate::estimate) variations: &'a [CaseVariation],
-}
-
-/// The counting workers of two rows.
-struct CountedSides {
-    base: Vec<CountedRepetition>,
-    new: Vec<CountedRepetition>,
-}
-
-impl CountedSides {
-    fn sides(&self) -> Sides<'_> {
-        let matching = Matching::ByRound;
-        Sides { base: &self.base, new: &self.new, matching, variation: None }
-    }
-
-    /// From the first of them to the last.
-    fn span_s(&self) -> f64 {
-        let times = self.base.iter().chain(&self.new).map(|it| it.at_s);
-        let first = times.clone().fold(f64::INFINITY, f64::min);
-        let last = times.fold(f64::NEG_INFINITY, f64::max);
-        if first <= last { last - first } else { 0.0 }
-    }
 }
 
 impl<'a> InterleavedRun<'a> {
@@ -140,44 +118,6 @@ impl<'a> InterleavedRun<'a> {
     fn controls(self) -> Vec<(Design, PairedRows)> {
         let designs = [Design::Twins, Design::Toggle, Design::Pairs].into_iter();
         designs.filter_map(|design| Some((design, self.control(design)?))).collect()
-    }
-
-    /// The comparisons of the counted instructions of rows.
-    fn work(self, pairings: &[Pairing]) -> Vec<Comparison> {
-        let counted: Vec<(&Pairing, CountedSides)> =
-            pairings.iter().map(|pairing| (pairing, self.counted_sides(pairing))).collect();
-        let effects = counted.iter().filter_map(|(pairing, counted)| {
-            let [base, new] = [pairing.base, pairing.new].map(|row| self.rows.get(row as usize));
-            let (base, new) = (base?, new?);
-            if base.outcome != RowOutcome::Measured || new.outcome != RowOutcome::Measured {
-                return None;
-            }
-            let rows = [pairing.base, pairing.new];
-            let (design, span_s) = (pairing.design.text(), counted.span_s());
-            let repeats = repeats([base, new].into_iter());
-            let pair = WorkPair { base, new, rows, design, span_s, repeats };
-            work_effect(pair, counted.sides())
-        });
-        judge_work(effects.collect())
-    }
-
-    /// The workers of two rows that counted events for their comparison.
-    fn counted_sides(self, pairing: &Pairing) -> CountedSides {
-        let [base, new] = [pairing.base, pairing.new].map(|row| {
-            let countings = self.states[row as usize].evaluated_countings(Some(self.clock));
-            let of_set = countings.iter().filter(|it| it.entry.set == pairing.set);
-            of_set.filter_map(EvaluatedCounting::repetition).collect()
-        });
-        CountedSides { base, new }
-    }
-
-    /// Why a row's own figure changed.
-    fn decomposition(self, found: &PairedRows) -> Option<Decomposition> {
-        let pairing = found.pairing;
-        let [base, new] = [pairing.base, pairing.new].map(|row| &self.rows[row as usize]);
-        let counted = self.counted_sides(&pairing);
-        let is_primary = found.metric.name == PRIMARY;
-        is_primary.then(|| decompose(base, new, counted.sides(), &found.effect.ratio())).flatten()
     }
 
     /// Compares rows of two boots: counts do not drift, so rows are compared and not pairs of
