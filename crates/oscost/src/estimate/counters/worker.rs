@@ -44,6 +44,8 @@ pub(in crate::estimate) struct CountedFigures {
     pub(in crate::estimate) short_by: Option<u64>,
     /// Whether one op does work for many, so that the figures are means.
     pub(in crate::estimate) amortized: bool,
+    /// Whether batches of a set are together over many ticks of the kernel.
+    pub(in crate::estimate) spans_ticks: bool,
     /// Why sets have no figures.
     pub(in crate::estimate) void: BTreeSet<String>,
 }
@@ -95,7 +97,8 @@ pub(in crate::estimate) fn counted_figures(
     ops: CountedOps<'_>,
 ) -> CountedFigures {
     let amortized = ops.amortized || has_amortized_work(counts);
-    let mut found = CountedFigures { amortized, ..CountedFigures::default() };
+    let spans_ticks = counts.sets.iter().any(|set| set.spans_ticks);
+    let mut found = CountedFigures { amortized, spans_ticks, ..CountedFigures::default() };
     let centre = if amortized { Centre::Mean } else { Centre::Median };
     for set in &counts.sets {
         match SetReader::new(set, ops, centre) {

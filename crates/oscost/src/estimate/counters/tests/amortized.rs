@@ -85,6 +85,8 @@ fn over_ticks_batches_that_lost_their_cpu_have_what_the_kernel_did_then() {
     let (value, batches) = found.unwrap();
     assert!(near(value, 305.0 + 2_840.0 / 142.0 / 2.0, 1e-3) && void.is_empty(), "{value}");
     assert_eq!(batches, 30);
+    let of_set = |counts: &EventCounts| counted_figures(counts, ops(context(&plan))).spans_ticks;
+    assert!(of_set(&counts_over_ticks(false)) && !of_set(&counts_in(&LONG, true)));
     // Without such work they are no part of the lower mode.
     let (value, batches) = insn(&counts_over_ticks(false)).0.unwrap();
     assert!(near(value, 305.0, 1e-3), "{value}");
