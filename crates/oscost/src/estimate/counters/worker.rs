@@ -157,6 +157,8 @@ struct SetReader<'a> {
 struct CleanGroup<'a> {
     batches: &'a [CountedBatch],
     time_ns: Option<f64>,
+    /// Whether another task had the CPU in between: then its time is not that of its ops.
+    is_preempted: bool,
 }
 
 impl<'a> SetReader<'a> {
@@ -196,7 +198,11 @@ impl<'a> SetReader<'a> {
             .into_iter()
             .zip(&timed)
             .filter(|it| is_undisturbed(it.1))
-            .map(|(batches, timed)| CleanGroup { batches, time_ns: timed.value })
+            .map(|(batches, timed)| CleanGroup {
+                batches,
+                time_ns: timed.value,
+                is_preempted: timed.disturbed.is_some(),
+            })
             .collect();
         if clean.is_empty() || (clean.len() as f64) < MIN_CLEAN_SHARE * count as f64 {
             return Err(format!(
@@ -244,12 +250,14 @@ impl<'a> SetReader<'a> {
             // Of two sets the first has the cycles, too, and all figures are to belong together.
             found.figures.entry(INSN).or_insert(figure);
         }
-        let time_ns = self.centre.of(core.iter().filter_map(|group| group.time_ns));
+        let task_clock = position(CounterEvent::TaskClock).map(|index| self.sum(&[index]));
+        let time_of = |group: &&CleanGroup<'_>| self.time_ns(group, task_clock.as_ref());
+        let time_ns = self.centre.of(core.iter().filter_map(time_of));
         found.time_ns = found.time_ns.or(time_ns);
         // The time of a task on a CPU is by the counted event, which has no other task's time. An op
         // that does not sleep runs for all of its time.
-        let running = match position(CounterEvent::TaskClock) {
-            Some(index) => self.figure(&self.sum(&[index]), &core).map(|figure| figure.value),
+        let running = match &task_clock {
+            Some(clock) => self.figure(clock, &core).map(|figure| figure.value),
             None if !self.context.switches && !counts.inherited => time_ns,
             None => None,
         };
@@ -309,6 +317,15 @@ impl<'a> SetReader<'a> {
             value.is_some_and(|value| (value - mode).abs() <= SAME * mode.abs())
         };
         self.clean.iter().zip(&each).filter(|(_, value)| is_same(value)).map(|it| it.0).collect()
+    }
+
+    /// The time per op of a group. Where others had the CPU in between it is the time on the CPU, since
+    /// only batches of ops that do not sleep are called preempted; `None` if that was not counted.
+    fn time_ns(&self, group: &CleanGroup<'_>, task_clock: Option<&Quantity>) -> Option<f64> {
+        match group.is_preempted {
+            true => self.per_op(group, task_clock?),
+            false => group.time_ns,
+        }
     }
 
     /// What a batch without an op shows, the median; 0 without such batches.
