@@ -89,8 +89,9 @@ fn a_node_that_is_disturbed_more_often_than_its_equals_stands_out_with_its_fact(
         told[0],
         "node5 is disturbed more often than its 5 equals: 3 of its 3 visits are very noisy, 0 of 15 \
          of theirs; there it is 612 times as slow as its equals in syscall/case-003; it was not \
-         judged otherwise; of its facts `tracers: strace` sets it apart (1 of 1 such node is \
-         disturbed, 0 of 5 others): a candidate, no proof."
+         judged otherwise; these visits of it are of one day, and one cause may have disturbed them \
+         all; of its facts `tracers: strace` sets it apart (1 of 1 such node is disturbed, 0 of 5 \
+         others): a candidate, no proof."
     );
     let by_costs = "None of the 5 nodes that were judged stands out by its costs: a node slower";
     assert!(told[1].starts_with(by_costs), "{told:?}");
@@ -107,6 +108,14 @@ fn a_node_that_is_disturbed_more_often_than_its_equals_stands_out_with_its_fact(
     assert!(not_judged["farthest_ratio"] == 612.0 && not_judged["visits"] == 3, "{not_judged}");
     assert_eq!(not_judged["farthest_case"], "syscall/case-003");
     assert_eq!(not_judged["has_other_visits"], false);
+    let mut of_three_days = fleet.clone();
+    of_three_days.visits.iter_mut().for_each(|visit| visit.started_s *= 86_400.0);
+    let told_of_days = lead(&of_three_days, &analysis);
+    let without = told[0].replace(
+        "; these visits of it are of one day, and one cause may have disturbed them all",
+        "",
+    );
+    assert!(without != told[0] && told_of_days[0] == without, "{told_of_days:?}");
     // It may have other visits, by which it is judged.
     let all_judged = FleetAnalysis { judged_nodes: 6, not_judged: Vec::new(), ..analysis.clone() };
     let told = lead(&fleet, &all_judged);
