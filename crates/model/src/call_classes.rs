@@ -29,7 +29,8 @@ pub enum FormWords {
     Family,
     /// `anonymous` or `file`, and `fixed`.
     Map,
-    /// `wait`, `wake` and so on; `waiter` behind `wake` if a task was woken.
+    /// `wait`, `wake` and so on; `waiter` behind `wake` if a task was woken, and EAGAIN behind `wait` if the
+    /// call has not waited.
     Futex,
     /// `thread`, `vfork` or `process`, by the flags in the first argument.
     Clone,
@@ -170,7 +171,8 @@ const IOCTL_REQUESTS: &[(u64, &str)] = &[
 
 /// The calls of which more than the name and the error matters. The forms are those of
 /// scripts/program-calls.py, but that it does not tell whether a close is of a shared file, whether a
-/// write extends a file, whether a program has a loader, or whether a futex had a waiter.
+/// write extends a file, whether a program has a loader, or whether a futex had a waiter or was waited
+/// for.
 pub const CLASSES: &[CallClass] = &[
     // Descriptors.
     call("close", FormWords::Close),

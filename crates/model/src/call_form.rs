@@ -26,6 +26,10 @@ const DYNAMIC: &str = "dynamic";
 const WAITER: &str = "waiter";
 /// What such a call does (`futex_act`).
 const WAKE: &str = "wake";
+/// What one does that waits, unless its word has another value than it names.
+const WAIT: &str = "wait";
+/// Its error then (EAGAIN): it has not waited.
+const HAS_CHANGED: i64 = 11;
 
 /// The errors of a call that a signal has interrupted, and that is made again or ends with EINTR
 /// (include/linux/errno.h): only a tracer sees them.
@@ -133,6 +137,7 @@ enum FormEnd {
     Error,
     Created,
     Executed,
+    Waited,
     Woken,
     Opened { flags: u64 },
 }
@@ -177,7 +182,8 @@ impl BegunCall {
         let end = match self.end {
             FormEnd::Nothing => String::new(),
             FormEnd::Woken if value > 0 => WAITER.to_owned(),
-            FormEnd::Woken => String::new(),
+            FormEnd::Waited if is_error && value == -HAS_CHANGED => error,
+            FormEnd::Woken | FormEnd::Waited => String::new(),
             FormEnd::Created if is_error && is_restart(value) => RESTART.to_owned(),
             FormEnd::Error | FormEnd::Created => error,
             FormEnd::Opened { .. } | FormEnd::Executed if is_error => error,
@@ -256,7 +262,12 @@ fn words_of(
         }
         FormWords::Futex => {
             let act = futex_act(args[1]);
-            (act.to_owned(), if act == WAKE { FormEnd::Woken } else { FormEnd::Nothing })
+            let end = match act {
+                WAKE => FormEnd::Woken,
+                WAIT => FormEnd::Waited,
+                _ => FormEnd::Nothing,
+            };
+            (act.to_owned(), end)
         }
         FormWords::Clone => (created(args[0]).to_owned(), FormEnd::Created),
         FormWords::Clone3 => {
@@ -314,7 +325,7 @@ fn family(number: i32) -> String {
 /// What futex(2) does, by its operation (linux/futex.h).
 fn futex_act(operation: u64) -> &'static str {
     match operation & FUTEX_COMMAND_MASK {
-        0 | 9 => "wait",
+        0 | 9 => WAIT,
         1 | 5 | 10 => WAKE,
         3 | 4 | 11 | 12 => "requeue",
         6 | 13 => "lock_pi",

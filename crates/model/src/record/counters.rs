@@ -40,6 +40,10 @@ record! {
         /// seen; what is left to later is looked for with `--counters` alone.
         #[serde(default)]
         pub amortized: bool,
+        /// Whether batches of long ops were counted over so many ticks of the kernel that means over them
+        /// have what it leaves to later: with `--counters` alone.
+        #[serde(default)]
+        pub over_ticks: bool,
         /// Why workers or sets of events have no counts.
         pub void: Vec<String>,
         /// One entry for each worker that counted.

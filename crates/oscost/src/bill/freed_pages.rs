@@ -40,8 +40,9 @@ pub(super) struct PageItem {
 }
 
 /// The pages that a program has got by faults and given back; without those in the price of madvise(2), or
-/// all of them where that was given more, and but for the faults in prices of forks and execs, which give their pages back, too. None where a
-/// process goes on, or ended otherwise than by itself: which pages it had is then not known.
+/// all of them where that was given more, and but for the faults in prices of forks and execs, which give
+/// their pages back, too. None where a process goes on, or ended otherwise than by itself: which pages it
+/// had is then not known.
 pub(super) fn page_items(calls: &ProgramCalls, got: FaultPages) -> Vec<PageItem> {
     let of_form = |form: &'static str| calls.forms.iter().filter(move |count| count.form == form);
     let have_all_ended = of_form("exit_group").map(|count| count.calls).sum::<u64>() > calls.forks;

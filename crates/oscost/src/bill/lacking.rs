@@ -6,10 +6,12 @@ use oscost_model::definition::{Axis, Catalog, Extent};
 use oscost_model::point::Point;
 use oscost_model::program_calls::ProgramCalls;
 
+use super::additions::groups_of_item;
 use super::charges::{DEPTH_AXIS, PATH_DEPTH, charge};
 use super::fault_items::Faults;
 use super::freed_pages::{FREED_PAGE, MEMORY_AXIS, UNMAPPED_PAGE};
 use super::price_list::PriceList;
+use super::ranges::lacks_end;
 use super::rules::{rule_of, selectors_of};
 
 /// What each component of a path is expected to add to a walk (`directory/path-depth`).
@@ -154,7 +156,7 @@ pub fn lacking_prices(
             add(&mut lacking, price);
         }
         let lines = [lacking_depth(item, calls, current), lacking_slope(item, calls, current)];
-        for price in lines.into_iter().flatten().chain(lacking_range(item, current)) {
+        for price in lines.into_iter().flatten().chain(lacking_range(item, calls, current)) {
             add(&mut lacking, price);
         }
     }
@@ -211,10 +213,15 @@ fn lacking_slope(
 
 /// The ends of the range of an item's price, each for half of what lies between them. These calls have a
 /// price without them.
-fn lacking_range(item: &BillItem, current: &PriceList<'_>) -> Vec<LackingPrice> {
+fn lacking_range(
+    item: &BillItem,
+    calls: &ProgramCalls,
+    current: &PriceList<'_>,
+) -> Vec<LackingPrice> {
+    let groups = groups_of_item(item, calls);
     let range = rule_of(&item.name).and_then(|rule| rule.range.as_ref());
     let ends = range.into_iter().flat_map(|range| [(range, &range.from), (range, &range.to)]);
-    let lacking = ends.filter(|(_, selector)| !current.has(selector));
+    let lacking = ends.filter(|&(range, selector)| lacks_end(range, selector, &groups, current));
     let price = lacking.map(|(range, selector)| LackingPrice {
         selector: selector.clone(),
         size_axis: Some(range.axis.clone()),

@@ -36,14 +36,33 @@ impl<'a> RangeEnd<'a> {
 
 /// What one of these calls takes more at the cool end.
 fn added_to_one(range: &PriceRange, group: &Group, prices: &PriceList<'_>) -> Option<Amount> {
-    let place = if range.axis == DEPTH_AXIS { group.depth } else { group.size };
-    let size = place.map(|value| Size { axis: &range.axis, value, has_nothing: false });
-    let amount = |selector: &str| {
-        let price = prices.price(selector, size)?;
-        (!price.is_of_another_size).then_some(price.amount)
-    };
+    let amount = |selector: &str| end_price(range, selector, group, prices);
     let (from, to) = (amount(&range.from)?, amount(&range.to)?);
     Some(to.plus(&from.times(-1.0)).times(range.part))
+}
+
+/// The price of one of these calls at this end of a range; `None` where that of another depth or size is
+/// all that there is.
+fn end_price(
+    range: &PriceRange,
+    selector: &str,
+    group: &Group,
+    prices: &PriceList<'_>,
+) -> Option<Amount> {
+    let place = if range.axis == DEPTH_AXIS { group.depth } else { group.size };
+    let size = place.map(|value| Size { axis: &range.axis, value, has_nothing: false });
+    let price = prices.price(selector, size)?;
+    (!price.is_of_another_size).then_some(price.amount)
+}
+
+/// Whether one of these calls has no price at this end of a range.
+pub(super) fn lacks_end(
+    range: &PriceRange,
+    selector: &str,
+    groups: &[Group],
+    prices: &PriceList<'_>,
+) -> bool {
+    groups.iter().any(|group| end_price(range, selector, group, prices).is_none())
 }
 
 /// Whether a case is at the cool end of a range. Its ops are cold without a walk: what a walk adds to

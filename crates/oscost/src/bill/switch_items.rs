@@ -212,6 +212,19 @@ mod tests {
     }
 
     #[test]
+    fn a_call_pays_as_many_switches_as_its_part_of_a_round_trip_has() {
+        for name in ["write eventfd", "sendto tcp", "recvfrom unix", "futex wake waiter"] {
+            let rule = rule_of(name).unwrap();
+            assert_eq!(rule.switches, 2.0 * rule.part, "{name}: a round trip has two");
+        }
+        // A hundred round trips of a byte, by both ends.
+        let ends = ["sendto tcp", "recvfrom tcp"].map(|name| form(name, Some(1), 200, 200));
+        let found = named(&calls(150, 100, ends.to_vec()), Faults::default());
+        let bytes_in_prices = 400.0 / 65_536.0;
+        assert_eq!(found, [(TO_THREAD, 50.0 - bytes_in_prices)]);
+    }
+
+    #[test]
     fn what_was_not_counted_is_no_item() {
         assert!(named(&ProgramCalls::default(), Faults::default()).is_empty());
         let events = Some(KernelEvents { voluntary_switches: 9, ..KernelEvents::default() });

@@ -63,6 +63,7 @@ pub(super) fn with_counts(row: &mut Row, op: CountedOp) {
         waiting_ns,
         short_by: None,
         amortized: false,
+        over_ticks: false,
         void: Vec::new(),
         repetitions: Vec::new(),
     });

@@ -177,8 +177,27 @@ fn row(program: &BilledProgram, bill: &Bill, range: &Range) -> String {
     )
 }
 
-/// The items of a bill whose amounts differ most from the time that the kernel took for them, and how
-/// much was unexplained.
+/// Whether an item is about tasks that are woken from another CPU.
+fn is_wake_up(item: &BillItem) -> bool {
+    ["wake-up across CPUs", "switch across CPUs"].iter().any(|name| item.name.starts_with(name))
+}
+
+/// What the names of wake-ups by such a call end with; `None` of one that wakes nobody, as far as its
+/// form tells.
+fn end_of_wake_ups(call: &str) -> Option<&'static str> {
+    let mut words = call.split(' ');
+    match (words.next()?, words.next_back()) {
+        ("futex", _) => Some("by futex"),
+        (_, Some("tcp")) => Some("by TCP"),
+        (_, Some("unix")) => Some("by unix socket"),
+        (_, Some("pipe")) => Some("by pipe"),
+        (_, Some("eventfd")) => Some("across CPUs"),
+        _ => None,
+    }
+}
+
+/// The items of a bill whose amounts differ most from the time that the kernel took for them, and the
+/// wake-ups by these calls: their time is in that of the calls, and their price is not.
 fn miss(program: &BilledProgram, bill: &Bill) -> String {
     let apart = |item: &BillItem| {
         let in_kernel_ns = item.in_kernel.map(|time| time.on_cpu_ns as f64);
@@ -186,6 +205,12 @@ fn miss(program: &BilledProgram, bill: &Bill) -> String {
     };
     let mut items: Vec<&BillItem> = bill.items.iter().collect();
     items.sort_by(|one, other| apart(other).total_cmp(&apart(one)));
+    let others = items.split_off(NAMED_ITEMS.min(items.len()));
+    let calls = items.iter().filter(|item| !is_wake_up(item));
+    let ends: Vec<&str> = calls.filter_map(|item| end_of_wake_ups(&item.name)).collect();
+    let is_by_these =
+        |item: &&BillItem| is_wake_up(item) && ends.iter().any(|end| item.name.ends_with(*end));
+    items.extend(others.into_iter().filter(is_by_these));
     let text = |item: &BillItem| {
         let charged = match &item.amount {
             Some(amount) => format!("charged {:.3} ms", amount.ns * 1e-6),
@@ -193,10 +218,11 @@ fn miss(program: &BilledProgram, bill: &Bill) -> String {
         };
         let measured = match item.in_kernel {
             Some(time) => format!("{:.3} ms in the kernel", time.on_cpu_ns as f64 * 1e-6),
+            None if is_wake_up(item) => "its time is in that of calls".to_owned(),
             None => "its time in the kernel is not known".to_owned(),
         };
         format!("{:.0} x {}: {charged}, {measured}", item.times, item.name)
     };
-    let named: Vec<String> = items.into_iter().take(NAMED_ITEMS).map(text).collect();
+    let named: Vec<String> = items.into_iter().map(text).collect();
     format!("{}: {}", program.name, named.join("; "))
 }

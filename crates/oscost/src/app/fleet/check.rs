@@ -191,9 +191,10 @@ fn farthest(class: &GroupBaseline, measured: &Measurement) -> Option<String> {
         .iter()
         .filter_map(ratio)
         .max_by(|(_, one), (_, other)| size(*one).total_cmp(&size(*other)))?;
-    let times = if ratio < 10.0 { format!("{ratio:.2}") } else { format!("{ratio:.0}") };
+    let (times, kind) = if ratio < 1.0 { (1.0 / ratio, "fast") } else { (ratio, "slow") };
+    let times = if times < 10.0 { format!("{times:.2}") } else { format!("{times:.0}") };
     Some(format!(
-        "; in it {case} costs {times} times as much as on the nodes of its class, from which nothing \
+        "; in it {case} is {times} times as {kind} as on the nodes of its class, from which nothing \
          is concluded"
     ))
 }

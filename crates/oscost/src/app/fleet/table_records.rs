@@ -169,6 +169,7 @@ mod tests {
             waiting_ns: None,
             short_by: None,
             amortized: false,
+            over_ticks: false,
             void: Vec::new(),
             repetitions: vec![counted],
         });

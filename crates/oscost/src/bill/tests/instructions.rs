@@ -27,6 +27,7 @@ fn counted_row(case: &str, instructions: f64, counted_time_ratio: Option<f64>) -
         waiting_ns: None,
         short_by: None,
         amortized: false,
+        over_ticks: false,
         void: Vec::new(),
         repetitions: Vec::new(),
     });

@@ -182,6 +182,9 @@ fn both_ends_of_a_range_are_lacking_until_they_are_measured() {
     let mut without = stat_rows();
     without.retain(|row| !row.case.starts_with("directory/tree"));
     assert_eq!(lacking(without.clone()), [end(FEW), end(MANY)]);
+    // That of deep paths alone is none of shallow ones.
     without.push(row(&at(FEW, 6), 500.0));
+    assert_eq!(lacking(without.clone()), [end(FEW), end(MANY)]);
+    without.push(row(&at(FEW, 1), 300.0));
     assert_eq!(lacking(without), [end(MANY)]);
 }

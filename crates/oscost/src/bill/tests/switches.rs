@@ -161,11 +161,13 @@ fn a_futex_that_wakes_a_waiter_pays_more_than_one_that_wakes_nobody() {
     ];
     let forms = vec![
         form("futex wait", None, 10, 0),
+        form("futex wait EAGAIN", None, 4, 0),
         form("futex wake waiter", None, 10, 0),
         form("futex wake", None, 10, 0),
     ];
     let found = charges(rows, forms, Faults::default());
     assert_eq!(amount(&found, "futex wake"), Some(1_500.0));
+    assert_eq!(amount(&found, "futex wait EAGAIN"), Some(600.0), "they have not waited");
     // Ten one-way messages: five round trips.
     let both = ["futex wait", "futex wake waiter"].map(|name| amount(&found, name).unwrap());
     assert_eq!(both, [10_000.0; 2]);

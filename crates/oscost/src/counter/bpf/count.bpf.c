@@ -372,8 +372,6 @@ static __always_inline __u32 waker_of(struct task *waker)
 {
 	struct form *form = &waker->form.form;
 
-	if (!waker->in_call)            // It ends.
-		return BY_OTHER;
 	if (form->kind == PIPE)
 		return BY_PIPE;
 	if (form->kind == SOCKET && form->name[0] == 'T' && form->name[1] == 'C')
@@ -387,22 +385,28 @@ static __always_inline __u32 waker_of(struct task *waker)
 
 // A task is about to be woken: by a task that is counted, in a call or at its end. What an interrupt
 // wakes while a task runs in user mode is not that task's act. On which CPU it continues is known
-// when it does.
+// when it does. Until Linux 6.15 a task wakes who joins it, or the parent of a vfork(2), before
+// count_exit() is told that it ends.
 SEC("tp_btf/sched_waking")
 int count_waking(__u64 *ctx)
 {
-	struct task_struct *task = (struct task_struct *)ctx[0];
+	struct task_struct *task = (struct task_struct *)ctx[0], *current = bpf_get_current_task_btf();
 	struct task *woken = entry_of(task), *waker;
+	int is_ending;
 
 	if (!woken || woken->following != COUNTED)
 		return 0;
 	// It was about to wait, and has not left its CPU: it goes on there.
 	if (!woken->is_off && task->on_rq)
 		return 0;
-	waker = entry_of(bpf_get_current_task_btf());
-	if (waker && (waker->in_call || waker->following == ENDED)) {
+	waker = entry_of(current);
+	if (!waker)
+		return 0;
+	// Its last call, if it was killed in one, wakes nobody.
+	is_ending = waker->following == ENDED || (current->flags & ENDING_FLAG);
+	if (is_ending || waker->in_call) {
 		woken->woken_on = bpf_get_smp_processor_id() + 1;
-		woken->woken_by = waker_of(waker);
+		woken->woken_by = is_ending ? BY_OTHER : waker_of(waker);
 	}
 	return 0;
 }

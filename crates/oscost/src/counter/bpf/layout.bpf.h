@@ -43,6 +43,7 @@ struct pt_regs { __u64 regs[6], orig_x0; };
 struct task_struct {
 	struct thread_info thread_info;
 	int pid, tgid, on_rq;
+	unsigned int flags;
 	unsigned long nvcsw, min_flt, maj_flt;
 	unsigned in_iowait : 1;
 	void *mm, *vfork_done;
@@ -73,6 +74,7 @@ struct task_struct {
 #define MOVABLE 0x8             // __GFP_MOVABLE: a page of a process or file, and no table.
 
 #define APPEND_FLAG 02000       // O_APPEND
+#define ENDING_FLAG 0x4         // PF_EXITING
 #define S_IFMT 0170000
 #define S_IFIFO 0010000
 #define S_IFCHR 0020000

@@ -71,6 +71,8 @@ fn keys_have_the_forms_of_the_tracer() {
     assert_eq!(text("mmap", |it| it.word = 0x30), "mmap anonymous fixed");
     assert_eq!(text("mmap", |_| ()), "mmap file");
     assert_eq!(text("futex", |it| it.word = 9), "futex wait");
+    assert_eq!(text("futex", |it| (it.word, it.error) = (9, 110)), "futex wait");
+    assert_eq!(text("futex", |it| (it.word, it.error) = (9, 11)), "futex wait EAGAIN");
     assert_eq!(text("futex", |it| it.word = 1), "futex wake");
     assert_eq!(text("futex", |it| (it.word, it.flags) = (1, WOKE)), "futex wake waiter");
     assert_eq!(text("futex", |it| (it.word, it.flags) = (4, WOKE)), "futex requeue");

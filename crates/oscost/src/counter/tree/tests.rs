@@ -179,19 +179,30 @@ fn children_that_may_run_anywhere_begin_on_another_cpu() {
     shell.end();
 }
 
+/// Two CPUs; `None` with a message where there is one.
+fn two_cpus() -> Option<[usize; 2]> {
+    let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap();
+    let is_allowed = |cpu: &usize| allowed.is_set(*cpu).unwrap_or(false);
+    let cpus: Vec<usize> = (0..CpuSet::count()).filter(is_allowed).take(2).collect();
+    let [one, other] = cpus[..] else {
+        println!("skipped: there is one CPU");
+        return None;
+    };
+    Some([one, other])
+}
+
+/// Pins the calling thread.
+fn pin(cpu: usize) {
+    let mut mask = CpuSet::new();
+    mask.set(cpu).unwrap();
+    sched_setaffinity(Pid::from_raw(0), &mask).unwrap();
+}
+
 #[test]
 fn a_send_that_wakes_a_thread_on_another_cpu_is_counted_by_its_socket() {
     const TRIPS: u64 = 100;
     let Some(mut counter) = counter() else { return };
-    let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap();
-    let is_allowed = |cpu: &usize| allowed.is_set(*cpu).unwrap_or(false);
-    let cpus: Vec<usize> = (0..CpuSet::count()).filter(is_allowed).take(2).collect();
-    let [one, other] = cpus[..] else { return println!("skipped: there is one CPU") };
-    let pin = |cpu: usize| {
-        let mut mask = CpuSet::new();
-        mask.set(cpu).unwrap();
-        sched_setaffinity(Pid::from_raw(0), &mask).unwrap();
-    };
+    let Some([one, other]) = two_cpus() else { return };
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     counter.begin_process(std::process::id(), false).unwrap();
@@ -222,6 +233,33 @@ fn a_send_that_wakes_a_thread_on_another_cpu_is_counted_by_its_socket() {
     let in_all = [events.remote_wakes_after_idle, events.remote_wakes_after_switch];
     let by_calls = [by.sum().after_idle, by.sum().after_switch];
     assert!(by_calls.into_iter().zip(in_all).all(|(part, all)| Some(part) <= all), "{events:?}");
+}
+
+#[test]
+fn a_thread_that_ends_on_another_cpu_than_the_one_that_joins_it_wakes_that_by_no_call() {
+    const THREADS: u64 = 20;
+    let Some(mut counter) = counter() else { return };
+    let Some([one, other]) = two_cpus() else { return };
+    counter.begin_process(std::process::id(), false).unwrap();
+    let joins_all = std::thread::spawn(move || {
+        pin(one);
+        for _ in 0..THREADS {
+            let ends = std::thread::spawn(move || {
+                pin(other);
+                // The other one waits by then.
+                std::thread::sleep(std::time::Duration::from_millis(2));
+            });
+            ends.join().unwrap();
+        }
+    });
+    joins_all.join().unwrap();
+    let events = counter.end().unwrap().events.unwrap();
+    let by_calls = events.remote_wakes_by.unwrap().sum();
+    let in_all = [events.remote_wakes_after_idle, events.remote_wakes_after_switch];
+    let in_all: u64 = in_all.into_iter().flatten().sum();
+    // On a busy machine the join may come too late.
+    let by_none = in_all - by_calls.after_idle - by_calls.after_switch;
+    assert!(by_none >= THREADS / 2, "{events:?}");
 }
 
 #[test]

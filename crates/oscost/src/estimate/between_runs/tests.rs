@@ -76,6 +76,7 @@ fn counted_instructions_of_ops_have_an_interval_over_runs_of_a_boot_those_of_pro
             counted_time_ratio: None,
             short_by: None,
             amortized: false,
+            over_ticks: false,
             running_ns: None,
             waiting_ns: None,
             void: Vec::new(),

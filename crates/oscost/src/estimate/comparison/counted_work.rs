@@ -9,11 +9,10 @@ use oscost_stats::between_runs::RunMedian;
 use super::rows::RunRow;
 use super::verdict::EffectEstimate;
 use super::work::{
-    WorkEffect, WorkPair, are_means, decompose, decompose_runs, judge_work, origin, repeats,
+    WorkEffect, WorkPair, decompose, decompose_runs, judge_work, means_difference, origin, repeats,
     stored_sides, work_difference, work_effect,
 };
 use crate::estimate::counted_medians::counted_medians;
-use crate::estimate::counters::origin::MEANS_IN_ONE;
 use crate::estimate::counters::row::{is_repeating, work};
 use crate::estimate::counters::run_values::{CountedRun, RunValues};
 
@@ -76,9 +75,9 @@ impl<'a> CountedWork<'a> {
         if base.is_empty() || new.is_empty() {
             return None;
         }
-        let is_mean = |it: &RowCounts<'_>| are_means(it.row.row);
-        if base.iter().chain(&new).any(|it| is_mean(it) != is_mean(&base[0])) {
-            self.differences.insert(MEANS_IN_ONE);
+        let of_means = |it: &RowCounts<'_>| means_difference(base[0].row.row, it.row.row);
+        if let Some(why) = base.iter().chain(&new).find_map(of_means) {
+            self.differences.insert(why);
             return None;
         }
         let values = match RunValues::of(&counted_runs(&base), &counted_runs(&new)) {

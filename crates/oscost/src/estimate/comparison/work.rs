@@ -17,7 +17,9 @@ use super::rows::RunRow;
 use super::verdict::{EffectEstimate, Judgement, MIN_PAIRS, verdicts};
 use super::work_power::WorkPower;
 use crate::estimate::counters::decomposition::{TimedChange, decomposition};
-use crate::estimate::counters::origin::{CountOrigin, MEANS_IN_ONE, OTHER_TASKS};
+use crate::estimate::counters::origin::{
+    CountOrigin, MEANS_IN_ONE, OTHER_TASKS, OVER_TICKS_IN_ONE,
+};
 use crate::estimate::counters::run_values::RunValues;
 use crate::estimate::counters::term::{Matching, Sides, Term, median_of};
 use crate::estimate::counters::work_variation::work_variation;
@@ -62,9 +64,19 @@ fn includes_others(row: &Row) -> bool {
     row.counters.as_ref().is_some_and(|it| it.inherited)
 }
 
-/// Whether the counts of a row are means over batches.
-pub(super) fn are_means(row: &Row) -> bool {
-    row.counters.as_ref().is_some_and(|it| it.amortized)
+/// Of counts that are means over batches, whether these are over many ticks; `None` of others.
+fn means_over_ticks(row: &Row) -> Option<bool> {
+    row.counters.as_ref().filter(|it| it.amortized).map(|it| it.over_ticks)
+}
+
+/// Why the counts of two rows cannot be compared, of which one has means that the other has not; `None`
+/// if they can.
+pub(super) fn means_difference(one: &Row, other: &Row) -> Option<&'static str> {
+    match (means_over_ticks(one), means_over_ticks(other)) {
+        (one, other) if one == other => None,
+        (Some(_), Some(_)) => Some(OVER_TICKS_IN_ONE),
+        _ => Some(MEANS_IN_ONE),
+    }
 }
 
 /// The metric of the work of both sides: of both modes, or of user mode where a side does not see the
@@ -268,8 +280,7 @@ pub(super) fn work_difference(base: RunRow<'_>, new: RunRow<'_>) -> Option<&'sta
     if !has_counts(base) || !has_counts(new) {
         return None;
     }
-    let is_mean_in_one = are_means(base.row) != are_means(new.row);
-    origin(base).difference(origin(new)).or(is_mean_in_one.then_some(MEANS_IN_ONE))
+    origin(base).difference(origin(new)).or_else(|| means_difference(base.row, new.row))
 }
 
 /// The worker and the boot of the counts of a row.

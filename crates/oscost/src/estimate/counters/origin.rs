@@ -17,6 +17,10 @@ pub(in crate::estimate) const OTHER_TASKS: &str = "one of the runs counted other
 pub(in crate::estimate) const MEANS_IN_ONE: &str =
     "they are means in one run, with work that an op does for many or leaves to later";
 
+/// Why means over batches cannot be compared with means over ticks.
+pub(in crate::estimate) const OVER_TICKS_IN_ONE: &str =
+    "they are means in both runs, but in one alone over ticks, with work left to later";
+
 impl CountOrigin<'_> {
     /// Why counts of both cannot be compared; `None` if they can.
     pub(in crate::estimate) fn difference(self, other: CountOrigin<'_>) -> Option<&'static str> {

@@ -226,6 +226,7 @@ pub(in crate::estimate) fn summary(
         waiting_ns: median(&waiting_ns),
         short_by: short_by(countings),
         amortized: countings.iter().any(|it| it.figures.amortized),
+        over_ticks: countings.iter().any(|it| it.figures.spans_ticks),
         void: void.into_iter().cloned().collect(),
         repetitions: repetitions.clone(),
     })

@@ -44,6 +44,8 @@ pub(in crate::estimate) struct CountedFigures {
     pub(in crate::estimate) short_by: Option<u64>,
     /// Whether one op does work for many, so that the figures are means.
     pub(in crate::estimate) amortized: bool,
+    /// Whether batches of a set are together over many ticks of the kernel.
+    pub(in crate::estimate) spans_ticks: bool,
     /// Why sets have no figures.
     pub(in crate::estimate) void: BTreeSet<String>,
 }
@@ -95,7 +97,8 @@ pub(in crate::estimate) fn counted_figures(
     ops: CountedOps<'_>,
 ) -> CountedFigures {
     let amortized = ops.amortized || has_amortized_work(counts);
-    let mut found = CountedFigures { amortized, ..CountedFigures::default() };
+    let spans_ticks = counts.sets.iter().any(|set| set.spans_ticks);
+    let mut found = CountedFigures { amortized, spans_ticks, ..CountedFigures::default() };
     let centre = if amortized { Centre::Mean } else { Centre::Median };
     for set in &counts.sets {
         match SetReader::new(set, ops, centre) {
@@ -154,6 +157,8 @@ struct SetReader<'a> {
 struct CleanGroup<'a> {
     batches: &'a [CountedBatch],
     time_ns: Option<f64>,
+    /// Whether another task had the CPU in between: then its time is not that of its ops.
+    is_preempted: bool,
 }
 
 impl<'a> SetReader<'a> {
@@ -193,7 +198,11 @@ impl<'a> SetReader<'a> {
             .into_iter()
             .zip(&timed)
             .filter(|it| is_undisturbed(it.1))
-            .map(|(batches, timed)| CleanGroup { batches, time_ns: timed.value })
+            .map(|(batches, timed)| CleanGroup {
+                batches,
+                time_ns: timed.value,
+                is_preempted: timed.disturbed.is_some(),
+            })
             .collect();
         if clean.is_empty() || (clean.len() as f64) < MIN_CLEAN_SHARE * count as f64 {
             return Err(format!(
@@ -241,12 +250,14 @@ impl<'a> SetReader<'a> {
             // Of two sets the first has the cycles, too, and all figures are to belong together.
             found.figures.entry(INSN).or_insert(figure);
         }
-        let time_ns = self.centre.of(core.iter().filter_map(|group| group.time_ns));
+        let task_clock = position(CounterEvent::TaskClock).map(|index| self.sum(&[index]));
+        let time_of = |group: &&CleanGroup<'_>| self.time_ns(group, task_clock.as_ref());
+        let time_ns = self.centre.of(core.iter().filter_map(time_of));
         found.time_ns = found.time_ns.or(time_ns);
         // The time of a task on a CPU is by the counted event, which has no other task's time. An op
         // that does not sleep runs for all of its time.
-        let running = match position(CounterEvent::TaskClock) {
-            Some(index) => self.figure(&self.sum(&[index]), &core).map(|figure| figure.value),
+        let running = match &task_clock {
+            Some(clock) => self.figure(clock, &core).map(|figure| figure.value),
             None if !self.context.switches && !counts.inherited => time_ns,
             None => None,
         };
@@ -306,6 +317,15 @@ impl<'a> SetReader<'a> {
             value.is_some_and(|value| (value - mode).abs() <= SAME * mode.abs())
         };
         self.clean.iter().zip(&each).filter(|(_, value)| is_same(value)).map(|it| it.0).collect()
+    }
+
+    /// The time per op of a group. Where others had the CPU in between it is the time on the CPU, since
+    /// only batches of ops that do not sleep are called preempted; `None` if that was not counted.
+    fn time_ns(&self, group: &CleanGroup<'_>, task_clock: Option<&Quantity>) -> Option<f64> {
+        match group.is_preempted {
+            true => self.per_op(group, task_clock?),
+            false => group.time_ns,
+        }
     }
 
     /// What a batch without an op shows, the median; 0 without such batches.

@@ -201,7 +201,7 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
     });
     let first = treated.into_iter().chain(first);
     let all = first.chain(measured).chain(stale).chain(counting).chain([switches]);
-    let all = all.chain(time_source::note(bill));
+    let all = all.chain(time_source::note(bill)).chain(time_source::left_out(bill));
     let all = all
         .chain(fault_note(bill))
         .chain(below_zero::notes(bill))

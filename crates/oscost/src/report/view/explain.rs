@@ -278,6 +278,7 @@ mod tests {
             waiting_ns: None,
             short_by: None,
             amortized: false,
+            over_ticks: false,
             void: Vec::new(),
             repetitions: Vec::new(),
         });

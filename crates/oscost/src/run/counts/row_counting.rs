@@ -32,7 +32,7 @@ pub(crate) struct RowCounting {
 impl RowCounting {
     /// Whether a worker counts after the timed one of this round.
     pub(super) fn is_due(&self, round: u32, is_requested: bool) -> bool {
-        if self.is_given_up() {
+        if self.is_given_up() || (self.is_long && self.workers >= MAX_LONG_WORKERS) {
             return false;
         }
         // The first ones are in every second round, so that they are spread over a short run.
@@ -42,8 +42,7 @@ impl RowCounting {
         let is_cheap = self.planned.is_none()
             && self.workers >= MIN_WORKERS
             && TIME_PART * with_next <= self.timed;
-        let is_wanted = is_requested && (!self.is_long || self.workers < MAX_LONG_WORKERS);
-        is_wanted || is_early || is_cheap
+        is_requested || is_early || is_cheap
     }
 
     /// Plans so many workers, and no others.
@@ -123,10 +122,10 @@ mod tests {
 
     #[test]
     fn workers_that_count_for_long_are_few_also_where_counts_were_asked_for() {
-        let due = |is_long: bool| {
+        let due = |is_long: bool, timed_ms: u64| {
             let mut counting = RowCounting { is_long, ..RowCounting::default() };
             let is_due = |round: &u32| {
-                counting.timed += Duration::from_millis(10);
+                counting.timed += Duration::from_millis(timed_ms);
                 let is_due = counting.is_due(*round, true);
                 if is_due {
                     counting.add_worker(Duration::from_millis(80));
@@ -135,6 +134,8 @@ mod tests {
             };
             (0..40).filter(is_due).count()
         };
-        assert_eq!([false, true].map(due), [40, MAX_LONG_WORKERS as usize]);
+        assert_eq!([false, true].map(|is_long| due(is_long, 10)), [40, MAX_LONG_WORKERS as usize]);
+        // Nor are they more where timed workers take so long that others would be cheap.
+        assert_eq!(due(true, 5_000), MAX_LONG_WORKERS as usize);
     }
 }

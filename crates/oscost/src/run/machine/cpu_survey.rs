@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use oscost_model::clock::{Calibration, ClockKind, SyncedCalibration};
+use oscost_model::counters::CountingPlan;
 use oscost_model::journal::Entry;
 use oscost_model::protocol::{CpuProbe, Hello};
 use oscost_model::worker::{BatchPlan, Subject, Task, WorkerSpec};
@@ -141,12 +142,7 @@ impl Run<'_> {
             | Task::Run { .. }
             | Task::RunMarked { .. }
             | Task::TakeTurns { .. } => PILOT_TIMEOUT_MS / 5,
-            Task::CountEvents(plan) => {
-                let batches = &plan.batches;
-                let factors = batches.unroll_factors.len().max(1) as f64;
-                let groups = batches.groups as f64 * plan.sets.len().max(1) as f64;
-                (batches.batch_ns * groups * factors / 1e6) as u64
-            }
+            Task::CountEvents(plan) => counting_ms(plan),
             // Instruction counts are planned in `instruction_count`; a program has its own limit.
             Task::Exact | Task::CountForms => 0,
             Task::Count { warm_ops, ops } => {
@@ -170,6 +166,18 @@ impl Run<'_> {
             ..WorkerSpec::new(subject, task, clock, timeout_ms)
         }
     }
+}
+
+/// How long the batches of a counting worker take.
+fn counting_ms(plan: &CountingPlan) -> u64 {
+    /// Over ticks long ops are counted for up to four times the time that is given, after others that
+    /// take 0.3 of theirs.
+    const LONGEST: f64 = 4.0 * 1.3;
+    let batches = &plan.batches;
+    let factors = batches.unroll_factors.len().max(1) as f64;
+    let groups = batches.groups as f64 * plan.sets.len().max(1) as f64;
+    let over_ticks_ns = LONGEST * plan.deferred_work_ns.unwrap_or(0.0);
+    ((batches.batch_ns * groups * factors + over_ticks_ns) / 1e6) as u64
 }
 
 /// The CPUs to probe: the requested one, or the last few available ones without that of a peer.
@@ -209,3 +217,21 @@ pub(crate) const NO_CLOCK: Calibration = Calibration {
     inside_ticks: 0.0,
     pair_ticks: 0.0,
 };
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::worker::Mode;
+
+    use super::*;
+    use crate::run::rows::test_pilot::pilot;
+
+    #[test]
+    fn a_worker_that_counts_over_ticks_has_the_time_for_it() {
+        let of = |deferred_work_ns: Option<f64>| {
+            let batches = BatchPlan { groups: 5, batch_ns: 2e6, ..pilot(Mode::B, 4) };
+            let (sets, inherits, read_by) = (vec![Vec::new(); 2], false, None);
+            counting_ms(&CountingPlan { batches, sets, inherits, read_by, deferred_work_ns })
+        };
+        assert_eq!([None, Some(60e6)].map(of), [20, 332]);
+    }
+}

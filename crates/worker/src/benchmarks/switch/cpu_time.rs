@@ -29,8 +29,9 @@ pub(super) const CPU_TIME: Bench = Bench {
           idle CPU, while no task runs. What a program is charged is the CPU time of its tasks: \
           who wakes one on another CPU sends an interrupt, and who waits switches to the idle \
           task. By tcp the wake-up is at the end of the way up through the network stack, a \
-          softirq that is charged to the sender. A thread that has not quite gone to sleep when \
-          the clock is read is counted with the next op.",
+          softirq that is CPU time of the sender, or of nobody where the kernel accounts \
+          interrupts apart (CONFIG_IRQ_TIME_ACCOUNTING). A thread that has not quite gone to sleep \
+          when the clock is read is counted with the next op.",
     calls: &[
         each_end("write", 20).when(BY_EVENTFD),
         each_end("read", 20).when(BY_EVENTFD),

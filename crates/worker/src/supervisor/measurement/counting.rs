@@ -195,8 +195,10 @@ impl CountingSession<'_> {
                     .count_set(work, plan, deferred_ns, &mut jitter, next_batch, &mut counters)
                     .map_err(at)?,
             };
-            let planned = plan.groups * plan.unroll_factors.len() as u32;
-            next_batch += planned.max(set.batches.len() as u32);
+            // More batches than those of the plan if they are over ticks, and fewer if some are lost.
+            let planned = next_batch + plan.groups * plan.unroll_factors.len() as u32;
+            let last = set.batches.iter().map(|it| it.sample.batch + 1).max();
+            next_batch = last.unwrap_or(planned).max(planned);
             sets.push(CountedSet { added_per_process, ..set });
         }
         let account = collector.close_account(&opened);

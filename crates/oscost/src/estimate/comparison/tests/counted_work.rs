@@ -46,6 +46,7 @@ fn counted_run(id: &str, boot: &str, insn: &[f64], noise: WorkNoise, seed: &mut 
             waiting_ns: None,
             short_by: None,
             amortized: false,
+            over_ticks: false,
             void: Vec::new(),
             repetitions: repetitions.collect(),
         };
@@ -188,6 +189,29 @@ fn counts_that_are_means_in_one_run_alone_are_not_compared_and_the_reason_is_giv
     // One run of six has no such counts.
     let [base, new] = sides([true, false, true], [true; 3]);
     assert_eq!(compared(&base, &new), without_means);
+}
+
+#[test]
+fn means_over_ticks_are_not_compared_with_others_and_the_reason_is_given() {
+    let mut seed = Seed::new(1);
+    let mut side = |name: &str, over_ticks: bool| {
+        let mut runs = runs_with_means(name, [true; 3], &mut seed);
+        for run in &mut runs {
+            run.results[1].counters.as_mut().unwrap().over_ticks = over_ticks;
+        }
+        runs
+    };
+    let short = side("short", false);
+    let [long, other] = ["long", "other"].map(|name| side(name, true));
+    let work = |base: &[Record], new: &[Record]| {
+        let compared = compare(base, new);
+        let count = compared.comparisons.iter().filter(|it| it.metric == "insn").count();
+        (count, compared.notes.iter().any(|note| note.contains("in one alone over ticks")))
+    };
+    for runs in [1, 3] {
+        assert_eq!(work(&short[..runs], &long[..runs]), (1, true));
+        assert_eq!(work(&other[..runs], &long[..runs]), (2, false));
+    }
 }
 
 /// What runs of most rows differ by.

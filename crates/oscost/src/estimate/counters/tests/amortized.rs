@@ -85,6 +85,8 @@ fn over_ticks_batches_that_lost_their_cpu_have_what_the_kernel_did_then() {
     let (value, batches) = found.unwrap();
     assert!(near(value, 305.0 + 2_840.0 / 142.0 / 2.0, 1e-3) && void.is_empty(), "{value}");
     assert_eq!(batches, 30);
+    let of_set = |counts: &EventCounts| counted_figures(counts, ops(context(&plan))).spans_ticks;
+    assert!(of_set(&counts_over_ticks(false)) && !of_set(&counts_in(&LONG, true)));
     // Without such work they are no part of the lower mode.
     let (value, batches) = insn(&counts_over_ticks(false)).0.unwrap();
     assert!(near(value, 305.0, 1e-3), "{value}");
@@ -97,6 +99,29 @@ fn over_ticks_batches_that_lost_their_cpu_have_what_the_kernel_did_then() {
     let mut moved = counts_over_ticks(true);
     moved.sets[0].batches.iter_mut().for_each(|it| it.sample.migrated = true);
     assert!(insn(&moved).0.is_none(), "a move to another CPU disturbs any batch");
+}
+
+#[test]
+fn the_time_in_which_others_had_the_cpu_is_not_that_of_an_op() {
+    let plan = plan(Mode::B);
+    let mut counts = counts_over_ticks(true);
+    let batches = &mut counts.sets[0].batches;
+    for batch in batches.iter_mut().filter(|it| it.sample.involuntary_switches > 0) {
+        // Three milliseconds, of which the clock of the task shows nothing.
+        batch.sample.ticks += (3e6 * CLOCK.ticks_per_ns) as i64;
+    }
+    let found = counted_figures(&counts, ops(context(&plan)));
+    let (time, running) = (found.time_ns.unwrap(), found.running_ns.unwrap());
+    // The time of the other batches also has the reads around them, 8.5 ns an op.
+    assert!((0.0..10.0).contains(&(time - running)), "{time} and {running}");
+    let mut without_clock = counts;
+    let set = &mut without_clock.sets[0];
+    set.events.truncate(3);
+    set.batches.iter_mut().chain(&mut set.empty).for_each(|it| it.counts.truncate(3));
+    let found = counted_figures(&without_clock, ops(context(&plan)));
+    let quiet = found.time_ns.unwrap();
+    assert!(near(quiet, GETPPID.time_ns(), 0.06), "{quiet}: of the other batches alone");
+    assert_eq!(found.running_ns, Some(quiet));
 }
 
 #[test]

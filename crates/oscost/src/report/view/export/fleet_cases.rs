@@ -16,12 +16,11 @@ pub(super) const SCHEMA: &str = "oscost.fleet-cases/1";
 
 /// When a case has no figure on a node.
 const NOT_MEASURED: Option<&str> = Some("the node has no figure of the case");
-/// When nothing is concluded from the figures of a case on a node.
-const NO_RATIO: Option<&str> =
-    Some("the node has no figure of the case, or nothing is concluded from it");
-/// When something is.
+/// When no visit of a node by which it is judged has a case.
+const NO_RATIO: Option<&str> = Some("no visit that supports a claim has a figure of the case");
+/// When one has, or none at all.
 const JUDGED: Option<&str> =
-    Some("the node has no figure of the case, or something is concluded from it");
+    Some("the node has no figure of the case, or a visit that supports a claim has one");
 /// When nothing stands out.
 const NOT_FOUND: Option<&str> = Some("it does not stand out");
 

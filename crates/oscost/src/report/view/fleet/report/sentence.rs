@@ -22,8 +22,15 @@ struct Kind<'a> {
 }
 
 /// What findings of one kind share: what of their nodes differs, on which NUMA node, in which direction,
-/// and the fact that sets them apart.
-type KindKey<'a> = (&'a FindingScope, Option<u32>, bool, Option<(&'static str, &'a Arc<str>)>);
+/// why their visits support no other claim, and the fact that sets them apart.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct KindKey<'a> {
+    scope: &'a FindingScope,
+    numa_node: Option<u32>,
+    is_fast: bool,
+    not_claimable: Option<&'static str>,
+    fact: Option<(&'static str, &'a Arc<str>)>,
+}
 
 impl<'a> Kind<'a> {
     /// The findings of each kind, in the order of their first ones.
@@ -31,8 +38,13 @@ impl<'a> Kind<'a> {
         let mut kinds: Vec<Self> = Vec::new();
         let mut known: BTreeMap<KindKey<'a>, usize> = BTreeMap::new();
         for finding in findings {
-            let fact = finding.facts.first().map(|it| (it.name, &it.value));
-            let key = (&finding.scope, finding.numa_node, finding.ratio < 1.0, fact);
+            let key = KindKey {
+                scope: &finding.scope,
+                numa_node: finding.numa_node,
+                is_fast: finding.ratio < 1.0,
+                not_claimable: finding.not_claimable,
+                fact: finding.facts.first().map(|it| (it.name, &it.value)),
+            };
             match known.entry(key) {
                 Entry::Occupied(at) => {
                     kinds[*at.get()].others.push(finding);
@@ -108,12 +120,16 @@ fn nothing(content: &FleetContent<'_>) -> String {
             true => "of one node",
             false => "of one node from which something may be concluded",
         };
+        let nothing = match analysis.disturbed.is_empty() {
+            true => "Nothing can be judged",
+            false => "No cost can be judged",
+        };
         return match no_spread {
             true => format!(
-                "Nothing can be judged: no case was measured in two visits {of_node}, so how far \
-                 visits differ is not known."
+                "{nothing}: no case was measured in two visits {of_node}, so how far visits differ \
+                 is not known."
             ),
-            false => "Nothing can be judged: no case was measured on enough nodes.".to_owned(),
+            false => format!("{nothing}: no case was measured on enough nodes."),
         };
     }
     let sensitivity = match analysis.detectable_ratio {
@@ -125,8 +141,10 @@ fn nothing(content: &FleetContent<'_>) -> String {
     };
     let nodes = content.fleet.nodes.len();
     let judged = analysis.judged_nodes;
+    // A node that is disturbed more often than its equals stands out, too.
+    let by = if analysis.disturbed.is_empty() { "" } else { " by its costs" };
     if judged == nodes {
-        return format!("No node of {nodes} stands out: {sensitivity}.");
+        return format!("No node of {nodes} stands out{by}: {sensitivity}.");
     }
     let (of, were) = if judged == 1 { ("node", "was") } else { ("nodes", "were") };
     // Nodes without a visit that supports a claim have sentences of their own.
@@ -136,7 +154,7 @@ fn nothing(content: &FleetContent<'_>) -> String {
         1 => "; 1 node was not judged".to_owned(),
         others => format!("; {others} nodes were not judged"),
     };
-    format!("None of the {judged} {of} that {were} judged stands out: {sensitivity}{others}.")
+    format!("None of the {judged} {of} that {were} judged stands out{by}: {sensitivity}{others}.")
 }
 
 fn of_kind(content: &FleetContent<'_>, kind: &Kind<'_>) -> String {

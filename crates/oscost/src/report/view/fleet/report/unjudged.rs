@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 
 use super::content::FleetContent;
 use super::fact_text::apart;
-use crate::fleet::{DisturbedNode, NotJudgedNode};
+use crate::fleet::{DisturbedNode, NodeVisit, NotJudgedNode};
 use crate::report::text::{plain, plural};
 use crate::report::view::machine_table::texts::{factor, joined};
 
 /// More nodes than these are counted.
 const MAX_NAMES: usize = 3;
+/// Visits that began within so many seconds may have been disturbed by one job.
+const DAY_S: f64 = 86_400.0;
 
 /// The nodes whose visits support no claim more often than those of their equals, the surest first.
 pub(super) fn disturbed(content: &FleetContent<'_>) -> Vec<String> {
@@ -42,15 +44,29 @@ fn sentence(content: &FleetContent<'_>, it: &DisturbedNode) -> String {
         None => "no recorded fact sets it apart".to_owned(),
     };
     format!(
-        "{} is disturbed more often than {than}: {} of its {} {}, {} of {} of theirs{figures}; \
+        "{} is disturbed more often than {than}: {} of its {} {}, {} of {} of theirs{figures}{}; \
          {fact}.",
         content.short_name(*node),
         own.not_claimable,
         plural(own.visits as u64, "visit"),
         reasons(content, *node),
         equals.not_claimable,
-        equals.visits
+        equals.visits,
+        one_cause(content, *node)
     )
+}
+
+/// That the visits of a node that support no claim may have one cause, if all of them are of one day: the
+/// test takes them for independent of each other.
+fn one_cause(content: &FleetContent<'_>, node: usize) -> &'static str {
+    let is_part = |it: &&NodeVisit| it.node == node && it.not_claimable.is_some();
+    let began = || content.fleet.visits.iter().filter(is_part).map(|it| it.started_s);
+    let first = began().fold(f64::INFINITY, f64::min);
+    let last = began().fold(f64::NEG_INFINITY, f64::max);
+    match last - first < DAY_S {
+        true => "; these visits of it are of one day, and one cause may have disturbed them all",
+        false => "",
+    }
 }
 
 /// The other nodes without a visit that supports a claim; `None` without one.

@@ -1,4 +1,4 @@
-//! What is missing: nodes with fewer visits than others, visits that nothing is concluded from, parts
+//! What is missing: nodes with fewer visits than others, visits that support no claim, parts
 //! of machines that no visit measured, records that could not be read, and figures of older revisions.
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
     section_of("missing", "What is missing", [Block::list(lines)])
 }
 
-/// How many visits each node has that something is concluded from.
+/// How many visits each node has that support claims.
 fn visits(content: &FleetContent<'_>) -> Vec<usize> {
     let mut counts = vec![0; content.fleet.nodes.len()];
     for visit in content.fleet.visits.iter().filter(|it| it.not_claimable.is_none()) {
@@ -48,7 +48,7 @@ fn fewer_visits(content: &FleetContent<'_>) -> Vec<String> {
     by_count.into_iter().map(line).collect()
 }
 
-/// The visits that nothing is concluded from, by the reason.
+/// The visits that support no claim, by the reason.
 fn not_claimable(content: &FleetContent<'_>) -> Vec<String> {
     let mut by_reason: BTreeMap<&str, Vec<&FleetNode>> = BTreeMap::new();
     for visit in &content.fleet.visits {
@@ -58,9 +58,10 @@ fn not_claimable(content: &FleetContent<'_>) -> Vec<String> {
     }
     let line = |(why, mut nodes): (&str, Vec<&FleetNode>)| {
         let count = plural(nodes.len() as u64, "visit");
+        let support = if nodes.len() == 1 { "supports" } else { "support" };
         nodes.dedup_by(|one, other| one.name == other.name);
         let names = named(nodes.iter().map(|node| plain(&node.name)), nodes.len());
-        format!("{count} from which nothing is concluded ({why}): {names}")
+        format!("{count} that {support} no claim ({why}): {names}")
     };
     by_reason.into_iter().map(line).collect()
 }

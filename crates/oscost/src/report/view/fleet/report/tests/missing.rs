@@ -9,6 +9,7 @@ fn what_is_missing_is_listed_by_its_reason() {
     let mut fleet = fleet(8, 4);
     fleet.visits.retain(|it| it.node != 2 || it.started_s == 6.0);
     fleet.visits[0].not_claimable = Some("is very noisy");
+    fleet.visits[9..11].iter_mut().for_each(|it| it.not_claimable = Some("has tracers"));
     let analysis = analysis(&fleet);
     let rejected = ["1.json", "2.json", "3.json"].map(|file| Rejected { file, why: "cut short" });
     let content = FleetContent { rejected: &rejected, ..content(&fleet, &analysis) };
@@ -16,7 +17,8 @@ fn what_is_missing_is_listed_by_its_reason() {
     for words in [
         "1 of 3 visits: node2",
         "2 of 3 visits: node0",
-        "1 visit from which nothing is concluded (is very noisy): node0",
+        "1 visit that supports no claim (is very noisy): node0",
+        "2 visits that support no claim (has tracers): node",
         "3 records not used (cut short): 1.json, 2.json and 3.json",
         "oscost fleet status night",
     ] {

@@ -89,10 +89,12 @@ fn a_node_that_is_disturbed_more_often_than_its_equals_stands_out_with_its_fact(
         told[0],
         "node5 is disturbed more often than its 5 equals: 3 of its 3 visits are very noisy, 0 of 15 \
          of theirs; there it is 612 times as slow as its equals in syscall/case-003; it was not \
-         judged otherwise; of its facts `tracers: strace` sets it apart (1 of 1 such node is \
-         disturbed, 0 of 5 others): a candidate, no proof."
+         judged otherwise; these visits of it are of one day, and one cause may have disturbed them \
+         all; of its facts `tracers: strace` sets it apart (1 of 1 such node is disturbed, 0 of 5 \
+         others): a candidate, no proof."
     );
-    assert!(told[1].starts_with("None of the 5 nodes that were judged"), "{told:?}");
+    let by_costs = "None of the 5 nodes that were judged stands out by its costs: a node slower";
+    assert!(told[1].starts_with(by_costs), "{told:?}");
     assert_eq!(told.len(), 3, "it is told once: {told:?}");
     let text = flat(&content(&fleet, &analysis));
     assert!(text.contains("oscost fleet check node5 --against night"), "{text}");
@@ -106,6 +108,22 @@ fn a_node_that_is_disturbed_more_often_than_its_equals_stands_out_with_its_fact(
     assert!(not_judged["farthest_ratio"] == 612.0 && not_judged["visits"] == 3, "{not_judged}");
     assert_eq!(not_judged["farthest_case"], "syscall/case-003");
     assert_eq!(not_judged["has_other_visits"], false);
+    let mut of_three_days = fleet.clone();
+    of_three_days.visits.iter_mut().for_each(|visit| visit.started_s *= 86_400.0);
+    let told_of_days = lead(&of_three_days, &analysis);
+    let without = told[0].replace(
+        "; these visits of it are of one day, and one cause may have disturbed them all",
+        "",
+    );
+    assert!(without != told[0] && told_of_days[0] == without, "{told_of_days:?}");
+    // It may have other visits, by which it is judged.
+    let all_judged = FleetAnalysis { judged_nodes: 6, not_judged: Vec::new(), ..analysis.clone() };
+    let told = lead(&fleet, &all_judged);
+    assert!(told[1].starts_with("No node of 6 stands out by its costs: a node slower"), "{told:?}");
+    let mut no_costs = FleetAnalysis { judged_nodes: 0, ..analysis.clone() };
+    no_costs.cases.iter_mut().for_each(|it| it.between_visits = None);
+    let told = lead(&fleet, &no_costs);
+    assert!(told[1].starts_with("No cost can be judged: no case was measured in two"), "{told:?}");
     // More of them are counted.
     analysis.disturbed = (0..5).map(disturbed).collect();
     let told = lead(&fleet, &analysis);
@@ -130,6 +148,24 @@ fn what_is_found_in_spite_of_the_visits_says_so() {
     assert!(flat(&content).contains("only differences far beyond what disturbances do"));
     let document: serde_json::Value = serde_json::from_str(&json(&content).unwrap()).unwrap();
     assert_eq!(document["findings"][0]["not_claimable"], VERY_NOISY);
+}
+
+#[test]
+fn findings_of_visits_that_support_no_other_claim_are_told_apart_from_others() {
+    let (fleet, mut analysis) = six(&[5]);
+    let slow = |node: usize, not_claimable: Option<&'static str>| {
+        let syscalls = FindingScope::Family("syscall".to_owned());
+        Finding { not_claimable, ..finding(node, syscalls, 612.0, Vec::new()) }
+    };
+    for of in [[None, Some(VERY_NOISY)], [Some(VERY_NOISY), None]] {
+        analysis.findings = vec![slow(1, of[0]), slow(5, of[1])];
+        let told = lead(&fleet, &analysis);
+        let is_noisy = |text: &String| text.contains("in visits that are very noisy");
+        assert_eq!([&told[0], &told[1]].map(is_noisy), of.map(|it| it.is_some()), "{told:?}");
+    }
+    analysis.findings = vec![slow(4, Some(VERY_NOISY)), slow(5, Some(VERY_NOISY))];
+    let told = lead(&fleet, &analysis);
+    assert!(told[0].contains(" The same holds for node5: 612 times as slow."), "{told:?}");
 }
 
 #[test]
