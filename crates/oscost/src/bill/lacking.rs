@@ -48,7 +48,8 @@ pub struct LackingPrice {
     pub size_axis: Option<String>,
     /// How many calls and faults it is for.
     pub times: f64,
-    /// What they take, in nanoseconds: by an older price, or by what the catalog expects of the op.
+    /// What they take, in nanoseconds: by an older price, or by what the catalog expects of the op, and
+    /// at least what the counter saw their calls take.
     pub amount_ns: Option<f64>,
     /// Whether it is that of an end of a range alone: without cool prices nobody pays it.
     pub is_of_range: bool,
@@ -136,7 +137,13 @@ pub fn lacking_prices(
             op_ns.map(|ns| times * item.part * ns)
         };
         let of_item = item.amount.as_ref().map(|amount| amount.ns.abs());
-        let amount_ns = of_item.or_else(|| guess(item.case.as_deref()?));
+        let amount_ns = of_item.or_else(|| {
+            // The catalog expects one figure of an op, whatever its axes: a write to a new file takes
+            // ten times that of a write to an old one. What the calls took tells them apart.
+            let took_ns = item.in_kernel.map(|it| it.on_cpu_ns as f64);
+            let guessed_ns = guess(item.case.as_deref()?);
+            took_ns.into_iter().chain(guessed_ns).reduce(f64::max)
+        });
         all.times += times;
         all.ns += amount_ns.unwrap_or(0.0);
         for selector in selectors_of(item) {

@@ -287,6 +287,25 @@ fn a_price_that_is_lacking_is_measured_at_all_sizes_if_its_calls_have_sizes() {
 }
 
 #[test]
+fn a_price_that_is_lacking_weighs_at_least_what_its_calls_took_in_the_kernel() {
+    let catalog = catalog();
+    let only = record(vec![row("syscall/getuid:via=raw", 100.0)]);
+    let prices = PriceList::new([&only], &catalog);
+    // 100 us at a price, and 10 calls that are expected to take half a microsecond each.
+    let forms = vec![form("getuid", None, 10_000, 0), form("uname", None, 10, 0)];
+    let lacking = |on_cpu_ns: u64| {
+        let time = KernelTime { calls: 10, on_cpu_ns, off_cpu_ns: 0 };
+        let in_kernel = vec![FormTime { form: "uname".to_owned(), time, ..FormTime::default() }];
+        let counted = ProgramCalls { in_kernel, ..calls(forms.clone()) };
+        lacking_prices(&counted, Faults::default(), &prices, &prices, &catalog)
+    };
+    assert_eq!(lacking(5_000), []);
+    let found = lacking(400_000);
+    assert_eq!(found.iter().map(|it| it.selector.as_str()).collect::<Vec<_>>(), ["syscall/uname"]);
+    assert_eq!(found[0].amount_ns, Some(400_000.0));
+}
+
+#[test]
 fn a_reference_case_that_moved_outdates_a_run() {
     let with = |ns: f64, half: f64| {
         let mut row = row("syscall/getppid:via=raw", ns);
