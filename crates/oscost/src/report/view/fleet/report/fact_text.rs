@@ -21,11 +21,26 @@ pub(super) fn apart(fact: &FactCandidate, kind: &str) -> String {
     )
 }
 
-/// A value of a fact that may be long.
+/// A value of a fact, which may be long, or a list of nothing.
 pub(super) fn shortened(value: &str) -> String {
     let text = plain(value);
+    if text.is_empty() {
+        return "none".to_owned();
+    }
     match text.chars().count() > MAX_VALUE_CHARS {
         true => text.chars().take(MAX_VALUE_CHARS).chain("...".chars()).collect(),
         false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_told_in_60_letters_and_nothing_as_none() {
+        assert_eq!(shortened(""), "none");
+        assert_eq!(shortened("seccomp"), "seccomp");
+        assert_eq!(shortened(&"x".repeat(70)), format!("{}...", "x".repeat(60)));
     }
 }
