@@ -133,7 +133,7 @@ fn metrics_of_program(row: &Row) -> Vec<MetricFigure> {
     let is_bound = row.flags.iter().any(|flag| flag == "MEMORY_BOUND");
     let further = row.metrics.iter().filter(|(name, _)| {
         let is_own = row.primary_metric.as_ref() == Some(*name);
-        !is_own && !(is_bound && *name == PEAK_MEMORY)
+        !(is_own || is_bound && *name == PEAK_MEMORY)
     });
     let figure = |(name, metric): (&String, &Metric)| MetricFigure {
         metric: name.clone(),

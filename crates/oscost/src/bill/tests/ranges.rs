@@ -142,7 +142,7 @@ fn the_case_to_cool_is_that_of_the_end_unless_it_cannot_be_cooled() {
         cases_to_cool(&found.items, MIB, &prices, &catalog, is_uncoolable)
     };
     let end = at(MANY, 6);
-    assert_eq!(cases(&found, ""), [end.clone()]);
+    assert_eq!(cases(&found, ""), std::slice::from_ref(&end));
     assert_eq!(cases(&found, &end), ["file/stat:files=100"]);
     let mut rows = records[0].results.clone();
     rows.extend(walked(&end, 1_400.0, 120.0));
