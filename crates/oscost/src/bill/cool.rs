@@ -111,7 +111,8 @@ impl<'a> CoolPrices<'a> {
                 rule.as_ref().and_then(|rule| self.measured(item, rule, &groups, prices));
             measured.or_else(|| self.estimated(item))
         };
-        let Some(end) = rule.as_ref().and_then(|rule| RangeEnd::of(rule, &groups, prices)) else {
+        let Some(end) = rule.as_ref().and_then(|rule| RangeEnd::of(rule, &groups, calls, prices))
+        else {
             return by_walk();
         };
         let amount = item.amount.as_ref()?.plus(&end.added);

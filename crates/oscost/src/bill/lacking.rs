@@ -11,7 +11,7 @@ use super::charges::{DEPTH_AXIS, PATH_DEPTH, charge};
 use super::fault_items::Faults;
 use super::freed_pages::{FREED_PAGE, MEMORY_AXIS, UNMAPPED_PAGE};
 use super::price_list::PriceList;
-use super::ranges::lacks_end;
+use super::ranges::{lacks_end, range_of};
 use super::rules::{rule_of, selectors_of};
 
 /// What each component of a path is expected to add to a walk (`directory/path-depth`).
@@ -226,7 +226,7 @@ fn lacking_range(
     current: &PriceList<'_>,
 ) -> Vec<LackingPrice> {
     let groups = groups_of_item(item, calls);
-    let range = rule_of(&item.name).and_then(|rule| rule.range.as_ref());
+    let range = rule_of(&item.name).and_then(|rule| range_of(rule, calls));
     let ends = range.into_iter().flat_map(|range| [(range, &range.from), (range, &range.to)]);
     let lacking = ends.filter(|&(range, selector)| lacks_end(range, selector, &groups, current));
     let price = lacking.map(|(range, selector)| LackingPrice {

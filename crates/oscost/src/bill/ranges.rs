@@ -1,8 +1,10 @@
-//! Ranges of prices: what no counter tells of a call, such as over how many files its program goes.
+//! Ranges of prices: what no counter tells of a call, such as over how many files its program goes, or on
+//! which CPU the other end of a pipe is.
 //! The price is that of one case; at the cool end a call pays what another case takes more.
 
 use oscost_model::bill::{Amount, BillItem};
 use oscost_model::case::Case;
+use oscost_model::program_calls::ProgramCalls;
 
 use super::additions::rule_of_item;
 use super::charges::{DEPTH_AXIS, Group};
@@ -18,20 +20,36 @@ pub(super) struct RangeEnd<'a> {
 }
 
 impl<'a> RangeEnd<'a> {
-    /// That of calls which a rule prices; `None` where they have no range, or not both of its ends have a
-    /// price.
+    /// That of calls which a rule prices, of a program that did this; `None` where they have no range, or
+    /// not both of its ends have a price.
     pub(super) fn of(
         rule: &'a PriceRule,
         groups: &[Group],
+        calls: &ProgramCalls,
         prices: &PriceList<'_>,
     ) -> Option<Self> {
-        let range = rule.range.as_ref()?;
+        let range = range_of(rule, calls)?;
         let mut added = Amount { ns: 0.0, ci95: Some([0.0; 2]) };
         for group in groups {
             added = added.plus(&added_to_one(range, group, prices)?.times(group.times));
         }
         Some(Self { selector: &range.to, added })
     }
+}
+
+/// The range of the calls that a rule prices, of a program that did this.
+pub(super) fn range_of<'a>(rule: &'a PriceRule, calls: &ProgramCalls) -> Option<&'a PriceRange> {
+    rule.range.as_ref().filter(|range| !range.across_cpus || !is_on_one_cpu(calls))
+}
+
+/// Whether the counter saw that all tasks of a program ran on one CPU: each began where its creator was,
+/// and continued where it had left off.
+fn is_on_one_cpu(calls: &ProgramCalls) -> bool {
+    calls.events.is_some_and(|events| {
+        events.other_cpu == 0
+            && events.forks_to_other_cpu == Some(0)
+            && events.starts_on_other_cpu == Some(0)
+    })
 }
 
 /// What one of these calls takes more at the cool end.
@@ -76,9 +94,10 @@ pub(super) fn is_at_end(case: &str) -> bool {
     price_rules().iter().filter_map(|rule| rule.range.as_ref()).any(is_end)
 }
 
-/// The case at the cool end of an item's range, where both ends have a price.
+/// The case at the cool end of an item's range, where both ends have a price. No walk comes before ops
+/// across CPUs: it would cool one of them.
 pub(super) fn end_case(item: &BillItem, prices: &PriceList<'_>) -> Option<String> {
-    let range = rule_of_item(item)?.range?;
+    let range = rule_of_item(item)?.range.filter(|range| !range.across_cpus)?;
     prices.usual_case(&range.from)?;
     prices.usual_case(&range.to)
 }

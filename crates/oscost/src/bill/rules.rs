@@ -111,6 +111,10 @@ pub struct PriceRange {
     /// The share of the difference that one call pays.
     #[serde(default = "whole")]
     pub part: f64,
+    /// Whether the second one has tasks on two CPUs and the first one on one: there is no range where
+    /// all tasks of a program ran on one CPU.
+    #[serde(default)]
+    pub across_cpus: bool,
     /// What the difference is expected to be, in nanoseconds.
     pub expected_ns: f64,
 }

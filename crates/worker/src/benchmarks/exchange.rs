@@ -13,6 +13,7 @@ mod channel;
 mod content;
 mod end;
 mod failure;
+mod fills;
 mod message_file;
 mod peer;
 mod stream;

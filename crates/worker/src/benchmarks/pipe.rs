@@ -9,6 +9,7 @@ use super::placement::{cpu_of_peer, cpu_of_timed_peer};
 use super::prelude::*;
 use crate::bench::{PointFilter, each_end};
 
+mod cpu_time;
 mod mechanisms;
 #[cfg(test)]
 mod tests;
@@ -280,6 +281,7 @@ const BENCHES: &[Bench] = &[
         build: |params| or_unavailable(one_way(params)),
         ..DEFAULTS
     },
+    cpu_time::CPU_TIME,
 ];
 
 /// A channel, and what it holds.

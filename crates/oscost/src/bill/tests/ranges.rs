@@ -1,5 +1,7 @@
 //! Calls of which no counter tells what makes them expensive: the cool end is that of another case.
 
+use oscost_model::program_calls::KernelEvents;
+
 use super::*;
 
 const MIB: u64 = 1 << 20;
@@ -187,4 +189,110 @@ fn both_ends_of_a_range_are_lacking_until_they_are_measured() {
     assert_eq!(lacking(without.clone()), [end(FEW), end(MANY)]);
     without.push(row(&at(FEW, 1), 300.0));
     assert_eq!(lacking(without), [end(MANY)]);
+}
+
+const ONE_CPU: &str = "pipe/cpu-time:by=pipe,peer_cpu=same";
+const TWO_CPUS: &str = "pipe/cpu-time:by=pipe,peer_cpu=other";
+
+/// A walk before an op of nothing, and the prices of a pipe: a message of 4,096 bytes takes 1,000 ns, one
+/// of 65,536 bytes 8,000. On two CPUs their CPU time is 2,000 and 20,000 ns more.
+fn pipe_rows() -> Vec<Row> {
+    let mut rows = walked("timer/nothing", 0.4, 12.0).to_vec();
+    for (size, [whole, one_cpu, two_cpus]) in
+        [(4_096_u32, [1_000.0, 1_100.0, 3_100.0]), (65_536, [8_000.0, 9_000.0, 29_000.0])]
+    {
+        let base = format!("pipe/throughput:by=pipe,size={size},peer_cpu=same");
+        let mut rate = row(&base, 1e9 * f64::from(size) / whole);
+        rate.unit = Unit::BytesPerSecond;
+        let at = |selector: &str| format!("{selector},size={size}");
+        rows.extend([rate, row(&at(ONE_CPU), one_cpu), row(&at(TWO_CPUS), two_cpus)]);
+    }
+    rows
+}
+
+#[test]
+fn each_end_of_a_pipe_pays_half_of_what_two_cpus_take_more_at_its_size() {
+    // 34,816 bytes lie in the middle of both sizes: 11,000 ns more on two CPUs.
+    let forms = || {
+        let write = form("write pipe", Some(65_536), 2, 2 * 34_816);
+        vec![write, form("read pipe", Some(65_536), 1, 65_536)]
+    };
+    let of = |name: &str| range(&pipe_rows(), forms(), name);
+    assert_eq!(of("write pipe"), (4_500.0, 4_500.0 + 11_000.0, source(TWO_CPUS)));
+    assert_eq!(of("read pipe"), (4_000.0, 4_000.0 + 10_000.0, source(TWO_CPUS)));
+}
+
+#[test]
+fn a_walk_that_adds_more_than_two_cpus_is_the_cool_end_and_is_not_added_to_them() {
+    let mut rows = pipe_rows();
+    // Another call of such a length takes five times as much after a walk.
+    rows.push(row("directory/missing:by=open,state=seen", 1_000.0));
+    rows.extend(walked("directory/missing:by=open,state=seen", 1_000.0, 4_000.0));
+    let of = |calls: u64, bytes: u64| {
+        let forms = vec![form("write pipe", Some(65_536), calls, calls * bytes)];
+        let (warm, cool, _) = range(&rows, forms, "write pipe");
+        (warm, cool)
+    };
+    assert_eq!(of(10, 4_096), (5_000.0, 25_000.0), "not 15,000");
+}
+
+#[test]
+fn a_pipe_has_no_range_where_all_tasks_ran_on_one_cpu_or_an_end_has_no_price() {
+    let cool_amount = |rows: Vec<Row>, other_cpu: u64, forks: Option<u64>| {
+        let (records, catalog) = ([record(rows)], catalog());
+        let events = KernelEvents {
+            other_cpu,
+            forks_to_other_cpu: forks,
+            starts_on_other_cpu: Some(0),
+            ..KernelEvents::default()
+        };
+        let forms = vec![form("write pipe", Some(4_096), 10, 40_960)];
+        let calls = ProgramCalls { events: Some(events), ..calls(forms) };
+        let prices = PriceList::new(&records, &catalog);
+        let cool = CoolPrices::new(&records, &catalog, &prices, MIB);
+        let mut found = charge(&calls, Faults::default(), &prices, 10_000.0);
+        charge_cool(&mut found, &calls, &prices, &cool);
+        let item = found.items.iter().find(|item| item.name == "write pipe").unwrap();
+        item.cool_amount.as_ref().map(|amount| amount.ns.round())
+    };
+    assert_eq!(cool_amount(pipe_rows(), 0, Some(0)), None);
+    for (other_cpu, forks) in [(1, Some(0)), (0, Some(1)), (0, None)] {
+        assert_eq!(cool_amount(pipe_rows(), other_cpu, forks), Some(15_000.0));
+    }
+    for lacking in [ONE_CPU, TWO_CPUS] {
+        let mut rows = pipe_rows();
+        rows.retain(|row| !row.case.starts_with(lacking));
+        assert_eq!(cool_amount(rows, 1, Some(1)), None, "without {lacking}");
+    }
+}
+
+#[test]
+fn both_ends_of_a_pipe_are_lacking_at_all_sizes_and_no_walk_is_asked_for() {
+    let catalog = catalog();
+    let forms = || vec![form("write pipe", Some(65_536), 1_000, 10_240_000)];
+    let lacking = |rows: Vec<Row>, calls: &ProgramCalls| {
+        let records = [record(rows)];
+        let prices = PriceList::new(&records, &catalog);
+        let found = lacking_prices(calls, Faults::default(), &prices, &prices, &catalog);
+        let of_pipe = found.into_iter().filter(|it| it.selector.starts_with("pipe/"));
+        of_pipe.map(|it| (it.selector, it.size_axis)).collect::<Vec<_>>()
+    };
+    let end = |selector: &str| (selector.to_owned(), Some("size".to_owned()));
+    let counted = calls(forms());
+    assert!(lacking(pipe_rows(), &counted).is_empty());
+    let mut without = pipe_rows();
+    without.retain(|row| !row.case.starts_with("pipe/cpu-time"));
+    assert_eq!(lacking(without.clone(), &counted), [end(ONE_CPU), end(TWO_CPUS)]);
+    let events = KernelEvents {
+        forks_to_other_cpu: Some(0),
+        starts_on_other_cpu: Some(0),
+        ..KernelEvents::default()
+    };
+    let on_one_cpu = ProgramCalls { events: Some(events), ..calls(forms()) };
+    assert!(lacking(without, &on_one_cpu).is_empty());
+    let records = [record(pipe_rows())];
+    let prices = PriceList::new(&records, &catalog);
+    let found = charges_by(&records, forms());
+    let cases = cases_to_cool(&found.items, MIB, &prices, &catalog, |_| false);
+    assert_eq!(cases, Vec::<String>::new());
 }

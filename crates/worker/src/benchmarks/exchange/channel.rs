@@ -173,7 +173,7 @@ fn continue_waiting(peer: Option<&PeerProcess>, times: u32) -> Result<(), Errno>
 }
 
 /// Both ends, and buffers for their messages.
-struct BufferedChannel {
+pub(super) struct BufferedChannel {
     channel: Channel,
     message: MessageBuffer,
     answer: MessageBuffer,
@@ -181,7 +181,7 @@ struct BufferedChannel {
 
 impl BufferedChannel {
     /// Allocates the buffers, and verifies some messages at both ends.
-    fn new(channel: Channel, size: u64) -> Result<Self, Errno> {
+    pub(super) fn new(channel: Channel, size: u64) -> Result<Self, Errno> {
         if !(1..=MAX_MESSAGE_BYTES).contains(&size) {
             return Err(Errno::EINVAL);
         }
@@ -242,7 +242,7 @@ impl BufferedChannel {
     }
 
     /// Calls `act` with the end and its buffers.
-    fn with_end<T>(
+    pub(super) fn with_end<T>(
         &mut self,
         act: impl FnOnce(&mut dyn End, &[u8], &mut [u8], InterruptHandler<'_>) -> T,
     ) -> T {
@@ -251,14 +251,14 @@ impl BufferedChannel {
         act(&mut *self.channel.end, self.message.get(), self.answer.get_mut(), &on_interrupt)
     }
 
-    fn send_command(&self, command_code: u64, messages: u64) -> Result<(), Errno> {
+    pub(super) fn send_command(&self, command_code: u64, messages: u64) -> Result<(), Errno> {
         let words = [command_code, self.answer.get().len() as u64, messages, 0];
         self.channel
             .control
             .send(words, &|times| continue_waiting(self.channel.peer.as_ref(), times))
     }
 
-    fn read_reply(&self) -> Result<[u64; 4], Errno> {
+    pub(super) fn read_reply(&self) -> Result<[u64; 4], Errno> {
         self.channel.control.receive(&|times| continue_waiting(self.channel.peer.as_ref(), times))
     }
 
@@ -273,7 +273,7 @@ impl BufferedChannel {
     }
 
     /// The cause of a failure; missing features and permissions of the peer are not failures.
-    fn cause(&self, errno: Errno) -> Errno {
+    pub(super) fn cause(&self, errno: Errno) -> Errno {
         let peer = self.channel.peer.as_ref();
         match exit_error(peer, errno) {
             Some(Errno::EPERM | Errno::EACCES) => Errno::EPERM,
@@ -291,7 +291,7 @@ impl BufferedChannel {
         done.map_err(|error| OpError { errno: self.cause(error.errno), ..error })
     }
 
-    fn observation(&self) -> Option<ChannelObservation> {
+    pub(super) fn observation(&self) -> Option<ChannelObservation> {
         let of_channel = &self.channel.observation;
         let observation =
             ChannelObservation { peer_cpu: of_channel.peer_cpu, ..self.channel.end.observation() };

@@ -2,6 +2,7 @@
 
 use super::super::prelude::*;
 use crate::kernel::net::control_stream::InterruptHandler;
+use crate::kernel::time::clock::thread_cpu_ns;
 use crate::kernel::time::stopwatch::Stopwatch;
 
 /// The largest message, which limits the peer's buffers whatever size is requested.
@@ -22,6 +23,13 @@ pub(crate) struct EndPair {
 pub(crate) struct ReceivedMessages {
     pub(crate) messages: u64,
     pub(crate) bytes: u64,
+}
+
+/// The messages that an end has received without waiting.
+pub(crate) struct ReceivedFill {
+    pub(crate) bytes: u64,
+    /// The CPU time that its calls took.
+    pub(crate) cpu_ns: u64,
 }
 
 /// When an end sent and received, by its clock.
@@ -109,6 +117,50 @@ pub(crate) trait End {
         }
         self.send(&[0; ACK_BYTES], on_interrupt)?;
         Ok(ReceivedMessages { messages, bytes })
+    }
+
+    /// Sends `messages` messages, for which an empty channel has room, and returns the CPU time that
+    /// the calls took, in nanoseconds.
+    fn send_fill(
+        &mut self,
+        messages: u64,
+        message: &[u8],
+        on_interrupt: InterruptHandler<'_>,
+    ) -> Result<u64, Errno> {
+        check_length(self.bytes_in_transit()? as usize, 0)?;
+        let start_ns = thread_cpu_ns()?;
+        for _ in 0..messages {
+            self.send(message, on_interrupt)?;
+        }
+        Ok(thread_cpu_ns()? - start_ns)
+    }
+
+    /// Receives `messages` messages, all of which are in the channel.
+    fn receive_fill(
+        &mut self,
+        messages: u64,
+        into: &mut [u8],
+        on_interrupt: InterruptHandler<'_>,
+    ) -> Result<ReceivedFill, Errno> {
+        check_length(self.bytes_to_receive()? as usize, messages as usize * into.len())?;
+        let mut bytes = 0;
+        let start_ns = thread_cpu_ns()?;
+        for _ in 0..messages {
+            bytes += self.receive(into, on_interrupt)? as u64;
+        }
+        Ok(ReceivedFill { bytes, cpu_ns: thread_cpu_ns()? - start_ns })
+    }
+
+    /// The bytes that this end has sent and the other one has not received; ENOSYS of a mechanism
+    /// that does not tell.
+    fn bytes_in_transit(&self) -> Result<u64, Errno> {
+        Err(Errno::ENOSYS)
+    }
+
+    /// The bytes that this end would receive without waiting; ENOSYS of a mechanism that does not
+    /// tell.
+    fn bytes_to_receive(&self) -> Result<u64, Errno> {
+        Err(Errno::ENOSYS)
     }
 
     /// Stores the process ID of the other end, if the mechanism needs it.

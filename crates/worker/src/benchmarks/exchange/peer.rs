@@ -19,6 +19,8 @@ pub(super) mod command {
     pub(crate) const TIME: u64 = 4;
     /// As an answer: ready.
     pub(crate) const READY: u64 = 5;
+    /// Receive them, all of which are in the channel, and report their bytes and the CPU time.
+    pub(crate) const EMPTY: u64 = 6;
 }
 
 /// Serves as the peer until the measured process closes the control stream. `watch` takes time
@@ -60,6 +62,10 @@ pub(crate) fn serve(
                 control.send([command::READY, 0, 0, 0], &wait)?;
                 let received = end.receive_many(messages, into, &wait)?;
                 control.send([received.messages, received.bytes, 0, 0], &wait)?;
+            }
+            command::EMPTY => {
+                let fill = end.receive_fill(messages, into, &wait)?;
+                control.send([fill.bytes, fill.cpu_ns, 0, 0], &wait)?;
             }
             command::TIME => {
                 control.send([command::READY, 0, 0, 0], &wait)?;

@@ -6,6 +6,7 @@ use super::end::End;
 use crate::bench::ChannelObservation;
 use crate::kernel::Errno;
 use crate::kernel::ipc::context_switch::{read, write};
+use crate::kernel::ipc::pipe::unread_bytes;
 use crate::kernel::net::control_stream::InterruptHandler;
 
 /// The file to write to and the file to read from.
@@ -46,6 +47,14 @@ impl End for Stream {
                 read(&self.from, &mut into[done..])
             }),
         }
+    }
+
+    fn bytes_in_transit(&self) -> Result<u64, Errno> {
+        unread_bytes(&self.to)
+    }
+
+    fn bytes_to_receive(&self) -> Result<u64, Errno> {
+        unread_bytes(&self.from)
     }
 
     fn observation(&self) -> ChannelObservation {

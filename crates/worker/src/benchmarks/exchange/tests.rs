@@ -34,6 +34,21 @@ fn no_two_messages_are_alike_and_a_swapped_byte_changes_the_sum() {
 }
 
 #[test]
+fn an_end_receives_no_fill_that_is_not_all_there_and_sends_none_before_the_last_is_received() {
+    let EndPair { mut own, mut peer } = pipes();
+    let wait = |_| Ok(());
+    let (message, mut into) = ([7u8; 100], [0u8; 100]);
+    own.send_fill(3, &message, &wait).unwrap();
+    assert_eq!(own.bytes_in_transit(), Ok(300));
+    assert_eq!(peer.bytes_to_receive(), Ok(300));
+    assert_eq!(peer.receive_fill(4, &mut into, &wait).map(drop), Err(Errno::EPROTO));
+    assert_eq!(own.send_fill(1, &message, &wait), Err(Errno::EPROTO));
+    assert_eq!(peer.receive_fill(3, &mut into, &wait).map(|fill| fill.bytes), Ok(300));
+    assert_eq!((into, peer.bytes_to_receive()), (message, Ok(0)));
+    assert!(own.send_fill(1, &message, &wait).is_ok());
+}
+
+#[test]
 fn messages_make_round_trips_whole_and_verified() {
     in_own_process(|| {
         for size in [1, 4, 4_096, 65_536, 524_288, 3 << 20] {
@@ -50,6 +65,13 @@ fn messages_make_round_trips_whole_and_verified() {
                 work.prepare(messages).unwrap();
                 work.run(messages, 1).unwrap();
                 work.verify().unwrap();
+            }
+            if size <= 65_536 {
+                let mut work = channel().cpu_time(size, (65_536 / size).min(16)).unwrap();
+                for _ in 0..3 {
+                    work.run(1, 1).unwrap();
+                    assert!(work.last_value().unwrap() > 0);
+                }
             }
             for direction in [Direction::ToPeer, Direction::FromPeer] {
                 let mut work = channel().one_way(size, direction, Stopwatch::Syscall).unwrap();

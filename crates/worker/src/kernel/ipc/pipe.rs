@@ -2,6 +2,7 @@
 
 use std::fs::File;
 
+use rustix::io::ioctl_fionread;
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::kernel::Errno;
@@ -10,4 +11,9 @@ use crate::kernel::Errno;
 pub fn pipe() -> Result<(File, File), Errno> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
     Ok((reader.into(), writer.into()))
+}
+
+/// The bytes that a pipe holds, asked at either end.
+pub fn unread_bytes(end: &File) -> Result<u64, Errno> {
+    Ok(ioctl_fionread(end)?)
 }

@@ -10,6 +10,8 @@ use crate::report::text::{plain, plural};
 
 /// The begin of the source of an estimate.
 const ESTIMATE: &str = "the ratio of ";
+/// What the selector of a case with tasks on two CPUs contains.
+const ACROSS_CPUS: &str = "peer_cpu=other";
 /// More cases than these are too many for a command line to copy.
 const MAX_NAMED_CASES: usize = 8;
 /// More items than these are counted.
@@ -27,17 +29,25 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
             sources.partition(|source| source.starts_with(ESTIMATE));
         let by_walk = measured.iter().filter(|source| source.starts_with(COOL)).count() as u64;
         // The selector of a case has a slash, and no treatment has.
-        let at_end = measured.iter().filter(|source| source.contains('/')).count() as u64;
+        let at_end = measured.iter().copied().filter(|source| source.contains('/'));
+        let (across_cpus, on_files): (Vec<&str>, Vec<&str>) =
+            at_end.partition(|source| source.contains(ACROSS_CPUS));
         let lacking = priced.iter().filter(|it| it.cool_amount.is_none()).count() as u64;
         lines.push(format!(
             "cool prices: of {} by a walk before each op, of {} by the ratio of other calls",
             plural(by_walk, "item"),
             estimated.len()
         ));
-        if at_end > 0 {
+        if !on_files.is_empty() {
             lines.push(format!(
                 "cool prices of {} have what calls on many files take more than on few",
-                plural(at_end, "item")
+                plural(on_files.len() as u64, "item")
+            ));
+        }
+        if !across_cpus.is_empty() {
+            lines.push(format!(
+                "cool prices of {} have what a pipe between two CPUs takes more than one on one CPU",
+                plural(across_cpus.len() as u64, "item")
             ));
         }
         if lacking > 0 {

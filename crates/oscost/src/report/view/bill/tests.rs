@@ -158,6 +158,15 @@ fn cool_prices_are_counted_by_where_they_come_from() {
     ] {
         assert!(text.contains(words), "{words:?}: {text}");
     }
+    assert!(!text.contains("a pipe between two CPUs"), "{text}");
+    shown.items[0].cool_source = Some("pipe/cpu-time:by=pipe,peer_cpu=other".to_owned());
+    let text = terminal(&view(&shown)).split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "cool prices of 1 item have what calls on many files take more than on few",
+        "cool prices of 1 item have what a pipe between two CPUs takes more than one on one CPU",
+    ] {
+        assert!(text.contains(words), "{words:?}: {text}");
+    }
 }
 
 #[test]
