@@ -10,6 +10,8 @@ use crate::report::text::{plain, plural};
 
 /// The begin of the source of an estimate.
 const ESTIMATE: &str = "the ratio of ";
+/// What the selector of a case has whose CPU was idle.
+const IDLE_CPU: &str = "/cpu-time:";
 /// More cases than these are too many for a command line to copy.
 const MAX_NAMED_CASES: usize = 8;
 /// More items than these are counted.
@@ -26,8 +28,10 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
         let (estimated, measured): (Vec<&str>, Vec<&str>) =
             sources.partition(|source| source.starts_with(ESTIMATE));
         let by_walk = measured.iter().filter(|source| source.starts_with(COOL)).count() as u64;
+        let after_idle = measured.iter().filter(|source| source.contains(IDLE_CPU)).count() as u64;
         // The selector of a case has a slash, and no treatment has.
-        let at_end = measured.iter().filter(|source| source.contains('/')).count() as u64;
+        let all_at_end = measured.iter().filter(|source| source.contains('/')).count() as u64;
+        let at_end = all_at_end - after_idle;
         let lacking = priced.iter().filter(|it| it.cool_amount.is_none()).count() as u64;
         lines.push(format!(
             "cool prices: of {} by a walk before each op, of {} by the ratio of other calls",
@@ -38,6 +42,12 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
             lines.push(format!(
                 "cool prices of {} have what calls on many files take more than on few",
                 plural(at_end, "item")
+            ));
+        }
+        if after_idle > 0 {
+            lines.push(format!(
+                "cool prices of {} have what a wake-up takes more of a CPU that was idle for 1 ms",
+                plural(after_idle, "item")
             ));
         }
         if lacking > 0 {

@@ -158,6 +158,17 @@ fn cool_prices_are_counted_by_where_they_come_from() {
     ] {
         assert!(text.contains(words), "{words:?}: {text}");
     }
+    assert!(!text.contains("that was idle for 1 ms"), "{text}");
+    let after_idle = "switch/cpu-time:by=tcp,peer_cpu=other,idle_us=1000";
+    shown.items[0].cool_source = Some(after_idle.to_owned());
+    let text = terminal(&view(&shown)).split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "cool prices: of 1 item by a walk before each op, of 1 by the ratio of other calls",
+        "cool prices of 1 item have what calls on many files take more than on few",
+        "cool prices of 1 item have what a wake-up takes more of a CPU that was idle for 1 ms",
+    ] {
+        assert!(text.contains(words), "{words:?}: {text}");
+    }
 }
 
 #[test]
