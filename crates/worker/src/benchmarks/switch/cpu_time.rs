@@ -14,7 +14,14 @@ const BY_TCP: PointFilter = &[("by", "tcp")];
 const BY_UNIX: PointFilter = &[("by", "unix")];
 const BY_PIPE: PointFilter = &[("by", "pipe")];
 const BY_FUTEX: PointFilter = &[("by", "futex")];
-const SPINS: PointFilter = &[("idle_us", "1000")];
+const IDLE_300: PointFilter = &[("idle_us", "300")];
+const IDLE_1000: PointFilter = &[("idle_us", "1000")];
+
+/// Reads of a clock in the spins of an op, where each takes a system call.
+const MAX_CLOCK_CALLS: u32 = 20_000;
+const SPINNING_PEER_CPU: Need =
+    Need::not_applicable("the CPU of the peer is that of the thread that spins");
+const NO_PEER_CPU: Need = Need::not_applicable("there is no peer whose CPU could be idle");
 
 /// Steps of a spin between two reads of the clock: some 3 us and more.
 const STEPS_PER_CLOCK_READ: u32 = 1 << 13;
@@ -27,7 +34,7 @@ pub(super) const CPU_TIME: Bench = Bench {
          them (CLOCK_PROCESS_CPUTIME_ID), divided by 20. By tcp it is a byte each way over \
          loopback (TCP_NODELAY), whose receiving side runs within the call that sends it. With \
          peer_cpu=none one thread makes all four calls of a round trip, and waits for nobody. \
-         With idle_us the measured thread spins between two round trips for so long, while the \
+         With idle_us=US the measured thread spins for so long between two round trips, while the \
          peer sleeps and its CPU is idle; the CPU time of the spins is read \
          (CLOCK_THREAD_CPUTIME_ID) and is not in the figure, but one read of that clock for each \
          round trip is. Calls are counted for all 20. Not included: creating the peer, which \
@@ -60,9 +67,10 @@ pub(super) const CPU_TIME: Bench = Bench {
         each_end("read", 20).when(BY_PIPE),
         each_end("futex", 40).when(BY_FUTEX),
         exactly("clock_gettime", 2),
-        exactly("clock_gettime", 40).when(SPINS),
-        // Those of the spins, only where reading a clock takes a system call.
-        up_to("clock_gettime", 20_000).when(SPINS),
+        exactly("clock_gettime", 40).when(IDLE_300),
+        exactly("clock_gettime", 40).when(IDLE_1000),
+        up_to("clock_gettime", MAX_CLOCK_CALLS).when(IDLE_300),
+        up_to("clock_gettime", MAX_CLOCK_CALLS).when(IDLE_1000),
     ],
     floor: &[at_least(4, NULL_CALL)],
     compare_with: &[
@@ -88,16 +96,16 @@ pub(super) const CPU_TIME: Bench = Bench {
             name: "idle_us",
             sets: "for how many microseconds the peer's CPU is idle before each round trip, while \
                    the measured thread spins; implied: none, as short as the other end's turn",
-            points: Points::Numbers(&[1_000]),
+            points: Points::Numbers(&[300, 1_000]),
             default_points: Points::Implied("none"),
         },
     ],
     needs: &[
         Need::time(),
-        Need::not_applicable("the CPU of the peer is that of the thread that spins")
-            .when(&[("peer_cpu", "same"), ("idle_us", "1000")]),
-        Need::not_applicable("there is no peer whose CPU could be idle")
-            .when(&[("peer_cpu", "none"), ("idle_us", "1000")]),
+        SPINNING_PEER_CPU.when(&[("peer_cpu", "same"), ("idle_us", "300")]),
+        SPINNING_PEER_CPU.when(&[("peer_cpu", "same"), ("idle_us", "1000")]),
+        NO_PEER_CPU.when(&[("peer_cpu", "none"), ("idle_us", "300")]),
+        NO_PEER_CPU.when(&[("peer_cpu", "none"), ("idle_us", "1000")]),
     ],
     in_price_list: false,
     switches: true,
