@@ -4,7 +4,8 @@
 //! What a walk adds to a case is the difference of two rows of one run that were timed in the same
 //! way: it holds nothing but the caches, and is added to the price. An item whose case was not
 //! measured so is estimated from the others. Where no counter tells what makes a call expensive, the
-//! cool end is that of another case, and the walk comes before its ops.
+//! cool end is that of another case, and the walk comes before its ops. Across CPUs there is no walk: the
+//! cool end is that of a CPU that has been idle for longer.
 
 use oscost_model::bill::{Amount, BillItem};
 use oscost_model::cool::treatment_text;
@@ -193,19 +194,35 @@ pub fn charge_cool(
     }
     for item in charges.items.iter_mut().filter(|item| item.amount.is_some()) {
         // In a price across CPUs the caches of the other one are cold already.
-        if item.part <= 0.0 || is_across_cpus(&item.name) {
-            (item.cool_price, item.cool_amount) = (item.unit.clone(), item.amount.clone());
-            continue;
-        }
-        let Some(CoolAmount { amount, source }) = cool.amount_of(item, calls, prices) else {
-            continue;
+        let has_no_walk = item.part <= 0.0 || is_across_cpus(&item.name);
+        let found = match has_no_walk {
+            true => at_range_end(item, prices),
+            false => cool.amount_of(item, calls, prices),
         };
-        item.cool_price = (item.times > 0.0).then(|| amount.times(1.0 / item.times));
-        item.cool_amount = Some(amount);
-        item.cool_source = Some(source);
+        match found {
+            Some(CoolAmount { amount, source }) => {
+                item.cool_price = (item.times > 0.0).then(|| amount.times(1.0 / item.times));
+                item.cool_amount = Some(amount);
+                item.cool_source = Some(source);
+            }
+            None if has_no_walk => {
+                (item.cool_price, item.cool_amount) = (item.unit.clone(), item.amount.clone());
+            }
+            None => {}
+        }
     }
     let has_any = charges.items.iter().any(|item| item.cool_source.is_some());
     charges.charged_cool = has_any.then(|| sum_with_cool(&charges.items));
+}
+
+/// The amount of an item that no walk cools, at the cool end of its range; `None` without a range
+/// of which both ends have a price. What is taken off, since another price contains it, has none: the
+/// other price has no range.
+fn at_range_end(item: &BillItem, prices: &PriceList<'_>) -> Option<CoolAmount> {
+    let rule = rule_of_item(item).filter(|_| item.times > 0.0)?;
+    let end = RangeEnd::of(&rule, &[Group::of(item.times)], prices)?;
+    let amount = item.amount.as_ref()?.plus(&end.added);
+    Some(CoolAmount { amount, source: end.selector.to_owned() })
 }
 
 /// The cases that would give the largest items of a bill a price that is measured after this walk, which

@@ -226,12 +226,14 @@ fn lacking_range(
     current: &PriceList<'_>,
 ) -> Vec<LackingPrice> {
     let groups = groups_of_item(item, calls);
-    let range = rule_of(&item.name).and_then(|rule| range_of(rule, calls));
+    // What is below zero has no range.
+    let is_paid = item.times > 0.0;
+    let range = rule_of(&item.name).filter(|_| is_paid).and_then(|rule| range_of(rule, calls));
     let ends = range.into_iter().flat_map(|range| [(range, &range.from), (range, &range.to)]);
     let lacking = ends.filter(|&(range, selector)| lacks_end(range, selector, &groups, current));
     let price = lacking.map(|(range, selector)| LackingPrice {
         selector: selector.clone(),
-        size_axis: Some(range.axis.clone()),
+        size_axis: range.axis.clone(),
         times: 0.0,
         amount_ns: Some(item.times * range.part * range.expected_ns / 2.0),
         is_of_range: true,

@@ -1,6 +1,6 @@
 //! Ranges of prices: what no counter tells of a call, such as over how many files its program goes, or on
-//! which CPU the other end of a pipe is.
-//! The price is that of one case; at the cool end a call pays what another case takes more.
+//! which CPU the other end of a pipe is, or of a wake-up: for how long the CPU had been idle. The price is
+//! that of one case; at the cool end a call pays what another case takes more.
 
 use oscost_model::bill::{Amount, BillItem};
 use oscost_model::case::Case;
@@ -9,7 +9,7 @@ use oscost_model::program_calls::ProgramCalls;
 use super::additions::rule_of_item;
 use super::charges::{DEPTH_AXIS, Group};
 use super::price_list::{PriceList, Size};
-use super::rules::{PriceRange, PriceRule, price_rules};
+use super::rules::{PriceRange, PriceRule, all_rules};
 
 /// The cool end of the range of an item.
 pub(super) struct RangeEnd<'a> {
@@ -67,8 +67,10 @@ fn end_price(
     group: &Group,
     prices: &PriceList<'_>,
 ) -> Option<Amount> {
-    let place = if range.axis == DEPTH_AXIS { group.depth } else { group.size };
-    let size = place.map(|value| Size { axis: &range.axis, value, has_nothing: false });
+    let size = range.axis.as_deref().and_then(|axis| {
+        let place = if axis == DEPTH_AXIS { group.depth } else { group.size };
+        place.map(|value| Size { axis, value, has_nothing: false })
+    });
     let price = prices.price(selector, size)?;
     (!price.is_of_another_size).then_some(price.amount)
 }
@@ -91,7 +93,7 @@ pub(super) fn is_at_end(case: &str) -> bool {
         let end = Case::parse(&range.to);
         end.is_some_and(|end| case.benchmark == end.benchmark && case.point.includes(&end.point))
     };
-    price_rules().iter().filter_map(|rule| rule.range.as_ref()).any(is_end)
+    all_rules().filter_map(|rule| rule.range.as_ref()).any(is_end)
 }
 
 /// The case at the cool end of an item's range, where both ends have a price. No walk comes before ops

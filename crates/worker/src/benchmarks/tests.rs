@@ -121,7 +121,7 @@ fn unmet(definition: &Definition, point: &Point) -> Option<String> {
 }
 
 /// Whether the definition does not apply at `point`, on any machine.
-fn is_not_applicable(definition: &Definition, point: &Point) -> bool {
+pub(super) fn is_not_applicable(definition: &Definition, point: &Point) -> bool {
     let mut needs = definition.needs.iter();
     needs.any(|need| {
         matches!(need.requirement, Requirement::Undefined(_)) && point.includes(&need.when)

@@ -105,8 +105,8 @@ pub(super) const WORDS: &[Word] = &[
         word: "wake-up across CPUs",
         means: "a wait after which the CPU became idle, ended by a task on another CPU, and not \
                 with a call about a TCP or unix socket, a pipe or a futex",
-        matters: "It pays half of what `switch/cpu-time:by=eventfd,peer_cpu=other` takes more \
-                  than `peer_cpu=none`.",
+        matters: "It pays half of what `switch/cpu-time:by=eventfd,peer_cpu=other` takes more than \
+                  `peer_cpu=none`. At the cool end it pays, too, what `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -114,8 +114,8 @@ pub(super) const WORDS: &[Word] = &[
         word: "switch across CPUs",
         means: "what a wake-up from another CPU takes more than the switch on one CPU that is \
                 charged already; also a thread, or a child of vfork(2), that starts there",
-        matters: "It pays half of what `switch/cpu-time:by=eventfd,peer_cpu=other` takes more \
-                  than `peer_cpu=same`.",
+        matters: "It pays half of what `switch/cpu-time:by=eventfd,peer_cpu=other` takes more than \
+                  `peer_cpu=same`. At the cool end it pays, too, what `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -124,7 +124,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "a wait after which the CPU became idle, ended by a task on another CPU with a \
                 call about a TCP socket",
         matters: "It pays half of what `switch/cpu-time:by=tcp,peer_cpu=other` takes more than \
-                  `peer_cpu=none`. A packet is received within the call that sends it.",
+                  `peer_cpu=none`. A packet is received within the call that sends it. At the cool \
+                  end it pays, too, what `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -133,7 +134,7 @@ pub(super) const WORDS: &[Word] = &[
         means: "what a wake-up by a task on another CPU with a call about a TCP socket takes more \
                 than one on one CPU, which is in prices of calls",
         matters: "It pays half of what `switch/cpu-time:by=tcp,peer_cpu=other` takes more than \
-                  `peer_cpu=same`.",
+                  `peer_cpu=same`. At the cool end it pays, too, what `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -142,7 +143,7 @@ pub(super) const WORDS: &[Word] = &[
         means: "a wait after which the CPU became idle, ended by a task on another CPU with a \
                 call about an AF_UNIX socket",
         matters: "It pays half of what `switch/cpu-time:by=unix,peer_cpu=other` takes more than \
-                  `peer_cpu=none`.",
+                  `peer_cpu=none`. At the cool end it pays, too, what `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -151,7 +152,7 @@ pub(super) const WORDS: &[Word] = &[
         means: "what a wake-up by a task on another CPU with a call about an AF_UNIX socket takes \
                 more than one on one CPU, which is in prices of calls",
         matters: "It pays half of what `switch/cpu-time:by=unix,peer_cpu=other` takes more than \
-                  `peer_cpu=same`.",
+                  `peer_cpu=same`. At the cool end it pays, too, what `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -160,7 +161,7 @@ pub(super) const WORDS: &[Word] = &[
         means: "a wait after which the CPU became idle, ended by a task on another CPU with a \
                 call about a futex",
         matters: "It pays half of what `switch/cpu-time:by=futex,peer_cpu=other` takes more than \
-                  `peer_cpu=none`.",
+                  `peer_cpu=none`. At the cool end it pays, too, what `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -169,7 +170,7 @@ pub(super) const WORDS: &[Word] = &[
         means: "what a wake-up by a task on another CPU with a call about a futex takes more than \
                 one on one CPU, which is in prices of calls",
         matters: "It pays half of what `switch/cpu-time:by=futex,peer_cpu=other` takes more than \
-                  `peer_cpu=same`.",
+                  `peer_cpu=same`. At the cool end it pays, too, what `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -178,7 +179,7 @@ pub(super) const WORDS: &[Word] = &[
         means: "a wait after which the CPU became idle, ended by a task on another CPU with a \
                 call about a pipe",
         matters: "It pays half of what `switch/cpu-time:by=pipe,peer_cpu=other` takes more than \
-                  `peer_cpu=none`.",
+                  `peer_cpu=none`. At the cool end it pays, too, what `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -187,7 +188,7 @@ pub(super) const WORDS: &[Word] = &[
         means: "what a wake-up by a task on another CPU with a call about a pipe takes more than \
                 one on one CPU, which is in prices of calls",
         matters: "It pays half of what `switch/cpu-time:by=pipe,peer_cpu=other` takes more than \
-                  `peer_cpu=same`.",
+                  `peer_cpu=same`. At the cool end it pays, too, what `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },

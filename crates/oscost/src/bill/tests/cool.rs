@@ -1,7 +1,7 @@
 //! Cool prices, where the cost of each op after a walk and without one is known.
 
 use oscost_model::bill::BillItem;
-use oscost_model::program_calls::KernelEvents;
+use oscost_model::program_calls::{KernelEvents, RemoteWakes, RemoteWakesByCall};
 
 use super::*;
 
@@ -251,4 +251,73 @@ fn what_two_cpus_add_is_in_both_ends_of_the_range_at_its_price() {
     // No walk makes the caches of the other CPU colder.
     let cases = cases_to_cool(&found.items, MIB, &prices, &catalog, |_| false);
     assert_eq!(cases, Vec::<String>::new());
+}
+
+/// What a program did that wakes tasks on another CPU by TCP.
+fn waking_by_tcp(tcp: RemoteWakes) -> ProgramCalls {
+    let events = KernelEvents {
+        remote_wakes_after_idle: Some(tcp.after_idle),
+        remote_wakes_after_switch: Some(tcp.after_switch),
+        remote_wakes_by: Some(RemoteWakesByCall { tcp, ..RemoteWakesByCall::default() }),
+        ..KernelEvents::default()
+    };
+    ProgramCalls { events: Some(events), ..calls(Vec::new()) }
+}
+
+/// The amount, the cool amount and the source of that of 30 wake-ups across CPUs by TCP after whose waits
+/// the CPU was idle, and of 20 after which it ran another task, by these rows.
+fn across_cpus_by_tcp(rows: Vec<Row>) -> [(f64, f64, Option<String>); 2] {
+    let mut with_walk = with_pair("process/wait", 100_000.0, 50_000.0);
+    with_walk.extend(rows);
+    let (records, catalog) = ([record(with_walk)], catalog());
+    let calls = waking_by_tcp(RemoteWakes { after_idle: 30, after_switch: 20 });
+    let prices = PriceList::new(&records, &catalog);
+    let cool = CoolPrices::new(&records, &catalog, &prices, MIB);
+    let mut found = charge(&calls, Faults::default(), &prices, 1e6);
+    charge_cool(&mut found, &calls, &prices, &cool);
+    ["wake-up across CPUs by TCP", "switch across CPUs by TCP"].map(|name| {
+        let warm = amount(&found, name).unwrap();
+        (warm, cool_ns(&found, name).unwrap(), source(&found, name).map(str::to_owned))
+    })
+}
+
+#[test]
+fn at_the_cool_end_a_wake_up_across_cpus_is_of_a_cpu_that_was_idle_for_longer() {
+    let of = |cpu: &str, ns: f64| row(&format!("switch/cpu-time:by=tcp,peer_cpu={cpu}"), ns);
+    let all = || {
+        // The price is not that of a CPU that was idle for longer, whichever row comes first.
+        vec![
+            of("other,idle_us=300", 64_000.0),
+            of("other", 34_000.0),
+            of("same", 12_000.0),
+            of("none", 8_000.0),
+        ]
+    };
+    // Half of what a round trip takes more than on one CPU; one of its wake-ups takes 30 us more.
+    let [wakes, switches] = [30.0 * 13_000.0, 20.0 * 11_000.0];
+    let after_idle = Some("switch/cpu-time:by=tcp,peer_cpu=other,idle_us=300".to_owned());
+    let expected = [
+        (wakes, wakes + 30.0 * 30_000.0, after_idle.clone()),
+        (switches, switches + 20.0 * 30_000.0, after_idle),
+    ];
+    assert_eq!(across_cpus_by_tcp(all()), expected);
+    // Without that row both ends are at the price.
+    let expected = [(wakes, wakes, None), (switches, switches, None)];
+    assert_eq!(across_cpus_by_tcp(all().split_off(1)), expected);
+}
+
+#[test]
+fn a_bill_lacks_the_price_of_a_cpu_that_was_idle_for_longer() {
+    let rows = [("other", 34_000.0), ("same", 12_000.0), ("none", 8_000.0)]
+        .map(|(cpu, ns)| row(&format!("switch/cpu-time:by=tcp,peer_cpu={cpu}"), ns));
+    let (records, catalog) = ([record(rows.to_vec())], catalog());
+    let prices = PriceList::new(&records, &catalog);
+    let calls = waking_by_tcp(RemoteWakes { after_idle: 30, after_switch: 0 });
+    let lacking = lacking_prices(&calls, Faults::default(), &prices, &prices, &catalog);
+    let end = "switch/cpu-time:by=tcp,peer_cpu=other,idle_us=300";
+    let found: Vec<(&str, f64, bool)> = lacking
+        .iter()
+        .map(|it| (it.selector.as_str(), it.amount_ns.unwrap(), it.is_of_range))
+        .collect();
+    assert_eq!(found, [(end, 30.0 * 15_000.0, true)]);
 }

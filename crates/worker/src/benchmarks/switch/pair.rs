@@ -6,15 +6,13 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use super::super::placement::cpu_of_optional_peer;
 use super::super::prelude::*;
 use super::handoff::{EndSetup, Handoff, PeerCheck};
-use super::mechanisms::{
-    Endpoint, connections, counters, futexes, handled_signals, pipes, sockets,
-};
+use super::mechanisms::{Endpoint, handled_signals, pipes};
 use crate::bench::{OpError, Shape, WorkBody};
 use crate::kernel::cpu::affinity;
 use crate::kernel::ipc::context_switch::{
     Alarm, PeerProcess, SignalReceiver, sched_yield, thread_id,
 };
-use crate::kernel::time::clock::{monotonic_raw_ns, process_cpu_ns};
+use crate::kernel::time::clock::monotonic_raw_ns;
 
 /// Creates both ends.
 pub(super) type MakeEnds = fn(&EndSetup) -> Result<(Endpoint, Endpoint), Errno>;
@@ -37,10 +35,10 @@ pub(super) fn round_trips(params: Params<'_>, make_ends: MakeEnds) -> Result<Wor
     })
 }
 
-/// Round trips in one op of [`half_round_trips`]: 0.1 to 0.2 ms, so that two clock reads are a few
-/// parts in a thousand. The 1000 of study cse221-2014 take so long that each window contains ticks
+/// Round trips in an op that reads a clock before and after them: 0.1 to 0.2 ms, so that the reads are
+/// a few parts in a thousand. The 1000 of study cse221-2014 take so long that each window contains ticks
 /// and preemptions.
-const TRIPS_PER_OP: u64 = 20;
+pub(super) const TRIPS_PER_OP: u64 = 20;
 
 /// The work of a benchmark that reports half of a round trip, on one CPU.
 pub(super) fn half_round_trips(params: Params<'_>) -> Result<Work, Errno> {
@@ -56,35 +54,12 @@ pub(super) fn half_round_trips(params: Params<'_>) -> Result<Work, Errno> {
     }))
 }
 
-/// The work of a benchmark that reports the CPU time of a round trip, of both ends together. They are
-/// threads: their CPU time is that of their process.
-pub(super) fn cpu_time_of_round_trips(params: Params<'_>) -> Result<Work, Errno> {
-    let cpu = match cpu_of_optional_peer(params) {
-        Ok(cpu) => cpu,
-        Err(unavailable) => return Ok(unavailable),
-    };
-    let make_ends: MakeEnds = match params.word("by") {
-        "tcp" => connections,
-        "unix" => sockets,
-        "pipe" => pipes,
-        "futex" => futexes,
-        _ => counters,
-    };
-    let mut pair = pair(true, make_ends, cpu)?;
-    Ok(Work::own_value(move || {
-        let before_ns = process_cpu_ns()?;
-        pair.run(TRIPS_PER_OP, 1).map_err(|error| error.errno)?;
-        let taken_ns = process_cpu_ns()? - before_ns;
-        Ok((1_000 * taken_ns / TRIPS_PER_OP) as i64)
-    }))
-}
-
 fn are_threads(params: Params<'_>) -> bool {
     params.word("between") == "threads"
 }
 
 /// Two ends, the peer on `cpu`; or one process that is both.
-fn pair(threads: bool, make_ends: MakeEnds, cpu: Option<u32>) -> Result<Pair, Errno> {
+pub(super) fn pair(threads: bool, make_ends: MakeEnds, cpu: Option<u32>) -> Result<Pair, Errno> {
     let signals = SignalReceiver::install()?;
     let setup =
         EndSetup { threads, single_process: cpu.is_none(), wait_mask: signals.receiving_mask() };
@@ -132,7 +107,7 @@ fn answer<M: Handoff>(end: &M, quit: &AtomicBool) -> Result<(), Errno> {
 }
 
 /// Both ends, in the measured process.
-struct Pair {
+pub(super) struct Pair {
     own: Arc<Endpoint>,
     peer: Peer,
     /// The CPU that the peer is pinned to.

@@ -7,9 +7,9 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use oscost_model::case::Case;
-use oscost_model::point::Point;
+use oscost_model::point::{Point, Value};
 
-use super::super::tests::{all_points, context};
+use super::super::tests::{all_points, context, is_not_applicable};
 use super::BENCHES;
 use crate::bench::{Bench, Context, Work};
 use crate::kernel::process::usage::{ThreadUsage, thread};
@@ -18,7 +18,9 @@ use crate::kernel::process::{children, in_own_process, kill};
 /// Every case of the family.
 fn cases() -> impl Iterator<Item = (&'static Bench, Case)> {
     let at = |bench: &'static Bench| {
-        let points = all_points(&bench.definition()).into_iter();
+        let definition = bench.definition();
+        let points = all_points(&definition).into_iter();
+        let points = points.filter(move |point| !is_not_applicable(&definition, point));
         points.map(move |point| (bench, Case::new(bench.id, point)))
     };
     BENCHES.iter().flat_map(at)
@@ -236,11 +238,19 @@ fn half_a_round_trip_is_computed_from_as_many_trips_as_are_made() {
     });
 }
 
+/// The cases of the CPU time of a round trip: those that spin, or the others.
+fn cpu_time_cases(that_spin: bool) -> Vec<(&'static Bench, Case)> {
+    cases()
+        .filter(|(bench, _)| bench.id == "switch/cpu-time")
+        .filter(|(_, case)| case.point.get("idle_us").is_some() == that_spin)
+        .collect()
+}
+
 #[test]
 fn the_cpu_time_of_a_round_trip_is_that_of_as_many_as_are_made() {
     in_own_process(|| {
         let context = context();
-        for (bench, case) in cases().filter(|(bench, _)| bench.id == "switch/cpu-time") {
+        for (bench, case) in cpu_time_cases(false) {
             let Some(mut work) = built(bench, &case, context) else { continue };
             let has_peer = case.point.get("peer_cpu").is_some_and(|at| at.to_string() != "none");
             assert_repeatedly(&case, || {
@@ -251,6 +261,29 @@ fn the_cpu_time_of_a_round_trip_is_that_of_as_many_as_are_made() {
                 if is_expected { Ok(()) } else { Err(format!("{voluntary} {involuntary}")) }
             });
             assert!(work.last_value().is_some_and(|figure| figure > 0), "{case}");
+        }
+    });
+}
+
+#[test]
+fn a_peer_sleeps_before_each_round_trip_after_a_spin_which_is_in_no_figure() {
+    in_own_process(|| {
+        let context = context();
+        for (bench, case) in cpu_time_cases(true) {
+            let Some(mut work) = built(bench, &case, context) else { continue };
+            let idle_us = match case.point.get("idle_us") {
+                Some(&Value::Number(us)) => us as i64,
+                other => panic!("{case}: {other:?}"),
+            };
+            assert_repeatedly(&case, || {
+                let [_, (voluntary, _)] = switches_per_op(&mut work, 3);
+                // The peer's last sleep of an op may begin after the first of the next one.
+                let sleeps = voluntary > 19.0;
+                let figure_ps = work.last_value().unwrap_or(0);
+                let is_without_spin = figure_ps > 0 && figure_ps < 1_000_000 * idle_us;
+                let message = format!("{voluntary} switches, {figure_ps} ps");
+                if sleeps && is_without_spin { Ok(()) } else { Err(message) }
+            });
         }
     });
 }

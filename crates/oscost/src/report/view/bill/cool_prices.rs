@@ -10,8 +10,10 @@ use crate::report::text::{plain, plural};
 
 /// The begin of the source of an estimate.
 const ESTIMATE: &str = "the ratio of ";
-/// What the selector of a case with tasks on two CPUs contains.
-const ACROSS_CPUS: &str = "peer_cpu=other";
+/// What the selector of a case begins with that has the ends of a pipe on two CPUs.
+const PIPE_ACROSS_CPUS: &str = "pipe/cpu-time:";
+/// That of a case whose woken CPU was idle.
+const WAKE_UP: &str = "switch/cpu-time:";
 /// More cases than these are too many for a command line to copy.
 const MAX_NAMED_CASES: usize = 8;
 /// More items than these are counted.
@@ -29,26 +31,26 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
             sources.partition(|source| source.starts_with(ESTIMATE));
         let by_walk = measured.iter().filter(|source| source.starts_with(COOL)).count() as u64;
         // The selector of a case has a slash, and no treatment has.
-        let at_end = measured.iter().copied().filter(|source| source.contains('/'));
-        let (across_cpus, on_files): (Vec<&str>, Vec<&str>) =
-            at_end.partition(|source| source.contains(ACROSS_CPUS));
+        let at_end = |begin: &str| {
+            let of_case = measured.iter().filter(|it| it.contains('/') && it.contains(begin));
+            of_case.count() as u64
+        };
+        let across_cpus = at_end(PIPE_ACROSS_CPUS);
+        let after_idle = at_end(WAKE_UP);
+        let on_files = at_end("") - across_cpus - after_idle;
         let lacking = priced.iter().filter(|it| it.cool_amount.is_none()).count() as u64;
         lines.push(format!(
             "cool prices: of {} by a walk before each op, of {} by the ratio of other calls",
             plural(by_walk, "item"),
             estimated.len()
         ));
-        if !on_files.is_empty() {
-            lines.push(format!(
-                "cool prices of {} have what calls on many files take more than on few",
-                plural(on_files.len() as u64, "item")
-            ));
-        }
-        if !across_cpus.is_empty() {
-            lines.push(format!(
-                "cool prices of {} have what a pipe between two CPUs takes more than one on one CPU",
-                plural(across_cpus.len() as u64, "item")
-            ));
+        let ends = [
+            (on_files, "calls on many files take more than on few"),
+            (across_cpus, "a pipe between two CPUs takes more than one on one CPU"),
+            (after_idle, "a wake-up takes more of a CPU that was idle for 0.3 ms"),
+        ];
+        for (count, what) in ends.into_iter().filter(|&(count, _)| count > 0) {
+            lines.push(format!("cool prices of {} have what {what}", plural(count, "item")));
         }
         if lacking > 0 {
             lines.push(format!(

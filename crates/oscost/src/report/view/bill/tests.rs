@@ -159,11 +159,25 @@ fn cool_prices_are_counted_by_where_they_come_from() {
         assert!(text.contains(words), "{words:?}: {text}");
     }
     assert!(!text.contains("a pipe between two CPUs"), "{text}");
-    shown.items[0].cool_source = Some("pipe/cpu-time:by=pipe,peer_cpu=other".to_owned());
+    assert!(!text.contains("that was idle for 0.3 ms"), "{text}");
+    for (end, words) in [
+        (
+            "pipe/cpu-time:by=pipe,peer_cpu=other",
+            "cool prices of 1 item have what a pipe between two CPUs takes more than one on one CPU",
+        ),
+        (
+            "switch/cpu-time:by=tcp,peer_cpu=other,idle_us=300",
+            "cool prices of 1 item have what a wake-up takes more of a CPU that was idle for 0.3 ms",
+        ),
+    ] {
+        shown.items[0].cool_source = Some(end.to_owned());
+        let text = terminal(&view(&shown)).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(words), "{words:?}: {text}");
+    }
     let text = terminal(&view(&shown)).split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
+        "cool prices: of 1 item by a walk before each op, of 1 by the ratio of other calls",
         "cool prices of 1 item have what calls on many files take more than on few",
-        "cool prices of 1 item have what a pipe between two CPUs takes more than one on one CPU",
     ] {
         assert!(text.contains(words), "{words:?}: {text}");
     }
