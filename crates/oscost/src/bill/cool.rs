@@ -196,7 +196,7 @@ pub fn charge_cool(
         // In a price across CPUs the caches of the other one are cold already.
         let has_no_walk = item.part <= 0.0 || is_across_cpus(&item.name);
         let found = match has_no_walk {
-            true => at_range_end(item, prices),
+            true => at_range_end(item, calls, prices),
             false => cool.amount_of(item, calls, prices),
         };
         match found {
@@ -218,9 +218,13 @@ pub fn charge_cool(
 /// The amount of an item that no walk cools, at the cool end of its range; `None` without a range
 /// of which both ends have a price. What is taken off, since another price contains it, has none: the
 /// other price has no range.
-fn at_range_end(item: &BillItem, prices: &PriceList<'_>) -> Option<CoolAmount> {
+fn at_range_end(
+    item: &BillItem,
+    calls: &ProgramCalls,
+    prices: &PriceList<'_>,
+) -> Option<CoolAmount> {
     let rule = rule_of_item(item).filter(|_| item.times > 0.0)?;
-    let end = RangeEnd::of(&rule, &[Group::of(item.times)], prices)?;
+    let end = RangeEnd::of(&rule, &[Group::of(item.times)], calls, prices)?;
     let amount = item.amount.as_ref()?.plus(&end.added);
     Some(CoolAmount { amount, source: end.selector.to_owned() })
 }

@@ -75,7 +75,7 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  oscost run                       the price list: 70 benchmarks, few points
+  oscost run                       the price list: 71 benchmarks, few points
   oscost run getppid               one benchmark at its default points
   oscost explain getppid           what is timed, what is not, and why
   oscost explain NOT_CONVERGED     any word that oscost prints
