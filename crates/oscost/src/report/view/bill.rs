@@ -12,7 +12,6 @@ mod items;
 pub(in crate::report) mod made_up;
 mod pair_prices;
 mod price_rows;
-mod run_command;
 mod time_source;
 mod trial_times;
 
@@ -26,11 +25,11 @@ pub(in crate::report::view) use self::instructions::section as instructions;
 pub(in crate::report::view) use self::items::share_text;
 use self::items::table;
 pub(in crate::report::view) use self::price_rows::price;
-use self::run_command::run_command;
 use crate::advice::trust::Trust;
 use crate::report::figures::{occurrences, rough, with_thousands};
 use crate::report::text::{minute, plain, plural, shell_command};
 use crate::report::view::bill_counting::{counting, watch};
+use crate::report::view::bill_run_command::run_command;
 use crate::report::view::document::{Block, Item, Paragraph, Section, View};
 use crate::report::view::{answer, what_if};
 

@@ -1,5 +1,7 @@
 //! What bills say, on made-up ones.
 
+mod unpriced;
+
 use oscost_model::bill::DoubtfulRun;
 
 use super::*;
