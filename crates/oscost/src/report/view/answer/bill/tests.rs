@@ -92,7 +92,7 @@ fn with_cool_prices_it_says_where_the_measured_time_lies() {
     assert_eq!(
         said(&cooled(more, 2.0)),
         "find spent 2.00 ms in the kernel; 3.00 ms (warm caches) to 6.00 ms (cool) charged, \
-         2.00 ms measured: 50 % below the range; 3.00 ms for 1,000 x brk."
+         2.00 ms measured: 33 % below the range; 3.00 ms for 1,000 x brk."
     );
     let mut uncertain = cooled(bill(vec![priced("brk", "memory", 1_000.0, 3_000.0)], 2e6), 2.0);
     uncertain.difference.iter_mut().for_each(|it| it.ci95 = Some([-3e6, 1e6]));
