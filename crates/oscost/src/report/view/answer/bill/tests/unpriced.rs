@@ -25,8 +25,9 @@ fn the_largest_item_is_named_first_although_it_has_no_price() {
     assert_eq!(
         said,
         "find spent 100 ms in the kernel; 50.0 ms of it for 6,934 x getdents64 directory (without \
-         a price), 40.0 ms for 40,000 x newfstatat; 40.0 ms (warm caches) to 48.0 ms (cool) charged, \
-         100 ms measured: 108 % above the range; calls without a price took 50.0 ms, as counted."
+         a price), 40.0 ms for 40,000 x newfstatat; 40.0 ms (warm caches) to 48.0 ms (cool) \
+         charged, 100 ms measured: 108 % above the range; calls without a price took 50.0 ms, as \
+         counted."
     );
 }
 
