@@ -5,6 +5,7 @@ mod price_runs;
 mod prices;
 mod range;
 mod reason;
+mod tick_division;
 mod uncertainty;
 mod unpriced;
 
@@ -73,7 +74,8 @@ fn headline(bill: &Bill) -> String {
         let certainty = certainty(difference);
         format!("the prices charge {more} more than that, {} in all{certainty}", time(charged.ns))
     });
-    format!("{spent}; {charges}; {largest}{open}.")
+    let ticks = tick_division::clause(bill);
+    format!("{spent}; {charges}{ticks}; {largest}{open}.")
 }
 
 /// What is charged, where the interval of the difference contains zero, so that nothing can be said

@@ -1,5 +1,6 @@
 //! What bills say, on made-up ones.
 
+mod tick_division;
 mod unpriced;
 
 use oscost_model::bill::DoubtfulRun;
