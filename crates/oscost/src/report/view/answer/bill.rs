@@ -15,7 +15,7 @@ use oscost_model::unit::Unit;
 
 use self::range::ChargedRange;
 use self::reason::Reason;
-use self::uncertainty::{MAX_HALF_WIDTH_PCT, verdict};
+use self::uncertainty::{MAX_HALF_WIDTH_PCT, verdict, why_no_interval};
 use self::unpriced::{MAX_UNPRICED_PCT, MIN_SHARE_PCT};
 use super::quote::interval_text;
 use super::trust;
@@ -145,7 +145,7 @@ fn reasons(bill: &Bill) -> Vec<Reason> {
     }
     found.extend(bill.trials.doubt.iter().map(|why| Reason::fair(plain(why))));
     found.extend(of_system_time(&bill.trials.system_time));
-    found.extend(bill.charged.as_ref().and_then(of_charged));
+    found.extend(bill.charged.as_ref().and_then(|charged| of_charged(bill, charged)));
     found.extend(prices::reason(bill));
     let unpriced_pct = unpriced_pct(&bill.items);
     if bill.counted.is_some() && unpriced_pct > MAX_UNPRICED_PCT {
@@ -226,12 +226,13 @@ fn of_system_time(system: &Amount) -> Option<Reason> {
 }
 
 /// What is doubtful about the sum of the prices: that it may as well be another one.
-fn of_charged(charged: &Amount) -> Option<Reason> {
+fn of_charged(bill: &Bill, charged: &Amount) -> Option<Reason> {
     if charged.ns <= 0.0 {
         return None;
     }
     let Some([low, high]) = charged.ci95 else {
-        return Some(Reason::fair("the interval of what is charged is not known".to_owned()));
+        let why = why_no_interval(bill);
+        return Some(Reason::fair(format!("the interval of what is charged is not known{why}")));
     };
     let half_pct = 50.0 * (high - low) / charged.ns;
     (half_pct > MAX_HALF_WIDTH_PCT).then(|| {

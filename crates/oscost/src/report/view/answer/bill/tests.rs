@@ -219,6 +219,32 @@ fn stale_prices_have_a_next_step_and_a_large_difference_is_poor() {
     assert_eq!(trust_of(&over).grade, Grade::Poor);
 }
 
+#[test]
+fn a_sum_without_an_interval_names_the_flag_that_took_it() {
+    let without = |it: &mut Bill| {
+        it.charged.iter_mut().for_each(|charged| charged.ci95 = None);
+        for item in it.items.iter_mut().take(2) {
+            item.amount.iter_mut().for_each(|amount| amount.ci95 = None);
+            item.flags = vec!["FEW_REPETITIONS".to_owned()];
+        }
+    };
+    let text = "the interval of what is charged is not known: prices of 2 of 4 items were measured too \
+                few times for one (FEW_REPETITIONS)";
+    assert_eq!(reasons_after(without), [text]);
+    let in_vain = |it: &mut Bill| {
+        without(it);
+        it.prices.measured = Some(oscost_model::bill::MeasuredPrices {
+            cases: Vec::new(),
+            seconds: 30.2,
+            limit_seconds: 30.0,
+            interrupted: false,
+            block_missing: false,
+            failure: None,
+        });
+    };
+    assert_eq!(reasons_after(in_vain), [format!("{text}, as the time for prices ran out")]);
+}
+
 /// A run of whose prices all are doubtful.
 fn doubtful(grade: &str, charged_pct: Option<f64>) -> DoubtfulRun {
     DoubtfulRun {
