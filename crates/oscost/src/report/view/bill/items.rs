@@ -5,6 +5,7 @@ use oscost_model::program_calls::KernelTime;
 use oscost_model::unit::Unit;
 
 use super::families::{Family, families, is_small};
+use super::form_names;
 use crate::report::figures::{interval, occurrences, per_cent, rough};
 use crate::report::text::{plain, plural};
 use crate::report::view::document::{Cell, Column, Table, TableRow};
@@ -56,12 +57,14 @@ pub(super) fn table(bill: &Bill) -> Table {
             Column::number("share", "share_pct"),
         ],
         rows,
-        notes: vec![
-            "share: of the measured system time; a family without items has small ones alone"
-                .to_owned(),
-        ],
+        notes: notes(bill),
         ..Table::default()
     }
+}
+
+fn notes(bill: &Bill) -> Vec<String> {
+    let share = "share: of the measured system time; a family without items has small ones alone";
+    [share.to_owned()].into_iter().chain(form_names::notes(bill)).collect()
 }
 
 /// The figures of a row that are times.
