@@ -164,7 +164,8 @@ impl<'a> PriceMeasurement<'a> {
         let limit = stage_time(left, cases.len(), later);
         let prices = if cases.len() == 1 { "price" } else { "prices" };
         let at_most_s = limit.max(OVERHEAD).as_secs_f64().ceil();
-        let activity = format!("measuring {} {prices}: at most {at_most_s} s", cases.len());
+        let more = if self.run_ids.is_empty() { "" } else { " more" };
+        let activity = format!("measuring {}{more} {prices}: at most {at_most_s} s", cases.len());
         self.observer.finished();
         self.observer.status(&activity);
         self.tried.extend(cases.iter().cloned());

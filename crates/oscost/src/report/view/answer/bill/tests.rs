@@ -196,7 +196,7 @@ fn prices_that_should_not_be_used_are_told_by_their_share_of_what_is_charged() {
     let (grade, text) = graded(&[0, 2, 3], "UNRELIABLE");
     assert_eq!(grade, Grade::Poor);
     let words = "77 % of what is charged is at prices that should not be used: close file \
-                 (UNRELIABLE), minor page fault (UNRELIABLE), ...";
+                 (UNRELIABLE), minor page fault (UNRELIABLE) and 1 other item";
     assert_eq!(text, words);
     assert_eq!(graded(&[3], "UNRELIABLE").0, Grade::Good, "a small part");
     assert_eq!(graded(&[0], "NOT_CONVERGED").0, Grade::Good, "the interval says so");
