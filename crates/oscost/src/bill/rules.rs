@@ -256,6 +256,9 @@ mod tests {
         let case = |form: &str| rule_of(form).map(|rule| rule.case.as_str());
         assert_eq!(case("openat file"), Some("directory/open"));
         assert_eq!(case("openat ENOENT"), Some("directory/missing"));
+        assert_eq!(case("connect unix ENOENT"), Some("directory/missing"));
+        assert_eq!(case("connect unix"), Some("socket/connect"));
+        assert_eq!(case("connect tcp EINPROGRESS"), Some("socket/connect"));
         assert_eq!(case("newfstatat empty pipe"), Some("syscall/fstat"));
         assert_eq!(case("fcntl F_SETLKW"), Some("lock/fcntl"));
         assert_eq!(case("close directory"), Some("directory/open-close"));

@@ -63,6 +63,13 @@ pub(crate) struct PriceMeasurement<'a> {
     is_over: bool,
 }
 
+/// The cases of a stage.
+struct StageCases {
+    cases: Vec<Case>,
+    /// How many more are measured in a later stage.
+    later: usize,
+}
+
 /// Pairs that the largest items of a bill lack.
 pub(crate) struct WantedPairs {
     pub(crate) kind: PairKind,
@@ -150,18 +157,20 @@ impl<'a> PriceMeasurement<'a> {
         if self.runs.are_under_treatments() {
             lacking.retain(|price| !price.is_of_range); // There are no cool prices.
         }
-        let cases = self.cases(&lacking, stage, left);
+        let StageCases { cases, later } = self.cases(&lacking, stage, left);
         if cases.is_empty() {
             return PriceOutcome::NothingToMeasure;
         }
+        let limit = stage_time(left, cases.len(), later);
         let prices = if cases.len() == 1 { "price" } else { "prices" };
-        let at_most_s = left.max(OVERHEAD).as_secs_f64().ceil();
-        let activity = format!("measuring {} {prices}: at most {at_most_s} s", cases.len());
+        let at_most_s = limit.max(OVERHEAD).as_secs_f64().ceil();
+        let more = if self.run_ids.is_empty() { "" } else { " more" };
+        let activity = format!("measuring {}{more} {prices}: at most {at_most_s} s", cases.len());
         self.observer.finished();
         self.observer.status(&activity);
         self.tried.extend(cases.iter().cloned());
         let started = Instant::now();
-        let ended = price_run(session, self.at, cases.clone(), left, self.observer);
+        let ended = price_run(session, self.at, cases.clone(), limit, self.observer);
         self.spent += started.elapsed();
         self.note(&cases, ended, stage)
     }
@@ -216,15 +225,11 @@ impl<'a> PriceMeasurement<'a> {
     }
 
     /// The cases whose rows price what is lacking, as many as there is time for, in the order of
-    /// the catalog.
-    fn cases(&self, lacking: &[LackingPrice], stage: PriceStage, left: Duration) -> Vec<Case> {
-        let for_rows = left.saturating_sub(OVERHEAD).as_secs_f64();
-        let most = (for_rows / ROW_TIME.as_secs_f64()) as usize;
+    /// the catalog. Those of a later stage have a place in the same order of weights.
+    fn cases(&self, lacking: &[LackingPrice], stage: PriceStage, left: Duration) -> StageCases {
         let mut found: Vec<Case> = Vec::new();
+        let mut of_later_stage: Vec<Case> = Vec::new();
         for price in lacking {
-            if stage == PriceStage::BetweenTrials && price.writes_journal() {
-                continue;
-            }
             let selectors = slice::from_ref(&price.selector);
             // A selector that the catalog does not have prices nothing, and its items say so.
             let Ok(named) = plan::select(self.at.catalog, selectors, Extent::Default) else {
@@ -235,14 +240,27 @@ impl<'a> PriceMeasurement<'a> {
             if cases.iter().all(|case| self.runs.has_measured(case)) {
                 continue;
             }
-            cases.retain(|case| !found.contains(case));
-            if !found.is_empty() && found.len() + cases.len() > most {
+            cases.retain(|case| !found.contains(case) && !of_later_stage.contains(case));
+            let is_later = stage == PriceStage::BetweenTrials && price.writes_journal();
+            let has_two_runs = match is_later {
+                true => !found.is_empty(),
+                false => !of_later_stage.is_empty(),
+            };
+            let chosen = found.len() + of_later_stage.len();
+            if chosen > 0 && chosen + cases.len() > most_rows(left, has_two_runs) {
+                // Without time for a second run the first one has all of it.
+                if is_later {
+                    continue;
+                }
                 break;
             }
-            found.extend(cases);
+            match is_later {
+                true => of_later_stage.extend(cases),
+                false => found.extend(cases),
+            }
         }
         self.sort_by_catalog(&mut found);
-        found
+        StageCases { cases: found, later: of_later_stage.len() }
     }
 
     /// Takes the rows of a run that has ended, and notes how it ended.
@@ -291,6 +309,22 @@ impl<'a> PriceMeasurement<'a> {
                 && row.point == case.point
         })
     }
+}
+
+/// How many rows there is time for in one run, or in two.
+fn most_rows(left: Duration, has_two_runs: bool) -> usize {
+    let overhead = if has_two_runs { OVERHEAD * 2 } else { OVERHEAD };
+    (left.saturating_sub(overhead).as_secs_f64() / ROW_TIME.as_secs_f64()) as usize
+}
+
+/// The time of a stage with so many rows: that of a later stage, whose rows may be heavier, is not used
+/// up. All rows have the same part of what both runs leave.
+fn stage_time(left: Duration, now: usize, later: usize) -> Duration {
+    if later == 0 {
+        return left;
+    }
+    let for_rows = left.saturating_sub(OVERHEAD * 2);
+    OVERHEAD + for_rows.mul_f64(now as f64 / (now + later) as f64)
 }
 
 /// Why a run failed.
@@ -344,3 +378,6 @@ fn of_error(error: &RunError) -> (bool, Option<Failure>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,7 @@ pub(super) use self::axis::{Scale, TickText};
 use self::bar::bar;
 use self::frame::Frame;
 use self::sheet::{EDGE, GAP, LETTER, MAX_LABEL, ROW_HEIGHT, WIDTH, coordinate};
-pub(super) use self::sheet::{class, escape};
+pub(super) use self::sheet::{class, escape, escape_paragraph};
 pub(super) use self::symbol::symbol;
 use crate::report::view::document::chart::{Axis, Chart, Point, Series, Shape, Symbol, Vertical};
 

@@ -1,9 +1,12 @@
 //! Two bills side by side: what the new one spends more, item by item, by count and by price.
 
+mod one_sided;
+
 use oscost_model::bill::Amount;
 use oscost_model::bill_comparison::{AmountChange, BillComparison, ComparedBill, ItemChange};
 use oscost_model::unit::Unit;
 
+use self::one_sided::{OneSided, of_item, one_sided};
 use crate::report::figures::{Style, added, at_least, per_op, rough};
 use crate::report::text::{minute, plain, plural, shell_command};
 use crate::report::view::bill_counting::watch;
@@ -74,12 +77,18 @@ struct Part {
     text: String,
 }
 
-/// The largest parts of the change in words.
+/// The largest parts of the change in words: what one bill alone prices first, as it is no change.
 fn parts(items: &[ItemChange]) -> Vec<String> {
     let mut all: Vec<Part> = items.iter().flat_map(parts_of).collect();
     all.sort_by(|one, other| other.ns.abs().total_cmp(&one.ns.abs()));
-    all.truncate(MAX_PARTS);
-    all.into_iter().map(|part| part.text).collect()
+    let least_ns = all.get(MAX_PARTS - 1).map_or(0.0, |part| part.ns.abs());
+    let open = one_sided(items).into_iter().filter(|it| it.change.ns.abs() >= least_ns);
+    let open = open.map(|OneSided { item, change, priced_in }| {
+        let name = plain(&item.name);
+        format!("{} of {name}, which has a price in {priced_in} alone", signed(change.ns))
+    });
+    let known = all.into_iter().map(|part| part.text);
+    open.chain(known).take(MAX_PARTS).collect()
 }
 
 /// The change of an item by its count, and by its price, as far as each is not 0.
@@ -124,7 +133,10 @@ fn table(compared: &BillComparison) -> Table {
         item.change.as_ref().is_some_and(|change| change.ns.abs() >= small_ns && change.ns != 0.0)
     };
     let shown: Vec<&ItemChange> = compared.items.iter().filter(is_shown).take(MAX_ITEMS).collect();
-    let mut rows: Vec<TableRow> = shown.iter().map(|item| item_row(item)).collect();
+    let open = one_sided(&compared.items);
+    let mut rows: Vec<TableRow> = open.iter().take(MAX_UNKNOWN).map(one_sided_row).collect();
+    rows.extend(other_one_sided_row(open.get(MAX_UNKNOWN..).unwrap_or_default()));
+    rows.extend(shown.iter().map(|item| item_row(item)));
     let known = compared.items.iter().filter(|item| item.change.is_some());
     rows.extend(small_row(&known.skip(shown.len()).collect::<Vec<_>>()));
     let totals = [
@@ -168,6 +180,39 @@ fn item_row(item: &ItemChange) -> TableRow {
         change_cell(item.by_count.as_ref()),
         change_cell(item.by_price.as_ref()),
     ])
+}
+
+/// An item that one bill alone prices: without it the lines would not add up.
+fn one_sided_row(found: &OneSided<'_>) -> TableRow {
+    let OneSided { item, change, priced_in } = found;
+    let counts = format!("{} -> {}", per_op(item.base_times), per_op(item.new_times));
+    TableRow::of(vec![
+        Cell::text(format!("{} (price in {priced_in} alone)", plain(&item.name))),
+        Cell::text(counts),
+        amount_cell(item.base_amount.as_ref()),
+        amount_cell(item.new_amount.as_ref()),
+        change_cell(Some(change)),
+        Cell::text(ends(change)),
+        Cell::text(""),
+        Cell::text(""),
+    ])
+}
+
+/// More of them than are rows.
+fn other_one_sided_row(others: &[OneSided<'_>]) -> Option<TableRow> {
+    let changes = others.iter().map(|it| it.change.clone());
+    let change = changes.reduce(|sum, change| sum.plus(&change))?;
+    let items = plural(others.len() as u64, "other item");
+    Some(TableRow::of(vec![
+        Cell::text(format!("{items} (price in one alone)")),
+        Cell::text(""),
+        Cell::text(""),
+        Cell::text(""),
+        change_cell(Some(&change)),
+        Cell::text(ends(&change)),
+        Cell::text(""),
+        Cell::text(""),
+    ]))
 }
 
 /// The items whose changes are too small to be rows, or too many.
@@ -224,8 +269,8 @@ fn ends(change: &Amount) -> String {
 
 /// Items of which the change is not known.
 fn unknown(compared: &BillComparison) -> Vec<String> {
-    let without: Vec<&ItemChange> =
-        compared.items.iter().filter(|item| item.change.is_none()).collect();
+    let is_unknown = |item: &&ItemChange| item.change.is_none() && of_item(item).is_none();
+    let without: Vec<&ItemChange> = compared.items.iter().filter(is_unknown).collect();
     let line = |item: &&ItemChange| {
         let sides = match (&item.base_amount, &item.new_amount) {
             (Some(_), None) => "no price in new",

@@ -4,6 +4,7 @@ pub mod answer;
 pub mod bill;
 pub mod bill_comparison;
 mod bill_counting;
+mod bill_run_command;
 pub mod brief;
 pub mod comparison;
 pub mod doctor;

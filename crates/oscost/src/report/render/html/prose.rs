@@ -1,6 +1,6 @@
 //! Sentences as markup: what stands between backticks as code, as far as that is safe.
 
-use crate::report::render::svg::escape;
+use crate::report::render::svg::{escape, escape_paragraph};
 
 /// The markup of a sentence, with commands and options of oscost as code. Other backticks stay as they
 /// are: what stands between them may be text from outside, which makes no markup.
@@ -22,10 +22,10 @@ fn marked_up(text: &str, is_code: impl Fn(&str) -> bool) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('`') {
-        out += &without_markup(before);
+        out += &paragraph(before);
         match after.split_once('`').filter(|(code, _)| is_code(code)) {
             Some((code, others)) => {
-                out += &format!("<code>{}</code>", without_markup(code));
+                out += &format!("<code>{}</code>", paragraph(code));
                 rest = others;
             }
             None => {
@@ -34,7 +34,7 @@ fn marked_up(text: &str, is_code: impl Fn(&str) -> bool) -> String {
             }
         }
     }
-    out + &without_markup(rest)
+    out + &paragraph(rest)
 }
 
 fn is_command(code: &str) -> bool {
@@ -50,9 +50,18 @@ fn is_value(code: &str) -> bool {
     is_end(bytes.first()) && is_end(bytes.last()) && bytes.iter().all(is_inside)
 }
 
+/// A part of a sentence without what HTML gives a meaning.
+fn paragraph(text: &str) -> String {
+    without_single_quotes(&escape_paragraph(text))
+}
+
 /// Text without what HTML gives a meaning, also inside quotes of either kind.
 pub(super) fn without_markup(text: &str) -> String {
-    escape(text).replace('\'', "&#39;")
+    without_single_quotes(&escape(text))
+}
+
+fn without_single_quotes(text: &str) -> String {
+    text.replace('\'', "&#39;")
 }
 
 #[cfg(test)]
@@ -71,6 +80,13 @@ mod tests {
         ] {
             assert_eq!(prose(text), markup, "{text}");
         }
+    }
+
+    #[test]
+    fn a_sentence_of_several_reasons_is_whole() {
+        let reasons = "a reason of a run; ".repeat(60);
+        assert_eq!(prose(&reasons), reasons);
+        assert!(prose(&"x".repeat(5_000)).ends_with("..."), "it has a bound");
     }
 
     #[test]

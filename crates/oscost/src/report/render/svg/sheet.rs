@@ -1,6 +1,6 @@
 //! The sheet that a picture is drawn on: its measures, and how numbers, colours and texts are written.
 
-use crate::report::text::plain;
+use crate::report::text::{plain, plain_paragraph};
 use crate::report::view::document::chart::Colour;
 
 /// The width of a picture, in units of it.
@@ -31,7 +31,16 @@ pub(in crate::report::render) fn class(colour: Colour) -> &'static str {
 
 /// Text without what XML gives a meaning.
 pub(in crate::report::render) fn escape(text: &str) -> String {
-    let text = plain(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    without_markup(&plain(text))
+}
+
+/// The same of a text that is composed of several.
+pub(in crate::report::render) fn escape_paragraph(text: &str) -> String {
+    without_markup(&plain_paragraph(text))
+}
+
+fn without_markup(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     text.replace('"', "&quot;")
 }
 

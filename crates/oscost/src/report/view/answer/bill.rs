@@ -5,7 +5,9 @@ mod price_runs;
 mod prices;
 mod range;
 mod reason;
+mod tick_division;
 mod uncertainty;
+mod unpriced;
 
 use oscost_model::bill::{Amount, Bill, BillItem, PriceSources};
 use oscost_model::raw_call::CALL;
@@ -13,7 +15,8 @@ use oscost_model::unit::Unit;
 
 use self::range::ChargedRange;
 use self::reason::Reason;
-use self::uncertainty::{MAX_HALF_WIDTH_PCT, verdict};
+use self::uncertainty::{MAX_HALF_WIDTH_PCT, verdict, why_no_interval};
+use self::unpriced::{MAX_UNPRICED_PCT, MIN_SHARE_PCT};
 use super::quote::interval_text;
 use super::trust;
 use crate::advice::trust::{Grade, Trust};
@@ -23,12 +26,8 @@ use crate::report::view::document::Answer;
 
 /// Of more items than these the others are in the table alone.
 const MAX_NAMED: usize = 3;
-/// Items of less than this share of the system time are not named after the first one, in per cent.
-const MIN_SHARE_PCT: f64 = 5.0;
 /// A program that takes so much longer or shorter while it is counted is told of, in per cent.
 const MAX_ADDED_PCT: f64 = 10.0;
-/// More calls without a price than these leave a bill open, in per cent.
-const MAX_UNPRICED_PCT: f64 = 5.0;
 /// A bill that leaves more than this unexplained, in either direction, explains nothing, in per cent.
 const MAX_UNEXPLAINED_PCT: f64 = 50.0;
 /// A range one end of which is more than so many times the other would hold almost any time.
@@ -37,7 +36,8 @@ const MAX_RANGE_RATIO: f64 = 2.2;
 /// The answer of a bill.
 pub(in crate::report::view) fn answer(bill: &Bill) -> Answer {
     let should_be_renewed = !bill.prices.stale.is_empty() || price_runs::has_poor(bill);
-    let next = should_be_renewed.then(|| "Next: `oscost run` measures prices anew.".to_owned());
+    let renewal = should_be_renewed.then(|| "Next: `oscost run` measures prices anew.".to_owned());
+    let next = unpriced::next(bill).or(renewal);
     Answer {
         findings: vec![headline(bill)],
         trust: Some(trust::sentence(&trust_of(bill))),
@@ -57,6 +57,7 @@ fn headline(bill: &Bill) -> String {
         return format!("{spent}; for what is not known: its calls were not counted.");
     };
     let largest = largest(bill);
+    let open = unpriced::clause(bill);
     let range = ChargedRange::of(bill).map(ChargedRange::sentence);
     let sum = range.or_else(|| undecided(charged, difference, system_ns));
     let share_pct = 100.0 * difference.ns / system_ns;
@@ -65,7 +66,7 @@ fn headline(bill: &Bill) -> String {
         let rest = sum.unwrap_or_else(|| {
             format!("{} is unexplained{}", per_cent(share_pct), certainty(difference))
         });
-        return format!("{spent}{of_it}; {rest}.");
+        return format!("{spent}{of_it}; {rest}{open}.");
     }
     // An amount may then exceed the measured time, and is no part of it.
     let charges = sum.unwrap_or_else(|| {
@@ -73,7 +74,8 @@ fn headline(bill: &Bill) -> String {
         let certainty = certainty(difference);
         format!("the prices charge {more} more than that, {} in all{certainty}", time(charged.ns))
     });
-    format!("{spent}; {charges}; {largest}.")
+    let ticks = tick_division::clause(bill);
+    format!("{spent}; {charges}{ticks}; {largest}{open}.")
 }
 
 /// What is charged, where the interval of the difference contains zero, so that nothing can be said
@@ -98,22 +100,26 @@ pub(in crate::report::view) fn program_name(bill: &Bill) -> String {
     plain(name.rsplit('/').next().unwrap_or(name))
 }
 
-/// The items that matter most: `61 ms of it for 68,725 x close file, 20 ms for ...`.
+/// The items that matter most: `61 ms of it for 68,725 x close file, 20 ms for ...`. Those without a price
+/// have the time that the counter saw.
 fn largest(bill: &Bill) -> String {
-    let priced = bill.items.iter().filter_map(|item| Some((item, item.amount.as_ref()?)));
-    let mut priced: Vec<(&BillItem, &Amount)> = priced.collect();
-    priced.sort_by(|(_, one), (_, other)| other.ns.total_cmp(&one.ns));
+    let priced = bill.items.iter().filter_map(|item| Some((item, item.amount.as_ref()?.ns)));
+    let open = unpriced::large(bill).into_iter();
+    let open = open.filter_map(|item| Some((item, unpriced::took_ns(item)?)));
+    let mut named: Vec<(&BillItem, f64)> = priced.chain(open).collect();
+    named.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     let matters = |at: usize, item: &BillItem| {
-        at == 0 || item.share_pct.is_some_and(|pct| pct >= MIN_SHARE_PCT)
+        let is_large = item.share_pct.is_some_and(|pct| pct >= MIN_SHARE_PCT);
+        at == 0 || is_large || item.amount.is_none()
     };
     let is_part = bill.difference.as_ref().is_some_and(|it| it.ns >= 0.0);
-    let phrase = |(at, (item, amount)): (usize, (&BillItem, &Amount))| {
+    let phrase = |(at, (item, ns)): (usize, (&BillItem, f64))| {
         let of_it = if at == 0 && is_part { " of it" } else { "" };
-        let times = occurrences(item.times);
-        matters(at, item)
-            .then(|| format!("{}{of_it} for {times} x {}", time(amount.ns), plain(&item.name)))
+        let (times, name) = (occurrences(item.times), plain(&item.name));
+        let by = if item.amount.is_none() { " (without a price)" } else { "" };
+        matters(at, item).then(|| format!("{}{of_it} for {times} x {name}{by}", time(ns)))
     };
-    let phrases = priced.into_iter().take(MAX_NAMED).enumerate().filter_map(phrase);
+    let phrases = named.into_iter().take(MAX_NAMED).enumerate().filter_map(phrase);
     phrases.collect::<Vec<_>>().join(", ")
 }
 
@@ -139,13 +145,14 @@ fn reasons(bill: &Bill) -> Vec<Reason> {
     }
     found.extend(bill.trials.doubt.iter().map(|why| Reason::fair(plain(why))));
     found.extend(of_system_time(&bill.trials.system_time));
-    found.extend(bill.charged.as_ref().and_then(of_charged));
+    found.extend(bill.charged.as_ref().and_then(|charged| of_charged(bill, charged)));
     found.extend(prices::reason(bill));
     let unpriced_pct = unpriced_pct(&bill.items);
     if bill.counted.is_some() && unpriced_pct > MAX_UNPRICED_PCT {
         let share = per_cent(unpriced_pct);
         found.push(Reason::fair(format!("{share} of what was counted has no price")));
     }
+    found.extend(unpriced::reason(bill));
     found.extend(of_difference(bill));
     found
 }
@@ -219,12 +226,13 @@ fn of_system_time(system: &Amount) -> Option<Reason> {
 }
 
 /// What is doubtful about the sum of the prices: that it may as well be another one.
-fn of_charged(charged: &Amount) -> Option<Reason> {
+fn of_charged(bill: &Bill, charged: &Amount) -> Option<Reason> {
     if charged.ns <= 0.0 {
         return None;
     }
     let Some([low, high]) = charged.ci95 else {
-        return Some(Reason::fair("the interval of what is charged is not known".to_owned()));
+        let why = why_no_interval(bill);
+        return Some(Reason::fair(format!("the interval of what is charged is not known{why}")));
     };
     let half_pct = 50.0 * (high - low) / charged.ns;
     (half_pct > MAX_HALF_WIDTH_PCT).then(|| {

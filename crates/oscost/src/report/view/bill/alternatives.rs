@@ -2,9 +2,9 @@
 
 use oscost_model::bill::{Alternative, Amount, Bill};
 
-use super::run_command::run_command;
 use crate::report::figures::{occurrences, per_cent};
 use crate::report::text::plain;
+use crate::report::view::bill_run_command::run_command;
 use crate::report::view::document::{Block, Section};
 use crate::report::view::what_if::with_interval;
 

@@ -5,6 +5,7 @@ use oscost_model::program_calls::KernelTime;
 use oscost_model::unit::Unit;
 
 use super::families::{Family, families, is_small};
+use super::form_names;
 use crate::report::figures::{interval, occurrences, per_cent, rough};
 use crate::report::text::{plain, plural};
 use crate::report::view::document::{Cell, Column, Table, TableRow};
@@ -29,6 +30,13 @@ pub(super) fn table(bill: &Bill) -> Table {
     total(&measured, Some(system));
     total("the difference", bill.difference.as_ref());
     total("difference with cool caches", bill.difference_cool.as_ref());
+    // A legend stands below a column that is shown.
+    let is_timed = bill.items.iter().any(|item| item.in_kernel.is_some());
+    let meaning = |text: &str| is_timed.then(|| text.to_owned());
+    let on_cpu = "on CPU: the time in the kernel of one counted run, with what the counter adds to each \
+                  call; in no amount";
+    let off_cpu =
+        "off CPU: of the same run, while its calls waited or another task ran; in no amount";
     Table {
         id: "items".to_owned(),
         columns: vec![
@@ -38,8 +46,14 @@ pub(super) fn table(bill: &Bill) -> Table {
             Column::number("amount", "amount_ns"),
             Column { optional: true, ..Column::number("95 % interval", "amount_ci95") },
             Column::number("cool amount", "cool_amount_ns").in_lines_of(95),
-            Column::number("on CPU", "on_cpu_ns").in_lines_of(110),
-            Column::number("off CPU", "off_cpu_ns").in_lines_of(125),
+            Column {
+                meaning: meaning(on_cpu),
+                ..Column::number("on CPU", "on_cpu_ns").in_lines_of(110)
+            },
+            Column {
+                meaning: meaning(off_cpu),
+                ..Column::number("off CPU", "off_cpu_ns").in_lines_of(125)
+            },
             Column::number("share", "share_pct"),
         ],
         rows,
@@ -50,13 +64,7 @@ pub(super) fn table(bill: &Bill) -> Table {
 
 fn notes(bill: &Bill) -> Vec<String> {
     let share = "share: of the measured system time; a family without items has small ones alone";
-    let is_timed = bill.items.iter().any(|item| item.in_kernel.is_some());
-    let times = is_timed.then(|| {
-        "on and off CPU, in wide lines: the time in the kernel of one counted run, with what the \
-         counter adds to each call; in no amount"
-            .to_owned()
-    });
-    [share.to_owned()].into_iter().chain(times).collect()
+    [share.to_owned()].into_iter().chain(form_names::notes(bill)).collect()
 }
 
 /// The figures of a row that are times.

@@ -27,7 +27,10 @@ fn measurement(measured: &MeasuredPairs) -> Vec<String> {
     let what = added_by(&measured.treatment);
     let prices = plural(measured.cases.len() as u64, "price");
     let seconds = measured.seconds;
-    let mut lines = vec![format!("measuring what {what} adds to {prices} took {seconds:.1} s")];
+    let mut lines = vec![match measured.cases.is_empty() {
+        true => format!("what {what} adds was measured of no price, in {seconds:.1} s"),
+        false => format!("measuring what {what} adds to {prices} took {seconds:.1} s"),
+    }];
     if measured.interrupted {
         lines.push(format!("missing: what {what} adds, where measuring it was interrupted"));
     }

@@ -282,7 +282,7 @@ fn it_says_what_was_measured_of_pairs_and_which_cases_were_tried_in_vain() {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
         "measuring what a function around each call adds to 1 price took 9.0 s",
-        "measuring what a walk through memory adds to 0 prices took 2.0 s",
+        "what a walk through memory adds was measured of no price, in 2.0 s",
         "missing: what a walk through memory adds, where measuring it was interrupted",
         "missing: what a walk through memory adds: measuring it failed: the worker died",
         "what a walk through memory adds is not known of a/one, a/two, a/three and 1 other case: \

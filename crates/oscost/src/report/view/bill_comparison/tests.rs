@@ -144,6 +144,39 @@ fn rows_are_the_changes_then_the_totals_and_what_is_not_known_is_listed() {
 }
 
 #[test]
+fn an_item_that_one_bill_alone_prices_is_the_first_line_and_the_lines_add_up() {
+    let mut open = compared();
+    let item = ItemChange {
+        name: "getdents64 directory".to_owned(),
+        base_amount: None,
+        new_amount: Some(amount(25.8e6, 24e6, 27e6)),
+        ..open.items[3].clone()
+    };
+    open.items.push(item);
+    open.charged = open.charged.map(|mut charged| {
+        charged.new.ns += 25.8e6;
+        charged.change.ns += 25.8e6;
+        charged
+    });
+    let table = table(&open);
+    assert_eq!(table.rows[0].cells[0].text, "getdents64 directory (price in new alone)");
+    let change_at = table.columns.iter().position(|it| it.title == "change").unwrap();
+    assert_eq!(table.rows[0].cells[change_at].text, "+25.80 ms");
+    let of_line = |item: &ItemChange| match &item.change {
+        Some(change) => change.ns,
+        None => of_item(item).map_or(0.0, |it| it.change.ns),
+    };
+    let sum: f64 = open.items.iter().map(of_line).sum();
+    let charged = open.charged.as_ref().unwrap();
+    assert!((sum - charged.change.ns).abs() < 1e3, "{sum}");
+    let found = flat(&open);
+    let part = "by the prices: +25.80 ms of getdents64 directory, which has a price in new alone, \
+                +655.0 us because";
+    assert!(found.contains(part), "{found}");
+    assert!(!found.contains("no price: getdents64"), "{found}");
+}
+
+#[test]
 fn other_commands_kernels_and_price_runs_are_named() {
     let mut other = compared();
     other.new.program = vec!["ls".to_owned()];

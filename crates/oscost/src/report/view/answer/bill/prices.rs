@@ -5,7 +5,7 @@ use oscost_model::bill::{Bill, BillItem};
 use super::reason::Reason;
 use crate::advice::words::Kind;
 use crate::report::figures::per_cent;
-use crate::report::text::plain;
+use crate::report::text::{plain, plural};
 use crate::report::view::run::flags::unusable;
 
 /// A bill of which more than this is at prices that should not be used is fair, in per cent of what is
@@ -34,7 +34,10 @@ pub(super) fn reason(bill: &Bill) -> Option<Reason> {
     found.sort_by(|one, other| other.ns.total_cmp(&one.ns));
     let name = |it: &FlaggedItem<'_>| format!("{} ({})", plain(&it.item.name), plain(it.flag));
     let named: Vec<String> = found.iter().take(MAX_NAMED).map(name).collect();
-    let more = if found.len() > MAX_NAMED { ", ..." } else { "" };
+    let more = match found.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        others => format!(" and {}", plural(others as u64, "other item")),
+    };
     let text = format!(
         "{} of what is charged is at prices that should not be used: {}{more}",
         per_cent(share_pct),

@@ -72,16 +72,19 @@ impl<'a> ChargedRange<'a> {
         )
     }
 
-    /// Where the measured time lies, with the distance in per cent of it.
+    /// Where the measured time lies, with its distance in per cent of the end that is nearer.
     fn side(self) -> String {
-        let outside_pct = 100.0 * self.outside_ns() / self.measured_ns;
-        if outside_pct > 0.0 {
-            format!("{} above the range", per_cent(outside_pct))
-        } else if outside_pct < 0.0 {
-            format!("{} below the range", per_cent(-outside_pct))
-        } else {
-            "within the range".to_owned()
+        let outside_ns = self.outside_ns();
+        if outside_ns == 0.0 {
+            return "within the range".to_owned();
         }
+        let side = if outside_ns > 0.0 { "above" } else { "below" };
+        let end_ns = self.nearest_end().ns;
+        // Of nothing there are no per cent.
+        if end_ns <= 0.0 {
+            return format!("{side} the range");
+        }
+        format!("{} {side} the range", per_cent(100.0 * outside_ns.abs() / end_ns))
     }
 
     /// The end that is nearer to the measured time.
@@ -117,8 +120,11 @@ mod tests {
             assert_eq!(side(inside, 61.0, 98.0), "within the range");
             assert_eq!(side(inside, 98.0, 61.0), "within the range", "the walk adds an error");
         }
-        assert_eq!(side(200.0, 61.0, 98.0), "51 % above the range");
-        assert_eq!(side(50.0, 61.0, 98.0), "22 % below the range");
+        // 102 above 98, and 11 below 61.
+        assert_eq!(side(200.0, 61.0, 98.0), "104 % above the range");
+        assert_eq!(side(50.0, 61.0, 98.0), "18 % below the range");
+        assert_eq!(side(40.2, 52.9, 60.0), "24 % below the range");
+        assert_eq!(side(10.0, 0.0, -1.0), "above the range", "of nothing there are no per cent");
     }
 
     #[test]
@@ -146,8 +152,8 @@ mod tests {
             ChargedRange { warm: &known, cool: &unknown, measured_ns, doubt: None }.sentence()
         };
         let above = said(124e6);
-        assert!(above.ends_with(": 50 % above the range, whose end is known without an interval"));
-        assert!(said(44e6).ends_with("25 % below the range"), "that end has one");
+        assert!(above.ends_with(": 100 % above the range, whose end is known without an interval"));
+        assert!(said(44e6).ends_with("20 % below the range"), "that end has one");
         assert!(said(60e6).ends_with("within the range"));
     }
 

@@ -1,5 +1,8 @@
 //! What bills say, on made-up ones.
 
+mod tick_division;
+mod unpriced;
+
 use oscost_model::bill::DoubtfulRun;
 
 use super::*;
@@ -90,7 +93,7 @@ fn with_cool_prices_it_says_where_the_measured_time_lies() {
     assert_eq!(
         said(&cooled(more, 2.0)),
         "find spent 2.00 ms in the kernel; 3.00 ms (warm caches) to 6.00 ms (cool) charged, \
-         2.00 ms measured: 50 % below the range; 3.00 ms for 1,000 x brk."
+         2.00 ms measured: 33 % below the range; 3.00 ms for 1,000 x brk."
     );
     let mut uncertain = cooled(bill(vec![priced("brk", "memory", 1_000.0, 3_000.0)], 2e6), 2.0);
     uncertain.difference.iter_mut().for_each(|it| it.ci95 = Some([-3e6, 1e6]));
@@ -193,7 +196,7 @@ fn prices_that_should_not_be_used_are_told_by_their_share_of_what_is_charged() {
     let (grade, text) = graded(&[0, 2, 3], "UNRELIABLE");
     assert_eq!(grade, Grade::Poor);
     let words = "77 % of what is charged is at prices that should not be used: close file \
-                 (UNRELIABLE), minor page fault (UNRELIABLE), ...";
+                 (UNRELIABLE), minor page fault (UNRELIABLE) and 1 other item";
     assert_eq!(text, words);
     assert_eq!(graded(&[3], "UNRELIABLE").0, Grade::Good, "a small part");
     assert_eq!(graded(&[0], "NOT_CONVERGED").0, Grade::Good, "the interval says so");
@@ -214,6 +217,32 @@ fn stale_prices_have_a_next_step_and_a_large_difference_is_poor() {
     // Too much is no better than too little.
     let over = bill(vec![priced("brk", "memory", 1.0, 1.6e6)], 1e6);
     assert_eq!(trust_of(&over).grade, Grade::Poor);
+}
+
+#[test]
+fn a_sum_without_an_interval_names_the_flag_that_took_it() {
+    let without = |it: &mut Bill| {
+        it.charged.iter_mut().for_each(|charged| charged.ci95 = None);
+        for item in it.items.iter_mut().take(2) {
+            item.amount.iter_mut().for_each(|amount| amount.ci95 = None);
+            item.flags = vec!["FEW_REPETITIONS".to_owned()];
+        }
+    };
+    let text = "the interval of what is charged is not known: prices of 2 of 4 items were measured too \
+                few times for one (FEW_REPETITIONS)";
+    assert_eq!(reasons_after(without), [text]);
+    let in_vain = |it: &mut Bill| {
+        without(it);
+        it.prices.measured = Some(oscost_model::bill::MeasuredPrices {
+            cases: Vec::new(),
+            seconds: 30.2,
+            limit_seconds: 30.0,
+            interrupted: false,
+            block_missing: false,
+            failure: None,
+        });
+    };
+    assert_eq!(reasons_after(in_vain), [format!("{text}, as the time for prices ran out")]);
 }
 
 /// A run of whose prices all are doubtful.

@@ -1,10 +1,32 @@
 //! What is said of a sum of prices that may be all of the measured system time.
 
-use oscost_model::bill::Amount;
+use oscost_model::bill::{Amount, Bill, BillItem};
 
 /// A system time, a sum or a difference that is not known better than this is told of, as half of its
 /// interval in per cent of the system time, or of the sum.
 pub(super) const MAX_HALF_WIDTH_PCT: f64 = 25.0;
+
+/// The flag of a row with too few repetitions for an interval.
+const FEW_REPETITIONS: &str = "FEW_REPETITIONS";
+
+/// Why the sum of a bill has no interval, behind a colon; empty where the flags of prices do not tell.
+pub(super) fn why_no_interval(bill: &Bill) -> String {
+    let priced = bill.items.iter().filter_map(|item| Some((item, item.amount.as_ref()?)));
+    let priced: Vec<(&BillItem, &Amount)> = priced.collect();
+    let has_flag = |item: &BillItem| item.flags.iter().any(|flag| flag == FEW_REPETITIONS);
+    let without = priced.iter().filter(|(_, amount)| amount.ci95.is_none());
+    let few = without.filter(|(item, _)| has_flag(item)).count();
+    if few == 0 {
+        return String::new();
+    }
+    let measured = bill.prices.measured.as_ref();
+    let ran_out = measured.is_some_and(|it| it.seconds >= it.limit_seconds);
+    let cause = if ran_out { ", as the time for prices ran out" } else { "" };
+    format!(
+        ": prices of {few} of {} items were measured too few times for one (FEW_REPETITIONS){cause}",
+        priced.len()
+    )
+}
 
 /// Whether the interval of a difference contains zero.
 pub(super) fn may_be_nothing(difference: &Amount) -> bool {

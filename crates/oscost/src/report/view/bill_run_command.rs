@@ -8,7 +8,7 @@ use crate::report::text::plain;
 const MAX_NAMED_CASES: usize = 8;
 
 /// The command that measures these cases under the treatments of a bill.
-pub(super) fn run_command(bill: &Bill, cases: &[&str]) -> String {
+pub(in crate::report::view) fn run_command(bill: &Bill, cases: &[&str]) -> String {
     let treat = match &bill.treatments[..] {
         [] => String::new(),
         listed => format!("--treat '{}' ", plain(&listed.join("+"))),

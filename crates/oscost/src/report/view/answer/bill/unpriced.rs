@@ -1,0 +1,80 @@
+//! Items without a price, by the time that their calls took.
+
+use oscost_model::bill::{Bill, BillItem};
+use oscost_model::unit::Unit;
+
+use super::reason::Reason;
+use crate::report::figures::{per_cent, rough};
+use crate::report::text::plain;
+use crate::report::view::bill_run_command::run_command;
+
+/// Items of less than this share of the system time are not named after the first one, in per cent.
+pub(super) const MIN_SHARE_PCT: f64 = 5.0;
+/// More than these without a price leave a bill open, in per cent: of the calls, or of the system time.
+pub(super) const MAX_UNPRICED_PCT: f64 = 5.0;
+/// More items than these are not named with the command that measures their prices.
+const MAX_NEXT: usize = 3;
+
+/// The time of an item's calls on a CPU in the kernel, if it has no price and the counter saw it.
+pub(super) fn took_ns(item: &BillItem) -> Option<f64> {
+    let took = item.in_kernel.filter(|_| item.amount.is_none())?;
+    Some(took.on_cpu_ns as f64)
+}
+
+/// Those of a share of the system time that is worth a name, the largest first.
+pub(super) fn large(bill: &Bill) -> Vec<&BillItem> {
+    let least_ns = bill.trials.system_time.ns * MIN_SHARE_PCT / 100.0;
+    let is_large = |item: &&BillItem| took_ns(item).is_some_and(|ns| ns > 0.0 && ns >= least_ns);
+    let mut found: Vec<&BillItem> = bill.items.iter().filter(is_large).collect();
+    found.sort_by(|one, other| {
+        took_ns(other).unwrap_or(0.0).total_cmp(&took_ns(one).unwrap_or(0.0))
+    });
+    found
+}
+
+/// What all of them took, where one of them is large; empty otherwise.
+pub(super) fn clause(bill: &Bill) -> String {
+    if large(bill).is_empty() {
+        return String::new();
+    }
+    let took = rough(all_ns(bill), Unit::NsPerOp);
+    format!("; calls without a price took {took}, as counted")
+}
+
+/// Why a bill is open, by the time of what has no price.
+pub(super) fn reason(bill: &Bill) -> Option<Reason> {
+    let system_ns = bill.trials.system_time.ns;
+    let share_pct = 100.0 * all_ns(bill) / system_ns;
+    (system_ns > 0.0 && share_pct > MAX_UNPRICED_PCT).then(|| {
+        let share = per_cent(share_pct);
+        Reason::fair(format!("calls that took {share} of its system time have no price"))
+    })
+}
+
+/// The command that measures the prices of the large ones; `None` if none of them can be measured, and
+/// of a program on another machine.
+pub(super) fn next(bill: &Bill) -> Option<String> {
+    if bill.host.is_some() {
+        return None;
+    }
+    let (mut cases, mut names): (Vec<&str>, Vec<String>) = (Vec::new(), Vec::new());
+    for item in large(bill).into_iter().take(MAX_NEXT) {
+        let Some(case) = item.case.as_deref() else { continue };
+        if !bill.prices.missing.iter().any(|missing| missing == case) {
+            continue;
+        }
+        names.push(plain(&item.name));
+        if !cases.contains(&case) {
+            cases.push(case);
+        }
+    }
+    let price = if names.len() == 1 { "price" } else { "prices" };
+    (!cases.is_empty()).then(|| {
+        let command = plain(&run_command(bill, &cases));
+        format!("Next: {command} measures the missing {price} of {}.", names.join(", "))
+    })
+}
+
+fn all_ns(bill: &Bill) -> f64 {
+    bill.items.iter().filter_map(took_ns).sum()
+}
