@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use oscost_model::parameter::SampledParameter;
-use oscost_model::program::{FAMILY, PEAK_MEMORY, REAL, SYSTEM, USER};
+use oscost_model::program::{CPU, FAMILY, PEAK_MEMORY, REAL, SYSTEM, USER};
 use oscost_model::record::{Comparison, Metric, Row};
 use oscost_stats::order;
 
@@ -166,10 +166,29 @@ fn details(row: &Row, detailed: bool) -> Vec<String> {
         times("voluntary-switches"),
         times("involuntary-switches"),
     ));
+    lines.extend(below_cpu_time(name, row));
     lines.extend(counts_between_runs(name, row));
     lines.extend(other_metrics(name, row));
     lines.extend(calls(name, row));
     lines
+}
+
+/// That an interval between runs has wall times in which a program of one thread cannot do its work;
+/// `None` of others.
+fn below_cpu_time(name: &str, row: &Row) -> Option<String> {
+    let is_wall_time = row.primary_metric.as_deref() == Some(REAL);
+    let [low, _] = row.estimate.as_ref().filter(|_| is_wall_time)?.between_run_ci95?;
+    let Metric { unit, estimate, .. } = row.metrics.get(CPU)?;
+    // Each thread has one switch at its exit; a kernel that counts none says nothing.
+    let switches = row.metrics.get("voluntary-switches")?.estimate.median;
+    let has_one_thread = (0.5..=1.0).contains(&switches);
+    (has_one_thread && low < estimate.median).then(|| {
+        format!(
+            "{name}: its interval between runs begins below its CPU time, {}, which one thread cannot: \
+             earlier runs vary too much",
+            rough(estimate.median, *unit)
+        )
+    })
 }
 
 /// Where the memory and the counts of a program lie between runs, if earlier runs show it.
@@ -315,6 +334,30 @@ mod tests {
         assert!(line.starts_with("true: between runs: minor-faults 60"), "{line}");
         assert!(line.contains(", the same in every run; voluntary-switches 3"), "{line}");
         assert!(line.contains(" [2") && !line.contains("involuntary"), "{line}");
+    }
+
+    #[test]
+    fn an_interval_of_wall_time_that_begins_below_cpu_time_is_told_of_one_thread() {
+        let text = include_str!("../../../../tests/store/run-1.json");
+        let record: Record = serde_json::from_str(text).unwrap();
+        let row = record.results.into_iter().find(|row| row.estimate.is_some()).unwrap();
+        let told = |low: f64, switches: f64| {
+            let mut row = row.clone();
+            row.primary_metric = Some(REAL.to_owned());
+            let estimate = row.estimate.clone().unwrap();
+            let metric = |median: f64, unit: Unit| {
+                let estimate = Estimate { median, ..estimate.clone() };
+                Metric { unit, better: unit.better(), estimate }
+            };
+            let of_cpu = metric(0.000_955, Unit::Seconds);
+            row.metrics.insert(CPU.to_owned(), of_cpu);
+            row.metrics.insert("voluntary-switches".to_owned(), metric(switches, Unit::TimesPerOp));
+            row.estimate.as_mut().unwrap().between_run_ci95 = Some([low, 0.013]);
+            below_cpu_time("sp", &row)
+        };
+        let line = told(0.000_096, 1.0).unwrap();
+        assert!(line.contains("begins below its CPU time, 955 us, which"), "{line}");
+        assert_eq!([told(0.000_96, 1.0), told(0.000_096, 3.0)], [None, None]);
     }
 
     #[test]
