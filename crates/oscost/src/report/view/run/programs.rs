@@ -222,29 +222,30 @@ fn spread(name: &str, row: &Row, values: &[f64]) -> Option<String> {
     let least = values.iter().copied().min_by(f64::total_cmp)?;
     let most = values.iter().copied().max_by(f64::total_cmp)?;
     let style = Style::of(estimate.median, row.unit);
+    let [least, most] = [least, most].map(|value| in_own_unit(value, row));
     let sd = estimate.sd.map(|sd| format!(", standard deviation {}", style.with_unit(sd)));
     Some(format!(
-        "{name}: {} trials from {} to {}; mean {}{}",
+        "{name}: {} trials from {least} to {most}; mean {}{}",
         values.len(),
-        style.number(least),
-        style.with_unit(most),
         style.with_unit(estimate.mean),
         sd.unwrap_or_default()
     ))
+}
+
+/// A value that may be many times the median, in the unit in which it is easiest to read.
+fn in_own_unit(value: f64, row: &Row) -> String {
+    Style::of(value, row.unit).with_unit(value)
 }
 
 /// Quantiles of the trials, if there are enough of them.
 fn quantiles(name: &str, row: &Row, values: &[f64]) -> Option<String> {
     const MIN_TRIALS: usize = 100;
     let sorted = order::sorted(values);
-    let style = Style::of(order::median(&sorted)?, row.unit);
-    let quantile = |share: f64| Some(style.number(order::quantile(&sorted, share)?));
+    let quantile = |share: f64| Some(in_own_unit(order::quantile(&sorted, share)?, row));
     let [p10, p90, p99] = [quantile(0.1)?, quantile(0.9)?, quantile(0.99)?];
     (values.len() >= MIN_TRIALS).then(|| {
-        let unit = style.with_unit(*sorted.last().unwrap_or(&0.0));
         format!(
-            "{name}: 10 % of them take less than {p10}, 10 % more than {p90}, 1 % more than {p99}; the \
-             longest took {unit}"
+            "{name}: 10 % of them take less than {p10}, 10 % more than {p90}, 1 % more than {p99}"
         )
     })
 }
