@@ -91,6 +91,11 @@ impl FlaggedRow<'_> {
         self.flags.iter().any(|own| own == flag)
     }
 
+    /// Whether its interval keeps a run from being good.
+    pub fn has_wide_interval(&self) -> bool {
+        self.width_factor().is_some_and(|factor| factor > FAIR_FROM_FACTOR)
+    }
+
     /// How many times the lower end of its interval the upper end is.
     fn width_factor(&self) -> Option<f64> {
         let [low, high] = self.interval?;

@@ -115,9 +115,9 @@ fn commands(pairs: &[Pair<'_>]) -> Option<String> {
     let is_by_cpu = |pair: &Pair<'_>| pair.it.metric == CPU;
     let by_cpu = is_by_cpu(judged.next()?);
     let by = match judged.all(|pair| is_by_cpu(pair) == by_cpu) {
-        false => "CPU time where neither slept in its warm-up, otherwise wall time",
+        false => "CPU time where both computed in their warm-up, otherwise wall time",
         true if by_cpu => "CPU time: both computed in their warm-up",
-        true => "wall time: one of them slept in its warm-up",
+        true => "wall time: one of them waited in its warm-up",
     };
     let judged = format!("judged by {by}");
     let text = match base == new {

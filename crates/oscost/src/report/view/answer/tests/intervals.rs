@@ -5,6 +5,7 @@ use oscost_model::record::{Metric, Row};
 
 use super::{assert_sentences, flagged, record, row};
 use crate::report::view::answer::run::answer;
+use crate::report::view::answer::trust;
 use crate::report::view::document::Answer;
 
 fn of(rows: Vec<Row>) -> Answer {
@@ -49,4 +50,20 @@ fn an_interval_that_is_wider_than_its_figure_is_a_reason_in_the_trust() {
     let others = ["a/y", "a/z", "a/u"].map(|case| row(case, 1.0));
     let of_many = of(std::iter::once(wide).chain(others).collect()).trust.unwrap();
     assert_eq!(of_many, "Trust: good.", "no figure of so many is the answer");
+}
+
+#[test]
+fn a_next_step_is_the_cure_of_what_was_wide() {
+    let mut wide = row("workload/command", 1e6);
+    wide.estimate.as_mut().unwrap().between_run_ci95 = Some([0.8e6, 1.6e6]);
+    let next = of(vec![wide]).next;
+    assert!(next[0].starts_with("Next: more runs"), "{next:?}");
+    let of_control = |profile: &str| {
+        let mut run = record(vec![row("a/x", 1.0)]);
+        run.settings.profile = profile.to_owned();
+        run.conditions[0].flags = vec!["CONTROL_WIDE".to_owned()];
+        trust::next(&run).unwrap()
+    };
+    assert!(of_control("quick").contains("without `--quick`"));
+    assert!(of_control("default").contains("with `--thorough`"));
 }
