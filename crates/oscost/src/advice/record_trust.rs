@@ -1,13 +1,15 @@
 //! What the record of a run says of how far its figures can be believed.
 
-use oscost_model::record::{Record, RowOutcome};
+use oscost_model::record::{Record, Row, RowOutcome};
 
 use super::trust::{Evidence, FlaggedRow, Grade, Trust, trust};
 
 /// The flag of a run whose reference cases moved: a bill calls its prices stale for that.
 const REFERENCE_DRIFT: &str = "REFERENCE_DRIFT";
 /// A row of which nothing is doubtful.
-const FLAWLESS_ROW: FlaggedRow<'static> = FlaggedRow { case: "", flags: &[] };
+const FLAWLESS_ROW: FlaggedRow<'static> = FlaggedRow { case: "", flags: &[], interval: None };
+/// An answer tells each of so many figures with its interval.
+const MAX_TOLD: usize = 3;
 
 /// What is known of a run besides its figures.
 pub fn evidence_of(record: &Record) -> Evidence<'_> {
@@ -15,21 +17,35 @@ pub fn evidence_of(record: &Record) -> Evidence<'_> {
     let lost = conditions.iter().filter_map(|it| it.lost_pct);
     let rows = record.results.iter();
     let requested = rows.filter(|row| row.outcome == RowOutcome::Measured && row.is_requested());
+    let requested: Vec<&Row> = requested.collect();
+    // Where rows are compared, the answer is their ratio.
+    let are_told = requested.len() <= MAX_TOLD && record.comparisons.is_empty();
     Evidence {
         classes: conditions.iter().filter_map(|it| it.class.as_deref()).collect(),
         lost_pct: lost.reduce(f64::max),
         run_flags: conditions.iter().flat_map(|it| &it.flags).map(String::as_str).collect(),
         complete: record.complete,
-        rows: requested.map(|row| FlaggedRow { case: &row.case, flags: &row.flags }).collect(),
+        rows: requested.into_iter().map(|row| flagged_row(row, are_told)).collect(),
     }
+}
+
+fn flagged_row(row: &Row, is_told: bool) -> FlaggedRow<'_> {
+    // A bound has no lower end.
+    let is_bound = row.flags.iter().any(|flag| flag == "BELOW_DETECTION");
+    let estimate = row.estimate.as_ref().filter(|_| is_told && !is_bound);
+    let interval = estimate.and_then(|it| it.between_run_ci95.or(it.ci95));
+    FlaggedRow { case: &row.case, flags: &row.flags, interval }
 }
 
 /// What is doubtful about all prices of a run, whatever their rows: of a poor run everything, of
 /// another one what concerns no single row. `None` if there is nothing.
 ///
-/// That it was cut short is no doubt about a row that it has measured.
+/// That it was cut short is no doubt about a row that it has measured, and a price has its interval.
 pub fn price_doubt(record: &Record) -> Option<Trust> {
-    let evidence = Evidence { complete: true, ..evidence_of(record) };
+    let mut evidence = Evidence { complete: true, ..evidence_of(record) };
+    for row in &mut evidence.rows {
+        row.interval = None;
+    }
     let whole = trust(&evidence)?;
     if whole.grade == Grade::Poor {
         return Some(whole);

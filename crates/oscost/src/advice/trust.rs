@@ -4,11 +4,13 @@
 //!
 //! * poor: the machine was very noisy, a flag of the run says that no figure of it should be used
 //!   (its clock changed its rate, or something slowed every system call), or a quarter of the rows
-//!   have a flag that says so of theirs;
+//!   have a flag that says so of theirs, or a figure of the answer has an interval whose upper end is
+//!   over three times the lower one;
 //! * fair: the machine was noisy, a flag of the run says that intervals are wider than they say (its
 //!   reference cases drifted, a quota stopped workers, they were not pinned, the control of a
 //!   comparison is not known to be equivalent, or half of its effects drifted), the run was cut short,
-//!   a row should not be used, a command waited for a CPU, or half of the rows have an interval that
+//!   a row should not be used, a command waited for a CPU, a figure of the answer has an interval whose
+//!   upper end is over one and a half times the lower one, or half of the rows have an interval that
 //!   is wider than it says or than was asked for;
 //! * good: none of these.
 //!
@@ -21,6 +23,10 @@ use super::words::{Kind, Severity, of_kind};
 const POOR_FROM_SHARE: f64 = 0.25;
 /// From this share of the rows on, wide intervals make a run fair.
 const FAIR_FROM_SHARE: f64 = 0.5;
+/// An interval whose upper end is over this many times the lower one makes a run fair ...
+const FAIR_FROM_FACTOR: f64 = 1.5;
+/// ... and poor.
+const POOR_FROM_FACTOR: f64 = 3.0;
 /// The flag of a row that is a reason of its own: its interval may be narrow, where every trial
 /// waited for as long.
 pub const CPU_CONTENTION: &str = "CPU_CONTENTION";
@@ -70,17 +76,30 @@ pub struct Evidence<'a> {
 }
 
 /// A row of a run with its flags.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlaggedRow<'a> {
     /// Its case.
     pub case: &'a str,
     /// Its flags.
     pub flags: &'a [String],
+    /// The interval that is told with its figure; `None` if the figure is one of many, or has none.
+    pub interval: Option<[f64; 2]>,
 }
 
 impl FlaggedRow<'_> {
     fn has(&self, flag: &str) -> bool {
         self.flags.iter().any(|own| own == flag)
+    }
+
+    /// Whether its interval keeps a run from being good.
+    pub fn has_wide_interval(&self) -> bool {
+        self.width_factor().is_some_and(|factor| factor > FAIR_FROM_FACTOR)
+    }
+
+    /// How many times the lower end of its interval the upper end is.
+    fn width_factor(&self) -> Option<f64> {
+        let [low, high] = self.interval?;
+        (low > 0.0).then_some(high / low).filter(|factor| factor.is_finite())
     }
 }
 
@@ -148,6 +167,7 @@ pub fn trust(evidence: &Evidence<'_>) -> Option<Trust> {
             of_rows(wide, rows.len(), "a wide interval", "wide intervals") + &differing,
         ),
     ]);
+    judged.extend(widest(rows).map(|(at_best, why)| (at_best, true, why)));
     let (mut grade, mut reasons) = (Grade::Good, Vec::new());
     for (at_best, holds, reason) in judged {
         if holds {
@@ -156,6 +176,20 @@ pub fn trust(evidence: &Evidence<'_>) -> Option<Trust> {
         }
     }
     Some(Trust { grade, reasons })
+}
+
+/// The best grade that the widest interval of these rows allows, and why; `None` of narrow ones.
+fn widest(rows: &[FlaggedRow<'_>]) -> Option<(Grade, String)> {
+    let factors = rows.iter().filter_map(|row| Some((row.width_factor()?, row.case)));
+    let (factor, case) = factors.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    let at_best = match factor {
+        _ if factor > POOR_FROM_FACTOR => Grade::Poor,
+        _ if factor > FAIR_FROM_FACTOR => Grade::Fair,
+        _ => return None,
+    };
+    let decimals = usize::from(factor < 10.0);
+    let times = format!("{factor:.decimals$} times the lower");
+    Some((at_best, format!("the upper end of the 95 % interval of {case} is {times}")))
 }
 
 /// The names of a few rows in parentheses; nothing of more.
@@ -225,7 +259,7 @@ mod tests {
     use super::*;
 
     fn row(flags: &[String]) -> FlaggedRow<'_> {
-        FlaggedRow { case: "a/x", flags }
+        FlaggedRow { case: "a/x", flags, interval: None }
     }
 
     fn grade(evidence: &Evidence<'_>) -> (Grade, usize) {
@@ -316,7 +350,10 @@ mod tests {
         let wide = ["NOT_CONVERGED".to_owned()];
         let spread = ["NOT_CONVERGED".to_owned(), "PROCESSES_DIFFER".to_owned()];
         let reasons = |rows: &[(&'static str, &[String])]| {
-            let rows = rows.iter().map(|&(case, flags)| FlaggedRow { case, flags }).collect();
+            let rows = rows
+                .iter()
+                .map(|&(case, flags)| FlaggedRow { case, flags, interval: None })
+                .collect();
             let evidence = Evidence { complete: true, rows, ..Evidence::default() };
             trust(&evidence).unwrap().reasons.join("; ")
         };

@@ -144,7 +144,7 @@ impl ListedRun {
 }
 
 /// What is known of a run without its journal: the same as of its record, unless an older oscost
-/// has stored its figures.
+/// has stored its figures, but for intervals between runs, which are not kept with figures.
 fn evidence<'a>(listing: &Listing, summary: &'a Summary) -> Evidence<'a> {
     let classes = summary.machine_states.iter().filter_map(|it| it.class.as_deref());
     let run_flags = match &summary.run_state {
@@ -165,7 +165,7 @@ fn requested_rows(summary: &Summary) -> impl Iterator<Item = FlaggedRow<'_>> {
     let is_added = |flag: &String| flag == "REFERENCE" || flag == "PRIMITIVE";
     let figures = summary.figures.iter().filter(|figure| figure.unit != Unit::CyclesPerOp);
     figures
-        .map(|figure| FlaggedRow { case: &figure.case, flags: &figure.flags })
+        .map(|figure| FlaggedRow { case: &figure.case, flags: &figure.flags, interval: None })
         .filter(move |row| !row.flags.iter().any(is_added))
 }
 

@@ -84,8 +84,8 @@ pub(super) const WORDS: &[Word] = &[
         word: "fair",
         means: "the figures hold with their intervals, but some are wide, or a few rows should \
                 not be used",
-        matters: "The machine was noisy, reference cases drifted, the run was cut short, or rows have \
-                  flags.",
+        matters: "The machine was noisy, reference cases drifted, the run was cut short, rows have \
+                  flags, or the interval of an answer is wide.",
         action: "Read the flags below the table; `oscost explain FLAG` says what to do.",
         ..TRUST
     },
@@ -93,7 +93,8 @@ pub(super) const WORDS: &[Word] = &[
         word: "poor",
         means: "the figures of the run should not be used as they are",
         matters: "The machine was very noisy, the clock changed its rate, something slowed every \
-                  system call, or a quarter of the rows have flags that say so.",
+                  system call, a quarter of the rows have flags that say so, or an answer is \
+                  known to a factor of three only.",
         action: "Measure again; `oscost doctor` names what disturbs.",
         ..TRUST
     },

@@ -197,6 +197,12 @@ mod tests {
         assert_eq!(judged(busy.clone(), busy.clone()), CPU);
         assert_eq!(judged(busy.clone(), warm_up(1_000, 3_000, 900)), CPU, "on several CPUs");
         assert_eq!(judged(busy.clone(), waiting.clone()), REAL);
+        let of_switches = |voluntary_switches| {
+            let usage = TreeUsage { voluntary_switches, ..waiting.usage };
+            Trial { usage, ..waiting.clone() }
+        };
+        assert_eq!(judged(busy.clone(), of_switches(1)), CPU, "that of its exit: it never slept");
+        assert_eq!(judged(busy.clone(), of_switches(2)), REAL);
         let preempted = |voluntary_switches| {
             let usage = TreeUsage { involuntary_switches: 30, voluntary_switches, ..waiting.usage };
             Trial { usage, ..waiting.clone() }

@@ -1,13 +1,16 @@
 //! Whether commands that compute have waited for a CPU.
 
-use oscost_model::program::Trial;
+use oscost_model::program::{TreeUsage, Trial};
 use oscost_stats::order;
 
 /// A program that is on a CPU for at least this part of its time is judged by its CPU time, to which
 /// a competitor for the CPU adds nothing.
 const BUSY_SHARE: f64 = 0.8;
-/// The same if it was preempted more often than it waited.
+/// The same if it was preempted more often than it waited, or never waited for anything but a CPU.
 const PREEMPTED_SHARE: f64 = 0.05;
+/// The last switch of a process, at its exit, is a voluntary one (do_task_dead() in
+/// kernel/sched/core.c). wait4(2) most often returns after it.
+const SWITCHES_OF_EXIT: u64 = 1;
 
 /// Wall time over CPU time above which a program that computes has waited for a CPU ...
 const MAX_STRETCH: f64 = 1.5;
@@ -22,10 +25,11 @@ pub(in crate::estimate) fn is_busy(trial: &Trial) -> bool {
     let usage = trial.usage;
     let share = usage.cpu_ns() as f64 / trial.real_ns.max(1) as f64;
     let was_preempted = usage.involuntary_switches > 4 * usage.voluntary_switches.max(1);
-    share >= BUSY_SHARE || share >= PREEMPTED_SHARE && was_preempted
+    let waited_for_no_other = was_preempted || never_slept(trial);
+    share >= BUSY_SHARE || share >= PREEMPTED_SHARE && waited_for_no_other
 }
 
-/// Whether a command that computes, by its warm-up or because it was preempted and never slept, has
+/// Whether a command that computes, by its warm-up or because it never slept, has
 /// waited for a CPU: in most trials, or in so many that their median is far from the lowest decile.
 pub(in crate::estimate) fn waited_for_cpu(warm_up: Option<&Trial>, trials: &[&Trial]) -> bool {
     let is_most = |holds: fn(&Trial) -> bool| {
@@ -35,9 +39,11 @@ pub(in crate::estimate) fn waited_for_cpu(warm_up: Option<&Trial>, trials: &[&Tr
     computes && (is_most(has_waited) || has_two_speeds(trials))
 }
 
-/// Whether others had the CPU, and nothing else was waited for.
+/// Whether nothing but a CPU was waited for: a sleep is a voluntary switch. One thread has that of its
+/// exit, each further one another. A kernel that counts no switches says nothing.
 fn never_slept(trial: &Trial) -> bool {
-    trial.usage.voluntary_switches == 0 && trial.usage.involuntary_switches > 0
+    let TreeUsage { voluntary_switches, involuntary_switches, .. } = trial.usage;
+    voluntary_switches <= SWITCHES_OF_EXIT && voluntary_switches + involuntary_switches > 0
 }
 
 fn has_waited(trial: &Trial) -> bool {
@@ -62,7 +68,6 @@ fn has_two_speeds(trials: &[&Trial]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oscost_model::program::TreeUsage;
 
     fn trial(real_us: u64, cpu_us: u64, switches: [u64; 2]) -> Trial {
         let [voluntary_switches, involuntary_switches] = switches;
@@ -85,6 +90,13 @@ mod tests {
         assert!(is_flagged(&free, &of(9)), "the warm-up was not disturbed");
         assert!(is_flagged(&waiting, &of(9)), "it was, but the command never slept");
         assert!(is_flagged(&free, &of(5)));
+        // It stood in the queue of a CPU from its start to its first time slice: no switch tells that.
+        let queued = trial(3_650, 1_030, [1, 0]);
+        assert!(is_busy(&queued) && is_flagged(&queued, &vec![queued.clone(); 9]));
+        let uncounted = trial(3_650, 1_030, [0, 0]);
+        assert!(!is_busy(&uncounted) && !is_flagged(&uncounted, &vec![uncounted.clone(); 9]));
+        let asleep = trial(3_650, 1_030, [2, 0]);
+        assert!(!is_busy(&asleep) && !is_flagged(&asleep, &vec![asleep.clone(); 9]));
         assert!(!is_flagged(&free, &of(4)), "the median is that of a free CPU");
         assert!(!is_flagged(&free, &[]));
     }

@@ -154,7 +154,8 @@ impl ProgramSession {
             system_ns: (cpu_ns - user_ns) as u64,
             peak_bytes: 2 << 20,
             minor_faults: 60,
-            voluntary_switches: 1,
+            // That of its exit, and one for its wait.
+            voluntary_switches: if wait_ns > 0.0 { 2 } else { 1 },
             ..TreeUsage::default()
         };
         let instructions = truth.instructions * (1.0 + 1e-6 * self.deviate());

@@ -9,6 +9,7 @@ use std::time::Instant;
 use oscost_model::program::{ProgramLimits, TreeUsage};
 use rustix::process::Resource;
 
+use super::program_file::program_file;
 use super::program_output::{Capture, ProgramOutput, printable};
 use crate::kernel::Errno;
 use crate::kernel::event::poll;
@@ -103,9 +104,13 @@ impl PreparedProgram {
             None => null.try_clone()?,
         };
         let (stderr, to_stderr) = pipe()?;
-        // No further options, so that the library uses posix_spawn and does not fork.
-        let mut command = Command::new(program);
-        command.args(arguments).process_group(0).stdin(stdin).stderr(to_stderr);
+        // No further options, so that the library uses posix_spawn and does not fork. The timed start
+        // must not try the folders of PATH one by one.
+        let mut command = match program_file(program) {
+            Some(file) => Command::new(file),
+            None => Command::new(program),
+        };
+        command.arg0(program).args(arguments).process_group(0).stdin(stdin).stderr(to_stderr);
         let stdout = match reads {
             Capture::Stderr => {
                 command.stdout(null);

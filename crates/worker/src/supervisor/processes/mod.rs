@@ -6,6 +6,7 @@ pub(super) mod command;
 pub(super) mod external_program;
 mod leftovers;
 mod private_directory;
+mod program_file;
 mod program_output;
 pub(super) mod program_run;
 pub(super) mod program_turns;

@@ -43,6 +43,19 @@ fn a_program_runs_in_a_private_directory_that_is_removed() {
 }
 
 #[test]
+fn a_name_is_looked_up_in_the_path_of_the_program_and_stays_its_first_argument() {
+    let mut session = Session::start();
+    let with_path = |path: &str| Program {
+        variables: [("PATH".to_owned(), path.to_owned())].into(),
+        ..program("echo $0 $PATH")
+    };
+    let result = ran(event(&mut session, 1, with_path("/no/such/folder:/bin")));
+    assert_eq!(result.output.trim_end(), "sh /no/such/folder:/bin");
+    let reason = failure_reason(event(&mut session, 2, with_path("/no/such/folder")));
+    assert!(reason.contains("cannot be started: No such file or directory"), "{reason}");
+}
+
+#[test]
 fn commands_before_and_after_run_in_order_and_must_succeed() {
     let mut session = Session::start();
     let folder = Folder::new();

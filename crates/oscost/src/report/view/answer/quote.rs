@@ -1,9 +1,11 @@
 //! Figures as sentences quote them: in three digits, with their intervals, and with the flag of one
 //! that should not be used.
 
-use oscost_model::record::Row;
+use oscost_model::program::CPU;
+use oscost_model::record::{Metric, Row};
 use oscost_model::unit::Unit;
 
+use crate::advice::trust::CPU_CONTENTION;
 use crate::advice::words::Kind;
 use crate::report::figures::{per_cent, rough, times};
 use crate::report::view::run::flags::unusable;
@@ -30,7 +32,20 @@ pub(super) fn quote(row: &Row) -> Option<String> {
             }
         }
     };
-    Some(format!("{text}{}", warning(Kind::RowFlag, &row.flags)))
+    let warning = warning(Kind::RowFlag, &row.flags);
+    Some(format!("{text}{warning}{}", cpu_time(row).unwrap_or_default()))
+}
+
+/// The CPU time of a command that waited for a CPU; `None` of others.
+fn cpu_time(row: &Row) -> Option<String> {
+    let Metric { unit, estimate, .. } =
+        row.metrics.get(CPU).filter(|_| row::has(row, CPU_CONTENTION))?;
+    let figure = Some(estimate.median).filter(|it| it.is_finite()).map(|it| rough(it, *unit))?;
+    let interval = estimate.between_run_ci95.or(estimate.ci95);
+    let interval = interval.filter(|ends| ends.iter().all(|end| end.is_finite()));
+    let interval = interval.map(|ends| format!(" ({})", interval_text(ends, *unit)));
+    let interval = interval.unwrap_or_default();
+    Some(format!("; it waited for a CPU, and its CPU time is {figure}{interval}"))
 }
 
 /// The upper end of what cannot be told from zero; `None` of other rows.

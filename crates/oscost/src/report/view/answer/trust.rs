@@ -3,11 +3,16 @@
 use oscost_model::record::{Conditions, Record, Row};
 
 use crate::advice::record_trust::evidence_of;
-use crate::advice::trust::{CPU_CONTENTION, Grade, Trust, trust};
+use crate::advice::trust::{CPU_CONTENTION, FlaggedRow, Grade, Trust, trust};
 use crate::advice::words::Kind;
 use crate::report::text::plain_paragraph;
 use crate::report::view::run::flags::unusable;
 use crate::report::view::run::row::is_requested;
+
+/// The flag of a run whose control is not known to be equivalent.
+const CONTROL_WIDE: &str = "CONTROL_WIDE";
+/// The flag of a run whose compared effects changed.
+const EFFECT_DRIFTS: &str = "EFFECT_DRIFTS";
 
 /// The grade of a run; `None` if it has no figures.
 pub(in crate::report) fn of_record(record: &Record) -> Option<Trust> {
@@ -53,8 +58,8 @@ fn first_reasons(found: &[Trust], grade: Grade) -> String {
 /// What to do about the grade of a run; nothing for a good one.
 pub(super) fn next(record: &Record) -> Option<String> {
     let found = of_record(record).filter(|it| it.grade != Grade::Good);
-    // An effect may drift on a machine that is quiet.
-    let is_of_machine = |flag: &String| flag != "EFFECT_DRIFTS";
+    // An effect may drift, and a control be short, on a machine that is quiet.
+    let is_of_machine = |flag: &String| ![EFFECT_DRIFTS, CONTROL_WIDE].contains(&flag.as_str());
     let is_disturbed = |it: &Conditions| {
         it.class.as_deref().is_some_and(|class| class != "quiet")
             || it.flags.iter().any(is_of_machine)
@@ -66,12 +71,26 @@ pub(super) fn next(record: &Record) -> Option<String> {
     let is_unusable = |row: &Row| {
         is_requested(row) && row.estimate.is_some() && unusable(Kind::RowFlag, &row.flags).is_some()
     };
+    let is_control_wide =
+        record.conditions.iter().any(|it| it.flags.iter().any(|flag| flag == CONTROL_WIDE));
+    let is_between_runs = |row: &Row| {
+        let estimate = row.estimate.as_ref();
+        is_requested(row) && estimate.is_some_and(|it| it.between_run_ci95.is_some())
+    };
+    let is_wide_between_runs = evidence_of(record).rows.iter().any(FlaggedRow::has_wide_interval)
+        && record.results.iter().any(is_between_runs);
     let text = if is_noisy {
         "Next: `oscost doctor` names what disturbs here, and the fix."
+    } else if is_control_wide && record.settings.profile == "quick" {
+        "Next: measure again without `--quick`: its control is longer."
+    } else if is_control_wide {
+        "Next: measure again with `--thorough`: its control is longer."
     } else if !record.complete {
         "Next: measure again, with more time (`--budget`) if that was too short."
     } else if record.results.iter().any(is_unusable) {
         "Next: the flags of such rows say what to do; `oscost explain FLAG` says more."
+    } else if is_wide_between_runs {
+        "Next: more runs, in the same store, narrow an interval between runs; a longer one does not."
     } else {
         "Next: for narrower intervals give the run more time (`--budget`)."
     };

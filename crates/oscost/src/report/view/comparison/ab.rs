@@ -19,6 +19,7 @@ use crate::report::view::comparison::compare::{compared, is_secondary};
 use crate::report::view::comparison::counts;
 use crate::report::view::comparison::pair::Pair;
 use crate::report::view::comparison::parameter_ratios;
+use crate::report::view::comparison::separate_medians;
 use crate::report::view::document::{Answer, Block, Section, View};
 use crate::report::view::run::headline::{headline, title};
 use crate::report::view::run::row::is_requested;
@@ -95,6 +96,7 @@ fn pair(record: &Record, number: usize, compared_targets: TargetComparisons<'_>)
         pairs.filter_map(|it| Some(Pair::of(it, row(it.base)?, row(it.new)?))).collect();
     let mut blocks: Vec<Block> = commands(&pairs).map(Block::Text).into_iter().collect();
     blocks.extend(compared(number, &pairs));
+    blocks.extend(separate_medians::note(&pairs).map(Block::Text));
     let sides: BTreeSet<u32> = requested.iter().flat_map(|it| [it.base, it.new]).collect();
     blocks.extend(programs::spreads(&sides.into_iter().filter_map(row).collect::<Vec<&Row>>()));
     blocks.extend(added_to_reference_cases(record, &reference_cases).map(Block::Text));

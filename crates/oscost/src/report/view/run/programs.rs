@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use oscost_model::parameter::SampledParameter;
-use oscost_model::program::{FAMILY, PEAK_MEMORY, REAL, SYSTEM, USER};
+use oscost_model::program::{CPU, FAMILY, PEAK_MEMORY, REAL, SYSTEM, USER};
 use oscost_model::record::{Comparison, Metric, Row};
 use oscost_stats::order;
 
@@ -166,10 +166,29 @@ fn details(row: &Row, detailed: bool) -> Vec<String> {
         times("voluntary-switches"),
         times("involuntary-switches"),
     ));
+    lines.extend(below_cpu_time(name, row));
     lines.extend(counts_between_runs(name, row));
     lines.extend(other_metrics(name, row));
     lines.extend(calls(name, row));
     lines
+}
+
+/// That an interval between runs has wall times in which a program of one thread cannot do its work;
+/// `None` of others.
+fn below_cpu_time(name: &str, row: &Row) -> Option<String> {
+    let is_wall_time = row.primary_metric.as_deref() == Some(REAL);
+    let [low, _] = row.estimate.as_ref().filter(|_| is_wall_time)?.between_run_ci95?;
+    let Metric { unit, estimate, .. } = row.metrics.get(CPU)?;
+    // Each thread has one switch at its exit; a kernel that counts none says nothing.
+    let switches = row.metrics.get("voluntary-switches")?.estimate.median;
+    let has_one_thread = (0.5..=1.0).contains(&switches);
+    (has_one_thread && low < estimate.median).then(|| {
+        format!(
+            "{name}: its interval between runs begins below its CPU time, {}, which one thread cannot: \
+             earlier runs vary too much",
+            rough(estimate.median, *unit)
+        )
+    })
 }
 
 /// Where the memory and the counts of a program lie between runs, if earlier runs show it.
@@ -203,29 +222,30 @@ fn spread(name: &str, row: &Row, values: &[f64]) -> Option<String> {
     let least = values.iter().copied().min_by(f64::total_cmp)?;
     let most = values.iter().copied().max_by(f64::total_cmp)?;
     let style = Style::of(estimate.median, row.unit);
+    let [least, most] = [least, most].map(|value| in_own_unit(value, row));
     let sd = estimate.sd.map(|sd| format!(", standard deviation {}", style.with_unit(sd)));
     Some(format!(
-        "{name}: {} trials from {} to {}; mean {}{}",
+        "{name}: {} trials from {least} to {most}; mean {}{}",
         values.len(),
-        style.number(least),
-        style.with_unit(most),
         style.with_unit(estimate.mean),
         sd.unwrap_or_default()
     ))
+}
+
+/// A value that may be many times the median, in the unit in which it is easiest to read.
+fn in_own_unit(value: f64, row: &Row) -> String {
+    Style::of(value, row.unit).with_unit(value)
 }
 
 /// Quantiles of the trials, if there are enough of them.
 fn quantiles(name: &str, row: &Row, values: &[f64]) -> Option<String> {
     const MIN_TRIALS: usize = 100;
     let sorted = order::sorted(values);
-    let style = Style::of(order::median(&sorted)?, row.unit);
-    let quantile = |share: f64| Some(style.number(order::quantile(&sorted, share)?));
+    let quantile = |share: f64| Some(in_own_unit(order::quantile(&sorted, share)?, row));
     let [p10, p90, p99] = [quantile(0.1)?, quantile(0.9)?, quantile(0.99)?];
     (values.len() >= MIN_TRIALS).then(|| {
-        let unit = style.with_unit(*sorted.last().unwrap_or(&0.0));
         format!(
-            "{name}: 10 % of them take less than {p10}, 10 % more than {p90}, 1 % more than {p99}; the \
-             longest took {unit}"
+            "{name}: 10 % of them take less than {p10}, 10 % more than {p90}, 1 % more than {p99}"
         )
     })
 }
@@ -315,6 +335,30 @@ mod tests {
         assert!(line.starts_with("true: between runs: minor-faults 60"), "{line}");
         assert!(line.contains(", the same in every run; voluntary-switches 3"), "{line}");
         assert!(line.contains(" [2") && !line.contains("involuntary"), "{line}");
+    }
+
+    #[test]
+    fn an_interval_of_wall_time_that_begins_below_cpu_time_is_told_of_one_thread() {
+        let text = include_str!("../../../../tests/store/run-1.json");
+        let record: Record = serde_json::from_str(text).unwrap();
+        let row = record.results.into_iter().find(|row| row.estimate.is_some()).unwrap();
+        let told = |low: f64, switches: f64| {
+            let mut row = row.clone();
+            row.primary_metric = Some(REAL.to_owned());
+            let estimate = row.estimate.clone().unwrap();
+            let metric = |median: f64, unit: Unit| {
+                let estimate = Estimate { median, ..estimate.clone() };
+                Metric { unit, better: unit.better(), estimate }
+            };
+            let of_cpu = metric(0.000_955, Unit::Seconds);
+            row.metrics.insert(CPU.to_owned(), of_cpu);
+            row.metrics.insert("voluntary-switches".to_owned(), metric(switches, Unit::TimesPerOp));
+            row.estimate.as_mut().unwrap().between_run_ci95 = Some([low, 0.013]);
+            below_cpu_time("sp", &row)
+        };
+        let line = told(0.000_096, 1.0).unwrap();
+        assert!(line.contains("begins below its CPU time, 955 us, which"), "{line}");
+        assert_eq!([told(0.000_96, 1.0), told(0.000_096, 3.0)], [None, None]);
     }
 
     #[test]

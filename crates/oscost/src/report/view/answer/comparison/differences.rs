@@ -3,7 +3,9 @@
 use oscost_model::record::Comparison;
 use oscost_model::unit::Unit;
 
-use super::wording::{DRIFTED, MAX_EACH, addition, by_ratio, drifts, name, of_all, out_of};
+use super::wording::{
+    DRIFTED, MAX_EACH, addition, are_several, by_ratio, drifts, name, of_all, out_of,
+};
 use crate::report::figures::added;
 use crate::report::view::answer::quote::{joined, range, relative};
 
@@ -53,11 +55,6 @@ fn differs(new: &str, differences: &[&Comparison], [of_time, of_counts]: [&str; 
         (true, false) => format!("executes {of_counts} instructions than"),
         (true, true) => format!("execute {of_counts} instructions than"),
     }
-}
-
-/// Whether a side is several runs, which is a plural.
-fn are_several(side: &str) -> bool {
-    side.ends_with(" runs")
 }
 
 /// Some differences, those that are one figure before those that are not.

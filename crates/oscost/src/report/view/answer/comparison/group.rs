@@ -60,7 +60,7 @@ pub(super) fn findings(group: &Group<'_>) -> Vec<String> {
     let sentences = [
         slower(&new, &base, of("slower"), all),
         faster(&new, &base, of("faster"), all),
-        equivalent(&of("equivalent"), all),
+        equivalent(&new, &base, &of("equivalent"), all),
         inconclusive(&of("inconclusive"), all),
     ];
     sentences.into_iter().flatten().collect()

@@ -3,20 +3,31 @@
 use oscost_model::record::Comparison;
 use oscost_model::unit::Unit;
 
-use super::wording::{MAX_EACH, by_ratio, capitalized, name, of_all, one_sided, out_of};
+use super::wording::{MAX_EACH, are_several, by_ratio, name, of_all, one_sided, out_of};
+use crate::advice::words::Kind;
 use crate::report::figures::{per_cent, rough_range};
-use crate::report::view::answer::quote::{MAX_DETECTABLE_PCT, cases, joined, range, relative};
+use crate::report::view::answer::quote::{
+    MAX_DETECTABLE_PCT, cases, joined, range, relative, warning,
+};
 use crate::report::view::comparison::verdicts::is_too_short;
 
-pub(super) fn equivalent(equivalent: &[&Comparison], all: usize) -> Option<String> {
+pub(super) fn equivalent(
+    new: &str,
+    base: &str,
+    equivalent: &[&Comparison],
+    all: usize,
+) -> Option<String> {
     let is_counted = equivalent.iter().all(|it| it.added.unit == Unit::InstructionsPerOp);
     let how = if is_counted { "to the last instruction" } else { "within 3 %" };
-    let text = match equivalent {
+    let place = match equivalent {
         [] => return None,
-        [one] => format!("{} is equivalent ({how}).", name(one)),
-        several => format!("{} are equivalent ({how}).", of_all(several.len(), all)),
+        // The sides are commands, each of which is a case.
+        [one] if one.case == base => warning(Kind::ComparisonFlag, &one.flags),
+        [one] => format!(" on {}", name(one)),
+        several => format!(" in {}", of_all(several.len(), all)),
     };
-    Some(capitalized(&text))
+    let verb = if are_several(new) { "are" } else { "is" };
+    Some(format!("{new} {verb} equivalent to {base}{place} ({how})."))
 }
 
 /// On what nothing shows, and the largest effect that may hide there. Counts that are not exact have

@@ -41,6 +41,11 @@ pub(super) fn capitalized(text: &str) -> String {
     text.to_owned()
 }
 
+/// Whether a side is several runs, which is a plural.
+pub(super) fn are_several(side: &str) -> bool {
+    side.ends_with(" runs")
+}
+
 /// `3 of 7 cases`, `all 7 cases`.
 pub(super) fn of_all(count: usize, all: usize) -> String {
     match count == all {

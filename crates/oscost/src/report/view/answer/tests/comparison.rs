@@ -100,14 +100,20 @@ fn different_prices_are_told_by_their_ends_and_a_few_one_by_one() {
 #[test]
 fn what_is_equivalent_and_what_may_hide_is_told_with_its_limits() {
     let equal = |case: &str| comparison(case, 1.0, 0.0, "equivalent");
-    assert_eq!(findings(&[equal("a/x")]), ["a/x is equivalent (within 3 %)."]);
+    let end = "is equivalent to local on a/x (within 3 %).";
+    assert_eq!(findings(&[equal("a/x")]), [format!("seccomp=docker {end}")]);
+    let commands = findings(&[equal("local")]);
+    assert_eq!(commands, ["seccomp=docker is equivalent to local (within 3 %)."], "its case");
     assert_eq!(
         findings(&[equal("a/x"), equal("a/y")]),
-        ["Both cases are equivalent (within 3 %)."]
+        ["seccomp=docker is equivalent to local in both cases (within 3 %)."]
     );
     let mut counted = equal("a/x");
     counted.added.unit = Unit::InstructionsPerOp;
-    assert_eq!(findings(&[counted]), ["a/x is equivalent (to the last instruction)."]);
+    assert_eq!(
+        findings(&[counted]),
+        ["seccomp=docker is equivalent to local on a/x (to the last instruction)."]
+    );
     let hidden = |rows: &[Comparison]| findings(rows).pop().unwrap();
     let limit = |case: &str| open(case, Some(1.5));
     assert_eq!(

@@ -1,6 +1,7 @@
 //! Answers over made-up records.
 
 mod comparison;
+mod intervals;
 mod run;
 
 use oscost_model::case::Case;
