@@ -19,6 +19,15 @@ pub(super) const WORDS: &[Word] = &[
         ..TERM
     },
     Word {
+        word: "do not use",
+        means: "behind a figure: the row has the flag that is named, after which the figure is not \
+                what its name says, or depends on how it was measured",
+        matters: "Its interval does not cover that: it is about repetitions and runs.",
+        action: "`oscost explain` of the flag says what to do.",
+        source: "docs/reference/RECORDS.md, flags",
+        ..TERM
+    },
+    Word {
         word: "dynamic linker",
         means: "the program that maps the shared libraries of another one and resolves their symbols \
                 before main: of fork, exec and wait the difference between link=dynamic and link=static",
