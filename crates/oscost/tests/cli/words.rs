@@ -187,7 +187,6 @@ const WRONG_INPUTS: &[(&[&str], &str)] = &[
     (&["explain", "spraed"], "`spread`"),
     (&["explain", "--precison"], "`--precision`"),
     (&["explain", "peer_cqu"], "`peer_cpu`"),
-    (&["explain", "round-trip"], "`pipe/round-trip`"),
     (&["explain", "zzzzzzzzz"], "`oscost list -k TEXT` searches benchmarks"),
     (&["list", "zzzzzz"], "`oscost list` lists all of them"),
     (&["list", "-k", "zzzzzzz"], "`zzzzzzz` is in no name"),
