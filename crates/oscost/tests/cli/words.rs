@@ -164,6 +164,8 @@ const WRONG_INPUTS: &[(&[&str], &str)] = &[
     (&["run", "--budget", "soon"], "above 0"),
     (&["run", "--quick", "--thorough"], "cannot be used with"),
     (&["run", "--cpu", "first"], "--cpu"),
+    (&["run", "--budget", "-1"], "it must be a number above 0"),
+    (&["run", "--precision", "-0.5"], "it must be a number above 0"),
     (&["run", "--label", "two\nlines"], "one line"),
     (&["run", "-o", "run.txt"], "must end in one of .html"),
     (&["run", "-o", "x.json", "--json", "x.json"], "hint: name another file for one of them"),
