@@ -139,8 +139,9 @@ pub fn explain(request: &Request) -> anyhow::Result<Explanation> {
             found.benchmarks = Some(benchmarks(at, &catalog, &cases, name));
         }
         // Which of them is meant is the reader's choice: none is counted here.
-        Err(SelectorError::AmbiguousName { ids, .. }) => {
-            let is_named = |definition: &&Definition| ids.contains(&definition.id);
+        Err(SelectorError::AmbiguousNames { all }) => {
+            let is_named =
+                |definition: &&Definition| all.iter().any(|it| it.ids.contains(&definition.id));
             let definitions = catalog.benchmarks.iter().filter(is_named).cloned().collect();
             found.benchmarks = Some(Benchmarks { definitions, observed: None });
         }
