@@ -138,6 +138,13 @@ pub fn explain(request: &Request) -> anyhow::Result<Explanation> {
             let at = CountedAt { worker, host, at: request.at.clone() };
             found.benchmarks = Some(benchmarks(at, &catalog, &cases, name));
         }
+        // Which of them is meant is the reader's choice: none is counted here.
+        Err(SelectorError::AmbiguousNames { all }) => {
+            let is_named =
+                |definition: &&Definition| all.iter().any(|it| it.ids.contains(&definition.id));
+            let definitions = catalog.benchmarks.iter().filter(is_named).cloned().collect();
+            found.benchmarks = Some(Benchmarks { definitions, observed: None });
+        }
         Err(SelectorError::UnknownName { .. }) => {}
         Err(error) => found.refusal = Some(error.into()),
     }

@@ -71,7 +71,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     thorough: bool,
     /// Stop after this many seconds; rows with too few pairs by then are marked.
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = positive)]
     budget: Option<f64>,
     /// Count instructions, cycles and misses in every round, whatever time it takes; the kernel's own
     /// events where the processor's counters are not visible [default: in a few rounds, where they

@@ -29,7 +29,7 @@ oscost prints: a column, class, flag, verdict, unit, metric, an axis or its
 value, a key of the record or of another JSON document, an option. A word that
 describes rows is shown with rows of the last run. A word with several meanings
 is explained in all of them, one of the glossary before a benchmark that ends in
-it.
+it. Of several benchmarks that end in it each has a line.
 
 Of a single benchmark, the system calls are also counted here and now, which
 takes a moment, and its last figure from this machine is shown.

@@ -72,10 +72,10 @@ pub(super) struct Arguments {
     #[arg(long, conflicts_with = "quick")]
     refine: bool,
     /// Stop after this many seconds; rows that are not precise enough by then are marked.
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = positive)]
     budget: Option<f64>,
     /// Half-width of the intervals to aim at, in per cent of the median.
-    #[arg(long, value_name = "PCT", value_parser = positive)]
+    #[arg(long, value_name = "PCT", allow_negative_numbers = true, value_parser = positive)]
     precision: Option<f64>,
     /// Treatments of the measured processes: see `oscost treat list`.
     #[arg(long, value_name = "TREATMENTS")]

@@ -259,6 +259,7 @@ fn line(run: ListedRun) -> report::runs::Line {
     let ListedRun { listing, duration, processor, class, trust, fleet } = run;
     let kind = match listing.is_of_bill() {
         true => report::runs::LineKind::BillRun,
+        false if listing.is_of_ab() => report::runs::LineKind::Ab,
         false => report::runs::LineKind::Run,
     };
     report::runs::Line {

@@ -20,7 +20,7 @@ pub use refinement::refinement_rows;
 pub use remote_peer::{
     RemotePeerCases, local_only_reason, mark_remote_peer, remote_peer_rows, with_remote_peer,
 };
-pub use selector::{SelectorError, named_cases, parse_size, select};
+pub use selector::{AmbiguousName, SelectorError, named_cases, parse_size, select};
 pub use skipped_row::SkippedRow;
 
 use oscost_model::case::Case;

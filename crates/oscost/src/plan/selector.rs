@@ -10,6 +10,15 @@ use wildmatch::WildMatch;
 use super::name_sets::{SetError, alternatives, without_sets};
 use super::near_names::{nearest_hint, nearest_names};
 
+/// The last part of several ids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AmbiguousName {
+    /// The requested text.
+    pub name: String,
+    /// The ids.
+    pub ids: Vec<String>,
+}
+
 /// Why a selector is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SelectorError {
@@ -20,12 +29,10 @@ pub enum SelectorError {
         /// The nearest names.
         nearest: Vec<String>,
     },
-    /// Several benchmarks have a last part of that name.
-    AmbiguousName {
-        /// The requested text.
-        name: String,
-        /// Their ids.
-        ids: Vec<String>,
+    /// Of each of these names several benchmarks have a last part.
+    AmbiguousNames {
+        /// The names, one at least.
+        all: Vec<AmbiguousName>,
     },
     /// A `{` without its `}`, a set in a set, or sets that stand for too many names.
     InvalidSet {
@@ -77,9 +84,7 @@ impl fmt::Display for SelectorError {
                     (None, nearest) => out.write_str(&nearest_hint(nearest)),
                 }
             }
-            Self::AmbiguousName { name, ids } => {
-                write!(out, "`{name}` names {} benchmarks\n  hint: {}", ids.len(), names(ids))
-            }
+            Self::AmbiguousNames { all } => write_ambiguous(all, out),
             Self::InvalidSet { text } => write!(
                 out,
                 "`{text}` has a set that cannot be read\n  hint: `{{a,b}}` stands for two names, \
@@ -122,6 +127,18 @@ fn form_hint(name: &str) -> Option<String> {
     }
 }
 
+/// Each of the names, and what it may mean.
+fn write_ambiguous(all: &[AmbiguousName], out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let what = |it: &AmbiguousName| format!("`{}` names {} benchmarks", it.name, it.ids.len());
+    let hint = |it: &AmbiguousName| match all.len() {
+        1 => names(&it.ids),
+        _ => format!("`{}`: {}", it.name, names(&it.ids)),
+    };
+    let what: Vec<String> = all.iter().map(what).collect();
+    let hints: Vec<String> = all.iter().map(hint).collect();
+    write!(out, "{}\n  hint: {}", what.join(", "), hints.join("; "))
+}
+
 fn names(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
@@ -134,8 +151,17 @@ pub fn select(
     extent: Extent,
 ) -> Result<Vec<Case>, SelectorError> {
     let mut selected = Vec::new();
+    let mut ambiguous = Vec::new();
     for text in selectors {
-        selected.extend(select_one(catalog, text, extent, |_, _| true)?);
+        match select_one(catalog, text, extent, |_, _| true) {
+            Ok(cases) => selected.extend(cases),
+            // All of them are told at once.
+            Err(SelectorError::AmbiguousNames { all }) => ambiguous.extend(all),
+            Err(error) => return Err(error),
+        }
+    }
+    if !ambiguous.is_empty() {
+        return Err(SelectorError::AmbiguousNames { all: ambiguous });
     }
     let in_price_list = |definition: &&Definition| selectors.is_empty() && definition.in_price_list;
     for definition in catalog.benchmarks.iter().filter(in_price_list) {
@@ -224,7 +250,8 @@ fn select_name(
         ([], &[one]) => vec![one],
         ([], several) => {
             let ids = several.iter().map(|it| it.id.clone()).collect();
-            return Err(SelectorError::AmbiguousName { name: name_text(), ids });
+            let all = vec![AmbiguousName { name: name_text(), ids }];
+            return Err(SelectorError::AmbiguousNames { all });
         }
         _ => named,
     };

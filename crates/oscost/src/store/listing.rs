@@ -35,6 +35,11 @@ impl Listing {
     pub fn is_of_bill(&self) -> bool {
         !self.imported && verb(&self.command) == Some("bill")
     }
+
+    /// Whether it compares its own two sides.
+    pub fn is_of_ab(&self) -> bool {
+        verb(&self.command) == Some("ab")
+    }
 }
 
 /// The verb of a command line.
@@ -60,6 +65,7 @@ mod tests {
             ("oscost bill -- ls", Some("bill")),
             ("oscost --color never --progress=plain bill --at local -- ls", Some("bill")),
             ("oscost run -- bill", Some("run")),
+            ("oscost ab --quick -- ls -- ls -l", Some("ab")),
             ("oscost run --label bill", Some("run")),
             ("oscost", None),
             ("", None),

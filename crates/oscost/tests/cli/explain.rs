@@ -50,6 +50,15 @@ fn explain_lists_the_benchmarks_of_a_family() {
     assert!(5 * family.lines().count() < all.lines().count(), "{family}");
 }
 
+#[test]
+fn explain_lists_the_benchmarks_that_a_name_may_mean_before_values_of_that_name() {
+    let text = Sandbox::new().oscost(&["explain", "open-close"]).exits(0).stdout;
+    let value = text.find("open-close: value of the axis").unwrap();
+    for name in ["directory/open-close ", "socket/open-close ", "syscall/open-close "] {
+        assert!(text.find(name).is_some_and(|at| at < value), "{name}: {text}");
+    }
+}
+
 /// The part of an explanation that is of the machine at hand.
 fn here(ran: &Ran) -> &str {
     ran.stdout.split_once("\nOn this machine\n").map_or("", |(_, here)| here)

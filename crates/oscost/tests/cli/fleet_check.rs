@@ -95,6 +95,11 @@ fn another_class_is_not_judged_and_the_known_one_is_named() {
     let flat = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     let expected = "n7 was not judged: the fleet has no four nodes of its class";
     assert!(flat.starts_with(expected) && flat.contains("Other CPU"), "{}", ran.stdout);
+    assert!(
+        flat.contains("the class of the machine at fake:"),
+        "its own class is told: {}",
+        ran.stdout
+    );
 }
 
 #[test]

@@ -47,9 +47,11 @@ const BENCHES: &[Bench] = &[
              divided by the 512 pages. pages=4k disables huge pages. Reading with pages=thp takes \
              64 MiB, since one huge zero page serves all of them.",
         expected: "300 ns per write: 100 for the trap, 100 for allocating and accounting the page, \
-                   50 and more for clearing it; a read maps the zero page for half of that; with \
-                   huge pages a write costs 80 ns per 4 KiB, nearly all of it clearing, and a read \
-                   next to nothing; map=inside adds 50 ns per page, nearly all of it munmap",
+                   50 and more for clearing it; in a guest, whose addresses go through the \
+                   hypervisor's page tables as well, 1 to 2 us; a read maps the zero page for half \
+                   of that; with huge pages a write costs 80 ns per 4 KiB, nearly all of it \
+                   clearing, and a read next to nothing; map=inside adds 50 ns per page, nearly \
+                   all of it munmap",
         why: "The processor finds no page table entry and traps into the kernel, which finds the \
               mapping of the address, allocates a free page, clears it, charges it to its control \
               group and installs it. A read needs no page of its own: the shared zero page is \

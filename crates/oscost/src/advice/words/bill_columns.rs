@@ -14,6 +14,14 @@ pub(super) const WORDS: &[Word] = &[
         ..COLUMN
     },
     Word {
+        word: "each",
+        means: "the price of one of an item of a bill: its amount over its count; in the table of \
+                instructions, how many one executes",
+        range: "a time, or instructions; absent without a price",
+        source: "docs/explanation/BILL.md",
+        ..COLUMN
+    },
+    Word {
         word: "amount",
         means: "what an item of a bill costs in all: how often, times the price of one",
         range: "a time",

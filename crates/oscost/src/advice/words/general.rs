@@ -19,6 +19,23 @@ pub(super) const WORDS: &[Word] = &[
         ..TERM
     },
     Word {
+        word: "cool price",
+        means: "what a call or a fault costs after the program has used other memory, by the row with \
+                a walk through memory before each op, or by the ratio of other calls; with the price \
+                in warm caches it makes the range of a bill",
+        source: "docs/explanation/BILL.md, `oscost explain the range`",
+        ..TERM
+    },
+    Word {
+        word: "do not use",
+        means: "behind a figure: the row has the flag that is named, after which the figure is not \
+                what its name says, or depends on how it was measured",
+        matters: "Its interval does not cover that: it is about repetitions and runs.",
+        action: "`oscost explain` of the flag says what to do.",
+        source: "docs/reference/RECORDS.md, flags",
+        ..TERM
+    },
+    Word {
         word: "dynamic linker",
         means: "the program that maps the shared libraries of another one and resolves their symbols \
                 before main: of fork, exec and wait the difference between link=dynamic and link=static",
@@ -139,6 +156,13 @@ pub(super) const WORDS: &[Word] = &[
         means: "how closely the repetitions of one run agree: `ci95` has it, and nothing of what runs \
                 differ by (ISO 5725). Programs have it alone before three earlier runs",
         source: "docs/explanation/METHOD.md, section 4",
+        ..TERM
+    },
+    Word {
+        word: "residual",
+        means: "what a model or a sum leaves of a measured value: of a bill, the measured system time \
+                less what is charged, in the line `the difference`",
+        source: "`oscost explain the difference`",
         ..TERM
     },
     Word {

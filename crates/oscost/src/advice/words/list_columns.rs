@@ -69,9 +69,10 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "kind",
-        means: "what a line of the list of runs is: a run, a run that a bill has started for \
-                itself, the bill of a command or process, or all visits of a fleet",
-        range: "run, bill run, bill, fleet",
+        means: "what a line of the list of runs is: a run, one that compared its two sides, one that \
+                a bill has started for itself, the bill of a command or process, or all visits of \
+                a fleet",
+        range: "run, ab, bill run, bill, fleet",
         matters: "`last` and `last~1` never count a `bill run`; its id names it.",
         source: "`oscost runs --help`",
         ..COLUMN

@@ -84,7 +84,8 @@ pub fn check(request: &Request, observer: &dyn Observer) -> anyhow::Result<NodeH
         unusual: Vec::new(),
     };
     let Some(class) = class_like(&baseline, &class) else {
-        return Ok(not_judged(health, &unknown_class(&baseline)));
+        let why = format!("{}; {}", unknown_class(&baseline), machine_of(request, &class));
+        return Ok(not_judged(health, &why));
     };
     let others = of_other_revisions(class, &worker.catalog);
     if !others.is_empty() {
@@ -257,6 +258,17 @@ fn unknown_class(baseline: &Baseline) -> String {
         false => {
             format!("the fleet has no four nodes of its class, but of {}", known.join(" and of "))
         }
+    }
+}
+
+/// Of which class the machine is that was asked, which need not be the node that was meant.
+fn machine_of(request: &Request, class: &str) -> String {
+    let class = if class.is_empty() { "unknown" } else { class };
+    match &request.node {
+        Some(node) if request.at == "local" => format!(
+            "the class of this machine is `{class}`: if it is not {node}, check there, or by `--at`"
+        ),
+        _ => format!("the class of the machine at {} is `{class}`", request.at),
     }
 }
 

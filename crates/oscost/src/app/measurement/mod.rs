@@ -1,6 +1,7 @@
 //! Measuring: the header of a run, its journal, the machines that count instructions, and what the
 //! rows that failed mean.
 
+mod base_levels;
 pub(super) mod counting;
 mod failed_rows;
 pub(super) mod predictions;

@@ -4,6 +4,7 @@ use anyhow::Context;
 use oscost_model::journal::{Entry, PlannedRow, RunHeader};
 use oscost_model::record::Record;
 
+use super::base_levels::note_on_base_levels;
 use super::failed_rows::FailedRows;
 use crate::app::observer::Observer;
 use crate::app::results::earlier_runs::runs_before;
@@ -141,6 +142,9 @@ impl Recorder<'_> {
                 let cases = variations(&record.results, &earlier);
                 if let Some(note) = note_on_boots(&cases) {
                     self.observer.detail(&note);
+                }
+                if let Some(note) = note_on_base_levels(&record, &earlier) {
+                    self.observer.note(&note);
                 }
                 Some(Entry::VariationKnown { cases })
             }

@@ -19,6 +19,8 @@ use crate::store::{Figure, MachineState, MetricFigure, Store, StoreError, Summar
 const MAX_RUNS: usize = 40;
 /// Those of one boot leave room for others: only these show how far boots differ.
 const MAX_RUNS_OF_A_BOOT: usize = 20;
+/// The class of a machine from whose figures nothing is concluded.
+const VERY_NOISY: &str = "very-noisy";
 
 /// The earlier runs of both sides' systems, if there is a store; without the compared runs.
 pub(crate) fn earlier_runs(base: &[Record], new: &[Record]) -> anyhow::Result<EarlierRuns> {
@@ -44,7 +46,28 @@ pub(crate) fn earlier_runs(base: &[Record], new: &[Record]) -> anyhow::Result<Ea
     };
     found.base = runs_of_system(&of_base, &stored, |_| true);
     found.new = runs_of_system(&of_new, &stored, |it| !is_shared(it));
+    let has_compared_case =
+        |run: &&SummarisedRun| [&of_base, &of_new].into_iter().any(|own| has_case_of(run, own));
+    let very_noisy = stored.iter().filter(|run| is_very_noisy(run)).filter(has_compared_case);
+    found.very_noisy = very_noisy.count();
     Ok(found)
+}
+
+/// Whether each machine of a run that was measured here was very noisy, so that it shows nothing.
+fn is_very_noisy(run: &SummarisedRun) -> bool {
+    let states = &run.summary.machine_states;
+    let all_are = states.iter().all(|it| it.class.as_deref() == Some(VERY_NOISY));
+    !run.imported && !states.is_empty() && all_are
+}
+
+/// Whether a stored run has a figure of a case of `own`, of the same system.
+fn has_case_of(run: &SummarisedRun, own: &Summary) -> bool {
+    let is_own = |it: &Figure| {
+        own.figures
+            .iter()
+            .any(|figure| is_same_case(figure, it) && is_same_system(own, figure, &run.summary, it))
+    };
+    run.summary.figures.iter().any(is_own)
 }
 
 /// The stored runs of the system of a run that has just been measured.
@@ -193,7 +216,7 @@ pub(super) fn is_same_machine(
 /// A stored figure as one value, by its logarithm; `None` if nothing may be concluded from it.
 fn run_median(summary: &Summary, figure: &Figure) -> Option<RunMedian> {
     let state = figure.machine.and_then(|at| summary.machine_states.get(at));
-    let very_noisy = state.and_then(|it| it.class.as_deref()) == Some("very-noisy");
+    let very_noisy = state.and_then(|it| it.class.as_deref()) == Some(VERY_NOISY);
     let unusable = ["UNRELIABLE", "BELOW_DETECTION"];
     let flagged = figure.flags.iter().any(|flag| unusable.contains(&flag.as_str()));
     let [low, high] = figure.interval?;
@@ -248,6 +271,10 @@ mod tests {
             drifted,
         ];
         assert_eq!(count(&compared, &stored), 1);
+        let left_out = |run: &&SummarisedRun| is_very_noisy(run) && has_case_of(run, &compared);
+        let left_out: Vec<&str> =
+            stored.iter().filter(left_out).map(|run| run.id.as_str()).collect();
+        assert_eq!(left_out, ["4"]);
         let mut many: Vec<SummarisedRun> =
             (0..100).map(|number| run(&format!("{number:03}"), "w", "k", 100.0)).collect();
         assert_eq!(count(&compared, &many), MAX_RUNS_OF_A_BOOT);

@@ -74,7 +74,7 @@ const OTHER_WORDS: &str = "user|vdso|light|heavy|blocking|slower|faster|equivale
     not counted|very noisy|fixed|Fixed|grows as|+- at most|+-|per|N|log N|N log N|p50|p90|p99|\
     p999|Ki|Mi|Gi|instructions|ps|ns|us|ms|tick|cycle|insn|confidence|context switch|exec|\
     function calls|grade|hypervisor|interrupts|mitigations|p value|page faults|PMU|raw batches|\
-    round trip|standard deviation|TLB|trials|warm-ups";
+    round trip|standard deviation|do not use|cool prices|residual|each|TLB|trials|warm-ups";
 
 #[test]
 fn what_screens_print_is_explained_as_it_is_printed() {

@@ -52,7 +52,7 @@ pub(super) struct Arguments {
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
     /// Stop each pair after this many seconds [default: 60].
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = positive)]
     budget: Option<f64>,
     /// Seed of the pairs and their order [default: a fresh one].
     #[arg(long, value_name = "N")]

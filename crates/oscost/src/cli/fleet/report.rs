@@ -23,8 +23,8 @@ in its name), or a data set that `--data-set` wrote.
 The first sentences name what is not like the others: a node, a family of cases
 on it, or a case, with its ratio to the nodes of its class. Of all that stands
 out at most 5 % is expected to be false. The fact beside it separates such nodes
-from others best: it is a candidate for the reason, and no proof. Where nothing
-stands out, the sentence says how slow a node must be to be found.
+from others best: it is a candidate for the reason, and no proof. A sentence
+says how slow a node must be to be found.
 
 With `--baseline`, each node is compared with itself at the other moment, and
 the nodes of a class together.

@@ -85,7 +85,13 @@ pub(super) struct Arguments {
     #[arg(long, conflicts_with = "retry")]
     thorough: bool,
     /// Stop each measurement after this many seconds.
-    #[arg(long, value_name = "SECONDS", value_parser = positive, conflicts_with = "retry")]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        allow_negative_numbers = true,
+        value_parser = positive,
+        conflicts_with = "retry"
+    )]
     budget: Option<f64>,
     /// Also measure under these treatments, joined by `+`, to compare (`oscost treat list`).
     #[arg(long, value_name = "TREATMENTS", conflicts_with = "retry")]

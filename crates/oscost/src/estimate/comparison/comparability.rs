@@ -27,7 +27,12 @@ pub(super) fn incomparable_reason(base_row: RunRow<'_>, new_row: RunRow<'_>) -> 
     for (side, row) in [("base", base), ("new", new)] {
         if row.outcome != RowOutcome::Measured {
             let why = row.reason.as_deref().unwrap_or("no reason given");
-            return Some(format!("not measured in the {side}: {}: {why}", row.outcome.text()));
+            let beside = match row.is_requested() {
+                true => "",
+                false => ", beside the cases that were asked for",
+            };
+            let outcome = row.outcome.text();
+            return Some(format!("not measured in the {side}: {outcome}: {why}{beside}"));
         }
     }
     if let Some(why) = other_op([base_run, new_run], [base, new]) {

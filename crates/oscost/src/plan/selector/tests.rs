@@ -44,6 +44,18 @@ fn the_unique_last_part_of_an_id_selects_it() {
 }
 
 #[test]
+fn all_names_of_several_benchmarks_are_refused_at_once() {
+    let selectors = ["round-trip", "getppid", "open-close"].map(str::to_owned);
+    let refused = select(&catalog(), &selectors, Extent::Default).unwrap_err().to_string();
+    assert!(
+        refused.starts_with("`round-trip` names 2 benchmarks, `open-close` names "),
+        "{refused}"
+    );
+    assert!(refused.contains("\n  hint: `round-trip`: `pipe/round-trip`, `"), "{refused}");
+    assert!(refused.contains("; `open-close`: `"), "{refused}");
+}
+
+#[test]
 fn names_in_one_argument_and_axes_without_a_colon_are_told_apart() {
     for together in ["getppid,read", "getppid read", "getppid, read"] {
         let refused = refusal(together);

@@ -13,6 +13,8 @@ pub struct EarlierRuns {
     pub base: SystemRuns,
     /// Runs of the new system; empty if that is the base's.
     pub new: SystemRuns,
+    /// How many more of both have a compared case, but are left out since the machine was very noisy.
+    pub very_noisy: usize,
 }
 
 impl EarlierRuns {

@@ -169,8 +169,12 @@ impl KnownVariation {
     }
 }
 
-/// How far the rows vary between runs, and how that is known; `None` without rows.
-pub(super) fn source_of_variation(mut sources: Vec<VariationSource>) -> Option<String> {
+/// How far the rows vary between runs, and how that is known, where so many earlier runs are left out
+/// as very noisy; `None` without rows.
+pub(super) fn source_of_variation(
+    mut sources: Vec<VariationSource>,
+    very_noisy: usize,
+) -> Option<String> {
     sources.sort_by_key(|it| it.earlier_runs);
     let runs = sources.get(sources.len() / 2)?.earlier_runs;
     let one_boot = if sources.iter().all(|it| it.of_one_boot) { ", all of one boot" } else { "" };
@@ -181,13 +185,23 @@ pub(super) fn source_of_variation(mut sources: Vec<VariationSource>) -> Option<S
         true => ", the compared runs, and cases of the same class",
         false => " and the compared runs alone",
     };
+    let more = if runs == 0 { "" } else { " more" };
+    let left_out = match very_noisy {
+        0 => String::new(),
+        1 => format!("; 1{more} in the store is left out: the machine was very noisy"),
+        count => format!("; {count}{more} in the store are left out: the machine was very noisy"),
+    };
     let known = match runs {
+        0 if very_noisy > 0 => format!(
+            "that of cases of the same class: no earlier runs of this system (machine, kernel, worker) \
+             can be used{left_out}"
+        ),
         0 => "that of cases of the same class, since no earlier runs of this system (machine, kernel, \
               worker) are known"
             .to_owned(),
         runs => format!(
             "by {runs} earlier run{s} of this system (machine, kernel, worker) in the store\
-             {one_boot}{others}"
+             {one_boot}{others}{left_out}"
         ),
     };
     Some(format!("variation between runs: {pct:.1} % in the median row, {known}"))

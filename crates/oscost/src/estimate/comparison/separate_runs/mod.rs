@@ -117,7 +117,7 @@ pub(super) fn compare_separate(
     compared.notes.extend(work.notes());
     if !judged.is_empty() {
         compared.notes.extend(evidence.drift_note());
-        compared.notes.extend(source_of_variation(sources));
+        compared.notes.extend(source_of_variation(sources, earlier.very_noisy));
         compared.notes.extend(note_on_boots(base, new));
         compared.notes.extend(cycle_rows.note());
     }

@@ -6,8 +6,6 @@ use super::paint::Paint;
 use crate::report::text::{plain, plural};
 use crate::report::view::document::heat_map::{ColumnGroup, HeatMap, STEPS, step};
 
-/// More rows say no more than the table of all figures.
-const MAX_ROWS: usize = 15;
 /// Longer names are shortened.
 const MAX_NAME: usize = 24;
 /// Slower by the steps of the scale, and faster by them.
@@ -16,9 +14,10 @@ const FASTER: [char; STEPS.len()] = ['a', 'b', 'c', 'd'];
 /// A ratio from which nothing is concluded.
 const NOT_JUDGED: &str = "?";
 
-/// The first rows, which matter most, a line each; empty without any.
+/// The rows, or the first of them, which matter most, a line each; empty without any.
 pub(super) fn heat_map(map: &HeatMap, screen: ScreenFormat) -> String {
-    let rows = &map.rows[..map.rows.len().min(MAX_ROWS)];
+    let shown = map.rows_of_text.unwrap_or(map.rows.len());
+    let rows = &map.rows[..map.rows.len().min(shown)];
     if rows.is_empty() || map.columns.is_empty() {
         return String::new();
     }
@@ -138,7 +137,8 @@ fn notes(
         (left_out > 0).then(|| {
             format!("no room for {}: the page has them", plural(left_out as u64, "more group"))
         }),
-        (rows < map.rows.len()).then(|| format!("the {rows} of {noun} that matter most")),
+        (rows < map.rows.len())
+            .then(|| format!("the {rows} of {noun} that matter most: `--all-rows` shows all")),
     ]
     .into_iter()
     .flatten()
@@ -213,12 +213,16 @@ mod tests {
 
     #[test]
     fn what_has_no_room_is_joined_and_of_many_rows_those_that_matter_are_shown() {
-        let map = map(40, 10, 30);
+        let whole = map(40, 10, 30);
+        let all = heat_map(&whole, ScreenFormat::PLAIN);
+        assert_eq!(all.lines().filter(|line| line.starts_with("node")).count(), 40, "{all}");
+        assert!(!all.contains("matter most"), "{all}");
+        let map = HeatMap { rows_of_text: Some(15), ..whole };
         for columns in [60, 80, 120, 160] {
             let text = heat_map(&map, ScreenFormat { columns, colour: false });
             let widest = text.lines().map(|line| line.chars().count()).max();
             assert!(widest <= Some(columns), "{widest:?} of {columns}\n{text}");
-            assert_eq!(text.lines().filter(|line| line.starts_with("node")).count(), MAX_ROWS);
+            assert_eq!(text.lines().filter(|line| line.starts_with("node")).count(), 15);
             assert!(text.contains("node14") && text.contains("the 15 of 40 nodes"), "{text}");
             assert!(text.contains("a letter stands for up to"), "{text}");
             // What is slow is still seen, and in no other row.

@@ -4,6 +4,7 @@
 use crate::report::view::document::{Block, ForestPlot, Section, Table, View};
 
 use super::forest::forest;
+use super::heat_map::heat_map;
 use super::layout::ScreenFormat;
 use super::table::table;
 
@@ -67,6 +68,9 @@ pub fn fitted(mut view: View, screen: Screen, format: ScreenFormat) -> View {
                 }
                 // It draws the rows of the table above it.
                 Block::Forest(it) => shorten_plot(it, lines, is_table_shortened, format),
+                Block::HeatMap(it) if heat_map(it, format).lines().count() > lines => {
+                    it.rows_of_text = Some(ROWS);
+                }
                 _ => {}
             }
         }

@@ -32,11 +32,24 @@ pub(super) fn answer(compared: &RunComparison, runs: [&[Record]; 2]) -> Answer {
     };
     let table = format!("`oscost table {}` shows both", runs.map(name_of).join(" "));
     let next: Vec<String> = interleaved.into_iter().chain([table]).collect();
+    let why = format!("Nothing can be compared: {why}.");
+    let of_ab = ["base", "new run"].into_iter().zip(runs).filter_map(|(side, it)| of_ab(side, it));
     Answer {
-        findings: vec![format!("Nothing can be compared: {why}.")],
+        findings: [why].into_iter().chain(of_ab).collect(),
         trust: None,
         next: vec![format!("Next: {}.", next.join("; "))],
     }
+}
+
+/// That a side is a run that compares its own two sides, and what shows that.
+fn of_ab(side: &str, runs: &[Record]) -> Option<String> {
+    runs.iter().any(|run| !run.comparisons.is_empty()).then(|| {
+        format!(
+            "The {side} is of `oscost ab`, which compares its own two sides: `oscost runs show {}` \
+             shows that; `oscost runs list` has the kind of each run.",
+            name_of(runs)
+        )
+    })
 }
 
 /// The different targets of the rows that were asked for.

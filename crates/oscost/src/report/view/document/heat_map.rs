@@ -26,6 +26,8 @@ pub struct HeatMap {
     pub ratios: Vec<f32>,
     /// Of each ratio, whether nothing is concluded from it; empty if something is from all.
     pub not_judged: Vec<bool>,
+    /// How many of its rows a text shows; `None` shows all.
+    pub rows_of_text: Option<usize>,
 }
 
 /// A column of a heat map.

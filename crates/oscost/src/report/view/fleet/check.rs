@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::ratio_texts::{factor, from_to};
 use crate::fleet::{CheckedCase, HealthVerdict, NodeCheck, NodeHealth, UnusualFact};
-use crate::report::text::{plain, plural};
+use crate::report::text::{plain, plain_paragraph, plural};
 use crate::report::view::document::{
     Block, Cell, Column, Fact, Paragraph, Section, Table, TableRow, View,
 };
@@ -20,7 +20,9 @@ pub const SCHEMA: &str = "oscost.fleet-check/1";
 pub fn sentence(health: &NodeHealth) -> String {
     let node = plain(&health.node);
     match (&health.verdict, &health.check) {
-        (HealthVerdict::NotJudged(why), _) => format!("{node} was not judged: {}", plain(why)),
+        (HealthVerdict::NotJudged(why), _) => {
+            format!("{node} was not judged: {}", plain_paragraph(why))
+        }
         (_, None) => format!("{node} was not judged"),
         (HealthVerdict::Healthy, Some(check)) => healthy(&node, check),
         (HealthVerdict::Slow, Some(check)) => slow(&node, check),

@@ -21,7 +21,10 @@ pub(super) fn changed(history: &History, all: &[Series]) -> View {
     let changed = all.iter().filter(|it| !it.changes.is_empty()).count();
     let target = plain(&history.target);
     let lead = match tested {
-        0 => format!("nothing at {target} has enough runs to look for changes"),
+        0 => format!(
+            "nothing at {target} has enough runs to look for changes: {MIN_POINTS} usable ones of a case \
+             are needed"
+        ),
         _ => format!(
             "{changed} of {} at {target} changed within their newest {} runs (q <= 0.05)",
             cases(tested),

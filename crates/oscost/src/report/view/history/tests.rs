@@ -208,6 +208,7 @@ fn runs_that_are_left_out_are_counted_with_the_reason() {
     whole.left_out = none.left_out.clone();
     let shown = text(&whole);
     assert!(shown.starts_with("nothing at local has enough runs"), "{shown}");
+    assert!(shown.contains(&format!("changes: {MIN_POINTS} usable ones")), "{shown}");
     assert!(shown.contains("1 case without a usable run"), "{shown}");
     assert!(shown.contains("left out of a case or more: 3 runs: machine very noisy"), "{shown}");
     let named = text(&history(true, vec![none]));

@@ -18,6 +18,8 @@ pub enum LineKind {
     /// A run.
     #[default]
     Run,
+    /// A run that compares its two sides.
+    Ab,
     /// A run that a bill has started for itself.
     BillRun,
     /// A bill.
@@ -30,6 +32,7 @@ impl LineKind {
     fn text(self) -> &'static str {
         match self {
             LineKind::Run => "run",
+            LineKind::Ab => "ab",
             LineKind::BillRun => "bill run",
             LineKind::Bill => "bill",
             LineKind::Fleet => "fleet",
@@ -39,7 +42,7 @@ impl LineKind {
     /// The kind of its record.
     fn record_text(self) -> &'static str {
         match self {
-            LineKind::BillRun => LineKind::Run.text(),
+            LineKind::Ab | LineKind::BillRun => LineKind::Run.text(),
             kind => kind.text(),
         }
     }
@@ -105,7 +108,7 @@ pub const FIRST_RUN: &str = "`oscost run` measures the price list and keeps it; 
 
 /// The runs: enough of the id to name each, when it was started, how long it took, how far it can
 /// be believed, its label, its processor and its command. With `whole_commands` each command is
-/// below its run. Where there are bills or fleets, each line has its kind, and a bill its system
+/// below its run. Where not all are plain runs, each line has its kind, and a bill its system
 /// time. `unlisted` are the ids of other runs, which the ids shown must not name.
 pub fn table(lines: &[Line], unlisted: &[String], whole_commands: bool) -> Table {
     let has_bills = lines.iter().any(|line| line.kind == LineKind::Bill);

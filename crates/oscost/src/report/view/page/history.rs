@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use oscost_stats::change::MIN_POINTS;
+
 use crate::estimate::history::{Change, History, Series};
 use crate::report::figures::Style;
 use crate::report::text::{day, minute, plain};
@@ -69,7 +71,9 @@ fn changes(history: &History, changed: &[&Series]) -> Section {
         .collect();
     let tested = history.series.iter().filter(|it| it.p.is_some()).count();
     let text = match tested {
-        0 => "No series has enough runs to look for changes.".to_owned(),
+        0 => format!(
+            "No series has enough runs to look for changes: {MIN_POINTS} usable ones are needed."
+        ),
         _ => format!("{} of {tested} series changed (q <= 0.05).", changed.len()),
     };
     let mut blocks = vec![Block::Text(text)];

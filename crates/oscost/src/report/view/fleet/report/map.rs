@@ -83,6 +83,7 @@ pub(super) fn section(content: &FleetContent<'_>) -> Option<Section> {
         order_note: map_order::note(content, is_whole),
         ratios,
         not_judged,
+        rows_of_text: None,
     };
     let blocks = [Some(Block::HeatMap(Box::new(map)))];
     let notes = notes.into_iter().map(|text| Some(Block::Text(text)));

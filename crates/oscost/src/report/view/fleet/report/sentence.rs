@@ -82,15 +82,39 @@ pub(super) fn conditions(content: &FleetContent<'_>) -> String {
     let judged = content.analysis.judged;
     format!(
         "Fleet {}: {}, {} and {}; {} judged, of the findings at most {:.0} % are expected to be \
-         false{}",
+         false{}{}",
         content.fleet_name(),
         plural(fleet.nodes.len() as u64, "node"),
         plural(fleet.visits.len() as u64, "visit"),
         plural(fleet.cases.len() as u64, "case"),
         plural(judged as u64, "difference"),
         100.0 * content.analysis.false_discovery_rate,
-        use_of_nodes(content)
+        use_of_nodes(content),
+        missed(content)
     )
+}
+
+/// What may be slow without being found, where something was found; where nothing was, the head says it.
+fn missed(content: &FleetContent<'_>) -> String {
+    match content.analysis.findings.is_empty() {
+        true => String::new(),
+        false => format!(
+            "; slow nodes may have been missed: {}, and one that is slow in a family or a case alone \
+             may need a larger difference there",
+            sensitivity(content)
+        ),
+    }
+}
+
+/// How slow a node must be to be found.
+fn sensitivity(content: &FleetContent<'_>) -> String {
+    match content.analysis.detectable_ratio {
+        Some(ratio) => format!(
+            "a node slower by {} or more over all its cases would probably have been found",
+            per_cent_up(ratio)
+        ),
+        None => "how slow a node must be to be found is not known".to_owned(),
+    }
 }
 
 /// How many nodes the visits had alone, as far as it is known.
@@ -132,13 +156,7 @@ fn nothing(content: &FleetContent<'_>) -> String {
             false => format!("{nothing}: no case was measured on enough nodes."),
         };
     }
-    let sensitivity = match analysis.detectable_ratio {
-        Some(ratio) => format!(
-            "a node slower by {} or more over all its cases would probably have been found",
-            per_cent_up(ratio)
-        ),
-        None => "how slow a node must be to be found is not known".to_owned(),
-    };
+    let sensitivity = sensitivity(content);
     let nodes = content.fleet.nodes.len();
     let judged = analysis.judged_nodes;
     // A node that is disturbed more often than its equals stands out, too.

@@ -13,7 +13,7 @@ use crate::report::view::machine_table::texts::{factor, joined};
 /// Of more classes the largest are shown.
 const MAX_CLASSES: usize = 100;
 /// Of more cases those with the most spread are shown.
-const MAX_CASES: usize = 20;
+const MAX_CASES: usize = 1_000;
 /// Of more nodes those are named whose visits differ most.
 const MAX_UNSTEADY: usize = 5;
 /// Two visits differ by any factor by chance.
@@ -88,6 +88,11 @@ pub(super) fn cases(content: &FleetContent<'_>) -> Option<Section> {
             plural(all as u64, "case")
         ));
     }
+    let shown = known.len();
+    let row = |(at, (case, spread)): (usize, &(&FleetCase, &CaseSpread))| TableRow {
+        priority: (shown - at) as u32,
+        ..case_row(case, spread)
+    };
     let table = Table {
         id: "spread-table".to_owned(),
         caption: "The cases that differ most between nodes".to_owned(),
@@ -98,7 +103,7 @@ pub(super) fn cases(content: &FleetContent<'_>) -> Option<Section> {
             Column::number("between nodes", "between_nodes_pct"),
             Column::number("between visits", "between_visits_pct"),
         ],
-        rows: known.into_iter().map(|(case, spread)| case_row(case, spread)).collect(),
+        rows: known.iter().enumerate().map(row).collect(),
         notes,
         ..Table::default()
     };

@@ -266,6 +266,23 @@ fn without_a_finding_the_head_says_what_would_have_been_found() {
 }
 
 #[test]
+fn with_a_finding_the_conditions_say_what_may_have_been_missed() {
+    let fleet = fleet(64, 18);
+    let conditions = |analysis: &FleetAnalysis| {
+        let lead = view(&content(&fleet, analysis)).lead;
+        lead.last().map(|it| it.text.clone()).unwrap_or_default()
+    };
+    let nothing = analysis(&fleet);
+    assert!(!conditions(&nothing).contains("missed"), "the head says it");
+    let findings = vec![finding(17, faults(), 1.31, Vec::new())];
+    let found = FleetAnalysis { findings: findings.clone(), ..analysis(&fleet) };
+    let text = conditions(&found);
+    assert!(text.contains("missed: a node slower by 6.2 % or more over all its cases"), "{text}");
+    let unknown = FleetAnalysis { findings, detectable_ratio: None, ..analysis(&fleet) };
+    assert!(conditions(&unknown).contains("missed: how slow a node must be to be found is not"));
+}
+
+#[test]
 fn a_screen_has_the_table_the_map_the_variance_and_the_next_command() {
     let fleet = fleet(64, 18);
     let mut analysis = analysis(&fleet);

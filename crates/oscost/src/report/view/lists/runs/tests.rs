@@ -190,6 +190,17 @@ fn a_list_with_bills_says_which_lines_they_are_and_their_system_time() {
 }
 
 #[test]
+fn a_run_of_two_sides_is_told_from_others() {
+    let of_ab = Line { kind: LineKind::Ab, ..line("0197aaaa-1122-x") };
+    let lines = [of_ab, line("0197aaaa-1111-x")];
+    let text = crate::report::terminal_table(&table(&lines, &[], false), ScreenFormat::PLAIN);
+    let rows: Vec<&str> = text.lines().collect();
+    assert!(rows[0].contains(" kind ") && rows[1].contains(" ab "), "{text}");
+    assert!(!rows[2].contains(" ab "), "{text}");
+    assert_eq!(json(&lines, 7)["runs"][0]["kind"], "run", "the kind of the record");
+}
+
+#[test]
 fn a_run_that_a_bill_has_started_is_told_from_others() {
     let of_bill = Line { kind: LineKind::BillRun, ..line("0197aaaa-1122-x") };
     let lines = [of_bill, line("0197aaaa-1111-x")];
