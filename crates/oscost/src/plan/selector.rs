@@ -81,7 +81,11 @@ impl fmt::Display for SelectorError {
                     (None, []) => out.write_str(
                         "`oscost list` lists all of them; a command to measure stands behind `--`",
                     ),
-                    (None, nearest) => out.write_str(&nearest_hint(nearest)),
+                    (None, nearest) => write!(
+                        out,
+                        "{}; a command to measure stands behind `--`",
+                        nearest_hint(nearest)
+                    ),
                 }
             }
             Self::AmbiguousNames { all } => write_ambiguous(all, out),
