@@ -169,6 +169,48 @@ impl RemoteWakesByCall {
     }
 }
 
+/// How often the CPU on which a task continued, or began, after a wake-up from another CPU was idle, by for
+/// how long it had been. All others continued on a CPU that ran another task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WakesOfIdle {
+    /// For less than 150 us.
+    pub below_150_us: u64,
+    /// For 150 us or more, and less than 600.
+    pub below_600_us: u64,
+    /// For 600 us or more.
+    pub longer: u64,
+}
+
+/// Such wake-ups by what the waker's call was about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WakesOfIdleByCall {
+    /// A TCP socket.
+    pub tcp: WakesOfIdle,
+    /// An AF_UNIX socket.
+    pub unix: WakesOfIdle,
+    /// A pipe.
+    pub pipe: WakesOfIdle,
+    /// A futex.
+    pub futex: WakesOfIdle,
+    /// None of these; with the first run of a thread, or of the child of a vfork(2).
+    pub other: WakesOfIdle,
+}
+
+impl WakesOfIdleByCall {
+    /// All of them together.
+    pub fn sum(self) -> WakesOfIdle {
+        let Self { tcp, unix, pipe, futex, other } = self;
+        let all = [tcp, unix, pipe, futex, other];
+        all.into_iter().fold(WakesOfIdle::default(), |sum, of_one| WakesOfIdle {
+            below_150_us: sum.below_150_us.saturating_add(of_one.below_150_us),
+            below_600_us: sum.below_600_us.saturating_add(of_one.below_600_us),
+            longer: sum.longer.saturating_add(of_one.longer),
+        })
+    }
+}
+
 /// What happened to the tasks of a process tree in the kernel besides their calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -211,6 +253,10 @@ pub struct KernelEvents {
     /// them apart.
     #[serde(default)]
     pub remote_wakes_by: Option<RemoteWakesByCall>,
+    /// Of both, and of the tasks of `starts_on_other_cpu`, those that continued, or began, on a CPU that
+    /// was idle, by for how long; null where the counter did not tell.
+    #[serde(default)]
+    pub remote_wakes_of_idle: Option<WakesOfIdleByCall>,
     /// Softirqs that ran while one of them was on the CPU; null where the kernel does not tell.
     pub softirqs: Option<u64>,
     /// Interrupts of devices and timers that came meanwhile; null where the kernel does not tell.

@@ -1,17 +1,18 @@
 //! What the programs count besides calls: faults, switches and interrupts.
 
 use oscost_model::program_calls::{
-    ClockReads, FaultCounts, KernelEvents, RemoteWakes, RemoteWakesByCall,
+    ClockReads, FaultCounts, KernelEvents, RemoteWakes, RemoteWakesByCall, WakesOfIdle,
+    WakesOfIdleByCall,
 };
 
 use super::layout::{plus_each, read_u64s};
 
 /// `struct events`: what happened on one CPU, or on all of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventSum([u64; EVENTS]);
 
 /// The numbers of a `struct events`.
-const EVENTS: usize = 31;
+const EVENTS: usize = 46;
 
 /// The functions of a C library, beside clock_gettime(2), at which clock reads are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +36,13 @@ pub struct EventSources {
     pub interrupts: bool,
     /// The functions at which clock reads are counted; `None` if they are not.
     pub clock_functions: Option<ClockFunctions>,
+}
+
+/// No array of more than 32 numbers has a default.
+impl Default for EventSum {
+    fn default() -> Self {
+        Self([0; EVENTS])
+    }
 }
 
 impl EventSum {
@@ -83,6 +91,7 @@ impl EventSum {
             pipe_after_switch,
             futex_after_idle,
             futex_after_switch,
+            of_idle @ ..,
         ] = self.0;
         let wakes = |after_idle, after_switch| RemoteWakes { after_idle, after_switch };
         let clock_reads = sources.clock_functions.map(|has| {
@@ -119,12 +128,24 @@ impl EventSum {
                 pipe: wakes(pipe_after_idle, pipe_after_switch),
                 futex: wakes(futex_after_idle, futex_after_switch),
             }),
+            remote_wakes_of_idle: Some(wakes_of_idle(of_idle)),
             softirqs: sources.softirqs.then_some(softirqs),
             interrupts: sources.interrupts.then_some(interrupts),
             clock_reads,
             mapped_file_pages: sources.mapped_pages.then_some(mapped_file_pages),
         }
     }
+}
+
+/// `of_idle` of a `struct events`.
+fn wakes_of_idle(numbers: [u64; 15]) -> WakesOfIdleByCall {
+    let of_call = |first: usize| WakesOfIdle {
+        below_150_us: numbers[first],
+        below_600_us: numbers[first + 1],
+        longer: numbers[first + 2],
+    };
+    let [tcp, unix, pipe, futex, other] = [0, 3, 6, 9, 12].map(of_call);
+    WakesOfIdleByCall { tcp, unix, pipe, futex, other }
 }
 
 #[cfg(test)]
@@ -165,6 +186,15 @@ mod tests {
         assert_eq!(found.remote_wakes_by, Some(by));
         let all = RemoteWakes { after_idle: 612, after_switch: 620 };
         assert_eq!(by.sum(), all);
+        let [tcp, unix, pipe, futex, other] = [163, 169, 175, 181, 187].map(|first| WakesOfIdle {
+            below_150_us: first,
+            below_600_us: first + 2,
+            longer: first + 4,
+        });
+        let of_idle = WakesOfIdleByCall { tcp, unix, pipe, futex, other };
+        assert_eq!(found.remote_wakes_of_idle, Some(of_idle));
+        let all = WakesOfIdle { below_150_us: 875, below_600_us: 885, longer: 895 };
+        assert_eq!(of_idle.sum(), all);
         assert_eq!(found.clock_reads, None, "they were not asked for");
         assert_eq!(found.mapped_file_pages, None, "the kernel has no such tracepoint");
         let sources = EventSources { mapped_pages: true, ..EventSources::default() };

@@ -320,7 +320,31 @@ static __noinline int count_remote_wake(struct events *e, struct task *t)
 	return 0;
 }
 
-static __noinline int take_cpu(struct state *s, struct task *t, struct task_struct *task)
+// A task goes on, or begins, on this CPU, which leaves its idle task for it. A CPU that was idle before
+// the programs were attached has been for longer than that takes.
+static __noinline int count_wake_of_idle(struct events *e, __u64 by)
+{
+	struct idle *idle = the_idle();
+	__u64 idle_ns;
+
+	if (!e || !idle)
+		return 0;
+	idle_ns = bpf_ktime_get_ns() - idle->since_ns;
+	// The compiler must not replace the bound that the verifier needs.
+	asm volatile("" : "+r"(by));
+	if (by > BY_OTHER)
+		return 0;
+	if (idle_ns < SHORT_IDLE_NS)
+		count(&e->of_idle[by].below_150_us);
+	else if (idle_ns < MEDIUM_IDLE_NS)
+		count(&e->of_idle[by].below_600_us);
+	else
+		count(&e->of_idle[by].longer);
+	return 0;
+}
+
+static __noinline int take_cpu(struct state *s, struct task *t, struct task_struct *task,
+			       __u32 was_idle)
 {
 	struct events *e = the_events();
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -337,19 +361,31 @@ static __noinline int take_cpu(struct state *s, struct task *t, struct task_stru
 				count(&e->same_cpu);
 			else
 				count(&e->other_cpu);
-			if (t->woken_on && t->woken_on != cpu + 1)
+			if (t->woken_on && t->woken_on != cpu + 1) {
 				count_remote_wake(e, t);
+				if (was_idle)
+					count_wake_of_idle(e, t->woken_by);
+			}
 		} else if (t->is_new && t->cpu != cpu) {
 			// The child of a vfork(2) has that until it executes a program.
-			if (task->pid == task->tgid && !task->vfork_done)
+			if (task->pid == task->tgid && !task->vfork_done) {
 				count(&e->forks_to_other_cpu);
-			else
+			} else {
 				count(&e->starts_on_other_cpu);
+				if (was_idle)
+					count_wake_of_idle(e, BY_OTHER);
+			}
 		}
 	}
 	t->is_off = t->is_new = 0;
 	t->woken_on = 0;
 	return 0;
+}
+
+// Each CPU has one of its own, and all of them have this number.
+static __always_inline __u32 is_idle_task(struct task_struct *task)
+{
+	return task->pid == 0;
 }
 
 SEC("tp_btf/sched_switch")
@@ -358,11 +394,17 @@ int count_switch(__u64 *ctx)
 	struct task_struct *previous = (struct task_struct *)ctx[1];
 	struct task_struct *next = (struct task_struct *)ctx[2];
 	struct task *left = entry_of(previous), *taken = entry_of(next);
+	struct idle *idle;
 
 	if (left)
 		leave_cpu(the_state(), left, previous, next);
 	if (taken)
-		take_cpu(the_state(), taken, next);
+		take_cpu(the_state(), taken, next, is_idle_task(previous));
+	if (is_idle_task(next)) {
+		idle = the_idle();
+		if (idle)
+			idle->since_ns = bpf_ktime_get_ns();
+	}
 	return 0;
 }
 

@@ -206,6 +206,12 @@ enum waker { BY_TCP, BY_UNIX, BY_PIPE, BY_FUTEX, WAKERS, BY_OTHER = WAKERS };
 // when they had left it.
 struct remote_wakes { __u64 after_idle, after_switch; };
 
+// The same, and tasks that began there and are no forks, where the CPU on which they went on was
+// idle: by for how long it had been.
+struct wakes_of_idle { __u64 below_150_us, below_600_us, longer; };
+#define SHORT_IDLE_NS 150000
+#define MEDIUM_IDLE_NS 600000
+
 // Functions of the C library that read a clock.
 enum clock_read { CLOCK_GETTIME, GETTIMEOFDAY, TIME, CLOCK_READS };
 
@@ -221,7 +227,10 @@ struct events {                 // Of a CPU; event_sum.rs reads it.
 	__u64 remote_wakes_after_idle, remote_wakes_after_switch;
 	__u64 mapped_file_pages;        // By faults.
 	struct remote_wakes by_call[WAKERS];    // Among the remote wakes.
+	struct wakes_of_idle of_idle[WAKERS + 1];       // The last ones are BY_OTHER.
 };
+
+struct idle { __u64 since_ns; };        // When a CPU switched to its idle task; 0 if not seen.
 
 struct auxiliary_entry { unsigned long type, value; };
 
@@ -238,6 +247,7 @@ struct path_buffer { char bytes[PATH_BYTES + 8]; };
 OF_ONE(states, BPF_MAP_TYPE_ARRAY, state);
 OF_ONE(no_sum, BPF_MAP_TYPE_ARRAY, sum);        // Never written to: a sum is too large for a stack.
 OF_ONE(events, BPF_MAP_TYPE_PERCPU_ARRAY, events);
+OF_ONE(idles, BPF_MAP_TYPE_PERCPU_ARRAY, idle);
 OF_ONE(path_buffers, BPF_MAP_TYPE_PERCPU_ARRAY, path_buffer);
 
 struct {
@@ -287,6 +297,13 @@ static __always_inline struct events *the_events(void)
 	__u32 zero = 0;
 
 	return bpf_map_lookup_elem(&events, &zero);
+}
+
+static __always_inline struct idle *the_idle(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&idles, &zero);
 }
 
 static __always_inline struct class *class_of(__u32 call)

@@ -4,7 +4,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
-use oscost_model::program_calls::RemoteWakesByCall;
+use oscost_model::program_calls::{RemoteWakesByCall, WakesOfIdle, WakesOfIdleByCall};
 
 use super::*;
 use crate::counter::c_library::c_library_of_process;
@@ -154,6 +154,7 @@ fn nothing_begins_or_wakes_on_another_cpu_where_all_are_on_one() {
     let woken = [events.remote_wakes_after_idle, events.remote_wakes_after_switch];
     assert_eq!((begun, woken), ([Some(0); 2], [Some(0); 2]), "{events:?}");
     assert_eq!(events.remote_wakes_by, Some(RemoteWakesByCall::default()));
+    assert_eq!(events.remote_wakes_of_idle, Some(WakesOfIdleByCall::default()));
     shell.end();
 }
 
@@ -260,6 +261,39 @@ fn a_thread_that_ends_on_another_cpu_than_the_one_that_joins_it_wakes_that_by_no
     // On a busy machine the join may come too late.
     let by_none = in_all - by_calls.after_idle - by_calls.after_switch;
     assert!(by_none >= THREADS / 2, "{events:?}");
+}
+
+#[test]
+fn a_write_after_two_milliseconds_wakes_a_reader_whose_cpu_was_idle_for_as_long() {
+    const WRITES: u64 = 100;
+    let Some(mut counter) = counter() else { return };
+    let Some([one, other]) = two_cpus() else { return };
+    let (mut reader, mut writer) = std::io::pipe().unwrap();
+    counter.begin_process(std::process::id(), false).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            pin(other);
+            let mut byte = [0];
+            while reader.read_exact(&mut byte).is_ok() {}
+        });
+        scope.spawn(move || {
+            pin(one);
+            for _ in 0..WRITES {
+                std::thread::sleep(std::time::Duration::from_millis(2));
+                writer.write_all(&[1]).unwrap();
+            }
+        });
+    });
+    let events = counter.end().unwrap().events.unwrap();
+    let (by, of_idle) = (events.remote_wakes_by.unwrap(), events.remote_wakes_of_idle.unwrap());
+    let in_all = by.pipe.after_idle + by.pipe.after_switch;
+    let WakesOfIdle { below_150_us, below_600_us, longer } = of_idle.pipe;
+    let was_idle = below_150_us + below_600_us + longer;
+    assert!(in_all >= WRITES / 2, "{events:?}");
+    assert!(was_idle <= in_all, "{events:?}");
+    // Other tests, and tasks of other programs, may run on that CPU meanwhile.
+    let is_busy = by.pipe.after_idle < WRITES / 2;
+    assert!(is_busy || longer >= WRITES / 10, "{events:?}");
 }
 
 #[test]

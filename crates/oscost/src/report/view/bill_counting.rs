@@ -1,7 +1,7 @@
 //! How the calls of a bill were counted.
 
 use oscost_model::bill::{BilledCounts, Watched};
-use oscost_model::program_calls::{KernelEvents, RemoteWakes, RemoteWakesByCall};
+use oscost_model::program_calls::{KernelEvents, RemoteWakes, RemoteWakesByCall, WakesOfIdle};
 use oscost_model::unit::Unit;
 
 use crate::report::figures::{per_cent, rough, with_thousands};
@@ -117,6 +117,7 @@ fn event_lines(events: &KernelEvents) -> Vec<String> {
         ));
     }
     lines.extend(across_cpus(events));
+    lines.extend(after_idle(events));
     let taken = [(events.softirqs, "softirq"), (events.interrupts, "interrupt")];
     let taken = taken.into_iter().filter_map(|(count, noun)| Some(plural(count?, noun)));
     let taken: Vec<String> = taken.collect();
@@ -155,9 +156,25 @@ fn wakes_by_call(by: RemoteWakesByCall) -> String {
     kinds.into_iter().filter_map(of_kind).collect()
 }
 
+/// For how long the CPUs had been idle on which tasks continued, or began, that were woken from another
+/// one; `None` where that was not counted, or none was idle.
+fn after_idle(events: &KernelEvents) -> Option<String> {
+    let all = events.remote_wakes_of_idle?.sum();
+    let WakesOfIdle { below_150_us, below_600_us, longer } = all;
+    (all != WakesOfIdle::default()).then(|| {
+        format!(
+            "a CPU had been idle when a task on another one woke a task there, for less than 150 us \
+             {}, for 150 to 600 us {}, for longer {}",
+            plural(below_150_us, "time"),
+            plural(below_600_us, "time"),
+            plural(longer, "time")
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use oscost_model::program_calls::{FaultCounts, FormCount, ProgramCalls};
+    use oscost_model::program_calls::{FaultCounts, FormCount, ProgramCalls, WakesOfIdleByCall};
 
     use super::*;
 
@@ -234,6 +251,7 @@ mod tests {
             remote_wakes_after_idle: None,
             remote_wakes_after_switch: None,
             remote_wakes_by: None,
+            remote_wakes_of_idle: None,
             softirqs: Some(7),
             interrupts: None,
             clock_reads: None,
@@ -278,6 +296,23 @@ mod tests {
         let nothing = KernelEvents { remote_wakes_after_switch: Some(0), ..events(0, 0) };
         assert_eq!(event_lines(&nothing).len(), 1);
         assert_eq!(event_lines(&KernelEvents::default()).len(), 1, "it was not counted");
+    }
+
+    #[test]
+    fn for_how_long_woken_cpus_had_been_idle_is_a_line() {
+        let of_idle = |futex: WakesOfIdle| {
+            let by = WakesOfIdleByCall {
+                futex,
+                other: WakesOfIdle { longer: futex.longer, ..WakesOfIdle::default() },
+                ..WakesOfIdleByCall::default()
+            };
+            KernelEvents { remote_wakes_of_idle: Some(by), ..KernelEvents::default() }
+        };
+        let wakes = WakesOfIdle { below_150_us: 3, below_600_us: 1, longer: 20 };
+        let expected = "a CPU had been idle when a task on another one woke a task there, for less \
+                        than 150 us 3 times, for 150 to 600 us 1 time, for longer 40 times";
+        assert_eq!(event_lines(&of_idle(wakes))[1..], [expected]);
+        assert_eq!(event_lines(&of_idle(WakesOfIdle::default())).len(), 1);
     }
 
     #[test]
