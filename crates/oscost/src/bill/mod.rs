@@ -14,6 +14,7 @@
 //! * `freed_pages`: the pages that are freed or unmapped, which no price of a call contains.
 //! * `switch_items`: the voluntary switches, and children and wake-ups on other CPUs, that no price of a
 //!   call contains.
+//! * `idle_wakes`: what wake-ups take more of CPUs that had been idle for longer.
 //! * `family_of`: the family of an item, by docs/reference/calls/families.toml.
 //! * [`PriceList`]: the rows of some runs, asked by selector and size.
 //! * [`LackingPrice`]: a price that is to be measured, and how much depends on it.
@@ -50,6 +51,7 @@ mod fault_items;
 mod faults_in_prices;
 mod freed_pages;
 mod functions;
+mod idle_wakes;
 mod instructions;
 mod judgement;
 mod lacking;

@@ -1,6 +1,6 @@
 //! Ranges of prices: what no counter tells of a call, such as over how many files its program goes, or on
-//! which CPU the other end of a pipe is, or of a wake-up: for how long the CPU had been idle. The price is
-//! that of one case; at the cool end a call pays what another case takes more.
+//! which CPU the other end of a pipe is, or of a wake-up, by older counters: for how long the CPU had been
+//! idle. The price is that of one case; at the cool end a call pays what another case takes more.
 
 use oscost_model::bill::{Amount, BillItem};
 use oscost_model::case::Case;
@@ -39,7 +39,15 @@ impl<'a> RangeEnd<'a> {
 
 /// The range of the calls that a rule prices, of a program that did this.
 pub(super) fn range_of<'a>(rule: &'a PriceRule, calls: &ProgramCalls) -> Option<&'a PriceRange> {
-    rule.range.as_ref().filter(|range| !range.across_cpus || !is_on_one_cpu(calls))
+    let is_told = |range: &PriceRange| {
+        (range.across_cpus && is_on_one_cpu(calls)) || (range.of_idle && tells_idle(calls))
+    };
+    rule.range.as_ref().filter(|range| !is_told(range))
+}
+
+/// Whether the counter saw for how long CPUs had been idle: what that adds is in items of its own.
+fn tells_idle(calls: &ProgramCalls) -> bool {
+    calls.events.is_some_and(|events| events.remote_wakes_of_idle.is_some())
 }
 
 /// Whether the counter saw that all tasks of a program ran on one CPU: each began where its creator was,

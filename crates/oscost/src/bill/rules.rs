@@ -117,6 +117,10 @@ pub struct PriceRange {
     /// all tasks of a program ran on one CPU.
     #[serde(default)]
     pub across_cpus: bool,
+    /// Whether they differ in for how long a CPU had been idle: there is no range where the counter saw
+    /// that.
+    #[serde(default)]
+    pub of_idle: bool,
     /// What the difference is expected to be, in nanoseconds.
     pub expected_ns: f64,
 }

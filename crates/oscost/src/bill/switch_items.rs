@@ -6,6 +6,7 @@ use oscost_model::program_calls::{
 };
 
 use super::fault_items::Faults;
+use super::idle_wakes::{idle_wakes, is_after_idle};
 use super::rules::rule_of;
 
 /// A switch that changes the memory that is mapped, too, and takes longer.
@@ -61,6 +62,7 @@ pub(super) fn is_of_scheduler(name: &str) -> bool {
 pub(super) fn is_across_cpus(name: &str) -> bool {
     [CHILD_ON_OTHER_CPU, WAKE_UP, WAKE_UP_BEYOND_SWITCH].contains(&name)
         || BY_CALL.iter().any(|it| [it.wake_up, it.beyond_switch].contains(&name))
+        || is_after_idle(name)
 }
 
 /// The same, as if all had happened on one CPU.
@@ -71,6 +73,7 @@ pub(super) fn on_one_cpu(calls: &ProgramCalls) -> ProgramCalls {
         remote_wakes_after_idle: None,
         remote_wakes_after_switch: None,
         remote_wakes_by: None,
+        remote_wakes_of_idle: None,
         ..events
     });
     ProgramCalls { events, ..calls.clone() }
@@ -116,6 +119,8 @@ pub(super) fn switch_items(calls: &ProgramCalls, faults: Faults) -> Vec<SwitchIt
     }
     // No task ends the wait of a major fault: a disk does.
     items.extend(items_across_cpus(&events, in_prices.min(of_calls)));
+    let after_idle = idle_wakes(&events).into_iter();
+    items.extend(after_idle.map(|it| SwitchItem { name: it.name, times: it.times }));
     items.retain(|item| item.times != 0.0);
     items
 }

@@ -179,7 +179,8 @@ fn row(program: &BilledProgram, bill: &Bill, range: &Range) -> String {
 
 /// Whether an item is about tasks that are woken from another CPU.
 fn is_wake_up(item: &BillItem) -> bool {
-    ["wake-up across CPUs", "switch across CPUs"].iter().any(|name| item.name.starts_with(name))
+    let begins = ["wake-up across CPUs", "switch across CPUs", "wake-up after "];
+    begins.iter().any(|begin| item.name.starts_with(begin))
 }
 
 /// What the names of wake-ups by such a call end with; `None` of one that wakes nobody, as far as its

@@ -106,7 +106,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "a wait after which the CPU became idle, ended by a task on another CPU, and not \
                 with a call about a TCP or unix socket, a pipe or a futex",
         matters: "It pays half of what `switch/cpu-time:by=eventfd,peer_cpu=other` takes more than \
-                  `peer_cpu=none`. At the cool end it pays, too, what `idle_us=300` takes more.",
+                  `peer_cpu=none`. Where the counter does not tell for how long the CPU had been \
+                  idle, it pays at the cool end, too, what `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -115,7 +116,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "what a wake-up from another CPU takes more than the switch on one CPU that is \
                 charged already; also a thread, or a child of vfork(2), that starts there",
         matters: "It pays half of what `switch/cpu-time:by=eventfd,peer_cpu=other` takes more than \
-                  `peer_cpu=same`. At the cool end it pays, too, what `idle_us=300` takes more.",
+                  `peer_cpu=same`. Where the counter does not tell for how long the CPU had been \
+                  idle, it pays at the cool end, too, what `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -124,8 +126,9 @@ pub(super) const WORDS: &[Word] = &[
         means: "a wait after which the CPU became idle, ended by a task on another CPU with a \
                 call about a TCP socket",
         matters: "It pays half of what `switch/cpu-time:by=tcp,peer_cpu=other` takes more than \
-                  `peer_cpu=none`. A packet is received within the call that sends it. At the cool \
-                  end it pays, too, what `idle_us=300` takes more.",
+                  `peer_cpu=none`. A packet is received within the call that sends it. Where the \
+                  counter does not tell for how long the CPU had been idle, it pays at the cool \
+                  end, too, what `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -134,7 +137,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "what a wake-up by a task on another CPU with a call about a TCP socket takes more \
                 than one on one CPU, which is in prices of calls",
         matters: "It pays half of what `switch/cpu-time:by=tcp,peer_cpu=other` takes more than \
-                  `peer_cpu=same`. At the cool end it pays, too, what `idle_us=300` takes more.",
+                  `peer_cpu=same`. Where the counter does not tell for how long the CPU had been \
+                  idle, it pays at the cool end, too, what `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -143,7 +147,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "a wait after which the CPU became idle, ended by a task on another CPU with a \
                 call about an AF_UNIX socket",
         matters: "It pays half of what `switch/cpu-time:by=unix,peer_cpu=other` takes more than \
-                  `peer_cpu=none`. At the cool end it pays, too, what `idle_us=300` takes more.",
+                  `peer_cpu=none`. Where the counter does not tell for how long the CPU had been \
+                  idle, it pays at the cool end, too, what `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -152,7 +157,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "what a wake-up by a task on another CPU with a call about an AF_UNIX socket takes \
                 more than one on one CPU, which is in prices of calls",
         matters: "It pays half of what `switch/cpu-time:by=unix,peer_cpu=other` takes more than \
-                  `peer_cpu=same`. At the cool end it pays, too, what `idle_us=300` takes more.",
+                  `peer_cpu=same`. Where the counter does not tell for how long the CPU had been \
+                  idle, it pays at the cool end, too, what `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -161,7 +167,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "a wait after which the CPU became idle, ended by a task on another CPU with a \
                 call about a futex",
         matters: "It pays half of what `switch/cpu-time:by=futex,peer_cpu=other` takes more than \
-                  `peer_cpu=none`. At the cool end it pays, too, what `idle_us=300` takes more.",
+                  `peer_cpu=none`. Where the counter does not tell for how long the CPU had been \
+                  idle, it pays at the cool end, too, what `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -170,7 +177,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "what a wake-up by a task on another CPU with a call about a futex takes more than \
                 one on one CPU, which is in prices of calls",
         matters: "It pays half of what `switch/cpu-time:by=futex,peer_cpu=other` takes more than \
-                  `peer_cpu=same`. At the cool end it pays, too, what `idle_us=300` takes more.",
+                  `peer_cpu=same`. Where the counter does not tell for how long the CPU had been \
+                  idle, it pays at the cool end, too, what `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -179,7 +187,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "a wait after which the CPU became idle, ended by a task on another CPU with a \
                 call about a pipe",
         matters: "It pays half of what `switch/cpu-time:by=pipe,peer_cpu=other` takes more than \
-                  `peer_cpu=none`. At the cool end it pays, too, what `idle_us=300` takes more.",
+                  `peer_cpu=none`. Where the counter does not tell for how long the CPU had been \
+                  idle, it pays at the cool end, too, what `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -188,7 +197,98 @@ pub(super) const WORDS: &[Word] = &[
         means: "what a wake-up by a task on another CPU with a call about a pipe takes more than \
                 one on one CPU, which is in prices of calls",
         matters: "It pays half of what `switch/cpu-time:by=pipe,peer_cpu=other` takes more than \
-                  `peer_cpu=same`. At the cool end it pays, too, what `idle_us=300` takes more.",
+                  `peer_cpu=same`. Where the counter does not tell for how long the CPU had been \
+                  idle, it pays at the cool end, too, what `idle_us=300` takes more.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "wake-up after 0.3 ms idle",
+        means: "what a wake-up from another CPU takes more, which no call about a TCP or unix \
+                socket, a pipe or a futex made, since the CPU had been idle for 150 to 600 us",
+        matters: "Its price is what `switch/cpu-time:by=eventfd,peer_cpu=other,idle_us=300` takes \
+                  more than `idle_us=none`.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "wake-up after 1 ms idle",
+        means: "what a wake-up from another CPU takes more, which no call about a TCP or unix \
+                socket, a pipe or a futex made, since the CPU had been idle for 600 us or longer",
+        matters: "Its price is what `switch/cpu-time:by=eventfd,peer_cpu=other,idle_us=1000` takes \
+                  more than `idle_us=none`.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "wake-up after 0.3 ms idle by TCP",
+        means: "what a wake-up from another CPU by a call about a TCP socket takes more since the \
+                CPU had been idle for 150 to 600 us",
+        matters: "Its price is what `switch/cpu-time:by=tcp,peer_cpu=other,idle_us=300` takes more \
+                  than `idle_us=none`.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "wake-up after 1 ms idle by TCP",
+        means: "what a wake-up from another CPU by a call about a TCP socket takes more since the \
+                CPU had been idle for 600 us or longer",
+        matters: "Its price is what `switch/cpu-time:by=tcp,peer_cpu=other,idle_us=1000` takes \
+                  more than `idle_us=none`.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "wake-up after 0.3 ms idle by unix socket",
+        means: "what a wake-up from another CPU by a call about an AF_UNIX socket takes more since \
+                the CPU had been idle for 150 to 600 us",
+        matters: "Its price is what `switch/cpu-time:by=unix,peer_cpu=other,idle_us=300` takes \
+                  more than `idle_us=none`.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "wake-up after 1 ms idle by unix socket",
+        means: "what a wake-up from another CPU by a call about an AF_UNIX socket takes more since \
+                the CPU had been idle for 600 us or longer",
+        matters: "Its price is what `switch/cpu-time:by=unix,peer_cpu=other,idle_us=1000` takes \
+                  more than `idle_us=none`.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "wake-up after 0.3 ms idle by futex",
+        means: "what a wake-up from another CPU by a call about a futex takes more since the CPU \
+                had been idle for 150 to 600 us",
+        matters: "Its price is what `switch/cpu-time:by=futex,peer_cpu=other,idle_us=300` takes \
+                  more than `idle_us=none`.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "wake-up after 1 ms idle by futex",
+        means: "what a wake-up from another CPU by a call about a futex takes more since the CPU \
+                had been idle for 600 us or longer",
+        matters: "Its price is what `switch/cpu-time:by=futex,peer_cpu=other,idle_us=1000` takes \
+                  more than `idle_us=none`.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "wake-up after 0.3 ms idle by pipe",
+        means: "what a wake-up from another CPU by a call about a pipe takes more since the CPU \
+                had been idle for 150 to 600 us",
+        matters: "Its price is what `switch/cpu-time:by=pipe,peer_cpu=other,idle_us=300` takes \
+                  more than `idle_us=none`.",
+        action: "`oscost bill --cpu N` bills the program on one CPU.",
+        ..ITEM
+    },
+    Word {
+        word: "wake-up after 1 ms idle by pipe",
+        means: "what a wake-up from another CPU by a call about a pipe takes more since the CPU \
+                had been idle for 600 us or longer",
+        matters: "Its price is what `switch/cpu-time:by=pipe,peer_cpu=other,idle_us=1000` takes \
+                  more than `idle_us=none`.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },

@@ -1,7 +1,9 @@
 //! Cool prices, where the cost of each op after a walk and without one is known.
 
 use oscost_model::bill::BillItem;
-use oscost_model::program_calls::{KernelEvents, RemoteWakes, RemoteWakesByCall};
+use oscost_model::program_calls::{
+    KernelEvents, RemoteWakes, RemoteWakesByCall, WakesOfIdle, WakesOfIdleByCall,
+};
 
 use super::*;
 
@@ -320,4 +322,51 @@ fn a_bill_lacks_the_price_of_a_cpu_that_was_idle_for_longer() {
         .map(|it| (it.selector.as_str(), it.amount_ns.unwrap(), it.is_of_range))
         .collect();
     assert_eq!(found, [(end, 30.0 * 15_000.0, true)]);
+}
+
+#[test]
+fn a_wake_up_of_a_cpu_whose_idle_time_was_seen_has_its_price_at_both_ends() {
+    let mut rows = with_pair("process/wait", 100_000.0, 50_000.0);
+    let cpus = [
+        ("other,idle_us=300", 64_000.0),
+        ("other,idle_us=1000", 74_000.0),
+        ("other", 34_000.0),
+        ("same", 12_000.0),
+        ("none", 8_000.0),
+    ];
+    rows.extend(cpus.map(|(cpu, ns)| row(&format!("switch/cpu-time:by=tcp,peer_cpu={cpu}"), ns)));
+    let (records, catalog) = ([record(rows)], catalog());
+    let prices = PriceList::new(&records, &catalog);
+    let cool = CoolPrices::new(&records, &catalog, &prices, MIB);
+    let counted = waking_by_tcp(RemoteWakes { after_idle: 30, after_switch: 0 });
+    let tcp = WakesOfIdle { below_150_us: 10, below_600_us: 5, longer: 15 };
+    let by = WakesOfIdleByCall { tcp, ..WakesOfIdleByCall::default() };
+    let events =
+        counted.events.map(|events| KernelEvents { remote_wakes_of_idle: Some(by), ..events });
+    let calls = ProgramCalls { events, ..counted };
+    let mut found = charge(&calls, Faults::default(), &prices, 1e6);
+    charge_cool(&mut found, &calls, &prices, &cool);
+    for (name, ns) in [
+        ("wake-up across CPUs by TCP", 30.0 * 13_000.0),
+        ("wake-up after 0.3 ms idle by TCP", 5.0 * 30_000.0),
+        ("wake-up after 1 ms idle by TCP", 15.0 * 40_000.0),
+    ] {
+        assert_eq!((amount(&found, name), cool_ns(&found, name)), (Some(ns), Some(ns)), "{name}");
+        assert_eq!(source(&found, name), None, "{name}");
+    }
+    assert_eq!(found.items.len(), 3, "the short ones are at the price of the wake-up");
+    // Without its rows the price is lacking, and no end of a range.
+    let rows = [("other", 34_000.0), ("none", 8_000.0)]
+        .map(|(cpu, ns)| row(&format!("switch/cpu-time:by=tcp,peer_cpu={cpu}"), ns));
+    let records = [record(rows.to_vec())];
+    let prices = PriceList::new(&records, &catalog);
+    let lacking = lacking_prices(&calls, Faults::default(), &prices, &prices, &catalog);
+    let mut found: Vec<(&str, bool)> =
+        lacking.iter().map(|it| (it.selector.as_str(), it.is_of_range)).collect();
+    found.sort_unstable();
+    let expected = [
+        ("switch/cpu-time:by=tcp,peer_cpu=other,idle_us=1000", false),
+        ("switch/cpu-time:by=tcp,peer_cpu=other,idle_us=300", false),
+    ];
+    assert_eq!(found, expected);
 }
