@@ -321,7 +321,7 @@ fn a_bill_lacks_the_price_of_a_cpu_that_was_idle_for_longer() {
         .iter()
         .map(|it| (it.selector.as_str(), it.amount_ns.unwrap(), it.is_of_range))
         .collect();
-    assert_eq!(found, [(end, 30.0 * 15_000.0, true)]);
+    assert_eq!(found, [(end, 30.0 * 9_000.0, true)]);
 }
 
 #[test]
