@@ -139,9 +139,9 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         word: "DRIFT",
         means: "not settled: the end of a worker differs from its beginning by over 1 %",
-        matters: "The figure depends on how long a worker runs, so that it should not be used. The \
-                  two ends of each worker are compared with each other: that shows 1 % also where \
-                  the interval of the figure, which is about runs, is far wider.",
+        matters: "The figure depends on how long a worker runs, so that it should not be used. Both \
+                  ends of each worker are compared: that shows 1 % also where the interval of the \
+                  figure, which is about runs, is wider.",
         action: "Measure again; if it stays, please report it.",
         severity: Severity::Unusable,
         ..FLAG
