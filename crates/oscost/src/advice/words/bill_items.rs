@@ -104,10 +104,10 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         word: "wake-up across CPUs",
         means: "a wait after which the CPU became idle, ended by a task on another CPU, and not \
-                with a call about a TCP or unix socket, a pipe or a futex",
+                by TCP, a unix socket, a pipe or a futex",
         matters: "It pays half of what `switch/cpu-time:by=eventfd,peer_cpu=other` takes more than \
-                  `peer_cpu=none`. Where the counter does not tell for how long the CPU had been \
-                  idle, it pays at the cool end, too, what `idle_us=300` takes more.",
+                  `peer_cpu=none`. Where that idle time is not counted, the cool end has what \
+                  `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -116,8 +116,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "what a wake-up from another CPU takes more than the switch on one CPU that is \
                 charged already; also a thread, or a child of vfork(2), that starts there",
         matters: "It pays half of what `switch/cpu-time:by=eventfd,peer_cpu=other` takes more than \
-                  `peer_cpu=same`. Where the counter does not tell for how long the CPU had been \
-                  idle, it pays at the cool end, too, what `idle_us=300` takes more.",
+                  `peer_cpu=same`. Where that idle time is not counted, the cool end has what \
+                  `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -126,9 +126,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "a wait after which the CPU became idle, ended by a task on another CPU with a \
                 call about a TCP socket",
         matters: "It pays half of what `switch/cpu-time:by=tcp,peer_cpu=other` takes more than \
-                  `peer_cpu=none`. A packet is received within the call that sends it. Where the \
-                  counter does not tell for how long the CPU had been idle, it pays at the cool \
-                  end, too, what `idle_us=300` takes more.",
+                  `peer_cpu=none`. Where that idle time is not counted, the cool end has what \
+                  `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -137,8 +136,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "what a wake-up by a task on another CPU with a call about a TCP socket takes more \
                 than one on one CPU, which is in prices of calls",
         matters: "It pays half of what `switch/cpu-time:by=tcp,peer_cpu=other` takes more than \
-                  `peer_cpu=same`. Where the counter does not tell for how long the CPU had been \
-                  idle, it pays at the cool end, too, what `idle_us=300` takes more.",
+                  `peer_cpu=same`. Where that idle time is not counted, the cool end has what \
+                  `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -147,8 +146,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "a wait after which the CPU became idle, ended by a task on another CPU with a \
                 call about an AF_UNIX socket",
         matters: "It pays half of what `switch/cpu-time:by=unix,peer_cpu=other` takes more than \
-                  `peer_cpu=none`. Where the counter does not tell for how long the CPU had been \
-                  idle, it pays at the cool end, too, what `idle_us=300` takes more.",
+                  `peer_cpu=none`. Where that idle time is not counted, the cool end has what \
+                  `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -157,8 +156,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "what a wake-up by a task on another CPU with a call about an AF_UNIX socket takes \
                 more than one on one CPU, which is in prices of calls",
         matters: "It pays half of what `switch/cpu-time:by=unix,peer_cpu=other` takes more than \
-                  `peer_cpu=same`. Where the counter does not tell for how long the CPU had been \
-                  idle, it pays at the cool end, too, what `idle_us=300` takes more.",
+                  `peer_cpu=same`. Where that idle time is not counted, the cool end has what \
+                  `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -167,8 +166,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "a wait after which the CPU became idle, ended by a task on another CPU with a \
                 call about a futex",
         matters: "It pays half of what `switch/cpu-time:by=futex,peer_cpu=other` takes more than \
-                  `peer_cpu=none`. Where the counter does not tell for how long the CPU had been \
-                  idle, it pays at the cool end, too, what `idle_us=300` takes more.",
+                  `peer_cpu=none`. Where that idle time is not counted, the cool end has what \
+                  `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -177,8 +176,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "what a wake-up by a task on another CPU with a call about a futex takes more than \
                 one on one CPU, which is in prices of calls",
         matters: "It pays half of what `switch/cpu-time:by=futex,peer_cpu=other` takes more than \
-                  `peer_cpu=same`. Where the counter does not tell for how long the CPU had been \
-                  idle, it pays at the cool end, too, what `idle_us=300` takes more.",
+                  `peer_cpu=same`. Where that idle time is not counted, the cool end has what \
+                  `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -187,8 +186,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "a wait after which the CPU became idle, ended by a task on another CPU with a \
                 call about a pipe",
         matters: "It pays half of what `switch/cpu-time:by=pipe,peer_cpu=other` takes more than \
-                  `peer_cpu=none`. Where the counter does not tell for how long the CPU had been \
-                  idle, it pays at the cool end, too, what `idle_us=300` takes more.",
+                  `peer_cpu=none`. Where that idle time is not counted, the cool end has what \
+                  `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
@@ -197,8 +196,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "what a wake-up by a task on another CPU with a call about a pipe takes more than \
                 one on one CPU, which is in prices of calls",
         matters: "It pays half of what `switch/cpu-time:by=pipe,peer_cpu=other` takes more than \
-                  `peer_cpu=same`. Where the counter does not tell for how long the CPU had been \
-                  idle, it pays at the cool end, too, what `idle_us=300` takes more.",
+                  `peer_cpu=same`. Where that idle time is not counted, the cool end has what \
+                  `idle_us=300` takes more.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
