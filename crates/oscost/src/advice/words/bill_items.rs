@@ -113,8 +113,8 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "switch across CPUs",
-        means: "what a wake-up from another CPU takes more than the switch on one CPU that is \
-                charged already; also a thread, or a child of vfork(2), that starts there",
+        means: "what a wake-up from another CPU takes more than the charged switch on one; also \
+                of a thread or a child of vfork(2) that starts there",
         matters: "It pays half of what `switch/cpu-time:by=eventfd,peer_cpu=other` takes more than \
                   `peer_cpu=same`. Where that idle time is not counted, the cool end has what \
                   `idle_us=300` takes more.",
@@ -203,8 +203,8 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "wake-up after 0.3 ms idle",
-        means: "what a wake-up from another CPU takes more, which no call about a TCP or unix \
-                socket, a pipe or a futex made, since the CPU had been idle for 150 to 600 us",
+        means: "what a wake-up from another CPU, not by TCP, a unix socket, a pipe or a futex, \
+                takes more since the CPU had been idle for 150 to 600 us",
         matters: "Its price is what `switch/cpu-time:by=eventfd,peer_cpu=other,idle_us=300` takes \
                   more than `idle_us=none`.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
@@ -212,8 +212,8 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "wake-up after 1 ms idle",
-        means: "what a wake-up from another CPU takes more, which no call about a TCP or unix \
-                socket, a pipe or a futex made, since the CPU had been idle for 600 us or longer",
+        means: "what a wake-up from another CPU, not by TCP, a unix socket, a pipe or a futex, \
+                takes more since the CPU had been idle for 600 us or longer",
         matters: "Its price is what `switch/cpu-time:by=eventfd,peer_cpu=other,idle_us=1000` takes \
                   more than `idle_us=none`.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
