@@ -204,7 +204,7 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         word: "wake-up after 0.3 ms idle",
         means: "what a wake-up from another CPU, not by TCP, a unix socket, a pipe or a futex, \
-                takes more since the CPU had been idle for 150 to 600 us",
+                takes more since the CPU was idle for 150 to 600 us",
         matters: "Its price is what `switch/cpu-time:by=eventfd,peer_cpu=other,idle_us=300` takes \
                   more than `idle_us=none`.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
@@ -213,7 +213,7 @@ pub(super) const WORDS: &[Word] = &[
     Word {
         word: "wake-up after 1 ms idle",
         means: "what a wake-up from another CPU, not by TCP, a unix socket, a pipe or a futex, \
-                takes more since the CPU had been idle for 600 us or longer",
+                takes more since the CPU was idle for 600 us or longer",
         matters: "Its price is what `switch/cpu-time:by=eventfd,peer_cpu=other,idle_us=1000` takes \
                   more than `idle_us=none`.",
         action: "`oscost bill --cpu N` bills the program on one CPU.",
