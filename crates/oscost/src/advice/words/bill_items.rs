@@ -153,8 +153,8 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "switch across CPUs by unix socket",
-        means: "what a wake-up by a task on another CPU with a call about an AF_UNIX socket takes \
-                more than one on one CPU, which is in prices of calls",
+        means: "what a wake-up from another CPU by a call about an AF_UNIX socket takes more than \
+                one on one CPU, which is in prices of calls",
         matters: "It pays half of what `switch/cpu-time:by=unix,peer_cpu=other` takes more than \
                   `peer_cpu=same`. Where that idle time is not counted, the cool end has what \
                   `idle_us=300` takes more.",
