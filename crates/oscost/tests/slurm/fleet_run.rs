@@ -13,8 +13,9 @@ use crate::slurm_fleet::{FleetOfSlurm, QUICK};
 
 /// A cluster, and the folder of a fleet.
 struct Lab {
-    sandbox: Sandbox,
+    // Dropped first: its tasks write to the folder until they have ended.
     cluster: Cluster,
+    sandbox: Sandbox,
 }
 
 impl Lab {
