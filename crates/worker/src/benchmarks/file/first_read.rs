@@ -17,7 +17,7 @@ pub(super) const FIRST_READ: Bench = Bench {
          file each time, until `span_mib` MiB of them were read; by the raw instruction. Not \
          included: creating the files, reading each of them once before, opening those of at most \
          64 ops, and checking what was read.",
-    expected: "4096 bytes: 350 ns of 1 MiB, 1.2 us of 64; 65536 bytes: 2.5 us of 1 MiB, 8 of 64",
+    expected: "4096 bytes: 450 ns of 1 MiB, 1.1 us of 64; 65536 bytes: 3.6 us of 1 MiB, 16 of 64",
     why: "Each file has an inode of its own, a tree of its cached pages, a structure for each page, \
           and the bytes. file/read goes on in one file, whose structures stay in the caches, and the \
           processor fetches the next bytes in advance. Of 64 MiB the last-level cache holds a part \

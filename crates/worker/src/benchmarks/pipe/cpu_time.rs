@@ -18,8 +18,8 @@ pub(super) const CPU_TIME: Bench = Bench {
          and wake-ups; the first access of each end to the pipe itself, by an ioctl(2) FIONREAD, \
          which verifies that the pipe is empty or that all bytes are there; creating both, and \
          verifying six different messages byte by byte at both ends.",
-    expected: "1.2 us at 4096 bytes on one CPU, and 3 us on two; at 65536 bytes 10 us, and 30 us \
-               on two; 0.5 us at 64 bytes, on both alike",
+    expected: "1.4 us at 4096 bytes on one CPU, and 2 us on two; at 65536 bytes 12 us, and 20 us \
+               on two; 0.65 us at 64 bytes, on both alike",
     why: "On one CPU the bytes are still in its caches when they are read, and the pages that the \
           reader frees are those that the writer is given next. On two CPUs the bytes go from one \
           cache to another one, and the freed pages stay in the lists of the reader's CPU: the \
