@@ -34,6 +34,7 @@ fn faults_per_op_are_those_of_the_definition() {
         ("fault/zero-fill:access=write,pages=4k,map=outside,order=ascending", 1, 1),
         ("fault/zero-fill:access=write,pages=4k,map=outside,order=random", 1, 1),
         ("fault/zero-fill:access=read,pages=4k,map=outside,order=ascending", 1, 1),
+        ("fault/zero-fill:access=write,pages=4k,map=outside,order=random,mapping_mib=64", 1, 1),
         ("fault/zero-fill:access=write,pages=4k,map=inside,order=ascending", 1, 1),
         ("fault/zero-fill:access=read,pages=4k,map=inside,order=random", 1, 1),
         ("fault/zero-fill:access=write,pages=thp,map=outside,order=ascending", 1, 512),

@@ -228,8 +228,9 @@ pub(super) fn zero_fill(params: Params<'_>) -> Result<Work, Errno> {
         return whole_mappings(pages, access, params.word("order"));
     }
     let huge = pages != PageKind::Small;
-    let bytes = match (pages, access) {
-        (PageKind::Transparent, Access::Read) => BYTES_READ,
+    let bytes = match (params.value("mapping_mib"), pages, access) {
+        (Some(&Value::Number(mib)), ..) => (mib << 20) as usize,
+        (_, PageKind::Transparent, Access::Read) => BYTES_READ,
         _ => BYTES,
     };
     let piece = if huge { HUGE_BYTES / PAGE_BYTES } else { 1 };
