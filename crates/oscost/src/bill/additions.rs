@@ -9,6 +9,7 @@ use oscost_model::record::Row;
 use oscost_model::unit::Unit;
 
 use super::charges::{Group, groups_of, price_of};
+use super::fault_items::range_of_faults;
 use super::price_list::{PriceList, without};
 use super::rules::{PriceRule, rule_of};
 
@@ -167,7 +168,7 @@ pub(super) fn rule_of_item(item: &BillItem) -> Option<PriceRule> {
     let of_form = rule_of(&item.name);
     let of_case = || {
         let rule = PriceRule::new(&[item.name.as_str()], item.case.as_ref()?);
-        Some(PriceRule { part: item.part, ..rule })
+        Some(PriceRule { part: item.part, range: range_of_faults(&item.name), ..rule })
     };
     of_form.filter(|rule| Some(&rule.case) == item.case.as_ref()).cloned().or_else(of_case)
 }

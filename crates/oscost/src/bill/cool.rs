@@ -5,7 +5,7 @@
 //! way: it holds nothing but the caches, and is added to the price. An item whose case was not
 //! measured so is estimated from the others. Where no counter tells what makes a call expensive, the
 //! cool end is that of another case, and the walk comes before its ops. Across CPUs there is no walk: the
-//! cool end is that of a CPU that has been idle for longer.
+//! cool end is that of a CPU that has stopped its tick, or has been idle for longer.
 
 use oscost_model::bill::{Amount, BillItem};
 use oscost_model::cool::treatment_text;
@@ -112,10 +112,8 @@ impl<'a> CoolPrices<'a> {
                 rule.as_ref().and_then(|rule| self.measured(item, rule, &groups, prices));
             measured.or_else(|| self.estimated(item))
         };
-        let Some(end) = rule.as_ref().and_then(|rule| RangeEnd::of(rule, &groups, calls, prices))
-        else {
-            return by_walk();
-        };
+        let end = rule.as_ref().and_then(|rule| RangeEnd::of(item, rule, &groups, calls, prices));
+        let Some(end) = end else { return by_walk() };
         let amount = item.amount.as_ref()?.plus(&end.added);
         let walked = self.walks.iter().find_map(|walk| walk.added_at(&end, item, prices));
         if let Some(walked) = walked {
@@ -224,7 +222,7 @@ fn at_range_end(
     prices: &PriceList<'_>,
 ) -> Option<CoolAmount> {
     let rule = rule_of_item(item).filter(|_| item.times > 0.0)?;
-    let end = RangeEnd::of(&rule, &[Group::of(item.times)], calls, prices)?;
+    let end = RangeEnd::of(item, &rule, &[Group::of(item.times)], calls, prices)?;
     let amount = item.amount.as_ref()?.plus(&end.added);
     Some(CoolAmount { amount, source: end.selector.to_owned() })
 }

@@ -4,7 +4,7 @@ use oscost_model::bill::BilledTrials;
 use oscost_model::program_calls::{FaultCounts, ProgramCalls};
 
 use super::faults_in_prices::FaultsInPrices;
-use super::rules::PriceRule;
+use super::rules::{PriceRange, PriceRule};
 
 /// Page faults of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -42,17 +42,21 @@ struct Kind {
     of: fn(&FaultCounts) -> u64,
 }
 
+/// First touches of anonymous pages.
+const ZERO_FILL: &str = "zero-fill page fault";
+/// Their case, in a mapping of 8 MiB ...
+const FIRST_TOUCH: &str = "fault/zero-fill:access=write,pages=4k,mapping_mib=usual";
+/// ... and in one of which the caches hold a part or nothing.
+const FIRST_TOUCH_OF_MUCH: &str = "fault/zero-fill:access=write,pages=4k,mapping_mib=64";
+/// The pages of the former. A process that touches no more finds each as cheap.
+const FEW_PAGES: f64 = 2_048.0;
+
 /// The kind that also the prices of forks contain.
 const COPY_ON_WRITE: &str = "copy-on-write page fault";
 
 /// The kinds that the kernel tells.
 const KINDS: [Kind; 5] = [
-    Kind {
-        name: "zero-fill page fault",
-        case: "fault/zero-fill:access=write,pages=4k",
-        ops: 1.0,
-        of: |faults| faults.zero_fill,
-    },
+    Kind { name: ZERO_FILL, case: FIRST_TOUCH, ops: 1.0, of: |faults| faults.zero_fill },
     Kind {
         name: "huge zero-fill page fault",
         case: "fault/zero-fill:access=write,pages=thp",
@@ -76,8 +80,28 @@ const KINDS: [Kind; 5] = [
 ];
 
 /// What no kind is known of: priced as first touches, of which most programs have most.
-const MINOR_FAULT: (&str, &str) = ("minor page fault", "fault/zero-fill:access=write,pages=4k");
+const MINOR_FAULT: (&str, &str) = ("minor page fault", FIRST_TOUCH);
 const MAJOR_FAULT: (&str, &str) = ("major page fault", "fault/file-major");
+
+/// The range of first touches: pages that a process has freed lately are in the caches when they are
+/// given again, others are not, and no counter tells which a fault gets.
+pub(super) fn first_touch_range() -> PriceRange {
+    PriceRange {
+        from: FIRST_TOUCH.to_owned(),
+        to: FIRST_TOUCH_OF_MUCH.to_owned(),
+        axis: None,
+        part: 1.0,
+        across_cpus: false,
+        of_idle: false,
+        few_per_process: Some(FEW_PAGES),
+        expected_ns: 450.0,
+    }
+}
+
+/// The range of an item; `None` of all but those that are charged as first touches.
+pub(super) fn range_of_faults(name: &str) -> Option<PriceRange> {
+    [ZERO_FILL, MINOR_FAULT.0].contains(&name).then(first_touch_range)
+}
 
 /// Why faults are below zero.
 const MORE_IN_PRICES: &str =
@@ -188,6 +212,8 @@ fn copies_to_charge(calls: &ProgramCalls, in_prices: FaultsInPrices) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use oscost_model::case::Case;
+    use oscost_model::point::Value;
     use oscost_model::program_calls::KernelEvents;
 
     use super::*;
@@ -195,6 +221,23 @@ mod tests {
     fn named(calls: &ProgramCalls, faults: Faults) -> Vec<(&'static str, f64, f64)> {
         let items = fault_items(calls, faults, FaultsInPrices::default()).into_iter();
         items.map(|it| (it.name, it.rule.part, it.times)).collect()
+    }
+
+    #[test]
+    fn first_touches_have_a_range_between_two_points_that_the_catalog_offers() {
+        let catalog = oscost_worker::benchmarks::data();
+        let range = range_of_faults(ZERO_FILL).unwrap();
+        for selector in [&range.from, &range.to] {
+            let case = Case::parse(selector).unwrap();
+            let definition = catalog.get(&case.benchmark).unwrap();
+            let is_offered = |(axis, value): (&str, &Value)| {
+                definition.axis(axis).is_some_and(|axis| axis.points.contains(value))
+            };
+            assert!(case.point.iter().all(is_offered), "{selector}");
+        }
+        let with_range: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+        let others = with_range.iter().filter(|name| range_of_faults(name).is_none()).count();
+        assert_eq!((others, range_of_faults(MINOR_FAULT.0)), (4, Some(range)));
     }
 
     /// Names and numbers, where prices contain some.

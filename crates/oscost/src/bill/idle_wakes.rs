@@ -121,9 +121,9 @@ mod tests {
                 let rule = rule_of(name).unwrap();
                 let (begin, value) = rule.case.rsplit_once('=').unwrap();
                 assert_eq!((rule.part, value), (1.0, idle_us), "{name}");
-                assert_eq!(rule.less, [format!("{begin}=none")], "{name}");
+                assert_eq!(rule.less, [format!("{begin}=none,settle_ms=none")], "{name}");
                 assert_eq!(family_of(name), "waiting");
-                assert!(is_after_idle(name) && rule.range.is_none());
+                assert!(is_after_idle(name) && rule.ranges().next().is_none());
             }
         }
     }

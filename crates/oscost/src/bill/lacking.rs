@@ -6,12 +6,12 @@ use oscost_model::definition::{Axis, Catalog, Extent};
 use oscost_model::point::Point;
 use oscost_model::program_calls::ProgramCalls;
 
-use super::additions::groups_of_item;
+use super::additions::{groups_of_item, rule_of_item};
 use super::charges::{DEPTH_AXIS, PATH_DEPTH, charge};
 use super::fault_items::Faults;
 use super::freed_pages::{FREED_PAGE, MEMORY_AXIS, UNMAPPED_PAGE};
 use super::price_list::PriceList;
-use super::ranges::{lacks_end, range_of};
+use super::ranges::{ItemRange, lacks_end};
 use super::rules::{rule_of, selectors_of};
 
 /// What each component of a path is expected to add to a walk (`directory/path-depth`).
@@ -228,14 +228,16 @@ fn lacking_range(
     let groups = groups_of_item(item, calls);
     // What is below zero has no range.
     let is_paid = item.times > 0.0;
-    let range = rule_of(&item.name).filter(|_| is_paid).and_then(|rule| range_of(rule, calls));
-    let ends = range.into_iter().flat_map(|range| [(range, &range.from), (range, &range.to)]);
-    let lacking = ends.filter(|&(range, selector)| lacks_end(range, selector, &groups, current));
-    let price = lacking.map(|(range, selector)| LackingPrice {
+    let rule = rule_of_item(item).filter(|_| is_paid);
+    let found = rule.as_ref().and_then(|rule| ItemRange::of(item, rule, calls));
+    let Some(ItemRange { range, share }) = found else { return Vec::new() };
+    let ends = [&range.from, &range.to].into_iter();
+    let lacking = ends.filter(|selector| lacks_end(range, selector, &groups, current));
+    let price = lacking.map(|selector| LackingPrice {
         selector: selector.clone(),
         size_axis: range.axis.clone(),
         times: 0.0,
-        amount_ns: Some(item.times * range.part * range.expected_ns / 2.0),
+        amount_ns: Some(share * item.times * range.part * range.expected_ns / 2.0),
         is_of_range: true,
     });
     price.collect()

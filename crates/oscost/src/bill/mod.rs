@@ -15,6 +15,7 @@
 //! * `switch_items`: the voluntary switches, and children and wake-ups on other CPUs, that no price of a
 //!   call contains.
 //! * `idle_wakes`: what wake-ups take more of CPUs that had been idle for longer.
+//! * `tick_wakes`: how many of them are of CPUs that had been idle for microseconds.
 //! * `family_of`: the family of an item, by docs/reference/calls/families.toml.
 //! * [`PriceList`]: the rows of some runs, asked by selector and size.
 //! * [`LackingPrice`]: a price that is to be measured, and how much depends on it.
@@ -63,6 +64,7 @@ mod side_by_side;
 mod staleness;
 mod switch_items;
 mod system_time;
+mod tick_wakes;
 mod walk_pairs;
 mod what_if;
 

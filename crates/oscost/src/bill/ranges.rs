@@ -1,6 +1,7 @@
 //! Ranges of prices: what no counter tells of a call, such as over how many files its program goes, or on
-//! which CPU the other end of a pipe is, or of a wake-up, by older counters: for how long the CPU had been
-//! idle. The price is that of one case; at the cool end a call pays what another case takes more.
+//! which CPU the other end of a pipe is, or of a wake-up: whether the CPU had stopped its tick, and by older
+//! counters for how long it had been idle. The price is that of one case; at the cool end a call pays what
+//! another case takes more.
 
 use oscost_model::bill::{Amount, BillItem};
 use oscost_model::case::Case;
@@ -8,8 +9,10 @@ use oscost_model::program_calls::ProgramCalls;
 
 use super::additions::rule_of_item;
 use super::charges::{DEPTH_AXIS, Group};
+use super::fault_items::first_touch_range;
 use super::price_list::{PriceList, Size};
 use super::rules::{PriceRange, PriceRule, all_rules};
+use super::tick_wakes::share_of_short_idle;
 
 /// The cool end of the range of an item.
 pub(super) struct RangeEnd<'a> {
@@ -20,29 +23,50 @@ pub(super) struct RangeEnd<'a> {
 }
 
 impl<'a> RangeEnd<'a> {
-    /// That of calls which a rule prices, of a program that did this; `None` where they have no range, or
+    /// That of an item which a rule prices, of a program that did this; `None` where it has no range, or
     /// not both of its ends have a price.
     pub(super) fn of(
+        item: &BillItem,
         rule: &'a PriceRule,
         groups: &[Group],
         calls: &ProgramCalls,
         prices: &PriceList<'_>,
     ) -> Option<Self> {
-        let range = range_of(rule, calls)?;
+        let ItemRange { range, share } = ItemRange::of(item, rule, calls)?;
         let mut added = Amount { ns: 0.0, ci95: Some([0.0; 2]) };
         for group in groups {
-            added = added.plus(&added_to_one(range, group, prices)?.times(group.times));
+            added = added.plus(&added_to_one(range, group, prices)?.times(share * group.times));
         }
         Some(Self { selector: &range.to, added })
     }
 }
 
-/// The range of the calls that a rule prices, of a program that did this.
-pub(super) fn range_of<'a>(rule: &'a PriceRule, calls: &ProgramCalls) -> Option<&'a PriceRange> {
-    let is_told = |range: &PriceRange| {
-        (range.across_cpus && is_on_one_cpu(calls)) || (range.of_idle && tells_idle(calls))
-    };
-    rule.range.as_ref().filter(|range| !is_told(range))
+/// The range of an item, and which of its calls have it.
+pub(super) struct ItemRange<'a> {
+    pub(super) range: &'a PriceRange,
+    /// Their share of all.
+    pub(super) share: f64,
+}
+
+impl<'a> ItemRange<'a> {
+    /// That of an item which a rule prices, of a program that did this.
+    pub(super) fn of(item: &BillItem, rule: &'a PriceRule, calls: &ProgramCalls) -> Option<Self> {
+        let is_told = |range: &PriceRange| {
+            (range.across_cpus && is_on_one_cpu(calls))
+                || (range.of_idle && tells_idle(calls))
+                || range.few_per_process.is_some_and(|few| times_of_process(item, calls) <= few)
+        };
+        if let Some(range) = rule.range.as_ref().filter(|range| !is_told(range)) {
+            return Some(Self { range, share: 1.0 });
+        }
+        let share = share_of_short_idle(&item.name, calls);
+        rule.tick_range.as_ref().filter(|_| share > 0.0).map(|range| Self { range, share })
+    }
+}
+
+/// How many of an item there were in a process of the program, on average.
+fn times_of_process(item: &BillItem, calls: &ProgramCalls) -> f64 {
+    item.times / (1.0 + calls.forks as f64)
 }
 
 /// Whether the counter saw for how long CPUs had been idle: what that adds is in items of its own.
@@ -101,13 +125,15 @@ pub(super) fn is_at_end(case: &str) -> bool {
         let end = Case::parse(&range.to);
         end.is_some_and(|end| case.benchmark == end.benchmark && case.point.includes(&end.point))
     };
-    all_rules().filter_map(|rule| rule.range.as_ref()).any(is_end)
+    all_rules().flat_map(PriceRule::ranges).any(is_end) || is_end(&first_touch_range())
 }
 
 /// The case at the cool end of an item's range, where both ends have a price. No walk comes before ops
-/// across CPUs: it would cool one of them.
+/// across CPUs: it would cool one of them; nor before those of which a program has the range only if it
+/// makes many: the walk is before the case of the price, whatever the program.
 pub(super) fn end_case(item: &BillItem, prices: &PriceList<'_>) -> Option<String> {
-    let range = rule_of_item(item)?.range.filter(|range| !range.across_cpus)?;
+    let has_walk = |range: &PriceRange| !range.across_cpus && range.few_per_process.is_none();
+    let range = rule_of_item(item)?.range.filter(has_walk)?;
     prices.usual_case(&range.from)?;
     prices.usual_case(&range.to)
 }

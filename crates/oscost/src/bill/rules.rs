@@ -62,6 +62,10 @@ pub struct PriceRule {
     /// What no counter tells of such a call, so that its price is a range.
     #[serde(default)]
     pub range: Option<PriceRange>,
+    /// The same of a wake-up across CPUs, where a counter told for how long the woken CPU had been idle:
+    /// whether it had stopped its tick then.
+    #[serde(default)]
+    pub tick_range: Option<PriceRange>,
     /// The voluntary switches that the price of a call contains, at most.
     #[serde(default)]
     pub switches: f64,
@@ -121,6 +125,10 @@ pub struct PriceRange {
     /// that.
     #[serde(default)]
     pub of_idle: bool,
+    /// So many of an item in each process of a program, on average, have no range; none where any number
+    /// has it.
+    #[serde(default)]
+    pub few_per_process: Option<f64>,
     /// What the difference is expected to be, in nanoseconds.
     pub expected_ns: f64,
 }
@@ -156,6 +164,7 @@ impl PriceRule {
             depth: None,
             slope: None,
             range: None,
+            tick_range: None,
             switches: 0.0,
             switch_bytes: None,
             faults: Vec::new(),
@@ -175,6 +184,11 @@ impl PriceRule {
     pub(super) fn switches_of(&self, calls: f64, bytes: f64) -> f64 {
         let by_bytes = self.switch_bytes.map_or(0.0, |of_one| bytes / of_one);
         calls * self.switches + by_bytes
+    }
+
+    /// Its ranges, of which a call has one at most.
+    pub(super) fn ranges(&self) -> impl Iterator<Item = &PriceRange> {
+        self.range.iter().chain(&self.tick_range)
     }
 
     /// All of its selectors.
@@ -237,7 +251,7 @@ mod tests {
                 assert!(slope.fault_each.is_none_or(|it| it > 0.0), "{row:?}");
                 assert!(slope.each > 0.0 && slope.at >= 0.0 && slope.expected_ns > 0.0, "{row:?}");
             }
-            if let Some(range) = &row.range {
+            for range in row.ranges() {
                 assert!((0.0..=1.0).contains(&range.part) && range.expected_ns > 0.0, "{row:?}");
                 for selector in [&range.from, &range.to] {
                     let case = Case::parse(selector);

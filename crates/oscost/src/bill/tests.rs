@@ -17,11 +17,13 @@ mod cool;
 mod descriptors;
 mod exec;
 mod faults_in_prices;
+mod first_touches;
 mod freed_pages;
 mod functions;
 mod instructions;
 mod ranges;
 mod switches;
+mod ticks;
 mod what_if;
 mod writes;
 

@@ -367,6 +367,7 @@ fn a_wake_up_of_a_cpu_whose_idle_time_was_seen_has_its_price_at_both_ends() {
     let expected = [
         ("switch/cpu-time:by=tcp,peer_cpu=other,idle_us=1000", false),
         ("switch/cpu-time:by=tcp,peer_cpu=other,idle_us=300", false),
+        ("switch/cpu-time:by=tcp,peer_cpu=other,settle_ms=100", true),
     ];
     assert_eq!(found, expected);
 }

@@ -12,8 +12,12 @@ use crate::report::text::{plain, plural};
 const ESTIMATE: &str = "the ratio of ";
 /// What the selector of a case begins with that has the ends of a pipe on two CPUs.
 const PIPE_ACROSS_CPUS: &str = "pipe/cpu-time:";
-/// That of a case whose woken CPU was idle.
-const WAKE_UP: &str = "switch/cpu-time:";
+/// What that of a case contains whose woken CPU was idle for longer.
+const AFTER_IDLE: &str = "idle_us=";
+/// That of a case whose woken CPU had stopped its tick.
+const AFTER_SLEEP: &str = "settle_ms=";
+/// That of a case whose pages are in no cache.
+const OF_MUCH_MEMORY: &str = "mapping_mib=";
 /// More cases than these are too many for a command line to copy.
 const MAX_NAMED_CASES: usize = 8;
 /// More items than these are counted.
@@ -31,13 +35,15 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
             sources.partition(|source| source.starts_with(ESTIMATE));
         let by_walk = measured.iter().filter(|source| source.starts_with(COOL)).count() as u64;
         // The selector of a case has a slash, and no treatment has.
-        let at_end = |begin: &str| {
-            let of_case = measured.iter().filter(|it| it.contains('/') && it.contains(begin));
+        let at_end = |part: &str| {
+            let of_case = measured.iter().filter(|it| it.contains('/') && it.contains(part));
             of_case.count() as u64
         };
         let across_cpus = at_end(PIPE_ACROSS_CPUS);
-        let after_idle = at_end(WAKE_UP);
-        let on_files = at_end("") - across_cpus - after_idle;
+        let after_idle = at_end(AFTER_IDLE);
+        let after_sleep = at_end(AFTER_SLEEP);
+        let of_much_memory = at_end(OF_MUCH_MEMORY);
+        let on_files = at_end("") - across_cpus - after_idle - after_sleep - of_much_memory;
         let lacking = priced.iter().filter(|it| it.cool_amount.is_none()).count() as u64;
         lines.push(format!(
             "cool prices: of {} by a walk before each op, of {} by the ratio of other calls",
@@ -48,6 +54,8 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
             (on_files, "calls on many files take more than on few"),
             (across_cpus, "a pipe between two CPUs takes more than one on one CPU"),
             (after_idle, "a wake-up takes more of a CPU that was idle for 0.3 ms"),
+            (after_sleep, "a wake-up takes more of a CPU that has stopped its tick"),
+            (of_much_memory, "a first touch takes more of a page that is in no cache"),
         ];
         for (count, what) in ends.into_iter().filter(|&(count, _)| count > 0) {
             lines.push(format!("cool prices of {} have what {what}", plural(count, "item")));

@@ -159,7 +159,9 @@ fn cool_prices_are_counted_by_where_they_come_from() {
         assert!(text.contains(words), "{words:?}: {text}");
     }
     assert!(!text.contains("a pipe between two CPUs"), "{text}");
-    assert!(!text.contains("that was idle for 0.3 ms"), "{text}");
+    for absent in ["that was idle for 0.3 ms", "has stopped its tick", "is in no cache"] {
+        assert!(!text.contains(absent), "{text}");
+    }
     for (end, words) in [
         (
             "pipe/cpu-time:by=pipe,peer_cpu=other",
@@ -168,6 +170,14 @@ fn cool_prices_are_counted_by_where_they_come_from() {
         (
             "switch/cpu-time:by=tcp,peer_cpu=other,idle_us=300",
             "cool prices of 1 item have what a wake-up takes more of a CPU that was idle for 0.3 ms",
+        ),
+        (
+            "fault/zero-fill:access=write,pages=4k,mapping_mib=64",
+            "cool prices of 1 item have what a first touch takes more of a page that is in no cache",
+        ),
+        (
+            "switch/cpu-time:by=tcp,peer_cpu=other,settle_ms=100",
+            "cool prices of 1 item have what a wake-up takes more of a CPU that has stopped its tick",
         ),
     ] {
         shown.items[0].cool_source = Some(end.to_owned());
