@@ -15,6 +15,7 @@
 //! * `switch_items`: the voluntary switches, and children and wake-ups on other CPUs, that no price of a
 //!   call contains.
 //! * `idle_wakes`: what wake-ups take more of CPUs that had been idle for longer.
+//! * `outside_wakes`: wake-ups across CPUs of which one end is a task of another program.
 //! * `family_of`: the family of an item, by docs/reference/calls/families.toml.
 //! * [`PriceList`]: the rows of some runs, asked by selector and size.
 //! * [`LackingPrice`]: a price that is to be measured, and how much depends on it.
@@ -55,6 +56,7 @@ mod idle_wakes;
 mod instructions;
 mod judgement;
 mod lacking;
+mod outside_wakes;
 mod price_list;
 mod ranges;
 mod row_pairs;
