@@ -11,7 +11,6 @@ pub(super) const WORDS: &[Word] = &[
                 not by a TCP or unix socket, a pipe or a futex",
         matters: "It is one of two ends: a quarter of what \
                   `switch/cpu-time:by=eventfd,peer_cpu=other` takes more than `peer_cpu=same`.",
-        action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
     Word {
@@ -20,7 +19,6 @@ pub(super) const WORDS: &[Word] = &[
                 not by a TCP or unix socket, a pipe or a futex",
         matters: "It is one of two ends: a quarter of what \
                   `switch/cpu-time:by=eventfd,peer_cpu=other` takes more than `peer_cpu=same`.",
-        action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
     Word {
@@ -29,7 +27,6 @@ pub(super) const WORDS: &[Word] = &[
                 by a call about a TCP socket",
         matters: "It is one of two ends: a quarter of what \
                   `switch/cpu-time:by=tcp,peer_cpu=other` takes more than `peer_cpu=same`.",
-        action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
     Word {
@@ -38,7 +35,6 @@ pub(super) const WORDS: &[Word] = &[
                 by a call about a TCP socket",
         matters: "It is one of two ends: a quarter of what \
                   `switch/cpu-time:by=tcp,peer_cpu=other` takes more than `peer_cpu=same`.",
-        action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
     Word {
@@ -47,7 +43,6 @@ pub(super) const WORDS: &[Word] = &[
                 by a call about a unix socket",
         matters: "It is one of two ends: a quarter of what \
                   `switch/cpu-time:by=unix,peer_cpu=other` takes more than `peer_cpu=same`.",
-        action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
     Word {
@@ -56,7 +51,6 @@ pub(super) const WORDS: &[Word] = &[
                 by a call about a unix socket",
         matters: "It is one of two ends: a quarter of what \
                   `switch/cpu-time:by=unix,peer_cpu=other` takes more than `peer_cpu=same`.",
-        action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
     Word {
@@ -65,7 +59,6 @@ pub(super) const WORDS: &[Word] = &[
                 by a call about a futex",
         matters: "It is one of two ends: a quarter of what \
                   `switch/cpu-time:by=futex,peer_cpu=other` takes more than `peer_cpu=same`.",
-        action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
     Word {
@@ -74,7 +67,6 @@ pub(super) const WORDS: &[Word] = &[
                 by a call about a futex",
         matters: "It is one of two ends: a quarter of what \
                   `switch/cpu-time:by=futex,peer_cpu=other` takes more than `peer_cpu=same`.",
-        action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
     Word {
@@ -83,7 +75,6 @@ pub(super) const WORDS: &[Word] = &[
                 by a call about a pipe",
         matters: "It is one of two ends: a quarter of what \
                   `switch/cpu-time:by=pipe,peer_cpu=other` takes more than `peer_cpu=same`.",
-        action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
     Word {
@@ -92,7 +83,6 @@ pub(super) const WORDS: &[Word] = &[
                 by a call about a pipe",
         matters: "It is one of two ends: a quarter of what \
                   `switch/cpu-time:by=pipe,peer_cpu=other` takes more than `peer_cpu=same`.",
-        action: "`oscost bill --cpu N` bills the program on one CPU.",
         ..ITEM
     },
 ];
