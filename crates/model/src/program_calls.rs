@@ -211,6 +211,41 @@ impl WakesOfIdleByCall {
     }
 }
 
+/// Wake-ups after which the task continued on another CPU than that of its waker, and of which one end is a
+/// task outside of the process tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OutsideWakes {
+    /// All of them.
+    pub wakes: u64,
+    /// Those among them where the CPU on which the task continued was idle, by for how long.
+    pub of_idle: WakesOfIdle,
+}
+
+/// Such wake-ups by what the waker's call was about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OutsideWakesByCall {
+    /// A TCP socket.
+    pub tcp: OutsideWakes,
+    /// An AF_UNIX socket.
+    pub unix: OutsideWakes,
+    /// A pipe.
+    pub pipe: OutsideWakes,
+    /// A futex.
+    pub futex: OutsideWakes,
+    /// None of these, or the end of a task.
+    pub other: OutsideWakes,
+}
+
+impl OutsideWakesByCall {
+    /// How often, in all.
+    pub fn wakes(self) -> u64 {
+        let Self { tcp, unix, pipe, futex, other } = self;
+        [tcp, unix, pipe, futex, other].into_iter().fold(0, |sum, it| sum.saturating_add(it.wakes))
+    }
+}
+
 /// What happened to the tasks of a process tree in the kernel besides their calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -257,6 +292,15 @@ pub struct KernelEvents {
     /// was idle, by for how long; null where the counter did not tell.
     #[serde(default)]
     pub remote_wakes_of_idle: Option<WakesOfIdleByCall>,
+    /// How often a task of these woke one outside that then continued on another CPU than that of the
+    /// former, but for threads of the kernel; null where the counter did not count them.
+    #[serde(default)]
+    pub remote_wakes_of_outside: Option<OutsideWakesByCall>,
+    /// How often one outside woke a task of these that then continued on another CPU than that of the
+    /// former, in a call or at its end, but for threads of the kernel; null where the counter did not
+    /// count them.
+    #[serde(default)]
+    pub remote_wakes_by_outside: Option<OutsideWakesByCall>,
     /// Softirqs that ran while one of them was on the CPU; null where the kernel does not tell.
     pub softirqs: Option<u64>,
     /// Interrupts of devices and timers that came meanwhile; null where the kernel does not tell.

@@ -16,6 +16,7 @@
 //!   call contains.
 //! * `idle_wakes`: what wake-ups take more of CPUs that had been idle for longer.
 //! * `tick_wakes`: how many of them are of CPUs that had been idle for microseconds.
+//! * `outside_wakes`: wake-ups across CPUs of which one end is a task of another program.
 //! * `family_of`: the family of an item, by docs/reference/calls/families.toml.
 //! * [`PriceList`]: the rows of some runs, asked by selector and size.
 //! * [`LackingPrice`]: a price that is to be measured, and how much depends on it.
@@ -56,6 +57,7 @@ mod idle_wakes;
 mod instructions;
 mod judgement;
 mod lacking;
+mod outside_wakes;
 mod price_list;
 mod ranges;
 mod row_pairs;

@@ -7,6 +7,7 @@ use oscost_model::program_calls::{
 
 use super::fault_items::Faults;
 use super::idle_wakes::{idle_wakes, is_after_idle};
+use super::outside_wakes::{is_of_outside, outside_wakes};
 use super::rules::rule_of;
 
 /// A switch that changes the memory that is mapped, too, and takes longer.
@@ -63,6 +64,7 @@ pub(super) fn is_across_cpus(name: &str) -> bool {
     [CHILD_ON_OTHER_CPU, WAKE_UP, WAKE_UP_BEYOND_SWITCH].contains(&name)
         || BY_CALL.iter().any(|it| [it.wake_up, it.beyond_switch].contains(&name))
         || is_after_idle(name)
+        || is_of_outside(name)
 }
 
 /// The same, as if all had happened on one CPU.
@@ -74,6 +76,8 @@ pub(super) fn on_one_cpu(calls: &ProgramCalls) -> ProgramCalls {
         remote_wakes_after_switch: None,
         remote_wakes_by: None,
         remote_wakes_of_idle: None,
+        remote_wakes_of_outside: None,
+        remote_wakes_by_outside: None,
         ..events
     });
     ProgramCalls { events, ..calls.clone() }
@@ -121,6 +125,8 @@ pub(super) fn switch_items(calls: &ProgramCalls, faults: Faults) -> Vec<SwitchIt
     items.extend(items_across_cpus(&events, in_prices.min(of_calls)));
     let after_idle = idle_wakes(&events).into_iter();
     items.extend(after_idle.map(|it| SwitchItem { name: it.name, times: it.times }));
+    let outside = outside_wakes(&events).into_iter();
+    items.extend(outside.map(|it| SwitchItem { name: it.name, times: it.times }));
     items.retain(|item| item.times != 0.0);
     items
 }

@@ -6,6 +6,8 @@ use oscost_model::program_calls::{
     KernelEvents, ProgramCalls, RemoteWakes, RemoteWakesByCall, WakesOfIdle, WakesOfIdleByCall,
 };
 
+use super::outside_wakes::wakes_with_outside;
+
 /// What the two items of wake-ups by each mechanism begin with.
 const ITEMS: [&str; 2] = ["wake-up across CPUs", "switch across CPUs"];
 
@@ -30,6 +32,9 @@ pub(super) fn share_of_short_idle(name: &str, calls: &ProgramCalls) -> f64 {
 /// Those of the mechanism of an item.
 fn wakes_of(name: &str, calls: &ProgramCalls) -> Option<Wakes> {
     let events = calls.events?;
+    if let Some(outside) = wakes_with_outside(name, &events) {
+        return Some(Wakes { of_idle: outside.of_idle, in_all: outside.wakes });
+    }
     let WakesOfIdleByCall { tcp, unix, pipe, futex, other } = events.remote_wakes_of_idle?;
     let by = events.remote_wakes_by.unwrap_or_default();
     let mechanism = ITEMS.iter().find_map(|begin| name.strip_prefix(*begin))?;
@@ -63,6 +68,8 @@ fn others(events: &KernelEvents, by: RemoteWakesByCall) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use oscost_model::program_calls::{OutsideWakes, OutsideWakesByCall};
+
     use super::*;
 
     fn short(below_150_us: u64) -> WakesOfIdle {
@@ -111,6 +118,14 @@ mod tests {
         ] {
             assert_eq!(share(name, events), expected, "{name}");
         }
+        let outside = OutsideWakesByCall {
+            unix: OutsideWakes { wakes: 8, of_idle: short(2) },
+            ..OutsideWakesByCall::default()
+        };
+        let events = KernelEvents { remote_wakes_of_outside: Some(outside), ..events };
+        assert_eq!(share("wake-up of another program by unix socket", events), 0.25);
+        assert_eq!(share("wake-up from another program by unix socket", events), 0.0);
+        assert_eq!(share("wake-up across CPUs by TCP", events), 0.25);
         let untold = KernelEvents { remote_wakes_of_idle: None, ..events };
         assert_eq!(share("wake-up across CPUs by TCP", untold), 0.0);
         assert_eq!(share_of_short_idle("switch across CPUs", &ProgramCalls::default()), 0.0);

@@ -1,8 +1,8 @@
 //! What the programs count besides calls: faults, switches and interrupts.
 
 use oscost_model::program_calls::{
-    ClockReads, FaultCounts, KernelEvents, RemoteWakes, RemoteWakesByCall, WakesOfIdle,
-    WakesOfIdleByCall,
+    ClockReads, FaultCounts, KernelEvents, OutsideWakes, OutsideWakesByCall, RemoteWakes,
+    RemoteWakesByCall, WakesOfIdle, WakesOfIdleByCall,
 };
 
 use super::layout::{plus_each, read_u64s};
@@ -12,7 +12,11 @@ use super::layout::{plus_each, read_u64s};
 pub struct EventSum([u64; EVENTS]);
 
 /// The numbers of a `struct events`.
-const EVENTS: usize = 46;
+const EVENTS: usize = 31 + OF_IDLE + 2 * OF_OUTSIDE;
+/// Those of its `of_idle`,
+const OF_IDLE: usize = 15;
+/// and of a `struct outside_wakes`.
+const OF_OUTSIDE: usize = 5 + OF_IDLE;
 
 /// The functions of a C library, beside clock_gettime(2), at which clock reads are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,8 +95,10 @@ impl EventSum {
             pipe_after_switch,
             futex_after_idle,
             futex_after_switch,
-            of_idle @ ..,
+            rest @ ..,
         ] = self.0;
+        let (of_idle, outside) = rest.split_at(OF_IDLE);
+        let (of_outside, by_outside) = outside.split_at(OF_OUTSIDE);
         let wakes = |after_idle, after_switch| RemoteWakes { after_idle, after_switch };
         let clock_reads = sources.clock_functions.map(|has| {
             let gettimeofday = has.gettimeofday.then_some(gettimeofday);
@@ -129,6 +135,8 @@ impl EventSum {
                 futex: wakes(futex_after_idle, futex_after_switch),
             }),
             remote_wakes_of_idle: Some(wakes_of_idle(of_idle)),
+            remote_wakes_of_outside: Some(outside_wakes(of_outside)),
+            remote_wakes_by_outside: Some(outside_wakes(by_outside)),
             softirqs: sources.softirqs.then_some(softirqs),
             interrupts: sources.interrupts.then_some(interrupts),
             clock_reads,
@@ -137,8 +145,21 @@ impl EventSum {
     }
 }
 
-/// `of_idle` of a `struct events`.
-fn wakes_of_idle(numbers: [u64; 15]) -> WakesOfIdleByCall {
+/// A `struct outside_wakes`.
+fn outside_wakes(numbers: &[u64]) -> OutsideWakesByCall {
+    let (wakes, of_idle) = numbers.split_at(5);
+    let by = wakes_of_idle(of_idle);
+    OutsideWakesByCall {
+        tcp: OutsideWakes { wakes: wakes[0], of_idle: by.tcp },
+        unix: OutsideWakes { wakes: wakes[1], of_idle: by.unix },
+        pipe: OutsideWakes { wakes: wakes[2], of_idle: by.pipe },
+        futex: OutsideWakes { wakes: wakes[3], of_idle: by.futex },
+        other: OutsideWakes { wakes: wakes[4], of_idle: by.other },
+    }
+}
+
+/// Its `of_idle`, and that of a `struct events`.
+fn wakes_of_idle(numbers: &[u64]) -> WakesOfIdleByCall {
     let of_call = |first: usize| WakesOfIdle {
         below_150_us: numbers[first],
         below_600_us: numbers[first + 1],
@@ -195,6 +216,21 @@ mod tests {
         assert_eq!(found.remote_wakes_of_idle, Some(of_idle));
         let all = WakesOfIdle { below_150_us: 875, below_600_us: 885, longer: 895 };
         assert_eq!(of_idle.sum(), all);
+        let outside = |first: u64| {
+            let of_call = |at: u64| OutsideWakes {
+                wakes: first + 2 * at,
+                of_idle: WakesOfIdle {
+                    below_150_us: first + 10 + 6 * at,
+                    below_600_us: first + 12 + 6 * at,
+                    longer: first + 14 + 6 * at,
+                },
+            };
+            let [tcp, unix, pipe, futex, other] = [0, 1, 2, 3, 4].map(of_call);
+            OutsideWakesByCall { tcp, unix, pipe, futex, other }
+        };
+        let both = [found.remote_wakes_of_outside, found.remote_wakes_by_outside];
+        assert_eq!(both, [Some(outside(193)), Some(outside(233))]);
+        assert_eq!(outside(193).wakes(), 193 + 195 + 197 + 199 + 201);
         assert_eq!(found.clock_reads, None, "they were not asked for");
         assert_eq!(found.mapped_file_pages, None, "the kernel has no such tracepoint");
         let sources = EventSources { mapped_pages: true, ..EventSources::default() };

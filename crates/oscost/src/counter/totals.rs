@@ -59,10 +59,13 @@ pub enum Field {
     Watched,
     /// Whether all tracepoints are there that tell the kind of a fault.
     TellsKinds,
+    /// Tasks that were woken while a task outside ran of which the kernel does not tell whether it was in
+    /// a call (before Linux 5.15).
+    HiddenWakers,
 }
 
 /// The number of fields.
-const FIELDS: usize = Field::TellsKinds as usize + 1;
+const FIELDS: usize = Field::HiddenWakers as usize + 1;
 
 /// `struct state`: what is followed, and what is counted that is no call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,6 +156,8 @@ pub fn program_calls(
         let FormKey { form, bytes, descriptors, depth } = key;
         FormCount { form, bytes, descriptors, depth, calls: sum.calls(), moved: sum.moved }
     });
+    let is_told = state.get(Field::HiddenWakers) == 0;
+    let remote_wakes_by_outside = events.remote_wakes_by_outside.filter(|_| is_told);
     ProgramCalls {
         by: COUNTER_NAME.to_owned(),
         forms: forms.collect(),
@@ -167,7 +172,7 @@ pub fn program_calls(
         real_ns: state.get(Field::EndedNs).saturating_sub(state.get(Field::BeganNs)),
         lost: state.get(Field::Lost) + unknown,
         in_kernel,
-        events: Some(events),
+        events: Some(KernelEvents { remote_wakes_by_outside, ..events }),
     }
 }
 
@@ -182,7 +187,7 @@ pub struct KeySum {
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::program_calls::TimeBucket;
+    use oscost_model::program_calls::{OutsideWakesByCall, TimeBucket};
 
     use super::*;
     use crate::counter::form_sum::BUCKETS;
@@ -252,5 +257,23 @@ mod tests {
         assert_eq!(calls.in_kernel.len(), 2);
         assert_eq!((calls.forks, calls.real_ns, calls.by.as_str()), (2, 300, COUNTER_NAME));
         assert_eq!(calls.lost, 5 + 4, "what has no form is lost");
+    }
+
+    #[test]
+    fn who_was_woken_from_outside_is_unknown_where_a_waker_could_not_be_looked_at() {
+        let wakes = Some(OutsideWakesByCall::default());
+        let events = KernelEvents {
+            remote_wakes_of_outside: wakes,
+            remote_wakes_by_outside: wakes,
+            ..KernelEvents::default()
+        };
+        let found = |hidden| {
+            let state = State::of_program(7).with(Field::HiddenWakers, hidden);
+            let calls = program_calls(&state, Vec::new(), events, Arch::X86_64);
+            let events = calls.events.unwrap();
+            [events.remote_wakes_of_outside, events.remote_wakes_by_outside]
+        };
+        assert_eq!(found(0), [wakes; 2]);
+        assert_eq!(found(1), [wakes, None]);
     }
 }

@@ -179,7 +179,13 @@ fn row(program: &BilledProgram, bill: &Bill, range: &Range) -> String {
 
 /// Whether an item is about tasks that are woken from another CPU.
 fn is_wake_up(item: &BillItem) -> bool {
-    let begins = ["wake-up across CPUs", "switch across CPUs", "wake-up after "];
+    let begins = [
+        "wake-up across CPUs",
+        "switch across CPUs",
+        "wake-up after ",
+        "wake-up of ",
+        "wake-up from ",
+    ];
     begins.iter().any(|begin| item.name.starts_with(begin))
 }
 

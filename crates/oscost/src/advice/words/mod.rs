@@ -7,6 +7,7 @@
 
 mod bill_columns;
 mod bill_items;
+mod bill_outside_wakes;
 mod bills;
 mod columns;
 mod comparison_columns;
@@ -32,7 +33,7 @@ mod word;
 pub use self::word::{Kind, Severity, Word};
 
 /// The files of the table.
-const TABLES: [&[Word]; 22] = [
+const TABLES: [&[Word]; 23] = [
     row_flags::WORDS,
     comparison_flags::WORDS,
     run_flags::WORDS,
@@ -44,6 +45,7 @@ const TABLES: [&[Word]; 22] = [
     marks::WORDS,
     bills::WORDS,
     bill_items::WORDS,
+    bill_outside_wakes::WORDS,
     columns::WORDS,
     comparison_columns::WORDS,
     bill_columns::WORDS,

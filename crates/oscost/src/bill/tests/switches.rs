@@ -1,6 +1,9 @@
 //! Switches of programs, on made-up rows and counts.
 
-use oscost_model::program_calls::{KernelEvents, RemoteWakes, RemoteWakesByCall};
+use oscost_model::program_calls::{
+    KernelEvents, OutsideWakes, OutsideWakesByCall, RemoteWakes, RemoteWakesByCall, WakesOfIdle,
+    WakesOfIdleByCall,
+};
 
 use super::*;
 
@@ -151,6 +154,64 @@ fn a_send_that_wakes_a_task_on_another_cpu_pays_a_round_trip_by_its_socket_in_al
     let by_tcp: Vec<Row> = tcp.iter().chain([&round_trip]).cloned().collect();
     assert_eq!(amount(&charged(&by_eventfd, 50), "switch across CPUs by TCP"), None);
     assert_eq!(amount(&charged(&by_tcp, 50), "switch across CPUs"), None);
+}
+
+/// A hundred round trips over unix sockets on two CPUs by one of both ends, or by both.
+fn billed_ends(rows: &[Row], both: bool) -> Charges {
+    let record = record(rows.to_vec());
+    let prices = PriceList::new([&record], &catalog());
+    let long = |longer| WakesOfIdle { longer, ..WakesOfIdle::default() };
+    let unix = OutsideWakes { wakes: 100, of_idle: long(30) };
+    let outside = Some(OutsideWakesByCall { unix, ..OutsideWakesByCall::default() });
+    let wakes = RemoteWakes { after_idle: 200, after_switch: 0 };
+    let events = match both {
+        false => KernelEvents {
+            remote_wakes_of_idle: Some(WakesOfIdleByCall::default()),
+            remote_wakes_of_outside: outside,
+            remote_wakes_by_outside: outside,
+            ..KernelEvents::default()
+        },
+        true => KernelEvents {
+            remote_wakes_after_idle: Some(wakes.after_idle),
+            remote_wakes_after_switch: Some(wakes.after_switch),
+            remote_wakes_by: Some(RemoteWakesByCall { unix: wakes, ..Default::default() }),
+            remote_wakes_of_idle: Some(WakesOfIdleByCall { unix: long(60), ..Default::default() }),
+            ..KernelEvents::default()
+        },
+    };
+    let ends = if both { 2 } else { 1 };
+    let forms = ["sendto unix", "recvfrom unix"];
+    let forms = forms.map(|name| form(name, Some(64), ends * 100, ends * 6_400)).to_vec();
+    let calls = ProgramCalls { events: Some(events), ..calls(forms) };
+    charge(&calls, Faults::default(), &prices, 1e7)
+}
+
+#[test]
+fn a_round_trip_with_another_program_is_split_between_its_ends() {
+    let mut rows = cpu_time_rows("unix", [34_000.0, 12_000.0, 8_000.0]).to_vec();
+    rows.push(row("switch/cpu-time:by=unix,peer_cpu=other,idle_us=1000", 54_000.0));
+    rows.push(row("socket/round-trip:by=unix-stream,size=64,peer_cpu=same", 12_000.0));
+    let (one, both) = (billed_ends(&rows, false), billed_ends(&rows, true));
+    let [of, from] = ["of", "from"].map(|which| {
+        let name = format!("wake-up {which} another program by unix socket");
+        let item = one.items.iter().find(|it| it.name == name).unwrap();
+        assert_eq!((item.times, item.family.as_str()), (100.0, "waiting"));
+        assert_eq!(item.rows, ["switch/cpu-time:by=unix,peer_cpu=other"]);
+        assert_eq!(item.less, ["switch/cpu-time:by=unix,peer_cpu=same"]);
+        amount(&one, &name)
+    });
+    assert_eq!((of, from), (Some(100.0 * 5_500.0), Some(100.0 * 5_500.0)));
+    // Half of 30 in each direction.
+    let idle = "wake-up after 1 ms idle by unix socket";
+    assert_eq!(amount(&one, idle), Some(30.0 * 20_000.0));
+    assert_eq!(amount(&both, idle), Some(60.0 * 20_000.0));
+    // Both ends together are charged what the bill of both is.
+    assert_eq!((2.0 * one.charged.ns).round(), both.charged.ns.round());
+    assert_eq!(both.charged.ns.round(), 100.0 * 34_000.0 + 60.0 * 20_000.0);
+    // Without its price it is an item without an amount.
+    let without = billed_ends(&rows[1..], false);
+    assert_eq!(amount(&without, "wake-up of another program by unix socket"), None);
+    assert!(without.missing.iter().any(|it| it.starts_with("switch/cpu-time:by=unix")));
 }
 
 #[test]

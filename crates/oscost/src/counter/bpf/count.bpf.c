@@ -322,12 +322,12 @@ static __noinline int count_remote_wake(struct events *e, struct task *t)
 
 // A task goes on, or begins, on this CPU, which leaves its idle task for it. A CPU that was idle before
 // the programs were attached has been for longer than that takes.
-static __noinline int count_wake_of_idle(struct events *e, __u64 by)
+static __noinline int count_wake_of_idle(struct wakes_of_idle *of_idle, __u64 by)
 {
 	struct idle *idle = the_idle();
 	__u64 idle_ns;
 
-	if (!e || !idle)
+	if (!of_idle || !idle)
 		return 0;
 	idle_ns = bpf_ktime_get_ns() - idle->since_ns;
 	// The compiler must not replace the bound that the verifier needs.
@@ -335,11 +335,26 @@ static __noinline int count_wake_of_idle(struct events *e, __u64 by)
 	if (by > BY_OTHER)
 		return 0;
 	if (idle_ns < SHORT_IDLE_NS)
-		count(&e->of_idle[by].below_150_us);
+		count(&of_idle[by].below_150_us);
 	else if (idle_ns < MEDIUM_IDLE_NS)
-		count(&e->of_idle[by].below_600_us);
+		count(&of_idle[by].below_600_us);
 	else
-		count(&e->of_idle[by].longer);
+		count(&of_idle[by].longer);
+	return 0;
+}
+
+// A task continues on another CPU than its waker's: either it or its waker is a task outside.
+static __noinline int count_outside_wake(struct outside_wakes *wakes, __u64 by, __u32 was_idle)
+{
+	if (!wakes)
+		return 0;
+	if (was_idle)
+		count_wake_of_idle(wakes->of_idle, by);
+	// The compiler must not replace the bound that the verifier needs.
+	asm volatile("" : "+r"(by));
+	if (by > BY_OTHER)
+		return 0;
+	count(&wakes->by_call[by]);
 	return 0;
 }
 
@@ -362,9 +377,13 @@ static __noinline int take_cpu(struct state *s, struct task *t, struct task_stru
 			else
 				count(&e->other_cpu);
 			if (t->woken_on && t->woken_on != cpu + 1) {
-				count_remote_wake(e, t);
-				if (was_idle)
-					count_wake_of_idle(e, t->woken_by);
+				if (t->woken_from_outside) {
+					count_outside_wake(&e->by_outside, t->woken_by, was_idle);
+				} else {
+					count_remote_wake(e, t);
+					if (was_idle)
+						count_wake_of_idle(e->of_idle, t->woken_by);
+				}
 			}
 		} else if (t->is_new && t->cpu != cpu) {
 			// The child of a vfork(2) has that until it executes a program.
@@ -373,7 +392,7 @@ static __noinline int take_cpu(struct state *s, struct task *t, struct task_stru
 			} else {
 				count(&e->starts_on_other_cpu);
 				if (was_idle)
-					count_wake_of_idle(e, BY_OTHER);
+					count_wake_of_idle(e->of_idle, BY_OTHER);
 			}
 		}
 	}
@@ -388,6 +407,30 @@ static __always_inline __u32 is_idle_task(struct task_struct *task)
 	return task->pid == 0;
 }
 
+// Whether a task works for the kernel, or for io_uring: it is no other end of a message.
+static __always_inline __u32 works_for_kernel(struct task_struct *task)
+{
+	return is_idle_task(task) || (task->flags & (KERNEL_FLAG | IO_WORKER_FLAG));
+}
+
+// A task outside goes on: perhaps one that a counted task has woken.
+static __noinline int take_cpu_outside(struct task_struct *task, __u32 was_idle)
+{
+	__u32 pid = task->pid, on, by;
+	struct woken_outside *woken = bpf_map_lookup_elem(&woken_outside, &pid);
+	struct events *e;
+
+	if (!woken)
+		return 0;
+	on = woken->on;
+	by = woken->by;
+	bpf_map_delete_elem(&woken_outside, &pid);
+	e = the_events();
+	if (e && on != bpf_get_smp_processor_id())
+		count_outside_wake(&e->of_outside, by, was_idle);
+	return 0;
+}
+
 SEC("tp_btf/sched_switch")
 int count_switch(__u64 *ctx)
 {
@@ -400,6 +443,8 @@ int count_switch(__u64 *ctx)
 		leave_cpu(the_state(), left, previous, next);
 	if (taken)
 		take_cpu(the_state(), taken, next, is_idle_task(previous));
+	else if (!works_for_kernel(next))
+		take_cpu_outside(next, is_idle_task(previous));
 	if (is_idle_task(next)) {
 		idle = the_idle();
 		if (idle)
@@ -408,47 +453,134 @@ int count_switch(__u64 *ctx)
 	return 0;
 }
 
-// What the call of a task is about that wakes another one. A packet over loopback is received within
-// the call that sends it.
-static __always_inline __u32 waker_of(struct task *waker)
+// What a call about this descriptor wakes a task by. A packet over loopback is received within the call
+// that sends it.
+static __always_inline __u32 waker_by(struct form *form)
 {
-	struct form *form = &waker->form.form;
-
 	if (form->kind == PIPE)
 		return BY_PIPE;
 	if (form->kind == SOCKET && form->name[0] == 'T' && form->name[1] == 'C')
 		return BY_TCP;          // "TCP", "TCPv6"
 	if (form->kind == SOCKET && form->name[0] == 'U' && form->name[1] == 'N')
 		return BY_UNIX;         // "UNIX", "UNIX-STREAM"
-	if (waker->class.words == FUTEX)
-		return BY_FUTEX;
 	return BY_OTHER;
 }
 
-// A task is about to be woken: by a task that is counted, in a call or at its end. What an interrupt
-// wakes while a task runs in user mode is not that task's act. On which CPU it continues is known
-// when it does. Until Linux 6.15 a task wakes who joins it, or the parent of a vfork(2), before
-// count_exit() is told that it ends.
+// What the call of a counted task is about that wakes another one.
+static __always_inline __u32 waker_of(struct task *waker)
+{
+	__u32 by = waker_by(&waker->form.form);
+
+	return by == BY_OTHER && waker->class.words == FUTEX ? BY_FUTEX : by;
+}
+
+// The same of a task outside, whose call nobody has looked at.
+static __noinline __u32 waker_outside(struct task_struct *task, struct pt_regs *regs, __u32 call)
+{
+	struct class *class;
+	struct form form = {};
+
+	if (is_foreign(task))
+		return BY_OTHER;
+	class = class_of(call);
+	if (!class)
+		return BY_OTHER;
+	if (class->words == FUTEX)
+		return BY_FUTEX;
+	if (class->words == DESCRIPTOR || class->words == CLOSE || class->words == WRITES)
+		fill_kind(&form, task, argument(regs, 0));
+	return waker_by(&form);
+}
+
+// A counted task is about to be woken by one outside: in a call, which its registers tell, or at its
+// end. Before Linux 5.15 no program can look at these.
+static __noinline int wake_from_outside(struct task *woken, struct task_struct *current)
+{
+	struct state *s = the_state();
+	struct pt_regs *regs;
+	__u32 by = BY_OTHER;
+	__s64 call;
+
+	// One that is watched is in a call that began before.
+	if (!woken || !s || works_for_kernel(current) || is_watched(s, current))
+		return 0;
+	if (!(current->flags & ENDING_FLAG)) {
+		if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)) {
+			count(&s->hidden_wakers);
+			return 0;
+		}
+		regs = (struct pt_regs *)bpf_task_pt_regs(current);
+		call = number_of_call(regs);
+		if (call < 0)
+			return 0;
+		by = waker_outside(current, regs, call);
+	}
+	woken->woken_on = bpf_get_smp_processor_id() + 1;
+	woken->woken_by = by;
+	woken->woken_from_outside = 1;
+	return 0;
+}
+
+// Whether a counted task wakes another one at its end: its last call, if it was killed in one, wakes
+// nobody. Before that it does so in its calls alone: what an interrupt wakes while it runs in user mode
+// is not its act.
+static __always_inline int is_ending(struct task *waker, struct task_struct *current)
+{
+	return waker->following == ENDED || (current->flags & ENDING_FLAG);
+}
+
+// A task outside is about to be woken, perhaps by a counted one. On which CPU it continues is known when
+// it does: until then it is in a map.
+static __noinline int wake_outside(struct task_struct *task, struct task_struct *current)
+{
+	struct woken_outside wake = {};
+	struct state *s = the_state();
+	__u32 pid = task->pid;
+	struct task *waker;
+
+	if (!s || works_for_kernel(task) || works_for_kernel(current))
+		return 0;
+	waker = entry_of(current);
+	if (!waker || waker->following == CANDIDATE || s->has_ended)
+		return 0;
+	if (!is_ending(waker, current) && !waker->in_call)
+		return 0;
+	// It was about to wait, and has not left its CPU.
+	if (task->on_rq && bpf_core_field_exists(task->on_cpu) && task->on_cpu)
+		return 0;
+	if (is_watched(s, task))
+		return 0;
+	wake.on = bpf_get_smp_processor_id();
+	wake.by = is_ending(waker, current) ? BY_OTHER : waker_of(waker);
+	if (bpf_map_update_elem(&woken_outside, &pid, &wake, BPF_ANY))
+		count(&s->lost);
+	return 0;
+}
+
+// A task is about to be woken. On which CPU it continues is known when it does. Until Linux 6.15 a task
+// wakes who joins it, or the parent of a vfork(2), before count_exit() is told that it ends.
 SEC("tp_btf/sched_waking")
 int count_waking(__u64 *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx[0], *current = bpf_get_current_task_btf();
 	struct task *woken = entry_of(task), *waker;
-	int is_ending;
 
-	if (!woken || woken->following != COUNTED)
+	if (!woken) {
+		wake_outside(task, current);
+		return 0;
+	}
+	if (woken->following != COUNTED)
 		return 0;
 	// It was about to wait, and has not left its CPU: it goes on there.
 	if (!woken->is_off && task->on_rq)
 		return 0;
 	waker = entry_of(current);
-	if (!waker)
-		return 0;
-	// Its last call, if it was killed in one, wakes nobody.
-	is_ending = waker->following == ENDED || (current->flags & ENDING_FLAG);
-	if (is_ending || waker->in_call) {
+	if (!waker) {
+		wake_from_outside(woken, current);
+	} else if (is_ending(waker, current) || waker->in_call) {
 		woken->woken_on = bpf_get_smp_processor_id() + 1;
-		woken->woken_by = is_ending ? BY_OTHER : waker_of(waker);
+		woken->woken_by = is_ending(waker, current) ? BY_OTHER : waker_of(waker);
+		woken->woken_from_outside = 0;
 	}
 	return 0;
 }

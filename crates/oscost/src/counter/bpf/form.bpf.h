@@ -27,6 +27,17 @@ static __noinline __u64 argument(struct pt_regs *regs, __u32 number)
 #endif
 }
 
+// The number of the call that a task is in, by its registers; below 0 if it is in none: an interrupt
+// has come while it ran in user mode.
+static __always_inline __s64 number_of_call(struct pt_regs *regs)
+{
+#if defined(__TARGET_ARCH_x86)
+	return regs->orig_ax;
+#else
+	return regs->syscallno;
+#endif
+}
+
 // Whether a task makes a call by a number of a 32-bit program.
 static __always_inline int is_foreign(struct task_struct *task)
 {

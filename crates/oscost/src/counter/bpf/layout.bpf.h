@@ -34,15 +34,15 @@ struct mm_struct { unsigned long arg_start, env_end, saved_auxv[2]; };
 #if defined(__TARGET_ARCH_x86)
 struct thread_info { __u32 status; };
 #define FOREIGN_FLAG 0x2                // TS_COMPAT: the task is in a 32-bit call.
-struct pt_regs { unsigned long di, si, dx, r10, r8, r9; };
+struct pt_regs { unsigned long di, si, dx, r10, r8, r9, orig_ax; };
 #else
 struct thread_info { unsigned long flags; };
 #define FOREIGN_FLAG (1 << 22)          // TIF_32BIT: the task runs a 32-bit program.
-struct pt_regs { __u64 regs[6], orig_x0; };
+struct pt_regs { __u64 regs[6], orig_x0; int syscallno; };
 #endif
 struct task_struct {
 	struct thread_info thread_info;
-	int pid, tgid, on_rq;
+	int pid, tgid, on_rq, on_cpu;
 	unsigned int flags;
 	unsigned long nvcsw, min_flt, maj_flt;
 	unsigned in_iowait : 1;
@@ -61,6 +61,7 @@ struct task_struct {
 #define WORD_DESCRIPTORS 64
 #define NAME_BYTES 16           // "TCPv6", "[userfaultfd]": the longest names that matter have 13.
 #define MAX_FOLLOWED 32768      // Tasks of a running process that are followed from the beginning.
+#define MAX_WOKEN 4096          // Tasks outside that counted ones have woken, and that have yet to run.
 #define SLOT_BITS 10
 #define SLOTS (1 << SLOT_BITS)  // A program has some hundred forms.
 #define MAX_FORMS 2048          // Those whose slot is taken by another form.
@@ -75,6 +76,8 @@ struct task_struct {
 
 #define APPEND_FLAG 02000       // O_APPEND
 #define ENDING_FLAG 0x4         // PF_EXITING
+#define IO_WORKER_FLAG 0x10     // PF_IO_WORKER: a thread of io_uring.
+#define KERNEL_FLAG 0x200000    // PF_KTHREAD
 #define S_IFMT 0170000
 #define S_IFIFO 0010000
 #define S_IFCHR 0020000
@@ -164,6 +167,7 @@ struct task {
 	__u8 reads_path;
 	__u8 in_fault;          // A fault has begun whose kind is not counted yet.
 	__u8 waited_for_disk;   // In its call.
+	__u8 woken_from_outside;
 	struct class class;     // Of its call.
 	__u64 entered_ns;       // When its call began.
 	__u64 off_ns;           // When it was switched off its CPU in a call, or 0.
@@ -174,7 +178,7 @@ struct task {
 	__u64 voluntary;        // and its voluntary switches.
 	__u32 fault_code;       // The processor's word on the fault,
 	__u32 fault_seen;       // and what was seen during it: see enum seen.
-	__u32 woken_on;         // 1 more than the CPU where a counted task has woken it, or 0,
+	__u32 woken_on;         // 1 more than the CPU where another task has woken it, or 0,
 	__u32 woken_by;         // and what the waker's call was about: see enum waker.
 	union form_words form;
 };
@@ -182,7 +186,7 @@ struct task {
 struct state {                  // totals.rs reads and writes it.
 	__u64 token, mark_option, mark_number, children, starter, root, has_ended, began_ns, ended_ns,
 		forks, threads, execs, exits, signals, unfinished, unread, lost, alive, left, watched,
-		tells_kinds;
+		tells_kinds, hidden_wakers;
 };
 
 // What the kind of a fault follows from: which of the counters of the memory of a process moved
@@ -212,6 +216,14 @@ struct wakes_of_idle { __u64 below_150_us, below_600_us, longer; };
 #define SHORT_IDLE_NS 150000
 #define MEDIUM_IDLE_NS 600000
 
+// Wake-ups across CPUs of which one end is a task outside, and those among them of an idle CPU. The
+// last ones are BY_OTHER.
+struct outside_wakes { __u64 by_call[WAKERS + 1]; struct wakes_of_idle of_idle[WAKERS + 1]; };
+
+// By a counted task, of one outside that has yet to run: on which CPU that was, and what the call was
+// about.
+struct woken_outside { __u32 on, by; };
+
 // Functions of the C library that read a clock.
 enum clock_read { CLOCK_GETTIME, GETTIMEOFDAY, TIME, CLOCK_READS };
 
@@ -228,6 +240,7 @@ struct events {                 // Of a CPU; event_sum.rs reads it.
 	__u64 mapped_file_pages;        // By faults.
 	struct remote_wakes by_call[WAKERS];    // Among the remote wakes.
 	struct wakes_of_idle of_idle[WAKERS + 1];       // The last ones are BY_OTHER.
+	struct outside_wakes of_outside, by_outside;
 };
 
 struct idle { __u64 since_ns; };        // When a CPU switched to its idle task; 0 if not seen.
@@ -270,6 +283,13 @@ struct {                        // Ids of tasks that run already: each becomes a
 	__type(key, __u32);
 	__type(value, __u32);
 } followed SEC(".maps");
+
+struct {                        // By the id of the task. Memory is there before: no switch waits for it.
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_WOKEN);
+	__type(key, __u32);
+	__type(value, struct woken_outside);
+} woken_outside SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -316,6 +336,14 @@ static __always_inline void count(__u64 *events)
 	__sync_fetch_and_add(events, 1);
 }
 
+// Whether a task of a process that is watched has run before, and may have no entry yet: its id was told.
+static __always_inline int is_watched(struct state *s, struct task_struct *task)
+{
+	__u32 pid = task->pid;
+
+	return s->watched && bpf_map_lookup_elem(&followed, &pid);
+}
+
 // The entry of a task that is followed.
 static __always_inline struct task *entry_of(struct task_struct *task)
 {
@@ -339,13 +367,11 @@ static __noinline struct task *follow(struct state *s, struct task_struct *task,
 	return t;
 }
 
-// The entry of a task of a process that is watched, which has run before: its id was told. Not
-// called at a switch, where the kernel holds a lock that memory for an entry may need.
+// The entry of a task of a process that is watched. Not called at a switch, where the kernel holds a
+// lock that memory for an entry may need.
 static __noinline struct task *adopt(struct state *s, struct task_struct *task)
 {
-	__u32 pid = task->pid;
-
-	if (!s || !s->watched || s->has_ended || !bpf_map_lookup_elem(&followed, &pid))
+	if (!s || s->has_ended || !is_watched(s, task))
 		return 0;
 	return follow(s, task, COUNTED);
 }

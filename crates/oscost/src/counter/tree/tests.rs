@@ -9,6 +9,8 @@ use oscost_model::program_calls::{RemoteWakesByCall, WakesOfIdle, WakesOfIdleByC
 use super::*;
 use crate::counter::c_library::c_library_of_process;
 
+mod outside;
+
 /// A counter; `None` with a message where programs cannot be loaded.
 fn counter() -> Option<KernelCounter> {
     match KernelCounter::load() {

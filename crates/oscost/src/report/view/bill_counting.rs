@@ -1,7 +1,9 @@
 //! How the calls of a bill were counted.
 
 use oscost_model::bill::{BilledCounts, Watched};
-use oscost_model::program_calls::{KernelEvents, RemoteWakes, RemoteWakesByCall, WakesOfIdle};
+use oscost_model::program_calls::{
+    KernelEvents, OutsideWakesByCall, RemoteWakes, RemoteWakesByCall, WakesOfIdle,
+};
 use oscost_model::unit::Unit;
 
 use crate::report::figures::{per_cent, rough, with_thousands};
@@ -118,6 +120,7 @@ fn event_lines(events: &KernelEvents) -> Vec<String> {
     }
     lines.extend(across_cpus(events));
     lines.extend(after_idle(events));
+    lines.extend(outside(events));
     let taken = [(events.softirqs, "softirq"), (events.interrupts, "interrupt")];
     let taken = taken.into_iter().filter_map(|(count, noun)| Some(plural(count?, noun)));
     let taken: Vec<String> = taken.collect();
@@ -172,9 +175,24 @@ fn after_idle(events: &KernelEvents) -> Option<String> {
     })
 }
 
+/// Wake-ups across CPUs of which one end is a task outside; empty where none was counted.
+fn outside(events: &KernelEvents) -> Vec<String> {
+    let times = |by: Option<OutsideWakesByCall>| {
+        let wakes = by.map_or(0, OutsideWakesByCall::wakes);
+        (wakes > 0).then(|| plural(wakes, "time"))
+    };
+    let of_outside = times(events.remote_wakes_of_outside)
+        .map(|times| format!("it woke tasks of other programs on another CPU {times}"));
+    let by_outside = times(events.remote_wakes_by_outside)
+        .map(|times| format!("other programs woke its tasks from another CPU {times}"));
+    of_outside.into_iter().chain(by_outside).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use oscost_model::program_calls::{FaultCounts, FormCount, ProgramCalls, WakesOfIdleByCall};
+    use oscost_model::program_calls::{
+        FaultCounts, FormCount, OutsideWakes, ProgramCalls, WakesOfIdleByCall,
+    };
 
     use super::*;
 
@@ -252,6 +270,8 @@ mod tests {
             remote_wakes_after_switch: None,
             remote_wakes_by: None,
             remote_wakes_of_idle: None,
+            remote_wakes_of_outside: None,
+            remote_wakes_by_outside: None,
             softirqs: Some(7),
             interrupts: None,
             clock_reads: None,
@@ -313,6 +333,27 @@ mod tests {
                         than 150 us 3 times, for 150 to 600 us 1 time, for longer 40 times";
         assert_eq!(event_lines(&of_idle(wakes))[1..], [expected]);
         assert_eq!(event_lines(&of_idle(WakesOfIdle::default())).len(), 1);
+    }
+
+    #[test]
+    fn wake_ups_of_and_by_other_programs_are_lines() {
+        let by = |wakes| {
+            let unix = OutsideWakes { wakes, ..OutsideWakes::default() };
+            let pipe = OutsideWakes { wakes: 2 * wakes, ..unix };
+            Some(OutsideWakesByCall { unix, pipe, ..OutsideWakesByCall::default() })
+        };
+        let events = |remote_wakes_of_outside, remote_wakes_by_outside| KernelEvents {
+            remote_wakes_of_outside,
+            remote_wakes_by_outside,
+            ..KernelEvents::default()
+        };
+        let both = [
+            "it woke tasks of other programs on another CPU 3 times",
+            "other programs woke its tasks from another CPU 12 times",
+        ];
+        assert_eq!(event_lines(&events(by(1), by(4)))[1..], both);
+        assert_eq!(event_lines(&events(None, by(4)))[1..], both[1..]);
+        assert_eq!(event_lines(&events(by(0), by(0))).len(), 1);
     }
 
     #[test]
