@@ -116,9 +116,9 @@ fn without_time_no_pair_is_measured_and_the_bill_names_the_commands() {
 
 #[test]
 fn trials_end_when_the_system_time_is_known_unless_clock_ticks_divide_it() {
-    // Three tenths of the real time are system time, and all that a treatment adds: more than twenty
-    // ticks of 4 ms, and fewer.
-    for (added_ns, trials) in [(7e7, 23), (1e7, 90)] {
+    // Three tenths of the cost are system time, and what a treatment adds to a thousand ops: more
+    // than twenty ticks of 4 ms, and fewer.
+    for (added_ns, trials) in [(7e4, 23), (1e4, 90)] {
         let sandbox = Sandbox::new();
         let costs = json!({ "syscall/getppid:via=raw": 10.0, "cat x": 5e7 });
         let added = json!({ "costs_ns": costs, "added_ns": { "seccomp": added_ns } });
