@@ -149,8 +149,8 @@ def form(name, arguments, result):
         to = result.split("<", 1)[1] if "<" in result else ""
         return f"{name} {'directory' if 'O_DIRECTORY' in arguments else kind('0<' + to)}"
     if name in PATHS or name in ("mprotect", "munmap", "brk", "madvise", "mremap"):
-        if name == "newfstatat" and '""' in arguments and "AT_EMPTY_PATH" in arguments:
-            return f"newfstatat empty {kind(first)}"
+        if name in ("newfstatat", "statx") and '""' in arguments and "AT_EMPTY_PATH" in arguments:
+            return f"{name} empty {kind(first)}"
         return f"{name} {failed}".strip()
     if name in WITH_FD:
         return f"{name} {kind(first)} {failed}".strip()

@@ -241,10 +241,13 @@ pub const CLASSES: &[CallClass] = &[
     // Paths.
     call("open", FormWords::Open(1)).with_path(0),
     call("openat", FormWords::Open(2)).with_path(1),
+    of_path("creat", 0),
+    // Its flags are in a structure, and no price depends on the path alone.
+    of_path("openat2", 1),
     call("newfstatat", FormWords::Stat(3)).with_path(1),
     of_path("stat", 0),
     of_path("lstat", 0),
-    of_path("statx", 1),
+    call("statx", FormWords::Stat(2)).with_path(1),
     of_path("statfs", 0),
     of_path("access", 0),
     of_path("faccessat", 1),

@@ -17,9 +17,9 @@ bill! {
         pub system: Estimate,
         /// The system time that the bill is compared with.
         pub system_time: Amount,
-        /// What `system_time` is: `median` of the trials, their `mean` where clock ticks divide the
-        /// CPU time of a short run, `pooled` where those of control groups do, or `watched`, the one
-        /// observation of a running process.
+        /// What `system_time` is: `median` of the trials, their `mean` where few clock ticks find a
+        /// run in the kernel, `pooled` where those of control groups divide its CPU time, or `watched`,
+        /// the one observation of a running process.
         pub system_figure: String,
         /// The source of the times: `rusage`, `proc` (/proc/PID/stat) of a watched process, or
         /// `cgroup`: the CPU time by rusage, divided in the ratio of the clock ticks of control groups

@@ -47,7 +47,7 @@ use further_change::further_changes;
 use pricing::{measure_late_prices, measure_prices, price_time};
 use reconciliation::{BillHead, BillParts, FinishedBill, finish};
 use subject::BillSubject;
-use trials::{system_half_width, trials_nominal};
+use trials::{system_width, trials_nominal};
 use what_if::WhatIfContext;
 
 /// What is done while trials and counted runs alternate.
@@ -140,7 +140,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let turns = TurnRequest {
         program: TurnProgram { program, treatments: &side.treatments, cpu },
         trials: request.trials,
-        half_width: system_half_width,
+        width: system_width,
         counter: counter.of_programs(),
         events,
         tick_ns,

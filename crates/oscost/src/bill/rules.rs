@@ -278,6 +278,8 @@ mod tests {
         assert_eq!(case("connect unix"), Some("socket/connect"));
         assert_eq!(case("connect tcp EINPROGRESS"), Some("socket/connect"));
         assert_eq!(case("newfstatat empty pipe"), Some("syscall/fstat"));
+        assert_eq!(case("statx empty file"), Some("syscall/fstat"));
+        assert_eq!(case("statx"), Some("file/statx"));
         assert_eq!(case("fcntl F_SETLKW"), Some("lock/fcntl"));
         assert_eq!(case("close directory"), Some("directory/open-close"));
         assert_eq!(case("write file"), Some("file/write"));

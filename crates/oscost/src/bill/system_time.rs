@@ -7,8 +7,8 @@ use oscost_stats::interval::Nominal;
 use oscost_stats::student;
 use oscost_stats::tick_share::{TimePart, tick_share};
 
-/// Below so many clock ticks of CPU time in a trial the kernel's division of it into the times of
-/// both modes is mostly chance (docs/explanation/METHOD.md, section 13) ...
+/// Of fewer clock ticks that find a trial in the kernel one is more than a twentieth of its system
+/// time, however long the trial is (docs/explanation/METHOD.md, section 13) ...
 const FEW_TICKS: f64 = 20.0;
 /// ... which last this long where a second has 250.
 const TICK_NS: f64 = 4e6;
@@ -44,25 +44,31 @@ pub struct SystemTime {
     pub figure: SystemFigure,
 }
 
-/// The system time of trials with these estimates, which are in seconds.
-pub fn system_time(user: &Estimate, system: &Estimate) -> SystemTime {
-    let cpu_ns = 1e9 * (user.mean + system.mean);
-    if cpu_ns >= FEW_TICKS * TICK_NS {
+/// Whether few clock ticks make the system time of a trial: whole ticks, as chance gives them. The
+/// expectation of such a time is the true one, and its median is not.
+pub fn is_divided_by_ticks(system: &Estimate) -> bool {
+    1e9 * system.mean < FEW_TICKS * TICK_NS
+}
+
+/// The system time of trials with this estimate, which is in seconds. Where ticks divide it, it has an
+/// interval of this level.
+pub fn system_time(system: &Estimate, nominal: Nominal) -> SystemTime {
+    if !is_divided_by_ticks(system) {
         let in_seconds = Amount { ns: system.median, ci95: system.ci95 };
         return SystemTime { amount: in_seconds.times(1e9), figure: SystemFigure::Median };
     }
-    let half = half_of_mean(system);
+    let half = half_of_mean(system, nominal);
     let ci95 = half.map(|half| [system.mean - half, system.mean + half]);
     let in_seconds = Amount { ns: system.mean, ci95 };
     SystemTime { amount: in_seconds.times(1e9), figure: SystemFigure::Mean }
 }
 
 /// Half of the interval of the mean of trials, by Student's distribution; `None` of fewer than two.
-fn half_of_mean(trials: &Estimate) -> Option<f64> {
+pub fn half_of_mean(trials: &Estimate, nominal: Nominal) -> Option<f64> {
     let degrees_of_freedom = f64::from(trials.repetitions.checked_sub(1).filter(|&it| it > 0)?);
     let standard_error = trials.sd? / f64::from(trials.repetitions).sqrt();
     let of_mean = student::Estimate { value: trials.mean, standard_error, degrees_of_freedom };
-    Some(of_mean.interval(Nominal::FIXED).hi - trials.mean)
+    Some(of_mean.interval(nominal).hi - trials.mean)
 }
 
 /// CPU time that the clock ticks of control groups divide.
@@ -101,7 +107,7 @@ pub fn divided_time(
     };
     let similar: Vec<TimePart> = trials.iter().map(of_trial).collect();
     let share = tick_share(&parts, &similar, tick_ns, nominal)?;
-    let half_cpu = half_of_mean(cpu);
+    let half_cpu = half_of_mean(cpu, nominal);
     let amount = |part: f64, [low, high]: [f64; 2]| {
         let value = cpu.mean * part;
         let end =

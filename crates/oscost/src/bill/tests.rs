@@ -370,7 +370,7 @@ fn of_three_runs_each_form_has_its_median_count() {
 }
 
 #[test]
-fn the_system_time_of_short_trials_is_their_mean() {
+fn the_system_time_that_few_ticks_make_is_the_mean_of_trials() {
     let estimate = |median: f64, mean: f64| Estimate {
         median,
         mean,
@@ -379,19 +379,25 @@ fn the_system_time_of_short_trials_is_their_mean() {
         ci95: Some([median, median]),
         ..stored().results[0].estimate.clone().unwrap()
     };
-    let long = system_time(&estimate(1.0, 1.0), &estimate(0.5, 0.6));
+    let of = |system: &Estimate| system_time(system, Nominal::FIXED);
+    let long = of(&estimate(0.5, 0.6));
     assert_eq!((long.amount.ns, long.figure), (0.5e9, SystemFigure::Median));
-    let short = system_time(&estimate(0.0, 0.001), &estimate(0.0, 0.002));
+    // Twenty ticks of 4 ms in the kernel.
+    assert_eq!(of(&estimate(0.07, 0.081)).figure, SystemFigure::Median);
+    assert_eq!(of(&estimate(0.09, 0.079)).figure, SystemFigure::Mean);
+    let short = of(&estimate(0.0, 0.002));
     assert_eq!((short.amount.ns.round(), short.figure), (2e6, SystemFigure::Mean));
     let [low, high] = short.amount.ci95.unwrap();
     // 1.984 standard errors of a hundred trials.
     assert!((low - 1_603_157.0).abs() < 100.0 && (high - 2_396_843.0).abs() < 100.0, "{short:?}");
     let few = Estimate { repetitions: 6, ..estimate(0.0, 0.002) };
-    let half = system_time(&estimate(0.0, 0.001), &few).amount.ci95.map(|ends| ends[1] - 2e6);
+    let half = of(&few).amount.ci95.map(|ends| ends[1] - 2e6);
     // 2.571 standard errors of six.
     assert!((half.unwrap() - 2.5706 * 2e6 / 6f64.sqrt()).abs() < 1e3, "{half:?}");
+    let wider = system_time(&few, Nominal::ADAPTIVE).amount.ci95.map(|ends| ends[1] - 2e6);
+    assert!(wider > half, "of trials that may end when it is narrow: {wider:?}");
     let one = Estimate { repetitions: 1, ..few };
-    assert_eq!(system_time(&estimate(0.0, 0.001), &one).amount.ci95, None);
+    assert_eq!(of(&one).amount.ci95, None);
 }
 
 #[test]

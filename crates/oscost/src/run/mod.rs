@@ -31,6 +31,7 @@ pub use counts::instruction_count::{
 pub use counts::process_count::count_process;
 pub use counts::program_runs::ProgramRuns;
 pub use counts::tree_counter::TreeCounter;
+pub use counts::trial_count::FigureWidth;
 pub use counts::turn_program::TurnProgram;
 pub use error::{RunEnd, RunError};
 pub use exit_status::is_exit_status;

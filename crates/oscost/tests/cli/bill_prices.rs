@@ -116,14 +116,17 @@ fn without_time_no_pair_is_measured_and_the_bill_names_the_commands() {
 
 #[test]
 fn trials_end_when_the_system_time_is_known_unless_clock_ticks_divide_it() {
-    // Nine tenths of the real time are CPU time: more than twenty ticks of 4 ms, and fewer.
-    for (real_ns, trials) in [(1e8, 23), (5e7, 90)] {
+    // Three tenths of the cost are system time, and what a treatment adds to a thousand ops: more
+    // than twenty ticks of 4 ms, and fewer.
+    for (added_ns, trials) in [(7e4, 23), (1e4, 90)] {
         let sandbox = Sandbox::new();
-        let costs = json!({ "syscall/getppid:via=raw": 10.0, "cat x": real_ns });
-        let host = host(&sandbox, "6.1.0", &json!({ "costs_ns": costs }));
-        let arguments = ["bill", "--at", &host, "--json", "-", "--", "cat", "x"];
-        let record = sandbox.oscost(&arguments).exits(0).json();
-        assert_eq!(record["trials"]["system"]["repetitions"], trials, "{real_ns}");
+        let costs = json!({ "syscall/getppid:via=raw": 10.0, "cat x": 5e7 });
+        let added = json!({ "costs_ns": costs, "added_ns": { "seccomp": added_ns } });
+        let host = host(&sandbox, "6.1.0", &added);
+        let treated = ["bill", "--at", &host, "--treat", "seccomp=allow", "--price-seconds", "0"];
+        let command = ["--json", "-", "--", "cat", "x"];
+        let record = sandbox.oscost(&[&treated[..], &command].concat()).exits(0).json();
+        assert_eq!(record["trials"]["system"]["repetitions"], trials, "{added_ns}");
         assert_eq!(record["counted"]["runs"], 3);
     }
 }

@@ -1,10 +1,10 @@
 //! What treatments added to a program, by a comparison of it in turns.
 
 use oscost_model::bill::{Amount, MeasuredIncrease, PriceRun};
-use oscost_model::program::{REAL, SYSTEM, USER};
+use oscost_model::program::{REAL, SYSTEM};
 use oscost_model::record::{Comparison, Estimate, Record, Row, RowOutcome};
 
-use crate::bill::{Change, SystemFigure, is_void, mean_increase, system_time};
+use crate::bill::{Change, SystemFigure, is_divided_by_ticks, is_void, mean_increase};
 
 /// The metric of a row's own figure in a comparison.
 const PRIMARY: &str = "primary";
@@ -43,13 +43,14 @@ pub(super) fn measured_increase(
     let sides = BothSides { base: side(record, program, base)?, new: side(record, program, new)? };
     let real = sides.comparison(record, REAL);
     let of_pairs = sides.comparison(record, SYSTEM);
-    let [of_base, of_new] = [sides.base, sides.new].map(|side| CpuTimes::of(side.row));
+    let [of_base, of_new] = [sides.base, sides.new].map(|side| system_times(side.row));
     let (of_base, of_new) = of_base.zip(of_new).ok_or("its system time was not measured")?;
-    let is_of_ticks = [&of_base, &of_new].into_iter().any(CpuTimes::is_divided_by_ticks);
+    // A single trial says little then.
+    let is_of_ticks = [of_base, of_new].into_iter().any(is_divided_by_ticks);
     let (system_ns, figure) = match of_pairs.filter(|_| !is_of_ticks) {
         Some(comparison) => (added(comparison), SystemFigure::Median),
         // In some trials the ticks leave none for the kernel: there are no ratios then.
-        None => (mean_increase(of_base.system, of_new.system), SystemFigure::Mean),
+        None => (mean_increase(of_base, of_new), SystemFigure::Mean),
     };
     let pairs = real.or(of_pairs).map_or(0, |comparison| comparison.pairs);
     let (real_ns, system_figure) = (real.map(added), figure.text().to_owned());
@@ -91,23 +92,9 @@ fn added(comparison: &Comparison) -> Amount {
     Amount { ns: comparison.added.value, ci95: comparison.added.ci95 }.times(1e9)
 }
 
-/// The CPU times of the trials of a row, in seconds.
-#[derive(Clone, Copy)]
-struct CpuTimes<'a> {
-    user: &'a Estimate,
-    system: &'a Estimate,
-}
-
-impl<'a> CpuTimes<'a> {
-    fn of(row: &'a Row) -> Option<Self> {
-        let estimate = |name: &str| row.metrics.get(name).map(|metric| &metric.estimate);
-        Some(Self { user: estimate(USER)?, system: estimate(SYSTEM)? })
-    }
-
-    /// Whether clock ticks divide them, so that a single trial says little.
-    fn is_divided_by_ticks(&self) -> bool {
-        system_time(self.user, self.system).figure == SystemFigure::Mean
-    }
+/// The system times of the trials of a row, in seconds.
+fn system_times(row: &Row) -> Option<&Estimate> {
+    row.metrics.get(SYSTEM).map(|metric| &metric.estimate)
 }
 
 #[cfg(test)]

@@ -6,9 +6,12 @@ use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::Estimate;
 use oscost_stats::interval::Nominal;
 
-use crate::bill::{CombinedCounts, SystemFigure, combine, divided_time, system_time};
+use crate::bill::{
+    CombinedCounts, SystemFigure, combine, divided_time, half_of_mean, is_divided_by_ticks,
+    system_time,
+};
 use crate::estimate::estimate_values;
-use crate::run::ProgramRuns;
+use crate::run::{FigureWidth, ProgramRuns};
 
 /// The level of the intervals of trials: more, where their number depends on how narrow these are.
 pub(super) fn trials_nominal(trials_asked_for: Option<u32>) -> Nominal {
@@ -18,14 +21,27 @@ pub(super) fn trials_nominal(trials_asked_for: Option<u32>) -> Nominal {
     }
 }
 
-/// Half of the interval of the system time, as a fraction of it. `None` where clock ticks divide the
-/// CPU time of trials: then each further one counts, and chance may make the interval narrow.
-pub(super) fn system_half_width(trials: &[Trial]) -> Option<f64> {
-    let trials = billed_trials(trials, Nominal::ADAPTIVE)?;
-    let is_median = trials.system_figure == SystemFigure::Median.text();
-    let [low, high] = trials.system_time.ci95.filter(|_| is_median)?;
-    let ns = trials.system_time.ns;
-    (ns > 0.0).then(|| (high - low) / 2.0 / ns)
+/// How well the system time is known by some trials.
+pub(super) fn system_width(trials: &[Trial]) -> FigureWidth {
+    let trials = billed_trials(trials, Nominal::ADAPTIVE);
+    FigureWidth {
+        relative_half_width: trials.as_ref().and_then(relative_half_width),
+        is_divided_by_ticks: trials.is_some_and(|it| is_divided_by_ticks(&it.system)),
+    }
+}
+
+/// Half of the interval of the system time, as a fraction of it. Where trials are too few for that of
+/// their median, that of their mean tells how well it is known.
+fn relative_half_width(trials: &BilledTrials) -> Option<f64> {
+    let Amount { ns, ci95 } = &trials.system_time;
+    let (figure_ns, half_ns) = match *ci95 {
+        Some([low, high]) => (*ns, (high - low) / 2.0),
+        None => {
+            let half_s = half_of_mean(&trials.system, Nominal::ADAPTIVE)?;
+            (1e9 * trials.system.mean, 1e9 * half_s)
+        }
+    };
+    (figure_ns > 0.0).then(|| half_ns / figure_ns)
 }
 
 /// The estimates of trials; `None` without any.
@@ -38,7 +54,7 @@ pub(super) fn billed_trials(trials: &[Trial], nominal: Nominal) -> Option<Billed
     let real = estimate(|trial| trial.real_ns as f64 * 1e-9)?;
     let user = estimate(|trial| trial.usage.user_ns as f64 * 1e-9)?;
     let system = estimate(|trial| trial.usage.system_ns as f64 * 1e-9)?;
-    let of_system = system_time(&user, &system);
+    let of_system = system_time(&system, nominal);
     Some(BilledTrials {
         system_time: of_system.amount,
         system_figure: of_system.figure.text().to_owned(),
@@ -191,15 +207,27 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_of_a_system_time_that_ticks_divide_is_never_narrow() {
-        assert_eq!(system_half_width(&trials(&[100; 10])), Some(0.0));
+    fn how_well_a_system_time_is_known_is_told_with_what_divides_it() {
+        let width = |system_ms: &[u64]| {
+            let found = system_width(&trials(system_ms));
+            (found.relative_half_width, found.is_divided_by_ticks)
+        };
+        let (no_spread, is_divided) = width(&[100; 10]);
+        assert!(no_spread.unwrap() < 1e-9 && !is_divided);
         let spread: Vec<u64> = (90..=110).collect();
-        let half_width = system_half_width(&trials(&spread)).unwrap();
+        let half_width = width(&spread).0.unwrap();
         assert!((0.02..0.1).contains(&half_width), "{half_width}");
         // Twenty ticks of 4 ms.
-        assert_eq!(system_half_width(&trials(&[30; 10])), None);
-        assert_eq!(system_half_width(&trials(&[100; 5])), None, "five have no interval");
-        assert_eq!(system_half_width(&[]), None);
+        let (no_spread, is_divided) = width(&[81; 10]);
+        assert!(no_spread.unwrap() < 1e-9 && !is_divided);
+        let (no_spread, is_divided) = width(&[79; 10]);
+        assert!(no_spread.unwrap() < 1e-9 && is_divided);
+        // Four are too few for the interval of a median: 3.7 standard errors, each 5 of 105.
+        let (few, is_divided) = width(&[100, 100, 100, 120]);
+        assert!((0.16..0.19).contains(&few.unwrap()) && !is_divided, "{few:?}");
+        assert_eq!(width(&[100]), (None, false), "one has no interval");
+        assert_eq!(width(&[0; 10]), (None, true), "no time has no fraction");
+        assert_eq!(width(&[]), (None, false));
     }
 
     fn runs(groups: Option<Result<GroupRuns, String>>) -> ProgramRuns {

@@ -65,6 +65,7 @@ fn keys_have_the_forms_of_the_tracer() {
         (it.kind, it.word, it.depth, it.flags) = (3, 0x1000, 0, EMPTY_PATH);
     };
     assert_eq!(text("newfstatat", empty), "newfstatat empty file");
+    assert_eq!(text("statx", empty), "statx empty file");
     assert_eq!(text("newfstatat", |it| (it.error, it.depth) = (2, 1)), "newfstatat ENOENT");
     assert_eq!(text("fcntl", |it| it.word = 1_030), "fcntl F_DUPFD_CLOEXEC");
     assert_eq!(text("ioctl", |it| (it.word, it.error) = (0x5401, 25)), "ioctl TCGETS ENOTTY");

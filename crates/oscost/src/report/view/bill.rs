@@ -224,7 +224,7 @@ fn ticks_note(trials: &BilledTrials) -> Option<String> {
             with_thousands(ticks.round())
         )),
         None => (trials.system_figure == "mean").then(|| {
-            "clock ticks divide the CPU time of such short runs: the system time is the mean"
+            "few clock ticks find a run of the program in the kernel: the system time is the mean"
                 .to_owned()
         }),
     }

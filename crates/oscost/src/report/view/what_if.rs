@@ -62,7 +62,8 @@ fn table(changes: &[WhatIf]) -> Table {
         ],
         rows: changes.iter().map(row).collect(),
         notes: vec![
-            "added to the system time; where a monitor is another process, to the real time"
+            "added to the system time, and as much to the real time of calls that follow each \
+             other; where a monitor is another process, to the real time"
                 .to_owned(),
         ],
         ..Table::default()

@@ -9,13 +9,13 @@ use oscost_model::program::{ProgramResult, Trial};
 use oscost_model::program_calls::ProgramCalls;
 use oscost_model::treatment::TreatmentSet;
 use oscost_model::worker::Task;
-use oscost_stats::stopping::{Decision, Look};
+use oscost_stats::stopping::{AdaptiveStopping, Decision, Look};
 
 use crate::hosts::{HostError, Session};
 use crate::run::counts::group_runs::{GroupPlan, run_in_groups};
 use crate::run::counts::program_runs::ProgramRuns;
 use crate::run::counts::tree_counter::TreeCounter;
-use crate::run::counts::trial_count::TrialCount;
+use crate::run::counts::trial_count::{FigureWidth, TrialCount};
 use crate::run::counts::turn_program::{
     TurnProgram, can_take_turns, spec, traced_spec, turns_spec, uncountable_treatment, warm_up,
 };
@@ -46,9 +46,8 @@ pub struct TurnRequest<'a> {
     pub program: TurnProgram<'a>,
     /// How many trials; `None` for as many as their figure needs, within some seconds.
     pub trials: Option<u32>,
-    /// Half of the interval of that figure, as a fraction of it, of so many trials; `None` where all
-    /// of the time is needed.
-    pub half_width: fn(&[Trial]) -> Option<f64>,
+    /// How well that figure is known by some trials.
+    pub width: fn(&[Trial]) -> FigureWidth,
     /// What counts its calls; `None` for a tracer of the worker.
     pub counter: Option<&'a mut dyn TreeCounter>,
     /// The events of the processor that are counted in runs of their own, or why none is.
@@ -67,13 +66,13 @@ pub fn run_in_turns(
     session: &mut dyn Session,
     request: TurnRequest<'_>,
 ) -> Result<Result<ProgramRuns, String>, HostError> {
-    let TurnRequest { program, trials, half_width, counter, events, tick_ns, before_last_block } =
+    let TurnRequest { program, trials, width, counter, events, tick_ns, before_last_block } =
         request;
     let mut counters = Counters { forms: counter, events, tick_ns };
     let mut workers = Workers::new(session);
     let mut runs = no_runs(program, &counters);
     let first = with_attached(&mut workers, program, |workers| {
-        let requested = RequestedTrials { trials, half_width };
+        let requested = RequestedTrials { trials, width };
         first_blocks(workers, program, requested, &mut counters, &mut runs)
     });
     let rounds = match first {
@@ -144,7 +143,7 @@ fn with_attached<T>(
 #[derive(Clone, Copy)]
 struct RequestedTrials {
     trials: Option<u32>,
-    half_width: fn(&[Trial]) -> Option<f64>,
+    width: fn(&[Trial]) -> FigureWidth,
 }
 
 /// None yet.
@@ -163,7 +162,7 @@ fn no_runs(program: TurnProgram<'_>, counters: &Counters<'_>) -> ProgramRuns {
 fn first_blocks(
     workers: &mut Workers<'_>,
     program: TurnProgram<'_>,
-    RequestedTrials { trials, half_width }: RequestedTrials,
+    RequestedTrials { trials, width }: RequestedTrials,
     counters: &mut Counters<'_>,
     runs: &mut ProgramRuns,
 ) -> JobResult<u32> {
@@ -178,8 +177,18 @@ fn first_blocks(
     if let Err(failure) = add_block(workers, program, count.first_block(), counters, runs)? {
         return Ok(Err(failure));
     }
-    if let Err(failure) = add_until_enough(workers, program, count, half_width, runs)? {
+    if let Err(failure) = add_until_enough(workers, program, count, width, runs)? {
         return Ok(Err(failure));
+    }
+    // By now it has been counted, and where it needs control groups, more trials do not help.
+    let going_on = count.going_on(&runs.trials, width(&runs.trials));
+    if let Some(rule) = going_on.filter(|_| group_plan(runs, counters.tick_ns).is_none()) {
+        let until = runs.trials.len();
+        let half_width = |trials: &[Trial]| width(trials).relative_half_width;
+        let looks = Looks { rule, until };
+        if let Err(failure) = add_until_narrow(workers, program, looks, half_width, runs)? {
+            return Ok(Err(failure));
+        }
     }
     add_counts(workers, program, counters, runs)?;
     add_group_runs(workers, program, counters.tick_ns, runs)?;
@@ -206,20 +215,38 @@ fn add_until_enough(
     workers: &mut Workers<'_>,
     program: TurnProgram<'_>,
     count: TrialCount,
-    half_width: fn(&[Trial]) -> Option<f64>,
+    width: fn(&[Trial]) -> FigureWidth,
     runs: &mut ProgramRuns,
 ) -> JobResult<()> {
-    let Some(mut stopping) = count.stopping() else {
+    let Some(rule) = count.stopping() else {
         return add_trials(workers, program, count.second_block(), runs);
     };
-    let mut until = stopping.first_look();
+    let half_width = |trials: &[Trial]| width(trials).for_an_early_end();
+    let until = rule.first_look();
+    add_until_narrow(workers, program, Looks { rule, until }, half_width, runs)
+}
+
+/// A rule, and after how many trials it looks first.
+struct Looks {
+    rule: AdaptiveStopping,
+    until: usize,
+}
+
+/// Trials until a rule ends them, by a half-width of those so far.
+fn add_until_narrow(
+    workers: &mut Workers<'_>,
+    program: TurnProgram<'_>,
+    Looks { mut rule, mut until }: Looks,
+    half_width: impl Fn(&[Trial]) -> Option<f64>,
+    runs: &mut ProgramRuns,
+) -> JobResult<()> {
     loop {
         let rounds = until.saturating_sub(runs.trials.len()) as u32;
         if let Err(failure) = add_trials(workers, program, rounds, runs)? {
             return Ok(Err(failure));
         }
         let relative_half_width = half_width(&runs.trials);
-        match stopping.look(Look { repetitions: until, relative_half_width }) {
+        match rule.look(Look { repetitions: until, relative_half_width }) {
             Decision::Continue { until: next } => until = next,
             Decision::Stop { .. } => return Ok(Ok(())),
         }

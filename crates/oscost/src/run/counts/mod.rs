@@ -11,5 +11,5 @@ pub(super) mod program_runs;
 pub(super) mod quick_counting;
 pub(super) mod row_counting;
 pub(super) mod tree_counter;
-mod trial_count;
+pub(super) mod trial_count;
 pub(super) mod turn_program;

@@ -9,12 +9,14 @@ use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRo
 
 /// Smaller items than this are in the record alone, in per cent of the program's instructions.
 const MIN_SHARE_PCT: f64 = 1.0;
+/// The items of a bill in time that are the teardown of memory.
+const TEARDOWN: [&str; 2] = ["freed private page", "unmapped file page"];
 
 /// The items, what was charged, and what the program executed; `None` if that was not counted.
 pub(in crate::report::view) fn section(bill: &Bill) -> Option<Section> {
     let instructions = bill.instructions.as_ref()?;
     let sentences = sentences(instructions).into_iter().chain(split_difference(bill, instructions));
-    let sentences = sentences.chain(without_cycles(bill, instructions));
+    let sentences = sentences.chain(without_cycles(bill, instructions)).chain(teardown(bill));
     let list = Block::list(sentences);
     let blocks = [Block::Table(table(instructions))].into_iter().chain(list);
     Some(Section::of("In instructions of the kernel", blocks))
@@ -130,6 +132,20 @@ fn without_cycles(bill: &Bill, instructions: &InstructionBill) -> Option<String>
     ))
 }
 
+/// What the bill in time has and this one has not: the kernel ends the counters of a task before it takes
+/// down its memory. `None` where no such page is charged.
+fn teardown(bill: &Bill) -> Option<String> {
+    let pages = bill.items.iter().filter(|item| TEARDOWN.contains(&item.name.as_str()));
+    let amounts: Vec<f64> = pages.filter_map(|item| Some(item.amount.as_ref()?.ns)).collect();
+    (!amounts.is_empty()).then(|| {
+        format!(
+            "the teardown of its memory at exit is in neither number of instructions; in time, {} are \
+             charged for pages that are freed and unmapped there or before",
+            rough(amounts.iter().sum(), Unit::NsPerOp)
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,6 +211,17 @@ mod tests {
         assert!(told.ends_with("3.00: no host took more from it than from them"), "{told}");
         faster.price_cycles_per_ns = None;
         assert_eq!(without_cycles(&bill, &faster), None);
+    }
+
+    #[test]
+    fn the_teardown_of_memory_is_told_as_in_time_alone() {
+        let mut bill = find();
+        assert_eq!(teardown(&bill), None);
+        let amount = bill.items[0].amount.clone().unwrap();
+        bill.items[0].name = TEARDOWN[0].to_owned();
+        let told = teardown(&bill).unwrap();
+        let charged = format!("in time, {} are charged", rough(amount.ns, Unit::NsPerOp));
+        assert!(told.contains(&charged), "{told}");
     }
 
     #[test]
