@@ -97,10 +97,7 @@ impl Term {
 
     /// The same by a variation of which it is known how well it is known.
     fn widened_between_two_runs(self, variation: RunVariation) -> Self {
-        let RunVariation { deviation, degrees_of_freedom } = variation;
-        let standard_error = 2f64.sqrt() * deviation;
-        let spread = Estimate { value: 0.0, standard_error, degrees_of_freedom };
-        self.widened_by(spread.interval(Nominal::FIXED).half_width())
+        self.widened_by(half_width_between_two_runs(variation))
     }
 
     fn widened_by(self, half_width: f64) -> Self {
@@ -227,6 +224,15 @@ impl Sides<'_> {
         let difference = difference_of_means(&logs(self.base), &logs(self.new), RUN_TO_RUN_SD)?;
         Some(Term::by_mean(difference, pairs))
     }
+}
+
+/// Half the interval of the difference between two runs of one boot whose workers leave nothing open, as
+/// a logarithm: that of a row's work is at least as wide.
+pub(in crate::estimate) fn half_width_between_two_runs(variation: RunVariation) -> f64 {
+    let RunVariation { deviation, degrees_of_freedom } = variation;
+    let standard_error = 2f64.sqrt() * deviation;
+    let spread = Estimate { value: 0.0, standard_error, degrees_of_freedom };
+    spread.interval(Nominal::FIXED).half_width()
 }
 
 /// Where the instructions of an op lie over runs of one boot: what the workers of a run leave open,
