@@ -74,7 +74,7 @@ fn has_case_of(run: &SummarisedRun, own: &Summary) -> bool {
 pub(crate) fn runs_before(store: &Store, record: &Record) -> Result<SystemRuns, StoreError> {
     let own = summary(record);
     let cases = cases(&own);
-    let mut stored = store.figures(SUMMARY_RULES, &|case| cases.contains(case))?;
+    let mut stored = store.figures_with_counts(SUMMARY_RULES, &|case| cases.contains(case))?;
     stored.retain(|it| it.id != record.id);
     Ok(runs_of_system(&own, &stored, |_| true))
 }
