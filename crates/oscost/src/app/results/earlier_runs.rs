@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::record::{CountedMedian, Record};
 use oscost_model::unit::Unit;
+use oscost_model::worker::Mode;
 use oscost_stats::between_runs::RunMedian;
 use oscost_stats::core_rate::RatedRun;
 use oscost_stats::interval::Interval;
@@ -183,9 +184,14 @@ fn key(figure: &Figure) -> (&str, &str) {
     (&figure.target, &figure.case)
 }
 
-/// Whether two figures are of the same op at the same target, measured in the same way.
+/// Whether two figures are of the same op at the same target, measured in the same way: in one mode, or
+/// in two that the cost of the op selects.
 fn is_same_case(one: &Figure, other: &Figure) -> bool {
-    let key = |it: &Figure| (it.rev, it.unit, it.mode, it.subject.clone(), it.file.clone());
+    let key = |it: &Figure| {
+        let is_by_cost = it.mode.is_some_and(Mode::is_by_cost);
+        let mode = it.mode.filter(|_| !is_by_cost);
+        (it.rev, it.unit, is_by_cost, mode, it.subject.clone(), it.file.clone())
+    };
     (&one.case, &one.target) == (&other.case, &other.target)
         && one.peer.is_none()
         && other.peer.is_none()
@@ -324,8 +330,13 @@ mod tests {
             Figure { target: "seccomp=allow@local".to_owned(), ..one.clone() },
             Figure { peer: Some(1), ..one.clone() },
             Figure { subject: Some("another".to_owned()), ..one.clone() },
+            Figure { mode: Some(Mode::C), ..one.clone() },
         ] {
             assert!(!is_same_case(&one, &other), "{other:?}");
         }
+        // A pilot near 50 us may choose either.
+        let [batches, shots, cold] =
+            [Mode::B, Mode::S, Mode::C].map(|mode| Figure { mode: Some(mode), ..one.clone() });
+        assert!(is_same_case(&batches, &shots) && !is_same_case(&shots, &cold));
     }
 }
