@@ -292,8 +292,15 @@ pub(in crate::report::view) fn remarks(shown: &ComparisonContent<'_>) -> Remarks
             ));
         }
     }
+    if !paired && !timed.is_empty() {
+        method.push(NEVER_EQUIVALENT.to_owned());
+    }
     Remarks { shown: lines, information, method }
 }
+
+/// Why no times are called equivalent.
+const NEVER_EQUIVALENT: &str = "Times of runs that did not alternate are never called equivalent: how far they vary between \
+     runs is not known well enough. Pairs can be.";
 
 /// The comparison as a document.
 #[derive(Serialize)]
