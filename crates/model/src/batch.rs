@@ -45,6 +45,12 @@ impl Mode {
         }
     }
 
+    /// Whether the pilot selects it by what an op costs. A case near a border changes between such modes,
+    /// which agree there within 1 % (docs/explanation/METHOD.md, section 2).
+    pub fn is_by_cost(self) -> bool {
+        matches!(self, Mode::U | Mode::B | Mode::S)
+    }
+
     /// Whether the figure is the slope over a group of batches, not time per op of a batch.
     pub fn is_slope(self) -> bool {
         matches!(self, Mode::U | Mode::T)

@@ -67,6 +67,20 @@ pub struct Prior {
     pub degrees_of_freedom: f64,
 }
 
+impl Prior {
+    /// The share of their degrees of freedom that runs have, where what their repetitions explain,
+    /// `error`, was taken from their variance: what remains is relatively less certain than the sum of
+    /// both. It is taken for at least that of its class, since that of noisy runs is often none by chance.
+    pub(crate) fn share_of_freedom(&self, between: f64, error: f64) -> f64 {
+        // Where nothing is known beforehand, the runs decide alone.
+        if self.degrees_of_freedom == 0.0 || error == 0.0 {
+            return 1.0;
+        }
+        let between = between.max(self.deviation * self.deviation);
+        (between / (between + error)).powi(2)
+    }
+}
+
 /// The variation of a case between runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunVariation {
@@ -85,21 +99,23 @@ impl RunVariation {
     /// The variation of a case whose runs come from several systems, each with a long-run figure of
     /// its own. The variance of their medians around that of their system, less what their own
     /// repetitions explain, is shrunk towards the prior, with the degrees of freedom of both as
-    /// weights (empirical Bayes). Systems with fewer than two runs leave the prior.
+    /// weights (empirical Bayes). Noisy runs have few of them, see [`Prior`]: of what is between runs
+    /// they show little. Systems with fewer than two runs leave the prior.
     pub fn pooled(systems: &[&[RunMedian]], prior: Prior) -> Self {
         let of_prior = prior.deviation * prior.deviation;
-        let (mut squares, mut within, mut own) = (0.0, 0.0, 0.0);
+        let (mut squares, mut own) = (0.0, 0.0);
         for runs in systems {
             let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
             let Some(total) = moments::standard_deviation(&values) else { continue };
-            let degrees_of_freedom = (runs.len() - 1) as f64;
-            let mean = runs.iter().map(RunMedian::variance).sum::<f64>() / runs.len() as f64;
-            squares += degrees_of_freedom * total * total;
-            within += degrees_of_freedom * mean;
+            let error = runs.iter().map(RunMedian::variance).sum::<f64>() / runs.len() as f64;
+            let between = total * total - error;
+            let share = prior.share_of_freedom(between, error);
+            let degrees_of_freedom = share * (runs.len() - 1) as f64;
+            squares += degrees_of_freedom * between;
             own += degrees_of_freedom;
         }
         // A variance is not negative: the method of moments has none below zero.
-        let between = (squares - within).max(0.0);
+        let between = squares.max(0.0);
         let degrees_of_freedom = prior.degrees_of_freedom + own;
         let pooled = (prior.degrees_of_freedom * of_prior + between) / degrees_of_freedom;
         Self { deviation: pooled.sqrt(), degrees_of_freedom }

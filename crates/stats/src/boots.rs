@@ -78,8 +78,10 @@ fn over_boots(groups: &[RunsByBoot<'_>], prior: Prior) -> RunVariation {
     let of_prior = prior.degrees_of_freedom * prior.deviation * prior.deviation;
     let (mut of_boots, mut independent) = (0.0, 0.0);
     for boots in groups {
-        let Some(variance) = variance_of_a_run(boots) else { continue };
-        let differences = (boots.len() - 1) as f64;
+        let parts = VarianceParts::of(boots);
+        let Some(variance) = parts.of_a_run() else { continue };
+        let share = prior.share_of_freedom(variance, parts.mean_share * parts.error);
+        let differences = share * (boots.len() - 1) as f64;
         of_boots += differences * variance;
         independent += differences;
     }
@@ -87,16 +89,6 @@ fn over_boots(groups: &[RunsByBoot<'_>], prior: Prior) -> RunVariation {
     // A variance is not negative: the method of moments has none below zero.
     let variance = (of_prior + f64::max(of_boots, 0.0)) / degrees_of_freedom;
     RunVariation { deviation: variance.sqrt(), degrees_of_freedom }
-}
-
-/// The variance of a run around the long-run figure, without what its repetitions explain, which may be
-/// more; `None` below two boots.
-///
-/// The mean of a boot has the variance of boots, and that of its runs over their number: the rest of
-/// the latter is added for a run that stands alone.
-fn variance_of_a_run(boots: &[&[RunMedian]]) -> Option<f64> {
-    let parts = VarianceParts::of(boots);
-    Some(parts.of_means? + (1.0 - parts.mean_share) * parts.within - parts.error)
 }
 
 /// The variances that runs of several boots show.
@@ -133,6 +125,15 @@ impl VarianceParts {
         let freedom_within = runs - number;
         let within = if freedom_within > 0.0 { squares / freedom_within } else { 0.0 };
         Self { of_means, within, freedom_within, mean_share: shares / number, error: errors / runs }
+    }
+
+    /// The variance of a run around the long-run figure, without what its repetitions explain, which may
+    /// be more; `None` below two boots.
+    ///
+    /// The mean of a boot has the variance of boots, and that of its runs over their number: the rest of
+    /// the latter is added for a run that stands alone.
+    fn of_a_run(&self) -> Option<f64> {
+        Some(self.of_means? + (1.0 - self.mean_share) * self.within - self.error)
     }
 }
 

@@ -21,12 +21,12 @@ pub struct CaseVariation {
     /// The same in cycles of the core; absent below two runs that measured its rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_cycles: Option<CycleVariation>,
-    /// The same of the further metrics of a program.
+    /// The same of the further metrics of a program, and of the instructions of an op.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<MetricVariation>,
 }
 
-/// How far a further metric of a program varies between runs.
+/// How far a metric that stands beside a figure varies between runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MetricVariation {
     /// The name of the metric.

@@ -284,7 +284,7 @@ fn difference_from(reference: &RunFigure<'_>, it: &RunFigure<'_>) -> Option<Stri
 /// changes between them, and one whose cost steps across it keeps the new one: separate series
 /// would hide the step, so the change is marked instead.
 fn by_cost(mode: Option<Mode>) -> bool {
-    matches!(mode, Some(Mode::U | Mode::B | Mode::S))
+    mode.is_some_and(Mode::is_by_cost)
 }
 
 fn point(it: &RunFigure<'_>) -> Point {

@@ -15,7 +15,7 @@ use crate::app::results::pruning::{self, PruneOccasion, PrunedRuns, RawBatchLimi
 use crate::app::results::run_before::PreviousRun;
 use crate::app::selection::named_rows::NamedRows;
 use crate::estimate::Assembler;
-use crate::estimate::between_runs::{note_on_boots, variations};
+use crate::estimate::between_runs::{SystemRuns, note_on_boots, variations};
 use crate::hosts::HostError;
 use crate::plan;
 use crate::run::{Observer as RunObserver, RunEnd, RunError, RunProgress};
@@ -137,22 +137,29 @@ impl Recorder<'_> {
         let store = self.writer.store.as_ref()?;
         let record = self.assembler.record(false)?;
         match runs_before(store, &record) {
-            Ok(earlier) if earlier.is_empty() => None,
             Ok(earlier) => {
-                let cases = variations(&record.results, &earlier);
-                if let Some(note) = note_on_boots(&cases) {
+                if let Some(note) = earlier.note_on_noise() {
                     self.observer.detail(&note);
                 }
-                if let Some(note) = note_on_base_levels(&record, &earlier) {
-                    self.observer.note(&note);
-                }
-                Some(Entry::VariationKnown { cases })
+                let runs = &earlier.runs;
+                (!runs.is_empty()).then(|| self.known_variation(&record, runs))
             }
             Err(error) => {
                 note_omission(self.observer, "earlier runs are not known", &error.into());
                 None
             }
         }
+    }
+
+    fn known_variation(&self, record: &Record, earlier: &SystemRuns) -> Entry {
+        let cases = variations(&record.results, earlier);
+        if let Some(note) = note_on_boots(&cases) {
+            self.observer.detail(&note);
+        }
+        if let Some(note) = note_on_base_levels(record, earlier) {
+            self.observer.note(&note);
+        }
+        Entry::VariationKnown { cases }
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use oscost_model::record::{CountedMedian, Record};
 use oscost_model::unit::Unit;
+use oscost_model::worker::Mode;
 use oscost_stats::between_runs::RunMedian;
 use oscost_stats::core_rate::RatedRun;
 use oscost_stats::interval::Interval;
@@ -46,11 +47,15 @@ pub(crate) fn earlier_runs(base: &[Record], new: &[Record]) -> anyhow::Result<Ea
     };
     found.base = runs_of_system(&of_base, &stored, |_| true);
     found.new = runs_of_system(&of_new, &stored, |it| !is_shared(it));
-    let has_compared_case =
-        |run: &&SummarisedRun| [&of_base, &of_new].into_iter().any(|own| has_case_of(run, own));
-    let very_noisy = stored.iter().filter(|run| is_very_noisy(run)).filter(has_compared_case);
-    found.very_noisy = very_noisy.count();
+    found.very_noisy = very_noisy_count(&[&of_base, &of_new], &stored);
     Ok(found)
+}
+
+/// How many stored runs of a case of one of these have nothing that could be concluded from, since the
+/// machine was very noisy.
+fn very_noisy_count(own: &[&Summary], stored: &[SummarisedRun]) -> usize {
+    let has_own_case = |run: &&SummarisedRun| own.iter().any(|own| has_case_of(run, own));
+    stored.iter().filter(|run| is_very_noisy(run)).filter(has_own_case).count()
 }
 
 /// Whether each machine of a run that was measured here was very noisy, so that it shows nothing.
@@ -71,12 +76,39 @@ fn has_case_of(run: &SummarisedRun, own: &Summary) -> bool {
 }
 
 /// The stored runs of the system of a run that has just been measured.
-pub(crate) fn runs_before(store: &Store, record: &Record) -> Result<SystemRuns, StoreError> {
+pub(crate) struct RunsBefore {
+    /// Those that show how far its figures vary.
+    pub(crate) runs: SystemRuns,
+    /// How many more have one of its cases, but are left out since the machine was very noisy.
+    pub(crate) very_noisy: usize,
+}
+
+impl RunsBefore {
+    /// That some are left out, in words; `None` if none is.
+    pub(crate) fn note_on_noise(&self) -> Option<String> {
+        let left_out = match self.very_noisy {
+            0 => return None,
+            1 => "1 earlier run is".to_owned(),
+            count => format!("{count} earlier runs are"),
+        };
+        let rest = match self.runs.is_empty() {
+            true => "; no others are known",
+            false => "",
+        };
+        Some(format!(
+            "{left_out} left out of intervals between runs, since the machine was very noisy{rest}"
+        ))
+    }
+}
+
+/// The runs that were kept before this one.
+pub(crate) fn runs_before(store: &Store, record: &Record) -> Result<RunsBefore, StoreError> {
     let own = summary(record);
     let cases = cases(&own);
-    let mut stored = store.figures(SUMMARY_RULES, &|case| cases.contains(case))?;
+    let mut stored = store.figures_with_counts(SUMMARY_RULES, &|case| cases.contains(case))?;
     stored.retain(|it| it.id != record.id);
-    Ok(runs_of_system(&own, &stored, |_| true))
+    let very_noisy = very_noisy_count(&[&own], &stored);
+    Ok(RunsBefore { runs: runs_of_system(&own, &stored, |_| true), very_noisy })
 }
 
 /// The cases of a run's figures.
@@ -183,9 +215,14 @@ fn key(figure: &Figure) -> (&str, &str) {
     (&figure.target, &figure.case)
 }
 
-/// Whether two figures are of the same op at the same target, measured in the same way.
+/// Whether two figures are of the same op at the same target, measured in the same way: in one mode, or
+/// in two that the cost of the op selects.
 fn is_same_case(one: &Figure, other: &Figure) -> bool {
-    let key = |it: &Figure| (it.rev, it.unit, it.mode, it.subject.clone(), it.file.clone());
+    let key = |it: &Figure| {
+        let is_by_cost = it.mode.is_some_and(Mode::is_by_cost);
+        let mode = it.mode.filter(|_| !is_by_cost);
+        (it.rev, it.unit, is_by_cost, mode, it.subject.clone(), it.file.clone())
+    };
     (&one.case, &one.target) == (&other.case, &other.target)
         && one.peer.is_none()
         && other.peer.is_none()
@@ -271,10 +308,7 @@ mod tests {
             drifted,
         ];
         assert_eq!(count(&compared, &stored), 1);
-        let left_out = |run: &&SummarisedRun| is_very_noisy(run) && has_case_of(run, &compared);
-        let left_out: Vec<&str> =
-            stored.iter().filter(left_out).map(|run| run.id.as_str()).collect();
-        assert_eq!(left_out, ["4"]);
+        assert_eq!(very_noisy_count(&[&compared], &stored), 1);
         let mut many: Vec<SummarisedRun> =
             (0..100).map(|number| run(&format!("{number:03}"), "w", "k", 100.0)).collect();
         assert_eq!(count(&compared, &many), MAX_RUNS_OF_A_BOOT);
@@ -282,6 +316,19 @@ mod tests {
             run.summary.machine_states[0].boot = Some(format!("boot {}", at / 40));
         }
         assert_eq!(count(&compared, &many), MAX_RUNS, "twenty of each of the newest two");
+    }
+
+    #[test]
+    fn runs_that_are_left_out_are_told() {
+        let note = |runs: SystemRuns, very_noisy| RunsBefore { runs, very_noisy }.note_on_noise();
+        assert_eq!(note(SystemRuns::default(), 0), None);
+        let alone = note(SystemRuns::default(), 2).unwrap();
+        assert!(alone.starts_with("2 earlier runs are left out"), "{alone}");
+        assert!(alone.ends_with("very noisy; no others are known"), "{alone}");
+        let compared = run("9", "w", "k", 100.0).summary;
+        let runs = runs_of_system(&compared, &[run("1", "w", "k", 101.0)], |_| true);
+        let beside = note(runs, 1).unwrap();
+        assert!(beside.starts_with("1 earlier run is") && beside.ends_with("noisy"), "{beside}");
     }
 
     #[test]
@@ -324,8 +371,13 @@ mod tests {
             Figure { target: "seccomp=allow@local".to_owned(), ..one.clone() },
             Figure { peer: Some(1), ..one.clone() },
             Figure { subject: Some("another".to_owned()), ..one.clone() },
+            Figure { mode: Some(Mode::C), ..one.clone() },
         ] {
             assert!(!is_same_case(&one, &other), "{other:?}");
         }
+        // A pilot near 50 us may choose either.
+        let [batches, shots, cold] =
+            [Mode::B, Mode::S, Mode::C].map(|mode| Figure { mode: Some(mode), ..one.clone() });
+        assert!(is_same_case(&batches, &shots) && !is_same_case(&shots, &cold));
     }
 }

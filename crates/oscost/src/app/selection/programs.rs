@@ -521,3 +521,6 @@ pub(crate) fn trial_budget(
         run_limit: budget_s.map(Duration::from_secs_f64),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,13 +3,14 @@
 //! repetitions leave open.
 
 mod class_variation;
+mod instructions;
 mod program_metrics;
 mod system_runs;
 
 use std::collections::BTreeMap;
 
-use oscost_model::counters::{CORE_CYCLES, CounterEvent, INSN};
-use oscost_model::journal::{CaseVariation, CycleVariation};
+use oscost_model::counters::CORE_CYCLES;
+use oscost_model::journal::{CaseVariation, CycleVariation, MetricVariation};
 use oscost_model::program::FAMILY;
 use oscost_model::record::{Conditions, Levels, Repetition, Row};
 use oscost_model::unit::Unit;
@@ -23,7 +24,6 @@ use oscost_stats::time_course::{TimedValue, deviation_over_time};
 pub(in crate::estimate) use self::class_variation::prior;
 pub use self::system_runs::{MetricRun, SystemRuns};
 use super::core_rate::{cycle_variation, known_cycles, rate_movement, rated_run};
-use super::counters::term::work_between_runs;
 
 /// The quantile of a normal distribution beyond which one of three values lies in 5 of 100 cases:
 /// there are three reference cases.
@@ -76,7 +76,7 @@ pub fn variations(rows: &[Row], earlier: &SystemRuns) -> Vec<CaseVariation> {
             core_cycles: cycle_variation(&earlier.rated_boots(row), prior(row)),
             metrics: match is_program(row) {
                 true => program_metrics::variations(row, earlier),
-                false => Vec::new(),
+                false => instructions::variation(row, earlier).into_iter().collect(),
             },
         })
     };
@@ -157,11 +157,14 @@ pub(in crate::estimate) fn set_intervals(
         conditions.iter().map(|it| (it.machine.as_str(), Movement::within(it, rows))).collect();
     let cases = &by_case(known);
     rows.iter_mut().for_each(set_interval_of_exact_count);
-    rows.iter_mut().for_each(set_intervals_of_work);
-    for row in rows.iter_mut().filter(|row| is_program(row) && row.target.peer.is_none()) {
+    for row in rows.iter_mut() {
         let is_it = |it: &&CaseVariation| it.target == row.target.text && it.case == row.case;
-        if let Some(known) = known.iter().find(is_it) {
-            program_metrics::set_intervals(row, &known.metrics);
+        // Earlier runs may have had another peer.
+        let known = known.iter().find(is_it).filter(|_| row.target.peer.is_none());
+        let metrics: &[MetricVariation] = known.map_or(&[], |it| it.metrics.as_slice());
+        match is_program(row) {
+            true => program_metrics::set_intervals(row, metrics),
+            false => instructions::set_intervals(row, metrics),
         }
     }
     for row in rows.iter_mut().filter(|row| can_vary(row)) {
@@ -205,22 +208,6 @@ fn set_interval_of_exact_count(row: &mut Row) {
     let is_counted = row.unit == Unit::InstructionsPerOp;
     if let Some(estimate) = row.estimate.as_mut().filter(|it| it.exact && is_counted) {
         estimate.between_run_ci95 = estimate.ci95;
-    }
-}
-
-/// Sets those of the instructions that the processor counted, over runs of this boot. How far those of
-/// programs differ between runs was not measured.
-fn set_intervals_of_work(row: &mut Row) {
-    let Some(counters) = row.counters.as_ref().filter(|_| row.primary_metric.is_none()) else {
-        return;
-    };
-    let (user, kernel) = (CounterEvent::InstructionsUser, CounterEvent::InstructionsKernel);
-    for name in [INSN, user.metric(), kernel.metric()] {
-        let counts = counters.repetitions.iter().filter_map(|it| it.figures.get(name).copied());
-        let interval = work_between_runs(&counts.collect::<Vec<f64>>());
-        if let Some(metric) = row.metrics.get_mut(name) {
-            metric.estimate.between_run_ci95 = interval.map(|it| [it.lo, it.hi]);
-        }
     }
 }
 

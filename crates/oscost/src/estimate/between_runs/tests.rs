@@ -1,3 +1,4 @@
+use oscost_model::counters::INSN;
 use oscost_model::record::{CountedRepetition, Estimate, Metric, RowCounters};
 use oscost_model::unit::Better;
 use oscost_stats::core_rate::RatedRun;

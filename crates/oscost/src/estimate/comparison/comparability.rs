@@ -61,7 +61,7 @@ pub(super) fn incomparable_reason(base_row: RunRow<'_>, new_row: RunRow<'_>) -> 
 /// is still inside of one of them and not of the other is below 1 % of the figure at the borders
 /// (docs/explanation/METHOD.md, section 2). Otherwise a slower op could not be compared.
 pub(super) fn modes_differ_by_cost_alone(base: &Row, new: &Row) -> bool {
-    let is_by_cost = |row: &Row| matches!(row.mode, Some(Mode::U | Mode::B | Mode::S));
+    let is_by_cost = |row: &Row| row.mode.is_some_and(Mode::is_by_cost);
     base.mode != new.mode && is_by_cost(base) && is_by_cost(new)
 }
 

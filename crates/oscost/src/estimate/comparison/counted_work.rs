@@ -9,12 +9,13 @@ use oscost_stats::between_runs::RunMedian;
 use super::rows::RunRow;
 use super::verdict::EffectEstimate;
 use super::work::{
-    WorkEffect, WorkPair, decompose, decompose_runs, judge_work, means_difference, origin, repeats,
-    stored_sides, work_difference, work_effect,
+    EQUIVALENT_WORK, WorkEffect, WorkPair, decompose, decompose_runs, judge_work, means_difference,
+    origin, repeats, stored_sides, work_difference, work_effect,
 };
 use crate::estimate::counted_medians::counted_medians;
 use crate::estimate::counters::row::{is_repeating, work};
 use crate::estimate::counters::run_values::{CountedRun, RunValues};
+use crate::estimate::counters::term::half_width_between_two_runs;
 
 /// The rows of a case on both sides, at least one on each.
 pub(super) struct StoredRows<'a> {
@@ -31,6 +32,9 @@ pub(super) struct CountedWork<'a> {
     effects: Vec<WorkEffect<'a>>,
     /// Why some are not compared.
     differences: BTreeSet<&'static str>,
+    /// Of rows of two single runs that cannot be equivalent, whatever their workers counted: half the
+    /// interval that the variation between runs leaves, as a logarithm.
+    too_wide: Vec<f64>,
 }
 
 impl<'a> CountedWork<'a> {
@@ -61,7 +65,11 @@ impl<'a> CountedWork<'a> {
         }
         let counted = stored_sides(base.row, new.row, earlier)?;
         let repeats = repeats([base.row, new.row].into_iter());
-        self.effects.extend(work_effect(rows.pair([base, new], repeats), counted));
+        if let Some(of_work) = work_effect(rows.pair([base, new], repeats), counted) {
+            let half_width = counted.variation.map(half_width_between_two_runs);
+            self.too_wide.extend(half_width.filter(|&it| it >= EQUIVALENT_WORK.ln()));
+            self.effects.push(of_work);
+        }
         decompose(base.row, new.row, counted, &effect.ratio())
     }
 
@@ -93,13 +101,30 @@ impl<'a> CountedWork<'a> {
         decompose_runs(first[0].row, first[1].row, &values, &effect.ratio())
     }
 
-    /// Why the work of some rows is not compared, a note each.
+    /// Why the work of some rows is not compared, a note each, and which ones cannot be equivalent.
     pub(super) fn notes(&self) -> impl Iterator<Item = String> + '_ {
         let what = match self.effects.is_empty() {
             true => "instructions",
             false => "instructions of some rows",
         };
-        self.differences.iter().map(move |why| format!("{what} are not compared: {why}"))
+        let not_compared =
+            self.differences.iter().map(move |why| format!("{what} are not compared: {why}"));
+        not_compared.chain(self.note_on_equivalence())
+    }
+
+    /// That some rows cannot be equivalent, however close their counts are.
+    fn note_on_equivalence(&self) -> Option<String> {
+        let least = self.too_wide.iter().copied().min_by(f64::total_cmp)?;
+        let rows = match self.too_wide.len() {
+            1 => "1 row".to_owned(),
+            count => format!("{count} rows"),
+        };
+        Some(format!(
+            "instructions of {rows} cannot be shown to be equivalent (within 0.3 %) by two single runs: \
+             by their class and earlier runs, two runs of one cost may differ by {:.2} % and more; three \
+             runs a side, or `oscost ab`, can show it",
+            100.0 * least.exp_m1()
+        ))
     }
 
     /// The verdicts on the work of all rows.

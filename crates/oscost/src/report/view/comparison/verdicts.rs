@@ -18,9 +18,7 @@ pub(in crate::report::view) fn verdict_text(it: &Comparison, base: &Row) -> Stri
         ("faster", _) if is_amount(it) => "less".to_owned(),
         ("inconclusive", _) if is_amount(it) && is_same_in_all_pairs(it) => "=".to_owned(),
         ("inconclusive", _) if is_too_short(it) => "inconclusive (short)".to_owned(),
-        ("inconclusive", _) if may_be_chance(it, base) => {
-            format!("inconclusive (q {:.2})", (100.0 * it.q).ceil() / 100.0)
-        }
+        ("inconclusive", _) if may_be_chance(it, base) => chance_text(it),
         ("inconclusive", Some(pct)) => format!("inconclusive ({})", per_cent(pct)),
         (verdict, _) => plain(verdict),
     }
@@ -66,6 +64,11 @@ pub(in crate::report::view) fn may_be_chance(it: &Comparison, base: &Row) -> boo
     let is_beyond = |[low, high]: [f64; 2]| low > margin || high < 1.0 / margin;
     let is_beyond = it.ratio.ci95.is_some_and(is_beyond);
     it.verdict == "inconclusive" && it.p <= 0.05 && it.q > 0.05 && is_beyond
+}
+
+/// The text of such a verdict.
+pub(in crate::report::view) fn chance_text(it: &Comparison) -> String {
+    format!("inconclusive (q {:.2})", (100.0 * it.q).ceil() / 100.0)
 }
 
 /// What that means.

@@ -1,12 +1,12 @@
 //! The instructions of compared rows, counted by the processor, and why figures changed.
 
 use oscost_model::counters::INSN;
-use oscost_model::record::Comparison;
+use oscost_model::record::{Comparison, Row};
 
 use crate::report::figures::{Style, per_cent};
 use crate::report::text::plain;
 use crate::report::view::comparison::pair::Pair;
-use crate::report::view::comparison::verdicts::verdict_style;
+use crate::report::view::comparison::verdicts::{chance_text, may_be_chance, verdict_style};
 use crate::report::view::document::{Block, Cell, Column, Table, TableRow};
 
 /// The texts of a comparison of instructions.
@@ -23,14 +23,15 @@ fn ratio(value: f64) -> String {
 }
 
 impl WorkText {
-    /// The texts of a comparison.
-    pub(in crate::report::view) fn of(it: &Comparison) -> Self {
+    /// The texts of a comparison with this base.
+    pub(in crate::report::view) fn of(it: &Comparison, base: &Row) -> Self {
         let verdict = match (it.verdict.as_str(), it.ratio.ci95, it.mde_pct) {
             // How far they may differ at most.
             ("equivalent", Some([low, high]), _) => {
                 let bound = (high - 1.0).abs().max((1.0 - low).abs());
                 format!("equivalent ({:.2} %)", 100.0 * bound)
             }
+            ("inconclusive", ..) if may_be_chance(it, base) => chance_text(it),
             ("inconclusive", _, Some(pct)) => format!("inconclusive ({})", per_cent(pct)),
             (verdict, ..) => plain(verdict),
         };
@@ -67,7 +68,7 @@ fn table(pairs: &[&Pair<'_>]) -> Option<Table> {
         Column::choice("work"),
     ];
     let row = |pair: &&Pair<'_>| {
-        let WorkText { ratio, interval, added, verdict } = WorkText::of(pair.it);
+        let WorkText { ratio, interval, added, verdict } = WorkText::of(pair.it, &pair.base);
         let base = pair.base.estimate.as_ref().map(|estimate| format!("{:.1}", estimate.median));
         let interval = interval.map(|[low, high]| format!("{low} .. {high}"));
         TableRow::of(vec![
@@ -103,4 +104,35 @@ pub(in crate::report::view) fn verdicts(work: &[&Comparison]) -> Option<String> 
             count("inconclusive")
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::record::{Ratio, Record};
+
+    use super::*;
+
+    /// The text of an inconclusive verdict on work with this interval.
+    fn verdict(interval: [f64; 2], q: f64) -> String {
+        let text = include_str!("../../../../tests/store/run-1.json");
+        let record: Record = serde_json::from_str(text).unwrap();
+        let it = Comparison {
+            metric: INSN.to_owned(),
+            verdict: "inconclusive".to_owned(),
+            p: 0.02,
+            q,
+            mde_pct: Some(0.58),
+            ratio: Ratio { value: (interval[0] * interval[1]).sqrt(), ci95: Some(interval) },
+            ..record.comparisons[0].clone()
+        };
+        WorkText::of(&it, &record.results[0]).verdict
+    }
+
+    #[test]
+    fn an_interval_of_work_beyond_the_margin_is_inconclusive_by_its_q() {
+        assert_eq!(verdict([1.001_2, 1.005], 0.064), "inconclusive (q 0.07)");
+        assert_eq!(verdict([0.995, 0.998], 0.2), "inconclusive (q 0.20)");
+        assert_eq!(verdict([1.000_5, 1.004], 0.064), "inconclusive (0.6 %)", "within 0.1 %");
+        assert_eq!(verdict([0.998, 1.003], 0.2), "inconclusive (0.6 %)");
+    }
 }

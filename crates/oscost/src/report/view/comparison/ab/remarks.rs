@@ -61,7 +61,7 @@ pub(in crate::report::view) fn remarks(record: &Record) -> Remarks {
     if has_detectable_effect(&timed) {
         method.push(INCONCLUSIVE.to_owned());
     }
-    if timed.iter().any(|it| may_be_chance(it, &record.results[it.base as usize])) {
+    if timed.iter().chain(&work).any(|it| may_be_chance(it, &record.results[it.base as usize])) {
         method.push(MAY_BE_CHANCE.to_owned());
     }
     if !record.complete {
