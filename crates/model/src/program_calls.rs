@@ -293,12 +293,13 @@ pub struct KernelEvents {
     #[serde(default)]
     pub remote_wakes_of_idle: Option<WakesOfIdleByCall>,
     /// How often a task of these woke one outside that then continued on another CPU than that of the
-    /// former, but for threads of the kernel; null where the counter did not count them.
+    /// former, but for threads of the kernel; null where the counter did not count them, and where a
+    /// monitor of the program may be among the latter.
     #[serde(default)]
     pub remote_wakes_of_outside: Option<OutsideWakesByCall>,
     /// How often one outside woke a task of these that then continued on another CPU than that of the
     /// former, in a call or at its end, but for threads of the kernel; null where the counter did not
-    /// count them.
+    /// count them, and where a monitor of the program may be among the former.
     #[serde(default)]
     pub remote_wakes_by_outside: Option<OutsideWakesByCall>,
     /// Softirqs that ran while one of them was on the CPU; null where the kernel does not tell.

@@ -68,7 +68,7 @@ Examples:
   oscost report last -o bill.html            the last bill or run as a page")]
 pub(super) struct Arguments {
     /// How many times it runs untouched [default: until its system time is known to 2 %, within 6
-    /// seconds, 6 to 90 times; then, within 20 seconds, to 10 %].
+    /// seconds, 6 to 90 times; longer if it is not known to 10 % by then, within 20 seconds].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(6..=1_000),
           conflicts_with = "bills")]
     trials: Option<u32>,

@@ -26,7 +26,7 @@ const COARSEST_PRECISION: f64 = 0.1;
 pub struct FigureWidth {
     /// Half of its interval, as a fraction of it; `None` without an interval, and of a figure of 0.
     pub relative_half_width: Option<f64>,
-    /// Whether few clock ticks a trial divide its CPU time: chance may make the interval of few trials
+    /// Whether few clock ticks make the figure of a trial: chance may make the interval of few trials
     /// narrow, and each further one counts.
     pub is_divided_by_ticks: bool,
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use oscost_model::program::Program;
+use oscost_model::program_calls::{KernelEvents, ProgramCalls};
 use oscost_model::treatment::{AppliedTreatment, TreatmentSet};
 use oscost_model::worker::{Subject, Task, WorkerSpec};
 
@@ -32,6 +33,26 @@ pub(super) fn uncountable_treatment(treatments: &TreatmentSet, by_tracer: bool) 
     let has_monitor = treatments.applied.iter().any(AppliedTreatment::has_monitor);
     (by_tracer && has_monitor)
         .then(|| "a tracer counts calls, and a process can have only one monitor".to_owned())
+}
+
+/// What a program did, without the wake-ups of and by tasks of other programs if its monitor may be one of
+/// these: prices of calls under such treatments contain those of the monitor.
+pub(super) fn without_wakes_of_monitor(
+    calls: ProgramCalls,
+    treatments: &TreatmentSet,
+) -> ProgramCalls {
+    // A wrapper may be a tracer.
+    let has_monitor =
+        |it: &AppliedTreatment| it.has_monitor() || matches!(it, AppliedTreatment::Wrapper { .. });
+    if !treatments.applied.iter().any(has_monitor) {
+        return calls;
+    }
+    let events = calls.events.map(|events| KernelEvents {
+        remote_wakes_of_outside: None,
+        remote_wakes_by_outside: None,
+        ..events
+    });
+    ProgramCalls { events, ..calls }
 }
 
 /// Whether one worker can make several of its runs.

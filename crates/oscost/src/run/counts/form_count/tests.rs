@@ -1,6 +1,7 @@
 //! Under which treatments a program is counted, and when it is warmed up.
 
 use oscost_model::program::Program;
+use oscost_model::program_calls::{KernelEvents, OutsideWakesByCall};
 use oscost_model::treatment::{AppliedTreatment, AttachedTreatment};
 
 use super::*;
@@ -24,6 +25,28 @@ fn a_program_is_counted_under_treatments_that_need_no_tracer_of_their_own() {
     let (under, why) = of(vec![nice.clone(), AppliedTreatment::Ptrace]);
     assert!(under == 0 && why.unwrap().contains("only one monitor"));
     assert_eq!(of(vec![AppliedTreatment::Cgroup { limits: Vec::new() }, nice]), (2, None));
+}
+
+#[test]
+fn wake_ups_of_and_by_a_monitor_are_not_those_of_another_program() {
+    let wakes = Some(OutsideWakesByCall::default());
+    let events = KernelEvents {
+        remote_wakes_of_outside: wakes,
+        remote_wakes_by_outside: wakes,
+        same_cpu: 7,
+        ..KernelEvents::default()
+    };
+    let under = |treatment: AppliedTreatment| {
+        let treatments = TreatmentSet { applied: vec![treatment], ..TreatmentSet::default() };
+        let calls = ProgramCalls { events: Some(events), ..ProgramCalls::default() };
+        let found = without_wakes_of_monitor(calls, &treatments).events.unwrap();
+        assert_eq!(found.same_cpu, 7, "nothing else is left out");
+        [found.remote_wakes_of_outside, found.remote_wakes_by_outside]
+    };
+    assert_eq!(under(AppliedTreatment::Nice { increment: 5 }), [wakes; 2]);
+    assert_eq!(under(AppliedTreatment::Ptrace), [None; 2]);
+    assert_eq!(under(AppliedTreatment::SeccompNotify), [None; 2]);
+    assert_eq!(under(AppliedTreatment::Wrapper { command: Vec::new() }), [None; 2]);
 }
 
 #[test]
