@@ -61,7 +61,6 @@ struct task_struct {
 #define WORD_DESCRIPTORS 64
 #define NAME_BYTES 16           // "TCPv6", "[userfaultfd]": the longest names that matter have 13.
 #define MAX_FOLLOWED 32768      // Tasks of a running process that are followed from the beginning.
-#define MAX_WOKEN 4096          // Tasks outside that counted ones have woken, and that have yet to run.
 #define SLOT_BITS 10
 #define SLOTS (1 << SLOT_BITS)  // A program has some hundred forms.
 #define MAX_FORMS 2048          // Those whose slot is taken by another form.
@@ -213,16 +212,10 @@ struct remote_wakes { __u64 after_idle, after_switch; };
 // The same, and tasks that began there and are no forks, where the CPU on which they went on was
 // idle: by for how long it had been.
 struct wakes_of_idle { __u64 below_150_us, below_600_us, longer; };
-#define SHORT_IDLE_NS 150000
-#define MEDIUM_IDLE_NS 600000
 
 // Wake-ups across CPUs of which one end is a task outside, and those among them of an idle CPU. The
 // last ones are BY_OTHER.
 struct outside_wakes { __u64 by_call[WAKERS + 1]; struct wakes_of_idle of_idle[WAKERS + 1]; };
-
-// By a counted task, of one outside that has yet to run: on which CPU that was, and what the call was
-// about.
-struct woken_outside { __u32 on, by; };
 
 // Functions of the C library that read a clock.
 enum clock_read { CLOCK_GETTIME, GETTIMEOFDAY, TIME, CLOCK_READS };
@@ -243,8 +236,6 @@ struct events {                 // Of a CPU; event_sum.rs reads it.
 	struct outside_wakes of_outside, by_outside;
 };
 
-struct idle { __u64 since_ns; };        // When a CPU switched to its idle task; 0 if not seen.
-
 struct auxiliary_entry { unsigned long type, value; };
 
 struct path_buffer { char bytes[PATH_BYTES + 8]; };
@@ -260,7 +251,6 @@ struct path_buffer { char bytes[PATH_BYTES + 8]; };
 OF_ONE(states, BPF_MAP_TYPE_ARRAY, state);
 OF_ONE(no_sum, BPF_MAP_TYPE_ARRAY, sum);        // Never written to: a sum is too large for a stack.
 OF_ONE(events, BPF_MAP_TYPE_PERCPU_ARRAY, events);
-OF_ONE(idles, BPF_MAP_TYPE_PERCPU_ARRAY, idle);
 OF_ONE(path_buffers, BPF_MAP_TYPE_PERCPU_ARRAY, path_buffer);
 
 struct {
@@ -283,13 +273,6 @@ struct {                        // Ids of tasks that run already: each becomes a
 	__type(key, __u32);
 	__type(value, __u32);
 } followed SEC(".maps");
-
-struct {                        // By the id of the task. Memory is there before: no switch waits for it.
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, MAX_WOKEN);
-	__type(key, __u32);
-	__type(value, struct woken_outside);
-} woken_outside SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -317,13 +300,6 @@ static __always_inline struct events *the_events(void)
 	__u32 zero = 0;
 
 	return bpf_map_lookup_elem(&events, &zero);
-}
-
-static __always_inline struct idle *the_idle(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&idles, &zero);
 }
 
 static __always_inline struct class *class_of(__u32 call)
