@@ -31,6 +31,7 @@ struct files_struct { struct fdtable *fdt; };
 typedef struct { int counter; } atomic_t;
 struct signal_struct { atomic_t live; };
 struct mm_struct { unsigned long arg_start, env_end, saved_auxv[2]; };
+struct kernel_clone_args { unsigned user_worker : 1; };  // Came with PF_USER_WORKER.
 #if defined(__TARGET_ARCH_x86)
 struct thread_info { __u32 status; };
 #define FOREIGN_FLAG 0x2                // TS_COMPAT: the task is in a 32-bit call.
@@ -76,6 +77,7 @@ struct task_struct {
 #define APPEND_FLAG 02000       // O_APPEND
 #define ENDING_FLAG 0x4         // PF_EXITING
 #define IO_WORKER_FLAG 0x10     // PF_IO_WORKER: a thread of io_uring.
+#define USER_WORKER_FLAG 0x4000 // PF_USER_WORKER: a thread of vhost or io_uring.
 #define KERNEL_FLAG 0x200000    // PF_KTHREAD
 #define S_IFMT 0170000
 #define S_IFIFO 0010000

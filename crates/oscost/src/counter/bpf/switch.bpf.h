@@ -177,10 +177,15 @@ static __always_inline __u32 is_idle_task(struct task_struct *task)
 	return task->pid == 0;
 }
 
-// Whether a task works for the kernel, or for io_uring: it is no other end of a message.
+// Whether a task works for the kernel, io_uring or vhost: it is no other end of a message. Before Linux
+// 6.4 the bit of the last flag was free, or PF_USED_ASYNC, which any task may have.
 static __always_inline __u32 works_for_kernel(struct task_struct *task)
 {
-	return is_idle_task(task) || (task->flags & (KERNEL_FLAG | IO_WORKER_FLAG));
+	__u32 flags = KERNEL_FLAG | IO_WORKER_FLAG;
+
+	if (bpf_core_field_exists(struct kernel_clone_args, user_worker))
+		flags |= USER_WORKER_FLAG;
+	return is_idle_task(task) || (task->flags & flags);
 }
 
 // A task outside goes on: perhaps one that a counted task has woken.
