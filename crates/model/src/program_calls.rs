@@ -257,7 +257,7 @@ pub struct KernelEvents {
     /// How often a task that could run left its CPU to another one.
     pub forced_switches: u64,
     /// Of the voluntary ones those after which the CPU ran a task of another process at once; null
-    /// where the counter did not count them.
+    /// where the counter did not count them, and where a monitor of the program may be that process.
     #[serde(default)]
     pub voluntary_to_process: Option<u64>,
     /// Of the voluntary ones those after which the CPU ran a task of the same memory at once: another

@@ -104,7 +104,8 @@ const FEWER_WAKE_UPS: &str =
 
 /// The switches after which the CPU went to another task at once, without those that are in the prices
 /// of calls and major faults. Which of them these are is not known: as many as there are of the
-/// expensive kind are taken from that, so that the sum is never too high.
+/// expensive kind are taken from that, so that the sum is never too high; where that kind was not counted,
+/// from the other one.
 pub(super) fn switch_items(calls: &ProgramCalls, faults: Faults) -> Vec<SwitchItem> {
     let Some(events) = calls.events else { return Vec::new() };
     let kinds =
@@ -243,6 +244,10 @@ mod tests {
         assert!(named(&unknown, Faults::default()).is_empty());
         let idle = calls(0, 0, Vec::new());
         assert!(named(&idle, Faults::default()).is_empty());
+        // Half a switch a call. Under a monitor those to other processes are not known.
+        let mut monitored = calls(9, 7, vec![form("futex wait", None, 10, 0)]);
+        monitored.events.as_mut().unwrap().voluntary_to_process = None;
+        assert_eq!(named(&monitored, Faults::default()), [(TO_THREAD, 2.0)]);
     }
 
     /// Events of a program on two CPUs.

@@ -18,7 +18,7 @@ use crate::run::counts::tree_counter::TreeCounter;
 use crate::run::counts::trial_count::{FigureWidth, TrialCount};
 use crate::run::counts::turn_program::{
     TurnProgram, can_take_turns, spec, traced_spec, turns_spec, uncountable_treatment, warm_up,
-    without_wakes_of_monitor,
+    without_events_of_monitor,
 };
 use crate::run::jobs::job::{JobFailure, JobResult, job_failure};
 use crate::run::jobs::workers::Workers;
@@ -328,7 +328,7 @@ fn add_count(
         }
     };
     match calls {
-        Ok(calls) => counted.push(without_wakes_of_monitor(calls, program.treatments)),
+        Ok(calls) => counted.push(without_events_of_monitor(calls, program.treatments)),
         Err(reason) => runs.counted = Err(reason),
     }
     Ok(())

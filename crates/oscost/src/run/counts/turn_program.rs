@@ -35,9 +35,10 @@ pub(super) fn uncountable_treatment(treatments: &TreatmentSet, by_tracer: bool) 
         .then(|| "a tracer counts calls, and a process can have only one monitor".to_owned())
 }
 
-/// What a program did, without the wake-ups of and by tasks of other programs if its monitor may be one of
-/// these: prices of calls under such treatments contain those of the monitor.
-pub(super) fn without_wakes_of_monitor(
+/// What a program did, without the switches to other processes and the wake-ups of and by tasks of other
+/// programs if its monitor may be one of these: prices of calls under such treatments contain those of the
+/// monitor.
+pub(super) fn without_events_of_monitor(
     calls: ProgramCalls,
     treatments: &TreatmentSet,
 ) -> ProgramCalls {
@@ -48,6 +49,7 @@ pub(super) fn without_wakes_of_monitor(
         return calls;
     }
     let events = calls.events.map(|events| KernelEvents {
+        voluntary_to_process: None,
         remote_wakes_of_outside: None,
         remote_wakes_by_outside: None,
         ..events

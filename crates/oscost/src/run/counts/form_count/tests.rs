@@ -28,25 +28,32 @@ fn a_program_is_counted_under_treatments_that_need_no_tracer_of_their_own() {
 }
 
 #[test]
-fn wake_ups_of_and_by_a_monitor_are_not_those_of_another_program() {
+fn switches_to_a_monitor_and_its_wake_ups_are_not_those_of_another_program() {
     let wakes = Some(OutsideWakesByCall::default());
     let events = KernelEvents {
+        voluntary_to_process: Some(90),
+        voluntary_to_thread: Some(5),
         remote_wakes_of_outside: wakes,
         remote_wakes_by_outside: wakes,
         same_cpu: 7,
         ..KernelEvents::default()
     };
+    let without = KernelEvents {
+        voluntary_to_process: None,
+        remote_wakes_of_outside: None,
+        remote_wakes_by_outside: None,
+        ..events
+    };
     let under = |treatment: AppliedTreatment| {
         let treatments = TreatmentSet { applied: vec![treatment], ..TreatmentSet::default() };
         let calls = ProgramCalls { events: Some(events), ..ProgramCalls::default() };
-        let found = without_wakes_of_monitor(calls, &treatments).events.unwrap();
-        assert_eq!(found.same_cpu, 7, "nothing else is left out");
-        [found.remote_wakes_of_outside, found.remote_wakes_by_outside]
+        without_events_of_monitor(calls, &treatments).events.unwrap()
     };
-    assert_eq!(under(AppliedTreatment::Nice { increment: 5 }), [wakes; 2]);
-    assert_eq!(under(AppliedTreatment::Ptrace), [None; 2]);
-    assert_eq!(under(AppliedTreatment::SeccompNotify), [None; 2]);
-    assert_eq!(under(AppliedTreatment::Wrapper { command: Vec::new() }), [None; 2]);
+    assert_eq!(under(AppliedTreatment::Nice { increment: 5 }), events);
+    assert_eq!(under(AppliedTreatment::Ptrace), without);
+    assert_eq!(under(AppliedTreatment::SeccompTrace), without);
+    assert_eq!(under(AppliedTreatment::SeccompNotify), without);
+    assert_eq!(under(AppliedTreatment::Wrapper { command: Vec::new() }), without);
 }
 
 #[test]
