@@ -175,6 +175,10 @@ fn after_idle(events: &KernelEvents) -> Option<String> {
     })
 }
 
+/// Why only one direction of the wake-ups of and by other programs was counted.
+const HIDDEN_WAKER: &str = "missing: how often other programs woke its tasks from another CPU: before \
+                            Linux 5.15 eBPF does not tell whether a task outside is in a call";
+
 /// Wake-ups across CPUs of which one end is a task outside; empty where none was counted.
 fn outside(events: &KernelEvents) -> Vec<String> {
     let times = |by: Option<OutsideWakesByCall>| {
@@ -185,7 +189,11 @@ fn outside(events: &KernelEvents) -> Vec<String> {
         .map(|times| format!("it woke tasks of other programs on another CPU {times}"));
     let by_outside = times(events.remote_wakes_by_outside)
         .map(|times| format!("other programs woke its tasks from another CPU {times}"));
-    of_outside.into_iter().chain(by_outside).collect()
+    // A monitor, and a counter that tells neither, leave both out.
+    let is_hidden =
+        events.remote_wakes_of_outside.is_some() && events.remote_wakes_by_outside.is_none();
+    let hidden = is_hidden.then(|| HIDDEN_WAKER.to_owned());
+    of_outside.into_iter().chain(by_outside).chain(hidden).collect()
 }
 
 #[cfg(test)]
@@ -354,6 +362,9 @@ mod tests {
         assert_eq!(event_lines(&events(by(1), by(4)))[1..], both);
         assert_eq!(event_lines(&events(None, by(4)))[1..], both[1..]);
         assert_eq!(event_lines(&events(by(0), by(0))).len(), 1);
+        assert_eq!(event_lines(&events(by(1), None))[1..], [both[0], HIDDEN_WAKER]);
+        assert_eq!(event_lines(&events(by(0), None))[1..], [HIDDEN_WAKER]);
+        assert_eq!(event_lines(&events(None, None)).len(), 1, "under a monitor neither is told");
     }
 
     #[test]
