@@ -47,7 +47,7 @@ use further_change::further_changes;
 use pricing::{measure_late_prices, measure_prices, price_time};
 use reconciliation::{BillHead, BillParts, FinishedBill, finish};
 use subject::BillSubject;
-use trials::{system_width, trials_nominal};
+use trials::{ModeTimes, trials_nominal};
 use what_if::WhatIfContext;
 
 /// What is done while trials and counted runs alternate.
@@ -123,6 +123,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let notes = advice::machine_notes(&hello.facts);
     let events = counted_events(&hello.facts);
     let tick_ns = clock_tick_ns(&hello.facts, cpu);
+    let mode_times = ModeTimes::of_ticks(tick_ns);
     let machine = Machine::new("m0", hello.facts.clone(), notes);
     let tool = tool(hello);
     let PreparedTarget { side, notes } = prepare(&target, arch)?;
@@ -140,7 +141,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let turns = TurnRequest {
         program: TurnProgram { program, treatments: &side.treatments, cpu },
         trials: request.trials,
-        width: system_width,
+        width: mode_times.width(),
         counter: counter.of_programs(),
         events,
         tick_ns,
@@ -187,6 +188,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let parts = BillParts {
         runs,
         nominal: trials_nominal(request.trials),
+        mode_times,
         counter_reason: counter.reason,
         no_clock_reads: counter.no_clock_reads,
         prices,

@@ -87,7 +87,7 @@ pub use side_by_side::side_by_side;
 pub use staleness::{differences, has_drifted, is_old, moved_reference_case};
 pub use system_time::{
     DividedTime, SystemFigure, SystemTime, divided_time, half_of_mean, is_divided_by_ticks,
-    system_time,
+    measured_system_time, system_time,
 };
 pub use what_if::{
     Change, Prediction, PriceComparison, added_costs, compare_prices, is_void, mean_increase,

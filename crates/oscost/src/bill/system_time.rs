@@ -54,13 +54,19 @@ pub fn is_divided_by_ticks(system: &Estimate) -> bool {
 /// interval of this level.
 pub fn system_time(system: &Estimate, nominal: Nominal) -> SystemTime {
     if !is_divided_by_ticks(system) {
-        let in_seconds = Amount { ns: system.median, ci95: system.ci95 };
-        return SystemTime { amount: in_seconds.times(1e9), figure: SystemFigure::Median };
+        return measured_system_time(system);
     }
     let half = half_of_mean(system, nominal);
     let ci95 = half.map(|half| [system.mean - half, system.mean + half]);
     let in_seconds = Amount { ns: system.mean, ci95 };
     SystemTime { amount: in_seconds.times(1e9), figure: SystemFigure::Mean }
+}
+
+/// The same of trials whose times in both modes the kernel measures: no clock tick divides them, however
+/// short they are.
+pub fn measured_system_time(system: &Estimate) -> SystemTime {
+    let in_seconds = Amount { ns: system.median, ci95: system.ci95 };
+    SystemTime { amount: in_seconds.times(1e9), figure: SystemFigure::Median }
 }
 
 /// Half of the interval of the mean of trials, by Student's distribution; `None` of fewer than two.

@@ -10,7 +10,9 @@ use oscost_model::record::{Machine, Tool};
 use oscost_stats::interval::Nominal;
 
 use super::charging::{ChargedProgram, ProgramCharges, page_bytes};
-use super::trials::{billed_counts, billed_trials, of_watched, with_groups};
+use super::trials::{
+    ModeTimes, billed_counts, billed_trials, of_watched, with_groups, with_measured_modes,
+};
 use crate::app::measurement::prices::BillPrices;
 use crate::app::measurement::run_header::timestamp;
 use crate::app::results::prices::{PairSources, PriceRuns};
@@ -147,6 +149,8 @@ pub(super) struct BillParts<'a> {
     pub(super) runs: ProgramRuns,
     /// The level of the intervals of its trials.
     pub(super) nominal: Nominal,
+    /// How the kernel knows their times.
+    pub(super) mode_times: ModeTimes,
     /// Why a tracer counted; `None` if that was asked for, or it did not.
     pub(super) counter_reason: Option<String>,
     /// Why clock reads were not counted although that was asked for.
@@ -186,7 +190,7 @@ impl BillParts<'_> {
         machine: &Machine,
         watched: Option<&Watched>,
     ) -> anyhow::Result<Reconciliation> {
-        let Self { runs, nominal, counter_reason, prices, catalog, .. } = self;
+        let Self { runs, nominal, mode_times, counter_reason, prices, catalog, .. } = self;
         let BillPrices { runs: price_runs, measured, pairs } = prices;
         let none = || {
             anyhow::anyhow!(
@@ -195,9 +199,10 @@ impl BillParts<'_> {
             )
         };
         let trials = billed_trials(&runs.trials, nominal).ok_or_else(none)?;
-        let trials = match watched {
-            Some(watched) => of_watched(trials, watched),
-            None => with_groups(trials, &runs, nominal),
+        let trials = match (watched, mode_times) {
+            (Some(watched), _) => of_watched(trials, watched),
+            (None, ModeTimes::Divided) => with_groups(trials, &runs, nominal),
+            (None, ModeTimes::Measured) => with_measured_modes(trials),
         };
         let (counted, not_counted) = match runs.counted {
             Ok(counted) => {

@@ -8,7 +8,7 @@ use oscost_stats::interval::Nominal;
 
 use crate::bill::{
     CombinedCounts, SystemFigure, combine, divided_time, half_of_mean, is_divided_by_ticks,
-    system_time,
+    measured_system_time, system_time,
 };
 use crate::estimate::estimate_values;
 use crate::run::{FigureWidth, ProgramRuns};
@@ -21,8 +21,42 @@ pub(super) fn trials_nominal(trials_asked_for: Option<u32>) -> Nominal {
     }
 }
 
-/// How well the system time is known by some trials.
-pub(super) fn system_width(trials: &[Trial]) -> FigureWidth {
+/// How the kernel knows the time of a program in each mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ModeTimes {
+    /// Clock ticks divide its CPU time.
+    Divided,
+    /// It measures both.
+    Measured,
+}
+
+impl ModeTimes {
+    /// Those where so much time is between two of the ticks that divide CPU time; `None` without any.
+    pub(super) fn of_ticks(tick_ns: Option<f64>) -> Self {
+        match tick_ns {
+            Some(_) => Self::Divided,
+            None => Self::Measured,
+        }
+    }
+
+    /// What tells how well the system time is known by some trials.
+    pub(super) fn width(self) -> fn(&[Trial]) -> FigureWidth {
+        match self {
+            Self::Divided => divided_width,
+            Self::Measured => measured_width,
+        }
+    }
+}
+
+fn measured_width(trials: &[Trial]) -> FigureWidth {
+    let trials = billed_trials(trials, Nominal::ADAPTIVE).map(with_measured_modes);
+    FigureWidth {
+        relative_half_width: trials.as_ref().and_then(relative_half_width),
+        is_divided_by_ticks: false,
+    }
+}
+
+fn divided_width(trials: &[Trial]) -> FigureWidth {
     let trials = billed_trials(trials, Nominal::ADAPTIVE);
     FigureWidth {
         relative_half_width: trials.as_ref().and_then(relative_half_width),
@@ -69,6 +103,16 @@ pub(super) fn billed_trials(trials: &[Trial], nominal: Nominal) -> Option<Billed
         user,
         system,
     })
+}
+
+/// The same where the kernel measures the times of both modes.
+pub(super) fn with_measured_modes(trials: BilledTrials) -> BilledTrials {
+    let of_system = measured_system_time(&trials.system);
+    BilledTrials {
+        system_time: of_system.amount,
+        system_figure: of_system.figure.text().to_owned(),
+        ..trials
+    }
 }
 
 /// Fewer control groups do not show by how much their ratios differ.
@@ -209,7 +253,7 @@ mod tests {
     #[test]
     fn how_well_a_system_time_is_known_is_told_with_what_divides_it() {
         let width = |system_ms: &[u64]| {
-            let found = system_width(&trials(system_ms));
+            let found = divided_width(&trials(system_ms));
             (found.relative_half_width, found.is_divided_by_ticks)
         };
         let (no_spread, is_divided) = width(&[100; 10]);
@@ -228,6 +272,22 @@ mod tests {
         assert_eq!(width(&[100]), (None, false), "one has no interval");
         assert_eq!(width(&[0; 10]), (None, true), "no time has no fraction");
         assert_eq!(width(&[]), (None, false));
+    }
+
+    #[test]
+    fn no_tick_divides_a_time_that_the_kernel_measures_however_short_it_is() {
+        let short = trials(&[10, 10, 10, 10, 10, 10, 10, 10, 10, 110]);
+        let figure = |it: &BilledTrials| (it.system_figure.clone(), it.system_time.ns.round());
+        let divided = billed_trials(&short, Nominal::FIXED).unwrap();
+        assert_eq!(figure(&divided), ("mean".to_owned(), 20e6));
+        let measured = with_measured_modes(divided);
+        assert_eq!(figure(&measured), ("median".to_owned(), 10e6));
+        let waits_for_more = |tick_ns: Option<f64>| {
+            let width = ModeTimes::of_ticks(tick_ns).width();
+            width(&short).is_divided_by_ticks
+        };
+        assert!(waits_for_more(Some(4e6)) && !waits_for_more(None));
+        assert!(measured_width(&trials(&[10; 10])).relative_half_width.unwrap() < 1e-9);
     }
 
     fn runs(groups: Option<Result<GroupRuns, String>>) -> ProgramRuns {

@@ -17,6 +17,7 @@ use oscost_stats::interval::Nominal;
 use super::EndedBill;
 use super::pricing::{measure_late_prices, price_time};
 use super::reconciliation::{BillHead, BillParts, FinishedBill, finish};
+use super::trials::ModeTimes;
 use crate::advice;
 use crate::app::call_counter::{ChosenCounter, CounterChoice};
 use crate::app::error::UsageError;
@@ -139,6 +140,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
         runs,
         // The one observation has no interval.
         nominal: Nominal::FIXED,
+        mode_times: ModeTimes::Divided,
         counter_reason: counter.reason,
         no_clock_reads: counter.no_clock_reads,
         prices,

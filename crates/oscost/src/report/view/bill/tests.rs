@@ -376,6 +376,10 @@ fn the_ticks_of_control_groups_are_told_and_a_system_time_that_is_too_low() {
     let mut shown = find();
     let note = "divided by the clock ticks of the program's control groups (1,234 ticks)";
     assert!(!words(&shown).contains("control groups"));
+    let few = "few clock ticks find a run of the program in the kernel: the system time is";
+    assert!(!words(&shown).contains(few), "the kernel measures it, or ticks are many");
+    shown.trials.system_figure = "mean".to_owned();
+    assert!(words(&shown).contains(few), "{}", words(&shown));
     (shown.trials.source, shown.trials.clock_ticks) = ("cgroup".to_owned(), Some(1_234.4));
     shown.trials.system_figure = "pooled".to_owned();
     let text = words(&shown);
