@@ -149,6 +149,7 @@ pub(crate) fn ten_per_cent_by_boots() -> CheckResult {
         (OWN_BOOTS, ONE_BOOT_OF_TWENTY, 86.0..=97.0),
         (SHARED_BOOTS, NONE, 48.0..=68.0),
         (SHARED_BOOTS, TWENTY_BOOTS, 72.0..=88.0),
+        (SHARED_BOOTS, ONE_BOOT_OF_TWENTY, 44.0..=66.0),
         (BOOT_A_SIDE, NONE, 0.0..=4.0),
         (BOOT_A_SIDE, TWENTY_BOOTS, 25.0..=47.0),
         (BOOT_A_SIDE, ONE_BOOT_OF_TWENTY, 0.0..=4.0),
