@@ -105,7 +105,8 @@ pub(in crate::report::view) fn conditions(bill: &Bill) -> String {
     let model = plain(model);
     let at = bill.host.as_deref().map_or(String::new(), |host| format!(" at {}", plain(host)));
     let times = trial_times::text(&bill.trials);
-    format!("`{shown}{more}` on {model}{release}{at}; {measured}: {times}")
+    let higher = answer::bill::higher_time_clause(&bill.trials);
+    format!("`{shown}{more}` on {model}{release}{at}; {measured}: {times}{higher}")
 }
 
 /// Items without a price.
