@@ -177,7 +177,7 @@ fn of_difference(bill: &Bill) -> Vec<Reason> {
         let text = "the difference is more than half of the system time";
         return far.map(|_| Reason::poor(text.to_owned())).into_iter().collect();
     };
-    let far = is_far(range.outside_ns()).then(|| {
+    let far = (is_far(range.outside_ns()) && !range.is_left_open()).then(|| {
         Reason::poor("its system time is outside the range by more than half of itself".to_owned())
     });
     let wide = range.is_wider_than(MAX_RANGE_RATIO).then(|| {

@@ -51,6 +51,13 @@ impl<'a> ChargedRange<'a> {
         }
     }
 
+    /// Whether the measured time may be higher, and elsewhere then: on another side of the range, or
+    /// within it.
+    pub(super) fn is_left_open(self) -> bool {
+        let highest_ns = self.measured_ns + self.higher_by_ns.unwrap_or(0.0);
+        self.place_of(highest_ns) != self.place_of(self.measured_ns)
+    }
+
     /// Whether its high end is more than so many times its low one.
     pub(super) fn is_wider_than(self, ratio: f64) -> bool {
         let [low, high] = self.ends_ns();
@@ -62,16 +69,15 @@ impl<'a> ChargedRange<'a> {
     pub(super) fn sentence(self) -> String {
         let times = [self.warm.ns, self.cool.ns, self.measured_ns];
         let [warm, cool, measured] = times.map(|ns| rough(ns, Unit::NsPerOp));
-        let place = self.place_of(self.measured_ns);
         let (side, ends) = match self.higher_by_ns {
             None => self.verdict(),
-            Some(more_ns) if self.place_of(self.measured_ns + more_ns) != place => {
+            Some(more_ns) if self.is_left_open() => {
                 let up_to = higher_time::up_to(more_ns);
                 (format!("not judged: the system time may be {up_to}"), Default::default())
             }
             Some(more_ns) => {
                 let (side, ends) = self.verdict();
-                let link = match place {
+                let link = match self.place_of(self.measured_ns) {
                     Ordering::Equal => ", also if the system time is",
                     Ordering::Less | Ordering::Greater => "; the system time may be",
                 };

@@ -140,6 +140,9 @@ fn a_range_explains_what_it_holds_unless_it_is_wide() {
         let text = "its system time is outside the range by more than half of itself";
         assert_eq!((far.grade, &far.reasons[..]), (Grade::Poor, &[text.to_owned()][..]));
     }
+    let mut open = cooled(bill(vec![priced("brk", "memory", 1.0, 1.6e6)], 1e6), 1.1);
+    open.trials.doubt = Some("it may be too low".to_owned());
+    assert_eq!(trust_of(&open).reasons, ["it may be too low"]);
 }
 
 /// The reasons of a bill after a change.
