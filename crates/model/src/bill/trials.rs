@@ -29,7 +29,7 @@ bill! {
         /// another source.
         #[serde(default)]
         pub clock_ticks: Option<f64>,
-        /// Why `system_time` is too low; null if nothing is known.
+        /// Why `system_time` may be too low; null if nothing is known.
         #[serde(default)]
         pub doubt: Option<String>,
         /// Minor faults of a run, the median.

@@ -40,6 +40,7 @@ mod other_prices;
 mod pricing;
 mod reconciliation;
 mod subject;
+mod tick_doubt;
 mod trials;
 mod what_if;
 
@@ -188,7 +189,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
     let parts = BillParts {
         runs,
         nominal: trials_nominal(request.trials),
-        mode_times,
+        tick_ns,
         counter_reason: counter.reason,
         no_clock_reads: counter.no_clock_reads,
         prices,

@@ -10,9 +10,7 @@ use oscost_model::record::{Machine, Tool};
 use oscost_stats::interval::Nominal;
 
 use super::charging::{ChargedProgram, ProgramCharges, page_bytes};
-use super::trials::{
-    ModeTimes, billed_counts, billed_trials, of_watched, with_groups, with_measured_modes,
-};
+use super::trials::{billed_counts, billed_trials, of_watched, with_groups, with_measured_modes};
 use crate::app::measurement::prices::BillPrices;
 use crate::app::measurement::run_header::timestamp;
 use crate::app::results::prices::{PairSources, PriceRuns};
@@ -149,8 +147,9 @@ pub(super) struct BillParts<'a> {
     pub(super) runs: ProgramRuns,
     /// The level of the intervals of its trials.
     pub(super) nominal: Nominal,
-    /// How the kernel knows their times.
-    pub(super) mode_times: ModeTimes,
+    /// The time between two of the clock ticks that divide their CPU time; `None` where the kernel
+    /// measures the times of both modes.
+    pub(super) tick_ns: Option<f64>,
     /// Why a tracer counted; `None` if that was asked for, or it did not.
     pub(super) counter_reason: Option<String>,
     /// Why clock reads were not counted although that was asked for.
@@ -190,7 +189,7 @@ impl BillParts<'_> {
         machine: &Machine,
         watched: Option<&Watched>,
     ) -> anyhow::Result<Reconciliation> {
-        let Self { runs, nominal, mode_times, counter_reason, prices, catalog, .. } = self;
+        let Self { runs, nominal, tick_ns, counter_reason, prices, catalog, .. } = self;
         let BillPrices { runs: price_runs, measured, pairs } = prices;
         let none = || {
             anyhow::anyhow!(
@@ -199,10 +198,10 @@ impl BillParts<'_> {
             )
         };
         let trials = billed_trials(&runs.trials, nominal).ok_or_else(none)?;
-        let trials = match (watched, mode_times) {
+        let trials = match (watched, tick_ns) {
             (Some(watched), _) => of_watched(trials, watched),
-            (None, ModeTimes::Divided) => with_groups(trials, &runs, nominal),
-            (None, ModeTimes::Measured) => with_measured_modes(trials),
+            (None, Some(tick_ns)) => with_groups(trials, &runs, nominal, tick_ns),
+            (None, None) => with_measured_modes(trials),
         };
         let (counted, not_counted) = match runs.counted {
             Ok(counted) => {

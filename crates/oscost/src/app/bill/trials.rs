@@ -6,6 +6,7 @@ use oscost_model::program_calls::ProgramCalls;
 use oscost_model::record::Estimate;
 use oscost_stats::interval::Nominal;
 
+use super::tick_doubt;
 use crate::bill::{
     CombinedCounts, SystemFigure, combine, divided_time, half_of_mean, is_divided_by_ticks,
     measured_system_time, system_time,
@@ -125,7 +126,9 @@ pub(super) fn with_groups(
     trials: BilledTrials,
     runs: &ProgramRuns,
     nominal: Nominal,
+    tick_ns: f64,
 ) -> BilledTrials {
+    let with_doubt = |trials, why: &str| with_doubt(trials, runs, tick_ns, why);
     let groups = match &runs.groups {
         None => return trials,
         Some(Err(why)) => return with_doubt(trials, why),
@@ -186,13 +189,9 @@ fn with_figure_of(estimate: Estimate, amount: &Amount) -> Estimate {
     Estimate { median, ci95, half_width_pct, ..estimate }
 }
 
-/// Times of processes that no clock tick divides, which could not be divided otherwise.
-fn with_doubt(trials: BilledTrials, why: &str) -> BilledTrials {
-    let up_to_ms = 1e3 * trials.user.mean;
-    let doubt = format!(
-        "its processes are shorter than clock ticks, and the kernel calls what they take without one \
-         user time: its system time is too low, by up to {up_to_ms:.3} ms ({why})"
-    );
+/// Times of processes that few clock ticks divide, which could not be divided otherwise.
+fn with_doubt(trials: BilledTrials, runs: &ProgramRuns, tick_ns: f64, why: &str) -> BilledTrials {
+    let doubt = tick_doubt::text(trials.user.mean, runs, tick_ns, why);
     BilledTrials { doubt: Some(doubt), ..trials }
 }
 
@@ -239,6 +238,8 @@ mod tests {
 
     use super::*;
     use crate::run::GroupRuns;
+
+    const TICK_NS: f64 = 4e6;
 
     /// Trials of so many milliseconds in the kernel, and as many in user mode.
     fn trials(system_ms: &[u64]) -> Vec<Trial> {
@@ -304,7 +305,7 @@ mod tests {
     fn billed(groups: Option<Result<GroupRuns, String>>) -> BilledTrials {
         let runs = runs(groups);
         let trials = billed_trials(&runs.trials, Nominal::FIXED).unwrap();
-        with_groups(trials, &runs, Nominal::FIXED)
+        with_groups(trials, &runs, Nominal::FIXED, TICK_NS)
     }
 
     #[test]
@@ -324,7 +325,7 @@ mod tests {
         let mut skewed = runs(Some(Ok(GroupRuns { groups, tick_ns: 4e6 })));
         skewed.trials[0].usage.system_ns += 40_000_000;
         let trials = billed_trials(&skewed.trials, Nominal::FIXED).unwrap();
-        let skewed = with_groups(trials, &skewed, Nominal::FIXED);
+        let skewed = with_groups(trials, &skewed, Nominal::FIXED, TICK_NS);
         assert!((skewed.system.median - 0.033).abs() < 1e-9, "{skewed:?}");
         assert!((skewed.system.raw_median - 0.03).abs() < 1e-9, "{skewed:?}");
         let [low, high] = divided.system_time.ci95.unwrap();
@@ -345,7 +346,7 @@ mod tests {
             let groups = Some(Ok(GroupRuns { groups: vec![times; groups], tick_ns: 4e6 }));
             let runs = ProgramRuns { groups, ..runs.clone() };
             let trials = billed_trials(&runs.trials, Nominal::FIXED).unwrap();
-            with_groups(trials, &runs, Nominal::FIXED)
+            with_groups(trials, &runs, Nominal::FIXED, TICK_NS)
         };
         let few = billed_by(1);
         assert_eq!((few.source.as_str(), few.clock_ticks), ("rusage", None));
@@ -368,7 +369,7 @@ mod tests {
             ..runs
         };
         let trials = billed_trials(&runs.trials, Nominal::FIXED).unwrap();
-        assert_eq!(with_groups(trials, &runs, Nominal::FIXED).source, "cgroup");
+        assert_eq!(with_groups(trials, &runs, Nominal::FIXED, TICK_NS).source, "cgroup");
     }
 
     #[test]
@@ -381,7 +382,7 @@ mod tests {
             assert_eq!((doubtful.source.as_str(), doubtful.clock_ticks), ("rusage", None));
             assert_eq!(doubtful.system_time.ns.round(), 20e6);
             let doubt = doubtful.doubt.unwrap();
-            assert!(doubt.contains("by up to 20.000 ms") && doubt.contains(why), "{doubt}");
+            assert!(doubt.contains("by up to 20.0 ms") && doubt.contains(why), "{doubt}");
         }
     }
 

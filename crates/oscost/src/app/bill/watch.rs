@@ -17,7 +17,6 @@ use oscost_stats::interval::Nominal;
 use super::EndedBill;
 use super::pricing::{measure_late_prices, price_time};
 use super::reconciliation::{BillHead, BillParts, FinishedBill, finish};
-use super::trials::ModeTimes;
 use crate::advice;
 use crate::app::call_counter::{ChosenCounter, CounterChoice};
 use crate::app::error::UsageError;
@@ -140,7 +139,8 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
         runs,
         // The one observation has no interval.
         nominal: Nominal::FIXED,
-        mode_times: ModeTimes::Divided,
+        // It runs once, in no control group.
+        tick_ns: None,
         counter_reason: counter.reason,
         no_clock_reads: counter.no_clock_reads,
         prices,

@@ -92,7 +92,7 @@ fn a_program_that_is_linked_statically_saves_what_the_kernel_does_for_a_loader()
         row("process/fork-exit:touched_mib=0,peer_cpu=same", 100_000.0),
     ];
     let found = found(rows, vec![form("execve dynamic", None, 2, 0)]);
-    let linked = change(&found, "of programs");
+    let linked = change(&found, "with these programs linked statically instead");
     // Of 2 x (260 - 100) us.
     let saving = linked.saving.as_ref().map(|it| it.ns.round());
     assert_eq!((saving, linked.is_whole_item), (Some(120_000.0), false));

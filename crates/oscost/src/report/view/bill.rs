@@ -13,6 +13,7 @@ mod items;
 pub(in crate::report) mod made_up;
 mod pair_prices;
 mod price_rows;
+mod switches;
 mod time_source;
 mod trial_times;
 
@@ -105,7 +106,8 @@ pub(in crate::report::view) fn conditions(bill: &Bill) -> String {
     let model = plain(model);
     let at = bill.host.as_deref().map_or(String::new(), |host| format!(" at {}", plain(host)));
     let times = trial_times::text(&bill.trials);
-    format!("`{shown}{more}` on {model}{release}{at}; {measured}: {times}")
+    let higher = answer::bill::higher_time_clause(&bill.trials);
+    format!("`{shown}{more}` on {model}{release}{at}; {measured}: {times}{higher}")
 }
 
 /// Items without a price.
@@ -175,24 +177,7 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
             )]
         }
     };
-    let trials = &bill.trials;
-    let switches = trials.voluntary_switches.zip(trials.involuntary_switches);
-    let has_descendants = bill.watched.as_ref().is_some_and(|watched| watched.children);
-    let no_switches = match has_descendants {
-        true => "missing: the context switches of a process with its descendants are not read",
-        false => "missing: the context switches of a thread are lost when it ends",
-    };
-    let has_switches = bill.items.iter().any(|item| item.name.starts_with("switch to "));
-    let how = match has_switches {
-        true => "those to a task that could run are items, but for as many as prices of calls have",
-        false => "in the prices of calls that wait, not charged again",
-    };
-    let switches = switches.map_or(no_switches.to_owned(), |(voluntary, forced)| {
-        let (voluntary, forced) = (with_thousands(voluntary), with_thousands(forced));
-        let when = if bill.watched.is_some() { "while it was watched" } else { "in a trial" };
-        format!("{voluntary} voluntary and {forced} forced switches {when}: {how}")
-    });
-    let ticks = ticks_note(trials);
+    let ticks = ticks_note(&bill.trials);
     let treated = (!bill.treatments.is_empty()).then(|| {
         let counted = bill.counted_without.as_deref();
         let counted = counted.map_or(String::new(), |why| {
@@ -201,7 +186,7 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
         format!("the program ran under {}{counted}", plain(&bill.treatments.join("+")))
     });
     let first = treated.into_iter().chain(first);
-    let all = first.chain(measured).chain(stale).chain(counting).chain([switches]);
+    let all = first.chain(measured).chain(stale).chain(counting).chain(switches::notes(bill));
     let all = all.chain(time_source::note(bill)).chain(time_source::left_out(bill));
     let all = all
         .chain(fault_note(bill))

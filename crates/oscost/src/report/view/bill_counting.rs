@@ -113,7 +113,8 @@ fn event_lines(events: &KernelEvents) -> Vec<String> {
         events.voluntary_to_process.zip(events.voluntary_to_thread)
     {
         lines.push(format!(
-            "after {} voluntary switches another process ran at once, after {} another thread",
+            "after {} voluntary switches another process ran at once, after {} another thread or a \
+             child of vfork(2)",
             with_thousands(to_process as f64),
             with_thousands(to_thread as f64)
         ));
@@ -288,7 +289,8 @@ mod tests {
         let expected = [
             "1,200 voluntary and 4 forced switches while it was counted; tasks continued 1203 times \
              on the same CPU, 1 time on another one",
-            "after 900 voluntary switches another process ran at once, after 100 another thread",
+            "after 900 voluntary switches another process ran at once, after 100 another thread or a \
+             child of vfork(2)",
             "7 softirqs while its tasks were on a CPU",
         ];
         assert_eq!(event_lines(&events), expected);

@@ -1,6 +1,7 @@
 //! What a bill found: what the kernel charged a program, how much of it is explained, and how far to
 //! trust that.
 
+mod higher_time;
 mod price_runs;
 mod prices;
 mod range;
@@ -13,6 +14,7 @@ use oscost_model::bill::{Amount, Bill, BillItem, PriceSources};
 use oscost_model::raw_call::CALL;
 use oscost_model::unit::Unit;
 
+pub(in crate::report::view) use self::higher_time::clause as higher_time_clause;
 use self::range::ChargedRange;
 use self::reason::Reason;
 use self::uncertainty::{MAX_HALF_WIDTH_PCT, verdict, why_no_interval};
@@ -49,16 +51,19 @@ pub(in crate::report::view) fn answer(bill: &Bill) -> Answer {
 fn headline(bill: &Bill) -> String {
     let name = program_name(bill);
     let system_ns = bill.trials.system_time.ns;
+    let higher = higher_time_clause(&bill.trials);
     if system_ns <= 0.0 {
-        return format!("{name} spent no measurable time in the kernel.");
+        return format!("{name} spent no measurable time in the kernel{higher}.");
     }
     let spent = format!("{name} spent {} in the kernel", time(system_ns));
     let (Some(charged), Some(difference)) = (&bill.charged, &bill.difference) else {
-        return format!("{spent}; for what is not known: its calls were not counted.");
+        return format!("{spent}; for what is not known: its calls were not counted{higher}.");
     };
     let largest = largest(bill);
     let open = unpriced::clause(bill);
+    // A range says that itself, in its verdict.
     let range = ChargedRange::of(bill).map(ChargedRange::sentence);
+    let higher = if range.is_some() { String::new() } else { higher };
     let sum = range.or_else(|| undecided(charged, difference, system_ns));
     let share_pct = 100.0 * difference.ns / system_ns;
     if share_pct >= 0.0 {
@@ -66,7 +71,7 @@ fn headline(bill: &Bill) -> String {
         let rest = sum.unwrap_or_else(|| {
             format!("{} is unexplained{}", per_cent(share_pct), certainty(difference))
         });
-        return format!("{spent}{of_it}; {rest}{open}.");
+        return format!("{spent}{of_it}; {rest}{higher}{open}.");
     }
     // An amount may then exceed the measured time, and is no part of it.
     let charges = sum.unwrap_or_else(|| {
@@ -75,7 +80,7 @@ fn headline(bill: &Bill) -> String {
         format!("the prices charge {more} more than that, {} in all{certainty}", time(charged.ns))
     });
     let ticks = tick_division::clause(bill);
-    format!("{spent}; {charges}{ticks}; {largest}{open}.")
+    format!("{spent}; {charges}{ticks}{higher}; {largest}{open}.")
 }
 
 /// What is charged, where the interval of the difference contains zero, so that nothing can be said
@@ -172,7 +177,7 @@ fn of_difference(bill: &Bill) -> Vec<Reason> {
         let text = "the difference is more than half of the system time";
         return far.map(|_| Reason::poor(text.to_owned())).into_iter().collect();
     };
-    let far = is_far(range.outside_ns()).then(|| {
+    let far = (is_far(range.outside_ns()) && !range.is_left_open()).then(|| {
         Reason::poor("its system time is outside the range by more than half of itself".to_owned())
     });
     let wide = range.is_wider_than(MAX_RANGE_RATIO).then(|| {

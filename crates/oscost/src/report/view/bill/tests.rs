@@ -385,7 +385,9 @@ fn the_ticks_of_control_groups_are_told_and_a_system_time_that_is_too_low() {
     let text = words(&shown);
     assert!(text.contains(note) && text.contains("measured system time (pooled)"), "{text}");
     (shown.trials.clock_ticks, shown.trials.doubt) = (None, Some("it is\ntoo low".to_owned()));
-    assert!(words(&shown).contains("Trust: fair: it is too low"), "{}", words(&shown));
+    let text = words(&shown);
+    assert!(text.contains("Trust: fair: it is too low"), "{text}");
+    assert!(text.contains("; the system time may be up to 100 ms higher item "), "{text}");
 }
 
 #[test]

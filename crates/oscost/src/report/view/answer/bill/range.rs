@@ -1,8 +1,11 @@
 //! What a bill charges from warm to cool caches: a range that should hold the measured system time.
 
+use std::cmp::Ordering;
+
 use oscost_model::bill::{Amount, Bill};
 use oscost_model::unit::Unit;
 
+use super::higher_time;
 use super::uncertainty::{may_be_nothing, verdict};
 use crate::report::figures::{per_cent, rough};
 use crate::report::view::answer::quote::interval_text;
@@ -13,6 +16,8 @@ pub(super) struct ChargedRange<'a> {
     warm: &'a Amount,
     cool: &'a Amount,
     measured_ns: f64,
+    /// By how much the measured time may be too low; `None` where nothing says so.
+    higher_by_ns: Option<f64>,
     /// What is said outside of it if the interval of the difference to one of its ends contains zero:
     /// of several the smaller one.
     doubt: Option<&'static str>,
@@ -29,6 +34,7 @@ impl<'a> ChargedRange<'a> {
             warm: bill.charged.as_ref()?,
             cool: bill.charged_cool.as_ref()?,
             measured_ns,
+            higher_by_ns: higher_time::most_ns(&bill.trials),
             doubt: nearest.and_then(|difference| verdict(difference, measured_ns)),
         })
     }
@@ -45,6 +51,13 @@ impl<'a> ChargedRange<'a> {
         }
     }
 
+    /// Whether the measured time may be higher, and elsewhere then: on another side of the range, or
+    /// within it.
+    pub(super) fn is_left_open(self) -> bool {
+        let highest_ns = self.measured_ns + self.higher_by_ns.unwrap_or(0.0);
+        self.place_of(highest_ns) != self.place_of(self.measured_ns)
+    }
+
     /// Whether its high end is more than so many times its low one.
     pub(super) fn is_wider_than(self, ratio: f64) -> bool {
         let [low, high] = self.ends_ns();
@@ -52,24 +65,56 @@ impl<'a> ChargedRange<'a> {
     }
 
     /// The range, and on which side of it the measured time lies; or, with the intervals of its ends,
-    /// that these do not tell.
+    /// that these do not tell. Where the time may be higher, and elsewhere then, nothing is judged.
     pub(super) fn sentence(self) -> String {
         let times = [self.warm.ns, self.cool.ns, self.measured_ns];
         let [warm, cool, measured] = times.map(|ns| rough(ns, Unit::NsPerOp));
-        let is_outside = self.outside_ns() != 0.0;
-        let (side, ends) = match self.doubt.filter(|_| is_outside) {
-            Some(doubt) => (doubt.to_owned(), [self.warm, self.cool].map(interval_of)),
-            None if is_outside && self.nearest_end().ci95.is_none() => (
-                format!("{}, whose end is known without an interval", self.side()),
-                Default::default(),
-            ),
-            None => (self.side(), Default::default()),
+        let (side, ends) = match self.higher_by_ns {
+            None => self.verdict(),
+            Some(more_ns) if self.is_left_open() => {
+                let up_to = higher_time::up_to(more_ns);
+                (format!("not judged: the system time may be {up_to}"), Default::default())
+            }
+            Some(more_ns) => {
+                let (side, ends) = self.verdict();
+                let link = match self.place_of(self.measured_ns) {
+                    Ordering::Equal => ", also if the system time is",
+                    Ordering::Less | Ordering::Greater => "; the system time may be",
+                };
+                (format!("{side}{link} {}", higher_time::up_to(more_ns)), ends)
+            }
         };
         let [of_warm, of_cool] = ends;
         format!(
             "{warm} (warm caches{of_warm}) to {cool} (cool{of_cool}) charged, {measured} measured: \
              {side}"
         )
+    }
+
+    /// On which side of the range the time that was measured lies, or that the intervals of its ends do
+    /// not tell, and these.
+    fn verdict(self) -> (String, [String; 2]) {
+        let is_outside = self.outside_ns() != 0.0;
+        match self.doubt.filter(|_| is_outside) {
+            Some(doubt) => (doubt.to_owned(), [self.warm, self.cool].map(interval_of)),
+            None if is_outside && self.nearest_end().ci95.is_none() => (
+                format!("{}, whose end is known without an interval", self.side()),
+                Default::default(),
+            ),
+            None => (self.side(), Default::default()),
+        }
+    }
+
+    /// Whether a time is below the range, within it or above it.
+    fn place_of(self, ns: f64) -> Ordering {
+        let [low, high] = self.ends_ns();
+        if ns > high {
+            Ordering::Greater
+        } else if ns < low {
+            Ordering::Less
+        } else {
+            Ordering::Equal
+        }
     }
 
     /// Where the measured time lies, with its distance in per cent of the end that is nearer.
@@ -110,11 +155,16 @@ fn interval_of(amount: &Amount) -> String {
 mod tests {
     use super::*;
 
+    /// A range beside a time of which nothing is doubted.
+    fn range<'a>(warm: &'a Amount, cool: &'a Amount, measured_ns: f64) -> ChargedRange<'a> {
+        ChargedRange { warm, cool, measured_ns, higher_by_ns: None, doubt: None }
+    }
+
     #[test]
     fn a_measured_time_lies_within_the_range_or_on_one_side_of_it() {
         let side = |measured_ns: f64, warm_ns: f64, cool_ns: f64| {
             let (warm, cool) = (&Amount::exact(warm_ns), &Amount::exact(cool_ns));
-            ChargedRange { warm, cool, measured_ns, doubt: None }.side()
+            range(warm, cool, measured_ns).side()
         };
         for inside in [61.0, 65.8, 98.0] {
             assert_eq!(side(inside, 61.0, 98.0), "within the range");
@@ -132,7 +182,7 @@ mod tests {
         let warm = Amount { ns: 55e6, ci95: Some([33e6, 90e6]) };
         let (cool, doubt) = (Amount::exact(62e6), Some("too uncertain"));
         let said = |measured_ns: f64| {
-            ChargedRange { warm: &warm, cool: &cool, measured_ns, doubt }.sentence()
+            ChargedRange { doubt, ..range(&warm, &cool, measured_ns) }.sentence()
         };
         assert_eq!(
             said(67.6e6),
@@ -148,9 +198,7 @@ mod tests {
     fn a_time_beyond_an_end_without_an_interval_is_said_to_be_so() {
         let known = Amount { ns: 55e6, ci95: Some([50e6, 60e6]) };
         let unknown = Amount::exact(62e6);
-        let said = |measured_ns: f64| {
-            ChargedRange { warm: &known, cool: &unknown, measured_ns, doubt: None }.sentence()
-        };
+        let said = |measured_ns: f64| range(&known, &unknown, measured_ns).sentence();
         let above = said(124e6);
         assert!(above.ends_with(": 100 % above the range, whose end is known without an interval"));
         assert!(said(44e6).ends_with("20 % below the range"), "that end has one");
@@ -158,10 +206,32 @@ mod tests {
     }
 
     #[test]
+    fn a_time_that_may_be_higher_is_judged_only_where_that_changes_nothing() {
+        let (warm, cool) = (Amount::exact(233e6), Amount::exact(408e6));
+        let said = |measured_ns: f64, more_ns: f64| {
+            let higher_by_ns = Some(more_ns);
+            ChargedRange { higher_by_ns, ..range(&warm, &cool, measured_ns) }.sentence()
+        };
+        let open = "233 ms (warm caches) to 408 ms (cool) charged, 380 ms measured: not judged: the \
+                    system time may be up to 735 ms higher";
+        assert_eq!(said(380e6, 735.145e6), open);
+        let within = said(380e6, 10e6);
+        let end = ": within the range, also if the system time is up to 10.0 ms higher";
+        assert!(within.ends_with(end), "{within}");
+        let below = said(200e6, 100e6);
+        let end = ": not judged: the system time may be up to 100 ms higher";
+        assert!(below.ends_with(end), "{below}");
+        let above = said(816e6, 20e6);
+        let end = ": 100 % above the range, whose end is known without an interval; the system time \
+                   may be up to 20.0 ms higher";
+        assert!(above.ends_with(end), "{above}");
+    }
+
+    #[test]
     fn a_range_is_as_wide_as_its_ends_are_apart() {
         let is_wide = |warm_ns: f64, cool_ns: f64| {
             let (warm, cool) = (&Amount::exact(warm_ns), &Amount::exact(cool_ns));
-            ChargedRange { warm, cool, measured_ns: 1.0, doubt: None }.is_wider_than(2.0)
+            range(warm, cool, 1.0).is_wider_than(2.0)
         };
         assert!(is_wide(10.0, 21.0) && !is_wide(10.0, 20.0));
         assert!(is_wide(21.0, 10.0) && !is_wide(0.0, 0.0));

@@ -103,6 +103,29 @@ fn with_cool_prices_it_says_where_the_measured_time_lies() {
 }
 
 #[test]
+fn a_system_time_that_may_be_higher_judges_no_range() {
+    let doubted = |mut bill: Bill| {
+        bill.trials.doubt = Some("it may be too low".to_owned());
+        said(&bill)
+    };
+    let ranged = doubted(cooled(find(), 1.2));
+    let end = " charged, 100 ms measured: not judged: the system time may be up to 100 ms higher.";
+    assert!(ranged.ends_with(end), "{ranged}");
+    let alone = doubted(find());
+    let end = "; 13 % is unexplained; the system time may be up to 100 ms higher.";
+    assert!(alone.ends_with(end), "{alone}");
+    assert_eq!(
+        doubted(bill(vec![priced("brk", "memory", 1_000.0, 3_000.0)], 2e6)),
+        "find spent 2.00 ms in the kernel; the prices charge 50 % more than that, 3.00 ms in all; the \
+         system time may be up to 100 ms higher; 3.00 ms for 1,000 x brk."
+    );
+    assert_eq!(
+        doubted(bill(vec![priced("brk", "memory", 1.0, 1.0)], 0.0)),
+        "find spent no measurable time in the kernel; the system time may be up to 100 ms higher."
+    );
+}
+
+#[test]
 fn a_range_explains_what_it_holds_unless_it_is_wide() {
     let trust_of_range = |warm_ns: f64, ratio: f64| {
         trust_of(&cooled(bill(vec![priced("brk", "memory", 1.0, warm_ns)], 1e6), ratio))
@@ -117,6 +140,9 @@ fn a_range_explains_what_it_holds_unless_it_is_wide() {
         let text = "its system time is outside the range by more than half of itself";
         assert_eq!((far.grade, &far.reasons[..]), (Grade::Poor, &[text.to_owned()][..]));
     }
+    let mut open = cooled(bill(vec![priced("brk", "memory", 1.0, 1.6e6)], 1e6), 1.1);
+    open.trials.doubt = Some("it may be too low".to_owned());
+    assert_eq!(trust_of(&open).reasons, ["it may be too low"]);
 }
 
 /// The reasons of a bill after a change.

@@ -1,0 +1,135 @@
+//! The context switches of a bill: those of trials, and whether as many were counted.
+
+use oscost_model::bill::Bill;
+
+use crate::report::figures::{occurrences, per_cent, with_thousands};
+
+/// Counted switches that differ more than this from those of a trial are told of, in per cent of these ...
+const MAX_DEVIATION_PCT: f64 = 20.0;
+/// ... by at least so many: of a few, one is as much.
+const MIN_DEVIATION: f64 = 100.0;
+
+/// The switches of a trial, or why they are not known, and why others were counted.
+pub(super) fn notes(bill: &Bill) -> Vec<String> {
+    [in_a_trial(bill)].into_iter().chain(otherwise_counted(bill)).collect()
+}
+
+fn in_a_trial(bill: &Bill) -> String {
+    let trials = &bill.trials;
+    let Some((voluntary, forced)) = trials.voluntary_switches.zip(trials.involuntary_switches)
+    else {
+        let has_descendants = bill.watched.as_ref().is_some_and(|watched| watched.children);
+        let why = match has_descendants {
+            true => "missing: the context switches of a process with its descendants are not read",
+            false => "missing: the context switches of a thread are lost when it ends",
+        };
+        return why.to_owned();
+    };
+    let has_switches = bill.items.iter().any(|item| item.name.starts_with("switch to "));
+    let how = match has_switches {
+        true => "those to a task that could run are items, but for as many as prices of calls have",
+        false => "in the prices of calls that wait, not charged again",
+    };
+    let (voluntary, forced) = (occurrences(voluntary), occurrences(forced));
+    let when = if bill.watched.is_some() { "while it was watched" } else { "in a trial" };
+    format!("{voluntary} voluntary and {forced} forced switches {when}: {how}")
+}
+
+/// Why the counted voluntary switches are other than those of a trial: the counter does not see the last
+/// one of a task, at its exit, which is in rusage if the task is waited for after it; or the program switched
+/// more or less often while it was counted. `None` where they are near, and of a watched process, which
+/// is counted in its only observation.
+fn otherwise_counted(bill: &Bill) -> Option<String> {
+    let calls = &bill.counted.as_ref().filter(|_| bill.watched.is_none())?.calls;
+    let counted = calls.events?.voluntary_switches as f64;
+    let in_a_trial = bill.trials.voluntary_switches?;
+    let exits = calls.exits as f64;
+    if are_near(counted, in_a_trial) {
+        return None;
+    }
+    let with_exits = counted + exits;
+    // As many of the last ones are in rusage as make both equal, if that is possible.
+    let nearest = in_a_trial.max(counted).min(with_exits);
+    let [counted_text, exits_text] = [counted, exits].map(with_thousands);
+    if are_near(nearest, in_a_trial) {
+        return Some(format!(
+            "{counted_text} voluntary switches were counted: those of a trial have the last one of \
+             {exits_text} tasks, too, at the exit of each, which is not counted"
+        ));
+    }
+    let more = nearest - in_a_trial;
+    // Of nothing there are no per cent.
+    let distance = (in_a_trial > 0.0).then(|| per_cent(100.0 * more.abs() / in_a_trial) + " ");
+    let distance = distance.unwrap_or_default();
+    let than = match more > 0.0 {
+        true => format!("{distance}more than in a trial"),
+        false => format!("{distance}fewer than in a trial, also with one at the exit of each task"),
+    };
+    Some(format!(
+        "it made {counted_text} voluntary switches while it was counted, {than}: what is charged for \
+         switches is by the counted ones"
+    ))
+}
+
+/// Whether counted switches are no further from those of a trial than is worth a line.
+fn are_near(counted: f64, in_a_trial: f64) -> bool {
+    let deviation = (counted - in_a_trial).abs();
+    100.0 * deviation <= MAX_DEVIATION_PCT * in_a_trial || deviation < MIN_DEVIATION
+}
+
+#[cfg(test)]
+mod tests {
+    use oscost_model::program_calls::KernelEvents;
+
+    use super::*;
+    use crate::report::view::bill::made_up::find;
+
+    /// The notes of a bill of so many counted voluntary switches and exits, with so many in a trial.
+    fn said(counted: u64, exits: u64, in_a_trial: f64) -> Vec<String> {
+        let mut bill = find();
+        bill.trials.voluntary_switches = Some(in_a_trial);
+        let events = KernelEvents { voluntary_switches: counted, ..KernelEvents::default() };
+        bill.counted.iter_mut().for_each(|it| {
+            (it.calls.events, it.calls.exits) = (Some(events), exits);
+        });
+        notes(&bill)
+    }
+
+    #[test]
+    fn the_last_switch_of_each_task_is_in_those_of_a_trial_alone() {
+        assert_eq!(
+            said(22_928, 11_129, 34_319.5),
+            [
+                "34,320 voluntary and 4 forced switches in a trial: in the prices of calls that wait, \
+                 not charged again",
+                "22,928 voluntary switches were counted: those of a trial have the last one of 11,129 \
+                 tasks, too, at the exit of each, which is not counted",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_program_that_switches_more_or_less_often_while_it_is_counted_is_told_of() {
+        let fewer = said(22_928, 1, 34_319.5);
+        assert_eq!(
+            fewer[1],
+            "it made 22,928 voluntary switches while it was counted, 33 % fewer than in a trial, also \
+             with one at the exit of each task: what is charged for switches is by the counted ones"
+        );
+        let more = said(1_300, 5, 1_000.0);
+        assert!(more[1].contains(" counted, 30 % more than in a trial: what"), "{more:?}");
+        let of_none = said(1_300, 5, 0.0);
+        assert!(of_none[1].contains(" counted, more than in a trial: what"), "{of_none:?}");
+    }
+
+    #[test]
+    fn counted_switches_that_are_near_and_few_ones_are_not() {
+        let near = [(13_226, 13_078.0), (800, 1_000.0), (1_200, 1_000.0), (99, 0.0)];
+        for (counted, in_a_trial) in near {
+            assert_eq!(said(counted, 42, in_a_trial).len(), 1, "{counted} {in_a_trial}");
+        }
+        let mut uncounted = find();
+        uncounted.trials.voluntary_switches = Some(1_000.0);
+        assert_eq!(notes(&uncounted).len(), 1, "a tracer counts none");
+    }
+}
