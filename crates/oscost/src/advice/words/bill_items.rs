@@ -48,8 +48,7 @@ pub(super) const WORDS: &[Word] = &[
         word: "minor page fault",
         means: "a page fault without a disk whose kind is not known: a tracer counts no kinds, and \
                 no counter sees the faults before the command is executed",
-        matters: "It is charged as the first write to a page that no file backs, at both ends \
-                  (`fault/zero-fill:access=write,pages=4k`).",
+        matters: "It is charged as a first touch (`fault/zero-fill:access=write,pages=4k`).",
         action: "As root, the eBPF counter tells the kinds.",
         ..ITEM
     },
