@@ -25,15 +25,16 @@ fn definitions() -> Vec<Definition> {
     all.filter(|found| ["fault", "memory"].contains(&found.family())).collect()
 }
 
-/// Every combination of one value of each axis.
+/// Every combination of one value of each axis, as a case names it.
 fn points(definition: &Definition) -> Vec<Point> {
-    definition.axes.iter().fold(vec![Point::none()], |points, axis| {
+    let points = definition.axes.iter().fold(vec![Point::none()], |points, axis| {
         let with = |point: &Point| {
             let values = axis.points.iter();
             values.map(|value| point.clone().with(&axis.name, value.clone())).collect::<Vec<_>>()
         };
         points.iter().flat_map(with).collect()
-    })
+    });
+    points.iter().map(|point| definition.without_implied(point)).collect()
 }
 
 /// The resources of a process.
