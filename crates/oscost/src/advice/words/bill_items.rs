@@ -86,9 +86,8 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "switch to another thread",
-        means: "a task waits, and its CPU goes to another task with the same memory at once, a \
-                thread of its process or a child of vfork(2); without the switches that are in \
-                prices of calls",
+        means: "a task waits, and its CPU goes at once to a thread of its process or a child of \
+                vfork(2); without switches that are in prices of calls",
         matters: "Its price is half of what `switch/yield:between=threads,peer_cpu=same` takes \
                   more than `peer_cpu=none`.",
         ..ITEM
