@@ -20,6 +20,8 @@ use oscost_model::point::{Point, Value};
 use oscost_model::record::{Machine, Row};
 use oscost_model::unit::{Better, Unit};
 
+pub(crate) use self::number_format::time;
+
 use self::crossings::CurveSide;
 use self::shape::{CAPACITY, CurveLaw, Shape};
 use super::uncertainty::MIN_RELATIVE_SD;

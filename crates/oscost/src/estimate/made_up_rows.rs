@@ -3,7 +3,7 @@
 use oscost_model::case::Case;
 use oscost_model::definition::Catalog;
 use oscost_model::journal::PlannedRow;
-use oscost_model::record::{Conditions, Repetition, Row};
+use oscost_model::record::{Conditions, CountedRepetition, Repetition, Row, RowCounters};
 
 /// A row whose repetitions lie around `cost`, within a few parts in a thousand.
 pub(super) fn row(case: &str, cost: f64) -> Row {
@@ -32,6 +32,36 @@ pub(super) fn row(case: &str, cost: f64) -> Row {
         "flags": []
     }))
     .unwrap()
+}
+
+/// Counts of workers that did nothing but count, by metric.
+pub(super) fn counters<const METRICS: usize>(
+    workers: impl IntoIterator<Item = [(&'static str, f64); METRICS]>,
+) -> RowCounters {
+    let repetition = |(round, figures): (u32, [(&str, f64); METRICS])| CountedRepetition {
+        round,
+        at_s: f64::from(round),
+        figures: figures.map(|(name, value)| (name.to_owned(), value)).into(),
+        time_ns: None,
+        running_ns: None,
+    };
+    let repetitions: Vec<_> = (0..).zip(workers).map(repetition).collect();
+    RowCounters {
+        workers: repetitions.len() as u32,
+        read_by: None,
+        kernel: true,
+        inherited: false,
+        insn_sd_pct: None,
+        repeats: None,
+        counted_time_ratio: None,
+        short_by: None,
+        amortized: false,
+        over_ticks: false,
+        running_ns: None,
+        waiting_ns: None,
+        void: Vec::new(),
+        repetitions,
+    }
 }
 
 /// A row of so many cycles whose workers ran at these rates, in cycles per nanosecond, a worker for

@@ -28,6 +28,7 @@ mod uncertainty;
 pub use assembler::Assembler;
 pub use counters::best::{BestFigure, BestOfRows, RunningParts};
 pub use counters::core::core_of_counts;
+pub(crate) use curve::time as time_in_three_digits;
 pub use curve::{Curves, curves};
 pub use half_round_trip::half_round_trips;
 pub use rows::case::{CaseEstimate, estimate, relative_half_width};

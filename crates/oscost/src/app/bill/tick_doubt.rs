@@ -1,11 +1,12 @@
 //! Why the system time of a program may be too low: few clock ticks divide the CPU time of its processes.
 
+use crate::estimate::time_in_three_digits;
 use crate::run::ProgramRuns;
 
 /// By how much, at most by all of its user time, with the clock ticks that a process has, and why nothing
 /// else divides its CPU time.
 pub(super) fn text(user_s: f64, runs: &ProgramRuns, tick_ns: f64, why: &str) -> String {
-    let (ticks, up_to) = (clock_ticks(runs, tick_ns), in_three_digits(user_s));
+    let (ticks, up_to) = (clock_ticks(runs, tick_ns), time_in_three_digits(1e9 * user_s));
     format!(
         "{ticks}, and all the time of a process that no tick finds in the kernel is accounted as user \
          time: its system time may be too low, by up to {up_to} ({why})"
@@ -31,21 +32,6 @@ fn clock_ticks(runs: &ProgramRuns, tick_ns: f64) -> String {
             format!("its {processes} processes have {of_each} clock ticks each on average")
         }
     }
-}
-
-/// A time in three digits.
-fn in_three_digits(seconds: f64) -> String {
-    let (value, unit) = match seconds {
-        long if long >= 0.9995 => (long, "s"),
-        short if short < 0.9995e-3 => (1e6 * short, "us"),
-        other => (1e3 * other, "ms"),
-    };
-    let decimals = match value {
-        large if large >= 99.95 => 0,
-        medium if medium >= 9.995 => 1,
-        _ => 2,
-    };
-    format!("{value:.decimals$} {unit}")
 }
 
 #[cfg(test)]
@@ -83,11 +69,5 @@ mod tests {
         assert!(of_forks(0).starts_with("its process has 10.0 clock ticks on average, and"));
         let uncounted = said(Err("no counter".to_owned()));
         assert!(uncounted.starts_with("a run of it has 10.0 clock ticks on average, and all"));
-    }
-
-    #[test]
-    fn a_time_has_three_digits() {
-        let times = [12.3456, 0.735_145, 0.060_04, 0.001_234_5, 0.000_05].map(in_three_digits);
-        assert_eq!(times, ["12.3 s", "735 ms", "60.0 ms", "1.23 ms", "50.0 us"]);
     }
 }

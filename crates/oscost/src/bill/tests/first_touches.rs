@@ -65,15 +65,15 @@ fn faults_of_no_known_kind_have_the_same_range_and_the_larger_addition_is_the_co
     let of = |rows: Vec<Row>| of_one(rows, &program(1, 0), 3_000.0, "minor page fault");
     let end = "fault/zero-fill:access=write,pages=4k,mapping_mib=64".to_owned();
     assert_eq!(of(rows()), (1_250.0, 1_700.0, Some(end)));
-    let mut dear = rows();
-    dear.truncate(2);
+    let mut dearer_walk = rows();
+    dearer_walk.truncate(2);
     let alone = |walk: &str, ns: f64| {
         let mut row = row(FEW, ns);
         row.target.treatments = vec![format!("cool={walk}")];
         row
     };
-    dear.extend([alone("0", 1_300.0), alone("1M", 1_900.0)]);
-    assert_eq!(of(dear), (1_250.0, 1_850.0, Some("cool=1M".to_owned())), "not both");
+    dearer_walk.extend([alone("0", 1_300.0), alone("1M", 1_900.0)]);
+    assert_eq!(of(dearer_walk), (1_250.0, 1_850.0, Some("cool=1M".to_owned())), "not both");
     let mut without = rows();
     without.remove(0);
     assert_eq!(of(without), (1_250.0, 1_350.0, Some("cool=1M".to_owned())));

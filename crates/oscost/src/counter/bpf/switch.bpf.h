@@ -227,7 +227,7 @@ static __always_inline __u32 waker_of(struct task *waker)
 	return by == BY_OTHER && waker->class.words == FUTEX ? BY_FUTEX : by;
 }
 
-// The same of a task outside, whose call nobody has looked at.
+// The same of a task outside, whose call is not classified yet.
 static __noinline __u32 waker_outside(struct task_struct *task, struct pt_regs *regs, __u32 call)
 {
 	struct class *class;

@@ -42,13 +42,13 @@ pub(super) fn set_intervals(row: &mut Row, known: &[MetricVariation]) {
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::record::{CountedRepetition, Metric, RowCounters};
+    use oscost_model::record::Metric;
     use oscost_model::seed::Seed;
     use oscost_model::unit::{Better, Unit};
     use oscost_stats::between_runs::RunMedian;
 
     use super::*;
-    use crate::estimate::made_up_rows::row;
+    use crate::estimate::made_up_rows::{counters, row};
 
     /// The deviation of the class of the row.
     const OF_CLASS: f64 = 0.000_5;
@@ -67,29 +67,7 @@ mod tests {
 
     /// A row with these counts, around 1.
     fn counted(logs: &[f64]) -> Row {
-        let repetition = |&log: &f64| CountedRepetition {
-            round: 0,
-            at_s: 0.0,
-            figures: [(INSN.to_owned(), log.exp())].into(),
-            time_ns: None,
-            running_ns: None,
-        };
-        let counters = RowCounters {
-            workers: WORKERS,
-            read_by: None,
-            kernel: true,
-            inherited: false,
-            insn_sd_pct: None,
-            repeats: None,
-            counted_time_ratio: None,
-            short_by: None,
-            amortized: false,
-            over_ticks: false,
-            running_ns: None,
-            waiting_ns: None,
-            void: Vec::new(),
-            repetitions: logs.iter().map(repetition).collect(),
-        };
+        let counters = counters(logs.iter().map(|log| [(INSN, log.exp())]));
         let mut row = Row { counters: Some(counters), ..row("syscall/read", 100.0) };
         let estimate = row.estimate.clone().unwrap();
         let metric = Metric { unit: Unit::InstructionsPerOp, better: Better::Lower, estimate };

@@ -1,12 +1,12 @@
 use oscost_model::counters::INSN;
-use oscost_model::record::{CountedRepetition, Estimate, Metric, RowCounters};
+use oscost_model::record::{Estimate, Metric};
 use oscost_model::unit::Better;
 use oscost_stats::core_rate::RatedRun;
 use oscost_stats::moments;
 
 use super::*;
 use crate::estimate::core_rate::set_core_rates;
-use crate::estimate::made_up_rows::{conditions, rated_row, row};
+use crate::estimate::made_up_rows::{conditions, counters, rated_row, row};
 
 /// A row of eleven repetitions.
 fn read_row() -> Row {
@@ -60,29 +60,7 @@ fn an_interval_between_runs_is_that_of_the_class_until_there_are_earlier_runs() 
 #[test]
 fn counted_instructions_of_ops_have_an_interval_over_runs_of_a_boot_those_of_programs_none() {
     let interval = |counts: &[f64], primary_metric: Option<&str>| {
-        let repetition = |&insn: &f64| CountedRepetition {
-            round: 0,
-            at_s: 0.0,
-            figures: [(INSN.to_owned(), insn), ("cycles".to_owned(), insn)].into(),
-            time_ns: None,
-            running_ns: None,
-        };
-        let counters = RowCounters {
-            workers: counts.len() as u32,
-            read_by: None,
-            kernel: true,
-            inherited: false,
-            insn_sd_pct: None,
-            repeats: None,
-            counted_time_ratio: None,
-            short_by: None,
-            amortized: false,
-            over_ticks: false,
-            running_ns: None,
-            waiting_ns: None,
-            void: Vec::new(),
-            repetitions: counts.iter().map(repetition).collect(),
-        };
+        let counters = counters(counts.iter().map(|&insn| [(INSN, insn), ("cycles", insn)]));
         let mut row = read_row();
         row.primary_metric = primary_metric.map(str::to_owned);
         let estimate = row.estimate.clone().unwrap();

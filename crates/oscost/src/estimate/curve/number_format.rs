@@ -25,7 +25,7 @@ pub(super) fn count(value: f64) -> String {
 }
 
 /// A time in three digits with a fitting unit; if no unit fits, with an exponent.
-pub(super) fn time(ns: f64) -> String {
+pub(crate) fn time(ns: f64) -> String {
     if ns < 1e-4 {
         return format!("{ns:.1e} ns");
     }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use oscost_model::facts::Facts;
-use oscost_model::record::{Comparison, CountedRepetition, Machine, RowCounters};
+use oscost_model::record::{Comparison, Machine, RowCounters};
 
 use super::*;
+use crate::estimate::made_up_rows::counters;
 
 /// How the instructions of a row vary, as standard deviations of logarithms.
 #[derive(Clone, Copy)]
@@ -22,33 +23,15 @@ const REPEATING: WorkNoise = WorkNoise { runs: 0.0008, workers: 0.0015 };
 fn counted_run(id: &str, boot: &str, insn: &[f64], noise: WorkNoise, seed: &mut Seed) -> Record {
     let rows = insn.iter().enumerate().map(|(number, &insn)| {
         let of_run = (noise.runs * normal(seed)).exp();
-        let repetitions = (0..6).map(|round| {
+        let workers = (0..6).map(|_| {
             let insn = insn * of_run * (noise.workers * normal(seed)).exp();
-            CountedRepetition {
-                round,
-                at_s: f64::from(round),
-                figures: [("insn", insn), ("insn_user", 20.0), ("insn_kernel", insn - 20.0)]
-                    .map(|(name, value)| (name.to_owned(), value))
-                    .into(),
-                time_ns: None,
-                running_ns: None,
-            }
+            [("insn", insn), ("insn_user", 20.0), ("insn_kernel", insn - 20.0)]
         });
         let counters = RowCounters {
-            workers: 6,
             read_by: Some("read".to_owned()),
-            kernel: true,
-            inherited: false,
             insn_sd_pct: Some(100.0 * noise.workers),
             repeats: Some(true),
-            counted_time_ratio: None,
-            running_ns: None,
-            waiting_ns: None,
-            short_by: None,
-            amortized: false,
-            over_ticks: false,
-            void: Vec::new(),
-            repetitions: repetitions.collect(),
+            ..counters(workers)
         };
         let time = insn * (0.2 * normal(seed)).exp();
         Row { counters: Some(counters), ..row(&format!("syscall/op{number}"), time) }
