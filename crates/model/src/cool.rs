@@ -27,10 +27,15 @@ pub fn parse_walk(text: &str) -> Option<u64> {
 
 /// The treatment of a walk of so many bytes, a multiple of 1,024, as it is typed: `cool=1M`.
 pub fn treatment_text(walk_bytes: u64) -> String {
+    format!("{COOL}={}", walk_text(walk_bytes))
+}
+
+/// The value of that treatment: `1M`.
+pub fn walk_text(walk_bytes: u64) -> String {
     match walk_bytes {
-        0 => format!("{COOL}=0"),
-        bytes if bytes.is_multiple_of(1 << 20) => format!("{COOL}={}M", bytes >> 20),
-        bytes => format!("{COOL}={}K", bytes >> 10),
+        0 => "0".to_owned(),
+        bytes if bytes.is_multiple_of(1 << 20) => format!("{}M", bytes >> 20),
+        bytes => format!("{}K", bytes >> 10),
     }
 }
 

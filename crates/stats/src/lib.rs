@@ -48,6 +48,7 @@ pub mod moments;
 pub mod order;
 pub mod outlier;
 pub mod paired_power;
+pub mod partial_pooling;
 pub mod random;
 pub mod repeats;
 pub mod robust;

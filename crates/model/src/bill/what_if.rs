@@ -14,13 +14,25 @@ bill! {
         pub predicted_at: String,
         /// The comparisons that measured the added costs, the first choice first.
         pub runs: Vec<PriceRun>,
-        /// The system time that would be added: the sum of counts times added costs.
+        /// The system time that would be added: the sum of counts times added costs. With cool added
+        /// costs it lies between `warm_ns` and `cool_ns`, at `cool_share`.
         pub predicted_system_ns: Amount,
         /// The real time that would be added: the same sum, of calls that follow each other. Where
         /// tasks run side by side it is a bound.
         pub predicted_real_ns: Amount,
+        /// The sum by costs that are added to calls in a loop; null in documents of before it was told.
+        #[serde(default)]
+        pub warm_ns: Option<Amount>,
+        /// The sum by costs that are added to calls each of which comes after a walk through
+        /// `walk_bytes`; an item without one is in it at its warm amount. Null if none was measured.
+        #[serde(default)]
+        pub cool_ns: Option<Amount>,
+        /// How cool the caches of the program are: where its system time lies between what it is charged
+        /// with warm (0) and with cool caches (1). Null without a cool sum.
+        #[serde(default)]
+        pub cool_share: Option<f64>,
         /// The part of the sum that is an estimate: calls without an added cost of their own, at the
-        /// median of those that have one.
+        /// mean of those that have one.
         pub estimated_ns: Amount,
         /// Calls without an added cost of their own.
         pub unpriced_calls: f64,
@@ -32,7 +44,8 @@ bill! {
         pub measured: Option<MeasuredIncrease>,
         /// Why there is no measured increase although it was asked for; null otherwise.
         pub not_measured: Option<String>,
-        /// The time that is judged: `system`, or `real` where a monitor is another process.
+        /// The time that is judged: `system`; `cpu` where the added system time is not known well enough
+        /// to judge, and the added CPU time is; `real` where a monitor is another process.
         pub judged_by: String,
         /// The predicted increase over the measured one; null without a positive one.
         pub ratio: Option<f64>,
@@ -50,9 +63,16 @@ bill! {
         pub case: Option<String>,
         /// What is added to one.
         pub unit: Option<Amount>,
+        /// What was measured of its case alone, where `unit` is drawn to the mean of all calls; null
+        /// otherwise.
+        #[serde(default)]
+        pub own_unit: Option<Amount>,
         /// What is added to all.
         pub amount: Option<Amount>,
-        /// Whether `unit` is the median of other calls.
+        /// What is added to all where each comes after a walk; null if that was not measured.
+        #[serde(default)]
+        pub cool_amount: Option<Amount>,
+        /// Whether `unit` is that of other calls.
         pub is_estimate: bool,
         /// Why it has no added cost of its own; null if it has one.
         pub missing: Option<String>,
@@ -68,6 +88,10 @@ bill! {
         pub system_ns: Amount,
         /// What `system_ns` is: the `median` over pairs, or the difference of the `mean` of trials.
         pub system_figure: String,
+        /// The added CPU time in both modes: what clock ticks divide is exact in sum. The median over
+        /// pairs where it was compared, otherwise the difference of means; null if it is not known.
+        #[serde(default)]
+        pub cpu_ns: Option<Amount>,
         /// The added real time, the median over pairs; null if it was not compared.
         pub real_ns: Option<Amount>,
     }

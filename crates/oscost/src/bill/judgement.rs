@@ -17,14 +17,24 @@ pub struct Judgement {
     pub text: String,
 }
 
+/// Whether an increase was measured that is known well enough to judge by.
+pub fn is_known_to_judge(measured: &Amount) -> bool {
+    let is_known = |half_pct: f64| half_pct <= MAX_HALF_WIDTH_PCT;
+    measured.ns > 0.0 && half_width_pct(measured).is_some_and(is_known)
+}
+
+/// Half of the interval of a positive increase, in per cent of it.
+fn half_width_pct(measured: &Amount) -> Option<f64> {
+    measured.ci95.map(|[low, high]| 100.0 * (high - low) / 2.0 / measured.ns)
+}
+
 /// Judges a predicted increase by the measured one.
 pub fn judge(predicted: &Amount, measured: &Amount) -> Judgement {
     let ratio = (measured.ns > 0.0).then(|| predicted.ns / measured.ns);
-    let text = match (ratio, measured.ci95) {
+    let text = match (ratio, measured.ci95.zip(half_width_pct(measured))) {
         (None, _) => "not judged: no increase was measured".to_owned(),
         (_, None) => "not judged: the measured increase has no interval".to_owned(),
-        (Some(ratio), Some([low, high])) => {
-            let half_pct = 100.0 * (high - low) / 2.0 / measured.ns;
+        (Some(ratio), Some(([low, high], half_pct))) => {
             let off_pct = 100.0 * (ratio - 1.0).abs();
             if half_pct > MAX_HALF_WIDTH_PCT {
                 let text =
@@ -33,12 +43,14 @@ pub fn judge(predicted: &Amount, measured: &Amount) -> Judgement {
             }
             let is_within = off_pct <= TOLERANCE_PCT;
             let word = if is_within { "within" } else { "outside" };
-            let left_open = undecided_ratios(predicted, [low, high], is_within);
-            let left_open = left_open.map_or(String::new(), |[least, most]| {
-                format!(
+            let undecided = undecided_ratios(predicted, [low, high], is_within);
+            let left_open = match (predicted.ci95, undecided) {
+                (None, _) => " by figures alone; the prediction has no interval".to_owned(),
+                (_, Some([least, most])) => format!(
                     " by figures alone; both intervals leave {least:.2} to {most:.2} times open"
-                )
-            });
+                ),
+                (Some(_), None) => String::new(),
+            };
             format!("{word} {TOLERANCE_PCT:.0} % of the measured increase{left_open}")
         }
     };
@@ -64,12 +76,13 @@ mod tests {
     use super::*;
 
     fn text(predicted_ns: f64, measured_ns: f64, ci95: Option<[f64; 2]>) -> String {
-        judge(&Amount::exact(predicted_ns), &Amount { ns: measured_ns, ci95 }).text
+        let predicted = Amount { ns: predicted_ns, ci95: Some([predicted_ns; 2]) };
+        judge(&predicted, &Amount { ns: measured_ns, ci95 }).text
     }
 
     #[test]
     fn a_prediction_is_within_a_quarter_of_the_measured_increase_or_outside() {
-        let near = Some([90.0, 110.0]);
+        let near = Some([100.0; 2]);
         for (predicted_ns, word) in
             [(75.0, "within"), (125.0, "within"), (74.9, "outside"), (125.1, "outside")]
         {
@@ -78,6 +91,13 @@ mod tests {
         }
         assert_eq!(text(-100.0, 100.0, near), "outside 25 % of the measured increase");
         assert_eq!(judge(&Amount::exact(80.0), &Amount::exact(100.0)).ratio, Some(0.8));
+    }
+
+    #[test]
+    fn a_prediction_without_an_interval_is_judged_by_figures_alone() {
+        let found = judge(&Amount::exact(90.0), &Amount { ns: 100.0, ci95: Some([100.0; 2]) }).text;
+        let alone = "by figures alone; the prediction has no interval";
+        assert_eq!(found, format!("within 25 % of the measured increase {alone}"));
     }
 
     #[test]

@@ -47,6 +47,7 @@ mod cautions;
 mod charges;
 mod clock_reads;
 mod cool;
+mod cool_share;
 mod counts;
 mod families;
 mod fault_items;
@@ -58,6 +59,7 @@ mod instructions;
 mod judgement;
 mod lacking;
 mod outside_wakes;
+mod pooled_costs;
 mod price_list;
 mod ranges;
 mod row_pairs;
@@ -75,11 +77,12 @@ pub use cautions::{ProgramFile, cautions, traps_in_watch};
 pub use charges::{Charges, charge};
 pub use clock_reads::clock_reads;
 pub use cool::{CoolPrices, cases_to_cool, charge_cool, walk_bytes};
+pub use cool_share::CoolShare;
 pub use counts::{CombinedCounts, combine};
 pub use fault_items::Faults;
 pub use functions::{FunctionPrices, cases_to_call, charge_functions};
 pub use instructions::instruction_bill;
-pub use judgement::{Judgement, judge};
+pub use judgement::{Judgement, is_known_to_judge, judge};
 pub use lacking::{LackingPrice, lacking_prices, size_axis_of, usual_cases};
 pub use price_list::{PriceList, is_of_this_revision};
 pub use rules::{PriceRange, PriceRule, Slope, price_rules};
@@ -90,8 +93,8 @@ pub use system_time::{
     measured_system_time, system_time,
 };
 pub use what_if::{
-    Change, Prediction, PriceComparison, added_costs, compare_prices, is_void, mean_increase,
-    predict, selectors_to_price,
+    AddedCosts, Change, Prediction, PriceComparison, added_costs, compare_prices, is_void,
+    mean_increase, predict, selectors_to_price,
 };
 
 #[cfg(test)]

@@ -9,12 +9,15 @@ use oscost_model::unit::Unit;
 use oscost_stats::interval::Nominal;
 use oscost_stats::two_samples::{SampleMean, mean_difference};
 
+use super::additions::rule_of_item;
 use super::charges::{Charges, charge};
+use super::cool_share::CoolShare;
 use super::fault_items::Faults;
 use super::freed_pages::{FREED_PAGE, UNMAPPED_PAGE};
 use super::functions::inlined_amount;
+use super::pooled_costs::PooledCosts;
 use super::price_list::{PriceList, SIZE_AXIS, number_on};
-use super::rules::{rule_of, selectors_of};
+use super::rules::{PriceRule, rule_of, selectors_of};
 use super::switch_items::is_of_scheduler;
 
 /// Forms are priced, the most frequent first, until they are so many of all calls: the last ones would
@@ -144,36 +147,71 @@ fn added_time(base: &Row, comparison: &Comparison) -> Option<Amount> {
 pub struct Prediction {
     /// Its parts, the largest first; then what has no amount.
     pub items: Vec<WhatIfItem>,
-    /// Their sum.
-    pub added: Amount,
-    /// The part of the sum that is an estimate.
+    /// The sum, by costs that are added to calls in a loop.
+    pub warm: Amount,
+    /// The same by costs that are added to calls after a walk; `None` if no item has one.
+    pub cool: Option<Amount>,
+    /// The part of the warm sum that is an estimate.
     pub estimated: Amount,
     /// Calls without an added cost of their own.
     pub unpriced_calls: f64,
 }
 
-/// What a change adds to what a program did, by the costs that it adds to ops. Calls without an
-/// added cost of their own pay the median of the others, in an interval from the least to the most
-/// that one of those pays, but for those that are within the op of another item, which pays for
-/// them. `None` if no call has one.
+impl Prediction {
+    /// What is added to a program with these caches.
+    pub fn added(&self, caches: CoolShare) -> Amount {
+        let Some(cool) = &self.cool else { return self.warm.clone() };
+        let at = |share: f64| self.warm.times(1.0 - share).plus(&cool.times(share));
+        let [least, most] = caches.ends.map(|share| at(share).ci95);
+        let ci95 = least.zip(most).map(|(one, other)| [one[0].min(other[0]), one[1].max(other[1])]);
+        Amount { ci95, ..at(caches.value) }
+    }
+}
+
+/// Costs that a change adds to ops.
+#[derive(Clone, Copy)]
+pub struct AddedCosts<'a> {
+    /// In a loop.
+    pub warm: &'a PriceList<'a>,
+    /// Each after a walk through memory.
+    pub cool: &'a PriceList<'a>,
+}
+
+/// What a change adds to what a program did, by the costs that it adds to ops. What it adds to a call is
+/// drawn to what it adds to all, and calls without an added cost of their own pay that, but for those
+/// that are within the op of another item, which pays for them. `None` if no call has one.
 pub fn predict(
     calls: &ProgramCalls,
     faults: Faults,
-    added_costs: &PriceList<'_>,
+    added_costs: AddedCosts<'_>,
 ) -> Option<Prediction> {
-    let charges = charge(calls, faults, added_costs, 0.0);
-    // A call that pays no part of an op (it waits) is a call to a filter, too.
-    let has_own = |item: &&BillItem| item.part > 0.0 && item.amount.is_some();
+    let AddedCosts { warm, cool } = added_costs;
+    let mut warm_items = charge(calls, faults, warm, 0.0).items;
     // What switches and freed pages cost more is not asked for.
-    let counts = |item: &&BillItem| is_call(&item.name) || is_fault(&item.name);
+    warm_items.retain(|item| is_call(&item.name) || is_fault(&item.name));
+    let mut cool_items = charge(calls, faults, cool, 0.0).items;
+    cool_items.retain(|item| has_own(item) && is_of_same_rows(item, &warm_items, added_costs));
+    let warm_costs = pooled_costs(&warm_items)?;
+    let cool_costs = pooled_costs(&cool_items);
     let (own, others): (Vec<&BillItem>, Vec<&BillItem>) =
-        charges.items.iter().filter(counts).partition(has_own);
-    let ordinary = own.iter().filter(|item| is_call(&item.name) && !is_of_task(&item.name));
-    let units = ordinary.filter_map(|item| Some(item.unit.as_ref()?.ns)).collect();
-    let of_others = middle(units)?;
+        warm_items.iter().partition(|item| has_own(item));
     let nothing = Amount { ns: 0.0, ci95: Some([0.0; 2]) };
     let (mut estimated, mut unpriced_calls) = (nothing.clone(), 0.0);
-    let mut items: Vec<WhatIfItem> = own.iter().copied().map(priced_item).collect();
+    let mut items: Vec<WhatIfItem> = Vec::new();
+    for &item in &own {
+        let unit = item.unit.as_ref().map(|own| cost_of(item, own, &warm_costs));
+        let of_cool = cool_items.iter().find(|it| it.name == item.name);
+        let cool_unit = of_cool.and_then(|it| it.unit.as_ref()).zip(cool_costs.as_ref());
+        let cool_unit = cool_unit.map(|(own, costs)| cost_of(item, own, costs));
+        let all = |unit: &Amount| unit.times(item.times);
+        items.push(WhatIfItem {
+            own_unit: item.unit.clone().filter(|own| Some(own) != unit.as_ref()),
+            amount: unit.as_ref().map(all),
+            cool_amount: cool_unit.as_ref().map(all),
+            unit,
+            ..part_of(item)
+        });
+    }
     for item in others {
         let mut missing = item.missing.clone().unwrap_or("it pays no part of an op".to_owned());
         let mut estimated_calls = if is_call(&item.name) { item.times } else { 0.0 };
@@ -183,19 +221,61 @@ pub fn predict(
             missing = format!("{missing}; {paid} are charged with {name}");
         }
         let is_estimate = estimated_calls > 0.0;
-        let unit = is_estimate.then(|| of_others.clone());
+        let unit = is_estimate.then(|| warm_costs.of_others.clone());
         let amount = unit.as_ref().map(|unit| unit.times(estimated_calls));
+        let cool_costs = cool_costs.as_ref().filter(|_| is_estimate);
+        let cool_amount = cool_costs.map(|costs| costs.of_others.times(estimated_calls));
         if let Some(amount) = &amount {
             unpriced_calls += estimated_calls;
             estimated = estimated.plus(amount);
         }
         let missing = Some(missing);
-        items.push(WhatIfItem { unit, amount, is_estimate, missing, ..priced_item(item) });
+        items.push(WhatIfItem { unit, amount, cool_amount, is_estimate, missing, ..part_of(item) });
     }
     items.sort_by(by_amount);
-    let amounts = items.iter().filter_map(|item| item.amount.as_ref());
-    let added = amounts.fold(nothing, |sum, amount| sum.plus(amount));
-    Some(Prediction { items, added, estimated, unpriced_calls })
+    let sum = |amounts: Vec<&Amount>| {
+        amounts.into_iter().fold(nothing.clone(), |sum, amount| sum.plus(amount))
+    };
+    let warm = sum(items.iter().filter_map(|item| item.amount.as_ref()).collect());
+    let cool = items.iter().filter_map(|item| item.cool_amount.as_ref().or(item.amount.as_ref()));
+    let cool = sum(cool.collect());
+    let has_cool = items.iter().any(|item| item.cool_amount.is_some());
+    let cool = has_cool.then_some(cool);
+    Some(Prediction { items, warm, cool, estimated, unpriced_calls })
+}
+
+/// Whether an item has an added cost of its own. A call that pays no part of an op (it waits) is a call to
+/// a filter, too.
+fn has_own(item: &BillItem) -> bool {
+    item.part > 0.0 && item.amount.is_some()
+}
+
+/// What is added to the calls of these items. What begins or ends a task is no call like the others.
+fn pooled_costs(items: &[BillItem]) -> Option<PooledCosts> {
+    let is_ordinary =
+        |item: &&BillItem| has_own(item) && is_call(&item.name) && !is_of_task(&item.name);
+    PooledCosts::of(items.iter().filter(is_ordinary))
+}
+
+/// The added cost of an item of which this one was measured.
+fn cost_of(item: &BillItem, own: &Amount, costs: &PooledCosts) -> Amount {
+    match is_call(&item.name) && !is_of_task(&item.name) {
+        true => costs.of_call(own),
+        false => own.clone(),
+    }
+}
+
+/// Whether the cool added cost of an item is made of all that its warm one is made of: a difference of a
+/// cool op and a warm one would hold the walk.
+fn is_of_same_rows(
+    item: &BillItem,
+    warm_items: &[BillItem],
+    AddedCosts { warm, cool }: AddedCosts<'_>,
+) -> bool {
+    let is_same = |it: &BillItem| it.name == item.name && it.rows == item.rows;
+    let is_whole =
+        |rule: PriceRule| rule.selectors().all(|selector| warm.has(selector) == cool.has(selector));
+    warm_items.iter().any(is_same) && rule_of_item(item).is_some_and(is_whole)
 }
 
 /// An item that pays for calls of another one.
@@ -217,13 +297,15 @@ fn payer_of<'a>(item: &BillItem, own: &[&'a BillItem]) -> Option<Payer<'a>> {
     Some(Payer { name: &first.name, calls })
 }
 
-fn priced_item(item: &BillItem) -> WhatIfItem {
+fn part_of(item: &BillItem) -> WhatIfItem {
     WhatIfItem {
         name: item.name.clone(),
         times: item.times,
         case: item.case.clone(),
-        unit: item.unit.clone(),
-        amount: item.amount.clone(),
+        unit: None,
+        own_unit: None,
+        amount: None,
+        cool_amount: None,
         is_estimate: false,
         missing: None,
     }
@@ -232,15 +314,6 @@ fn priced_item(item: &BillItem) -> WhatIfItem {
 fn by_amount(one: &WhatIfItem, other: &WhatIfItem) -> Ordering {
     let ns = |it: &WhatIfItem| it.amount.as_ref().map_or(f64::NEG_INFINITY, |it| it.ns);
     ns(other).total_cmp(&ns(one)).then(other.times.total_cmp(&one.times))
-}
-
-/// The median, from the least to the most.
-fn middle(mut values: Vec<f64>) -> Option<Amount> {
-    values.sort_by(f64::total_cmp);
-    let (least, most) = (*values.first()?, *values.last()?);
-    let upper = *values.get(values.len() / 2)?;
-    let lower = *values.get((values.len() - 1) / 2)?;
-    Some(Amount { ns: (lower + upper) / 2.0, ci95: Some([least, most]) })
 }
 
 /// The increase of a mean between trials that took turns, both in seconds. Its interval is that of

@@ -4,7 +4,8 @@
 //! of the interval of that is more than 25 % of it, the bill does not judge.
 
 use anyhow::Context;
-use oscost_model::bill::{Amount, WhatIf};
+use oscost_model::bill::{Amount, Bill, WhatIf};
+use oscost_model::program::{CPU, REAL};
 
 use super::programs::BilledProgram;
 use super::tally::Tally;
@@ -18,16 +19,16 @@ const MIN_GOOD: usize = 8;
 /// Predicts and checks each change for each program; whether no bar has failed.
 pub(super) fn holds(tool: &Tool, programs: &[BilledProgram]) -> anyhow::Result<bool> {
     tool.measure_price_list()?;
-    println!("| program | change | predicted, ms | measured, ms | ratio | judgement |");
-    println!("| --- | --- | --- | --- | --- | --- |");
+    println!("| program | change | predicted, ms | measured, ms | of | ratio | judgement |");
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
     let mut tallies = [Tally::default(); CHANGES.len()];
     let mut skipped = Vec::new();
     for program in programs {
-        for (change, tally) in CHANGES.into_iter().zip(&mut tallies) {
-            match predicted(tool, program, change) {
+        for (Answer { change, what_if }, tally) in answers(tool, program).iter().zip(&mut tallies) {
+            match what_if {
                 Ok(what_if) => {
-                    println!("{}", row(program, change, &what_if));
-                    if let Some(is_good) = is_good(&what_if) {
+                    println!("{}", row(program, change, what_if));
+                    if let Some(is_good) = is_good(what_if) {
                         tally.add(is_good);
                     }
                 }
@@ -45,14 +46,39 @@ pub(super) fn holds(tool: &Tool, programs: &[BilledProgram]) -> anyhow::Result<b
     Ok(holds)
 }
 
-/// What one change would add to a program, and does.
-fn predicted(tool: &Tool, program: &BilledProgram, change: &str) -> anyhow::Result<WhatIf> {
+/// What one change would add to a program, and does; or why that is not known.
+struct Answer {
+    change: &'static str,
+    what_if: anyhow::Result<WhatIf>,
+}
+
+/// The answers of all changes, by one bill. A change that cannot be attached here is refused before the
+/// program runs: then each has its own bill.
+fn answers(tool: &Tool, program: &BilledProgram) -> Vec<Answer> {
+    let of_one = |change| Answer {
+        change,
+        what_if: predicted(tool, program, &[change]).and_then(|bill| answer(&bill, change)),
+    };
+    match predicted(tool, program, &CHANGES) {
+        Ok(bill) => CHANGES.map(|change| Answer { change, what_if: answer(&bill, change) }).into(),
+        Err(_) => CHANGES.map(of_one).into(),
+    }
+}
+
+/// A bill with what these changes would add, and do.
+fn predicted(tool: &Tool, program: &BilledProgram, changes: &[&str]) -> anyhow::Result<Bill> {
     tool.prepare(program)?;
-    // What cannot be attached here is refused before the program runs: each change has its own bill.
-    let bill = tool.bill(&["--what-if", change, "--check"], program)?;
-    let why = bill.missing_what_if.into_iter().next().map(|missing| missing.reason);
-    let found = bill.what_if.into_iter().next();
-    found.with_context(|| why.unwrap_or_else(|| "there is no answer".to_owned()))
+    let asked = changes.iter().flat_map(|change| ["--what-if", *change]);
+    let options: Vec<&str> = asked.chain(["--check"]).collect();
+    tool.bill(&options, program)
+}
+
+/// The answer of a bill to a change.
+fn answer(bill: &Bill, change: &str) -> anyhow::Result<WhatIf> {
+    let why = bill.missing_what_if.iter().find(|missing| missing.change == change);
+    let why = why.map_or("there is no answer", |missing| missing.reason.as_str());
+    let found = bill.what_if.iter().find(|what_if| what_if.treatments.join("+") == change);
+    found.cloned().with_context(|| why.to_owned())
 }
 
 /// Whether a prediction was judged, and well.
@@ -63,15 +89,11 @@ fn is_good(what_if: &WhatIf) -> Option<bool> {
 
 /// The row of a prediction, in Markdown: of the time that is judged.
 fn row(program: &BilledProgram, change: &str, what_if: &WhatIf) -> String {
-    let is_real = what_if.judged_by == "real";
-    let (predicted, measured) = match (is_real, &what_if.measured) {
-        (true, measured) => (
-            &what_if.predicted_real_ns,
-            measured.as_ref().and_then(|measured| measured.real_ns.as_ref()),
-        ),
-        (false, measured) => {
-            (&what_if.predicted_system_ns, measured.as_ref().map(|measured| &measured.system_ns))
-        }
+    let measured = what_if.measured.as_ref();
+    let (predicted, measured) = match what_if.judged_by.as_str() {
+        REAL => (&what_if.predicted_real_ns, measured.and_then(|it| it.real_ns.as_ref())),
+        CPU => (&what_if.predicted_system_ns, measured.and_then(|it| it.cpu_ns.as_ref())),
+        _ => (&what_if.predicted_system_ns, measured.map(|it| &it.system_ns)),
     };
     let measured = match measured {
         Some(measured) => milliseconds(measured),
@@ -80,9 +102,10 @@ fn row(program: &BilledProgram, change: &str, what_if: &WhatIf) -> String {
     let ratio = what_if.ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
     let judged = what_if.judged.as_deref().unwrap_or("not judged");
     format!(
-        "| {} | {change} | {} | {measured} | {ratio} | {judged} |",
+        "| {} | {change} | {} | {measured} | {} | {ratio} | {judged} |",
         program.name,
-        milliseconds(predicted)
+        milliseconds(predicted),
+        what_if.judged_by
     )
 }
 

@@ -1,7 +1,7 @@
 //! What treatments added to a program, by a comparison of it in turns.
 
 use oscost_model::bill::{Amount, MeasuredIncrease, PriceRun};
-use oscost_model::program::{REAL, SYSTEM};
+use oscost_model::program::{CPU, REAL, SYSTEM};
 use oscost_model::record::{Comparison, Estimate, Record, Row, RowOutcome};
 
 use crate::bill::{Change, SystemFigure, is_divided_by_ticks, is_void, mean_increase};
@@ -43,7 +43,7 @@ pub(super) fn measured_increase(
     let sides = BothSides { base: side(record, program, base)?, new: side(record, program, new)? };
     let real = sides.comparison(record, REAL);
     let of_pairs = sides.comparison(record, SYSTEM);
-    let [of_base, of_new] = [sides.base, sides.new].map(|side| system_times(side.row));
+    let [of_base, of_new] = sides.estimates(SYSTEM);
     let (of_base, of_new) = of_base.zip(of_new).ok_or("its system time was not measured")?;
     // A single trial says little then.
     let is_of_ticks = [of_base, of_new].into_iter().any(is_divided_by_ticks);
@@ -54,7 +54,8 @@ pub(super) fn measured_increase(
     };
     let pairs = real.or(of_pairs).map_or(0, |comparison| comparison.pairs);
     let (real_ns, system_figure) = (real.map(added), figure.text().to_owned());
-    Ok(MeasuredIncrease { run, pairs, system_ns, system_figure, real_ns })
+    let cpu_ns = sides.comparison(record, CPU).map(added).or_else(|| sides.mean_increase_of(CPU));
+    Ok(MeasuredIncrease { run, pairs, system_ns, system_figure, cpu_ns, real_ns })
 }
 
 /// The measured row of a program under these treatments.
@@ -75,7 +76,19 @@ fn side<'a>(
     }
 }
 
-impl BothSides<'_> {
+impl<'a> BothSides<'a> {
+    /// A metric of the trials of both sides.
+    fn estimates(&self, metric: &str) -> [Option<&'a Estimate>; 2] {
+        let of_row = |row: &'a Row| row.metrics.get(metric).map(|metric| &metric.estimate);
+        [self.base, self.new].map(|side| of_row(side.row))
+    }
+
+    /// The increase of the mean of a metric that is in seconds.
+    fn mean_increase_of(&self, metric: &str) -> Option<Amount> {
+        let [base, new] = self.estimates(metric);
+        Some(mean_increase(base?, new?))
+    }
+
     /// The comparison of a metric of both sides.
     fn comparison<'r>(&self, record: &'r Record, metric: &str) -> Option<&'r Comparison> {
         let is_primary = self.base.row.primary_metric.as_deref() == Some(metric);
@@ -90,11 +103,6 @@ impl BothSides<'_> {
 /// What a comparison found to be added, in nanoseconds; it is in seconds.
 fn added(comparison: &Comparison) -> Amount {
     Amount { ns: comparison.added.value, ci95: comparison.added.ci95 }.times(1e9)
-}
-
-/// The system times of the trials of a row, in seconds.
-fn system_times(row: &Row) -> Option<&Estimate> {
-    row.metrics.get(SYSTEM).map(|metric| &metric.estimate)
 }
 
 #[cfg(test)]

@@ -2,11 +2,15 @@
 //!
 //! All predictions are made, told and kept before the first check.
 
-use oscost_model::bill::{Amount, Bill, BillItem, MissingWhatIf, OtherPrices, PriceRun, WhatIf};
+use oscost_model::bill::{
+    Amount, Bill, BillItem, MeasuredIncrease, MissingWhatIf, OtherPrices, PriceRun, WhatIf,
+};
 use oscost_model::call_names::Arch;
+use oscost_model::cool::{COOL, walk_text};
 use oscost_model::definition::Extent;
+use oscost_model::program::{CPU, REAL, SYSTEM};
 use oscost_model::record::Record;
-use oscost_model::target::Target;
+use oscost_model::target::{Target, Treatment};
 
 use super::further_change::{FurtherChange, names};
 use super::increase::{ComparedProgram, measured_increase};
@@ -26,8 +30,8 @@ use crate::app::selection::programs::{Effort, ProgramRequest};
 use crate::app::targets::connect::BusyPolicy;
 use crate::app::targets::prepare::prepare;
 use crate::bill::{
-    Change, Faults, Judgement, Prediction, PriceList, added_costs, is_void, judge, predict,
-    selectors_to_price,
+    AddedCosts, Change, CoolShare, Faults, Judgement, Prediction, PriceList, added_costs,
+    is_known_to_judge, is_void, judge, predict, selectors_to_price,
 };
 use crate::hosts::WorkerBinary;
 use crate::plan;
@@ -158,7 +162,7 @@ impl WhatIfContext<'_> {
     }
 
     /// What treatments would add: the counts of the bill times added costs that were measured within
-    /// a day, or are measured now.
+    /// a day, or are measured now, of calls in a loop and of calls after a walk.
     fn predicted(
         &self,
         bill: &Bill,
@@ -167,50 +171,41 @@ impl WhatIfContext<'_> {
     ) -> Result<WhatIf, Failure> {
         let counted = bill.counted.as_ref().ok_or_else(not_counted)?;
         let catalog = &self.worker.catalog;
-        let (host, new) = (self.base.host.to_string(), names(&target.treatments));
-        let change = Change { host: &host, base: &bill.treatments, new: &new };
-        let mut added = stored_added_costs(change, &bill.machine)?;
-        let unmeasured: Vec<String> = {
-            let known = PriceList::of_added_costs(&added, catalog);
-            let wanted = self.cases_to_price(&bill.items).into_iter();
-            wanted.filter(|case| !known.has(case)).collect()
+        let warm = self.costs_between([self.base, target], bill, observer)?;
+        let cool = match bill.walk_bytes.filter(|_| !warm.records.is_empty()) {
+            Some(walk_bytes) => {
+                let [base, new] = [self.base, target].map(|target| after_walk(target, walk_bytes));
+                self.costs_between([&base, &new], bill, observer)?
+            }
+            None => MeasuredCosts::default(),
         };
-        let mut refusal = None;
-        if !unmeasured.is_empty() && self.price_seconds > 0 {
-            let cases = ComparisonRequest {
-                selectors: unmeasured,
-                effort: Effort::Quick,
-                budget_s: Some(f64::from(self.price_seconds)),
-                event_counting: EventCounting::InNoRound,
-                ..self.comparison(target)
-            };
-            let record = compare(&cases, observer)?;
-            let costs = added_costs(&record, change);
-            refusal = if costs.results.is_empty() && is_void(&record) {
-                Some(CONTROL_FAILED.to_owned())
-            } else {
-                let mut rows = record.results.iter().filter(|row| row.target.treatments == new);
-                rows.find_map(|row| row.reason.clone())
-            };
-            added.insert(0, costs);
-        }
-        added.retain(|record| !record.results.is_empty());
-        let list = PriceList::of_added_costs(&added, catalog);
-        let predicted = predict(&counted.calls, Faults::of(&bill.trials), &list);
-        let Prediction { items, added: sum, estimated, unpriced_calls } =
-            predicted.ok_or_else(|| refusal.unwrap_or_else(no_added_cost))?;
+        let [warm_list, cool_list] =
+            [&warm, &cool].map(|costs| PriceList::of_added_costs(&costs.records, catalog));
+        let costs = AddedCosts { warm: &warm_list, cool: &cool_list };
+        let prediction = predict(&counted.calls, Faults::of(&bill.trials), costs);
+        let prediction =
+            prediction.ok_or_else(|| warm.refusal.clone().unwrap_or_else(no_added_cost))?;
+        let caches = CoolShare::of(bill);
+        let sum = prediction.added(caches);
+        let Prediction { items, warm: warm_ns, cool: cool_ns, estimated, unpriced_calls } =
+            prediction;
         let has_monitor = plan::has_monitor(&prepare(target, this_arch())?.side.treatments);
-        let judged_by = if has_monitor { "real" } else { "system" };
+        let judged_by = if has_monitor { REAL } else { SYSTEM };
+        let runs: Vec<Record> = warm.records.into_iter().chain(cool.records).collect();
+        let new = names(&target.treatments);
         let what_if = WhatIf {
-            treatments: new.iter().skip(bill.treatments.len()).cloned().collect(),
+            treatments: new.into_iter().skip(bill.treatments.len()).collect(),
             predicted_at: timestamp(),
-            runs: added.iter().map(PriceRun::of).collect(),
+            runs: runs.iter().map(PriceRun::of).collect(),
             predicted_real_ns: sum.clone(),
             predicted_system_ns: sum,
+            warm_ns: Some(warm_ns),
+            cool_share: cool_ns.is_some().then_some(caches.value),
+            cool_ns,
             estimated_ns: estimated,
             unpriced_calls,
             items,
-            doubt: doubt_of(has_monitor, &added),
+            doubt: doubt_of(has_monitor, &runs),
             measured: None,
             not_measured: None,
             judged_by: judged_by.to_owned(),
@@ -228,6 +223,46 @@ impl WhatIfContext<'_> {
         Ok(what_if)
     }
 
+    /// What the second target adds to the ops of the items, by runs of the last day; what they lack is
+    /// measured.
+    fn costs_between(
+        &self,
+        [base, new]: [&Target; 2],
+        bill: &Bill,
+        observer: &dyn Observer,
+    ) -> Result<MeasuredCosts, Failure> {
+        let host = base.host.to_string();
+        let [of_base, of_new] = [base, new].map(|target| names(&target.treatments));
+        let change = Change { host: &host, base: &of_base, new: &of_new };
+        let mut records = stored_added_costs(change, &bill.machine)?;
+        let unmeasured: Vec<String> = {
+            let known = PriceList::of_added_costs(&records, &self.worker.catalog);
+            let wanted = self.cases_to_price(&bill.items).into_iter();
+            wanted.filter(|case| !known.has(case)).collect()
+        };
+        let mut refusal = None;
+        if !unmeasured.is_empty() && self.price_seconds > 0 {
+            let cases = ComparisonRequest {
+                selectors: unmeasured,
+                // Those of calls in a loop, and those after a walk.
+                budget_s: Some(f64::from(self.price_seconds) / 2.0),
+                event_counting: EventCounting::InNoRound,
+                ..self.comparison([base, new])
+            };
+            let record = compare(&cases, observer)?;
+            let costs = added_costs(&record, change);
+            refusal = if costs.results.is_empty() && is_void(&record) {
+                Some(CONTROL_FAILED.to_owned())
+            } else {
+                let mut rows = record.results.iter().filter(|row| row.target.treatments == of_new);
+                rows.find_map(|row| row.reason.clone())
+            };
+            records.insert(0, costs);
+        }
+        records.retain(|record| !record.results.is_empty());
+        Ok(MeasuredCosts { records, refusal })
+    }
+
     /// Measures what treatments add to the program, and judges the prediction.
     fn check(
         &self,
@@ -238,7 +273,9 @@ impl WhatIfContext<'_> {
         let programs = ComparisonRequest {
             selectors: self.subject.selectors.clone(),
             programs: self.subject.request.clone(),
-            ..self.comparison(target)
+            // No look ends it: a difference that is found may still be known too badly to judge by.
+            budget_s: Some(CHECK_SECONDS),
+            ..self.comparison([self.base, target])
         };
         let record = compare(&programs, observer)?;
         let (base, new) = (names(&self.base.treatments), names(&target.treatments));
@@ -246,9 +283,12 @@ impl WhatIfContext<'_> {
         let change = Change { host: &host, base: &base, new: &new };
         let program = ComparedProgram { case: &self.subject.case, change };
         let measured = measured_increase(&record, program, PriceRun::of(&record))?;
-        let judged = match (what_if.judged_by.as_str(), &measured.real_ns) {
-            ("real", Some(real)) => Some(judge(&what_if.predicted_real_ns, real)),
-            ("real", None) => None,
+        if what_if.judged_by == SYSTEM && is_known_better(&measured) {
+            what_if.judged_by = CPU.to_owned();
+        }
+        let judged = match what_if.judged_by.as_str() {
+            REAL => measured.real_ns.as_ref().map(|real| judge(&what_if.predicted_real_ns, real)),
+            CPU => measured.cpu_ns.as_ref().map(|cpu| judge(&what_if.predicted_system_ns, cpu)),
             _ => Some(judge(&what_if.predicted_system_ns, &measured.system_ns)),
         };
         if let Some(Judgement { ratio, text }) = judged {
@@ -258,11 +298,11 @@ impl WhatIfContext<'_> {
         Ok(())
     }
 
-    /// A comparison of the base with a target; what is compared is left open.
-    fn comparison(&self, target: &Target) -> ComparisonRequest {
+    /// A comparison of two targets; what is compared is left open.
+    fn comparison(&self, [base, new]: [&Target; 2]) -> ComparisonRequest {
         ComparisonRequest {
-            base: Some(self.base.to_string()),
-            new: vec![target.to_string()],
+            base: Some(base.to_string()),
+            new: vec![new.to_string()],
             selectors: Vec::new(),
             programs: ProgramRequest::default(),
             study: None,
@@ -297,6 +337,32 @@ impl WhatIfContext<'_> {
     }
 }
 
+/// Added costs, and what measured none of them.
+#[derive(Default)]
+struct MeasuredCosts {
+    /// The newest first; each has some.
+    records: Vec<Record>,
+    /// Why the last comparison has none; `None` if it has.
+    refusal: Option<String>,
+}
+
+/// The target with a walk of so many bytes before each op.
+fn after_walk(target: &Target, walk_bytes: u64) -> Target {
+    let mut treatments = target.treatments.clone();
+    treatments.push(Treatment { name: COOL.to_owned(), value: Some(walk_text(walk_bytes)) });
+    Target { treatments, ..target.clone() }
+}
+
+/// Whether the added system time is not known well enough to judge by, and the added CPU time is. A change
+/// that runs in the calls of a program adds nothing to its user time but what colder caches cost it; the
+/// clock ticks, which divide the CPU time, may hide a small increase of the system time.
+fn is_known_better(measured: &MeasuredIncrease) -> bool {
+    let has_cpu_time = measured.cpu_ns.as_ref().is_some_and(is_known_to_judge);
+    has_cpu_time && !is_known_to_judge(&measured.system_ns)
+}
+
+/// What the check of a prediction takes at least, in seconds.
+const CHECK_SECONDS: f64 = 60.0;
 /// Why nothing is measured after Ctrl-C.
 const INTERRUPTED: &str = "it was interrupted";
 /// Why a comparison has no added costs although its rows were measured.

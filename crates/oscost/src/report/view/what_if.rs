@@ -3,6 +3,7 @@
 use oscost_model::bill::{
     Amount, Bill, MissingWhatIf, OtherPriceItem, OtherPrices, WhatIf, WhatIfItem,
 };
+use oscost_model::program::{CPU, REAL};
 use oscost_model::unit::Unit;
 
 use crate::report::figures::{Style, added, per_cent, rough, times, with_thousands};
@@ -63,7 +64,8 @@ fn table(changes: &[WhatIf]) -> Table {
         rows: changes.iter().map(row).collect(),
         notes: vec![
             "added to the system time, and as much to the real time of calls that follow each \
-             other; where a monitor is another process, to the real time"
+             other; where a monitor is another process, to the real time. What the clock ticks \
+             do not tell well enough is judged by the CPU time of both modes"
                 .to_owned(),
         ],
         ..Table::default()
@@ -74,7 +76,8 @@ fn table(changes: &[WhatIf]) -> Table {
 pub(super) fn compared(change: &WhatIf) -> (&Amount, Option<&Amount>) {
     let measured = change.measured.as_ref();
     match change.judged_by.as_str() {
-        "real" => (&change.predicted_real_ns, measured.and_then(|it| it.real_ns.as_ref())),
+        REAL => (&change.predicted_real_ns, measured.and_then(|it| it.real_ns.as_ref())),
+        CPU => (&change.predicted_system_ns, measured.and_then(|it| it.cpu_ns.as_ref())),
         _ => (&change.predicted_system_ns, measured.map(|it| &it.system_ns)),
     }
 }
@@ -83,7 +86,7 @@ pub(super) fn compared(change: &WhatIf) -> (&Amount, Option<&Amount>) {
 fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
     let (predicted, _) = compared(change);
     let (time, place) = match change.judged_by.as_str() {
-        "real" => (1e9 * bill.trials.real.median, ""),
+        REAL => (1e9 * bill.trials.real.median, ""),
         _ => (bill.trials.system_time.ns, " in the kernel"),
     };
     let share = match time > 0.0 {
@@ -99,9 +102,10 @@ fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
     let amount = with_interval(predicted);
     let mut lines =
         vec![format!("under {name} it would spend {amount} more{place}{share}{largest}")];
+    lines.extend(range_sentence(bill, change));
     if change.unpriced_calls > 0.0 {
         lines.push(format!(
-            "{name}: {} calls are estimated by the median of the others: {}",
+            "{name}: {} calls are estimated by the mean of the others: {}",
             with_thousands(change.unpriced_calls),
             rough(change.estimated_ns.ns, Unit::NsPerOp)
         ));
@@ -120,11 +124,14 @@ fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
         let ratio = change.ratio.map_or(String::new(), |ratio| {
             format!("; the prediction is {} times that", times(ratio))
         });
-        let real = measured.real_ns.as_ref().map_or(String::new(), |real| {
-            format!(", {} of real time", added(real.ns, Unit::NsPerOp))
-        });
+        let of = |time: &str, amount: &Option<Amount>| {
+            let figure = amount.as_ref().map(|it| added(it.ns, Unit::NsPerOp));
+            figure.map_or(String::new(), |figure| format!(", {figure} of {time} time"))
+        };
+        let cpu = of("CPU", &measured.cpu_ns);
+        let real = of("real", &measured.real_ns);
         lines.push(format!(
-            "{name}: measured in {}: {} of system time (by the {}){real}{ratio}",
+            "{name}: measured in {}: {} of system time (by the {}){cpu}{real}{ratio}",
             plural(measured.pairs.into(), "pair"),
             added(measured.system_ns.ns, Unit::NsPerOp),
             plain(&measured.system_figure)
@@ -136,6 +143,22 @@ fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
         lines.push(format!("{name}: added costs of run {id} ({at})"));
     }
     lines
+}
+
+/// Between which costs of calls a prediction lies; `None` without one after a walk.
+fn range_sentence(bill: &Bill, change: &WhatIf) -> Option<String> {
+    let (warm, cool) = (change.warm_ns.as_ref()?, change.cool_ns.as_ref()?);
+    let [warm, cool] = [warm, cool].map(|sum| rough(sum.ns, Unit::NsPerOp));
+    let share = per_cent(100.0 * change.cool_share?);
+    let walk = bill.walk_bytes.map_or(String::new(), |bytes| {
+        let bytes = rough(bytes as f64, Unit::Bytes);
+        format!(" through {bytes}")
+    });
+    Some(format!(
+        "{}: {warm} by calls in a loop, {cool} where each comes after a walk{walk}; its own bill lies \
+         {share} of the way",
+        name(change)
+    ))
 }
 
 fn other_table(number: usize, other: &OtherPrices) -> Table {

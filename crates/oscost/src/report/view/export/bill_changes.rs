@@ -97,9 +97,10 @@ const COLUMNS: &[Column] = &[
             "kind",
             Text,
             "`alternative` (another way to do what an item does), `what-if` (an item under further \
-             treatments), their sums `predicted-system` and `predicted-real`, the check \
-             `measured-system` and `measured-real`, or `not-measured`; `other-price` (an item at \
-             other prices), their sum `other-prices`; or `no-answer`",
+             treatments), their sums `predicted-system` and `predicted-real`, between the sums \
+             `predicted-warm` and `predicted-cool`, the check `measured-system`, `measured-cpu` and \
+             `measured-real`, or `not-measured`; `other-price` (an item at other prices), their sum \
+             `other-prices`; or `no-answer`",
             None,
         ),
         read: |it| it.line.kind.into(),

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use oscost_model::bill::{Alternative, Amount, MissingWhatIf, OtherPrices, PriceRun, WhatIf};
+use oscost_model::program::REAL;
 
 use crate::report::view::export::sheet::spaced;
 
@@ -70,20 +71,23 @@ pub(super) fn of_prediction(what_if: &WhatIf) -> Vec<Line<'_>> {
     });
     let mut lines: Vec<Line<'_>> = items.collect();
     let (judged, judged_by) = (what_if.judged.as_deref(), Some(what_if.judged_by.as_str()));
+    let is_real = what_if.judged_by == REAL;
     let predicted = [
-        ("predicted-system", "system", &what_if.predicted_system_ns),
-        ("predicted-real", "real", &what_if.predicted_real_ns),
+        ("predicted-system", !is_real, &what_if.predicted_system_ns),
+        ("predicted-real", is_real, &what_if.predicted_real_ns),
     ];
-    lines.extend(predicted.map(|(kind, time, amount)| {
-        let is_judged = what_if.judged_by == time;
-        Line {
-            kind,
-            added: Some(amount.clone()),
-            ratio: what_if.ratio.filter(|_| is_judged),
-            judged: judged.filter(|_| is_judged),
-            judged_by,
-            ..of_change.clone()
-        }
+    lines.extend(predicted.map(|(kind, is_judged, amount)| Line {
+        kind,
+        added: Some(amount.clone()),
+        ratio: what_if.ratio.filter(|_| is_judged),
+        judged: judged.filter(|_| is_judged),
+        judged_by,
+        ..of_change.clone()
+    }));
+    let ends = [("predicted-warm", &what_if.warm_ns), ("predicted-cool", &what_if.cool_ns)];
+    lines.extend(ends.into_iter().filter_map(|(kind, sum)| {
+        let added = Some(sum.clone()?);
+        Some(Line { kind, added, ..of_change.clone() })
     }));
     if let Some(measured) = &what_if.measured {
         let of_check = Line {
@@ -97,8 +101,11 @@ pub(super) fn of_prediction(what_if: &WhatIf) -> Vec<Line<'_>> {
             ..of_check.clone()
         };
         lines.push(system);
-        let real = measured.real_ns.clone();
-        lines.extend(real.map(|ns| Line { kind: "measured-real", added: Some(ns), ..of_check }));
+        let others = [("measured-cpu", &measured.cpu_ns), ("measured-real", &measured.real_ns)];
+        lines.extend(others.into_iter().filter_map(|(kind, time)| {
+            let added = Some(time.clone()?);
+            Some(Line { kind, added, ..of_check.clone() })
+        }));
     }
     if let Some(why) = &what_if.not_measured {
         lines.push(Line { kind: "not-measured", missing: Some(why), ..of_change });

@@ -45,6 +45,8 @@ fn what_if() -> WhatIf {
         amount: unit.as_ref().map(|it| it.times(10.0)),
         missing: unit.is_none().then(|| "no added cost".to_owned()),
         unit,
+        own_unit: None,
+        cool_amount: None,
         is_estimate: false,
     };
     WhatIf {
@@ -53,6 +55,9 @@ fn what_if() -> WhatIf {
         runs: vec![run("one"), run("two")],
         predicted_system_ns: amount(1e3),
         predicted_real_ns: amount(2e3),
+        warm_ns: Some(amount(1e3)),
+        cool_ns: None,
+        cool_share: None,
         estimated_ns: amount(0.0),
         unpriced_calls: 0.0,
         items: vec![item("getppid", Some(amount(100.0))), item("brk", None)],
@@ -62,6 +67,7 @@ fn what_if() -> WhatIf {
             pairs: 9,
             system_ns: amount(800.0),
             system_figure: "median".to_owned(),
+            cpu_ns: Some(amount(900.0)),
             real_ns: None,
         }),
         not_measured: None,
@@ -121,7 +127,9 @@ fn each_part_of_a_change_is_a_line() {
         "what-if",
         "predicted-system",
         "predicted-real",
+        "predicted-warm",
         "measured-system",
+        "measured-cpu",
         "other-price",
         "other-prices",
         "no-answer",
@@ -129,27 +137,30 @@ fn each_part_of_a_change_is_a_line() {
     assert_eq!(column(&sheet, "kind"), kinds.map(Value::from));
     let unknown = || Value::Unknown;
     let number = Value::Float;
-    let added = [-2e6, 0.0, 1e3, 0.0, 1e3, 2e3, 800.0].map(number);
+    let added = [-2e6, 0.0, 1e3, 0.0, 1e3, 2e3, 1e3, 800.0, 900.0].map(number);
     let found = column(&sheet, "added_ns");
     for (at, expected) in added.into_iter().enumerate() {
         // Two have no figure.
         assert_eq!(found[at], if [1, 3].contains(&at) { unknown() } else { expected }, "{at}");
     }
-    assert_eq!(found[7..], [unknown(), unknown(), unknown()]);
+    assert_eq!(found[9..], [unknown(), unknown(), unknown()]);
     // A saving of 1 to 4 ms is an increase from -4 to -1 ms.
     assert_eq!(column(&sheet, "added_ci95_low_ns")[0], number(-4e6));
     assert_eq!(column(&sheet, "added_ci95_high_ns")[0], number(-1e6));
     // Of the 10 ms that the program spends in the kernel.
     assert_eq!(column(&sheet, "added_pct")[0], number(-20.0));
     assert_eq!(column(&sheet, "change")[2], "seccomp=docker+nice=5".into());
-    assert_eq!(column(&sheet, "change")[7], "at=ssh:db1".into());
-    assert_eq!(column(&sheet, "runs")[5..8], ["one two", "check", "there"].map(Value::from));
+    assert_eq!(column(&sheet, "change")[9], "at=ssh:db1".into());
+    assert_eq!(
+        column(&sheet, "runs")[6..10],
+        ["one two", "check", "check", "there"].map(Value::from)
+    );
     assert_eq!(column(&sheet, "ratio")[4..6], [number(1.25), unknown()]);
     let judged = column(&sheet, "judged");
     assert_eq!((&judged[5], &judged[6]), (&unknown(), &unknown()));
     assert!(matches!(&judged[4], Value::Text(text) if text.starts_with("within 25 %")));
-    assert_eq!(column(&sheet, "there_ns")[7..9], [number(30.0), number(30.0)]);
-    let missing = [1, 3, 9].map(|line| column(&sheet, "missing").swap_remove(line));
+    assert_eq!(column(&sheet, "there_ns")[9..11], [number(30.0), number(30.0)]);
+    let missing = [1, 3, 11].map(|line| column(&sheet, "missing").swap_remove(line));
     assert_eq!(missing, ["no price", "no added cost", "no root"].map(Value::from));
 }
 

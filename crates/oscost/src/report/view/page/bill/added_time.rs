@@ -1,6 +1,7 @@
 //! What changes would add to a program, as predicted and as measured.
 
 use oscost_model::bill::{Amount, WhatIf};
+use oscost_model::program::{CPU, REAL};
 use oscost_model::unit::Unit;
 
 use super::amounts::AmountScale;
@@ -21,7 +22,11 @@ impl<'a> AddedTime<'a> {
     /// To the time that is judged.
     fn of(change: &'a WhatIf) -> Self {
         let (predicted, measured) = compared(change);
-        let time = if change.judged_by == "real" { ", real time" } else { "" };
+        let time = match change.judged_by.as_str() {
+            REAL => ", real time",
+            CPU => ", measured as CPU time",
+            _ => "",
+        };
         Self { title: format!("{}{time}", name(change)), predicted, measured }
     }
 }

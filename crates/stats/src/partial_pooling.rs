@@ -1,0 +1,149 @@
+//! Partial pooling: several quantities of one kind, each measured with its own error, are drawn to
+//! their common mean the more, the worse they are known.
+//!
+//! How much they differ beyond their errors is estimated by moments (DerSimonian and Laird 1986); each is
+//! then the mean of its own figure and of the common one, weighed by what is known of it (Morris 1983).
+//! Where all differ by no more than their errors, all are the common mean; where each is known well, each
+//! is its own.
+
+/// A figure with its standard error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ErrorBar {
+    /// The figure.
+    pub value: f64,
+    /// Its standard error, above 0.
+    pub standard_error: f64,
+}
+
+/// What several quantities have in common.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pool {
+    /// Their mean.
+    pub mean: ErrorBar,
+    /// The variance between them, beyond their errors.
+    pub variance_between: f64,
+}
+
+impl Pool {
+    /// That of these quantities; `None` of fewer than two, and of one whose error is not above 0.
+    pub fn of(measured: &[ErrorBar]) -> Option<Self> {
+        let is_usable = |it: &ErrorBar| it.standard_error > 0.0 && it.value.is_finite();
+        if measured.len() < 2 || !measured.iter().all(is_usable) {
+            return None;
+        }
+        let by_error = weighted(measured, 0.0);
+        let scatter = |it: &ErrorBar| ((it.value - by_error.mean) / it.standard_error).powi(2);
+        let scatter: f64 = measured.iter().map(scatter).sum();
+        let freedom = measured.len() as f64 - 1.0;
+        let scale = by_error.weights - by_error.squared_weights / by_error.weights;
+        // Scatter below what the errors alone would give leaves nothing between the quantities.
+        let variance_between = ((scatter - freedom) / scale).max(0.0);
+        let common = weighted(measured, variance_between);
+        let standard_error = (1.0 / common.weights).sqrt();
+        Some(Self { mean: ErrorBar { value: common.mean, standard_error }, variance_between })
+    }
+
+    /// One of the quantities, drawn to their mean.
+    pub fn draw(&self, own: ErrorBar) -> ErrorBar {
+        let own_variance = own.standard_error.powi(2);
+        let to_mean = own_variance / (own_variance + self.variance_between);
+        let value = own.value + to_mean * (self.mean.value - own.value);
+        let variance =
+            (1.0 - to_mean) * own_variance + (to_mean * self.mean.standard_error).powi(2);
+        ErrorBar { value, standard_error: variance.sqrt() }
+    }
+
+    /// Another quantity of the same kind, which was not measured.
+    pub fn other(&self) -> ErrorBar {
+        let variance = self.variance_between + self.mean.standard_error.powi(2);
+        ErrorBar { value: self.mean.value, standard_error: variance.sqrt() }
+    }
+}
+
+/// Sums of weights, each the inverse of a variance.
+struct Weighted {
+    mean: f64,
+    weights: f64,
+    squared_weights: f64,
+}
+
+fn weighted(measured: &[ErrorBar], variance_between: f64) -> Weighted {
+    let weight = |it: &ErrorBar| 1.0 / (it.standard_error.powi(2) + variance_between);
+    let weights: f64 = measured.iter().map(weight).sum();
+    let squared_weights = measured.iter().map(|it| weight(it).powi(2)).sum();
+    let sum: f64 = measured.iter().map(|it| weight(it) * it.value).sum();
+    Weighted { mean: sum / weights, weights, squared_weights }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::SeedableRng;
+
+    use super::*;
+    use crate::random::standard_normal;
+
+    fn bar(value: f64, standard_error: f64) -> ErrorBar {
+        ErrorBar { value, standard_error }
+    }
+
+    #[test]
+    fn quantities_that_differ_by_their_errors_alone_are_their_mean() {
+        let pool = Pool::of(&[bar(70.0, 10.0), bar(74.0, 10.0), bar(-300.0, 5_000.0)]).unwrap();
+        assert_eq!(pool.variance_between, 0.0);
+        assert!((pool.mean.value - 72.0).abs() < 0.1, "{pool:?}");
+        assert!((pool.mean.standard_error - 7.07).abs() < 0.01, "{pool:?}");
+        let drawn = pool.draw(bar(-300.0, 5_000.0));
+        assert!((drawn.value - pool.mean.value).abs() < 1e-9, "{drawn:?}");
+        assert_eq!(pool.other(), pool.mean);
+    }
+
+    #[test]
+    fn quantities_that_are_known_well_stay_their_own() {
+        let pool = Pool::of(&[bar(100.0, 1.0), bar(200.0, 1.0), bar(900.0, 1.0)]).unwrap();
+        assert!((pool.mean.value - 400.0).abs() < 1e-3, "{pool:?}");
+        let drawn = pool.draw(bar(200.0, 1.0));
+        assert!((drawn.value - 200.0).abs() < 0.01, "{drawn:?}");
+        assert!((drawn.standard_error - 1.0).abs() < 0.01, "{drawn:?}");
+        // One that was not measured may be any of these.
+        assert!(pool.other().standard_error > 400.0);
+    }
+
+    #[test]
+    fn one_quantity_or_one_without_an_error_is_no_pool() {
+        assert_eq!(Pool::of(&[bar(1.0, 1.0)]), None);
+        assert_eq!(Pool::of(&[bar(1.0, 1.0), bar(2.0, 0.0)]), None);
+        assert_eq!(Pool::of(&[bar(1.0, 1.0), bar(f64::NAN, 1.0)]), None);
+    }
+
+    /// Of quantities with a true spread, measured with errors that differ by a hundred times.
+    #[test]
+    fn drawn_quantities_are_nearer_to_the_truth_and_their_intervals_hold_it() {
+        for spread in [0.0, 5.0, 40.0] {
+            let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
+            let (mut held, mut all, mut own_squares, mut drawn_squares) = (0, 0, 0.0, 0.0);
+            for _ in 0..400 {
+                let truths: Vec<f64> =
+                    (0..10).map(|_| 75.0 + spread * standard_normal(&mut random)).collect();
+                let errors = (0..10).map(|place| 4.0 * f64::from(1 << (place / 2)));
+                let measured: Vec<ErrorBar> = truths
+                    .iter()
+                    .zip(errors)
+                    .map(|(truth, error)| bar(truth + error * standard_normal(&mut random), error))
+                    .collect();
+                let pool = Pool::of(&measured).unwrap();
+                for (&truth, &own) in truths.iter().zip(&measured) {
+                    let drawn = pool.draw(own);
+                    let off = (drawn.value - truth).abs();
+                    held += i32::from(off <= 1.96 * drawn.standard_error);
+                    all += 1;
+                    own_squares += (own.value - truth).powi(2);
+                    drawn_squares += off.powi(2);
+                }
+            }
+            let coverage = f64::from(held) / f64::from(all);
+            assert!((0.88..=0.985).contains(&coverage), "{spread}: {coverage}");
+            assert!(drawn_squares < 0.8 * own_squares, "{spread}: {drawn_squares}");
+        }
+    }
+}
