@@ -77,6 +77,22 @@ impl Style {
         without_sign_of_zero(text)
     }
 
+    /// A figure without its unit in three digits: for context next to other figures.
+    pub fn rough_number(&self, value: f64) -> String {
+        if self.words || self.is_count {
+            return self.number(value);
+        }
+        // Zero has no sign.
+        let shown = value / self.factor + 0.0;
+        let decimals = match shown.abs() {
+            0.0 => 0,
+            large if large >= 99.95 => 0,
+            medium if medium >= 9.995 => 1,
+            _ => 2,
+        };
+        format!("{shown:.decimals$}")
+    }
+
     /// A figure with its unit.
     pub fn with_unit(&self, value: f64) -> String {
         format!("{} {}", self.number(value), self.name).trim_end().to_owned()
@@ -98,33 +114,25 @@ fn all_digits(count: f64) -> String {
 /// A figure with its unit in three digits, a count in all digits: for context next to other figures.
 pub fn rough(value: f64, unit: Unit) -> String {
     let style = Style::of(value, unit);
-    if style.words || style.is_count {
-        return style.with_unit(value);
-    }
-    let Style { factor, name, .. } = style;
-    // Zero has no sign.
-    let shown = value / factor + 0.0;
-    let decimals = match shown.abs() {
-        0.0 => 0,
-        large if large >= 99.95 => 0,
-        medium if medium >= 9.995 => 1,
-        _ => 2,
-    };
-    format!("{shown:.decimals$} {name}")
+    format!("{} {}", style.rough_number(value), style.name).trim_end().to_owned()
 }
 
-/// An interval beside its figure, in the figure's unit. Where the figure is zero, or an end has more
-/// than four digits in that unit, it is in the unit of its larger end, which stands with it.
+/// The same with its sign, of a difference.
+pub fn rough_added(value: f64, unit: Unit) -> String {
+    let sign = if value > 0.0 { "+" } else { "" };
+    format!("{sign}{}", rough(value, unit))
+}
+
+/// An interval in three digits, as the rough figure beside it, and in its unit. Where that figure
+/// is zero, or an end has more than four digits in its unit, it is in the unit of its larger end,
+/// which stands with it.
 pub fn interval(value: f64, [low, high]: [f64; 2], unit: Unit) -> String {
     let own = Style::of(value, unit);
     let largest = low.abs().max(high.abs());
     let has_other_unit = value == 0.0 || own.scale(largest) >= 1e4;
-    if !has_other_unit || !largest.is_finite() {
-        return format!("[{} .. {}]", own.number(low), own.number(high));
-    }
-    let style = Style::of(largest, unit);
-    let [low, high] =
-        [low, high].map(|end| if end == 0.0 { "0".to_owned() } else { style.number(end) });
+    let style = if has_other_unit && largest.is_finite() { Style::of(largest, unit) } else { own };
+    let end = |end: f64| thousands_apart(&without_sign_of_zero(style.rough_number(end)));
+    let [low, high] = [low, high].map(end);
     match style.name == own.name {
         true => format!("[{low} .. {high}]"),
         false => format!("[{low} .. {high} {}]", style.name),

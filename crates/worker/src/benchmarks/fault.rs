@@ -47,8 +47,8 @@ const BENCHES: &[Bench] = &[
              hypervisor does not have to back what the kernel allocates. With map=inside a batch \
              is whole mappings of 2 MiB: mmap, for pages=thp madvise, every page touched, munmap; \
              divided by the 512 pages. pages=4k disables huge pages. Reading with pages=thp takes \
-             64 MiB, since one huge zero page serves all of them. With mapping_mib=64 pages of 4 KiB \
-             are those of such a mapping, too.",
+             64 MiB, since one huge zero page serves all of them. With mapping_mib=64 the mapping has \
+             64 MiB with pages of 4 KiB, too.",
         expected: "300 ns per write: 100 for the trap, 100 for allocating and accounting the page, \
                    50 and more for clearing it; in a guest, whose addresses go through the \
                    hypervisor's page tables as well, 1 to 2 us; a read maps the zero page for half \
@@ -97,7 +97,9 @@ const BENCHES: &[Bench] = &[
             ORDER,
             Axis {
                 name: "mapping_mib",
-                sets: "MiB of the mapping; implied: usual, 8 of pages of 4 KiB",
+                sets: "MiB of the mapping, and so whether a cache still holds the page that a touch \
+                       gets; 64: hardly, as in a program that touches much memory; implied: usual, \
+                       8 of pages of 4 KiB, which were freed lately and are in a cache",
                 points: Points::Numbers(&[64]),
                 default_points: Points::Implied("usual"),
             },

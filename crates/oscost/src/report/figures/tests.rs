@@ -64,15 +64,16 @@ fn bounds_have_the_unit_and_the_decimals_of_their_figure() {
 #[test]
 fn an_interval_has_the_unit_of_its_figure_unless_that_gives_it_many_digits() {
     let shown = |value: f64, ends: [f64; 2]| interval(value, ends, Unit::NsPerOp);
-    assert_eq!(shown(848e3, [835_100.0, 873_600.0]), "[835.1 .. 873.6]");
-    assert_eq!(shown(0.0, [0.0, 930_214.286]), "[0 .. 930.2 us]");
+    assert_eq!(shown(848e3, [835_100.0, 873_600.0]), "[835 .. 874]");
+    assert_eq!(shown(0.0, [0.0, 930_214.286]), "[0 .. 930 us]");
     assert_eq!(shown(0.0, [0.0, 0.0]), "[0 .. 0]");
-    assert_eq!(shown(0.0, [-12.0, 50.0]), "[-12.00 .. 50.00]");
-    assert_eq!(shown(1.5, [-2e6, 0.0]), "[-2.000 .. 0 ms]");
-    assert_eq!(shown(1.5, [0.0, 9_000.0]), "[0.000 .. 9000.000]");
-    assert_eq!(shown(1.5, [1.0, f64::INFINITY]), "[1.000 .. inf]");
+    assert_eq!(shown(0.0, [-12.0, 50.0]), "[-12.0 .. 50.0]");
+    assert_eq!(shown(1.5, [-2e6, 0.0]), "[-2.00 .. 0 ms]");
+    assert_eq!(shown(1.5, [0.0, 9_000.0]), "[0 .. 9,000]");
+    assert_eq!(shown(1.5, [1.0, f64::INFINITY]), "[1.00 .. inf]");
+    assert_eq!(shown(30.1e6, [-1_000.0, 30.24e6]), "[0.00 .. 30.2]");
     let of_seconds = interval(0.0, [0.0, 930.214_286e-6], Unit::Seconds);
-    assert_eq!((of_seconds.as_str(), &*rough(-0.0, Unit::Seconds)), ("[0 .. 930.2 us]", "0 ns"));
+    assert_eq!((of_seconds.as_str(), &*rough(-0.0, Unit::Seconds)), ("[0 .. 930 us]", "0 ns"));
 }
 
 #[test]
@@ -80,6 +81,8 @@ fn rough_figures_ratios_and_shares_have_two_or_three_digits() {
     let shown = |value: f64| rough(value, Unit::NsPerOp);
     assert_eq!([shown(1.079), shown(23.21), shown(245.6)], ["1.08 ns", "23.2 ns", "246 ns"]);
     assert_eq!([shown(99.96), shown(2_025.0)], ["100 ns", "2.02 us"]);
+    let added = [24_113.0, -51.0, 0.0].map(|value| rough_added(value, Unit::NsPerOp));
+    assert_eq!(added, ["+24.1 us", "-51.0 ns", "0 ns"]);
     let round = [0.5, 20.0, 1_000.0, 5e7].map(|value| short(value, Unit::NsPerOp));
     assert_eq!(round, ["0.5 ns", "20 ns", "1 us", "50 ms"]);
     let halves = [(0.3, 21.0), (0.000_4, 0.2), (12.0, 2_000.0), (0.0, 9.0)];

@@ -13,6 +13,7 @@ mod items;
 pub(in crate::report) mod made_up;
 mod pair_prices;
 mod price_rows;
+mod sum_notes;
 mod switches;
 mod time_source;
 mod trial_times;
@@ -28,6 +29,7 @@ pub(in crate::report::view) use self::instructions::section as instructions;
 pub(in crate::report::view) use self::items::share_text;
 use self::items::table;
 pub(in crate::report::view) use self::price_rows::price;
+pub(in crate::report::view) use self::sum_notes::notes as sum_notes;
 use crate::advice::trust::Trust;
 use crate::report::figures::{occurrences, rough, with_thousands};
 use crate::report::text::{minute, plain, plural, shell_command};
@@ -55,7 +57,7 @@ pub fn view(bill: &Bill) -> View {
     sections.extend(Block::list(notes(bill)).map(|list| Section::of("How it was made", [list])));
     View {
         title: title(bill),
-        lead: vec![Paragraph::from(conditions(bill))],
+        lead: lead(bill).collect(),
         answer: Some(answer::bill::answer(bill)),
         sections,
         ..View::default()
@@ -91,8 +93,24 @@ pub fn json(bill: &Bill) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(bill).map(|text| text + "\n")
 }
 
+/// What was measured, and what it executes.
+pub(in crate::report::view) fn lead(bill: &Bill) -> impl Iterator<Item = Paragraph> {
+    [conditions(bill)].into_iter().chain(other_programs(bill)).map(Paragraph::from)
+}
+
+/// How many programs a command executes; `None` of one, and of a running process.
+fn other_programs(bill: &Bill) -> Option<String> {
+    let execs = bill.counted.as_ref().filter(|_| bill.watched.is_none())?.calls.execs;
+    (execs > 1).then(|| {
+        format!(
+            "it executes {} programs, as scripts and shims do: this bill is of all",
+            with_thousands(execs as f64)
+        )
+    })
+}
+
 /// The command, the machine and its trials.
-pub(in crate::report::view) fn conditions(bill: &Bill) -> String {
+fn conditions(bill: &Bill) -> String {
     let command = plain(&shell_command(&bill.program));
     let shown: String = command.chars().take(MAX_COMMAND_CHARS).collect();
     let more = if shown.len() < command.len() { "..." } else { "" };
@@ -106,8 +124,10 @@ pub(in crate::report::view) fn conditions(bill: &Bill) -> String {
     let model = plain(model);
     let at = bill.host.as_deref().map_or(String::new(), |host| format!(" at {}", plain(host)));
     let times = trial_times::text(&bill.trials);
+    let has_interval = bill.trials.system_time.ci95.is_some();
+    let level = if has_interval { ", 95 % intervals in brackets" } else { "" };
     let higher = answer::bill::higher_time_clause(&bill.trials);
-    format!("`{shown}{more}` on {model}{release}{at}; {measured}: {times}{higher}")
+    format!("`{shown}{more}` on {model}{release}{at}; {measured}{level}: {times}{higher}")
 }
 
 /// Items without a price.
@@ -196,7 +216,7 @@ pub(in crate::report::view) fn notes(bill: &Bill) -> Vec<Item> {
         .chain(ticks)
         .chain(cool_prices::notes(bill));
     let all = all.chain(function_prices::notes(bill)).chain(pair_prices::notes(bill));
-    let all = all.chain(instructions::note(bill));
+    let all = all.chain(instructions::note(bill)).chain(answer::bill::further_doubts(bill));
     all.map(Item::from).collect()
 }
 
@@ -260,7 +280,8 @@ fn reuse_note(bill: &Bill) -> Option<String> {
 /// Which prices were measured for the bill.
 fn measurement(measured: &MeasuredPrices) -> Vec<String> {
     let prices = plural(measured.cases.len() as u64, "price");
-    let mut lines = vec![format!("measuring {prices} took {:.1} s", measured.seconds)];
+    let took = rough(measured.seconds, Unit::Seconds);
+    let mut lines = vec![format!("measuring {prices} took {took}")];
     if measured.interrupted {
         lines.push("missing: prices whose measurement was interrupted".to_owned());
     }

@@ -7,7 +7,7 @@ use oscost_model::bill_comparison::{AmountChange, BillComparison, ComparedBill, 
 use oscost_model::unit::Unit;
 
 use self::one_sided::{OneSided, of_item, one_sided};
-use crate::report::figures::{Style, added, at_least, per_op, rough};
+use crate::report::figures::{Style, at_least, rough, rough_added, with_thousands};
 use crate::report::text::{minute, plain, plural, shell_command};
 use crate::report::view::bill_counting::watch;
 use crate::report::view::document::{
@@ -68,7 +68,8 @@ fn headline(compared: &BillComparison) -> String {
 /// Both ends of an interval in one unit, which is not that of its figure: that may be 0.
 fn interval([low, high]: [f64; 2]) -> String {
     let style = Style::of(low.abs().max(high.abs()), Unit::NsPerOp);
-    format!("{} .. {}", style.number(low), style.with_unit(high))
+    let [low, high] = [low, high].map(|end| style.rough_number(end));
+    format!("{low} .. {high} {}", style.unit())
 }
 
 /// A part of the change of one item.
@@ -100,7 +101,7 @@ fn parts_of(item: &ItemChange) -> Vec<Part> {
     let mut found = Vec::new();
     if by_count != 0.0 {
         let direction = if more < 0.0 { "fewer" } else { "more" };
-        let count = per_op(more.abs());
+        let count = with_thousands(more.abs());
         let text = format!("{} for {count} {direction} x {name}", signed(by_count));
         found.push(Part { ns: by_count, text });
     }
@@ -169,7 +170,8 @@ fn table(compared: &BillComparison) -> Table {
 }
 
 fn item_row(item: &ItemChange) -> TableRow {
-    let counts = format!("{} -> {}", per_op(item.base_times), per_op(item.new_times));
+    let counts =
+        format!("{} -> {}", with_thousands(item.base_times), with_thousands(item.new_times));
     TableRow::of(vec![
         Cell::text(plain(&item.name)),
         Cell::text(counts),
@@ -185,7 +187,8 @@ fn item_row(item: &ItemChange) -> TableRow {
 /// An item that one bill alone prices: without it the lines would not add up.
 fn one_sided_row(found: &OneSided<'_>) -> TableRow {
     let OneSided { item, change, priced_in } = found;
-    let counts = format!("{} -> {}", per_op(item.base_times), per_op(item.new_times));
+    let counts =
+        format!("{} -> {}", with_thousands(item.base_times), with_thousands(item.new_times));
     TableRow::of(vec![
         Cell::text(format!("{} (price in {priced_in} alone)", plain(&item.name))),
         Cell::text(counts),
@@ -277,7 +280,7 @@ fn unknown(compared: &BillComparison) -> Vec<String> {
             (None, Some(_)) => "no price in base",
             _ => "no price",
         };
-        let (before, now) = (per_op(item.base_times), per_op(item.new_times));
+        let (before, now) = (with_thousands(item.base_times), with_thousands(item.new_times));
         format!("{sides}: {} ({before} -> {now})", plain(&item.name))
     };
     let mut lines: Vec<String> = without.iter().take(MAX_UNKNOWN).map(line).collect();
@@ -369,7 +372,7 @@ fn notes(compared: &BillComparison) -> Vec<String> {
 }
 
 fn signed(ns: f64) -> String {
-    added(ns, Unit::NsPerOp)
+    rough_added(ns, Unit::NsPerOp)
 }
 
 fn time(ns: f64) -> String {

@@ -7,7 +7,7 @@ use oscost_model::program_calls::{
 use oscost_model::unit::Unit;
 
 use crate::report::figures::{per_cent, rough, with_thousands};
-use crate::report::text::{plain, plural};
+use crate::report::text::plain;
 
 /// The counter that cannot tell whether others refer to the file of a close, nor where tasks run.
 const TRACER: &str = "ptrace";
@@ -16,7 +16,7 @@ const TRACER: &str = "ptrace";
 pub(super) fn watch(watched: &Watched) -> String {
     let Watched { pid, seconds, threads, children, ended, on_cpu_ns } = watched;
     let time = rough(*seconds, Unit::Seconds);
-    let threads = plural((*threads).into(), "thread");
+    let threads = number_of((*threads).into(), "thread");
     let children = if *children { " and its descendants" } else { "" };
     let end = if *ended { ", until it ended" } else { "" };
     let on_cpu = on_cpu_ns.map_or(String::new(), |ns| {
@@ -30,7 +30,7 @@ pub(super) fn counting(counted: &BilledCounts, is_watched: bool) -> Vec<String> 
     let calls = &counted.calls;
     let varying = match counted.varying_forms {
         0 => ", all with the same counts of calls".to_owned(),
-        forms => format!("; the counts of {} differ", plural(forms.into(), "form")),
+        forms => format!("; the counts of {} differ", number_of(forms.into(), "form")),
     };
     let by = plain(&calls.by);
     let how = match (is_watched, counted.added_pct) {
@@ -46,7 +46,7 @@ pub(super) fn counting(counted: &BilledCounts, is_watched: bool) -> Vec<String> 
                 }
                 Some(more) => format!("counting added {} to the real time", per_cent(more)),
             };
-            format!("{} counted by {by}{varying}; {added}", plural(counted.runs.into(), "run"))
+            format!("{} counted by {by}{varying}; {added}", number_of(counted.runs.into(), "run"))
         }
     };
     let reason = counted.counter_reason.as_deref();
@@ -68,30 +68,30 @@ pub(super) fn counting(counted: &BilledCounts, is_watched: bool) -> Vec<String> 
     if counted.lost_events > 0 {
         lines.push(format!(
             "missing: {} had no room in the counter: the counts are too low",
-            plural(counted.lost_events, "event")
+            number_of(counted.lost_events, "event")
         ));
     }
     lines.push(format!(
         "{}, {}, {}, {}, {}",
-        plural(calls.calls(), "call"),
-        plural(calls.execs, "exec"),
-        plural(calls.forks, "fork"),
-        plural(calls.threads, "thread"),
-        plural(calls.signals, "signal")
+        number_of(calls.calls(), "call"),
+        number_of(calls.execs, "exec"),
+        number_of(calls.forks, "fork"),
+        number_of(calls.threads, "thread"),
+        number_of(calls.signals, "signal")
     ));
     if let Some(events) = &calls.events {
         lines.extend(event_lines(events));
     }
     if calls.unfinished > 0 {
-        lines.push(format!("{} never returned", plural(calls.unfinished, "call")));
+        lines.push(format!("{} never returned", number_of(calls.unfinished, "call")));
     }
     if calls.killed > 0 {
-        lines.push(format!("{} outlived the program", plural(calls.killed, "task")));
+        lines.push(format!("{} outlived the program", number_of(calls.killed, "task")));
     }
     if calls.unread > 0 {
         lines.push(format!(
             "{} could not be read: their forms are incomplete",
-            plural(calls.unread, "argument")
+            number_of(calls.unread, "argument")
         ));
     }
     lines
@@ -106,8 +106,8 @@ fn event_lines(events: &KernelEvents) -> Vec<String> {
          CPU, {} on another one",
         with_thousands(*voluntary_switches as f64),
         with_thousands(*forced_switches as f64),
-        plural(*same_cpu, "time"),
-        plural(*other_cpu, "time")
+        number_of(*same_cpu, "time"),
+        number_of(*other_cpu, "time")
     )];
     if let Some((to_process, to_thread)) =
         events.voluntary_to_process.zip(events.voluntary_to_thread)
@@ -123,7 +123,7 @@ fn event_lines(events: &KernelEvents) -> Vec<String> {
     lines.extend(after_idle(events));
     lines.extend(outside(events));
     let taken = [(events.softirqs, "softirq"), (events.interrupts, "interrupt")];
-    let taken = taken.into_iter().filter_map(|(count, noun)| Some(plural(count?, noun)));
+    let taken = taken.into_iter().filter_map(|(count, noun)| Some(number_of(count?, noun)));
     let taken: Vec<String> = taken.collect();
     if !taken.is_empty() {
         lines.push(format!("{} while its tasks were on a CPU", taken.join(", ")));
@@ -142,7 +142,7 @@ fn across_cpus(events: &KernelEvents) -> Option<String> {
              as threads; they were woken {} from another CPU{}",
             with_thousands(forks as f64),
             with_thousands(starts as f64),
-            plural(wakes, "time"),
+            number_of(wakes, "time"),
             events.remote_wakes_by.map_or(String::new(), wakes_by_call)
         )
     })
@@ -169,9 +169,9 @@ fn after_idle(events: &KernelEvents) -> Option<String> {
         format!(
             "a CPU had been idle when a task on another one woke a task there, for less than 150 us \
              {}, for 150 to 600 us {}, for longer {}",
-            plural(below_150_us, "time"),
-            plural(below_600_us, "time"),
-            plural(longer, "time")
+            number_of(below_150_us, "time"),
+            number_of(below_600_us, "time"),
+            number_of(longer, "time")
         )
     })
 }
@@ -184,7 +184,7 @@ const HIDDEN_WAKER: &str = "missing: how often other programs woke its tasks fro
 fn outside(events: &KernelEvents) -> Vec<String> {
     let times = |by: Option<OutsideWakesByCall>| {
         let wakes = by.map_or(0, OutsideWakesByCall::wakes);
-        (wakes > 0).then(|| plural(wakes, "time"))
+        (wakes > 0).then(|| number_of(wakes, "time"))
     };
     let of_outside = times(events.remote_wakes_of_outside)
         .map(|times| format!("it woke tasks of other programs on another CPU {times}"));
@@ -195,6 +195,12 @@ fn outside(events: &KernelEvents) -> Vec<String> {
         events.remote_wakes_of_outside.is_some() && events.remote_wakes_by_outside.is_none();
     let hidden = is_hidden.then(|| HIDDEN_WAKER.to_owned());
     of_outside.into_iter().chain(by_outside).chain(hidden).collect()
+}
+
+/// A number of things, its thousands apart: `1,013 calls`.
+fn number_of(count: u64, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{ending}", with_thousands(count as f64))
 }
 
 #[cfg(test)]
@@ -287,7 +293,7 @@ mod tests {
             mapped_file_pages: None,
         };
         let expected = [
-            "1,200 voluntary and 4 forced switches while it was counted; tasks continued 1203 times \
+            "1,200 voluntary and 4 forced switches while it was counted; tasks continued 1,203 times \
              on the same CPU, 1 time on another one",
             "after 900 voluntary switches another process ran at once, after 100 another thread or a \
              child of vfork(2)",
@@ -321,7 +327,7 @@ mod tests {
             ..RemoteWakesByCall::default()
         };
         let by_calls = KernelEvents { remote_wakes_by: Some(by), ..events(0, 2_000) };
-        let end = "woken 2001 times from another CPU, 1,500 over TCP, 2 by futexes";
+        let end = "woken 2,001 times from another CPU, 1,500 over TCP, 2 by futexes";
         assert!(event_lines(&by_calls)[1].ends_with(end), "{:?}", event_lines(&by_calls));
         let nothing = KernelEvents { remote_wakes_after_switch: Some(0), ..events(0, 0) };
         assert_eq!(event_lines(&nothing).len(), 1);

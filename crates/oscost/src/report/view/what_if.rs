@@ -6,7 +6,7 @@ use oscost_model::bill::{
 use oscost_model::program::{CPU, REAL};
 use oscost_model::unit::Unit;
 
-use crate::report::figures::{Style, added, per_cent, rough, times, with_thousands};
+use crate::report::figures::{interval, per_cent, rough, rough_added, times, with_thousands};
 use crate::report::text::{id_beginning, minute, plain, plural};
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
 
@@ -84,7 +84,7 @@ pub(super) fn compared(change: &WhatIf) -> (&Amount, Option<&Amount>) {
 
 /// A prediction in words, and what it rests on.
 fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
-    let (predicted, _) = compared(change);
+    let (predicted, increase) = compared(change);
     let (time, place) = match change.judged_by.as_str() {
         REAL => (1e9 * bill.trials.real.median, ""),
         _ => (bill.trials.system_time.ns, " in the kernel"),
@@ -99,9 +99,15 @@ fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
         format!(", {part} of it for {} x {}", with_thousands(item.times), plain(&item.name))
     });
     let name = name(change);
-    let amount = with_interval(predicted);
-    let mut lines =
-        vec![format!("under {name} it would spend {amount} more{place}{share}{largest}")];
+    let (amount, direction) = match predicted.ns < 0.0 {
+        true => (with_interval(&predicted.times(-1.0)), "less"),
+        false => (with_interval(predicted), "more"),
+    };
+    let may_be_nothing = predicted.ci95.is_some_and(|[low, high]| low <= 0.0 && 0.0 <= high);
+    let doubt = if may_be_nothing { ", which may be nothing" } else { "" };
+    let mut lines = vec![format!(
+        "under {name} it would spend {amount} {direction}{place}{share}{doubt}{largest}"
+    )];
     lines.extend(range_sentence(bill, change));
     if change.unpriced_calls > 0.0 {
         lines.push(format!(
@@ -121,11 +127,13 @@ fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
         )
     }));
     if let Some(measured) = &change.measured {
-        let ratio = change.ratio.map_or(String::new(), |ratio| {
+        // Of an increase that may be nothing a ratio says nothing.
+        let is_known = increase.and_then(|it| it.ci95).is_some_and(|[low, _]| low > 0.0);
+        let ratio = change.ratio.filter(|_| is_known).map_or(String::new(), |ratio| {
             format!("; the prediction is {} times that", times(ratio))
         });
         let of = |time: &str, amount: &Option<Amount>| {
-            let figure = amount.as_ref().map(|it| added(it.ns, Unit::NsPerOp));
+            let figure = amount.as_ref().map(|it| rough_added(it.ns, Unit::NsPerOp));
             figure.map_or(String::new(), |figure| format!(", {figure} of {time} time"))
         };
         let cpu = of("CPU", &measured.cpu_ns);
@@ -133,7 +141,7 @@ fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
         lines.push(format!(
             "{name}: measured in {}: {} of system time (by the {}){cpu}{real}{ratio}",
             plural(measured.pairs.into(), "pair"),
-            added(measured.system_ns.ns, Unit::NsPerOp),
+            rough_added(measured.system_ns.ns, Unit::NsPerOp),
             plain(&measured.system_figure)
         ));
     }
@@ -228,10 +236,8 @@ fn plus(value: f64) -> &'static str {
     if value > 0.0 { "+" } else { "" }
 }
 
+/// An amount with its interval, if that is known.
 pub(super) fn with_interval(amount: &Amount) -> String {
-    let style = Style::of(amount.ns, Unit::NsPerOp);
-    let ends = amount.ci95.map_or(String::new(), |[low, high]| {
-        format!(" [{} .. {}]", style.number(low), style.number(high))
-    });
-    format!("{}{ends}", rough(amount.ns, Unit::NsPerOp))
+    let ends = amount.ci95.map(|ends| format!(" {}", interval(amount.ns, ends, Unit::NsPerOp)));
+    format!("{}{}", rough(amount.ns, Unit::NsPerOp), ends.unwrap_or_default())
 }

@@ -70,12 +70,13 @@ pub(super) const CPU_TIME: Bench = Bench {
           less in its caches. Of the two wake-ups of a round trip one is of such a CPU, that of \
           the peer; the measured thread's own CPU is idle for as long as the peer's turn takes. \
           The start of a process leaves RCU callbacks (exec, unmapped files, new threads): while \
-          some are pending on a CPU, its idle loop keeps the tick. After some 40 ms they have been \
-          called, and each idle period stops the tick and starts it again: the timer is programmed \
-          twice, each time an exit to the host of a virtual machine, and the CPU halts and is woken \
-          by an interrupt where it polled before. A row without settle_ms is measured in the first \
-          40 ms of its process, with the tick kept, as a program has it that closes files and ends \
-          processes all the time; one that only computes and communicates has the other state.",
+          some are pending on a CPU, its idle loop keeps the tick (the periodic timer interrupt). \
+          After some 40 ms they have been called, and each idle period stops the tick and starts it \
+          again: the timer is programmed twice, each time an exit to the host of a virtual machine, \
+          and the CPU halts and is woken by an interrupt where it polled before. A row without \
+          settle_ms is measured in the first 40 ms of its process: an idle CPU keeps its tick, as in \
+          a program that closes files and ends processes all the time. With settle_ms=100 an idle \
+          CPU stops its tick, as in a program that only computes and communicates.",
     calls: &[
         each_end("write", 20).when(BY_EVENTFD),
         each_end("read", 20).when(BY_EVENTFD),
@@ -121,9 +122,10 @@ pub(super) const CPU_TIME: Bench = Bench {
         },
         Axis {
             name: "settle_ms",
-            sets: "for how many milliseconds both ends sleep before the first op: RCU callbacks \
-                   that the start of the process has left are called by then, and an idle CPU \
-                   stops its tick; implied: none, the first op comes at once",
+            sets: "for how many milliseconds both ends sleep before the first op; 100: RCU \
+                   callbacks that the start of the process has left are called by then, and an \
+                   idle CPU stops its tick; implied: none, the first op comes at once, and an idle \
+                   CPU keeps its tick",
             points: Points::Numbers(&[100]),
             default_points: Points::Implied("none"),
         },

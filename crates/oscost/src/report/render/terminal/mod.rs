@@ -52,10 +52,15 @@ pub fn report_on(view: &View, screen: ScreenFormat) -> String {
     }
 }
 
-/// The answer, a paragraph a line.
+/// The answer, a paragraph a line; the doubts are indented, below the grade.
 fn answer(answer: &Answer, screen: ScreenFormat) -> String {
-    let lines = |text: &str| fold_lines(text, 0, INDENT, screen.prose());
-    answer.paragraphs().map(|text| with_grade(&lines(text), screen.colour)).collect()
+    let Answer { findings, trust, doubts, next } = answer;
+    let lines =
+        |text: &String| with_grade(&fold_lines(text, 0, INDENT, screen.prose()), screen.colour);
+    let doubt = |text: &String| fold_lines(text, INDENT, INDENT, screen.prose());
+    let before: String = findings.iter().chain(trust).map(lines).collect();
+    let doubts: String = doubts.iter().map(doubt).collect();
+    before + &doubts + &next.iter().map(lines).collect::<String>()
 }
 
 /// Sections without anything above them.

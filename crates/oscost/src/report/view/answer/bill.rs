@@ -10,6 +10,8 @@ mod tick_division;
 mod uncertainty;
 mod unpriced;
 
+use std::cmp::Reverse;
+
 use oscost_model::bill::{Amount, Bill, BillItem, PriceSources};
 use oscost_model::raw_call::CALL;
 use oscost_model::unit::Unit;
@@ -17,7 +19,7 @@ use oscost_model::unit::Unit;
 pub(in crate::report::view) use self::higher_time::clause as higher_time_clause;
 use self::range::ChargedRange;
 use self::reason::Reason;
-use self::uncertainty::{MAX_HALF_WIDTH_PCT, verdict, why_no_interval};
+use self::uncertainty::{MAX_HALF_WIDTH_PCT, may_be_nothing, no_interval, verdict};
 use self::unpriced::{MAX_UNPRICED_PCT, MIN_SHARE_PCT};
 use super::quote::interval_text;
 use super::trust;
@@ -28,6 +30,8 @@ use crate::report::view::document::Answer;
 
 /// Of more items than these the others are in the table alone.
 const MAX_NAMED: usize = 3;
+/// Of more reasons than these the others are among the notes on how the bill was made.
+const MAX_REASONS: usize = 3;
 /// A program that takes so much longer or shorter while it is counted is told of, in per cent.
 const MAX_ADDED_PCT: f64 = 10.0;
 /// A bill that leaves more than this unexplained, in either direction, explains nothing, in per cent.
@@ -40,11 +44,37 @@ pub(in crate::report::view) fn answer(bill: &Bill) -> Answer {
     let should_be_renewed = !bill.prices.stale.is_empty() || price_runs::has_poor(bill);
     let renewal = should_be_renewed.then(|| "Next: `oscost run` measures prices anew.".to_owned());
     let next = unpriced::next(bill).or(renewal);
+    let found = trust_of(bill);
     Answer {
         findings: vec![headline(bill)],
-        trust: Some(trust::sentence(&trust_of(bill))),
+        trust: Some(grade(&found)),
+        doubts: doubts(&found).to_vec(),
         next: next.into_iter().collect(),
     }
+}
+
+/// The grade: in a sentence with its reason if that is one; several are lines of their own.
+fn grade(found: &Trust) -> String {
+    let grade = found.grade.text();
+    match found.reasons.len() {
+        0 | 1 => trust::sentence(found),
+        2..=MAX_REASONS => format!("Trust: {grade}:"),
+        all => format!("Trust: {grade}: the weightiest of {all} reasons:"),
+    }
+}
+
+/// The reasons that are lines below the grade.
+fn doubts(found: &Trust) -> &[String] {
+    match &found.reasons[..] {
+        [] | [_] => &[],
+        reasons => &reasons[..reasons.len().min(MAX_REASONS)],
+    }
+}
+
+/// The reasons beyond those, a line each.
+pub(in crate::report::view) fn further_doubts(bill: &Bill) -> Vec<String> {
+    let further = trust_of(bill).reasons.into_iter().skip(MAX_REASONS);
+    further.map(|reason| format!("further reason of its grade: {reason}")).collect()
 }
 
 /// What was charged, in words.
@@ -128,37 +158,42 @@ fn largest(bill: &Bill) -> String {
     phrases.collect::<Vec<_>>().join(", ")
 }
 
-/// How far a bill can be believed: the worst of its reasons.
+/// How far a bill can be believed: the worst of its reasons, which come first.
 pub(in crate::report::view) fn trust_of(bill: &Bill) -> Trust {
-    let reasons = reasons(bill);
-    let grade = reasons.iter().map(|reason| reason.grade).max().unwrap_or(Grade::Good);
+    let mut reasons = reasons(bill);
+    reasons.sort_by_key(|reason| Reverse(reason.grade));
+    let grade = reasons.first().map_or(Grade::Good, |reason| reason.grade);
     Trust { grade, reasons: reasons.into_iter().map(|reason| reason.text).collect() }
 }
 
+/// Each as what is so, and what follows: first whether the counts are those of the untouched
+/// program, then what the prices leave open, then how well the figures are known.
 fn reasons(bill: &Bill) -> Vec<Reason> {
     let mut found: Vec<Reason> = bill.cautions.iter().map(|it| Reason::fair(plain(it))).collect();
     found.extend(of_counting(bill));
-    if !bill.prices.stale.is_empty() {
-        let stale: Vec<String> = bill.prices.stale.iter().map(|why| plain(why)).collect();
-        found.push(Reason::fair(format!("its prices are stale ({})", stale.join("; "))));
-    }
-    found.extend(price_runs::reasons(bill));
-    if are_of_inlined_loops(&bill.prices) {
-        let text = "its largest prices are of inlined loops, and programs call through functions, \
-                    which may take longer";
-        found.push(Reason::fair(text.to_owned()));
-    }
-    found.extend(bill.trials.doubt.iter().map(|why| Reason::fair(plain(why))));
-    found.extend(of_system_time(&bill.trials.system_time));
-    found.extend(bill.charged.as_ref().and_then(|charged| of_charged(bill, charged)));
-    found.extend(prices::reason(bill));
+    found.extend(of_difference(bill));
+    found.extend(unpriced::reason(bill));
     let unpriced_pct = unpriced_pct(&bill.items);
     if bill.counted.is_some() && unpriced_pct > MAX_UNPRICED_PCT {
         let share = per_cent(unpriced_pct);
-        found.push(Reason::fair(format!("{share} of what was counted has no price")));
+        let text = format!("{share} of what was counted has no price: it is in no amount");
+        found.push(Reason::fair(text));
     }
-    found.extend(unpriced::reason(bill));
-    found.extend(of_difference(bill));
+    found.extend(bill.trials.doubt.iter().map(|why| Reason::fair(plain(why))));
+    found.extend(of_system_time(&bill.trials.system_time));
+    if !bill.prices.stale.is_empty() {
+        let stale: Vec<String> = bill.prices.stale.iter().map(|why| plain(why)).collect();
+        let stale = stale.join("; ");
+        found.push(Reason::fair(format!("its prices are stale ({stale}): others may hold now")));
+    }
+    found.extend(price_runs::reasons(bill));
+    found.extend(prices::reason(bill));
+    found.extend(bill.charged.as_ref().and_then(|charged| of_charged(bill, charged)));
+    if are_of_inlined_loops(&bill.prices) {
+        let text = "its largest prices are of inlined loops: programs call through functions, which \
+                    may take longer";
+        found.push(Reason::fair(text.to_owned()));
+    }
     found
 }
 
@@ -174,45 +209,63 @@ fn of_difference(bill: &Bill) -> Vec<Reason> {
     let is_far = |ns: f64| 100.0 * ns.abs() / bill.trials.system_time.ns > MAX_UNEXPLAINED_PCT;
     let Some(range) = ChargedRange::of(bill) else {
         let far = bill.difference.as_ref().filter(|it| is_far(it.ns));
-        let text = "the difference is more than half of the system time";
-        return far.map(|_| Reason::poor(text.to_owned())).into_iter().collect();
+        let reason = far.map(|it| {
+            let what = "the difference is more than half of the system time";
+            Reason::poor(format!("{what}: {}", explanation(may_be_nothing(it))))
+        });
+        return reason.into_iter().collect();
     };
     let far = (is_far(range.outside_ns()) && !range.is_left_open()).then(|| {
-        Reason::poor("its system time is outside the range by more than half of itself".to_owned())
+        let what = "its system time is outside the range by more than half of itself";
+        Reason::poor(format!("{what}: {}", explanation(range.is_uncertain())))
     });
     let wide = range.is_wider_than(MAX_RANGE_RATIO).then(|| {
-        Reason::fair(format!("one end of its range is more than {MAX_RANGE_RATIO} times the other"))
+        Reason::fair(format!(
+            "one end of its range is more than {MAX_RANGE_RATIO} times the other: it holds almost any \
+             time"
+        ))
     });
     far.into_iter().chain(wide).collect()
+}
+
+/// What a large difference says of the prices.
+fn explanation(may_be_nothing: bool) -> &'static str {
+    match may_be_nothing {
+        true => "its interval leaves open whether the prices explain it",
+        false => "the prices do not explain it",
+    }
 }
 
 /// What is doubtful about the counts.
 fn of_counting(bill: &Bill) -> Vec<Reason> {
     let Some(counted) = &bill.counted else {
-        return vec![Reason::poor("its calls were not counted".to_owned())];
+        return vec![Reason::poor("its calls were not counted: nothing is charged".to_owned())];
     };
     let calls = &counted.calls;
     let added = match counted.added_pct {
-        Some(more) if more > MAX_ADDED_PCT => {
-            Some(format!("counting added {} to its real time", per_cent(more)))
-        }
+        Some(more) if more > MAX_ADDED_PCT => Some(format!(
+            "counting added {} to its real time: it may do other work while it is counted",
+            per_cent(more)
+        )),
         // Counting makes nothing faster.
         Some(less) if less < -MAX_ADDED_PCT => {
             let less = per_cent(-less);
-            Some(format!("its real time varies: it was {less} shorter while it was counted"))
+            Some(format!("its real time was {less} shorter while it was counted: it varies"))
         }
         _ => None,
     };
     let varying = (counted.varying_forms > 0).then(|| {
         let forms = plural(counted.varying_forms.into(), "form");
-        format!("the counted runs differ in {forms} of calls")
+        format!("the counted runs differ in {forms} of calls: their medians are charged")
     });
-    let killed =
-        (calls.killed > 0).then(|| format!("{} outlived it", plural(calls.killed, "task")));
-    let unread = (calls.unread > 0)
-        .then(|| format!("{} could not be read", plural(calls.unread, "argument")));
-    let lost = (counted.lost_events > 0)
-        .then(|| format!("{} had no room in the counter", plural(counted.lost_events, "event")));
+    let said = |count: u64, noun: &str, what: &str| {
+        (count > 0).then(|| format!("{} {what}", plural(count, noun)))
+    };
+    let killed = said(calls.killed, "task", "outlived it: what followed is not charged");
+    let unread = "could not be read: the forms of these calls are incomplete";
+    let unread = said(calls.unread, "argument", unread);
+    let lost = "had no room in the counter: the counts are too low";
+    let lost = said(counted.lost_events, "event", lost);
     [added, varying, killed, unread, lost].into_iter().flatten().map(Reason::fair).collect()
 }
 
@@ -223,10 +276,12 @@ fn of_system_time(system: &Amount) -> Option<Reason> {
     }
     let half_pct = |[low, high]: [f64; 2]| 50.0 * (high - low) / system.ns;
     let Some(half_pct) = system.ci95.map(half_pct) else {
-        return Some(Reason::fair("the interval of its system time is not known".to_owned()));
+        let text = "its system time has no interval: nor has the difference";
+        return Some(Reason::fair(text.to_owned()));
     };
     (half_pct > MAX_HALF_WIDTH_PCT).then(|| {
-        Reason::fair(format!("its system time is known to +-{} alone", per_cent(half_pct)))
+        let half = per_cent(half_pct);
+        Reason::fair(format!("its system time is known to +-{half} alone: so is what is explained"))
     })
 }
 
@@ -236,12 +291,12 @@ fn of_charged(bill: &Bill, charged: &Amount) -> Option<Reason> {
         return None;
     }
     let Some([low, high]) = charged.ci95 else {
-        let why = why_no_interval(bill);
-        return Some(Reason::fair(format!("the interval of what is charged is not known{why}")));
+        return Some(Reason::fair(no_interval(bill)));
     };
     let half_pct = 50.0 * (high - low) / charged.ns;
     (half_pct > MAX_HALF_WIDTH_PCT).then(|| {
-        Reason::fair(format!("what is charged is known to +-{} alone", per_cent(half_pct)))
+        let half = per_cent(half_pct);
+        Reason::fair(format!("what is charged is known to +-{half} alone: so is what is explained"))
     })
 }
 

@@ -36,8 +36,8 @@ pub(super) fn answer(compared: &RunComparison, runs: [&[Record]; 2]) -> Answer {
     let of_ab = ["base", "new run"].into_iter().zip(runs).filter_map(|(side, it)| of_ab(side, it));
     Answer {
         findings: [why].into_iter().chain(of_ab).collect(),
-        trust: None,
         next: vec![format!("Next: {}.", next.join("; "))],
+        ..Answer::default()
     }
 }
 

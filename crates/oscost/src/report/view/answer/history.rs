@@ -34,7 +34,7 @@ pub(in crate::report::view) fn answer(history: &History) -> Option<Answer> {
     let has_moved = !changed.is_empty() || judged.iter().any(|it| it.recent_shift.is_some());
     let trust = has_moved.then(|| TRUST.to_owned());
     let next = has_moved.then(|| NEXT.to_owned()).into_iter().collect();
-    Some(Answer { findings, trust, next })
+    Some(Answer { findings, trust, next, ..Answer::default() })
 }
 
 const TRUST: &str = "Trust: a history finds candidates and proves nothing.";
@@ -61,7 +61,7 @@ fn too_few_runs(judged: &[&Series]) -> Answer {
         _ => "; `oscost compare last~1 last` compares the last two",
     };
     let next = format!("Next: each `oscost run` adds one{others}.");
-    Answer { findings: vec![finding], trust: None, next: vec![next] }
+    Answer { findings: vec![finding], next: vec![next], ..Answer::default() }
 }
 
 /// The last change of a series.

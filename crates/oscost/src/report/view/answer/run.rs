@@ -38,7 +38,8 @@ pub(in crate::report::view) fn answer(record: &Record) -> Option<Answer> {
         let steady = is_poor.then(|| steady::sentence(record, quoted(&measured))).flatten();
         [Some(trust::sentence(&found)), steady].into_iter().flatten().collect::<Vec<_>>().join(" ")
     });
-    Some(Answer { findings, trust, next: trust::next(record).into_iter().collect() })
+    let next = trust::next(record).into_iter().collect();
+    Some(Answer { findings, trust, next, ..Answer::default() })
 }
 
 /// The treatments that everything was measured under, without which no figure may be read; `None` of

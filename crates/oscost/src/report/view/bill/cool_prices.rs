@@ -5,11 +5,10 @@ use oscost_model::cool::{COOL, treatment_text};
 use oscost_model::unit::Unit;
 
 use super::families::is_small;
+use super::sum_notes::ESTIMATE;
 use crate::report::figures::{binary, rough};
 use crate::report::text::{plain, plural};
 
-/// The begin of the source of an estimate.
-const ESTIMATE: &str = "the ratio of ";
 /// What the selector of a case begins with that has the ends of a pipe on two CPUs.
 const PIPE_ACROSS_CPUS: &str = "pipe/cpu-time:";
 /// What that of a case contains whose woken CPU was idle for longer.
@@ -31,8 +30,8 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
     if bill.charged_cool.is_some() {
         let priced: Vec<&BillItem> = bill.items.iter().filter(|it| it.amount.is_some()).collect();
         let sources = priced.iter().filter_map(|it| it.cool_source.as_deref());
-        let (estimated, measured): (Vec<&str>, Vec<&str>) =
-            sources.partition(|source| source.starts_with(ESTIMATE));
+        // How many are estimates stands below the sums.
+        let measured: Vec<&str> = sources.filter(|source| !source.starts_with(ESTIMATE)).collect();
         let by_walk = measured.iter().filter(|source| source.starts_with(COOL)).count() as u64;
         // The selector of a case has a slash, and no treatment has.
         let at_end = |part: &str| {
@@ -45,11 +44,7 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
         let of_much_memory = at_end(OF_MUCH_MEMORY);
         let on_files = at_end("") - across_cpus - after_idle - after_sleep - of_much_memory;
         let lacking = priced.iter().filter(|it| it.cool_amount.is_none()).count() as u64;
-        lines.push(format!(
-            "cool prices: of {} by a walk before each op, of {} by the ratio of other calls",
-            plural(by_walk, "item"),
-            estimated.len()
-        ));
+        lines.push(format!("cool prices: of {} by a walk before each op", plural(by_walk, "item")));
         let ends = [
             (on_files, "calls on many files take more than on few"),
             (across_cpus, "a pipe between two CPUs takes more than one on one CPU"),

@@ -1,17 +1,17 @@
-//! What the names of forms of calls mean, where they may be read otherwise.
+//! What the names of items mean, where they may be read otherwise.
 
 use oscost_model::bill::Bill;
 
 use super::families::is_small;
 
-/// A part of names of forms, and what it means.
+/// A part of names of items, and what it means.
 struct FormWord {
-    /// The call and the word behind it.
+    /// What the names begin with.
     begin: &'static str,
     meaning: &'static str,
 }
 
-static WORDS: [FormWord; 2] = [
+static WORDS: [FormWord; 3] = [
     FormWord {
         begin: "newfstatat empty ",
         meaning: "by an empty path (AT_EMPTY_PATH), the stat of an open descriptor of this kind, as by \
@@ -21,6 +21,11 @@ static WORDS: [FormWord; 2] = [
         begin: "close shared ",
         meaning: "another descriptor or process refers to the same open file, so that the close \
                   releases nothing",
+    },
+    FormWord {
+        begin: "switch across CPUs",
+        meaning: "no context switch: a task is woken by one on another CPU, or begins on another one \
+                  than its parent: what that takes more than on one CPU",
     },
 ];
 
@@ -49,6 +54,12 @@ mod tests {
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found[0].starts_with("newfstatat empty ...: by an empty path (AT_EMPTY_PATH)"));
         assert!(found[1].starts_with("close shared ...: another descriptor"));
+        let of_wakes = told(&["switch across CPUs by TCP", "switch across CPUs"], 1e7);
+        assert!(
+            of_wakes[0].starts_with("switch across CPUs...: no context switch"),
+            "{of_wakes:?}"
+        );
+        assert_eq!(of_wakes.len(), 1);
         assert!(told(&named, 1e12).is_empty(), "small items are not shown");
         assert!(told(&["newfstatat", "close file"], 1e7).is_empty());
     }

@@ -5,7 +5,7 @@ use oscost_model::program_calls::KernelTime;
 use oscost_model::unit::Unit;
 
 use super::families::{Family, families, is_small};
-use super::form_names;
+use super::{form_names, sum_notes};
 use crate::report::figures::{interval, occurrences, per_cent, rough};
 use crate::report::text::{plain, plural};
 use crate::report::view::document::{Cell, Column, Table, TableRow};
@@ -64,7 +64,8 @@ pub(super) fn table(bill: &Bill) -> Table {
 
 fn notes(bill: &Bill) -> Vec<String> {
     let share = "share: of the measured system time; a family without items has small ones alone";
-    [share.to_owned()].into_iter().chain(form_names::notes(bill)).collect()
+    let notes = sum_notes::notes(bill).into_iter().chain([share.to_owned()]);
+    notes.chain(form_names::notes(bill)).collect()
 }
 
 /// The figures of a row that are times.

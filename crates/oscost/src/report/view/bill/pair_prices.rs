@@ -2,7 +2,9 @@
 
 use oscost_model::bill::{Bill, MeasuredPairs, UnpairedCase};
 use oscost_model::cool::COOL;
+use oscost_model::unit::Unit;
 
+use crate::report::figures::rough;
 use crate::report::text::{plain, plural};
 
 /// More cases than these are counted.
@@ -26,10 +28,10 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
 fn measurement(measured: &MeasuredPairs) -> Vec<String> {
     let what = added_by(&measured.treatment);
     let prices = plural(measured.cases.len() as u64, "price");
-    let seconds = measured.seconds;
+    let took = rough(measured.seconds, Unit::Seconds);
     let mut lines = vec![match measured.cases.is_empty() {
-        true => format!("what {what} adds was measured of no price, in {seconds:.1} s"),
-        false => format!("measuring what {what} adds to {prices} took {seconds:.1} s"),
+        true => format!("what {what} adds was measured of no price, in {took}"),
+        false => format!("measuring what {what} adds to {prices} took {took}"),
     }];
     if measured.interrupted {
         lines.push(format!("missing: what {what} adds, where measuring it was interrupted"));

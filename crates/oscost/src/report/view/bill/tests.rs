@@ -153,7 +153,8 @@ fn cool_prices_are_counted_by_where_they_come_from() {
     }
     let text = terminal(&view(&shown)).split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
-        "cool prices: of 2 items by a walk before each op, of 1 by the ratio of other calls",
+        "with cool caches: 1 of 4 amounts are estimates, by the ratio of other calls, ",
+        "cool prices: of 2 items by a walk before each op",
         "cool prices of 2 items have what calls on many files take more than on few",
     ] {
         assert!(text.contains(words), "{words:?}: {text}");
@@ -186,7 +187,7 @@ fn cool_prices_are_counted_by_where_they_come_from() {
     }
     let text = terminal(&view(&shown)).split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
-        "cool prices: of 1 item by a walk before each op, of 1 by the ratio of other calls",
+        "cool prices: of 1 item by a walk before each op",
         "cool prices of 1 item have what calls on many files take more than on few",
     ] {
         assert!(text.contains(words), "{words:?}: {text}");
@@ -291,8 +292,8 @@ fn it_says_what_was_measured_of_pairs_and_which_cases_were_tried_in_vain() {
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
-        "measuring what a function around each call adds to 1 price took 9.0 s",
-        "what a walk through memory adds was measured of no price, in 2.0 s",
+        "measuring what a function around each call adds to 1 price took 9.04 s",
+        "what a walk through memory adds was measured of no price, in 2.00 s",
         "missing: what a walk through memory adds, where measuring it was interrupted",
         "missing: what a walk through memory adds: measuring it failed: the worker died",
         "what a walk through memory adds is not known of a/one, a/two, a/three and 1 other case: \
@@ -347,6 +348,31 @@ fn the_faults_whose_kind_is_not_known_are_told() {
 }
 
 #[test]
+fn a_bill_of_several_programs_says_so_near_its_head() {
+    let said = |execs: u64| {
+        let mut shown = find();
+        shown.counted.iter_mut().for_each(|counted| counted.calls.execs = execs);
+        terminal(&view(&shown))
+    };
+    let line = "\nit executes 1,200 programs, as scripts and shims do: this bill is of all\n";
+    let text = said(1_200);
+    assert!(text.find(line).is_some_and(|at| at < text.find("\nitem ").unwrap()), "{text}");
+    assert!(!said(1).contains("it executes"));
+}
+
+#[test]
+fn the_level_of_intervals_is_told_where_the_first_one_stands() {
+    let first = lead(&find()).next().unwrap().text;
+    assert!(
+        first.contains("; 12 trials, 95 % intervals in brackets: real 500 ms [495 .."),
+        "{first}"
+    );
+    let mut shown = find();
+    shown.trials.system_time.ci95 = None;
+    assert!(!lead(&shown).next().unwrap().text.contains("95 %"));
+}
+
+#[test]
 fn a_system_time_of_no_tick_and_switches_of_trials_are_told_as_such() {
     let items = (0..14).map(|at| unpriced(&format!("call{at}"), 3.0)).collect();
     let mut shown = bill(items, 1e6);
@@ -358,7 +384,7 @@ fn a_system_time_of_no_tick_and_switches_of_trials_are_told_as_such() {
     };
     let text = words(&shown);
     for part in [
-        "system 0 ns [0 .. 930.2 us] (medians)",
+        "system 0 ns [0 .. 930 us] (medians)",
         "30 voluntary and 4 forced switches in a trial: ",
         "no price: 2 other items, 6 times in all",
     ] {

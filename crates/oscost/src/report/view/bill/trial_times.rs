@@ -2,10 +2,9 @@
 
 use oscost_model::bill::{Amount, BilledTrials};
 use oscost_model::record::Estimate;
-use oscost_model::unit::Unit;
 
-use crate::report::figures::{interval, rough};
 use crate::report::text::plain;
+use crate::report::view::what_if::with_interval;
 
 /// The figure by which clock ticks of control groups divide CPU time.
 const POOLED: &str = "pooled";
@@ -16,9 +15,9 @@ const WATCHED: &str = "watched";
 pub(super) fn text(trials: &BilledTrials) -> String {
     let figure = trials.system_figure.as_str();
     let user = if figure == POOLED { trials.user.mean } else { trials.user.median };
-    let user = time(&seconds(user, &trials.user));
-    let real = time(&seconds(trials.real.median, &trials.real));
-    let system = time(&trials.system_time);
+    let user = with_interval(&seconds(user, &trials.user));
+    let real = with_interval(&seconds(trials.real.median, &trials.real));
+    let system = with_interval(&trials.system_time);
     match figure {
         WATCHED => format!("real {real}, user {user}, system {system}"),
         "median" => format!("real {real}, user {user}, system {system} (medians)"),
@@ -36,11 +35,6 @@ fn seconds(figure: f64, estimate: &Estimate) -> Amount {
     Amount { ns: figure, ci95: estimate.ci95 }.times(1e9)
 }
 
-fn time(amount: &Amount) -> String {
-    let ends = amount.ci95.map(|ends| format!(" {}", interval(amount.ns, ends, Unit::NsPerOp)));
-    format!("{}{}", rough(amount.ns, Unit::NsPerOp), ends.unwrap_or_default())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,17 +43,17 @@ mod tests {
     #[test]
     fn each_time_is_the_figure_that_its_interval_belongs_to() {
         let mut trials = find().trials;
-        let medians = "real 500 ms [495.0 .. 505.0], user 100 ms [99.0 .. 101.0], system 100 ms \
-                       [99.0 .. 101.0] (medians)";
+        let medians = "real 500 ms [495 .. 505], user 100 ms [99.0 .. 101], system 100 ms \
+                       [99.0 .. 101] (medians)";
         assert_eq!(text(&trials), medians);
         trials.system_figure = "mean".to_owned();
         trials.system_time = Amount { ns: 54.2e6, ci95: Some([52e6, 56e6]) };
         let told = text(&trials);
-        assert!(told.ends_with("(medians), system 54.2 ms [52.00 .. 56.00] (mean)"), "{told}");
+        assert!(told.ends_with("(medians), system 54.2 ms [52.0 .. 56.0] (mean)"), "{told}");
         trials.system_figure = POOLED.to_owned();
         trials.user.mean = 0.2;
         let told = text(&trials);
-        let words = "(median), user 200 ms [99.0 .. 101.0] and system 54.2 ms [52.00 .. 56.00] \
+        let words = "(median), user 200 ms [99.0 .. 101] and system 54.2 ms [52.0 .. 56.0] \
                      (means, pooled)";
         assert!(told.ends_with(words), "{told}");
         (trials.system_figure, trials.system_time.ci95) = (WATCHED.to_owned(), None);

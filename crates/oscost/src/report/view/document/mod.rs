@@ -41,6 +41,8 @@ pub struct Answer {
     pub findings: Vec<String>,
     /// How far to trust it, and why no further; `None` where nothing is known of that.
     pub trust: Option<String>,
+    /// Why no further, a line each, where `trust` ends with a colon.
+    pub doubts: Vec<String>,
     /// What to do next, in sentences.
     pub next: Vec<String>,
 }
@@ -48,7 +50,8 @@ pub struct Answer {
 impl Answer {
     /// Its texts in order, a paragraph each.
     pub fn paragraphs(&self) -> impl Iterator<Item = &str> {
-        self.findings.iter().chain(&self.trust).chain(&self.next).map(String::as_str)
+        let before = self.findings.iter().chain(&self.trust).chain(&self.doubts);
+        before.chain(&self.next).map(String::as_str)
     }
 }
 

@@ -56,7 +56,7 @@ pub(super) fn answer(content: &TableContent<'_>) -> Answer {
     // That nothing stands out is said of figures with intervals.
     let head = (counted.is_empty() || !table.findings.is_empty()).then(|| headline(content));
     let findings = head.into_iter().chain(counted).map(|text| format!("{text}.")).collect();
-    Answer { findings, trust: None, next: vec![next.to_owned()] }
+    Answer { findings, next: vec![next.to_owned()], ..Answer::default() }
 }
 
 fn headline(content: &TableContent<'_>) -> String {

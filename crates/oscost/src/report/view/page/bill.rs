@@ -14,7 +14,7 @@ use oscost_model::bill::Bill;
 
 use crate::report::text::{minute, plain};
 use crate::report::view::bill::{
-    alternatives, beyond_lines, conditions, doubts, instructions, notes, title,
+    alternatives, beyond_lines, doubts, instructions, lead, notes, title,
 };
 use crate::report::view::document::{Block, Section, View};
 use crate::report::view::{answer, what_if};
@@ -40,7 +40,7 @@ pub fn bill(bill: &Bill) -> View {
     let sections = sections.into_iter().flatten().chain(changes(bill));
     View {
         title: title(bill),
-        lead: vec![conditions(bill).into(), date_line(bill).into()],
+        lead: lead(bill).chain([date_line(bill).into()]).collect(),
         answer: Some(answer::bill::answer(bill)),
         sections: sections.chain(others.into_iter().flatten()).collect(),
         explanations: BTreeMap::new(),

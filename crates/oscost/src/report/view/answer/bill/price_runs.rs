@@ -32,7 +32,7 @@ pub(super) fn reasons(bill: &Bill) -> Vec<Reason> {
     if found.len() > MAX_NAMED {
         let others = plural((found.len() - MAX_NAMED) as u64, "other run");
         found.truncate(MAX_NAMED);
-        found.push(Reason::fair(format!("so are prices of {others}")));
+        found.push(Reason::fair(format!("prices of {others} are doubtful, too")));
     }
     found
 }

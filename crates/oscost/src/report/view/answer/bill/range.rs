@@ -58,6 +58,11 @@ impl<'a> ChargedRange<'a> {
         self.place_of(highest_ns) != self.place_of(self.measured_ns)
     }
 
+    /// Whether the intervals of its ends may hold the measured time, wherever the range is.
+    pub(super) fn is_uncertain(self) -> bool {
+        self.doubt.is_some()
+    }
+
     /// Whether its high end is more than so many times its low one.
     pub(super) fn is_wider_than(self, ratio: f64) -> bool {
         let [low, high] = self.ends_ns();

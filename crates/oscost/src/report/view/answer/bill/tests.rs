@@ -133,11 +133,13 @@ fn a_range_explains_what_it_holds_unless_it_is_wide() {
     // With warm caches alone 52 % would be unexplained.
     assert_eq!(trust_of_range(0.48e6, 2.1).grade, Grade::Good);
     let wide = trust_of_range(0.48e6, 3.0);
-    assert_eq!(wide.reasons, ["one end of its range is more than 2.2 times the other"]);
+    let text = "one end of its range is more than 2.2 times the other: it holds almost any time";
+    assert_eq!(wide.reasons, [text]);
     assert_eq!(wide.grade, Grade::Fair);
     for (warm_ns, ratio) in [(0.2e6, 2.0), (1.6e6, 1.1)] {
         let far = trust_of_range(warm_ns, ratio);
-        let text = "its system time is outside the range by more than half of itself";
+        let text = "its system time is outside the range by more than half of itself: the prices do not \
+                    explain it";
         assert_eq!((far.grade, &far.reasons[..]), (Grade::Poor, &[text.to_owned()][..]));
     }
     let mut open = cooled(bill(vec![priced("brk", "memory", 1.0, 1.6e6)], 1e6), 1.1);
@@ -160,20 +162,38 @@ fn a_bill_is_good_without_reasons_and_each_reason_is_told() {
         reasons_after(|bill| bill.counted.iter_mut().for_each(change))
     };
     assert_eq!(counted(|it| it.added_pct = Some(10.0)), Vec::<String>::new(), "not above it");
-    assert_eq!(counted(|it| it.added_pct = Some(99.0)), ["counting added 99 % to its real time"]);
+    assert_eq!(
+        counted(|it| it.added_pct = Some(99.0)),
+        ["counting added 99 % to its real time: it may do other work while it is counted"]
+    );
     assert_eq!(
         counted(|it| it.added_pct = Some(-20.0)),
-        ["its real time varies: it was 20 % shorter while it was counted"]
+        ["its real time was 20 % shorter while it was counted: it varies"]
     );
     assert_eq!(counted(|it| it.added_pct = None), Vec::<String>::new(), "as of a watched process");
-    assert_eq!(counted(|it| it.lost_events = 2), ["2 events had no room in the counter"]);
-    assert_eq!(counted(|it| it.varying_forms = 2), ["the counted runs differ in 2 forms of calls"]);
-    assert_eq!(counted(|it| it.calls.killed = 1), ["1 task outlived it"]);
-    assert_eq!(counted(|it| it.calls.unread = 3), ["3 arguments could not be read"]);
+    assert_eq!(
+        counted(|it| it.lost_events = 2),
+        ["2 events had no room in the counter: the counts are too low"]
+    );
+    assert_eq!(
+        counted(|it| it.varying_forms = 2),
+        ["the counted runs differ in 2 forms of calls: their medians are charged"]
+    );
+    assert_eq!(
+        counted(|it| it.calls.killed = 1),
+        ["1 task outlived it: what followed is not charged"]
+    );
+    assert_eq!(
+        counted(|it| it.calls.unread = 3),
+        ["3 arguments could not be read: the forms of these calls are incomplete"]
+    );
     let caution = || "it traces\tprocesses".to_owned();
     assert_eq!(reasons_after(|it| it.cautions = vec![caution()]), ["it traces processes"]);
     let wide = |it: &mut Bill| it.trials.system_time.ci95 = Some([60e6, 140e6]);
-    assert_eq!(reasons_after(wide), ["its system time is known to +-40 % alone"]);
+    assert_eq!(
+        reasons_after(wide),
+        ["its system time is known to +-40 % alone: so is what is explained"]
+    );
     let low = |it: &mut Bill| it.trials.doubt = Some("it is\ttoo low".to_owned());
     assert_eq!(reasons_after(low), ["it is too low"]);
     let charged = |ci95: Option<[f64; 2]>| {
@@ -181,12 +201,42 @@ fn a_bill_is_good_without_reasons_and_each_reason_is_told() {
     };
     // 25 % of 87 ms to either side, and more.
     assert_eq!(charged(Some([65.25e6, 108.75e6])), Vec::<String>::new());
-    assert_eq!(charged(Some([33e6, 90e6])), ["what is charged is known to +-33 % alone"]);
-    assert_eq!(charged(None), ["the interval of what is charged is not known"]);
+    assert_eq!(
+        charged(Some([33e6, 90e6])),
+        ["what is charged is known to +-33 % alone: so is what is explained"]
+    );
+    assert_eq!(charged(None), ["what is charged has no interval: how well it is known is not"]);
     let unknown = |it: &mut Bill| it.trials.system_time.ci95 = None;
-    assert_eq!(reasons_after(unknown), ["the interval of its system time is not known"]);
+    assert_eq!(reasons_after(unknown), ["its system time has no interval: nor has the difference"]);
     let open = |it: &mut Bill| it.items.push(unpriced("ioctl", 8_900.0));
-    assert_eq!(reasons_after(open), ["10 % of what was counted has no price"]);
+    assert_eq!(reasons_after(open), ["10 % of what was counted has no price: it is in no amount"]);
+}
+
+#[test]
+fn the_weightiest_of_several_reasons_are_lines_and_the_others_are_notes() {
+    let mut shown = find();
+    shown.cautions = vec!["it traces itself".to_owned()];
+    let one = answer(&shown);
+    assert_eq!(one.trust.as_deref(), Some("Trust: fair: it traces itself."));
+    assert!(one.doubts.is_empty() && further_doubts(&shown).is_empty());
+    shown.prices.stale = vec!["old".to_owned()];
+    shown.prices.inlined = vec!["syscall/getppid".to_owned()];
+    let three = answer(&shown);
+    assert_eq!((three.trust.as_deref(), three.doubts.len()), (Some("Trust: fair:"), 3));
+    // 12 of 100 ms: the worst reason comes first.
+    shown.items.drain(..2);
+    let charged = &mut shown.charged;
+    charged.iter_mut().for_each(|sum| *sum = Amount { ns: 12e6, ci95: Some([11e6, 13e6]) });
+    shown.difference = Some(Amount { ns: 88e6, ci95: Some([87e6, 89e6]) });
+    let four = answer(&shown);
+    let line = "Trust: poor: the weightiest of 4 reasons:";
+    assert_eq!(four.trust.as_deref(), Some(line));
+    let begins = ["the difference is more than half", "it traces itself", "its prices are stale"];
+    assert!(four.doubts.iter().zip(begins).all(|(doubt, begin)| doubt.starts_with(begin)));
+    assert_eq!(four.doubts.len(), 3);
+    let further = further_doubts(&shown);
+    let begin = "further reason of its grade: its largest prices are of inlined loops: ";
+    assert!(further.len() == 1 && further[0].starts_with(begin), "{further:?}");
 }
 
 #[test]
@@ -235,11 +285,18 @@ fn stale_prices_have_a_next_step_and_a_large_difference_is_poor() {
     let found = answer(&stale);
     assert_eq!(
         found.trust.as_deref(),
-        Some("Trust: fair: its prices are stale (they are 2.0 days old).")
+        Some("Trust: fair: its prices are stale (they are 2.0 days old): others may hold now.")
     );
     assert_eq!(found.next.len(), 1);
     let open = bill(vec![priced("brk", "memory", 1.0, 1_000.0)], 1e6);
     assert_eq!(trust_of(&open).grade, Grade::Poor);
+    // Where the intervals may hold it, nothing is said of the prices.
+    let wide = |it: &mut Bill| {
+        it.difference.iter_mut().for_each(|it| *it = Amount { ns: 60e6, ci95: Some([-1e6, 80e6]) });
+    };
+    let text = "the difference is more than half of the system time: its interval leaves open whether \
+                the prices explain it";
+    assert_eq!(reasons_after(wide), [text]);
     // Too much is no better than too little.
     let over = bill(vec![priced("brk", "memory", 1.0, 1.6e6)], 1e6);
     assert_eq!(trust_of(&over).grade, Grade::Poor);
@@ -254,9 +311,13 @@ fn a_sum_without_an_interval_names_the_flag_that_took_it() {
             item.flags = vec!["FEW_REPETITIONS".to_owned()];
         }
     };
-    let text = "the interval of what is charged is not known: prices of 2 of 4 items were measured too \
-                few times for one (FEW_REPETITIONS)";
-    assert_eq!(reasons_after(without), [text]);
+    let text = |cause: &str| {
+        format!(
+            "prices of 2 of 4 items were measured too few times for an interval \
+             (FEW_REPETITIONS){cause}: what is charged has none"
+        )
+    };
+    assert_eq!(reasons_after(without), [text("")]);
     let in_vain = |it: &mut Bill| {
         without(it);
         it.prices.measured = Some(oscost_model::bill::MeasuredPrices {
@@ -268,7 +329,7 @@ fn a_sum_without_an_interval_names_the_flag_that_took_it() {
             failure: None,
         });
     };
-    assert_eq!(reasons_after(in_vain), [format!("{text}, as the time for prices ran out")]);
+    assert_eq!(reasons_after(in_vain), [text(", as the time for prices ran out")]);
 }
 
 /// A run of whose prices all are doubtful.
@@ -304,7 +365,7 @@ fn a_bill_by_prices_of_a_poor_run_is_not_good_and_says_which_run() {
     let (grade, why) = trust_in(vec![doubtful("fair", None)]);
     assert!(grade == Grade::Fair && why.starts_with("what is added to its prices is by"), "{why}");
     let (_, why) = trust_in(vec![doubtful("fair", None); 4]);
-    assert!(why.ends_with("; so are prices of 2 other runs"), "{why}");
+    assert!(why.ends_with("; prices of 2 other runs are doubtful, too"), "{why}");
 }
 
 #[test]

@@ -9,21 +9,22 @@ pub(super) const MAX_HALF_WIDTH_PCT: f64 = 25.0;
 /// The flag of a row with too few repetitions for an interval.
 const FEW_REPETITIONS: &str = "FEW_REPETITIONS";
 
-/// Why the sum of a bill has no interval, behind a colon; empty where the flags of prices do not tell.
-pub(super) fn why_no_interval(bill: &Bill) -> String {
+/// That the sum of a bill has no interval, and why, where the flags of prices tell.
+pub(super) fn no_interval(bill: &Bill) -> String {
     let priced = bill.items.iter().filter_map(|item| Some((item, item.amount.as_ref()?)));
     let priced: Vec<(&BillItem, &Amount)> = priced.collect();
     let has_flag = |item: &BillItem| item.flags.iter().any(|flag| flag == FEW_REPETITIONS);
     let without = priced.iter().filter(|(_, amount)| amount.ci95.is_none());
     let few = without.filter(|(item, _)| has_flag(item)).count();
     if few == 0 {
-        return String::new();
+        return "what is charged has no interval: how well it is known is not".to_owned();
     }
     let measured = bill.prices.measured.as_ref();
     let ran_out = measured.is_some_and(|it| it.seconds >= it.limit_seconds);
     let cause = if ran_out { ", as the time for prices ran out" } else { "" };
     format!(
-        ": prices of {few} of {} items were measured too few times for one (FEW_REPETITIONS){cause}",
+        "prices of {few} of {} items were measured too few times for an interval \
+         (FEW_REPETITIONS){cause}: what is charged has none",
         priced.len()
     )
 }

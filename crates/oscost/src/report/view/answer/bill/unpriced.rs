@@ -47,7 +47,9 @@ pub(super) fn reason(bill: &Bill) -> Option<Reason> {
     let share_pct = 100.0 * all_ns(bill) / system_ns;
     (system_ns > 0.0 && share_pct > MAX_UNPRICED_PCT).then(|| {
         let share = per_cent(share_pct);
-        Reason::fair(format!("calls that took {share} of its system time have no price"))
+        Reason::fair(format!(
+            "calls that took {share} of its system time have no price: they are in the difference"
+        ))
     })
 }
 

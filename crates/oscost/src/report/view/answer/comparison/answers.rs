@@ -38,7 +38,8 @@ pub(in crate::report::view) fn of_run(record: &Record, groups: &[Group<'_>]) -> 
         false => None,
     };
     let next = next.map(str::to_owned);
-    Some(Answer { findings, trust, next: next.into_iter().chain(trust::next(record)).collect() })
+    let next = next.into_iter().chain(trust::next(record)).collect();
+    Some(Answer { findings, trust, next, ..Answer::default() })
 }
 
 /// The answer of runs that were compared; `None` of runs without rows.
@@ -75,6 +76,7 @@ pub(in crate::report::view) fn of_runs(
         findings: findings(&group),
         trust: trust::sentence_of_all(base.iter().chain(new)),
         next: vec![next.to_owned()],
+        ..Answer::default()
     })
 }
 

@@ -2,14 +2,12 @@
 
 use oscost_model::bill::{Amount, WhatIf};
 use oscost_model::program::{CPU, REAL};
-use oscost_model::unit::Unit;
 
 use super::amounts::AmountScale;
-use crate::report::figures::{Style, rough};
 use crate::report::view::document::chart::{
     Chart, Colour, Order, Point, RowGroup, Series, Shape, Vertical,
 };
-use crate::report::view::what_if::{compared, name};
+use crate::report::view::what_if::{compared, name, with_interval};
 
 /// What a change would add.
 struct AddedTime<'a> {
@@ -78,10 +76,5 @@ pub(super) fn chart(changes: &[WhatIf]) -> Option<Chart> {
 }
 
 fn point(scale: AmountScale, row: usize, amount: &Amount) -> Point {
-    let style = Style::of(amount.ns, Unit::NsPerOp);
-    let ends = amount
-        .ci95
-        .map(|[low, high]| format!(" [{} .. {}]", style.number(low), style.number(high)));
-    let figure = format!("{}{}", rough(amount.ns, Unit::NsPerOp), ends.unwrap_or_default());
-    Point { figure, ..scale.bar(row, 0.0, amount) }
+    Point { figure: with_interval(amount), ..scale.bar(row, 0.0, amount) }
 }

@@ -79,7 +79,8 @@ fn row(
     // The ends of an interval are in the unit of their figure.
     let time = |ns: Option<f64>, of: Option<f64>| {
         let style = Style::of(of.unwrap_or(0.0), Unit::NsPerOp);
-        Cell::number(ns.map(|ns| style.with_unit(ns)).unwrap_or_default(), ns)
+        let text = ns.map(|ns| format!("{} {}", style.rough_number(ns), style.unit()));
+        Cell::number(text.unwrap_or_default(), ns)
     };
     let each = item.unit.as_ref().map(with_interval).unwrap_or_default();
     let unit_ns = item.unit.as_ref().map(|unit| unit.ns);

@@ -113,6 +113,16 @@ fn cool_prices_are_outlines_beyond_bars_a_shaded_range_and_a_column() {
 }
 
 #[test]
+fn the_range_says_how_much_of_it_is_estimated() {
+    let mut cool = made_up::cooled(find(), 1.2);
+    cool.items[0].cool_source = Some("the ratio of 3 other calls, 1.20".to_owned());
+    let caption = waterfall::chart(&cool).unwrap().caption;
+    let words =
+        " With cool caches: 1 of 4 amounts are estimates, by the ratio of other calls, 63 %";
+    assert!(caption.contains(words), "{caption}");
+}
+
+#[test]
 fn a_negative_difference_leads_back() {
     let over = made_up::bill(vec![priced("brk", "memory", 1_000.0, 3_000.0)], 2e6);
     let found = waterfall::chart(&over).unwrap();
@@ -127,7 +137,7 @@ fn bills_without_calls_without_prices_and_without_time_are_pages() {
     (uncounted.counted, uncounted.charged, uncounted.difference) = (None, None, None);
     let page_of_none = page(&uncounted);
     assert!(!sections(&page_of_none).contains(&"reconciliation"));
-    assert!(page_of_none.contains("Trust: poor: its calls were not counted."));
+    assert!(page_of_none.contains("Trust: poor: its calls were not counted: nothing is charged."));
     let of_unpriced = page(&made_up::bill(vec![unpriced("ioctl", 9.0)], 1e6));
     assert!(!sections(&of_unpriced).contains(&"charged"));
     assert!(of_unpriced.contains("no case prices it"));
@@ -202,7 +212,7 @@ fn what_a_change_would_add_is_predicted_beside_measured() {
     let drawn_page = page(&shown);
     let drawn = chart(&drawn_page, "chart-what-if");
     assert!(drawn.contains("<h3>seccomp=docker</h3>") && drawn.contains("<h3>&lt;ph&gt;</h3>"));
-    assert!(drawn.contains(">3.00 ms [2.900 .. 3.100]</text>"), "{drawn}");
+    assert!(drawn.contains(">3.00 ms [2.90 .. 3.10]</text>"), "{drawn}");
     assert!(sections(&drawn_page).contains(&"change-1"));
     assert!(drawn_page.contains("under seccomp=docker it would spend 3.00 ms"), "as in a terminal");
     is_sound(&drawn_page);
@@ -212,8 +222,25 @@ fn what_a_change_would_add_is_predicted_beside_measured() {
 }
 
 #[test]
+fn a_change_that_may_be_nothing_is_said_to_be_so_and_has_no_ratio() {
+    let said = |predicted_ns: f64, measured_ns: f64| {
+        let mut shown = find();
+        let of_ratio =
+            WhatIf { ratio: Some(0.75), ..change("ph", predicted_ns, Some(measured_ns)) };
+        shown.what_if = vec![of_ratio];
+        page(&shown)
+    };
+    let known = said(-1e6, 4e6);
+    assert!(known.contains("it would spend 1.00 ms [0.90 .. 1.10] less in the kernel (-1.0 %)"));
+    assert!(known.contains("the prediction is 0.75 times that"), "{known}");
+    let open = said(5e4, 5e4);
+    assert!(open.contains("it would spend 50.0 us [-50.0 .. 150] more in the kernel"), "{open}");
+    assert!(open.contains(", which may be nothing") && !open.contains("times that"), "{open}");
+}
+
+#[test]
 fn the_table_has_each_price_with_its_interval() {
-    assert!(page(&find()).contains("800 ns [720.0 .. 880.0]"));
+    assert!(page(&find()).contains("800 ns [720 .. 880]"));
 }
 
 #[test]
@@ -228,7 +255,7 @@ fn times_in_the_kernel_are_columns_where_they_were_measured() {
     shown.counted.as_mut().unwrap().calls.in_kernel = vec![timed];
     let page = page(&shown);
     let remark = "half of its calls were on the CPU for less than 512 ns";
-    for text in ["data-name=\"on_cpu_ns\"", "data-name=\"off_cpu_ns\"", "3.000 ms", remark] {
+    for text in ["data-name=\"on_cpu_ns\"", "data-name=\"off_cpu_ns\"", "3.00 ms", remark] {
         assert!(page.contains(text), "{text}");
     }
     is_sound(&page);

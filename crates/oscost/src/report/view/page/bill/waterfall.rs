@@ -5,7 +5,7 @@ use oscost_model::unit::Unit;
 
 use super::amounts::{AmountScale, colour};
 use crate::report::figures::rough;
-use crate::report::view::bill::{families, share_text};
+use crate::report::view::bill::{families, share_text, sum_notes};
 use crate::report::view::document::chart::{Chart, Colour, Order, Series, Shape, Vertical};
 
 /// A step: a bar that begins where those before it have ended.
@@ -72,13 +72,15 @@ fn drawn(bill: &Bill, steps: &[Step<'_>], range_ns: Option<[f64; 2]>) -> Chart {
         }
         None => "",
     };
+    let known: String =
+        sum_notes(bill).iter().map(|note| format!(" {}.", sentence(note))).collect();
     let names: Vec<String> = steps.iter().map(|step| step.name.clone()).collect();
     Chart {
         id: "chart-reconciliation".to_owned(),
         caption: format!(
             "From what was charged, family by family, over the difference to the measured system \
              time. The difference is what no price explains; one that leads to the left is what \
-             the prices charge too much.{of_range}"
+             the prices charge too much.{of_range}{known}"
         ),
         x: scale.axis(),
         y: Vertical::Rows(vec![Order::of_rows(
@@ -90,6 +92,13 @@ fn drawn(bill: &Bill, steps: &[Step<'_>], range_ns: Option<[f64; 2]>) -> Chart {
         marks: Vec::new(),
         band: range_ns.map(|ends| ends.map(|ns| scale.at(ns))),
     }
+}
+
+/// A note with a capital letter at its beginning.
+fn sentence(note: &str) -> String {
+    let mut letters = note.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
 }
 
 /// An amount with its share.

@@ -46,7 +46,7 @@ fn the_next_step_measures_what_is_large_and_lacking() {
 
 #[test]
 fn what_has_no_price_opens_a_bill_by_its_time() {
-    let text = "calls that took 50 % of its system time have no price";
+    let text = "calls that took 50 % of its system time have no price: they are in the difference";
     let reasons = trust_of(&open_bill()).reasons;
     assert!(reasons.iter().any(|it| it == text), "{reasons:?}");
     let mut unknown = open_bill();
