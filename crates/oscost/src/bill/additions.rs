@@ -104,7 +104,7 @@ pub(super) fn added_to_item(
     for group in groups {
         let price = price_of(rule, group, prices)?;
         let of_group = price_of(rule, group, added)?;
-        if of_group.is_of_another_size || !is_alike(&of_group.row, &price.row, &rule.axis) {
+        if !of_group.fit.is_near() || !is_alike(&of_group.row, &price.row, &rule.axis) {
             return None;
         }
         sum = sum.plus(&of_group.amount.times(group.times));

@@ -10,7 +10,7 @@ use super::families::family_of;
 use super::fault_items::{FaultItem, Faults, fault_items, pages_of_faults};
 use super::faults_in_prices::faults_in_prices;
 use super::freed_pages::{self, page_items};
-use super::price_list::{Price, PriceList, Size};
+use super::price_list::{OtherSize, Price, PriceList, Size, SizeFit};
 use super::rules::{PriceRule, rule_of};
 use super::switch_items::{SwitchItem, switch_items};
 
@@ -23,7 +23,7 @@ pub struct Charges {
     pub charged: Amount,
     /// The same with cool prices; `None` without any.
     pub charged_cool: Option<Amount>,
-    /// Selectors that would price what has no price, or one of a single size.
+    /// Selectors that would price what has no price, or one of another size alone.
     pub missing: Vec<String>,
 }
 
@@ -114,6 +114,10 @@ fn missing_cases(items: &[BillItem]) -> Vec<String> {
 pub(super) const PATH_DEPTH: &str = "directory/path-depth";
 pub(super) const DEPTH_AXIS: &str = "depth";
 
+/// An item has a price if it is of a size that is too far from at most this share of its calls: they change
+/// the sum by as much, and the read of a file's header is no reason to leave all others without one.
+const MAX_FAR_SHARE: f64 = 0.01;
+
 /// Calls of one size and depth.
 pub(super) struct Group {
     pub(super) times: f64,
@@ -188,6 +192,7 @@ fn item(name: &str, rule: &PriceRule, groups: &[Group], prices: &PriceList<'_>) 
     let mut amount: Option<Amount> = None;
     let mut rows: Vec<String> = Vec::new();
     let mut doubt: Option<String> = None;
+    let mut far = FarCalls::default();
     for group in groups {
         let Some(price) = price_of(rule, group, prices) else {
             let missing = Some(format!("no price of {} in these runs", rule.case));
@@ -195,8 +200,13 @@ fn item(name: &str, rule: &PriceRule, groups: &[Group], prices: &PriceList<'_>) 
         };
         let of_group = price.amount.times(group.times);
         amount = Some(amount.map_or(of_group.clone(), |sum| sum.plus(&of_group)));
-        if price.is_of_another_size {
-            doubt = Some(format!("{} alone, whatever its size", price.row));
+        match price.fit {
+            SizeFit::Near => {}
+            SizeFit::Doubtful(other) => doubt = Some(of_another_size(&price.row, other)),
+            SizeFit::TooFar(other) => {
+                doubt = Some(of_another_size(&price.row, other));
+                far.add(group, &price.row, other);
+            }
         }
         if rows.last() != Some(&price.row) {
             // The first and the last one show the range.
@@ -205,10 +215,44 @@ fn item(name: &str, rule: &PriceRule, groups: &[Group], prices: &PriceList<'_>) 
         }
     }
     let times = unpriced.times;
+    if let Some(missing) = far.why_no_price(times) {
+        return BillItem { missing: Some(missing), ..unpriced };
+    }
     let unit = amount.as_ref().filter(|_| times != 0.0).map(|sum| sum.times(1.0 / times));
     let (less, plus) = (usual_cases(&rule.less, prices), usual_cases(&rule.plus, prices));
     let flags = prices.flags_of(rows.iter().chain(&less).chain(&plus));
     BillItem { rows, less, plus, flags, unit, amount, doubt, ..unpriced }
+}
+
+/// Calls whose only price is of a size that is too far from theirs.
+#[derive(Default)]
+struct FarCalls {
+    /// How many; larger ones count as often as they are larger, since they may take so much more.
+    weight: f64,
+    /// The weight of those of one size that have the most ...
+    most: f64,
+    /// ... and their price, in words.
+    only: Option<String>,
+}
+
+impl FarCalls {
+    fn add(&mut self, group: &Group, row: &str, other: OtherSize) {
+        let weight = group.times * other.larger();
+        self.weight += weight;
+        if weight > self.most {
+            self.most = weight;
+            self.only = Some(format!("only a price of {row}: {}", other.text()));
+        }
+    }
+
+    /// Why so many calls have no price, if these matter among them.
+    fn why_no_price(self, times: f64) -> Option<String> {
+        self.only.filter(|_| self.weight > MAX_FAR_SHARE * times)
+    }
+}
+
+fn of_another_size(row: &str, other: OtherSize) -> String {
+    format!("{row} alone: {}", other.text())
 }
 
 /// The cases of the rows that these selectors mean, as far as they have a price.

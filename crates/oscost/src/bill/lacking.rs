@@ -148,7 +148,9 @@ pub fn lacking_prices(
         all.ns += amount_ns.unwrap_or(0.0);
         for selector in selectors_of(item) {
             let is_case = item.case.as_deref() == Some(selector);
-            let is_doubtful = is_case && item.doubt.is_some();
+            // A row of another size is no price of its calls, or a doubtful one.
+            let lacks_sizes = item.amount.is_none() && size_axis_of(item, calls).is_some();
+            let is_doubtful = is_case && (item.doubt.is_some() || lacks_sizes);
             if current.has(selector) && !is_doubtful {
                 continue;
             }

@@ -8,12 +8,14 @@ use oscost_model::point::{Point, Value};
 use oscost_model::record::{Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
 
+mod sizes;
+
+pub(super) use self::sizes::{OtherSize, Size, SizeFit, number_on, without};
+use self::sizes::{SizedPrice, interpolated};
 use super::row_pairs::RowPair;
 
 /// The axis of the bytes of a rate.
 pub(super) const SIZE_AXIS: &str = "size";
-/// A price of a single size is that of calls up to so many times larger or smaller.
-const NEAR: f64 = 2.0;
 
 /// A row that prices.
 struct PricedRow<'a> {
@@ -34,15 +36,6 @@ struct PricedAxis {
     has_several: bool,
 }
 
-/// Where on an axis of a case a price is asked for.
-#[derive(Clone, Copy)]
-pub(super) struct Size<'a> {
-    pub(super) axis: &'a str,
-    pub(super) value: f64,
-    /// Whether the line of the smallest two sizes goes on below them.
-    pub(super) has_nothing: bool,
-}
-
 /// The rows of some runs.
 pub struct PriceList<'a> {
     rows: Vec<PricedRow<'a>>,
@@ -59,17 +52,10 @@ pub(super) struct Price {
     pub(super) amount: Amount,
     /// The case that it is of; of two that were interpolated, the nearer one.
     pub(super) row: String,
-    /// Whether it is that of the only size, which is another one, while others can be measured.
-    pub(super) is_of_another_size: bool,
+    /// How well it fits the size that was asked for, while others can be measured.
+    pub(super) fit: SizeFit,
     /// Whether that size was measured, or lies near or between such ones; true without a size.
     pub(super) is_near_rows: bool,
-}
-
-/// A price at a size.
-struct SizedPrice<'a> {
-    size: u64,
-    amount: Amount,
-    row: &'a str,
 }
 
 impl<'a> PriceList<'a> {
@@ -219,66 +205,111 @@ impl<'a> PriceList<'a> {
     }
 
     /// What the op of a case takes more at one place on an axis than at another one, on the line of
-    /// its rows. `None` without a row, and of added costs: theirs have no such line.
+    /// its rows: of the other list where this one has no line. `None` without a row, and of added costs:
+    /// theirs have no such line.
     pub(super) fn added_along(&self, selector: &str, axis: &str, ends: [f64; 2]) -> Option<Amount> {
         if self.are_differences {
             return None;
         }
         let [from, to] = ends.map(|value| {
             let at = Size { axis, value, has_nothing: true };
-            self.price(selector, Some(at)).map(|price| price.amount)
+            self.own_price(selector, Some(at)).map(|price| price.amount)
         });
-        Some(to?.plus(&from?.times(-1.0)))
+        let others = || self.others.as_ref()?.added_along(selector, axis, ends);
+        let Some((from, to)) = from.zip(to) else { return others() };
+        // A single row is no line. Both ends are of one list: two runs may be of two states.
+        let is_flat = from == to && ends[0] != ends[1];
+        let own = to.plus(&from.times(-1.0));
+        Some(if is_flat { others().unwrap_or(own) } else { own })
     }
 
     /// The price of an op of the case that a selector means, at this size; of the other list where
-    /// this one has none.
+    /// this one has none, or that of a single size which fits worse: the state of the machine changes a
+    /// price by less than another size does.
     pub(super) fn price(&self, selector: &str, size: Option<Size<'_>>) -> Option<Price> {
         let other = || self.others.as_ref()?.price(selector, size);
-        self.own_price(selector, size).or_else(other)
+        match self.own_price(selector, size) {
+            Some(own) if own.fit.is_near() => Some(own),
+            Some(own) => Some(other().filter(|it| it.fit.is_better_than(own.fit)).unwrap_or(own)),
+            None => other(),
+        }
     }
 
     /// The same of this list: of the most usual row that fits, the first one of several, and of
     /// those that differ from that row in their size alone.
     fn own_price(&self, selector: &str, size: Option<Size<'_>>) -> Option<Price> {
-        let case = Case::parse(selector)?;
+        let usual = self.usual_rows(&Case::parse(selector)?, size.map(|it| it.axis));
+        let first = *usual.first()?;
+        let size = size.filter(|size| number_on(&first.point, size.axis).is_some());
+        let Some(size) = size else {
+            let row = first.row.case.clone();
+            let amount = first.amount.clone()?;
+            return Some(Price { amount, row, fit: SizeFit::Near, is_near_rows: true });
+        };
+        // Rows that are as usual, and of other ops: those of one op may be of a single size.
+        let mut best: Option<Price> = None;
+        let mut seen: Vec<Vec<(&str, &Value)>> = Vec::new();
+        for row in &usual {
+            let others = without(&row.point, size.axis);
+            if seen.contains(&others) {
+                continue;
+            }
+            let price = self.price_of_op(&usual, &others, size);
+            seen.push(others);
+            best = match (best, price) {
+                (Some(best), Some(price)) if !price.fit.is_better_than(best.fit) => Some(best),
+                (best, price) => price.or(best),
+            };
+        }
+        best
+    }
+
+    /// The rows of a case that are the most usual ones on the axes that are not asked for.
+    fn usual_rows(&self, case: &Case, sized_by: Option<&str>) -> Vec<&PricedRow<'a>> {
         let fits = |it: &&PricedRow<'_>| {
             it.row.benchmark == case.benchmark
                 && it.point.includes(&case.point)
                 && it.amount.is_some()
         };
-        let sized_by = size.map(|it| it.axis);
-        let first = self.rows.iter().filter(fits).min_by_key(|it| {
+        let unusual_axes = |it: &&PricedRow<'_>| {
             let is_asked_for =
                 |axis: &str| case.point.get(axis).is_some() || sized_by == Some(axis);
             it.axes.iter().filter(|axis| !axis.is_usual && !is_asked_for(&axis.name)).count()
-        })?;
-        let size = size.filter(|size| number_on(&first.point, size.axis).is_some());
-        let Some(size) = size else {
-            let row = first.row.case.clone();
-            let amount = first.amount.clone()?;
-            return Some(Price { amount, row, is_of_another_size: false, is_near_rows: true });
         };
-        let others = without(&first.point, size.axis);
+        let mut rows: Vec<&PricedRow<'a>> = self.rows.iter().filter(fits).collect();
+        let least = rows.iter().map(unusual_axes).min();
+        rows.retain(|it| Some(unusual_axes(it)) == least);
+        rows
+    }
+
+    /// The price at this size of those of these rows that have these values on the other axes.
+    fn price_of_op(
+        &self,
+        rows: &[&PricedRow<'_>],
+        others: &[(&str, &Value)],
+        size: Size<'_>,
+    ) -> Option<Price> {
         let mut sizes: Vec<SizedPrice<'_>> = Vec::new();
-        for it in self.rows.iter().filter(fits) {
+        let mut has_several = false;
+        for it in rows.iter().filter(|it| without(&it.point, size.axis) == others) {
             let Some(of_row) = number_on(&it.point, size.axis) else { continue };
+            has_several |= it.axes.iter().any(|axis| axis.name == size.axis && axis.has_several);
             // Of two runs the first one has the price.
             let is_known = sizes.iter().any(|known| known.size == of_row);
-            if !is_known
-                && without(&it.point, size.axis) == others
-                && let Some(amount) = it.amount.clone()
-            {
+            if let Some(amount) = it.amount.clone().filter(|_| !is_known) {
                 sizes.push(SizedPrice { size: of_row, amount, row: &it.row.case });
             }
         }
         sizes.sort_by_key(|it| it.size);
-        let has_several = first.axes.iter().any(|axis| axis.name == size.axis && axis.has_several);
         let price = interpolated(&sizes, size.value, size.has_nothing)?;
-        // A difference of a single size is never that of others: the price may have more sizes.
-        let is_of_another_size =
-            (has_several || self.are_differences) && is_of_another_size(&sizes, size.value);
-        Some(Price { is_of_another_size, ..price })
+        let fit = SizeFit::of(&sizes, size.value);
+        let fit = match (self.are_differences, has_several) {
+            // A difference of a single size is never that of others: the price may have more sizes.
+            (true, _) => fit.at_any_distance(),
+            (false, true) => fit,
+            (false, false) => SizeFit::Near,
+        };
+        Some(Price { fit, ..price })
     }
 }
 
@@ -303,53 +334,6 @@ fn axes_of(definition: &Definition, point: &Point) -> Vec<PricedAxis> {
         has_several: axis.default_points.len() > 1,
     });
     axes.collect()
-}
-
-/// Whether there is one size alone, and this is another one.
-fn is_of_another_size(sizes: &[SizedPrice<'_>], size: f64) -> bool {
-    let [only] = sizes else { return false };
-    let only = only.size as f64;
-    !(only / NEAR..=only * NEAR).contains(&size)
-}
-
-/// The price at a size: on the line between its neighbours; above the largest on the line through the
-/// last two; below the smallest that of the smallest, or on the line through the first two.
-fn interpolated(sizes: &[SizedPrice<'_>], size: f64, has_nothing: bool) -> Option<Price> {
-    let first = sizes.first()?;
-    let last = sizes.len() - 1;
-    let is_near_rows = (first.size as f64 / NEAR..=sizes[last].size as f64 * NEAR).contains(&size);
-    let priced = |amount: Amount, row: &str| Price {
-        amount,
-        row: row.to_owned(),
-        is_of_another_size: false,
-        is_near_rows,
-    };
-    let at = match sizes.iter().position(|it| it.size as f64 >= size) {
-        Some(0) if has_nothing => last.min(1),
-        Some(at) => at,
-        None => last,
-    };
-    let Some(below) = at.checked_sub(1).and_then(|at| sizes.get(at)) else {
-        return Some(priced(first.amount.clone(), first.row));
-    };
-    let upper = &sizes[at];
-    let weight = (size - below.size as f64) / (upper.size - below.size) as f64;
-    let nearer = if weight < 0.5 { below } else { upper };
-    let amount = below.amount.times(1.0 - weight).plus(&upper.amount.times(weight));
-    Some(priced(amount, nearer.row))
-}
-
-/// The number that a point has on an axis.
-pub(super) fn number_on(point: &Point, axis: &str) -> Option<u64> {
-    match point.get(axis) {
-        Some(&Value::Number(number)) => Some(number),
-        _ => None,
-    }
-}
-
-/// The values of a point on the other axes.
-pub(super) fn without<'a>(point: &'a Point, axis: &str) -> Vec<(&'a str, &'a Value)> {
-    point.iter().filter(|(name, _)| *name != axis).collect()
 }
 
 /// What one amount has more than another one, so that the sum of both is the first one with its own

@@ -104,7 +104,7 @@ fn end_price(
         place.map(|value| Size { axis, value, has_nothing: false })
     });
     let price = prices.price(selector, size)?;
-    (!price.is_of_another_size).then_some(price.amount)
+    price.fit.is_near().then_some(price.amount)
 }
 
 /// Whether one of these calls has no price at this end of a range.

@@ -22,6 +22,7 @@ mod freed_pages;
 mod functions;
 mod instructions;
 mod ranges;
+mod sizes;
 mod switches;
 mod ticks;
 mod what_if;
@@ -149,10 +150,24 @@ fn reading_a_directory_is_priced_by_its_entries_and_the_last_call_finds_none() {
     // An op about nothing takes 1 us: the last call half of that.
     assert_eq!(amount(&all, "getdents64 directory"), Some(2.0 * 10_500.0 + 2.0 * 500.0));
     assert!(all.items[0].doubt.is_none() && all.missing.is_empty());
-    let one = charges(vec![of(100, 11_000.0)], form("directory", 2, 2 * 160), Faults::default());
-    assert_eq!(amount(&one, "getdents64 directory"), Some(2.0 * 11_000.0));
-    let doubt = one.items[0].doubt.as_deref();
-    assert_eq!(doubt, Some("directory/getdents:files=100 alone, whatever its size"));
+    // With one size alone a pair of calls pays an op, however it is divided: the last one is doubtful.
+    let one = |entries: u64| {
+        let forms = form("directory", 2, 2 * 32 * entries);
+        charges(vec![of(100, 11_000.0)], forms, Faults::default())
+    };
+    let near = one(40);
+    assert_eq!(amount(&near, "getdents64 directory"), Some(2.0 * 11_000.0));
+    let doubt = near.items[0].doubt.as_deref();
+    assert_eq!(doubt, Some("directory/getdents:files=100 alone: 2.5 times their size"));
+    assert_eq!(near.missing, ["directory/getdents"]);
+    let exact = one(100);
+    let doubt = exact.items[0].doubt.as_deref();
+    assert_eq!(doubt, Some("directory/getdents:files=100 alone: the calls move nothing"));
+    assert_eq!(amount(&exact, "getdents64 directory"), Some(2.0 * 11_000.0));
+    let one = one(5);
+    assert_eq!(amount(&one, "getdents64 directory"), None);
+    let why = one.items[0].missing.as_deref();
+    assert_eq!(why, Some("only a price of directory/getdents:files=100: 20 times their size"));
     assert_eq!(one.missing, ["directory/getdents"]);
 }
 

@@ -43,3 +43,26 @@ fn the_interval_between_two_sizes_is_that_of_both() {
     let price = interpolated(&sizes(), 51.0, false).unwrap();
     assert_eq!(price.amount.ci95, Some([149.0, 151.0]));
 }
+
+#[test]
+fn a_single_size_fits_up_to_twice_and_with_doubt_up_to_four_times() {
+    let sizes = sizes();
+    let fit = |size: f64| SizeFit::of(&sizes[1..2], size);
+    assert!([50.5, 101.0, 202.0].into_iter().all(|size| fit(size).is_near()));
+    for (size, words) in [
+        (0.0, "the calls move nothing"),
+        (26.0, "3.9 times their size"),
+        (400.0, "the calls are 4.0 times as large"),
+    ] {
+        let SizeFit::Doubtful(other) = fit(size) else { panic!("{size}: {:?}", fit(size)) };
+        assert_eq!(other.text(), words);
+    }
+    for (size, larger) in [(25.0, 1.0), (1.0, 1.0), (505.0, 5.0)] {
+        let SizeFit::TooFar(other) = fit(size) else { panic!("{size}: {:?}", fit(size)) };
+        assert_eq!(other.larger(), larger);
+        assert!(!fit(size).at_any_distance().is_better_than(fit(101.0)));
+        assert!(fit(size).at_any_distance().is_better_than(fit(size)));
+    }
+    // On a line no size is too far.
+    assert!(SizeFit::of(&sizes, 1e9).is_near());
+}

@@ -48,6 +48,7 @@ fn what_is_saved_is_how_often_times_the_difference_of_two_rows() {
 #[test]
 fn calls_whose_sizes_were_not_measured_save_nothing_that_is_known() {
     let rows = vec![
+        row("file/read:via=read,size=512", 700.0),
         row("file/read:via=read,size=4096", 1_000.0),
         row("file/read:via=mmap,size=4096", 400.0),
     ];

@@ -95,13 +95,14 @@ impl PriceRuns {
     }
 }
 
-/// The items that have a price, and of which of them outdated runs alone have a part.
+/// The items that have a price, and of which of them outdated runs alone have a part: also rows of sizes,
+/// where other runs have another size alone.
 fn priced_items<'a>(charges: &'a Charges, list: &PriceList<'_>) -> PricedItems<'a> {
     let priced = || charges.items.iter().filter(|item| !item.rows.is_empty());
     let is_outdated = |selector: &str| list.has_in_others_alone(selector);
     let outdated = priced().filter_map(|item| {
         let own = item.case.as_deref().is_some_and(is_outdated);
-        let own = item.rows.iter().filter(move |_| own);
+        let own = item.rows.iter().filter(move |row| own || is_outdated(row));
         let others = item.less.iter().chain(&item.plus).filter(|row| is_outdated(row));
         let rows: Vec<&String> = own.chain(others).collect();
         (!rows.is_empty()).then_some(OutdatedItem { item, rows })

@@ -140,6 +140,34 @@ fn a_stored_run_that_drifted_prices_what_no_other_has_and_its_items_are_named() 
 }
 
 #[test]
+fn sizes_of_a_run_that_drifted_price_what_another_run_has_of_a_far_size_alone() {
+    let catalog = oscost_worker::benchmarks::data();
+    let at = |size: u64| format!("pipe/throughput:by=pipe,size={size},peer_cpu=same");
+    let of_list = || run("1", &at(65_536), 8_000.0);
+    let getuid = || run("2", "syscall/getuid", 90.0);
+    let form = |name: &str| FormCount { form: name.to_owned(), calls: 5, ..FormCount::default() };
+    let write = FormCount { bytes: Some(4_096), moved: 5 * 4_096, ..form("write pipe") };
+    let forms = vec![write, form("getuid")];
+    let calls = ProgramCalls { forms, ..ProgramCalls::default() };
+    let billed = |runs: &PriceRuns| {
+        let list = runs.price_list(&catalog);
+        let charges = charge(&calls, Faults::default(), &list, 1e6);
+        let item = charges.items.iter().find(|item| item.name == "write pipe").unwrap();
+        let amount_ns = item.amount.as_ref().map(|amount| amount.ns.round());
+        (amount_ns, runs.sources(&charges, &list, None).stale)
+    };
+    let runs = stored(vec![of_list(), getuid(), drifted(run("3", &at(4_096), 1_000.0))]);
+    let (amount_ns, stale) = billed(&runs);
+    assert_eq!(amount_ns, Some(2_500.0));
+    let [why] = &stale[..] else { panic!("{stale:?}") };
+    assert!(why.contains("(1 of 2 items: write pipe; run of "), "{why}");
+    // It is measured again, as no run has it that did not drift.
+    assert!(!runs.has_measured(&Case::parse(&at(4_096)).unwrap()));
+    let (amount_ns, stale) = billed(&stored(vec![of_list(), getuid()]));
+    assert_eq!((amount_ns, stale.len()), (None, 0), "64 KiB are no price of 4 KiB");
+}
+
+#[test]
 fn an_item_is_stale_whose_price_is_less_one_of_a_run_that_drifted() {
     let catalog = oscost_worker::benchmarks::data();
     let runs = stored(vec![
