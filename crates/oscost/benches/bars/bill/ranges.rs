@@ -22,6 +22,8 @@ const MAX_WIDTH: f64 = 2.2;
 const MAX_DEVIATION: f64 = 0.25;
 /// ... for so many programs.
 const MIN_NEAR: usize = 8;
+/// Calls without a price that took at most this share of the measured time judge no range.
+const MAX_UNPRICED: f64 = 0.05;
 /// What is charged in instructions is so near what was executed ...
 const MAX_INSTRUCTION_DEVIATION: f64 = 0.1;
 /// ... by so many programs.
@@ -52,6 +54,8 @@ struct Range {
     low_ns: f64,
     high_ns: f64,
     measured_ns: f64,
+    /// What calls without a price took in the kernel, as counted: it is in neither end.
+    unpriced_ns: f64,
 }
 
 impl Range {
@@ -61,13 +65,23 @@ impl Range {
         let warm_ns = bill.charged.as_ref()?.ns;
         let cool_ns = bill.charged_cool.as_ref().map_or(warm_ns, |cool| cool.ns);
         let measured_ns = bill.trials.system_time.ns;
-        let range =
-            Self { low_ns: warm_ns.min(cool_ns), high_ns: warm_ns.max(cool_ns), measured_ns };
+        let unpriced = bill.items.iter().filter(|item| item.amount.is_none());
+        let unpriced_ns: u64 = unpriced.filter_map(|it| Some(it.in_kernel?.on_cpu_ns)).sum();
+        let range = Self {
+            low_ns: warm_ns.min(cool_ns),
+            high_ns: warm_ns.max(cool_ns),
+            measured_ns,
+            unpriced_ns: unpriced_ns as f64,
+        };
         (measured_ns > 0.0 && range.low_ns > 0.0).then_some(range)
     }
 
+    /// Whether it holds the measured time, also without what calls without a price took, if that is much.
     fn holds_measured(&self) -> bool {
-        (self.low_ns..=self.high_ns).contains(&self.measured_ns)
+        let is_much = self.unpriced_ns > MAX_UNPRICED * self.measured_ns;
+        let left_out_ns = if is_much { self.unpriced_ns } else { 0.0 };
+        let range = self.low_ns..=self.high_ns;
+        range.contains(&self.measured_ns) && range.contains(&(self.measured_ns - left_out_ns))
     }
 
     fn width(&self) -> f64 {

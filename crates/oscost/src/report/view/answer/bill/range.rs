@@ -7,6 +7,7 @@ use oscost_model::unit::Unit;
 
 use super::higher_time;
 use super::uncertainty::{may_be_nothing, verdict};
+use super::unpriced::OpenPart;
 use crate::report::figures::{per_cent, rough};
 use crate::report::view::answer::quote::interval_text;
 
@@ -18,6 +19,8 @@ pub(super) struct ChargedRange<'a> {
     measured_ns: f64,
     /// By how much the measured time may be too low; `None` where nothing says so.
     higher_by_ns: Option<f64>,
+    /// What has no price and is in no end, where that is much.
+    unpriced: Option<OpenPart>,
     /// What is said outside of it if the interval of the difference to one of its ends contains zero:
     /// of several the smaller one.
     doubt: Option<&'static str>,
@@ -35,6 +38,7 @@ impl<'a> ChargedRange<'a> {
             cool: bill.charged_cool.as_ref()?,
             measured_ns,
             higher_by_ns: higher_time::most_ns(&bill.trials),
+            unpriced: OpenPart::of(bill),
             doubt: nearest.and_then(|difference| verdict(difference, measured_ns)),
         })
     }
@@ -51,9 +55,14 @@ impl<'a> ChargedRange<'a> {
         }
     }
 
-    /// Whether the measured time may be higher, and elsewhere then: on another side of the range, or
+    /// Whether nothing is judged: the measured time may be elsewhere, on another side of the range or
     /// within it.
     pub(super) fn is_left_open(self) -> bool {
+        self.may_be_higher_elsewhere() || self.is_elsewhere_without_unpriced()
+    }
+
+    /// Whether the measured time may be higher, and elsewhere then.
+    fn may_be_higher_elsewhere(self) -> bool {
         let highest_ns = self.measured_ns + self.higher_by_ns.unwrap_or(0.0);
         self.place_of(highest_ns) != self.place_of(self.measured_ns)
     }
@@ -63,6 +72,12 @@ impl<'a> ChargedRange<'a> {
         self.doubt.is_some()
     }
 
+    /// Whether the measured time is elsewhere without what calls without a price took.
+    fn is_elsewhere_without_unpriced(self) -> bool {
+        let Some(OpenPart::Took(took_ns)) = self.unpriced else { return false };
+        self.place_of(self.measured_ns - took_ns) != self.place_of(self.measured_ns)
+    }
+
     /// Whether its high end is more than so many times its low one.
     pub(super) fn is_wider_than(self, ratio: f64) -> bool {
         let [low, high] = self.ends_ns();
@@ -70,16 +85,20 @@ impl<'a> ChargedRange<'a> {
     }
 
     /// The range, and on which side of it the measured time lies; or, with the intervals of its ends,
-    /// that these do not tell. Where the time may be higher, and elsewhere then, nothing is judged.
+    /// that these do not tell. Where the time may be higher, and elsewhere then, nothing is judged, nor
+    /// where it would be elsewhere without the calls that have no price.
     pub(super) fn sentence(self) -> String {
         let times = [self.warm.ns, self.cool.ns, self.measured_ns];
         let [warm, cool, measured] = times.map(|ns| rough(ns, Unit::NsPerOp));
         let (side, ends) = match self.higher_by_ns {
-            None => self.verdict(),
-            Some(more_ns) if self.is_left_open() => {
+            Some(more_ns) if self.may_be_higher_elsewhere() => {
                 let up_to = higher_time::up_to(more_ns);
                 (format!("not judged: the system time may be {up_to}"), Default::default())
             }
+            _ if self.is_elsewhere_without_unpriced() => {
+                ("not judged: a part of it has no price".to_owned(), Default::default())
+            }
+            None => self.verdict(),
             Some(more_ns) => {
                 let (side, ends) = self.verdict();
                 let link = match self.place_of(self.measured_ns) {
@@ -90,9 +109,15 @@ impl<'a> ChargedRange<'a> {
             }
         };
         let [of_warm, of_cool] = ends;
+        let without = match self.unpriced {
+            Some(OpenPart::OfCounts(pct)) => {
+                format!(", without the {} of what was counted that has no price", per_cent(pct))
+            }
+            Some(OpenPart::Took(_)) | None => String::new(),
+        };
         format!(
             "{warm} (warm caches{of_warm}) to {cool} (cool{of_cool}) charged, {measured} measured: \
-             {side}"
+             {side}{without}"
         )
     }
 
@@ -162,7 +187,7 @@ mod tests {
 
     /// A range beside a time of which nothing is doubted.
     fn range<'a>(warm: &'a Amount, cool: &'a Amount, measured_ns: f64) -> ChargedRange<'a> {
-        ChargedRange { warm, cool, measured_ns, higher_by_ns: None, doubt: None }
+        ChargedRange { warm, cool, measured_ns, higher_by_ns: None, unpriced: None, doubt: None }
     }
 
     #[test]
@@ -230,6 +255,26 @@ mod tests {
         let end = ": 100 % above the range, whose end is known without an interval; the system time \
                    may be up to 20.0 ms higher";
         assert!(above.ends_with(end), "{above}");
+    }
+
+    #[test]
+    fn a_range_without_what_has_no_price_is_judged_only_where_that_changes_nothing() {
+        let (warm, cool) = (Amount::exact(40e6), Amount::exact(60e6));
+        let said = |measured_ns: f64, unpriced: OpenPart| {
+            let unpriced = Some(unpriced);
+            ChargedRange { unpriced, ..range(&warm, &cool, measured_ns) }.sentence()
+        };
+        let open = ": not judged: a part of it has no price";
+        for (measured_ns, took_ns) in [(50e6, 15e6), (70e6, 15e6), (90e6, 60e6)] {
+            let text = said(measured_ns, OpenPart::Took(took_ns));
+            assert!(text.ends_with(open), "{text}");
+        }
+        assert!(said(50e6, OpenPart::Took(5e6)).ends_with(": within the range"));
+        assert!(said(20e6, OpenPart::Took(5e6)).contains(" below the range"));
+        assert!(said(90e6, OpenPart::Took(5e6)).contains(" above the range"));
+        let of_counts = said(50e6, OpenPart::OfCounts(40.0));
+        let end = ": within the range, without the 40 % of what was counted that has no price";
+        assert!(of_counts.ends_with(end), "{of_counts}");
     }
 
     #[test]

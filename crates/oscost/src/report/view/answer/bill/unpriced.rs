@@ -4,6 +4,7 @@ use oscost_model::bill::{Bill, BillItem};
 use oscost_model::unit::Unit;
 
 use super::reason::Reason;
+use super::times;
 use crate::report::figures::{per_cent, rough};
 use crate::report::text::plain;
 use crate::report::view::bill_run_command::run_command;
@@ -32,12 +33,32 @@ pub(super) fn large(bill: &Bill) -> Vec<&BillItem> {
     found
 }
 
-/// What all of them took, where one of them is large; empty otherwise.
-pub(super) fn clause(bill: &Bill) -> String {
-    if large(bill).is_empty() {
-        return String::new();
+/// A part of a bill without a price that is too large to be left out of a judgement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum OpenPart {
+    /// So many nanoseconds in the kernel, as counted.
+    Took(f64),
+    /// So many per cent of what was counted, where nothing tells what that took.
+    OfCounts(f64),
+}
+
+impl OpenPart {
+    /// That of a bill; `None` where all that matters has a price.
+    pub(super) fn of(bill: &Bill) -> Option<Self> {
+        let (took_ns, system_ns) = (all_ns(bill), bill.trials.system_time.ns);
+        if took_ns > 0.0 && 100.0 * took_ns > MAX_UNPRICED_PCT * system_ns {
+            return Some(Self::Took(took_ns));
+        }
+        let unseen = |item: &&BillItem| item.amount.is_none() && item.in_kernel.is_none();
+        let (all, open) = (times(bill.items.iter()), times(bill.items.iter().filter(unseen)));
+        (100.0 * open > MAX_UNPRICED_PCT * all).then(|| Self::OfCounts(100.0 * open / all))
     }
-    let took = rough(all_ns(bill), Unit::NsPerOp);
+}
+
+/// What all of them took, where that is much; empty otherwise.
+pub(super) fn clause(bill: &Bill) -> String {
+    let Some(OpenPart::Took(took_ns)) = OpenPart::of(bill) else { return String::new() };
+    let took = rough(took_ns, Unit::NsPerOp);
     format!("; calls without a price took {took}, as counted")
 }
 

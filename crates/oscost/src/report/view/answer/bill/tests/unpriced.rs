@@ -55,3 +55,21 @@ fn what_has_no_price_opens_a_bill_by_its_time() {
     assert!(!reasons.iter().any(|it| it.contains("have no price")), "{reasons:?}");
     assert!(!answer(&unknown).findings[0].contains("without a price"));
 }
+
+#[test]
+fn a_range_that_holds_the_time_without_a_large_part_of_it_is_not_judged() {
+    // 90 of 100 ms are charged with warm caches; 20 ms more have no price.
+    let mut item = unpriced("read pipe", 1_000.0);
+    item.in_kernel = Some(KernelTime { calls: 1_000, on_cpu_ns: 20_000_000, off_cpu_ns: 0 });
+    let priced = priced("newfstatat", "files", 90_000.0, 1_000.0);
+    let with = |item| cooled(bill(vec![priced.clone(), item], 100e6), 1.2);
+    let said = answer(&with(item.clone())).findings[0].clone();
+    let end = " charged, 100 ms measured: not judged: a part of it has no price; calls without a price \
+               took 20.0 ms, as counted.";
+    assert!(said.ends_with(end), "{said}");
+    // What it took is not known: it is a tenth of what was counted.
+    (item.in_kernel, item.times) = (None, 10_000.0);
+    let said = answer(&with(item)).findings[0].clone();
+    let end = ": within the range, without the 10 % of what was counted that has no price.";
+    assert!(said.ends_with(end), "{said}");
+}
