@@ -223,7 +223,7 @@ pub const CLASSES: &[CallClass] = &[
     // Its first descriptor is the one that it writes to.
     CallClass { reads: Some(1), ..moves("sendfile") },
     call("getrandom", FormWords::Outcome).with_size(SizeOf::Result),
-    // Sockets.
+    // Sockets. How many bytes the messages have is in their structures alone: the result is their number.
     of_fd("sendmmsg"),
     of_fd("recvmmsg"),
     of_fd("connect"),
@@ -264,6 +264,7 @@ pub const CLASSES: &[CallClass] = &[
     of_path("renameat2", 1),
     of_path("chdir", 0),
     call("execve", FormWords::Execute).with_path(0).with_size(SizeOf::ProgramArguments),
+    call("execveat", FormWords::Execute).with_path(1).with_size(SizeOf::ProgramArguments),
     of_path("getxattr", 0),
     of_path("lgetxattr", 0),
     // Memory.

@@ -308,7 +308,11 @@ mod tests {
             ["fcntl F_DUPFD_CLOEXEC", "close shared file"].map(|it| rule_of(it).unwrap());
         assert_eq!((dup.part + close.part, &dup.case), (1.0, &close.case), "both pay one op");
         assert_eq!(case("epoll_pwait2 eventpoll"), Some("event/wait:method=epoll"));
-        assert_eq!(case("execve dynamic"), Some("process/fork-exec:link=loader"));
+        for name in ["execve", "execveat"] {
+            assert_eq!(case(&format!("{name} dynamic")), Some("process/fork-exec:link=loader"));
+        }
+        assert_eq!(case("openat2 ENOENT"), Some("directory/missing"));
+        assert_eq!(case("openat2"), None, "of what is not known");
         let execve = rule_of("execve").unwrap();
         assert_eq!((execve.part, &execve.less[..]), (1.0, &["process/fork-exit".to_owned()][..]));
     }

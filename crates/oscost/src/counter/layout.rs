@@ -48,7 +48,7 @@ enum Act {
 /// What is done by the call of this name.
 fn act_of(name: &str) -> Act {
     match name {
-        "execve" => Act::Execute,
+        "execve" | "execveat" => Act::Execute,
         "exit" | "exit_group" => Act::Exit,
         "prctl" => Act::Mark,
         _ => Act::Nothing,

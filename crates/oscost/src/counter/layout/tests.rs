@@ -53,6 +53,7 @@ fn keys_have_the_forms_of_the_tracer() {
     assert_eq!(text("execve", |it| it.depth = 2), "execve");
     assert_eq!(text("execve", |it| (it.depth, it.flags) = (2, HAS_LOADER)), "execve dynamic");
     assert_eq!(text("execve", |it| (it.depth, it.error) = (2, 13)), "execve EACCES");
+    assert_eq!(text("execveat", |it| (it.depth, it.flags) = (0, HAS_LOADER)), "execveat dynamic");
     let tcp = |it: &mut RawForm| (it.kind, it.name) = (9, "TCPv6".to_owned());
     assert_eq!(text("recvfrom", tcp), "recvfrom tcp");
     let event = |it: &mut RawForm| (it.kind, it.name) = (10, "[eventfd]".to_owned());
@@ -126,11 +127,11 @@ fn every_class_has_an_entry_that_fits() {
             assert!(u32::try_from(words.mask).is_ok(), "{name}: a word has 32 bits");
             assert_eq!(entry[8] != 0, class.path.is_some(), "{name}");
         }
-        let [exec, exit] = ["execve", "exit_group"].map(|name| {
+        let acts = ["execve", "execveat", "exit_group"].map(|name| {
             let number = arch.calls().find(|&(_, other)| other == name).unwrap().0;
             entries[&number][9]
         });
-        assert_eq!((exec, exit), (1, 2));
+        assert_eq!(acts, [1, 1, 2]);
         let reads = |name: &str| {
             let number = arch.calls().find(|&(_, other)| other == name).unwrap().0;
             entries[&number][10]
@@ -143,8 +144,8 @@ fn every_class_has_an_entry_that_fits() {
             let number = arch.calls().find(|&(_, other)| other == name).unwrap().0;
             entries[&number][6]
         };
-        let sized = ["getpid", "epoll_pwait", "ppoll", "pselect6", "execve"];
-        assert_eq!(sized.map(size), [0, 1, 2, 3, 4]);
+        let sized = ["getpid", "epoll_pwait", "ppoll", "pselect6", "execve", "execveat"];
+        assert_eq!(sized.map(size), [0, 1, 2, 3, 4, 4]);
     }
     let largest = CLASSES.iter().filter_map(|class| class.path).max();
     assert!(largest < Some(6), "a call has six arguments");
