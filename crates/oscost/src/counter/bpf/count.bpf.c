@@ -12,19 +12,26 @@
 //    hashing an id, and freed with the task. A task that is not followed costs that alone.
 //  * The programs get typed pointers (tp_btf), whose fields an instruction loads, where
 //    bpf_probe_read_kernel() is a call. Only what has no type (a file of the table) is read so.
-//  * The class of a call is looked up at its entry and kept until it returns.
+//  * The class of a call is looked up at its entry and kept until it returns. The table of classes and
+//    the state are variables, whose addresses are part of the instructions.
 //  * The sum of a form is in a table of each CPU, at a place that a few multiplications give; only
 //    a form whose place is taken goes through a hash map, which hashes and compares longer.
-//  * The clock is read once an event; a call's number is the sum of its histogram; what is 0 is not
-//    added. Paths are read of calls that have one, and eight bytes of a path are examined at once.
+//  * Each return from a function takes a misprediction where the kernel defends returns (SRSO,
+//    retbleed): a call with nothing to look at goes from its entry to its end without any but the
+//    helpers. What few calls need is a function of its own (__noinline), whose variables so have no
+//    place in the frame of the others: from 64 bytes on, Linux 6.13 and later set up another stack.
+//  * The clock is read once an event; a call's number is the sum of its histogram. Paths are read of
+//    calls that have one, and eight bytes of a path are examined at once.
 //
 // Nothing is sent to this process while it counts: it reads the sums in the end. Additions are
-// atomic: an interrupt, or a kernel whose tracepoints can be preempted, loses none.
+// atomic, so that an interrupt, or a kernel whose tracepoints can be preempted, loses none; but those
+// to the sum of a call (see add_call()), as each locked instruction takes as long as twenty others.
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
 #include "layout.bpf.h"
+#include "path.bpf.h"
 #include "form.bpf.h"
 #include "sum.bpf.h"
 #include "fault.bpf.h"
@@ -34,11 +41,13 @@
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 // A process that has the token marks that it is about to start the program.
-static __noinline int handle_mark(struct state *s, struct pt_regs *regs)
+static __noinline int handle_mark(struct pt_regs *regs, __u32 call)
 {
-	if (s && argument(regs, 0) == s->mark_option && argument(regs, 1) == s->mark_number &&
-	    argument(regs, 2) == s->token)
-		s->starter = bpf_get_current_pid_tgid() >> 32;
+	struct class *class = class_of(call);
+
+	if (class && class->act == MARK && argument(regs, 0) == the_state.mark_option &&
+	    argument(regs, 1) == the_state.mark_number && argument(regs, 2) == the_state.token)
+		the_state.starter = bpf_get_current_pid_tgid() >> 32;
 	return 0;
 }
 
@@ -48,25 +57,18 @@ int count_entry(__u64 *ctx)
 	struct pt_regs *regs = (struct pt_regs *)ctx[0];
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task *t = entry_of(task);
-	struct state *s = the_state();
 	__u32 call = ctx[1], foreign;
 	struct class *class;
-	struct sum *sum;
 
-	if (!s)
-		return 0;
 	if (!t) {
-		if (s->watched) {
-			t = adopt(s, task);
-		} else if (s->token && !s->root) {
-			class = class_of(call);
-			if (class && class->act == MARK)
-				handle_mark(s, regs);
-		}
+		if (the_state.watched)
+			t = adopt(task);
+		else if (the_state.token && !the_state.root)
+			handle_mark(regs, call);
 		if (!t)
 			return 0;
 	}
-	if (s->has_ended)
+	if (the_state.has_ended)
 		return 0;
 	foreign = is_foreign(task);
 	class = foreign ? 0 : class_of(call);
@@ -77,7 +79,7 @@ int count_entry(__u64 *ctx)
 		t->minor = task->min_flt;
 		t->major = task->maj_flt;
 	}
-	settle_faults(s, t, task);
+	settle_faults(t, task);
 	t->form.words[0] = t->form.words[1] = t->form.words[2] = t->form.words[3] = 0;
 	// A program may make calls of any number.
 	t->form.form.call = foreign ? FOREIGN : call >= OTHER ? OTHER - 1 : call;
@@ -86,15 +88,17 @@ int count_entry(__u64 *ctx)
 	t->bytes = t->off_ns = t->waited_ns = 0;
 	if (class) {
 		t->class = *class;
-		fill_form(t, task, regs);
+		if (class->path) {
+			t->path = argument(regs, class->path - 1);
+			t->reads_path = 1;
+		}
+		if (tells_at_entry(class))
+			fill_form(t, task, regs);
 		if (class->act == EXECUTE) {    // Its memory is gone when it returns.
 			fill_depth(&t->form.form, t->path);
 			t->reads_path = 0;
-		} else if (class->act == EXIT) {        // It never returns.
-			sum = sum_of_call(t);
-			if (sum)
-				count(&sum->untimed);
-			return 0;
+		} else if (class->act == EXIT) {
+			return count_untimed(t);
 		}
 	} else {
 		__builtin_memset(&t->class, 0, sizeof(t->class));
@@ -111,37 +115,27 @@ int count_return(__u64 *ctx)
 	struct task *t = entry_of(task);
 	__u64 now, moved, spent;
 	__s64 result = ctx[1];
-	struct state *s;
 	struct sum *sum;
 
 	if (!t || !t->in_call)
 		return 0;
 	now = bpf_ktime_get_ns();
 	t->in_call = 0;
-	s = the_state();
-	if (!s || s->has_ended)
+	if (the_state.has_ended)
 		return 0;
 	if (t->following == CANDIDATE) {
 		if (result)                     // The library tries each folder of PATH.
 			return 0;
 		t->following = COUNTED;
-		s->root = task->tgid;
-		s->began_ns = now;
+		the_state.root = task->tgid;
+		the_state.began_ns = now;
 	}
-	settle_faults(s, t, task);
+	settle_faults(t, task);
 	spent = now - t->entered_ns - t->waited_ns;
 	moved = finish_form(t, task, result);
-	sum = sum_of_call(t);
-	if (!sum)
-		return 0;
-	if (moved)
-		__sync_fetch_and_add(&sum->moved, moved);
-	__sync_fetch_and_add(&sum->on_cpu_ns, spent);
-	count_time(sum->on_cpu, spent);
-	if (t->waited_ns) {
-		__sync_fetch_and_add(&sum->off_cpu_ns, t->waited_ns);
-		count_time(sum->off_cpu, t->waited_ns);
-	}
+	sum = sum_of(&t->form);
+	if (sum)
+		add_call(sum, moved, spent, t->waited_ns);
 	return 0;
 }
 
@@ -153,32 +147,31 @@ int count_fork(__u64 *ctx)
 	__u32 process = parent->tgid, its_process = child->tgid;
 	int is_thread = its_process == process;
 	struct task *t = entry_of(parent), *its;
-	struct state *s = the_state();
 
-	if (!s || s->has_ended)
+	if (the_state.has_ended)
 		return 0;
 	if (!t)
-		t = adopt(s, parent);
+		t = adopt(parent);
 	if (!t) {
-		if (s->starter && s->starter == process && !s->root && !is_thread)
-			follow(s, child, CANDIDATE);
+		if (the_state.starter && the_state.starter == process && !the_state.root && !is_thread)
+			follow(child, CANDIDATE);
 		return 0;
 	}
 	if (t->following != COUNTED)
 		return 0;
 	if (is_thread)
-		count(&s->threads);
+		count(&the_state.threads);
 	else
-		count(&s->forks);
-	if (!is_thread && !s->children)
+		count(&the_state.forks);
+	if (!is_thread && !the_state.children)
 		return 0;
-	its = follow(s, child, COUNTED);
+	its = follow(child, COUNTED);
 	if (!its)
 		return 0;
 	its->is_new = 1;
 	its->cpu = bpf_get_smp_processor_id();
-	if (s->root != its_process)
-		count(&s->alive);
+	if (the_state.root != its_process)
+		count(&the_state.alive);
 	return 0;
 }
 
@@ -189,15 +182,14 @@ int count_exec(__u64 *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx[0];
 	struct task *t = entry_of(task);
-	struct state *s = the_state();
 
-	if (!s || s->has_ended)
+	if (the_state.has_ended)
 		return 0;
 	if (!t)
-		t = adopt(s, task);
+		t = adopt(task);
 	if (!t)
 		return 0;
-	count(&s->execs);
+	count(&the_state.execs);
 	// Its call has yet to return.
 	if (has_loader(task))
 		t->form.form.flags |= HAS_LOADER;
@@ -211,32 +203,29 @@ int count_exit(__u64 *ctx)
 	struct task_struct *task = (struct task_struct *)ctx[0];
 	__u32 pid = task->pid, process = task->tgid;
 	struct task *t = entry_of(task);
-	struct state *s = the_state();
 	struct signal_struct *signal = task->signal;
 
-	if (!s)
-		return 0;
 	if (!t)
-		t = adopt(s, task);
-	if (s->watched)                         // Another task may get its id.
+		t = adopt(task);
+	if (the_state.watched)                         // Another task may get its id.
 		bpf_map_delete_elem(&followed, &pid);
 	if (!t)
 		return 0;
 	if (t->following == COUNTED) {
 		// The threads of the root, which may end in any order, do not outlive it.
-		if (s->root != process)
-			__sync_fetch_and_add(&s->alive, -1);
+		if (the_state.root != process)
+			__sync_fetch_and_add(&the_state.alive, -1);
 		// The last threads of the root may end at once.
-		if (!s->has_ended || s->root == process) {
-			count_faults(s, t, task);
-			count(&s->exits);
+		if (!the_state.has_ended || the_state.root == process) {
+			count_faults(t, task);
+			count(&the_state.exits);
 			if (t->in_call)
-				count(&s->unfinished);
+				count(&the_state.unfinished);
 		}
-		if (s->root == process && !s->has_ended && signal && !signal->live.counter) {
-			s->ended_ns = bpf_ktime_get_ns();
-			s->left = s->alive;
-			s->has_ended = 1;
+		if (the_state.root == process && !the_state.has_ended && signal && !signal->live.counter) {
+			the_state.ended_ns = bpf_ktime_get_ns();
+			the_state.left = the_state.alive;
+			the_state.has_ended = 1;
 		}
 	}
 	// Its entry is freed with it: its last switch is still to come.
@@ -250,14 +239,11 @@ int count_signal(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task *t = entry_of(task);
-	struct state *s = the_state();
 
-	if (!s)
-		return 0;
 	if (!t)
-		t = adopt(s, task);
-	if (t && t->following == COUNTED && !s->has_ended)
-		count(&s->signals);
+		t = adopt(task);
+	if (t && t->following == COUNTED && !the_state.has_ended)
+		count(&the_state.signals);
 	return 0;
 }
 
@@ -270,9 +256,9 @@ int count_switch(__u64 *ctx)
 	struct idle *idle;
 
 	if (left)
-		leave_cpu(the_state(), left, previous, next);
+		leave_cpu(left, previous, next);
 	if (taken)
-		take_cpu(the_state(), taken, next, is_idle_task(previous));
+		take_cpu(taken, next, is_idle_task(previous));
 	else if (!works_for_kernel(next))
 		take_cpu_outside(next, is_idle_task(previous));
 	if (is_idle_task(next)) {
@@ -316,10 +302,9 @@ int count_waking(__u64 *ctx)
 SEC("raw_tp/softirq_entry")
 int count_softirq(void *ctx)
 {
-	struct state *s = the_state();
 	struct events *e = the_events();
 
-	if (e && counted(s))
+	if (e && counted())
 		count(&e->softirqs);
 	return 0;
 }
@@ -327,10 +312,9 @@ int count_softirq(void *ctx)
 SEC("raw_tp/irq_handler_entry")
 int count_interrupt(void *ctx)
 {
-	struct state *s = the_state();
 	struct events *e = the_events();
 
-	if (e && counted(s))
+	if (e && counted())
 		count(&e->interrupts);
 	return 0;
 }
@@ -339,10 +323,9 @@ int count_interrupt(void *ctx)
 SEC("raw_tp/local_timer_entry")
 int count_timer(void *ctx)
 {
-	struct state *s = the_state();
 	struct events *e = the_events();
 
-	if (e && counted(s))
+	if (e && counted())
 		count(&e->interrupts);
 	return 0;
 }
@@ -351,10 +334,9 @@ int count_timer(void *ctx)
 // attached if asked for: each costs a trap, in all processes that call the function meanwhile.
 static __always_inline int count_clock_read(enum clock_read function)
 {
-	struct state *s = the_state();
 	struct events *e = the_events();
 
-	if (e && counted(s))
+	if (e && counted())
 		count(&e->clock_reads[function]);
 	return 0;
 }

@@ -4,10 +4,10 @@
 #pragma once
 
 // The kind of a fault: `code` is the processor's word on it, and `seen` what the kernel did.
-static __always_inline enum fault kind_of_fault(struct state *s, __u32 code, __u32 seen)
+static __always_inline enum fault kind_of_fault(__u32 code, __u32 seen)
 {
 	// Without all tracepoints a fault is taken for another kind.
-	if (!s->tells_kinds)
+	if (!the_state.tells_kinds)
 		return UNKNOWN_FAULT;
 	if (code & PRESENT) {
 		if (!(code & WRITE))
@@ -27,13 +27,13 @@ static __always_inline enum fault kind_of_fault(struct state *s, __u32 code, __u
 // Counts the faults of a task that the kernel has counted since the last time. Of these one is that
 // which the processor told of: the kernel counts a fault when it has handled it, once, however
 // often it has begun anew. Others are faults that it takes itself, to get at pages of a process.
-static __noinline int count_faults(struct state *s, struct task *t, struct task_struct *task)
+static __noinline int count_faults(struct task *t, struct task_struct *task)
 {
 	__u64 minor = task->min_flt, major = task->maj_flt;
 	struct events *e = the_events();
 	__u64 new_minor, new_major;
 
-	if (!s || !t || !e)
+	if (!t || !e)
 		return 0;
 	new_minor = minor - t->minor;
 	new_major = major - t->major;
@@ -45,7 +45,7 @@ static __noinline int count_faults(struct state *s, struct task *t, struct task_
 		if (!(t->fault_code & PRESENT) && (t->fault_seen & FILE_READ) &&
 		    !(t->fault_seen & (ANONYMOUS_PAGES | MAPPED_AROUND)))
 			count(&e->mapped_file_pages);
-		switch (kind_of_fault(s, t->fault_code, t->fault_seen)) {
+		switch (kind_of_fault(t->fault_code, t->fault_seen)) {
 		case ZERO_FILL: count(&e->faults[ZERO_FILL]); break;
 		case HUGE_ZERO_FILL: count(&e->faults[HUGE_ZERO_FILL]); break;
 		case FILE_MINOR: count(&e->faults[FILE_MINOR]); break;
@@ -63,32 +63,31 @@ static __noinline int count_faults(struct state *s, struct task *t, struct task_
 }
 
 // Most calls have no fault between them, and none in them.
-static __always_inline void settle_faults(struct state *s, struct task *t, struct task_struct *task)
+static __always_inline void settle_faults(struct task *t, struct task_struct *task)
 {
 	if (t->in_fault || t->minor != task->min_flt || t->major != task->maj_flt)
-		count_faults(s, t, task);
+		count_faults(t, task);
 }
 
 // The entry of the current task, if what happens to it is counted.
-static __always_inline struct task *counted(struct state *s)
+static __always_inline struct task *counted(void)
 {
 	struct task *t = entry_of(bpf_get_current_task_btf());
 
-	return t && t->following == COUNTED && s && !s->has_ended ? t : 0;
+	return t && t->following == COUNTED && !the_state.has_ended ? t : 0;
 }
 
 // A fault begins. The one before it has ended, and is counted.
 static __noinline int begin_fault(__u32 code)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct state *s = the_state();
-	struct task *t = counted(s);
+	struct task *t = counted();
 
 	if (!t)
 		return 0;
 	// If nothing was counted since, it is the same fault: the kernel has waited, and tries again.
 	if (!t->in_fault || t->minor != task->min_flt || t->major != task->maj_flt) {
-		count_faults(s, t, task);
+		count_faults(t, task);
 		t->fault_seen = 0;
 	}
 	t->fault_code = code;
@@ -140,11 +139,10 @@ SEC("raw_tp/mm_filemap_map_pages")
 int see_mapped_pages(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 first = ctx->args[1], last = ctx->args[2];
-	struct state *s = the_state();
 	struct events *e = the_events();
 
 	see(MAPPED_AROUND);
-	if (e && last >= first && counted(s))
+	if (e && last >= first && counted())
 		__sync_fetch_and_add(&e->mapped_file_pages, last - first + 1);
 	return 0;
 }

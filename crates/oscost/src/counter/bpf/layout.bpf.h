@@ -250,17 +250,13 @@ struct path_buffer { char bytes[PATH_BYTES + 8]; };
 		__type(value, struct value_type); \
 	} name SEC(".maps")
 
-OF_ONE(states, BPF_MAP_TYPE_ARRAY, state);
+// The programs know the addresses of these two: to find them takes no look into a map.
+struct state the_state SEC(".data.state");
+struct class classes[CALLS] SEC(".data.classes");       // By the number of a call.
+
 OF_ONE(no_sum, BPF_MAP_TYPE_ARRAY, sum);        // Never written to: a sum is too large for a stack.
 OF_ONE(events, BPF_MAP_TYPE_PERCPU_ARRAY, events);
 OF_ONE(path_buffers, BPF_MAP_TYPE_PERCPU_ARRAY, path_buffer);
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, CALLS);
-	__type(key, __u32);
-	__type(value, struct class);
-} classes SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);        // Freed with the task.
@@ -290,13 +286,6 @@ struct {
 	__type(value, struct sum);
 } forms SEC(".maps");
 
-static __always_inline struct state *the_state(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&states, &zero);
-}
-
 static __always_inline struct events *the_events(void)
 {
 	__u32 zero = 0;
@@ -306,7 +295,13 @@ static __always_inline struct events *the_events(void)
 
 static __always_inline struct class *class_of(__u32 call)
 {
-	return bpf_map_lookup_elem(&classes, &call);
+	__u64 at = call;
+
+	if (at >= CALLS)
+		return 0;
+	// The compiler must not compute the address before the bound is known to the verifier.
+	asm volatile("" : "+r"(at));
+	return &classes[at];
 }
 
 static __always_inline void count(__u64 *events)
@@ -314,12 +309,26 @@ static __always_inline void count(__u64 *events)
 	__sync_fetch_and_add(events, 1);
 }
 
+// How many bits of each number below 16 are significant: four bits each, that of 0 first.
+#define SMALL_BITS 0x4444444433332210ull
+
+// The bits of a number from its highest one on; 0 of 0. No instruction tells that. Most numbers are
+// small: sizes, and times in units of 64 ns.
+static __always_inline __u64 significant_bits(__u64 number)
+{
+	__u64 bits = 0;
+
+	for (; number > 15; number >>= 4)
+		bits += 4;
+	return bits + (SMALL_BITS >> 4 * number & 15);
+}
+
 // Whether a task of a process that is watched has run before, and may have no entry yet: its id was told.
-static __always_inline int is_watched(struct state *s, struct task_struct *task)
+static __always_inline int is_watched(struct task_struct *task)
 {
 	__u32 pid = task->pid;
 
-	return s->watched && bpf_map_lookup_elem(&followed, &pid);
+	return the_state.watched && bpf_map_lookup_elem(&followed, &pid);
 }
 
 // The entry of a task that is followed.
@@ -329,7 +338,7 @@ static __always_inline struct task *entry_of(struct task_struct *task)
 }
 
 // Makes the entry of a task.
-static __noinline struct task *follow(struct state *s, struct task_struct *task, __u32 following)
+static __noinline struct task *follow(struct task_struct *task, __u32 following)
 {
 	struct task *t = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
@@ -339,17 +348,17 @@ static __noinline struct task *follow(struct state *s, struct task_struct *task,
 		t->minor = task->min_flt;
 		t->major = task->maj_flt;
 		t->voluntary = task->nvcsw;
-	} else if (s) {
-		count(&s->lost);
+	} else {
+		count(&the_state.lost);
 	}
 	return t;
 }
 
 // The entry of a task of a process that is watched. Not called at a switch, where the kernel holds a
 // lock that memory for an entry may need.
-static __noinline struct task *adopt(struct state *s, struct task_struct *task)
+static __noinline struct task *adopt(struct task_struct *task)
 {
-	if (!s || s->has_ended || !is_watched(s, task))
+	if (the_state.has_ended || !is_watched(task))
 		return 0;
-	return follow(s, task, COUNTED);
+	return follow(task, COUNTED);
 }
