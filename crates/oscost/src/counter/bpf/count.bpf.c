@@ -8,24 +8,25 @@
 // library that read a clock.
 //
 // What keeps the cost of a call down, most of all on the way of each call (entry and return):
-//  * The entry of a task hangs at its task_struct (task storage): following a pointer instead of
-//    hashing an id, and freed with the task. A task that is not followed costs that alone.
+//  * What a counted task does is at its CPU while it runs: no call into the kernel finds it. The
+//    entry of a task hangs at its task_struct (task storage): following a pointer instead of hashing
+//    an id, and freed with the task. A task that is not followed costs both looks alone.
 //  * The programs get typed pointers (tp_btf), whose fields an instruction loads, where
 //    bpf_probe_read_kernel() is a call. Only what has no type (a file of the table) is read so.
-//  * The class of a call is looked up at its entry and kept until it returns. The table of classes and
-//    the state are variables, whose addresses are part of the instructions.
+//  * The class of a call is looked up at its entry and kept until it returns. The table of classes
+//    and the state are variables, whose addresses are part of the instructions.
 //  * The sum of a form is in a table of each CPU, at a place that a few multiplications give; only
 //    a form whose place is taken goes through a hash map, which hashes and compares longer.
-//  * Each return from a function takes a misprediction where the kernel defends returns (SRSO,
-//    retbleed): a call with nothing to look at goes from its entry to its end without any but the
-//    helpers. What few calls need is a function of its own (__noinline), whose variables so have no
-//    place in the frame of the others: from 64 bytes on, Linux 6.13 and later set up another stack.
-//  * The clock is read once an event; a call's number is the sum of its histogram. Paths are read of
-//    calls that have one, and eight bytes of a path are examined at once.
+//  * Where the kernel defends returns (SRSO, retbleed), each return from a function is mispredicted:
+//    on the way of most calls there is none but those of helpers. What few calls need is a function
+//    of its own (__noinline), whose variables have no place in the frame of the others: from 64
+//    bytes on, Linux 6.13 and later give a program another stack.
+//  * The clock is read once an event; a call's number is the sum of its histogram. Paths are read
+//    of calls that have one, and eight bytes of a path are examined at once.
 //
 // Nothing is sent to this process while it counts: it reads the sums in the end. Additions are
-// atomic, so that an interrupt, or a kernel whose tracepoints can be preempted, loses none; but those
-// to the sum of a call (see add_call()), as each locked instruction takes as long as twenty others.
+// atomic: an interrupt, or a kernel whose tracepoints can be preempted, loses none. Those to the sum
+// of a call need not be, see add_call(): a locked instruction takes some twenty cycles.
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
@@ -51,60 +52,77 @@ static __noinline int handle_mark(struct pt_regs *regs, __u32 call)
 	return 0;
 }
 
+// What a followed task does that is not at its CPU yet: it has just been adopted or has just executed
+// the program, or it is the parent's worker, of which only that call counts.
+static __noinline struct activity *begin_activity(struct task *t, struct task_struct *task,
+						  __u32 call)
+{
+	struct class *class;
+
+	if (!t)
+		return 0;
+	if (t->following == COUNTED)
+		return bring(t, task);
+	class = is_foreign(task) ? 0 : class_of(call);
+	if (t->following != CANDIDATE || !class || class->act != EXECUTE)
+		return 0;
+	t->activity.minor = task->min_flt;
+	t->activity.major = task->maj_flt;
+	return &t->activity;
+}
+
 SEC("tp_btf/sys_enter")
 int count_entry(__u64 *ctx)
 {
 	struct pt_regs *regs = (struct pt_regs *)ctx[0];
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task *t = entry_of(task);
+	struct activity *a = running_activity(task);
 	__u32 call = ctx[1], foreign;
 	struct class *class;
+	struct task *t;
 
-	if (!t) {
-		if (the_state.watched)
+	if (!a) {
+		t = entry_of(task);
+		if (!t && the_state.watched)
 			t = adopt(task);
-		else if (the_state.token && !the_state.root)
+		else if (!t && the_state.token && !the_state.root)
 			handle_mark(regs, call);
 		if (!t)
+			return 0;
+		a = begin_activity(t, task, call);
+		if (!a)
 			return 0;
 	}
 	if (the_state.has_ended)
 		return 0;
 	foreign = is_foreign(task);
 	class = foreign ? 0 : class_of(call);
-	if (t->following != COUNTED) {
-		if (t->following != CANDIDATE || !class || class->act != EXECUTE)
-			return 0;
-		// It is the parent's worker until it has executed the program.
-		t->minor = task->min_flt;
-		t->major = task->maj_flt;
-	}
-	settle_faults(t, task);
-	t->form.words[0] = t->form.words[1] = t->form.words[2] = t->form.words[3] = 0;
+	settle_faults(a, task);
+	a->form.words[0] = a->form.words[1] = a->form.words[2] = a->form.words[3] = 0;
 	// A program may make calls of any number.
-	t->form.form.call = foreign ? FOREIGN : call >= OTHER ? OTHER - 1 : call;
-	t->form.form.depth = NO_DEPTH;
-	t->reads_path = t->waited_for_disk = 0;
-	t->bytes = t->off_ns = t->waited_ns = 0;
+	a->form.form.call = foreign ? FOREIGN : call >= OTHER ? OTHER - 1 : call;
+	a->form.form.depth = NO_DEPTH;
+	a->reads_path = a->waited_for_disk = 0;
+	a->bytes = a->off_ns = a->waited_ns = 0;
 	if (class) {
-		t->class = *class;
+		a->class = *class;
 		if (class->path) {
-			t->path = argument(regs, class->path - 1);
-			t->reads_path = 1;
+			a->path = argument(regs, class->path - 1);
+			a->reads_path = 1;
 		}
 		if (tells_at_entry(class))
-			fill_form(t, task, regs);
+			fill_form(a, task, regs);
 		if (class->act == EXECUTE) {    // Its memory is gone when it returns.
-			fill_depth(&t->form.form, t->path);
-			t->reads_path = 0;
+			fill_depth(&a->form.form, a->path);
+			a->reads_path = 0;
 		} else if (class->act == EXIT) {
-			return count_untimed(t);
+			return count_untimed(a);
 		}
 	} else {
-		__builtin_memset(&t->class, 0, sizeof(t->class));
+		__builtin_memset(&a->class, 0, sizeof(a->class));
 	}
-	t->in_call = 1;
-	t->entered_ns = bpf_ktime_get_ns();
+	a->in_call = 1;
+	a->entered_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -112,30 +130,37 @@ SEC("tp_btf/sys_exit")
 int count_return(__u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task *t = entry_of(task);
+	struct activity *a = running_activity(task);
 	__u64 now, moved, spent;
 	__s64 result = ctx[1];
+	struct task *t = 0;
 	struct sum *sum;
 
-	if (!t || !t->in_call)
+	if (!a) {
+		t = entry_of(task);
+		if (!t)
+			return 0;
+		a = &t->activity;
+	}
+	if (!a->in_call)
 		return 0;
 	now = bpf_ktime_get_ns();
-	t->in_call = 0;
+	a->in_call = 0;
 	if (the_state.has_ended)
 		return 0;
-	if (t->following == CANDIDATE) {
+	if (t && t->following == CANDIDATE) {
 		if (result)                     // The library tries each folder of PATH.
 			return 0;
 		t->following = COUNTED;
 		the_state.root = task->tgid;
 		the_state.began_ns = now;
 	}
-	settle_faults(t, task);
-	spent = now - t->entered_ns - t->waited_ns;
-	moved = finish_form(t, task, result);
-	sum = sum_of(&t->form);
+	settle_faults(a, task);
+	spent = now - a->entered_ns - a->waited_ns;
+	moved = finish_form(a, task, result);
+	sum = sum_of(&a->form);
 	if (sum)
-		add_call(sum, moved, spent, t->waited_ns);
+		add_call(sum, moved, spent, a->waited_ns);
 	return 0;
 }
 
@@ -153,7 +178,8 @@ int count_fork(__u64 *ctx)
 	if (!t)
 		t = adopt(parent);
 	if (!t) {
-		if (the_state.starter && the_state.starter == process && !the_state.root && !is_thread)
+		if (the_state.starter && the_state.starter == process && !the_state.root &&
+		    !is_thread)
 			follow(child, CANDIDATE);
 		return 0;
 	}
@@ -181,19 +207,22 @@ SEC("tp_btf/sched_process_exec")
 int count_exec(__u64 *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx[0];
-	struct task *t = entry_of(task);
+	struct activity *a = activity_of(task);
+	struct task *t;
 
 	if (the_state.has_ended)
 		return 0;
-	if (!t)
+	if (!a) {
 		t = adopt(task);
-	if (!t)
-		return 0;
+		if (!t)
+			return 0;
+		a = &t->activity;
+	}
 	count(&the_state.execs);
 	// Its call has yet to return.
 	if (has_loader(task))
-		t->form.form.flags |= HAS_LOADER;
-	t->bytes = argument_bytes(task);
+		a->form.form.flags |= HAS_LOADER;
+	a->bytes = argument_bytes(task);
 	return 0;
 }
 
@@ -211,18 +240,20 @@ int count_exit(__u64 *ctx)
 		bpf_map_delete_elem(&followed, &pid);
 	if (!t)
 		return 0;
+	put_back(t, task);
 	if (t->following == COUNTED) {
 		// The threads of the root, which may end in any order, do not outlive it.
 		if (the_state.root != process)
 			__sync_fetch_and_add(&the_state.alive, -1);
 		// The last threads of the root may end at once.
 		if (!the_state.has_ended || the_state.root == process) {
-			count_faults(t, task);
+			count_faults(&t->activity, task);
 			count(&the_state.exits);
-			if (t->in_call)
+			if (t->activity.in_call)
 				count(&the_state.unfinished);
 		}
-		if (the_state.root == process && !the_state.has_ended && signal && !signal->live.counter) {
+		if (the_state.root == process && !the_state.has_ended && signal &&
+		    !signal->live.counter) {
 			the_state.ended_ns = bpf_ktime_get_ns();
 			the_state.left = the_state.alive;
 			the_state.has_ended = 1;
@@ -230,7 +261,7 @@ int count_exit(__u64 *ctx)
 	}
 	// Its entry is freed with it: its last switch is still to come.
 	t->following = ENDED;
-	t->in_call = 0;
+	t->activity.in_call = 0;
 	return 0;
 }
 
@@ -276,6 +307,7 @@ int count_waking(__u64 *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx[0], *current = bpf_get_current_task_btf();
 	struct task *woken = entry_of(task), *waker;
+	struct activity *a;
 
 	if (!woken) {
 		wake_outside(task, current);
@@ -289,9 +321,12 @@ int count_waking(__u64 *ctx)
 	waker = entry_of(current);
 	if (!waker) {
 		wake_from_outside(woken, current);
-	} else if (is_ending(waker, current) || waker->in_call) {
+		return 0;
+	}
+	a = activity_of(current);
+	if (a && (is_ending(waker, current) || a->in_call)) {
 		woken->woken_on = bpf_get_smp_processor_id() + 1;
-		woken->woken_by = is_ending(waker, current) ? BY_OTHER : waker_of(waker);
+		woken->woken_by = is_ending(waker, current) ? BY_OTHER : waker_of(a);
 		woken->woken_from_outside = 0;
 	}
 	return 0;

@@ -213,15 +213,15 @@ static __always_inline __u64 bits_of(__u64 word)
 // Counts the descriptors that are in at least one of the three sets of select(2): the kernel looks at
 // each once. Its first argument bounds their numbers. A set that is missing is replaced by another one,
 // so that no step in the loop depends on that.
-static __noinline int fill_sets(struct task *t, struct pt_regs *regs)
+static __noinline int fill_sets(struct activity *a, struct pt_regs *regs)
 {
 	__u64 read = argument(regs, 1), write = argument(regs, 2), except = argument(regs, 3);
 	__u64 any = read ? read : write ? write : except, descriptors = 0, failed = 0;
 	__u32 left = argument(regs, 0);
 
-	if (!t)
+	if (!a)
 		return 0;
-	t->bytes = 0;
+	a->bytes = 0;
 	if ((__s32)left <= 0 || !any)
 		return 0;
 	if (!read)
@@ -250,10 +250,10 @@ static __noinline int fill_sets(struct task *t, struct pt_regs *regs)
 		left -= WORD_DESCRIPTORS;
 	}
 	if (failed) {
-		t->class.size = NO_SIZE;        // Of this call alone.
+		a->class.size = NO_SIZE;        // Of this call alone.
 		count_unread();
 	}
-	t->bytes = descriptors;
+	a->bytes = descriptors;
 	return 0;
 }
 
@@ -264,16 +264,16 @@ static __always_inline int tells_at_entry(struct class *class)
 }
 
 // What it tells then.
-static __noinline int fill_form(struct task *t, struct task_struct *task, struct pt_regs *regs)
+static __noinline int fill_form(struct activity *a, struct task_struct *task, struct pt_regs *regs)
 {
 	struct form *form;
 	struct file *file;
 	__u64 word = 0;
 
-	if (!t)
+	if (!a)
 		return 0;
-	form = &t->form.form;
-	switch (t->class.words) {
+	form = &a->form.form;
+	switch (a->class.words) {
 	case DESCRIPTOR:
 		fill_kind(form, task, argument(regs, 0));
 		break;
@@ -288,27 +288,27 @@ static __noinline int fill_form(struct task *t, struct task_struct *task, struct
 			form->flags |= APPENDS;
 		break;
 	case STAT:
-		form->word = argument(regs, t->class.word_argument) & t->class.mask;
+		form->word = argument(regs, a->class.word_argument) & a->class.mask;
 		if (form->word)
 			fill_kind(form, task, argument(regs, 0));
 		break;
 	case OPEN:
 	case ARGUMENT:
 	case FUTEX:
-		form->word = argument(regs, t->class.word_argument) & t->class.mask;
+		form->word = argument(regs, a->class.word_argument) & a->class.mask;
 		break;
 	case MEMORY_WORD:
 		if (bpf_probe_read_user(&word, sizeof(word), (void *)argument(regs, 0))) {
 			form->flags |= WORD_UNREAD;
 			count_unread();
 		}
-		form->word = word & t->class.mask;
+		form->word = word & a->class.mask;
 		break;
 	}
-	if (t->class.size == ARGUMENT_SIZE)
-		t->bytes = argument(regs, t->class.size_argument);
-	else if (t->class.size == SETS_SIZE)
-		fill_sets(t, regs);
+	if (a->class.size == ARGUMENT_SIZE)
+		a->bytes = argument(regs, a->class.size_argument);
+	else if (a->class.size == SETS_SIZE)
+		fill_sets(a, regs);
 	return 0;
 }
 
@@ -343,35 +343,37 @@ static __noinline __u64 argument_bytes(struct task_struct *task)
 
 // Whether what a call has read may be on a disk. Of a call that reads another descriptor than the first
 // one only the kind of that is known: no socket or pipe waits for input or output in the kernel's sense.
-static __always_inline int may_be_of_disk(struct task *t)
+static __always_inline int may_be_of_disk(struct activity *a)
 {
-	return t->class.reads > 1 || t->form.form.kind == REGULAR || t->form.form.kind == DIRECTORY;
+	return a->class.reads > 1 || a->form.form.kind == REGULAR || a->form.form.kind == DIRECTORY;
 }
 
-// Whether the return of a call may tell what it was about. A shift tells which of the words it is
-// without a branch for each.
-static __always_inline int tells_at_return(struct task *t)
+// Whether the return of a call may tell what it was about. One shift tells it of all words, where each
+// comparison is a branch.
+static __always_inline int tells_at_return(struct activity *a)
 {
-	return t->waited_for_disk || (1u << t->class.words & (1u << OPEN | 1u << STAT | 1u << FUTEX));
+	__u32 tellers = 1u << OPEN | 1u << STAT | 1u << FUTEX;
+
+	return a->waited_for_disk || (tellers >> a->class.words & 1);
 }
 
 // What it tells then.
-static __noinline int finish_kind(struct task *t, struct task_struct *task, __s64 result)
+static __noinline int finish_kind(struct activity *a, struct task_struct *task, __s64 result)
 {
 	struct form *form;
 
-	if (!t)
+	if (!a)
 		return 0;
-	form = &t->form.form;
-	if (t->class.words == FUTEX && result > 0)
+	form = &a->form.form;
+	if (a->class.words == FUTEX && result > 0)
 		form->flags |= WOKE;
-	if (t->waited_for_disk && !form->error && may_be_of_disk(t)) {
+	if (a->waited_for_disk && !form->error && may_be_of_disk(a)) {
 		form->kind = DISK;
 		__builtin_memset(form->name, 0, NAME_BYTES);
 	}
-	if (t->class.words == OPEN && !form->error)
+	if (a->class.words == OPEN && !form->error)
 		fill_kind(form, task, result);
-	if (t->class.words == STAT && form->kind != NOT_LOOKED_UP && !(form->flags & EMPTY_PATH)) {
+	if (a->class.words == STAT && form->kind != NOT_LOOKED_UP && !(form->flags & EMPTY_PATH)) {
 		// The descriptor was not what it was about.
 		form->kind = NOT_LOOKED_UP;
 		__builtin_memset(form->name, 0, NAME_BYTES);
@@ -380,20 +382,20 @@ static __noinline int finish_kind(struct task *t, struct task_struct *task, __s6
 }
 
 // What the return of a call adds to its form; returns the bytes that it moved.
-static __always_inline __u64 finish_form(struct task *t, struct task_struct *task, __s64 result)
+static __always_inline __u64 finish_form(struct activity *a, struct task_struct *task, __s64 result)
 {
-	struct form *form = &t->form.form;
+	struct form *form = &a->form.form;
 	__u64 moved;
 
 	if (result < 0 && result >= -MAX_ERRNO)
 		form->error = -result;
-	if (t->reads_path)
-		fill_depth(form, t->path);
-	if (tells_at_return(t))
-		finish_kind(t, task, result);
-	if (t->class.size == NO_SIZE || form->error)
+	if (a->reads_path)
+		fill_depth(form, a->path);
+	if (tells_at_return(a))
+		finish_kind(a, task, result);
+	if (a->class.size == NO_SIZE || form->error)
 		return 0;
-	moved = t->class.size == RESULT_SIZE ? (__u64)result : t->bytes;
+	moved = a->class.size == RESULT_SIZE ? (__u64)result : a->bytes;
 	form->size = size_class(moved);
 	return moved;
 }

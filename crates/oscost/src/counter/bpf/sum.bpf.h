@@ -13,14 +13,14 @@ static __always_inline __u64 bucket_of(__u64 ns)
 	return bucket < BUCKETS ? bucket : BUCKETS - 1;
 }
 
-// Where a form is in the table, if it is. The upper bits of a product depend on all lower ones; no
-// multiplication waits for another one. The constants are odd and have no pattern.
+// The slot of a form. The upper bits of a product depend on all lower ones, and no multiplication
+// waits for another one. The constants are odd and have no pattern.
 static __always_inline __u32 index_of(union form_words *form)
 {
-	__u64 hash = form->words[0] * 0x9e3779b97f4a7c15ull + form->words[1] * 0xc2b2ae3d27d4eb4full +
-		     (form->words[2] ^ form->words[3] << 1) * 0x165667b19e3779f9ull;
+	__u64 name = form->words[2] ^ form->words[3] << 1;
 
-	return hash >> (64 - SLOT_BITS);
+	return (form->words[0] * 0x9e3779b97f4a7c15ull + form->words[1] * 0xc2b2ae3d27d4eb4full +
+		name * 0x165667b19e3779f9ull) >> (64 - SLOT_BITS);
 }
 
 static __always_inline int are_equal(union form_words *one, union form_words *other)
@@ -29,8 +29,8 @@ static __always_inline int are_equal(union form_words *one, union form_words *ot
 	       one->words[2] == other->words[2] && one->words[3] == other->words[3];
 }
 
-// The sum of a form that has no slot yet: in this one, if that is free, or in the map of those whose
-// slot is taken, or else that of all forms without room.
+// The sum of a form that is not in its slot: there if that is free, or in the map of those whose slot
+// is taken, or else that of all forms without room.
 static __noinline struct sum *new_sum_of(union form_words *form, struct slot *slot)
 {
 	struct form other = { .call = OTHER };
@@ -70,24 +70,25 @@ static __always_inline struct sum *sum_of(union form_words *form)
 	return sum;
 }
 
-// A call that never returns. It adds to what no other call adds to.
-static __noinline int count_untimed(struct task *t)
+// Counts a call that never returns.
+static __noinline int count_untimed(struct activity *a)
 {
 	struct sum *sum;
 
-	if (!t)
+	if (!a)
 		return 0;
-	sum = sum_of(&t->form);
+	sum = sum_of(&a->form);
 	if (sum)
 		count(&sum->untimed);
 	return 0;
 }
 
-// Adds a call to the sum of its form on this CPU, without locked instructions: the return of a call
-// alone adds to these words, and no two of them do so on a CPU at once. An interrupt makes no call,
-// and the kernel runs the programs of a tracepoint with preemption off. Were it on, the kernel would
-// not begin a program on a CPU where it has not ended.
-static __always_inline void add_call(struct sum *sum, __u64 moved, __u64 on_cpu_ns, __u64 off_cpu_ns)
+// Adds a call to the sum of its form on this CPU, without locked instructions: count_return() alone
+// writes these words, and never twice on a CPU at once. An interrupt makes no call; the kernel runs
+// the programs of these tracepoints with preemption off; and one that would not, does not begin a
+// program on a CPU where another task is in it (since Linux 6.2).
+static __always_inline void add_call(struct sum *sum, __u64 moved, __u64 on_cpu_ns,
+				     __u64 off_cpu_ns)
 {
 	sum->moved += moved;
 	sum->on_cpu_ns += on_cpu_ns;

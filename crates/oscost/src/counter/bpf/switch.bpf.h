@@ -38,11 +38,12 @@ static __noinline int leave_cpu(struct task *t, struct task_struct *task, struct
 
 	if (!t || !e)
 		return 0;
-	if (t->in_call) {
-		t->off_ns = bpf_ktime_get_ns();
+	put_back(t, task);
+	if (t->activity.in_call) {
+		t->activity.off_ns = bpf_ktime_get_ns();
 		// The kernel says so of a task that waits for a disk, or a file system elsewhere.
-		if (t->class.reads && BPF_CORE_READ_BITFIELD(task, in_iowait))
-			t->waited_for_disk = 1;
+		if (t->activity.class.reads && BPF_CORE_READ_BITFIELD(task, in_iowait))
+			t->activity.waited_for_disk = 1;
 	}
 	t->cpu = bpf_get_smp_processor_id();
 	t->is_off = 1;
@@ -134,9 +135,9 @@ static __noinline int take_cpu(struct task *t, struct task_struct *task, __u32 w
 
 	if (!t || !e)
 		return 0;
-	if (t->off_ns) {
-		t->waited_ns += bpf_ktime_get_ns() - t->off_ns;
-		t->off_ns = 0;
+	if (t->activity.off_ns) {
+		t->activity.waited_ns += bpf_ktime_get_ns() - t->activity.off_ns;
+		t->activity.off_ns = 0;
 	}
 	if (t->following == COUNTED && !the_state.has_ended) {
 		if (t->is_off) {
@@ -166,6 +167,8 @@ static __noinline int take_cpu(struct task *t, struct task_struct *task, __u32 w
 	}
 	t->is_off = t->is_new = 0;
 	t->woken_on = 0;
+	if (t->following == COUNTED)
+		bring(t, task);
 	return 0;
 }
 
@@ -218,7 +221,7 @@ static __always_inline __u32 waker_by(struct form *form)
 }
 
 // What the call of a counted task is about that wakes another one.
-static __always_inline __u32 waker_of(struct task *waker)
+static __always_inline __u32 waker_of(struct activity *waker)
 {
 	__u32 by = waker_by(&waker->form.form);
 
@@ -286,13 +289,15 @@ static __noinline int wake_outside(struct task_struct *task, struct task_struct 
 	struct woken_outside wake = {};
 	__u32 pid = task->pid;
 	struct task *waker;
+	struct activity *a;
 
 	if (works_for_kernel(task) || works_for_kernel(current))
 		return 0;
 	waker = entry_of(current);
 	if (!waker || waker->following == CANDIDATE || the_state.has_ended)
 		return 0;
-	if (!is_ending(waker, current) && !waker->in_call)
+	a = activity_of(current);
+	if (!a || (!is_ending(waker, current) && !a->in_call))
 		return 0;
 	// It was about to wait, and has not left its CPU.
 	if (task->on_rq && bpf_core_field_exists(task->on_cpu) && task->on_cpu)
@@ -300,7 +305,7 @@ static __noinline int wake_outside(struct task_struct *task, struct task_struct 
 	if (is_watched(task))
 		return 0;
 	wake.on = bpf_get_smp_processor_id();
-	wake.by = is_ending(waker, current) ? BY_OTHER : waker_of(waker);
+	wake.by = is_ending(waker, current) ? BY_OTHER : waker_of(a);
 	if (bpf_map_update_elem(&woken_outside, &pid, &wake, BPF_ANY))
 		count(&the_state.lost);
 	return 0;
