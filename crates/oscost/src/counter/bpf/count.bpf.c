@@ -9,24 +9,24 @@
 //
 // What keeps the cost of a call down, most of all on the way of each call (entry and return):
 //  * What a counted task does is at its CPU while it runs: no call into the kernel finds it. The
-//    entry of a task hangs at its task_struct (task storage): following a pointer instead of hashing
-//    an id, and freed with the task. A task that is not followed costs both looks alone.
+//    entry of a task hangs at its task_struct (task storage): following a pointer instead of
+//    hashing an id, and freed with the task. A task that is not followed costs both looks alone.
 //  * The programs get typed pointers (tp_btf), whose fields an instruction loads, where
 //    bpf_probe_read_kernel() is a call. Only what has no type (a file of the table) is read so.
 //  * The class of a call is looked up at its entry and kept until it returns. The table of classes
 //    and the state are variables, whose addresses are part of the instructions.
 //  * The sum of a form is in a table of each CPU, at a place that a few multiplications give; only
 //    a form whose place is taken goes through a hash map, which hashes and compares longer.
-//  * Where the kernel defends returns (SRSO, retbleed), each return from a function is mispredicted:
-//    on the way of most calls there is none but those of helpers. What few calls need is a function
-//    of its own (__noinline), whose variables have no place in the frame of the others: from 64
-//    bytes on, Linux 6.13 and later give a program another stack.
+//  * Where the kernel defends returns (SRSO, retbleed), each return from a function is a
+//    misprediction: on the way of most calls there is none but those of helpers. What few calls
+//    need is a function of its own (__noinline), whose variables have no place in the frame of the
+//    others: from 64 bytes on, Linux 6.13 and later give a program another stack.
 //  * The clock is read once an event; a call's number is the sum of its histogram. Paths are read
 //    of calls that have one, and eight bytes of a path are examined at once.
 //
 // Nothing is sent to this process while it counts: it reads the sums in the end. Additions are
-// atomic: an interrupt, or a kernel whose tracepoints can be preempted, loses none. Those to the sum
-// of a call need not be, see add_call(): a locked instruction takes some twenty cycles.
+// atomic: an interrupt, or a kernel whose tracepoints can be preempted, loses none. Those to the
+// sum of a call need not be, see add_call(): a locked instruction takes some twenty cycles.
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
@@ -52,8 +52,8 @@ static __noinline int handle_mark(struct pt_regs *regs, __u32 call)
 	return 0;
 }
 
-// What a followed task does that is not at its CPU yet: it has just been adopted or has just executed
-// the program, or it is the parent's worker, of which only that call counts.
+// What a followed task does that is not at its CPU yet: it has just been adopted or has just
+// executed the program, or it is the parent's worker, of which that call alone counts.
 static __noinline struct activity *begin_activity(struct task *t, struct task_struct *task,
 						  __u32 call)
 {

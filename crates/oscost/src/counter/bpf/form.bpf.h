@@ -348,8 +348,8 @@ static __always_inline int may_be_of_disk(struct activity *a)
 	return a->class.reads > 1 || a->form.form.kind == REGULAR || a->form.form.kind == DIRECTORY;
 }
 
-// Whether the return of a call may tell what it was about. One shift tells it of all words, where each
-// comparison is a branch.
+// Whether the return of a call may tell what it was about. One shift tells it of all words, where
+// each comparison is a branch.
 static __always_inline int tells_at_return(struct activity *a)
 {
 	__u32 tellers = 1u << OPEN | 1u << STAT | 1u << FUTEX;

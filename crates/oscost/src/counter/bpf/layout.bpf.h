@@ -252,7 +252,9 @@ struct events {                 // Of a CPU; event_sum.rs reads it.
 
 struct auxiliary_entry { unsigned long type, value; };
 
-struct path_buffer { char bytes[PATH_BYTES + 8]; };
+// Words, and not bytes: clang composes a word from eight loads where it may not be aligned. The
+// last one stays 0.
+struct path_buffer { __u64 words[PATH_BYTES / 8 + 1]; };
 
 #define OF_ONE(name, kind, value_type) \
 	struct { \

@@ -19,9 +19,19 @@ static __always_inline __u64 bytes_that_are(__u64 word, __u8 character)
 	return ~(((differs & ~HIGH_BITS) + ~HIGH_BITS) | differs) & HIGH_BITS;
 }
 
+// The high bit of each dot of a word whose next byte ends a component.
+static __always_inline __u64 dots_alone(__u64 word, __u64 limits, __u8 next)
+{
+	limits >>= 8;
+	if (!next || next == '/')
+		limits |= 1ull << 63;
+	return limits & bytes_that_are(word, '.');
+}
+
 // Counts the components of a path, eight bytes at once: each begins behind a slash, or at the
 // start; "." is none. The first byte of a word is its lowest: both processors are little-endian.
-// No step branches on what an earlier one has found, so that the verifier walks each of them once.
+// No step branches on what an earlier one has found but around a dot, where both ways meet at once:
+// the verifier walks each of them once or twice.
 static __noinline int fill_depth(struct form *form, __u64 address)
 {
 	__u32 zero = 0;
@@ -36,7 +46,7 @@ static __noinline int fill_depth(struct form *form, __u64 address)
 		form->flags |= EMPTY_PATH;
 		return 0;
 	}
-	bytes = bpf_probe_read_user_str(path->bytes, PATH_BYTES, (void *)address);
+	bytes = bpf_probe_read_user_str(path->words, PATH_BYTES, (void *)address);
 	if (bytes <= 0) {
 		count_unread();
 		return 0;
@@ -45,19 +55,16 @@ static __noinline int fill_depth(struct form *form, __u64 address)
 		count_unread();
 	if (bytes == 1)
 		form->flags |= EMPTY_PATH;
-	for (__u32 i = 0; i < PATH_BYTES; i += 8) {
-		__u64 word = *(__u64 *)&path->bytes[i], begin, dot;
+	for (__u32 i = 0; i < PATH_BYTES / 8; i++) {
+		__u64 word = path->words[i], begin;
 		__u64 slashes = bytes_that_are(word, '/'), ends = bytes_that_are(word, 0);
-		// The bytes before the first end.
-		__u64 valid = ends ? (ends & -ends) - 1 : ~0ull;
-		char next = path->bytes[i + 8];
+		__u8 next = path->words[i + 1];
 
-		begin = (slashes << 8 | follows_slash) & ~slashes & valid & HIGH_BITS;
-		// A dot whose next byte ends the component.
-		dot = (slashes | ends) >> 8;
-		if (!next || next == '/')
-			dot |= 1ull << 63;
-		begin &= ~(dot & bytes_that_are(word, '.'));
+		begin = (slashes << 8 | follows_slash) & ~slashes & HIGH_BITS;
+		// The bytes before the first end; all without one.
+		begin &= (ends & -ends) - 1;
+		if (begin & bytes_that_are(word, '.'))
+			begin &= ~dots_alone(word, slashes | ends, next);
 		depth += ((begin >> 7) * EACH_BYTE) >> 56;
 		// The path ends here, or with this word.
 		if (ends || !next)

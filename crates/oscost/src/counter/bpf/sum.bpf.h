@@ -29,8 +29,8 @@ static __always_inline int are_equal(union form_words *one, union form_words *ot
 	       one->words[2] == other->words[2] && one->words[3] == other->words[3];
 }
 
-// The sum of a form that is not in its slot: there if that is free, or in the map of those whose slot
-// is taken, or else that of all forms without room.
+// The sum of a form that is not in its slot: there if that is free, or in the map of those whose
+// slot is taken, or else that of all forms without room.
 static __noinline struct sum *new_sum_of(union form_words *form, struct slot *slot)
 {
 	struct form other = { .call = OTHER };
