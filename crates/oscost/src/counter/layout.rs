@@ -15,7 +15,7 @@ use oscost_model::descriptor_kind::{
 };
 
 /// Calls with a number below this have a class (`CALLS`).
-pub const CALLS: u32 = 512;
+const CALLS: u32 = 512;
 /// The number under which calls of 32-bit programs are counted (`FOREIGN`).
 const FOREIGN: u32 = u32::MAX;
 /// The number under which forms are counted that had no room (`OTHER`).
@@ -24,6 +24,8 @@ const OTHER: u32 = u32::MAX - 1;
 const NO_DEPTH: u16 = u16::MAX;
 /// The bytes of a `struct form`.
 pub const FORM_BYTES: usize = 32;
+/// The bytes of a `struct class`.
+const CLASS_BYTES: usize = 12;
 
 /// Bits of `form.flags`.
 const EMPTY_PATH: u8 = 1;
@@ -103,10 +105,18 @@ fn class_bytes(name: &str) -> Vec<u8> {
 }
 
 /// The numbers of calls that have a class or do something else that matters, and their entries.
-pub fn class_entries(arch: Arch) -> impl Iterator<Item = (u32, Vec<u8>)> {
+fn class_entries(arch: Arch) -> impl Iterator<Item = (u32, Vec<u8>)> {
     arch.calls()
         .filter(|&(number, _)| number < CALLS)
         .map(|(number, name)| (number, class_bytes(name)))
+}
+
+/// The table `classes`. The entry of a number without a call is zeros: nothing about it matters.
+pub fn class_table(arch: Arch) -> Vec<u8> {
+    let entries: BTreeMap<u32, Vec<u8>> = class_entries(arch).collect();
+    (0..CALLS)
+        .flat_map(|number| entries.get(&number).cloned().unwrap_or_else(|| vec![0; CLASS_BYTES]))
+        .collect()
 }
 
 /// The key of the forms that had no room.

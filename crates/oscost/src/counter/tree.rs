@@ -12,7 +12,7 @@ use oscost_model::program_calls::ProgramCalls;
 use super::clock_probes::{self, ClockProbes};
 use super::event_sum::{ClockFunctions, EventSources, EventSum};
 use super::form_sum::{FormSum, SUM_BYTES, Slot};
-use super::layout::{class_entries, other_key};
+use super::layout::{class_table, other_key};
 use super::missing_requirement;
 use super::process_times::living_descendants;
 use super::totals::{Field, KeySum, State, program_calls};
@@ -202,11 +202,10 @@ impl Programs {
             let found = found.ok_or_else(|| format!("the programs have no map `{name}`"))?;
             MapHandle::try_from(&found).map_err(failed("open a map"))
         };
-        let classes = map("classes")?;
-        for (number, entry) in class_entries(native()) {
-            let key = number.to_ne_bytes();
-            classes.update(&key, &entry, MapFlags::ANY).map_err(failed("insert a class"))?;
-        }
+        // libbpf names the maps of variables by their section.
+        map(".data.classes")?
+            .update(&0_u32.to_ne_bytes(), &class_table(native()), MapFlags::ANY)
+            .map_err(failed("write the classes"))?;
         let forms = map("forms")?;
         let cpus = libbpf_rs::num_possible_cpus().map_err(failed("count the CPUs"))?;
         // What has no room is counted here: this entry must be there before.
@@ -215,7 +214,7 @@ impl Programs {
             .map_err(failed("insert the last form"))?;
         Ok(Self {
             links: Vec::new(),
-            states: map("states")?,
+            states: map(".data.state")?,
             followed: map("followed")?,
             slots: map("slots")?,
             forms,

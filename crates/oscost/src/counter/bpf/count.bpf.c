@@ -8,23 +8,31 @@
 // library that read a clock.
 //
 // What keeps the cost of a call down, most of all on the way of each call (entry and return):
-//  * The entry of a task hangs at its task_struct (task storage): following a pointer instead of
-//    hashing an id, and freed with the task. A task that is not followed costs that alone.
+//  * What a counted task does is at its CPU while it runs: no call into the kernel finds it. The
+//    entry of a task hangs at its task_struct (task storage): following a pointer instead of
+//    hashing an id, and freed with the task. A task that is not followed costs both looks alone.
 //  * The programs get typed pointers (tp_btf), whose fields an instruction loads, where
 //    bpf_probe_read_kernel() is a call. Only what has no type (a file of the table) is read so.
-//  * The class of a call is looked up at its entry and kept until it returns.
+//  * The class of a call is looked up at its entry and kept until it returns. The table of classes
+//    and the state are variables, whose addresses are part of the instructions.
 //  * The sum of a form is in a table of each CPU, at a place that a few multiplications give; only
 //    a form whose place is taken goes through a hash map, which hashes and compares longer.
-//  * The clock is read once an event; a call's number is the sum of its histogram; what is 0 is not
-//    added. Paths are read of calls that have one, and eight bytes of a path are examined at once.
+//  * Where the kernel defends returns (SRSO, retbleed), each return from a function is a
+//    misprediction: on the way of most calls there is none but those of helpers. What few calls
+//    need is a function of its own (__noinline), whose variables have no place in the frame of the
+//    others: from 64 bytes on, Linux 6.13 and later give a program another stack.
+//  * The clock is read once an event; a call's number is the sum of its histogram. Paths are read
+//    of calls that have one, and eight bytes of a path are examined at once.
 //
 // Nothing is sent to this process while it counts: it reads the sums in the end. Additions are
-// atomic: an interrupt, or a kernel whose tracepoints can be preempted, loses none.
+// atomic: an interrupt, or a kernel whose tracepoints can be preempted, loses none. Those to the
+// sum of a call need not be, see add_call(): a locked instruction takes some twenty cycles.
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
 #include "layout.bpf.h"
+#include "path.bpf.h"
 #include "form.bpf.h"
 #include "sum.bpf.h"
 #include "fault.bpf.h"
@@ -34,12 +42,33 @@
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 // A process that has the token marks that it is about to start the program.
-static __noinline int handle_mark(struct state *s, struct pt_regs *regs)
+static __noinline int handle_mark(struct pt_regs *regs, __u32 call)
 {
-	if (s && argument(regs, 0) == s->mark_option && argument(regs, 1) == s->mark_number &&
-	    argument(regs, 2) == s->token)
-		s->starter = bpf_get_current_pid_tgid() >> 32;
+	struct class *class = class_of(call);
+
+	if (class && class->act == MARK && argument(regs, 0) == the_state.mark_option &&
+	    argument(regs, 1) == the_state.mark_number && argument(regs, 2) == the_state.token)
+		the_state.starter = bpf_get_current_pid_tgid() >> 32;
 	return 0;
+}
+
+// What a followed task does that is not at its CPU yet: it has just been adopted or has just
+// executed the program, or it is the parent's worker, of which that call alone counts.
+static __noinline struct activity *begin_activity(struct task *t, struct task_struct *task,
+						  __u32 call)
+{
+	struct class *class;
+
+	if (!t)
+		return 0;
+	if (t->following == COUNTED)
+		return bring(t, task);
+	class = is_foreign(task) ? 0 : class_of(call);
+	if (t->following != CANDIDATE || !class || class->act != EXECUTE)
+		return 0;
+	t->activity.minor = task->min_flt;
+	t->activity.major = task->maj_flt;
+	return &t->activity;
 }
 
 SEC("tp_btf/sys_enter")
@@ -47,60 +76,53 @@ int count_entry(__u64 *ctx)
 {
 	struct pt_regs *regs = (struct pt_regs *)ctx[0];
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task *t = entry_of(task);
-	struct state *s = the_state();
+	struct activity *a = running_activity(task);
 	__u32 call = ctx[1], foreign;
 	struct class *class;
-	struct sum *sum;
+	struct task *t;
 
-	if (!s)
-		return 0;
-	if (!t) {
-		if (s->watched) {
-			t = adopt(s, task);
-		} else if (s->token && !s->root) {
-			class = class_of(call);
-			if (class && class->act == MARK)
-				handle_mark(s, regs);
-		}
+	if (!a) {
+		t = entry_of(task);
+		if (!t && the_state.watched)
+			t = adopt(task);
+		else if (!t && the_state.token && !the_state.root)
+			handle_mark(regs, call);
 		if (!t)
 			return 0;
+		a = begin_activity(t, task, call);
+		if (!a)
+			return 0;
 	}
-	if (s->has_ended)
+	if (the_state.has_ended)
 		return 0;
 	foreign = is_foreign(task);
 	class = foreign ? 0 : class_of(call);
-	if (t->following != COUNTED) {
-		if (t->following != CANDIDATE || !class || class->act != EXECUTE)
-			return 0;
-		// It is the parent's worker until it has executed the program.
-		t->minor = task->min_flt;
-		t->major = task->maj_flt;
-	}
-	settle_faults(s, t, task);
-	t->form.words[0] = t->form.words[1] = t->form.words[2] = t->form.words[3] = 0;
+	settle_faults(a, task);
+	a->form.words[0] = a->form.words[1] = a->form.words[2] = a->form.words[3] = 0;
 	// A program may make calls of any number.
-	t->form.form.call = foreign ? FOREIGN : call >= OTHER ? OTHER - 1 : call;
-	t->form.form.depth = NO_DEPTH;
-	t->reads_path = t->waited_for_disk = 0;
-	t->bytes = t->off_ns = t->waited_ns = 0;
+	a->form.form.call = foreign ? FOREIGN : call >= OTHER ? OTHER - 1 : call;
+	a->form.form.depth = NO_DEPTH;
+	a->reads_path = a->waited_for_disk = 0;
+	a->bytes = a->off_ns = a->waited_ns = 0;
 	if (class) {
-		t->class = *class;
-		fill_form(t, task, regs);
+		a->class = *class;
+		if (class->path) {
+			a->path = argument(regs, class->path - 1);
+			a->reads_path = 1;
+		}
+		if (tells_at_entry(class))
+			fill_form(a, task, regs);
 		if (class->act == EXECUTE) {    // Its memory is gone when it returns.
-			fill_depth(&t->form.form, t->path);
-			t->reads_path = 0;
-		} else if (class->act == EXIT) {        // It never returns.
-			sum = sum_of_call(t);
-			if (sum)
-				count(&sum->untimed);
-			return 0;
+			fill_depth(&a->form.form, a->path);
+			a->reads_path = 0;
+		} else if (class->act == EXIT) {
+			return count_untimed(a);
 		}
 	} else {
-		__builtin_memset(&t->class, 0, sizeof(t->class));
+		__builtin_memset(&a->class, 0, sizeof(a->class));
 	}
-	t->in_call = 1;
-	t->entered_ns = bpf_ktime_get_ns();
+	a->in_call = 1;
+	a->entered_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
@@ -108,40 +130,37 @@ SEC("tp_btf/sys_exit")
 int count_return(__u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task *t = entry_of(task);
+	struct activity *a = running_activity(task);
 	__u64 now, moved, spent;
 	__s64 result = ctx[1];
-	struct state *s;
+	struct task *t = 0;
 	struct sum *sum;
 
-	if (!t || !t->in_call)
+	if (!a) {
+		t = entry_of(task);
+		if (!t)
+			return 0;
+		a = &t->activity;
+	}
+	if (!a->in_call)
 		return 0;
 	now = bpf_ktime_get_ns();
-	t->in_call = 0;
-	s = the_state();
-	if (!s || s->has_ended)
+	a->in_call = 0;
+	if (the_state.has_ended)
 		return 0;
-	if (t->following == CANDIDATE) {
+	if (t && t->following == CANDIDATE) {
 		if (result)                     // The library tries each folder of PATH.
 			return 0;
 		t->following = COUNTED;
-		s->root = task->tgid;
-		s->began_ns = now;
+		the_state.root = task->tgid;
+		the_state.began_ns = now;
 	}
-	settle_faults(s, t, task);
-	spent = now - t->entered_ns - t->waited_ns;
-	moved = finish_form(t, task, result);
-	sum = sum_of_call(t);
-	if (!sum)
-		return 0;
-	if (moved)
-		__sync_fetch_and_add(&sum->moved, moved);
-	__sync_fetch_and_add(&sum->on_cpu_ns, spent);
-	count_time(sum->on_cpu, spent);
-	if (t->waited_ns) {
-		__sync_fetch_and_add(&sum->off_cpu_ns, t->waited_ns);
-		count_time(sum->off_cpu, t->waited_ns);
-	}
+	settle_faults(a, task);
+	spent = now - a->entered_ns - a->waited_ns;
+	moved = finish_form(a, task, result);
+	sum = sum_of(&a->form);
+	if (sum)
+		add_call(sum, moved, spent, a->waited_ns);
 	return 0;
 }
 
@@ -153,32 +172,32 @@ int count_fork(__u64 *ctx)
 	__u32 process = parent->tgid, its_process = child->tgid;
 	int is_thread = its_process == process;
 	struct task *t = entry_of(parent), *its;
-	struct state *s = the_state();
 
-	if (!s || s->has_ended)
+	if (the_state.has_ended)
 		return 0;
 	if (!t)
-		t = adopt(s, parent);
+		t = adopt(parent);
 	if (!t) {
-		if (s->starter && s->starter == process && !s->root && !is_thread)
-			follow(s, child, CANDIDATE);
+		if (the_state.starter && the_state.starter == process && !the_state.root &&
+		    !is_thread)
+			follow(child, CANDIDATE);
 		return 0;
 	}
 	if (t->following != COUNTED)
 		return 0;
 	if (is_thread)
-		count(&s->threads);
+		count(&the_state.threads);
 	else
-		count(&s->forks);
-	if (!is_thread && !s->children)
+		count(&the_state.forks);
+	if (!is_thread && !the_state.children)
 		return 0;
-	its = follow(s, child, COUNTED);
+	its = follow(child, COUNTED);
 	if (!its)
 		return 0;
 	its->is_new = 1;
 	its->cpu = bpf_get_smp_processor_id();
-	if (s->root != its_process)
-		count(&s->alive);
+	if (the_state.root != its_process)
+		count(&the_state.alive);
 	return 0;
 }
 
@@ -188,20 +207,22 @@ SEC("tp_btf/sched_process_exec")
 int count_exec(__u64 *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx[0];
-	struct task *t = entry_of(task);
-	struct state *s = the_state();
+	struct activity *a = activity_of(task);
+	struct task *t;
 
-	if (!s || s->has_ended)
+	if (the_state.has_ended)
 		return 0;
-	if (!t)
-		t = adopt(s, task);
-	if (!t)
-		return 0;
-	count(&s->execs);
+	if (!a) {
+		t = adopt(task);
+		if (!t)
+			return 0;
+		a = &t->activity;
+	}
+	count(&the_state.execs);
 	// Its call has yet to return.
 	if (has_loader(task))
-		t->form.form.flags |= HAS_LOADER;
-	t->bytes = argument_bytes(task);
+		a->form.form.flags |= HAS_LOADER;
+	a->bytes = argument_bytes(task);
 	return 0;
 }
 
@@ -211,37 +232,36 @@ int count_exit(__u64 *ctx)
 	struct task_struct *task = (struct task_struct *)ctx[0];
 	__u32 pid = task->pid, process = task->tgid;
 	struct task *t = entry_of(task);
-	struct state *s = the_state();
 	struct signal_struct *signal = task->signal;
 
-	if (!s)
-		return 0;
 	if (!t)
-		t = adopt(s, task);
-	if (s->watched)                         // Another task may get its id.
+		t = adopt(task);
+	if (the_state.watched)                         // Another task may get its id.
 		bpf_map_delete_elem(&followed, &pid);
 	if (!t)
 		return 0;
+	put_back(t, task);
 	if (t->following == COUNTED) {
 		// The threads of the root, which may end in any order, do not outlive it.
-		if (s->root != process)
-			__sync_fetch_and_add(&s->alive, -1);
+		if (the_state.root != process)
+			__sync_fetch_and_add(&the_state.alive, -1);
 		// The last threads of the root may end at once.
-		if (!s->has_ended || s->root == process) {
-			count_faults(s, t, task);
-			count(&s->exits);
-			if (t->in_call)
-				count(&s->unfinished);
+		if (!the_state.has_ended || the_state.root == process) {
+			count_faults(&t->activity, task);
+			count(&the_state.exits);
+			if (t->activity.in_call)
+				count(&the_state.unfinished);
 		}
-		if (s->root == process && !s->has_ended && signal && !signal->live.counter) {
-			s->ended_ns = bpf_ktime_get_ns();
-			s->left = s->alive;
-			s->has_ended = 1;
+		if (the_state.root == process && !the_state.has_ended && signal &&
+		    !signal->live.counter) {
+			the_state.ended_ns = bpf_ktime_get_ns();
+			the_state.left = the_state.alive;
+			the_state.has_ended = 1;
 		}
 	}
 	// Its entry is freed with it: its last switch is still to come.
 	t->following = ENDED;
-	t->in_call = 0;
+	t->activity.in_call = 0;
 	return 0;
 }
 
@@ -250,14 +270,11 @@ int count_signal(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task *t = entry_of(task);
-	struct state *s = the_state();
 
-	if (!s)
-		return 0;
 	if (!t)
-		t = adopt(s, task);
-	if (t && t->following == COUNTED && !s->has_ended)
-		count(&s->signals);
+		t = adopt(task);
+	if (t && t->following == COUNTED && !the_state.has_ended)
+		count(&the_state.signals);
 	return 0;
 }
 
@@ -270,9 +287,9 @@ int count_switch(__u64 *ctx)
 	struct idle *idle;
 
 	if (left)
-		leave_cpu(the_state(), left, previous, next);
+		leave_cpu(left, previous, next);
 	if (taken)
-		take_cpu(the_state(), taken, next, is_idle_task(previous));
+		take_cpu(taken, next, is_idle_task(previous));
 	else if (!works_for_kernel(next))
 		take_cpu_outside(next, is_idle_task(previous));
 	if (is_idle_task(next)) {
@@ -290,6 +307,7 @@ int count_waking(__u64 *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx[0], *current = bpf_get_current_task_btf();
 	struct task *woken = entry_of(task), *waker;
+	struct activity *a;
 
 	if (!woken) {
 		wake_outside(task, current);
@@ -303,9 +321,12 @@ int count_waking(__u64 *ctx)
 	waker = entry_of(current);
 	if (!waker) {
 		wake_from_outside(woken, current);
-	} else if (is_ending(waker, current) || waker->in_call) {
+		return 0;
+	}
+	a = activity_of(current);
+	if (a && (is_ending(waker, current) || a->in_call)) {
 		woken->woken_on = bpf_get_smp_processor_id() + 1;
-		woken->woken_by = is_ending(waker, current) ? BY_OTHER : waker_of(waker);
+		woken->woken_by = is_ending(waker, current) ? BY_OTHER : waker_of(a);
 		woken->woken_from_outside = 0;
 	}
 	return 0;
@@ -316,10 +337,9 @@ int count_waking(__u64 *ctx)
 SEC("raw_tp/softirq_entry")
 int count_softirq(void *ctx)
 {
-	struct state *s = the_state();
 	struct events *e = the_events();
 
-	if (e && counted(s))
+	if (e && counted())
 		count(&e->softirqs);
 	return 0;
 }
@@ -327,10 +347,9 @@ int count_softirq(void *ctx)
 SEC("raw_tp/irq_handler_entry")
 int count_interrupt(void *ctx)
 {
-	struct state *s = the_state();
 	struct events *e = the_events();
 
-	if (e && counted(s))
+	if (e && counted())
 		count(&e->interrupts);
 	return 0;
 }
@@ -339,10 +358,9 @@ int count_interrupt(void *ctx)
 SEC("raw_tp/local_timer_entry")
 int count_timer(void *ctx)
 {
-	struct state *s = the_state();
 	struct events *e = the_events();
 
-	if (e && counted(s))
+	if (e && counted())
 		count(&e->interrupts);
 	return 0;
 }
@@ -351,10 +369,9 @@ int count_timer(void *ctx)
 // attached if asked for: each costs a trap, in all processes that call the function meanwhile.
 static __always_inline int count_clock_read(enum clock_read function)
 {
-	struct state *s = the_state();
 	struct events *e = the_events();
 
-	if (e && counted(s))
+	if (e && counted())
 		count(&e->clock_reads[function]);
 	return 0;
 }

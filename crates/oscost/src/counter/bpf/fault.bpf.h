@@ -4,10 +4,10 @@
 #pragma once
 
 // The kind of a fault: `code` is the processor's word on it, and `seen` what the kernel did.
-static __always_inline enum fault kind_of_fault(struct state *s, __u32 code, __u32 seen)
+static __always_inline enum fault kind_of_fault(__u32 code, __u32 seen)
 {
 	// Without all tracepoints a fault is taken for another kind.
-	if (!s->tells_kinds)
+	if (!the_state.tells_kinds)
 		return UNKNOWN_FAULT;
 	if (code & PRESENT) {
 		if (!(code & WRITE))
@@ -27,25 +27,25 @@ static __always_inline enum fault kind_of_fault(struct state *s, __u32 code, __u
 // Counts the faults of a task that the kernel has counted since the last time. Of these one is that
 // which the processor told of: the kernel counts a fault when it has handled it, once, however
 // often it has begun anew. Others are faults that it takes itself, to get at pages of a process.
-static __noinline int count_faults(struct state *s, struct task *t, struct task_struct *task)
+static __noinline int count_faults(struct activity *a, struct task_struct *task)
 {
 	__u64 minor = task->min_flt, major = task->maj_flt;
 	struct events *e = the_events();
 	__u64 new_minor, new_major;
 
-	if (!s || !t || !e)
+	if (!a || !e)
 		return 0;
-	new_minor = minor - t->minor;
-	new_major = major - t->major;
-	t->minor = minor;
-	t->major = major;
-	if (t->in_fault && new_minor && !new_major) {
+	new_minor = minor - a->minor;
+	new_major = major - a->major;
+	a->minor = minor;
+	a->major = major;
+	if (a->in_fault && new_minor && !new_major) {
 		new_minor--;
 		// A page of a file that was mapped alone: others are counted when they are mapped.
-		if (!(t->fault_code & PRESENT) && (t->fault_seen & FILE_READ) &&
-		    !(t->fault_seen & (ANONYMOUS_PAGES | MAPPED_AROUND)))
+		if (!(a->fault_code & PRESENT) && (a->fault_seen & FILE_READ) &&
+		    !(a->fault_seen & (ANONYMOUS_PAGES | MAPPED_AROUND)))
 			count(&e->mapped_file_pages);
-		switch (kind_of_fault(s, t->fault_code, t->fault_seen)) {
+		switch (kind_of_fault(a->fault_code, a->fault_seen)) {
 		case ZERO_FILL: count(&e->faults[ZERO_FILL]); break;
 		case HUGE_ZERO_FILL: count(&e->faults[HUGE_ZERO_FILL]); break;
 		case FILE_MINOR: count(&e->faults[FILE_MINOR]); break;
@@ -54,7 +54,7 @@ static __noinline int count_faults(struct state *s, struct task *t, struct task_
 		default: count(&e->faults[UNKNOWN_FAULT]); break;
 		}
 	}
-	t->in_fault = 0;
+	a->in_fault = 0;
 	if (new_major)
 		__sync_fetch_and_add(&e->faults[MAJOR], new_major);
 	if (new_minor)
@@ -63,36 +63,42 @@ static __noinline int count_faults(struct state *s, struct task *t, struct task_
 }
 
 // Most calls have no fault between them, and none in them.
-static __always_inline void settle_faults(struct state *s, struct task *t, struct task_struct *task)
+static __always_inline void settle_faults(struct activity *a, struct task_struct *task)
 {
-	if (t->in_fault || t->minor != task->min_flt || t->major != task->maj_flt)
-		count_faults(s, t, task);
+	if (a->in_fault || a->minor != task->min_flt || a->major != task->maj_flt)
+		count_faults(a, task);
 }
 
-// The entry of the current task, if what happens to it is counted.
-static __always_inline struct task *counted(struct state *s)
+// What the current task does, if what happens to it is counted.
+static __always_inline struct activity *counted(void)
 {
-	struct task *t = entry_of(bpf_get_current_task_btf());
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct activity *a = running_activity(task);
+	struct task *t;
 
-	return t && t->following == COUNTED && s && !s->has_ended ? t : 0;
+	if (the_state.has_ended)
+		return 0;
+	if (a)
+		return a;
+	t = entry_of(task);
+	return t && t->following == COUNTED ? &t->activity : 0;
 }
 
 // A fault begins. The one before it has ended, and is counted.
 static __noinline int begin_fault(__u32 code)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct state *s = the_state();
-	struct task *t = counted(s);
+	struct activity *a = counted();
 
-	if (!t)
+	if (!a)
 		return 0;
 	// If nothing was counted since, it is the same fault: the kernel has waited, and tries again.
-	if (!t->in_fault || t->minor != task->min_flt || t->major != task->maj_flt) {
-		count_faults(s, t, task);
-		t->fault_seen = 0;
+	if (!a->in_fault || a->minor != task->min_flt || a->major != task->maj_flt) {
+		count_faults(a, task);
+		a->fault_seen = 0;
 	}
-	t->fault_code = code;
-	t->in_fault = 1;
+	a->fault_code = code;
+	a->in_fault = 1;
 	return 0;
 }
 
@@ -112,10 +118,10 @@ int begin_kernel_fault(struct bpf_raw_tracepoint_args *ctx)
 static __always_inline void see(__u32 seen)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task *t = entry_of(task);
+	struct activity *a = activity_of(task);
 
-	if (t && t->in_fault && t->minor == task->min_flt && t->major == task->maj_flt)
-		t->fault_seen |= seen;
+	if (a && a->in_fault && a->minor == task->min_flt && a->major == task->maj_flt)
+		a->fault_seen |= seen;
 }
 
 SEC("raw_tp/rss_stat")
@@ -140,11 +146,10 @@ SEC("raw_tp/mm_filemap_map_pages")
 int see_mapped_pages(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 first = ctx->args[1], last = ctx->args[2];
-	struct state *s = the_state();
 	struct events *e = the_events();
 
 	see(MAPPED_AROUND);
-	if (e && last >= first && counted(s))
+	if (e && last >= first && counted())
 		__sync_fetch_and_add(&e->mapped_file_pages, last - first + 1);
 	return 0;
 }

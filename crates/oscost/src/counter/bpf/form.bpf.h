@@ -3,8 +3,8 @@
 // The form of a call: what makes it cheap or expensive.
 #pragma once
 
-// The argument of a call with this number, from 0.
-static __noinline __u64 argument(struct pt_regs *regs, __u32 number)
+// The argument of a call with this number, from 0. Where the number is known it is one load.
+static __always_inline __u64 argument(struct pt_regs *regs, __u32 number)
 {
 #if defined(__TARGET_ARCH_x86)
 	switch (number) {
@@ -51,18 +51,7 @@ static __always_inline int is_foreign(struct task_struct *task)
 // The size class of so many bytes: 1 of none, 2 + N of at most 2^N.
 static __always_inline __u8 size_class(__u64 bytes)
 {
-	__u64 rest = bytes - 1;
-	__u8 bits = 0;
-
-	if (!bytes)
-		return 1;
-	if (rest >> 32) { bits += 32; rest >>= 32; }
-	if (rest >> 16) { bits += 16; rest >>= 16; }
-	if (rest >> 8) { bits += 8; rest >>= 8; }
-	if (rest >> 4) { bits += 4; rest >>= 4; }
-	if (rest >> 2) { bits += 2; rest >>= 2; }
-	if (rest >> 1) { bits += 1; rest >>= 1; }
-	return 2 + bits + (rest ? 1 : 0);
+	return bytes ? 2 + significant_bits(bytes - 1) : 1;
 }
 
 // Whether files of a file system are those of the kernel, below /proc and /sys.
@@ -210,73 +199,6 @@ static __always_inline int ends_beyond(struct file *file, __u64 bytes)
 	return bytes && begin + bytes > size;
 }
 
-static __always_inline void count_unread(void)
-{
-	struct state *s = the_state();
-
-	if (s)
-		count(&s->unread);
-}
-
-#define EACH_BYTE 0x0101010101010101ull
-#define HIGH_BITS 0x8080808080808080ull
-
-// The high bit of each byte of a word that is this character.
-static __always_inline __u64 bytes_that_are(__u64 word, __u8 character)
-{
-	__u64 differs = word ^ (EACH_BYTE * character);
-
-	return ~(((differs & ~HIGH_BITS) + ~HIGH_BITS) | differs) & HIGH_BITS;
-}
-
-// Counts the components of a path, eight bytes at once: each begins behind a slash, or at the
-// start; "." is none. The first byte of a word is its lowest: both processors are little-endian.
-// No step branches on what an earlier one has found, so that the verifier walks each of them once.
-static __noinline int fill_depth(struct form *form, __u64 address)
-{
-	__u32 zero = 0;
-	struct path_buffer *path = bpf_map_lookup_elem(&path_buffers, &zero);
-	__u64 depth = 0, follows_slash = 0x80;
-	long bytes;
-
-	if (!form || !path)
-		return 0;
-	if (!address) {                 // Since Linux 6.11 no path at all is an empty one.
-		form->depth = 0;
-		form->flags |= EMPTY_PATH;
-		return 0;
-	}
-	bytes = bpf_probe_read_user_str(path->bytes, PATH_BYTES, (void *)address);
-	if (bytes <= 0) {
-		count_unread();
-		return 0;
-	}
-	if (bytes == PATH_BYTES)        // Its end is missing.
-		count_unread();
-	if (bytes == 1)
-		form->flags |= EMPTY_PATH;
-	for (__u32 i = 0; i < PATH_BYTES; i += 8) {
-		__u64 word = *(__u64 *)&path->bytes[i], begin, dot;
-		__u64 slashes = bytes_that_are(word, '/'), ends = bytes_that_are(word, 0);
-		// The bytes before the first end.
-		__u64 valid = ends ? (ends & -ends) - 1 : ~0ull;
-		char next = path->bytes[i + 8];
-
-		begin = (slashes << 8 | follows_slash) & ~slashes & valid & HIGH_BITS;
-		// A dot whose next byte ends the component.
-		dot = (slashes | ends) >> 8;
-		if (!next || next == '/')
-			dot |= 1ull << 63;
-		begin &= ~(dot & bytes_that_are(word, '.'));
-		depth += ((begin >> 7) * EACH_BYTE) >> 56;
-		if (ends)
-			break;
-		follows_slash = slashes >> 56;
-	}
-	form->depth = depth;
-	return 0;
-}
-
 // The number of bits of a word that are set: those of each byte, and then their sum. No instruction
 // does that, and not every compiler has a way around it.
 static __always_inline __u64 bits_of(__u64 word)
@@ -291,15 +213,15 @@ static __always_inline __u64 bits_of(__u64 word)
 // Counts the descriptors that are in at least one of the three sets of select(2): the kernel looks at
 // each once. Its first argument bounds their numbers. A set that is missing is replaced by another one,
 // so that no step in the loop depends on that.
-static __noinline int fill_sets(struct task *t, struct pt_regs *regs)
+static __noinline int fill_sets(struct activity *a, struct pt_regs *regs)
 {
 	__u64 read = argument(regs, 1), write = argument(regs, 2), except = argument(regs, 3);
 	__u64 any = read ? read : write ? write : except, descriptors = 0, failed = 0;
 	__u32 left = argument(regs, 0);
 
-	if (!t)
+	if (!a)
 		return 0;
-	t->bytes = 0;
+	a->bytes = 0;
 	if ((__s32)left <= 0 || !any)
 		return 0;
 	if (!read)
@@ -328,24 +250,30 @@ static __noinline int fill_sets(struct task *t, struct pt_regs *regs)
 		left -= WORD_DESCRIPTORS;
 	}
 	if (failed) {
-		t->class.size = NO_SIZE;        // Of this call alone.
+		a->class.size = NO_SIZE;        // Of this call alone.
 		count_unread();
 	}
-	t->bytes = descriptors;
+	a->bytes = descriptors;
 	return 0;
 }
 
-// What the entry of a call tells of its form.
-static __noinline int fill_form(struct task *t, struct task_struct *task, struct pt_regs *regs)
+// Whether the entry of a call tells more of its form than its number and its path.
+static __always_inline int tells_at_entry(struct class *class)
+{
+	return class->words != OUTCOME || class->size >= ARGUMENT_SIZE;
+}
+
+// What it tells then.
+static __noinline int fill_form(struct activity *a, struct task_struct *task, struct pt_regs *regs)
 {
 	struct form *form;
 	struct file *file;
 	__u64 word = 0;
 
-	if (!t)
+	if (!a)
 		return 0;
-	form = &t->form.form;
-	switch (t->class.words) {
+	form = &a->form.form;
+	switch (a->class.words) {
 	case DESCRIPTOR:
 		fill_kind(form, task, argument(regs, 0));
 		break;
@@ -360,31 +288,27 @@ static __noinline int fill_form(struct task *t, struct task_struct *task, struct
 			form->flags |= APPENDS;
 		break;
 	case STAT:
-		form->word = argument(regs, t->class.word_argument) & t->class.mask;
+		form->word = argument(regs, a->class.word_argument) & a->class.mask;
 		if (form->word)
 			fill_kind(form, task, argument(regs, 0));
 		break;
 	case OPEN:
 	case ARGUMENT:
 	case FUTEX:
-		form->word = argument(regs, t->class.word_argument) & t->class.mask;
+		form->word = argument(regs, a->class.word_argument) & a->class.mask;
 		break;
 	case MEMORY_WORD:
 		if (bpf_probe_read_user(&word, sizeof(word), (void *)argument(regs, 0))) {
 			form->flags |= WORD_UNREAD;
 			count_unread();
 		}
-		form->word = word & t->class.mask;
+		form->word = word & a->class.mask;
 		break;
 	}
-	if (t->class.size == ARGUMENT_SIZE)
-		t->bytes = argument(regs, t->class.size_argument);
-	else if (t->class.size == SETS_SIZE)
-		fill_sets(t, regs);
-	if (t->class.path) {
-		t->path = argument(regs, t->class.path - 1);
-		t->reads_path = 1;
-	}
+	if (a->class.size == ARGUMENT_SIZE)
+		a->bytes = argument(regs, a->class.size_argument);
+	else if (a->class.size == SETS_SIZE)
+		fill_sets(a, regs);
 	return 0;
 }
 
@@ -419,40 +343,59 @@ static __noinline __u64 argument_bytes(struct task_struct *task)
 
 // Whether what a call has read may be on a disk. Of a call that reads another descriptor than the first
 // one only the kind of that is known: no socket or pipe waits for input or output in the kernel's sense.
-static __always_inline int may_be_of_disk(struct task *t)
+static __always_inline int may_be_of_disk(struct activity *a)
 {
-	return t->class.reads > 1 || t->form.form.kind == REGULAR || t->form.form.kind == DIRECTORY;
+	return a->class.reads > 1 || a->form.form.kind == REGULAR || a->form.form.kind == DIRECTORY;
 }
 
-// What the return of a call adds to its form; returns the bytes that it moved.
-static __noinline __u64 finish_form(struct task *t, struct task_struct *task, __s64 result)
+// Whether the return of a call may tell what it was about. One shift tells it of all words, where
+// each comparison is a branch.
+static __always_inline int tells_at_return(struct activity *a)
+{
+	__u32 tellers = 1u << OPEN | 1u << STAT | 1u << FUTEX;
+
+	return a->waited_for_disk || (tellers >> a->class.words & 1);
+}
+
+// What it tells then.
+static __noinline int finish_kind(struct activity *a, struct task_struct *task, __s64 result)
 {
 	struct form *form;
-	__u64 moved = 0;
 
-	if (!t)
+	if (!a)
 		return 0;
-	form = &t->form.form;
-	if (result < 0 && result >= -MAX_ERRNO)
-		form->error = -result;
-	if (t->class.words == FUTEX && result > 0)
+	form = &a->form.form;
+	if (a->class.words == FUTEX && result > 0)
 		form->flags |= WOKE;
-	if (t->waited_for_disk && !form->error && may_be_of_disk(t)) {
+	if (a->waited_for_disk && !form->error && may_be_of_disk(a)) {
 		form->kind = DISK;
 		__builtin_memset(form->name, 0, NAME_BYTES);
 	}
-	if (t->class.words == OPEN && !form->error)
+	if (a->class.words == OPEN && !form->error)
 		fill_kind(form, task, result);
-	if (t->reads_path)
-		fill_depth(form, t->path);
-	if (t->class.words == STAT && form->kind != NOT_LOOKED_UP && !(form->flags & EMPTY_PATH)) {
+	if (a->class.words == STAT && form->kind != NOT_LOOKED_UP && !(form->flags & EMPTY_PATH)) {
 		// The descriptor was not what it was about.
 		form->kind = NOT_LOOKED_UP;
 		__builtin_memset(form->name, 0, NAME_BYTES);
 	}
-	if (t->class.size != NO_SIZE && !form->error) {
-		moved = t->class.size == RESULT_SIZE ? (__u64)result : t->bytes;
-		form->size = size_class(moved);
-	}
+	return 0;
+}
+
+// What the return of a call adds to its form; returns the bytes that it moved.
+static __always_inline __u64 finish_form(struct activity *a, struct task_struct *task, __s64 result)
+{
+	struct form *form = &a->form.form;
+	__u64 moved;
+
+	if (result < 0 && result >= -MAX_ERRNO)
+		form->error = -result;
+	if (a->reads_path)
+		fill_depth(form, a->path);
+	if (tells_at_return(a))
+		finish_kind(a, task, result);
+	if (a->class.size == NO_SIZE || form->error)
+		return 0;
+	moved = a->class.size == RESULT_SIZE ? (__u64)result : a->bytes;
+	form->size = size_class(moved);
 	return moved;
 }

@@ -158,30 +158,42 @@ struct slot {                   // layout.rs reads it.
 
 enum following { CANDIDATE, COUNTED, ENDED };
 
-struct task {
-	__u32 following;        // CANDIDATE: it has not executed the program yet.
-	__u32 cpu;              // Where it was switched off, or created,
-	__u8 is_off;            // and whether it has been since:
-	__u8 is_new;            // it has not run yet.
-	__u8 left_to_task;      // Another task than the kernel's own took that CPU at once.
+struct activity {               // What a task does: its call, and its faults.
 	__u8 in_call;
 	__u8 reads_path;
-	__u8 in_fault;          // A fault has begun whose kind is not counted yet.
 	__u8 waited_for_disk;   // In its call.
-	__u8 woken_from_outside;
+	__u8 in_fault;          // A fault has begun whose kind is not counted yet.
 	struct class class;     // Of its call.
 	__u64 entered_ns;       // When its call began.
 	__u64 off_ns;           // When it was switched off its CPU in a call, or 0.
 	__u64 waited_ns;        // For how long it was off its CPU in this call.
 	__u64 bytes;            // The size of the call, if that is an argument.
+	union form_words form;
 	__u64 path;             // The address of the path that is to be read when the call returns.
-	__u64 minor, major;     // Its faults that are counted,
-	__u64 voluntary;        // and its voluntary switches.
+	__u64 minor, major;     // Its faults that are counted.
 	__u32 fault_code;       // The processor's word on the fault,
 	__u32 fault_seen;       // and what was seen during it: see enum seen.
+};
+
+// The activity is the first field: no program may compute an address from one that may be null.
+struct task {
+	struct activity activity;       // But while it runs: see struct running.
+	__u32 following;        // CANDIDATE: it has not executed the program yet.
+	__u32 cpu;              // Where it was switched off, or created,
+	__u8 is_off;            // and whether it has been since:
+	__u8 is_new;            // it has not run yet.
+	__u8 left_to_task;      // Another task than the kernel's own took that CPU at once.
+	__u8 woken_from_outside;
 	__u32 woken_on;         // 1 more than the CPU where another task has woken it, or 0,
 	__u32 woken_by;         // and what the waker's call was about: see enum waker.
-	union form_words form;
+	__u64 voluntary;        // Its voluntary switches that are counted.
+};
+
+// A counted task that runs has its activity at its CPU, where a few instructions find it; the entry
+// of a task takes a call into the kernel. Its switch off the CPU puts it back.
+struct running {
+	struct activity activity;
+	__u64 task;             // The address of its task_struct, or 0.
 };
 
 struct state {                  // totals.rs reads and writes it.
@@ -240,7 +252,9 @@ struct events {                 // Of a CPU; event_sum.rs reads it.
 
 struct auxiliary_entry { unsigned long type, value; };
 
-struct path_buffer { char bytes[PATH_BYTES + 8]; };
+// Words, and not bytes: clang composes a word from eight loads where it may not be aligned. The
+// last one stays 0.
+struct path_buffer { __u64 words[PATH_BYTES / 8 + 1]; };
 
 #define OF_ONE(name, kind, value_type) \
 	struct { \
@@ -250,17 +264,14 @@ struct path_buffer { char bytes[PATH_BYTES + 8]; };
 		__type(value, struct value_type); \
 	} name SEC(".maps")
 
-OF_ONE(states, BPF_MAP_TYPE_ARRAY, state);
+// The programs know the addresses of these two: to find them takes no look into a map.
+struct state the_state SEC(".data.state");
+struct class classes[CALLS] SEC(".data.classes");       // By the number of a call.
+
 OF_ONE(no_sum, BPF_MAP_TYPE_ARRAY, sum);        // Never written to: a sum is too large for a stack.
 OF_ONE(events, BPF_MAP_TYPE_PERCPU_ARRAY, events);
+OF_ONE(running, BPF_MAP_TYPE_PERCPU_ARRAY, running);
 OF_ONE(path_buffers, BPF_MAP_TYPE_PERCPU_ARRAY, path_buffer);
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, CALLS);
-	__type(key, __u32);
-	__type(value, struct class);
-} classes SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);        // Freed with the task.
@@ -290,13 +301,6 @@ struct {
 	__type(value, struct sum);
 } forms SEC(".maps");
 
-static __always_inline struct state *the_state(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&states, &zero);
-}
-
 static __always_inline struct events *the_events(void)
 {
 	__u32 zero = 0;
@@ -306,7 +310,13 @@ static __always_inline struct events *the_events(void)
 
 static __always_inline struct class *class_of(__u32 call)
 {
-	return bpf_map_lookup_elem(&classes, &call);
+	__u64 at = call;
+
+	if (at >= CALLS)
+		return 0;
+	// The compiler must not compute the address before the bound is known to the verifier.
+	asm volatile("" : "+r"(at));
+	return &classes[at];
 }
 
 static __always_inline void count(__u64 *events)
@@ -314,12 +324,26 @@ static __always_inline void count(__u64 *events)
 	__sync_fetch_and_add(events, 1);
 }
 
+// How many bits of each number below 16 are significant: four bits each, that of 0 first.
+#define SMALL_BITS 0x4444444433332210ull
+
+// The bits of a number from its highest one on; 0 of 0. No instruction tells that. Most numbers are
+// small: sizes, and times in units of 64 ns.
+static __always_inline __u64 significant_bits(__u64 number)
+{
+	__u64 bits = 0;
+
+	for (; number > 15; number >>= 4)
+		bits += 4;
+	return bits + (SMALL_BITS >> 4 * number & 15);
+}
+
 // Whether a task of a process that is watched has run before, and may have no entry yet: its id was told.
-static __always_inline int is_watched(struct state *s, struct task_struct *task)
+static __always_inline int is_watched(struct task_struct *task)
 {
 	__u32 pid = task->pid;
 
-	return s->watched && bpf_map_lookup_elem(&followed, &pid);
+	return the_state.watched && bpf_map_lookup_elem(&followed, &pid);
 }
 
 // The entry of a task that is followed.
@@ -328,28 +352,78 @@ static __always_inline struct task *entry_of(struct task_struct *task)
 	return bpf_task_storage_get(&tasks, task, 0, 0);
 }
 
+static __always_inline struct running *the_running(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&running, &zero);
+}
+
+// What the current task does, if that is at its CPU.
+static __always_inline struct activity *running_activity(struct task_struct *task)
+{
+	struct running *here = the_running();
+
+	return here && here->task == (__u64)task ? &here->activity : 0;
+}
+
+// What the current task does, if it is followed.
+static __always_inline struct activity *activity_of(struct task_struct *task)
+{
+	struct activity *a = running_activity(task);
+	struct task *t;
+
+	if (a)
+		return a;
+	t = entry_of(task);
+	return t ? &t->activity : 0;
+}
+
+// Brings what a task does to this CPU, where it runs.
+static __always_inline struct activity *bring(struct task *t, struct task_struct *task)
+{
+	struct running *here = the_running();
+
+	if (!here)
+		return &t->activity;
+	here->activity = t->activity;
+	here->task = (__u64)task;
+	return &here->activity;
+}
+
+// Puts what a task has done on this CPU back into its entry.
+static __always_inline void put_back(struct task *t, struct task_struct *task)
+{
+	struct running *here = the_running();
+
+	if (!here || here->task != (__u64)task)
+		return;
+	t->activity = here->activity;
+	here->task = 0;
+}
+
 // Makes the entry of a task.
-static __noinline struct task *follow(struct state *s, struct task_struct *task, __u32 following)
+static __noinline struct task *follow(struct task_struct *task, __u32 following)
 {
 	struct task *t = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	if (t) {
 		t->following = following;
 		// A task that runs already has had faults and switches before.
-		t->minor = task->min_flt;
-		t->major = task->maj_flt;
+		t->activity.minor = task->min_flt;
+		t->activity.major = task->maj_flt;
 		t->voluntary = task->nvcsw;
-	} else if (s) {
-		count(&s->lost);
+	} else {
+		count(&the_state.lost);
 	}
 	return t;
 }
 
 // The entry of a task of a process that is watched. Not called at a switch, where the kernel holds a
 // lock that memory for an entry may need.
-static __noinline struct task *adopt(struct state *s, struct task_struct *task)
+static __noinline struct task *adopt(struct task_struct *task)
 {
-	if (!s || s->has_ended || !is_watched(s, task))
+	if (the_state.has_ended || !is_watched(task))
 		return 0;
-	return follow(s, task, COUNTED);
+	return follow(task, COUNTED);
 }

@@ -3,57 +3,44 @@
 // The sums of the calls of a form, and the histogram of their times.
 #pragma once
 
-// The bucket of a time: 0 below 64 ns, N below 2^N times that, the last one without an end. It is
-// verified by itself, as a function that is not static: its branches are not multiplied by those of
-// the callers.
-__noinline __u64 bucket_of(__u64 ns)
+// The bucket of a time: 0 below 64 ns, N below 2^N times that, the last one without an end.
+static __always_inline __u64 bucket_of(__u64 ns)
 {
-	__u64 rest = ns >> 6, bucket = 0;
+	__u64 bucket = significant_bits(ns >> 6);
 
-	if (rest >> 32)
-		return BUCKETS - 1;
-	if (rest >> 16) { bucket += 16; rest >>= 16; }
-	if (rest >> 8) { bucket += 8; rest >>= 8; }
-	if (rest >> 4) { bucket += 4; rest >>= 4; }
-	if (rest >> 2) { bucket += 2; rest >>= 2; }
-	if (rest >> 1) { bucket += 1; rest >>= 1; }
-	return bucket + rest;
-}
-
-static __always_inline void count_time(__u64 *buckets, __u64 ns)
-{
-	__u64 bucket = bucket_of(ns);
-
-	// The verifier knows nothing of the result, and the compiler must not either.
+	// The compiler must not replace the bound that the verifier needs.
 	asm volatile("" : "+r"(bucket));
-	if (bucket >= BUCKETS)
-		bucket = BUCKETS - 1;
-	count(&buckets[bucket]);
+	return bucket < BUCKETS ? bucket : BUCKETS - 1;
 }
 
-// The sum of a form on this CPU.
-static __noinline struct sum *sum_of(union form_words *form)
+// The slot of a form. The upper bits of a product depend on all lower ones, and no multiplication
+// waits for another one. The constants are odd and have no pattern.
+static __always_inline __u32 index_of(union form_words *form)
 {
-	__u64 one = form->words[0], two = form->words[1];
-	__u64 three = form->words[2], four = form->words[3];
-	// Odd constants without a pattern; the upper bits depend on all lower ones.
-	__u64 hash = (one * 0x9e3779b97f4a7c15ull ^ two) * 0xc2b2ae3d27d4eb4full ^ three ^ four << 1;
-	__u32 index = (hash * 0x165667b19e3779f9ull) >> (64 - SLOT_BITS);
-	struct slot *slot = bpf_map_lookup_elem(&slots, &index);
-	__u32 zero = 0;
-	struct sum *sum, *none;
+	__u64 name = form->words[2] ^ form->words[3] << 1;
 
-	if (!slot)
+	return (form->words[0] * 0x9e3779b97f4a7c15ull + form->words[1] * 0xc2b2ae3d27d4eb4full +
+		name * 0x165667b19e3779f9ull) >> (64 - SLOT_BITS);
+}
+
+static __always_inline int are_equal(union form_words *one, union form_words *other)
+{
+	return one->words[0] == other->words[0] && one->words[1] == other->words[1] &&
+	       one->words[2] == other->words[2] && one->words[3] == other->words[3];
+}
+
+// The sum of a form that is not in its slot: there if that is free, or in the map of those whose
+// slot is taken, or else that of all forms without room.
+static __noinline struct sum *new_sum_of(union form_words *form, struct slot *slot)
+{
+	struct form other = { .call = OTHER };
+	struct sum *sum, *none;
+	__u32 zero = 0;
+
+	if (!form || !slot)
 		return 0;
-	if (slot->owner == READY) {
-		if (slot->form.words[0] == one && slot->form.words[1] == two &&
-		    slot->form.words[2] == three && slot->form.words[3] == four)
-			return &slot->sum;
-	} else if (__sync_val_compare_and_swap(&slot->owner, FREE, TAKEN) == FREE) {
-		slot->form.words[0] = one;
-		slot->form.words[1] = two;
-		slot->form.words[2] = three;
-		slot->form.words[3] = four;
+	if (slot->owner == FREE && __sync_val_compare_and_swap(&slot->owner, FREE, TAKEN) == FREE) {
+		slot->form = *form;
 		slot->owner = READY;
 		return &slot->sum;
 	}
@@ -61,27 +48,53 @@ static __noinline struct sum *sum_of(union form_words *form)
 	if (sum)
 		return sum;
 	none = bpf_map_lookup_elem(&no_sum, &zero);
-	if (!none)
-		return 0;
-	bpf_map_update_elem(&forms, &form->form, none, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&forms, &form->form);
+	if (none) {
+		bpf_map_update_elem(&forms, &form->form, none, BPF_NOEXIST);
+		sum = bpf_map_lookup_elem(&forms, &form->form);
+	}
+	return sum ? sum : bpf_map_lookup_elem(&forms, &other);
 }
 
-// The sum of the call of a task, or that of all forms without room.
-static __always_inline struct sum *sum_of_call(struct task *t)
+// The sum of a form on this CPU.
+static __always_inline struct sum *sum_of(union form_words *form)
 {
-	struct sum *sum = sum_of(&t->form);
-	struct form other = {};
-	struct state *s;
+	__u32 index = index_of(form);
+	struct slot *slot = bpf_map_lookup_elem(&slots, &index);
+	struct sum *sum;
 
+	if (slot && slot->owner == READY && are_equal(&slot->form, form))
+		return &slot->sum;
+	sum = new_sum_of(form, slot);
+	if (!sum)
+		count(&the_state.lost);
+	return sum;
+}
+
+// Counts a call that never returns.
+static __noinline int count_untimed(struct activity *a)
+{
+	struct sum *sum;
+
+	if (!a)
+		return 0;
+	sum = sum_of(&a->form);
 	if (sum)
-		return sum;
-	other.call = OTHER;
-	sum = bpf_map_lookup_elem(&forms, &other);
-	if (sum)
-		return sum;
-	s = the_state();
-	if (s)
-		count(&s->lost);
+		count(&sum->untimed);
 	return 0;
+}
+
+// Adds a call to the sum of its form on this CPU, without locked instructions: count_return() alone
+// writes these words, and never twice on a CPU at once. An interrupt makes no call; the kernel runs
+// the programs of these tracepoints with preemption off; and one that would not, does not begin a
+// program on a CPU where another task is in it (since Linux 6.2).
+static __always_inline void add_call(struct sum *sum, __u64 moved, __u64 on_cpu_ns,
+				     __u64 off_cpu_ns)
+{
+	sum->moved += moved;
+	sum->on_cpu_ns += on_cpu_ns;
+	sum->on_cpu[bucket_of(on_cpu_ns)]++;
+	if (off_cpu_ns) {
+		sum->off_cpu_ns += off_cpu_ns;
+		sum->off_cpu[bucket_of(off_cpu_ns)]++;
+	}
 }

@@ -31,24 +31,24 @@ static __always_inline struct idle *the_idle(void)
 }
 
 // A switch is a voluntary one if the kernel has counted it as such: it does so before.
-static __noinline int leave_cpu(struct state *s, struct task *t, struct task_struct *task,
-				struct task_struct *next)
+static __noinline int leave_cpu(struct task *t, struct task_struct *task, struct task_struct *next)
 {
 	__u64 voluntary = task->nvcsw;
 	struct events *e = the_events();
 
-	if (!s || !t || !e)
+	if (!t || !e)
 		return 0;
-	if (t->in_call) {
-		t->off_ns = bpf_ktime_get_ns();
+	put_back(t, task);
+	if (t->activity.in_call) {
+		t->activity.off_ns = bpf_ktime_get_ns();
 		// The kernel says so of a task that waits for a disk, or a file system elsewhere.
-		if (t->class.reads && BPF_CORE_READ_BITFIELD(task, in_iowait))
-			t->waited_for_disk = 1;
+		if (t->activity.class.reads && BPF_CORE_READ_BITFIELD(task, in_iowait))
+			t->activity.waited_for_disk = 1;
 	}
 	t->cpu = bpf_get_smp_processor_id();
 	t->is_off = 1;
 	t->left_to_task = 0;
-	if (t->following == COUNTED && !s->has_ended) {
+	if (t->following == COUNTED && !the_state.has_ended) {
 		if (t->voluntary == voluntary) {
 			count(&e->forced);
 		} else {
@@ -128,19 +128,18 @@ static __noinline int count_outside_wake(struct outside_wakes *wakes, __u64 by, 
 	return 0;
 }
 
-static __noinline int take_cpu(struct state *s, struct task *t, struct task_struct *task,
-			       __u32 was_idle)
+static __noinline int take_cpu(struct task *t, struct task_struct *task, __u32 was_idle)
 {
 	struct events *e = the_events();
 	__u32 cpu = bpf_get_smp_processor_id();
 
-	if (!s || !t || !e)
+	if (!t || !e)
 		return 0;
-	if (t->off_ns) {
-		t->waited_ns += bpf_ktime_get_ns() - t->off_ns;
-		t->off_ns = 0;
+	if (t->activity.off_ns) {
+		t->activity.waited_ns += bpf_ktime_get_ns() - t->activity.off_ns;
+		t->activity.off_ns = 0;
 	}
-	if (t->following == COUNTED && !s->has_ended) {
+	if (t->following == COUNTED && !the_state.has_ended) {
 		if (t->is_off) {
 			if (t->cpu == cpu)
 				count(&e->same_cpu);
@@ -168,6 +167,8 @@ static __noinline int take_cpu(struct state *s, struct task *t, struct task_stru
 	}
 	t->is_off = t->is_new = 0;
 	t->woken_on = 0;
+	if (t->following == COUNTED)
+		bring(t, task);
 	return 0;
 }
 
@@ -220,7 +221,7 @@ static __always_inline __u32 waker_by(struct form *form)
 }
 
 // What the call of a counted task is about that wakes another one.
-static __always_inline __u32 waker_of(struct task *waker)
+static __always_inline __u32 waker_of(struct activity *waker)
 {
 	__u32 by = waker_by(&waker->form.form);
 
@@ -249,17 +250,16 @@ static __noinline __u32 waker_outside(struct task_struct *task, struct pt_regs *
 // end. Before Linux 5.15 no program can look at these.
 static __noinline int wake_from_outside(struct task *woken, struct task_struct *current)
 {
-	struct state *s = the_state();
 	struct pt_regs *regs;
 	__u32 by = BY_OTHER;
 	__s64 call;
 
 	// One that is watched is in a call that began before.
-	if (!woken || !s || works_for_kernel(current) || is_watched(s, current))
+	if (!woken || works_for_kernel(current) || is_watched(current))
 		return 0;
 	if (!(current->flags & ENDING_FLAG)) {
 		if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)) {
-			count(&s->hidden_wakers);
+			count(&the_state.hidden_wakers);
 			return 0;
 		}
 		regs = (struct pt_regs *)bpf_task_pt_regs(current);
@@ -287,25 +287,26 @@ static __always_inline int is_ending(struct task *waker, struct task_struct *cur
 static __noinline int wake_outside(struct task_struct *task, struct task_struct *current)
 {
 	struct woken_outside wake = {};
-	struct state *s = the_state();
 	__u32 pid = task->pid;
 	struct task *waker;
+	struct activity *a;
 
-	if (!s || works_for_kernel(task) || works_for_kernel(current))
+	if (works_for_kernel(task) || works_for_kernel(current))
 		return 0;
 	waker = entry_of(current);
-	if (!waker || waker->following == CANDIDATE || s->has_ended)
+	if (!waker || waker->following == CANDIDATE || the_state.has_ended)
 		return 0;
-	if (!is_ending(waker, current) && !waker->in_call)
+	a = activity_of(current);
+	if (!a || (!is_ending(waker, current) && !a->in_call))
 		return 0;
 	// It was about to wait, and has not left its CPU.
 	if (task->on_rq && bpf_core_field_exists(task->on_cpu) && task->on_cpu)
 		return 0;
-	if (is_watched(s, task))
+	if (is_watched(task))
 		return 0;
 	wake.on = bpf_get_smp_processor_id();
-	wake.by = is_ending(waker, current) ? BY_OTHER : waker_of(waker);
+	wake.by = is_ending(waker, current) ? BY_OTHER : waker_of(a);
 	if (bpf_map_update_elem(&woken_outside, &pid, &wake, BPF_ANY))
-		count(&s->lost);
+		count(&the_state.lost);
 	return 0;
 }

@@ -118,7 +118,7 @@ fn keys_have_sizes_and_depths() {
 fn every_class_has_an_entry_that_fits() {
     for arch in [Arch::X86_64, Arch::Aarch64] {
         let entries: BTreeMap<u32, Vec<u8>> = class_entries(arch).collect();
-        assert!(entries.values().all(|entry| entry.len() == 12));
+        assert!(entries.values().all(|entry| entry.len() == CLASS_BYTES));
         for (number, name) in arch.calls().filter(|&(number, _)| number < CALLS) {
             let class = class_of(name);
             let entry = &entries[&number];
@@ -149,4 +149,17 @@ fn every_class_has_an_entry_that_fits() {
     }
     let largest = CLASSES.iter().filter_map(|class| class.path).max();
     assert!(largest < Some(6), "a call has six arguments");
+}
+
+#[test]
+fn the_table_has_each_entry_at_the_number_of_its_call() {
+    for arch in [Arch::X86_64, Arch::Aarch64] {
+        let table = class_table(arch);
+        assert_eq!(table.len(), 512 * CLASS_BYTES);
+        let entry = |number: u32| &table[number as usize * CLASS_BYTES..][..CLASS_BYTES];
+        for (number, bytes) in class_entries(arch) {
+            assert_eq!(entry(number), bytes);
+        }
+        assert_eq!(entry(511), [0; CLASS_BYTES], "no call has this number");
+    }
 }
