@@ -3,8 +3,15 @@
 //!
 //! How much they differ beyond their errors is estimated by moments (DerSimonian and Laird 1986); each is
 //! then the mean of its own figure and of the common one, weighed by what is known of it (Morris 1983).
-//! Where all differ by no more than their errors, all are the common mean; where each is known well, each
+//! Where errors are large beside the differences, all are the common mean; where each is known well, each
 //! is its own.
+//!
+//! Few quantities tell badly how much they differ, and too small a spread would make the intervals too
+//! narrow: on simulated quantities whose spread is that of the smallest error 83 % would hold the truth. The
+//! scatter is therefore taken at two of its standard errors more: at least 92 % do, at the same errors.
+
+/// The scatter of quantities is known to its standard error alone: it is taken at so many of them more.
+const SCATTER_ERRORS: f64 = 2.0;
 
 /// A figure with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,7 +27,7 @@ pub struct ErrorBar {
 pub struct Pool {
     /// Their mean.
     pub mean: ErrorBar,
-    /// The variance between them, beyond their errors.
+    /// The variance between them, beyond their errors: the most that their scatter allows.
     pub variance_between: f64,
 }
 
@@ -36,8 +43,10 @@ impl Pool {
         let scatter: f64 = measured.iter().map(scatter).sum();
         let freedom = measured.len() as f64 - 1.0;
         let scale = by_error.weights - by_error.squared_weights / by_error.weights;
+        // By errors alone the scatter has the mean `freedom` and the variance twice that.
+        let most = scatter + SCATTER_ERRORS * (2.0 * freedom).sqrt();
         // Scatter below what the errors alone would give leaves nothing between the quantities.
-        let variance_between = ((scatter - freedom) / scale).max(0.0);
+        let variance_between = ((most - freedom) / scale).max(0.0);
         let common = weighted(measured, variance_between);
         let standard_error = (1.0 / common.weights).sqrt();
         Some(Self { mean: ErrorBar { value: common.mean, standard_error }, variance_between })
@@ -90,12 +99,13 @@ mod tests {
     #[test]
     fn quantities_that_differ_by_their_errors_alone_are_their_mean() {
         let pool = Pool::of(&[bar(70.0, 10.0), bar(74.0, 10.0), bar(-300.0, 5_000.0)]).unwrap();
-        assert_eq!(pool.variance_between, 0.0);
         assert!((pool.mean.value - 72.0).abs() < 0.1, "{pool:?}");
-        assert!((pool.mean.standard_error - 7.07).abs() < 0.01, "{pool:?}");
+        // Q is 0.09 and the scale 0.01: (0.09 + 2 * 2 - 2) / 0.01.
+        assert!((pool.variance_between.sqrt() - 14.4).abs() < 0.1, "{pool:?}");
+        assert!((pool.mean.standard_error - 12.4).abs() < 0.1, "{pool:?}");
         let drawn = pool.draw(bar(-300.0, 5_000.0));
-        assert!((drawn.value - pool.mean.value).abs() < 1e-9, "{drawn:?}");
-        assert_eq!(pool.other(), pool.mean);
+        assert!((drawn.value - pool.mean.value).abs() < 0.1, "{drawn:?}");
+        assert!((pool.other().standard_error - 19.0).abs() < 0.2, "{:?}", pool.other());
     }
 
     #[test]
@@ -119,7 +129,7 @@ mod tests {
     /// Of quantities with a true spread, measured with errors that differ by a hundred times.
     #[test]
     fn drawn_quantities_are_nearer_to_the_truth_and_their_intervals_hold_it() {
-        for spread in [0.0, 5.0, 40.0] {
+        for spread in [0.0, 2.0, 5.0, 10.0, 40.0] {
             let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
             let (mut held, mut all, mut own_squares, mut drawn_squares) = (0, 0, 0.0, 0.0);
             for _ in 0..400 {
@@ -142,7 +152,7 @@ mod tests {
                 }
             }
             let coverage = f64::from(held) / f64::from(all);
-            assert!((0.88..=0.985).contains(&coverage), "{spread}: {coverage}");
+            assert!((0.915..=0.99).contains(&coverage), "{spread}: {coverage}");
             assert!(drawn_squares < 0.8 * own_squares, "{spread}: {drawn_squares}");
         }
     }

@@ -113,8 +113,8 @@ pub(super) const WORDS: &[Word] = &[
     },
     Word {
         word: "switch across CPUs",
-        means: "no context switch: what waking a task from another CPU takes more than on one; \
-                also of threads and children of vfork(2) that start there",
+        means: "what waking a task from another CPU takes more than on one; also of threads and \
+                children of vfork(2) that start there",
         matters: "It pays half of what `switch/cpu-time:by=eventfd,peer_cpu=other` takes more than \
                   `peer_cpu=same`, at the cool end with `settle_ms=100` (`idle_us=300` where idle \
                   times are not known).",
