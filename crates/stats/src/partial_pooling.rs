@@ -13,6 +13,9 @@
 /// The scatter of quantities is known to its standard error alone: it is taken at so many of them more.
 const SCATTER_ERRORS: f64 = 2.0;
 
+/// A variance is searched by so many halvings: to a part in 10^18.
+const HALVINGS: u32 = 60;
+
 /// A figure with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorBar {
@@ -46,7 +49,8 @@ impl Pool {
         // By errors alone the scatter has the mean `freedom` and the variance twice that.
         let most = scatter + SCATTER_ERRORS * (2.0 * freedom).sqrt();
         // Scatter below what the errors alone would give leaves nothing between the quantities.
-        let variance_between = ((most - freedom) / scale).max(0.0);
+        let by_moments = ((most - freedom) / scale).max(0.0);
+        let variance_between = by_moments.max(even_variance(measured));
         let common = weighted(measured, variance_between);
         let standard_error = (1.0 / common.weights).sqrt();
         Some(Self { mean: ErrorBar { value: common.mean, standard_error }, variance_between })
@@ -67,6 +71,31 @@ impl Pool {
         let variance = self.variance_between + self.mean.standard_error.powi(2);
         ErrorBar { value: self.mean.value, standard_error: variance.sqrt() }
     }
+}
+
+/// The variance between quantities at which their scatter, weighed by the whole variance of each, is what
+/// chance gives (Paule and Mandel 1982). The moments weigh by errors alone: two quantities that are known
+/// well and alike would hide that two others, known less well, differ.
+fn even_variance(measured: &[ErrorBar]) -> f64 {
+    let freedom = measured.len() as f64 - 1.0;
+    let is_more_than_chance = |between: f64| {
+        let mean = weighted(measured, between).mean;
+        let of = |it: &ErrorBar| (it.value - mean).powi(2) / (it.standard_error.powi(2) + between);
+        measured.iter().map(of).sum::<f64>() > freedom
+    };
+    if !is_more_than_chance(0.0) {
+        return 0.0;
+    }
+    let values = || measured.iter().map(|it| it.value);
+    let least = values().fold(f64::INFINITY, f64::min);
+    let most = values().fold(f64::NEG_INFINITY, f64::max);
+    // With this variance none is far enough from the mean.
+    let (mut low, mut high) = (0.0, measured.len() as f64 * (most - least).powi(2));
+    for _ in 0..HALVINGS {
+        let middle = (low + high) / 2.0;
+        if is_more_than_chance(middle) { low = middle } else { high = middle }
+    }
+    high
 }
 
 /// Sums of weights, each the inverse of a variance.
@@ -117,6 +146,14 @@ mod tests {
         assert!((drawn.standard_error - 1.0).abs() < 0.01, "{drawn:?}");
         // One that was not measured may be any of these.
         assert!(pool.other().standard_error > 400.0);
+    }
+
+    #[test]
+    fn quantities_that_are_known_less_well_may_differ_from_two_that_are_alike() {
+        let measured = [bar(71.0, 4.0), bar(75.0, 4.0), bar(140.0, 20.0), bar(180.0, 40.0)];
+        let pool = Pool::of(&measured).unwrap();
+        let drawn = measured.map(|own| pool.draw(own).value);
+        assert!(drawn[0] < 74.0 && drawn[2] > 130.0 && drawn[3] > 140.0, "{drawn:?}");
     }
 
     #[test]

@@ -15,7 +15,7 @@ bill! {
         /// The comparisons that measured the added costs, the first choice first.
         pub runs: Vec<PriceRun>,
         /// The system time that would be added: the sum of counts times added costs. With cool added
-        /// costs it lies between `warm_ns` and `cool_ns`, at `cool_share`.
+        /// costs it is the middle of `warm_ns` and `cool_ns`, and its interval holds those of both.
         pub predicted_system_ns: Amount,
         /// The real time that would be added: the same sum, of calls that follow each other. Where
         /// tasks run side by side it is a bound.
@@ -27,10 +27,10 @@ bill! {
         /// `walk_bytes`; an item without one is in it at its warm amount. Null if none was measured.
         #[serde(default)]
         pub cool_ns: Option<Amount>,
-        /// How cool the caches of the program are: where its system time lies between what it is charged
-        /// with warm (0) and with cool caches (1). Null without a cool sum.
+        /// The walk between two calls, in bytes: as much memory as the program may touch in the CPU time
+        /// between two of its calls. Null if nothing was measured after one.
         #[serde(default)]
-        pub cool_share: Option<f64>,
+        pub walk_bytes: Option<u64>,
         /// The part of the sum that is an estimate: calls without an added cost of their own, at the
         /// mean of those that have one.
         pub estimated_ns: Amount,
@@ -69,7 +69,7 @@ bill! {
         pub own_unit: Option<Amount>,
         /// What is added to all.
         pub amount: Option<Amount>,
-        /// What is added to all where each comes after a walk; null if that was not measured.
+        /// What is added to all where each comes after a walk; null if that is not known.
         #[serde(default)]
         pub cool_amount: Option<Amount>,
         /// Whether `unit` is that of other calls.
@@ -143,5 +143,13 @@ bill! {
         pub there: Option<Amount>,
         /// `there` over `here`; null without both.
         pub ratio: Option<f64>,
+    }
+}
+
+impl WhatIfItem {
+    /// What is added to all: the middle of calls in a loop and after a walk; `None` where it is not known.
+    pub fn predicted_ns(&self) -> Option<f64> {
+        let warm = self.amount.as_ref()?.ns;
+        Some(self.cool_amount.as_ref().map_or(warm, |cool| (warm + cool.ns) / 2.0))
     }
 }

@@ -47,7 +47,6 @@ mod cautions;
 mod charges;
 mod clock_reads;
 mod cool;
-mod cool_share;
 mod counts;
 mod families;
 mod fault_items;
@@ -77,7 +76,6 @@ pub use cautions::{ProgramFile, cautions, traps_in_watch};
 pub use charges::{Charges, charge};
 pub use clock_reads::clock_reads;
 pub use cool::{CoolPrices, cases_to_cool, charge_cool, walk_bytes};
-pub use cool_share::CoolShare;
 pub use counts::{CombinedCounts, combine};
 pub use fault_items::Faults;
 pub use functions::{FunctionPrices, cases_to_call, charge_functions};
@@ -94,7 +92,7 @@ pub use system_time::{
 };
 pub use what_if::{
     AddedCosts, Change, Prediction, PriceComparison, added_costs, compare_prices, is_void,
-    mean_increase, predict, selectors_to_price,
+    mean_increase, predict, selectors_to_price, walk_between_calls,
 };
 
 #[cfg(test)]

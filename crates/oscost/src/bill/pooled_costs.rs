@@ -6,6 +6,7 @@
 //! errors, as under a filter that searches a list, each stays its own.
 
 use oscost_model::bill::{Amount, BillItem};
+use oscost_stats::order;
 use oscost_stats::partial_pooling::{ErrorBar, Pool};
 
 /// Half of an interval of 95 % in standard errors.
@@ -20,8 +21,12 @@ pub(super) struct PooledCosts {
 }
 
 impl PooledCosts {
-    /// Those of these items, whose units are added costs; `None` without any.
-    pub(super) fn of<'a>(items: impl Iterator<Item = &'a BillItem> + Clone) -> Option<Self> {
+    /// Those of these items, whose units are added costs; `None` without any. Of a change that does not
+    /// do the same at each call, such as a busy neighbour, each cost is its own.
+    pub(super) fn of<'a>(
+        items: impl Iterator<Item = &'a BillItem> + Clone,
+        is_at_each_call: bool,
+    ) -> Option<Self> {
         // Calls of one case, such as an open and its close, have one cost: it counts once.
         let mut seen: Vec<&[String]> = Vec::new();
         let mut bars = Vec::new();
@@ -32,12 +37,18 @@ impl PooledCosts {
             seen.push(&item.rows);
             bars.extend(item.unit.as_ref().and_then(error_bar));
         }
-        let pool = Pool::of(&bars);
+        let pool = if is_at_each_call { Pool::of(&bars) } else { None };
         let of_others = match &pool {
             Some(pool) => amount_of(pool.other()),
-            None => middle(items.filter_map(|item| Some(item.unit.as_ref()?.ns)).collect())?,
+            None => median(&items.filter_map(|item| item.unit.as_ref()).collect::<Vec<_>>())?,
         };
         Some(Self { pool, of_others })
+    }
+
+    /// What calls take more by these costs, which are those after a walk. Its interval reaches to nothing.
+    pub(super) fn added_by_walk(&self, cool: &PooledCosts) -> Amount {
+        let more = cool.of_others.ns - self.of_others.ns;
+        Amount { ns: more, ci95: Some([more.min(0.0), more.max(0.0)]) }
     }
 
     /// The cost of a call with one of its own.
@@ -59,11 +70,12 @@ fn amount_of(ErrorBar { value, standard_error }: ErrorBar) -> Amount {
     Amount { ns: value, ci95: Some([value - half, value + half]) }
 }
 
-/// The median, from the least to the most.
-fn middle(mut values: Vec<f64>) -> Option<Amount> {
-    values.sort_by(f64::total_cmp);
-    let (least, most) = (*values.first()?, *values.last()?);
-    let upper = *values.get(values.len() / 2)?;
-    let lower = *values.get((values.len() - 1) / 2)?;
-    Some(Amount { ns: (lower + upper) / 2.0, ci95: Some([least, most]) })
+/// The median, in an interval that holds those of all.
+fn median(amounts: &[&Amount]) -> Option<Amount> {
+    let values = order::sorted(&amounts.iter().map(|amount| amount.ns).collect::<Vec<f64>>());
+    let ends: Option<Vec<[f64; 2]>> = amounts.iter().map(|amount| amount.ci95).collect();
+    let ci95 = ends.and_then(|ends| {
+        ends.into_iter().reduce(|all, one| [all[0].min(one[0]), all[1].max(one[1])])
+    });
+    Some(Amount { ns: order::median(&values)?, ci95 })
 }

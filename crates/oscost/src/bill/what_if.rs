@@ -9,15 +9,13 @@ use oscost_model::unit::Unit;
 use oscost_stats::interval::Nominal;
 use oscost_stats::two_samples::{SampleMean, mean_difference};
 
-use super::additions::rule_of_item;
 use super::charges::{Charges, charge};
-use super::cool_share::CoolShare;
 use super::fault_items::Faults;
 use super::freed_pages::{FREED_PAGE, UNMAPPED_PAGE};
 use super::functions::inlined_amount;
 use super::pooled_costs::PooledCosts;
 use super::price_list::{PriceList, SIZE_AXIS, number_on};
-use super::rules::{PriceRule, rule_of, selectors_of};
+use super::rules::{rule_of, selectors_of};
 use super::switch_items::is_of_scheduler;
 
 /// Forms are priced, the most frequent first, until they are so many of all calls: the last ones would
@@ -73,6 +71,26 @@ pub fn selectors_to_price(items: &[BillItem]) -> Vec<String> {
         }
     }
     selectors
+}
+
+/// A program touches no more than a line of its memory in so many nanoseconds, which is what one from the
+/// last level of the caches takes.
+const NS_A_LINE: f64 = 10.0;
+const LINE_BYTES: f64 = 64.0;
+/// The shortest walk. Longer ones are four times as long each, so that programs share what is measured.
+const MIN_WALK_BYTES: u64 = 4 << 10;
+
+/// The walk between two calls, in bytes, that is like a program which makes a call in each so many
+/// nanoseconds of CPU time, up to the one that is like all memory that it touches. What a filter or a probe
+/// has is used by every call: the program evicts only what it touches in between.
+pub fn walk_between_calls(ns_a_call: f64, all_its_memory_bytes: u64) -> u64 {
+    let touched = ns_a_call / NS_A_LINE * LINE_BYTES;
+    let mut walk = MIN_WALK_BYTES;
+    // To the nearest one, by ratio.
+    while walk < all_its_memory_bytes && touched > 2.0 * walk as f64 {
+        walk *= 4;
+    }
+    walk
 }
 
 fn is_fault(name: &str) -> bool {
@@ -151,21 +169,25 @@ pub struct Prediction {
     pub warm: Amount,
     /// The same by costs that are added to calls after a walk; `None` if no item has one.
     pub cool: Option<Amount>,
-    /// The part of the warm sum that is an estimate.
+    /// The part of the sum that is an estimate.
     pub estimated: Amount,
     /// Calls without an added cost of their own.
     pub unpriced_calls: f64,
 }
 
 impl Prediction {
-    /// What is added to a program with these caches.
-    pub fn added(&self, caches: CoolShare) -> Amount {
-        let Some(cool) = &self.cool else { return self.warm.clone() };
-        let at = |share: f64| self.warm.times(1.0 - share).plus(&cool.times(share));
-        let [least, most] = caches.ends.map(|share| at(share).ci95);
-        let ci95 = least.zip(most).map(|(one, other)| [one[0].min(other[0]), one[1].max(other[1])]);
-        Amount { ci95, ..at(caches.value) }
+    /// What is added to a program, whose caches are between those of a loop and those that a walk leaves:
+    /// the middle, in an interval that holds those of both.
+    pub fn added(&self) -> Amount {
+        self.cool.as_ref().map_or_else(|| self.warm.clone(), |cool| middle(&self.warm, cool))
     }
+}
+
+/// The middle of two amounts, in an interval that holds those of both.
+fn middle(one: &Amount, other: &Amount) -> Amount {
+    let both = one.ci95.zip(other.ci95);
+    let ci95 = both.map(|(one, other)| [one[0].min(other[0]), one[1].max(other[1])]);
+    Amount { ns: (one.ns + other.ns) / 2.0, ci95 }
 }
 
 /// Costs that a change adds to ops.
@@ -175,6 +197,9 @@ pub struct AddedCosts<'a> {
     pub warm: &'a PriceList<'a>,
     /// Each after a walk through memory.
     pub cool: &'a PriceList<'a>,
+    /// Whether the change does the same at each call, such as a filter: what it adds to one tells then what
+    /// it adds to others.
+    pub is_at_each_call: bool,
 }
 
 /// What a change adds to what a program did, by the costs that it adds to ops. What it adds to a call is
@@ -185,14 +210,14 @@ pub fn predict(
     faults: Faults,
     added_costs: AddedCosts<'_>,
 ) -> Option<Prediction> {
-    let AddedCosts { warm, cool } = added_costs;
+    let AddedCosts { warm, cool, is_at_each_call } = added_costs;
     let mut warm_items = charge(calls, faults, warm, 0.0).items;
     // What switches and freed pages cost more is not asked for.
     warm_items.retain(|item| is_call(&item.name) || is_fault(&item.name));
     let mut cool_items = charge(calls, faults, cool, 0.0).items;
-    cool_items.retain(|item| has_own(item) && is_of_same_rows(item, &warm_items, added_costs));
-    let warm_costs = pooled_costs(&warm_items)?;
-    let cool_costs = pooled_costs(&cool_items);
+    cool_items.retain(|item| has_own(item) && is_of_same_rows(item, &warm_items));
+    let warm_costs = pooled_costs(&warm_items, is_at_each_call)?;
+    let cool_costs = pooled_costs(&cool_items, is_at_each_call);
     let (own, others): (Vec<&BillItem>, Vec<&BillItem>) =
         warm_items.iter().partition(|item| has_own(item));
     let nothing = Amount { ns: 0.0, ci95: Some([0.0; 2]) };
@@ -203,6 +228,11 @@ pub fn predict(
         let of_cool = cool_items.iter().find(|it| it.name == item.name);
         let cool_unit = of_cool.and_then(|it| it.unit.as_ref()).zip(cool_costs.as_ref());
         let cool_unit = cool_unit.map(|(own, costs)| cost_of(item, own, costs));
+        // Without a cool cost of its own a call takes as much more as the others do.
+        let cool_unit = cool_unit.or_else(|| {
+            let (unit, cool_costs) = (unit.as_ref()?, cool_costs.as_ref()?);
+            is_ordinary(&item.name).then(|| unit.plus(&warm_costs.added_by_walk(cool_costs)))
+        });
         let all = |unit: &Amount| unit.times(item.times);
         items.push(WhatIfItem {
             own_unit: item.unit.clone().filter(|own| Some(own) != unit.as_ref()),
@@ -227,7 +257,8 @@ pub fn predict(
         let cool_amount = cool_costs.map(|costs| costs.of_others.times(estimated_calls));
         if let Some(amount) = &amount {
             unpriced_calls += estimated_calls;
-            estimated = estimated.plus(amount);
+            let both = cool_amount.as_ref().map(|cool| middle(amount, cool));
+            estimated = estimated.plus(both.as_ref().unwrap_or(amount));
         }
         let missing = Some(missing);
         items.push(WhatIfItem { unit, amount, cool_amount, is_estimate, missing, ..part_of(item) });
@@ -250,32 +281,30 @@ fn has_own(item: &BillItem) -> bool {
     item.part > 0.0 && item.amount.is_some()
 }
 
-/// What is added to the calls of these items. What begins or ends a task is no call like the others.
-fn pooled_costs(items: &[BillItem]) -> Option<PooledCosts> {
-    let is_ordinary =
-        |item: &&BillItem| has_own(item) && is_call(&item.name) && !is_of_task(&item.name);
-    PooledCosts::of(items.iter().filter(is_ordinary))
+/// What is added to the calls of these items.
+fn pooled_costs(items: &[BillItem], is_at_each_call: bool) -> Option<PooledCosts> {
+    let ordinary = items.iter().filter(|item| has_own(item) && is_ordinary(&item.name));
+    PooledCosts::of(ordinary, is_at_each_call)
+}
+
+/// Whether it is a call like the others: what begins or ends a task is none.
+fn is_ordinary(name: &str) -> bool {
+    is_call(name) && !is_of_task(name)
 }
 
 /// The added cost of an item of which this one was measured.
 fn cost_of(item: &BillItem, own: &Amount, costs: &PooledCosts) -> Amount {
-    match is_call(&item.name) && !is_of_task(&item.name) {
+    match is_ordinary(&item.name) {
         true => costs.of_call(own),
         false => own.clone(),
     }
 }
 
-/// Whether the cool added cost of an item is made of all that its warm one is made of: a difference of a
+/// Whether the cool added cost of an item is made of the same rows as its warm one: a difference of a
 /// cool op and a warm one would hold the walk.
-fn is_of_same_rows(
-    item: &BillItem,
-    warm_items: &[BillItem],
-    AddedCosts { warm, cool }: AddedCosts<'_>,
-) -> bool {
-    let is_same = |it: &BillItem| it.name == item.name && it.rows == item.rows;
-    let is_whole =
-        |rule: PriceRule| rule.selectors().all(|selector| warm.has(selector) == cool.has(selector));
-    warm_items.iter().any(is_same) && rule_of_item(item).is_some_and(is_whole)
+fn is_of_same_rows(item: &BillItem, warm_items: &[BillItem]) -> bool {
+    let rows = |it: &BillItem| [it.rows.clone(), it.less.clone(), it.plus.clone()];
+    warm_items.iter().any(|it| it.name == item.name && rows(it) == rows(item))
 }
 
 /// An item that pays for calls of another one.
@@ -312,7 +341,7 @@ fn part_of(item: &BillItem) -> WhatIfItem {
 }
 
 fn by_amount(one: &WhatIfItem, other: &WhatIfItem) -> Ordering {
-    let ns = |it: &WhatIfItem| it.amount.as_ref().map_or(f64::NEG_INFINITY, |it| it.ns);
+    let ns = |it: &WhatIfItem| it.predicted_ns().unwrap_or(f64::NEG_INFINITY);
     ns(other).total_cmp(&ns(one)).then(other.times.total_cmp(&one.times))
 }
 

@@ -20,10 +20,9 @@ use super::totals::{Field, KeySum, State, program_calls};
 /// The compiled programs (build.rs).
 static PROGRAMS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/count.bpf.o"));
 
-/// The programs in the order in which they are attached: what is followed and switched is known
+/// The programs in the order in which they are attached, after that of switches: what is followed is known
 /// before any call is counted, and the return of a call before its entry.
-const PROGRAM_NAMES: [&str; 8] = [
-    "count_switch",
+const PROGRAM_NAMES: [&str; 7] = [
     "count_waking",
     "count_signal",
     "count_exit",
@@ -238,6 +237,9 @@ impl Programs {
 
     /// Attaches the programs, which then count what `state` says.
     fn attach(&mut self, state: State) -> Result<(), String> {
+        // Detached last: what a task does is at its CPU until a switch takes it off.
+        let switches = self.link("count_switch")?;
+        self.links.push(switches);
         // These find nothing to count before the state is written.
         let clock_functions = match self.library.clone() {
             Some(library) => Some(self.attach_clock_probes(&library)?),

@@ -3,7 +3,8 @@
 //! All predictions are made, told and kept before the first check.
 
 use oscost_model::bill::{
-    Amount, Bill, BillItem, MeasuredIncrease, MissingWhatIf, OtherPrices, PriceRun, WhatIf,
+    Amount, Bill, BillItem, BilledTrials, MeasuredIncrease, MissingWhatIf, OtherPrices, PriceRun,
+    WhatIf,
 };
 use oscost_model::call_names::Arch;
 use oscost_model::cool::{COOL, walk_text};
@@ -30,8 +31,8 @@ use crate::app::selection::programs::{Effort, ProgramRequest};
 use crate::app::targets::connect::BusyPolicy;
 use crate::app::targets::prepare::prepare;
 use crate::bill::{
-    AddedCosts, Change, CoolShare, Faults, Judgement, Prediction, PriceList, added_costs,
-    is_known_to_judge, is_void, judge, predict, selectors_to_price,
+    AddedCosts, Change, Faults, Judgement, Prediction, PriceList, added_costs, is_known_to_judge,
+    is_void, judge, predict, selectors_to_price, walk_between_calls,
 };
 use crate::hosts::WorkerBinary;
 use crate::plan;
@@ -172,21 +173,26 @@ impl WhatIfContext<'_> {
         let counted = bill.counted.as_ref().ok_or_else(not_counted)?;
         let catalog = &self.worker.catalog;
         let warm = self.costs_between([self.base, target], bill, observer)?;
-        let cool = match bill.walk_bytes.filter(|_| !warm.records.is_empty()) {
+        let walk_bytes = bill.walk_bytes.map(|all_its_memory_bytes| {
+            let ns_a_call = cpu_time_ns(bill) / counted.calls.calls().max(1) as f64;
+            walk_between_calls(ns_a_call, all_its_memory_bytes)
+        });
+        let walk_bytes = walk_bytes.filter(|_| !warm.records.is_empty());
+        let cool = match walk_bytes {
             Some(walk_bytes) => {
                 let [base, new] = [self.base, target].map(|target| after_walk(target, walk_bytes));
-                self.costs_between([&base, &new], bill, observer)?
+                self.cool_costs_between([&base, &new], bill, observer)?
             }
             None => MeasuredCosts::default(),
         };
         let [warm_list, cool_list] =
             [&warm, &cool].map(|costs| PriceList::of_added_costs(&costs.records, catalog));
-        let costs = AddedCosts { warm: &warm_list, cool: &cool_list };
+        let is_at_each_call = self.is_at_each_call(target);
+        let costs = AddedCosts { warm: &warm_list, cool: &cool_list, is_at_each_call };
         let prediction = predict(&counted.calls, Faults::of(&bill.trials), costs);
         let prediction =
             prediction.ok_or_else(|| warm.refusal.clone().unwrap_or_else(no_added_cost))?;
-        let caches = CoolShare::of(bill);
-        let sum = prediction.added(caches);
+        let sum = prediction.added();
         let Prediction { items, warm: warm_ns, cool: cool_ns, estimated, unpriced_calls } =
             prediction;
         let has_monitor = plan::has_monitor(&prepare(target, this_arch())?.side.treatments);
@@ -200,7 +206,7 @@ impl WhatIfContext<'_> {
             predicted_real_ns: sum.clone(),
             predicted_system_ns: sum,
             warm_ns: Some(warm_ns),
-            cool_share: cool_ns.is_some().then_some(caches.value),
+            walk_bytes: walk_bytes.filter(|_| cool_ns.is_some()),
             cool_ns,
             estimated_ns: estimated,
             unpriced_calls,
@@ -221,6 +227,28 @@ impl WhatIfContext<'_> {
         let ms = ns * 1e-6;
         observer.status(&format!("predicted under {treatments}: {ms:.3} ms{ends} are added"));
         Ok(what_if)
+    }
+
+    /// Whether what a target has beside the base does the same at each call.
+    fn is_at_each_call(&self, target: &Target) -> bool {
+        let mut further = target.treatments.iter().skip(self.base.treatments.len());
+        further.all(|treatment| AT_EACH_CALL.contains(&treatment.name.as_str()))
+    }
+
+    /// The same after a walk: without it there is a prediction by calls in a loop.
+    fn cool_costs_between(
+        &self,
+        targets: [&Target; 2],
+        bill: &Bill,
+        observer: &dyn Observer,
+    ) -> Result<MeasuredCosts, Failure> {
+        match self.costs_between(targets, bill, observer) {
+            Err(Failure { reason, is_interrupt: false }) => {
+                observer.status(&format!("no added costs after a walk through memory: {reason}"));
+                Ok(MeasuredCosts::default())
+            }
+            found => found,
+        }
     }
 
     /// What the second target adds to the ops of the items, by runs of the last day; what they lack is
@@ -283,7 +311,8 @@ impl WhatIfContext<'_> {
         let change = Change { host: &host, base: &base, new: &new };
         let program = ComparedProgram { case: &self.subject.case, change };
         let measured = measured_increase(&record, program, PriceRun::of(&record))?;
-        if what_if.judged_by == SYSTEM && is_known_better(&measured) {
+        let is_system = what_if.judged_by == SYSTEM && self.is_at_each_call(target);
+        if is_system && is_known_better(&measured) {
             what_if.judged_by = CPU.to_owned();
         }
         let judged = match what_if.judged_by.as_str() {
@@ -354,13 +383,36 @@ fn after_walk(target: &Target, walk_bytes: u64) -> Target {
 }
 
 /// Whether the added system time is not known well enough to judge by, and the added CPU time is. A change
-/// that runs in the calls of a program adds nothing to its user time but what colder caches cost it; the
-/// clock ticks, which divide the CPU time, may hide a small increase of the system time.
+/// that does something at each call adds nothing to the user time but what colder caches cost it; the clock
+/// ticks, which divide the CPU time, may hide a small increase of the system time. Where the interval of that
+/// excludes the increase of CPU time, a part of it is user time.
 fn is_known_better(measured: &MeasuredIncrease) -> bool {
-    let has_cpu_time = measured.cpu_ns.as_ref().is_some_and(is_known_to_judge);
-    has_cpu_time && !is_known_to_judge(&measured.system_ns)
+    let Some(cpu) = measured.cpu_ns.as_ref().filter(|it| is_known_to_judge(it)) else {
+        return false;
+    };
+    let ends = measured.system_ns.ci95;
+    let agrees = ends.is_none_or(|[low, high]| (low..=high).contains(&cpu.ns));
+    agrees && !is_known_to_judge(&measured.system_ns)
 }
 
+/// The CPU time of an untouched trial of a program, in nanoseconds.
+fn cpu_time_ns(bill: &Bill) -> f64 {
+    let BilledTrials { user, system, .. } = &bill.trials;
+    1e9 * (user.mean + system.mean)
+}
+
+/// Treatments that do the same at each call, and nothing else.
+const AT_EACH_CALL: [&str; 9] = [
+    "ebpf",
+    "ftrace",
+    "ph",
+    "ptrace",
+    "respond",
+    "seccomp",
+    "seccomp-notify",
+    "seccomp-trace",
+    "trained",
+];
 /// What the check of a prediction takes at least, in seconds.
 const CHECK_SECONDS: f64 = 60.0;
 /// Why nothing is measured after Ctrl-C.

@@ -57,7 +57,7 @@ fn predicted(rows: &[(Row, f64)], forms: Vec<FormCount>, faults: Faults) -> Opti
     let catalog = catalog();
     let warm = PriceList::of_added_costs([&added], &catalog);
     let cool = PriceList::of_added_costs([], &catalog);
-    predict(&calls(forms), faults, AddedCosts { warm: &warm, cool: &cool })
+    predict(&calls(forms), faults, AddedCosts { warm: &warm, cool: &cool, is_at_each_call: true })
 }
 
 fn part<'a>(prediction: &'a Prediction, name: &str) -> &'a WhatIfItem {
@@ -147,7 +147,7 @@ fn the_comparison_of_a_long_call_does_not_hide_what_the_short_ones_tell() {
     let cool = PriceList::of_added_costs([], &catalog);
     let names = ["getuid", "uname", "getdents64 directory", "fork"];
     let forms = names.map(|name| form(name, None, 1, 0)).to_vec();
-    let costs = AddedCosts { warm: &warm, cool: &cool };
+    let costs = AddedCosts { warm: &warm, cool: &cool, is_at_each_call: true };
     let found = predict(&calls(forms), Faults::default(), costs).unwrap();
     let long = part(&found, "getdents64 directory");
     assert_eq!(ns(long.unit.as_ref()), Some(72.0));
@@ -165,8 +165,10 @@ fn a_prediction_lies_between_costs_in_a_loop_and_after_a_walk() {
         (row("syscall/uname", 100.0), 70.0),
         (row("process/fork-exit:touched_mib=0,peer_cpu=same", 300_000.0), 9_000.0),
         (row("process/wait", 1_000.0), 100.0),
+        (row("syscall/getppid:via=raw", 100.0), 70.0),
     ];
-    // The wait was not measured after a walk: the fork, from which its price is subtracted, stays warm.
+    // The wait was not measured after a walk: the fork, from which its price is subtracted, stays warm. So
+    // was getppid, which takes as much more as the others.
     let cool_rows = [
         (row("syscall/getuid:via=raw", 400.0), 150.0),
         (row("syscall/uname", 400.0), 150.0),
@@ -176,19 +178,55 @@ fn a_prediction_lies_between_costs_in_a_loop_and_after_a_walk() {
     let catalog = catalog();
     let warm = PriceList::of_added_costs([&warm], &catalog);
     let cool = PriceList::of_added_costs([&cool], &catalog);
-    let forms =
-        vec![form("getuid", None, 10, 0), form("fork", None, 1, 0), form("wait4", None, 1, 0)];
-    let costs = AddedCosts { warm: &warm, cool: &cool };
+    let forms = vec![
+        form("getuid", None, 10, 0),
+        form("getppid", None, 10, 0),
+        form("fork", None, 1, 0),
+        form("wait4", None, 1, 0),
+    ];
+    let costs = AddedCosts { warm: &warm, cool: &cool, is_at_each_call: true };
     let found = predict(&calls(forms), Faults::default(), costs).unwrap();
-    assert_eq!(ns(part(&found, "getuid").cool_amount.as_ref()), Some(1_500.0));
+    for name in ["getuid", "getppid"] {
+        assert_eq!(ns(part(&found, name).cool_amount.as_ref()), Some(1_500.0), "{name}");
+    }
     assert_eq!(part(&found, "fork").cool_amount, None);
-    let cool_ns = found.cool.as_ref().unwrap().ns;
-    assert_eq!((cool_ns - found.warm.ns).round(), 800.0);
-    let at = |value: f64, ends| found.added(CoolShare { value, ends });
-    assert_eq!(at(0.25, [0.25; 2]).ns.round(), (found.warm.ns + 200.0).round());
-    let [low, high] = at(0.25, [0.0, 1.0]).ci95.unwrap();
-    let [warm_low, cool_high] = [found.warm.ci95.unwrap()[0], found.cool.unwrap().ci95.unwrap()[1]];
-    assert_eq!([low.round(), high.round()], [warm_low.round(), cool_high.round()]);
+    let cool = found.cool.as_ref().unwrap();
+    assert_eq!((cool.ns - found.warm.ns).round(), 2.0 * 800.0 + 80.0);
+    let added = found.added();
+    assert_eq!(added.ns.round(), (found.warm.ns + 840.0).round());
+    let ends = [found.warm.ci95.unwrap()[0], cool.ci95.unwrap()[1]];
+    assert_eq!(added.ci95, Some(ends));
+}
+
+#[test]
+fn what_does_not_do_the_same_at_each_call_tells_of_a_call_by_its_own_cost_alone() {
+    let rows = [
+        (row("syscall/getuid:via=raw", 100.0), 2.0),
+        (row("syscall/uname", 100.0), 3.0),
+        (row("directory/getdents:files=10", 9_000.0), 400.0),
+    ];
+    let added = added_under(&compared(&rows), "sud");
+    let catalog = catalog();
+    let warm = PriceList::of_added_costs([&added], &catalog);
+    let cool = PriceList::of_added_costs([], &catalog);
+    let names = ["getuid", "uname", "getdents64 directory", "no_such_call"];
+    let forms = names.map(|name| form(name, None, 1, 0)).to_vec();
+    let costs = AddedCosts { warm: &warm, cool: &cool, is_at_each_call: false };
+    let found = predict(&calls(forms), Faults::default(), costs).unwrap();
+    let long = part(&found, "getdents64 directory");
+    assert_eq!((ns(long.unit.as_ref()), &long.own_unit), (Some(400.0), &None));
+    let unknown = part(&found, "no_such_call").unit.clone().unwrap();
+    assert_eq!((unknown.ns, unknown.ci95), (3.0, Some([1.0, 401.0])));
+}
+
+#[test]
+fn the_walk_between_two_calls_is_as_long_as_the_time_between_them() {
+    let all = 1 << 20;
+    let kib = |ns_a_call: f64| walk_between_calls(ns_a_call, all) >> 10;
+    assert_eq!([kib(100.0), kib(1_500.0), kib(5_000.0)], [4, 16, 64]);
+    assert_eq!([kib(100_000.0), kib(1e9)], [1_024, 1_024]);
+    // Not more than the program touches at all.
+    assert_eq!(walk_between_calls(1e9, 256 << 10), 256 << 10);
 }
 
 #[test]

@@ -288,6 +288,8 @@ int count_switch(__u64 *ctx)
 
 	if (left)
 		leave_cpu(left, previous, next);
+	else
+		forget(previous);
 	if (taken)
 		take_cpu(taken, next, is_idle_task(previous));
 	else if (!works_for_kernel(next))

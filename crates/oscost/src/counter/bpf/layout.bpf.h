@@ -402,6 +402,18 @@ static __always_inline void put_back(struct task *t, struct task_struct *task)
 	here->task = 0;
 }
 
+// Until Linux 6.2 the storage of a task is not found while this CPU changes one: then what it does cannot
+// be put back, and must not be taken for that of another task at the same address.
+static __always_inline void forget(struct task_struct *task)
+{
+	struct running *here = the_running();
+
+	if (here && here->task == (__u64)task) {
+		here->task = 0;
+		count(&the_state.lost);
+	}
+}
+
 // Makes the entry of a task.
 static __noinline struct task *follow(struct task_struct *task, __u32 following)
 {

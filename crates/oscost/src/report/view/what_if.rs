@@ -93,9 +93,9 @@ fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
         true => format!(" ({}{})", plus(predicted.ns), per_cent(100.0 * predicted.ns / time)),
         false => String::new(),
     };
-    let largest = change.items.first().and_then(|item| Some((item, item.amount.as_ref()?)));
-    let largest = largest.filter(|_| predicted.ns > 0.0).map_or(String::new(), |(item, amount)| {
-        let part = per_cent(100.0 * amount.ns / predicted.ns);
+    let largest = change.items.first().and_then(|item| Some((item, item.predicted_ns()?)));
+    let largest = largest.filter(|_| predicted.ns > 0.0).map_or(String::new(), |(item, ns)| {
+        let part = per_cent(100.0 * ns / predicted.ns);
         format!(", {part} of it for {} x {}", with_thousands(item.times), plain(&item.name))
     });
     let name = name(change);
@@ -108,7 +108,7 @@ fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
     let mut lines = vec![format!(
         "under {name} it would spend {amount} {direction}{place}{share}{doubt}{largest}"
     )];
-    lines.extend(range_sentence(bill, change));
+    lines.extend(range_sentence(change));
     if change.unpriced_calls > 0.0 {
         lines.push(format!(
             "{name}: {} calls are estimated by the mean of the others: {}",
@@ -153,18 +153,14 @@ fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
     lines
 }
 
-/// Between which costs of calls a prediction lies; `None` without one after a walk.
-fn range_sentence(bill: &Bill, change: &WhatIf) -> Option<String> {
+/// Between which sums a prediction lies; `None` without one after a walk.
+fn range_sentence(change: &WhatIf) -> Option<String> {
     let (warm, cool) = (change.warm_ns.as_ref()?, change.cool_ns.as_ref()?);
     let [warm, cool] = [warm, cool].map(|sum| rough(sum.ns, Unit::NsPerOp));
-    let share = per_cent(100.0 * change.cool_share?);
-    let walk = bill.walk_bytes.map_or(String::new(), |bytes| {
-        let bytes = rough(bytes as f64, Unit::Bytes);
-        format!(" through {bytes}")
-    });
+    let kib = change.walk_bytes? >> 10;
     Some(format!(
-        "{}: {warm} by calls in a loop, {cool} where each comes after a walk{walk}; its own bill lies \
-         {share} of the way",
+        "{}: {warm} by calls in a loop, {cool} where each comes after a walk through {kib} KiB, about \
+         what the program touches between two calls",
         name(change)
     ))
 }

@@ -57,7 +57,7 @@ fn what_if() -> WhatIf {
         predicted_real_ns: amount(2e3),
         warm_ns: Some(amount(1e3)),
         cool_ns: None,
-        cool_share: None,
+        walk_bytes: None,
         estimated_ns: amount(0.0),
         unpriced_calls: 0.0,
         items: vec![item("getppid", Some(amount(100.0))), item("brk", None)],
