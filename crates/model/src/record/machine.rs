@@ -122,6 +122,12 @@ record! {
 }
 
 impl Conditions {
+    /// The share of the time that the run did not get, by which `class` is: while others had its CPU, and
+    /// while the host had it. In per cent.
+    pub fn lost_and_stolen_pct(&self) -> Option<f64> {
+        Some(self.lost_pct? + self.steal_pct.unwrap_or(0.0))
+    }
+
     /// Why no verdict may be based on a run on this machine, as what the run is or has; `None` if it
     /// may.
     pub fn not_claimable_reason(&self) -> Option<&'static str> {

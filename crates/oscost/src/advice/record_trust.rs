@@ -1,6 +1,6 @@
 //! What the record of a run says of how far its figures can be believed.
 
-use oscost_model::record::{Record, Row, RowOutcome};
+use oscost_model::record::{Conditions, Record, Row, RowOutcome};
 
 use super::trust::{Evidence, FlaggedRow, Grade, Trust, trust};
 
@@ -14,7 +14,7 @@ const MAX_TOLD: usize = 3;
 /// What is known of a run besides its figures.
 pub fn evidence_of(record: &Record) -> Evidence<'_> {
     let conditions = &record.conditions;
-    let lost = conditions.iter().filter_map(|it| it.lost_pct);
+    let lost = conditions.iter().filter_map(Conditions::lost_and_stolen_pct);
     let rows = record.results.iter();
     let requested = rows.filter(|row| row.outcome == RowOutcome::Measured && row.is_requested());
     let requested: Vec<&Row> = requested.collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use oscost_model::hash;
 use oscost_model::program::{ExecutableFile, FAMILY, PEAK_MEMORY};
-use oscost_model::record::{FileSummary, Machine, Metric, Record, Row, RowOutcome};
+use oscost_model::record::{Conditions, FileSummary, Machine, Metric, Record, Row, RowOutcome};
 use oscost_model::unit::Unit;
 use oscost_stats::interval::Nominal;
 
@@ -35,7 +35,11 @@ pub(crate) fn summary(record: &Record) -> Summary {
             .is_some_and(|it| it.flags.iter().any(|flag| flag == "CLOCK_DRIFTED")),
         run_state: Some(RunState {
             flags: record.conditions.iter().flat_map(|it| it.flags.clone()).collect(),
-            lost_pct: record.conditions.iter().filter_map(|it| it.lost_pct).reduce(f64::max),
+            lost_pct: record
+                .conditions
+                .iter()
+                .filter_map(Conditions::lost_and_stolen_pct)
+                .reduce(f64::max),
         }),
         machine_states: record
             .machines

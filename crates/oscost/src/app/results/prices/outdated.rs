@@ -28,8 +28,16 @@ pub(super) struct PricedItems<'a> {
     pub(super) all: usize,
 }
 
-/// Why prices of these runs, the first choice first, are stale: each reason with the items that the
-/// run of it has priced, unless these are all. Runs that have priced none are left out.
+/// A reason for which prices are stale.
+struct StaleItems<'a> {
+    reason: &'a str,
+    /// Their items, and when the runs of their prices began.
+    names: Vec<&'a str>,
+    started: Vec<&'a str>,
+}
+
+/// Why prices of these runs, the first choice first, are stale: each reason once, with the items that the
+/// runs of it have priced, unless these are all. Runs that have priced none are left out.
 pub(super) fn stale(
     runs: &[OutdatedRun],
     items: &PricedItems<'_>,
@@ -38,7 +46,7 @@ pub(super) fn stale(
     let run_of = |item: &OutdatedItem<'_>| {
         runs.iter().position(|it| item.rows.iter().any(|row| has_price(&it.record, row)))
     };
-    let mut told: Vec<String> = Vec::new();
+    let mut told: Vec<StaleItems<'_>> = Vec::new();
     for (at, OutdatedRun { record, reasons }) in runs.iter().enumerate() {
         let of_run = items.outdated.iter().filter(|outdated| run_of(outdated) == Some(at));
         let names: Vec<&str> = of_run.map(|outdated| outdated.item.name.as_str()).collect();
@@ -46,24 +54,39 @@ pub(super) fn stale(
             continue;
         }
         for reason in reasons {
-            let text = match names.len() < items.all {
-                true => format!("{reason} ({})", which(&names, items.all, &record.started)),
-                false => reason.clone(),
-            };
-            if !told.contains(&text) {
-                told.push(text);
+            let known = told.iter_mut().find(|it| it.reason == reason);
+            match known {
+                Some(known) => {
+                    known.names.extend(&names);
+                    known.started.push(&record.started);
+                }
+                None => {
+                    let started = vec![record.started.as_str()];
+                    told.push(StaleItems { reason, names: names.clone(), started });
+                }
             }
         }
     }
-    told
+    told.iter().map(|stale| stale.text(items.all)).collect()
 }
 
-/// So many items of all, and the run of their prices by its start.
-fn which(names: &[&str], all: usize, started: &str) -> String {
-    let more = if names.len() > MAX_NAMED_ITEMS { ", ..." } else { "" };
-    let named = &names[..names.len().min(MAX_NAMED_ITEMS)];
-    let minute = minute_of(started);
-    format!("{} of {all} items: {}{more}; run of {minute}", names.len(), named.join(", "))
+impl StaleItems<'_> {
+    /// The reason, with the items and the runs of their prices unless these are all items.
+    fn text(&self, all: usize) -> String {
+        let Self { reason, names, started } = self;
+        let (Some(newest), true) = (started.first(), names.len() < all) else {
+            return (*reason).to_owned();
+        };
+        let more = if names.len() > MAX_NAMED_ITEMS { ", ..." } else { "" };
+        let named = names[..names.len().min(MAX_NAMED_ITEMS)].join(", ");
+        let others = match started.len() - 1 {
+            0 => String::new(),
+            1 => " and another run".to_owned(),
+            others => format!(" and {others} other runs"),
+        };
+        let run = minute_of(newest);
+        format!("{reason} ({} of {all} items: {named}{more}; run of {run}{others})", names.len())
+    }
 }
 
 /// The minute of a time, RFC 3339.

@@ -140,6 +140,29 @@ fn a_stored_run_that_drifted_prices_what_no_other_has_and_its_items_are_named() 
 }
 
 #[test]
+fn a_reason_that_several_runs_have_is_told_once() {
+    let catalog = oscost_worker::benchmarks::data();
+    let form = |name: &str| FormCount { form: name.to_owned(), calls: 5, ..FormCount::default() };
+    let told = |names: &[&str]| {
+        let runs = stored(vec![
+            run("1", "syscall/getuid", 90.0),
+            drifted(run("2", "syscall/uname", 150.0)),
+            drifted(run("3", "syscall/getppid:via=raw", 150.0)),
+        ]);
+        let forms = names.iter().map(|name| form(name)).collect();
+        let calls = ProgramCalls { forms, ..ProgramCalls::default() };
+        let list = runs.price_list(&catalog);
+        let charges = charge(&calls, Faults::default(), &list, 1e6);
+        runs.sources(&charges, &list, None).stale
+    };
+    let stale = told(&["getuid", "uname", "getppid"]);
+    let [why] = &stale[..] else { panic!("{stale:?}") };
+    assert!(why.contains("(2 of 3 items: uname, getppid; run of "), "{why}");
+    assert!(why.ends_with(" and another run)"), "{why}");
+    assert_eq!(told(&["uname", "getppid"]), ["the reference cases moved while they were measured"]);
+}
+
+#[test]
 fn sizes_of_a_run_that_drifted_price_what_another_run_has_of_a_far_size_alone() {
     let catalog = oscost_worker::benchmarks::data();
     let at = |size: u64| format!("pipe/throughput:by=pipe,size={size},peer_cpu=same");

@@ -40,7 +40,7 @@ pub(in crate::report::view) fn headline(record: &Record) -> Vec<Paragraph> {
     if let Some(conditions) = record.conditions.first()
         && let Some(class) = &conditions.class
     {
-        let lost = conditions.lost_pct.map(|pct| format!(" ({} lost)", per_cent(pct)));
+        let lost = conditions.lost_and_stolen_pct().map(|pct| format!(" ({} lost)", per_cent(pct)));
         parts.push(format!("{}{}", class_text(class), lost.unwrap_or_default()));
     }
     let others = record.machines.iter().skip(1);
