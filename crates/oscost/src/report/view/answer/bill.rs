@@ -36,6 +36,8 @@ const MAX_REASONS: usize = 3;
 const MAX_ADDED_PCT: f64 = 10.0;
 /// A bill that leaves more than this unexplained, in either direction, explains nothing, in per cent.
 const MAX_UNEXPLAINED_PCT: f64 = 50.0;
+/// A sum half of whose interval is more than this of itself may as well be nothing, in per cent.
+const MAX_POOR_HALF_WIDTH_PCT: f64 = 100.0;
 /// A range one end of which is more than so many times the other would hold almost any time.
 const MAX_RANGE_RATIO: f64 = 2.2;
 
@@ -184,7 +186,7 @@ fn reasons(bill: &Bill) -> Vec<Reason> {
     if !bill.prices.stale.is_empty() {
         let stale: Vec<String> = bill.prices.stale.iter().map(|why| plain(why)).collect();
         let stale = stale.join("; ");
-        found.push(Reason::fair(format!("its prices are stale ({stale}): others may hold now")));
+        found.push(Reason::fair(format!("its prices are stale, and others may hold now: {stale}")));
     }
     found.extend(price_runs::reasons(bill));
     found.extend(prices::reason(bill));
@@ -244,7 +246,8 @@ fn of_counting(bill: &Bill) -> Vec<Reason> {
     let calls = &counted.calls;
     let added = match counted.added_pct {
         Some(more) if more > MAX_ADDED_PCT => Some(format!(
-            "counting added {} to its real time: it may do other work while it is counted",
+            "counting added {} to its real time: calls that depend on time (timeouts, polls) may \
+             differ",
             per_cent(more)
         )),
         // Counting makes nothing faster.
@@ -281,7 +284,8 @@ fn of_system_time(system: &Amount) -> Option<Reason> {
     };
     (half_pct > MAX_HALF_WIDTH_PCT).then(|| {
         let half = per_cent(half_pct);
-        Reason::fair(format!("its system time is known to +-{half} alone: so is what is explained"))
+        let text = format!("its system time is known to +-{half} only: so is what is unexplained");
+        Reason::fair(text)
     })
 }
 
@@ -296,7 +300,12 @@ fn of_charged(bill: &Bill, charged: &Amount) -> Option<Reason> {
     let half_pct = 50.0 * (high - low) / charged.ns;
     (half_pct > MAX_HALF_WIDTH_PCT).then(|| {
         let half = per_cent(half_pct);
-        Reason::fair(format!("what is charged is known to +-{half} alone: so is what is explained"))
+        let text =
+            format!("the sum of the charges is known to +-{half} only: so is what is unexplained");
+        match half_pct > MAX_POOR_HALF_WIDTH_PCT {
+            true => Reason::poor(text),
+            false => Reason::fair(text),
+        }
     })
 }
 

@@ -6,7 +6,7 @@ use oscost_model::bill::{Amount, Bill};
 use oscost_model::unit::Unit;
 
 use super::higher_time;
-use super::uncertainty::{may_be_nothing, verdict};
+use super::uncertainty::{MAX_HALF_WIDTH_PCT, may_be_nothing, verdict};
 use super::unpriced::OpenPart;
 use crate::report::figures::{per_cent, rough};
 use crate::report::view::answer::quote::interval_text;
@@ -122,17 +122,30 @@ impl<'a> ChargedRange<'a> {
     }
 
     /// On which side of the range the time that was measured lies, or that the intervals of its ends do
-    /// not tell, and these.
+    /// not tell, or say little, and these.
     fn verdict(self) -> (String, [String; 2]) {
         let is_outside = self.outside_ns() != 0.0;
+        let of_ends = || [self.warm, self.cool].map(interval_of);
         match self.doubt.filter(|_| is_outside) {
-            Some(doubt) => (doubt.to_owned(), [self.warm, self.cool].map(interval_of)),
+            Some(doubt) => (doubt.to_owned(), of_ends()),
+            None if !is_outside && self.is_end_known_badly() => (
+                format!("{}, whose ends are known too badly for that to say much", self.side()),
+                of_ends(),
+            ),
             None if is_outside && self.nearest_end().ci95.is_none() => (
                 format!("{}, whose end is known without an interval", self.side()),
                 Default::default(),
             ),
             None => (self.side(), Default::default()),
         }
+    }
+
+    /// Whether half of the interval of an end is so much of the measured time that a range which holds
+    /// it is no evidence that the prices explain it.
+    fn is_end_known_badly(self) -> bool {
+        let half_pct = |[low, high]: [f64; 2]| 50.0 * (high - low) / self.measured_ns;
+        let intervals = [self.warm, self.cool].into_iter().filter_map(|end| end.ci95);
+        intervals.map(half_pct).any(|pct| pct > MAX_HALF_WIDTH_PCT)
     }
 
     /// Whether a time is below the range, within it or above it.
@@ -219,9 +232,28 @@ mod tests {
             "55.0 ms (warm caches, 33.0 to 90.0 ms) to 62.0 ms (cool) charged, 67.6 ms measured: \
              too uncertain"
         );
-        let within = "55.0 ms (warm caches) to 62.0 ms (cool) charged, 60.0 ms measured: within the \
-                      range";
-        assert_eq!(said(60e6), within);
+        assert!(said(60e6).contains(" ms measured: within the range"), "{}", said(60e6));
+    }
+
+    #[test]
+    fn a_range_that_holds_a_time_by_ends_that_are_hardly_known_says_so() {
+        let said = |warm: [f64; 2], cool: Option<[f64; 2]>| {
+            let warm = Amount { ns: 167e6, ci95: Some(warm) };
+            let cool = Amount { ns: 279e6, ci95: cool };
+            range(&warm, &cool, 273e6).sentence()
+        };
+        assert_eq!(
+            said([-6.43e6, 471e6], None),
+            "167 ms (warm caches, -6.43 to 471 ms) to 279 ms (cool) charged, 273 ms measured: within \
+             the range, whose ends are known too badly for that to say much"
+        );
+        // A quarter of 273 ms is 68.25 ms.
+        let near = [167e6 - 68e6, 167e6 + 68e6];
+        let known =
+            "167 ms (warm caches) to 279 ms (cool) charged, 273 ms measured: within the range";
+        assert_eq!(said(near, Some([270e6, 290e6])), known);
+        let of_cool = said(near, Some([200e6, 340e6]));
+        assert!(of_cool.ends_with("too badly for that to say much"), "{of_cool}");
     }
 
     #[test]

@@ -164,7 +164,8 @@ fn a_bill_is_good_without_reasons_and_each_reason_is_told() {
     assert_eq!(counted(|it| it.added_pct = Some(10.0)), Vec::<String>::new(), "not above it");
     assert_eq!(
         counted(|it| it.added_pct = Some(99.0)),
-        ["counting added 99 % to its real time: it may do other work while it is counted"]
+        ["counting added 99 % to its real time: calls that depend on time (timeouts, polls) may \
+          differ"]
     );
     assert_eq!(
         counted(|it| it.added_pct = Some(-20.0)),
@@ -192,7 +193,7 @@ fn a_bill_is_good_without_reasons_and_each_reason_is_told() {
     let wide = |it: &mut Bill| it.trials.system_time.ci95 = Some([60e6, 140e6]);
     assert_eq!(
         reasons_after(wide),
-        ["its system time is known to +-40 % alone: so is what is explained"]
+        ["its system time is known to +-40 % only: so is what is unexplained"]
     );
     let low = |it: &mut Bill| it.trials.doubt = Some("it is\ttoo low".to_owned());
     assert_eq!(reasons_after(low), ["it is too low"]);
@@ -203,8 +204,14 @@ fn a_bill_is_good_without_reasons_and_each_reason_is_told() {
     assert_eq!(charged(Some([65.25e6, 108.75e6])), Vec::<String>::new());
     assert_eq!(
         charged(Some([33e6, 90e6])),
-        ["what is charged is known to +-33 % alone: so is what is explained"]
+        ["the sum of the charges is known to +-33 % only: so is what is unexplained"]
     );
+    // 117 and 98 % of 87 ms.
+    for (low, grade) in [(-20e6, Grade::Poor), (13e6, Grade::Fair)] {
+        let mut shown = find();
+        shown.charged.iter_mut().for_each(|sum| sum.ci95 = Some([low, 184e6]));
+        assert_eq!(trust_of(&shown).grade, grade, "{low}");
+    }
     assert_eq!(charged(None), ["what is charged has no interval: how well it is known is not"]);
     let unknown = |it: &mut Bill| it.trials.system_time.ci95 = None;
     assert_eq!(reasons_after(unknown), ["its system time has no interval: nor has the difference"]);
@@ -285,7 +292,7 @@ fn stale_prices_have_a_next_step_and_a_large_difference_is_poor() {
     let found = answer(&stale);
     assert_eq!(
         found.trust.as_deref(),
-        Some("Trust: fair: its prices are stale (they are 2.0 days old): others may hold now.")
+        Some("Trust: fair: its prices are stale, and others may hold now: they are 2.0 days old.")
     );
     assert_eq!(found.next.len(), 1);
     let open = bill(vec![priced("brk", "memory", 1.0, 1_000.0)], 1e6);
