@@ -45,9 +45,9 @@ pub fn judge(predicted: &Amount, measured: &Amount) -> Judgement {
             let word = if is_within { "within" } else { "outside" };
             let undecided = undecided_ratios(predicted, [low, high], is_within);
             let left_open = match (predicted.ci95, undecided) {
-                (None, _) => " by figures alone; the prediction has no interval".to_owned(),
+                (None, _) => " by the figures, but the prediction has no interval".to_owned(),
                 (_, Some([least, most])) => format!(
-                    " by figures alone; both intervals leave {least:.2} to {most:.2} times open"
+                    " by the figures, but the intervals leave {least:.2} to {most:.2} times open"
                 ),
                 (Some(_), None) => String::new(),
             };
@@ -94,10 +94,10 @@ mod tests {
     }
 
     #[test]
-    fn a_prediction_without_an_interval_is_judged_by_figures_alone() {
+    fn a_prediction_without_an_interval_is_judged_by_the_figures() {
         let found = judge(&Amount::exact(90.0), &Amount { ns: 100.0, ci95: Some([100.0; 2]) }).text;
-        let alone = "by figures alone; the prediction has no interval";
-        assert_eq!(found, format!("within 25 % of the measured increase {alone}"));
+        let figures = "by the figures, but the prediction has no interval";
+        assert_eq!(found, format!("within 25 % of the measured increase {figures}"));
     }
 
     #[test]
@@ -114,11 +114,11 @@ mod tests {
         assert_eq!(text([-9.0, -8.0, -7.0], [80.0, 120.0]), outside);
         assert_eq!(
             text([90.0, 120.0, 150.0], [80.0, 120.0]),
-            format!("{within} by figures alone; both intervals leave 0.75 to 1.88 times open")
+            format!("{within} by the figures, but the intervals leave 0.75 to 1.88 times open")
         );
         assert_eq!(
             text([100.0, 130.0, 160.0], [80.0, 125.0]),
-            format!("{outside} by figures alone; both intervals leave 0.80 to 2.00 times open")
+            format!("{outside} by the figures, but the intervals leave 0.80 to 2.00 times open")
         );
     }
 

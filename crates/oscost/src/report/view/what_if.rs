@@ -6,7 +6,9 @@ use oscost_model::bill::{
 use oscost_model::program::{CPU, REAL};
 use oscost_model::unit::Unit;
 
-use crate::report::figures::{interval, per_cent, rough, rough_added, times, with_thousands};
+use crate::report::figures::{
+    binary, interval, per_cent, rough, rough_added, times, with_thousands,
+};
 use crate::report::text::{id_beginning, minute, plain, plural};
 use crate::report::view::document::{Block, Cell, Column, Section, Table, TableRow};
 
@@ -41,15 +43,22 @@ fn missing(MissingWhatIf { change, reason }: &MissingWhatIf) -> String {
 fn table(changes: &[WhatIf]) -> Table {
     let row = |change: &WhatIf| {
         let (predicted, measured) = compared(change);
-        let number = |amount: Option<&Amount>| match amount {
-            Some(amount) => Cell::number(with_interval(amount), Some(amount.ns)),
+        let number = |amount: Option<&Amount>, of_time: &str| match amount {
+            Some(amount) => {
+                Cell::number(format!("{}{of_time}", with_interval(amount)), Some(amount.ns))
+            }
             None => Cell::number(String::new(), None),
+        };
+        let of_time = match change.judged_by.as_str() {
+            REAL => " of real time",
+            CPU => " of CPU time",
+            _ => "",
         };
         let judged = change.judged.as_deref().or(change.not_measured.as_deref());
         TableRow::of(vec![
             Cell::text(name(change)),
-            number(Some(predicted)),
-            number(measured),
+            number(Some(predicted), ""),
+            number(measured, of_time),
             Cell::text(plain(judged.unwrap_or("not measured"))),
         ])
     };
@@ -133,7 +142,7 @@ fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
             format!("; the prediction is {} times that", times(ratio))
         });
         let of = |time: &str, amount: &Option<Amount>| {
-            let figure = amount.as_ref().map(|it| rough_added(it.ns, Unit::NsPerOp));
+            let figure = amount.as_ref().map(added_with_interval);
             figure.map_or(String::new(), |figure| format!(", {figure} of {time} time"))
         };
         let cpu = of("CPU", &measured.cpu_ns);
@@ -141,7 +150,7 @@ fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
         lines.push(format!(
             "{name}: measured in {}: {} of system time (by the {}){cpu}{real}{ratio}",
             plural(measured.pairs.into(), "pair"),
-            rough_added(measured.system_ns.ns, Unit::NsPerOp),
+            added_with_interval(&measured.system_ns),
             plain(&measured.system_figure)
         ));
     }
@@ -157,11 +166,11 @@ fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
 fn range_sentence(change: &WhatIf) -> Option<String> {
     let (warm, cool) = (change.warm_ns.as_ref()?, change.cool_ns.as_ref()?);
     let [warm, cool] = [warm, cool].map(|sum| rough(sum.ns, Unit::NsPerOp));
-    let kib = change.walk_bytes? >> 10;
     Some(format!(
-        "{}: {warm} by calls in a loop, {cool} where each comes after a walk through {kib} KiB, about \
-         what the program touches between two calls",
-        name(change)
+        "{}: {warm} by calls in a loop, {cool} where each comes after a walk through {}B of memory, \
+         about what the program touches between two calls",
+        name(change),
+        binary(change.walk_bytes?)
     ))
 }
 
@@ -234,6 +243,16 @@ fn plus(value: f64) -> &'static str {
 
 /// An amount with its interval, if that is known.
 pub(super) fn with_interval(amount: &Amount) -> String {
+    format!("{}{}", rough(amount.ns, Unit::NsPerOp), interval_after(amount))
+}
+
+/// The same of an increase, with its sign.
+fn added_with_interval(amount: &Amount) -> String {
+    format!("{}{}", rough_added(amount.ns, Unit::NsPerOp), interval_after(amount))
+}
+
+/// The interval of an amount, after a space; empty if it is not known.
+fn interval_after(amount: &Amount) -> String {
     let ends = amount.ci95.map(|ends| format!(" {}", interval(amount.ns, ends, Unit::NsPerOp)));
-    format!("{}{}", rough(amount.ns, Unit::NsPerOp), ends.unwrap_or_default())
+    ends.unwrap_or_default()
 }

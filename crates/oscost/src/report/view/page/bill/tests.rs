@@ -239,6 +239,22 @@ fn a_change_that_may_be_nothing_is_said_to_be_so_and_has_no_ratio() {
 }
 
 #[test]
+fn a_measured_increase_says_which_time_it_is_and_each_has_its_interval() {
+    let mut of_cpu = change("ph", 3e6, Some(4e6));
+    of_cpu.judged_by = "cpu".to_owned();
+    let amount = oscost_model::bill::Amount { ns: 5e6, ci95: Some([4.9e6, 5.1e6]) };
+    of_cpu.measured.iter_mut().for_each(|it| it.cpu_ns = Some(amount.clone()));
+    let mut shown = find();
+    shown.what_if = vec![of_cpu];
+    let text = page(&shown);
+    let sentence = "measured in 20 pairs: +4.00 ms [3.90 .. 4.10] of system time (by the median), \
+                    +5.00 ms [4.90 .. 5.10] of CPU time";
+    assert!(text.contains(sentence), "{text}");
+    let figure = "5.00 ms [4.90 .. 5.10] of CPU time";
+    assert_eq!(text.matches(figure).count(), 2, "in its cell, too: {text}");
+}
+
+#[test]
 fn the_table_has_each_price_with_its_interval() {
     assert!(page(&find()).contains("800 ns [720 .. 880]"));
 }
