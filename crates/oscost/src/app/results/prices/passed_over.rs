@@ -90,6 +90,12 @@ impl PriceRuns {
         });
     }
 
+    /// Whether a run is one of those that price.
+    fn has_run(&self, id: &str) -> bool {
+        let outdated = self.outdated.iter().map(|it| &it.record);
+        self.current.iter().chain(outdated).any(|run| run.id == id)
+    }
+
     /// The row of a run that would be the price of one of these cases.
     fn row_of<'r>(&self, record: &'r Record, cases: &[Case]) -> Option<&'r Row> {
         record.results.iter().find(|row| {
@@ -102,9 +108,13 @@ impl PriceRuns {
     /// Why a row of a run is no price; empty if it is one.
     fn reasons_against(&self, run: PassedOverRun<'_>, row: &Row) -> Vec<String> {
         let PassedOverRun { record, machine, catalog } = run;
-        let mut reasons = stale_reasons(record, machine, &self.target.treatments);
-        if reasons.is_empty() {
-            reasons.extend(self.moved_since(record));
+        let mut reasons = Vec::new();
+        // Stale prices of a run that the bill has taken are used where they fit, and told to be stale.
+        if !self.has_run(&record.id) {
+            reasons = stale_reasons(record, machine, &self.target.treatments);
+            if reasons.is_empty() {
+                reasons.extend(self.moved_since(record));
+            }
         }
         if let Some(now) =
             catalog.get(&row.benchmark).filter(|_| !is_of_this_revision(row, catalog))

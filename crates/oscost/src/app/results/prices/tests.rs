@@ -248,6 +248,37 @@ fn an_item_without_a_price_says_which_run_was_passed_over_and_why() {
 }
 
 #[test]
+fn a_run_whose_prices_are_used_where_they_fit_is_not_said_to_be_passed_over() {
+    let catalog = oscost_worker::benchmarks::data();
+    let case = "pipe/throughput:by=pipe,size=65536,peer_cpu=same";
+    let of_list = |id: &str| drifted(run(id, case, 8_000.0));
+    let runs = stored(vec![run("2", "syscall/getuid", 90.0), of_list("1")]);
+    let form = "write pipe".to_owned();
+    let write = FormCount {
+        form: form.clone(),
+        calls: 5,
+        bytes: Some(4_096),
+        moved: 5 * 4_096,
+        ..FormCount::default()
+    };
+    let calls = ProgramCalls { forms: vec![write], ..ProgramCalls::default() };
+    let machine = run("2", case, 90.0).machines[0].clone();
+    let explained = |record: &Record| {
+        let list = runs.price_list(&catalog);
+        let mut charges = charge(&calls, Faults::default(), &list, 1e6);
+        let mut unpriced = unpriced_items(&charges.items, &calls, &catalog);
+        let run = PassedOverRun { record, machine: &machine, catalog: &catalog };
+        runs.explain_by(run, &mut unpriced, &mut charges.items);
+        let item = charges.items.iter().find(|item| item.name == form).unwrap();
+        item.missing.clone().unwrap()
+    };
+    let of_used = explained(&of_list("1"));
+    assert!(!of_used.contains("are not used"), "{of_used}");
+    let of_other = explained(&of_list("9"));
+    assert!(of_other.contains("are not used: the reference cases moved"), "{of_other}");
+}
+
+#[test]
 fn rows_of_another_revision_of_their_benchmark_are_no_prices() {
     let catalog = oscost_worker::benchmarks::data();
     let mut record = run("1", "syscall/uname", 150.0);
