@@ -13,10 +13,12 @@ mod items;
 pub(in crate::report) mod made_up;
 mod pair_prices;
 mod price_rows;
+mod shared_ops;
 mod sum_notes;
 mod switches;
 mod time_source;
 mod trial_times;
+mod without_price;
 
 use oscost_model::bill::{Bill, BillItem, BilledTrials, MeasuredPrices};
 use oscost_model::unit::Unit;
@@ -24,24 +26,21 @@ use oscost_model::unit::Unit;
 pub(in crate::report::view) use self::alternatives::section as alternatives;
 pub(in crate::report::view) use self::beyond::lines as beyond_lines;
 pub(in crate::report::view) use self::families::{Family, families, is_small};
-pub(in crate::report::view) use self::form_names::notes as form_notes;
 pub(in crate::report::view) use self::instructions::section as instructions;
-pub(in crate::report::view) use self::items::share_text;
 use self::items::table;
+pub(in crate::report::view) use self::items::{item_notes, share_text};
 pub(in crate::report::view) use self::price_rows::price;
 pub(in crate::report::view) use self::sum_notes::notes as sum_notes;
+pub(in crate::report::view) use self::without_price::section as doubts;
 use crate::advice::trust::Trust;
 use crate::report::figures::{occurrences, rough, with_thousands};
 use crate::report::text::{minute, plain, plural, shell_command};
 use crate::report::view::bill_counting::{counting, watch};
-use crate::report::view::bill_run_command::run_command;
 use crate::report::view::document::{Block, Item, Paragraph, Section, View};
 use crate::report::view::{answer, what_if};
 
 /// More words of a command than these are in the record alone.
 const MAX_COMMAND_CHARS: usize = 60;
-/// More items without a price than these are in the record alone.
-const MAX_UNPRICED: usize = 12;
 
 /// The bill: the items and the reconciliation, their prices, what it does not have, what a change would add, what
 /// would help, and what it says.
@@ -70,17 +69,6 @@ pub(in crate::report::view) fn title(bill: &Bill) -> String {
         Some(label) => plain(label),
         None => format!("The bill of {}", answer::bill::program_name(bill)),
     }
-}
-
-/// What has no price, or a doubtful one; `None` if nothing does.
-pub(in crate::report::view) fn doubts(bill: &Bill) -> Option<Section> {
-    let lines = unpriced(bill).into_iter().chain(doubtful(bill)).chain(lacking(bill));
-    let is_doubtful = bill.items.iter().any(|item| item.doubt.is_some());
-    let title = match is_doubtful {
-        true => "Without a price, or with one of another size",
-        false => "Without a price",
-    };
-    Block::list(lines).map(|list| Section::of(title, [list]))
 }
 
 /// How far a bill can be believed, and why no further.
@@ -128,48 +116,6 @@ fn conditions(bill: &Bill) -> String {
     let level = if has_interval { ", 95 % intervals in brackets" } else { "" };
     let higher = answer::bill::higher_time_clause(&bill.trials);
     format!("`{shown}{more}` on {model}{release}{at}; {measured}{level}: {times}{higher}")
-}
-
-/// Items without a price.
-fn unpriced(bill: &Bill) -> Vec<String> {
-    let items: Vec<&BillItem> = bill.items.iter().filter(|item| item.amount.is_none()).collect();
-    let line = |item: &&BillItem| {
-        let why = item.missing.as_deref().unwrap_or("it has none");
-        let times = occurrences(item.times);
-        // As the counter measured it, which is all that is known of it.
-        let in_kernel = item.in_kernel.map_or(String::new(), |it| {
-            format!("; {} on a CPU in the kernel", time(it.on_cpu_ns as f64))
-        });
-        format!("no price: {times} x {} ({}{in_kernel})", plain(&item.name), plain(why))
-    };
-    let mut lines: Vec<String> = items.iter().take(MAX_UNPRICED).map(line).collect();
-    if items.len() > MAX_UNPRICED {
-        let others = &items[MAX_UNPRICED..];
-        let times: f64 = others.iter().map(|item| item.times).sum();
-        lines.push(format!(
-            "no price: {}, {} times in all",
-            plural(others.len() as u64, "other item"),
-            occurrences(times)
-        ));
-    }
-    lines
-}
-
-/// Items whose price is that of another size.
-fn doubtful(bill: &Bill) -> Vec<String> {
-    let line = |item: &BillItem| {
-        let doubt = plain(item.doubt.as_deref()?);
-        let times = occurrences(item.times);
-        Some(format!("one price: {times} x {} ({doubt})", plain(&item.name)))
-    };
-    bill.items.iter().filter_map(line).take(MAX_UNPRICED).collect()
-}
-
-/// The command that measures the prices that are lacking.
-fn lacking(bill: &Bill) -> Option<String> {
-    let missing: Vec<&str> = bill.prices.missing.iter().map(String::as_str).collect();
-    (!missing.is_empty())
-        .then(|| format!("{} measures what is missing", run_command(bill, &missing)))
 }
 
 /// How it was counted and priced, and what is doubtful about it.
@@ -292,10 +238,6 @@ fn measurement(measured: &MeasuredPrices) -> Vec<String> {
         lines.push(format!("missing: prices whose measurement failed: {}", plain(why)));
     }
     lines
-}
-
-fn time(ns: f64) -> String {
-    rough(ns, Unit::NsPerOp)
 }
 
 #[cfg(test)]

@@ -102,8 +102,8 @@ pub(super) fn counting(counted: &BilledCounts, is_watched: bool) -> Vec<String> 
 fn event_lines(events: &KernelEvents) -> Vec<String> {
     let KernelEvents { voluntary_switches, forced_switches, same_cpu, other_cpu, .. } = events;
     let mut lines = vec![format!(
-        "{} voluntary and {} forced switches while it was counted; tasks continued {} on the same \
-         CPU, {} on another one",
+        "{} voluntary and {} involuntary switches while it was counted; tasks continued {} on the \
+         same CPU, {} on another one",
         with_thousands(*voluntary_switches as f64),
         with_thousands(*forced_switches as f64),
         number_of(*same_cpu, "time"),
@@ -293,8 +293,8 @@ mod tests {
             mapped_file_pages: None,
         };
         let expected = [
-            "1,200 voluntary and 4 forced switches while it was counted; tasks continued 1,203 times \
-             on the same CPU, 1 time on another one",
+            "1,200 voluntary and 4 involuntary switches while it was counted; tasks continued 1,203 \
+             times on the same CPU, 1 time on another one",
             "after 900 voluntary switches another process ran at once, after 100 another thread or a \
              child of vfork(2)",
             "7 softirqs while its tasks were on a CPU",

@@ -3,6 +3,7 @@
 use oscost_model::bill::{Bill, BillItem};
 use oscost_model::unit::Unit;
 
+use super::families::is_small;
 use crate::report::figures::{occurrences, rough};
 use crate::report::text::plain;
 
@@ -10,6 +11,20 @@ use crate::report::text::plain;
 pub(super) fn notes(bill: &Bill) -> Vec<String> {
     let of_counts = bill.items.iter().filter_map(of_count);
     of_counts.chain(bill.items.iter().filter_map(of_price)).collect()
+}
+
+/// Why intervals of items that are shown begin below zero although their prices are above: no call gives
+/// time back. `None` where none does.
+pub(super) fn interval_note(bill: &Bill) -> Option<String> {
+    let begins_below = |item: &BillItem| {
+        let amount = item.amount.as_ref().filter(|amount| amount.ns > 0.0);
+        let ends = amount.and_then(|amount| amount.ci95);
+        ends.is_some_and(|[low, _]| low < 0.0) && !is_small(item)
+    };
+    bill.items.iter().any(begins_below).then(|| {
+        "an interval that begins below zero: the price is a difference of rows that are known less well"
+            .to_owned()
+    })
 }
 
 fn of_count(item: &BillItem) -> Option<String> {
@@ -59,6 +74,24 @@ mod tests {
         let seen = "; these calls took 139 ms on a CPU in the kernel, as counted";
         assert_eq!(notes(&bill(vec![item], 1e9)), [format!("{begin}{seen}")]);
         assert!(notes(&find()).is_empty());
+    }
+
+    #[test]
+    fn intervals_that_begin_below_zero_have_one_note() {
+        let mut shown = find();
+        assert_eq!(interval_note(&shown), None);
+        for item in &mut shown.items[..2] {
+            item.amount.iter_mut().for_each(|amount| amount.ci95 = Some([-1e6, 60e6]));
+        }
+        let note = interval_note(&shown).unwrap();
+        assert!(note.starts_with("an interval that begins below zero: "), "{note}");
+        for item in &mut shown.items[..2] {
+            item.share_pct = Some(0.01);
+        }
+        assert_eq!(interval_note(&shown), None, "small items are not shown");
+        let mut below = priced("vfork", "processes", 10.0, 1.0);
+        below.amount = Some(Amount { ns: -10.0, ci95: Some([-20.0, 5.0]) });
+        assert_eq!(interval_note(&bill(vec![below], 10.0)), None, "it has a line of its own");
     }
 
     #[test]

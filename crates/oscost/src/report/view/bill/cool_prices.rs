@@ -8,6 +8,7 @@ use super::families::is_small;
 use super::sum_notes::ESTIMATE;
 use crate::report::figures::{binary, rough};
 use crate::report::text::{plain, plural};
+use crate::report::view::bill_run_command::more_cases;
 
 /// What the selector of a case begins with that has the ends of a pipe on two CPUs.
 const PIPE_ACROSS_CPUS: &str = "pipe/cpu-time:";
@@ -53,7 +54,8 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
             (of_much_memory, "a first touch takes more of a page that is in no cache"),
         ];
         for (count, what) in ends.into_iter().filter(|&(count, _)| count > 0) {
-            lines.push(format!("cool prices of {} have what {what}", plural(count, "item")));
+            let include = if count == 1 { "includes" } else { "include" };
+            lines.push(format!("{} {include} what {what}", plural(count, "cool price")));
         }
         if lacking > 0 {
             lines.push(format!(
@@ -73,9 +75,10 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
             false => "prices are those of warm caches",
         };
         lines.push(format!(
-            "{prices}: `oscost ab --base cool=0 --new {treatment} {}` measures them after a walk \
+            "{prices}: `oscost ab --base cool=0 --new {treatment} {}`{} measures them after a walk \
              through {}B of memory, too",
             cases.join(" "),
+            more_cases(uncooled.len() - cases.len()),
             binary(walk_bytes)
         ));
     }

@@ -30,7 +30,7 @@ static WORDS: [FormWord; 3] = [
 ];
 
 /// A legend for each such word of the items that are shown.
-pub(in crate::report::view) fn notes(bill: &Bill) -> impl Iterator<Item = String> {
+pub(super) fn notes(bill: &Bill) -> impl Iterator<Item = String> {
     let is_shown = move |word: &&FormWord| {
         bill.items.iter().any(|item| item.name.starts_with(word.begin) && !is_small(item))
     };

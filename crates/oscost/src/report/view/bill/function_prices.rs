@@ -4,6 +4,7 @@ use oscost_model::bill::{Bill, BillItem};
 use oscost_model::raw_call::{CALL, RawCall};
 
 use crate::report::text::{plain, plural};
+use crate::report::view::bill_run_command::more_cases;
 
 /// More cases than these are too many for a command line to copy.
 const MAX_NAMED_CASES: usize = 8;
@@ -36,9 +37,10 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
             inlined.iter().take(MAX_NAMED_CASES).map(|case| plain(case)).collect();
         let [base, new] = [RawCall::Inline, RawCall::Function].map(RawCall::treatment_text);
         lines.push(format!(
-            "`oscost ab --quick --base {base} --new {new} {}` measures what a function around each \
-             call adds",
-            cases.join(" ")
+            "`oscost ab --quick --base {base} --new {new} {}`{} measures what a function around \
+             each call adds",
+            cases.join(" "),
+            more_cases(inlined.len() - cases.len())
         ));
     }
     lines

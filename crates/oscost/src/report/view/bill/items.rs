@@ -5,7 +5,7 @@ use oscost_model::program_calls::KernelTime;
 use oscost_model::unit::Unit;
 
 use super::families::{Family, families, is_small};
-use super::{form_names, sum_notes};
+use super::{below_zero, form_names, shared_ops, sum_notes};
 use crate::report::figures::{interval, occurrences, per_cent, rough};
 use crate::report::text::{plain, plural};
 use crate::report::view::document::{Cell, Column, Table, TableRow};
@@ -65,7 +65,13 @@ pub(super) fn table(bill: &Bill) -> Table {
 fn notes(bill: &Bill) -> Vec<String> {
     let share = "share: of the measured system time; a family without items has small ones alone";
     let notes = sum_notes::notes(bill).into_iter().chain([share.to_owned()]);
-    notes.chain(form_names::notes(bill)).collect()
+    notes.chain(item_notes(bill)).collect()
+}
+
+/// How items that are shown are to be read.
+pub(in crate::report::view) fn item_notes(bill: &Bill) -> Vec<String> {
+    let notes = below_zero::interval_note(bill).into_iter();
+    notes.chain(shared_ops::notes(bill)).chain(form_names::notes(bill)).collect()
 }
 
 /// The figures of a row that are times.

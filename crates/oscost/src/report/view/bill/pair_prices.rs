@@ -30,7 +30,7 @@ fn measurement(measured: &MeasuredPairs) -> Vec<String> {
     let prices = plural(measured.cases.len() as u64, "price");
     let took = rough(measured.seconds, Unit::Seconds);
     let mut lines = vec![match measured.cases.is_empty() {
-        true => format!("what {what} adds was measured of no price, in {took}"),
+        true => format!("what {what} adds could not be measured of any price, in {took}"),
         false => format!("measuring what {what} adds to {prices} took {took}"),
     }];
     if measured.interrupted {

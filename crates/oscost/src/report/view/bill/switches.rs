@@ -16,8 +16,8 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
 
 fn in_a_trial(bill: &Bill) -> String {
     let trials = &bill.trials;
-    let Some((voluntary, forced)) = trials.voluntary_switches.zip(trials.involuntary_switches)
-    else {
+    let switches = trials.voluntary_switches.zip(trials.involuntary_switches);
+    let Some((voluntary, involuntary)) = switches else {
         let has_descendants = bill.watched.as_ref().is_some_and(|watched| watched.children);
         let why = match has_descendants {
             true => "missing: the context switches of a process with its descendants are not read",
@@ -30,9 +30,9 @@ fn in_a_trial(bill: &Bill) -> String {
         true => "those to a task that could run are items, but for as many as prices of calls have",
         false => "in the prices of calls that wait, not charged again",
     };
-    let (voluntary, forced) = (occurrences(voluntary), occurrences(forced));
+    let (voluntary, involuntary) = (occurrences(voluntary), occurrences(involuntary));
     let when = if bill.watched.is_some() { "while it was watched" } else { "in a trial" };
-    format!("{voluntary} voluntary and {forced} forced switches {when}: {how}")
+    format!("{voluntary} voluntary and {involuntary} involuntary switches {when}: {how}")
 }
 
 /// Why the counted voluntary switches are other than those of a trial: the counter does not see the last
@@ -100,8 +100,8 @@ mod tests {
         assert_eq!(
             said(22_928, 11_129, 34_319.5),
             [
-                "34,320 voluntary and 4 forced switches in a trial: in the prices of calls that wait, \
-                 not charged again",
+                "34,320 voluntary and 4 involuntary switches in a trial: in the prices of calls that \
+                 wait, not charged again",
                 "22,928 voluntary switches were counted: those of a trial have the last one of 11,129 \
                  tasks, too, at the exit of each, which is not counted",
             ]

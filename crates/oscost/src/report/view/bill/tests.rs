@@ -155,7 +155,7 @@ fn cool_prices_are_counted_by_where_they_come_from() {
     for words in [
         "with cool caches: 1 of 4 amounts are estimates, by the ratio of other calls, ",
         "cool prices: of 2 items by a walk before each op",
-        "cool prices of 2 items have what calls on many files take more than on few",
+        "2 cool prices include what calls on many files take more than on few",
     ] {
         assert!(text.contains(words), "{words:?}: {text}");
     }
@@ -166,19 +166,19 @@ fn cool_prices_are_counted_by_where_they_come_from() {
     for (end, words) in [
         (
             "pipe/cpu-time:by=pipe,peer_cpu=other",
-            "cool prices of 1 item have what a pipe between two CPUs takes more than one on one CPU",
+            "1 cool price includes what a pipe between two CPUs takes more than one on one CPU",
         ),
         (
             "switch/cpu-time:by=tcp,peer_cpu=other,idle_us=300",
-            "cool prices of 1 item have what a wake-up takes more of a CPU that was idle for 0.3 ms",
+            "1 cool price includes what a wake-up takes more of a CPU that was idle for 0.3 ms",
         ),
         (
             "fault/zero-fill:access=write,pages=4k,mapping_mib=64",
-            "cool prices of 1 item have what a first touch takes more of a page that is in no cache",
+            "1 cool price includes what a first touch takes more of a page that is in no cache",
         ),
         (
             "switch/cpu-time:by=tcp,peer_cpu=other,settle_ms=100",
-            "cool prices of 1 item have what a wake-up takes more of a CPU that has stopped its tick",
+            "1 cool price includes what a wake-up takes more of a CPU that has stopped its tick",
         ),
     ] {
         shown.items[0].cool_source = Some(end.to_owned());
@@ -188,7 +188,7 @@ fn cool_prices_are_counted_by_where_they_come_from() {
     let text = terminal(&view(&shown)).split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
         "cool prices: of 1 item by a walk before each op",
-        "cool prices of 1 item have what calls on many files take more than on few",
+        "1 cool price includes what calls on many files take more than on few",
     ] {
         assert!(text.contains(words), "{words:?}: {text}");
     }
@@ -293,7 +293,7 @@ fn it_says_what_was_measured_of_pairs_and_which_cases_were_tried_in_vain() {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
         "measuring what a function around each call adds to 1 price took 9.04 s",
-        "what a walk through memory adds was measured of no price, in 2.00 s",
+        "what a walk through memory adds could not be measured of any price, in 2.00 s",
         "missing: what a walk through memory adds, where measuring it was interrupted",
         "missing: what a walk through memory adds: measuring it failed: the worker died",
         "what a walk through memory adds is not known of a/one, a/two, a/three and 1 other case: \
@@ -385,7 +385,7 @@ fn a_system_time_of_no_tick_and_switches_of_trials_are_told_as_such() {
     let text = words(&shown);
     for part in [
         "system 0 ns [0 .. 930 us] (medians)",
-        "30 voluntary and 4 forced switches in a trial: ",
+        "30 voluntary and 4 involuntary switches in a trial: ",
         "no price: 2 other items, 6 times in all",
     ] {
         assert!(text.contains(part), "`{part}` is missing in {text}");

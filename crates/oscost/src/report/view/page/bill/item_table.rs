@@ -8,7 +8,7 @@ use oscost_model::unit::Unit;
 use super::kernel_times;
 use crate::report::figures::{Style, occurrences, per_cent};
 use crate::report::text::plain;
-use crate::report::view::bill::{form_notes, price};
+use crate::report::view::bill::{item_notes, price};
 use crate::report::view::document::{Cell, Column, Table, TableRow};
 use crate::report::view::what_if::with_interval;
 
@@ -55,7 +55,7 @@ pub(super) fn table(bill: &Bill) -> Table {
         columns,
         rows: items.map(of_item).collect(),
         interactive: true,
-        notes: form_notes(bill).collect(),
+        notes: item_notes(bill),
         ..Table::default()
     }
 }
