@@ -32,9 +32,8 @@ fn note(items: &[&BillItem]) -> Option<String> {
     }
     let names: Vec<String> =
         items[..items.len() - 1].iter().map(|item| plain(&item.name)).collect();
-    let of_op = if others.len() == 1 { "both" } else { "several of them" };
     Some(format!(
-        "divided evenly: {} and {}: one op makes {of_op}, and only their sum is measured",
+        "divided evenly: {} and {}: each pays an equal part of one op, which is measured as a whole",
         names.join(", "),
         plain(&last.name)
     ))
@@ -59,12 +58,12 @@ mod tests {
         assert_eq!(
             told(vec![close(), open(), share("write pipe", "pipe/throughput", 0.5)]),
             [
-                "divided evenly: close file and openat file: one op makes both, and only their sum is \
-                 measured"
+                "divided evenly: close file and openat file: each pays an equal part of one op, which is \
+                 measured as a whole"
             ]
         );
         let three = told(vec![close(), open(), share("open file", "directory/open-close", 0.5)]);
-        let begin = "divided evenly: close file, openat file and open file: one op makes several";
+        let begin = "divided evenly: close file, openat file and open file: each pays an equal";
         assert!(three.len() == 1 && three[0].starts_with(begin), "{three:?}");
         let whole = share("stat", "directory/open-close", 1.0);
         assert!(told(vec![close(), whole]).is_empty(), "it pays the whole op");
