@@ -176,8 +176,15 @@ fn ours(tool: &Tool, folder: &Path, words: &[&str]) -> anyhow::Result<Counts> {
 /// The counts of strace.
 fn strace(tool: &Tool, folder: &Path, words: &[&str]) -> anyhow::Result<Counts> {
     let table = tool.folder().join("strace.txt");
-    let mut command = Command::new("strace");
-    command.args(["-f", "-c", "-o"]).arg(&table).arg("--").args(words).current_dir(folder);
+    // With the signals that oscost's programs have: sort(1) and shells make fewer calls about those that they
+    // find ignored, as they are in the background of a script.
+    let mut command = Command::new("env");
+    command
+        .args(["--default-signal", "strace", "-f", "-c", "-o"])
+        .arg(&table)
+        .arg("--")
+        .args(words)
+        .current_dir(folder);
     // Its table has a decimal point then.
     command.env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let status = command.status().context("cannot start strace")?;
