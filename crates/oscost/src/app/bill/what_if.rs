@@ -301,8 +301,7 @@ impl WhatIfContext<'_> {
         let programs = ComparisonRequest {
             selectors: self.subject.selectors.clone(),
             programs: self.subject.request.clone(),
-            // No look ends it: a difference that is found may still be known too badly to judge by.
-            budget_s: Some(CHECK_SECONDS),
+            budget_s: self.subject.request.has_commands().then_some(CHECK_SECONDS),
             ..self.comparison([self.base, target])
         };
         let record = compare(&programs, observer)?;
@@ -413,7 +412,8 @@ const AT_EACH_CALL: [&str; 9] = [
     "seccomp-trace",
     "trained",
 ];
-/// What the check of a prediction takes at least, in seconds.
+/// What the check of a command takes, in seconds: no look ends it, as a difference that is found may still be
+/// known too badly to judge by. Workloads have a number of trials.
 const CHECK_SECONDS: f64 = 60.0;
 /// Why nothing is measured after Ctrl-C.
 const INTERRUPTED: &str = "it was interrupted";
