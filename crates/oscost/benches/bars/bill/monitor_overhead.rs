@@ -82,9 +82,9 @@ fn overhead_row(Explained { program, what_if, .. }: &Explained<'_>) -> String {
     };
     let share = measured.map(|measured| explained_share(predicted, measured));
     let share = share.unwrap_or_else(|| "-".to_owned());
-    let items = what_if.items.iter().filter_map(|item| Some((item, item.amount.as_ref()?)));
-    let part = |(item, amount): (&WhatIfItem, &Amount)| {
-        format!("{:.0} x {}: {}", item.times, item.name, plain_ms(amount.ns))
+    let items = what_if.items.iter().filter_map(|item| Some((item, item.predicted_ns()?)));
+    let part = |(item, ns): (&WhatIfItem, f64)| {
+        format!("{:.0} x {}: {}", item.times, item.name, plain_ms(ns))
     };
     let largest: Vec<String> = items.take(NAMED_ITEMS).map(part).collect();
     format!(
