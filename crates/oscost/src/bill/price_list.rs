@@ -10,7 +10,7 @@ use oscost_model::unit::Unit;
 
 mod sizes;
 
-pub(super) use self::sizes::{OtherSize, Size, SizeFit, number_on, without};
+pub(super) use self::sizes::{OtherSize, Price, Size, SizeFit, number_on, without};
 use self::sizes::{SizedPrice, interpolated};
 use super::row_pairs::RowPair;
 
@@ -43,19 +43,6 @@ pub struct PriceList<'a> {
     others: Option<Box<PriceList<'a>>>,
     /// Whether they are differences of prices: what is added to an op.
     are_differences: bool,
-}
-
-/// A price.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Price {
-    /// The time of an op.
-    pub(super) amount: Amount,
-    /// The case that it is of; of two that were interpolated, the nearer one.
-    pub(super) row: String,
-    /// How well it fits the size that was asked for, while others can be measured.
-    pub(super) fit: SizeFit,
-    /// Whether that size was measured, or lies near or between such ones; true without a size.
-    pub(super) is_near_rows: bool,
 }
 
 impl<'a> PriceList<'a> {

@@ -3,8 +3,6 @@
 use oscost_model::bill::Amount;
 use oscost_model::point::{Point, Value};
 
-use super::Price;
-
 /// A price of a single size is that of calls up to so many times larger or smaller ...
 const NEAR: f64 = 2.0;
 /// ... with doubt of those up to so many times, and of none that are farther: 64 KiB through a pipe take
@@ -18,6 +16,19 @@ pub(in crate::bill) struct Size<'a> {
     pub(in crate::bill) value: f64,
     /// Whether the line of the smallest two sizes goes on below them.
     pub(in crate::bill) has_nothing: bool,
+}
+
+/// A price.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::bill) struct Price {
+    /// The time of an op.
+    pub(in crate::bill) amount: Amount,
+    /// The case that it is of; of two that were interpolated, the nearer one.
+    pub(in crate::bill) row: String,
+    /// How well it fits the size that was asked for, while others can be measured.
+    pub(in crate::bill) fit: SizeFit,
+    /// Whether that size was measured, or lies near or between such ones; true without a size.
+    pub(in crate::bill) is_near_rows: bool,
 }
 
 /// A price at a size.
