@@ -311,13 +311,9 @@ fn of_charged(bill: &Bill, charged: &Amount) -> Option<Reason> {
 
 /// The calls, faults and whatever else was counted that have no price, in per cent of all.
 fn unpriced_pct(items: &[BillItem]) -> f64 {
-    let all = times(items.iter());
-    let unpriced = times(items.iter().filter(|item| item.amount.is_none()));
+    let all = unpriced::times(items.iter());
+    let unpriced = unpriced::times(items.iter().filter(|item| item.amount.is_none()));
     if all > 0.0 { 100.0 * unpriced / all } else { 0.0 }
-}
-
-fn times<'a>(items: impl Iterator<Item = &'a BillItem>) -> f64 {
-    items.map(|item| item.times.abs()).sum()
 }
 
 fn time(ns: f64) -> String {

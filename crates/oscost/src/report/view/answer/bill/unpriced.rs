@@ -4,7 +4,6 @@ use oscost_model::bill::{Bill, BillItem};
 use oscost_model::unit::Unit;
 
 use super::reason::Reason;
-use super::times;
 use crate::report::figures::{per_cent, rough};
 use crate::report::text::plain;
 use crate::report::view::bill_run_command::run_command;
@@ -31,6 +30,11 @@ pub(super) fn large(bill: &Bill) -> Vec<&BillItem> {
         took_ns(other).unwrap_or(0.0).total_cmp(&took_ns(one).unwrap_or(0.0))
     });
     found
+}
+
+/// How often all of these happened.
+pub(super) fn times<'a>(items: impl Iterator<Item = &'a BillItem>) -> f64 {
+    items.map(|item| item.times.abs()).sum()
 }
 
 /// A part of a bill without a price that is too large to be left out of a judgement.
