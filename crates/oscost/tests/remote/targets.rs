@@ -89,7 +89,7 @@ fn a_command_is_billed_where_it_runs_by_a_tracer_and_the_prices_of_that_machine(
     assert_eq!(run["results"][0]["target"]["host"], at.as_str());
     let shown = hosts.oscost(&["report", "@there"]).exits(0).stdout;
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(shown.contains(&format!(" at {at}; 6 trials: ")), "{shown}");
+    assert!(shown.contains(&format!(" at {at}; 6 trials, 95 % intervals")), "{shown}");
     for (more, words) in [
         (&["--counter", "ebpf"][..], "cannot count by eBPF at"),
         (&["--stdin", "/etc/passwd"], "that is on this machine"),
