@@ -73,8 +73,8 @@ pub fn selectors_to_price(items: &[BillItem]) -> Vec<String> {
     selectors
 }
 
-/// A program touches no more than a line of its memory in so many nanoseconds, which is what one from the
-/// last level of the caches takes.
+/// A program is assumed to touch another line of its memory in each so many nanoseconds, about what a line from
+/// the last level of the caches takes: how many it touches is not counted.
 const NS_A_LINE: f64 = 10.0;
 const LINE_BYTES: f64 = 64.0;
 /// The shortest walk. Longer ones are four times as long each, so that programs share what is measured.
@@ -90,7 +90,7 @@ pub fn walk_between_calls(ns_a_call: f64, all_its_memory_bytes: u64) -> u64 {
     while walk < all_its_memory_bytes && touched > 2.0 * walk as f64 {
         walk *= 4;
     }
-    walk
+    walk.min(all_its_memory_bytes.max(MIN_WALK_BYTES))
 }
 
 fn is_fault(name: &str) -> bool {
@@ -303,8 +303,10 @@ fn cost_of(item: &BillItem, own: &Amount, costs: &PooledCosts) -> Amount {
 /// Whether the cool added cost of an item is made of the same rows as its warm one: a difference of a
 /// cool op and a warm one would hold the walk.
 fn is_of_same_rows(item: &BillItem, warm_items: &[BillItem]) -> bool {
-    let rows = |it: &BillItem| [it.rows.clone(), it.less.clone(), it.plus.clone()];
-    warm_items.iter().any(|it| it.name == item.name && rows(it) == rows(item))
+    let is_same = |it: &BillItem| {
+        it.name == item.name && it.rows == item.rows && it.less == item.less && it.plus == item.plus
+    };
+    warm_items.iter().any(is_same)
 }
 
 /// An item that pays for calls of another one.

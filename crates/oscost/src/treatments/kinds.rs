@@ -39,6 +39,9 @@ pub struct Kind {
     pub source: &'static str,
     /// How it is put into effect.
     pub mechanism: Mechanism,
+    /// Whether it does the same at each system call, and nothing else: what it adds to one tells then what
+    /// it adds to others.
+    pub is_at_each_call: bool,
 }
 
 impl Kind {
@@ -64,6 +67,7 @@ pub const KINDS: &[Kind] = &[
         source: "seccomp(2); kernel/seccomp.c; the runtime specification of the Open Container \
                  Initiative",
         mechanism: Mechanism::Applied,
+        is_at_each_call: true,
     },
     Kind {
         name: "seccomp-trace",
@@ -75,6 +79,7 @@ pub const KINDS: &[Kind] = &[
               `ptrace`.",
         source: "seccomp(2), ptrace(2)",
         mechanism: Mechanism::Applied,
+        is_at_each_call: true,
     },
     Kind {
         name: "seccomp-notify",
@@ -86,6 +91,7 @@ pub const KINDS: &[Kind] = &[
               way.",
         source: "seccomp_unotify(2)",
         mechanism: Mechanism::Applied,
+        is_at_each_call: true,
     },
     Kind {
         name: "ptrace",
@@ -98,6 +104,7 @@ pub const KINDS: &[Kind] = &[
               process: between CPUs, each stop costs an additional interrupt.",
         source: "ptrace(2)",
         mechanism: Mechanism::Applied,
+        is_at_each_call: true,
     },
     Kind {
         name: "sud",
@@ -109,6 +116,7 @@ pub const KINDS: &[Kind] = &[
               this to intercept Windows system calls.",
         source: "prctl(2), PR_SET_SYSCALL_USER_DISPATCH; Linux: admin-guide/syscall-user-dispatch",
         mechanism: Mechanism::Applied,
+        is_at_each_call: true,
     },
     Kind {
         name: "ebpf",
@@ -121,6 +129,7 @@ pub const KINDS: &[Kind] = &[
               counter per CPU and call number. This is the minimum cost of a system-call monitor.",
         source: "bpf(2); include/trace/events/syscalls.h",
         mechanism: Mechanism::Attached,
+        is_at_each_call: true,
     },
     Kind {
         name: "ftrace",
@@ -131,6 +140,7 @@ pub const KINDS: &[Kind] = &[
               buffer of a tracefs instance that is not read: the oldest events are overwritten.",
         source: "Linux: trace/ftrace, trace/events",
         mechanism: Mechanism::Attached,
+        is_at_each_call: true,
     },
     Kind {
         name: "ph",
@@ -138,6 +148,7 @@ pub const KINDS: &[Kind] = &[
         effect: "pH, a monitor that learns the call sequences of executables (`oscost ph`)",
         needs: "root, BTF, a build with clang; host local",
         mechanism: Mechanism::Attached,
+        is_at_each_call: true,
         why: "At each call of all processes, an eBPF program compares the last nine calls of the \
               task with the pairs of calls seen in its executable, and counts new pairs: study \
               ph-2000 did so in a modified kernel. Memory that other CPUs write is written only \
@@ -151,6 +162,7 @@ pub const KINDS: &[Kind] = &[
         effect: "after `ph`: uses the profiles of `oscost ph train`, without changing them",
         needs: "ph",
         mechanism: Mechanism::Attached,
+        is_at_each_call: true,
         why: "`ph` alone begins without profiles: its cost is the cost of learning. With profiles, \
               each call of an executable whose profile is normal is also compared with that \
               profile. The row names the state of the profile.",
@@ -162,6 +174,7 @@ pub const KINDS: &[Kind] = &[
         effect: "after `ph`: processes with anomalies are delayed, never killed",
         needs: "ph",
         mechanism: Mechanism::Attached,
+        is_at_each_call: false,
         why: "A process with anomalies is stopped and continued; the delay doubles with each \
               anomaly among its last 128 calls. Processes without anomalies are not delayed.",
         source: "study ph-2000",
@@ -176,6 +189,7 @@ pub const KINDS: &[Kind] = &[
               that expected the vDSO are marked CLASS_UNEXPECTED.",
         source: "clock_gettime(2), vdso(7); /sys/devices/system/clocksource",
         mechanism: Mechanism::Attached,
+        is_at_each_call: false,
     },
     Kind {
         name: "cgroup",
@@ -187,6 +201,7 @@ pub const KINDS: &[Kind] = &[
               of 100 ms begins; such workers are marked THROTTLED.",
         source: "cgroups(7); Linux: admin-guide/cgroup-v2",
         mechanism: Mechanism::Applied,
+        is_at_each_call: false,
     },
     Kind {
         name: "nice",
@@ -197,6 +212,7 @@ pub const KINDS: &[Kind] = &[
               25 %: on an idle CPU it has no effect.",
         source: "sched(7), setpriority(2)",
         mechanism: Mechanism::Applied,
+        is_at_each_call: false,
     },
     Kind {
         name: "cool",
@@ -212,6 +228,7 @@ pub const KINDS: &[Kind] = &[
               the measurement itself.",
         source: "docs/explanation/METHOD.md, section 2; docs/explanation/BILL.md",
         mechanism: Mechanism::Applied,
+        is_at_each_call: false,
     },
     Kind {
         name: "call",
@@ -228,6 +245,7 @@ pub const KINDS: &[Kind] = &[
         source: "docs/explanation/BIAS.md; docs/explanation/BILL.md; Linux: \
                  admin-guide/hw-vuln/srso",
         mechanism: Mechanism::Applied,
+        is_at_each_call: false,
     },
     Kind {
         name: "env",
@@ -240,6 +258,7 @@ pub const KINDS: &[Kind] = &[
         source: "environ(7); T. Mytkowicz and others: Producing wrong data without doing anything \
                  obviously wrong! ASPLOS 2009",
         mechanism: Mechanism::Wraps,
+        is_at_each_call: false,
     },
     Kind {
         name: "antagonist",
@@ -251,6 +270,7 @@ pub const KINDS: &[Kind] = &[
               CPU they share caches, memory, kernel locks, and often a core.",
         source: "sched(7)",
         mechanism: Mechanism::Attached,
+        is_at_each_call: false,
     },
     Kind {
         name: "cmd",
@@ -262,5 +282,6 @@ pub const KINDS: &[Kind] = &[
               other, whose figures vary more than those of forked twins.",
         source: "execve(2)",
         mechanism: Mechanism::Wraps,
+        is_at_each_call: false,
     },
 ];

@@ -37,6 +37,7 @@ use crate::bill::{
 use crate::hosts::WorkerBinary;
 use crate::plan;
 use crate::run::EventCounting;
+use crate::treatments::KINDS;
 
 /// What the answers need beside the bill.
 pub(super) struct WhatIfContext<'a> {
@@ -232,7 +233,7 @@ impl WhatIfContext<'_> {
     /// Whether what a target has beside the base does the same at each call.
     fn is_at_each_call(&self, target: &Target) -> bool {
         let mut further = target.treatments.iter().skip(self.base.treatments.len());
-        further.all(|treatment| AT_EACH_CALL.contains(&treatment.name.as_str()))
+        further.all(|it| KINDS.iter().any(|kind| kind.name == it.name && kind.is_at_each_call))
     }
 
     /// The same after a walk: without it there is a prediction by calls in a loop.
@@ -400,18 +401,6 @@ fn cpu_time_ns(bill: &Bill) -> f64 {
     1e9 * (user.mean + system.mean)
 }
 
-/// Treatments that do the same at each call, and nothing else.
-const AT_EACH_CALL: [&str; 9] = [
-    "ebpf",
-    "ftrace",
-    "ph",
-    "ptrace",
-    "respond",
-    "seccomp",
-    "seccomp-notify",
-    "seccomp-trace",
-    "trained",
-];
 /// What the check of a command takes, in seconds: no look ends it, as a difference that is found may still be
 /// known too badly to judge by. Workloads have a number of trials.
 const CHECK_SECONDS: f64 = 60.0;

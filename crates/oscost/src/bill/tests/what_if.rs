@@ -60,6 +60,16 @@ fn predicted(rows: &[(Row, f64)], forms: Vec<FormCount>, faults: Faults) -> Opti
     predict(&calls(forms), faults, AddedCosts { warm: &warm, cool: &cool, is_at_each_call: true })
 }
 
+/// What is added to a call of each of these forms, none of which was compared after a walk.
+fn one_of_each(names: &[&str], added: &[Record], is_at_each_call: bool) -> Prediction {
+    let catalog = catalog();
+    let warm = PriceList::of_added_costs(added, &catalog);
+    let cool = PriceList::of_added_costs([], &catalog);
+    let forms = names.iter().map(|name| form(name, None, 1, 0)).collect();
+    let costs = AddedCosts { warm: &warm, cool: &cool, is_at_each_call };
+    predict(&calls(forms), Faults::default(), costs).unwrap()
+}
+
 fn part<'a>(prediction: &'a Prediction, name: &str) -> &'a WhatIfItem {
     prediction.items.iter().find(|item| item.name == name).unwrap()
 }
@@ -142,13 +152,8 @@ fn the_comparison_of_a_long_call_does_not_hide_what_the_short_ones_tell() {
         row_of("process/fork-exit:touched_mib=0,peer_cpu=same", 9_000.0, 9_000.0),
     ];
     let added: Vec<Record> = records.iter().map(|it| added_under(it, "sud")).collect();
-    let catalog = catalog();
-    let warm = PriceList::of_added_costs(&added, &catalog);
-    let cool = PriceList::of_added_costs([], &catalog);
     let names = ["getuid", "uname", "getdents64 directory", "fork"];
-    let forms = names.map(|name| form(name, None, 1, 0)).to_vec();
-    let costs = AddedCosts { warm: &warm, cool: &cool, is_at_each_call: true };
-    let found = predict(&calls(forms), Faults::default(), costs).unwrap();
+    let found = one_of_each(&names, &added, true);
     let long = part(&found, "getdents64 directory");
     assert_eq!(ns(long.unit.as_ref()), Some(72.0));
     assert!(ns(long.own_unit.as_ref()) < Some(0.0), "{long:?}");
@@ -206,13 +211,8 @@ fn what_does_not_do_the_same_at_each_call_tells_of_a_call_by_its_own_cost_alone(
         (row("directory/getdents:files=10", 9_000.0), 400.0),
     ];
     let added = added_under(&compared(&rows), "sud");
-    let catalog = catalog();
-    let warm = PriceList::of_added_costs([&added], &catalog);
-    let cool = PriceList::of_added_costs([], &catalog);
     let names = ["getuid", "uname", "getdents64 directory", "no_such_call"];
-    let forms = names.map(|name| form(name, None, 1, 0)).to_vec();
-    let costs = AddedCosts { warm: &warm, cool: &cool, is_at_each_call: false };
-    let found = predict(&calls(forms), Faults::default(), costs).unwrap();
+    let found = one_of_each(&names, &[added], false);
     let long = part(&found, "getdents64 directory");
     // Two calls in the op.
     assert_eq!((ns(long.unit.as_ref()), &long.own_unit), (Some(200.0), &None));
@@ -227,7 +227,9 @@ fn the_walk_between_two_calls_is_as_long_as_the_time_between_them() {
     assert_eq!([kib(100.0), kib(1_500.0), kib(8_000.0)], [4, 16, 64]);
     assert_eq!([kib(100_000.0), kib(1e9)], [1_024, 1_024]);
     // Not more than the program touches at all.
-    assert_eq!(walk_between_calls(1e9, 256 << 10), 256 << 10);
+    for all in [256 << 10, 512 << 10] {
+        assert_eq!(walk_between_calls(1e9, all), all);
+    }
 }
 
 #[test]

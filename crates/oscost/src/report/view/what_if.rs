@@ -168,7 +168,7 @@ fn range_sentence(change: &WhatIf) -> Option<String> {
     let [warm, cool] = [warm, cool].map(|sum| rough(sum.ns, Unit::NsPerOp));
     Some(format!(
         "{}: {warm} by calls in a loop, {cool} where each comes after a walk through {}B of memory, \
-         about what the program touches between two calls",
+         about what the program may touch between two calls",
         name(change),
         binary(change.walk_bytes?)
     ))
