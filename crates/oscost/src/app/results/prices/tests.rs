@@ -210,6 +210,21 @@ fn an_item_is_stale_whose_price_is_less_one_of_a_run_that_drifted() {
     assert_eq!(named, ["1", "2", "3"]);
 }
 
+/// Why a form has no price by these runs, one of which was passed over.
+fn why_no_price(
+    runs: &PriceRuns,
+    calls: &ProgramCalls,
+    form: &str,
+    run: PassedOverRun<'_>,
+) -> String {
+    let list = runs.price_list(run.catalog);
+    let mut charges = charge(calls, Faults::default(), &list, 1e6);
+    let mut unpriced = unpriced_items(&charges.items, calls, run.catalog);
+    runs.explain_by(run, &mut unpriced, &mut charges.items);
+    let item = charges.items.iter().find(|item| item.name == form).unwrap();
+    item.missing.clone().unwrap()
+}
+
 #[test]
 fn an_item_without_a_price_says_which_run_was_passed_over_and_why() {
     let catalog = oscost_worker::benchmarks::data();
@@ -219,13 +234,8 @@ fn an_item_without_a_price_says_which_run_was_passed_over_and_why() {
     let calls = ProgramCalls { forms, ..ProgramCalls::default() };
     let machine = run("1", "syscall/getuid", 90.0).machines[0].clone();
     let explained = |record: &Record| {
-        let list = runs.price_list(&catalog);
-        let mut charges = charge(&calls, Faults::default(), &list, 1e6);
-        let mut unpriced = unpriced_items(&charges.items, &calls, &catalog);
         let run = PassedOverRun { record, machine: &machine, catalog: &catalog };
-        runs.explain_by(run, &mut unpriced, &mut charges.items);
-        let item = charges.items.iter().find(|item| item.name == "uname").unwrap();
-        item.missing.clone().unwrap()
+        why_no_price(&runs, &calls, "uname", run)
     };
     let none = "no price of syscall/uname in these runs";
     assert_eq!(explained(&run("2", "syscall/getuid", 90.0)), none, "that has none either");
@@ -264,13 +274,8 @@ fn a_run_whose_prices_are_used_where_they_fit_is_not_said_to_be_passed_over() {
     let calls = ProgramCalls { forms: vec![write], ..ProgramCalls::default() };
     let machine = run("2", case, 90.0).machines[0].clone();
     let explained = |record: &Record| {
-        let list = runs.price_list(&catalog);
-        let mut charges = charge(&calls, Faults::default(), &list, 1e6);
-        let mut unpriced = unpriced_items(&charges.items, &calls, &catalog);
         let run = PassedOverRun { record, machine: &machine, catalog: &catalog };
-        runs.explain_by(run, &mut unpriced, &mut charges.items);
-        let item = charges.items.iter().find(|item| item.name == form).unwrap();
-        item.missing.clone().unwrap()
+        why_no_price(&runs, &calls, &form, run)
     };
     let of_used = explained(&of_list("1"));
     assert!(!of_used.contains("are not used"), "{of_used}");

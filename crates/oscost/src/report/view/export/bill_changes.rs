@@ -219,7 +219,7 @@ const COLUMNS: &[Column] = &[
         heading: heading(
             "is_estimate",
             Boolean,
-            "whether `unit_ns` is the median of other calls",
+            "whether `unit_ns` is that of other calls",
             Some("the line is no `what-if`"),
         ),
         read: |it| it.line.is_estimate.into(),
