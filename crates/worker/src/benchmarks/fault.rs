@@ -7,6 +7,7 @@ use super::prelude::*;
 mod cold;
 mod expected_faults;
 mod prefault;
+mod single_touch;
 mod walk;
 mod zero_fill;
 

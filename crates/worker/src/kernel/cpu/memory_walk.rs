@@ -32,8 +32,9 @@ impl WalkLines {
         self.count * self.lines_per_piece() * LINE_BYTES
     }
 
-    /// Their numbers among all lines of that memory, ascending. Which line of a piece is read is random:
-    /// lines at one place in all pieces would share a part of a cache's sets, and leave the others alone.
+    /// Their numbers among all lines of that memory, ascending. Which line of a piece is read is
+    /// random: lines at one place in all pieces would share a part of a cache's sets, and leave the
+    /// others alone.
     fn numbers(self, seed: &mut Seed) -> Vec<u64> {
         let per_piece = self.lines_per_piece() as u64;
         let mut place = || if per_piece > 1 { seed.below(per_piece) } else { 0 };
@@ -41,8 +42,8 @@ impl WalkLines {
     }
 }
 
-/// Memory of which some lines form a circle: each one holds the number of the next, in random order. A
-/// read waits for the one before it, and no prefetcher knows the next line.
+/// Memory of which some lines form a circle: each one holds the number of the next, in random
+/// order. A read waits for the one before it, and no prefetcher knows the next line.
 pub struct MemoryWalk {
     /// `None` of a walk through no memory.
     memory: Option<Mapping>,
@@ -53,13 +54,14 @@ pub struct MemoryWalk {
 }
 
 impl MemoryWalk {
-    /// A walk through each line of so many bytes, all of which are present; `seed` determines its order.
+    /// A walk through each line of so many bytes, all of which are present; `seed` determines its
+    /// order.
     pub fn new(bytes: usize, seed: u64) -> Result<Self, Errno> {
         Self::through(WalkLines { count: bytes / LINE_BYTES, stride_bytes: LINE_BYTES }, seed)
     }
 
-    /// A walk through these lines, all of which are present; `seed` determines its order, and where in
-    /// its piece each line lies.
+    /// A walk through these lines, all of which are present; `seed` determines its order, and where
+    /// in its piece each line lies.
     pub fn through(lines: WalkLines, seed: u64) -> Result<Self, Errno> {
         let mut seed = Seed::new(seed);
         let mut order = lines.numbers(&mut seed);
