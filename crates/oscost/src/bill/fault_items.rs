@@ -44,11 +44,18 @@ struct Kind {
 
 /// First touches of anonymous pages.
 const ZERO_FILL: &str = "zero-fill page fault";
-/// Their case, in a mapping of 8 MiB ...
-const FIRST_TOUCH: &str = "fault/zero-fill:access=write,pages=4k,mapping_mib=usual";
-/// ... and in one of which the caches hold a part or nothing.
-const FIRST_TOUCH_OF_MUCH: &str = "fault/zero-fill:access=write,pages=4k,mapping_mib=64";
-/// The pages of the former. A process that touches no more finds each as cheap.
+/// Their case: a batch of them in a mapping of 8 MiB.
+const FIRST_TOUCH: &str = "fault/zero-fill:access=write,pages=4k,mapping_mib=usual,between=nothing";
+/// The same timed one by one, so that what the clock adds is at both ends of the range.
+const FIRST_TOUCH_ALONE: &str =
+    "fault/zero-fill:access=write,pages=4k,mapping_mib=usual,between=clock";
+/// The other end: in a mapping of which the caches hold a part or nothing, after a walk that leaves
+/// neither the lines nor the translations that the kernel needs.
+const FIRST_TOUCH_AFTER_WALK: &str =
+    "fault/zero-fill:access=write,pages=4k,mapping_mib=64,between=walk";
+/// All cases in such a mapping.
+pub(super) const FIRST_TOUCHES_OF_MUCH: &str = "fault/zero-fill:mapping_mib=64";
+/// The pages of a mapping of 8 MiB. A process that touches no more finds each as cheap.
 const FEW_PAGES: f64 = 2_048.0;
 
 /// The kind that also the prices of forks contain.
@@ -84,17 +91,19 @@ const MINOR_FAULT: (&str, &str) = ("minor page fault", FIRST_TOUCH);
 const MAJOR_FAULT: (&str, &str) = ("major page fault", "fault/file-major");
 
 /// The range of first touches: pages that a process has freed lately are in the caches when they are
-/// given again, others are not, and no counter tells which a fault gets.
-pub(super) fn first_touch_range() -> PriceRange {
+/// given again, others are not; a process that touches one page after the other finds the kernel's
+/// data in the caches, one that works on its own data between two touches does not. No counter
+/// tells which of them a fault is.
+fn first_touch_range() -> PriceRange {
     PriceRange {
-        from: FIRST_TOUCH.to_owned(),
-        to: FIRST_TOUCH_OF_MUCH.to_owned(),
+        from: FIRST_TOUCH_ALONE.to_owned(),
+        to: FIRST_TOUCH_AFTER_WALK.to_owned(),
         axis: None,
         part: 1.0,
         across_cpus: false,
         of_idle: false,
         few_per_process: Some(FEW_PAGES),
-        expected_ns: 450.0,
+        expected_ns: 1_700.0,
     }
 }
 
@@ -234,7 +243,11 @@ mod tests {
                 definition.axis(axis).is_some_and(|axis| axis.points.contains(value))
             };
             assert!(case.point.iter().all(is_offered), "{selector}");
+            // What timing an op alone adds cancels.
+            assert_ne!(case.point.get("between"), Some(&Value::from("nothing")), "{selector}");
         }
+        let price = Case::parse(FIRST_TOUCH).unwrap();
+        assert_eq!(price.point.get("between"), Some(&Value::from("nothing")));
         let with_range: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
         let others = with_range.iter().filter(|name| range_of_faults(name).is_none()).count();
         assert_eq!((others, range_of_faults(MINOR_FAULT.0)), (4, Some(range)));

@@ -9,7 +9,7 @@ use oscost_model::program_calls::ProgramCalls;
 
 use super::additions::rule_of_item;
 use super::charges::{DEPTH_AXIS, Group};
-use super::fault_items::first_touch_range;
+use super::fault_items::FIRST_TOUCHES_OF_MUCH;
 use super::price_list::{PriceList, Size};
 use super::rules::{PriceRange, PriceRule, all_rules};
 use super::tick_wakes::share_of_short_idle;
@@ -121,11 +121,12 @@ pub(super) fn lacks_end(
 /// them tells nothing of other calls.
 pub(super) fn is_at_end(case: &str) -> bool {
     let Some(case) = Case::parse(case) else { return false };
-    let is_end = |range: &PriceRange| {
-        let end = Case::parse(&range.to);
+    let is_of = |selector: &str| {
+        let end = Case::parse(selector);
         end.is_some_and(|end| case.benchmark == end.benchmark && case.point.includes(&end.point))
     };
-    all_rules().flat_map(PriceRule::ranges).any(is_end) || is_end(&first_touch_range())
+    let is_end = |range: &PriceRange| is_of(&range.to);
+    all_rules().flat_map(PriceRule::ranges).any(is_end) || is_of(FIRST_TOUCHES_OF_MUCH)
 }
 
 /// The case at the cool end of an item's range, where both ends have a price. No walk comes before ops

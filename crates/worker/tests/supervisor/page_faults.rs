@@ -19,6 +19,12 @@ use crate::common::{
 };
 use crate::work::{batch, work};
 
+/// First touches that are timed one by one.
+const ALONE: &str =
+    "fault/zero-fill:access=write,pages=4k,map=outside,order=ascending,between=clock";
+const AFTER_WALK: &str = "fault/zero-fill:access=write,pages=4k,map=outside,order=ascending,\
+                          mapping_mib=64,between=walk";
+
 /// Signal handlers and the huge page setting are per process: one work at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
@@ -35,6 +41,8 @@ fn faults_per_op_are_those_of_the_definition() {
         ("fault/zero-fill:access=write,pages=4k,map=outside,order=random", 1, 1),
         ("fault/zero-fill:access=read,pages=4k,map=outside,order=ascending", 1, 1),
         ("fault/zero-fill:access=write,pages=4k,map=outside,order=random,mapping_mib=64", 1, 1),
+        (ALONE, 1, 1),
+        (AFTER_WALK, 1, 1),
         ("fault/zero-fill:access=write,pages=4k,map=inside,order=ascending", 1, 1),
         ("fault/zero-fill:access=read,pages=4k,map=inside,order=random", 1, 1),
         ("fault/zero-fill:access=write,pages=thp,map=outside,order=ascending", 1, 512),
@@ -190,6 +198,25 @@ fn a_pilot_respects_the_maximum_batch_and_samples_count_pages() {
         };
         let faults = usage.minor_faults;
         assert!((claimed..=claimed + 200).contains(&faults), "{case}: {faults}, not {claimed}");
+    }
+}
+
+#[test]
+fn first_touches_with_something_between_them_are_timed_one_by_one() {
+    let mut session = Session::start();
+    for (id, case) in [(1, ALONE), (2, AFTER_WALK)] {
+        let plan = match piloted(&mut session, 2 * id, case) {
+            Event::Piloted { plan, .. } => plan,
+            other => panic!("{case}: {other:?}"),
+        };
+        assert_eq!((plan.mode, plan.iterations), (Mode::C, 1), "{case}");
+        // Each takes a walk of up to a millisecond.
+        assert!(plan.groups <= 21, "{case}: {} ops", plan.groups);
+        let groups = plan.groups;
+        let event = session.measured(2 * id + 1, spec(case, Task::Measure(plan)), groups);
+        let Event::Sampled { samples, .. } = event else { panic!("{case}: {event:?}") };
+        assert!(samples.iter().all(|sample| sample.n == 1), "{case}: {samples:?}");
+        assert_eq!(samples.len(), groups as usize, "{case}");
     }
 }
 

@@ -10,7 +10,8 @@ pub(super) const WORDS: &[Word] = &[
         means: "the first access to memory that no file backs, for which the kernel gives a page \
                 that it fills with zeros",
         matters: "Its price is `fault/zero-fill:access=write,pages=4k`; at the cool end, with \
-                  more than 2,048 of them in a process, that of `mapping_mib=64`.",
+                  more than 2,048 of them in a process, with what `mapping_mib=64,between=walk` \
+                  takes more than `between=clock`.",
         ..ITEM
     },
     Word {

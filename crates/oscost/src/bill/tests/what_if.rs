@@ -317,7 +317,7 @@ fn the_forms_that_make_up_nearly_all_calls_are_priced_and_all_that_make_tasks() 
         "syscall/getuid",
         "process/fork-exec:link=static",
         "process/fork-exit",
-        "fault/zero-fill:access=write,pages=4k,mapping_mib=usual",
+        "fault/zero-fill:access=write,pages=4k,mapping_mib=usual,between=nothing",
     ];
     // The waits are most of the calls, and have no case.
     assert_eq!(selectors, expected);

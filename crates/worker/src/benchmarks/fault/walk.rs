@@ -13,6 +13,7 @@ use crate::kernel::process::{self, WaitTarget};
 
 use super::super::prelude::*;
 use super::expected_faults::{ExpectedFaults, FaultKind};
+use super::single_touch::single_touches;
 
 /// The size of the study's mapping: 8 MiB, 2048 pages, a page table of four pages.
 const BYTES: usize = 8 << 20;
@@ -239,6 +240,10 @@ pub(super) fn zero_fill(params: Params<'_>) -> Result<Work, Errno> {
     if access == Access::Write {
         // Like ensure_backed(), with pages of this size.
         region.touch_all(access);
+    }
+    let between = params.word("between");
+    if between != "nothing" {
+        return single_touches(region, between);
     }
     let source = Source::Remapped(region);
     Ok(Walk::new(source, order, piece, access).work(piece as u64))

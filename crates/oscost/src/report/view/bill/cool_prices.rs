@@ -16,7 +16,7 @@ const PIPE_ACROSS_CPUS: &str = "pipe/cpu-time:";
 const AFTER_IDLE: &str = "idle_us=";
 /// That of a case whose woken CPU had stopped its tick.
 const AFTER_SLEEP: &str = "settle_ms=";
-/// That of a case whose pages are in no cache.
+/// That of a case whose pages are in no cache, as nothing is that the kernel needs for them.
 const OF_MUCH_MEMORY: &str = "mapping_mib=";
 /// More cases than these are too many for a command line to copy.
 const MAX_NAMED_CASES: usize = 8;
@@ -51,7 +51,7 @@ pub(super) fn notes(bill: &Bill) -> Vec<String> {
             (across_cpus, "a pipe between two CPUs takes more than one on one CPU"),
             (after_idle, "a wake-up takes more of a CPU that was idle for 0.3 ms"),
             (after_sleep, "a wake-up takes more of a CPU that has stopped its tick"),
-            (of_much_memory, "a first touch takes more of a page that is in no cache"),
+            (of_much_memory, "a first touch takes more after other work, of a page in no cache"),
         ];
         for (count, what) in ends.into_iter().filter(|&(count, _)| count > 0) {
             let include = if count == 1 { "includes" } else { "include" };

@@ -160,7 +160,7 @@ fn cool_prices_are_counted_by_where_they_come_from() {
         assert!(text.contains(words), "{words:?}: {text}");
     }
     assert!(!text.contains("a pipe between two CPUs"), "{text}");
-    for absent in ["that was idle for 0.3 ms", "has stopped its tick", "is in no cache"] {
+    for absent in ["that was idle for 0.3 ms", "has stopped its tick", "a page in no cache"] {
         assert!(!text.contains(absent), "{text}");
     }
     for (end, words) in [
@@ -173,8 +173,9 @@ fn cool_prices_are_counted_by_where_they_come_from() {
             "1 cool price includes what a wake-up takes more of a CPU that was idle for 0.3 ms",
         ),
         (
-            "fault/zero-fill:access=write,pages=4k,mapping_mib=64",
-            "1 cool price includes what a first touch takes more of a page that is in no cache",
+            "fault/zero-fill:access=write,pages=4k,mapping_mib=64,between=walk",
+            "1 cool price includes what a first touch takes more after other work, of a page in no \
+             cache",
         ),
         (
             "switch/cpu-time:by=tcp,peer_cpu=other,settle_ms=100",
