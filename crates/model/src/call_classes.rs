@@ -56,6 +56,8 @@ pub enum SizeOf {
     ReadyDescriptors,
     /// The bytes of the arguments and the environment of the program that it has executed.
     ProgramArguments,
+    /// The mappings of the memory that the process which it creates gets a copy of.
+    Mappings,
 }
 
 /// A call.
@@ -274,8 +276,9 @@ pub const CLASSES: &[CallClass] = &[
     of_range("madvise", 1),
     of_range("mremap", 2),
     // Tasks.
-    call("clone", FormWords::Clone),
-    call("clone3", FormWords::Clone3),
+    call("clone", FormWords::Clone).with_size(SizeOf::Mappings),
+    call("clone3", FormWords::Clone3).with_size(SizeOf::Mappings),
+    call("fork", FormWords::Outcome).with_size(SizeOf::Mappings),
     call("futex", FormWords::Futex),
 ];
 

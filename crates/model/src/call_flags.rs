@@ -21,6 +21,8 @@ pub const MAP_ANONYMOUS: u64 = 0x20;
 pub const MAP_FIXED: u64 = 0x10;
 /// mmap(2): at this address, if nothing is there.
 pub const MAP_FIXED_NOREPLACE: u64 = 0x10_0000;
+/// clone(2): the new task shares the memory of its creator, which is not copied.
+pub const CLONE_VM: u64 = 0x100;
 /// clone(2): a thread.
 pub const CLONE_THREAD: u64 = 0x1_0000;
 /// clone(2): the parent waits until the child executes a program or exits.

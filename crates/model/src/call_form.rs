@@ -2,8 +2,8 @@
 
 use crate::call_classes::{CallClass, FormWords, SizeOf};
 use crate::call_flags::{
-    AT_EMPTY_PATH, CLONE_THREAD, CLONE_VFORK, FUTEX_COMMAND_MASK, MAP_ANONYMOUS, MAP_FIXED,
-    MAP_FIXED_NOREPLACE, O_CREAT, O_DIRECTORY, O_TMPFILE,
+    AT_EMPTY_PATH, CLONE_THREAD, CLONE_VFORK, CLONE_VM, FUTEX_COMMAND_MASK, MAP_ANONYMOUS,
+    MAP_FIXED, MAP_FIXED_NOREPLACE, O_CREAT, O_DIRECTORY, O_TMPFILE,
 };
 use crate::descriptor_kind::FILE;
 use crate::program_calls::size_class;
@@ -56,6 +56,8 @@ pub trait TaskView {
     /// The bytes of the arguments and the environment of the program that it has just begun to
     /// execute; `None` where that cannot be found out.
     fn argument_bytes(&mut self) -> Option<u64>;
+    /// The mappings of its memory; `None` where that cannot be found out.
+    fn mappings(&mut self) -> Option<u64>;
     /// The path at an address; `None` if it cannot be read.
     fn path(&mut self, address: u64) -> Option<Vec<u8>>;
     /// The word at an address; `None` if it cannot be read.
@@ -105,6 +107,8 @@ pub struct FormKey {
     pub bytes: Option<u64>,
     /// That of a call about descriptors.
     pub descriptors: Option<u64>,
+    /// That of a call that copies mappings.
+    pub mappings: Option<u64>,
     /// The components of the path.
     pub depth: Option<u32>,
 }
@@ -114,7 +118,7 @@ pub struct FormKey {
 pub struct ReturnedCall {
     /// The calls that it is counted with.
     pub key: FormKey,
-    /// The bytes, or the descriptors, that it was about.
+    /// The bytes, the descriptors or the mappings that it was about.
     pub moved: u64,
 }
 
@@ -146,12 +150,19 @@ impl BegunCall {
     /// A call with these arguments.
     pub fn new(name: &str, class: CallClass, args: [u64; 6], task: &mut dyn TaskView) -> Self {
         let path = class.path.and_then(|at| task.path(args[at]));
-        let (words, end) = words_of(class.words, args, path.as_deref(), task);
+        let clone_flags = match class.words {
+            FormWords::Clone => Some(args[0]),
+            FormWords::Clone3 => task.word(args[0]),
+            _ => None,
+        };
+        let (words, end) = words_of(class.words, args, path.as_deref(), clone_flags, task);
         let end = if ["fork", "vfork"].contains(&name) { FormEnd::Created } else { end };
         let entry_size = match class.size {
             SizeOf::Argument(at) | SizeOf::Descriptors(at) => Some(args[at]),
             SizeOf::DescriptorSets => task.descriptors_in_sets(args),
-            SizeOf::Nothing
+            SizeOf::Mappings if clone_flags.is_none_or(copies_memory) => task.mappings(),
+            SizeOf::Mappings
+            | SizeOf::Nothing
             | SizeOf::Result
             | SizeOf::ReadyDescriptors
             | SizeOf::ProgramArguments => None,
@@ -203,27 +214,32 @@ impl BegunCall {
             SizeOf::Nothing => None,
             SizeOf::Result | SizeOf::ReadyDescriptors => u64::try_from(value).ok(),
             SizeOf::ProgramArguments => task.argument_bytes(),
-            SizeOf::Argument(_) | SizeOf::Descriptors(_) | SizeOf::DescriptorSets => {
-                self.entry_size
-            }
+            SizeOf::Argument(_)
+            | SizeOf::Descriptors(_)
+            | SizeOf::DescriptorSets
+            | SizeOf::Mappings => self.entry_size,
         };
         let form = joined(&self.form, &end);
-        let (bytes, descriptors) = match (self.size, moved.map(size_class)) {
-            (SizeOf::Descriptors(_) | SizeOf::DescriptorSets | SizeOf::ReadyDescriptors, class) => {
-                (None, class)
+        let class = moved.map(size_class);
+        let (bytes, descriptors, mappings) = match self.size {
+            SizeOf::Descriptors(_) | SizeOf::DescriptorSets | SizeOf::ReadyDescriptors => {
+                (None, class, None)
             }
-            (_, class) => (class, None),
+            SizeOf::Mappings => (None, None, class),
+            _ => (class, None, None),
         };
-        let key = FormKey { form, bytes, descriptors, depth: self.depth };
+        let key = FormKey { form, bytes, descriptors, mappings, depth: self.depth };
         ReturnedCall { key, moved: moved.unwrap_or(0) }
     }
 }
 
-/// The words of a form that an entry tells, and what the result adds.
+/// The words of a form that an entry tells, and what the result adds. The flags of a clone(2) are
+/// `None` where they cannot be read.
 fn words_of(
     words: FormWords,
     args: [u64; 6],
     path: Option<&[u8]>,
+    clone_flags: Option<u64>,
     task: &mut dyn TaskView,
 ) -> (String, FormEnd) {
     match words {
@@ -269,10 +285,8 @@ fn words_of(
             };
             (act.to_owned(), end)
         }
-        FormWords::Clone => (created(args[0]).to_owned(), FormEnd::Created),
-        FormWords::Clone3 => {
-            let flags = task.word(args[0]);
-            (flags.map_or("process", created).to_owned(), FormEnd::Created)
+        FormWords::Clone | FormWords::Clone3 => {
+            (clone_flags.map_or("process", created).to_owned(), FormEnd::Created)
         }
     }
 }
@@ -332,6 +346,12 @@ fn futex_act(operation: u64) -> &'static str {
         7 => "unlock_pi",
         _ => "?",
     }
+}
+
+/// Whether clone(2) with these flags copies the memory of its caller for a process that the caller
+/// does not wait for.
+fn copies_memory(flags: u64) -> bool {
+    flags & (CLONE_VM | CLONE_VFORK) == 0
 }
 
 /// What clone(2) creates.

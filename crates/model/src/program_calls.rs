@@ -15,18 +15,23 @@ pub struct FormCount {
     /// epoll_wait(2), those that it returned; null of a call that is not about a number of them.
     #[serde(default)]
     pub descriptors: Option<u64>,
+    /// The most mappings of its size class, a power of two: those of the process that it copies;
+    /// null of a call that copies none, and of older counters.
+    #[serde(default)]
+    pub mappings: Option<u64>,
     /// The components of its path; null of a call without a path.
     pub depth: Option<u32>,
     /// How often it was made.
     pub calls: u64,
-    /// The bytes of all of these calls together; their descriptors, where `descriptors` is given.
+    /// The bytes of all of these calls together; their descriptors or mappings, where that class is
+    /// given.
     pub moved: u64,
 }
 
 impl FormCount {
-    /// The mean size of these calls, in bytes or in descriptors; `None` without a size.
+    /// The mean size of these calls, in bytes, descriptors or mappings; `None` without a size.
     pub fn mean_size(&self) -> Option<f64> {
-        let has_size = self.bytes.or(self.descriptors).is_some();
+        let has_size = self.bytes.or(self.descriptors).or(self.mappings).is_some();
         has_size.then(|| self.moved as f64 / self.calls.max(1) as f64)
     }
 }

@@ -36,6 +36,10 @@ impl TaskView for MadeUpTask {
         Some(3_000)
     }
 
+    fn mappings(&mut self) -> Option<u64> {
+        Some(25)
+    }
+
     fn path(&mut self, address: u64) -> Option<Vec<u8>> {
         self.0.get(&address).map(|path| path.as_bytes().to_vec())
     }
@@ -174,6 +178,25 @@ fn the_ready_descriptors_of_an_epoll_set_are_its_size() {
         (key.bytes, key.descriptors, moved)
     };
     assert_eq!([of(0), of(3), of(-4)], [(None, Some(0), 0), (None, Some(4), 3), (None, None, 0)]);
+}
+
+#[test]
+fn the_size_of_a_process_that_is_copied_is_the_number_of_its_mappings() {
+    let of = |name: &str, flags: u64, value: i64| {
+        let ReturnedCall { key, moved } = returned(name, [flags, 0, 0, 0, 0, 0], value);
+        assert_eq!((key.bytes, key.descriptors), (None, None), "{name}");
+        (key.mappings, moved)
+    };
+    let copied = (Some(32), 25);
+    assert_eq!([of("fork", 0, 7), of("clone", 0x11, 7)], [copied; 2]);
+    // The structure of clone3(2) at 2 cannot be read.
+    assert_eq!(of("clone3", 2, 7), copied);
+    // Threads share the memory, as some processes do; the parent of a vfork waits for its child.
+    let shared = (None, 0);
+    for flags in [CLONE_VM | CLONE_THREAD, CLONE_VM, CLONE_VM | CLONE_VFORK, CLONE_VFORK] {
+        assert_eq!(of("clone", flags, 7), shared, "{flags:#x}");
+    }
+    assert_eq!([of("vfork", 0, 7), of("fork", 0, -11), of("clone", 0x11, -513)], [shared; 3]);
 }
 
 #[test]

@@ -247,7 +247,9 @@ mod tests {
                 assert!(Case::parse(selector).is_some(), "{selector}");
             }
             if let Some(slope) = &row.slope {
-                assert!(Case::parse(&slope.case).is_some(), "{row:?}");
+                let case = Case::parse(&slope.case).unwrap_or_else(|| panic!("{row:?}"));
+                let definition = catalog.get(&case.benchmark);
+                assert!(definition.is_some_and(|it| it.axis(&slope.axis).is_some()), "{row:?}");
                 assert!(slope.fault_each.is_none_or(|it| it > 0.0), "{row:?}");
                 assert!(slope.each > 0.0 && slope.at >= 0.0 && slope.expected_ns > 0.0, "{row:?}");
             }

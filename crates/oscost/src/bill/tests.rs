@@ -18,6 +18,7 @@ mod descriptors;
 mod exec;
 mod faults_in_prices;
 mod first_touches;
+mod forks;
 mod freed_pages;
 mod functions;
 mod instructions;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use nix::errno::Errno;
 use oscost_model::call_classes::{CallClass, FormWords, SizeOf, class_of};
 use oscost_model::call_flags::{
-    AT_EMPTY_PATH, CLONE_THREAD, CLONE_VFORK, FUTEX_COMMAND_MASK, MAP_ANONYMOUS, MAP_FIXED,
-    MAP_FIXED_NOREPLACE, O_CREAT, O_TMPFILE,
+    AT_EMPTY_PATH, CLONE_THREAD, CLONE_VFORK, CLONE_VM, FUTEX_COMMAND_MASK, MAP_ANONYMOUS,
+    MAP_FIXED, MAP_FIXED_NOREPLACE, O_CREAT, O_TMPFILE,
 };
 use oscost_model::call_form::{BegunCall, FOREIGN_CALL, FormKey, OTHER_FORMS, TaskView};
 use oscost_model::call_names::Arch;
@@ -78,8 +78,9 @@ fn class_words(words: FormWords) -> ClassWords {
         FormWords::Family => of(4, 0, u64::from(u32::MAX)),
         FormWords::Map => of(4, 3, MAP_ANONYMOUS | MAP_FIXED | MAP_FIXED_NOREPLACE),
         FormWords::Futex => of(7, 1, FUTEX_COMMAND_MASK),
-        FormWords::Clone => of(4, 0, CLONE_THREAD | CLONE_VFORK),
-        FormWords::Clone3 => of(5, 0, CLONE_THREAD | CLONE_VFORK),
+        // Whether the memory is shared decides whether its mappings are counted.
+        FormWords::Clone => of(4, 0, CLONE_THREAD | CLONE_VFORK | CLONE_VM),
+        FormWords::Clone3 => of(5, 0, CLONE_THREAD | CLONE_VFORK | CLONE_VM),
     }
 }
 
@@ -93,6 +94,7 @@ fn class_bytes(name: &str) -> Vec<u8> {
         SizeOf::Argument(at) | SizeOf::Descriptors(at) => (2, at),
         SizeOf::DescriptorSets => (3, 0),
         SizeOf::ProgramArguments => (4, 0),
+        SizeOf::Mappings => (5, 0),
     };
     // 0 is no path, and no descriptor of a file.
     let path = class.path.map_or(0, |at| at + 1);
@@ -161,7 +163,7 @@ impl RawForm {
         })
     }
 
-    /// The most bytes, or descriptors, of its size class.
+    /// The most bytes, descriptors or mappings of its size class.
     fn size_class(&self) -> Option<u64> {
         match self.size {
             0 => None,
@@ -229,6 +231,10 @@ impl TaskView for RawForm {
         self.size_class()
     }
 
+    fn mappings(&mut self) -> Option<u64> {
+        self.size_class()
+    }
+
     fn path(&mut self, _address: u64) -> Option<Vec<u8>> {
         match self.depth {
             NO_DEPTH => None,
@@ -262,7 +268,8 @@ impl FormNames {
         let name = match raw.call {
             OTHER => {
                 let form = OTHER_FORMS.to_owned();
-                return Some(FormKey { form, bytes: None, descriptors: None, depth: None });
+                let (bytes, descriptors, mappings) = (None, None, None);
+                return Some(FormKey { form, bytes, descriptors, mappings, depth: None });
             }
             FOREIGN => FOREIGN_CALL.to_owned(),
             number => match self.0.get(&number) {

@@ -399,7 +399,7 @@ fn forms(record: &Value) -> BTreeMap<String, u64> {
         if !interrupted.iter().any(|it| name.starts_with(it)) && !name.ends_with(" RESTART") {
             // A tracer does not tell whether a file was read from a disk, or is shared.
             let name = name.replacen(" disk", " file", 1).replacen("close shared ", "close ", 1);
-            let key = format!("{name} {}", form["bytes"]);
+            let key = format!("{name} {} {}", form["bytes"], form["mappings"]);
             *forms.entry(key).or_default() += form["calls"].as_u64().unwrap();
         }
     }

@@ -110,6 +110,44 @@ fn a_page_whose_last_other_user_has_ended_is_reused_and_not_copied() {
     assert!(mapped.as_u64().is_none_or(|pages| pages > 100), "{mapped}");
 }
 
+/// A program that forks 23 times, with 200 mappings besides its own: those of a file at one offset
+/// do not merge.
+const MAPPED_FORKS: &str = "exec python3 -c '
+import mmap, os
+file = os.open(\"/etc/passwd\", os.O_RDONLY)
+maps = [mmap.mmap(file, 1, mmap.MAP_PRIVATE, mmap.PROT_READ) for _ in range(200)]
+for _ in range(23):
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+'";
+
+#[test]
+fn both_counters_know_the_mappings_that_a_fork_copies() {
+    if !has_python() {
+        return;
+    }
+    let sandbox = with_prices();
+    let mut of_counters = Vec::new();
+    for counter in ["ebpf", "ptrace"] {
+        let Some(record) = counted_by(&sandbox, counter, MAPPED_FORKS) else { continue };
+        // What starts the interpreter may fork with fewer.
+        let counts = record["counted"]["calls"]["forms"].as_array().unwrap().iter();
+        let of_many = counts.filter(|it| it["mappings"].as_u64().is_some_and(|most| most > 200));
+        let [calls, mappings] = of_many.fold([0; 2], |[calls, moved], it| {
+            [calls + it["calls"].as_u64().unwrap(), moved + it["moved"].as_u64().unwrap()]
+        });
+        assert_eq!(calls, 23, "{counter}: {record}");
+        assert!((23 * 200..23 * 600).contains(&mappings), "{counter}: {mappings}, {record}");
+        of_counters.push(mappings);
+    }
+    // The addresses of a run may let the kernel merge a mapping more or less.
+    if let [by_ebpf, by_ptrace] = of_counters[..] {
+        assert!(by_ebpf.abs_diff(by_ptrace) <= 2 * 23, "{by_ebpf}, {by_ptrace}");
+    }
+}
+
 /// A program that waits 50 times for three descriptors by select(2), one of which is in two sets, and 70
 /// times for two that are ready by epoll_wait(2).
 const WAITS: &str = "exec python3 -c '

@@ -13,6 +13,7 @@ mod cpu_time;
 mod exec_missing;
 mod exit_resident;
 mod flags;
+mod fork_libraries;
 pub(super) mod limits;
 mod parents;
 pub(super) mod program;
@@ -337,6 +338,7 @@ const BENCHES: &[Bench] = &[
     exec_missing::EXEC_MISSING,
     parents::FORK_DESCRIPTORS,
     parents::FORK_MAPPINGS,
+    fork_libraries::FORK_LIBRARIES,
     parents::FORK_THREADS,
     parents::CLONE_SHARED,
     flags::CLONE_FLAGS,

@@ -257,6 +257,18 @@ static __noinline int fill_sets(struct activity *a, struct pt_regs *regs)
 	return 0;
 }
 
+// Counts the mappings that a call copies for a new process, unless that shares them or its creator
+// waits for it.
+static __always_inline void fill_mappings(struct activity *a, struct task_struct *task)
+{
+	struct mm_struct *mm = task->mm;
+
+	if (a->form.form.word & (CLONE_VM | CLONE_VFORK))
+		a->class.size = NO_SIZE;        // Of this call alone.
+	else if (mm)
+		a->bytes = mm->map_count;
+}
+
 // Whether the entry of a call tells more of its form than its number and its path.
 static __always_inline int tells_at_entry(struct class *class)
 {
@@ -309,6 +321,8 @@ static __noinline int fill_form(struct activity *a, struct task_struct *task, st
 		a->bytes = argument(regs, a->class.size_argument);
 	else if (a->class.size == SETS_SIZE)
 		fill_sets(a, regs);
+	else if (a->class.size == MAPPINGS_SIZE)
+		fill_mappings(a, task);
 	return 0;
 }
 

@@ -30,7 +30,7 @@ struct fdtable { unsigned int max_fds; struct file **fd; };
 struct files_struct { struct fdtable *fdt; };
 typedef struct { int counter; } atomic_t;
 struct signal_struct { atomic_t live; };
-struct mm_struct { unsigned long arg_start, env_end, saved_auxv[2]; };
+struct mm_struct { unsigned long arg_start, env_end, saved_auxv[2]; int map_count; };
 struct kernel_clone_args { unsigned user_worker : 1; };  // Came with PF_USER_WORKER.
 #if defined(__TARGET_ARCH_x86)
 struct thread_info { __u32 status; };
@@ -75,6 +75,8 @@ struct task_struct {
 #define MOVABLE 0x8             // __GFP_MOVABLE: a page of a process or file, and no table.
 
 #define APPEND_FLAG 02000       // O_APPEND
+#define CLONE_VM 0x100          // The new task shares the memory of its creator.
+#define CLONE_VFORK 0x4000      // Its creator waits for it.
 #define ENDING_FLAG 0x4         // PF_EXITING
 #define IO_WORKER_FLAG 0x10     // PF_IO_WORKER: a thread of io_uring.
 #define USER_WORKER_FLAG 0x4000 // PF_USER_WORKER: a thread of vhost or io_uring.
@@ -105,6 +107,7 @@ enum size {
 	NO_SIZE, RESULT_SIZE, ARGUMENT_SIZE,
 	SETS_SIZE,              // The descriptors in the sets of select(2).
 	EXECUTED_SIZE,          // The arguments and the environment of the program that it executes.
+	MAPPINGS_SIZE,          // The mappings of the memory that a new process gets a copy of.
 };
 
 // The kind of a descriptor. SOCKET and ANONYMOUS are named by the kernel.

@@ -110,6 +110,16 @@ fn keys_have_sizes_and_depths() {
         assert_eq!(of(0, 4), (None, None), "{name}");
     }
     assert_eq!(form("select", |it| it.size = 0).descriptors, None);
+    for name in ["clone", "clone3", "fork"] {
+        let of = |size: u8, error: u16| {
+            let found = form(name, |it| (it.size, it.error) = (size, error));
+            (found.bytes, found.mappings)
+        };
+        assert_eq!([of(7, 0), of(0, 11)], [(None, Some(32)), (None, None)], "{name}");
+    }
+    // Memory that is shared has no size.
+    let shared = form("clone", |it| it.word = CLONE_VM as u32);
+    assert_eq!((shared.form.as_str(), shared.mappings), ("clone process", None));
     let depths = [0, 1, 3, NO_DEPTH].map(|depth| form("openat", |it| it.depth = depth).depth);
     assert_eq!(depths, [Some(0), Some(1), Some(3), None]);
 }
@@ -144,8 +154,9 @@ fn every_class_has_an_entry_that_fits() {
             let number = arch.calls().find(|&(_, other)| other == name).unwrap().0;
             entries[&number][6]
         };
-        let sized = ["getpid", "epoll_pwait", "ppoll", "pselect6", "execve", "execveat"];
-        assert_eq!(sized.map(size), [0, 1, 2, 3, 4, 4]);
+        let sized = ["getpid", "epoll_pwait", "ppoll", "pselect6", "execve", "execveat", "clone"];
+        assert_eq!(sized.map(size), [0, 1, 2, 3, 4, 4, 5]);
+        assert_eq!(size("clone3"), 5);
     }
     let largest = CLASSES.iter().filter_map(|class| class.path).max();
     assert!(largest < Some(6), "a call has six arguments");

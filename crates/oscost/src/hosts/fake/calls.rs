@@ -60,6 +60,7 @@ pub(super) fn program_calls() -> ProgramCalls {
         form: form.to_owned(),
         bytes,
         descriptors: None,
+        mappings: None,
         depth: None,
         calls,
         moved: calls * bytes.unwrap_or(0),

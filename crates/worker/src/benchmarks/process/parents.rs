@@ -28,10 +28,10 @@ pub(in crate::benchmarks) const CLOCK_CALLS: ExpectedCall = up_to("clock_gettime
 pub(super) const LIBC_CALLS: ExpectedCall = up_to("set_robust_list", 1);
 
 /// The calls of a fork whose child exits and is reaped.
-const FORK_CALLS: &[ExpectedCall] =
+pub(super) const FORK_CALLS: &[ExpectedCall] =
     &[exactly("clone", 1), exactly("exit_group", 1), exactly("wait4", 1), LIBC_CALLS];
 
-const FORK_EXIT: &str = "process/fork-exit:touched_mib=0,peer_cpu=same";
+pub(super) const FORK_EXIT: &str = "process/fork-exit:touched_mib=0,peer_cpu=same";
 
 pub(super) const FORK_DESCRIPTORS: Bench = Bench {
     id: "process/fork-descriptors",

@@ -3,7 +3,7 @@
 use oscost_model::case::Case;
 
 use super::super::tests::{all_points, context};
-use super::{BENCHES, cpu_time, parents, queries};
+use super::{BENCHES, cpu_time, fork_libraries, parents, queries};
 use crate::bench::{Bench, Work};
 use crate::kernel::cpu::affinity;
 use crate::kernel::memory::region::kernel_page_bytes;
@@ -27,6 +27,7 @@ fn a_parent_with_much_of_one_thing_forks_at_every_point_and_keeps_no_child() {
         for bench in [
             parents::FORK_DESCRIPTORS,
             parents::FORK_MAPPINGS,
+            fork_libraries::FORK_LIBRARIES,
             parents::FORK_THREADS,
             parents::CLONE_SHARED,
         ] {
@@ -115,9 +116,14 @@ fn a_parent_stays_on_its_cpu_wherever_its_children_run() {
 }
 
 #[test]
-fn the_benchmarks_of_both_files_are_in_the_list() {
+fn the_benchmarks_of_all_files_are_in_the_list() {
     let ids: Vec<&str> = BENCHES.iter().map(|bench| bench.id).collect();
-    for id in ["process/fork-threads", "process/exec-environment", "process/proc-read"] {
+    for id in [
+        "process/fork-threads",
+        "process/fork-libraries",
+        "process/exec-environment",
+        "process/proc-read",
+    ] {
         assert!(ids.contains(&id), "{id}");
     }
 }

@@ -4,6 +4,7 @@
 pub mod allocation;
 pub mod blocks;
 pub mod library;
+pub mod library_mappings;
 pub mod many_mappings;
 pub(in crate::kernel) mod mapping;
 pub(in crate::kernel) mod memory_file;

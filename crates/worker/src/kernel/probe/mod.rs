@@ -11,6 +11,7 @@ pub mod bpf_link;
 pub mod bpf_objects;
 pub mod filter_install;
 pub mod forbidden_call;
+pub mod mapping_count;
 pub mod monitor;
 pub mod perf;
 pub mod program_trace;

@@ -15,6 +15,7 @@ use oscost_model::protocol::Event;
 
 use crate::kernel::probe::argument_area;
 use crate::kernel::probe::auxiliary_vector;
+use crate::kernel::probe::mapping_count;
 use crate::kernel::probe::program_trace::{ProgramStop, StoppedTask, text_of_task, word_of_task};
 use crate::kernel::probe::task_descriptor::{descriptor_kind, ends_beyond_file};
 use crate::kernel::process::{Termination, signal};
@@ -108,6 +109,12 @@ impl TaskView for TracedTask<'_> {
         let bytes = argument_area::bytes_of(self.task);
         *self.unread += u64::from(bytes.is_none());
         bytes
+    }
+
+    fn mappings(&mut self) -> Option<u64> {
+        let mappings = mapping_count::of_task(self.task);
+        *self.unread += u64::from(mappings.is_none());
+        mappings
     }
 
     fn path(&mut self, address: u64) -> Option<Vec<u8>> {
@@ -231,7 +238,7 @@ impl FormCounter {
             true => key,
             false => {
                 let form = OTHER_FORMS.to_owned();
-                FormKey { form, bytes: None, descriptors: None, depth: None }
+                FormKey { form, bytes: None, descriptors: None, mappings: None, depth: None }
             }
         };
         let sum = self.counts.entry(key).or_default();
@@ -299,12 +306,12 @@ impl FormCounter {
             .counts
             .into_iter()
             .map(|(key, CallSum { calls, moved })| {
-                let FormKey { form, bytes, descriptors, depth } = key;
-                FormCount { form, bytes, descriptors, depth, calls, moved }
+                let FormKey { form, bytes, descriptors, mappings, depth } = key;
+                FormCount { form, bytes, descriptors, mappings, depth, calls, moved }
             })
             .collect();
         forms.sort_by(|one, other| {
-            let key = |it: &FormCount| (it.bytes, it.descriptors, it.depth);
+            let key = |it: &FormCount| (it.bytes, it.descriptors, it.mappings, it.depth);
             one.form.cmp(&other.form).then(key(one).cmp(&key(other)))
         });
         ProgramCalls {
