@@ -17,6 +17,7 @@ use super::further_change::{FurtherChange, names};
 use super::increase::{ComparedProgram, measured_increase};
 use super::other_prices::{self, OtherMachine};
 use super::subject::BillSubject;
+use super::trials::ModeTimes;
 use crate::advice::record_trust::price_doubt;
 use crate::advice::trust::Trust;
 use crate::app::ab::{Request as ComparisonRequest, ab};
@@ -48,6 +49,8 @@ pub(super) struct WhatIfContext<'a> {
     /// The runs of the bill's prices.
     pub(super) prices: &'a PriceRuns,
     pub(super) cpu: Option<u32>,
+    /// How the kernel knows the times of the program.
+    pub(super) mode_times: ModeTimes,
     /// The time for the added costs of one change; 0 for those that are known.
     pub(super) price_seconds: u32,
     /// Whether predictions are checked.
@@ -309,7 +312,8 @@ impl WhatIfContext<'_> {
         let (base, new) = (names(&self.base.treatments), names(&target.treatments));
         let host = self.base.host.to_string();
         let change = Change { host: &host, base: &base, new: &new };
-        let program = ComparedProgram { case: &self.subject.case, change };
+        let (case, mode_times) = (self.subject.case.as_str(), self.mode_times);
+        let program = ComparedProgram { case, change, mode_times };
         let measured = measured_increase(&record, program, PriceRun::of(&record))?;
         let is_system = what_if.judged_by == SYSTEM && self.is_at_each_call(target);
         if is_system && is_known_better(&measured) {
