@@ -39,6 +39,7 @@ pub mod program;
 pub mod program_calls;
 pub mod protocol;
 pub mod raw_call;
+pub mod reach;
 pub mod record;
 pub mod resource;
 pub mod seed;

@@ -8,13 +8,25 @@
 //!
 //! Few quantities tell badly how much they differ, and too small a spread would make the intervals too
 //! narrow: on simulated quantities whose spread is that of the smallest error 83 % would hold the truth. The
-//! scatter is therefore taken at two of its standard errors more: at least 92 % do, at the same errors.
+//! scatter is therefore taken at two of its standard errors more, and the spread as much wider as an interval
+//! of Student's distribution is for as many quantities as tell it: at least 92 % do, also of quantities that
+//! are hardly known and rest on the spread alone, of which 86 % would.
+
+use crate::interval::Nominal;
+use crate::student;
 
 /// The scatter of quantities is known to its standard error alone: it is taken at so many of them more.
 const SCATTER_ERRORS: f64 = 2.0;
 
 /// A variance is searched by so many halvings: to a part in 10^18.
 const HALVINGS: u32 = 60;
+
+/// Half of an interval of 95 % in standard errors of a normal distribution.
+const NORMAL_QUANTILE: f64 = 1.96;
+
+/// With one degree of freedom Student's interval is three times as wide as with two: too wide for a scatter
+/// that is taken at two standard errors more.
+const MIN_DEGREES_OF_FREEDOM: f64 = 2.0;
 
 /// A figure with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +42,8 @@ pub struct ErrorBar {
 pub struct Pool {
     /// Their mean.
     pub mean: ErrorBar,
-    /// The variance between them, beyond their errors: the most that their scatter allows.
+    /// The variance between them, beyond their errors: the most that their scatter allows, and more, the
+    /// fewer tell it.
     pub variance_between: f64,
 }
 
@@ -50,7 +63,11 @@ impl Pool {
         let most = scatter + SCATTER_ERRORS * (2.0 * freedom).sqrt();
         // Scatter below what the errors alone would give leaves nothing between the quantities.
         let by_moments = ((most - freedom) / scale).max(0.0);
-        let variance_between = by_moments.max(even_variance(measured));
+        let of_scatter = by_moments.max(even_variance(measured));
+        // Those that are known badly tell little of it: as many tell it as have the weight (Kish 1965).
+        let by_scatter = weighted(measured, of_scatter);
+        let telling = by_scatter.weights.powi(2) / by_scatter.squared_weights;
+        let variance_between = student_factor(telling - 1.0).powi(2) * of_scatter;
         let common = weighted(measured, variance_between);
         let standard_error = (1.0 / common.weights).sqrt();
         Some(Self { mean: ErrorBar { value: common.mean, standard_error }, variance_between })
@@ -71,6 +88,13 @@ impl Pool {
         let variance = self.variance_between + self.mean.standard_error.powi(2);
         ErrorBar { value: self.mean.value, standard_error: variance.sqrt() }
     }
+}
+
+/// How much wider an interval of Student's distribution is than one of a normal distribution.
+fn student_factor(degrees_of_freedom: f64) -> f64 {
+    let degrees_of_freedom = degrees_of_freedom.max(MIN_DEGREES_OF_FREEDOM);
+    let standard = student::Estimate { value: 0.0, standard_error: 1.0, degrees_of_freedom };
+    standard.interval(Nominal::FIXED).hi / NORMAL_QUANTILE
 }
 
 /// The variance between quantities at which their scatter, weighed by the whole variance of each, is what
@@ -129,12 +153,13 @@ mod tests {
     fn quantities_that_differ_by_their_errors_alone_are_their_mean() {
         let pool = Pool::of(&[bar(70.0, 10.0), bar(74.0, 10.0), bar(-300.0, 5_000.0)]).unwrap();
         assert!((pool.mean.value - 72.0).abs() < 0.1, "{pool:?}");
-        // Q is 0.09 and the scale 0.01: (0.09 + 2 * 2 - 2) / 0.01.
-        assert!((pool.variance_between.sqrt() - 14.4).abs() < 0.1, "{pool:?}");
-        assert!((pool.mean.standard_error - 12.4).abs() < 0.1, "{pool:?}");
+        // Q is 0.09 and the scale 0.01: (0.09 + 2 * 2 - 2) / 0.01; two tell it, whose Student's quantile is
+        // taken as 4.303, times (4.303 / 1.96)^2.
+        assert!((pool.variance_between.sqrt() - 31.7).abs() < 0.1, "{pool:?}");
+        assert!((pool.mean.standard_error - 23.5).abs() < 0.1, "{pool:?}");
         let drawn = pool.draw(bar(-300.0, 5_000.0));
         assert!((drawn.value - pool.mean.value).abs() < 0.1, "{drawn:?}");
-        assert!((pool.other().standard_error - 19.0).abs() < 0.2, "{:?}", pool.other());
+        assert!((pool.other().standard_error - 39.5).abs() < 0.2, "{:?}", pool.other());
     }
 
     #[test]
@@ -163,34 +188,104 @@ mod tests {
         assert_eq!(Pool::of(&[bar(1.0, 1.0), bar(f64::NAN, 1.0)]), None);
     }
 
-    /// Of quantities with a true spread, measured with errors that differ by a hundred times.
+    /// Quantities, each with what is measured of it.
+    struct Trial {
+        truths: Vec<f64>,
+        measured: Vec<ErrorBar>,
+    }
+
+    /// How often intervals hold the truth, and the squared errors of drawn figures beside those of their
+    /// own, of the quantities from one on.
+    struct Outcome {
+        coverage: f64,
+        squares: f64,
+    }
+
+    /// Draws the quantities of four hundred trials, each with a pool of its own.
+    fn outcome(
+        seed: u64,
+        from: usize,
+        trial: impl Fn(&mut Xoshiro256PlusPlus) -> Trial,
+    ) -> Outcome {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let (mut held, mut all, mut own_squares, mut drawn_squares) = (0, 0, 0.0, 0.0);
+        for _ in 0..400 {
+            let Trial { truths, measured } = trial(&mut random);
+            let pool = Pool::of(&measured).unwrap();
+            for (&truth, &own) in truths.iter().zip(&measured).skip(from) {
+                let drawn = pool.draw(own);
+                let off = (drawn.value - truth).abs();
+                held += i32::from(off <= 1.96 * drawn.standard_error);
+                all += 1;
+                own_squares += (own.value - truth).powi(2);
+                drawn_squares += off.powi(2);
+            }
+        }
+        let coverage = f64::from(held) / f64::from(all);
+        Outcome { coverage, squares: drawn_squares / own_squares }
+    }
+
+    /// What is measured of these truths with these errors.
+    fn trial_of(truths: Vec<f64>, errors: &[f64], random: &mut Xoshiro256PlusPlus) -> Trial {
+        let of =
+            |(truth, &error): (&f64, &f64)| bar(truth + error * standard_normal(random), error);
+        let measured = truths.iter().zip(errors).map(of).collect();
+        Trial { truths, measured }
+    }
+
+    /// So many truths around a mean.
+    fn around(mean: f64, spread: f64, count: usize, random: &mut Xoshiro256PlusPlus) -> Vec<f64> {
+        (0..count).map(|_| mean + spread * standard_normal(random)).collect()
+    }
+
+    /// Of quantities with a true spread, measured with errors that differ by sixteen times.
     #[test]
     fn drawn_quantities_are_nearer_to_the_truth_and_their_intervals_hold_it() {
+        let errors: Vec<f64> = (0..10).map(|place| 4.0 * f64::from(1 << (place / 2))).collect();
         for spread in [0.0, 2.0, 5.0, 10.0, 40.0] {
-            let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
-            let (mut held, mut all, mut own_squares, mut drawn_squares) = (0, 0, 0.0, 0.0);
-            for _ in 0..400 {
-                let truths: Vec<f64> =
-                    (0..10).map(|_| 75.0 + spread * standard_normal(&mut random)).collect();
-                let errors = (0..10).map(|place| 4.0 * f64::from(1 << (place / 2)));
-                let measured: Vec<ErrorBar> = truths
-                    .iter()
-                    .zip(errors)
-                    .map(|(truth, error)| bar(truth + error * standard_normal(&mut random), error))
-                    .collect();
-                let pool = Pool::of(&measured).unwrap();
-                for (&truth, &own) in truths.iter().zip(&measured) {
-                    let drawn = pool.draw(own);
-                    let off = (drawn.value - truth).abs();
-                    held += i32::from(off <= 1.96 * drawn.standard_error);
-                    all += 1;
-                    own_squares += (own.value - truth).powi(2);
-                    drawn_squares += off.powi(2);
-                }
+            let found = outcome(7, 0, |random| {
+                let truths = around(75.0, spread, errors.len(), random);
+                trial_of(truths, &errors, random)
+            });
+            assert!((0.915..=0.99).contains(&found.coverage), "{spread}: {}", found.coverage);
+            assert!(found.squares < 0.8, "{spread}: {}", found.squares);
+        }
+    }
+
+    /// What a filter adds to calls of 100 ns, to which errors of nanoseconds belong, and to a fork, an exec
+    /// and an exit, whose errors are microseconds: the truth is the same for all but a spread.
+    #[test]
+    fn quantities_that_are_hardly_known_are_those_of_the_others_of_their_kind() {
+        const OF_TASKS: [f64; 3] = [1_500.0, 2_500.0, 3_500.0];
+        for of_calls in [&[4.0, 8.0][..], &[4.0, 8.0, 16.0], &[4.0, 4.0, 8.0, 8.0, 16.0, 32.0]] {
+            let errors = [of_calls, &OF_TASKS].concat();
+            for spread in [0.0, 2.0, 10.0, 40.0] {
+                let found = outcome(11, of_calls.len(), |random| {
+                    let truths = around(75.0, spread, errors.len(), random);
+                    trial_of(truths, &errors, random)
+                });
+                let told = (of_calls.len(), spread);
+                assert!(found.coverage >= 0.92, "{told:?}: {}", found.coverage);
+                assert!(found.squares < 0.35, "{told:?}: {}", found.squares);
             }
-            let coverage = f64::from(held) / f64::from(all);
-            assert!((0.915..=0.99).contains(&coverage), "{spread}: {coverage}");
-            assert!(drawn_squares < 0.8 * own_squares, "{spread}: {drawn_squares}");
+        }
+    }
+
+    /// What a monitor adds to a fork, an exec and an exit, 20 us beyond a call each, around which they
+    /// differ: they are a pool of their own.
+    #[test]
+    fn few_quantities_that_differ_stay_as_true_as_their_own() {
+        const ERRORS: [f64; 3] = [1_500.0, 2_500.0, 3_500.0];
+        for count in [2, 3] {
+            for spread in [0.0, 1_000.0, 3_000.0, 10_000.0] {
+                let found = outcome(13, 0, |random| {
+                    let truths = around(20_090.0, spread, count, random);
+                    trial_of(truths, &ERRORS[..count], random)
+                });
+                let told = (count, spread);
+                assert!(found.coverage >= 0.92, "{told:?}: {}", found.coverage);
+                assert!(found.squares < 1.05, "{told:?}: {}", found.squares);
+            }
         }
     }
 }

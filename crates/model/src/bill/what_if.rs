@@ -63,8 +63,8 @@ bill! {
         pub case: Option<String>,
         /// What is added to one.
         pub unit: Option<Amount>,
-        /// What was measured of its case alone, where `unit` is drawn to the mean of all calls; null
-        /// otherwise.
+        /// What was measured of its case alone, where `unit` is drawn to the mean of all calls, or of those
+        /// that begin or end a process; null otherwise.
         #[serde(default)]
         pub own_unit: Option<Amount>,
         /// What is added to all.
@@ -74,7 +74,8 @@ bill! {
         pub cool_amount: Option<Amount>,
         /// Whether `unit` is that of other calls.
         pub is_estimate: bool,
-        /// Why it has no added cost of its own; null if it has one.
+        /// Why it has no added cost of its own, or pays nothing: a page fault makes no call. Null if it has
+        /// one.
         pub missing: Option<String>,
     }
 

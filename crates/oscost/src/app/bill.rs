@@ -204,6 +204,7 @@ pub fn bill(request: &Request, observer: &dyn Observer) -> anyhow::Result<EndedB
         worker: &worker,
         prices: &prices,
         cpu: request.cpu,
+        mode_times,
         price_seconds: request.price_seconds,
         is_checked: request.check,
         is_kept: request.keep,

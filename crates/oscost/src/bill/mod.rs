@@ -24,6 +24,7 @@
 //! * `ranges`: what a call pays at the cool end that no counter tells.
 //! * [`CoolPrices`]: what the items cost with cool caches: the bill is then a range.
 //! * [`FunctionPrices`]: what the items cost as programs call the kernel, through functions.
+//! * [`selectors_to_price()`]: the cases whose added costs predict what treatments would add.
 //! * [`Prediction`]: what treatments would add: counts times added costs, which [`added_costs`] takes
 //!   from comparisons; [`judge`] says how well it agrees with a measured increase.
 //! * [`alternatives()`]: other ways to do the same, by docs/reference/calls/alternatives.toml, and what
@@ -41,6 +42,7 @@
 //! was counted; and in words what the kernel charged, and how far to trust that. Who pays for what is
 //! fixed in docs/explanation/BILL.md.
 
+mod added_cost_cases;
 mod additions;
 mod alternatives;
 mod cautions;
@@ -71,6 +73,7 @@ mod tick_wakes;
 mod walk_pairs;
 mod what_if;
 
+pub use added_cost_cases::selectors_to_price;
 pub use alternatives::alternatives;
 pub use cautions::{ProgramFile, cautions, traps_in_watch};
 pub use charges::{Charges, charge};
@@ -92,7 +95,7 @@ pub use system_time::{
 };
 pub use what_if::{
     AddedCosts, Change, Prediction, PriceComparison, added_costs, compare_prices, is_void,
-    mean_increase, predict, selectors_to_price, walk_between_calls,
+    mean_increase, predict, walk_between_calls,
 };
 
 #[cfg(test)]

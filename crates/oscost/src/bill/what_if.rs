@@ -4,27 +4,26 @@ use std::cmp::Ordering;
 
 use oscost_model::bill::{Amount, BillItem, OtherPriceItem, WhatIfItem};
 use oscost_model::program_calls::ProgramCalls;
+use oscost_model::reach::Reach;
 use oscost_model::record::{Comparison, Estimate, Record, Row, RowOutcome, TargetInfo};
 use oscost_model::unit::Unit;
 use oscost_stats::interval::Nominal;
 use oscost_stats::two_samples::{SampleMean, mean_difference};
 
+use super::added_cost_cases::{is_call, is_fault};
 use super::charges::{Charges, charge};
 use super::fault_items::Faults;
-use super::freed_pages::{FREED_PAGE, UNMAPPED_PAGE};
 use super::functions::inlined_amount;
-use super::pooled_costs::PooledCosts;
+use super::pooled_costs::{PooledCosts, has_own};
 use super::price_list::{PriceList, SIZE_AXIS, number_on};
-use super::rules::{rule_of, selectors_of};
-use super::switch_items::is_of_scheduler;
+use super::rules::rule_of;
 
-/// Forms are priced, the most frequent first, until they are so many of all calls: the last ones would
-/// take as long to measure as the first, and change the sum by less than its interval.
-const PRICED_SHARE: f64 = 0.95;
 /// The metric of a row's own figure in a comparison.
 const PRIMARY: &str = "primary";
-/// What begins or ends a task is priced however rare it is: it costs a thousand calls.
-const TASK_CALLS: [&str; 5] = ["clone", "execve", "exit", "fork", "vfork"];
+/// Why the cost of an op is not that of a call.
+const FURTHER_CALLS: &str = "its op makes further calls, which are items of their own";
+/// Why an item pays nothing.
+const NO_CALL: &str = "it makes no call";
 
 /// Which comparisons of a run are those of a change.
 #[derive(Clone, Copy, Debug)]
@@ -48,31 +47,6 @@ impl Change<'_> {
     }
 }
 
-/// The selectors of the cases whose added costs predict what a change adds to these items.
-pub fn selectors_to_price(items: &[BillItem]) -> Vec<String> {
-    // A call that only waits has no case: it pays what others pay.
-    let is_priced = |item: &&BillItem| is_call(&item.name) && item.part > 0.0;
-    let mut calls: Vec<&BillItem> = items.iter().filter(is_priced).collect();
-    calls.sort_by(|one, other| other.times.total_cmp(&one.times));
-    let all: f64 = calls.iter().map(|item| item.times).sum();
-    let mut so_far = 0.0;
-    let mut wanted: Vec<&BillItem> = Vec::new();
-    for item in calls {
-        if so_far < PRICED_SHARE * all || is_of_task(&item.name) {
-            wanted.push(item);
-        }
-        so_far += item.times;
-    }
-    wanted.extend(items.iter().filter(|item| is_fault(&item.name)));
-    let mut selectors: Vec<String> = Vec::new();
-    for selector in wanted.into_iter().flat_map(selectors_of) {
-        if !selectors.iter().any(|it| it == selector) {
-            selectors.push(selector.to_owned());
-        }
-    }
-    selectors
-}
-
 /// A program is assumed to touch another line of its memory in each so many nanoseconds, about what a line from
 /// the last level of the caches takes: how many it touches is not counted.
 const NS_A_LINE: f64 = 10.0;
@@ -91,19 +65,6 @@ pub fn walk_between_calls(ns_a_call: f64, all_its_memory_bytes: u64) -> u64 {
         walk *= 4;
     }
     walk.min(all_its_memory_bytes.max(MIN_WALK_BYTES))
-}
-
-fn is_fault(name: &str) -> bool {
-    name.ends_with("page fault")
-}
-
-fn is_call(name: &str) -> bool {
-    !is_fault(name) && !is_of_scheduler(name) && ![FREED_PAGE, UNMAPPED_PAGE].contains(&name)
-}
-
-fn is_of_task(name: &str) -> bool {
-    let call = name.split(' ').next().unwrap_or(name);
-    TASK_CALLS.iter().any(|begin| call.starts_with(begin))
 }
 
 /// Whether the control of a run showed an effect: then its comparisons say nothing.
@@ -197,41 +158,44 @@ pub struct AddedCosts<'a> {
     pub warm: &'a PriceList<'a>,
     /// Each after a walk through memory.
     pub cool: &'a PriceList<'a>,
-    /// Whether the change does the same at each call, such as a filter: what it adds to one tells then what
-    /// it adds to others.
-    pub is_at_each_call: bool,
+    /// Where in a program the change costs time.
+    pub reach: Reach,
 }
 
 /// What a change adds to what a program did, by the costs that it adds to ops. What it adds to a call is
 /// drawn to what it adds to all, and calls without an added cost of their own pay that, but for those
-/// that are within the op of another item, which pays for them. `None` if no call has one.
+/// that are within the op of another item, which pays for them. Page faults pay nothing of what is added to
+/// calls. `None` if no call has an added cost.
 pub fn predict(
     calls: &ProgramCalls,
     faults: Faults,
     added_costs: AddedCosts<'_>,
 ) -> Option<Prediction> {
-    let AddedCosts { warm, cool, is_at_each_call } = added_costs;
+    let AddedCosts { warm, cool, reach } = added_costs;
     let mut warm_items = charge(calls, faults, warm, 0.0).items;
     // What switches and freed pages cost more is not asked for.
     warm_items.retain(|item| is_call(&item.name) || is_fault(&item.name));
     let mut cool_items = charge(calls, faults, cool, 0.0).items;
     cool_items.retain(|item| has_own(item) && is_of_same_rows(item, &warm_items));
-    let warm_costs = pooled_costs(&warm_items, is_at_each_call)?;
-    let cool_costs = pooled_costs(&cool_items, is_at_each_call);
+    let warm_costs = PooledCosts::of(&warm_items, reach)?;
+    let cool_costs = PooledCosts::of(&cool_items, reach);
+    let (free, paying): (Vec<&BillItem>, Vec<&BillItem>) =
+        warm_items.iter().partition(|item| is_fault(&item.name) && reach.is_at_each_call());
     let (own, others): (Vec<&BillItem>, Vec<&BillItem>) =
-        warm_items.iter().partition(|item| has_own(item));
+        paying.into_iter().partition(|item| warm_costs.pays_own(item));
     let nothing = Amount { ns: 0.0, ci95: Some([0.0; 2]) };
     let (mut estimated, mut unpriced_calls) = (nothing.clone(), 0.0);
-    let mut items: Vec<WhatIfItem> = Vec::new();
+    let mut items: Vec<WhatIfItem> = free.into_iter().map(without_cost).collect();
     for &item in &own {
-        let unit = item.unit.as_ref().map(|own| cost_of(item, own, &warm_costs));
+        let unit = item.unit.as_ref().map(|own| warm_costs.of_item(item, own));
         let of_cool = cool_items.iter().find(|it| it.name == item.name);
         let cool_unit = of_cool.and_then(|it| it.unit.as_ref()).zip(cool_costs.as_ref());
-        let cool_unit = cool_unit.map(|(own, costs)| cost_of(item, own, costs));
+        let cool_unit = cool_unit.map(|(own, costs)| costs.of_item(item, own));
         // Without a cool cost of its own a call takes as much more as the others do.
         let cool_unit = cool_unit.or_else(|| {
             let (unit, cool_costs) = (unit.as_ref()?, cool_costs.as_ref()?);
-            is_ordinary(&item.name).then(|| unit.plus(&warm_costs.added_by_walk(cool_costs)))
+            let is_like_others = warm_costs.is_like_others(item);
+            is_like_others.then(|| unit.plus(&warm_costs.added_by_walk(cool_costs)))
         });
         let all = |unit: &Amount| unit.times(item.times);
         items.push(WhatIfItem {
@@ -243,7 +207,8 @@ pub fn predict(
         });
     }
     for item in others {
-        let mut missing = item.missing.clone().unwrap_or("it pays no part of an op".to_owned());
+        let why = if has_own(item) { FURTHER_CALLS } else { "it pays no part of an op" };
+        let mut missing = item.missing.clone().unwrap_or(why.to_owned());
         let mut estimated_calls = if is_call(&item.name) { item.times } else { 0.0 };
         if let Some(Payer { name, calls }) = payer_of(item, &own) {
             let paid = calls.min(estimated_calls);
@@ -275,29 +240,11 @@ pub fn predict(
     Some(Prediction { items, warm, cool, estimated, unpriced_calls })
 }
 
-/// Whether an item has an added cost of its own. A call that pays no part of an op (it waits) is a call to
-/// a filter, too.
-fn has_own(item: &BillItem) -> bool {
-    item.part > 0.0 && item.amount.is_some()
-}
-
-/// What is added to the calls of these items.
-fn pooled_costs(items: &[BillItem], is_at_each_call: bool) -> Option<PooledCosts> {
-    let ordinary = items.iter().filter(|item| has_own(item) && is_ordinary(&item.name));
-    PooledCosts::of(ordinary, is_at_each_call)
-}
-
-/// Whether it is a call like the others: what begins or ends a task is none.
-fn is_ordinary(name: &str) -> bool {
-    is_call(name) && !is_of_task(name)
-}
-
-/// The added cost of an item of which this one was measured.
-fn cost_of(item: &BillItem, own: &Amount, costs: &PooledCosts) -> Amount {
-    match is_ordinary(&item.name) {
-        true => costs.of_call(own),
-        false => own.clone(),
-    }
+/// A page fault, to which a change of calls adds nothing: a measured cost would be noise.
+fn without_cost(item: &BillItem) -> WhatIfItem {
+    let nothing = Some(Amount { ns: 0.0, ci95: Some([0.0; 2]) });
+    let missing = Some(NO_CALL.to_owned());
+    WhatIfItem { unit: nothing.clone(), amount: nothing, missing, ..part_of(item) }
 }
 
 /// Whether the cool added cost of an item is made of the same rows as its warm one: a difference of a

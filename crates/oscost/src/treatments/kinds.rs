@@ -1,5 +1,7 @@
 //! The table of all treatments, as the user sees it.
 
+use oscost_model::reach::Reach;
+
 /// How a treatment is put into effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mechanism {
@@ -39,9 +41,8 @@ pub struct Kind {
     pub source: &'static str,
     /// How it is put into effect.
     pub mechanism: Mechanism,
-    /// Whether it does the same at each system call, and nothing else: what it adds to one tells then what
-    /// it adds to others.
-    pub is_at_each_call: bool,
+    /// Where in a program it costs time.
+    pub reach: Reach,
 }
 
 impl Kind {
@@ -67,7 +68,9 @@ pub const KINDS: &[Kind] = &[
         source: "seccomp(2); kernel/seccomp.c; the runtime specification of the Open Container \
                  Initiative",
         mechanism: Mechanism::Applied,
-        is_at_each_call: true,
+        // A fork takes a reference to the filter (get_seccomp_filter), which the exit drops: some 10 ns.
+        // A page fault does not pass the entry of calls.
+        reach: Reach::Calls,
     },
     Kind {
         name: "seccomp-trace",
@@ -79,7 +82,8 @@ pub const KINDS: &[Kind] = &[
               `ptrace`.",
         source: "seccomp(2), ptrace(2)",
         mechanism: Mechanism::Applied,
-        is_at_each_call: true,
+        // A fork or clone stops once more (PTRACE_O_TRACEFORK), and its child stops to be attached to.
+        reach: Reach::CallsAndTasks,
     },
     Kind {
         name: "seccomp-notify",
@@ -91,7 +95,7 @@ pub const KINDS: &[Kind] = &[
               way.",
         source: "seccomp_unotify(2)",
         mechanism: Mechanism::Applied,
-        is_at_each_call: true,
+        reach: Reach::Calls,
     },
     Kind {
         name: "ptrace",
@@ -104,7 +108,8 @@ pub const KINDS: &[Kind] = &[
               process: between CPUs, each stop costs an additional interrupt.",
         source: "ptrace(2)",
         mechanism: Mechanism::Applied,
-        is_at_each_call: true,
+        // As of seccomp-trace.
+        reach: Reach::CallsAndTasks,
     },
     Kind {
         name: "sud",
@@ -116,7 +121,7 @@ pub const KINDS: &[Kind] = &[
               this to intercept Windows system calls.",
         source: "prctl(2), PR_SET_SYSCALL_USER_DISPATCH; Linux: admin-guide/syscall-user-dispatch",
         mechanism: Mechanism::Applied,
-        is_at_each_call: true,
+        reach: Reach::Calls,
     },
     Kind {
         name: "ebpf",
@@ -129,7 +134,9 @@ pub const KINDS: &[Kind] = &[
               counter per CPU and call number. This is the minimum cost of a system-call monitor.",
         source: "bpf(2); include/trace/events/syscalls.h",
         mechanism: Mechanism::Attached,
-        is_at_each_call: true,
+        // The program is attached to sys_enter alone, and to no tracepoint of forks, execs, exits or
+        // page faults: a fork gives its child a flag (syscall_tracepoint_update).
+        reach: Reach::Calls,
     },
     Kind {
         name: "ftrace",
@@ -140,7 +147,8 @@ pub const KINDS: &[Kind] = &[
               buffer of a tracefs instance that is not read: the oldest events are overwritten.",
         source: "Linux: trace/ftrace, trace/events",
         mechanism: Mechanism::Attached,
-        is_at_each_call: true,
+        // An exit does not return: it has no sys_exit, and pays half of what others pay.
+        reach: Reach::Calls,
     },
     Kind {
         name: "ph",
@@ -148,7 +156,9 @@ pub const KINDS: &[Kind] = &[
         effect: "pH, a monitor that learns the call sequences of executables (`oscost ph`)",
         needs: "root, BTF, a build with clang; host local",
         mechanism: Mechanism::Attached,
-        is_at_each_call: true,
+        // Its programs at sched_process_fork, which allocates what the exit of the task frees, and at
+        // sched_process_exec, which looks up the profile, take microseconds; none is at page faults.
+        reach: Reach::CallsAndTasks,
         why: "At each call of all processes, an eBPF program compares the last nine calls of the \
               task with the pairs of calls seen in its executable, and counts new pairs: study \
               ph-2000 did so in a modified kernel. Memory that other CPUs write is written only \
@@ -162,7 +172,7 @@ pub const KINDS: &[Kind] = &[
         effect: "after `ph`: uses the profiles of `oscost ph train`, without changing them",
         needs: "ph",
         mechanism: Mechanism::Attached,
-        is_at_each_call: true,
+        reach: Reach::CallsAndTasks,
         why: "`ph` alone begins without profiles: its cost is the cost of learning. With profiles, \
               each call of an executable whose profile is normal is also compared with that \
               profile. The row names the state of the profile.",
@@ -174,7 +184,7 @@ pub const KINDS: &[Kind] = &[
         effect: "after `ph`: processes with anomalies are delayed, never killed",
         needs: "ph",
         mechanism: Mechanism::Attached,
-        is_at_each_call: false,
+        reach: Reach::Anything,
         why: "A process with anomalies is stopped and continued; the delay doubles with each \
               anomaly among its last 128 calls. Processes without anomalies are not delayed.",
         source: "study ph-2000",
@@ -189,7 +199,7 @@ pub const KINDS: &[Kind] = &[
               that expected the vDSO are marked CLASS_UNEXPECTED.",
         source: "clock_gettime(2), vdso(7); /sys/devices/system/clocksource",
         mechanism: Mechanism::Attached,
-        is_at_each_call: false,
+        reach: Reach::Anything,
     },
     Kind {
         name: "cgroup",
@@ -201,7 +211,7 @@ pub const KINDS: &[Kind] = &[
               of 100 ms begins; such workers are marked THROTTLED.",
         source: "cgroups(7); Linux: admin-guide/cgroup-v2",
         mechanism: Mechanism::Applied,
-        is_at_each_call: false,
+        reach: Reach::Anything,
     },
     Kind {
         name: "nice",
@@ -212,7 +222,7 @@ pub const KINDS: &[Kind] = &[
               25 %: on an idle CPU it has no effect.",
         source: "sched(7), setpriority(2)",
         mechanism: Mechanism::Applied,
-        is_at_each_call: false,
+        reach: Reach::Anything,
     },
     Kind {
         name: "cool",
@@ -228,7 +238,7 @@ pub const KINDS: &[Kind] = &[
               the measurement itself.",
         source: "docs/explanation/METHOD.md, section 2; docs/explanation/BILL.md",
         mechanism: Mechanism::Applied,
-        is_at_each_call: false,
+        reach: Reach::Anything,
     },
     Kind {
         name: "call",
@@ -245,7 +255,7 @@ pub const KINDS: &[Kind] = &[
         source: "docs/explanation/BIAS.md; docs/explanation/BILL.md; Linux: \
                  admin-guide/hw-vuln/srso",
         mechanism: Mechanism::Applied,
-        is_at_each_call: false,
+        reach: Reach::Anything,
     },
     Kind {
         name: "env",
@@ -258,7 +268,7 @@ pub const KINDS: &[Kind] = &[
         source: "environ(7); T. Mytkowicz and others: Producing wrong data without doing anything \
                  obviously wrong! ASPLOS 2009",
         mechanism: Mechanism::Wraps,
-        is_at_each_call: false,
+        reach: Reach::Anything,
     },
     Kind {
         name: "antagonist",
@@ -270,7 +280,7 @@ pub const KINDS: &[Kind] = &[
               CPU they share caches, memory, kernel locks, and often a core.",
         source: "sched(7)",
         mechanism: Mechanism::Attached,
-        is_at_each_call: false,
+        reach: Reach::Anything,
     },
     Kind {
         name: "cmd",
@@ -282,6 +292,6 @@ pub const KINDS: &[Kind] = &[
               other, whose figures vary more than those of forked twins.",
         source: "execve(2)",
         mechanism: Mechanism::Wraps,
-        is_at_each_call: false,
+        reach: Reach::Anything,
     },
 ];

@@ -4,6 +4,7 @@ use oscost_model::bill::{Amount, MeasuredIncrease, PriceRun};
 use oscost_model::program::{CPU, REAL, SYSTEM};
 use oscost_model::record::{Comparison, Estimate, Record, Row, RowOutcome};
 
+use super::trials::ModeTimes;
 use crate::bill::{Change, SystemFigure, is_divided_by_ticks, is_void, mean_increase};
 
 /// The metric of a row's own figure in a comparison.
@@ -16,6 +17,8 @@ pub(super) struct ComparedProgram<'a> {
     pub(super) case: &'a str,
     /// Both sides.
     pub(super) change: Change<'a>,
+    /// How the kernel knows its system time.
+    pub(super) mode_times: ModeTimes,
 }
 
 /// The measured rows of both sides, and their indices in the record.
@@ -46,7 +49,8 @@ pub(super) fn measured_increase(
     let [of_base, of_new] = sides.estimates(SYSTEM);
     let (of_base, of_new) = of_base.zip(of_new).ok_or("its system time was not measured")?;
     // A single trial says little then.
-    let is_of_ticks = [of_base, of_new].into_iter().any(is_divided_by_ticks);
+    let is_of_ticks = program.mode_times == ModeTimes::Divided
+        && [of_base, of_new].into_iter().any(is_divided_by_ticks);
     let (system_ns, figure) = match of_pairs.filter(|_| !is_of_ticks) {
         Some(comparison) => (added(comparison), SystemFigure::Median),
         // In some trials the ticks leave none for the kernel: there are no ratios then.
@@ -107,8 +111,8 @@ fn added(comparison: &Comparison) -> Amount {
 
 #[cfg(test)]
 mod tests {
-    use oscost_model::record::{AddedCost, Ratio};
-    use oscost_model::unit::Unit;
+    use oscost_model::record::{AddedCost, Metric, Ratio};
+    use oscost_model::unit::{Better, Unit};
 
     use super::*;
 
@@ -138,13 +142,46 @@ mod tests {
     }
 
     #[test]
+    fn a_short_system_time_that_the_kernel_measures_is_compared_by_its_median() {
+        let text = include_str!("../../../tests/store/run-1.json");
+        let mut record: Record = serde_json::from_str(text).unwrap();
+        let mut base = record.results[0].clone();
+        base.outcome = RowOutcome::Measured;
+        base.target.treatments.clear();
+        let estimate = base.estimate.clone().unwrap();
+        let of_mean = |mean: f64| Metric {
+            unit: Unit::Seconds,
+            better: Better::Lower,
+            estimate: Estimate { mean, ..estimate.clone() },
+        };
+        base.metrics.insert(SYSTEM.to_owned(), of_mean(0.01));
+        let mut new = base.clone();
+        new.target.treatments = vec!["nice=5".to_owned()];
+        new.metrics.insert(SYSTEM.to_owned(), of_mean(0.015));
+        let added = AddedCost { value: 0.002, ci95: None, unit: Unit::Seconds };
+        let of_system =
+            Comparison { new: 1, metric: SYSTEM.to_owned(), added, ..comparison(false, &[]) };
+        (record.results, record.comparisons) = (vec![base.clone(), new.clone()], vec![of_system]);
+        let found = |mode_times: ModeTimes| {
+            let (of_base, of_new) = (&base.target.treatments, &new.target.treatments);
+            let change = Change { host: &base.target.host, base: of_base, new: of_new };
+            let program = ComparedProgram { case: &base.case, change, mode_times };
+            let found = measured_increase(&record, program, PriceRun::of(&record)).unwrap();
+            (found.system_figure, (found.system_ns.ns * 1e-6).round())
+        };
+        assert_eq!(found(ModeTimes::Divided), ("mean".to_owned(), 5.0));
+        assert_eq!(found(ModeTimes::Measured), ("median".to_owned(), 2.0));
+    }
+
+    #[test]
     fn a_comparison_whose_control_failed_is_no_measured_increase() {
         let text = include_str!("../../../tests/store/run-1.json");
         let mut record: Record = serde_json::from_str(text).unwrap();
         let mut why = |comparison: Comparison| {
             record.comparisons = vec![comparison];
             let change = Change { host: "local", base: &[], new: &[] };
-            let program = ComparedProgram { case: "no/program", change };
+            let mode_times = ModeTimes::Divided;
+            let program = ComparedProgram { case: "no/program", change, mode_times };
             measured_increase(&record, program, PriceRun::of(&record)).err().unwrap_or_default()
         };
         assert!(why(comparison(false, &["VOID"])).contains("measure again"));

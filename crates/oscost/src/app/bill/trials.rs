@@ -116,6 +116,19 @@ pub(super) fn with_measured_modes(trials: BilledTrials) -> BilledTrials {
     }
 }
 
+/// The same with the mean of the user time where the system time is one: of a few clock ticks in each mode
+/// the median is none.
+fn with_mean_user(trials: BilledTrials, nominal: Nominal) -> BilledTrials {
+    if trials.system_figure != SystemFigure::Mean.text() {
+        return trials;
+    }
+    let BilledTrials { user, .. } = &trials;
+    let half = half_of_mean(user, nominal);
+    let ci95 = half.map(|half| [user.mean - half, user.mean + half]);
+    let mean = Amount { ns: user.mean, ci95 }.times(1e9);
+    BilledTrials { user: with_figure_of(user.clone(), &mean), ..trials }
+}
+
 /// Fewer control groups do not show by how much their ratios differ.
 const MIN_GROUPS: usize = 6;
 
@@ -128,6 +141,7 @@ pub(super) fn with_groups(
     nominal: Nominal,
     tick_ns: f64,
 ) -> BilledTrials {
+    let trials = with_mean_user(trials, nominal);
     let with_doubt = |trials, why: &str| with_doubt(trials, runs, tick_ns, why);
     let groups = match &runs.groups {
         None => return trials,
@@ -312,6 +326,17 @@ mod tests {
     fn the_ticks_of_control_groups_divide_the_time_of_trials_into_both_modes() {
         let by_rusage = billed(None);
         assert_eq!((by_rusage.source.as_str(), by_rusage.clock_ticks), ("rusage", None));
+        // One trial of ten had ticks in user mode: their mean is told, and not their median.
+        let mut rare = runs(None);
+        for trial in &mut rare.trials {
+            trial.usage.user_ns = 0;
+        }
+        rare.trials[0].usage.user_ns = 40_000_000;
+        let trials = billed_trials(&rare.trials, Nominal::FIXED).unwrap();
+        let rare = with_groups(trials, &rare, Nominal::FIXED, TICK_NS);
+        assert_eq!(rare.system_figure, "mean");
+        assert!((rare.user.median - 0.004).abs() < 1e-9 && rare.user.raw_median == 0.0, "{rare:?}");
+        assert!(rare.user.ci95.is_some_and(|[low, high]| low < 0.004 && 0.004 < high), "{rare:?}");
         let groups = vec![GroupTimes { user_us: 20_000, system_us: 60_000 }; 10];
         let divided = billed(Some(Ok(GroupRuns { groups, tick_ns: 4e6 })));
         assert_eq!((divided.source.as_str(), divided.system_figure.as_str()), ("cgroup", "pooled"));

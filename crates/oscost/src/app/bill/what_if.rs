@@ -10,6 +10,7 @@ use oscost_model::call_names::Arch;
 use oscost_model::cool::{COOL, walk_text};
 use oscost_model::definition::Extent;
 use oscost_model::program::{CPU, REAL, SYSTEM};
+use oscost_model::reach::Reach;
 use oscost_model::record::Record;
 use oscost_model::target::{Target, Treatment};
 
@@ -17,6 +18,7 @@ use super::further_change::{FurtherChange, names};
 use super::increase::{ComparedProgram, measured_increase};
 use super::other_prices::{self, OtherMachine};
 use super::subject::BillSubject;
+use super::trials::ModeTimes;
 use crate::advice::record_trust::price_doubt;
 use crate::advice::trust::Trust;
 use crate::app::ab::{Request as ComparisonRequest, ab};
@@ -48,6 +50,8 @@ pub(super) struct WhatIfContext<'a> {
     /// The runs of the bill's prices.
     pub(super) prices: &'a PriceRuns,
     pub(super) cpu: Option<u32>,
+    /// How the kernel knows the times of the program.
+    pub(super) mode_times: ModeTimes,
     /// The time for the added costs of one change; 0 for those that are known.
     pub(super) price_seconds: u32,
     /// Whether predictions are checked.
@@ -188,8 +192,7 @@ impl WhatIfContext<'_> {
         };
         let [warm_list, cool_list] =
             [&warm, &cool].map(|costs| PriceList::of_added_costs(&costs.records, catalog));
-        let is_at_each_call = self.is_at_each_call(target);
-        let costs = AddedCosts { warm: &warm_list, cool: &cool_list, is_at_each_call };
+        let costs = AddedCosts { warm: &warm_list, cool: &cool_list, reach: self.reach(target) };
         let prediction = predict(&counted.calls, Faults::of(&bill.trials), costs);
         let prediction =
             prediction.ok_or_else(|| warm.refusal.clone().unwrap_or_else(no_added_cost))?;
@@ -230,10 +233,18 @@ impl WhatIfContext<'_> {
         Ok(what_if)
     }
 
-    /// Whether what a target has beside the base does the same at each call.
-    fn is_at_each_call(&self, target: &Target) -> bool {
-        let mut further = target.treatments.iter().skip(self.base.treatments.len());
-        further.all(|it| KINDS.iter().any(|kind| kind.name == it.name && kind.is_at_each_call))
+    /// Where in a program what a target has beside the base costs time.
+    fn reach(&self, target: &Target) -> Reach {
+        let of = |treatment: &Treatment| match treatment.name.as_str() {
+            // The walk between the ops of a comparison is in both of its sides.
+            COOL => None,
+            name => {
+                let kind = KINDS.iter().find(|kind| kind.name == name);
+                Some(kind.map_or(Reach::Anything, |kind| kind.reach))
+            }
+        };
+        let further = target.treatments.iter().skip(self.base.treatments.len());
+        further.filter_map(of).max().unwrap_or(Reach::Anything)
     }
 
     /// The same after a walk: without it there is a prediction by calls in a loop.
@@ -266,7 +277,7 @@ impl WhatIfContext<'_> {
         let mut records = stored_added_costs(change, &bill.machine)?;
         let unmeasured: Vec<String> = {
             let known = PriceList::of_added_costs(&records, &self.worker.catalog);
-            let wanted = self.cases_to_price(&bill.items).into_iter();
+            let wanted = self.cases_to_price(&bill.items, self.reach(new)).into_iter();
             wanted.filter(|case| !known.has(case)).collect()
         };
         let mut refusal = None;
@@ -309,9 +320,10 @@ impl WhatIfContext<'_> {
         let (base, new) = (names(&self.base.treatments), names(&target.treatments));
         let host = self.base.host.to_string();
         let change = Change { host: &host, base: &base, new: &new };
-        let program = ComparedProgram { case: &self.subject.case, change };
+        let (case, mode_times) = (self.subject.case.as_str(), self.mode_times);
+        let program = ComparedProgram { case, change, mode_times };
         let measured = measured_increase(&record, program, PriceRun::of(&record))?;
-        let is_system = what_if.judged_by == SYSTEM && self.is_at_each_call(target);
+        let is_system = what_if.judged_by == SYSTEM && self.reach(target).is_at_each_call();
         if is_system && is_known_better(&measured) {
             what_if.judged_by = CPU.to_owned();
         }
@@ -351,11 +363,11 @@ impl WhatIfContext<'_> {
 
     /// The cases whose added costs price these items: those that price them in the bill, or the most
     /// usual ones.
-    fn cases_to_price(&self, items: &[BillItem]) -> Vec<String> {
+    fn cases_to_price(&self, items: &[BillItem], reach: Reach) -> Vec<String> {
         let catalog = &self.worker.catalog;
         let prices = self.prices.price_list(catalog);
         let mut cases: Vec<String> = Vec::new();
-        for selector in selectors_to_price(items) {
+        for selector in selectors_to_price(items, reach) {
             let case = prices.usual_case(&selector).or_else(|| {
                 let found = plan::select(catalog, &[selector], Extent::Default).ok()?;
                 found.first().map(ToString::to_string)

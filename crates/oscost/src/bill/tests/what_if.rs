@@ -1,6 +1,7 @@
 //! What a change adds, on made-up comparisons and counts.
 
 use oscost_model::bill::{Amount, WhatIfItem};
+use oscost_model::reach::Reach;
 use oscost_model::record::{AddedCost, Comparison, Ratio};
 
 use super::*;
@@ -52,21 +53,31 @@ fn added_under(record: &Record, treatment: &str) -> Record {
     added_costs(record, Change { host: &host, base: BASE, new: &new })
 }
 
+/// Of a change that does more where tasks begin and end.
 fn predicted(rows: &[(Row, f64)], forms: Vec<FormCount>, faults: Faults) -> Option<Prediction> {
+    predicted_under(Reach::CallsAndTasks, rows, forms, faults)
+}
+
+fn predicted_under(
+    reach: Reach,
+    rows: &[(Row, f64)],
+    forms: Vec<FormCount>,
+    faults: Faults,
+) -> Option<Prediction> {
     let added = added_under(&compared(rows), "sud");
     let catalog = catalog();
     let warm = PriceList::of_added_costs([&added], &catalog);
     let cool = PriceList::of_added_costs([], &catalog);
-    predict(&calls(forms), faults, AddedCosts { warm: &warm, cool: &cool, is_at_each_call: true })
+    predict(&calls(forms), faults, AddedCosts { warm: &warm, cool: &cool, reach })
 }
 
 /// What is added to a call of each of these forms, none of which was compared after a walk.
-fn one_of_each(names: &[&str], added: &[Record], is_at_each_call: bool) -> Prediction {
+fn one_of_each(names: &[&str], added: &[Record], reach: Reach) -> Prediction {
     let catalog = catalog();
     let warm = PriceList::of_added_costs(added, &catalog);
     let cool = PriceList::of_added_costs([], &catalog);
     let forms = names.iter().map(|name| form(name, None, 1, 0)).collect();
-    let costs = AddedCosts { warm: &warm, cool: &cool, is_at_each_call };
+    let costs = AddedCosts { warm: &warm, cool: &cool, reach };
     predict(&calls(forms), Faults::default(), costs).unwrap()
 }
 
@@ -95,13 +106,13 @@ fn a_prediction_is_the_sum_of_counts_times_added_costs() {
     let of = |name: &str| ns(part(&found, name).amount.as_ref());
     assert_eq!(of("getuid"), Some(3_000.0));
     assert_eq!([of("openat file"), of("close file")], [Some(300.0); 2]);
-    // An added cost below nothing is kept: it is as likely as one above.
-    assert_eq!(of("minor page fault"), Some(-100.0));
-    assert_eq!(found.warm.ns.round(), 3_500.0);
-    // Both cases are known to 1 ns, and 0.5 ns a call: drawn to each other, to 0.8 and 0.5 ns. The faults pay
-    // their own.
+    // A fault is no call, and pays nothing of what is added to calls, whatever was measured.
+    assert_eq!(of("minor page fault"), Some(0.0));
+    assert_eq!(part(&found, "minor page fault").missing.as_deref(), Some("it makes no call"));
+    assert_eq!(found.warm.ns.round(), 3_600.0);
+    // Both cases are known to 1 ns, and 0.5 ns a call: drawn to each other, to 0.96 and 0.49 ns.
     let [low, high] = found.warm.ci95.unwrap();
-    assert_eq!([low.round(), high.round()], [3_500.0 - 144.0, 3_500.0 + 144.0]);
+    assert_eq!([low.round(), high.round()], [3_600.0 - 106.0, 3_600.0 + 106.0]);
     assert_eq!((found.unpriced_calls, found.estimated.ns), (0.0, 0.0));
     assert_eq!(found.items[0].name, "getuid");
 }
@@ -131,9 +142,8 @@ fn calls_without_an_added_cost_of_their_own_pay_the_mean_of_the_others() {
     assert!(unknown.is_estimate && unknown.missing.as_deref() == Some("no case prices it"));
     // It pays nothing for its wait, and is a call all the same.
     assert_eq!(ns(part(&found, "nanosleep").amount.as_ref()), Some(267.0));
-    // A fault is no call: nothing is known of it.
     let fault = part(&found, "minor page fault");
-    assert!(fault.amount.is_none() && !fault.is_estimate && fault.missing.is_some());
+    assert!(ns(fault.amount.as_ref()) == Some(0.0) && !fault.is_estimate);
     assert_eq!((found.unpriced_calls, found.estimated.ns.round()), (15.0, 800.0));
     assert_eq!(found.warm.ns.round(), 160.0 + 5_000.0 + 800.0);
 }
@@ -153,13 +163,83 @@ fn the_comparison_of_a_long_call_does_not_hide_what_the_short_ones_tell() {
     ];
     let added: Vec<Record> = records.iter().map(|it| added_under(it, "sud")).collect();
     let names = ["getuid", "uname", "getdents64 directory", "fork"];
-    let found = one_of_each(&names, &added, true);
+    let found = one_of_each(&names, &added, Reach::CallsAndTasks);
     let long = part(&found, "getdents64 directory");
     assert_eq!(ns(long.unit.as_ref()), Some(72.0));
     assert!(ns(long.own_unit.as_ref()) < Some(0.0), "{long:?}");
-    // A fork is no call like the others: the figure is its own.
+    // Where more is added to a fork than to a call, the figure is its own.
     let fork = part(&found, "fork");
     assert_eq!((ns(fork.unit.as_ref()), &fork.own_unit), (Some(9_000.0), &None));
+    // A filter adds to it what it adds to others; its op has an exit and a wait, of which no cost is known.
+    let found = one_of_each(&names, &added, Reach::Calls);
+    let fork = part(&found, "fork");
+    assert_eq!((ns(fork.unit.as_ref()), fork.is_estimate), (Some(72.0), true));
+    assert!(fork.missing.as_deref().is_some_and(|why| why.contains("further calls")), "{fork:?}");
+}
+
+/// Comparisons of three calls, known to 4 ns, and of forks, execs and exits, known to 4 us.
+fn of_calls_and_tasks(added_to_task: f64) -> Vec<Record> {
+    let row_of = |case: &str, added: f64, half: f64| {
+        let mut rows = compared(&[(row(case, 100.0), added)]);
+        rows.comparisons[0].added.ci95 = Some([added - half, added + half]);
+        added_under(&rows, "sud")
+    };
+    let each = 75.0 + added_to_task;
+    vec![
+        row_of("syscall/getuid:via=raw", 70.0, 4.0),
+        row_of("syscall/uname", 75.0, 4.0),
+        row_of("syscall/getppid:via=raw", 80.0, 4.0),
+        row_of("process/wait", 75.0, 40.0),
+        // An exit that was measured 3 us too low, and what contains it.
+        row_of("process/exit:touched_mib=0", each - 3_000.0, 4_000.0),
+        row_of("process/fork-exit:touched_mib=0,peer_cpu=same", 2.0 * each + 75.0, 4_000.0),
+        row_of("process/fork-exec:link=static", 3.0 * each + 75.0, 4_000.0),
+    ]
+}
+
+#[test]
+fn a_filter_adds_to_forks_execs_and_exits_what_it_adds_to_other_calls() {
+    let names = ["getuid", "uname", "getppid", "wait4", "clone process", "execve", "exit_group"];
+    let found = one_of_each(&names, &of_calls_and_tasks(0.0), Reach::Calls);
+    for name in ["clone process", "execve", "exit_group"] {
+        let Amount { ns, ci95 } = part(&found, name).unit.clone().unwrap();
+        let [low, high] = ci95.unwrap();
+        assert!((ns - 75.0).abs() < 5.0 && low < 75.0 && 75.0 < high, "{name}: {ns}");
+        assert!(high - low < 200.0, "{name}: {low} {high}");
+        assert!(part(&found, name).own_unit.is_some() && !part(&found, name).is_estimate);
+    }
+    assert!((found.warm.ns - 7.0 * 75.0).abs() < 30.0, "{:?}", found.warm);
+}
+
+#[test]
+fn what_a_monitor_adds_to_tasks_is_drawn_to_what_it_adds_to_tasks() {
+    let names = ["getuid", "uname", "getppid", "wait4", "clone process", "execve", "exit_group"];
+    let found = one_of_each(&names, &of_calls_and_tasks(20_000.0), Reach::CallsAndTasks);
+    let unit = |name: &str| part(&found, name).unit.as_ref().unwrap().ns;
+    assert!((unit("getuid") - 70.0).abs() < 5.0, "{}", unit("getuid"));
+    for name in ["clone process", "execve", "exit_group"] {
+        let [low, high] = part(&found, name).unit.as_ref().unwrap().ci95.unwrap();
+        assert!(low < 20_075.0 && 20_075.0 < high, "{name}: {low} {high}");
+        let own = part(&found, name).own_unit.as_ref().unwrap().ns;
+        let is_nearer = (unit(name) - 20_075.0).abs() <= (own - 20_075.0).abs() + 500.0;
+        assert!(is_nearer, "{name}: {own} {}", unit(name));
+    }
+    // Threads have further calls in their ops, and a failed exec executes nothing.
+    let names = ["getuid", "uname", "exit", "execve ENOENT"];
+    let rows = [
+        (row("syscall/getuid:via=raw", 100.0), 70.0),
+        (row("syscall/uname", 100.0), 70.0),
+        (row("thread/create:until=returns", 9_000.0), 200.0),
+        (row("thread/create-join:via=libc", 30_000.0), 1_200.0),
+        (row("process/exec-missing", 1_000.0), 75.0),
+    ];
+    let added = [added_under(&compared(&rows), "sud")];
+    let found = one_of_each(&names, &added, Reach::CallsAndTasks);
+    assert_eq!(ns(part(&found, "exit").unit.as_ref()), Some(1_000.0));
+    assert!(part(&found, "execve ENOENT").own_unit.is_some(), "it is drawn to the mean of calls");
+    let found = one_of_each(&names, &added, Reach::Calls);
+    let exit = part(&found, "exit");
+    assert!(exit.is_estimate && ns(exit.unit.as_ref()) < Some(75.0), "{exit:?}");
 }
 
 #[test]
@@ -189,7 +269,7 @@ fn a_prediction_lies_between_costs_in_a_loop_and_after_a_walk() {
         form("fork", None, 1, 0),
         form("wait4", None, 1, 0),
     ];
-    let costs = AddedCosts { warm: &warm, cool: &cool, is_at_each_call: true };
+    let costs = AddedCosts { warm: &warm, cool: &cool, reach: Reach::CallsAndTasks };
     let found = predict(&calls(forms), Faults::default(), costs).unwrap();
     for name in ["getuid", "getppid"] {
         assert_eq!(ns(part(&found, name).cool_amount.as_ref()), Some(1_500.0), "{name}");
@@ -212,7 +292,7 @@ fn what_does_not_do_the_same_at_each_call_tells_of_a_call_by_its_own_cost_alone(
     ];
     let added = added_under(&compared(&rows), "sud");
     let names = ["getuid", "uname", "getdents64 directory", "no_such_call"];
-    let found = one_of_each(&names, &[added], false);
+    let found = one_of_each(&names, &[added], Reach::Anything);
     let long = part(&found, "getdents64 directory");
     // Two calls in the op.
     assert_eq!((ns(long.unit.as_ref()), &long.own_unit), (Some(200.0), &None));
@@ -261,7 +341,15 @@ fn without_a_single_added_cost_there_is_no_prediction() {
     let forms = || vec![form("getuid", None, 1, 0)];
     assert_eq!(predicted(&[], forms(), Faults::default()), None);
     let of_a_fault = [(row("fault/zero-fill:access=write,pages=4k", 500.0), 1.0)];
-    assert_eq!(predicted(&of_a_fault, forms(), Faults { minor: 1.0, major: 0.0 }), None);
+    let faults = || Faults { minor: 1.0, major: 0.0 };
+    assert_eq!(predicted(&of_a_fault, forms(), faults()), None);
+    // What may add to anything is charged for a fault, also below nothing.
+    let rows = [
+        (row("syscall/getuid:via=raw", 100.0), 2.0),
+        (row("fault/zero-fill:access=write,pages=4k", 500.0), -3.0),
+    ];
+    let found = predicted_under(Reach::Anything, &rows, forms(), faults()).unwrap();
+    assert_eq!(ns(part(&found, "minor page fault").amount.as_ref()), Some(-3.0));
 }
 
 #[test]
@@ -302,7 +390,7 @@ fn what_is_added_to_a_rate_is_the_time_that_a_message_takes_longer() {
 }
 
 #[test]
-fn the_forms_that_make_up_nearly_all_calls_are_priced_and_all_that_make_tasks() {
+fn the_forms_that_make_up_nearly_all_calls_are_priced_and_all_to_which_more_is_added() {
     let rows = vec![row("syscall/getuid:via=raw", 100.0), row("syscall/uname", 50.0)];
     let forms = vec![
         form("getuid", None, 960, 0),
@@ -312,7 +400,6 @@ fn the_forms_that_make_up_nearly_all_calls_are_priced_and_all_that_make_tasks() 
         form("no_such_call", None, 1, 0),
     ];
     let found = charges(rows, forms, Faults { minor: 5.0, major: 0.0 });
-    let selectors = selectors_to_price(&found.items);
     let expected = [
         "syscall/getuid",
         "process/fork-exec:link=static",
@@ -320,7 +407,10 @@ fn the_forms_that_make_up_nearly_all_calls_are_priced_and_all_that_make_tasks() 
         "fault/zero-fill:access=write,pages=4k,mapping_mib=usual,between=nothing",
     ];
     // The waits are most of the calls, and have no case.
-    assert_eq!(selectors, expected);
+    assert_eq!(selectors_to_price(&found.items, Reach::Anything), expected);
+    // A change of calls adds nothing to faults, and one of calls alone no more to an exec than to them.
+    assert_eq!(selectors_to_price(&found.items, Reach::CallsAndTasks), expected[..3]);
+    assert_eq!(selectors_to_price(&found.items, Reach::Calls), expected[..1]);
 }
 
 #[test]

@@ -125,6 +125,7 @@ fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
             rough(change.estimated_ns.ns, Unit::NsPerOp)
         ));
     }
+    lines.extend(free_faults(change));
     let unknown = |item: &&WhatIfItem| item.amount.is_none();
     lines.extend(change.items.iter().filter(unknown).take(MAX_MISSING).map(|item| {
         let why = item.missing.as_deref().unwrap_or("it has none");
@@ -160,6 +161,19 @@ fn sentences(bill: &Bill, change: &WhatIf) -> Vec<String> {
         lines.push(format!("{name}: added costs of run {id} ({at})"));
     }
     lines
+}
+
+/// That a change of calls adds nothing to page faults; `None` where it may, and without any.
+fn free_faults(change: &WhatIf) -> Option<String> {
+    let is_free = |item: &&WhatIfItem| {
+        let is_nothing = item.amount.as_ref().is_some_and(|it| it.ns == 0.0);
+        is_nothing && item.missing.is_some() && item.name.ends_with("page fault")
+    };
+    let faults: f64 = change.items.iter().filter(is_free).map(|item| item.times).sum();
+    (faults > 0.0).then(|| {
+        let faults = with_thousands(faults.round());
+        format!("{}: {faults} page faults make no call: it adds nothing to them", name(change))
+    })
 }
 
 /// Between which sums a prediction lies; `None` without one after a walk.

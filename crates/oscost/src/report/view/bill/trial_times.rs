@@ -8,12 +8,16 @@ use crate::report::view::what_if::with_interval;
 
 /// The figure by which clock ticks of control groups divide CPU time.
 const POOLED: &str = "pooled";
+/// The mean of trials that few clock ticks divide.
+const MEAN: &str = "mean";
 /// The one observation of a running process.
 const WATCHED: &str = "watched";
 
 /// Real, user and system time, with the names of their figures; of a single observation without.
 pub(super) fn text(trials: &BilledTrials) -> String {
     let figure = trials.system_figure.as_str();
+    // Bills of before have the median beside a system time that is a mean.
+    let has_mean_user = (trials.user.median - trials.user.mean).abs() <= 1e-9;
     let user = if figure == POOLED { trials.user.mean } else { trials.user.median };
     let user = with_interval(&seconds(user, &trials.user));
     let real = with_interval(&seconds(trials.real.median, &trials.real));
@@ -23,6 +27,9 @@ pub(super) fn text(trials: &BilledTrials) -> String {
         "median" => format!("real {real}, user {user}, system {system} (medians)"),
         POOLED => {
             format!("real {real} (median), user {user} and system {system} (means, pooled)")
+        }
+        MEAN if has_mean_user => {
+            format!("real {real} (median), user {user} and system {system} (means)")
         }
         other => {
             format!("real {real}, user {user} (medians), system {system} ({})", plain(other))
@@ -49,9 +56,12 @@ mod tests {
         trials.system_figure = "mean".to_owned();
         trials.system_time = Amount { ns: 54.2e6, ci95: Some([52e6, 56e6]) };
         let told = text(&trials);
+        let words = "(median), user 100 ms [99.0 .. 101] and system 54.2 ms [52.0 .. 56.0] (means)";
+        assert!(told.ends_with(words), "{told}");
+        trials.user.mean = 0.2;
+        let told = text(&trials);
         assert!(told.ends_with("(medians), system 54.2 ms [52.0 .. 56.0] (mean)"), "{told}");
         trials.system_figure = POOLED.to_owned();
-        trials.user.mean = 0.2;
         let told = text(&trials);
         let words = "(median), user 200 ms [99.0 .. 101] and system 54.2 ms [52.0 .. 56.0] \
                      (means, pooled)";
