@@ -34,6 +34,7 @@ use crate::workloads;
 pub mod watch;
 
 mod charging;
+mod check_time;
 mod further_change;
 mod increase;
 mod other_prices;

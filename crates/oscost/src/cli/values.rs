@@ -268,6 +268,7 @@ impl From<ProgramArguments> for ProgramRequest {
             ignore_failure: arguments.ignore_failure,
             count_calls: arguments.calls,
             workload: arguments.workload,
+            workload_seconds: None,
         }
     }
 }

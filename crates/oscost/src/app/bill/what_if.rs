@@ -14,6 +14,7 @@ use oscost_model::reach::Reach;
 use oscost_model::record::Record;
 use oscost_model::target::{Target, Treatment};
 
+use super::check_time::check_seconds;
 use super::further_change::{FurtherChange, names};
 use super::increase::{ComparedProgram, measured_increase};
 use super::other_prices::{self, OtherMachine};
@@ -135,10 +136,11 @@ impl WhatIfContext<'_> {
             bill.ended = timestamp();
             bills::keep(bill, observer);
         }
-        for (what_if, target) in bill.what_if.iter_mut().zip(targets) {
+        let Bill { what_if, trials, .. } = bill;
+        for (what_if, target) in what_if.iter_mut().zip(targets) {
             let checked = match &interrupted {
                 Some(reason) => Err(Failure::from(reason.clone())),
-                None => self.check(what_if, target, observer),
+                None => self.check(what_if, trials, target, observer),
             };
             if let Err(Failure { reason, is_interrupt }) = checked {
                 interrupted = interrupted.or_else(|| is_interrupt.then(|| reason.clone()));
@@ -303,17 +305,25 @@ impl WhatIfContext<'_> {
         Ok(MeasuredCosts { records, refusal })
     }
 
-    /// Measures what treatments add to the program, and judges the prediction.
+    /// Measures what treatments add to the program, which had these trials, and judges the prediction.
     fn check(
         &self,
         what_if: &mut WhatIf,
+        trials: &BilledTrials,
         target: &Target,
         observer: &dyn Observer,
     ) -> Result<(), Failure> {
+        // No look ends it: a difference that is found may still be known too badly to judge by.
+        let seconds = check_seconds(&what_if.predicted_system_ns, trials);
+        let is_command = self.subject.request.has_commands();
         let programs = ComparisonRequest {
             selectors: self.subject.selectors.clone(),
-            programs: self.subject.request.clone(),
-            budget_s: self.subject.request.has_commands().then_some(CHECK_SECONDS),
+            programs: ProgramRequest {
+                workload_seconds: Some(seconds),
+                ..self.subject.request.clone()
+            },
+            // It would also cut what a workload runs at least.
+            budget_s: is_command.then_some(seconds),
             ..self.comparison([self.base, target])
         };
         let record = compare(&programs, observer)?;
@@ -413,9 +423,6 @@ fn cpu_time_ns(bill: &Bill) -> f64 {
     1e9 * (user.mean + system.mean)
 }
 
-/// What the check of a command takes, in seconds: no look ends it, as a difference that is found may still be
-/// known too badly to judge by. Workloads have a number of trials.
-const CHECK_SECONDS: f64 = 60.0;
 /// Why nothing is measured after Ctrl-C.
 const INTERRUPTED: &str = "it was interrupted";
 /// Why a comparison has no added costs although its rows were measured.

@@ -63,6 +63,8 @@ pub struct ProgramRequest {
     pub count_calls: bool,
     /// The file of a workload of the user's own.
     pub workload: Option<String>,
+    /// For how long workloads run at least, in seconds; `None` for as often as each says.
+    pub workload_seconds: Option<f64>,
 }
 
 impl ProgramRequest {
@@ -141,6 +143,8 @@ pub(crate) struct Programs {
     sampled: Vec<SampledParameter>,
     /// Their standard input, if it was read from a pipe: it exists as long as this.
     piped_input: Option<InputCopy>,
+    /// For how long the others run at least, in seconds.
+    workload_seconds: Option<f64>,
 }
 
 impl Programs {
@@ -148,7 +152,7 @@ impl Programs {
     pub(crate) fn bundled() -> Self {
         let specs = workloads::all().to_vec();
         let (own, commands, sampled) = (Vec::new(), Vec::new(), Vec::new());
-        Self { specs, own, commands, sampled, piped_input: None }
+        Self { specs, own, commands, sampled, piped_input: None, workload_seconds: None }
     }
 
     /// The programs that come with oscost, and those of a request.
@@ -201,6 +205,7 @@ impl Programs {
         }
         programs.check_parameters(request)?;
         programs.sampled.clone_from(&request.sampled);
+        programs.workload_seconds = request.workload_seconds;
         Ok(programs)
     }
 
@@ -380,6 +385,10 @@ impl Programs {
                         workload.min_trials = trials.min;
                         workload.time = Some(trials.time);
                         workload.sampled.clone_from(&self.sampled);
+                    } else if let Some(first_look_s) = self.workload_seconds {
+                        workload.min_trials = workload.trials;
+                        workload.trials = MAX_COMMAND_TRIALS;
+                        workload.time = Some(TrialTime { first_look_s, last_look_s: None });
                     }
                     row.workload = Some(Box::new(workload));
                 }
