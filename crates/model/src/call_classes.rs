@@ -20,6 +20,8 @@ pub enum FormWords {
     /// What was opened: the error, `create`, `directory` or the kind of the new descriptor; the
     /// flags are this argument.
     Open(usize),
+    /// The same, by the flags in the structure at this argument.
+    OpenHow(usize),
     /// With an empty path (AT_EMPTY_PATH in this argument) `empty` and the kind of the descriptor;
     /// otherwise the error.
     Stat(usize),
@@ -173,8 +175,8 @@ const IOCTL_REQUESTS: &[(u64, &str)] = &[
 
 /// The calls of which more than the name and the error matters. The forms are those of
 /// scripts/program-calls.py, but that it does not tell whether a close is of a shared file, whether a
-/// write extends a file, whether a program has a loader, or whether a futex had a waiter or was waited
-/// for.
+/// write extends a file, whether a program has a loader, whether a futex had a waiter or was waited
+/// for, or what openat2(2) has opened.
 pub const CLASSES: &[CallClass] = &[
     // Descriptors.
     call("close", FormWords::Close),
@@ -244,8 +246,7 @@ pub const CLASSES: &[CallClass] = &[
     call("open", FormWords::Open(1)).with_path(0),
     call("openat", FormWords::Open(2)).with_path(1),
     of_path("creat", 0),
-    // Its flags are in a structure, and no price depends on the path alone.
-    of_path("openat2", 1),
+    call("openat2", FormWords::OpenHow(2)).with_path(1),
     call("newfstatat", FormWords::Stat(3)).with_path(1),
     of_path("stat", 0),
     of_path("lstat", 0),

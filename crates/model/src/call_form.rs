@@ -256,6 +256,11 @@ fn words_of(
         }
         FormWords::Execute => (String::new(), FormEnd::Executed),
         FormWords::Open(flags) => (String::new(), FormEnd::Opened { flags: args[flags] }),
+        // The kernel could not read it either, and has opened nothing.
+        FormWords::OpenHow(at) => {
+            let flags = task.word(args[at]).unwrap_or(0);
+            (String::new(), FormEnd::Opened { flags })
+        }
         FormWords::Stat(flags) => match path {
             Some([]) if args[flags] & AT_EMPTY_PATH != 0 => {
                 (joined("empty", &task.descriptor(args[0])), FormEnd::Nothing)

@@ -314,7 +314,11 @@ mod tests {
             assert_eq!(case(&format!("{name} dynamic")), Some("process/fork-exec:link=loader"));
         }
         assert_eq!(case("openat2 ENOENT"), Some("directory/missing"));
-        assert_eq!(case("openat2"), None, "of what is not known");
+        for what in ["file", "directory", "create", "proc", "device", "tty", "unknown"] {
+            let [of_openat, of_openat2] =
+                ["openat", "openat2"].map(|name| case(&format!("{name} {what}")));
+            assert_eq!(of_openat2, of_openat, "{what}");
+        }
         let execve = rule_of("execve").unwrap();
         assert_eq!((execve.part, &execve.less[..]), (1.0, &["process/fork-exit".to_owned()][..]));
     }

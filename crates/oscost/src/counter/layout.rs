@@ -73,6 +73,7 @@ fn class_words(words: FormWords) -> ClassWords {
         FormWords::Write => of(8, 0, 0),
         // O_TMPFILE contains O_DIRECTORY.
         FormWords::Open(flags) => of(2, flags, O_CREAT | O_TMPFILE),
+        FormWords::OpenHow(at) => of(9, at, O_CREAT | O_TMPFILE),
         FormWords::Stat(flags) => of(3, flags, AT_EMPTY_PATH),
         FormWords::Request(_) => of(4, 1, u64::from(u32::MAX)),
         FormWords::Family => of(4, 0, u64::from(u32::MAX)),
