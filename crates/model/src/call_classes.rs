@@ -56,6 +56,8 @@ pub enum SizeOf {
     DescriptorSets,
     /// Its result, which is a number of descriptors that are ready.
     ReadyDescriptors,
+    /// Its result, which is a number of messages.
+    Messages,
     /// The bytes of the arguments and the environment of the program that it has executed.
     ProgramArguments,
     /// The mappings of the memory that the process which it creates gets a copy of.
@@ -115,6 +117,11 @@ const fn of_descriptors(name: &'static str, number: usize) -> CallClass {
 /// A call on the descriptors of three sets.
 const fn of_sets(name: &'static str) -> CallClass {
     call(name, FormWords::Outcome).with_size(SizeOf::DescriptorSets)
+}
+
+/// A call on a descriptor whose result is a number of messages.
+const fn passes(name: &'static str) -> CallClass {
+    of_fd(name).with_size(SizeOf::Messages)
 }
 
 /// A call on a descriptor that returns how many others are ready.
@@ -227,9 +234,9 @@ pub const CLASSES: &[CallClass] = &[
     // Its first descriptor is the one that it writes to.
     CallClass { reads: Some(1), ..moves("sendfile") },
     call("getrandom", FormWords::Outcome).with_size(SizeOf::Result),
-    // Sockets. How many bytes the messages have is in their structures alone: the result is their number.
-    of_fd("sendmmsg"),
-    of_fd("recvmmsg"),
+    // Sockets. How many bytes the messages have is in their structures alone.
+    passes("sendmmsg"),
+    passes("recvmmsg"),
     of_fd("connect"),
     of_fd("accept"),
     of_fd("accept4"),

@@ -184,6 +184,18 @@ fn descriptors_are_no_bytes() {
 }
 
 #[test]
+fn messages_are_no_bytes() {
+    for name in ["sendmmsg", "recvmmsg"] {
+        let of = |value| {
+            let ReturnedCall { key, moved } = returned(name, [3, 1, 9, 0, 0, 0], value);
+            (key.bytes, key.descriptors, key.messages, moved)
+        };
+        assert_eq!(of(3), (None, None, Some(4), 3), "{name}");
+        assert_eq!(of(-11), (None, None, None, 0), "{name}");
+    }
+}
+
+#[test]
 fn the_ready_descriptors_of_an_epoll_set_are_its_size() {
     let of = |value| {
         let ReturnedCall { key, moved } = returned("epoll_wait", [3, 1, 64, 0, 0, 0], value);

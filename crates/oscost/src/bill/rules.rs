@@ -43,6 +43,9 @@ pub struct PriceRule {
     /// The bytes of a call that are one on that axis.
     #[serde(default = "whole")]
     pub bytes: f64,
+    /// Whether the figure of the case is that of one on its axis, and an op takes as many times as much.
+    #[serde(default)]
+    pub of_one: bool,
     /// Whether the op ends with a call that moves nothing. Such a call pays `part` of an op at
     /// nothing, and each other one what it does not pay.
     #[serde(default)]
@@ -158,6 +161,7 @@ impl PriceRule {
             part: whole(),
             axis: size(),
             bytes: whole(),
+            of_one: false,
             ends_empty: false,
             less: Vec::new(),
             plus: Vec::new(),
@@ -297,6 +301,10 @@ mod tests {
         assert_eq!(case("getdents64 directory"), Some("directory/getdents"));
         for name in ["read", "getdents64", "copy_file_range", "sendfile"] {
             assert_eq!(case(&format!("{name} disk")), None, "it waited");
+        }
+        for name in ["sendmmsg", "recvmmsg"] {
+            assert_eq!(case(&format!("{name} udp")), Some("socket/batch:by=udp"));
+            assert_eq!(case(&format!("{name} unix")), Some("socket/batch:by=unix-dgram"));
         }
         assert_eq!(case("read pipe EAGAIN"), Some("syscall/read"));
         assert_eq!(case("lseek proc"), Some("syscall/lseek"));

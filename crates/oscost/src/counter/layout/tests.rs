@@ -125,6 +125,10 @@ fn keys_have_sizes_and_depths() {
     // Memory that is shared has no size.
     let shared = form("clone", |it| it.word = CLONE_VM as u32);
     assert_eq!((shared.form.as_str(), shared.mappings), ("clone process", None));
+    let udp = |it: &mut RawForm| (it.kind, it.size, it.name) = (9, 4, "UDP".to_owned());
+    let sent = form("sendmmsg", udp);
+    assert_eq!(sent.form, "sendmmsg udp");
+    assert_eq!((sent.bytes, sent.descriptors, sent.messages), (None, None, Some(4)));
     let depths = [0, 1, 3, NO_DEPTH].map(|depth| form("openat", |it| it.depth = depth).depth);
     assert_eq!(depths, [Some(0), Some(1), Some(3), None]);
 }
